@@ -54,7 +54,7 @@ bench: ## benchmarks of the core: simulator, compiler, codec, discovery
 
 .PHONY: bench-push
 bench-push: ## push and read back 10,000 simulated ports on both databases, then with more managers
-	$(GOTEST) -timeout 30m -run '^$$' -bench 'Push|Managers' -benchtime 3x ./internal/app
+	$(GOTEST) -timeout 30m -run '^$$' -bench 'Push|Managers' -benchtime 3x ./service/app
 
 .PHONY: bench-nics
 bench-nics: ## read, then set and verify, 10,000 simulated NIC ports by their agents behind one gNMI server

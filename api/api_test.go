@@ -15,10 +15,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fairlane/api/gen"
-	"fairlane/internal/control"
-	"fairlane/internal/control/controltest"
 	"fairlane/internal/phrase"
 	"fairlane/policy"
+	"fairlane/service/control"
+	"fairlane/service/control/controltest"
 )
 
 func TestEveryOperationAnswersByTheContract(t *testing.T) {

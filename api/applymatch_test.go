@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"fairlane/api/gen"
-	"fairlane/internal/control"
+	"fairlane/service/control"
 )
 
 func TestADeclaredStateIsAppliedToWhatADryRunSaw(t *testing.T) {

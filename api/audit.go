@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 
 	"fairlane/api/gen"
-	"fairlane/internal/audit"
-	"fairlane/internal/control"
+	"fairlane/service/audit"
+	"fairlane/service/control"
 )
 
 // ListAudit implements the contract.

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"fairlane/api/gen"
-	"fairlane/internal/audit"
-	"fairlane/internal/control"
+	"fairlane/service/audit"
+	"fairlane/service/control"
 )
 
 func TestTheAuditLogIsListedWithWhoAndFromWhere(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"fairlane/internal/control"
+	"fairlane/service/control"
 )
 
 // Names of cookies and headers. Over TLS the session's cookie has the prefix that binds it to this

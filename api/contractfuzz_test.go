@@ -21,8 +21,8 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"fairlane/api/gen"
-	"fairlane/internal/control"
-	"fairlane/internal/control/controltest"
+	"fairlane/service/control"
+	"fairlane/service/control/controltest"
 	"fairlane/tenants"
 )
 

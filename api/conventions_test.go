@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"fairlane/api/gen"
-	"fairlane/internal/control"
+	"fairlane/service/control"
 )
 
 // managed is a rig with fabric lab under management, tenants and flows declared.

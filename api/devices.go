@@ -5,7 +5,7 @@ import (
 
 	"fairlane/api/gen"
 	"fairlane/ccconfig/driver"
-	"fairlane/internal/control"
+	"fairlane/service/control"
 )
 
 // ListDevices implements the contract.

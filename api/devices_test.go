@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"fairlane/api/gen"
-	"fairlane/internal/control"
+	"fairlane/service/control"
 	"fairlane/subnet/ident"
 )
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"fairlane/api/gen"
-	"fairlane/internal/control"
+	"fairlane/service/control"
 )
 
 // etag is the entity tag of a version.

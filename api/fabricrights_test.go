@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"fairlane/api/gen"
-	"fairlane/internal/control"
-	"fairlane/internal/control/controltest"
+	"fairlane/service/control"
+	"fairlane/service/control/controltest"
 	"fairlane/tenants"
 )
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"fairlane/api/gen"
-	"fairlane/internal/control"
+	"fairlane/service/control"
 	"fairlane/subnet"
 )
 

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"fairlane/internal/control"
+	"fairlane/service/control"
 )
 
 func TestThePageOfTheAPIHasTheLimits(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"fairlane/internal/control"
+	"fairlane/service/control"
 )
 
 // shares are the most of one kind that there may be at once: in total, and for each group of callers, so that no group

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"fairlane/api/gen"
-	"fairlane/internal/control"
+	"fairlane/service/control"
 	"fairlane/tenants"
 	"fairlane/tenants/authz"
 )

@@ -13,7 +13,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"fairlane/internal/control"
+	"fairlane/service/control"
 	"fairlane/tenants"
 )
 

@@ -9,8 +9,8 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"fairlane/internal/control"
 	"fairlane/internal/span"
+	"fairlane/service/control"
 )
 
 // problemKey holds the code of the problem that a request was answered with.

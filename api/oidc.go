@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"fairlane/api/gen"
-	"fairlane/internal/control"
+	"fairlane/service/control"
 )
 
 // IdentityProvider is an OpenID provider. Begin and Finish are the two halves of the authorization

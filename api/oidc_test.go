@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"fairlane/api/gen"
-	"fairlane/internal/control"
-	"fairlane/internal/openid"
-	"fairlane/internal/openid/openidtest"
+	"fairlane/service/control"
+	"fairlane/service/openid"
+	"fairlane/service/openid/openidtest"
 	"fairlane/tenants"
 )
 

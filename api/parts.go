@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"fairlane/api/gen"
-	"fairlane/internal/control"
 	"fairlane/internal/quantity"
+	"fairlane/service/control"
 	"fairlane/subnet/ident"
 	"fairlane/tenants"
 )

@@ -7,9 +7,9 @@ import (
 	"strconv"
 
 	"fairlane/api/gen"
-	"fairlane/internal/control"
 	"fairlane/internal/quantity"
 	"fairlane/policy"
+	"fairlane/service/control"
 )
 
 // WhatIf implements the contract.

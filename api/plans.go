@@ -7,8 +7,8 @@ import (
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/ecn"
 	"fairlane/ccconfig/ibcc"
-	"fairlane/internal/control"
 	"fairlane/policy"
+	"fairlane/service/control"
 	"fairlane/subnet/ident"
 )
 

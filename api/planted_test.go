@@ -5,7 +5,7 @@ import (
 	"errors"
 	"testing"
 
-	"fairlane/internal/control"
+	"fairlane/service/control"
 )
 
 // stubborn is a store that ends no session, and tells of each that is kept.

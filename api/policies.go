@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"fairlane/api/gen"
-	"fairlane/internal/control"
+	"fairlane/service/control"
 	"fairlane/tenants"
 )
 

@@ -13,7 +13,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"fairlane/api/gen"
-	"fairlane/internal/control"
+	"fairlane/service/control"
 )
 
 // kind is one stable problem code.

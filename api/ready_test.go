@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"fairlane/internal/control"
+	"fairlane/service/control"
 )
 
 // unready is a store that answers no probe before its caller goes away, or fails it.

@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"fairlane/api/gen"
-	"fairlane/internal/control"
 	"fairlane/policy"
+	"fairlane/service/control"
 )
 
 // ReleaseFabric implements the contract.

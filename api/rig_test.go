@@ -16,9 +16,9 @@ import (
 	"github.com/getkin/kin-openapi/routers/gorillamux"
 
 	"fairlane/api/gen"
-	"fairlane/internal/control"
-	"fairlane/internal/control/controltest"
-	"fairlane/internal/store"
+	"fairlane/service/control"
+	"fairlane/service/control/controltest"
+	"fairlane/service/store"
 )
 
 // openStore opens the real store for a rig.

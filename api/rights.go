@@ -8,7 +8,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/gin-gonic/gin"
 
-	"fairlane/internal/control"
+	"fairlane/service/control"
 	"fairlane/tenants"
 	"fairlane/tenants/authz"
 )

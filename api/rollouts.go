@@ -7,7 +7,7 @@ import (
 
 	"fairlane/api/gen"
 	"fairlane/ccconfig/driver"
-	"fairlane/internal/control"
+	"fairlane/service/control"
 )
 
 // ListRollouts implements the contract.

@@ -14,7 +14,7 @@ import (
 
 	"fairlane/api/gen"
 	"fairlane/api/reference"
-	"fairlane/internal/control"
+	"fairlane/service/control"
 	"fairlane/tenants/authz"
 )
 

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"fairlane/api/gen"
-	"fairlane/internal/control"
+	"fairlane/service/control"
 	"fairlane/tenants"
 )
 

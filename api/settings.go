@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"fairlane/api/gen"
-	"fairlane/internal/control"
+	"fairlane/service/control"
 )
 
 // GetSettings implements the contract.

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"fairlane/api/gen"
-	"fairlane/internal/control"
+	"fairlane/service/control"
 )
 
 // window is how long shares are measured: a tenth of a second when the caller does not say.

@@ -6,7 +6,7 @@ import (
 	"net/http"
 
 	"fairlane/api/gen"
-	"fairlane/internal/control"
+	"fairlane/service/control"
 )
 
 // ListSignInMethods implements the contract.

@@ -17,8 +17,8 @@ import (
 	"testing"
 	"time"
 
-	"fairlane/internal/control"
-	"fairlane/internal/control/controltest"
+	"fairlane/service/control"
+	"fairlane/service/control/controltest"
 )
 
 // slowly sends the head of a write and then its body, a byte every 250 ms, until the server hangs up.

@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 
 	"fairlane/api/gen"
-	"fairlane/internal/control"
+	"fairlane/service/control"
 )
 
 // TestMediaTypesAreComparedWithoutRegardToCase sends the same bad and good body under several spellings of a media type:

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"fairlane/api/gen"
-	"fairlane/internal/control"
+	"fairlane/service/control"
 )
 
 // tasks is a page of the tasks of a kind, without the texts of scenarios.

@@ -5,8 +5,8 @@ import (
 	"errors"
 
 	"fairlane/api/gen"
-	"fairlane/internal/control"
 	"fairlane/internal/quantity"
+	"fairlane/service/control"
 	"fairlane/subnet/ident"
 	"fairlane/tenants"
 )

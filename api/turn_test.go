@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"fairlane/api/gen"
-	"fairlane/internal/control"
+	"fairlane/service/control"
 )
 
 // watched is a store that tells what was done in write transactions, in which nobody else writes.

@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"fairlane/api/gen"
-	"fairlane/internal/control"
+	"fairlane/service/control"
 	"fairlane/tenants"
 )
 

@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fairlane/api/gen"
-	"fairlane/internal/control"
-	"fairlane/internal/control/controltest"
+	"fairlane/service/control"
+	"fairlane/service/control/controltest"
 	"fairlane/tenants"
 )
 

@@ -13,11 +13,11 @@ import (
 	"google.golang.org/grpc/status"
 
 	"fairlane/ccconfig/driver"
+	"fairlane/ccconfig/driver/grpclink"
 	"fairlane/ccconfig/gnmi"
 	"fairlane/ccconfig/nicparam"
 	"fairlane/ccconfig/nicyang"
 	"fairlane/internal/gnmid"
-	"fairlane/internal/grpclink"
 	"fairlane/subnet/ident"
 	"fairlane/wrcc"
 )

@@ -30,8 +30,8 @@ import (
 	"google.golang.org/grpc"
 
 	"fairlane/ccconfig/driver"
+	"fairlane/ccconfig/driver/grpclink"
 	"fairlane/ccconfig/nicparam"
-	"fairlane/internal/grpclink"
 	"fairlane/subnet"
 )
 

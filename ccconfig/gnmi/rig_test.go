@@ -15,9 +15,9 @@ import (
 	"google.golang.org/grpc/status"
 
 	"fairlane/ccconfig/driver"
+	"fairlane/ccconfig/driver/grpclink"
 	"fairlane/ccconfig/gnmi"
 	"fairlane/internal/gnmid"
-	"fairlane/internal/grpclink"
 	"fairlane/internal/grpctest"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"

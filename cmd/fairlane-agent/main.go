@@ -5,7 +5,7 @@ package main
 import (
 	"os"
 
-	"fairlane/internal/agentapp"
+	"fairlane/agent/app"
 )
 
-func main() { os.Exit(agentapp.Process()) }
+func main() { os.Exit(app.Process()) }

@@ -4,7 +4,7 @@ package main
 import (
 	"os"
 
-	"fairlane/internal/app"
+	"fairlane/service/app"
 )
 
 func main() { os.Exit(app.Process()) }

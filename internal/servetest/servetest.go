@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"testing"
 
-	"fairlane/internal/app"
+	"fairlane/service/app"
 )
 
 // Token is the administrator's token of every process.

@@ -1,6 +1,6 @@
 -- +goose Up
 -- The audit log. hash is SHA-256 over the row's canonical form and prev, the hash of the row before it
--- (package internal/audit). No row is ever changed; retention takes rows from the old end only, and
+-- (package service/audit). No row is ever changed; retention takes rows from the old end only, and
 -- says so in a row of its own.
 CREATE TABLE audit (
     seq        INTEGER PRIMARY KEY CHECK (seq > 0),

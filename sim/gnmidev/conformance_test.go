@@ -7,10 +7,10 @@ import (
 
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/driver/drivertest"
+	"fairlane/ccconfig/driver/grpclink"
 	"fairlane/ccconfig/ecn"
 	cgnmi "fairlane/ccconfig/gnmi"
 	"fairlane/ccconfig/nicparam"
-	"fairlane/internal/grpclink"
 	"fairlane/internal/grpctest"
 	"fairlane/internal/quantity"
 	"fairlane/subnet"

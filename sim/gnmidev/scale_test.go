@@ -11,8 +11,8 @@ import (
 
 	"fairlane/ccconfig/dcqcn"
 	"fairlane/ccconfig/driver"
+	"fairlane/ccconfig/driver/grpclink"
 	cgnmi "fairlane/ccconfig/gnmi"
-	"fairlane/internal/grpclink"
 	"fairlane/internal/quantity"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"

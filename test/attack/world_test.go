@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"fairlane/internal/servetest"
-	"fairlane/internal/store/pgtest"
+	"fairlane/service/store/pgtest"
 )
 
 type object = map[string]any

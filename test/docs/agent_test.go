@@ -10,18 +10,18 @@ import (
 	"strings"
 	"testing"
 
+	"fairlane/agent/app"
 	"fairlane/ccconfig/dcqcn"
 	"fairlane/ccconfig/nicparam"
 	"fairlane/ccconfig/nicyang"
-	"fairlane/internal/agentapp"
 	"fairlane/internal/peertest"
 )
 
 // TestThePageOfTheAgentHasEverySetting compares the table of settings with the program's.
 func TestThePageOfTheAgentHasEverySetting(t *testing.T) {
 	t.Parallel()
-	if got := section(page(t, "docs/agent.md"), "Configuration"); !strings.Contains(got, agentapp.Reference()) {
-		t.Errorf("docs/agent.md, section Configuration, lacks this table:\n%s", agentapp.Reference())
+	if got := section(page(t, "docs/agent.md"), "Configuration"); !strings.Contains(got, app.Reference()) {
+		t.Errorf("docs/agent.md, section Configuration, lacks this table:\n%s", app.Reference())
 	}
 }
 

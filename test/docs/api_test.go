@@ -14,10 +14,10 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"fairlane/api"
-	"fairlane/internal/control"
-	"fairlane/internal/control/controltest"
 	"fairlane/internal/peertest"
-	"fairlane/internal/store"
+	"fairlane/service/control"
+	"fairlane/service/control/controltest"
+	"fairlane/service/store"
 )
 
 // example is a command of a page with the answer that is shown below it.

@@ -75,7 +75,7 @@ func TestThePageOfTheServiceHasEveryDeviceState(t *testing.T) {
 			t.Errorf("docs/service.md does not explain the device state %q", s)
 		}
 	}
-	for _, s := range constants(t, "internal/control/types.go", "Rollout") {
+	for _, s := range constants(t, "service/control/types.go", "Rollout") {
 		if !strings.Contains(text, "`"+s+"`") {
 			t.Errorf("docs/service.md does not explain the rollout state %q", s)
 		}

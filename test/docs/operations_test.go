@@ -11,9 +11,9 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"fairlane/internal/config"
-	"fairlane/internal/obs"
 	"fairlane/internal/peertest"
+	"fairlane/service/config"
+	"fairlane/service/obs"
 )
 
 // between returns what stands between <!-- mark --> and <!-- /mark --> of a page.
@@ -34,7 +34,7 @@ func TestThePageOfOperationsHasTheTablesOfTheCode(t *testing.T) {
 		t.Error("the table of settings in docs/operations.md is not what `fairlane config reference` prints")
 	}
 	if between(t, text, "metrics") != obs.Reference() {
-		t.Error("the table of metrics in docs/operations.md is not that of internal/obs")
+		t.Error("the table of metrics in docs/operations.md is not that of service/obs")
 	}
 	if page(t, "deploy/fairlane.yaml") != config.Example() {
 		t.Error("deploy/fairlane.yaml is not what `fairlane config reference --example` prints")

@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"fairlane/ccconfig/ibmad"
-	"fairlane/internal/reconcile"
 	"fairlane/policy"
 	"fairlane/policy/plantest"
+	"fairlane/service/reconcile"
 	"fairlane/sim/fabric"
 	"fairlane/sim/simdev"
 	"fairlane/subnet"

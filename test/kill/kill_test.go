@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"fairlane/internal/servetest"
-	"fairlane/internal/store/pgtest"
+	"fairlane/service/store/pgtest"
 	"fairlane/sim/fabric"
 	"fairlane/sim/simdev"
 	"fairlane/subnet/topogen"

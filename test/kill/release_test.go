@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"fairlane/internal/store/pgtest"
+	"fairlane/service/store/pgtest"
 	"fairlane/sim/simdev"
 )
 

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"fairlane/internal/servetest"
-	"fairlane/internal/store/pgtest"
+	"fairlane/service/store/pgtest"
 	"fairlane/sim/simdev"
 )
 

@@ -17,8 +17,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"fairlane/internal/app"
-	"fairlane/internal/store/pgtest"
+	"fairlane/service/app"
+	"fairlane/service/store/pgtest"
 )
 
 func TestMain(m *testing.M) {

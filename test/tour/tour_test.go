@@ -17,8 +17,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"fairlane/internal/app"
 	"fairlane/internal/peertest"
+	"fairlane/service/app"
 )
 
 const root = "../.."

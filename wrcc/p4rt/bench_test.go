@@ -7,7 +7,7 @@ import (
 
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/driver/drivertest"
-	"fairlane/internal/grpclink"
+	"fairlane/ccconfig/driver/grpclink"
 	"fairlane/sim/p4dev"
 	"fairlane/wrcc/p4rt"
 )

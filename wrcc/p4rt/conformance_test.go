@@ -12,7 +12,7 @@ import (
 
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/driver/drivertest"
-	"fairlane/internal/grpclink"
+	"fairlane/ccconfig/driver/grpclink"
 	"fairlane/internal/grpctest"
 	"fairlane/sim/p4dev"
 	"fairlane/subnet"

@@ -9,7 +9,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"fairlane/ccconfig/driver"
-	"fairlane/internal/grpclink"
+	"fairlane/ccconfig/driver/grpclink"
 )
 
 // classify turns what became of a request into one of the error kinds of package driver.

@@ -38,7 +38,7 @@ import (
 	"google.golang.org/grpc"
 
 	"fairlane/ccconfig/driver"
-	"fairlane/internal/grpclink"
+	"fairlane/ccconfig/driver/grpclink"
 	"fairlane/subnet/ident"
 )
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"fairlane/ccconfig/driver"
-	"fairlane/internal/grpclink"
+	"fairlane/ccconfig/driver/grpclink"
 	"fairlane/internal/quantity"
 	"fairlane/policy"
 	"fairlane/policy/plantest"

@@ -10,7 +10,7 @@ import (
 	"google.golang.org/grpc/credentials"
 
 	"fairlane/ccconfig/driver"
-	"fairlane/internal/grpclink"
+	"fairlane/ccconfig/driver/grpclink"
 	"fairlane/internal/tlstest"
 	"fairlane/sim/p4dev"
 	"fairlane/wrcc/p4rt"

@@ -1,0 +1,159 @@
+// Package app is the wiring of fairlane-agent: its command line, its configuration, and the process that answers gNMI.
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"syscall"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"fairlane/internal/i18n"
+)
+
+// Exit codes.
+const (
+	exitDone   = 0
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+// UsageError is a wrong command line or configuration.
+type UsageError struct{ Err error }
+
+// Error is the cause's text.
+func (e *UsageError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *UsageError) Unwrap() error { return e.Err }
+
+// app is what every command shares.
+type app struct {
+	stdout, stderr io.Writer
+	text           *i18n.Catalogue
+	getenv         func(string) string
+	path           string // of the configuration
+	began          bool   // a command's own code ran: what fails earlier is wrong usage
+}
+
+func (a *app) t(key string, values ...any) string { return a.text.T(key, values...) }
+
+// Process is Main for the arguments and the streams of this process, and returns its exit code. SIGTERM ends what runs in
+// its own way; a second one ends the process at once.
+func Process() int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop) // from then on a signal does what it does by default
+	return Main(ctx, os.Args[1:], os.Getenv, os.Stdout, os.Stderr)
+}
+
+// Main runs the command line and returns its exit code: 0 done, 1 failed, 2 wrong usage or bad input. Data goes to stdout,
+// words to stderr.
+func Main(ctx context.Context, args []string, getenv func(string) string, stdout, stderr io.Writer) int {
+	text, err := i18n.Load(i18n.Pick(i18n.Asked(args), getenv))
+	if err != nil {
+		_, _ = fmt.Fprintln(stderr, err)
+		return exitFailed
+	}
+	a := &app{stdout: stdout, stderr: stderr, text: text, getenv: getenv}
+	root := a.root(args)
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err = root.ExecuteContext(ctx)
+	if err == nil {
+		return exitDone
+	}
+	_, _ = fmt.Fprintln(stderr, a.t("error", "error", err.Error()))
+	var usage *UsageError
+	if !a.began || errors.As(err, &usage) {
+		return exitUsage
+	}
+	return exitFailed
+}
+
+func (a *app) root(args []string) *cobra.Command {
+	root := &cobra.Command{
+		Use: "fairlane-agent", Short: a.t("agent.short"), Long: a.t("agent.long"), Version: version(), Args: cobra.NoArgs,
+		Example:       "  fairlane-agent --config /etc/fairlane-agent/agent.yaml\n  fairlane-agent check\n  fairlane-agent restore --dry-run",
+		SilenceErrors: true, SilenceUsage: true,
+	}
+	root.PersistentPreRunE = func(*cobra.Command, []string) error {
+		if lang := i18n.Asked(args); lang != "" && !slices.Contains(i18n.Languages(), lang) {
+			return &UsageError{fmt.Errorf("language %q: want %s", lang, strings.Join(i18n.Languages(), " or "))}
+		}
+		return nil
+	}
+	root.RunE = func(cmd *cobra.Command, _ []string) error {
+		err := a.serve(cmd.Context())
+		if cmd.Context().Err() != nil && errors.Is(err, context.Canceled) {
+			return nil // told to stop before it answered
+		}
+		return err
+	}
+	root.PersistentFlags().StringVar(&a.path, "config", "", a.t("agent.flag.config"))
+	root.PersistentFlags().String("lang", "", a.t("flag.lang"))
+	root.AddCommand(a.checkCommand(), a.getCommand(), a.restoreCommand(), a.versionCommand())
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &UsageError{err} })
+	for _, c := range append(root.Commands(), root) {
+		run := c.RunE
+		c.RunE = func(cmd *cobra.Command, args []string) error {
+			a.began = true
+			return run(cmd, args)
+		}
+	}
+	return root
+}
+
+func (a *app) versionCommand() *cobra.Command {
+	return &cobra.Command{Use: "version", Short: a.t("agent.version.short"), Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error {
+		_, err := fmt.Fprintln(a.stdout, "fairlane-agent", version())
+		return err
+	}}
+}
+
+// version is the module version, or the revision it was built from, or "dev".
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "dev"
+	}
+	if v := info.Main.Version; v != "" && v != "(devel)" {
+		return v
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			return "dev-" + s.Value[:min(12, len(s.Value))]
+		}
+	}
+	return "dev"
+}
+
+// config reads the configuration. Its errors are wrong usage.
+func (a *app) config() (Config, error) {
+	c, err := Load(a.path)
+	if err != nil {
+		return c, &UsageError{err}
+	}
+	return c, nil
+}
+
+// table prints rows of cells below a head.
+func (a *app) table(head []string, rows [][]string) error {
+	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	for _, row := range append([][]string{head}, rows...) {
+		if _, err := fmt.Fprintln(w, strings.Join(row, "\t")); err != nil {
+			return err
+		}
+	}
+	return w.Flush()
+}

@@ -1,0 +1,374 @@
+package app
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"fairlane/agent/host"
+	"fairlane/ccconfig/nicparam"
+	"fairlane/internal/yamltree"
+)
+
+// Config is what the agent runs with. The meaning and the range of each field are those of its key in Keys.
+type Config struct {
+	Listen                     []string
+	Insecure                   bool
+	Certificate, Key, ClientCA string
+	Allowed                    []string
+	Target                     string
+	Reflection                 bool
+	Root                       string
+	Devices                    []string // none: all
+	Backends                   []nicparam.Backend
+	Rate32, UndocumentedGD     bool
+	DMS                        host.DMSAddress
+	Journal                    string
+	Sweep, Fresh, FreshNV      time.Duration
+	Counters, Sample           time.Duration
+	SetsPerSecond              float64
+	Subscriptions              int
+	LogLevel, LogFormat        string
+}
+
+// Default is the configuration of an agent that nobody configured.
+func Default() Config {
+	return Config{
+		Listen: []string{"[::]:9339"}, Root: "/", Backends: host.Backends(), Journal: "/var/lib/fairlane-agent/journal",
+		Sweep: 10 * time.Second, Fresh: time.Second, FreshNV: 5 * time.Minute, Counters: time.Second, Sample: time.Second,
+		SetsPerSecond: 10, Subscriptions: 64, LogLevel: "info", LogFormat: "json",
+	}
+}
+
+// Key is one setting of the file.
+type Key struct {
+	Name string // parts joined by dots
+	Kind string // for people
+	Doc  string // what it means, one sentence without its full stop
+
+	set func(*Config, *yaml.Node) error
+	get func(*Config) string
+}
+
+// Keys is the table of all keys, in the order in which they are listed.
+func Keys() []Key { return slices.Concat(connectionKeys(), hostKeys(), paceKeys()) }
+
+// connectionKeys are about who may connect, and how.
+func connectionKeys() []Key {
+	return []Key{
+		listKey("listen", "Addresses to answer gNMI at, HOST:PORT", func(c *Config) *[]string { return &c.Listen }),
+		flagKey("insecure", "Answer without TLS, which is allowed at loopback addresses only: every process of the host may set everything then", func(c *Config) *bool { return &c.Insecure }),
+		textKey("tls.certificate", "PEM file of the agent's certificate, read again when it changes", func(c *Config) *string { return &c.Certificate }),
+		textKey("tls.key", "PEM file of its key", func(c *Config) *string { return &c.Key }),
+		textKey("tls.client_ca", "PEM file of the authorities whose clients may connect; clients without a certificate of theirs are refused", func(c *Config) *string { return &c.ClientCA }),
+		listKey("tls.allowed", "Names in certificates, such as manager.example.net, of clients that may set something; others may only look", func(c *Config) *[]string { return &c.Allowed }),
+		textKey("target", "Name that requests use in prefix.target; empty: the host's name", func(c *Config) *string { return &c.Target }),
+		flagKey("reflection", "Offer gRPC server reflection, for clients that do not know gNMI", func(c *Config) *bool { return &c.Reflection }),
+	}
+}
+
+// hostKeys are about the host.
+func hostKeys() []Key {
+	return []Key{
+		textKey("root", "Directory where the host's files are, other than / in a container that has them elsewhere", func(c *Config) *string { return &c.Root }),
+		{"devices", "auto, or list of text", "Network devices, RDMA devices or PCI addresses whose cards are served; auto: all RoCE cards", func(c *Config, n *yaml.Node) error {
+			if n.Kind == yaml.ScalarNode && n.Value == "auto" {
+				c.Devices = nil
+				return nil
+			}
+			return texts(n, &c.Devices)
+		}, func(c *Config) string {
+			if len(c.Devices) == 0 {
+				return "auto"
+			}
+			return "[" + strings.Join(c.Devices, ", ") + "]"
+		}},
+		{"back_ends", "list of " + words(host.Backends()), "Ways to parameters that may be used, whatever else the host offers", func(c *Config, n *yaml.Node) error {
+			var names []string
+			if err := texts(n, &names); err != nil {
+				return err
+			}
+			c.Backends = nil
+			for i, name := range names {
+				if !slices.Contains(host.Backends(), nicparam.Backend(name)) {
+					return fmt.Errorf("line %d: found %q, want one of %s", n.Content[i].Line, nicparam.Clip(name), words(host.Backends()))
+				}
+				c.Backends = append(c.Backends, nicparam.Backend(name))
+			}
+			return nil
+		}, func(c *Config) string { return "[" + words(c.Backends) + "]" }},
+		flagKey("assume.rate_32", "Cards have 32-bit registers of rates, which nothing on a host tells", func(c *Config) *bool { return &c.Rate32 }),
+		flagKey("assume.undocumented_gd", "Cards take values of rpg_gd that the vendor's page does not document", func(c *Config) *bool { return &c.UndocumentedGD }),
+		textKey("dms.address", "Where the vendor's management service answers gNMI, HOST:PORT; empty: it is not used", func(c *Config) *string { return &c.DMS.Target }),
+		textKey("dms.ca", "PEM file of the authorities of its certificate; empty: no TLS, at loopback addresses only", func(c *Config) *string { return &c.DMS.CA }),
+		textKey("dms.certificate", "PEM file of the certificate that the agent shows it", func(c *Config) *string { return &c.DMS.Certificate }),
+		textKey("dms.key", "PEM file of the key of that", func(c *Config) *string { return &c.DMS.Key }),
+		textKey("dms.server_name", "Name in its certificate; empty: the host of its address", func(c *Config) *string { return &c.DMS.ServerName }),
+		textKey("journal", "Where files begin that keep what was set and what was before: this and .a, .b, .note, .lock; the directory must exist and be the agent's alone", func(c *Config) *string { return &c.Journal }),
+	}
+}
+
+// paceKeys are about how much and how often.
+func paceKeys() []Key {
+	return []Key{
+		spanKey("intervals.sweep", "Time between two looks for changes by others", 100*time.Millisecond, func(c *Config) *time.Duration { return &c.Sweep }),
+		spanKey("intervals.fresh", "How old values of parameters may be in answers", 0, func(c *Config) *time.Duration { return &c.Fresh }),
+		spanKey("intervals.fresh_nv", "The same for the non-volatile configuration, which takes seconds to ask for", 0, func(c *Config) *time.Duration { return &c.FreshNV }),
+		spanKey("intervals.counters", "The same for counters and links", 0, func(c *Config) *time.Duration { return &c.Counters }),
+		spanKey("intervals.sample", "Shortest interval of samples that subscribers may ask for", 10*time.Millisecond, func(c *Config) *time.Duration { return &c.Sample }),
+		{"limits.sets_per_second", "number, 0.1 to 1000", "Transactions taken, with a burst of 5 s", func(c *Config, n *yaml.Node) error {
+			return scalar(n, &c.SetsPerSecond, func(s string) (float64, error) {
+				f, err := strconv.ParseFloat(s, 64)
+				if err != nil || !(f >= 0.1 && f <= 1000) {
+					return 0, errors.New("want a number from 0.1 to 1000")
+				}
+				return f, nil
+			})
+		}, func(c *Config) string { return strconv.FormatFloat(c.SetsPerSecond, 'g', -1, 64) }},
+		{"limits.subscriptions", "number, 1 to 10000", "Subscriptions that may be open", func(c *Config, n *yaml.Node) error {
+			return scalar(n, &c.Subscriptions, func(s string) (int, error) {
+				i, err := strconv.Atoi(s)
+				if err != nil || i < 1 || i > 10000 {
+					return 0, errors.New("want a number from 1 to 10000")
+				}
+				return i, nil
+			})
+		}, func(c *Config) string { return strconv.Itoa(c.Subscriptions) }},
+		oneKey("log.level", "Least level that is logged on standard error", func(c *Config) *string { return &c.LogLevel }, "debug", "info", "warn", "error"),
+		oneKey("log.format", "Form of the log", func(c *Config) *string { return &c.LogFormat }, "json", "text"),
+	}
+}
+
+func textKey(name, doc string, p func(*Config) *string) Key {
+	return Key{name, "text", doc, func(c *Config, n *yaml.Node) error {
+		return scalar(n, p(c), func(s string) (string, error) { return s, nil })
+	}, func(c *Config) string { return strconv.Quote(*p(c)) }}
+}
+
+func oneKey(name, doc string, p func(*Config) *string, of ...string) Key {
+	k := textKey(name, doc, p)
+	k.Kind = strings.Join(of, ", ")
+	k.set = func(c *Config, n *yaml.Node) error {
+		return scalar(n, p(c), func(s string) (string, error) {
+			if !slices.Contains(of, s) {
+				return "", fmt.Errorf("want one of %s", strings.Join(of, ", "))
+			}
+			return s, nil
+		})
+	}
+	return k
+}
+
+func flagKey(name, doc string, p func(*Config) *bool) Key {
+	return Key{name, "true or false", doc, func(c *Config, n *yaml.Node) error { return scalar(n, p(c), strconv.ParseBool) },
+		func(c *Config) string { return strconv.FormatBool(*p(c)) }}
+}
+
+func listKey(name, doc string, p func(*Config) *[]string) Key {
+	return Key{name, "list of text", doc, func(c *Config, n *yaml.Node) error { return texts(n, p(c)) },
+		func(c *Config) string { return "[" + strings.Join(*p(c), ", ") + "]" }}
+}
+
+func spanKey(name, doc string, least time.Duration, p func(*Config) *time.Duration) Key {
+	return Key{name, "duration, " + least.String() + " to 1h", doc, func(c *Config, n *yaml.Node) error {
+		return scalar(n, p(c), func(s string) (time.Duration, error) {
+			d, err := time.ParseDuration(s)
+			if err != nil || d < least || d > time.Hour {
+				return 0, fmt.Errorf("want a duration such as 10s, from %s to 1h", least)
+			}
+			return d, nil
+		})
+	}, func(c *Config) string { return p(c).String() }}
+}
+
+func words[T ~string](all []T) string {
+	out := make([]string, len(all))
+	for i, w := range all {
+		out[i] = string(w)
+	}
+	return strings.Join(out, ", ")
+}
+
+func scalar[T any](n *yaml.Node, to *T, read func(string) (T, error)) error {
+	if n.Kind != yaml.ScalarNode || yamltree.IsNull(n) {
+		return fmt.Errorf("line %d: found no value, want one", n.Line)
+	}
+	v, err := read(n.Value)
+	if err != nil {
+		return fmt.Errorf("line %d: found %q, %w", n.Line, nicparam.Clip(n.Value), err)
+	}
+	*to = v
+	return nil
+}
+
+// maxList bounds a list of the file.
+const maxList = 256
+
+func texts(n *yaml.Node, to *[]string) error {
+	if n.Kind != yaml.SequenceNode || len(n.Content) > maxList {
+		return fmt.Errorf("line %d: want a list of at most %d entries", n.Line, maxList)
+	}
+	out := make([]string, len(n.Content))
+	for i, c := range n.Content {
+		if err := scalar(c, &out[i], func(s string) (string, error) {
+			if s == "" {
+				return "", errors.New("want a text")
+			}
+			return s, nil
+		}); err != nil {
+			return err
+		}
+	}
+	*to = out
+	return nil
+}
+
+// maxConfig bounds the file, in bytes.
+const maxConfig = 1 << 20
+
+// Load reads a configuration file, or takes the defaults when there is no path, and checks it. The error names all that is
+// wrong, with its line.
+func Load(path string) (Config, error) {
+	c := Default()
+	if path == "" {
+		return c, nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return c, err
+	}
+	defer func() { _ = f.Close() }() // nothing was written
+	b, err := io.ReadAll(io.LimitReader(f, maxConfig+1))
+	if err != nil {
+		return c, err
+	}
+	if len(b) > maxConfig {
+		return c, fmt.Errorf("%s: found more than %d bytes, want at most that", path, maxConfig)
+	}
+	if err := parse(b, &c); err != nil {
+		return c, fmt.Errorf("%s: %w", path, err)
+	}
+	return c, nil
+}
+
+func parse(b []byte, c *Config) error {
+	root, err := yamltree.Only(b)
+	if err != nil || root == nil {
+		return err // nil: all comments
+	}
+	keys := map[string]Key{}
+	for _, k := range Keys() {
+		keys[k.Name] = k
+	}
+	return errors.Join(walk(root, "", keys, c)...)
+}
+
+func walk(n *yaml.Node, prefix string, keys map[string]Key, c *Config) []error {
+	if n.Kind != yaml.MappingNode {
+		return []error{fmt.Errorf("line %d: %swant settings by name", n.Line, prefix)}
+	}
+	var errs []error
+	seen := map[string]bool{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		at, v := n.Content[i], n.Content[i+1]
+		name := prefix + at.Value
+		k, ok := keys[name]
+		isSection := false
+		for other := range keys {
+			isSection = isSection || strings.HasPrefix(other, name+".")
+		}
+		switch {
+		case seen[name]:
+			errs = append(errs, fmt.Errorf("line %d: %s is there twice", at.Line, nicparam.Clip(name)))
+		case ok:
+			if err := k.set(c, v); err != nil {
+				errs = append(errs, fmt.Errorf("%s: %w", name, err))
+			}
+		case isSection:
+			errs = append(errs, walk(v, name+".", keys, c)...)
+		default:
+			errs = append(errs, fmt.Errorf("line %d: found %q, want a setting that there is", at.Line, nicparam.Clip(name)))
+		}
+		seen[name] = true
+	}
+	return errs
+}
+
+// CheckServing checks what a configuration needs for answering: how it is secured, and where the journal is.
+func (c *Config) CheckServing() error {
+	var errs []error
+	if len(c.Listen) == 0 {
+		errs = append(errs, errors.New("listen: found no address, want one"))
+	}
+	for _, l := range c.Listen {
+		h, _, err := net.SplitHostPort(l)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("listen: found %q, want HOST:PORT", l))
+			continue
+		}
+		ip := net.ParseIP(h)
+		if c.Insecure && h != "localhost" && (ip == nil || !ip.IsLoopback()) {
+			errs = append(errs, fmt.Errorf("listen: found %q with insecure, want a loopback address, or tls", l))
+		}
+	}
+	files := map[string]string{"tls.certificate": c.Certificate, "tls.key": c.Key, "tls.client_ca": c.ClientCA}
+	for _, name := range []string{"tls.certificate", "tls.key", "tls.client_ca"} {
+		switch {
+		case c.Insecure && files[name] != "":
+			errs = append(errs, fmt.Errorf("%s: found %q with insecure, want one of them", name, files[name]))
+		case !c.Insecure && files[name] == "":
+			errs = append(errs, fmt.Errorf("%s: found nothing, want a file: clients are known by certificates", name))
+		}
+	}
+	if !c.Insecure && len(c.Allowed) == 0 {
+		errs = append(errs, errors.New("tls.allowed: found no name, want those of the managers that may set something"))
+	}
+	if !filepath.IsAbs(c.Journal) {
+		errs = append(errs, fmt.Errorf("journal: found %q, want an absolute path", c.Journal))
+	}
+	return errors.Join(errs...)
+}
+
+// Reference is the table of all keys in Markdown, as docs/agent.md shows it.
+func Reference() string {
+	c := Default()
+	var b strings.Builder
+	b.WriteString("| key | value | default | meaning |\n|---|---|---|---|\n")
+	for _, k := range Keys() {
+		fmt.Fprintf(&b, "| `%s` | %s | `%s` | %s |\n", k.Name, k.Kind, strings.ReplaceAll(k.get(&c), "|", `\|`), k.Doc)
+	}
+	return b.String()
+}
+
+// level is the lowest level that is logged.
+func (c *Config) level() slog.Level {
+	return map[string]slog.Level{"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError}[c.LogLevel]
+}
+
+// logger is the configured log, and its level, which a reload may change.
+func (c *Config) logger(w io.Writer) (*slog.Logger, *slog.LevelVar) {
+	level := new(slog.LevelVar)
+	level.Set(c.level())
+	o := &slog.HandlerOptions{Level: level}
+	if c.LogFormat == "text" {
+		return slog.New(slog.NewTextHandler(w, o)), level
+	}
+	return slog.New(slog.NewJSONHandler(w, o)), level
+}
+
+// target is the name that requests may use.
+func (c *Config) target() string {
+	name, _ := os.Hostname() // an unknown name is an empty one, and then every name will do
+	return cmp.Or(c.Target, name)
+}

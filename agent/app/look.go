@@ -1,0 +1,299 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fairlane/agent"
+	"fairlane/agent/host"
+	"fairlane/ccconfig/nicyang"
+	"fairlane/internal/gnmid"
+	"fairlane/internal/servertls"
+)
+
+// looking opens an agent that writes nothing, for one command; one that restores writes nothing else.
+func (a *app) looking(ctx context.Context, c *Config, restores bool) (*agent.Agent, *host.Host, error) {
+	o := c.hostOptions()
+	o.Quiet, o.Look = true, !restores
+	h, err := host.Open(o)
+	if err != nil {
+		return nil, nil, err
+	}
+	quiet := *c
+	quiet.LogLevel = "warn"
+	log, _ := quiet.logger(a.stderr)
+	on, err := agent.New(ctx, agent.Options{Host: h, Journal: agent.NewFileJournal(c.Journal), Now: time.Now, Version: version(), Passive: true, Fresh: time.Minute, FreshNV: time.Minute, Log: log})
+	if err != nil {
+		return nil, nil, errors.Join(err, h.Close())
+	}
+	return on, h, nil
+}
+
+// checked is what check prints.
+type checked struct {
+	Config   string         `json:"config"` // path; empty for the defaults
+	Problems []string       `json:"problems"`
+	NICs     []checkedNIC   `json:"nics"`
+	Ways     []host.Finding `json:"ways"`
+	Notes    []host.Note    `json:"notes"`
+}
+
+type checkedNIC struct {
+	Name     string        `json:"name"`
+	Model    string        `json:"model"`
+	Firmware string        `json:"firmware"`
+	Driver   string        `json:"driver"`
+	Problem  string        `json:"problem,omitempty"`
+	Ports    []checkedPort `json:"ports"`
+}
+
+type checkedPort struct {
+	Number int    `json:"number"`
+	ID     string `json:"id"`
+	NetDev string `json:"net_dev"`
+	RDMA   string `json:"rdma_device"`
+	Params int    `json:"params"` // that have a value now
+}
+
+func (a *app) checkCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "check", Short: a.t("agent.check.short"), Long: a.t("agent.check.long"), Args: cobra.NoArgs,
+		Example: "  fairlane-agent check --config /etc/fairlane-agent/agent.yaml\n  fairlane-agent check --json",
+		RunE:    func(cmd *cobra.Command, _ []string) error { return a.check(cmd.Context(), asJSON) },
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, a.t("agent.flag.json"))
+	return cmd
+}
+
+func (a *app) check(ctx context.Context, asJSON bool) (err error) {
+	c, err := a.config()
+	if err != nil {
+		return err
+	}
+	out := checked{Config: a.path, Problems: []string{}, NICs: []checkedNIC{}, Ways: []host.Finding{}, Notes: []host.Note{}}
+	if a.path != "" {
+		for _, e := range parts(c.CheckServing()) {
+			out.Problems = append(out.Problems, e.Error())
+		}
+		out.Problems = append(out.Problems, files(&c)...)
+	}
+	on, h, err := a.looking(ctx, &c, false)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, h.Close()) }()
+	nics, err := h.NICs(ctx)
+	if err != nil {
+		return err
+	}
+	for _, n := range nics {
+		one := checkedNIC{Name: n.Name, Model: n.Model, Firmware: n.Firmware, Driver: n.Driver, Problem: n.Problem, Ports: []checkedPort{}}
+		for _, p := range n.Ports {
+			values, err := on.Get(ctx, gnmid.Query{Paths: []gnmid.Path{nicyang.Port(n.Name, p.Number).Child("params")}, Type: gnmid.TypeConfig})
+			if err != nil {
+				return err
+			}
+			one.Ports = append(one.Ports, checkedPort{p.Number, p.ID.String(), p.NetDev, p.RDMA, len(values[0])})
+		}
+		out.NICs = append(out.NICs, one)
+	}
+	report := h.Report()
+	out.Ways, out.Notes = append(out.Ways, report.Findings...), append(out.Notes, report.Notes...)
+	if err := a.printChecked(&out, asJSON); err != nil {
+		return err
+	}
+	if n := len(out.Problems); n > 0 {
+		return &UsageError{errors.New(a.t("agent.check.problems", "count", n))}
+	}
+	return nil
+}
+
+// parts takes a joined error apart.
+func parts(err error) []error {
+	if err == nil {
+		return nil
+	}
+	if j, ok := err.(interface{ Unwrap() []error }); ok {
+		return j.Unwrap()
+	}
+	return []error{err}
+}
+
+// files looks whether the files of a configuration are there, and whether they will do.
+func files(c *Config) []string {
+	var out []string
+	if st, err := os.Stat(filepath.Dir(c.Journal)); err != nil || !st.IsDir() {
+		out = append(out, fmt.Sprintf("journal: found no directory %s, want one", filepath.Dir(c.Journal)))
+	} else if err := alone(filepath.Dir(c.Journal)); err != nil {
+		out = append(out, "journal: "+err.Error())
+	}
+	complete := !c.Insecure
+	for _, f := range []struct{ name, path string }{{"tls.certificate", c.Certificate}, {"tls.key", c.Key}, {"tls.client_ca", c.ClientCA}} {
+		if f.path == "" {
+			complete = false
+			continue
+		}
+		if _, err := os.Stat(f.path); errors.Is(err, fs.ErrNotExist) {
+			complete = false
+			out = append(out, fmt.Sprintf("%s: found no file %s, want one", f.name, f.path))
+		}
+	}
+	if !complete {
+		return out
+	}
+	if _, err := servertls.Open(c.tlsFiles(), nil); err != nil {
+		return append(out, "tls: "+err.Error())
+	}
+	until, _, err := servertls.Expiry(c.Certificate, c.Key)
+	if now := time.Now(); err == nil && now.After(until) {
+		out = append(out, fmt.Sprintf("tls.certificate: %s was valid until %s, and it is %s here: renew it, or set the clock right", c.Certificate, until.UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339)))
+	}
+	return out
+}
+
+func (a *app) printJSON(v any) error {
+	e := json.NewEncoder(a.stdout)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}
+
+func (a *app) printChecked(c *checked, asJSON bool) error {
+	if asJSON {
+		return a.printJSON(c)
+	}
+	for _, p := range c.Problems {
+		if _, err := fmt.Fprintln(a.stdout, a.t("agent.check.problem", "problem", p)); err != nil {
+			return err
+		}
+	}
+	if len(c.NICs) == 0 {
+		if _, err := fmt.Fprintln(a.stdout, a.t("agent.check.none")); err != nil {
+			return err
+		}
+	}
+	var rows [][]string
+	for _, n := range c.NICs {
+		for _, p := range n.Ports {
+			rows = append(rows, []string{n.Name, strconv.Itoa(p.Number), p.ID, p.NetDev, p.RDMA, n.Model, n.Firmware, n.Driver, strconv.Itoa(p.Params)})
+		}
+		if len(n.Ports) == 0 {
+			rows = append(rows, []string{n.Name, "-", "-", "-", "-", n.Model, n.Firmware, n.Driver, n.Problem})
+		}
+	}
+	if len(rows) > 0 {
+		if err := a.table(a.heads("nic", "port", "id", "net-dev", "rdma", "model", "firmware", "driver", "params"), rows); err != nil {
+			return err
+		}
+	}
+	rows = nil
+	for _, f := range c.Ways {
+		found := a.t("agent.no")
+		if f.Found {
+			found = a.t("agent.yes")
+		}
+		rows = append(rows, []string{f.NIC, strconv.Itoa(f.Port), string(f.Backend), found, strconv.Itoa(f.Params), f.Why})
+	}
+	if len(rows) > 0 {
+		if err := a.table(a.heads("nic", "port", "way", "found", "params", "why"), rows); err != nil {
+			return err
+		}
+	}
+	for _, n := range c.Notes {
+		if _, err := fmt.Fprintf(a.stdout, "%s: %s\n", n.What, n.Why); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// heads are the words above columns.
+func (a *app) heads(names ...string) []string {
+	out := make([]string, len(names))
+	for i, n := range names {
+		out[i] = a.t("agent.col." + n)
+	}
+	return out
+}
+
+func (a *app) getCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "get [PATH]", Short: a.t("agent.get.short"), Long: a.t("agent.get.long"), Args: cobra.MaximumNArgs(1),
+		Example: "  fairlane-agent get /nics\n  fairlane-agent get '/nics/nic[name=*]/ports/port[number=1]/params/param[name=rpg_gd]' --json",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.get(cmd.Context(), append(args, "/")[0], asJSON)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, a.t("agent.flag.json"))
+	return cmd
+}
+
+func (a *app) get(ctx context.Context, path string, asJSON bool) (err error) {
+	p, err := gnmid.ParsePath(path)
+	if err != nil {
+		return &UsageError{err}
+	}
+	c, err := a.config()
+	if err != nil {
+		return err
+	}
+	on, h, err := a.looking(ctx, &c, false)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, h.Close()) }()
+	found, err := on.Get(ctx, gnmid.Query{Paths: []gnmid.Path{p}})
+	if err != nil {
+		return err
+	}
+	leaves := found[0][:0]
+	for _, l := range found[0] {
+		if p.Covers(l.Path) {
+			leaves = append(leaves, l)
+		}
+	}
+	if len(leaves) == 0 && len(p.Elems) > 0 {
+		return errors.New(a.t("agent.get.nothing", "path", p.String()))
+	}
+	if asJSON {
+		_, err := fmt.Fprintf(a.stdout, "%s\n", gnmid.Compose(gnmid.Path{}, leaves, gnmid.EncodingJSONIETF, nicyang.Module))
+		return err
+	}
+	for _, l := range leaves {
+		if _, err := fmt.Fprintf(a.stdout, "%s %s\n", l.Path, shown(l.Value)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shown is a value on one line, in full.
+func shown(v gnmid.Value) string {
+	if s, err := v.AsString(); err == nil {
+		return strconv.Quote(s)
+	}
+	if list := v.List(); len(list) > 0 {
+		s := ""
+		for i, m := range list {
+			if i > 0 {
+				s += " "
+			}
+			s += shown(m)
+		}
+		return s
+	}
+	if n, err := v.AsUint(); err == nil {
+		return strconv.FormatUint(n, 10)
+	}
+	return v.String()
+}

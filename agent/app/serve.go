@@ -1,0 +1,202 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"google.golang.org/grpc"
+
+	"fairlane/agent"
+	"fairlane/agent/host"
+	"fairlane/ccconfig/nicparam"
+	"fairlane/internal/gnmid"
+	"fairlane/internal/sdnotify"
+	"fairlane/internal/servertls"
+)
+
+// hostOptions are those of the host that a configuration is about.
+func (c *Config) hostOptions() host.Options {
+	assume := nicparam.Caps{}
+	assume.Rate32, assume.UndocumentedGD = c.Rate32, c.UndocumentedGD
+	return host.Options{Root: c.Root, Devices: c.Devices, Backends: c.Backends, Assume: assume, DMSAddress: c.DMS}
+}
+
+func (a *app) serve(ctx context.Context) (err error) {
+	c, err := a.config()
+	if err != nil {
+		return err
+	}
+	if err := c.CheckServing(); err != nil {
+		return &UsageError{err}
+	}
+	log, level := c.logger(a.stderr)
+	again, stop := newReloader(a, c, log, level)
+	defer stop()
+	unlock, err := lockJournal(c.Journal)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, unlock()) }()
+	listeners, err := listen(ctx, c.Listen)
+	if err != nil {
+		return err
+	}
+	h, err := host.Open(c.hostOptions())
+	if err != nil {
+		return errors.Join(err, closeAll(listeners))
+	}
+	defer func() { err = errors.Join(err, h.Close()) }()
+	on, err := agent.New(ctx, agent.Options{
+		Host: h, Journal: agent.NewFileJournal(c.Journal), Now: time.Now, Version: version(), Fresh: c.Fresh, FreshNV: c.FreshNV,
+		FreshCounters: c.Counters, SweepEvery: c.Sweep, SampleInterval: c.Sample, SetsPerSecond: c.SetsPerSecond, Log: log,
+	})
+	if err != nil {
+		return errors.Join(err, closeAll(listeners))
+	}
+	return a.answer(ctx, &c, on, h, listeners, log, again)
+}
+
+// limits are narrower than a server's of thousands of targets: a host's memory is for its own work, and each path of a
+// request may ask for the whole tree.
+func (c *Config) limits() gnmid.Limits {
+	return gnmid.Limits{Connections: 256, Calls: 64, Paths: 128, Streams: c.Subscriptions, SampleInterval: c.Sample}
+}
+
+func (c *Config) tlsFiles() servertls.Files {
+	return servertls.Files{Certificate: c.Certificate, Key: c.Key, Clients: c.ClientCA, MustHave: true, Protocols: []string{"h2"}}
+}
+
+// answer serves until the context ends.
+func (a *app) answer(ctx context.Context, c *Config, on *agent.Agent, h *host.Host, listeners []net.Listener, log *slog.Logger, again *reloader) error {
+	o := gnmid.Options{
+		Targets: gnmid.Single(on, c.target()), Limits: c.limits(), Reflection: c.Reflection, Log: log,
+		Observe: func(call gnmid.Call, took time.Duration, err error) {
+			level := slog.LevelDebug
+			if call.Method == "Set" {
+				level = slog.LevelInfo
+			}
+			log.Log(ctx, level, "call", "method", call.Method, "peer", call.Peer.Address, "names", call.Peer.Names, "operations", call.Operations, "took", took.String(), "error", text(err))
+		},
+	}
+	var secure []grpc.ServerOption
+	if c.Insecure {
+		log.Warn("insecure: every process of this host may set everything")
+	} else {
+		o.Authorize = again.authorize
+		source, err := servertls.Open(c.tlsFiles(), log)
+		if err != nil {
+			return &UsageError{errors.Join(err, closeAll(listeners))}
+		}
+		secure = append(secure, grpc.Creds(gnmid.Credentials(source.Config(), log)))
+	}
+	server, err := gnmid.NewServer(o)
+	if err != nil {
+		return errors.Join(err, closeAll(listeners))
+	}
+	for _, f := range h.Report().Findings {
+		log.Info("way to parameters", "nic", f.NIC, "port", f.Port, "back_end", string(f.Backend), "found", f.Found, "parameters", f.Params, "why", f.Why)
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	notify := sdnotify.New(a.getenv)
+	var group sync.WaitGroup
+	ended := make([]error, len(listeners)+1)
+	group.Go(func() { notify.Beat(ctx) })
+	group.Go(func() { again.run(ctx) })
+	group.Go(func() {
+		defer stop()
+		ended[0] = on.Run(ctx)
+	})
+	for i, l := range listeners {
+		log.Info("listening", "addr", l.Addr().String(), "tls", !c.Insecure, "target", c.target(), "version", version())
+		group.Go(func() {
+			defer stop()
+			ended[i+1] = server.Serve(ctx, l, secure...)
+		})
+	}
+	tell(ctx, notify, "READY=1", log)
+	<-ctx.Done()
+	log.Info("stopping")
+	tell(context.WithoutCancel(ctx), notify, "STOPPING=1", log)
+	group.Wait()
+	return errors.Join(ended...)
+}
+
+func text(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// tell tells systemd, and the log when that does not work.
+func tell(ctx context.Context, n sdnotify.Notifier, state string, log *slog.Logger) {
+	if err := n.Send(ctx, state); err != nil {
+		log.Warn("systemd was not told", "error", err.Error())
+	}
+}
+
+// listen opens all addresses or none, before anything is answered.
+func listen(ctx context.Context, addresses []string) ([]net.Listener, error) {
+	var out []net.Listener
+	var c net.ListenConfig
+	for _, at := range addresses {
+		l, err := c.Listen(ctx, "tcp", at)
+		if err != nil {
+			return nil, errors.Join(err, closeAll(out))
+		}
+		out = append(out, l)
+	}
+	return out, nil
+}
+
+func closeAll(all []net.Listener) error {
+	var err error
+	for _, l := range all {
+		err = errors.Join(err, l.Close())
+	}
+	return err
+}
+
+// alone fails on a directory in which everybody may make files: a link there would lead the agent's writes elsewhere, and it
+// is root.
+func alone(dir string) error {
+	st, err := os.Stat(dir)
+	if err == nil && st.IsDir() && st.Mode().Perm()&0o002 != 0 {
+		return fmt.Errorf("directory %s may be written by everybody (mode %s), want one that is the agent's alone", dir, st.Mode())
+	}
+	return nil // opening says the rest
+}
+
+// lockJournal keeps other agents from a journal until the function that it returns is called.
+func lockJournal(path string) (func() error, error) {
+	if err := alone(filepath.Dir(path)); err != nil {
+		return nil, fmt.Errorf("journal: %w", err)
+	}
+	f, err := os.OpenFile(path+".lock", os.O_RDWR|os.O_CREATE, 0o600)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("journal: found no directory %s: is %s the journal of the agent's configuration? If so, make the directory, for the agent alone: %w", filepath.Dir(path), path, err)
+	}
+	if errors.Is(err, fs.ErrPermission) {
+		return nil, fmt.Errorf("journal: %w: run this as root, as the agent does", err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("journal: %w", err)
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			err = errors.New("another fairlane-agent has it: stop that first (systemctl stop fairlane-agent)")
+		}
+		return nil, errors.Join(fmt.Errorf("journal %s: %w", path, err), f.Close())
+	}
+	return f.Close, nil
+}

@@ -1,0 +1,219 @@
+// Package remote is the remote half of the command line: nouns and verbs over the generated API
+// client. Data goes to standard output, words to standard error. ExitCode says how the process
+// should end: 0 done, 1 failed, 2 wrong usage or bad input.
+package remote
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fairlane/api"
+	"fairlane/api/gen"
+	"fairlane/internal/i18n"
+)
+
+// DefaultURL is where the service is looked for when nothing else is said.
+const DefaultURL = "http://127.0.0.1:8470"
+
+// Options are the process around the commands; the zero value is the real one.
+type Options struct {
+	Getenv func(string) string // nil is os.Getenv
+	// Args are the process's arguments, looked through for --lang because help texts are made
+	// before flags are parsed; nil is os.Args.
+	Args []string
+	// Admit judges an admission by files, without the service; nil leaves that out.
+	Admit func(AdmitFiles, gen.AdmissionRequest) (*gen.Admission, error)
+}
+
+// Commands returns the commands in the language of the environment.
+func Commands() []*cobra.Command { return New(Options{}) }
+
+// New returns the commands, to be mounted on a root command.
+func New(o Options) []*cobra.Command {
+	if o.Getenv == nil {
+		o.Getenv = os.Getenv
+	}
+	if o.Args == nil {
+		o.Args = os.Args
+	}
+	c := &cli{getenv: o.Getenv, admit: o.Admit, texts: texts(i18n.Asked(o.Args), o.Getenv)}
+	all := []*cobra.Command{c.fabric(), c.topology(), c.tenant(), c.flow(), c.plan(), c.rollout(), c.device(), c.baseline(), c.driftPolicy(), c.share(), c.audit(),
+		c.policy(), c.option(), c.attachment(), c.class(), c.simulation(), c.calibration(), c.settings(),
+		c.apply(), c.status(), c.login(), c.logout(), c.whoami(), c.password(), c.user(), c.role(), c.token(), c.member(), c.serviceAccount()}
+	for _, cmd := range all {
+		c.addCommon(cmd)
+		c.completes(cmd)
+	}
+	return all
+}
+
+// texts loads the catalogue; the ones that Pick names are built in, so loading cannot fail.
+func texts(asked string, getenv func(string) string) *i18n.Catalogue {
+	c, err := i18n.Load(i18n.Pick(asked, getenv))
+	if err != nil {
+		return &i18n.Catalogue{}
+	}
+	return c
+}
+
+// cli is what the commands share.
+type cli struct {
+	getenv func(string) string
+	texts  *i18n.Catalogue
+	admit  func(AdmitFiles, gen.AdmissionRequest) (*gen.Admission, error) // see Options
+
+	url, tokenFile, fabricName, output, lang string
+	caFile, certFile, keyFile                string
+	asJSON                                   bool
+	tenantName                               string // --tenant, of commands that c.ofTenant names
+	rows                                     rowFlags
+	dry                                      bool   // --dry-run, of commands that c.writes names
+	match                                    string // --if-match, of commands that c.matches names
+}
+
+// t is the text of a key in the chosen language.
+func (c *cli) t(key string, values ...any) string { return c.texts.T(key, values...) }
+
+// addCommon gives a noun the flags that all nouns have, and turns cobra's complaints about
+// flags into usage errors.
+func (c *cli) addCommon(noun *cobra.Command) {
+	f := noun.PersistentFlags()
+	f.StringVar(&c.url, "url", "", c.t("flag.url"))
+	f.StringVar(&c.tokenFile, "token-file", "", c.t("flag.token-file"))
+	f.StringVar(&c.caFile, "ca-file", "", c.t("flag.ca-file"))
+	f.StringVar(&c.certFile, "cert-file", "", c.t("flag.cert-file"))
+	f.StringVar(&c.keyFile, "key-file", "", c.t("flag.key-file"))
+	f.StringVar(&c.fabricName, "fabric", "", c.t("flag.fabric"))
+	f.StringVarP(&c.output, "output", "o", "table", c.t("flag.output"))
+	f.BoolVar(&c.asJSON, "json", false, c.t("flag.as-json"))
+	f.StringVar(&c.lang, "lang", "", c.t("flag.lang"))
+	noun.SilenceUsage, noun.SilenceErrors = true, true
+	noun.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		if c.asJSON {
+			if cmd.Flags().Changed("output") && c.output != "json" {
+				return c.usage("err.json-or-output")
+			}
+			c.output = "json"
+		}
+		switch c.output {
+		case "table", "json", "yaml":
+		default:
+			return c.usage("err.output", "found", fmt.Sprintf("%q", c.output))
+		}
+		if c.lang != "" && c.lang != "en" && c.lang != "zh" {
+			return c.usage("err.lang", "found", fmt.Sprintf("%q", c.lang))
+		}
+		if of := c.getenv("FAIRLANE_LANG"); c.lang == "" && of != "" && !i18n.Known(of) {
+			return c.usage("err.lang", "found", fmt.Sprintf("FAIRLANE_LANG=%q", of))
+		}
+		return nil
+	}
+	noun.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return c.wrongArgs(FlagError(cmd, err))
+	})
+	if !noun.HasSubCommands() {
+		c.usageOfArgs(noun)
+		c.explains(noun)
+		return
+	}
+	noun.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return c.wrongArgs(UnknownCommand(cmd, args[0]))
+		}
+		return cmd.Help()
+	}
+	for _, verb := range noun.Commands() {
+		verb.SilenceUsage, verb.SilenceErrors = true, true
+		c.usageOfArgs(verb)
+		c.explains(verb)
+	}
+}
+
+// wrongArgs is wrong usage of flags and arguments. An error that suggests what to type needs no help.
+func (c *cli) wrongArgs(err error) error {
+	text := c.texts.Error(err)
+	if strings.HasSuffix(text, "?") || strings.HasSuffix(text, "？") {
+		return &UsageError{text}
+	}
+	return c.usage("err.args", "error", text)
+}
+
+// usageOfArgs turns cobra's complaints about arguments into usage errors.
+func (c *cli) usageOfArgs(verb *cobra.Command) {
+	check := verb.Args
+	verb.Args = func(cmd *cobra.Command, args []string) error {
+		if check == nil {
+			check = cobra.NoArgs
+		}
+		if err := check(cmd, args); err != nil {
+			return c.wrongArgs(ArgsError(cmd, args, err))
+		}
+		return nil
+	}
+}
+
+// UsageError is wrong usage or bad input.
+type UsageError struct{ text string }
+
+// Error returns what is wrong and what is allowed.
+func (e *UsageError) Error() string { return e.text }
+
+func (c *cli) usage(key string, values ...any) error { return &UsageError{c.t(key, values...)} }
+
+// ExitCode is 0 for nil, 2 for wrong usage or input that the service refuses, 1 otherwise.
+func ExitCode(err error) int {
+	var usage *UsageError
+	var problem *api.ProblemError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &usage), errors.As(err, &problem) && problem.BadInput():
+		return 2
+	}
+	return 1
+}
+
+// say prints words for people on standard error.
+func (c *cli) say(cmd *cobra.Command, key string, values ...any) {
+	fmt.Fprintln(cmd.ErrOrStderr(), c.t(key, values...))
+}
+
+// open opens a file, or standard input for "-". The name is the one errors should show.
+func (c *cli) open(cmd *cobra.Command, path string) (r io.ReadCloser, name string, err error) {
+	if path == "-" {
+		return io.NopCloser(cmd.InOrStdin()), "stdin", nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, "", &UsageError{err.Error()}
+	}
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		_ = f.Close() // only looked at
+		return nil, "", c.usage("err.directory", "path", path)
+	}
+	return f, path, nil
+}
+
+// verb builds a subcommand whose Short is the catalogue's text for noun and name.
+func (c *cli) verb(noun, use, example string, args cobra.PositionalArgs, run func(*cobra.Command, []string) error) *cobra.Command {
+	name, _, _ := strings.Cut(use, " ")
+	cmd := &cobra.Command{
+		Use: use, Short: c.t("cmd." + noun + "." + name), Example: example, Args: args, RunE: run,
+	}
+	if name == "list" { // as long as there are objects of the kind
+		c.long("", cmd)
+	}
+	return cmd
+}
+
+// noun builds a command that only groups its verbs.
+func (c *cli) noun(name string, verbs ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{Use: name, Short: c.t("cmd." + name)}
+	cmd.AddCommand(verbs...)
+	return cmd
+}

@@ -1,0 +1,333 @@
+package remote
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/spf13/cobra"
+
+	"fairlane/api"
+	"fairlane/api/gen"
+	"fairlane/ccconfig/driver"
+	"fairlane/internal/i18n"
+	"fairlane/internal/phrase"
+	"fairlane/service/control"
+	"fairlane/service/control/controltest"
+	"fairlane/service/store"
+)
+
+// openStore opens the real store for a rig.
+func openStore(ctx context.Context, path string) (control.Store, io.Closer, error) {
+	s, err := store.OpenSQLite(ctx, path, store.Options{})
+	return s, s, err
+}
+
+// root is a command line as the process builds it.
+func root(o Options) *cobra.Command {
+	r := &cobra.Command{Use: "fairlane", SilenceErrors: true, SilenceUsage: true}
+	r.AddCommand(New(o)...)
+	return r
+}
+
+// asks is a command line in an environment, with what it prints and what it says.
+func asks(env map[string]string, args ...string) (cmd *cobra.Command, out, words *bytes.Buffer) {
+	cmd, out, words = root(Options{Getenv: func(k string) string { return env[k] }, Args: []string{}}), &bytes.Buffer{}, &bytes.Buffer{}
+	cmd.SetArgs(args)
+	cmd.SetOut(out)
+	cmd.SetErr(words)
+	return cmd, out, words
+}
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"fairlane": func() {
+		r := root(Options{})
+		if err := r.ExecuteContext(context.Background()); err != nil {
+			fmt.Fprintln(os.Stderr, "fairlane:", err)
+			os.Exit(ExitCode(err))
+		}
+	}})
+}
+
+// serve starts a service with the star fabric's stand-ins; it is empty but for the token.
+func serve(t testing.TB) (*controltest.Rig, string) {
+	t.Helper()
+	r := controltest.New(t, openStore)
+	h, err := api.New(r.Service, api.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := httptest.NewServer(h)
+	t.Cleanup(s.Close)
+	return r, s.URL
+}
+
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(e *testscript.Env) error {
+			r, url := serve(e.T().(testing.TB))
+			e.Values["rig"] = r
+			e.Setenv("FAIRLANE_URL", url)
+			e.Setenv("FAIRLANE_TOKEN", controltest.Token)
+			e.Setenv("LANG", "C")
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			// exit CODE ARGS... runs fairlane and checks its exit code.
+			"exit": func(ts *testscript.TestScript, neg bool, args []string) {
+				err := ts.Exec("fairlane", args[1:]...)
+				got := 0
+				var exit interface{ ExitCode() int }
+				if errors.As(err, &exit) {
+					got = exit.ExitCode()
+				} else if err != nil {
+					ts.Fatalf("%v", err)
+				}
+				if fmt.Sprint(got) != args[0] || neg {
+					ts.Fatalf("exit code is %d, want %s", got, args[0])
+				}
+			},
+			// planvar NAME sets a variable to the name of the newest stored plan.
+			"planvar": func(ts *testscript.TestScript, _ bool, args []string) {
+				r := ts.Value("rig").(*controltest.Rig)
+				list, _, err := r.Service.ListPlans(context.Background(), "lab", control.Page{})
+				if err != nil || len(list) == 0 {
+					ts.Fatalf("plans: %d of them, %v", len(list), err)
+				}
+				ts.Setenv(args[0], list[0].Name)
+			},
+			// drift makes a device differ; failroll makes rollouts fail.
+			"drift": func(ts *testscript.TestScript, _ bool, _ []string) {
+				ts.Value("rig").(*controltest.Rig).Devices.Drift()
+			},
+			// unmeasured TENANT makes measurements lack a tenant.
+			"unmeasured": func(ts *testscript.TestScript, _ bool, args []string) {
+				ts.Value("rig").(*controltest.Rig).Devices.Unmeasured(args[0], phrase.Of("{} (port {})", phrase.Of("counter of SL {} at its end", 1), "h1/P1"))
+			},
+			"failroll": func(ts *testscript.TestScript, _ bool, _ []string) {
+				ts.Value("rig").(*controltest.Rig).Devices.OnRead(func(context.Context, driver.Device) error {
+					return errors.New("cable cut")
+				})
+			},
+		},
+	})
+}
+
+func TestEveryCommandExplainsItselfInBothLanguages(t *testing.T) {
+	t.Parallel()
+	for _, lang := range i18n.Languages() {
+		for _, noun := range New(Options{Args: []string{"fairlane", "--lang", lang}, Getenv: func(string) string { return "" }}) {
+			if len(noun.Commands()) == 0 && !noun.Runnable() {
+				t.Errorf("%s has no verbs", noun.Name())
+			}
+			for _, c := range append(noun.Commands(), noun) {
+				if c.Short == "" || strings.HasPrefix(c.Short, "cmd.") {
+					t.Errorf("%s: %s has no text: %q", lang, c.CommandPath(), c.Short)
+				}
+				if c.Runnable() && c != noun && !strings.Contains(c.Example, "fairlane "+noun.Name()+" "+c.Name()) {
+					t.Errorf("%s has no example of its own: %q", c.CommandPath(), c.Example)
+				}
+			}
+			if chinese := regexp.MustCompile(`\p{Han}`).MatchString(noun.Short); chinese != (lang == "zh") {
+				t.Errorf("%s: %s is explained as %q", lang, noun.Name(), noun.Short)
+			}
+		}
+	}
+}
+
+// TestEveryExampleIsACommandThatExists reads each line of the examples as the program would, without running it.
+func TestEveryExampleIsACommandThatExists(t *testing.T) {
+	t.Parallel()
+	after := regexp.MustCompile(` (>|<|&&|\|) .*`)
+	quoted := regexp.MustCompile(`'[^']*'|\S+`)
+	seen := 0
+	for _, noun := range New(Options{Args: []string{}, Getenv: func(string) string { return "" }}) {
+		for _, c := range append(noun.Commands(), noun) {
+			for line := range strings.Lines(c.Example) {
+				words := quoted.FindAllString(after.ReplaceAllString(strings.TrimSpace(line), ""), -1)
+				if len(words) < 2 || words[0] != "fairlane" {
+					t.Errorf("%s: the example %q is not a command", c.CommandPath(), line)
+					continue
+				}
+				seen++
+				found, rest, err := root(Options{Args: []string{}, Getenv: func(string) string { return "" }}).Find(words[1:])
+				if err != nil || found.Name() != c.Name() {
+					t.Errorf("%s: the example %q is of another command: %v", c.CommandPath(), line, err)
+					continue
+				}
+				if err := found.ParseFlags(rest); err != nil {
+					t.Errorf("%s: the example %q: %v", c.CommandPath(), line, err)
+					continue
+				}
+				if err := found.Args(found, found.Flags().Args()); err != nil {
+					t.Errorf("%s: the example %q: %v", c.CommandPath(), line, err)
+				}
+			}
+		}
+	}
+	if seen < 100 {
+		t.Errorf("%d examples seen", seen)
+	}
+}
+
+func TestEveryTextUsedIsInTheCatalogueAndUsed(t *testing.T) {
+	t.Parallel()
+	c, err := i18n.Load(i18n.Default)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	used := map[string]bool{}
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		src, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile(`"((?:msg|err|flag|word)\.[a-z-]+)"`).FindAllSubmatch(src, -1) {
+			used[string(m[1])] = true
+		}
+		for _, call := range regexp.MustCompile(`newTable\(([^)]*)\)`).FindAllSubmatch(src, -1) {
+			for _, m := range regexp.MustCompile(`"([a-z-]+)>?"`).FindAllSubmatch(call[1], -1) {
+				used["col."+string(m[1])] = true
+			}
+		}
+	}
+	for _, noun := range New(Options{Args: []string{}, Getenv: func(string) string { return "" }}) {
+		for _, cmd := range append(noun.Commands(), noun) {
+			used[strings.ReplaceAll("cmd."+cmd.CommandPath(), " ", ".")] = true
+		}
+	}
+	for k := range used {
+		if !c.Has(k) {
+			t.Errorf("text %s is used and not in the catalogue", k)
+		}
+	}
+	others, err := filepath.Glob("../app/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var elsewhere strings.Builder
+	for _, name := range others {
+		src, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		elsewhere.Write(src)
+	}
+	for _, k := range c.Keys() {
+		switch kind, _, _ := strings.Cut(k, "."); kind {
+		case "cmd", "msg", "err", "flag", "word", "col": // the command line's own families
+			if !used[k] && !strings.Contains(elsewhere.String(), `"`+k+`"`) {
+				t.Errorf("text %s is in the catalogue and not used", k)
+			}
+		}
+	}
+	for _, s := range []gen.RolloutState{"running", "succeeded", "partial", "failed", "rolled-back", "refused", "canceled", "interrupted"} {
+		if !s.Valid() || !c.Has("state."+string(s)) {
+			t.Errorf("state %s has no text", s)
+		}
+	}
+}
+
+func TestTablesAlignWideTexts(t *testing.T) {
+	t.Parallel()
+	tab := &table{head: []string{"租户", "速率"}, right: []bool{false, true}}
+	tab.add("red", 7)
+	tab.add("blau", 12345)
+	var b bytes.Buffer
+	if err := tab.write(&b, 0); err != nil {
+		t.Fatal(err)
+	}
+	if want := "租户   速率\nred       7\nblau  12345\n"; b.String() != want {
+		t.Errorf("table is\n%swant\n%s", b.String(), want)
+	}
+	if got := clean("a\x1b[2Jb\u202ec\n"); got != "a?[2Jb?c?" {
+		t.Errorf("cleaned text is %q", got)
+	}
+}
+
+func TestBars(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		part, entitled, whole float64
+		want                  string
+	}{
+		{0, 0, 0, ""},
+		{0, 0, 1, strings.Repeat("·", 24)},
+		{1, 0, 1, strings.Repeat("█", 24)},
+		{2, 0, 1, strings.Repeat("█", 24)},
+		{-1, 0, 1, strings.Repeat("·", 24)},
+		{0.5, 1, 1, strings.Repeat("█", 12) + strings.Repeat("·", 11) + "|"},
+		{1.0 / 48, 0, 1, "▌" + strings.Repeat("·", 23)},
+	} {
+		cell := bar(tc.part, tc.entitled, tc.whole)
+		if got := cell.In(24); got != tc.want {
+			t.Errorf("bar of %v with %v in %v is %q, want %q", tc.part, tc.entitled, tc.whole, got, tc.want)
+		}
+	}
+}
+
+func TestWatchingSharesEndsWithTheContext(t *testing.T) {
+	t.Parallel()
+	r, url := serve(t)
+	r.Lab(t)
+	p, _, err := r.Service.CreatePlan(t.Context(), "lab", control.CompileOptions{}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	env := map[string]string{"FAIRLANE_URL": url, "FAIRLANE_TOKEN": controltest.Token}
+	cmd, _, _ := asks(env, "share", "show", "--watch", "--every", "100ms", "--plan", p.Plan.Name)
+	cmd.SetOut(&stopAfter{n: 2, text: "red", stop: cancel})
+	if err := cmd.ExecuteContext(ctx); err != nil {
+		t.Errorf("watching ended with %v", err)
+	}
+}
+
+// stopAfter calls stop when a text was written n times.
+type stopAfter struct {
+	n    int
+	text string
+	stop func()
+}
+
+func (s *stopAfter) Write(b []byte) (int, error) {
+	if s.n -= bytes.Count(b, []byte(s.text)); s.n <= 0 {
+		s.stop()
+	}
+	return len(b), nil
+}
+
+func TestExitCodes(t *testing.T) {
+	t.Parallel()
+	problem := func(status int) error { return &api.ProblemError{Problem: gen.Problem{Status: status}} }
+	for _, tc := range []struct {
+		err  error
+		want int
+	}{
+		{nil, 0}, {errors.New("x"), 1}, {&UsageError{"x"}, 2}, {fmt.Errorf("y: %w", &UsageError{"x"}), 2},
+		{problem(400), 2}, {problem(422), 2}, {problem(404), 1}, {problem(409), 1}, {problem(500), 1},
+	} {
+		if got := ExitCode(tc.err); got != tc.want {
+			t.Errorf("%v ends with %d, want %d", tc.err, got, tc.want)
+		}
+	}
+}

@@ -1,0 +1,162 @@
+package remote
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fairlane/api"
+	"fairlane/api/gen"
+)
+
+// patience is how long an answer may take; measurements and discoveries are the slow ones, which the service itself ends
+// after five minutes.
+const patience = 6 * time.Minute
+
+// client connects to the service.
+func (c *cli) client() (*gen.ClientWithResponses, error) {
+	return c.connect(&http.Client{Timeout: patience})
+}
+
+// connect connects with the token that was given or kept, by a client of HTTP.
+func (c *cli) connect(h *http.Client) (*gen.ClientWithResponses, error) {
+	token := c.getenv("FAIRLANE_TOKEN")
+	if c.tokenFile != "" {
+		b, err := os.ReadFile(c.tokenFile)
+		if err != nil {
+			return nil, c.usage("err.token-file", "error", err)
+		}
+		token = strings.TrimSpace(string(b))
+	}
+	if token == "" {
+		all, err := c.credentials()
+		if err != nil {
+			return nil, err
+		}
+		token = all[c.base()].Token
+	}
+	if token == "" {
+		return nil, c.usage("err.no-token")
+	}
+	return c.dial(token, h)
+}
+
+// stranger connects without a token, to what needs none.
+func (c *cli) stranger() (*gen.ClientWithResponses, error) {
+	return c.dial("", &http.Client{Timeout: patience})
+}
+
+// dial makes a client of the service's API that trusts and shows the certificates that were given.
+func (c *cli) dial(token string, h *http.Client) (*gen.ClientWithResponses, error) {
+	t, err := c.transport()
+	if err != nil {
+		return nil, err
+	}
+	h.Transport = t
+	client, err := api.NewClient(c.base(), token, h)
+	if err != nil {
+		return nil, &UsageError{err.Error()}
+	}
+	return client, nil
+}
+
+// transport is the usual one, or one with the certificates of --ca-file, --cert-file and --key-file.
+func (c *cli) transport() (http.RoundTripper, error) {
+	file := func(flag, variable string) string {
+		if flag != "" {
+			return flag
+		}
+		return c.getenv(variable)
+	}
+	ca, cert, key := file(c.caFile, "FAIRLANE_CA_FILE"), file(c.certFile, "FAIRLANE_CERT_FILE"), file(c.keyFile, "FAIRLANE_KEY_FILE")
+	if ca == "" && cert == "" && key == "" {
+		return http.DefaultTransport, nil
+	}
+	config := &tls.Config{MinVersion: tls.VersionTLS12}
+	if ca != "" {
+		text, err := os.ReadFile(ca)
+		if err != nil {
+			return nil, &UsageError{err.Error()}
+		}
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(text) {
+			return nil, c.usage("err.ca-file", "file", ca)
+		}
+	}
+	if (cert == "") != (key == "") {
+		return nil, c.usage("err.cert-and-key")
+	}
+	if cert != "" {
+		pair, err := tls.LoadX509KeyPair(cert, key)
+		if err != nil {
+			return nil, c.usage("err.key-pair", "file", cert, "error", err)
+		}
+		config.Certificates = []tls.Certificate{pair}
+	}
+	t, ok := http.DefaultTransport.(*http.Transport)
+	if !ok { // somebody has put another one in its place
+		t = &http.Transport{Proxy: http.ProxyFromEnvironment}
+	}
+	t = t.Clone()
+	t.TLSClientConfig = config
+	return t, nil
+}
+
+func (c *cli) base() string {
+	for _, u := range []string{c.url, c.getenv("FAIRLANE_URL")} {
+		if u != "" {
+			return u
+		}
+	}
+	return DefaultURL
+}
+
+// unreachableError says that nothing answers at the service's address.
+type unreachableError struct {
+	text string
+	err  error
+}
+
+// Error names the address.
+func (e *unreachableError) Error() string { return e.text }
+
+// Unwrap returns what the connection said.
+func (e *unreachableError) Unwrap() error { return e.err }
+
+// passing reports whether an error may be over soon: a manager that restarts, or one whose place another takes.
+func passing(err error) bool {
+	var gone *unreachableError
+	var problem *api.ProblemError
+	switch {
+	case errors.As(err, &gone):
+		return true
+	case errors.As(err, &problem):
+		return problem.Status >= http.StatusInternalServerError || problem.Status == http.StatusTooManyRequests
+	}
+	return false
+}
+
+// maxTries is how often something that is watched is asked for before the watch is given up: two minutes.
+const maxTries = int(2 * time.Minute / pollEvery)
+
+// patiently asks again while the service does not answer: what is watched goes on without it.
+func (c *cli) patiently(cmd *cobra.Command, ask func() error) error {
+	for tries := 1; ; tries++ {
+		err := ask()
+		if err == nil || !passing(err) || tries == maxTries || cmd.Context().Err() != nil {
+			return err
+		}
+		if tries == 1 {
+			c.say(cmd, "msg.trying-again", "error", clean(err.Error()))
+		}
+		if err := pause(cmd.Context(), pollEvery); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,131 @@
+package remote
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"go.yaml.in/yaml/v3"
+)
+
+// maxCredentials bounds the file of credentials, in bytes.
+const maxCredentials = 1 << 20
+
+// credential is a token that `login` made, for one service. It is sent nowhere else.
+type credential struct {
+	User  string `yaml:"user"`
+	Name  string `yaml:"name"` // of the token
+	Token string `yaml:"token"`
+}
+
+// credentialsPath is the file of credentials: FAIRLANE_CREDENTIALS, or in the user's configuration
+// folder (XDG Base Directory Specification 0.8). Empty when there is no home.
+func (c *cli) credentialsPath() string {
+	if path := c.getenv("FAIRLANE_CREDENTIALS"); path != "" {
+		return path
+	}
+	dir := c.getenv("XDG_CONFIG_HOME")
+	if home := c.getenv("HOME"); dir == "" && home != "" {
+		dir = filepath.Join(home, ".config")
+	}
+	if !filepath.IsAbs(dir) {
+		return ""
+	}
+	return filepath.Join(dir, "fairlane", "credentials.yaml")
+}
+
+// credentials reads the file, by the service's URL; none is no error.
+func (c *cli) credentials() (map[string]credential, error) {
+	all := map[string]credential{}
+	path := c.credentialsPath()
+	if path == "" {
+		return all, nil
+	}
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return all, nil
+	}
+	if err != nil {
+		return nil, &UsageError{err.Error()}
+	}
+	defer func() { _ = f.Close() }() // read only
+	b, err := io.ReadAll(io.LimitReader(f, maxCredentials))
+	if err == nil {
+		err = yaml.Unmarshal(b, &all)
+	}
+	if err != nil {
+		return nil, c.usage("err.credentials", "path", path)
+	}
+	return all, nil
+}
+
+// keepCredentials writes the file for its owner's eyes only, whole or not at all.
+func (c *cli) keepCredentials(all map[string]credential) error {
+	path := c.credentialsPath()
+	if path == "" {
+		return c.usage("err.no-home")
+	}
+	b, err := yaml.Marshal(all)
+	if err != nil {
+		return fmt.Errorf("encode credentials: %w", err)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	next, err := os.CreateTemp(filepath.Dir(path), ".credentials-*") // made with mode 0600
+	if err != nil {
+		return err
+	}
+	_, err = next.Write(b)
+	if err = errors.Join(err, next.Sync(), next.Close()); err == nil {
+		err = os.Rename(next.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("write credentials: %w", err), os.Remove(next.Name()))
+	}
+	return nil
+}
+
+// secretFrom reads a secret from a file, or from standard input for "-": its first line. At a terminal it asks for it, with
+// the text of the given key. Secrets are never arguments, which every process of the machine can see.
+func (c *cli) secretFrom(cmd *cobra.Command, path, key string) (string, error) {
+	if in := person(cmd); in != nil && path == "-" {
+		text, err := typed(cmd, in, c.t(key), true)
+		if err == nil && text == "" {
+			err = c.usage("err.empty-secret", "path", "stdin")
+		}
+		return text, err
+	}
+	r, name, err := c.open(cmd, path)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = r.Close() }() // read only
+	b, err := io.ReadAll(io.LimitReader(r, 4096))
+	if err != nil {
+		return "", &UsageError{err.Error()}
+	}
+	line, _, _ := strings.Cut(string(b), "\n")
+	if line = strings.TrimSuffix(line, "\r"); line == "" {
+		return "", c.usage("err.empty-secret", "path", name)
+	}
+	return line, nil
+}
+
+// newSecretFrom is secretFrom for a secret that is to be kept: who types it types it twice.
+func (c *cli) newSecretFrom(cmd *cobra.Command, path string) (string, error) {
+	text, err := c.secretFrom(cmd, path, "msg.new-password")
+	if err != nil || path != "-" || person(cmd) == nil {
+		return text, err
+	}
+	again, err := c.secretFrom(cmd, path, "msg.same-password")
+	if err == nil && again != text {
+		err = c.usage("err.not-the-same")
+	}
+	return text, err
+}

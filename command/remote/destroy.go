@@ -1,0 +1,57 @@
+package remote
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fairlane/internal/i18n"
+)
+
+// destructive is the annotation of commands that Destroys guards.
+const destructive = "destructive"
+
+// Destroys makes a command ask for confirmation before it runs, because it removes something for good. It gives the command the
+// flag --yes. At a terminal it asks the question of the catalogue key question, in which {what} is the command's arguments.
+// Without a terminal the command fails with *UsageError unless --yes is given. Dry runs need no confirmation. With names of
+// flags in when, only a run with one of these flags needs it.
+func Destroys(cmd *cobra.Command, text *i18n.Catalogue, question string, when ...string) {
+	if cmd.Annotations == nil {
+		cmd.Annotations = map[string]string{}
+	}
+	cmd.Annotations[destructive] = question
+	cmd.Flags().BoolP("yes", "y", false, text.T("flag.yes"))
+	run := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		given := func(flag string) bool { f := cmd.Flags().Lookup(flag); return f != nil && f.Value.String() == "true" }
+		if asked := len(when) == 0 || slices.ContainsFunc(when, given); asked && !given("dry-run") && !given("yes") {
+			if err := agreed(cmd, text, question, "what", strings.Join(args, " ")); err != nil {
+				return err
+			}
+		}
+		return run(cmd, args)
+	}
+}
+
+// IsDestructive reports whether Destroys guards a command.
+func IsDestructive(cmd *cobra.Command) bool { return cmd.Annotations[destructive] != "" }
+
+// destroys guards commands of the service with the question of each.
+func (c *cli) destroys(cmd *cobra.Command, question string, when ...string) {
+	Destroys(cmd, c.texts, question, when...)
+}
+
+// agreed asks for confirmation at the terminal. Any answer but yes is an error. Without a terminal the error is *UsageError.
+func agreed(cmd *cobra.Command, text *i18n.Catalogue, question string, values ...any) error {
+	tty := person(cmd)
+	if tty == nil {
+		return &UsageError{text.T("err.need-yes")}
+	}
+	line, err := typed(cmd, tty, text.T(question, values...), false)
+	if err == nil && !slices.Contains([]string{"y", "yes", "是"}, strings.ToLower(strings.TrimSpace(line))) {
+		err = errors.New(text.T("err.not-applied"))
+	}
+	return err
+}

@@ -1,0 +1,168 @@
+package remote
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fairlane/api/gen"
+)
+
+// rolloutFlags are the bounds of a rollout as an operator gives them.
+type rolloutFlags struct {
+	plan   string
+	stages []string
+	wait   bool
+
+	domain                                          string
+	canary, wave, shard, parallel, budget, attempts int
+	confirm, measure                                time.Duration
+	verify                                          bool
+	maxShareError, minUtilisation                   float64
+}
+
+// add declares the flags.
+func (f *rolloutFlags) add(c *cli, cmd *cobra.Command) {
+	fl := cmd.Flags()
+	fl.StringVar(&f.plan, "plan", "", c.t("flag.plan"))
+	fl.StringSliceVar(&f.stages, "stage", nil, c.t("flag.stage"))
+	fl.BoolVar(&f.wait, "wait", false, c.t("flag.wait"))
+	fl.StringVar(&f.domain, "domain", "", c.t("flag.rollout-domain"))
+	fl.IntVar(&f.canary, "canary", 0, c.t("flag.rollout-canary"))
+	fl.IntVar(&f.wave, "wave", 0, c.t("flag.rollout-wave"))
+	fl.IntVar(&f.shard, "shard", 0, c.t("flag.rollout-shard"))
+	fl.IntVar(&f.parallel, "parallel", 0, c.t("flag.rollout-parallel"))
+	fl.IntVar(&f.budget, "failure-budget", 0, c.t("flag.rollout-failure-budget"))
+	fl.IntVar(&f.attempts, "attempts", 0, c.t("flag.rollout-attempts"))
+	fl.DurationVar(&f.confirm, "confirm-within", 0, c.t("flag.rollout-confirm-within"))
+	fl.BoolVar(&f.verify, "verify-shares", false, c.t("flag.rollout-verify-shares"))
+	fl.Float64Var(&f.maxShareError, "max-share-error", 0, c.t("flag.rollout-max-share-error"))
+	fl.Float64Var(&f.minUtilisation, "min-utilisation", 0, c.t("flag.rollout-min-utilisation"))
+	fl.DurationVar(&f.measure, "measure", 0, c.t("flag.rollout-measure"))
+}
+
+// check refuses times that the request would round to none: the safeguard that was asked for would be missing without a word.
+func (f *rolloutFlags) check(c *cli) error {
+	switch {
+	case f.confirm%time.Second != 0:
+		return c.usage("err.rollout-confirm", "found", f.confirm)
+	case f.measure%time.Millisecond != 0:
+		return c.usage("err.window", "flag", "measure", "found", f.measure)
+	case f.verify && f.confirm == 0:
+		return c.usage("err.rollout-verify")
+	}
+	return nil
+}
+
+// body is the request that the flags make.
+func (f *rolloutFlags) body() gen.RolloutCreate {
+	body := gen.RolloutCreate{Plan: f.plan}
+	for _, s := range f.stages {
+		body.Stages = append(body.Stages, gen.Stage(s))
+	}
+	o := gen.RolloutOptions{
+		Canary: given(f.canary), Wave: given(f.wave), Shard: given(f.shard), Parallel: given(f.parallel),
+		FailureBudget: given(f.budget), Attempts: given(f.attempts), Domain: given(gen.RolloutOptionsDomain(f.domain)),
+		ConfirmWindowS: given(int(f.confirm / time.Second)), VerifyShares: given(f.verify),
+		MaxShareError: given(f.maxShareError), MinUtilisation: given(f.minUtilisation), MeasureWindowMs: given(int(f.measure / time.Millisecond)),
+	}
+	if o != (gen.RolloutOptions{}) {
+		body.Options = &o
+	}
+	return body
+}
+
+// printPreview shows the waves that a rollout would have.
+func (c *cli) printPreview(cmd *cobra.Command, p *gen.RolloutPreview) error {
+	c.say(cmd, "msg.rollout-preview", "devices", p.Devices, "waves", len(p.Waves))
+	return c.print(cmd, p, func() *table {
+		t := c.newTable("wave>", "kind", "count>", "devices")
+		for i, w := range p.Waves {
+			kind := c.t("wave.wave")
+			if w.Canary {
+				kind = c.t("wave.canary")
+			}
+			t.add(i+1, kind, len(w.Devices), some(w.Devices))
+		}
+		return t
+	})
+}
+
+// some names the first few of a list.
+func some(names []string) string {
+	const most = 6
+	if len(names) <= most {
+		return strings.Join(names, " ")
+	}
+	return strings.Join(names[:most], " ") + " … +" + strconv.Itoa(len(names)-most)
+}
+
+// steered says what was asked of a rollout and shows it; an error is returned as it is.
+func (c *cli) steered(cmd *cobra.Command, key string, ro *gen.Rollout, err error) error {
+	if err != nil {
+		return err
+	}
+	c.say(cmd, key, "id", ro.ID)
+	return shown(c, cmd, ro, c.rolloutTable)
+}
+
+func (c *cli) rolloutPause(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, id int64) error {
+	ro, err := accepted[gen.Rollout](c)(client.PauseRolloutWithResponse(cmd.Context(), fabric, id, nil))
+	return c.steered(cmd, "msg.rollout-pausing", ro, err)
+}
+
+func (c *cli) rolloutResume(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, id int64) error {
+	ro, err := accepted[gen.Rollout](c)(client.ResumeRolloutWithResponse(cmd.Context(), fabric, id, nil))
+	return c.steered(cmd, "msg.rollout-resumed", ro, err)
+}
+
+func (c *cli) rolloutConfirm(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, id int64) error {
+	ro, err := accepted[gen.Rollout](c)(client.ConfirmRolloutWithResponse(cmd.Context(), fabric, id, nil))
+	if err != nil {
+		return err
+	}
+	c.say(cmd, "msg.rollout-confirmed", "id", id)
+	return shown(c, cmd, c.ended(cmd.Context(), client, fabric, ro), c.rolloutTable)
+}
+
+// ended waits a moment for the end that a confirmed rollout comes to at once, so that who confirmed it can go on with
+// what is in force. It returns what it saw last.
+func (c *cli) ended(ctx context.Context, client *gen.ClientWithResponses, fabric string, ro *gen.Rollout) *gen.Rollout {
+	for range int(endsWithin / pollEvery) {
+		if ro.State != gen.RolloutStateRunning || pause(ctx, pollEvery) != nil {
+			return ro
+		}
+		next, err := c.getRollout(ctx, client, fabric, ro.ID)
+		if err != nil {
+			return ro
+		}
+		ro = next
+	}
+	return ro
+}
+
+// rolloutBack goes back to what was before a rollout, or to the plan that is named.
+func (c *cli) rolloutBack(plan *string, wait *bool) func(*cobra.Command, *gen.ClientWithResponses, string, int64) error {
+	return func(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, id int64) error {
+		body, started := gen.RolloutBack{Plan: given(*plan)}, "msg.rollout-back"
+		if *plan == string(gen.RolloutBackToBaseline) {
+			body, started = gen.RolloutBack{To: new(gen.RolloutBackToBaseline)}, "msg.rollout-back-baseline"
+		}
+		r, err := client.RollBackRolloutWithResponse(cmd.Context(), fabric, id, &gen.RollBackRolloutParams{DryRun: given(c.dry)}, body)
+		if err := c.judge(r, err); err != nil {
+			return err
+		}
+		if r.JSON200 != nil {
+			return c.printPreview(cmd, r.JSON200)
+		}
+		ro := r.JSON202
+		c.say(cmd, started, "id", ro.ID, "plan", short(ro.Plan))
+		if *wait {
+			return c.follow(cmd, client, fabric, ro.ID)
+		}
+		return shown(c, cmd, ro, c.rolloutTable)
+	}
+}

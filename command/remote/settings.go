@@ -1,0 +1,79 @@
+package remote
+
+import (
+	"github.com/spf13/cobra"
+
+	"fairlane/api/gen"
+)
+
+// settingsFlags are the settings of the service as flags. Only those that were given count.
+type settingsFlags struct {
+	interval, window, keepShares, keepTasks, limit int
+	reset                                          bool
+}
+
+// fill puts what was given into the settings and reports whether anything was.
+func (f *settingsFlags) fill(cmd *cobra.Command, s *gen.SettingsUpdate) bool {
+	t := &taker{cmd: cmd}
+	take(t, "share-interval", &s.Shares.IntervalS, &f.interval)
+	take(t, "share-window", &s.Shares.WindowMs, &f.window)
+	take(t, "share-keep", &s.Shares.Keep, &f.keepShares)
+	take(t, "task-keep", &s.Tasks.Keep, &f.keepTasks)
+	take(t, "task-limit", &s.Tasks.Limit, &f.limit)
+	return t.any
+}
+
+func (c *cli) settings() *cobra.Command {
+	var f settingsFlags
+	set := c.verb("settings", "set", "  fairlane settings set --share-interval 60\n  fairlane settings set --reset --dry-run", cobra.NoArgs,
+		func(cmd *cobra.Command, _ []string) error { return c.settingsSet(cmd, &f) })
+	fl := set.Flags()
+	fl.IntVar(&f.interval, "share-interval", 0, c.t("flag.share-interval"))
+	fl.IntVar(&f.window, "share-window", 100, c.t("flag.share-window"))
+	fl.IntVar(&f.keepShares, "share-keep", 0, c.t("flag.share-keep"))
+	fl.IntVar(&f.keepTasks, "task-keep", 0, c.t("flag.task-keep"))
+	fl.IntVar(&f.limit, "task-limit", 0, c.t("flag.task-limit"))
+	fl.BoolVar(&f.reset, "reset", false, c.t("flag.reset"))
+	c.writes(set)
+	c.matches(set)
+	return c.noun("settings", set, c.verb("settings", "show", "  fairlane settings show", cobra.NoArgs, c.settingsShow))
+}
+
+func (c *cli) settingsShow(cmd *cobra.Command, _ []string) error {
+	client, err := c.client()
+	if err != nil {
+		return err
+	}
+	s, err := found[gen.Settings](c)(client.GetSettingsWithResponse(cmd.Context()))
+	if err != nil {
+		return err
+	}
+	return c.print(cmd, s, func() *table { return c.fieldTable(s) })
+}
+
+// settingsSet changes what was given and leaves the rest, against the version that it read.
+func (c *cli) settingsSet(cmd *cobra.Command, f *settingsFlags) error {
+	client, err := c.client()
+	if err != nil {
+		return err
+	}
+	r, err := client.GetSettingsWithResponse(cmd.Context())
+	now, err := found[gen.Settings](c)(r, err)
+	if err != nil {
+		return err
+	}
+	next := gen.SettingsUpdate{Shares: &now.Shares, Tasks: &now.Tasks}
+	if f.reset {
+		next = gen.SettingsUpdate{Shares: &gen.ShareSettings{}, Tasks: &gen.TaskSettings{}}
+	}
+	if !f.fill(cmd, &next) && !f.reset {
+		return c.usage("err.no-change")
+	}
+	match := c.ifMatch(r.HTTPResponse.Header.Get("ETag"))
+	s, err := found[gen.Settings](c)(client.PutSettingsWithResponse(cmd.Context(), &gen.PutSettingsParams{DryRun: given(c.dry), IfMatch: match}, next))
+	if err != nil {
+		return err
+	}
+	c.kept(cmd, "msg.settings-set", "version", s.Version)
+	return c.print(cmd, s, func() *table { return c.fieldTable(s) })
+}

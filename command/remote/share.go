@@ -1,0 +1,282 @@
+package remote
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"fairlane/api/gen"
+	"fairlane/internal/phrase"
+	"fairlane/internal/quantity"
+	"fairlane/internal/texttable"
+)
+
+func (c *cli) share() *cobra.Command {
+	var plan, tenant string
+	var window, every time.Duration
+	var watch bool
+	show := c.verb("share", "show", "  fairlane share show --window 200ms --watch\n  fairlane share show --tenant gold\n  fairlane share show --top 5", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
+		switch {
+		case window < time.Millisecond || window > time.Minute:
+			return c.usage("err.window", "flag", "window", "found", window)
+		case every < 100*time.Millisecond:
+			return c.usage("err.every", "found", every)
+		case watch:
+			return c.shareWatch(cmd, plan, tenant, window, every)
+		}
+		return c.shareShow(cmd, plan, tenant, window)
+	})
+	f := show.Flags()
+	f.StringVar(&plan, "plan", "", c.t("flag.plan-default"))
+	f.DurationVar(&window, "window", 100*time.Millisecond, c.t("flag.window"))
+	f.BoolVar(&watch, "watch", false, c.t("flag.watch"))
+	f.DurationVar(&every, "every", 2*time.Second, c.t("flag.every"))
+	f.StringVar(&tenant, "tenant", "", c.t("flag.share-tenant"))
+	c.long("flag.quiet-shares", show)
+	return c.noun("share", append(c.shareKept(), show)...)
+}
+
+func (c *cli) shareShow(cmd *cobra.Command, plan, tenant string, window time.Duration) error {
+	client, fabric, err := c.pick(cmd)
+	if err != nil {
+		return err
+	}
+	ms := window.Milliseconds()
+	s, err := found[gen.Shares](c)(client.GetSharesWithResponse(cmd.Context(), fabric, &gen.GetSharesParams{WindowMs: &ms, Plan: given(plan)}))
+	if err != nil {
+		return err
+	}
+	return c.showShares(cmd, s, tenant)
+}
+
+// onlyTenant leaves one tenant in a measurement. Links are shared, so none stays.
+func (c *cli) onlyTenant(s *gen.Shares, tenant string) error {
+	at := slices.IndexFunc(s.Tenants, func(x gen.TenantShare) bool { return x.Tenant == tenant })
+	if at < 0 {
+		return c.usage("err.share-tenant", "found", fmt.Sprintf("%q", tenant))
+	}
+	s.Tenants, s.Links = s.Tenants[at:at+1], nil
+	return nil
+}
+
+// incompleteError reports that a part of an answer was not measured. It ends a command with exit code 1, in every output format.
+type incompleteError struct{ text string }
+
+// Error returns how many tenants and links were not measured.
+func (e *incompleteError) Error() string { return e.text }
+
+// showShares prints a measurement, of one tenant where one is named, and fails with *incompleteError when it lacks a tenant or a link.
+func (c *cli) showShares(cmd *cobra.Command, s *gen.Shares, tenant string) error {
+	if !c.rows.quiet {
+		without, _ := notMeasured(s)
+		c.sayShares(cmd, s, without)
+	}
+	if tenant != "" { // the summary is of all
+		if err := c.onlyTenant(s, tenant); err != nil {
+			return err
+		}
+	}
+	tenants, links := notMeasured(s)
+	all, ofLinks := len(s.Tenants), len(s.Links)
+	if c.rows.quiet {
+		onlyWrong(s)
+	}
+	err := c.print(cmd, s, func() *table { return c.shareTable(s) }, func() *table { return c.linkTable(s) })
+	if err == nil && tenants+links > 0 {
+		err = &incompleteError{c.t("err.incomplete", "tenants", tenants, "of", all, "links", links, "of-links", ofLinks)}
+	}
+	return err
+}
+
+// farOff is the share error above which --quiet shows a tenant where the service does not report the limit of the plane: the least of all.
+const farOff = 0.05
+
+// onlyWrong leaves the tenants that were not measured or are off their share, and the links that were not measured.
+func onlyWrong(s *gen.Shares) {
+	limit := cmp.Or(orZero(s.ShareErrorLimit), farOff)
+	s.Tenants = slices.DeleteFunc(s.Tenants, func(x gen.TenantShare) bool { return x.DeliveredBps != nil && orZero(x.ShareError) <= limit })
+	s.Links = slices.DeleteFunc(s.Links, func(l gen.LinkUse) bool { return l.DeliveredBps != nil })
+}
+
+// sayShares sums a measurement up, of whose tenants so many were not measured.
+func (c *cli) sayShares(cmd *cobra.Command, s *gen.Shares, tenants int) {
+	window := time.Duration(s.WindowMs) * time.Millisecond
+	switch {
+	case s.Plan == "": // a caller who sees some tenants only gets no figures over all
+		c.say(cmd, "msg.own-shares", "window", window)
+	case len(s.Tenants) == 0:
+		c.say(cmd, "msg.shares-none", "plan", short(s.Plan))
+	default:
+		c.say(cmd, "msg.shares", "window", window, "plan", short(s.Plan), "measured", len(s.Tenants)-tenants, "tenants", len(s.Tenants), "error", c.worstShare(s), "jain", jainOrDash(s.JainIndex))
+	}
+	c.sayAtSenders(cmd, s)
+	if s.Coverage != nil && *s.Coverage < fullCoverage {
+		c.say(cmd, "msg.coverage", "coverage", percent(*s.Coverage))
+	}
+	if l := s.CongestionControl; l != nil {
+		c.say(cmd, "loop."+string(l.State), "text", clean(c.texts.Told(l.Text, l.Said)))
+	}
+}
+
+// worstShare is the largest share error, with the tenant that has it where there are several.
+func (c *cli) worstShare(s *gen.Shares) string {
+	worst := percentOrDash(s.MaxShareError)
+	for _, x := range s.Tenants {
+		if s.MaxShareError != nil && x.ShareError != nil && *x.ShareError == *s.MaxShareError && len(s.Tenants) > 1 {
+			return c.t("msg.worst-share", "error", worst, "tenant", x.Tenant)
+		}
+	}
+	return worst
+}
+
+// sayAtSenders names the tenants that are measured at the ports they send from.
+func (c *cli) sayAtSenders(cmd *cobra.Command, s *gen.Shares) {
+	var at []string
+	var most *int64
+	for _, x := range s.Tenants {
+		if orZero(x.AtSenders) {
+			at = append(at, x.Tenant)
+			if x.AmbiguousBps != nil && *x.AmbiguousBps >= orZero(most) {
+				most = x.AmbiguousBps
+			}
+		}
+	}
+	switch names := strings.Join(at, ", "); {
+	case len(at) > 0 && most != nil:
+		c.tell(cmd, c.t("msg.shares-at-senders", "tenants", names, "rate", measuredRate(most)))
+	case len(at) > 0:
+		c.tell(cmd, c.t("msg.shares-at-senders-unread", "tenants", names))
+	}
+}
+
+// fullCoverage is the coverage from which it is not reported.
+const fullCoverage = 0.99
+
+// notMeasured counts the tenants and links that were not measured.
+func notMeasured(s *gen.Shares) (tenants, links int) {
+	for _, x := range s.Tenants {
+		if x.DeliveredBps == nil {
+			tenants++
+		}
+	}
+	for _, l := range s.Links {
+		if l.DeliveredBps == nil {
+			links++
+		}
+	}
+	return tenants, links
+}
+
+// jainOrDash is an index that may not have been measured.
+func jainOrDash(v *float64) string {
+	if v == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%.4f", *v)
+}
+
+// measuredRate is a rate that may not have been measured.
+func measuredRate(v *int64) string {
+	if v == nil {
+		return "-"
+	}
+	return quantity.BitRate(*v).String()
+}
+
+// barOr draws a measured part as bar does; of an unmeasured one it states the reason.
+func (c *cli) barOr(part *int64, entitled, whole float64, problem *string, said *phrase.Text) texttable.Cell {
+	if part == nil {
+		return texttable.Cell{Text: clean(c.t("msg.not-measured", "problem", c.texts.Told(orZero(problem), said)))}
+	}
+	return bar(float64(*part), entitled, whole)
+}
+
+func (c *cli) linkTable(s *gen.Shares) *table {
+	if len(s.Links) == 0 {
+		return nil
+	}
+	t := c.newTable("link", "rate>", "delivered>", "use>", "share")
+	for _, l := range s.Links {
+		rank := math.Inf(1) // of what was not measured
+		if l.DeliveredBps != nil {
+			rank = orZero(l.Use)
+		}
+		t.addRanked(rank, l.Name, quantity.BitRate(l.CapacityBps), measuredRate(l.DeliveredBps), percentOrDash(l.Use), c.barOr(l.DeliveredBps, 0, float64(l.CapacityBps), l.Problem, l.Said))
+	}
+	return t
+}
+
+func (c *cli) shareTable(s *gen.Shares) *table {
+	if len(s.Tenants) == 0 && c.rows.quiet {
+		return nil
+	}
+	t := c.newTable("tenant", "weight>", "entitled>", "delivered>", "error>", "share")
+	var most float64
+	for _, x := range s.Tenants {
+		most = max(most, float64(x.EntitledBps), float64(orZero(x.DeliveredBps)))
+	}
+	for _, x := range s.Tenants {
+		t.addRanked(offBy(x), x.Tenant, x.Weight, quantity.BitRate(x.EntitledBps), measuredRate(x.DeliveredBps), percentOrDash(x.ShareError),
+			c.barOr(x.DeliveredBps, float64(x.EntitledBps), most, x.Problem, x.Said))
+	}
+	return t
+}
+
+// offBy is a tenant's share error; one that was not measured is the furthest off.
+func offBy(x gen.TenantShare) float64 {
+	if x.DeliveredBps == nil {
+		return math.Inf(1)
+	}
+	return orZero(x.ShareError)
+}
+
+// shareWatch measures until the context ends, which is how it is meant to end.
+func (c *cli) shareWatch(cmd *cobra.Command, plan, tenant string, window, every time.Duration) error {
+	clear := onTerminal(cmd.OutOrStdout()) && c.output == "table"
+	for first := true; ; first = false {
+		if clear {
+			fmt.Fprint(cmd.OutOrStdout(), "\x1b[H\x1b[2J") // cursor home, clear screen
+		}
+		measure := func() error {
+			err := c.shareShow(cmd, plan, tenant, window)
+			if incomplete := new(incompleteError); errors.As(err, &incomplete) { // the next one may be complete
+				fmt.Fprintln(cmd.ErrOrStderr(), incomplete)
+				return nil
+			}
+			return err
+		}
+		var err error
+		if first {
+			err = measure()
+		} else {
+			err = c.patiently(cmd, measure)
+		}
+		if err == nil {
+			err = pause(cmd.Context(), every)
+		}
+		if errors.Is(cmd.Context().Err(), context.Canceled) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// onTerminal reports whether w is a character device.
+func onTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && terminal(f)
+}
+
+func terminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }

@@ -1,0 +1,232 @@
+package remote
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/spf13/cobra"
+	"go.yaml.in/yaml/v3"
+
+	"fairlane/internal/texttable"
+)
+
+// print writes data in the chosen form: tables with an empty line between them, without those that are nil, or the API's own
+// JSON, or the same as YAML.
+func (c *cli) print(cmd *cobra.Command, data any, shows ...func() *table) error {
+	w := cmd.OutOrStdout()
+	if c.output == "table" {
+		return c.printTables(cmd, shows)
+	}
+	b, err := json.MarshalIndent(data, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encode output: %w", err)
+	}
+	if c.output == "yaml" {
+		if b, err = toYAML(b); err != nil {
+			return fmt.Errorf("encode output: %w", err)
+		}
+		_, err = w.Write(b)
+		return err
+	}
+	_, err = fmt.Fprintf(w, "%s\n", b)
+	return err
+}
+
+// printTables prints tables, large ones as far as --top and --all say, with a word about the rows that are left out.
+func (c *cli) printTables(cmd *cobra.Command, shows []func() *table) error {
+	w := cmd.OutOrStdout()
+	var text bytes.Buffer
+	most, left := c.rows.most(cmd), 0
+	for _, show := range shows {
+		t := show()
+		if t == nil {
+			continue
+		}
+		if text.Len() > 0 {
+			text.WriteByte('\n')
+		}
+		left += t.cut(most)
+		columns := texttable.Columns(w, c.getenv)
+		if t.whole || c.rows.all {
+			columns = 0
+		}
+		if err := t.write(&text, columns); err != nil {
+			return err
+		}
+		most = c.rows.next(cmd, most)
+	}
+	if _, err := w.Write(text.Bytes()); err != nil {
+		return err
+	}
+	if left > 0 {
+		c.say(cmd, "msg.rows-left", "count", left)
+	}
+	return nil
+}
+
+// toYAML turns JSON into block YAML. JSON is YAML already; reading it as nodes keeps the order of
+// fields and every digit of a number.
+func toYAML(b []byte) ([]byte, error) {
+	var doc yaml.Node
+	if err := yaml.Unmarshal(b, &doc); err != nil {
+		return nil, err
+	}
+	plain(&doc)
+	var out bytes.Buffer
+	enc := yaml.NewEncoder(&out)
+	enc.SetIndent(2)
+	if err := enc.Encode(&doc); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), enc.Close()
+}
+
+// plain drops JSON's braces; strings stay quoted only where YAML needs it, which clearing the
+// style leaves to the encoder.
+func plain(n *yaml.Node) {
+	n.Style = 0
+	for _, child := range n.Content {
+		plain(child)
+	}
+}
+
+// table is aligned text for people.
+type table struct {
+	head     []string
+	right    []bool // by column: numbers stand right
+	optional []bool // by column: it is left out of a narrow table
+	rows     [][]texttable.Cell
+	prose    bool      // the last column is sentences
+	whole    bool      // no row is left out and no cell shortened
+	ranks    []float64 // of rows, the worst the highest: these stay when a table is cut
+	// latest says that rows are in the order of time, oldest first: the last ones stay when the table is cut, in their order.
+	latest bool
+}
+
+// newTable names columns by catalogue keys; a key that ends in ">" stands right, one that ends in "?" is left out of a narrow table.
+func (c *cli) newTable(keys ...string) *table {
+	t := &table{prose: isProse(keys[len(keys)-1])}
+	for _, k := range keys {
+		name, right := strings.CutSuffix(k, ">")
+		name, optional := strings.CutSuffix(name, "?")
+		t.head, t.right, t.optional = append(t.head, c.t("col."+name)), append(t.right, right), append(t.optional, optional)
+	}
+	return t
+}
+
+// isProse reports whether a column holds sentences.
+func isProse(key string) bool {
+	switch key {
+	case "about", "fault", "formula", "meaning", "message", "note", "result":
+		return true
+	}
+	return false
+}
+
+// add adds a row; a cell that is a texttable.Cell stays as it is.
+func (t *table) add(cells ...any) { t.addRanked(0, cells...) }
+
+// addRanked adds a row that a cut table keeps before rows of lower rank.
+func (t *table) addRanked(rank float64, cells ...any) {
+	row := make([]texttable.Cell, len(cells))
+	for i, cell := range cells {
+		if ready, ok := cell.(texttable.Cell); ok {
+			row[i] = ready
+			continue
+		}
+		row[i].Text = clean(fmt.Sprint(cell))
+	}
+	t.rows, t.ranks = append(t.rows, row), append(t.ranks, rank)
+}
+
+// without leaves a column out: what it tells is told beside the table.
+func (t *table) without(name string) *table {
+	i := slices.Index(t.head, name)
+	t.head, t.right, t.optional = slices.Delete(t.head, i, i+1), slices.Delete(t.right, i, i+1), slices.Delete(t.optional, i, i+1)
+	for k := range t.rows {
+		t.rows[k] = slices.Delete(t.rows[k], i, i+1)
+	}
+	return t
+}
+
+// cut keeps the most rows of the highest rank, those first, or the latest ones, and returns how many it has left out. A table that has no more
+// stays in its order.
+func (t *table) cut(most int) (left int) {
+	if left = len(t.rows) - most; left <= 0 || t.whole {
+		return 0
+	}
+	if t.latest {
+		t.rows = t.rows[left:]
+		return left
+	}
+	order := make([]int, len(t.rows))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(t.ranks[b], t.ranks[a]) })
+	kept := make([][]texttable.Cell, most)
+	for i := range kept {
+		kept[i] = t.rows[order[i]]
+	}
+	t.rows = kept
+	return left
+}
+
+// clean takes control characters out: names come from devices and must not steer the terminal.
+func clean(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == unicode.ReplacementChar {
+			return '?'
+		}
+		return r
+	}, s)
+}
+
+func (t *table) write(w io.Writer, columns int) error {
+	head := make([]texttable.Cell, len(t.head))
+	for i, name := range t.head {
+		head[i].Text = name
+	}
+	out := texttable.Table{Right: t.right, Optional: t.optional, Prose: t.prose, Rows: append([][]texttable.Cell{head}, t.rows...)}
+	return out.Write(w, columns)
+}
+
+// bar draws part of whole with a mark where the entitlement lies: "██████▌   |   ".
+func bar(part, entitled, whole float64) texttable.Cell {
+	if whole <= 0 {
+		return texttable.Cell{}
+	}
+	return texttable.Cell{Draw: func(columns int) string {
+		cells := []rune(strings.Repeat("·", columns))
+		eighths := int(min(max(part/whole, 0), 1)*float64(columns)*8 + 0.5)
+		for i := range eighths / 8 {
+			cells[i] = '█'
+		}
+		if rest := eighths % 8; rest > 0 {
+			cells[eighths/8] = []rune("▏▎▍▌▋▊▉")[rest-1]
+		}
+		if at := int(entitled / whole * float64(columns)); entitled > 0 {
+			cells[min(max(at-1, 0), columns-1)] = '|'
+		}
+		return string(cells)
+	}}
+}
+
+func percent(v float64) string { return fmt.Sprintf("%.1f %%", 100*v) }
+
+// percentOrDash is percent of what may not be known.
+func percentOrDash(v *float64) string {
+	if v == nil {
+		return "-"
+	}
+	return percent(*v)
+}
+
+// short is the first twelve digits of a long name, enough to give back to a command.
+func short(name string) string { return name[:min(12, len(name))] }

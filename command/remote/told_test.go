@@ -1,0 +1,42 @@
+package remote
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"fairlane/api/gen"
+	"fairlane/internal/i18n"
+	"fairlane/internal/phrase"
+)
+
+func TestFindingsAreToldInTheUsersLanguageWhereTheServiceSaysHow(t *testing.T) {
+	t.Parallel()
+	fix, advice := "use mode product", phrase.Of("use mode product")
+	said := phrase.Of("tenant {} is entitled to {} and predicted to get {}", "gold\x1b[31m", "3 Gbit/s", "2 Gbit/s")
+	list := []gen.Finding{
+		{Code: "weight-unreachable", Message: said.String(), Fix: &fix, Said: &said, Advice: &advice},
+		{Code: "of-a-later-version", Message: "not so fast", Said: &phrase.Text{Template: "not so {}", Values: []phrase.Value{{Plain: "fast"}}}},
+		{Code: "forged\x1b[2J", Message: "not well", Said: &phrase.Text{Template: "all is well"}},
+		{Code: "of-an-earlier-version", Message: "but so", Fix: &fix},
+	}
+	for lang, want := range map[string]string{
+		"en": "finding weight-unreachable: tenant gold?[31m is entitled to 3 Gbit/s and predicted to get 2 Gbit/s\n  fix: use mode product\n" +
+			"finding of-a-later-version: not so fast\nfinding forged?[2J: not well\nfinding of-an-earlier-version: but so\n  fix: use mode product\n",
+		"zh": "问题 weight-unreachable：租户 gold?[31m 应得 3 Gbit/s，预测得到 2 Gbit/s\n  解决办法：使用 product 模式\n" +
+			"问题 of-a-later-version：not so fast\n问题 forged?[2J：not well\n问题 of-an-earlier-version：but so\n  解决办法：use mode product\n",
+	} {
+		texts, err := i18n.Load(lang)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		cmd := &cobra.Command{}
+		cmd.SetErr(&out)
+		(&cli{texts: texts, getenv: func(string) string { return "" }}).findings(cmd, list, nil)
+		if got := out.String(); got != want {
+			t.Errorf("%s:\n%s\nwant\n%s", lang, got, want)
+		}
+	}
+}

@@ -1,0 +1,71 @@
+package remote
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+	"golang.org/x/term"
+)
+
+// maxTyped bounds a line that a person types, in bytes.
+const maxTyped = 4096
+
+// person is the terminal that somebody sits at, nil when standard input is something else.
+func person(cmd *cobra.Command) *os.File {
+	if in, ok := cmd.InOrStdin().(*os.File); ok && terminal(in) {
+		return in
+	}
+	return nil
+}
+
+// typed asks on standard error and reads one line from the terminal, a secret without showing it. When the command is
+// interrupted the terminal is left as it was found.
+func typed(cmd *cobra.Command, in *os.File, prompt string, secret bool) (string, error) {
+	fmt.Fprint(cmd.ErrOrStderr(), prompt+" ")
+	fd := int(in.Fd())
+	before, err := term.GetState(fd)
+	if err != nil {
+		return "", fmt.Errorf("look at the terminal: %w", err)
+	}
+	type line struct {
+		text string
+		err  error
+	}
+	// A read of a terminal cannot be called off: after an interruption this ends with the process. So that it never reads
+	// what is opened after the terminal was closed, it has a descriptor of its own.
+	own, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return "", fmt.Errorf("open the terminal again: %w", err)
+	}
+	tty := os.NewFile(uintptr(own), in.Name())
+	read := make(chan line, 1)
+	go func() {
+		defer func() { _ = tty.Close() }() // read only
+		if secret {
+			b, err := term.ReadPassword(own)
+			read <- line{string(b), err}
+			return
+		}
+		text, err := bufio.NewReader(io.LimitReader(tty, maxTyped)).ReadString('\n')
+		if errors.Is(err, io.EOF) {
+			err = nil
+		}
+		read <- line{text, err}
+	}()
+	select {
+	case l := <-read:
+		if secret {
+			fmt.Fprintln(cmd.ErrOrStderr()) // the newline was not shown either
+		}
+		return l.text, l.err
+	case <-cmd.Context().Done():
+		fmt.Fprintln(cmd.ErrOrStderr())
+		return "", errors.Join(context.Cause(cmd.Context()), term.Restore(fd, before))
+	}
+}

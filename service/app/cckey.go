@@ -1,0 +1,346 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"fairlane/ccconfig/driver"
+	"fairlane/ccconfig/ibmad"
+	"fairlane/command/remote"
+	"fairlane/internal/progress"
+	"fairlane/subnet"
+	"fairlane/subnet/discover"
+	"fairlane/subnet/ident"
+	"fairlane/subnet/mad"
+)
+
+// ccKeyFlags are the flags of the commands that look after CC_Keys.
+type ccKeyFlags struct {
+	from            string
+	mKey            string   // file
+	keyFiles        []string // of show
+	newFile         string
+	oldFiles        []string
+	generate        bool
+	protect         bool
+	keep            bool // protection was not spoken of
+	lease           uint16
+	forever         bool
+	takeOver        bool
+	clearViolations bool
+	failures        int
+	parallel        int
+	dryRun, asJSON  bool
+}
+
+// ccKeyCommand is `device cc-key`, which works on a fabric without the service.
+func (a *app) ccKeyCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "cc-key", Short: a.t("cckey.short"), Long: a.t("cckey.long"), Args: cobra.NoArgs}
+	cmd.AddCommand(a.ccKeyShow(), a.ccKeySet(), a.ccKeyRotate(), a.ccKeyClear())
+	hideGlobal(cmd)
+	for _, verb := range cmd.Commands() {
+		a.localOnly(verb)
+	}
+	return cmd
+}
+
+func (a *app) ccKeyVerb(use, key, example string, f *ccKeyFlags, run func(context.Context, *ccKeyFlags) error) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: use, Short: a.t(key + ".short"), Long: a.t(key + ".long"), Example: example, Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			protect := cmd.Flags().Lookup("protect")
+			f.keep = protect != nil && !protect.Changed
+			return run(cmd.Context(), f)
+		},
+	}
+	cmd.Flags().StringVar(&f.from, "from", "", a.t("cckey.flag.from"))
+	a.mKeyFlag(cmd, &f.mKey)
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, a.t("flag.json"))
+	cmd.Flags().IntVar(&f.parallel, "parallel", 0, a.t("cckey.flag.parallel"))
+	must(cmd.MarkFlagRequired("from"))
+	return cmd
+}
+
+func (a *app) ccKeyShow() *cobra.Command {
+	f := &ccKeyFlags{}
+	cmd := a.ccKeyVerb("show --from SOURCE", "cckey.show", `  fairlane device cc-key show --from ibsim:unix:lab
+  fairlane device cc-key show --from ibsim:unix:lab --key-file /etc/fairlane/cc.key --json`, f, a.showKeys)
+	cmd.Flags().StringArrayVar(&f.keyFiles, "key-file", nil, a.t("cckey.flag.key-files"))
+	return cmd
+}
+
+func (a *app) ccKeySet() *cobra.Command {
+	f := &ccKeyFlags{}
+	cmd := a.ccKeyVerb("set --from SOURCE --key-file FILE", "cckey.set", `  fairlane device cc-key set --from ibsim:unix:lab --key-file cc.key --generate --protect --lease 600
+  fairlane device cc-key set --from ibsim:unix:lab --key-file cc.key --dry-run`, f, a.changeKeys)
+	a.newKeyFlags(cmd, f)
+	a.changeFlags(cmd, f)
+	return cmd
+}
+
+func (a *app) ccKeyRotate() *cobra.Command {
+	f := &ccKeyFlags{}
+	cmd := a.ccKeyVerb("rotate --from SOURCE --old-key-file FILE --key-file FILE", "cckey.rotate",
+		`  fairlane device cc-key rotate --from ibsim:unix:lab --old-key-file cc.key --key-file cc2.key --generate --protect --lease 600
+  fairlane device cc-key rotate --from ibsim:unix:lab --old-key-file cc.key --key-file cc2.key --protect --lease 600 # goes on after an interruption`, f, a.changeKeys)
+	a.newKeyFlags(cmd, f)
+	a.oldKeyFlags(cmd, f)
+	a.changeFlags(cmd, f)
+	remote.Destroys(cmd, a.text, "ask.cckey-rotate")
+	return cmd
+}
+
+func (a *app) ccKeyClear() *cobra.Command {
+	f := &ccKeyFlags{}
+	cmd := a.ccKeyVerb("clear --from SOURCE --old-key-file FILE", "cckey.clear",
+		`  fairlane device cc-key clear --from ibsim:unix:lab --old-key-file cc.key`, f, a.changeKeys)
+	a.oldKeyFlags(cmd, f)
+	a.changeFlags(cmd, f)
+	remote.Destroys(cmd, a.text, "ask.cckey-clear")
+	return cmd
+}
+
+func (a *app) newKeyFlags(cmd *cobra.Command, f *ccKeyFlags) {
+	cmd.Flags().StringVar(&f.newFile, "key-file", "", a.t("cckey.flag.key-file"))
+	cmd.Flags().BoolVar(&f.generate, "generate", false, a.t("cckey.flag.generate"))
+	cmd.Flags().BoolVar(&f.protect, "protect", false, a.t("cckey.flag.protect"))
+	cmd.Flags().Uint16Var(&f.lease, "lease", 0, a.t("cckey.flag.lease"))
+	cmd.Flags().BoolVar(&f.forever, "forever", false, a.t("cckey.flag.forever"))
+	must(cmd.MarkFlagRequired("key-file"))
+}
+
+func (a *app) oldKeyFlags(cmd *cobra.Command, f *ccKeyFlags) {
+	cmd.Flags().StringArrayVar(&f.oldFiles, "old-key-file", nil, a.t("cckey.flag.old-key-file"))
+	must(cmd.MarkFlagRequired("old-key-file"))
+}
+
+func (a *app) changeFlags(cmd *cobra.Command, f *ccKeyFlags) {
+	cmd.Flags().BoolVar(&f.takeOver, "take-over", false, a.t("cckey.flag.take-over"))
+	cmd.Flags().BoolVar(&f.clearViolations, "clear-violations", false, a.t("cckey.flag.clear-violations"))
+	cmd.Flags().IntVar(&f.failures, "failures", 0, a.t("cckey.flag.failures"))
+	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, a.t("cckey.flag.dry-run"))
+}
+
+// keyFleet is the devices of a fabric, and the driver that looks after their keys.
+type keyFleet struct {
+	devices []driver.Device
+	driver  *ibmad.Driver
+	unmet   int // warnings of the sweep: devices that it could not read, or tell apart, are not among devices
+}
+
+// keyFleet sweeps the fabric that a transport is attached to, and lets a driver reach its devices by the same way.
+func (a *app) keyFleet(ctx context.Context, from string, t mad.Transport) (*keyFleet, error) {
+	r, err := a.sweep(ctx, from, t, discover.Options{})
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range r.Warnings {
+		a.warn(a.text.Say(w.Sentence()))
+	}
+	f := &keyFleet{devices: ccDevices(r.Fabric), unmet: len(r.Warnings)}
+	if len(f.devices) == 0 {
+		return nil, fmt.Errorf("fabric %s has no device with a LID: is its subnet manager running?", from)
+	}
+	f.driver, err = ibmad.New(t, ibmad.Options{InFlight: 256})
+	return f, err
+}
+
+// ccDevices are the devices of a fabric that have an agent of congestion control: switches, and the linked ports of
+// channel adapters.
+func ccDevices(f *subnet.Fabric) []driver.Device {
+	var out []driver.Device
+	for i := range f.Nodes {
+		n := &f.Nodes[i]
+		switch n.Kind {
+		case subnet.KindSwitch:
+			if lid := n.Ports[0].LID; lid != 0 {
+				out = append(out, driver.Device{Plane: "ib", ID: ident.PortID{Node: n.GUID}, Name: n.Name, Kind: n.Kind, LID: lid, Ports: len(n.Ports) - 1})
+			}
+		case subnet.KindCA:
+			for p := 1; p < len(n.Ports); p++ {
+				ref := subnet.PortRef{Node: int32(i), Port: ident.PortNum(p)}
+				if lid := n.Ports[p].LID; lid != 0 && n.Ports[p].Link >= 0 {
+					out = append(out, driver.Device{Plane: "ib", ID: ident.PortID{Node: n.GUID, Port: ref.Port}, Name: f.PortName(ref), Kind: n.Kind, LID: lid})
+				}
+			}
+		}
+	}
+	return out
+}
+
+func (a *app) showKeys(ctx context.Context, f *ccKeyFlags) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	files, err := readKeyFiles(f.keyFiles)
+	if err != nil {
+		return err
+	}
+	t, err := dial(ctx, f.from, f.mKey)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = t.Close() }() // the slot is gone either way
+	fleet, err := a.keyFleet(ctx, f.from, t)
+	if err != nil {
+		return err
+	}
+	line := progress.On(a.stderr)
+	states, err := fleet.driver.ReadKeys(ctx, fleet.devices, ibmad.KeyRead{
+		Keys: keysOf(files), Parallel: f.parallel,
+		Progress: func(n int) { line.Show(a.t("cckey.progress.read", "done", n, "of", len(fleet.devices))) },
+	})
+	line.Clear()
+	if err != nil {
+		return wrongUsage(err)
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	report := ccKeyReport{}
+	for i := range states {
+		report.add(&states[i], "", nil, files)
+	}
+	if err := a.printKeys(&report, f.asJSON, true); err != nil {
+		return err
+	}
+	if n := report.silent(); n > 0 {
+		return errors.New(a.t("cckey.unread", "n", n))
+	}
+	return nil
+}
+
+// wrongUsage makes an error that says that nothing was sent for what was asked one of usage.
+func wrongUsage(err error) error {
+	if errors.Is(err, driver.ErrInvalid) {
+		return &UsageError{err}
+	}
+	return err
+}
+
+// check refuses flags that contradict each other, before any file is read.
+func (f *ccKeyFlags) check() error {
+	switch {
+	case f.protect && f.lease == 0 && !f.forever:
+		return usagef("--protect: want --lease of 1 to 65535 seconds, or --forever: without a lease the protection never ends, and when the key is lost, nobody can change the devices before they restart")
+	case f.forever && f.lease != 0:
+		return usagef("--forever and --lease %d: want one of them", f.lease)
+	case f.forever && !f.protect:
+		return usagef("--forever: want it with --protect")
+	case f.lease != 0 && !f.protect:
+		return usagef("--lease %d: want it with --protect", f.lease)
+	case f.failures < 0:
+		return usagef("--failures %d: want 0 or more", f.failures)
+	case f.parallel < 0 || f.parallel > 4096:
+		return usagef("--parallel %d: want 1 to 4096, or 0 for the default", f.parallel)
+	}
+	return nil
+}
+
+// keyChange reads the files and puts the change together.
+func (f *ccKeyFlags) keyChange() (c ibmad.KeyChange, files []keyFile, err error) {
+	c = ibmad.KeyChange{
+		Protect: f.protect, LeaseSeconds: f.lease, Forever: f.forever, Keep: f.keep, TakeOver: f.takeOver,
+		ClearViolations: f.clearViolations, Failures: f.failures, Parallel: f.parallel, DryRun: f.dryRun,
+	}
+	old, err := readKeyFiles(f.oldFiles)
+	if err != nil {
+		return c, nil, err
+	}
+	c.From = keysOf(old)
+	if f.newFile == "" {
+		return c, old, nil
+	}
+	var to keyFile
+	if f.generate {
+		to, err = newKey(f.newFile)
+	} else {
+		var read []keyFile
+		if read, err = readKeyFiles([]string{f.newFile}); err == nil {
+			to = read[0]
+		}
+	}
+	if err != nil {
+		return c, nil, err
+	}
+	if i := slices.Index(c.From, to.key); i >= 0 {
+		return c, nil, usagef("%s: has the same CC_Key as %s: want another one", to.path, old[i].path)
+	}
+	c.To = to.key
+	c.Stored = func(ctx context.Context) error {
+		if f.generate {
+			if err := to.create(); err != nil {
+				return err
+			}
+		}
+		return to.keep(ctx)
+	}
+	return c, append(old, to), nil
+}
+
+func (a *app) changeKeys(ctx context.Context, f *ccKeyFlags) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	c, files, err := f.keyChange()
+	if err != nil {
+		return err
+	}
+	if err := c.Check(); err != nil {
+		return &UsageError{err}
+	}
+	t, err := dial(ctx, f.from, f.mKey)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = t.Close() }() // the slot is gone either way
+	fleet, err := a.keyFleet(ctx, f.from, t)
+	if err != nil {
+		return err
+	}
+	line := progress.On(a.stderr)
+	c.Progress = func(p ibmad.KeyProgress) {
+		text := "cckey.progress.read"
+		if p.Writing {
+			text = "cckey.progress.write"
+		}
+		line.Show(a.t(text, "done", p.Done, "of", p.Of))
+	}
+	run, err := fleet.driver.ChangeKeys(ctx, fleet.devices, c)
+	line.Clear()
+	if err != nil {
+		return wrongUsage(err)
+	}
+	report := ccKeyReport{DryRun: f.dryRun}
+	for i := range run.Results {
+		r := &run.Results[i]
+		report.add(&r.Before, r.Outcome, r.Err, files)
+		if d := &report.Devices[i]; r.Err != nil {
+			d.Error = a.errorText(ctx, r.Err)
+		}
+	}
+	if run.Stopped != nil {
+		report.Stopped = a.errorText(ctx, run.Stopped)
+	}
+	if err := a.printKeys(&report, f.asJSON, false); err != nil {
+		return err
+	}
+	if f.keep {
+		with, without := report.kept()
+		_, _ = fmt.Fprintln(a.stderr, a.t("cckey.kept", "with", with, "without", without)) // a broken terminal changes nothing
+	}
+	if run.Stopped != nil {
+		return fmt.Errorf("%s: %w", a.t("cckey.stopped"), run.Stopped)
+	}
+	if n := report.Failed; n > 0 {
+		return errors.New(a.t("cckey.failed", "n", n))
+	}
+	if fleet.unmet > 0 {
+		return errors.New(a.t("cckey.unmet", "n", fleet.unmet))
+	}
+	return nil
+}

@@ -1,0 +1,136 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/spf13/cobra"
+
+	"fairlane/api"
+	"fairlane/service/config"
+	"fairlane/service/control"
+)
+
+// configCommand is `fairlane config`: what the service would run with, without running it.
+func (a *app) configCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "config", Short: a.t("config.short")}
+	cmd.AddCommand(a.configCheckCommand(), a.configPrintCommand(), a.configReferenceCommand())
+	return cmd
+}
+
+// configCheckCommand reads everything that a configuration names and says what is wrong.
+func (a *app) configCheckCommand() *cobra.Command {
+	return a.configured(&cobra.Command{
+		Use: "check", Short: a.t("config.check.short"), Long: a.t("config.check.long"),
+		Example: "  fairlane config check --config /etc/fairlane/fairlane.yaml",
+	}, func(_ context.Context, l *config.Loaded) error {
+		if err := checkFiles(&l.Config); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintln(a.stdout, a.t("config.right"))
+		return err
+	})
+}
+
+// checkFiles is an error when the service could not begin with the files that a configuration names, the database among them.
+func checkFiles(c *Config) error {
+	var faults []error
+	err := checkDatabase(c.Database)
+	if err == nil {
+		err = checkHeader(c.Database)
+	}
+	if err != nil {
+		faults = append(faults, fmt.Errorf("database: %w", err))
+	}
+	if faults = append(faults, readFiles(c)...); faults == nil {
+		return nil
+	}
+	return &UsageError{errors.Join(faults...)}
+}
+
+// readFiles reads every file that a configuration names as the service would, and returns what is wrong with them.
+func readFiles(c *Config) (faults []error) {
+	add := func(key string, err error) {
+		if err != nil {
+			faults = append(faults, fmt.Errorf("%s: %w", key, err))
+		}
+	}
+	_, err := databaseURL(c)
+	add("database_password_file", err)
+	token, err := config.Secret(c.AdminTokenFile)
+	if err == nil && token != "" {
+		if err = control.CheckAdminToken(token); err != nil {
+			err = fmt.Errorf("%s: %w", c.AdminTokenFile, err)
+		}
+	}
+	add("admin_token_file", err)
+	_, err = ccKey(c.CCKeyFile)
+	add("cc_key_file", err)
+	_, err = mKey(c.MKeyFile)
+	add("m_key_file", err)
+	_, err = readIBProfiles(c.IBProfiles)
+	add("ib_profiles", err)
+	_, err = readSubnetManagers(c.SubnetManagers)
+	add("subnet_managers", err)
+	if c.TLS.CertFile != "" {
+		_, err = certificates(c.TLS, slog.New(slog.DiscardHandler))
+		add("tls", err)
+	}
+	if err := withOpenID(&api.Options{}, c); err != nil {
+		faults = append(faults, err) // it names its key
+	}
+	return faults
+}
+
+// setting is one effective value, as `fairlane config print` shows it.
+type setting struct {
+	Key   string `json:"key"`
+	Value string `json:"value"`
+	From  string `json:"from"`
+}
+
+// configPrintCommand shows the effective value of every key and where it came from.
+func (a *app) configPrintCommand() *cobra.Command {
+	var asJSON bool
+	cmd := a.configured(&cobra.Command{
+		Use: "print", Short: a.t("config.print.short"), Long: a.t("config.print.long"),
+		Example: "  fairlane config print --config /etc/fairlane/fairlane.yaml\n  FAIRLANE_LOG_LEVEL=debug fairlane config print --json",
+	}, func(_ context.Context, l *config.Loaded) error {
+		var all []setting
+		for _, k := range config.Keys() {
+			all = append(all, setting{k.Name, k.Value(&l.Config), l.From(k.Name)})
+		}
+		if asJSON {
+			return printJSON(a.stdout, all)
+		}
+		t := newTable(a.stdout, 0)
+		fmt.Fprintf(t, "%s\t%s\t%s\n", a.t("config.col.key"), a.t("config.col.value"), a.t("config.col.from"))
+		for _, s := range all {
+			fmt.Fprintf(t, "%s\t%s\t%s\n", s.Key, s.Value, s.From)
+		}
+		return t.Flush()
+	})
+	cmd.Flags().BoolVar(&asJSON, "json", false, a.t("flag.json"))
+	return cmd
+}
+
+// configReferenceCommand prints the table of keys, or an example file.
+func (a *app) configReferenceCommand() *cobra.Command {
+	var example bool
+	cmd := &cobra.Command{
+		Use: "reference", Short: a.t("config.reference.short"), Args: cobra.NoArgs,
+		Example: "  fairlane config reference\n  fairlane config reference --example > fairlane.yaml",
+		RunE: func(*cobra.Command, []string) error {
+			text := config.Reference()
+			if example {
+				text = config.Example()
+			}
+			_, err := fmt.Fprint(a.stdout, text)
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&example, "example", false, a.t("config.flag.example"))
+	return cmd
+}

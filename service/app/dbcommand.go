@@ -1,0 +1,219 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fairlane/command/remote"
+	"fairlane/internal/progress"
+	"fairlane/service/config"
+	"fairlane/service/control"
+	"fairlane/service/reconcile/riverwork"
+	"fairlane/service/store"
+)
+
+// dbCommand is `fairlane db`: what is done to the database itself, on the machine of the service.
+func (a *app) dbCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "db", Short: a.t("db.short"), Long: a.t("db.long")}
+	cmd.AddCommand(a.dbBackupCommand(), a.dbRestoreCommand(), a.dbCheckCommand(), a.dbMigrateCommand(), a.dbPruneCommand())
+	return cmd
+}
+
+// dbVerb is a command on the configured database.
+func (a *app) dbVerb(name, example string, run func(ctx context.Context, l *config.Loaded, database string) error) *cobra.Command {
+	return a.configured(&cobra.Command{
+		Use: name, Short: a.t("db." + name + ".short"), Long: a.t("db." + name + ".long"), Example: example,
+	}, func(ctx context.Context, l *config.Loaded) error {
+		database, err := databaseURL(&l.Config)
+		if err != nil {
+			return &UsageError{err}
+		}
+		return run(ctx, l, database)
+	})
+}
+
+func (a *app) dbBackupCommand() *cobra.Command {
+	var to string
+	cmd := a.dbVerb("backup", "  fairlane db backup --config /etc/fairlane/fairlane.yaml --to fairlane-20261121.backup",
+		func(ctx context.Context, _ *config.Loaded, database string) error {
+			if to == "" {
+				return usagef("%s", a.t("db.need", "flag", "to"))
+			}
+			stop := progress.On(a.stderr).Every(time.Second, func(elapsed time.Duration) string {
+				written := int64(0)
+				if info, err := os.Stat(to + store.Partial); err == nil {
+					written = info.Size()
+				}
+				return a.t("db.backup.progress", "written", sizeText(written), "elapsed", elapsed.Round(time.Second))
+			})
+			in, err := store.Backup(ctx, database, to)
+			stop()
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(a.stdout, a.t("db.backup.done", "file", to, "holds", in, "tail", in.Audit.Tail))
+			return err
+		})
+	cmd.Flags().StringVar(&to, "to", "", a.t("db.backup.flag.to"))
+	return cmd
+}
+
+func (a *app) dbRestoreCommand() *cobra.Command {
+	var from string
+	var force bool
+	cmd := a.dbVerb("restore", "  fairlane db restore --config /etc/fairlane/fairlane.yaml --from fairlane-20261121.backup",
+		func(ctx context.Context, _ *config.Loaded, database string) (err error) {
+			if from == "" {
+				return usagef("%s", a.t("db.need", "flag", "from"))
+			}
+			if !store.IsPostgres(database) {
+				lock, err := lockDatabase(database) // no manager may start meanwhile
+				if err != nil {
+					return err
+				}
+				defer func() { err = errors.Join(err, lock.Close()) }()
+			}
+			stop := progress.On(a.stderr).Every(time.Second, func(elapsed time.Duration) string {
+				return a.t("db.restore.progress", "elapsed", elapsed.Round(time.Second))
+			})
+			done, err := store.Restore(ctx, from, database, force, time.Now())
+			stop()
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(a.stdout, a.t("db.restore.done", "holds", done.Backup, "tail", done.Backup.Audit.Tail))
+			if err == nil && done.Kept != "" {
+				_, err = fmt.Fprintln(a.stdout, a.t("db.restore.kept", "kept", done.Kept))
+			}
+			if err == nil && done.Paused > 0 {
+				_, err = fmt.Fprintln(a.stdout, a.t("db.restore.paused", "count", done.Paused))
+			}
+			return err
+		})
+	cmd.Flags().StringVar(&from, "from", "", a.t("db.restore.flag.from"))
+	cmd.Flags().BoolVar(&force, "force", false, a.t("db.restore.flag.force"))
+	remote.Destroys(cmd, a.text, "ask.db-restore", "force")
+	return cmd
+}
+
+func (a *app) dbCheckCommand() *cobra.Command {
+	var asJSON bool
+	cmd := a.dbVerb("check", "  fairlane db check --config /etc/fairlane/fairlane.yaml",
+		func(ctx context.Context, _ *config.Loaded, database string) error {
+			in, err := store.Inspect(ctx, database)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				err = printJSON(a.stdout, in)
+			} else {
+				err = a.printInspection(in)
+			}
+			if err == nil && len(in.Faults) > 0 {
+				err = errors.New(a.t("db.check.faults", "count", len(in.Faults)))
+			}
+			return err
+		})
+	cmd.Flags().BoolVar(&asJSON, "json", false, a.t("flag.json"))
+	return cmd
+}
+
+func (a *app) printInspection(in store.Inspection) error {
+	lines := []string{
+		a.t("db.check.schema", "version", in.Version, "newest", in.Know),
+		a.t("db.check.holds", "holds", in),
+		a.t("db.check.audit", "entries", in.Audit.Entries, "tail", in.Audit.Tail),
+	}
+	for _, fault := range in.Faults {
+		lines = append(lines, a.t("db.check.fault", "fault", fault))
+	}
+	for _, note := range in.Notes {
+		lines = append(lines, a.t("db.check.note", "note", note))
+	}
+	if len(in.Faults) == 0 {
+		lines = append(lines, a.t("db.check.sound"))
+	}
+	for _, line := range lines {
+		if _, err := fmt.Fprintln(a.stdout, line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *app) dbMigrateCommand() *cobra.Command {
+	var status, asJSON bool
+	cmd := a.dbVerb("migrate", "  fairlane db migrate --status\n  fairlane db migrate --database fairlane.db",
+		func(ctx context.Context, _ *config.Loaded, database string) error {
+			if !status {
+				if err := store.Migrate(ctx, database); err != nil {
+					return err
+				}
+			}
+			list, err := store.Migrations(ctx, database)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return printJSON(a.stdout, list)
+			}
+			t := newTable(a.stdout, 0)
+			fmt.Fprintf(t, "%s\t%s\n", a.t("db.col.migration"), a.t("db.col.state"))
+			for _, m := range list {
+				state := "db.state.missing"
+				if m.Applied {
+					state = "db.state.applied"
+				}
+				fmt.Fprintf(t, "%s\t%s\n", m.Name, a.t(state))
+			}
+			return t.Flush()
+		})
+	cmd.Flags().BoolVar(&status, "status", false, a.t("db.migrate.flag.status"))
+	cmd.Flags().BoolVar(&asJSON, "json", false, a.t("flag.json"))
+	return cmd
+}
+
+func (a *app) dbPruneCommand() *cobra.Command {
+	var asJSON bool
+	cmd := a.dbVerb("prune", "  fairlane db prune --config /etc/fairlane/fairlane.yaml",
+		func(ctx context.Context, l *config.Loaded, database string) (err error) {
+			s, err := store.Open(ctx, database, store.Options{})
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, s.Close()) }()
+			out, err := control.Prune(ctx, s, time.Now, control.Retention(l.Retention))
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return printJSON(a.stdout, out)
+			}
+			_, err = fmt.Fprintln(a.stdout, a.t("db.prune.done", "events", out.Events, "devices", out.RolloutDevices,
+				"plans", out.Plans, "snapshots", out.Snapshots, "audit", out.Audit))
+			return err
+		})
+	cmd.Flags().BoolVar(&asJSON, "json", false, a.t("flag.json"))
+	remote.Destroys(cmd, a.text, "ask.db-prune")
+	return cmd
+}
+
+// pruneEvery is how often one of the managers applies the retention. A new leader among them counts from its own
+// beginning, so it has to be shorter than the time between two restarts.
+const pruneEvery = time.Hour
+
+// pruning is the retention as periodic work.
+func (m *manager) pruning() riverwork.Periodic {
+	return riverwork.Periodic{Name: "retention", Every: pruneEvery, Do: func(ctx context.Context) error {
+		out, err := m.service.Prune(ctx, m.options.retention)
+		if err == nil && out != (control.Pruned{}) {
+			m.log.Info("retention applied", "events", out.Events, "rollout_devices", out.RolloutDevices, "plans", out.Plans, "snapshots", out.Snapshots, "audit", out.Audit)
+		}
+		return err
+	}}
+}

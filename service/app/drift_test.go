@@ -1,0 +1,357 @@
+package app
+
+import (
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"fairlane/ccconfig/ibcc"
+	"fairlane/service/control"
+	"fairlane/service/reconcile"
+	"fairlane/sim/simdev"
+	"fairlane/subnet"
+)
+
+// driftLab is a live fabric with a plan in force, whose devices are looked after under a policy, and a clock that the
+// test sets forward.
+type driftLab struct {
+	t    *testing.T
+	d    *demo
+	plan string
+	skew atomic.Int64 // nanoseconds that the service's clock is ahead
+}
+
+// lookEvery is the interval of the lab's policy.
+const lookEvery = time.Minute
+
+func newDriftLab(t *testing.T, p reconcile.Policy) *driftLab {
+	t.Helper()
+	l := &driftLab{t: t}
+	l.d, l.plan = onFaultyFabric(t, "h2", simdev.Faults{}, func(d *control.Deps) {
+		d.Clock = func() time.Time { return time.Now().Add(time.Duration(l.skew.Load())) }
+	})
+	if ro := rollToEnd(t, l.d, l.plan); ro.State != control.RolloutSucceeded {
+		t.Fatalf("rollout %s: %s", ro.State, ro.Result)
+	}
+	policy := control.DriftPolicy{Policy: p, Interval: int(lookEvery / time.Second), Limit: 3, Window: 3600, Release: 600}
+	if _, err := l.d.manager.service.PutDriftPolicy(t.Context(), demoFabric, 0, policy); err != nil {
+		t.Fatal(err)
+	}
+	l.look() // finds the devices, whose first turns come within the interval
+	if v := l.look(); v.State != "in-sync" || v.ReadBy != "m" || v.Observed == nil {
+		t.Fatalf("after the rollout h2 is %+v", v)
+	}
+	return l
+}
+
+// look lets an interval pass and looks for drift, with the repairs that come of it, and returns what is known of h2.
+func (l *driftLab) look() control.DeviceView {
+	l.t.Helper()
+	l.skew.Add(int64(2 * lookEvery))
+	if err := l.d.manager.service.SweepDrift(l.t.Context(), "m"); err != nil {
+		l.t.Fatal(err)
+	}
+	l.quiet()
+	return l.device()
+}
+
+// quiet waits for the rollout under way.
+func (l *driftLab) quiet() {
+	l.t.Helper()
+	l.quietBy(2 * time.Millisecond)
+}
+
+// quietBy is quiet with a look every so often.
+func (l *driftLab) quietBy(every time.Duration) {
+	l.t.Helper()
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		list, _, err := l.d.manager.service.ListRollouts(l.t.Context(), demoFabric, control.Page{Limit: 1})
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		if list[0].State != control.RolloutRunning {
+			return
+		}
+		<-tick.C
+	}
+}
+
+func (l *driftLab) device() control.DeviceView {
+	l.t.Helper()
+	v, err := l.d.manager.service.Device(l.t.Context(), demoFabric, "h2", false)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return v
+}
+
+// node is h2.
+func (l *driftLab) node() int32 { return l.d.live.scenario.Fabric.NodesByName("h2")[0] }
+
+// ref is h2's port.
+func (l *driftLab) ref() subnet.PortRef { return subnet.PortRef{Node: l.node(), Port: 1} }
+
+// meddle writes h2 as somebody else would.
+func (l *driftLab) meddle() {
+	l.t.Helper()
+	s := *l.device().Desired.CA
+	s.Table = append([]ibcc.Entry(nil), s.Table...)
+	for i := range s.SLs {
+		s.SLs[i].Timer++
+	}
+	if err := l.d.live.devices.OverwriteCA(l.ref(), s); err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+func (l *driftLab) reboot() {
+	l.t.Helper()
+	if err := l.d.live.devices.Reboot(l.node()); err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+// faults gives h2 alone faults.
+func (l *driftLab) faults(f simdev.Faults) {
+	f.Nodes = []int32{l.node()}
+	l.d.live.devices.SetFaults(f)
+}
+
+// holds reports whether h2 is as wanted, by asking it.
+func (l *driftLab) holds() bool {
+	l.t.Helper()
+	v, err := l.d.manager.service.Device(l.t.Context(), demoFabric, "h2", true)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return v.Watch.Reading == reconcile.ReadingInSync
+}
+
+// told lists the kinds of h2's events outside of rollouts.
+func (l *driftLab) told() string {
+	l.t.Helper()
+	var out []string
+	for p := (control.Page{Limit: 1000}); ; {
+		list, next, err := l.d.manager.service.Events(l.t.Context(), demoFabric, 0, p)
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		for _, e := range list {
+			if kind, ok := strings.CutPrefix(e.Kind, "device."); ok && kind != "state" && e.Subject == "h2/P1" {
+				out = append(out, kind)
+			}
+		}
+		if p.After = next; next == "" {
+			return strings.Join(out, " ")
+		}
+	}
+}
+
+func (l *driftLab) wantTold(want string) {
+	l.t.Helper()
+	if got := l.told(); got != want {
+		l.t.Errorf("events of h2 are %q, want %q", got, want)
+	}
+}
+
+func TestDriftIsToldAndLeftUnderThePolicyReport(t *testing.T) {
+	t.Parallel()
+	l := newDriftLab(t, reconcile.PolicyReport)
+	l.meddle()
+	v := l.look()
+	if v.State != "drifted" || len(v.Differences) == 0 || v.Observed == nil || v.Observed.CA.SLs == v.Desired.CA.SLs || v.SeenAt.IsZero() {
+		t.Errorf("h2 is %+v", v)
+	}
+	if !strings.Contains(v.Differences[0].Field, "timer") {
+		t.Errorf("the first difference is of %s", v.Differences[0].Field)
+	}
+	if l.look(); l.holds() {
+		t.Error("h2 was repaired")
+	}
+	l.wantTold("drifted")
+}
+
+func TestAnotherWritersSettingsAreRepairedUntilItIsTooMuch(t *testing.T) {
+	t.Parallel()
+	l := newDriftLab(t, reconcile.PolicyRepair)
+	for range 2 {
+		l.meddle()
+		if v := l.look(); v.State != "in-sync" || v.Repair == 0 || !l.holds() {
+			t.Fatalf("after a repair h2 is %+v", v)
+		}
+	}
+	l.meddle()
+	v := l.look()
+	if v.State != control.StateQuarantined || l.holds() || !strings.Contains(v.Watch.Reason, "3 times") {
+		t.Fatalf("after the third time h2 is %+v", v)
+	}
+	l.wantTold("drifted in-sync drifted in-sync drifted quarantined")
+	// By hand it can be repaired, and when it was as wanted for long enough it is released.
+	ro, err := l.d.manager.service.RepairDevice(t.Context(), demoFabric, v.Device.ID.String())
+	if err != nil || !ro.Options.Repair {
+		t.Fatalf("repair by hand: %+v, %v", ro, err)
+	}
+	if l.quiet(); !l.holds() || l.device().State != control.StateQuarantined {
+		t.Fatalf("after a repair by hand h2 is %+v", l.device())
+	}
+	for range 4 {
+		v = l.look()
+	}
+	if v.State != control.StateQuarantined {
+		t.Fatalf("h2 is released after %s", 8*lookEvery)
+	}
+	if l.look(); l.device().State != "in-sync" || len(l.device().Watch.Incidents) != 0 {
+		t.Fatalf("after ten minutes h2 is %+v", l.device())
+	}
+	if got := l.told(); !strings.HasSuffix(got, "released") {
+		t.Errorf("events of h2 are %q", got)
+	}
+}
+
+func TestAQuarantineIsEndedByHand(t *testing.T) {
+	t.Parallel()
+	l := newDriftLab(t, reconcile.PolicyRepair)
+	if err := l.d.manager.service.ReleaseDevice(t.Context(), demoFabric, "h2"); err == nil || !strings.Contains(err.Error(), "not quarantined") {
+		t.Errorf("release of a device that is not quarantined: %v", err)
+	}
+	for range 3 {
+		l.meddle()
+		l.look()
+	}
+	if v := l.device(); v.State != control.StateQuarantined {
+		t.Fatalf("h2 is %+v", v)
+	}
+	if err := l.d.manager.service.ReleaseDevice(t.Context(), demoFabric, "h2"); err != nil {
+		t.Fatal(err)
+	}
+	if v := l.look(); v.State != "in-sync" || !l.holds() {
+		t.Errorf("after its release h2 is %+v: want it repaired", v)
+	}
+}
+
+func TestADeviceThatVanishesAndComesBackWithDefaultsIsRepaired(t *testing.T) {
+	t.Parallel()
+	l := newDriftLab(t, reconcile.PolicyRepair)
+	l.faults(simdev.Faults{DropRequest: 1})
+	v := l.look()
+	if v.State != "unreachable" || v.Error == "" || v.SeenAt.IsZero() || !v.SeenAt.Before(v.ReadAt) {
+		t.Fatalf("h2 is %+v", v)
+	}
+	if v = l.look(); v.State != "unreachable" || v.Repair != 0 {
+		t.Fatalf("h2 is %+v", v)
+	}
+	l.faults(simdev.Faults{})
+	l.reboot()
+	if v = l.look(); v.State != "in-sync" || v.Repair == 0 || !l.holds() {
+		t.Fatalf("after it came back h2 is %+v", v)
+	}
+	l.wantTold("lost found drifted in-sync")
+}
+
+func TestADeviceThatClampsIsNotFought(t *testing.T) {
+	t.Parallel()
+	l := newDriftLab(t, reconcile.PolicyRepair)
+	l.faults(simdev.Faults{ClampTimer: 3})
+	l.reboot()
+	v := l.look() // drifted, and its repair fails
+	if v.State != "drifted" || len(v.Watch.Incidents) != 2 || !strings.Contains(v.Error, "timer") {
+		t.Fatalf("after a repair that was clamped h2 is %+v", v)
+	}
+	if v = l.look(); v.State != control.StateQuarantined { // the second repair failed
+		t.Fatalf("h2 is %+v", v)
+	}
+	last := v.Repair
+	if v = l.look(); v.Repair != last {
+		t.Errorf("a quarantined device was repaired again by rollout %d", v.Repair)
+	}
+	settled(t, l.rollout(last))
+}
+
+func (l *driftLab) rollout(id int64) control.Rollout {
+	l.t.Helper()
+	ro, err := l.d.manager.service.Rollout(l.t.Context(), demoFabric, id)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return ro
+}
+
+func TestNobodyWritesAFrozenDevice(t *testing.T) {
+	t.Parallel()
+	l := newDriftLab(t, reconcile.PolicyRepair)
+	svc := l.d.manager.service
+	version := l.device().Version
+	if err := svc.SetDevicePolicy(t.Context(), demoFabric, "h2", version+7, reconcile.PolicyFreeze); err == nil {
+		t.Error("a policy was set against a version that is not there")
+	}
+	if err := svc.SetDevicePolicy(t.Context(), demoFabric, "h2", version, reconcile.PolicyFreeze); err != nil {
+		t.Fatal(err)
+	}
+	l.meddle()
+	if v := l.look(); v.State != "drifted" || v.InForce != reconcile.PolicyFreeze || v.Repair != 0 {
+		t.Fatalf("h2 is %+v", v)
+	}
+	for what, f := range map[string]func() (control.Rollout, error){
+		"a repair": func() (control.Rollout, error) { return svc.RepairDevice(t.Context(), demoFabric, "h2") },
+		"a rollout": func() (control.Rollout, error) {
+			return svc.StartRollout(t.Context(), demoFabric, control.RolloutInput{Plan: l.plan})
+		},
+	} {
+		if ro, err := f(); err == nil || !strings.Contains(err.Error(), "h2/P1") {
+			t.Errorf("%s of a frozen device: %+v, %v", what, ro, err)
+		}
+	}
+	if err := svc.SetDevicePolicy(t.Context(), demoFabric, "h2", 0, ""); err != nil {
+		t.Fatal(err)
+	}
+	if v := l.look(); v.State != "in-sync" || v.InForce != reconcile.PolicyRepair {
+		t.Errorf("h2 is %+v", v)
+	}
+}
+
+func TestASweepLeavesAFabricWithARolloutAlone(t *testing.T) {
+	t.Parallel()
+	l := newDriftLab(t, reconcile.PolicyRepair)
+	svc := l.d.manager.service
+	ro, err := svc.StartRollout(t.Context(), demoFabric, control.RolloutInput{Plan: l.plan, Options: control.RolloutOptions{ConfirmWindow: time.Hour}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.until(ro.ID, control.PhaseConfirming)
+	before := l.device().ReadAt
+	l.meddle()
+	l.skew.Add(int64(2 * lookEvery))
+	if err := svc.SweepDrift(t.Context(), "m"); err != nil {
+		t.Fatal(err)
+	}
+	if v := l.device(); v.ReadAt != before || v.Repair != 0 {
+		t.Errorf("h2 was read or repaired during a rollout: %+v", v)
+	}
+	if _, err := svc.RepairDevice(t.Context(), demoFabric, "h2"); err == nil || !strings.Contains(err.Error(), "rollout running") {
+		t.Errorf("a repair beside a rollout: %v", err)
+	}
+	if _, err := svc.ConfirmRollout(t.Context(), demoFabric, ro.ID); err != nil {
+		t.Fatal(err)
+	}
+	l.quiet()
+	if v := l.look(); v.State != "in-sync" || v.Repair == 0 {
+		t.Errorf("after the rollout h2 is %+v: want it repaired", v)
+	}
+}
+
+// A repair that is rolled back goes to the plan before, not to itself, and repairs are none that plans come from.
+func TestARepairIsNoPlanToGoBackFrom(t *testing.T) {
+	t.Parallel()
+	l := newDriftLab(t, reconcile.PolicyRepair)
+	l.meddle()
+	v := l.look()
+	if _, err := l.d.manager.service.RollBack(t.Context(), demoFabric, v.Repair, ""); err == nil || !strings.Contains(err.Error(), "repair") {
+		t.Errorf("roll-back of a repair: %v", err)
+	}
+	if _, err := l.d.manager.service.RollbackPlan(t.Context(), demoFabric, v.Repair+1); err != nil {
+		t.Error(err)
+	}
+}

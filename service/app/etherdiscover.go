@@ -1,0 +1,293 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"fairlane/ccconfig/driver"
+	"fairlane/ccconfig/gnmi"
+	"fairlane/ccconfig/prereq"
+	"fairlane/internal/phrase"
+	"fairlane/internal/quantity"
+	"fairlane/policy"
+	"fairlane/service/reconcile"
+	"fairlane/subnet"
+	"fairlane/subnet/ident"
+	"fairlane/subnet/inventory"
+)
+
+// etherCensus asks every device of an inventory who it is.
+type etherCensus struct {
+	k      *keptInventory
+	driver *etherDriver
+	plane  string
+
+	mu       sync.Mutex
+	asked    int
+	answered int
+	warnings []etherWarning
+	settings int
+	progress func(asked, of int)
+}
+
+// etherWarning is what is wrong with one device.
+type etherWarning struct {
+	node int32
+	said phrase.Text
+}
+
+// discoverParallel is how many devices are asked at the same time.
+const discoverParallel = 128
+
+// census asks every device of the inventory, in parallel, and notes what is wrong, in the order of the fabric's nodes, and
+// how many answered. progress may be nil.
+func (o *found) census(ctx context.Context, k *keptInventory, progress func(asked, of int)) error {
+	d, err := k.connect()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = d.close() }() // everything was answered, or will not be
+	c := &etherCensus{k: k, driver: d, plane: k.plane(), progress: progress}
+	var g errgroup.Group
+	g.SetLimit(discoverParallel)
+	unlisted := 0
+	for i := range k.fabric.Nodes {
+		n := &k.fabric.Nodes[i]
+		e, ok := k.devices[n.GUID]
+		if !ok {
+			if n.Kind == subnet.KindCA || n.Kind == subnet.KindSwitch {
+				unlisted++
+			}
+			continue
+		}
+		g.Go(func() error {
+			c.ask(ctx, int32(i), e)
+			return nil
+		})
+	}
+	_ = g.Wait() // what is wrong is in the warnings
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("ask the devices of %s: %w", k.path, err)
+	}
+	slices.SortStableFunc(c.warnings, func(a, b etherWarning) int { return int(a.node) - int(b.node) })
+	for _, w := range c.warnings {
+		o.warnings = append(o.warnings, w.said)
+	}
+	o.warnings = append(o.warnings, k.sharedIDs()...)
+	if unlisted > 0 {
+		o.warnings = append(o.warnings, phrase.Of("{} hosts and switches have no address in {}: they are part of the topology and are not managed", unlisted, k.path))
+	}
+	o.answered, o.settings = c.answered, c.settings
+	return nil
+}
+
+// sharedIDs tells of switches that only their address tells apart, since P4Runtime says nothing of who answers, but every
+// switch refuses requests that name another device_id than its own; and of nodes that lead to one and the same switch by gNMI.
+func (k *keptInventory) sharedIDs() (warnings []phrase.Text) {
+	by := map[uint64][]string{}
+	targets := map[[2]string][]string{}
+	for i := range k.fabric.Nodes {
+		n := &k.fabric.Nodes[i]
+		switch e := k.devices[n.GUID]; e.Protocol {
+		case inventory.P4Runtime:
+			by[e.DeviceID] = append(by[e.DeviceID], n.Name)
+		case inventory.SONiC, inventory.OpenConfig:
+			at := [2]string{e.Address, e.Target}
+			targets[at] = append(targets[at], n.Name)
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(by)) {
+		if names := by[id]; len(names) > 1 {
+			warnings = append(warnings, phrase.Of("{} switches have device_id {} ({}): nothing would tell when the addresses of two of them are mistaken for each other; give each switch an id of its own", len(names), id, firstNames(names)))
+		}
+	}
+	for _, at := range slices.SortedFunc(maps.Keys(targets), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }) {
+		if names := targets[at]; len(names) > 1 {
+			warnings = append(warnings, phrase.Of("{} switches are target {} at {} ({}): they are one and the same device; give each an address or a target of its own", len(names), strconv.Quote(at[1]), at[0], firstNames(names)))
+		}
+	}
+	return warnings
+}
+
+// firstNames lists the first few of some names.
+func firstNames(names []string) phrase.Text { return phrase.Names(names, len(names), 4) }
+
+// ask asks one node.
+func (c *etherCensus) ask(ctx context.Context, node int32, e inventory.Endpoint) {
+	if ctx.Err() != nil {
+		return
+	}
+	f := c.k.fabric
+	var faults, settings []phrase.Text
+	var answered bool
+	if f.Nodes[node].Kind == subnet.KindSwitch {
+		faults, settings, answered = c.askSwitch(ctx, node, e)
+	} else {
+		faults, settings, answered = c.askHost(ctx, node, e)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.asked++
+	if answered {
+		c.answered++
+	}
+	c.settings += len(settings)
+	for _, said := range append(faults, settings...) {
+		c.warnings = append(c.warnings, etherWarning{node, phrase.Of("{}: {}", f.Nodes[node].Name, said)})
+	}
+	if c.progress != nil {
+		c.progress(c.asked, len(c.k.devices))
+	}
+}
+
+// askHost asks the agent of a host which ports it has. Settings that are not as plans need them are told apart from other faults.
+func (c *etherCensus) askHost(ctx context.Context, node int32, e inventory.Endpoint) (faults, settings []phrase.Text, answered bool) {
+	f := c.k.fabric
+	n := &f.Nodes[node]
+	var ports []subnet.PortRef // with a link
+	for num := range n.Ports {
+		ref := subnet.PortRef{Node: node, Port: ident.PortNum(num)}
+		if l, _ := f.Link(ref); l != nil {
+			ports = append(ports, ref)
+		}
+	}
+	if len(ports) == 0 {
+		return nil, nil, true // nothing of it is part of the fabric
+	}
+	list, err := c.driver.gnmi.HostPorts(ctx, portDevice(f, ports[0], c.plane))
+	if err != nil {
+		return []phrase.Text{phrase.Of("the agent at {} does not say who it is: {}", e.Address, err)}, nil, false
+	}
+	for _, ref := range ports {
+		link, _ := f.Link(ref)
+		at := slices.IndexFunc(list, func(p gnmi.HostPort) bool { return p.ID == f.PortID(ref) })
+		switch {
+		case at < 0:
+			faults = append(faults, phrase.Of("the agent at {} is of another host: it has no port {}, it has {}", e.Address, f.PortID(ref), idsOf(list)))
+		case !list[at].Up:
+			faults = append(faults, phrase.Of("port {} has no link", ref.Port))
+		case list[at].SpeedMbps > 0 && quantity.BitRate(list[at].SpeedMbps)*quantity.Mbps != link.Rate:
+			faults = append(faults, phrase.Of("port {} runs at {}, the fabric file says {}", ref.Port, quantity.BitRate(list[at].SpeedMbps)*quantity.Mbps, link.Rate))
+		}
+		if at >= 0 && c.plane == driver.PlaneWRCC && list[at].Senders == 0 {
+			faults = append(faults, phrase.Of("port {} has no WRCC, which the fabric's switches are for: plans for it will be refused", ref.Port))
+		}
+		if at >= 0 && len(faults) == 0 {
+			faults = append(faults, c.clockOf(ctx, ref)...)
+		}
+		if at >= 0 && c.plane == driver.PlaneRoCE {
+			settings = append(settings, c.prerequisites(ctx, ref)...)
+		}
+	}
+	return faults, settings, true
+}
+
+// prerequisites tells which prerequisites of DCQCN do not hold on a port, or are not known.
+func (c *etherCensus) prerequisites(ctx context.Context, ref subnet.PortRef) (faults []phrase.Text) {
+	dev := portDevice(c.k.fabric, ref, c.plane)
+	got, err := c.driver.Read(ctx, dev)
+	if err != nil {
+		return []phrase.Text{phrase.Of("port {}: prerequisites of congestion control are not known: {}", ref.Port, err)}
+	}
+	for _, item := range prereq.Unmet(driver.Examine(ctx, c.driver, dev, got, reconcile.RoCENeeds())) {
+		faults = append(faults, phrase.Of("port {}: {}", ref.Port, item.Sentence()))
+	}
+	return faults
+}
+
+// maxClockOff is how far a host's clock may be off before it is told: certificates live for days, logs are compared by minutes.
+const maxClockOff = 5 * time.Minute
+
+// clockOf tells when a host's clock is off. Without TLS it is not asked: nothing is judged by it then, and simulated fabrics have a
+// time of their own.
+func (c *etherCensus) clockOf(ctx context.Context, ref subnet.PortRef) []phrase.Text {
+	if c.k.file.TLS == nil {
+		return nil
+	}
+	r, err := c.driver.gnmi.ReadCounters(ctx, portDevice(c.k.fabric, ref, c.plane))
+	if err != nil {
+		return nil // who measures is told why
+	}
+	off := time.Until(r.At).Round(time.Second)
+	if off.Abs() <= maxClockOff {
+		return nil
+	}
+	if off < 0 {
+		return []phrase.Text{phrase.Of("its clock is {} behind ours: certificates are judged by it; set both by the same time servers", off.Abs())}
+	}
+	return []phrase.Text{phrase.Of("its clock is {} ahead of ours: certificates are judged by it; set both by the same time servers", off)}
+}
+
+// idsOf lists ports for people.
+func idsOf(list []gnmi.HostPort) phrase.Text {
+	if len(list) == 0 {
+		return phrase.Of("none")
+	}
+	ids := make([]string, len(list))
+	for i, p := range list {
+		ids[i] = p.ID.String()
+	}
+	return firstNames(ids)
+}
+
+// askSwitch asks a switch what it can be told, as askHost does.
+func (c *etherCensus) askSwitch(ctx context.Context, node int32, e inventory.Endpoint) (faults, settings []phrase.Text, answered bool) {
+	f := c.k.fabric
+	dev := switchDevice(f, node, c.plane)
+	caps, err := c.driver.Capabilities(ctx, dev)
+	var other *driver.IdentityError
+	if errors.As(err, &other) {
+		return []phrase.Text{phrase.Of("{}", other.Reason())}, nil, true
+	}
+	if err != nil {
+		return []phrase.Text{phrase.Of("the switch at {} does not say who it is: {}", e.Address, err)}, nil, false
+	}
+	has := 0
+	switch {
+	case caps.Queues != nil:
+		has = caps.Queues.Ports
+	case caps.WRCC != nil:
+		has = caps.WRCC.Ports
+	}
+	if used := lastLinked(f, node); has < used {
+		faults = append(faults, phrase.Of("the switch at {} is another one: it has {} ports, the fabric file has a link at port {}", e.Address, has, used))
+	}
+	if e.Protocol != inventory.P4Runtime {
+		settings = c.preflight(ctx, dev)
+	}
+	return faults, settings, true
+}
+
+// preflight lists what of a switch is not as plans take it for granted.
+func (c *etherCensus) preflight(ctx context.Context, dev driver.Device) (faults []phrase.Text) {
+	list, err := c.driver.gnmi.Preflight(ctx, dev, gnmi.Expectation{DSCP: policy.RoCEDSCP, Queue: policy.RoCEQueue, Lossless: true})
+	if err != nil {
+		return []phrase.Text{phrase.Of("its classes of service cannot be read: {}", err)}
+	}
+	for _, f := range list {
+		switch f.Code {
+		case gnmi.FindingUnknown, gnmi.FindingGuarded: // not a fault
+		default:
+			faults = append(faults, phrase.Of("{}: {}", f.Code, f.Text))
+		}
+	}
+	return faults
+}
+
+// lastLinked is the highest port of a node with a link.
+func lastLinked(f *subnet.Fabric, node int32) int {
+	for num := len(f.Nodes[node].Ports) - 1; num > 0; num-- {
+		if l, _ := f.Link(subnet.PortRef{Node: node, Port: ident.PortNum(num)}); l != nil {
+			return num
+		}
+	}
+	return 0
+}

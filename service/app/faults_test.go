@@ -1,0 +1,137 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"fairlane/service/control"
+	"fairlane/sim/fabric"
+	"fairlane/sim/scenario"
+	"fairlane/sim/simdev"
+	"fairlane/subnet/ident"
+	"fairlane/subnet/topogen"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// onFaultyFabric starts a live star of four hosts whose agents have the given fault on one node,
+// puts it under management with sample tenants, and stores a plan.
+func onFaultyFabric(t *testing.T, node string, f simdev.Faults, adjust ...func(*control.Deps)) (*demo, string) {
+	t.Helper()
+	return onFabricOf(t, fabric.Config{}, node, f, adjust...)
+}
+
+// onFabricOf is onFaultyFabric with settings of the fabric's model.
+func onFabricOf(t *testing.T, model fabric.Config, node string, f simdev.Faults, adjust ...func(*control.Deps)) (*demo, string) {
+	t.Helper()
+	topo, err := topogen.Star(4, topogen.Wire{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	nodes := topo.NodesByName(node)
+	if len(nodes) != 1 {
+		t.Fatalf("%d nodes are called %q", len(nodes), node)
+	}
+	f.Nodes = nodes
+	ts, flows, err := sampleTenants(topo)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &scenario.Scenario{Name: "faulty", Fabric: topo, Tenants: ts, Config: model}
+	for _, fl := range flows {
+		s.Flows = append(s.Flows, scenario.Flow{Flow: fl})
+	}
+	ctx := t.Context()
+	l, err := startLive(ctx, s, fmt.Sprintf("unix:fairlane-%d-%s", os.Getpid(), t.Name()), simdev.Options{TimeScale: 0.2, Faults: f})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := openManager(ctx, filepath.Join(t.TempDir(), "fairlane.db"),
+		&ports{partitions: map[string]func(ident.PKey, ident.SL) int{demoFabric: l.devices.SetPartitionSL}, work: workOptions{still: true}}, adjust...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &demo{timeScale: 0.2, app: &app{stdout: io.Discard, stderr: io.Discard}, live: l, manager: m, step: func(string, ...any) {}}
+	t.Cleanup(func() {
+		if err := d.close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := d.onboard(ctx); err != nil {
+		t.Fatal(err)
+	}
+	plan, _, err := m.service.CreatePlan(ctx, demoFabric, control.CompileOptions{}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d, plan.Plan.Name
+}
+
+// rollToEnd rolls both stages out and returns how it ended.
+func rollToEnd(t *testing.T, d *demo, plan string) control.Rollout {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	ro, err := d.toEnd(ctx, control.RolloutInput{Plan: plan})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ro
+}
+
+// settled fails when a device is left in the middle of something.
+func settled(t *testing.T, ro control.Rollout) {
+	t.Helper()
+	if len(ro.Devices) == 0 {
+		t.Fatal("the rollout has no devices")
+	}
+	for _, dev := range ro.Devices {
+		if slices.Contains([]string{"applying", "verifying", "in-sync"}, dev.State) {
+			t.Errorf("%s is left %s by a rollout that ended as %s", dev.Device.Name, dev.State, ro.State)
+		}
+	}
+}
+
+func TestASilentAgentIsNamedAndNothingIsLeftHalfDone(t *testing.T) {
+	t.Parallel()
+	d, plan := onFaultyFabric(t, "h2", simdev.Faults{CC: simdev.CCSilent})
+	ro := rollToEnd(t, d, plan)
+	if ro.State == control.RolloutSucceeded || ro.State == control.RolloutPartial {
+		t.Fatalf("rollout %s: %s", ro.State, ro.Result)
+	}
+	if !strings.Contains(ro.Result, "h2/P1") {
+		t.Errorf("the result does not name the silent device: %s", ro.Result)
+	}
+	settled(t, ro)
+}
+
+func TestASilentClampIsNoSuccessAndTheDifferenceIsShown(t *testing.T) {
+	t.Parallel()
+	d, plan := onFaultyFabric(t, "h2", simdev.Faults{ClampTimer: 3})
+	ro := rollToEnd(t, d, plan)
+	if ro.State == control.RolloutSucceeded || ro.State == control.RolloutPartial {
+		t.Fatalf("rollout %s: %s", ro.State, ro.Result)
+	}
+	if !strings.Contains(ro.Result, "h2/P1") || !strings.Contains(ro.Result, "timer") {
+		t.Errorf("the result does not name device and field: %s", ro.Result)
+	}
+	settled(t, ro)
+	_, reports, err := d.manager.service.Devices(t.Context(), demoFabric, plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range reports {
+		if r.State == "in-sync" {
+			t.Errorf("%s is in sync after a roll-back", r.Device.Name)
+		}
+	}
+}

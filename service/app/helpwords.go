@@ -1,0 +1,88 @@
+package app
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fairlane/command/remote"
+)
+
+// helpWords says what cobra says of its own in the user's language: the headings of help, the flags that every command has, and the
+// commands that come with it.
+func (a *app) helpWords(root *cobra.Command) {
+	root.SetHelpCommand(a.helpCommand())
+	root.InitDefaultHelpCmd() // cobra would add both later
+	root.InitDefaultCompletionCmd()
+	root.InitDefaultVersionFlag()
+	root.Flags().Lookup("version").Usage = a.t("flag.version")
+	for _, cmd := range root.Commands() {
+		if cmd.Name() == "completion" {
+			a.completionWords(cmd)
+		}
+	}
+	root.SetUsageTemplate(strings.NewReplacer(
+		"Usage:{{", a.t("help.usage")+"{{", "Aliases:", a.t("help.aliases"), "Examples:", a.t("help.examples"), "Available Commands:", a.t("help.commands"),
+		"Global Flags:", a.t("help.global-flags"), "\nFlags:", "\n"+a.t("help.flags"),
+		`Use "{{.CommandPath}} [command] --help" for more information about a command.`, a.t("help.more", "command", "{{.CommandPath}}"),
+		"{{if .HasAvailableInheritedFlags}}", "{{if and .HasAvailableInheritedFlags (not .Annotations."+alone+")}}",
+	).Replace(root.UsageTemplate()))
+	a.helpFlags(root)
+}
+
+// completionWords says how the script for each shell is loaded: in the shell that runs, or in every new one.
+func (a *app) completionWords(cmd *cobra.Command) {
+	cmd.Short = a.t("completion.short")
+	cmd.Long = cmd.Short
+	examples := map[string]string{
+		"bash":       "  source <(fairlane completion bash)\n  fairlane completion bash > /etc/bash_completion.d/fairlane",
+		"zsh":        "  source <(fairlane completion zsh)\n  fairlane completion zsh > \"${fpath[1]}/_fairlane\"",
+		"fish":       "  fairlane completion fish | source\n  fairlane completion fish > ~/.config/fish/completions/fairlane.fish",
+		"powershell": "  fairlane completion powershell | Out-String | Invoke-Expression",
+	}
+	for _, shell := range cmd.Commands() {
+		shell.Short = a.t("completion.shell", "shell", shell.Name())
+		shell.Long, shell.Example = a.t("completion.long"), examples[shell.Name()]
+		if f := shell.Flags().Lookup("no-descriptions"); f != nil {
+			f.Usage = a.t("completion.bare")
+		}
+	}
+}
+
+func (a *app) helpFlags(cmd *cobra.Command) {
+	cmd.InitDefaultHelpFlag()
+	cmd.Flags().Lookup("help").Usage = a.t("flag.help")
+	for _, sub := range cmd.Commands() {
+		a.helpFlags(sub)
+	}
+}
+
+// helpCommand prints the help of the command that its arguments name.
+func (a *app) helpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "help [command]", Short: a.t("help.short"), Long: a.t("help.long"), DisableFlagsInUseLine: true, Args: cobra.ArbitraryArgs,
+		Example: "  fairlane help compile\n  fairlane help device cc-key",
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			var out []cobra.Completion
+			if at, rest, _ := cmd.Root().Find(args); len(rest) == 0 {
+				for _, sub := range at.Commands() {
+					if sub.IsAvailableCommand() {
+						out = append(out, cobra.CompletionWithDesc(sub.Name(), sub.Short))
+					}
+				}
+			}
+			return out, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			at, rest, _ := cmd.Root().Find(args) // what it says of the rest is not said to every command
+			switch {
+			case len(rest) == 0:
+				return at.Help()
+			case at.HasSubCommands():
+				return &UsageError{remote.UnknownCommand(at, rest[0])}
+			}
+			return &UsageError{fmt.Errorf("%q: %s has no commands below it", rest[0], at.CommandPath())}
+		},
+	}
+}

@@ -1,0 +1,204 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"fairlane/api"
+	"fairlane/ccconfig/ibprofile"
+	"fairlane/internal/span"
+	"fairlane/service/control"
+	"fairlane/service/reconcile/engine"
+	"fairlane/service/reconcile/riverwork"
+	"fairlane/service/store"
+)
+
+// manager is the service with its store and the workers of its jobs.
+type manager struct {
+	store   *store.Store
+	service *control.Service
+	lock    *os.File // of a SQLite file; nil on PostgreSQL, which many managers share
+	engine  *engine.Engine
+	queue   *riverwork.Queue
+	options workOptions
+	log     *slog.Logger
+	stop    context.CancelFunc
+	keeper  sync.WaitGroup
+}
+
+// workOptions tune how a manager works rollouts. The zero value is the default of each.
+type workOptions struct {
+	log       *slog.Logger
+	tracer    trace.TracerProvider // nil: no spans
+	lease     time.Duration        // see engine.Deps.Lease
+	retention control.Retention    // for how long what is of no more use is kept
+	relook    time.Duration        // between looks at discovered fabrics; 0 is never
+	still     bool                 // no periodic work: for tests, which ask for it themselves
+}
+
+// lockDatabase makes this the only manager of a database file. A second one would take the rollouts of
+// the first for abandoned. The lock ends with the process, however it ends.
+func lockDatabase(path string) (*os.File, error) {
+	f, err := os.OpenFile(path+".lock", os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("lock database %s: %w: give the file and its directory, on a disk that takes changes, to the user that runs the service", path, err)
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return nil, errors.Join(fmt.Errorf("database %s is in use by another manager: stop it, or use PostgreSQL for several: %w", path, err), f.Close())
+	}
+	return f, nil
+}
+
+// openManager opens the store, puts the service on it and begins to work its jobs: rollouts that an earlier process
+// left go on. Each of adjust may change what the service works through.
+func openManager(ctx context.Context, database string, p *ports, adjust ...func(*control.Deps)) (_ *manager, err error) {
+	m := &manager{options: p.work, log: p.work.log}
+	if m.log == nil {
+		m.log = slog.New(slog.DiscardHandler)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, m.close())
+		}
+	}()
+	if !store.IsPostgres(database) {
+		if m.lock, err = lockDatabase(database); err != nil {
+			return nil, err
+		}
+	}
+	if m.store, err = store.Open(ctx, database, store.Options{}); err != nil {
+		return nil, err
+	}
+	deps := control.Deps{Store: m.store, Discoverer: p, Observer: p, Meter: p, Looker: p, Laboratory: laboratory{}, SourceAllowed: func(source string) error { return p.settings().sources.Check(source) },
+		IBProfiles: func() *ibprofile.Set { return p.settings().models.set }}
+	for _, f := range adjust {
+		f(&deps)
+	}
+	if m.service, err = control.New(deps); err != nil {
+		return nil, err
+	}
+	if err := m.work(ctx, p, deps.Meter); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// work sets up the engine and the queue and starts them.
+func (m *manager) work(ctx context.Context, p *ports, meter control.Meter) (err error) {
+	name := managerName()
+	m.engine, err = engine.New(engine.Deps{
+		Store: m.service.JobStore(), Targets: m.service.JobTarget, Home: m.service.JobHome, Opener: p, Ended: m.service.RolloutEnded,
+		Gate: gates{meter}, Prerequisites: p, Name: name, Lease: m.options.lease,
+	})
+	if err != nil {
+		return err
+	}
+	m.queue, err = riverwork.New(ctx, m.store.Writer(), riverwork.Options{
+		Postgres: m.lock == nil, Name: name, Log: slog.New(leveled{m.log.Handler()}), Periodic: m.periodic(name),
+		Work: func(ctx context.Context, j control.Job) error {
+			if j.Kind == control.JobTask {
+				return m.service.WorkTask(ctx, j)
+			}
+			return m.engine.Work(span.WithProvider(ctx, m.options.tracer), j)
+		},
+	})
+	if err != nil {
+		return err
+	}
+	m.store.UseJobs(m.queue)
+	if m.lock != nil { // nobody else can be alive
+		if err := m.engine.TakeOver(ctx); err != nil {
+			return fmt.Errorf("take over the rollouts of an earlier process: %w", err)
+		}
+	}
+	if err := m.queue.Start(ctx); err != nil {
+		return err
+	}
+	ctx, m.stop = context.WithCancel(context.WithoutCancel(ctx))
+	m.keeper.Go(func() { m.keep(ctx) })
+	return nil
+}
+
+// periodic is what one of all managers does every so often.
+func (m *manager) periodic(name string) []riverwork.Periodic {
+	if m.options.still {
+		return nil
+	}
+	return []riverwork.Periodic{
+		{Name: "shares", Every: 5 * time.Second, Do: m.service.SampleShares},
+		{Name: "tasks", Every: 15 * time.Second, Do: m.service.KeepTasks},
+		{Name: "drift", Every: control.SweepEvery, Do: func(ctx context.Context) error { return m.service.SweepDrift(ctx, name) }},
+		{Name: "fabrics", Every: relookTick, Do: func(ctx context.Context) error { return m.service.Rediscover(ctx, m.options.relook) }},
+		m.pruning(),
+	}
+}
+
+// relookTick is how often it is asked which fabrics are to be looked at again.
+const relookTick = 5 * time.Second
+
+// keep looks after rollouts that stand still.
+func (m *manager) keep(ctx context.Context) {
+	tick := time.NewTicker(m.engine.Every())
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			if err := m.engine.Keep(ctx); err != nil && ctx.Err() == nil {
+				m.log.Warn("rollouts could not be looked after", "error", err.Error())
+			}
+		}
+	}
+}
+
+// managerName is unique among those alive and tells people where a manager runs.
+func managerName() string {
+	host, err := os.Hostname()
+	if err != nil || host == "" {
+		host = "unknown"
+	}
+	return fmt.Sprintf("%.40s-%d-%x", host, os.Getpid(), time.Now().UnixNano()&0xffffff)
+}
+
+// leveled keeps the queue's own chatter out of the log: what matters of a job is in its rollout's events.
+type leveled struct{ slog.Handler }
+
+// Enabled implements slog.Handler.
+func (leveled) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelError }
+
+// handler is the API over the service. The version is filled in.
+func (m *manager) handler(o api.Options) (*api.Server, error) {
+	o.Version = version()
+	return api.New(m.service, o)
+}
+
+// closeGrace bounds how long the end waits for devices that are being written.
+const closeGrace = 20 * time.Second
+
+// close lets running jobs end at their next safe point, hands the rest on, and closes the store.
+func (m *manager) close() error {
+	var errs []error
+	if m.stop != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), closeGrace)
+		defer cancel()
+		errs = append(errs, m.queue.Stop(ctx))
+		m.stop()
+		m.keeper.Wait()
+	}
+	if m.store != nil {
+		errs = append(errs, m.store.Close())
+	}
+	if m.lock != nil {
+		errs = append(errs, m.lock.Close())
+	}
+	return errors.Join(errs...)
+}

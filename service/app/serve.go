@@ -1,0 +1,290 @@
+package app
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/spf13/cobra"
+	"go.opentelemetry.io/otel"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+
+	"fairlane/api"
+	"fairlane/internal/sdnotify"
+	"fairlane/policy"
+	"fairlane/service/config"
+	"fairlane/service/control"
+	"fairlane/service/obs"
+	"fairlane/service/telemetry"
+	"fairlane/subnet/mad"
+)
+
+// secret reads a one-line file; an empty path is no secret, an empty file is an error.
+func secret(path string) (string, error) {
+	text, err := config.Secret(path)
+	if err != nil {
+		return "", &UsageError{err}
+	}
+	return text, nil
+}
+
+func ccKey(path string) (mad.Key, error) { return hexKey(path, "a CC_Key") }
+
+func mKey(path string) (mad.Key, error) { return hexKey(path, "an M_Key") }
+
+// hexKey reads a key from a file; an empty path is no key.
+func hexKey(path, what string) (mad.Key, error) {
+	text, err := secret(path)
+	if err != nil || text == "" {
+		return 0, err
+	}
+	v, err := strconv.ParseUint(strings.TrimPrefix(strings.ToLower(text), "0x"), 16, 64)
+	if err != nil {
+		return 0, usagef("%s: want %s of 1 to 16 hexadecimal digits", path, what) // never the content
+	}
+	return mad.Key(v), nil
+}
+
+func (a *app) serveCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "serve", Short: a.t("serve.short"), Long: a.t("serve.long"), Args: cobra.NoArgs,
+		Example: "  fairlane serve --config fairlane.yaml\n  fairlane serve --database /var/lib/fairlane/fairlane.db --listen 127.0.0.1:8470",
+	}
+	path := a.configFlags(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		return a.runServe(cmd.Context(), func() (*config.Loaded, error) { return loadConfig(cmd, *path) })
+	}
+	return cmd
+}
+
+// serving is the process of `fairlane serve` while it is built up and taken down.
+type serving struct {
+	app      *app
+	config   Config
+	log      *slog.Logger
+	level    *slog.LevelVar // of log
+	ports    *ports
+	notify   sdnotify.Notifier
+	manager  *manager
+	metrics  *obs.Metrics
+	tracer   trace.TracerProvider // nil: no spans
+	stopping atomic.Bool
+}
+
+// traceFlush bounds how long the end waits for the collector.
+const traceFlush = 5 * time.Second
+
+func (a *app) runServe(ctx context.Context, load func() (*config.Loaded, error)) (err error) {
+	l, err := load()
+	if err != nil {
+		return err
+	}
+	c := l.Config
+	if err := checkFiles(&c); err != nil {
+		return err // before anything is created
+	}
+	s := &serving{app: a, config: c, notify: sdnotify.New(os.Getenv)}
+	if s.log, s.level, err = obs.NewLogger(a.stderr, c.Log.Level, c.Log.Format); err != nil {
+		return err
+	}
+	again, stop := newReloader(s, load)
+	defer stop()
+	if c.Trace.Endpoint != "" {
+		host, _ := os.Hostname() // an unknown name is an empty one
+		tracing, err := obs.NewTracing(ctx, obs.TraceOptions{
+			Endpoint: c.Trace.Endpoint, SampleRatio: c.Trace.SampleRatio, Version: version(), Instance: host,
+		})
+		if err != nil {
+			return err
+		}
+		otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { s.log.Warn("spans were not sent", "error", err.Error()) }))
+		defer s.flush(ctx, tracing)
+		s.tracer = tracing
+	}
+	if err := s.open(ctx); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.manager.close()) }()
+	endpoints, err := s.endpoints(ctx)
+	if err != nil {
+		return err
+	}
+	if err := s.signIn(ctx); err != nil {
+		return err
+	}
+	return s.run(ctx, endpoints, again)
+}
+
+// flush sends the spans that are left.
+func (s *serving) flush(ctx context.Context, tracing *sdktrace.TracerProvider) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), traceFlush)
+	defer cancel()
+	if err := tracing.Shutdown(ctx); err != nil {
+		s.log.Warn("the last spans were not sent", "error", err.Error())
+	}
+}
+
+// open makes the metrics and opens the manager on the database.
+func (s *serving) open(ctx context.Context) error {
+	reach, err := newPortSettings(&s.config)
+	if err != nil {
+		return err
+	}
+	if len(s.config.CCLayouts) > 0 {
+		s.log.Warn("cc_layouts is deprecated: give the layouts by device profiles in the file that ib_profiles names")
+	}
+	database, err := databaseURL(&s.config)
+	if err != nil {
+		return &UsageError{err}
+	}
+	if s.metrics, err = obs.NewMetrics(version(), obs.NewCensusCache(s.census, nil)); err != nil {
+		return err
+	}
+	p := &ports{portSettings: reach, work: workOptions{
+		log: s.log, tracer: s.tracer, lease: s.config.Rollouts.Lease, retention: control.Retention(s.config.Retention), relook: s.config.Discovery.Interval,
+	}}
+	s.ports = p
+	p.congested = func(c *telemetry.Congestion) {
+		sum := obs.Congestion{Adapter: c.Adapter, Switch: c.Switch, Unattributed: c.Unattributed, Unread: c.Unread()}
+		for i := range c.Tenants {
+			sum.BECN += c.Tenants[i].BECN
+		}
+		s.metrics.Congested(sum)
+	}
+	s.manager, err = openManager(ctx, database, p, func(d *control.Deps) {
+		measured := measuredPorts{Discoverer: d.Discoverer, Meter: d.Meter, Looker: d.Looker, m: s.metrics}
+		d.Store = measuredStore{d.Store, s.metrics}
+		d.Discoverer, d.Meter, d.Looker = measured, measured, measured
+		d.Swept = func(list []control.DeviceReport, took time.Duration, err error) {
+			s.metrics.Swept(readings(list), took, err)
+		}
+		d.Compiled = func(plane policy.Plane, took time.Duration, err error) { s.metrics.Compiled(string(plane), took, err) }
+	})
+	return err
+}
+
+// signIn makes sure that somebody can get in, and prints a token that was made for that.
+func (s *serving) signIn(ctx context.Context) error {
+	given, err := secret(s.config.AdminTokenFile)
+	if err != nil {
+		return err
+	}
+	generated, err := s.manager.service.Bootstrap(ctx, given)
+	if err != nil {
+		return err
+	}
+	if generated != "" {
+		_, _ = fmt.Fprintln(s.app.stderr, s.app.t("serve.token", "token", generated))
+	}
+	return nil
+}
+
+// endpoints opens every listener before anything is served, so that a taken port is found at the start.
+func (s *serving) endpoints(ctx context.Context) ([]endpoint, error) {
+	o := api.Options{Log: s.log, Watch: watch(s.metrics), Ready: s.ready, PublicURL: s.config.PublicURL, Tracer: s.tracer}
+	if err := withOpenID(&o, &s.config); err != nil {
+		return nil, &UsageError{err}
+	}
+	h, err := s.manager.handler(o)
+	if err != nil {
+		return nil, err
+	}
+	var secure *tls.Config // nil: plain HTTP
+	if s.config.TLS.CertFile != "" {
+		c, err := certificates(s.config.TLS, s.log)
+		if err != nil {
+			return nil, &UsageError{err}
+		}
+		secure = c.Config()
+	}
+	first := endpoint{server: api.HTTPServer(h)}
+	first.server.ErrorLog = slog.NewLogLogger(s.log.Handler(), slog.LevelDebug) // of handshakes and the like
+	first.listeners, err = listenOn(ctx, s.config.Listen, secure)
+	if err != nil || len(s.config.Operations.Listen) == 0 {
+		return []endpoint{first}, err
+	}
+	var guard func(http.Handler) http.Handler // nil: no profiles
+	if s.config.Operations.Pprof {
+		guard = h.GuardProfiles
+	}
+	second := endpoint{server: operationsServer(operationsHandler(s.metrics, guard))}
+	if second.listeners, err = listenOn(ctx, s.config.Operations.Listen, nil); err != nil {
+		for _, l := range first.listeners {
+			err = errors.Join(err, l.Close())
+		}
+		return nil, err
+	}
+	return []endpoint{first, second}, nil
+}
+
+// operationsServer leaves a profile the time it takes.
+func operationsServer(h http.Handler) *http.Server {
+	return &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10}
+}
+
+// ready is the process's own part of readiness.
+func (s *serving) ready(context.Context) error {
+	if s.stopping.Load() {
+		return errors.New("the service is stopping")
+	}
+	return nil
+}
+
+// run serves until the context ends.
+func (s *serving) run(ctx context.Context, endpoints []endpoint, again *reloader) error {
+	attrs := []any{"addr", addresses(endpoints[0]), "tls", s.config.TLS.CertFile != "",
+		"database", config.ShownDatabase(s.config.Database), "version", version()}
+	if len(endpoints) > 1 {
+		attrs = append(attrs, "operations", addresses(endpoints[1]))
+	}
+	s.log.Info("listening", attrs...)
+	s.tell(ctx, "READY=1")
+	beating, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var aside sync.WaitGroup
+	aside.Go(func() { s.notify.Beat(beating) })
+	aside.Go(func() { again.run(beating) })
+	defer func() { stop(); aside.Wait() }()
+	return serveUntil(ctx, endpoints, ending{
+		begin: func() {
+			s.stopping.Store(true)
+			s.log.Info("stopping", "delay", s.config.Shutdown.Delay.String(), "drain", s.config.Shutdown.Drain.String())
+			s.tell(context.WithoutCancel(ctx), "STOPPING=1")
+		},
+		delay: s.config.Shutdown.Delay, drain: s.config.Shutdown.Drain,
+		abandoned: func() { s.log.Error("requests did not finish in time and were broken off") },
+	})
+}
+
+func addresses(e endpoint) string {
+	out := make([]string, len(e.listeners))
+	for i, l := range e.listeners {
+		out[i] = l.Addr().String()
+	}
+	return strings.Join(out, ",")
+}
+
+// tell tells systemd, and the log when that does not work.
+func (s *serving) tell(ctx context.Context, state string) {
+	if err := s.notify.Send(ctx, state); err != nil {
+		s.log.Warn("systemd was not told", "error", err.Error())
+	}
+}
+
+// census counts what is in the store, for the metrics.
+func (s *serving) census(ctx context.Context) (obs.Census, error) {
+	if err := s.ready(ctx); err != nil {
+		return obs.Census{}, err
+	}
+	n, err := s.manager.store.Census(ctx)
+	return obs.Census(n), err
+}

@@ -1,0 +1,224 @@
+package app
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"fairlane/ccconfig/driver"
+	"fairlane/policy"
+	"fairlane/service/control"
+	"fairlane/service/reconcile"
+	"fairlane/subnet"
+	"fairlane/subnet/ident"
+)
+
+// functionShares reads the shares of the functions of every host's port, in Mbit/s.
+func functionShares(t *testing.T, d *demo) string {
+	t.Helper()
+	k, c := connectTo(t, d.source())
+	var out []string
+	for _, h := range k.fabric.Hosts() {
+		s, err := c.Read(t.Context(), portDevice(k.fabric, subnet.PortRef{Node: h, Port: 1}, driver.PlaneRoCE))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var shares []uint64
+		for _, p := range s.NIC.Params {
+			if p.Name == driver.ShareParam {
+				shares = append(shares, p.Value)
+			}
+		}
+		out = append(out, fmt.Sprint(shares))
+	}
+	return strings.Join(out, " ")
+}
+
+// onlyTenants makes the case that of some of its tenants and returns a plan of it.
+func (d *demo) onlyTenants(t *testing.T, names ...string) *policy.Plan {
+	t.Helper()
+	c := d.ether.c
+	set := control.TenantSet{Prune: true, Flows: []control.FlowInput{}}
+	for _, x := range c.tenants {
+		if !slices.Contains(names, x.Name) {
+			continue
+		}
+		in := control.TenantInput{Name: x.Name, Weight: x.Weight}
+		for _, at := range x.Attachments {
+			in.Attachments = append(in.Attachments, control.AttachmentInput{Port: at.Port.String()})
+		}
+		set.Tenants = append(set.Tenants, in)
+	}
+	for _, f := range c.flows {
+		if slices.Contains(names, f.Tenant) {
+			set.Flows = append(set.Flows, control.FlowInput{Tenant: f.Tenant, Src: f.Src.String(), Dst: f.Dst.String(), QPs: f.QPs})
+		}
+	}
+	svc := d.manager.service
+	if _, err := svc.ApplyTenants(t.Context(), demoFabric, set, false); err != nil {
+		t.Fatal(err)
+	}
+	p, _, err := svc.CreatePlan(t.Context(), demoFabric, control.CompileOptions{}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.Plan
+}
+
+// notInSync lists the devices of the plan in force that are not as it wants.
+func notInSync(t *testing.T, d *demo) (out []string) {
+	t.Helper()
+	_, list, err := d.manager.service.Devices(t.Context(), demoFabric, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range list {
+		if reconcile.State(list[i].State) != reconcile.InSync {
+			out = append(out, fmt.Sprint(list[i].Device.Name, " ", list[i].State, list[i].Differences))
+		}
+	}
+	return out
+}
+
+// A tenant's share of a port goes with the tenant: the port has others, or one, or none that the plan knows of. Going back brings it
+// again, on the first port by an older plan and everywhere by undoing.
+func TestTheShareOfATenantThatLeftGoes(t *testing.T) {
+	t.Parallel()
+	d := etherLab(t, policy.PlaneRoCE)
+	svc := d.manager.service
+	rolled := func(p *policy.Plan, want string) control.Rollout {
+		t.Helper()
+		ro := rollToEnd(t, d, p.Name)
+		if ro.State != control.RolloutSucceeded {
+			t.Fatalf("rollout %s: %s", ro.State, ro.Result)
+		}
+		if got := functionShares(t, d); got != want {
+			t.Errorf("shares %s, want %s", got, want)
+		}
+		if bad := notInSync(t, d); len(bad) > 0 {
+			t.Errorf("not as wanted: %q", bad)
+		}
+		return ro
+	}
+	// The second host sends for bronze and silver, the fourth only receives, for all three; the first has only gold.
+	const all = "[0] [33 66] [] [0 0 0]"
+	three := d.onlyTenants(t, "gold", "silver", "bronze")
+	rolled(three, all)
+	rolled(d.onlyTenants(t, "gold", "silver"), "[0] [0 0] [] [0 0 0]")
+	// Kept functions: gold and silver stay where the fabric has their traffic, and that is measured.
+	rolled(three, all)
+	d.onlyTenants(t, "gold", "silver")
+	kept, _, err := svc.MakePlan(t.Context(), demoFabric, control.PlanRequest{KeepPlacements: true}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rolled(kept.Plan, "[0] [0 0] [] [0 0 0]")
+	rolled(three, all)
+	// The second host's port leaves the plan, which its rollout says.
+	gold := d.onlyTenants(t, "gold")
+	ro := rolled(gold, "[0] [0 0] [] [0 0 0]")
+	whole, err := svc.RolloutSettings(t.Context(), demoFabric, ro.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := d.ether.c.flows[1].Src
+	at := slices.IndexFunc(whole.Devices, func(x control.RolloutDevice) bool { return x.Device.ID == left })
+	if at < 0 || whole.Devices[at].State != string(reconcile.InSync) || !whole.Devices[at].Wanted.NIC.AllShares || len(whole.Devices) != len(gold.RoCE.NICs)+len(gold.RoCE.Switches)+1 {
+		t.Fatalf("the port that left is not in the rollout: %d of %+v", at, whole.Devices)
+	}
+	back, err := svc.RollBack(t.Context(), demoFabric, ro.ID, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	waitRollout(t, d, back.ID)
+	if got := functionShares(t, d); got != all {
+		t.Errorf("after the way back shares %s, want %s", got, all)
+	}
+	// A function that no tenant has is given a share by somebody else: drift, whose repair takes it.
+	meddle(t, d, portDevice(d.ether.c.fabric, subnet.PortRef{Node: d.ether.c.fabric.Hosts()[0], Port: 1}, driver.PlaneRoCE), 7)
+	if bad := notInSync(t, d); len(bad) != 1 || !strings.Contains(bad[0], "drifted") || !strings.Contains(bad[0], "vf_tx_share 0 7") {
+		t.Errorf("a share of nobody's: %q", bad)
+	}
+	repair, err := svc.RepairDevice(t.Context(), demoFabric, d.ether.c.flows[0].Src.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	waitRollout(t, d, repair.ID)
+	if got := functionShares(t, d); got != all {
+		t.Errorf("after the repair shares %s, want %s", got, all)
+	}
+}
+
+// A port that only receives, from several tenants, needs no virtual function: none has a share.
+func TestAReceiverOfSeveralTenantsNeedsNoFunctions(t *testing.T) {
+	t.Parallel()
+	c := slowCase(t, policy.PlaneRoCE)
+	c.bare = []ident.PortID{c.flows[0].Dst}
+	d := etherLabOf(t, c)
+	ro := rollToEnd(t, d, d.onlyTenants(t, "gold", "silver", "bronze").Name)
+	if ro.State != control.RolloutSucceeded {
+		t.Fatalf("rollout %s: %s", ro.State, ro.Result)
+	}
+	if got := functionShares(t, d); got != "[0] [33 66] [] []" {
+		t.Errorf("shares %s", got)
+	}
+	if bad := notInSync(t, d); len(bad) > 0 {
+		t.Errorf("not in sync: %q", bad)
+	}
+}
+
+// A rollout that takes a share back and is undone gives it again.
+func TestUndoingGivesTheShareOfATenantThatLeftAgain(t *testing.T) {
+	t.Parallel()
+	d := etherLab(t, policy.PlaneRoCE)
+	svc := d.manager.service
+	if ro := rollToEnd(t, d, d.onlyTenants(t, "gold", "silver", "bronze").Name); ro.State != control.RolloutSucceeded {
+		t.Fatalf("rollout %s: %s", ro.State, ro.Result)
+	}
+	before := functionShares(t, d)
+	ro, err := svc.StartRollout(t.Context(), demoFabric, control.RolloutInput{
+		Plan: d.onlyTenants(t, "gold").Name, Options: control.RolloutOptions{ConfirmWindow: control.MaxConfirmWindow},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the rollout waits to be confirmed", func() bool {
+		now, err := svc.Rollout(t.Context(), demoFabric, ro.ID)
+		return err == nil && now.Phase == control.PhaseConfirming
+	})
+	if got := functionShares(t, d); got != "[0] [0 0] [] [0 0 0]" {
+		t.Errorf("before it is confirmed shares %s", got)
+	}
+	if _, err := svc.UndoRollout(t.Context(), demoFabric, ro.ID); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the rollout is undone", func() bool {
+		now, err := svc.Rollout(t.Context(), demoFabric, ro.ID)
+		return err == nil && now.State == control.RolloutRolledBack
+	})
+	if got := functionShares(t, d); got != before {
+		t.Errorf("undone, shares %s, want %s", got, before)
+	}
+}
+
+// meddle gives the first function of a port a share, as a second manager would.
+func meddle(t *testing.T, d *demo, dev driver.Device, share uint64) {
+	t.Helper()
+	_, c := connectTo(t, d.source())
+	want := driver.Settings{NIC: &driver.NICState{Params: []driver.NICParam{{Name: driver.ShareParam, Value: share}}}}
+	if _, err := c.Apply(t.Context(), dev, want); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// until waits for something that a manager does in its own time.
+func until(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); !done(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("waited in vain: " + what)
+		}
+	}
+}

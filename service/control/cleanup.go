@@ -1,0 +1,125 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"fairlane/ccconfig/driver"
+	"fairlane/internal/phrase"
+	"fairlane/service/reconcile"
+	"fairlane/subnet/ident"
+)
+
+// SweepEvery is how often every manager sweeps for drift and checks whether a clean-up is due.
+const SweepEvery = 5 * time.Second
+
+// ReadingCleanup is the reading of a device that holds exactly what the plan in force wants and what the plan before needs until
+// it is taken back. Devices are recorded as in sync then: neither drift nor an incident.
+const ReadingCleanup reconcile.Reading = "clean-up-pending"
+
+// cleanup is what the last rollout of a fabric left on purpose, until the rollout that takes it back has ended.
+type cleanup struct {
+	held    map[ident.PortID]driver.Settings // what devices hold until then, of those that keep something
+	leaves  map[ident.PortID]bool            // that the plan in force does not have
+	left    bool                             // the subnet manager may have placements of the plan before
+	rollout int64                            // that takes it back now; 0 while it is due
+	waits   *phrase.Text                     // why it is on hold; nil when it may start
+}
+
+// pendingCleanup returns what a clean-up that is due or runs will take back; nil when there is none.
+func (s *Service) pendingCleanup(ctx context.Context, k *known) (*cleanup, error) {
+	fabric := k.target.Fabric.Name
+	var last Rollout
+	c := cleanup{waits: k.target.Fabric.Waiting()}
+	err := s.d.Store.View(ctx, func(r Repos) error {
+		list, _, err := r.ListRollouts(ctx, fabric, Page{Limit: clearUpLooks})
+		if err != nil {
+			return err
+		}
+		if len(list) > 0 && list[0].State == RolloutRunning && list[0].Options.Repair {
+			if list[0].clearsUp() {
+				c.rollout = list[0].ID
+			}
+			list = list[1:]
+		}
+		last, _ = lastPlacing(list)
+		return nil
+	})
+	if err != nil || !last.leaves() {
+		return nil, err
+	}
+	of, back, err := s.heldOver(ctx, last)
+	if err != nil || of == nil || of.target.Plan.Name != k.target.Plan.Name {
+		return nil, err
+	}
+	c.left, c.held, c.leaves = true, make(map[ident.PortID]driver.Settings, len(back)), map[ident.PortID]bool{}
+	devices := []RolloutDevice{{Device: reconcile.Manager()}}
+	for i := range back {
+		if devices = append(devices, RolloutDevice{Device: back[i].Device}); back[i].held != nil {
+			c.held[back[i].Device.ID] = *back[i].held
+		} else {
+			c.leaves[back[i].Device.ID] = true
+		}
+	}
+	// A frozen device keeps the clean-up from starting: what it holds is drift like any other.
+	err = s.d.Store.View(ctx, func(r Repos) error { return frozen(ctx, r, fabric, devices) })
+	if errors.Is(err, ErrConflict) {
+		return nil, nil
+	}
+	return &c, err
+}
+
+// note says when what is left is taken back.
+func (c *cleanup) note() phrase.Text {
+	if c.rollout != 0 {
+		return phrase.Of("keeps settings that the previous plan needs; rollout {}, which is running, removes them", c.rollout)
+	}
+	if c.waits != nil {
+		return phrase.Of("keeps settings that the previous plan needs; {}", *c.waits)
+	}
+	return phrase.Of("keeps settings that the previous plan needs; a clean-up, which starts within {}, removes them", SweepEvery)
+}
+
+// mark turns reports of devices that differ only by what the clean-up takes back into reports of devices in sync, with Pending.
+func (c *cleanup) mark(reports []DeviceReport) {
+	if c == nil {
+		return
+	}
+	for i := range reports {
+		x := &reports[i]
+		held, ok := c.held[x.Device.ID]
+		switch {
+		case x.State != string(reconcile.Drifted):
+		case IsManager(x.Device) && c.left && x.Leftover, c.leaves[x.Device.ID],
+			ok && x.Observed != nil && len(held.Diff(*x.Observed)) == 0:
+			x.State, x.Pending, x.Error = string(reconcile.InSync), new(c.note()), ""
+		}
+	}
+}
+
+// show sets ReadingCleanup on devices that were recorded in sync and still keep something of the plan before. Nothing is read.
+func (c *cleanup) show(list []DeviceView) {
+	if c == nil {
+		return
+	}
+	for i := range list {
+		v := &list[i]
+		held, ok := c.held[v.Device.ID]
+		switch {
+		case ok && v.Watch.Reading == reconcile.ReadingInSync:
+			v.Observed = &held
+		case c.leaves[v.Device.ID] && v.Watch.Reading == reconcile.ReadingUnknown:
+		default:
+			continue
+		}
+		v.pend(c.note())
+		v.judge()
+	}
+}
+
+// clearsUp reports whether a rollout takes back what the one before it left.
+func (ro *Rollout) clearsUp() bool {
+	return ro.Options.Repair && slices.Contains(ro.Stages, StagePlacement) && !ro.Options.Manager
+}

@@ -1,0 +1,469 @@
+// Package controltest builds a whole service for tests: a real store, the compiler and a small
+// star fabric, with devices that do what the test says.
+package controltest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"fairlane/ccconfig/driver"
+	"fairlane/ccconfig/ibcc"
+	"fairlane/internal/phrase"
+	"fairlane/policy"
+	"fairlane/service/control"
+	"fairlane/service/reconcile"
+	"fairlane/service/reconcile/engine"
+	"fairlane/subnet"
+	"fairlane/subnet/ident"
+	"fairlane/subnet/topogen"
+)
+
+// Token is the rig's admin token.
+const Token = "flt_test-token-with-more-than-32-characters"
+
+// Source is where the rig's fabric, a star with hosts h1 to h4, is discovered.
+const Source = "ibsim:unix:star"
+
+// Rig is a service with its stand-ins.
+type Rig struct {
+	Service *control.Service
+	Store   control.Store
+	Devices *Devices
+	Path    string // of the database file
+	queue   *queue
+}
+
+// Wait returns when no job of a rollout is worked or waits.
+func (r *Rig) Wait() { r.queue.wait() }
+
+// Engine makes an engine that works the rollouts of a service of this rig.
+func (r *Rig) Engine(t testing.TB, s *control.Service, name string) *engine.Engine {
+	t.Helper()
+	e, err := engine.New(engine.Deps{Store: s.JobStore(), Targets: s.JobTarget, Home: s.JobHome, Opener: r.Devices, Ended: s.RolloutEnded, Name: name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// Opener opens the store at a path of its own; store.OpenSQLite behind an interface, since
+// fakes do not know databases.
+type Opener func(ctx context.Context, path string) (control.Store, io.Closer, error)
+
+// New builds a rig that lives as long as the test.
+func New(t testing.TB, open Opener) *Rig {
+	t.Helper()
+	return On(t, open, filepath.Join(t.TempDir(), "fairlane.db"), &Devices{})
+}
+
+// On builds a rig on the database at path, as after a restore, with the devices of another rig.
+func On(t testing.TB, open Opener, path string, devices *Devices) *Rig {
+	t.Helper()
+	r := &Rig{Devices: devices, Path: path}
+	var closer io.Closer
+	var err error
+	if r.Store, closer, err = open(t.Context(), r.Path); err != nil {
+		t.Fatal(err)
+	}
+	r.queue = newQueue(r.Store)
+	r.Store = r.queue
+	r.Service = r.Manager(t)
+	r.queue.tasks = r.Service
+	r.queue.engine = r.Engine(t, r.Service, "m1")
+	t.Cleanup(func() {
+		r.queue.stop()
+		if err := closer.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if _, err := r.Service.Bootstrap(t.Context(), Token); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// Manager is another service on the rig's store, as after a restart, with other parts where the test wants them.
+func (r *Rig) Manager(t testing.TB, change ...func(*control.Deps)) *control.Service {
+	t.Helper()
+	var mu sync.Mutex
+	now := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+	d := control.Deps{
+		Store: r.Store, Discoverer: r.Devices, Observer: r.Devices, Meter: r.Devices, Laboratory: r.Devices,
+		Clock: func() time.Time { // each look is a millisecond later
+			mu.Lock()
+			defer mu.Unlock()
+			now = now.Add(time.Millisecond)
+			return now
+		},
+	}
+	for _, f := range change {
+		f(&d)
+	}
+	s, err := control.New(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// Lab makes fabric "lab", discovers it, and adds tenants red (weight 3, h1 and h4) and blue
+// (weight 1, h2 and h4), each with one flow to h4.
+func (r *Rig) Lab(t testing.TB) {
+	t.Helper()
+	ctx := t.Context()
+	_, err := r.Service.CreateFabric(ctx, control.Fabric{Name: "lab", Source: Source})
+	if err == nil {
+		_, err = r.Service.Discover(ctx, "lab")
+	}
+	if err == nil {
+		_, err = r.Service.ApplyTenants(ctx, "lab", Tenants(), false)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Tenants is the declared state of Lab.
+func Tenants() control.TenantSet {
+	return control.TenantSet{
+		Tenants: []control.TenantInput{
+			{Name: "red", Weight: 3000, PKey: 0x8001, Attachments: []control.AttachmentInput{{Port: "h1"}, {Port: "h4"}}},
+			{Name: "blue", Weight: 1000, PKey: 0x8002, Attachments: []control.AttachmentInput{{Port: "h2"}, {Port: "h4"}}},
+		},
+		Flows: []control.FlowInput{{Tenant: "red", Src: "h1", Dst: "h4"}, {Tenant: "blue", Src: "h2", Dst: "h4", QPs: 4}},
+	}
+}
+
+// Devices stands in for everything outside the service. The zero value behaves: discovery finds the
+// star, devices take what is written to them, are in sync, and tenants get a hundredth less than their due.
+type Devices struct {
+	mu     sync.Mutex
+	fault  error
+	drift  bool
+	honest bool
+	held   map[ident.PortID]driver.Settings
+	names  map[string]ident.PortID // of held
+	onRead func(ctx context.Context, d driver.Device) error
+	onSet  func(ctx context.Context, d driver.Device) error
+	looks  map[ident.PortID]int
+
+	strayed  bool  // placements are not in force any more
+	stubborn bool  // and do not come in force
+	refusal  error // why they cannot be placed
+
+	plane    string // that the devices are for, as discovery tells
+	warnings []string
+	problems map[string]phrase.Text // why tenants are not measured
+}
+
+// Looks returns how often each device was read to look for drift.
+func (d *Devices) Looks() map[ident.PortID]int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return maps.Clone(d.looks)
+}
+
+// OnRead makes later reads of devices by a rollout ask f first; nil asks nobody.
+func (d *Devices) OnRead(f func(ctx context.Context, d driver.Device) error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.onRead = f
+}
+
+// OnApply makes later writes of devices by a rollout ask f first; nil asks nobody.
+func (d *Devices) OnApply(f func(ctx context.Context, d driver.Device) error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.onSet = f
+}
+
+// Hold makes later rollouts stay at the first device that they read until let is called; began is closed when one is there.
+func (d *Devices) Hold() (began <-chan struct{}, let func()) {
+	at, free := make(chan struct{}), make(chan struct{})
+	var first, last sync.Once
+	d.OnRead(func(ctx context.Context, _ driver.Device) error {
+		first.Do(func() { close(at) })
+		select {
+		case <-free:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	})
+	return at, func() { last.Do(func() { close(free) }) }
+}
+
+// Break makes discovery, observation and measurement fail with err; nil mends them.
+func (d *Devices) Break(err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.fault = err
+}
+
+// Warn makes discoveries say which plane the devices are for, and what is amiss.
+func (d *Devices) Warn(plane string, warnings ...string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.plane, d.warnings = plane, warnings
+}
+
+// Stray makes the subnet manager hand out other service levels than were placed, until they are placed again, and, when it is
+// stubborn, even then. refusal, when it is not nil, is why they cannot be placed.
+func (d *Devices) Stray(stubborn bool, refusal error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.strayed, d.stubborn, d.refusal = true, stubborn, refusal
+}
+
+// Drift makes the first device differ from what is desired.
+func (d *Devices) Drift() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.drift = true
+}
+
+// Compare makes looks compare devices with what they hold.
+func (d *Devices) Compare() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.honest = true
+}
+
+// Held returns what devices hold that were written.
+func (d *Devices) Held() map[ident.PortID]driver.Settings {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return maps.Clone(d.held)
+}
+
+// Put makes the device of a name, which was written before, hold settings, as another program would.
+func (d *Devices) Put(name string, s driver.Settings) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.held[d.names[name]] = s
+}
+
+// Undrift ends what Drift began.
+func (d *Devices) Undrift() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.drift = false
+}
+
+// Unmeasured makes measurements lack a tenant, for the reason problem.
+func (d *Devices) Unmeasured(tenant string, problem phrase.Text) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.problems = map[string]phrase.Text{tenant: problem}
+}
+
+func (d *Devices) broken() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.fault
+}
+
+// Star is the fabric that is discovered.
+func Star() (*subnet.Fabric, error) { return topogen.Star(4, topogen.Wire{}) }
+
+// Discover implements control.Discoverer.
+func (d *Devices) Discover(_ context.Context, source string) (*subnet.Fabric, control.DiscoverStats, error) {
+	if err := d.broken(); err != nil {
+		return nil, control.DiscoverStats{}, err
+	}
+	if source != Source {
+		return nil, control.DiscoverStats{}, fmt.Errorf("nothing answers at %s", source)
+	}
+	f, err := Star()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return f, control.DiscoverStats{Wall: 1500 * time.Microsecond, MADsSent: 42, Plane: d.plane, Warnings: d.warnings}, err
+}
+
+// Open implements engine.Opener.
+func (d *Devices) Open(context.Context, control.Target, []driver.Device) (engine.Session, error) {
+	if err := d.broken(); err != nil {
+		return engine.Session{}, err
+	}
+	return engine.Session{Driver: memory{d}, Placer: placer{d}, Close: func() error { return nil }}, nil
+}
+
+// placer is the subnet manager, which has every placement in force until it strays.
+type placer struct{ d *Devices }
+
+// Check implements reconcile.Placer.
+func (p placer) Check(context.Context, *policy.Plan, *policy.Plan) error {
+	p.d.mu.Lock()
+	defer p.d.mu.Unlock()
+	return p.d.refusal
+}
+
+// Place implements reconcile.Placer.
+func (p placer) Place(context.Context, *policy.Plan, *policy.Plan, bool) error {
+	p.d.mu.Lock()
+	defer p.d.mu.Unlock()
+	p.d.strayed = p.d.strayed && (p.d.stubborn || p.d.refusal != nil)
+	return p.d.refusal
+}
+
+// Verify implements reconcile.Placer.
+func (p placer) Verify(context.Context, *policy.Plan) error {
+	p.d.mu.Lock()
+	defer p.d.mu.Unlock()
+	if p.d.strayed {
+		return errors.New("subnet administration hands out SL 0")
+	}
+	return nil
+}
+
+// report is what a look at the subnet manager finds.
+func (p placer) report() control.DeviceReport {
+	r := control.DeviceReport{Device: reconcile.Manager(), State: "in-sync"}
+	p.d.mu.Lock()
+	defer p.d.mu.Unlock()
+	if p.d.strayed {
+		r.State, r.Differences = "drifted", []control.Difference{{Field: "path of bronze in partition 0x8001", Desired: "SL 1", Observed: "SL 0"}}
+		r.Cause = "the partitions file changed"
+		if p.d.refusal != nil {
+			r.Refused, r.Error = true, p.d.refusal.Error()
+		}
+	}
+	return r
+}
+
+// memory is a driver of devices that hold what was written to them.
+type memory struct{ d *Devices }
+
+// ask asks who a test wants to be asked first.
+func (m memory) ask(ctx context.Context, who *func(context.Context, driver.Device) error, d driver.Device) error {
+	m.d.mu.Lock()
+	ask := *who
+	m.d.mu.Unlock()
+	if ask == nil {
+		return nil
+	}
+	return ask(ctx, d)
+}
+
+// Capabilities implements driver.Driver.
+func (memory) Capabilities(context.Context, driver.Device) (driver.Capabilities, error) {
+	return driver.Capabilities{TableEntries: 128, PerSL: true}, nil
+}
+
+// Read implements driver.Driver.
+func (m memory) Read(ctx context.Context, d driver.Device) (driver.Settings, error) {
+	if err := m.ask(ctx, &m.d.onRead, d); err != nil {
+		return driver.Settings{}, err
+	}
+	m.d.mu.Lock()
+	defer m.d.mu.Unlock()
+	if s, ok := m.d.held[d.ID]; ok {
+		return s.Clone(), nil
+	}
+	if d.Kind == subnet.KindSwitch {
+		return driver.Settings{Switch: &driver.SwitchState{Ports: make([]ibcc.PortMarking, d.Ports+1)}}, nil
+	}
+	return driver.Settings{CA: &ibcc.CASettings{Table: []ibcc.Entry{{}}}}, nil
+}
+
+// Apply implements driver.Driver.
+func (m memory) Apply(ctx context.Context, d driver.Device, want driver.Settings) (driver.Receipt, error) {
+	if err := m.ask(ctx, &m.d.onSet, d); err != nil {
+		return driver.Receipt{}, err
+	}
+	m.d.mu.Lock()
+	defer m.d.mu.Unlock()
+	if m.d.held == nil {
+		m.d.held, m.d.names = map[ident.PortID]driver.Settings{}, map[string]ident.PortID{}
+	}
+	m.d.held[d.ID], m.d.names[d.Name] = want.Clone(), d.ID
+	return driver.Receipt{Fields: []driver.FieldReceipt{{Field: "all", Outcome: driver.OutcomeAcknowledged}}}, nil
+}
+
+// read compares devices with what they hold.
+func (d *Devices) read(targets []reconcile.Target) (list []control.DeviceReport) {
+	for _, o := range reconcile.Observe(context.Background(), targets, memory{d}, 1) {
+		x := control.DeviceReport{Device: o.Device, State: string(o.State), Observed: o.Observed, Error: o.Error}
+		for _, f := range o.Differences {
+			x.Differences = append(x.Differences, control.Difference{Field: f.Field, Desired: f.Want, Observed: f.Got})
+		}
+		list = append(list, x)
+	}
+	return list
+}
+
+// Observe implements control.Observer.
+func (d *Devices) Observe(_ context.Context, t control.Target, ids []ident.PortID) ([]control.DeviceReport, error) {
+	if err := d.broken(); err != nil {
+		return nil, err
+	}
+	d.mu.Lock()
+	drift, honest := d.drift, d.honest
+	if d.looks == nil {
+		d.looks = map[ident.PortID]int{}
+	}
+	for _, id := range ids {
+		d.looks[id]++
+	}
+	d.mu.Unlock()
+	if t.Devices != nil {
+		return d.read(t.Devices), nil
+	}
+	targets, err := reconcile.Desired(t.Plan, t.Topology)
+	if err != nil {
+		return nil, err
+	}
+	var list []control.DeviceReport
+	if t.Placed && ids == nil && reconcile.Manages(t.Plan) || slices.ContainsFunc(ids, reconcile.IsManager) {
+		list = append(list, placer{d}.report())
+	}
+	if honest {
+		of := slices.DeleteFunc(targets, func(t reconcile.Target) bool { return ids != nil && !slices.Contains(ids, t.Device.ID) })
+		return append(list, d.read(of)...), nil
+	}
+	for i := range targets {
+		x := control.DeviceReport{Device: targets[i].Device, State: "in-sync", Desired: &targets[i].Want, Observed: &targets[i].Want}
+		if drift && i == 0 {
+			x.State, x.Differences = "drifted", []control.Difference{{Field: "sl[3].timer", Desired: "150", Observed: "0"}}
+		}
+		if ids == nil || slices.Contains(ids, x.Device.ID) {
+			list = append(list, x)
+		}
+	}
+	return list, nil
+}
+
+// Measure implements control.Meter.
+func (d *Devices) Measure(_ context.Context, t control.Target, window time.Duration) (control.Shares, error) {
+	if err := d.broken(); err != nil {
+		return control.Shares{}, err
+	}
+	d.mu.Lock()
+	problems := d.problems
+	d.mu.Unlock()
+	sh := control.Shares{Window: window, Coverage: new(1.0)}
+	said := phrase.Of("{}: {}", phrase.Of("no queue was full while counters were read"), phrase.Of("{} marked packets received, {} notifications sent, {} handled, {} ignored", 0, 0, 0, 0))
+	sh.Loop = &control.CongestionLoop{State: control.LoopNotTested, Text: said.String(), Said: &said}
+	for _, x := range t.Plan.Tenants {
+		share := control.TenantShare{Tenant: x.Tenant, Weight: x.Weight, Entitled: x.Entitled}
+		if said, is := problems[x.Tenant]; is {
+			share.Problem, share.Said = said.String(), &said
+		} else {
+			share.Delivered, share.ShareError = new(x.Entitled-x.Entitled/100), new(0.01)
+			sh.MaxShareError, sh.Jain = share.ShareError, new(1.0)
+		}
+		sh.Tenants = append(sh.Tenants, share)
+	}
+	for _, l := range t.Plan.Links {
+		sh.Links = append(sh.Links, control.LinkUse{Port: l.Port, Peer: l.Peer, Name: l.Name, Capacity: l.Capacity, Delivered: new(l.Capacity / 2), Use: new(0.5)})
+	}
+	return sh, nil
+}

@@ -1,0 +1,82 @@
+package controltest
+
+import (
+	"context"
+	"io"
+	"sync"
+
+	"fairlane/service/control"
+	"fairlane/service/reconcile/engine"
+)
+
+// queue is a store whose jobs are worked in this process as soon as their transaction is committed.
+type queue struct {
+	control.Store
+
+	engine *engine.Engine
+	tasks  *control.Service // works simulations and calibrations
+	ctx    context.Context
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+}
+
+// Census is that of the store, which metrics show.
+func (q *queue) Census(ctx context.Context) (control.Census, error) {
+	return q.Store.(interface {
+		Census(ctx context.Context) (control.Census, error)
+	}).Census(ctx)
+}
+
+func newQueue(s control.Store) *queue {
+	q := &queue{Store: s}
+	q.ctx, q.cancel = context.WithCancel(context.Background())
+	return q
+}
+
+// Tx implements control.Store.
+func (q *queue) Tx(ctx context.Context, f func(control.Repos) error) error {
+	var jobs []control.Job
+	err := q.Store.Tx(ctx, func(r control.Repos) error { return f(&keeping{Repos: r, jobs: &jobs}) })
+	if err != nil || q.engine == nil || q.ctx.Err() != nil {
+		return err
+	}
+	for _, j := range jobs {
+		q.wg.Go(func() { _ = q.work(j) }) // what a test wants to know is in the rows
+	}
+	return nil
+}
+
+func (q *queue) work(j control.Job) error {
+	if j.Kind == control.JobTask {
+		return q.tasks.WorkTask(q.ctx, j)
+	}
+	return q.engine.Work(q.ctx, j)
+}
+
+// Close implements io.Closer where the store does.
+func (q *queue) Close() error {
+	if c, ok := q.Store.(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
+}
+
+func (q *queue) wait() { q.wg.Wait() }
+
+func (q *queue) stop() {
+	q.cancel()
+	q.wg.Wait()
+}
+
+// keeping notes the jobs of a transaction.
+type keeping struct {
+	control.Repos
+
+	jobs *[]control.Job
+}
+
+// Enqueue implements control.Jobs.
+func (k *keeping) Enqueue(_ context.Context, jobs ...control.Job) error {
+	*k.jobs = append(*k.jobs, jobs...)
+	return nil
+}

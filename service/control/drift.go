@@ -1,0 +1,286 @@
+package control
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"fairlane/ccconfig/driver"
+	"fairlane/service/reconcile"
+	"fairlane/subnet/ident"
+)
+
+// DevicePolicy is a policy in the words of package reconcile, for those who store and show it.
+type DevicePolicy = reconcile.Policy
+
+// DeviceReading is a reading in the words of package reconcile.
+type DeviceReading = reconcile.Reading
+
+// DeviceWatch is what is remembered of a device, as package reconcile goes by it.
+type DeviceWatch = reconcile.Watch
+
+// IsManager reports whether a device stands for the subnet manager of its fabric.
+func IsManager(d driver.Device) bool { return reconcile.IsManager(d.ID) }
+
+// Readings that those need who count devices.
+const (
+	ReadingUnknown = reconcile.ReadingUnknown
+	ReadingInSync  = reconcile.ReadingInSync
+	ReadingDrifted = reconcile.ReadingDrifted
+)
+
+// DriftPolicy is how a fabric's devices are looked after outside of rollouts.
+type DriftPolicy struct {
+	Policy    reconcile.Policy `json:"policy"`     // for devices that have none of their own
+	Interval  int              `json:"interval_s"` // seconds between two readings of a device, more or less; 0 is never
+	Limit     int              `json:"limit"`      // incidents within Window that quarantine a device
+	Window    int              `json:"window_s"`   // seconds that an incident counts
+	Release   int              `json:"release_s"`  // seconds that a quarantined device must have been as wanted
+	Version   int64            `json:"-"`          // 0 while all are defaults
+	UpdatedAt time.Time        `json:"-"`          // zero while all are defaults
+}
+
+// minDriftInterval is the shortest interval between readings of a device, in seconds.
+const minDriftInterval = 5
+
+// DefaultDriftPolicy is that of a fabric whose policy nobody has changed: drift is told, nothing is written.
+func DefaultDriftPolicy() DriftPolicy {
+	return DriftPolicy{Policy: reconcile.PolicyReport, Interval: 300, Limit: 3, Window: 3600, Release: 1800}
+}
+
+func (p DriftPolicy) check() error {
+	var bad InvalidError
+	if !slices.Contains(reconcile.Policies(), p.Policy) {
+		bad.add("/policy", fmt.Errorf("policy %q: want one of %q", p.Policy, reconcile.Policies()))
+	}
+	if p.Interval != 0 {
+		bad.within("/interval_s", p.Interval, minDriftInterval, 86400)
+	}
+	bad.within("/limit", p.Limit, 1, 100)
+	bad.within("/window_s", p.Window, 1, 604800)
+	bad.within("/release_s", p.Release, 1, 604800)
+	return bad.orNil()
+}
+
+func (p DriftPolicy) rules() reconcile.Rules {
+	return reconcile.Rules{Limit: p.Limit, Window: time.Duration(p.Window) * time.Second, Release: time.Duration(p.Release) * time.Second}
+}
+
+func (p DriftPolicy) interval() time.Duration { return time.Duration(p.Interval) * time.Second }
+
+// DeviceRecord is what is known of a device of the plan in force from reading it outside of rollouts.
+type DeviceRecord struct {
+	Device      driver.Device
+	Plan        string           // by whose settings it was judged; empty before the first reading
+	Policy      reconcile.Policy // empty is the fabric's
+	Watch       reconcile.Watch
+	Observed    *driver.Settings // as it answered last; nil when that was as wanted, or it never did
+	Differences []Difference     // of the latest answer
+	Error       string           // of the latest reading
+	ReadBy      string           // the manager that read it last
+	ReadAt      time.Time        // when; zero is never
+	SeenAt      time.Time        // when it answered last; zero is never
+	Repair      int64            // the rollout that last repaired it; 0 is none
+	Due         time.Time        // when it is read next
+	Version     int64            // of what people decide about it
+}
+
+// newRecord is the record of a device of which nothing is known yet.
+func newRecord(d driver.Device) DeviceRecord {
+	return DeviceRecord{Device: d, Watch: reconcile.Watch{Reading: reconcile.ReadingUnknown, Seen: reconcile.ReadingUnknown}, Version: 1}
+}
+
+// policy is the policy in force for the device.
+func (d *DeviceRecord) policy(p DriftPolicy) reconcile.Policy { return cmp.Or(d.Policy, p.Policy) }
+
+// DriftRepo keeps what is known of devices outside of rollouts.
+type DriftRepo interface {
+	// StoredDriftPolicy returns a fabric's policy as JSON with its version, 0 and no text when nobody has set one, and
+	// the plan whose devices are recorded, "" for none.
+	StoredDriftPolicy(ctx context.Context, fabric string) (text []byte, version int64, at time.Time, plan string, err error)
+	// PutDriftPolicy replaces the policy of a version, 0 for none, and forgets for which plan devices were seeded, so that
+	// they get new due times.
+	PutDriftPolicy(ctx context.Context, fabric string, text []byte, version int64, at time.Time) error
+	// SeedDevices makes the recorded devices of a fabric those of a plan: new ones are added as given, known ones get
+	// the given device and due time, and others go, but for those with a policy of their own, which are never due.
+	SeedDevices(ctx context.Context, fabric, plan string, list []DeviceRecord) error
+	// DevicesDue lists devices that are due at now, the longest first, and those that are due after horizon only: no
+	// turn is as far off as that, unless the clock was set back.
+	DevicesDue(ctx context.Context, fabric string, now, horizon time.Time, limit int) ([]DeviceRecord, error)
+	// DeviceRecords returns the records of the devices that have one, in any order.
+	DeviceRecords(ctx context.Context, fabric string, ids []ident.PortID) ([]DeviceRecord, error)
+	// DropDeviceRecords removes the records of devices. Those with a policy of their own stay, and are never due.
+	DropDeviceRecords(ctx context.Context, fabric string, ids []ident.PortID) error
+	// PutDeviceRecords adds records or replaces them whole.
+	PutDeviceRecords(ctx context.Context, fabric string, list []DeviceRecord) error
+	// SettleDevices notes what a rollout that ended left: when kept, devices that it read back as wanted are in sync at
+	// its plan since they were read back, and are read when it is their turn. All others that it took up are unknown and due at once.
+	SettleDevices(ctx context.Context, rollout int64, kept bool, now time.Time) error
+	// DevicesWithPolicy lists the records of devices that have a policy of their own.
+	DevicesWithPolicy(ctx context.Context, fabric string) ([]DeviceRecord, error)
+}
+
+// DriftPolicy returns a fabric's policy.
+func (s *Service) DriftPolicy(ctx context.Context, fabric string) (p DriftPolicy, err error) {
+	err = s.d.Store.View(ctx, func(r Repos) (err error) { p, _, err = driftPolicy(ctx, r, fabric); return err })
+	return p, err
+}
+
+// driftPolicy returns a fabric's policy and the plan whose devices are recorded.
+func driftPolicy(ctx context.Context, r Repos, fabric string) (p DriftPolicy, plan string, err error) {
+	p = DefaultDriftPolicy()
+	text, version, at, plan, err := r.StoredDriftPolicy(ctx, fabric)
+	if err != nil || version == 0 {
+		return p, plan, err
+	}
+	// What an older version did not know keeps its default.
+	if err := json.Unmarshal(text, &p); err != nil {
+		return p, plan, fmt.Errorf("decode the drift policy of %s: %w", fabric, err)
+	}
+	p.Version, p.UpdatedAt = version, at
+	return p, plan, nil
+}
+
+// PutDriftPolicy replaces a fabric's policy made against version, or AnyVersion.
+func (s *Service) PutDriftPolicy(ctx context.Context, fabric string, version int64, in DriftPolicy) (out DriftPolicy, err error) {
+	if err := in.check(); err != nil {
+		return DriftPolicy{}, err
+	}
+	err = s.d.Store.Tx(OnFabric(ctx, fabric), func(r Repos) error {
+		before, _, err := driftPolicy(ctx, r, fabric)
+		switch {
+		case err != nil:
+			return err
+		case version != AnyVersion && version != before.Version:
+			return &PreconditionError{Kind: "drift policy of", Name: fabric, Want: version, Have: before.Version}
+		}
+		if before.Version > 0 && sameJSON(before, in) {
+			out = before
+			return nil
+		}
+		text, err := json.Marshal(in)
+		if err != nil {
+			return fmt.Errorf("encode a drift policy: %w", err)
+		}
+		if err := r.PutDriftPolicy(ctx, fabric, text, before.Version, s.now()); err != nil {
+			return err
+		}
+		if out, _, err = driftPolicy(ctx, r, fabric); err != nil {
+			return err
+		}
+		return s.event(ctx, r, Event{Fabric: fabric, Kind: "fabric.drift-policy", Subject: fabric,
+			Message: fmt.Sprintf("drift on %s: %s", fabric, out.Policy)}, change{Before: before, After: out})
+	})
+	return out, err
+}
+
+// SetDevicePolicy gives a device, named as Device takes it, a policy of its own, or, with "", the fabric's. version is
+// that of its record, or 0 for any.
+func (s *Service) SetDevicePolicy(ctx context.Context, fabric, ref string, version int64, p reconcile.Policy) error {
+	if p != "" && !slices.Contains(reconcile.Policies(), p) {
+		return Invalid("/policy", "policy %q: want inherit or one of %q", p, reconcile.Policies())
+	}
+	word := func(p reconcile.Policy) string { return cmp.Or(string(p), "inherit") }
+	return s.decide(ctx, fabric, ref, version, "device.policy", func(d *DeviceRecord) (string, any, error) {
+		was := d.Policy
+		if d.Policy = p; was == p {
+			return "", nil, nil
+		}
+		return fmt.Sprintf("drift of %s: %s", d.Device.Name, word(p)),
+			change{Before: map[string]string{"policy": word(was)}, After: map[string]string{"policy": word(p)}}, nil
+	})
+}
+
+// ReleaseDevice ends the quarantine of a device, named as Device takes it. It fails with *ConflictError
+// "not-quarantined" when there is none.
+func (s *Service) ReleaseDevice(ctx context.Context, fabric, ref string) error {
+	return s.decide(ctx, fabric, ref, 0, "device.released", func(d *DeviceRecord) (string, any, error) {
+		if d.Watch.Quarantined.IsZero() {
+			return "", nil, &ConflictError{Code: "not-quarantined", Detail: fmt.Sprintf("device %s is not quarantined", d.Device.Name)}
+		}
+		before := map[string]any{"quarantined_at": d.Watch.Quarantined, "reason": d.Watch.Reason}
+		d.Watch, d.Due = d.Watch.Release(), s.now()
+		return d.Device.Name + " was released from quarantine", change{Before: before}, nil
+	})
+}
+
+// decide changes what people decide about a device. what returns the sentence of its event, "" when nothing changed.
+func (s *Service) decide(ctx context.Context, fabric, ref string, version int64, kind string, what func(*DeviceRecord) (string, any, error)) error {
+	known, err := s.watched(ctx, fabric)
+	if err != nil {
+		return err
+	}
+	t, err := known.find(ref)
+	if err != nil {
+		return err
+	}
+	return s.d.Store.Tx(OnFabric(ctx, fabric), func(r Repos) error {
+		d, err := recordOf(ctx, r, fabric, t.Device)
+		if err != nil {
+			return err
+		}
+		if version != 0 && version != d.Version {
+			return &PreconditionError{Kind: "device", Name: d.Device.Name, Want: version, Have: d.Version}
+		}
+		message, data, err := what(&d)
+		if err != nil || message == "" {
+			return err
+		}
+		d.Version++
+		if err := r.PutDeviceRecords(ctx, fabric, []DeviceRecord{d}); err != nil {
+			return err
+		}
+		return s.event(ctx, r, Event{Fabric: fabric, Kind: kind, Subject: d.Device.Name, Message: message}, data)
+	})
+}
+
+// recordOf returns the record of a device of the plan in force, a new one when there is none.
+func recordOf(ctx context.Context, r Repos, fabric string, d driver.Device) (DeviceRecord, error) {
+	list, err := r.DeviceRecords(ctx, fabric, []ident.PortID{d.ID})
+	switch {
+	case err != nil:
+		return DeviceRecord{}, err
+	case len(list) == 0:
+		return newRecord(d), nil
+	}
+	list[0].Device = d
+	return list[0], nil
+}
+
+// frozen refuses a rollout that would write a device that nobody may write.
+func frozen(ctx context.Context, r Repos, fabric string, devices []RolloutDevice) error {
+	p, _, err := driftPolicy(ctx, r, fabric)
+	if err != nil {
+		return err
+	}
+	list, err := r.DevicesWithPolicy(ctx, fabric)
+	if err != nil || len(list) == 0 && p.Policy != reconcile.PolicyFreeze {
+		return err
+	}
+	own := make(map[ident.PortID]reconcile.Policy, len(list))
+	for i := range list {
+		own[list[i].Device.ID] = list[i].Policy
+	}
+	var names []string
+	n := 0
+	for i := range devices {
+		if cmp.Or(own[devices[i].Device.ID], p.Policy) != reconcile.PolicyFreeze {
+			continue
+		}
+		if n++; n <= maxNamed {
+			names = append(names, devices[i].Device.Name)
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	return &ConflictError{Code: "device-frozen", Detail: fmt.Sprintf("%d devices of the plan are frozen, so that nobody writes them, such as %s: give them another drift policy first",
+		n, strings.Join(names, ", "))}
+}
+
+// maxNamed bounds the devices that a refusal names.
+const maxNamed = 8

@@ -1,0 +1,204 @@
+package control
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"fairlane/ccconfig/driver"
+	"fairlane/internal/phrase"
+	"fairlane/service/reconcile"
+	"fairlane/subnet"
+	"fairlane/subnet/ident"
+)
+
+// A device leaves the plan in force when a rollout of an earlier plan wrote it and this plan does not have it. It stays among the
+// devices of the fabric, and drift sweeps read it, until a read verifies that no settings of Fairlane are on it: a clean-up may
+// have failed on it, or it did not answer then.
+
+// heldOutside are the devices outside of a plan that settings of Fairlane may be on.
+type heldOutside struct {
+	plan   string
+	newest int64 // the fabric's newest rollout then, which had ended
+	ids    []ident.PortID
+}
+
+// watched is known with the devices that have left the plan in force.
+func (s *Service) watched(ctx context.Context, fabric string) (*known, error) {
+	k, err := s.known(ctx, fabric)
+	if err != nil {
+		return nil, err
+	}
+	var left []Baseline
+	var newest int64
+	var topo *subnet.Fabric
+	err = s.d.Store.View(ctx, func(r Repos) error {
+		var running bool
+		if running, newest, err = rolloutsOf(ctx, r, fabric); err != nil {
+			return err
+		}
+		ids, err := s.outside(ctx, r, k, running, newest)
+		if err != nil || len(ids) == 0 {
+			return err
+		}
+		if left, err = r.Baselines(ctx, fabric, ids); err != nil {
+			return err
+		}
+		_, topo, err = s.latest(ctx, r, fabric)
+		return err
+	})
+	left = slices.DeleteFunc(left, func(b Baseline) bool { return !b.Held })
+	if err != nil || len(left) == 0 {
+		return k, err
+	}
+	out := &known{target: k.target, list: slices.Clone(k.list), index: maps.Clone(k.index), newest: newest, left: make(map[ident.PortID]*Baseline, len(left))}
+	for i := range left {
+		b := &left[i]
+		want, ok := reconcile.Gone(b.Device)
+		if !ok {
+			want = ToBaseline.Want(b)
+		}
+		d, _ := present(b.Device, topo)
+		out.left[d.ID] = b
+		out.list = append(out.list, reconcile.Target{Device: d, Want: want})
+	}
+	slices.SortFunc(out.list, func(a, b reconcile.Target) int { return a.Device.ID.Compare(b.Device.ID) })
+	for i := range out.list {
+		out.index[out.list[i].Device.ID] = i
+	}
+	return out, nil
+}
+
+// outside returns the devices outside of a plan in force that settings of Fairlane were on when the fabric's newest rollout ended.
+// While a rollout of another plan runs, its devices are not among them.
+func (s *Service) outside(ctx context.Context, r Repos, k *known, running bool, newest int64) ([]ident.PortID, error) {
+	fabric := k.target.Fabric.Name
+	s.mu.Lock()
+	of := s.held[fabric]
+	s.mu.Unlock()
+	if !running && of.plan == k.target.Plan.Name && of.newest == newest {
+		return of.ids, nil
+	}
+	held, err := r.HeldDevices(ctx, fabric)
+	if err != nil {
+		return nil, err
+	}
+	ids := []ident.PortID{}
+	for i := range held {
+		if !k.has(held[i].ID) {
+			ids = append(ids, held[i].ID)
+		}
+	}
+	if !running {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.held[fabric] = heldOutside{plan: k.target.Plan.Name, newest: newest, ids: ids}
+		return ids, nil
+	}
+	ro, err := rolloutRow(ctx, r, fabric, newest)
+	if err != nil || len(ids) == 0 || ro.Options.Repair || ro.Options.To != "" {
+		return ids, err
+	}
+	_, work, err := underWay(ctx, r, fabric, ids)
+	return slices.DeleteFunc(ids, func(id ident.PortID) bool { return work[id] != nil }), err
+}
+
+// leftText says why a device that has left the plan in force is still listed.
+func (k *known) leftText() phrase.Text {
+	return phrase.Of("no part of plan {}, which is in force: listed until a read verifies that no settings of Fairlane are on it", fmt.Sprintf("%.12s", k.target.Plan.Name))
+}
+
+// keptText says what helps where no rollout of a plan takes settings back from a device that has left it.
+func (k *known) keptText() string {
+	return fmt.Sprintf("no rollout of a plan takes back its settings: roll out a plan that has the device, or run `fairlane fabric release %s`", k.target.Fabric.Name)
+}
+
+// observeLeft reads devices that have left the plan in force, those of ids or, with nil, all. A device that holds its baseline is
+// in sync, too.
+func (s *Service) observeLeft(ctx context.Context, k *known, ids []ident.PortID) ([]DeviceReport, error) {
+	if ids == nil {
+		ids = slices.SortedFunc(maps.Keys(k.left), ident.PortID.Compare)
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	t, err := s.bareTarget(ctx, k.target.Fabric.Name)
+	if err != nil {
+		return nil, err
+	}
+	var out []DeviceReport
+	for _, id := range ids {
+		target := k.list[k.index[id]]
+		var there bool
+		if target.Device, there = present(target.Device, t.Topology); !there {
+			out = append(out, DeviceReport{Device: target.Device, State: string(reconcile.Failed), Desired: &k.list[k.index[id]].Want, Error: notThere})
+			continue
+		}
+		t.Devices = append(t.Devices, target)
+	}
+	if len(t.Devices) == 0 {
+		return out, nil
+	}
+	reports, err := s.observe(ctx, t, nil)
+	for i := range reports {
+		x := &reports[i]
+		if x.State != string(reconcile.Drifted) || x.Observed == nil {
+			continue
+		}
+		before := ToBaseline.Want(k.left[x.Device.ID])
+		if len(before.Diff(*x.Observed)) == 0 {
+			x.State, x.Differences, x.Desired = string(reconcile.InSync), nil, &before
+			continue
+		}
+		x.Cause = "it has left the plan in force and holds settings of an earlier one"
+		if _, ok := reconcile.Gone(x.Device); !ok {
+			x.Refused, x.Error = true, k.keptText()
+		}
+	}
+	return append(out, reports...), err
+}
+
+// observeWatched reads devices of a plan in force, and devices that have left it.
+func (s *Service) observeWatched(ctx context.Context, k *known, ids []ident.PortID) ([]DeviceReport, error) {
+	var in, left []ident.PortID
+	for _, id := range ids {
+		if k.left[id] != nil {
+			left = append(left, id)
+		} else {
+			in = append(in, id)
+		}
+	}
+	var reports []DeviceReport
+	if len(in) > 0 {
+		var err error
+		if reports, err = s.observe(ctx, k.target, in); err != nil {
+			return reports, err
+		}
+	}
+	if len(left) == 0 {
+		return reports, nil
+	}
+	more, err := s.observeLeft(ctx, k, left)
+	return append(reports, more...), err
+}
+
+// letGo records that devices which have left the plan in force were verified, and returns the events of it.
+func (s *Service) letGo(ctx context.Context, r Repos, fabric string, list []driver.Device) ([]Event, error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	ids := make([]ident.PortID, len(list))
+	events := make([]Event, len(list))
+	for i, d := range list {
+		ids[i] = d.ID
+		events[i] = Event{
+			At: s.now(), Fabric: fabric, Actor: string(PrincipalSystem), Kind: "device.left", Subject: d.Name,
+			Message: d.Name + " has left the plan in force; verified: no settings of Fairlane are on it",
+		}
+	}
+	if err := r.LetGo(ctx, fabric, ids); err != nil {
+		return nil, err
+	}
+	return events, r.DropDeviceRecords(ctx, fabric, ids)
+}

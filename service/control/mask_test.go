@@ -1,0 +1,153 @@
+package control_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"fairlane/internal/quantity"
+	"fairlane/service/control"
+	"fairlane/service/control/controltest"
+	"fairlane/tenants"
+)
+
+// A tenant's administrator who guesses the name of an operator learns nothing from events by making that name a member: neither of
+// events that were there nor of later ones.
+func TestWhoWasMaskedInEventsStaysMasked(t *testing.T) {
+	t.Parallel()
+	r := controltest.New(t, openStore)
+	r.Lab(t)
+	ctx := t.Context()
+	red := tenants.Domain{Fabric: "lab", Tenant: "red"}
+	as := func(name string, g ...tenants.Grant) context.Context {
+		return control.WithPrincipal(ctx, control.Principal{Kind: control.PrincipalUser, Name: name, Account: 1, Grants: g})
+	}
+	bob := as("bob", tenants.Grant{Role: tenants.RoleOperator})
+	eve := as("eve", tenants.Grant{Role: tenants.RoleTenantAdmin, Domain: red})
+	weigh := func(ctx context.Context, w quantity.Weight) {
+		t.Helper()
+		set := controltest.Tenants()
+		set.Tenants[0].Weight = 1000 * w
+		if _, err := r.Service.ApplyTenants(ctx, "lab", set, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	actors := func() (out []string) {
+		t.Helper()
+		list, _, err := r.Service.Events(eve, "lab", 0, control.Page{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range list {
+			out = append(out, e.Actor)
+		}
+		return out
+	}
+	weigh(bob, 5)
+	before := actors()
+	if len(before) == 0 || strings.Contains(strings.Join(before, " "), "bob") {
+		t.Fatalf("actors are %q", before)
+	}
+	if _, err := r.Service.PutMember(eve, "bob", tenants.Grant{Role: tenants.RoleTenantViewer, Domain: red}); err != nil {
+		t.Fatal(err)
+	}
+	weigh(bob, 6) // bob is a member now, too, and acts on everything
+	after := actors()
+	if got := strings.Join(after, " "); strings.Contains(got, "bob") || !strings.HasSuffix(got, "operator eve operator") {
+		t.Errorf("with bob made a member actors are %q", after)
+	}
+	// Who is a member when he acts is told, also when he has gone since.
+	ann := as("ann", tenants.Grant{Role: tenants.RoleTenantAdmin, Domain: red})
+	for _, do := range []func() error{
+		func() error { return r.Service.DeleteMember(ann, "bob", red) },
+		func() error {
+			_, err := r.Service.PutMember(eve, "cyd", tenants.Grant{Role: tenants.RoleTenantViewer, Domain: red})
+			return err
+		},
+	} {
+		if err := do(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := strings.Join(actors(), " "); !strings.HasSuffix(got, "operator eve operator ann eve") {
+		t.Errorf("actors are %q", got)
+	}
+}
+
+// What the mask shows is nobody's name.
+func TestNobodyNewIsCalledOperator(t *testing.T) {
+	t.Parallel()
+	r := controltest.New(t, openStore)
+	r.Lab(t)
+	ctx := t.Context()
+	red := tenants.Grant{Role: tenants.RoleTenantAdmin, Domain: tenants.Domain{Fabric: "lab", Tenant: "red"}}
+	_, err := r.Service.CreateUser(ctx, control.UserInput{Name: "ann"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, do := range map[string]func() error{
+		"user":   func() error { _, err := r.Service.CreateUser(ctx, control.UserInput{Name: "operator"}); return err },
+		"member": func() error { _, err := r.Service.PutMember(ctx, "operator", red); return err },
+		"service account": func() error {
+			_, err := r.Service.CreateServiceAccount(ctx, control.ServiceAccountInput{Name: "operator", Grant: red})
+			return err
+		},
+		"token": func() error {
+			_, _, err := r.Service.CreateToken(ctx, control.AccountRef{Kind: control.PrincipalUser, Name: "ann"}, control.TokenInput{Name: "operator"})
+			return err
+		},
+	} {
+		if err := do(); !errors.Is(err, control.ErrInvalid) || !strings.Contains(err.Error(), `"operator" stands for people outside of a tenant`) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	id := control.Identity{Issuer: "https://id.test", Subject: "1", Name: "operator"}
+	var no *control.ForbiddenError
+	if _, err := r.Service.SignInExternal(ctx, id); !errors.As(err, &no) || !strings.Contains(no.Detail, "operator, cannot be a user name here") {
+		t.Errorf("a new name of the provider: %v", err)
+	}
+	// One that an earlier release let in goes on.
+	err = r.Store.Tx(ctx, func(repos control.Repos) error {
+		_, err := repos.CreateAccount(ctx, control.Account{Kind: control.PrincipalUser, Name: "operator", Issuer: id.Issuer, Subject: id.Subject,
+			Memberships: []control.Membership{{Grant: red, Source: control.SourceLocal}}})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Service.SignInExternal(ctx, id); err != nil {
+		t.Errorf("a name of before: %v", err)
+	}
+}
+
+// What an administrator of the fabric does in a tenant is told to the tenant as that of somebody outside of it, whatever role in the tenant
+// the administrator has as well. On another fabric the same person may be one of the tenant's people.
+func TestWhoRunsAFabricIsMaskedInItsTenants(t *testing.T) {
+	t.Parallel()
+	r := controltest.New(t, openStore)
+	r.Lab(t)
+	ctx := t.Context()
+	red := tenants.Domain{Fabric: "lab", Tenant: "red"}
+	act := func(name string, w quantity.Weight, g ...tenants.Grant) string {
+		t.Helper()
+		who := control.WithPrincipal(ctx, control.Principal{Kind: control.PrincipalUser, Name: name, Account: 1, Grants: append(g, tenants.Grant{Role: tenants.RoleTenantAdmin, Domain: red})})
+		set := controltest.Tenants()
+		set.Tenants[0].Weight = 1000 * w
+		if _, err := r.Service.ApplyTenants(who, "lab", set, false); err != nil {
+			t.Fatal(err)
+		}
+		eve := control.WithPrincipal(ctx, control.Principal{Kind: control.PrincipalUser, Name: "eve", Account: 2, Grants: []tenants.Grant{{Role: tenants.RoleTenantViewer, Domain: red}}})
+		list, _, err := r.Service.Events(eve, "lab", 0, control.Page{})
+		if err != nil || len(list) == 0 {
+			t.Fatal(list, err)
+		}
+		return list[len(list)-1].Actor
+	}
+	if got := act("bob", 5, tenants.Grant{Role: tenants.RoleOperator, Domain: tenants.Domain{Fabric: "lab"}}); got != control.MaskedActor {
+		t.Errorf("the operator of the fabric is told as %s", got)
+	}
+	if got := act("bob", 6, tenants.Grant{Role: tenants.RoleOperator, Domain: tenants.Domain{Fabric: "prod"}}); got != "bob" {
+		t.Errorf("a member of the tenant that runs another fabric is told as %s", got)
+	}
+}

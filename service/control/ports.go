@@ -1,0 +1,165 @@
+package control
+
+import (
+	"context"
+	"time"
+
+	"fairlane/policy"
+	"fairlane/service/reconcile"
+	"fairlane/subnet"
+	"fairlane/subnet/ident"
+	"fairlane/tenants"
+)
+
+// Store keeps everything. Tx runs f in one write transaction, serialised as the context's WriteScope says, committed when f
+// returns nil and rolled back otherwise. Events and audit entries that f adds in a scope narrower than ScopeService are not
+// there for f to read. View gives a consistent read-only picture.
+type Store interface {
+	Tx(ctx context.Context, f func(Repos) error) error
+	View(ctx context.Context, f func(Repos) error) error
+	// Ping reports within seconds whether the store answers and takes writes. The error is a *UnavailableError when it is
+	// the database's own.
+	Ping(ctx context.Context) error
+}
+
+// Repos is the store inside a transaction. Methods return *NotFoundError, *ConflictError and
+// *PreconditionError where those apply, and are valid only until the function given to Tx returns.
+type Repos interface {
+	FabricRepo
+	TenantRepo
+	PlanRepo
+	PolicyRepo
+	OnceRepo
+	SettingsRepo
+	ShareRepo
+	TaskRepo
+	RolloutRepo
+	WorkRepo
+	DriftRepo
+	BaselineRepo
+	Jobs
+	EventRepo
+	AuditRepo
+	RetentionRepo
+	TokenRepo
+	AccountRepo
+	MembershipRepo
+	SessionRepo
+	SigninRepo
+	SightRepo
+	NearRepo
+}
+
+// FabricRepo keeps fabrics and their snapshots.
+type FabricRepo interface {
+	CreateFabric(ctx context.Context, f Fabric) (Fabric, error)
+	Fabric(ctx context.Context, name string) (Fabric, error)
+	ListFabrics(ctx context.Context, p Page) (list []Fabric, next string, err error)
+	// UpdateFabric replaces Source, TimeScale, Counters and Prerequisites of the fabric at f.Version (0: at any version).
+	UpdateFabric(ctx context.Context, f Fabric) (Fabric, error)
+	// DeleteFabric removes a fabric and all that belongs to it; version 0 means any version.
+	DeleteFabric(ctx context.Context, name string, version int64) error
+	// SetManagement changes whether a fabric is managed.
+	SetManagement(ctx context.Context, name string, m Management, at time.Time) error
+	// LetRepairs ends what NoteRestored began: repairs need not wait any more.
+	LetRepairs(ctx context.Context, name string) error
+	// PutSnapshot adds a snapshot, or refreshes SeenAt and Stats of the one with the same SHA256.
+	PutSnapshot(ctx context.Context, s Snapshot) (Snapshot, error)
+	// Snapshot returns a snapshot with its topology; an empty sha means the latest.
+	Snapshot(ctx context.Context, fabric, sha string) (Snapshot, error)
+	ListSnapshots(ctx context.Context, fabric string, p Page) (list []Snapshot, next string, err error)
+}
+
+// TenantRepo keeps tenants and declared flows.
+type TenantRepo interface {
+	CreateTenant(ctx context.Context, t Tenant) (Tenant, error)
+	Tenant(ctx context.Context, fabric, name string) (Tenant, error)
+	ListTenants(ctx context.Context, fabric string, p Page) (list []Tenant, next string, err error)
+	// AllTenants returns every tenant of a fabric, by name.
+	AllTenants(ctx context.Context, fabric string) ([]Tenant, error)
+	// UpdateTenant replaces weight, P_Key, classes and attachments of the tenant at t.Version
+	// (0: at any version) and returns it with its new version.
+	UpdateTenant(ctx context.Context, t Tenant) (Tenant, error)
+	DeleteTenant(ctx context.Context, fabric, name string, version int64) error
+	// ReplaceFlows replaces the declared flows when the fabric's FlowsVersion is version
+	// (negative: whatever it is) and returns the new one.
+	ReplaceFlows(ctx context.Context, fabric string, version int64, flows []tenants.Flow) (int64, error)
+	// Flows returns the declared flows in the order given, and the fabric's FlowsVersion.
+	Flows(ctx context.Context, fabric string) ([]tenants.Flow, int64, error)
+}
+
+// PlanRepo keeps plans, which never change.
+type PlanRepo interface {
+	// PutPlan stores a plan; when one of that name exists on the fabric it is left as it is and
+	// created is false.
+	PutPlan(ctx context.Context, p Plan) (stored Plan, created bool, err error)
+	// Plan finds a plan by its name or by an unambiguous beginning of it.
+	Plan(ctx context.Context, fabric, name string) (Plan, error)
+	ListPlans(ctx context.Context, fabric string, p Page) (list []PlanSummary, next string, err error)
+}
+
+// RolloutRepo keeps rollouts and what they did to each device.
+type RolloutRepo interface {
+	// CreateRollout adds a running rollout; *ConflictError "rollout-running" when the fabric has one.
+	CreateRollout(ctx context.Context, r Rollout) (Rollout, error)
+	// Rollout returns a rollout with its devices.
+	Rollout(ctx context.Context, fabric string, id int64) (Rollout, error)
+	ListRollouts(ctx context.Context, fabric string, p Page) (list []Rollout, next string, err error)
+	// FinishRollout gives a running rollout its final state; one that is final stays as it is
+	// and *ConflictError "not-running" is returned.
+	FinishRollout(ctx context.Context, id int64, s RolloutState, result string, at time.Time) error
+	// PutRolloutDevice adds one device's row, or renews it: Before, Wanted, Observed and Receipt
+	// that are nil stay as they were.
+	PutRolloutDevice(ctx context.Context, rollout int64, d RolloutDevice) error
+	// RunningRollouts lists the rollouts that are running, of all fabrics, without devices.
+	RunningRollouts(ctx context.Context) ([]Rollout, error)
+	// LatestRollout returns the newest rollout in one of the states, without devices.
+	LatestRollout(ctx context.Context, fabric string, states ...RolloutState) (Rollout, error)
+}
+
+// EventFilter selects events; empty fields select all.
+type EventFilter struct {
+	Fabric  string
+	Rollout int64
+	Kind    string // a beginning of the kind, such as "device."
+	Since   time.Time
+}
+
+// EventRepo keeps events.
+type EventRepo interface {
+	AddEvent(ctx context.Context, e Event) error
+	// ListEvents returns events in the order they happened.
+	ListEvents(ctx context.Context, f EventFilter, p Page) (list []Event, next string, err error)
+	// LastEvent returns the number of the newest event of all; 0 when there is none.
+	LastEvent(ctx context.Context) (int64, error)
+}
+
+// Discoverer turns a source such as "ibsim:unix:NAME" into a topology.
+type Discoverer interface {
+	Discover(ctx context.Context, source string) (*subnet.Fabric, DiscoverStats, error)
+}
+
+// Target is what rollouts, Observer and Meter work on: a plan, its fabric as it is stored now, and the topology that the
+// plan was made for.
+type Target struct {
+	Fabric   Fabric
+	Topology *subnet.Fabric
+	Plan     *policy.Plan
+	Flows    []tenants.Flow // that the plan was made for
+	Placed   bool           // the plan's placements are in force, so that an Observer looks at the subnet manager, too
+	Repair   bool           // what others changed of placements is written over, as by a repair; else it refuses the change
+	// Devices are what an Observer compares instead of those of the plan; nil is those.
+	Devices []reconcile.Target
+}
+
+// Observer reads devices of a plan back and compares, and the subnet manager with the plan's placements when these are in
+// force. It never writes. A device that cannot be read is a report with Error, not an error.
+type Observer interface {
+	// Observe reads the devices of a plan that are named; nil names all.
+	Observe(ctx context.Context, t Target, ids []ident.PortID) ([]DeviceReport, error)
+}
+
+// Meter measures delivered shares over a window of the fabric's own time.
+type Meter interface {
+	Measure(ctx context.Context, t Target, window time.Duration) (Shares, error)
+}

@@ -1,0 +1,317 @@
+package control
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"fairlane/policy"
+	"fairlane/service/reconcile"
+	"fairlane/subnet/ident"
+)
+
+// A return takes back everything that Fairlane wrote to a fabric. It is a rollout of the empty plan, in which each device gets
+// its baseline, or no congestion control. Waves, leases, read-back and roll-back work as in every rollout. Two things differ: one
+// device's failure does not stop the others, and placements are taken back first. A release is a return after which Fairlane
+// manages nothing on the fabric.
+
+// ReleasePreview is what a release would do.
+type ReleasePreview struct {
+	To      ReturnTo
+	Devices []ReturningDevice // by device
+	// Placements are those that the subnet manager would lose, one for each tenant and port.
+	Placements []policy.Placement
+	Waves      []WavePreview
+}
+
+// ReturningDevice is a device that returns.
+type ReturningDevice struct {
+	Baseline
+	Missing bool // it is not on the fabric any more, so that it cannot be returned
+	// Changes are what the return would write: Desired is the new value. They are known when Error is empty.
+	Changes []Difference
+	Error   string // why the device could not be compared
+}
+
+// returning is a return that was checked and cut into waves.
+type returning struct {
+	plan    Plan // the one without devices
+	to      ReturnTo
+	all     []Baseline
+	list    []reconcile.Target // of those that are on the fabric
+	missing []Baseline
+	prepared
+}
+
+// prepareReturn determines what a return would do to all devices that were ever written or, with held, to those that settings
+// of Fairlane may be on. It changes nothing.
+func (s *Service) prepareReturn(ctx context.Context, fabric string, to ReturnTo, held bool, o RolloutOptions) (x returning, err error) {
+	if to != ToBaseline && to != ToFactory {
+		return x, Invalid("/to", "to %q: want baseline or factory", to)
+	}
+	if err := o.check(); err != nil {
+		return x, err
+	}
+	if x.target, err = s.bareTarget(ctx, fabric); err != nil {
+		return x, err
+	}
+	if o.Release && x.target.Fabric.Management == Released {
+		return x, &ConflictError{Code: "fabric-released", Detail: releasedText(x.target.Fabric)}
+	}
+	snapshot := ""
+	err = s.d.Store.View(ctx, func(r Repos) error {
+		snapshot = x.target.Fabric.Snapshot.SHA256
+		x.all, err = r.Baselines(ctx, fabric, nil)
+		return err
+	})
+	if err != nil {
+		return x, err
+	}
+	options := CompileOptions{Plane: policy.Plane(x.target.Fabric.Plane)}
+	if x.target.Plan, err = policy.Compile(policy.Input{Fabric: x.target.Topology, Options: options.Policy()}); err != nil {
+		return x, uncompilable(err)
+	}
+	x.to, x.plan = to, Plan{Fabric: fabric, Plan: x.target.Plan, Input: PlanInput{Snapshot: snapshot, Options: options}, CreatedAt: s.now()}
+	x.all = slices.DeleteFunc(x.all, func(b Baseline) bool { return held && !b.Held })
+	for i := range x.all {
+		b := &x.all[i]
+		d, ok := present(b.Device, x.target.Topology)
+		if !ok {
+			x.missing = append(x.missing, *b)
+			continue
+		}
+		x.list = append(x.list, reconcile.Target{Device: d, Want: to.Want(b)})
+	}
+	o.To, o.FailureBudget = to, min(len(x.all), reconcile.MaxTargets)
+	x.in = RolloutInput{Plan: x.target.Plan.Name, Stages: []Stage{StagePlacement, StageSettings}, Options: o}
+	return x, x.waving()
+}
+
+// waving cuts the devices that return into waves, without canaries: one that cannot be returned does not stop the others.
+// Devices that are not on the fabric any more are recorded as failed at once.
+func (x *returning) waving() error {
+	if err := x.cutTargets(x.list, func(reconcile.Target) string { return "waits for its wave; returns to " + x.to.words() }); err != nil {
+		return err
+	}
+	x.in.Options.CanaryWaves = nil
+	for i := range x.waves {
+		x.waves[i].Canary = false
+	}
+	if len(x.missing) == 0 {
+		return nil
+	}
+	last := WavePreview{Shards: 1} // of their own: another node may have the address of one of them by now
+	for _, b := range x.missing {
+		x.devices = append(x.devices, RolloutDevice{
+			Device: b.Device, State: string(reconcile.Failed), Error: notThere, Note: "cannot return to " + x.to.words(), Wave: len(x.waves),
+		})
+		last.Devices = append(last.Devices, b.Device)
+	}
+	x.waves = append(x.waves, last)
+	return nil
+}
+
+// notThere is why a device cannot be returned or compared.
+const notThere = "the device is not on the fabric any more, as it was discovered last"
+
+// words names the settings that devices return to.
+func (to ReturnTo) words() string {
+	if to == ToFactory {
+		return "no congestion control"
+	}
+	return "the baseline"
+}
+
+// startReturn records a return with the job that makes a manager begin it. also runs in the same transaction.
+func (s *Service) startReturn(ctx context.Context, fabric string, x returning, what string, also func(Repos) error) (out Rollout, err error) {
+	err = s.d.Store.Tx(OnFabric(ctx, fabric), func(r Repos) error {
+		if _, _, err := r.PutPlan(ctx, x.plan); err != nil {
+			return err
+		}
+		ro := Rollout{Fabric: fabric, Plan: x.plan.Plan.Name, Stages: x.in.Stages, Options: x.in.Options, Waves: len(x.waves)}
+		if out, err = s.addRollout(ctx, r, ro, x.devices, fmt.Sprintf("%s was started: %d devices return to %s", what, len(x.devices), x.to.words())); err != nil {
+			return err
+		}
+		return also(r)
+	})
+	return out, err
+}
+
+// ReturnToBaseline starts a rollout that returns every device that Fairlane wrote to its baseline, and takes placements back.
+func (s *Service) ReturnToBaseline(ctx context.Context, fabric string, o RolloutOptions) (Rollout, error) {
+	x, err := s.baselineReturn(ctx, fabric, o)
+	if err != nil {
+		return Rollout{}, err
+	}
+	return s.startReturn(ctx, fabric, x, ", a roll-back to the baseline,", func(Repos) error { return nil })
+}
+
+// previewReturn says which devices ReturnToBaseline would write, in which waves.
+func (s *Service) previewReturn(ctx context.Context, fabric string, o RolloutOptions) ([]WavePreview, error) {
+	x, err := s.baselineReturn(ctx, fabric, o)
+	if err != nil {
+		return nil, err
+	}
+	return x.waves, s.wouldStart(ctx, fabric, &x.prepared)
+}
+
+// baselineReturn prepares the return of all devices to the baseline. It fails where no device was written.
+func (s *Service) baselineReturn(ctx context.Context, fabric string, o RolloutOptions) (returning, error) {
+	x, err := s.prepareReturn(ctx, fabric, ToBaseline, false, o)
+	if err == nil && len(x.all) == 0 {
+		err = &ConflictError{Code: "no-plan", Detail: fmt.Sprintf("fabric %q has no baseline: no device was written yet", fabric)}
+	}
+	return x, err
+}
+
+// ReleaseFabric starts the rollout that takes everything back, after which Fairlane manages nothing on the fabric. When it does
+// not succeed for every device the fabric stays "releasing", and the release can be run again.
+func (s *Service) ReleaseFabric(ctx context.Context, fabric string, to ReturnTo, o RolloutOptions) (Rollout, error) {
+	o.Release = true
+	x, err := s.prepareReturn(ctx, fabric, to, false, o)
+	if err != nil {
+		return Rollout{}, err
+	}
+	x.in.Options.Again = x.target.Fabric.Management == Releasing
+	return s.startReturn(ctx, fabric, x, ", the release of fabric "+fabric+",", func(r Repos) error {
+		return r.SetManagement(ctx, fabric, Releasing, s.now())
+	})
+}
+
+// returnTargets are the devices of a return with what each is to be.
+func (s *Service) returnTargets(ctx context.Context, ro *Rollout) (out []reconcile.Target, err error) {
+	ids := make([]ident.PortID, len(ro.Devices))
+	for i := range ro.Devices {
+		ids[i] = ro.Devices[i].Device.ID
+	}
+	err = s.d.Store.View(ctx, func(r Repos) error {
+		list, err := r.Baselines(ctx, ro.Fabric, ids)
+		for i := range list {
+			out = append(out, reconcile.Target{Device: list[i].Device, Want: ro.Options.To.Want(&list[i])})
+		}
+		return err
+	})
+	return out, err
+}
+
+// PreviewRelease says what a release would do. It reads the devices, and writes nothing.
+func (s *Service) PreviewRelease(ctx context.Context, fabric string, to ReturnTo, o RolloutOptions) (out ReleasePreview, err error) {
+	o.Release = true
+	x, err := s.prepareReturn(ctx, fabric, to, false, o)
+	if err != nil {
+		return out, err
+	}
+	if err := s.wouldStart(ctx, fabric, &x.prepared); err != nil {
+		return out, err
+	}
+	out = ReleasePreview{To: to, Waves: x.waves}
+	err = s.d.Store.View(ctx, func(r Repos) error {
+		name, err := r.PlacedPlan(ctx, fabric)
+		if err != nil || name == "" {
+			return err
+		}
+		p, err := r.Plan(ctx, fabric, name)
+		if err == nil {
+			out.Placements = p.Plan.Placements
+		}
+		return err
+	})
+	if err != nil {
+		return out, err
+	}
+	var reports []DeviceReport
+	if x.target.Devices = x.list; len(x.list) > 0 {
+		if reports, err = s.d.Observer.Observe(ctx, x.target, nil); err != nil {
+			return out, &UnavailableError{Code: "devices-unreachable", Detail: fmt.Sprintf("the devices of fabric %q could not be read", fabric), Err: err}
+		}
+	}
+	read := make(map[ident.PortID]*DeviceReport, len(reports))
+	for i := range reports {
+		read[reports[i].Device.ID] = &reports[i]
+	}
+	out.Devices = make([]ReturningDevice, len(x.all))
+	for i, b := range x.all {
+		_, there := present(b.Device, x.target.Topology)
+		d := ReturningDevice{Baseline: b, Missing: !there}
+		if r := read[b.Device.ID]; r != nil {
+			d.Changes, d.Error = r.Differences, r.Error
+		}
+		out.Devices[i] = d
+	}
+	return out, nil
+}
+
+// ManageFabric takes a fabric under management again that was released, or whose release did not complete. After a complete
+// release baselines begin anew: what a device holds at its next first write is its new baseline.
+func (s *Service) ManageFabric(ctx context.Context, name string) (f Fabric, err error) {
+	err = s.d.Store.Tx(OnFabric(ctx, name), func(r Repos) error {
+		if err := atRest(ctx, r, name); err != nil {
+			return err
+		}
+		if f, err = r.Fabric(ctx, name); err != nil || f.Management == Managed {
+			return err
+		}
+		before, dropped := f.Management, int64(0)
+		if before == Released {
+			if dropped, err = r.DropBaselines(ctx, name); err != nil {
+				return err
+			}
+		}
+		if err := r.SetManagement(ctx, name, Managed, s.now()); err != nil {
+			return err
+		}
+		if f, err = r.Fabric(ctx, name); err != nil {
+			return err
+		}
+		return s.event(ctx, r, Event{Fabric: name, Kind: "fabric.managed", Subject: name, Message: "fabric " + name + " is under management again"},
+			change{Before: map[string]any{"management": before, "baselines": dropped}, After: map[string]any{"management": Managed}})
+	})
+	return f, err
+}
+
+// releasedText says that a fabric is not managed, and which command helps.
+func releasedText(f Fabric) string {
+	since := f.ManagementAt.UTC().Format(time.DateTime)
+	if f.Management == Releasing {
+		return fmt.Sprintf("the release of fabric %q, begun on %s UTC, did not take everything back: run `fairlane fabric release %[1]s` again, or `fairlane fabric manage %[1]s` to keep it", f.Name, since)
+	}
+	return fmt.Sprintf("fabric %q was released on %s UTC: run `fairlane fabric manage %s` to take it under management again", f.Name, since, f.Name)
+}
+
+// underManagement refuses a rollout on a fabric that Fairlane does not manage.
+func underManagement(f Fabric, ro *Rollout) error {
+	if f.Management == Managed || f.Management == "" || ro.Options.Release {
+		return nil
+	}
+	return &ConflictError{Code: "fabric-released", Detail: releasedText(f)}
+}
+
+// settleRelease updates a fabric's management when its release ends.
+func (s *Service) settleRelease(ctx context.Context, r Repos, ro Rollout) error {
+	if !ro.Options.Release {
+		return nil
+	}
+	var to Management
+	switch ro.State {
+	case RolloutSucceeded:
+		to = Released
+	case RolloutRolledBack, RolloutRefused:
+		if ro.Options.Again {
+			return nil // what the earlier release left is left again
+		}
+		to = Managed
+	default: // it stays Releasing until the release is run again or given up
+		return r.SeedDevices(ctx, ro.Fabric, "", nil)
+	}
+	err := r.SetManagement(ctx, ro.Fabric, to, s.now())
+	if err != nil || to != Released {
+		return err
+	}
+	// Nothing reads the devices any more: what was read before would be shown and counted for ever.
+	if err := r.SeedDevices(ctx, ro.Fabric, "", nil); err != nil {
+		return err
+	}
+	return s.event(ctx, r, Event{Fabric: ro.Fabric, Rollout: ro.ID, Kind: "fabric.released", Subject: ro.Fabric,
+		Message: fmt.Sprintf("fabric %s is released: every device was returned to %s and verified", ro.Fabric, ro.Options.To.words())}, nil)
+}

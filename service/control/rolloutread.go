@@ -1,0 +1,140 @@
+package control
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"fairlane/ccconfig/driver"
+	"fairlane/policy"
+	"fairlane/service/reconcile"
+	"fairlane/subnet/ident"
+)
+
+// Rollout returns a rollout with its devices.
+func (s *Service) Rollout(ctx context.Context, fabric string, id int64) (ro Rollout, err error) {
+	err = s.d.Store.View(ctx, func(r Repos) (err error) { ro, err = r.Rollout(ctx, fabric, id); return err })
+	return ro, err
+}
+
+// rolloutRow is a rollout without its devices, of which there may be many.
+func rolloutRow(ctx context.Context, r Repos, fabric string, id int64) (Rollout, error) {
+	next := min(max(id, 0), math.MaxInt64-1) + 1
+	list, _, err := r.ListRollouts(ctx, fabric, Page{After: fmt.Sprint(next), Limit: 1}) // the newest one up to it
+	switch {
+	case err != nil:
+		return Rollout{}, err
+	case len(list) == 0 || list[0].ID != id:
+		return Rollout{}, &NotFoundError{Kind: "rollout", Name: fmt.Sprint(id)}
+	}
+	return list[0], nil
+}
+
+// RolloutSettings is Rollout with what each device should be and was seen to be filled in: rows keep neither the
+// plan's settings nor what was read back equal to something known.
+func (s *Service) RolloutSettings(ctx context.Context, fabric string, id int64) (Rollout, error) {
+	ro, err := s.Rollout(ctx, fabric, id)
+	if err != nil || len(ro.Devices) == 0 {
+		return ro, err
+	}
+	t, err := s.target(ctx, fabric, ro.Plan)
+	if err != nil {
+		return ro, err
+	}
+	list, err := t.desired()
+	if err != nil {
+		return ro, err
+	}
+	if ro.Options.To != "" {
+		if list, err = s.returnTargets(ctx, &ro); err != nil {
+			return ro, err
+		}
+	}
+	list = append(list, goneFrom(list, ro.Devices)...)
+	if ro.Moves() {
+		if before, err := s.target(ctx, fabric, ro.Prior); err == nil {
+			holdOver(list, t.Plan, before)
+		}
+	}
+	want := make(map[ident.PortID]*driver.Settings, len(list))
+	for i := range list {
+		want[list[i].Device.ID] = &list[i].Want
+	}
+	for i := range ro.Devices {
+		d := &ro.Devices[i]
+		if d.Wanted == nil {
+			d.Wanted = want[d.Device.ID]
+		}
+		switch {
+		case d.Observed != nil:
+		case d.State == string(reconcile.InSync):
+			d.Observed = d.Wanted
+		case d.State == string(reconcile.RolledBack):
+			d.Observed = d.Before
+		}
+	}
+	return ro, nil
+}
+
+// goneFrom are the devices of a rollout that only the plan before had.
+func goneFrom(list []reconcile.Target, devices []RolloutDevice) (out []reconcile.Target) {
+	has := make(map[ident.PortID]bool, len(list))
+	for i := range list {
+		has[list[i].Device.ID] = true
+	}
+	for i := range devices {
+		if want, ok := reconcile.Gone(devices[i].Device); ok && !has[devices[i].Device.ID] {
+			out = append(out, reconcile.Target{Device: devices[i].Device, Want: want})
+		}
+	}
+	return out
+}
+
+// holdOver makes of what devices should be by a plan what they should be while traffic moves from the plan before.
+func holdOver(list []reconcile.Target, p *policy.Plan, before Target) (held []ident.PortID) {
+	old, err := before.desired()
+	if err != nil {
+		return nil // it does not fit the fabric any more: nothing was held over
+	}
+	was := make(map[ident.PortID]driver.Settings, len(old))
+	for i := range old {
+		was[old[i].Device.ID] = old[i].Want
+	}
+	moving := reconcile.Moving(before.Plan, p)
+	for i := range list {
+		t := &list[i]
+		if then := reconcile.HoldOver(t.Want, was[t.Device.ID], moving[t.Device.ID]); !then.Equal(t.Want) {
+			t.Want = then
+			held = append(held, t.Device.ID)
+		}
+	}
+	return held
+}
+
+// ListRollouts returns rollouts without their devices, newest first.
+func (s *Service) ListRollouts(ctx context.Context, fabric string, p Page) (list []Rollout, next string, err error) {
+	err = s.d.Store.View(ctx, func(r Repos) (err error) { list, next, err = r.ListRollouts(ctx, fabric, p); return err })
+	return list, next, err
+}
+
+// Events returns events of a fabric, or of one of its rollouts when that is not 0.
+func (s *Service) Events(ctx context.Context, fabric string, rollout int64, p Page) (list []Event, next string, err error) {
+	err = s.d.Store.View(ctx, func(r Repos) (err error) {
+		f, err := r.Fabric(ctx, fabric)
+		if err != nil {
+			return err
+		}
+		if names := sight(ctx, fabric); names != nil {
+			list, next, err = tenantEvents(ctx, r, fabric, names, rollout, p)
+			return err
+		}
+		if rollout != 0 {
+			if _, err = rolloutRow(ctx, r, fabric, rollout); err != nil {
+				return err
+			}
+		}
+		list, next, err = r.ListEvents(ctx, EventFilter{Fabric: fabric, Rollout: rollout, Since: heardSince(ctx, f)}, p)
+		return err
+	})
+	return list, next, err
+}

@@ -1,0 +1,102 @@
+package openid
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+
+	"fairlane/service/control"
+	"fairlane/tenants"
+)
+
+// Mapping says which grants a value of the roles claim gives.
+type Mapping map[string][]tenants.Grant
+
+// ParseMapping reads lines "VALUE=ROLE@DOMAIN"; a value may have several.
+func ParseMapping(lines []string) (Mapping, error) {
+	m := Mapping{}
+	for _, line := range lines {
+		value, text, ok := strings.Cut(line, "=")
+		value = strings.TrimSpace(value)
+		if !ok || value == "" {
+			return nil, fmt.Errorf("role %q: want VALUE=ROLE@DOMAIN, such as fabric-admins=fabric-admin@* or red=tenant-admin@lab/red", line)
+		}
+		g, err := tenants.ParseGrant(strings.TrimSpace(text))
+		if err != nil {
+			return nil, fmt.Errorf("role %q: %w", line, err)
+		}
+		m[value] = append(m[value], g)
+	}
+	return m, nil
+}
+
+// identity maps claims to our words.
+func (p *Provider) identity(id *oidc.IDToken, claims map[string]any) (control.Identity, error) {
+	name, _ := lookup(claims, p.o.NameClaim).(string)
+	if name == "" {
+		return control.Identity{}, fmt.Errorf("the claim %q is missing: it names the user", p.o.NameClaim)
+	}
+	// An address is a fine name but for its @. Two that become alike are told apart by their subject.
+	out := control.Identity{Issuer: id.Issuer, Subject: id.Subject, Name: strings.ReplaceAll(strings.ToLower(name), "@", "."), ExpiresAt: id.Expiry}
+	if id.Subject == "" {
+		return control.Identity{}, errors.New("the token has no subject")
+	}
+	if display, ok := claims["name"].(string); ok && len(display) <= 200 {
+		out.DisplayName = display
+	}
+	for _, value := range texts(lookup(claims, p.o.RolesClaim)) {
+		out.Grants = append(out.Grants, p.o.Roles[value]...)
+	}
+	slices.SortFunc(out.Grants, tenants.CompareGrants)
+	out.Grants = widest(slices.Compact(out.Grants))
+	return out, nil
+}
+
+// widest keeps of several roles in one domain the first in the order of tenants.Roles.
+func widest(grants []tenants.Grant) []tenants.Grant {
+	rank := func(g tenants.Grant) int { return slices.Index(tenants.Roles(), g.Role) }
+	var out []tenants.Grant
+	for _, g := range grants {
+		i := slices.IndexFunc(out, func(o tenants.Grant) bool { return o.Domain == g.Domain })
+		switch {
+		case i < 0:
+			out = append(out, g)
+		case rank(g) < rank(out[i]):
+			out[i] = g
+		}
+	}
+	return out
+}
+
+// lookup finds a claim; parts of a path are joined by dots, as in "realm_access.roles".
+func lookup(claims map[string]any, path string) any {
+	if v, ok := claims[path]; ok {
+		return v
+	}
+	head, rest, more := strings.Cut(path, ".")
+	if !more {
+		return nil
+	}
+	inner, _ := claims[head].(map[string]any)
+	return lookup(inner, rest)
+}
+
+// texts reads a claim that is a text or a list of texts; other entries are left out.
+func texts(v any) []string {
+	switch v := v.(type) {
+	case string:
+		return []string{v}
+	case []any:
+		var out []string
+		for _, e := range v {
+			if s, ok := e.(string); ok {
+				out = append(out, s)
+			}
+		}
+		return out
+	}
+	return nil
+}

@@ -1,0 +1,39 @@
+package reconcile_test
+
+import (
+	"context"
+	"testing"
+
+	"fairlane/ccconfig/driver"
+	"fairlane/ccconfig/driver/drivertest"
+	"fairlane/service/reconcile"
+	"fairlane/subnet"
+	"fairlane/subnet/ident"
+)
+
+// unheard is a Recorder that keeps nothing.
+type unheard struct{}
+
+// Record implements reconcile.Recorder.
+func (unheard) Record(context.Context, reconcile.Event) error { return nil }
+
+// BenchmarkWork10000 brings 10,000 adapters from their defaults to a plan and reads them
+// back, over devices in memory: what the work itself costs.
+func BenchmarkWork10000(b *testing.B) {
+	const n = 10000
+	ds := make([]driver.Device, n)
+	items := make([]reconcile.Item, n)
+	for i := range ds {
+		ds[i] = driver.Device{Plane: "ib", ID: ident.PortID{Node: ident.GUID(i + 1), Port: 1}, Name: "host", Kind: subnet.KindCA, LID: ident.LID(i + 1)}
+		items[i] = reconcile.Item{Target: reconcile.Target{Device: ds[i], Want: wanted(ds[i], 0)}, State: reconcile.Pending}
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		b.StopTimer()
+		fake := drivertest.NewFake(ds...)
+		b.StartTimer()
+		if err := reconcile.Work(b.Context(), reconcile.Part{Items: items}, reconcile.Deps{Driver: fake, Recorder: unheard{}}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

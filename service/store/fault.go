@@ -1,0 +1,162 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+
+	"github.com/glebarez/go-sqlite"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"fairlane/service/control"
+)
+
+// Codes of what a database can fail with through no fault of the request.
+const (
+	codeFull        = "storage-full"
+	codeReadOnly    = "storage-read-only"
+	codeUnavailable = "storage-unavailable"
+	codeDamaged     = "storage-damaged"
+	codeBlocked     = "storage-blocked" // of the probe only; a write that waits too long has codeUnavailable
+)
+
+// fault types errors of the database itself: the API answers them with 503, and the caller may
+// try again, except for "storage-damaged". Errors of the domain, of a context and all others pass as they are. A refused
+// write is the database's fault only in a write transaction.
+func (s *Store) fault(err error, writing bool) error {
+	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	for _, kind := range []error{control.ErrNotFound, control.ErrConflict, control.ErrInvalid, control.ErrPrecondition, control.ErrUnavailable, control.ErrUnauthorized} {
+		if errors.Is(err, kind) {
+			return err
+		}
+	}
+	code := classify(err)
+	if code == "" || code == codeReadOnly && !writing {
+		return err
+	}
+	if code == codeDamaged {
+		return s.damage(err)
+	}
+	detail := map[string]string{
+		codeFull:        "the database has no room left, nothing was changed; reading still works",
+		codeReadOnly:    "the database takes no changes now, nothing was changed; reading still works",
+		codeUnavailable: "the database does not answer or broke off; what was not confirmed may be tried again",
+	}[code]
+	return &control.UnavailableError{Code: code, Detail: detail, Err: err}
+}
+
+// ioerrShmSize is SQLITE_IOERR_SHMSIZE: the index beside the write-ahead log could not grow.
+const ioerrShmSize = 4874
+
+// opening is fault for a database that could not be opened: it says what to do before the next start.
+func (s *Store) opening(err error) error {
+	typed := s.fault(err, true)
+	var away *control.UnavailableError
+	if !errors.As(typed, &away) {
+		return typed
+	}
+	detail := "it does not answer: see that it runs and is reached from here, and that name, user and password are right"
+	var lite *sqlite.Error
+	switch {
+	case IsDamage(err):
+		detail = "it is not a SQLite database, or damaged: correct the path, or restore a backup with \"fairlane db restore\""
+	case away.Code == codeFull:
+		detail = "there is no room left: make room and start again"
+	case away.Code == codeReadOnly && !errors.As(err, &lite):
+		detail = "it takes no changes: name the primary, or start again when it is one"
+	case errors.As(err, &lite):
+		switch lite.Code() & 0xff {
+		case 8, 14: // READONLY, CANTOPEN
+			detail = "it cannot be opened for writing: give the file and its directory to the user that runs the service"
+		case 5, 6: // BUSY, LOCKED
+			detail = "another process holds it: end that one first"
+		default:
+			detail = "its disk fails: look into the system's log"
+		}
+	}
+	return &control.UnavailableError{Code: away.Code, Detail: detail, Err: away.Err}
+}
+
+// classify returns the code of a database's own fault, or "".
+func classify(err error) string {
+	var lite *sqlite.Error
+	var pg *pgconn.PgError
+	switch {
+	case errors.As(err, &lite):
+		return classifySQLite(lite.Code())
+	case errors.As(err, &pg):
+		return classifyPostgres(pg.Code)
+	}
+	if IsDamage(err) {
+		return codeDamaged
+	}
+	var connect *pgconn.ConnectError
+	var network net.Error
+	switch {
+	case errors.As(err, &connect), errors.As(err, &network), errors.Is(err, driver.ErrBadConn), errors.Is(err, sql.ErrConnDone),
+		errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF), errors.Is(err, net.ErrClosed), pgconn.SafeToRetry(err):
+		return codeUnavailable
+	}
+	return ""
+}
+
+// cut adds the context's error to one that the end of the context can cause: a statement that SQLite interrupted, or a
+// transaction that was rolled back before its commit.
+func cut(ctx context.Context, err error) error {
+	var lite *sqlite.Error
+	interrupted := errors.As(err, &lite) && lite.Code()&0xff == 9 // SQLITE_INTERRUPT
+	if ctx.Err() != nil && (interrupted || errors.Is(err, sql.ErrTxDone)) {
+		return fmt.Errorf("%w: %w", ctx.Err(), err)
+	}
+	return err
+}
+
+// classifySQLite judges by the primary result code, the low byte (SQLite, Result and Error
+// Codes, section 3).
+func classifySQLite(code int) string {
+	if code == ioerrShmSize { // of a directory without room
+		return codeFull
+	}
+	switch code & 0xff {
+	case 13: // SQLITE_FULL
+		return codeFull
+	case 8: // SQLITE_READONLY
+		return codeReadOnly
+	case 11, 26: // CORRUPT, NOTADB
+		return codeDamaged
+	case 5, 6, 10, 14, 15: // BUSY, LOCKED, IOERR, CANTOPEN, PROTOCOL
+		return codeUnavailable
+	}
+	return ""
+}
+
+// isBusy reports whether another process holds a SQLite file.
+func isBusy(err error) bool {
+	var lite *sqlite.Error
+	return errors.As(err, &lite) && lite.Code()&0xff == 5
+}
+
+// classifyPostgres judges by SQLSTATE (PostgreSQL 15, appendix A).
+func classifyPostgres(state string) string {
+	switch state {
+	case "53100": // disk_full
+		return codeFull
+	case "XX001", "XX002": // data_corrupted, index_corrupted
+		return codeDamaged
+	case "25006": // read_only_sql_transaction
+		return codeReadOnly
+	case "55P03", "40001", "40P01", "25P03", "25P04": // lock not available, serialization, deadlock, idle or long transaction
+		return codeUnavailable
+	}
+	switch state[:min(2, len(state))] {
+	case "08", "53", "57", "58", "XX", "3D", "28": // connection, resources, intervention, system, internal, no such database, authorization
+		return codeUnavailable
+	}
+	return ""
+}

@@ -1,0 +1,33 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"fairlane/service/control"
+)
+
+// Inserter puts jobs into a queue that lives in the same database, on the given transaction.
+type Inserter interface {
+	InsertJobs(ctx context.Context, tx *sql.Tx, jobs []control.Job) error
+}
+
+// UseJobs gives the store the queue that Enqueue inserts into. Call it before the first transaction; without a
+// queue jobs are dropped, which is right only where nobody works them.
+func (s *Store) UseJobs(q Inserter) { s.jobs = q }
+
+// Enqueue implements control.Jobs.
+func (r *repos) Enqueue(ctx context.Context, jobs ...control.Job) error {
+	if r.jobs == nil || len(jobs) == 0 {
+		return nil
+	}
+	tx, ok := r.db.Statement.ConnPool.(*sql.Tx)
+	if !ok {
+		return fmt.Errorf("enqueue %d jobs: not inside a write transaction", len(jobs))
+	}
+	if err := r.jobs.InsertJobs(ctx, tx, jobs); err != nil {
+		return fmt.Errorf("enqueue %d jobs: %w", len(jobs), err)
+	}
+	return nil
+}

@@ -1,0 +1,79 @@
+package store
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"gorm.io/gorm/clause"
+
+	"fairlane/service/audit"
+	"fairlane/service/control"
+)
+
+type onceRow struct {
+	Actor       string `gorm:"column:actor;primaryKey"`
+	Word        string `gorm:"column:word;primaryKey"`
+	Request     string `gorm:"column:request"`
+	Status      int    `gorm:"column:status"`
+	Header      []byte `gorm:"column:header"`
+	Body        []byte `gorm:"column:body"`
+	ExpiresAtUS int64  `gorm:"column:expires_at_us"`
+}
+
+func (onceRow) TableName() string { return "idempotency_keys" }
+
+// TakeOnce implements control.OnceRepo.
+func (r *repos) TakeOnce(ctx context.Context, k control.OnceKey, now time.Time) (bool, error) {
+	old := "DELETE FROM idempotency_keys WHERE expires_at_us <= ?"
+	if r.db.Name() == "postgres" { // those that another transaction takes out are no reason to wait for it
+		old = "DELETE FROM idempotency_keys WHERE (actor, word) IN (SELECT actor, word FROM idempotency_keys WHERE expires_at_us <= ? FOR UPDATE SKIP LOCKED)"
+	}
+	if err := r.in(ctx).Exec(old, micros(now)).Error; err != nil {
+		return false, fmt.Errorf("forget idempotency keys: %w", err)
+	}
+	row := onceRow{Actor: k.Actor, Word: k.Key, Request: hex.EncodeToString(k.Request[:]), ExpiresAtUS: micros(now.Add(control.OnceTTL))}
+	res := r.in(ctx).Clauses(clause.OnConflict{DoNothing: true}).Create(&row)
+	if res.Error != nil {
+		return false, fmt.Errorf("take idempotency key: %w", res.Error)
+	}
+	return res.RowsAffected == 1, nil
+}
+
+// KeepOnce implements control.OnceRepo.
+func (r *repos) KeepOnce(ctx context.Context, k control.OnceKey, a control.OnceAnswer) error {
+	header, err := json.Marshal(a.Header)
+	if err != nil {
+		return fmt.Errorf("encode headers of an answer: %w", err)
+	}
+	err = r.in(ctx).Model(&onceRow{}).Where("actor = ? AND word = ?", k.Actor, k.Key).
+		Updates(map[string]any{"status": a.Status, "header": header, "body": a.Body}).Error
+	if err != nil {
+		return fmt.Errorf("keep the answer of an idempotency key: %w", err)
+	}
+	return nil
+}
+
+// Once implements control.OnceRepo.
+func (r *repos) Once(ctx context.Context, actor, key string, now time.Time) (control.OnceKey, control.OnceAnswer, error) {
+	var row onceRow
+	err := r.in(ctx).Where("actor = ? AND word = ? AND expires_at_us > ?", actor, key, micros(now)).Take(&row).Error
+	if err := found(err, "idempotency key", key); err != nil {
+		return control.OnceKey{}, control.OnceAnswer{}, err
+	}
+	request, err := audit.ParseHash(row.Request)
+	k := control.OnceKey{Actor: row.Actor, Key: row.Word, Request: request}
+	if err != nil {
+		return k, control.OnceAnswer{}, fmt.Errorf("decode idempotency key: %w", err)
+	}
+	a := control.OnceAnswer{Status: row.Status, Header: http.Header{}, Body: row.Body}
+	if len(row.Header) > 0 {
+		if err := json.Unmarshal(row.Header, &a.Header); err != nil {
+			return k, a, fmt.Errorf("decode headers of an answer: %w", err)
+		}
+	}
+	return k, a, nil
+}

@@ -1,0 +1,86 @@
+package store
+
+import (
+	"fmt"
+	"strconv"
+
+	"gorm.io/gorm"
+
+	"fairlane/service/control"
+)
+
+// afterID reads a numeric cursor, 0 for the first page.
+func afterID(p control.Page) (int64, error) {
+	if p.After == "" {
+		return 0, nil
+	}
+	id, err := strconv.ParseInt(p.After, 10, 64)
+	if err != nil || id < 0 {
+		return 0, control.Invalid("cursor", "cursor is not one that this list gave")
+	}
+	return id, nil
+}
+
+// newestFirst reads a page of a query's rows by a column of numbers that grow, highest first. An error says that what
+// could not be listed.
+func newestFirst[R any](q *gorm.DB, column, what string, p control.Page, number func(R) int64) (rows []R, next string, err error) {
+	after, err := afterID(p)
+	if err != nil {
+		return nil, "", err
+	}
+	if after > 0 {
+		q = q.Where(column+" < ?", after)
+	}
+	return page(q.Order(column+" DESC"), what, p, numbered(number))
+}
+
+// oldestFirst is newestFirst the other way round.
+func oldestFirst[R any](q *gorm.DB, column, what string, p control.Page, number func(R) int64) (rows []R, next string, err error) {
+	after, err := afterID(p)
+	if err != nil {
+		return nil, "", err
+	}
+	return page(q.Where(column+" > ?", after).Order(column), what, p, numbered(number))
+}
+
+// byName reads a page of a query's rows by a column of names. An error says that what could not be listed.
+func byName[R any](q *gorm.DB, column, what string, p control.Page, name func(R) string) (rows []R, next string, err error) {
+	return page(q.Where(column+" > ?", p.After).Order(column), what, p, name)
+}
+
+func numbered[R any](number func(R) int64) func(R) string {
+	return func(row R) string { return strconv.FormatInt(number(row), 10) }
+}
+
+// page reads the first rows of a query, and one more, which tells whether there is a next page: then its cursor is that of
+// the last row.
+func page[R any](q *gorm.DB, what string, p control.Page, cursor func(R) string) (rows []R, next string, err error) {
+	size := p.Size()
+	if err := q.Limit(size + 1).Find(&rows).Error; err != nil {
+		return nil, "", fmt.Errorf("list %s: %w", what, err)
+	}
+	if len(rows) <= size {
+		return rows, "", nil
+	}
+	return rows[:size], cursor(rows[size-1]), nil
+}
+
+// each gives rows their form in the domain.
+func each[R, T any](rows []R, domain func(R) T) []T {
+	list := make([]T, len(rows))
+	for i, row := range rows {
+		list[i] = domain(row)
+	}
+	return list
+}
+
+// tryEach is each where a row may be damaged.
+func tryEach[R, T any](rows []R, domain func(R) (T, error)) (_ []T, err error) {
+	list := make([]T, len(rows))
+	for i, row := range rows {
+		if list[i], err = domain(row); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}

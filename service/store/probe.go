@@ -1,0 +1,139 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"gorm.io/gorm"
+
+	"fairlane/migrations"
+	"fairlane/service/control"
+)
+
+// Bounds of a probe of the database.
+const (
+	probeTime = 2 * time.Second // a database that answers later counts as not answering
+	probeKept = time.Second     // for so long an answer is kept
+)
+
+// probe keeps the latest answer of the database.
+type probe struct {
+	wrote   atomic.Int64 // when a write transaction was committed last, in nanoseconds since 1970
+	mu      sync.Mutex
+	at      time.Time
+	err     error
+	pending chan error // of a try under way: on SQLite the wait for another process does not end with the context
+}
+
+func (p *probe) committed() { p.wrote.Store(time.Now().UnixNano()) }
+
+// end waits for a try under way.
+func (p *probe) end() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.pending != nil {
+		p.err, p.pending = <-p.pending, nil
+	}
+}
+
+// Ping implements control.Store. A write that was committed within probeKept replaces a try.
+func (s *Store) Ping(ctx context.Context) error {
+	p := &s.probe
+	if d := s.damaged.Load(); d != nil {
+		return d
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if time.Since(p.at) < probeKept {
+		return p.err
+	}
+	select {
+	case p.err = <-p.pending: // of a try whose caller has gone; a nil channel never delivers
+		p.pending = nil
+	default:
+	}
+	if p.pending == nil {
+		p.pending = make(chan error, 1)
+		go func(answer chan<- error) {
+			timed, cancel := context.WithTimeout(context.WithoutCancel(ctx), probeTime)
+			defer cancel()
+			answer <- s.ping(timed)
+		}(p.pending)
+	}
+	wait := time.NewTimer(probeTime + probeTime/4) // so that the try's own error, which has more detail, comes first
+	defer wait.Stop()
+	select {
+	case p.err = <-p.pending:
+		p.pending = nil
+	case <-wait.C:
+		p.err = blocked(context.DeadlineExceeded)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	p.at = time.Now()
+	return p.err
+}
+
+func (s *Store) ping(ctx context.Context) error {
+	err := s.closers[len(s.closers)-1].PingContext(ctx) // readers; the writer is tried below
+	if errors.Is(err, context.DeadlineExceeded) {
+		return &control.UnavailableError{Code: codeUnavailable, Detail: "the database does not answer", Err: err}
+	}
+	if err != nil {
+		return s.fault(fmt.Errorf("ping database: %w", err), false)
+	}
+	if time.Since(time.Unix(0, s.probe.wrote.Load())) < probeKept {
+		return nil
+	}
+	err = s.tryWrite(ctx)
+	if errors.Is(err, context.DeadlineExceeded) || isBusy(err) {
+		return blocked(err)
+	}
+	return s.fault(err, true)
+}
+
+// blocked is the error of a database that answers reads while writes wait.
+func blocked(err error) error {
+	return &control.UnavailableError{Code: codeBlocked, Detail: "the database answers, and a write has waited for its turn for " + probeTime.String(), Err: err}
+}
+
+// errProbed rolls back what a probe wrote.
+var errProbed = errors.New("probed")
+
+// scopeProbe is the scope of a probe's write, which no other write has.
+const scopeProbe control.WriteScope = "probe"
+
+// tryWrite does what every write does, except the commit: it waits for its turn, also at the end of the audit log, and writes.
+func (s *Store) tryWrite(ctx context.Context) error {
+	var turn *turn
+	if s.dialect == migrations.Postgres {
+		var err error
+		if turn, err = s.turns.take(ctx, scopeProbe); err != nil {
+			return err
+		}
+		defer turn.end()
+	}
+	err := s.write.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+		if turn != nil {
+			defer s.evicting(ctx)()
+			if err := takeTurn(tx, scopeProbe); err != nil {
+				return err
+			}
+			if err := turn.takeChain(ctx, tx); err != nil {
+				return err
+			}
+		}
+		if err := tx.Exec("UPDATE audit_tail SET seq = seq WHERE id = 1").Error; err != nil {
+			return err
+		}
+		return errProbed
+	})
+	if errors.Is(err, errProbed) {
+		return nil
+	}
+	return err
+}

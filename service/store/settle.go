@@ -1,0 +1,90 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"fairlane/service/audit"
+	"fairlane/service/control"
+)
+
+// restoredBy is who acts in what a restore leaves in the audit log.
+const restoredBy = "restore"
+
+// settle makes a restored database fit to be worked on: it brings it to this release's schema, pauses the
+// rollouts that were running when the backup was made, since the devices went on since then and nobody knows
+// to where, and records the restore in the audit log. It returns how many rollouts were paused.
+func settle(ctx context.Context, database, file string, now time.Time) (paused int, err error) {
+	s, err := Open(ctx, database, Options{})
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	err = s.Tx(ctx, func(r control.Repos) error {
+		tail, err := r.AuditTail(ctx)
+		if err != nil {
+			return err
+		}
+		running, err := r.RunningRollouts(ctx)
+		if err != nil {
+			return err
+		}
+		if err := r.NoteRestored(ctx, now); err != nil {
+			return err
+		}
+		if err := reportHolds(ctx, r); err != nil {
+			return err
+		}
+		ids := []int64{}
+		for _, ro := range running {
+			ids = append(ids, ro.ID)
+			if err := pause(ctx, r, ro, now); err != nil {
+				return err
+			}
+		}
+		after, err := json.Marshal(map[string]any{"backup": filepath.Base(file), "backup_end": tail, "paused_rollouts": ids})
+		if err != nil {
+			return err
+		}
+		_, err = r.AppendAudit(ctx, audit.Entry{
+			At: now, Actor: restoredBy, ActorKind: string(control.PrincipalSystem), Action: "store.restored", Object: "store", Outcome: audit.Done,
+			Detail: "the database was restored from a backup; what happened after entry " + fmt.Sprint(tail.Seq) + " is not in it", After: after,
+		})
+		paused = len(ids)
+		return err
+	})
+	return paused, err
+}
+
+// reportHolds adds an event to every fabric: automatic repairs are on hold there.
+func reportHolds(ctx context.Context, r control.Repos) error {
+	for p := (control.Page{Limit: 100}); ; {
+		list, next, err := r.ListFabrics(ctx, p)
+		if err != nil {
+			return err
+		}
+		for i := range list {
+			if err := r.AddEvent(ctx, list[i].RestoredEvent(restoredBy)); err != nil {
+				return err
+			}
+		}
+		if next == "" {
+			return nil
+		}
+		p.After = next
+	}
+}
+
+func pause(ctx context.Context, r control.Repos, ro control.Rollout, now time.Time) error {
+	if err := r.SetWish(ctx, ro.ID, control.WishPause, restoredBy, ro.Confirmed, now); err != nil {
+		return err
+	}
+	return r.AddEvent(ctx, control.Event{
+		At: now, Fabric: ro.Fabric, Rollout: ro.ID, Actor: restoredBy, Kind: "rollout.paused", Subject: ro.Plan,
+		Message: fmt.Sprintf("rollout %d was paused: the database was restored from a backup; read the devices back before it goes on", ro.ID),
+	})
+}
