@@ -30,7 +30,7 @@ import (
 	"sync"
 	"time"
 
-	"fairlane/ccconfig/nicyang"
+	"fairlane/ccconfig/nic/nicyang"
 	"fairlane/internal/gnmid"
 )
 

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"time"
 
-	"fairlane/ccconfig/adopt"
-	"fairlane/ccconfig/niccount"
-	"fairlane/ccconfig/nicparam"
-	"fairlane/ccconfig/nicyang"
+	"fairlane/ccconfig/nic/adopt"
+	"fairlane/ccconfig/nic/niccount"
+	"fairlane/ccconfig/nic/nicparam"
+	"fairlane/ccconfig/nic/nicyang"
 	"fairlane/internal/gnmid"
 	"fairlane/wrcc"
 )

@@ -10,10 +10,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"fairlane/ccconfig/adopt"
-	"fairlane/ccconfig/nicfiles"
-	"fairlane/ccconfig/nicparam"
-	"fairlane/ccconfig/nicyang"
+	"fairlane/ccconfig/nic/adopt"
+	"fairlane/ccconfig/nic/nicfiles"
+	"fairlane/ccconfig/nic/nicparam"
+	"fairlane/ccconfig/nic/nicyang"
 	"fairlane/internal/gnmid"
 )
 

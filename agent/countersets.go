@@ -1,8 +1,8 @@
 package agent
 
 import (
-	"fairlane/ccconfig/niccount"
-	"fairlane/ccconfig/nicyang"
+	"fairlane/ccconfig/nic/niccount"
+	"fairlane/ccconfig/nic/nicyang"
 	"fairlane/internal/gnmid"
 )
 

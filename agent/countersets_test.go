@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"fairlane/ccconfig/nicyang"
+	"fairlane/ccconfig/nic/nicyang"
 	"fairlane/internal/gnmid"
 )
 

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"fairlane/agent"
-	"fairlane/ccconfig/nicyang"
+	"fairlane/ccconfig/nic/nicyang"
 	"fairlane/internal/gnmid"
 )
 

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"fairlane/agent"
-	"fairlane/ccconfig/nicyang"
+	"fairlane/ccconfig/nic/nicyang"
 	"fairlane/internal/gnmid"
 )
 

@@ -3,10 +3,10 @@ package agent
 import (
 	"context"
 
-	"fairlane/ccconfig/adopt"
-	"fairlane/ccconfig/niccount"
-	"fairlane/ccconfig/nicfiles"
-	"fairlane/ccconfig/nicparam"
+	"fairlane/ccconfig/nic/adopt"
+	"fairlane/ccconfig/nic/niccount"
+	"fairlane/ccconfig/nic/nicfiles"
+	"fairlane/ccconfig/nic/nicparam"
 	"fairlane/subnet/ident"
 	"fairlane/wrcc"
 )

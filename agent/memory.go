@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"fairlane/ccconfig/nicparam"
+	"fairlane/ccconfig/nic/nicparam"
 	"fairlane/wrcc"
 )
 

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"fairlane/ccconfig/niccount"
-	"fairlane/ccconfig/nicyang"
+	"fairlane/ccconfig/nic/niccount"
+	"fairlane/ccconfig/nic/nicyang"
 	"fairlane/internal/gnmid"
 )
 

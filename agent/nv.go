@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"fairlane/ccconfig/adopt"
-	"fairlane/ccconfig/nicfiles"
-	"fairlane/ccconfig/nicparam"
+	"fairlane/ccconfig/nic/adopt"
+	"fairlane/ccconfig/nic/nicfiles"
+	"fairlane/ccconfig/nic/nicparam"
 )
 
 // answerNV is the answer of a card about its non-volatile configuration.

@@ -8,8 +8,8 @@ import (
 	"maps"
 	"slices"
 
-	"fairlane/ccconfig/nicparam"
-	"fairlane/ccconfig/nicyang"
+	"fairlane/ccconfig/nic/nicparam"
+	"fairlane/ccconfig/nic/nicyang"
 	"fairlane/wrcc"
 )
 

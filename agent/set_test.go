@@ -12,8 +12,8 @@ import (
 	"google.golang.org/grpc/status"
 
 	"fairlane/agent"
-	"fairlane/ccconfig/nicparam"
-	"fairlane/ccconfig/nicyang"
+	"fairlane/ccconfig/nic/nicparam"
+	"fairlane/ccconfig/nic/nicyang"
 	"fairlane/internal/gnmid"
 	"fairlane/wrcc"
 )

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"time"
 
-	"fairlane/ccconfig/nicfiles"
-	"fairlane/ccconfig/nicparam"
-	"fairlane/ccconfig/nicyang"
+	"fairlane/ccconfig/nic/nicfiles"
+	"fairlane/ccconfig/nic/nicparam"
+	"fairlane/ccconfig/nic/nicyang"
 	"fairlane/internal/gnmid"
 	"fairlane/wrcc"
 )

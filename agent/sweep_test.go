@@ -15,8 +15,8 @@ import (
 	"pgregory.net/rapid"
 
 	"fairlane/agent"
-	"fairlane/ccconfig/nicparam"
-	"fairlane/ccconfig/nicyang"
+	"fairlane/ccconfig/nic/nicparam"
+	"fairlane/ccconfig/nic/nicyang"
 	"fairlane/internal/gnmid"
 )
 

@@ -20,8 +20,8 @@ import (
 	"google.golang.org/grpc/status"
 
 	"fairlane/agent/app"
-	"fairlane/ccconfig/nicparam"
-	"fairlane/ccconfig/nicyang"
+	"fairlane/ccconfig/nic/nicparam"
+	"fairlane/ccconfig/nic/nicyang"
 	"fairlane/internal/gnmid"
 	"fairlane/internal/i18n"
 	"fairlane/internal/tlstest"

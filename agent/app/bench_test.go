@@ -6,8 +6,8 @@ import (
 
 	"github.com/openconfig/gnmi/proto/gnmi"
 
-	"fairlane/ccconfig/nicparam"
-	"fairlane/ccconfig/nicyang"
+	"fairlane/ccconfig/nic/nicparam"
+	"fairlane/ccconfig/nic/nicyang"
 	"fairlane/internal/gnmid"
 	"fairlane/internal/tlstest"
 )

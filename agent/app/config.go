@@ -17,7 +17,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"fairlane/agent/host"
-	"fairlane/ccconfig/nicparam"
+	"fairlane/ccconfig/nic/nicparam"
 	"fairlane/internal/yamltree"
 )
 

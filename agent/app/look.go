@@ -15,7 +15,7 @@ import (
 
 	"fairlane/agent"
 	"fairlane/agent/host"
-	"fairlane/ccconfig/nicyang"
+	"fairlane/ccconfig/nic/nicyang"
 	"fairlane/internal/gnmid"
 	"fairlane/internal/servertls"
 )

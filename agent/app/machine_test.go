@@ -19,7 +19,7 @@ import (
 	"google.golang.org/grpc/credentials"
 
 	"fairlane/agent/app"
-	"fairlane/ccconfig/nicparam"
+	"fairlane/ccconfig/nic/nicparam"
 	"fairlane/internal/tlstest"
 )
 

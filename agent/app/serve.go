@@ -17,7 +17,7 @@ import (
 
 	"fairlane/agent"
 	"fairlane/agent/host"
-	"fairlane/ccconfig/nicparam"
+	"fairlane/ccconfig/nic/nicparam"
 	"fairlane/internal/gnmid"
 	"fairlane/internal/sdnotify"
 	"fairlane/internal/servertls"

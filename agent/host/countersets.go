@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"fairlane/agent"
-	"fairlane/ccconfig/niccount"
-	"fairlane/ccconfig/rdmanl"
+	"fairlane/ccconfig/nic/niccount"
+	"fairlane/ccconfig/nic/rdmanl"
 )
 
 // Why a port has no counter sets.

@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"fairlane/agent"
-	"fairlane/ccconfig/niccount"
-	"fairlane/ccconfig/rdmanl"
+	"fairlane/ccconfig/nic/niccount"
+	"fairlane/ccconfig/nic/rdmanl"
 )
 
 // attribute is one of RDMA netlink's, padded.

@@ -14,9 +14,9 @@ import (
 	"sync"
 	"testing"
 
-	"fairlane/ccconfig/dcbnl"
-	"fairlane/ccconfig/nicparam"
-	"fairlane/ccconfig/vfshare"
+	"fairlane/ccconfig/nic/dcbnl"
+	"fairlane/ccconfig/nic/nicparam"
+	"fairlane/ccconfig/nic/vfshare"
 )
 
 // machine is a root made for a test: a host with cards, as the kernel shows them.

@@ -18,10 +18,10 @@ import (
 	"time"
 
 	"fairlane/agent"
-	"fairlane/ccconfig/dms"
-	"fairlane/ccconfig/nicfiles"
-	"fairlane/ccconfig/nicparam"
-	"fairlane/ccconfig/vfshare"
+	"fairlane/ccconfig/nic/dms"
+	"fairlane/ccconfig/nic/nicfiles"
+	"fairlane/ccconfig/nic/nicparam"
+	"fairlane/ccconfig/nic/vfshare"
 	"fairlane/subnet/ident"
 )
 

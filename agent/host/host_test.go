@@ -12,11 +12,11 @@ import (
 	"github.com/vishvananda/netlink"
 
 	"fairlane/agent"
-	"fairlane/ccconfig/dms"
-	"fairlane/ccconfig/niccount"
-	"fairlane/ccconfig/nicfiles"
-	"fairlane/ccconfig/nicparam"
-	"fairlane/ccconfig/vfshare"
+	"fairlane/ccconfig/nic/dms"
+	"fairlane/ccconfig/nic/niccount"
+	"fairlane/ccconfig/nic/nicfiles"
+	"fairlane/ccconfig/nic/nicparam"
+	"fairlane/ccconfig/nic/vfshare"
 )
 
 var _ agent.Host = (*Host)(nil)

@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"fairlane/ccconfig/nicfiles"
-	"fairlane/ccconfig/nicparam"
+	"fairlane/ccconfig/nic/nicfiles"
+	"fairlane/ccconfig/nic/nicparam"
 	"fairlane/subnet/ident"
 )
 

@@ -9,8 +9,8 @@ import (
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
-	"fairlane/ccconfig/niccount"
-	"fairlane/ccconfig/vfshare"
+	"fairlane/ccconfig/nic/niccount"
+	"fairlane/ccconfig/nic/vfshare"
 )
 
 // Links is route netlink as far as virtual functions need it, and RDMA netlink as far as counters do. It implements

@@ -5,7 +5,7 @@ import (
 
 	"github.com/Mellanox/rdmamap"
 
-	"fairlane/ccconfig/nicfiles"
+	"fairlane/ccconfig/nic/nicfiles"
 )
 
 // rdmaMap is rdmamap: for the root of the host, as it has that root's directories as constants. Only its mapping is used. Its

@@ -13,10 +13,10 @@ import (
 	"github.com/vishvananda/netlink"
 
 	"fairlane/agent"
-	"fairlane/ccconfig/adopt"
-	"fairlane/ccconfig/niccount"
-	"fairlane/ccconfig/nicfiles"
-	"fairlane/ccconfig/nicparam"
+	"fairlane/ccconfig/nic/adopt"
+	"fairlane/ccconfig/nic/niccount"
+	"fairlane/ccconfig/nic/nicfiles"
+	"fairlane/ccconfig/nic/nicparam"
 )
 
 // errno is an error number of the kernel, with its words.

@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"fairlane/ccconfig/dcbnl"
+	"fairlane/ccconfig/nic/dcbnl"
 )
 
 // Netlink is route netlink of the host's network namespace: the socket of the way by DCB (nicfiles.Socket). Each exchange

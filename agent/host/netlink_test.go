@@ -16,9 +16,9 @@ import (
 	"github.com/Mellanox/rdmamap"
 	"golang.org/x/sys/unix"
 
-	"fairlane/ccconfig/dcbnl"
-	"fairlane/ccconfig/nicfiles"
-	"fairlane/ccconfig/nicparam"
+	"fairlane/ccconfig/nic/dcbnl"
+	"fairlane/ccconfig/nic/nicfiles"
+	"fairlane/ccconfig/nic/nicparam"
 	"fairlane/internal/peertest"
 )
 

@@ -8,13 +8,13 @@ import (
 	"strings"
 
 	"fairlane/agent"
-	"fairlane/ccconfig/adopt"
-	"fairlane/ccconfig/dcbnl"
 	"fairlane/ccconfig/dcqcn"
-	"fairlane/ccconfig/dms"
-	"fairlane/ccconfig/nicfiles"
-	"fairlane/ccconfig/nicparam"
-	"fairlane/ccconfig/vfshare"
+	"fairlane/ccconfig/nic/adopt"
+	"fairlane/ccconfig/nic/dcbnl"
+	"fairlane/ccconfig/nic/dms"
+	"fairlane/ccconfig/nic/nicfiles"
+	"fairlane/ccconfig/nic/nicparam"
+	"fairlane/ccconfig/nic/vfshare"
 )
 
 const configfs = "sys/kernel/config/rdma_cm"

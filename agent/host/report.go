@@ -3,7 +3,7 @@ package host
 import (
 	"fmt"
 
-	"fairlane/ccconfig/nicparam"
+	"fairlane/ccconfig/nic/nicparam"
 )
 
 // Finding is one way to a port's parameters, and whether the host offers it.

@@ -10,7 +10,7 @@ import (
 	"fairlane/ccconfig/dcqcn"
 	"fairlane/ccconfig/ecn"
 	"fairlane/ccconfig/ibcc"
-	"fairlane/ccconfig/nicparam"
+	"fairlane/ccconfig/nic/nicparam"
 	"fairlane/subnet/ident"
 	"fairlane/wrcc"
 )

@@ -7,7 +7,7 @@ import (
 
 	"fairlane/ccconfig/dcqcn"
 	"fairlane/ccconfig/ecn"
-	"fairlane/ccconfig/nicparam"
+	"fairlane/ccconfig/nic/nicparam"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 	"fairlane/wrcc"

@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"fairlane/ccconfig/driver"
-	"fairlane/ccconfig/nicparam"
-	"fairlane/ccconfig/nicyang"
+	"fairlane/ccconfig/nic/nicparam"
+	"fairlane/ccconfig/nic/nicyang"
 	"fairlane/ccconfig/prereq"
 	"fairlane/internal/gnmid"
 	"fairlane/internal/phrase"

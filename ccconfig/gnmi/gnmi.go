@@ -31,7 +31,7 @@ import (
 
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/driver/grpclink"
-	"fairlane/ccconfig/nicparam"
+	"fairlane/ccconfig/nic/nicparam"
 	"fairlane/subnet"
 )
 

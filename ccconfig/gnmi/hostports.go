@@ -8,7 +8,7 @@ import (
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 
 	"fairlane/ccconfig/driver"
-	"fairlane/ccconfig/nicyang"
+	"fairlane/ccconfig/nic/nicyang"
 	"fairlane/internal/gnmid"
 	"fairlane/subnet/ident"
 )

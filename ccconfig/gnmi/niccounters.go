@@ -14,8 +14,8 @@ import (
 	"google.golang.org/grpc/status"
 
 	"fairlane/ccconfig/driver"
-	"fairlane/ccconfig/niccount"
-	"fairlane/ccconfig/nicyang"
+	"fairlane/ccconfig/nic/niccount"
+	"fairlane/ccconfig/nic/nicyang"
 	"fairlane/internal/gnmid"
 )
 

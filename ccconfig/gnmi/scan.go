@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"fairlane/ccconfig/driver"
-	"fairlane/ccconfig/nicyang"
+	"fairlane/ccconfig/nic/nicyang"
 )
 
 // A manager reads ten thousand ports of some two hundred parameters each. The scanner below reads the parameters out of a

@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"fairlane/ccconfig/nicparam"
+	"fairlane/ccconfig/nic/nicparam"
 	"fairlane/internal/quantity"
 	"fairlane/policy"
 	"fairlane/sim/ether"

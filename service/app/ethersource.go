@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"fairlane/ccconfig/driver"
-	"fairlane/ccconfig/niccount"
+	"fairlane/ccconfig/nic/niccount"
 	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/policy"

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"fairlane/ccconfig/adopt"
 	"fairlane/ccconfig/dcqcn"
 	"fairlane/ccconfig/ecn"
+	"fairlane/ccconfig/nic/adopt"
 	"fairlane/policy"
 	"fairlane/subnet/ident"
 )

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strconv"
 
-	"fairlane/ccconfig/adopt"
 	"fairlane/ccconfig/dcqcn"
 	"fairlane/ccconfig/ecn"
-	"fairlane/ccconfig/nicparam"
+	"fairlane/ccconfig/nic/adopt"
+	"fairlane/ccconfig/nic/nicparam"
 	"fairlane/policy"
 )
 

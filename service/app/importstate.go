@@ -8,10 +8,10 @@ import (
 	"strconv"
 	"strings"
 
-	"fairlane/ccconfig/adopt"
 	"fairlane/ccconfig/dcqcn"
-	"fairlane/ccconfig/niccount"
-	"fairlane/ccconfig/nicparam"
+	"fairlane/ccconfig/nic/adopt"
+	"fairlane/ccconfig/nic/niccount"
+	"fairlane/ccconfig/nic/nicparam"
 )
 
 // Kinds of texts that import reads.

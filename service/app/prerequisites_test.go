@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"fairlane/ccconfig/driver"
-	"fairlane/ccconfig/nicparam"
+	"fairlane/ccconfig/nic/nicparam"
 	"fairlane/policy"
 	"fairlane/service/control"
 	"fairlane/service/reconcile"

@@ -6,7 +6,7 @@ import (
 
 	"fairlane/ccconfig/dcqcn"
 	"fairlane/ccconfig/driver"
-	"fairlane/ccconfig/nicparam"
+	"fairlane/ccconfig/nic/nicparam"
 	"fairlane/policy"
 	"fairlane/service/control"
 )

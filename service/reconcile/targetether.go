@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"fairlane/ccconfig/driver"
-	"fairlane/ccconfig/nicparam"
+	"fairlane/ccconfig/nic/nicparam"
 	"fairlane/ccconfig/prereq"
 	"fairlane/policy"
 	"fairlane/subnet"

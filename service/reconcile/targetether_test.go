@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"fairlane/ccconfig/nicparam"
+	"fairlane/ccconfig/nic/nicparam"
 	"fairlane/internal/quantity"
 	"fairlane/policy"
 	"fairlane/service/reconcile"

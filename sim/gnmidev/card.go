@@ -7,7 +7,7 @@ import (
 	"slices"
 	"sync"
 
-	"fairlane/ccconfig/nicparam"
+	"fairlane/ccconfig/nic/nicparam"
 	"fairlane/subnet/ident"
 )
 

@@ -10,7 +10,7 @@ import (
 	"fairlane/ccconfig/driver/grpclink"
 	"fairlane/ccconfig/ecn"
 	cgnmi "fairlane/ccconfig/gnmi"
-	"fairlane/ccconfig/nicparam"
+	"fairlane/ccconfig/nic/nicparam"
 	"fairlane/internal/grpctest"
 	"fairlane/internal/quantity"
 	"fairlane/subnet"

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"fairlane/ccconfig/niccount"
+	"fairlane/ccconfig/nic/niccount"
 	"fairlane/internal/quantity"
 	"fairlane/sim/plane"
 )

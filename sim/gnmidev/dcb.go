@@ -7,8 +7,8 @@ import (
 	"slices"
 	"syscall"
 
-	"fairlane/ccconfig/dcbnl"
-	"fairlane/ccconfig/nicparam"
+	"fairlane/ccconfig/nic/dcbnl"
+	"fairlane/ccconfig/nic/nicparam"
 	"fairlane/sim/plane"
 )
 

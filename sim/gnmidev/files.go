@@ -7,7 +7,7 @@ import (
 	"strings"
 	"syscall"
 
-	"fairlane/ccconfig/nicparam"
+	"fairlane/ccconfig/nic/nicparam"
 )
 
 // root is the files of a host, as the vendor's driver, the kernel's driver, configfs and the RDMA subsystem have them: no

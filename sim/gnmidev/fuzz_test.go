@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"fairlane/ccconfig/dcbnl"
-	"fairlane/ccconfig/nicparam"
+	"fairlane/ccconfig/nic/dcbnl"
+	"fairlane/ccconfig/nic/nicparam"
 	"fairlane/internal/gnmid"
 	"fairlane/sim/plane"
 )

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"fairlane/ccconfig/nicparam"
+	"fairlane/ccconfig/nic/nicparam"
 	"fairlane/internal/quantity"
 	"fairlane/subnet/ident"
 )

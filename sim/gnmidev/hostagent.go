@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"fairlane/agent"
-	"fairlane/ccconfig/nicfiles"
+	"fairlane/ccconfig/nic/nicfiles"
 	"fairlane/subnet/ident"
 )
 

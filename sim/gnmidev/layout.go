@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"fairlane/ccconfig/dcbnl"
-	"fairlane/ccconfig/nicparam"
+	"fairlane/ccconfig/nic/dcbnl"
+	"fairlane/ccconfig/nic/nicparam"
 	"fairlane/sim/plane"
 )
 

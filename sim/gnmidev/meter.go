@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"fairlane/agent"
-	"fairlane/ccconfig/niccount"
-	"fairlane/ccconfig/nicfiles"
+	"fairlane/ccconfig/nic/niccount"
+	"fairlane/ccconfig/nic/nicfiles"
 	"fairlane/internal/quantity"
 	"fairlane/sim/plane"
 )

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"fairlane/ccconfig/nicparam"
+	"fairlane/ccconfig/nic/nicparam"
 )
 
 // nonVolatile is what of a card's non-volatile configuration is not as the vendor ships it.

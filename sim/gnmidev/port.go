@@ -6,8 +6,8 @@ import (
 	"maps"
 	"slices"
 
-	"fairlane/ccconfig/dcbnl"
 	"fairlane/ccconfig/dcqcn"
+	"fairlane/ccconfig/nic/dcbnl"
 	"fairlane/internal/quantity"
 	"fairlane/sim/plane"
 	"fairlane/wrcc"

@@ -6,7 +6,7 @@ import (
 	"syscall"
 
 	"fairlane/ccconfig/dcqcn"
-	"fairlane/ccconfig/nicparam"
+	"fairlane/ccconfig/nic/nicparam"
 	"fairlane/subnet/ident"
 )
 

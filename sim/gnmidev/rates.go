@@ -6,8 +6,8 @@ import (
 	"io/fs"
 	"strconv"
 
-	"fairlane/ccconfig/nicfiles"
-	"fairlane/ccconfig/nicparam"
+	"fairlane/ccconfig/nic/nicfiles"
+	"fairlane/ccconfig/nic/nicparam"
 )
 
 // rates is the way to the rates of a card's virtual functions, which devlink has on hosts: leaves of the functions that

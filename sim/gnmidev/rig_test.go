@@ -13,7 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"fairlane/ccconfig/dcqcn"
-	"fairlane/ccconfig/nicparam"
+	"fairlane/ccconfig/nic/nicparam"
 	"fairlane/internal/gnmid"
 	"fairlane/internal/grpctest"
 	"fairlane/internal/quantity"

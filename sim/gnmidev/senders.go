@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"syscall"
 
-	"fairlane/ccconfig/niccount"
-	"fairlane/ccconfig/nicfiles"
+	"fairlane/ccconfig/nic/niccount"
+	"fairlane/ccconfig/nic/nicfiles"
 	"fairlane/wrcc"
 )
 

@@ -8,7 +8,7 @@ import (
 	"github.com/openconfig/gnmi/proto/gnmi"
 	"google.golang.org/grpc/codes"
 
-	"fairlane/ccconfig/nicparam"
+	"fairlane/ccconfig/nic/nicparam"
 )
 
 // watch subscribes and returns a function that reads updates until one is of a path that ends in words and gives its value.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"syscall"
 
-	"fairlane/ccconfig/dcbnl"
-	"fairlane/ccconfig/nicparam"
+	"fairlane/ccconfig/nic/dcbnl"
+	"fairlane/ccconfig/nic/nicparam"
 	"fairlane/sim/plane"
 	"fairlane/subnet/ident"
 	"fairlane/wrcc"

@@ -12,8 +12,8 @@ import (
 
 	"fairlane/agent/app"
 	"fairlane/ccconfig/dcqcn"
-	"fairlane/ccconfig/nicparam"
-	"fairlane/ccconfig/nicyang"
+	"fairlane/ccconfig/nic/nicparam"
+	"fairlane/ccconfig/nic/nicyang"
 	"fairlane/internal/peertest"
 )
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"fairlane/ccconfig/dcqcn"
-	"fairlane/ccconfig/nicparam"
+	"fairlane/ccconfig/nic/nicparam"
 )
 
 // widestNIC is the table of devices that have everything.

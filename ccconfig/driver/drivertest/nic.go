@@ -9,7 +9,7 @@ import (
 	"fairlane/ccconfig/dcqcn"
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/ibcc"
-	"fairlane/ccconfig/nicparam"
+	"fairlane/ccconfig/nic/nicparam"
 	"fairlane/subnet/ident"
 	"fairlane/wrcc"
 )

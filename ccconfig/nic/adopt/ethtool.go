@@ -1,0 +1,57 @@
+package adopt
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"fairlane/ccconfig/nic/niccount"
+)
+
+const maxCounters = 65536
+
+// Ethtool reads the text of "ethtool -S" as counters. A statistic whose value is not a number becomes a counter with an
+// error, never one of zero; a text that has no statistics at all is an error.
+func Ethtool(file, text string) (*State, error) {
+	if err := tooLong(file, len(text)); err != nil {
+		return nil, err
+	}
+	s := &State{Counters: niccount.Counters{}}
+	line, begun := 0, false
+	for raw := range strings.Lines(text) {
+		line++
+		row := strings.TrimSpace(raw)
+		if row == "" {
+			continue
+		}
+		if !begun {
+			if !strings.HasPrefix(row, "NIC statistics") {
+				return nil, &ParseError{File: file, Line: line, Found: quote(row), Allowed: "\"NIC statistics:\""}
+			}
+			begun = true
+			continue
+		}
+		at := strings.LastIndexByte(row, ':')
+		if at <= 0 {
+			return nil, &ParseError{File: file, Line: line, Found: quote(row), Allowed: "a name, a colon and a number"}
+		}
+		name, word := strings.TrimSpace(row[:at]), strings.TrimSpace(row[at+1:])
+		if _, twice := s.Counters[name]; twice {
+			return nil, &ParseError{File: file, Line: line, Found: quote(name) + " again", Allowed: "each statistic once"}
+		}
+		if len(s.Counters) == maxCounters {
+			return nil, &ParseError{File: file, Line: line, Found: "one more statistic", Allowed: fmt.Sprintf("at most %d", maxCounters)}
+		}
+		c := niccount.Counter{Name: name}
+		if v, err := strconv.ParseUint(word, 10, 64); err != nil {
+			c.Err = &ParseError{File: file, Line: line, Field: name, Found: quote(word), Allowed: "0..18446744073709551615"}
+		} else {
+			c.Value = v
+		}
+		s.Counters[name] = c
+	}
+	if !begun {
+		return nil, &ParseError{File: file, Line: 1, Found: "no statistics", Allowed: "the output of ethtool -S"}
+	}
+	return s, nil
+}

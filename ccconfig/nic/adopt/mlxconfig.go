@@ -1,0 +1,251 @@
+package adopt
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"fairlane/ccconfig/nic/nicparam"
+)
+
+// Bounds of a query.
+const (
+	maxDevices    = 64
+	maxParameters = 8192
+)
+
+// Query is the answer of "mstconfig -e q" or "mlxconfig -e q" about one device.
+type Query struct {
+	Number  int    // of the device, from 1
+	Type    string // such as "ConnectX7"
+	Device  string // PCI address or name
+	Columns []Stage
+	Rows    []Row
+}
+
+// Row is one parameter of a query.
+type Row struct {
+	Name    string
+	Values  []string // as printed, one for each column of the query
+	Changed bool     // marked as one whose next value differs
+	Line    int
+}
+
+// Value returns the text of a row at a stage; false when the query has no such column.
+func (q *Query) Value(r *Row, s Stage) (string, bool) {
+	for i, c := range q.Columns {
+		if c == s {
+			return r.Values[i], true
+		}
+	}
+	return "", false
+}
+
+// ParseQuery reads the text of a query: one device or several, each with one, two or three columns of values as its
+// firmware can tell them. A line that mstconfig prints when it fails ("-E-") is an error.
+func ParseQuery(file, text string) ([]Query, error) {
+	if err := tooLong(file, len(text)); err != nil {
+		return nil, err
+	}
+	p := queryParser{file: file}
+	line := 0
+	for s := range strings.Lines(text) {
+		line++
+		if err := p.line(line, strings.TrimRight(s, " \t\r\n")); err != nil {
+			return nil, err
+		}
+	}
+	if p.columns == 0 {
+		return nil, &ParseError{File: file, Line: max(line, 1), Found: "no line \"Configurations:\"", Allowed: "the output of mstconfig -e q"}
+	}
+	return p.out, nil
+}
+
+// queryParser is between two lines of a query.
+type queryParser struct {
+	file    string
+	out     []Query
+	columns int  // number of tables begun
+	rows    bool // within a table
+	count   int
+	seen    map[string]int // lines of the device's names
+}
+
+func (p *queryParser) line(n int, s string) error {
+	trimmed := strings.TrimSpace(s)
+	fail := func(found, allowed string) error {
+		return &ParseError{File: p.file, Line: n, Found: found, Allowed: allowed}
+	}
+	switch {
+	case strings.HasPrefix(trimmed, "-E-"):
+		return fail(quote(trimmed), "a query that succeeded")
+	case trimmed == "", strings.HasPrefix(trimmed, "-W-"), strings.HasPrefix(trimmed, "-I-"), strings.Trim(trimmed, "-") == "":
+		return nil
+	case strings.HasPrefix(trimmed, "The '*' shows"):
+		p.rows = false
+		return nil
+	case strings.HasPrefix(trimmed, "Device #"):
+		return p.begin(trimmed, fail)
+	}
+	if title, rest, ok := strings.Cut(trimmed, ":"); ok && !strings.ContainsAny(title, " \t") || strings.HasPrefix(trimmed, "Device type:") {
+		if title == "Configurations" {
+			return p.header(rest, fail)
+		}
+		if !p.rows && len(p.out) > 0 {
+			switch title {
+			case "Device type":
+				p.out[len(p.out)-1].Type = strings.TrimSpace(rest)
+			case "Device":
+				p.out[len(p.out)-1].Device = strings.TrimSpace(rest)
+			}
+			return nil
+		}
+	}
+	if !p.rows {
+		return nil // what precedes a table
+	}
+	return p.row(n, s, fail)
+}
+
+func (p *queryParser) begin(s string, fail func(string, string) error) error {
+	word := strings.TrimSuffix(strings.TrimPrefix(s, "Device #"), ":")
+	number, err := strconv.Atoi(word)
+	if err != nil || number < 1 {
+		return fail(quote(s), "\"Device #\" and a number from 1")
+	}
+	if len(p.out) == maxDevices {
+		return fail("one more device", fmt.Sprintf("at most %d", maxDevices))
+	}
+	p.out, p.rows, p.seen = append(p.out, Query{Number: number}), false, map[string]int{}
+	return nil
+}
+
+func (p *queryParser) header(titles string, fail func(string, string) error) error {
+	var columns []Stage
+	for rest := strings.TrimSpace(titles); rest != ""; rest = strings.TrimSpace(rest) {
+		switch {
+		case strings.HasPrefix(rest, "Default"):
+			columns, rest = append(columns, StageDefault), rest[len("Default"):]
+		case strings.HasPrefix(rest, "Current"):
+			columns, rest = append(columns, StageCurrent), rest[len("Current"):]
+		case strings.HasPrefix(rest, "Next Boot"):
+			columns, rest = append(columns, StageNext), rest[len("Next Boot"):]
+		default:
+			return fail(quote(rest), "the columns Default, Current and Next Boot")
+		}
+	}
+	sorted := slices.Clone(columns)
+	slices.Sort(sorted)
+	if len(columns) == 0 || len(slices.Compact(sorted)) != len(columns) {
+		return fail(quote(strings.TrimSpace(titles)), "each of the columns Default, Current and Next Boot at most once")
+	}
+	if len(p.out) == 0 {
+		p.out, p.seen = append(p.out, Query{Number: 1}), map[string]int{}
+	}
+	q := &p.out[len(p.out)-1]
+	if q.Columns != nil && !slices.Equal(q.Columns, columns) {
+		return fail(quote(strings.TrimSpace(titles)), "the columns of the device's first table")
+	}
+	q.Columns, p.rows = columns, true
+	p.columns++
+	return nil
+}
+
+// row reads "*  NAME  value value value". Where values are as wide as their column nothing is between them, so that one in
+// parentheses ends the value.
+func (p *queryParser) row(n int, s string, fail func(string, string) error) error {
+	words := strings.Fields(strings.ReplaceAll(s, ")", ") "))
+	r := Row{Line: n}
+	if len(words) > 0 && words[0] == "*" {
+		r.Changed, words = true, words[1:]
+	}
+	if len(words) > 0 && words[0] == "RO" {
+		words = words[1:]
+	}
+	q := &p.out[len(p.out)-1]
+	if len(words) != 1+len(q.Columns) {
+		return fail(fmt.Sprintf("%d values in %s", max(0, len(words)-1), quote(strings.TrimSpace(s))), fmt.Sprintf("a name and %d values", len(q.Columns)))
+	}
+	if p.count++; p.count > maxParameters {
+		return fail("one more parameter", fmt.Sprintf("at most %d", maxParameters))
+	}
+	r.Name, r.Values = words[0], words[1:]
+	if first, twice := p.seen[r.Name]; twice {
+		return fail(quote(r.Name)+" again", fmt.Sprintf("it once; it is in line %d", first))
+	}
+	p.seen[r.Name] = n
+	q.Rows = append(q.Rows, r)
+	return nil
+}
+
+// Mlxconfig reads a query of one device as state. Names that the table has not are listed as unknown; a value of a known
+// one that is not legal is an error.
+func Mlxconfig(file, text string, table *nicparam.Table) (*State, error) {
+	queries, err := ParseQuery(file, text)
+	if err != nil {
+		return nil, err
+	}
+	if len(queries) != 1 {
+		return nil, &ParseError{File: file, Found: fmt.Sprintf("%d devices", len(queries)), Allowed: "one: query each by its address"}
+	}
+	return queries[0].State(file, table)
+}
+
+// State turns a query into values of parameters.
+func (q *Query) State(file string, table *nicparam.Table) (*State, error) {
+	s := &State{Settings: make([]Found, 0, len(q.Rows)*len(q.Columns))}
+	for i := range q.Rows {
+		r := &q.Rows[i]
+		base, port := nicparam.SplitNV(r.Name)
+		p, ok := table.ByNV(base)
+		if !ok || (p.Scope == nicparam.ScopeDevice) != (port == 0) {
+			s.Unknown = append(s.Unknown, Unknown{Name: r.Name, File: file, Line: r.Line})
+			continue
+		}
+		for c, stage := range q.Columns {
+			if r.Values[c] == "N/A" {
+				continue
+			}
+			v, err := p.Parse(r.Values[c])
+			if err != nil || !p.Legal(v) && !p.Holds(nicparam.NV, v, table.Caps()) {
+				return nil, &ParseError{File: file, Line: r.Line, Field: r.Name, Found: quote(r.Values[c]), Allowed: p.Allowed()}
+			}
+			s.Settings = append(s.Settings, Found{Setting: nicparam.Setting{Key: nicparam.Key{Port: port, Name: p.Name}, Value: v},
+				Stage: stage, By: nicparam.NV, File: file, Line: r.Line})
+		}
+	}
+	return s, nil
+}
+
+// QueryArgs are the arguments of mstconfig that ask a device for all of its parameters with all columns.
+func QueryArgs(device string) []string { return []string{"-d", device, "-e", "q"} }
+
+// SetArgs are the arguments of mstconfig that set parameters of a device in one operation, without a question. It fails
+// for a parameter that has no non-volatile name and for a value that its register cannot hold. A value that the register
+// holds and the table does not allow passes, since a device may have had it before and is to have it again: whoever
+// writes new values checks them by the table.
+func SetArgs(device string, set []nicparam.Setting, table *nicparam.Table) ([]string, error) {
+	if device == "" || strings.HasPrefix(device, "-") || strings.ContainsAny(device, " \t\n\x00") {
+		return nil, fmt.Errorf("device %s: want a PCI address or the name of a device", quote(device))
+	}
+	if len(set) == 0 {
+		return nil, fmt.Errorf("set of device %s: found no parameters, want at least one", quote(device))
+	}
+	args := []string{"-d", device, "-y", "set"}
+	for _, s := range set {
+		p, ok := table.Find(s.Name)
+		if !ok {
+			return nil, &nicparam.ValueError{Key: s.Key, Found: "no such parameter", Allowed: "a name of the table"}
+		}
+		name, err := p.NVName(s.Port)
+		if err != nil {
+			return nil, err
+		}
+		if !p.Holds(nicparam.NV, s.Value, table.Caps()) {
+			return nil, &nicparam.ValueError{Key: s.Key, Found: strconv.FormatUint(s.Value, 10), Allowed: p.Allowed()}
+		}
+		args = append(args, name+"="+strconv.FormatUint(s.Value, 10))
+	}
+	return args, nil
+}

@@ -1,0 +1,390 @@
+package nicfiles
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"fairlane/ccconfig/nic/nicparam"
+)
+
+// Set gives parameters of any ports of the device their values, all or none.
+//
+// First the whole set is checked by the table and everything it touches is read; an error of that leaves no receipt, and
+// nothing was written. Then it is written, parameters that a write changes besides after those that change them, and all
+// of it is read back. When anything fails, or the context ends, everything gets its earlier value; that is not cut short
+// by the context. The error is then a *SetError, and the receipt says what happened to each field.
+func (d *Device) Set(ctx context.Context, set []nicparam.Setting) (*Receipt, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	t := &transaction{device: d, at: map[nicparam.Key]int{}}
+	if err := t.prepare(ctx, set); err != nil {
+		return nil, err
+	}
+	if t.write(ctx) {
+		t.verify(ctx)
+	}
+	return t.finish(context.WithoutCancel(ctx))
+}
+
+// Restore gives parameters values that the device had before, such as those from before an installation. Unlike Set it
+// does as much as it can: a parameter that fails keeps no other from going back, and a value that the table does not
+// allow, but the device had, is written. The error names every parameter that does not have its value in the end.
+func (d *Device) Restore(ctx context.Context, earlier []nicparam.Setting) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(earlier) > nicparam.MaxSet {
+		return fmt.Errorf("restore: found %d settings, want at most %d", len(earlier), nicparam.MaxSet)
+	}
+	var keys []nicparam.Key
+	for _, s := range earlier {
+		keys = append(keys, s.Key)
+	}
+	t := &transaction{device: d, at: map[nicparam.Key]int{}}
+	now := d.resolve(ctx, keys)
+	var errs []error
+	for _, s := range earlier {
+		r := now[s.Key]
+		_, twice := t.at[s.Key]
+		switch {
+		case r.way == nil || errors.Is(r.Err, ErrAbsent):
+			errs = append(errs, fmt.Errorf("%s: was %d: %w: %w", s.Key, s.Value, ErrNotRestored, r.Err))
+		case twice:
+			errs = append(errs, fmt.Errorf("%s: found twice, want once: %w", s.Key, ErrNotRestored))
+		default:
+			t.add(Field{Key: s.Key, By: r.By, Before: s.Value, Want: s.Value}, r.way)
+		}
+	}
+	errs = append(errs, t.prepareAffected(ctx))
+	ways, fields := t.byWay()
+	for _, w := range ways {
+		t.restore(ctx, w, fields[w])
+	}
+	for i := range t.fields {
+		errs = append(errs, t.fields[i].NotRestored)
+	}
+	return errors.Join(errs...)
+}
+
+// transaction is one set under way.
+type transaction struct {
+	device *Device
+	fields []Field
+	ways   []Way                               // by field
+	at     map[nicparam.Key]int                // index of a field
+	order  []int                               // of writing
+	begun  map[Way]bool                        // ways that something may have been written by
+	back   map[Way]func(context.Context) error // by way; nil when values are to come back, and not a state
+}
+
+// prepare checks the set and reads what it touches.
+func (t *transaction) prepare(ctx context.Context, set []nicparam.Setting) error {
+	var keys []nicparam.Key
+	for _, s := range set[:min(len(set), nicparam.MaxSet)] {
+		keys = append(keys, s.Key)
+	}
+	before := t.device.resolve(ctx, append(keys, t.device.table.Asks(set)...))
+	unread := error(nil) // of what the check asked for: it may be why the check fails
+	now := func(k nicparam.Key) (uint64, bool) {
+		r, ok := before[k]
+		if r.Err != nil && unread == nil {
+			unread = fmt.Errorf("%s: %w", k, r.Err)
+		}
+		return r.Value, ok && r.Err == nil
+	}
+	if err := t.device.table.Check(set, now); err != nil {
+		return errors.Join(unread, err)
+	}
+	var errs []error
+	for _, s := range set {
+		r := before[s.Key]
+		if r.Err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", s.Key, r.Err))
+			continue
+		}
+		t.add(Field{Key: s.Key, By: r.By, Before: r.Value, Want: s.Value, Got: r.Value, Outcome: Skipped}, r.way)
+	}
+	if len(errs) > 0 {
+		return errors.Join(errs...)
+	}
+	if err := t.prepareAffected(ctx); err != nil {
+		return err
+	}
+	return t.snapshot(ctx)
+}
+
+func (t *transaction) add(f Field, w Way) {
+	t.at[f.Key] = len(t.fields)
+	t.fields, t.ways = append(t.fields, f), append(t.ways, w)
+}
+
+// also lists what a write of a field changes besides.
+func (t *transaction) also(i int) []nicparam.Setting {
+	f := &t.fields[i]
+	p, ok := t.device.table.Find(f.Name)
+	if !ok {
+		return nil
+	}
+	s, _ := p.Source(f.By)
+	var out []nicparam.Setting
+	for _, e := range s.Also {
+		out = append(out, nicparam.Setting{Key: nicparam.Key{Port: f.Port, Name: e.Name, Index: f.Index}, Value: e.Value})
+	}
+	return out
+}
+
+// prepareAffected reads what the set's writes change besides, and puts the order of writing right. What could not be read
+// is no field; the error names it.
+func (t *transaction) prepareAffected(ctx context.Context) error {
+	var errs []error
+	for i, n := 0, len(t.fields); i < n; i++ {
+		for _, e := range t.also(i) {
+			if _, have := t.at[e.Key]; have {
+				continue
+			}
+			r := t.ways[i].Read(ctx, []nicparam.Key{e.Key})[0]
+			switch {
+			case errors.Is(r.Err, ErrAbsent):
+			case r.Err != nil:
+				errs = append(errs, fmt.Errorf("%s changes %s too: %w", t.fields[i].Key, e.Key, r.Err))
+			default:
+				t.add(Field{Key: e.Key, By: r.By, Before: r.Value, Want: r.Value, Got: r.Value, Outcome: Affected}, t.ways[i])
+			}
+		}
+	}
+	for i := range t.fields {
+		t.order = append(t.order, i)
+	}
+	slices.SortStableFunc(t.order, func(a, b int) int { return len(t.also(b)) - len(t.also(a)) })
+	return errors.Join(errs...)
+}
+
+// snapshot finds out the way back of each way whose state is more than values.
+func (t *transaction) snapshot(ctx context.Context) error {
+	t.back = map[Way]func(context.Context) error{}
+	for _, w := range t.ways {
+		if r, ok := w.(Rewinder); ok && t.back[w] == nil {
+			back, err := r.Snapshot(ctx)
+			if err != nil {
+				return err
+			}
+			t.back[w] = back
+		}
+	}
+	return nil
+}
+
+// byWay lists the indices of fields that go by each way, in the order of writing, ways in order of their first field.
+func (t *transaction) byWay() (ways []Way, fields map[Way][]int) {
+	fields = map[Way][]int{}
+	for _, i := range t.order {
+		w := t.ways[i]
+		if fields[w] == nil {
+			ways = append(ways, w)
+		}
+		fields[w] = append(fields[w], i)
+	}
+	return ways, fields
+}
+
+func (t *transaction) keys(fields []int) []nicparam.Key {
+	out := make([]nicparam.Key, len(fields))
+	for n, i := range fields {
+		out[n] = t.fields[i].Key
+	}
+	return out
+}
+
+// write writes what is not as wanted and reports whether all was accepted.
+func (t *transaction) write(ctx context.Context) bool {
+	t.begun = map[Way]bool{}
+	touched := make([]bool, len(t.fields))
+	ways, fields := t.byWay()
+	for _, w := range ways {
+		var todo []nicparam.Setting
+		var index []int
+		for _, i := range fields[w] {
+			f := &t.fields[i]
+			if f.Outcome == Affected {
+				continue
+			}
+			if f.Before == f.Want && !touched[i] {
+				f.Outcome = Unchanged
+				continue
+			}
+			todo, index = append(todo, nicparam.Setting{Key: f.Key, Value: f.Want}), append(index, i)
+			t.touch(i, touched)
+		}
+		if len(todo) > 0 && !t.writeBy(ctx, w, todo, index) {
+			return false
+		}
+	}
+	for i := range t.fields {
+		if f := &t.fields[i]; f.Outcome == Affected && !touched[i] {
+			f.Outcome = Unchanged
+		}
+	}
+	return true
+}
+
+// touch notes what a write of a field changes besides, and what such a write would make of fields that are not in the set.
+func (t *transaction) touch(i int, touched []bool) {
+	for _, e := range t.also(i) {
+		if j, ok := t.at[e.Key]; ok {
+			touched[j] = true
+			if t.fields[j].Outcome == Affected {
+				t.fields[j].Want = e.Value
+			}
+		}
+	}
+}
+
+func (t *transaction) writeBy(ctx context.Context, w Way, todo []nicparam.Setting, index []int) bool {
+	t.begun[w] = true
+	ok := true
+	for n, err := range w.Write(ctx, todo) {
+		f := &t.fields[index[n]]
+		switch {
+		case err == nil:
+			f.Outcome = Unverified // until it is read back
+		case errors.Is(err, ErrSkipped):
+			f.Outcome = Skipped
+			if ctx.Err() != nil && ok {
+				f.Err = fmt.Errorf("%s: %w", f.Key, err)
+			}
+			ok = false
+		default:
+			f.Outcome, f.Err = Refused, fmt.Errorf("%s: write %d: %w", f.Key, f.Want, err)
+			ok = false
+		}
+	}
+	return ok
+}
+
+// verify reads everything back and judges it.
+func (t *transaction) verify(ctx context.Context) {
+	ways, fields := t.byWay()
+	for _, w := range ways {
+		for n, r := range w.Read(ctx, t.keys(fields[w])) {
+			t.fields[fields[w][n]].judge(r)
+		}
+	}
+}
+
+// judge compares what was read back with what was wanted.
+func (f *Field) judge(r Reading) {
+	if r.Err != nil {
+		f.Outcome, f.Err = Unverified, fmt.Errorf("%s: read back: %w", f.Key, r.Err)
+		return
+	}
+	f.Got = r.Value
+	bits, cut := clippedTo(f.Want, f.Got)
+	switch {
+	case f.Outcome == Affected && f.Got == f.Before:
+		f.Outcome, f.Want = Unchanged, f.Before // it was so already, or the driver lacks the side effect
+	case f.Got == f.Want:
+		if f.Outcome == Unverified {
+			f.Outcome = Verified
+		}
+	case f.Got == f.Before:
+		f.Outcome = Ignored
+		f.Err = fmt.Errorf("%s: wrote %d, read back %d as before: %w", f.Key, f.Want, f.Got, ErrNotKept)
+	case cut:
+		f.Outcome = Clipped
+		f.Err = fmt.Errorf("%s: wrote %d, read back %d, cut to %d bits: %w", f.Key, f.Want, f.Got, bits, ErrNotKept)
+	default:
+		f.Outcome = Overridden
+		f.Err = fmt.Errorf("%s: want %d, read back %d, as if someone else writes too: %w", f.Key, f.Want, f.Got, ErrNotKept)
+	}
+}
+
+// clippedTo tells to which width of a register a number was cut or saturated.
+func clippedTo(want, got uint64) (int, bool) {
+	for _, bits := range []int{15, 17, 32} {
+		most := uint64(1)<<bits - 1
+		if want > most && (got == want&most || got == most) {
+			return bits, true
+		}
+	}
+	return 0, false
+}
+
+// finish ends a set: with a receipt when all is as wanted, otherwise by giving everything its earlier value.
+func (t *transaction) finish(ctx context.Context) (*Receipt, error) {
+	e := &SetError{}
+	for i := range t.fields {
+		if err := t.fields[i].Err; err != nil {
+			e.Causes = append(e.Causes, err)
+		}
+	}
+	if len(e.Causes) == 0 {
+		return &Receipt{Fields: t.fields}, nil
+	}
+	ways, fields := t.byWay()
+	for _, w := range ways {
+		if t.begun[w] {
+			t.restore(ctx, w, fields[w])
+		}
+	}
+	for i := range t.fields {
+		if err := t.fields[i].NotRestored; err != nil {
+			e.NotRestored = append(e.NotRestored, err)
+		}
+	}
+	return &Receipt{Fields: t.fields, RolledBack: len(t.begun) > 0}, e
+}
+
+// restore gives the fields of a way their earlier values and notes what does not have it in the end. Where the way has a
+// state to go back to, that is all that is tried: writing values would not bring back more.
+func (t *transaction) restore(ctx context.Context, w Way, fields []int) {
+	var rewound error
+	var failed map[nicparam.Key]error
+	if back := t.back[w]; back != nil {
+		rewound = back(ctx)
+	} else {
+		failed = t.rewrite(ctx, w, fields)
+	}
+	for n, r := range w.Read(ctx, t.keys(fields)) {
+		f := &t.fields[fields[n]]
+		why := cmp.Or(rewound, failed[f.Key], r.Err)
+		switch {
+		case r.Err == nil && r.Value == f.Before && rewound == nil:
+		case why != nil:
+			f.NotRestored = fmt.Errorf("%s: was %d: %w: %w", f.Key, f.Before, ErrNotRestored, why)
+		default:
+			f.NotRestored = fmt.Errorf("%s: was %d, is %d: %w", f.Key, f.Before, r.Value, ErrNotRestored)
+		}
+	}
+}
+
+// rewrite writes the earlier values of fields of a way and returns the errors. A write that was refused may have been done
+// all the same, so what to write is found by reading.
+func (t *transaction) rewrite(ctx context.Context, w Way, fields []int) map[nicparam.Key]error {
+	var todo []nicparam.Setting
+	touched := make([]bool, len(t.fields))
+	for n, r := range w.Read(ctx, t.keys(fields)) {
+		i := fields[n]
+		f := &t.fields[i]
+		if r.Err == nil && r.Value == f.Before && !touched[i] {
+			continue
+		}
+		todo = append(todo, nicparam.Setting{Key: f.Key, Value: f.Before})
+		t.touch(i, touched)
+	}
+	if len(todo) == 0 {
+		return nil
+	}
+	failed := map[nicparam.Key]error{}
+	for n, err := range w.Write(ctx, todo) {
+		if err == nil {
+			continue
+		}
+		// It may be that another one of the set was refused.
+		if err := w.Write(ctx, todo[n:n+1])[0]; err != nil {
+			failed[todo[n].Key] = err
+		}
+	}
+	return failed
+}

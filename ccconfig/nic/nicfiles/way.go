@@ -1,0 +1,249 @@
+package nicfiles
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"fairlane/ccconfig/nic/nicparam"
+)
+
+// Reading is what reading one parameter gave.
+type Reading struct {
+	nicparam.Setting
+	By  nicparam.Backend
+	Err error // no value when set
+}
+
+// Way is one way to the parameters of one or several ports.
+type Way interface {
+	// Backend says which way it is.
+	Backend() nicparam.Backend
+	// Keys lists what the way may lead to. Reading tells what is there.
+	Keys() []nicparam.Key
+	// Knows tells whether k is one of Keys, without making the list.
+	Knows(k nicparam.Key) bool
+	// Read reads parameters, in their order. After a write it tells what the device keeps.
+	Read(ctx context.Context, keys []nicparam.Key) []Reading
+	// Write writes parameters in their order, and stops at the first that fails. It returns an error for each that was
+	// not accepted: those after the failed one have ErrSkipped.
+	Write(ctx context.Context, set []nicparam.Setting) []error
+}
+
+// Rewinder is a way whose state is more than the values of its parameters, so that writing the earlier ones does not bring
+// it back: an entry of a table that was not there has no value to write.
+type Rewinder interface {
+	Way
+	// Snapshot reads all of the way's state and returns what brings it back.
+	Snapshot(ctx context.Context) (back func(context.Context) error, err error)
+}
+
+// Port says where a port is on the host.
+type Port struct {
+	Number int    // of the card, from 1
+	NetDev string // network device, such as "ens1f0np0"
+	PCI    string // address of its function, such as "0000:3b:00.0"
+	// RDMA is its RDMA device, such as "mlx5_0", and RDMAPort the port of that, from 1. Of a card whose functions have
+	// one port each, RDMAPort is 1 for all.
+	RDMA     string
+	RDMAPort int
+}
+
+var pciAddress = regexp.MustCompile(`^[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$`)
+
+// checkName refuses what could lead elsewhere in a path.
+func checkName(what, name string, most int) error {
+	if name == "" || len(name) > most || name == "." || name == ".." || strings.ContainsAny(name, "/\x00") {
+		return fmt.Errorf("%s: found %q, want 1 to %d bytes, no slash", what, nicparam.Clip(name), most)
+	}
+	return nil
+}
+
+// fileWay is a way by one file for each parameter.
+type fileWay struct {
+	files   Files
+	backend nicparam.Backend
+	port    int
+	table   *nicparam.Table
+	path    func(*nicparam.Param, nicparam.Key) string
+	words   bool // values of enumerations are written as their names
+}
+
+// LeadsTo returns the row of a parameter that a back end may lead to, at an index of it; nil where it does not.
+func LeadsTo(table *nicparam.Table, backend nicparam.Backend, name string, index int) *nicparam.Param {
+	p, ok := table.Find(name)
+	if !ok || !table.Caps().Has(p.Needs) || index < 0 || index >= p.Scope.Size() {
+		return nil
+	}
+	if _, ok = p.Source(backend); !ok {
+		return nil
+	}
+	return p
+}
+
+// KeysOf lists all that a back end may lead to of one port.
+func KeysOf(table *nicparam.Table, backend nicparam.Backend, port int) []nicparam.Key {
+	var out []nicparam.Key
+	for _, p := range table.By(backend) {
+		for i := range p.Scope.Size() {
+			out = append(out, nicparam.Key{Port: port, Name: p.Name, Index: i})
+		}
+	}
+	return out
+}
+
+// Debugfs is the way by files of the kernel's mlx5 driver. They are there only where the firmware lets congestion
+// parameters be asked for and changed; a virtual function has none.
+func Debugfs(files Files, table *nicparam.Table, port Port) (Way, error) {
+	if !pciAddress.MatchString(port.PCI) {
+		return nil, fmt.Errorf("port %d: found PCI address %q, want one such as 0000:3b:00.0", port.Number, port.PCI)
+	}
+	w := &fileWay{files: files, backend: nicparam.Debugfs, port: port.Number, table: table}
+	w.path = func(p *nicparam.Param, _ nicparam.Key) string {
+		s, _ := p.Source(nicparam.Debugfs)
+		return "sys/kernel/debug/mlx5/" + port.PCI + "/cc_params/" + s.Name
+	}
+	return w, nil
+}
+
+// Sysfs is the way by files of the vendor's driver. Some releases have a directory "params" between the role and the
+// parameter; the one that is there is found out here, by role.
+func Sysfs(files Files, table *nicparam.Table, port Port) (Way, error) {
+	if err := checkName(fmt.Sprintf("port %d: network device", port.Number), port.NetDev, 15); err != nil {
+		return nil, err
+	}
+	base := "sys/class/net/" + port.NetDev + "/ecn/"
+	params := map[string]bool{}
+	for _, role := range []string{"roce_rp", "roce_np"} {
+		_, err := files.List(base + role + "/params")
+		params[role] = !errors.Is(err, fs.ErrNotExist)
+	}
+	w := &fileWay{files: files, backend: nicparam.Sysfs, port: port.Number, table: table}
+	w.path = func(p *nicparam.Param, k nicparam.Key) string {
+		s, _ := p.Source(nicparam.Sysfs)
+		name := strings.ReplaceAll(s.Name, "<index>", strconv.Itoa(k.Index))
+		role, file, _ := strings.Cut(name, "/")
+		if params[role] && !strings.HasPrefix(file, "enable/") {
+			file = "params/" + file
+		}
+		return base + role + "/" + file
+	}
+	return w, nil
+}
+
+// Maker makes directories, as configfs wants of whoever sets a device up.
+type Maker interface {
+	Files
+	// Make makes a directory; one that is there is none the worse for it.
+	Make(name string) error
+}
+
+// Configfs is the way to the type of service and the version that connections of RDMA-CM have when they name none. The
+// device's directory is made when it is not there. A host without configfs, or without rdma_cm, has ErrAbsent.
+func Configfs(files Maker, table *nicparam.Table, port Port) (Way, error) {
+	if err := checkName(fmt.Sprintf("port %d: RDMA device", port.Number), port.RDMA, 63); err != nil {
+		return nil, err
+	}
+	if port.RDMAPort < 1 || port.RDMAPort > nicparam.MaxPorts {
+		return nil, fmt.Errorf("port %d: found port %d of %s, want 1..%d", port.Number, port.RDMAPort, port.RDMA, nicparam.MaxPorts)
+	}
+	const base = "sys/kernel/config/rdma_cm"
+	if err := files.Make(base + "/" + port.RDMA); err != nil {
+		return nil, fileError(base+"/"+port.RDMA, ErrRefused, err)
+	}
+	w := &fileWay{files: files, backend: nicparam.Configfs, port: port.Number, table: table, words: true}
+	w.path = func(p *nicparam.Param, _ nicparam.Key) string {
+		s, _ := p.Source(nicparam.Configfs)
+		return base + "/" + port.RDMA + "/ports/" + strconv.Itoa(port.RDMAPort) + "/" + s.Name
+	}
+	return w, nil
+}
+
+// Backend implements Way.
+func (w *fileWay) Backend() nicparam.Backend { return w.backend }
+
+// Keys implements Way. The list is made anew: it is asked for seldom, and a manager of simulated hosts has thousands of ways.
+func (w *fileWay) Keys() []nicparam.Key { return KeysOf(w.table, w.backend, w.port) }
+
+// Knows implements Way.
+func (w *fileWay) Knows(k nicparam.Key) bool {
+	return k.Port == w.port && LeadsTo(w.table, w.backend, k.Name, k.Index) != nil
+}
+
+// row finds the row of a key of this port.
+func (w *fileWay) row(k nicparam.Key) (*nicparam.Param, error) {
+	if !w.Knows(k) {
+		return nil, fmt.Errorf("%s by %s: %w", k, w.backend, ErrAbsent)
+	}
+	p, _ := w.table.Find(k.Name)
+	return p, nil
+}
+
+// Read implements Way.
+func (w *fileWay) Read(ctx context.Context, keys []nicparam.Key) []Reading {
+	out := make([]Reading, len(keys))
+	for i, k := range keys {
+		out[i] = Reading{Setting: nicparam.Setting{Key: k}, By: w.backend}
+		out[i].Value, out[i].Err = w.read(ctx, k)
+	}
+	return out
+}
+
+func (w *fileWay) read(ctx context.Context, k nicparam.Key) (uint64, error) {
+	p, err := w.row(k)
+	if err != nil {
+		return 0, err
+	}
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	name := w.path(p, k)
+	b, err := w.files.Read(name)
+	if err != nil {
+		return 0, fileError(name, ErrUnreadable, err)
+	}
+	v, err := p.Parse(string(b))
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w: %w", name, ErrUnreadable, err)
+	}
+	return v, nil
+}
+
+// Write implements Way.
+func (w *fileWay) Write(ctx context.Context, set []nicparam.Setting) []error {
+	errs := make([]error, len(set))
+	failed := false
+	for i, s := range set {
+		if failed {
+			errs[i] = fmt.Errorf("%s: %w", s.Key, ErrSkipped)
+			continue
+		}
+		errs[i] = w.write(ctx, s)
+		failed = errs[i] != nil
+	}
+	return errs
+}
+
+func (w *fileWay) write(ctx context.Context, s nicparam.Setting) error {
+	p, err := w.row(s.Key)
+	if err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("%w: %w", ErrSkipped, err)
+	}
+	name := w.path(p, s.Key)
+	text := strconv.AppendUint(nil, s.Value, 10)
+	if i := slices.IndexFunc(p.Values, func(v nicparam.Value) bool { return v.Number == s.Value }); w.words && i >= 0 {
+		text = []byte(p.Values[i].Name)
+	}
+	if err := w.files.Write(name, text); err != nil {
+		return fileError(name, ErrRefused, err)
+	}
+	return nil
+}
