@@ -10,7 +10,7 @@ import (
 
 // boundHash is what a prediction is less sure of where a hash chooses paths, in standard deviations of what meets on one path; a
 // tenant's rate, over several, varies less than that. It was chosen so that 95 of 100 tenants are within their bounds of what is
-// predicted once the paths are told (TestBoundsCoverHashes of sim/evaluate).
+// predicted once the paths are told (TestBoundsCoverHashes of sim/lab/evaluate).
 const boundHash = 0.7
 
 // sureEnough is the uncertainty from which on a finding names it.

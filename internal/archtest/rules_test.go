@@ -65,9 +65,9 @@ var rules = []rule{
 	{"sim/workload", []string{"internal/num", "sim"}, "traffic is made from options and a seed; it does not know what carries it"},
 	{"sim/record", nil, "result files hold values; they do not know which simulator computed them"},
 	{"sim/scenario", []string{"internal/yamltree", "internal/hostset", "internal/suggest", "sim", "sim/...", "subnet", "subnet/...", "tenants", "tenants/...", "ccconfig/ibcc", "wrcc", "policy"}, "scenarios build simulations from pure values"},
-	{"sim/reproduce", []string{"internal/suggest", "sim", "sim/...", "subnet", "subnet/...", "ccconfig/ibcc", "policy", "tenants", "wrcc"}, "experiments build simulations and plans from pure values"},
-	{"sim/calibrate", []string{"sim", "sim/...", "subnet", "subnet/topogen", "ccconfig/dcqcn", "ccconfig/ecn", "ccconfig/profile"}, "a calibration runs the simulator and fits what it gave"},
-	{"sim/evaluate", []string{"sim", "sim/...", "subnet", "subnet/topogen", "ccconfig/...", "policy", "tenants", "wrcc"}, "an evaluation compiles random cases and sets the simulator against the prediction"},
+	{"sim/lab/reproduce", []string{"internal/suggest", "sim", "sim/...", "subnet", "subnet/...", "ccconfig/ibcc", "policy", "tenants", "wrcc"}, "experiments build simulations and plans from pure values"},
+	{"sim/lab/calibrate", []string{"sim", "sim/...", "subnet", "subnet/topogen", "ccconfig/dcqcn", "ccconfig/ecn", "ccconfig/profile"}, "a calibration runs the simulator and fits what it gave"},
+	{"sim/lab/evaluate", []string{"sim", "sim/...", "subnet", "subnet/topogen", "ccconfig/...", "policy", "tenants", "wrcc"}, "an evaluation compiles random cases and sets the simulator against the prediction"},
 	{"sim/simdev", []string{"sim", "sim/fabric", "sim/pace", "subnet", "subnet/mad", "ccconfig/ibcc"}, "simulated devices answer protocols from simulated state; a manager must not be able to tell"},
 
 	{"sim/pace", nil, "a clock knows what it runs by three methods"},
@@ -149,7 +149,7 @@ var rules = []rule{
 // pure lists the packages with no clock, no I/O and no unseeded randomness.
 var pure = []string{
 	"internal/quantity", "internal/stats", "internal/num", "internal/disjoint", "service/audit", "internal/yamltree", "internal/hostset", "internal/suggest", "subnet/ident", "subnet", "subnet/mad", "subnet/topofile", "subnet/inventory", "subnet/topogen", "subnet/check", "subnet/draw", "subnet/opensm/osmfile",
-	"ccconfig/ibcc", "ccconfig/ibprofile", "ccconfig/dcqcn", "ccconfig/ecn", "ccconfig/profile", "wrcc", "wrcc/p4info", "tenants", "tenants/tenantfile", "policy", "policy/fill", "sim", "sim/predict", "sim/cc", "sim/dci", "sim/fabric", "sim/ether", "sim/plane", "sim/faults", "sim/tenantnet", "sim/workload", "sim/reproduce", "sim/evaluate",
+	"ccconfig/ibcc", "ccconfig/ibprofile", "ccconfig/dcqcn", "ccconfig/ecn", "ccconfig/profile", "wrcc", "wrcc/p4info", "tenants", "tenants/tenantfile", "policy", "policy/fill", "sim", "sim/predict", "sim/cc", "sim/dci", "sim/fabric", "sim/ether", "sim/plane", "sim/faults", "sim/tenantnet", "sim/workload", "sim/lab/reproduce", "sim/lab/evaluate",
 }
 
 // only maps a library to the packages that may import it, and why.

@@ -11,7 +11,7 @@ import (
 
 	"fairlane/internal/i18n"
 	"fairlane/policy"
-	"fairlane/sim/evaluate"
+	"fairlane/sim/lab/evaluate"
 	"fairlane/sim/simdev"
 )
 

@@ -20,7 +20,7 @@ import (
 
 	"fairlane/ccconfig/profile"
 	"fairlane/internal/progress"
-	"fairlane/sim/calibrate"
+	"fairlane/sim/lab/calibrate"
 )
 
 type calibrateFlags struct {

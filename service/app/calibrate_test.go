@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"fairlane/sim/calibrate"
+	"fairlane/sim/lab/calibrate"
 )
 
 // Whatever a kill left at the end of a resume file, the runs before it stay in their place, and the next has a line of its own.

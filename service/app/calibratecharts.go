@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"fairlane/internal/plot"
-	"fairlane/sim/calibrate"
+	"fairlane/sim/lab/calibrate"
 )
 
 // calibrationCharts shows the response, what single registers do, and the runs held out of the fit.

@@ -10,7 +10,7 @@ import (
 	"fairlane/internal/quantity"
 	"fairlane/policy"
 	"fairlane/service/control"
-	"fairlane/sim/evaluate"
+	"fairlane/sim/lab/evaluate"
 )
 
 const timerUnit = quantity.Picoseconds(ibcc.TimerUnitPicoseconds)

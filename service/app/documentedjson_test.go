@@ -14,7 +14,7 @@ import (
 	"fairlane/ccconfig/ibcc"
 	"fairlane/internal/phrase"
 	"fairlane/policy"
-	"fairlane/sim/evaluate"
+	"fairlane/sim/lab/evaluate"
 	"fairlane/wrcc"
 )
 

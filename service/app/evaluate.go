@@ -14,7 +14,7 @@ import (
 
 	"fairlane/internal/progress"
 	"fairlane/policy"
-	"fairlane/sim/evaluate"
+	"fairlane/sim/lab/evaluate"
 )
 
 type evaluateFlags struct {

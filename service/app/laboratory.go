@@ -14,8 +14,8 @@ import (
 	"fairlane/internal/suggest"
 	"fairlane/policy"
 	"fairlane/service/control"
-	"fairlane/sim/calibrate"
-	"fairlane/sim/evaluate"
+	"fairlane/sim/lab/calibrate"
+	"fairlane/sim/lab/evaluate"
 	"fairlane/sim/scenario"
 )
 

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlane/internal/progress"
-	"fairlane/sim/reproduce"
+	"fairlane/sim/lab/reproduce"
 )
 
 type reproduceFlags struct {

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"fairlane/internal/plot"
-	"fairlane/sim/reproduce"
+	"fairlane/sim/lab/reproduce"
 )
 
 func TestReproduceUnknownNameIsWrongUsage(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 	"strconv"
 
 	"fairlane/internal/plot"
+	"fairlane/sim/lab/reproduce"
 	"fairlane/sim/record"
-	"fairlane/sim/reproduce"
 )
 
 // fewPoints is the number of points up to which a line of a chart shows them.

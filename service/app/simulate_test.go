@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"fairlane/policy"
-	"fairlane/sim/evaluate"
+	"fairlane/sim/lab/evaluate"
 	"fairlane/sim/scenario"
 	"fairlane/tenants"
 )

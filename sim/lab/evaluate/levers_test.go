@@ -8,7 +8,7 @@ import (
 	"fairlane/internal/quantity"
 	"fairlane/policy"
 	"fairlane/policy/plantest"
-	"fairlane/sim/evaluate"
+	"fairlane/sim/lab/evaluate"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 	"fairlane/subnet/topogen"
