@@ -19,7 +19,7 @@ import (
 	"fairlane/ccconfig/nic/nicparam"
 	"fairlane/ccconfig/nic/nicyang"
 	"fairlane/internal/gnmid"
-	"fairlane/internal/grpctest"
+	"fairlane/internal/testkit/grpctest"
 )
 
 // client is a gNMI client of an agent, or of a tree in its place.

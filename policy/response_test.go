@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"fairlane/internal/fusetest"
+	"fairlane/internal/testkit/fusetest"
 )
 
 func TestResponseIsTheReciprocalOrTheLogarithmOfS1(t *testing.T) {

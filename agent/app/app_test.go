@@ -24,7 +24,7 @@ import (
 	"fairlane/ccconfig/nic/nicyang"
 	"fairlane/internal/gnmid"
 	"fairlane/internal/i18n"
-	"fairlane/internal/tlstest"
+	"fairlane/internal/testkit/tlstest"
 )
 
 func aiRate() *gnmi.Path {

@@ -9,7 +9,7 @@ import (
 	"fairlane/ccconfig/nic/nicparam"
 	"fairlane/ccconfig/nic/nicyang"
 	"fairlane/internal/gnmid"
-	"fairlane/internal/tlstest"
+	"fairlane/internal/testkit/tlstest"
 )
 
 // BenchmarkSetOfAFullPort sets all DCQCN parameters of a port over TLS. The journal is on disk; the device's files are in

@@ -20,7 +20,7 @@ import (
 
 	"fairlane/agent/app"
 	"fairlane/ccconfig/nic/nicparam"
-	"fairlane/internal/tlstest"
+	"fairlane/internal/testkit/tlstest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -10,7 +10,7 @@ import (
 	"fairlane/ccconfig/nic/nicyang"
 	"fairlane/internal/gnmid"
 	"fairlane/internal/gnmid/gnmidtest"
-	"fairlane/internal/tlstest"
+	"fairlane/internal/testkit/tlstest"
 )
 
 // TestGnmiCli drives the agent's process with a client that we did not write.

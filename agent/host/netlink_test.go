@@ -19,7 +19,7 @@ import (
 	"fairlane/ccconfig/nic/dcbnl"
 	"fairlane/ccconfig/nic/nicfiles"
 	"fairlane/ccconfig/nic/nicparam"
-	"fairlane/internal/peertest"
+	"fairlane/internal/testkit/peertest"
 )
 
 // wire is a socket to a kernel that a test plays.

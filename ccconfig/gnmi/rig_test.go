@@ -18,7 +18,7 @@ import (
 	"fairlane/ccconfig/driver/grpclink"
 	"fairlane/ccconfig/gnmi"
 	"fairlane/internal/gnmid"
-	"fairlane/internal/grpctest"
+	"fairlane/internal/testkit/grpctest"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 )

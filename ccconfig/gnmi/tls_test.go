@@ -9,7 +9,7 @@ import (
 
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/gnmi"
-	"fairlane/internal/tlstest"
+	"fairlane/internal/testkit/tlstest"
 	"fairlane/subnet/ident"
 )
 

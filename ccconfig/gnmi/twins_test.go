@@ -9,8 +9,8 @@ import (
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/driver/drivertest"
 	"fairlane/ccconfig/gnmi"
-	"fairlane/internal/grpctest"
 	"fairlane/internal/quantity"
+	"fairlane/internal/testkit/grpctest"
 	"fairlane/sim/gnmidev"
 	"fairlane/subnet/ident"
 )

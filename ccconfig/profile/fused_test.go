@@ -3,7 +3,7 @@ package profile
 import (
 	"testing"
 
-	"fairlane/internal/fusetest"
+	"fairlane/internal/testkit/fusetest"
 )
 
 // Plans are bit-exact on all machines, so what the compiler asks a profile must be too.

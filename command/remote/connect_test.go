@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"fairlane/api"
-	"fairlane/internal/tlstest"
+	"fairlane/internal/testkit/tlstest"
 	"fairlane/service/control/controltest"
 )
 

@@ -11,8 +11,8 @@ import (
 
 	"fairlane/internal/gnmid"
 	"fairlane/internal/gnmid/gnmidtest"
-	"fairlane/internal/grpctest"
-	"fairlane/internal/tlstest"
+	"fairlane/internal/testkit/grpctest"
+	"fairlane/internal/testkit/tlstest"
 )
 
 // listen answers on a port of this machine until the test ends.

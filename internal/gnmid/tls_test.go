@@ -21,7 +21,7 @@ import (
 
 	"fairlane/internal/gnmid"
 	"fairlane/internal/servertls"
-	"fairlane/internal/tlstest"
+	"fairlane/internal/testkit/tlstest"
 )
 
 var discard = slog.New(slog.DiscardHandler)

@@ -16,7 +16,7 @@ import (
 	"google.golang.org/grpc/test/bufconn"
 
 	"fairlane/internal/gnmid"
-	"fairlane/internal/grpctest"
+	"fairlane/internal/testkit/grpctest"
 )
 
 // memory is a tree in memory: config leaves can be set, everything else is put by the test.

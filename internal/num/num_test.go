@@ -6,7 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"fairlane/internal/fusetest"
+	"fairlane/internal/testkit/fusetest"
 )
 
 func TestLogarithmAndExponentialAgreeWithTheLibrarys(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"fairlane/internal/servertls"
-	"fairlane/internal/tlstest"
+	"fairlane/internal/testkit/tlstest"
 )
 
 func TestACertificateThatIsNotValidNowIsWarnedOf(t *testing.T) {

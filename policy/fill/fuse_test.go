@@ -3,7 +3,7 @@ package fill
 import (
 	"testing"
 
-	"fairlane/internal/fusetest"
+	"fairlane/internal/testkit/fusetest"
 )
 
 func TestNoProductCanBeFusedIntoASum(t *testing.T) { fusetest.Check(t, "fairlane/policy/fill", 10) }

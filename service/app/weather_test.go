@@ -15,7 +15,7 @@ import (
 
 	_ "github.com/glebarez/go-sqlite"
 
-	"fairlane/internal/peertest"
+	"fairlane/internal/testkit/peertest"
 	"fairlane/service/audit"
 	"fairlane/service/control"
 )

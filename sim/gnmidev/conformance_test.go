@@ -11,8 +11,8 @@ import (
 	"fairlane/ccconfig/ecn"
 	cgnmi "fairlane/ccconfig/gnmi"
 	"fairlane/ccconfig/nic/nicparam"
-	"fairlane/internal/grpctest"
 	"fairlane/internal/quantity"
+	"fairlane/internal/testkit/grpctest"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 )

@@ -15,8 +15,8 @@ import (
 	"fairlane/ccconfig/dcqcn"
 	"fairlane/ccconfig/nic/nicparam"
 	"fairlane/internal/gnmid"
-	"fairlane/internal/grpctest"
 	"fairlane/internal/quantity"
+	"fairlane/internal/testkit/grpctest"
 	"fairlane/subnet/ident"
 )
 

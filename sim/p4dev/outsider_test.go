@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"fairlane/internal/grpctest"
+	"fairlane/internal/testkit/grpctest"
 	"fairlane/sim/p4dev"
 )
 

@@ -14,7 +14,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"fairlane/internal/grpctest"
+	"fairlane/internal/testkit/grpctest"
 	"fairlane/sim/p4dev"
 	"fairlane/wrcc"
 	"fairlane/wrcc/p4info"

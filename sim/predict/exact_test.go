@@ -3,7 +3,7 @@ package predict
 import (
 	"testing"
 
-	"fairlane/internal/fusetest"
+	"fairlane/internal/testkit/fusetest"
 )
 
 func TestNoProductCanBeFusedIntoASum(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"fairlane/internal/servetest"
+	"fairlane/test/servetest"
 )
 
 var (

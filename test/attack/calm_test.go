@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"fairlane/internal/servetest"
+	"fairlane/test/servetest"
 )
 
 // calm looks, when the attack is over, whether everything is as it should be.

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"fairlane/internal/servetest"
 	"fairlane/service/store/pgtest"
+	"fairlane/test/servetest"
 )
 
 type object = map[string]any

@@ -14,7 +14,7 @@ import (
 	"fairlane/ccconfig/dcqcn"
 	"fairlane/ccconfig/nic/nicparam"
 	"fairlane/ccconfig/nic/nicyang"
-	"fairlane/internal/peertest"
+	"fairlane/internal/testkit/peertest"
 )
 
 // TestThePageOfTheAgentHasEverySetting compares the table of settings with the program's.

@@ -14,7 +14,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"fairlane/api"
-	"fairlane/internal/peertest"
+	"fairlane/internal/testkit/peertest"
 	"fairlane/service/control"
 	"fairlane/service/control/controltest"
 	"fairlane/service/store"

@@ -11,7 +11,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"fairlane/internal/peertest"
+	"fairlane/internal/testkit/peertest"
 	"fairlane/service/config"
 	"fairlane/service/obs"
 )

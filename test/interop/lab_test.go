@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"fairlane/internal/peertest"
 	"fairlane/internal/quantity"
+	"fairlane/internal/testkit/peertest"
 	"fairlane/sim/fabric"
 	"fairlane/sim/simdev"
 	"fairlane/subnet"

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"fairlane/internal/peertest"
+	"fairlane/internal/testkit/peertest"
 	"fairlane/subnet/ident"
 	sm "fairlane/subnet/opensm"
 	"fairlane/subnet/opensm/osmfile"

@@ -16,11 +16,11 @@ import (
 	"testing"
 	"time"
 
-	"fairlane/internal/servetest"
 	"fairlane/service/store/pgtest"
 	"fairlane/sim/fabric"
 	"fairlane/sim/simdev"
 	"fairlane/subnet/topogen"
+	"fairlane/test/servetest"
 )
 
 var (

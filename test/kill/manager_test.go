@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"fairlane/internal/servetest"
+	"fairlane/test/servetest"
 )
 
 // newProcess starts a manager whose rollouts are taken over after a second.

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"fairlane/internal/servetest"
+	"fairlane/test/servetest"
 )
 
 // TestASecondCtrlCEndsTheServiceAtOnce interrupts a manager that has minutes to end in, and then once more.

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"fairlane/internal/servetest"
 	"fairlane/service/store/pgtest"
 	"fairlane/sim/simdev"
+	"fairlane/test/servetest"
 )
 
 // TestAStoppedManagerStopsNobody stops one of two managers with SIGSTOP in the middle of a rollout, while it works jobs and

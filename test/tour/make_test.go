@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"fairlane/internal/peertest"
+	"fairlane/internal/testkit/peertest"
 )
 
 // `make run` runs the demo once; with LISTEN it keeps the demo up at that address.

@@ -17,7 +17,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"fairlane/internal/peertest"
+	"fairlane/internal/testkit/peertest"
 	"fairlane/service/app"
 )
 

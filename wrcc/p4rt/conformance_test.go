@@ -13,7 +13,7 @@ import (
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/driver/drivertest"
 	"fairlane/ccconfig/driver/grpclink"
-	"fairlane/internal/grpctest"
+	"fairlane/internal/testkit/grpctest"
 	"fairlane/sim/p4dev"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"

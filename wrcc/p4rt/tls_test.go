@@ -11,7 +11,7 @@ import (
 
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/driver/grpclink"
-	"fairlane/internal/tlstest"
+	"fairlane/internal/testkit/tlstest"
 	"fairlane/sim/p4dev"
 	"fairlane/wrcc/p4rt"
 )

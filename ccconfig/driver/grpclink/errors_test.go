@@ -19,8 +19,8 @@ import (
 
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/driver/grpclink"
-	"fairlane/internal/grpctest"
-	"fairlane/internal/tlstest"
+	"fairlane/internal/testkit/grpctest"
+	"fairlane/internal/testkit/tlstest"
 )
 
 // serve answers every request with what answer says, until the test ends, and returns how to dial it.

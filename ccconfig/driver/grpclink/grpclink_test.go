@@ -15,7 +15,7 @@ import (
 
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/driver/grpclink"
-	"fairlane/internal/grpctest"
+	"fairlane/internal/testkit/grpctest"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 )

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"fairlane/internal/tlstest"
+	"fairlane/internal/testkit/tlstest"
 )
 
 func TestHint(t *testing.T) {

@@ -15,8 +15,8 @@ import (
 	"fairlane/ccconfig/nic/nicfiles"
 	"fairlane/ccconfig/nic/nicparam"
 	"fairlane/internal/gnmid"
-	"fairlane/internal/grpctest"
-	"fairlane/internal/tlstest"
+	"fairlane/internal/testkit/grpctest"
+	"fairlane/internal/testkit/tlstest"
 )
 
 // listen serves the tree at a port of this machine.

@@ -16,7 +16,7 @@ import (
 	"fairlane/ccconfig/nic/nicfiles"
 	"fairlane/ccconfig/nic/nicparam"
 	"fairlane/internal/gnmid"
-	"fairlane/internal/grpctest"
+	"fairlane/internal/testkit/grpctest"
 )
 
 const (

@@ -1,5 +1,5 @@
 // Package gnmidtest drives gNMI targets with OpenConfig's own command-line client, gnmi_cli, which we did not write. `make
-// peers` builds it (tools/gnmicli); tests that need it are skipped or fail without it, as internal/peertest says.
+// peers` builds it (tools/gnmicli); tests that need it are skipped or fail without it, as internal/testkit/peertest says.
 package gnmidtest
 
 import (
@@ -15,7 +15,7 @@ import (
 	"google.golang.org/protobuf/encoding/prototext"
 	"google.golang.org/protobuf/proto"
 
-	"fairlane/internal/peertest"
+	"fairlane/internal/testkit/peertest"
 )
 
 // Client is gnmi_cli, pointed at a server.

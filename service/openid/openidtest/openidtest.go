@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"fairlane/internal/peertest"
+	"fairlane/internal/testkit/peertest"
 )
 
 // Secret is the secret of the provider's clients "fairlane" and "other".

@@ -4,7 +4,7 @@
 // Most tests want Database: a fresh database on a server that the whole test binary shares and that
 // does not wait for the disk. Tests that stop or kill a server Start one of their own.
 //
-// Where there is no PostgreSQL the test is skipped or fails as internal/peertest has it.
+// Where there is no PostgreSQL the test is skipped or fails as internal/testkit/peertest has it.
 // FAIRLANE_POSTGRES_BIN names the folder of its programs when it is in none of the usual places.
 package pgtest
 
@@ -29,7 +29,7 @@ import (
 
 	_ "github.com/jackc/pgx/v5/stdlib" // registers the driver "pgx"
 
-	"fairlane/internal/peertest"
+	"fairlane/internal/testkit/peertest"
 )
 
 // Options of a server; the zero value is the default of each.

@@ -2,7 +2,7 @@
 // tools on it, for tests. Every process has a deadline, its own process group, socket name
 // and directory, and is killed by its id.
 //
-// Where one of them is not installed the test is skipped or fails as internal/peertest has it.
+// Where one of them is not installed the test is skipped or fails as internal/testkit/peertest has it.
 package ibsimtest
 
 import (
@@ -20,7 +20,7 @@ import (
 	"testing"
 	"time"
 
-	"fairlane/internal/peertest"
+	"fairlane/internal/testkit/peertest"
 )
 
 // Deadline bounds the life of every process started here.

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"fairlane/internal/peertest"
+	"fairlane/internal/testkit/peertest"
 )
 
 // SM is an OpenSM, unmodified, on a fabric that answers the ibsim protocol. Its files are in Dir.

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/emptypb"
 
-	"fairlane/internal/grpctest"
+	"fairlane/internal/testkit/grpctest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -7,7 +7,7 @@ import (
 	"os"
 	"testing"
 
-	"fairlane/internal/tlstest"
+	"fairlane/internal/testkit/tlstest"
 )
 
 func TestCertificatesAreWhatTheyAreSaidToBe(t *testing.T) {

@@ -18,7 +18,7 @@ var packages = map[string]string{
 // read reads a file of the repository.
 func read(t *testing.T, name string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", name))
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", name))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func TestPeersAreInstalledAndNothingElseIsSkipped(t *testing.T) {
 	named := regexp.MustCompile(`\bpeertest\.Program\([\w.]+, "([^"]+)"\)`)
 	skips := regexp.MustCompile(`\b\w+\.(Skip|Skipf|SkipNow)\(|\btesting\.Short\(\)`)
 	programs := 0
-	err := filepath.WalkDir(filepath.Join("..", ".."), func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(filepath.Join("..", "..", ".."), func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
