@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -32,65 +33,99 @@ func imports(t *testing.T) map[string][]string {
 	return out
 }
 
-// diagram reads the packages and the arrows of the page's mermaid flowchart.
-func diagram(t *testing.T) (packages map[string]bool, arrows map[string][]string) {
+// diagram reads the boxes and the arrows, solid and dotted, of one of the page's mermaid flowcharts, the first being 1.
+func diagram(t *testing.T, number int) (boxes map[string]bool, arrows, dotted map[string][]string) {
 	t.Helper()
-	_, rest, _ := strings.Cut(page(t, "docs/architecture.md"), "```mermaid\n")
-	text, _, _ := strings.Cut(rest, "```")
+	charts := strings.Split(page(t, "docs/architecture.md"), "```mermaid\n")
+	text, _, _ := strings.Cut(charts[number], "```")
 	ids := map[string]string{}
-	packages, arrows = map[string]bool{}, map[string][]string{}
+	boxes, arrows, dotted = map[string]bool{}, map[string][]string{}, map[string][]string{}
 	node := regexp.MustCompile(`(\w+)\["([a-z0-9/-]+)"\]`)
 	for _, m := range node.FindAllStringSubmatch(text, -1) {
-		ids[m[1]], packages[m[2]] = m[2], true
+		ids[m[1]], boxes[m[2]] = m[2], true
 	}
 	for line := range strings.Lines(node.ReplaceAllString(text, "$1")) {
+		kind := arrows
 		from, to, ok := strings.Cut(strings.TrimSpace(line), " --> ")
 		if !ok {
-			continue
+			kind = dotted
+			if from, to, ok = strings.Cut(strings.TrimSpace(line), " -.-> "); !ok {
+				continue
+			}
 		}
 		for id := range strings.SplitSeq(to, " & ") {
 			if ids[from] == "" || ids[id] == "" {
 				t.Fatalf("arrow %q: a node without a package", strings.TrimSpace(line))
 			}
-			arrows[ids[from]] = append(arrows[ids[from]], ids[id])
+			kind[ids[from]] = append(kind[ids[from]], ids[id])
 		}
 	}
-	return packages, arrows
+	return boxes, arrows, dotted
+}
+
+// reaches reports whether arrows lead from one box to another.
+func reaches(arrows map[string][]string, from, to string) bool {
+	return slices.ContainsFunc(arrows[from], func(next string) bool { return next == to || reaches(arrows, next, to) })
+}
+
+// room is the box of the first diagram in which a package is: its top folder, but for the wiring.
+func room(pkg string) string {
+	if pkg == "service/app" {
+		return pkg
+	}
+	top, _, _ := strings.Cut(pkg, "/")
+	return top
+}
+
+func TestTheRoomsAreTheFoldersAndTheirImports(t *testing.T) {
+	t.Parallel()
+	boxes, arrows, dotted := diagram(t, 1)
+	real := map[string][]string{}
+	for from, list := range imports(t) {
+		for _, to := range list {
+			if room(from) != room(to) && !slices.Contains(real[room(from)], room(to)) {
+				real[room(from)] = append(real[room(from)], room(to))
+			}
+		}
+	}
+	for from := range real {
+		if !boxes[from] && from != "test" && from != "docs" && from != "migrations" {
+			t.Errorf("the folder %s is no box of the diagram", from)
+		}
+	}
+	for from := range boxes {
+		if reaches(arrows, from, from) {
+			t.Errorf("the solid arrows lead from %s back to it", from)
+		}
+		for _, to := range append(arrows[from], dotted[from]...) {
+			if !slices.Contains(real[from], to) {
+				t.Errorf("the diagram has an arrow from %s to %s, but there is no such import", from, to)
+			}
+		}
+		for _, to := range real[from] {
+			if boxes[to] && !reaches(arrows, from, to) && !slices.Contains(dotted[from], to) {
+				t.Errorf("%s imports %s, but no path in the diagram leads there", from, to)
+			}
+		}
+	}
 }
 
 func TestTheDiagramIsTheImports(t *testing.T) {
 	t.Parallel()
 	real := imports(t)
-	packages, arrows := diagram(t)
+	packages, arrows, _ := diagram(t, 2)
 	if len(packages) < 20 {
 		t.Fatalf("%d packages in the diagram", len(packages))
 	}
-	has := func(list []string, p string) bool {
-		for _, q := range list {
-			if q == p {
-				return true
-			}
-		}
-		return false
-	}
-	var reaches func(from, to string) bool
-	reaches = func(from, to string) bool {
-		for _, next := range arrows[from] {
-			if next == to || reaches(next, to) {
-				return true
-			}
-		}
-		return false
-	}
 	for from := range packages {
 		for _, to := range arrows[from] {
-			if !has(real[from], to) {
+			if !slices.Contains(real[from], to) {
 				t.Errorf("the diagram has an arrow from %s to %s, but there is no such import", from, to)
 			}
 		}
 		for _, to := range real[from] {
-			if packages[to] && !reaches(from, to) {
-				t.Errorf("%s imports %s, but no way in the diagram leads there", from, to)
+			if packages[to] && !reaches(arrows, from, to) {
+				t.Errorf("%s imports %s, but no path in the diagram leads there", from, to)
 			}
 		}
 	}
