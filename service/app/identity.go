@@ -41,10 +41,10 @@ func othersAmong(devices []driver.Device, wrong map[ident.PortID]error) error {
 	return list.err()
 }
 
-// certain is a driver of devices at LIDs that does nothing to a device before the node behind its LID has said that it is the one
-// meant. LIDs come from the snapshot the plan was made for; a subnet manager may have given them to others since, and settings
-// must not reach the wrong device. It is safe for concurrent use.
-type certain struct {
+// identityGuard is a driver of devices at LIDs. It verifies the GUID of the node behind a LID before any access: LIDs come from the
+// snapshot that the plan was made for, the subnet manager may have assigned them to other nodes since, and settings must not reach
+// the wrong device. It is safe for concurrent use.
+type identityGuard struct {
 	driver.Driver
 	transport mad.Transport
 
@@ -53,7 +53,7 @@ type certain struct {
 }
 
 // check asks who a device is until it has said so once.
-func (c *certain) check(ctx context.Context, d driver.Device) error {
+func (c *identityGuard) check(ctx context.Context, d driver.Device) error {
 	c.mu.Lock()
 	known := c.known[d.ID]
 	c.mu.Unlock()
@@ -76,7 +76,7 @@ func (c *certain) check(ctx context.Context, d driver.Device) error {
 
 // others finds the devices among some in whose place another node is. Those that are silent are asked again when they are next
 // read or written.
-func (c *certain) others(ctx context.Context, devices []driver.Device) map[ident.PortID]error {
+func (c *identityGuard) others(ctx context.Context, devices []driver.Device) map[ident.PortID]error {
 	var mu sync.Mutex
 	wrong := map[ident.PortID]error{}
 	var g errgroup.Group
@@ -107,7 +107,7 @@ func (e *otherNodeError) Error() string {
 }
 
 // Capabilities implements driver.Driver.
-func (c *certain) Capabilities(ctx context.Context, d driver.Device) (driver.Capabilities, error) {
+func (c *identityGuard) Capabilities(ctx context.Context, d driver.Device) (driver.Capabilities, error) {
 	if err := c.check(ctx, d); err != nil {
 		return driver.Capabilities{}, err
 	}
@@ -115,7 +115,7 @@ func (c *certain) Capabilities(ctx context.Context, d driver.Device) (driver.Cap
 }
 
 // Read implements driver.Driver.
-func (c *certain) Read(ctx context.Context, d driver.Device) (driver.Settings, error) {
+func (c *identityGuard) Read(ctx context.Context, d driver.Device) (driver.Settings, error) {
 	if err := c.check(ctx, d); err != nil {
 		return driver.Settings{}, err
 	}
@@ -123,7 +123,7 @@ func (c *certain) Read(ctx context.Context, d driver.Device) (driver.Settings, e
 }
 
 // Apply implements driver.Driver.
-func (c *certain) Apply(ctx context.Context, d driver.Device, want driver.Settings) (driver.Receipt, error) {
+func (c *identityGuard) Apply(ctx context.Context, d driver.Device, want driver.Settings) (driver.Receipt, error) {
 	if err := c.check(ctx, d); err != nil {
 		return driver.Receipt{}, driver.Unsent(err)
 	}
@@ -131,7 +131,7 @@ func (c *certain) Apply(ctx context.Context, d driver.Device, want driver.Settin
 }
 
 // Examine implements driver.Examiner.
-func (c *certain) Examine(ctx context.Context, d driver.Device, got driver.Settings, n prereq.Needs) ([]prereq.Item, error) {
+func (c *identityGuard) Examine(ctx context.Context, d driver.Device, got driver.Settings, n prereq.Needs) ([]prereq.Item, error) {
 	if err := c.check(ctx, d); err != nil {
 		return nil, err
 	}

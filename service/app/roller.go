@@ -104,7 +104,7 @@ func (p *ports) open(ctx context.Context, t control.Target) (*session, error) {
 	if err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
-	sure := &certain{Driver: tracedDriver{d}, transport: c, known: map[ident.PortID]bool{}}
+	sure := &identityGuard{Driver: tracedDriver{d}, transport: c, known: map[ident.PortID]bool{}}
 	return &session{
 		close: c.Close, driver: sure, others: sure.others, placer: place,
 		measure: func(ctx context.Context, window quantity.Picoseconds) (telemetry.Report, error) {

@@ -128,7 +128,7 @@ func TestSettingsDoNotReachANodeThatTookOverALID(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sure := func() *certain { return &certain{Driver: d, transport: tr, known: map[ident.PortID]bool{}} }
+	sure := func() *identityGuard { return &identityGuard{Driver: d, transport: tr, known: map[ident.PortID]bool{}} }
 	if err := othersAmong(right, sure().others(t.Context(), right)); err != nil {
 		t.Errorf("right LIDs: %v", err)
 	}
