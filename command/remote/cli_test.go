@@ -219,7 +219,7 @@ func TestEveryTextUsedIsInTheCatalogueAndUsed(t *testing.T) {
 			t.Errorf("text %s is used and not in the catalogue", k)
 		}
 	}
-	others, err := filepath.Glob("../app/*.go")
+	others, err := filepath.Glob("../../service/app/*.go")
 	if err != nil {
 		t.Fatal(err)
 	}
