@@ -17,7 +17,7 @@ import (
 	"fairlane/migrations"
 )
 
-// Time limits of a connection; those of idle transactions are in turn.go.
+// Time limits of a connection; those of idle transactions are in writelocks.go.
 const (
 	connectTimeout = 5 * time.Second
 	maxIdle        = 5 * time.Minute
