@@ -16,4 +16,4 @@ echo "== tests"
 FAIRLANE_REQUIRE_INTEROP=1 go test -timeout 15m ./...
 
 echo "== fuzzing, other targets with each commit"
-FUZZ_SOME=16 ./test/fuzz.sh 15s
+FUZZ_SOME=8 ./test/fuzz.sh 15s
