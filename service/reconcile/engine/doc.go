@@ -42,8 +42,7 @@
 // clocks are compared, so neither skew nor jumps of the wall clock matter. A worker whose database is gone stops before
 // it touches another device, since the move that announces the touch cannot be committed.
 //
-// River gives the jobs to workers, tries again, and runs periodic work once; why leases are not left to it: it takes
-// a job for lost after its longest allowed running time, at least minutes for a shard of slow devices, and looks only
-// every 30 seconds, whereas a rollout stopped half-way should go on within seconds. Nothing here relies on a job coming
-// once, in time or at all: Keep asks again for what stands still.
+// River gives the jobs to workers, tries again, and runs periodic work once. Leases are not left to it: a shard of slow
+// devices has no time limit, so River declares its job lost after an hour, whereas a rollout stopped half-way should go on
+// within seconds. Nothing here relies on a job coming once, in time or at all: Keep asks again for what stands still.
 package engine
