@@ -112,7 +112,7 @@ func (m *model) entitleBesideParts() *allocation {
 	return target
 }
 
-// writeShares writes who gets what, on two goroutines. It returns what of it is chance, see byChance.
+// writeShares writes who gets what, on two goroutines. It returns by tenant the part of the bound that unknown path hashing adds, see byChance.
 func (m *model) writeShares(p *Plan, target, predicted *allocation) (chance []float64) {
 	var work sync.WaitGroup
 	work.Go(func() { p.Links = m.linkShares(target, predicted) })

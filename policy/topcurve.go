@@ -9,7 +9,7 @@ import (
 )
 
 // The product rule counts on every tick of CCTI_Timer to take a step off CCTI. At CCTI 0 there is none to take: the nearer a CCTI's rate is
-// to its port's line rate, the more ticks come to nothing, the fewer marks balance the others, and the less it gets
+// to its port's line rate, the more ticks have no effect, the fewer marks balance the others, and the less it gets
 // beside those that are far from theirs. A topCurve says how much less: CCTI as a Markov chain, with marks at random at a rate in proportion
 // to what the table's entry lets through, and steps of the timer.
 type topCurve struct {

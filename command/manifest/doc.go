@@ -190,7 +190,7 @@ type (
 		QPs    *int   `json:"qps"`
 		Demand Rate   `json:"demand"`
 	}
-	// UserSpec is a person. A password is none of a file's business.
+	// UserSpec is a person. Passwords are not accepted in manifests.
 	UserSpec struct {
 		DisplayName string  `json:"display_name"`
 		Roles       []Grant `json:"roles"`

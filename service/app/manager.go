@@ -154,7 +154,7 @@ func (m *manager) keep(ctx context.Context) {
 			return
 		case <-tick.C:
 			if err := m.engine.Keep(ctx); err != nil && ctx.Err() == nil {
-				m.log.Warn("rollouts could not be looked after", "error", err.Error())
+				m.log.Warn("rollout supervision failed", "error", err.Error())
 			}
 		}
 	}

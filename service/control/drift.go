@@ -33,7 +33,7 @@ const (
 	ReadingDrifted = reconcile.ReadingDrifted
 )
 
-// DriftPolicy is how a fabric's devices are looked after outside of rollouts.
+// DriftPolicy is how drift of a fabric's devices is handled outside of rollouts.
 type DriftPolicy struct {
 	Policy    reconcile.Policy `json:"policy"`     // for devices that have none of their own
 	Interval  int              `json:"interval_s"` // seconds between two readings of a device, more or less; 0 is never

@@ -62,7 +62,7 @@ func (s *Service) refusedExternal(ctx context.Context, name, why string) error {
 func checkIdentity(id Identity) error {
 	switch {
 	case id.Issuer == "" || id.Subject == "" || len(id.Subject) > 255 || len(id.Issuer) > 1000:
-		return &ForbiddenError{Detail: "the OpenID provider names nobody"}
+		return &ForbiddenError{Detail: "the OpenID provider returned no subject"}
 	case !ValidUserName(id.Name) || reserved(id.Name):
 		return &ForbiddenError{Detail: "the OpenID provider's name for you cannot be a user name here: want 1 to 63 of a-z, 0-9 and inner . _ -"}
 	}

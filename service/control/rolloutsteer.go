@@ -60,7 +60,7 @@ func (ro *Rollout) Moves() bool {
 
 // PauseRollout stops a running rollout at the next safe point, until it is resumed, cancelled or rolled back.
 func (s *Service) PauseRollout(ctx context.Context, fabric string, id int64) (Rollout, error) {
-	return s.steer(ctx, fabric, id, "rollout.paused", "rollout %d is to pause", func(ro *Rollout) error {
+	return s.steer(ctx, fabric, id, "rollout.paused", "pause of rollout %d requested", func(ro *Rollout) error {
 		if ro.Wish == WishCancel || ro.Wish == WishUndo && !ro.Undoing() {
 			return &ConflictError{Code: "rollout-ending", Detail: fmt.Sprintf("rollout %d is to end already (%s)", id, ro.Wish)}
 		}
@@ -105,7 +105,7 @@ func (s *Service) CancelRollout(ctx context.Context, fabric string, id int64) (R
 
 // UndoRollout returns everything that a running rollout did to what it was.
 func (s *Service) UndoRollout(ctx context.Context, fabric string, id int64) (Rollout, error) {
-	return s.steer(ctx, fabric, id, "rollout.undoing", "rollout %d is to be rolled back", undo)
+	return s.steer(ctx, fabric, id, "rollout.undoing", "roll-back of rollout %d requested", undo)
 }
 
 // undo asks a running rollout to return what it did, unless it ends already.

@@ -237,13 +237,13 @@ type DeviceReport struct {
 	Differences []Difference
 	Error       string
 	Cause       string // why it differs, as far as that is known: a clause
-	Refused     bool   // a repair would be refused, as Error says: it is told and not tried
+	Refused     bool   // a repair would be refused, as Error says: it is reported, and no repair is attempted
 	Leftover    bool   // of the subnet manager: all that differs are stale placements of an earlier plan
 	// Pending says when a clean-up takes back what a device that counts as in sync still holds; filled by the Service.
 	Pending *phrase.Text
 }
 
-// Difference is one field that is not as desired, named as in policy.Reason.
+// Difference is one field that has drifted, named as in policy.Reason.
 type Difference struct {
 	Field             string
 	Desired, Observed string

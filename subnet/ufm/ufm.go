@@ -84,7 +84,7 @@ func New(o Options) (*Client, error) {
 	case u.Scheme == "http" && !loopback(u.Hostname()):
 		return nil, fmt.Errorf("address of UFM %q: want https, plain http is for this machine only", o.URL)
 	case (o.Token == "") == (o.User == ""):
-		return nil, errors.New("who asks UFM: want either a token, or a user with a password")
+		return nil, errors.New("UFM credentials: want either a token, or a user with a password")
 	case o.User != "" && (o.Password == "" || strings.Contains(o.User, ":")):
 		return nil, errors.New("user of UFM: want a name without a colon, and a password")
 	case o.Timeout < 0 || o.Timeout > MaxTimeout:
