@@ -38,7 +38,7 @@ func TestAFabricRoleIsThatRoleOnItsFabricAlone(t *testing.T) {
 			}
 			want := column(line, wide)
 			if !strings.Contains(operation, "/{fabric}") || slices.Contains(ofService, operation) {
-				want = column(line, "nothing") // as somebody without a role
+				want = column(line, "nothing") // as a caller without a role
 				if strings.Contains(operation, "/{fabric}") {
 					want = "403"
 				}
@@ -315,7 +315,7 @@ func TestAServiceAccountHasItsRoleOnOneFabric(t *testing.T) {
 	ask("GET", "/fabrics/prod/rollouts", "").want(http.StatusNotFound, "not-found")
 	ask("GET", "/simulations", "").want(http.StatusForbidden, "forbidden")
 	ask("PUT", "/fabrics/lab/tenants/red/members/eve", `{"role":"tenant-admin"}`).want(http.StatusForbidden, "forbidden")
-	// The fabric is made again under its name: whoever had a role on it has none.
+	// The fabric is made again under its name: earlier roles on it have ended.
 	admin("DELETE", "/fabrics/lab", "").want(http.StatusNoContent)
 	admin("POST", "/fabrics", `{"name":"lab","source":"`+controltest.Source+`"}`).want(http.StatusCreated)
 	ask("GET", "/me", "").want(http.StatusUnauthorized, "unauthorized")
