@@ -55,9 +55,9 @@ func (t *Table) isRight(column int) bool { return column < len(t.Right) && t.Rig
 func (t *Table) Write(w io.Writer, columns int) error {
 	widths := t.fit(columns)
 	var b strings.Builder
-	for _, row := range t.Rows {
+	for i, row := range t.Rows {
 		if last := len(widths) - 1; t.Prose && columns > 0 && len(row) > 1 && len(row) == len(widths) {
-			t.writeProse(&b, row[:last], row[last].Text, widths, columns)
+			t.writeProse(&b, row[:last], row[last].Text, i == 0, widths, columns)
 			continue
 		}
 		b.WriteString(strings.TrimRight(t.line(row, widths, columns), " ") + "\n")
@@ -68,13 +68,13 @@ func (t *Table) Write(w io.Writer, columns int) error {
 
 // writeProse writes a row that ends with a sentence. Where the prose has no column, the sentence stands under its row, and no head stands
 // over it.
-func (t *Table) writeProse(b *strings.Builder, row []Cell, prose string, widths []int, columns int) {
+func (t *Table) writeProse(b *strings.Builder, row []Cell, prose string, head bool, widths []int, columns int) {
 	line := t.line(row, widths[:len(row)], columns)
 	column := Width(line)
 	room := widths[len(row)]
 	if room < 0 {
 		b.WriteString(strings.TrimRight(line, " ") + "\n")
-		if line = t.Indent + strings.Repeat(gap, 2); prose == "" || &row[0] == &t.Rows[0][0] {
+		if line = t.Indent + strings.Repeat(gap, 2); prose == "" || head {
 			return
 		}
 		column = Width(line)

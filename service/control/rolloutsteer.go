@@ -148,7 +148,7 @@ func (s *Service) before(ctx context.Context, fabric string, id int64) (out Roll
 // that plan. The new rollout brings settings and, where a rollout ever placed traffic, placements, whatever stages the other one
 // had: half of a plan is not a state to restore. A repair that ended cannot be rolled back: *ConflictError "is-repair".
 func (s *Service) RollBack(ctx context.Context, fabric string, id int64, plan string) (Rollout, error) {
-	b, err := s.wayBackFrom(ctx, fabric, id, plan)
+	b, err := s.chooseRollBack(ctx, fabric, id, plan)
 	switch {
 	case err != nil:
 		return Rollout{}, err
@@ -163,7 +163,7 @@ func (s *Service) RollBack(ctx context.Context, fabric string, id int64, plan st
 // PreviewRollBack says which devices RollBack would write, in which waves, and refuses what that refuses. A running rollout would return
 // those that it touched so far.
 func (s *Service) PreviewRollBack(ctx context.Context, fabric string, id int64, plan string) ([]WavePreview, error) {
-	b, err := s.wayBackFrom(ctx, fabric, id, plan)
+	b, err := s.chooseRollBack(ctx, fabric, id, plan)
 	switch {
 	case err != nil:
 		return nil, err
@@ -175,15 +175,15 @@ func (s *Service) PreviewRollBack(ctx context.Context, fabric string, id int64, 
 	return s.PreviewRollout(ctx, fabric, b.in)
 }
 
-// backward is how a rollout is rolled back.
-type backward struct {
+// rollBack is how a rollout is rolled back.
+type rollBack struct {
 	undo     bool         // it runs, and returns what it did
 	baseline bool         // a new rollout returns all devices to the baseline, with the options of in
 	in       RolloutInput // otherwise: the new rollout
 }
 
-// wayBackFrom chooses how a rollout is rolled back.
-func (s *Service) wayBackFrom(ctx context.Context, fabric string, id int64, plan string) (b backward, err error) {
+// chooseRollBack chooses how a rollout is rolled back.
+func (s *Service) chooseRollBack(ctx context.Context, fabric string, id int64, plan string) (b rollBack, err error) {
 	var ro Rollout
 	var placed string
 	err = s.d.Store.View(ctx, func(r Repos) (err error) {
@@ -196,14 +196,14 @@ func (s *Service) wayBackFrom(ctx context.Context, fabric string, id int64, plan
 	case err != nil:
 		return b, err
 	case ro.State == RolloutRunning && plan == "":
-		return backward{undo: true}, nil
+		return rollBack{undo: true}, nil
 	case plan == "" && ro.Options.Repair:
 		return b, &ConflictError{Code: "is-repair", Detail: fmt.Sprintf("rollout %d repaired devices of plan %.12s, which is still in force: roll back the rollout that brought it, or name a plan", id, ro.Plan)}
 	case plan == "":
 		was, err := s.before(ctx, fabric, id)
 		switch {
 		case code(err) == "no-plan" || err == nil && was.Options.To != "":
-			return backward{baseline: true, in: RolloutInput{Options: wayBack(ro.Options)}}, nil
+			return rollBack{baseline: true, in: RolloutInput{Options: wayBack(ro.Options)}}, nil
 		case err != nil:
 			return b, err
 		}
@@ -262,7 +262,7 @@ func notRunning(ro *Rollout) error {
 // RollBackToBaseline returns every device that was ever written on a rollout's fabric to its baseline, with the wave and retry
 // options of that rollout.
 func (s *Service) RollBackToBaseline(ctx context.Context, fabric string, id int64) (Rollout, error) {
-	o, err := s.optionsBack(ctx, fabric, id)
+	o, err := s.rollBackOptions(ctx, fabric, id)
 	if err != nil {
 		return Rollout{}, err
 	}
@@ -271,15 +271,15 @@ func (s *Service) RollBackToBaseline(ctx context.Context, fabric string, id int6
 
 // PreviewRollBackToBaseline says which devices RollBackToBaseline would write, in which waves, and refuses what that refuses.
 func (s *Service) PreviewRollBackToBaseline(ctx context.Context, fabric string, id int64) ([]WavePreview, error) {
-	o, err := s.optionsBack(ctx, fabric, id)
+	o, err := s.rollBackOptions(ctx, fabric, id)
 	if err != nil {
 		return nil, err
 	}
 	return s.previewReturn(ctx, fabric, o)
 }
 
-// optionsBack are the options for going back on a rollout.
-func (s *Service) optionsBack(ctx context.Context, fabric string, id int64) (o RolloutOptions, err error) {
+// rollBackOptions are the options for rolling a rollout back.
+func (s *Service) rollBackOptions(ctx context.Context, fabric string, id int64) (o RolloutOptions, err error) {
 	err = s.d.Store.View(ctx, func(r Repos) error {
 		ro, err := rolloutRow(ctx, r, fabric, id)
 		o = wayBack(ro.Options)
