@@ -214,10 +214,10 @@ func (r *rig) rollout(plan string) {
 		t.Errorf("shares are %+v", sh)
 	}
 	// What was not measured is absent, never 0.
-	r.Devices.Unmeasured(sh.Tenants[0].Tenant, phrase.Of("counter of SL {} at its end", 1))
+	r.Devices.Unmeasured(sh.Tenants[0].Tenant, phrase.Of("measure.sl-saturated", "sl", 1))
 	answer := r.call("GET", "/fabrics/lab/shares?plan="+plan, "").want(200)
 	sh = decode[gen.Shares](answer)
-	if x := sh.Tenants[0]; sh.Complete || x.Measured || x.DeliveredBps != nil || x.ShareError != nil || *x.Problem != "counter of SL 1 at its end" || sh.MaxShareError == nil {
+	if x := sh.Tenants[0]; sh.Complete || x.Measured || x.DeliveredBps != nil || x.ShareError != nil || *x.Problem != "the counter of SL 1 has reached its maximum" || sh.MaxShareError == nil {
 		t.Errorf("shares without a tenant are %+v", sh)
 	}
 	if n := bytes.Count(answer.body, []byte(`"share_error"`)); n != 1 {

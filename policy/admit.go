@@ -228,7 +228,7 @@ func (x *admitter) edit() error {
 // tenant is the copy's tenant to work on, new or found.
 func (x *admitter) tenant() (*tenants.Tenant, error) {
 	if !tenants.ValidName(x.r.Tenant) {
-		return nil, refused("tenant", phrase.Of("{}: want a name of a-z, 0-9 and -, of at most {} characters", quoted(x.r.Tenant), tenants.MaxNameLength))
+		return nil, refused("tenant", phrase.Of("admit.bad-name", "found", quoted(x.r.Tenant), "max", tenants.MaxNameLength))
 	}
 	x.e.in.Tenants = tenants.Attach(x.e.in.Tenants, x.e.in.Flows)
 	if x.r.Change {
@@ -239,10 +239,10 @@ func (x *admitter) tenant() (*tenants.Tenant, error) {
 		return t, nil
 	}
 	if slices.ContainsFunc(x.e.in.Tenants, func(t tenants.Tenant) bool { return t.Name == x.r.Tenant }) {
-		return nil, refused("tenant", phrase.Of("{} exists: want another name, or change to ask for more of it", quoted(x.r.Tenant)))
+		return nil, refused("tenant", phrase.Of("admit.exists", "found", quoted(x.r.Tenant)))
 	}
 	if x.r.Weight == 0 {
-		return nil, refused("weight", phrase.Of("missing: want {} to {}", quantity.MinWeight, quantity.MaxWeight))
+		return nil, refused("weight", phrase.Of("admit.weight-missing", "min", quantity.MinWeight, "max", quantity.MaxWeight))
 	}
 	x.e.in.Tenants = append(x.e.in.Tenants, tenants.Tenant{Name: x.r.Tenant})
 	return &x.e.in.Tenants[len(x.e.in.Tenants)-1], nil
@@ -262,7 +262,7 @@ func (x *admitter) limits(t *tenants.Tenant) error {
 	alone := tenants.Tenant{Name: t.Name, Weight: t.Weight, Guarantee: t.Guarantee, Cap: t.Cap}
 	var fault *tenants.FieldError
 	if err := tenants.Validate([]tenants.Tenant{alone}, nil); errors.As(err, &fault) {
-		return refused(fault.Field, phrase.Of("{}: want {}", fault.Found, fault.Allowed))
+		return refused(fault.Field, phrase.Of("want", "found", fault.Found, "want", fault.Allowed))
 	} else if err != nil {
 		return &AdmitError{"tenant", err}
 	}
@@ -272,7 +272,7 @@ func (x *admitter) limits(t *tenants.Tenant) error {
 // ports resolves a list of ports of the request.
 func (x *admitter) ports(field string, names []string) ([]ident.PortID, error) {
 	if len(names) > MaxAdmitPorts {
-		return nil, refused(field, phrase.Of("{} ports: want at most {}", len(names), MaxAdmitPorts))
+		return nil, refused(field, phrase.Of("admit.too-many-ports", "n", len(names), "max", MaxAdmitPorts))
 	}
 	ids, seen := make([]ident.PortID, len(names)), make(map[ident.PortID]bool, len(names))
 	for i, name := range names {
@@ -281,7 +281,7 @@ func (x *admitter) ports(field string, names []string) ([]ident.PortID, error) {
 			return nil, &AdmitError{field, err}
 		}
 		if seen[id] {
-			return nil, refused(field, phrase.Of("port {}: want each port once", quoted(name)))
+			return nil, refused(field, phrase.Of("admit.port-twice", "port", quoted(name)))
 		}
 		ids[i], seen[id] = id, true
 	}
@@ -291,10 +291,10 @@ func (x *admitter) ports(field string, names []string) ([]ident.PortID, error) {
 // declared adds the flows that were given.
 func (x *admitter) declared(t *tenants.Tenant) error {
 	if len(x.r.To) > 0 {
-		return refused("to", phrase.Of("the flows of {} are declared: want no assumption beside them", t.Name))
+		return refused("to", phrase.Of("admit.flows-declared", "tenant", t.Name))
 	}
 	if x.r.QPs != 0 {
-		return refused("qps", phrase.Of("the flows of {} are declared: want no assumption beside them", t.Name))
+		return refused("qps", phrase.Of("admit.flows-declared", "tenant", t.Name))
 	}
 	ids, err := x.ports("ports", x.r.Ports)
 	if err != nil {
@@ -303,7 +303,7 @@ func (x *admitter) declared(t *tenants.Tenant) error {
 	attach(t, ids...)
 	for _, f := range x.r.Flows {
 		if f.Tenant != t.Name {
-			return refused("flows", phrase.Of("a flow of {}: want flows of {} only", quoted(f.Tenant), t.Name))
+			return refused("flows", phrase.Of("admit.foreign-flow", "found", quoted(f.Tenant), "tenant", t.Name))
 		}
 		attach(t, f.Src, f.Dst)
 		x.e.append(t, f)
@@ -316,7 +316,7 @@ func (x *admitter) declared(t *tenants.Tenant) error {
 func (x *admitter) assumed(t *tenants.Tenant) error {
 	qps := max(1, x.r.QPs)
 	if x.r.QPs < 0 || qps > tenants.MaxQPs {
-		return refused("qps", phrase.Of("{}: want {}", x.r.QPs, fmt.Sprintf("1 to %d", tenants.MaxQPs)))
+		return refused("qps", phrase.Of("want", "found", x.r.QPs, "want", fmt.Sprintf("1 to %d", tenants.MaxQPs)))
 	}
 	ids, err := x.ports("ports", x.r.Ports)
 	if err != nil {
@@ -341,21 +341,21 @@ func (x *admitter) assumed(t *tenants.Tenant) error {
 	}
 	switch n := len(ids) + len(had); {
 	case len(ids) == 0 && len(to) > 0:
-		return refused("ports", phrase.Of("none, but ports to send to: want at least one"))
+		return refused("ports", phrase.Of("admit.no-senders"))
 	case len(ids) == 0 && !x.r.Change:
-		return refused("ports", phrase.Of("found no ports; want 2 to {} ports, or at least 1 with ports to send to", MaxAdmitPorts))
+		return refused("ports", phrase.Of("admit.no-ports", "max", MaxAdmitPorts))
 	case len(ids) > 0 && len(to) == 0 && n < 2:
-		return refused("ports", phrase.Of("found {}; want 2 to {} ports, or at least 1 with ports to send to", phrase.Ports.Of(n), MaxAdmitPorts))
+		return refused("ports", phrase.Of("admit.few-ports", "ports", phrase.Ports.Of(n), "max", MaxAdmitPorts))
 	}
 	pairs := meshed(had, ids)
 	if len(to) > 0 {
 		pairs = crossed(ids, to)
 	}
 	if most := min(MaxAdmitFlows, tenants.MaxFlows-len(x.e.in.Flows)); len(pairs) > most {
-		return refused("ports", phrase.Of("{} flows between them: want at most {}, or declared flows", len(pairs), most))
+		return refused("ports", phrase.Of("admit.too-many-pairs", "n", len(pairs), "max", most))
 	}
 	if len(pairs) == 0 && len(ids) > 0 && len(to) > 0 {
-		return refused("to", phrase.Of("the same port as the one that sends: want another"))
+		return refused("to", phrase.Of("admit.own-port"))
 	}
 	class := ""
 	if len(t.Classes) > 0 {

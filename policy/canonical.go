@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"math"
 	"reflect"
+	"strconv"
 	"sync"
 
 	"fairlane/ccconfig/ibcc"
@@ -13,7 +14,7 @@ import (
 )
 
 // The canonical form of a plan, of which the SHA-256 is its name. Every exported field but Plan.Name and those with the tag canonical:"-"
-// goes in, in the order of the types:
+// goes in, in the order of the types; those with canonical:"1" or canonical:"2" only in plans of that format (Plan.Format):
 //
 //	integers  uvarint; signed ones zigzag first        bool    one byte
 //	floats    IEEE 754 bits, 8 bytes little-endian      string  uvarint length, bytes
@@ -73,7 +74,7 @@ func (p *Plan) hash(d *digests) string {
 		head.WRCC = &rest
 		parts = append(parts, d.ports, d.senders)
 	}
-	e := encoder{d.head[:0]}
+	e := encoder{b: d.head[:0], format: strconv.Itoa(max(p.Format, 1))}
 	e.value(reflect.ValueOf(&head).Elem())
 	for _, part := range parts {
 		e.uint(uint64(len(part)))
@@ -152,7 +153,16 @@ type (
 )
 
 // encoder appends the canonical form.
-type encoder struct{ b []byte }
+type encoder struct {
+	b      []byte
+	format string // of the plan
+}
+
+// has reports whether a field goes into the canonical form.
+func (e *encoder) has(f reflect.StructField) bool {
+	tag := f.Tag.Get("canonical")
+	return f.IsExported() && (tag == "" || tag == e.format)
+}
 
 func (e *encoder) uint(x uint64)   { e.b = binary.AppendUvarint(e.b, x) }
 func (e *encoder) int(x int64)     { e.b = binary.AppendVarint(e.b, x) }
@@ -238,7 +248,7 @@ func (e *encoder) walk(v reflect.Value) {
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if f := v.Type().Field(i); f.IsExported() && f.Tag.Get("canonical") != "-" {
+			if e.has(v.Type().Field(i)) {
 				e.value(v.Field(i))
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"fairlane/ccconfig/ibcc"
+	"fairlane/internal/phrase"
 	"fairlane/subnet/ident"
 )
 
@@ -13,7 +14,11 @@ func everyField(v reflect.Value, path string, f func(path string, v reflect.Valu
 	switch v.Kind() {
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if t := v.Type().Field(i); t.IsExported() && t.Tag.Get("canonical") != "-" {
+			t := v.Type().Field(i)
+			if nested := v.Type() == reflect.TypeFor[phrase.Value]() && t.Name == "Texts"; nested {
+				continue // sentences hold sentences without end
+			}
+			if tag := t.Tag.Get("canonical"); t.IsExported() && tag != "-" && tag != "1" {
 				everyField(v.Field(i), path+"."+t.Name, f)
 			}
 		}
@@ -38,10 +43,13 @@ func everyField(v reflect.Value, path string, f func(path string, v reflect.Valu
 
 func TestEveryFieldOfAPlanButItsNameCounts(t *testing.T) {
 	t.Parallel()
-	var p Plan
+	p := Plan{Format: PlanFormat}
 	everyField(reflect.ValueOf(&p).Elem(), "Plan", func(string, reflect.Value) {}) // grows it
 	seen := map[string]string{p.Hash(): "the plan of zeros"}
 	everyField(reflect.ValueOf(&p).Elem(), "Plan", func(path string, v reflect.Value) {
+		if path == "Plan.Format" {
+			return
+		}
 		old := reflect.New(v.Type()).Elem()
 		old.Set(v)
 		switch v.Kind() {

@@ -211,23 +211,23 @@ func entryFor(factor float64) ibcc.Entry {
 }
 
 func (s *settings) capCoarse(p *port, st *setting, want float64) Finding {
-	of := phrase.Of("a queue pair")
+	of := phrase.Of("plan.each-queue-pair")
 	if p.perSL {
-		of = phrase.Of("the SL")
+		of = phrase.Of("plan.the-sl")
 	}
 	// From 8/20 of the line rate down a step of an eighth changes a rate by at most maxCapMiss, and a coarser step from as much less on.
 	steps := float64(int(1) << p.profile.Adapter.MaxShift)
-	fix := phrase.Of("cap the tenant so that {} gets {} or no more than {}", of, rate(st.held), rate(float64(p.line*(steps/20))))
+	fix := phrase.Of("plan.cap-coarse.fix", "who", of, "held", rate(st.held), "step", rate(float64(p.line*(steps/20))))
 	if st.held > want {
 		fix = p.reachFix(!p.perSL && st.qps > 1,
-			phrase.Of("no table holds it at less than {}: give the tenant a cap that is {} times as high or more", rate(p.floor()), math.Ceil(float64(st.held/want*10))/10))
+			phrase.Of("plan.cap-too-low.fix", "floor", rate(p.floor()), "times", math.Ceil(float64(st.held/want*10))/10))
 	}
 	port := s.m.fabric.PortName(p.ref)
-	said := phrase.Of("port {}: the cap allows {} {}, and CCTI_Min {} holds it at {}: tables divide the line rate {} in steps of an eighth of a packet time",
-		port, of, rate(want), st.min, rate(st.held), rate(p.line))
+	said := phrase.Of("plan.cap-coarse",
+		"port", port, "who", of, "allowed", rate(want), "min", st.min, "held", rate(st.held), "line", rate(p.line))
 	if steps != 8 {
-		said = phrase.Of("port {}: the cap allows {} {}, and CCTI_Min {} holds it at {}: tables of the model {} divide the line rate {} in steps of 1/{} packet time",
-			port, of, rate(want), st.min, rate(st.held), p.profile.Name, rate(p.line), int(steps))
+		said = phrase.Of("plan.cap-coarse-model",
+			"port", port, "who", of, "allowed", rate(want), "min", st.min, "held", rate(st.held), "model", p.profile.Name, "line", rate(p.line), "steps", int(steps))
 	}
 	return finding(CodeCapCoarse, s.names(st.tenants), []string{port}, said, fix)
 }

@@ -34,7 +34,7 @@ func (m *model) unenforced(predicted *allocation, why, fix phrase.Text) []Findin
 		if most > limit*(1+maxQuantisation) {
 			name := m.tenants[t].Name
 			out = append(out, finding(CodeCapUnenforced, []string{name}, nil,
-				phrase.Of("tenant {} is capped at {} and predicted to get {} on a link: {}", name, rate(limit), rate(most), why), fix))
+				phrase.Of("plan.cap-unenforced", "tenant", name, "cap", rate(limit), "predicted", rate(most), "reason", why), fix))
 		}
 	}
 	return out

@@ -191,22 +191,22 @@ func (s *settings) limitFinding(k limitKey, l *deviceLimit) Finding {
 	var said, fix phrase.Text
 	switch k.of {
 	case limitTimer:
-		said = phrase.Of("{}, model {}: CCTI_Timer ends at {} and CCTI_Increase at {}, and the shares need a timer of {}: these queue pairs take more than their share",
-			where, model, int(a.MaxTimer), int(a.MaxIncrease), need)
-		fix = phrase.Of("open fewer queue pairs there, or bring the weights nearer each other: faster queue pairs have shorter timers")
+		said = phrase.Of("plan.device-pacing",
+			"where", where, "model", model, "timer", int(a.MaxTimer), "increase", int(a.MaxIncrease), "need", need)
+		fix = phrase.Of("plan.device-pacing.fix")
 	case limitTable:
-		said = phrase.Of("{}, model {}: the table holds {} entries, fewer than the {} requested", where, model, a.TableEntries, need)
-		fix = phrase.Of("request no longer table than the device holds, or correct the profile")
+		said = phrase.Of("plan.device-table", "where", where, "model", model, "entries", a.TableEntries, "need", need)
+		fix = phrase.Of("plan.device-table.fix")
 	case limitMode:
-		said = phrase.Of("{}, model {}: the adapter has one mode alone, and the other was requested", where, model)
-		fix = phrase.Of("leave the mode to the compiler, or correct the profile")
+		said = phrase.Of("plan.device-mode", "where", where, "model", model)
+		fix = phrase.Of("plan.device-mode.fix")
 	case limitMarking:
-		said = phrase.Of("{}, model {}: Marking_Rate can be {} to {}, and the other switches of these flows need {}: marks there are too frequent or too rare",
-			where, model, int(sw.MinMarkingRate), int(sw.MaxMarkingRate), need)
-		fix = phrase.Of("give the paths of these tenants switches of one model, or correct the profile")
+		said = phrase.Of("plan.device-marking",
+			"where", where, "model", model, "min", int(sw.MinMarkingRate), "max", int(sw.MaxMarkingRate), "need", need)
+		fix = phrase.Of("plan.device-marking.fix")
 	default:
-		said = phrase.Of("{}, model {}: all ports of the switch have one marking, that of its first port that limits flows", where, model)
-		fix = phrase.Of("expect marks on other ports of the switch as well, or correct the profile")
+		said = phrase.Of("plan.device-one-marking", "where", where, "model", model)
+		fix = phrase.Of("plan.device-one-marking.fix")
 	}
 	return finding(CodeDeviceLimit, slices.Sorted(maps.Keys(l.tenants)), bounded(l.names), said, fix)
 }

@@ -149,7 +149,7 @@ func (x *differ) touch(kind, place string) {
 func partOf(p *Plan) Plan {
 	q := *p
 	q.Name, q.Placements, q.CAs, q.Switches, q.Tenants, q.Links, q.Findings, q.Classes, q.Lanes, q.RoCE, q.WRCC = "", nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
-	q.Settle = 0
+	q.Settle, q.Format = 0, 0
 	return q
 }
 

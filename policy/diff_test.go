@@ -322,7 +322,7 @@ func TestRatesThatAreAlikeAreCountedAndNotTold(t *testing.T) {
 	}
 	// One rate of several that is worth telling is told alone.
 	d = policy.Diff(plan(9_999_999_934, 12_500_000_001, 3_000_000), plan(9_999_999_936, 12_500_000_000, 3_100_000))
-	wantLines(t, d, "tenant a: rates unchanged\n  class bulk: entitled 3 Mbit/s → 3.1 Mbit/s, predicted 3 Mbit/s → 3.1 Mbit/s\nrates by less")
+	wantLines(t, d, "tenant a: rates unchanged\n  class bulk: entitled 3 Mbit/s → 3.1 Mbit/s, predicted 3 Mbit/s → 3.1 Mbit/s\nsmall changes of rates")
 }
 
 func TestFindingsWithOtherNumbersAreToldAsChanged(t *testing.T) {
@@ -375,14 +375,14 @@ func TestDifferenceReadsWellWhereValuesAreOdd(t *testing.T) {
 		before, after *policy.Plan
 		want          string
 	}{
-		"two ports that swap":         {marking(8, 16), marking(16, 8), "2 switch ports: marking_rate other values within 8 to 16 (leaf1/P0, leaf1/P1)"},
+		"two ports that swap":         {marking(8, 16), marking(16, 8), "2 switch ports: marking_rate changes within 8 to 16 (leaf1/P0, leaf1/P1)"},
 		"a port with its own rule":    {marking(0, 16), marking(8, 16), "1 switch port: marking starts: threshold 0, one packet in 8 (leaf1/P0)"},
 		"ports that are there now":    {marking(8), marking(8, 16), "1 switch port: marking starts: threshold 0, one packet in 16 (leaf1/P1)"},
 		"a port that stops marking":   {marking(8, 16), marking(8, 0), "1 switch port: marking stops, which was threshold 0, one packet in 16 (leaf1/P1)"},
 		"a mask":                      {marking(8, 16), other, "1 switch: victim_mask 3 → none (leaf1)"},
 		"other steps of a table":      {table(3), table(4), "1 port: table 3 entries down to 1/10 of line rate with entry 1 at 0:3 → 3 entries down to 1/10 of line rate with entry 1 at 0:4 (host-1/P1)"},
 		"a switch that is new":        {&policy.Plan{}, marking(8), "newly managed: 1 switch (leaf1)"},
-		"rates that look alike":       {&policy.Plan{Tenants: []policy.TenantShare{{Tenant: "a", Predicted: 1e10}}}, &policy.Plan{Tenants: []policy.TenantShare{{Tenant: "a", Predicted: 1e10 + 1}}}, "rates by less than is worth telling: 1 figure"},
+		"rates that look alike":       {&policy.Plan{Tenants: []policy.TenantShare{{Tenant: "a", Predicted: 1e10}}}, &policy.Plan{Tenants: []policy.TenantShare{{Tenant: "a", Predicted: 1e10 + 1}}}, "small changes of rates, not listed: 1 figure"},
 		"a bound":                     {&policy.Plan{Tenants: []policy.TenantShare{{Tenant: "a", Bound: 0.01}}}, &policy.Plan{Tenants: []policy.TenantShare{{Tenant: "a", Bound: 0.05}}}, "tenant a: error bound 1 % → 5 %"},
 		"a class that comes":          {&policy.Plan{}, &policy.Plan{Classes: []policy.ClassShare{{Tenant: "a", Class: "bulk", Weight: 2000}}}, "class bulk: new, weight 2, predicted 0 bit/s"},
 		"a class that goes":           {&policy.Plan{Classes: []policy.ClassShare{{Tenant: "a", Class: "bulk"}}}, &policy.Plan{}, "class bulk: gone"},

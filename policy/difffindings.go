@@ -122,7 +122,11 @@ func share(a, b []string) bool {
 func findingKey(f *Finding, all bool) string {
 	parts := []string{f.Code, strings.Join(f.Tenants, "\x01"), strings.Join(f.Links, "\x01")}
 	if all {
-		parts = append(parts, f.Message, f.Fix)
+		advice := f.Fix
+		if f.Advice != nil {
+			advice = f.Advice.Canonical()
+		}
+		parts = append(parts, f.content(), advice)
 	}
 	return strings.Join(parts, "\x00")
 }

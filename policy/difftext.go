@@ -35,7 +35,7 @@ func (d *Difference) String() string {
 // Lines tells the difference as people read it: a line for each tenant, group of settings and finding, what belongs to it deeper.
 func (d *Difference) Lines() []Line {
 	if d.Empty() {
-		return []Line{{Text: phrase.Of("no difference")}}
+		return []Line{{Text: phrase.Of("diff.none")}}
 	}
 	var out []Line
 	for i := range d.Tenants {
@@ -44,29 +44,29 @@ func (d *Difference) Lines() []Line {
 	add := func(t phrase.Text) { out = append(out, Line{Text: t}) }
 	for _, c := range d.Settings {
 		if c.Tenant != "" {
-			add(phrase.Of("tenants {}: {}", c.Tenant, c.said()))
+			add(phrase.Of("diff.tenants", "tenants", c.Tenant, "text", c.said()))
 		} else {
 			add(c.said())
 		}
 	}
 	for _, c := range d.Devices {
 		if c.Added != nil {
-			add(phrase.Of("newly managed: {}", c.Added.of(c.Kind)))
+			add(phrase.Of("diff.managed", "list", c.Added.of(c.Kind)))
 		}
 		if c.Removed != nil {
-			add(phrase.Of("no longer managed: {}", c.Removed.of(c.Kind)))
+			add(phrase.Of("diff.unmanaged", "list", c.Removed.of(c.Kind)))
 		}
 	}
 	if d.Contended != nil {
-		add(phrase.Of("newly contended: {}", d.Contended.of(kindLink)))
+		add(phrase.Of("diff.contended", "list", d.Contended.of(kindLink)))
 	}
 	if d.Relieved != nil {
-		add(phrase.Of("no longer contended: {}", d.Relieved.of(kindLink)))
+		add(phrase.Of("diff.relieved", "list", d.Relieved.of(kindLink)))
 	}
-	out = append(append(out, findingLines(phrase.Of("new finding"), d.Appeared)...), findingLines(phrase.Of("finding gone"), d.Vanished)...)
+	out = append(append(out, findingLines(phrase.Of("diff.finding-new"), d.Appeared)...), findingLines(phrase.Of("diff.finding-gone"), d.Vanished)...)
 	out = append(out, d.reworded()...)
 	if d.Minor > 0 {
-		add(phrase.Of("rates by less than is worth telling: {} of tenants, classes and links", counted(d.Minor, kindFigure)))
+		add(phrase.Of("diff.minor", "figures", counted(d.Minor, kindFigure)))
 	}
 	return out
 }
@@ -76,27 +76,27 @@ func (d *Difference) reworded() []Line {
 	fs := make([]Finding, len(d.Reworded))
 	for i, c := range d.Reworded {
 		if fs[i] = c.After; c.After.Message == c.Before.Message {
-			fs[i] = fs[i].saying(phrase.Of("now advises: {}", phrase.Vouched(c.After.Fix, c.After.Advice)))
+			fs[i] = fs[i].saying(phrase.Of("diff.finding-fix", "advice", phrase.Or(c.After.Fix, c.After.Advice)))
 		}
 	}
-	return findingLines(phrase.Of("finding changed"), fs)
+	return findingLines(phrase.Of("diff.finding-changed"), fs)
 }
 
 func findingLines(what phrase.Text, fs []Finding) []Line {
 	var out []Line
 	for i, f := range fs {
 		if i == maxDiffFindings {
-			return append(out, Line{Text: phrase.Of("{}: and {} more", what, len(fs)-i)})
+			return append(out, Line{Text: phrase.Of("diff.and-more", "what", what, "n", len(fs)-i)})
 		}
-		out = append(out, Line{Text: phrase.Of("{}: {}: {}", what, f.Code, phrase.Vouched(f.Message, f.Said))})
+		out = append(out, Line{Text: phrase.Of("diff.finding", "what", what, "code", f.Code, "text", phrase.Or(f.Message, f.Said))})
 	}
 	return out
 }
 
 func (t *TenantChange) lines() []Line {
-	out := []Line{{Text: phrase.Of("tenant {}: {}", t.Tenant, t.head())}}
+	out := []Line{{Text: phrase.Of("diff.tenant", "tenant", t.Tenant, "text", t.head())}}
 	for _, c := range t.Classes {
-		out = append(out, Line{1, phrase.Of("class {}", c.said())})
+		out = append(out, Line{1, phrase.Of("diff.class", "text", c.said())})
 	}
 	for _, c := range t.Settings {
 		out = append(out, Line{1, c.said()})
@@ -112,42 +112,42 @@ func (t *TenantChange) head() phrase.Text {
 	a, b := t.Before, t.After
 	switch {
 	case a == nil && b == nil:
-		return phrase.Of("settings only")
+		return phrase.Of("diff.settings-only")
 	case a == nil:
-		return phrase.Of("new, weight {}, {}, predicted {} of {} entitled", b.Weight, counted(b.QPs, kindQueuePair), b.Predicted, b.Entitled)
+		return phrase.Of("diff.tenant-new", "weight", b.Weight, "qps", counted(b.QPs, kindQueuePair), "predicted", b.Predicted, "entitled", b.Entitled)
 	case b == nil:
-		return phrase.Of("gone, had weight {} and predicted {}", a.Weight, a.Predicted)
+		return phrase.Of("diff.tenant-gone", "weight", a.Weight, "predicted", a.Predicted)
 	}
 	parts := figures(a.Weight, b.Weight, a.QPs, b.QPs, a.Entitled, b.Entitled)
 	if closeTo(a.Predicted, b.Predicted) != a.Predicted {
-		parts = append(parts, phrase.Of("predicted {} ({})", rates(a.Predicted, b.Predicted), signed(b.Predicted-a.Predicted)))
+		parts = append(parts, phrase.Of("diff.predicted", "rates", rates(a.Predicted, b.Predicted), "change", signed(b.Predicted-a.Predicted)))
 	}
 	if quantity.Percent(a.Bound) != quantity.Percent(b.Bound) {
 		parts = append(parts, boundsSaid(a.Bound, b.Bound))
 	}
 	if len(parts) == 0 {
-		return phrase.Of("rates unchanged")
+		return phrase.Of("diff.rates-unchanged")
 	}
-	return phrase.Of("{}", phrase.Commas(parts))
+	return phrase.Commas(parts).Text()
 }
 
 // figures tells which of those differ that tenants and classes have.
 func figures(weightA, weightB quantity.Weight, qpsA, qpsB int, entitledA, entitledB quantity.BitRate) []phrase.Text {
 	var parts []phrase.Text
 	if weightA != weightB {
-		parts = append(parts, phrase.Of("weight {} → {}", weightA, weightB))
+		parts = append(parts, phrase.Of("diff.weight", "before", weightA, "after", weightB))
 	}
 	if qpsA != qpsB {
-		parts = append(parts, phrase.Of("queue pairs {} → {}", qpsA, qpsB))
+		parts = append(parts, phrase.Of("diff.queue-pairs", "before", qpsA, "after", qpsB))
 	}
 	if closeTo(entitledA, entitledB) != entitledA {
-		parts = append(parts, phrase.Of("entitled {}", rates(entitledA, entitledB)))
+		parts = append(parts, phrase.Of("diff.entitled", "rates", rates(entitledA, entitledB)))
 	}
 	return parts
 }
 
 func boundsSaid(a, b float64) phrase.Text {
-	return phrase.Of("error bound {} → {}", quantity.Percent(a), quantity.Percent(b))
+	return phrase.Of("diff.bound", "before", quantity.Percent(a), "after", quantity.Percent(b))
 }
 
 // rates prints two rates that are not near.
@@ -166,13 +166,13 @@ func (c ClassChange) String() string { return c.said().String() }
 func (c ClassChange) said() phrase.Text {
 	switch a, b := c.Before, c.After; {
 	case a == nil && b == nil:
-		return phrase.Of("{}", c.Class)
+		return phrase.Verbatim(c.Class)
 	case a == nil:
-		return phrase.Of("{}: new, weight {}, predicted {}", c.Class, b.Weight, b.Predicted)
+		return phrase.Of("diff.class-new", "class", c.Class, "weight", b.Weight, "predicted", b.Predicted)
 	case b == nil:
-		return phrase.Of("{}: gone", c.Class)
+		return phrase.Of("diff.class-gone", "class", c.Class)
 	default:
-		return phrase.Of("{}: {}", c.Class, classFigures(a, b))
+		return phrase.Of("labelled", "label", c.Class, "text", classFigures(a, b))
 	}
 }
 
@@ -180,37 +180,37 @@ func (c ClassChange) said() phrase.Text {
 func classFigures(a, b *ClassShare) phrase.Text {
 	parts := figures(a.Weight, b.Weight, a.QPs, b.QPs, a.Entitled, b.Entitled)
 	if closeTo(a.Predicted, b.Predicted) != a.Predicted {
-		parts = append(parts, phrase.Of("predicted {}", rates(a.Predicted, b.Predicted)))
+		parts = append(parts, phrase.Of("diff.predicted-only", "rates", rates(a.Predicted, b.Predicted)))
 	}
 	if quantity.Percent(a.Bound) != quantity.Percent(b.Bound) && len(parts) == 0 {
 		return boundsSaid(a.Bound, b.Bound)
 	}
 	if len(parts) == 0 {
-		return phrase.Of("rates unchanged")
+		return phrase.Of("diff.rates-unchanged")
 	}
-	return phrase.Of("{}", phrase.Commas(parts))
+	return phrase.Commas(parts).Text()
 }
 
 func (l *LinkChange) lines() []Line {
 	var parts []phrase.Text
 	if l.Gains > 0 {
-		parts = append(parts, phrase.Of("gains {} on {}", l.Gained, counted(l.Gains, kindLink)))
+		parts = append(parts, phrase.Of("diff.gains", "rate", l.Gained, "links", counted(l.Gains, kindLink)))
 	}
 	if l.Losses > 0 {
-		parts = append(parts, phrase.Of("loses {} on {}", l.Lost, counted(l.Losses, kindLink)))
+		parts = append(parts, phrase.Of("diff.loses", "rate", l.Lost, "links", counted(l.Losses, kindLink)))
 	}
 	if len(parts) == 0 {
-		return []Line{{1, phrase.Of("other figures on {}", counted(l.Count, kindLink))}}
+		return []Line{{1, phrase.Of("diff.other-links", "links", counted(l.Count, kindLink))}}
 	}
-	out := []Line{{1, phrase.Of("{}", phrase.Commas(parts))}}
+	out := []Line{{1, phrase.Commas(parts).Text()}}
 	for i, r := range l.Largest {
 		if r.size() == 0 || i == maxDiffPlaces {
 			break
 		}
-		out = append(out, Line{2, phrase.Of("{}: {}", r.Link, rates(r.Before.Predicted, r.After.Predicted))})
+		out = append(out, Line{2, phrase.Of("labelled", "label", r.Link, "text", rates(r.Before.Predicted, r.After.Predicted))})
 	}
 	if more := l.Gains + l.Losses - maxDiffPlaces; more > 0 {
-		out = append(out, Line{2, phrase.Of("and {} more", more)})
+		out = append(out, Line{2, phrase.Of("list.and-more", "n", more)})
 	}
 	return out
 }
@@ -222,23 +222,23 @@ func (c SettingChange) said() phrase.Text {
 	where := counted(c.Count, c.Kind)
 	switch c.Field {
 	case fieldMarks:
-		return phrase.Of("{}: marking starts: {} ({})", where, c.After, c.list())
+		return phrase.Of("diff.marking-starts", "where", where, "after", c.After, "devices", c.list())
 	case fieldMarkedNot:
-		return phrase.Of("{}: marking stops, which was {} ({})", where, c.Before, c.list())
+		return phrase.Of("diff.marking-stops", "where", where, "before", c.Before, "devices", c.list())
 	}
 	unit := ""
 	if c.Unit != "" {
 		unit = " " + c.Unit
 	}
 	if c.Before == c.After {
-		return phrase.Of("{}: {} other values within {} ({})", where, c.Field, c.Before+unit, c.list())
+		return phrase.Of("diff.within", "where", where, "field", c.Field, "range", c.Before+unit, "devices", c.list())
 	}
-	return phrase.Of("{}: {} {} → {} ({})", where, c.Field, c.Before, c.After+unit, c.list())
+	return phrase.Of("diff.setting", "where", where, "field", c.Field, "before", c.Before, "after", c.After+unit, "devices", c.list())
 }
 
 // of tells "3 ports (a, b, c)".
 func (l *NameList) of(kind string) phrase.Text {
-	return phrase.Of("{} ({})", counted(l.Count, kind), l.list())
+	return phrase.Of("diff.counted", "count", counted(l.Count, kind), "list", l.list())
 }
 
 func (l *NameList) list() phrase.Text { return phrase.Names(l.Names, l.Count, maxDiffPlaces) }

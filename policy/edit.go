@@ -351,7 +351,7 @@ func (e *editor) dropUnreachable() ([]Finding, error) {
 		src, _ := f.PortByID(fl.Src)
 		dst, _ := f.PortByID(fl.Dst)
 		if l.flows == 0 {
-			l.example = phrase.Of("{} to {}", f.PortName(src), f.PortName(dst))
+			l.example = phrase.Of("plan.from-to", "source", f.PortName(src), "destination", f.PortName(dst))
 		}
 		lost[fl.Tenant] = loss{l.flows + 1, l.qps + fl.QPs, l.example}
 		return false
@@ -359,8 +359,8 @@ func (e *editor) dropUnreachable() ([]Finding, error) {
 	var out []Finding
 	for name, l := range lost {
 		out = append(out, finding(CodeFlowUnreachable, []string{name}, bounded(e.failed),
-			phrase.Of("no way is left for {} of tenant {} with {}, such as {}: left out", counted(l.flows, kindFlow), name, counted(l.qps, kindQueuePair), l.example),
-			phrase.Of("restore the link, or give the hosts a second port")))
+			phrase.Of("plan.flow-unreachable", "flows", counted(l.flows, kindFlow), "tenant", name, "qps", counted(l.qps, kindQueuePair), "example", l.example),
+			phrase.Of("plan.flow-unreachable.fix")))
 	}
 	return sortFindings(out), nil
 }

@@ -75,15 +75,23 @@ func sortFindings(fs []Finding) []Finding {
 		if c := slices.Compare(a.Links, b.Links); c != 0 {
 			return c
 		}
-		return compareText(a.Message, b.Message)
+		return compareText(a.content(), b.content())
 	})
 	fs = slices.CompactFunc(fs, func(a, b Finding) bool {
-		return a.Code == b.Code && a.Message == b.Message && slices.Equal(a.Tenants, b.Tenants) && slices.Equal(a.Links, b.Links)
+		return a.Code == b.Code && slices.Equal(a.Tenants, b.Tenants) && slices.Equal(a.Links, b.Links) && a.content() == b.content()
 	})
 	if fs == nil {
 		return []Finding{}
 	}
 	return fs
+}
+
+// content is what the finding says, apart from its wording; its English in plans of format 1.
+func (f *Finding) content() string {
+	if f.Said == nil {
+		return f.Message
+	}
+	return f.Said.Canonical()
 }
 
 // finding has a finding say something, with what helps.

@@ -1,9 +1,7 @@
 package policy
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
 	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
@@ -34,7 +32,8 @@ func (m *model) guaranteeFindings(target *allocation) []Finding {
 	out := make([]Finding, 0, len(target.overbooked))
 	for _, d := range target.overbooked {
 		var sum quantity.BitRate
-		var names, parts []string
+		var names []string
+		var parts []phrase.Text
 		for _, t := range on[d] {
 			g := m.tenants[t].Guarantee
 			if c := m.tenants[t].Cap; c > 0 {
@@ -42,14 +41,14 @@ func (m *model) guaranteeFindings(target *allocation) []Finding {
 			}
 			sum += g
 			names = append(names, m.tenants[t].Name)
-			parts = append(parts, fmt.Sprintf("%s %s", m.tenants[t].Name, g))
+			parts = append(parts, phrase.Of("plan.guaranteed", "tenant", m.tenants[t].Name, "rate", g))
 		}
 		most := quantity.BitRate(m.caps[d]) / 100 * fill.BookablePercent
 		link := m.linkName(d)
 		out = append(out, finding(CodeOverbooked, names, []string{link},
-			phrase.Of("{} is guaranteed {} ({}), which is more than the {} that can be booked of it: the guarantees are scaled down in proportion",
-				link, sum, strings.Join(bounded(parts), ", "), most),
-			phrase.Of("lower the guarantees to {} together, or place the tenants so that fewer of them meet there", most)))
+			phrase.Of("plan.guarantee-overbooked",
+				"link", link, "sum", sum, "parts", phrase.Commas(bounded(parts)), "most", most),
+			phrase.Of("plan.guarantee-overbooked.fix", "most", most)))
 	}
 	return out
 }

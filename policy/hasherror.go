@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
@@ -120,8 +119,8 @@ func (m *model) chanceFinding(chance []float64) []Finding {
 		return nil
 	}
 	return []Finding{finding(CodePathsByChance, bounded(names), nil,
-		phrase.Of("a hash chooses among many equal-cost paths for each of the few queue pairs of {}: which ones meet is not known, and shares may be off by {} % and more where they do", counted(len(names), kindTenant), fmt.Sprintf("%.0f", float64(worst*100))),
-		phrase.Of("open more queue pairs: the more there are, the more evenly a hash spreads them; what a few of them get only a measurement tells"))}
+		phrase.Of("plan.paths-by-chance", "tenants", counted(len(names), kindTenant), "off", phrase.PercentOf(worst, 0)),
+		phrase.Of("plan.paths-by-chance.fix"))}
 }
 
 // roughFinding says that flows are too entangled to be shared out exactly.
@@ -131,6 +130,6 @@ func roughFinding(target, predicted *allocation) []Finding {
 		return nil
 	}
 	return []Finding{finding(CodeSharingApproximate, nil, nil,
-		phrase.Of("{} flows wait for each other over so many links that their sharing was broken off near the fair one: no link is exceeded, but single flows may be off", n),
-		phrase.Of("none is needed where the predicted shares suit; aggregate queue pairs between the same ports into one flow"))}
+		phrase.Of("plan.sharing-approximate", "n", n),
+		phrase.Of("plan.sharing-approximate.fix"))}
 }

@@ -2,7 +2,6 @@ package policy
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -22,8 +21,8 @@ func (s *settings) leverFindings() []Finding {
 		st := &s.all[i]
 		if most := s.ports[st.port].profile.Adapter.MaxIncrease; s.m.in.Options.Mode == ModeTheorem1 && st.incr == most {
 			out = append(out, finding(CodeIncreaseClamped, s.names(st.tenants), nil,
-				phrase.Of("port {}, SL {}: CCTI_Increase is at its largest, {}: the timer alone would reach {}", s.m.fabric.PortName(s.ports[st.port].ref), st.sl, int(most), rate(st.rate)),
-				phrase.Of("use mode product")))
+				phrase.Of("plan.increase-clamped", "port", s.m.fabric.PortName(s.ports[st.port].ref), "sl", st.sl, "most", int(most), "reached", rate(st.rate)),
+				phrase.Of("plan.increase-clamped.fix")))
 		}
 	}
 	for i := range s.groups {
@@ -59,9 +58,9 @@ func (s *settings) sharedSettings() []Finding {
 		}
 		st := sts[0]
 		out = append(out, finding(CodeSharedSetting, s.names(st.tenants), ports,
-			phrase.Of("on {} queue pairs with different entitlements share one setting; worst is {}, SL {}, made for {} each, from which the furthest is {} % off",
-				counted(len(sts), kindPort), ports[0], st.sl, rate(s.eachOf(st)), fmt.Sprintf("%.1f", float64(st.spread*100))),
-			phrase.Of("give the unequal traffic different ports, or its own tenant")))
+			phrase.Of("plan.shared-setting",
+				"ports", counted(len(sts), kindPort), "worst", ports[0], "sl", st.sl, "each", rate(s.eachOf(st)), "off", phrase.PercentOf(st.spread, 1)),
+			phrase.Of("plan.shared-setting.fix")))
 	}
 	return out
 }
@@ -93,16 +92,16 @@ func (s *settings) groupFindings(g *group) []Finding {
 		out = append(out, finding(code, names, bounded(links), said, fix))
 	}
 	if g.miss > maxQuantisation {
-		add(CodeTimerQuantised, phrase.Of("the shortest timers round to whole 1.024 us with up to {} % error, at one mark in {} packets", fmt.Sprintf("%.1f", float64(g.miss*100)), g.marking),
-			phrase.Of("take one CCTI per queue pair (QP mode) and open more queue pairs for the fastest tenants: slower ones have longer timers"))
+		add(CodeTimerQuantised, phrase.Of("plan.timer-quantised", "off", phrase.PercentOf(g.miss, 1), "packets", g.marking),
+			phrase.Of("plan.timer-quantised.fix"))
 	}
 	if g.marking > sparseMarking {
-		add(CodeMarkingSparse, phrase.Of("only one packet in {} is marked, because timers would be too coarse otherwise: shares need {} to settle", g.marking, about(g.settle)),
-			phrase.Of("take one CCTI per queue pair (QP mode) and open more queue pairs for the fastest tenants, or bring the weights nearer each other: slower queue pairs have longer timers, so that more packets can be marked"))
+		add(CodeMarkingSparse, phrase.Of("plan.marking-too-sparse", "packets", g.marking, "settle", about(g.settle)),
+			phrase.Of("plan.marking-too-sparse.fix"))
 	}
 	if g.settle > maxConvergence {
-		add(CodeSlowConvergence, phrase.Of("the slowest queue pair needs about {} to settle at its share, at one mark in {} packets", about(g.settle), g.marking),
-			phrase.Of("open fewer queue pairs per tenant and port, use SL mode, or bring the weights nearer each other"))
+		add(CodeSlowConvergence, phrase.Of("plan.slow-convergence", "settle", about(g.settle), "packets", g.marking),
+			phrase.Of("plan.slow-convergence.fix"))
 	}
 	return out
 }

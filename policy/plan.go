@@ -24,8 +24,16 @@ func Decode(b []byte) (*Plan, error) {
 	if err := json.Unmarshal(b, &p); err != nil {
 		return nil, fmt.Errorf("decode plan: %w", err)
 	}
+	if p.Format < 0 || p.Format > PlanFormat {
+		return nil, fmt.Errorf("decode plan: format %d: want at most %d; a later version made it", p.Format, PlanFormat)
+	}
 	if name := p.Hash(); name != p.Name {
 		return nil, fmt.Errorf("decode plan: its name is %q, but its contents have the name %s", p.Name, name)
+	}
+	if p.Format < PlanFormat { // sentences had no ids then
+		for i := range p.Findings {
+			p.Findings[i].Said, p.Findings[i].Advice = nil, nil
+		}
 	}
 	return &p, nil
 }

@@ -94,8 +94,13 @@ const (
 	PerQPOff  PerQPMode = "sl"
 )
 
+// PlanFormat is the format of the plans that Compile makes. Format 1 has the English sentences of findings in the canonical form, format 2
+// has their ids and parameters. Plans of both are read, verified and rolled out.
+const PlanFormat = 2
+
 // Plan is the compiled result. It is sorted, and named by the SHA-256 of its canonical form (see Hash).
 type Plan struct {
+	Format     int           `json:"format,omitempty" canonical:"2"` // of the canonical form: PlanFormat, or 0 in plans of format 1
 	Name       string        `json:"name"`
 	Plane      string        `json:"plane"`             // "ib", "roce" or "wrcc"
 	Placements []Placement   `json:"placements"`        // by tenant, then port
@@ -216,12 +221,12 @@ type Finding struct {
 	Code    string   `json:"code"`
 	Tenants []string `json:"tenants,omitempty"`
 	Links   []string `json:"links,omitempty"`
-	Message string   `json:"message"`       // in English
-	Fix     string   `json:"fix,omitempty"` // in English
-	// Said and Advice are Message and Fix for readers of other languages. Plans of earlier versions do not have them. They follow from
-	// what made the plan and are no part of its name.
-	Said   *phrase.Text `json:"said,omitempty" canonical:"-"`
-	Advice *phrase.Text `json:"advice,omitempty" canonical:"-"`
+	// Message and Fix are Said and Advice in the English of the version that compiled the plan.
+	Message string `json:"message" canonical:"1"`
+	Fix     string `json:"fix,omitempty" canonical:"1"`
+	// Said is what was found, and Advice what helps. Plans of format 1 do not have them.
+	Said   *phrase.Text `json:"said,omitempty" canonical:"2"`
+	Advice *phrase.Text `json:"advice,omitempty" canonical:"2"`
 }
 
 // Entitlement is the target of one flow aggregate.

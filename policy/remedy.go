@@ -2,17 +2,16 @@ package policy
 
 import (
 	"slices"
-	"strings"
 
 	"fairlane/internal/phrase"
 )
 
 // seeOthers is the advice of findings that others explain, until advise knows these.
-var seeOthers = phrase.Of("see the other findings of this tenant")
+var seeOthers = phrase.Of("plan.see-others")
 
 // explainedByOthers tells whether a finding has that advice still.
 func (f *Finding) explainedByOthers() bool {
-	return f.Advice != nil && f.Advice.Template == seeOthers.Template
+	return f.Advice != nil && f.Advice.ID == seeOthers.ID
 }
 
 // advise completes findings that other findings, the predicted shares or the plane's means explain: what tenants that
@@ -39,9 +38,9 @@ func (m *model) advise(fs []Finding, p *Plan, target *allocation) []Finding {
 // are no advice.
 func (m *model) sourcePortFix() phrase.Text {
 	if m.plane == PlaneIB && !m.in.Options.VLArbitration {
-		return phrase.Of("place the tenants' senders on different ports, or weigh their lanes by VL arbitration on this port (--vl-arbitration, option vl_arbitration)")
+		return phrase.Of("plan.source-port.lanes.fix")
 	}
-	return phrase.Of("place the tenants' senders on different ports")
+	return phrase.Of("plan.source-port.fix")
 }
 
 // classTurns lists, by tenant, the limiting ports from which several of its classes send: their queue pairs take turns
@@ -76,7 +75,7 @@ func (m *model) unreachableFix(f *Finding, fs []Finding, p *Plan, turns map[stri
 	tenant := f.Tenants[0]
 	switch {
 	case m.plane == PlaneIB && m.in.Options.Mode == ModeTheorem1:
-		return phrase.Of("use mode product: whole numbers of CCTI_Increase alone cannot have every ratio")
+		return phrase.Of("plan.mode-product.fix")
 	case len(turns[tenant]) > 0 && missesClass(p, tenant):
 		return m.turnsFix(turns[tenant])
 	}
@@ -86,7 +85,7 @@ func (m *model) unreachableFix(f *Finding, fs []Finding, p *Plan, turns map[stri
 		}
 	}
 	if codes := causes(fs, f.Tenants); len(codes) > 0 {
-		return phrase.Of("follow the advice of {} for tenant {}", strings.Join(codes, ", "), tenant)
+		return phrase.Of("plan.see-tenant", "codes", codes, "tenant", tenant)
 	}
 	// Who misses its share for a reason of its own takes or leaves what this tenant lacks or has too much of.
 	explained := func(t string) bool {
@@ -115,12 +114,12 @@ func (m *model) unreachableFix(f *Finding, fs []Finding, p *Plan, turns map[stri
 		}
 	}
 	if len(met) > 0 {
-		return phrase.Of("follow the advice of {} for {}, whom it meets", strings.Join(sorted(codes), ", "), strings.Join(bounded(met), ", "))
+		return phrase.Of("plan.see-met", "codes", sorted(codes), "tenants", bounded(met))
 	}
 	if links < 2 {
-		return phrase.Of("no other finding explains it: see by simulation what is delivered")
+		return phrase.Of("plan.unexplained")
 	}
-	return phrase.Of("no setting is at fault: flows meet on more than one limiting link, where their weights cannot all be met; let those that meet on one meet on no other, and see by simulation what is delivered")
+	return phrase.Of("plan.many-limits")
 }
 
 // sorted sorts names, and leaves out those that are there already.
@@ -133,10 +132,10 @@ func sorted(names []string) []string {
 func (m *model) turnsFix(ports []string) phrase.Text {
 	var lanes phrase.Text
 	if m.plane == PlaneIB {
-		lanes = phrase.Of(", make each class a tenant of its own and weigh their lanes (--vl-arbitration, option vl_arbitration)")
+		lanes = phrase.Of("plan.classes.lanes")
 	}
-	return phrase.Of("queue pairs of several classes take turns at {}, whatever the weights say: send the classes from different ports{}, or open queue pairs in proportion to the weights of their classes",
-		strings.Join(bounded(ports), ", "), lanes)
+	return phrase.Of("plan.classes.fix",
+		"ports", bounded(ports), "lanes", lanes)
 }
 
 // missesClass reports whether a class of the tenant is predicted to get more than 5 % off its entitlement.

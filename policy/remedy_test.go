@@ -120,28 +120,28 @@ func TestAdviceThatIsFollowedRemovesItsFinding(t *testing.T) {
 			func(in *policy.Input) { in.Flows[1].QPs = 2 }},
 		"more weight": {policy.CodeCCTLimit, "more weight or a guarantee", light, func(in *policy.Input) { in.Tenants[1].Weight = 2000 }},
 		"a guarantee": {policy.CodeCCTLimit, "more weight or a guarantee", light, func(in *policy.Input) { in.Tenants[1].Guarantee = 20 * quantity.Mbps }},
-		"a higher cap": {policy.CodeCapCoarse, "a cap that is 3.1 times as high", low,
+		"a higher cap": {policy.CodeCapCoarse, "a cap at least 3.1 times as high", low,
 			func(in *policy.Input) { in.Tenants[1].Cap = 31 * in.Tenants[1].Cap / 10 }},
-		"what another tenant misses": {policy.CodeWeightUnreachable, "follow the advice of weight-unreachable for t01, whom it meets", unlike,
+		"what another tenant misses": {policy.CodeWeightUnreachable, "follow the advice of weight-unreachable for t01, on links shared with it", unlike,
 			func(in *policy.Input) { in.Flows[1].QPs = 1 }},
-		"more queue pairs": {policy.CodeMarkingSparse, "QP mode) and open more queue pairs", fast,
+		"more queue pairs": {policy.CodeMarkingSparse, "QP mode), and open more queue pairs", fast,
 			func(in *policy.Input) {
 				in.Options.PerQP = policy.PerQPOn
 				in.Flows[1].QPs, in.Flows[3].QPs = 16, 16
 			}},
-		"nearer weights": {policy.CodeMarkingSparse, "weights nearer each other", fast,
+		"nearer weights": {policy.CodeMarkingSparse, "weights closer together", fast,
 			func(in *policy.Input) { in.Tenants[1].Weight, in.Tenants[3].Weight = 4000, 4000 }},
 		"the other mode":            {policy.CodeWeightUnreachable, "use mode product", steps, func(in *policy.Input) { in.Options.Mode = policy.ModeProduct }},
 		"increase":                  {policy.CodeIncreaseClamped, "mode product", steps, func(in *policy.Input) { in.Options.Mode = policy.ModeProduct }},
 		"fewer queue pairs on RoCE": {policy.CodeSlowConvergence, "fewer queue pairs", far, func(in *policy.Input) { in.Flows[1].QPs = 2 }},
-		"nearer weights on RoCE":    {policy.CodeSlowConvergence, "weights nearer together", far, func(in *policy.Input) { in.Tenants[0].Weight = 4000 }},
+		"nearer weights on RoCE":    {policy.CodeSlowConvergence, "weights closer together", far, func(in *policy.Input) { in.Tenants[0].Weight = 4000 }},
 		"other sending ports": {policy.CodeSourcePort, "different ports", source,
 			func(in *policy.Input) {
 				h := plantest.Hosts(in.Fabric)
 				in.Tenants[1].Attachments = append(in.Tenants[1].Attachments, tenants.Attachment{Port: h[9]})
 				in.Flows[1].Src = h[9]
 			}},
-		"lower guarantees": {policy.CodeOverbooked, "lower the guarantees to 99 Gbit/s together", booked,
+		"lower guarantees": {policy.CodeOverbooked, "lower the guarantees to 99 Gbit/s in total", booked,
 			func(in *policy.Input) { in.Tenants[1].Guarantee = 39 * quantity.Gbps }},
 		"guarantees apart": {policy.CodeOverbooked, "fewer of them meet", booked,
 			func(in *policy.Input) { in.Flows[1].Dst = plantest.Hosts(in.Fabric)[3] }},

@@ -81,7 +81,7 @@ func (s *roceSettings) portName(p *nicPort) string { return s.m.fabric.PortName(
 // others says how many ports beside the worst a finding is about.
 func others(ports int) phrase.Text {
 	if ports > 1 {
-		return phrase.Of(" (the worst of {} ports)", ports)
+		return phrase.Of("plan.worst-of", "ports", ports)
 	}
 	return phrase.Text{}
 }
@@ -117,31 +117,31 @@ func (s *roceSettings) sharedPort(p *nicPort, predicted *allocation) Finding {
 				got += predicted.rates[f]
 			}
 		}
-		parts[i] = phrase.Of("{} {} of {}", s.m.tenants[t].Name, rate(got), rate(entitled))
+		parts[i] = phrase.Of("plan.part", "tenant", s.m.tenants[t].Name, "predicted", rate(got), "entitled", rate(entitled))
 	}
 	name := s.portName(p)
 	return finding(CodeDCQCNSharedPort, bounded(s.names(senders)), []string{name},
-		phrase.Of("port {} sends for {} tenants and has one set of DCQCN registers for all; the shares of their virtual functions divide the port, not what is contended beyond it: predicted {} entitled",
-			name, len(senders), phrase.Commas(bounded(parts))),
-		phrase.Of("give each tenant a port of its own"))
+		phrase.Of("plan.dcqcn-shared-port",
+			"port", name, "n", len(senders), "parts", phrase.Commas(bounded(parts))),
+		phrase.Of("plan.dcqcn-shared-port.fix"))
 }
 
 func (s *roceSettings) sharedFlows(o *roceOff) Finding {
 	p := o.worst
 	return finding(CodeSharedSetting, bounded(s.names(s.senders(p))), s.links(o),
-		phrase.Of("port {}{}: its queue pairs are limited by different links or classes and want rates up to {} times apart from the {} that its one set of registers means them to have",
-			s.portName(p), others(o.ports), fmt.Sprintf("%.3g", num.Exp(p.spread)), rate(p.wanted)), s.apart(p))
+		phrase.Of("plan.dcqcn-spread",
+			"port", s.portName(p), "others", others(o.ports), "times", fmt.Sprintf("%.3g", num.Exp(p.spread)), "each", rate(p.wanted)), s.apart(p))
 }
 
 // apart says what of a port's traffic to send from other ports so that the rest wants one rate.
 func (s *roceSettings) apart(p *nicPort) phrase.Text {
 	switch {
 	case s.agree(p, func(f int32) int32 { return s.target.bottleneck[f] }):
-		return phrase.Of("send the traffic to each of the contended links from a port of its own")
+		return phrase.Of("plan.dcqcn-spread.links.fix")
 	case s.agree(p, func(f int32) int32 { return s.m.flows[f].class }):
-		return phrase.Of("send the traffic of each class from a port of its own")
+		return phrase.Of("plan.dcqcn-spread.classes.fix")
 	}
-	return phrase.Of("send queue pairs that are entitled to different rates from different ports")
+	return phrase.Of("plan.dcqcn-spread.fix")
 }
 
 // agree reports whether the flows of a port that the settings are for want one rate among those that are of one kind.
@@ -166,9 +166,9 @@ func (s *roceSettings) unreachable(o *roceOff) Finding {
 	p := o.worst
 	g := &s.groups[p.group]
 	return finding(CodeWeightUnreachable, bounded(s.names(s.senders(p))), s.links(o),
-		phrase.Of("port {}{}: a queue pair is entitled to {} where the fastest it meets has {}, {} times as much; the registers reach {}",
-			s.portName(p), others(o.ports), rate(p.wanted), rate(g.top), times(g.top/p.wanted), times(g.top/s.reached(p))),
-		phrase.Of("let the tenant use fewer queue pairs, or bring the weights nearer together"))
+		phrase.Of("plan.dcqcn-range",
+			"port", s.portName(p), "others", others(o.ports), "each", rate(p.wanted), "fastest", rate(g.top), "times", times(g.top/p.wanted), "reached", times(g.top/s.reached(p))),
+		phrase.Of("plan.fewer-qps-one.fix"))
 }
 
 // speeds reports limiting links outside the calibrated range by more than a tenth.
@@ -185,15 +185,15 @@ func (s *roceSettings) speeds() []Finding {
 		return nil
 	}
 	return []Finding{finding(CodeUncalibratedSpeed, nil, bounded(links),
-		phrase.Of("the speed of {} is outside the {} to {} that profile {} was calibrated at: the nearest counts, and the bounds are not proven there",
-			counted(len(links), kindContended), axis[0], axis[len(axis)-1], strconv.Quote(s.profile.Name)),
-		phrase.Of("measure on such links and trim, or give a profile that was calibrated at their speed"))}
+		phrase.Of("plan.uncalibrated-speed",
+			"links", counted(len(links), kindContended), "min", axis[0], "max", axis[len(axis)-1], "profile", strconv.Quote(s.profile.Name)),
+		phrase.Of("plan.uncalibrated-speed.fix"))}
 }
 
 // caps reports tenants that nothing holds below their cap: RPG_MAX_RATE releases a limiter, it bounds nothing.
 func (s *roceSettings) caps(predicted *allocation) []Finding {
-	return s.m.unenforced(predicted, phrase.Of("no DCQCN register bounds a rate (rpg_max_rate releases the limiter)"),
-		phrase.Of("cap its VFs (devlink rate tx_max) or its queue at the switch (scheduler pir)"))
+	return s.m.unenforced(predicted, phrase.Of("plan.dcqcn-cap"),
+		phrase.Of("plan.dcqcn-cap.fix"))
 }
 
 // times prints a ratio with four digits, or with all before the point when there are more.

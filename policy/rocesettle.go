@@ -54,7 +54,7 @@ func (s *roceSettings) slowFindings(x *roceSettle) []Finding {
 		tenants = append(tenants, s.m.tenants[t].Name)
 	}
 	return []Finding{finding(CodeSlowConvergence, tenants, s.links(&x.slow),
-		phrase.Of("port {}{}: a queue pair gains {} Mbit/s each {} us and needs about {} until marks hold it at the {} that it is predicted to get",
-			s.portName(p), others(x.slow.ports), p.set.AIRate, p.set.TimeReset, about(x.time), rate(x.rate)),
-		phrase.Of("let the tenants use fewer queue pairs, or bring the weights nearer together"))}
+		phrase.Of("plan.dcqcn-slow",
+			"port", s.portName(p), "others", others(x.slow.ports), "step", p.set.AIRate, "period", p.set.TimeReset, "settle", about(x.time), "held", rate(x.rate)),
+		phrase.Of("plan.fewer-qps.fix"))}
 }

@@ -2,6 +2,7 @@ package policy_test
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -83,24 +84,11 @@ func TestEveryReasonHasAKnownRule(t *testing.T) {
 	}
 }
 
-// TestPlansOfEarlierVersionsAreTold is about plans whose findings have no sentences for other languages, and about sentences that somebody
-// changed: the plan's name does not depend on them.
-func TestPlansOfEarlierVersionsAreTold(t *testing.T) {
+// TestPlansOfFormat1AreReadAndVerified is about plans from before sentences had ids: the stored file was made by a build of that time. It can
+// be read, its name is that of its contents, and what it says counts.
+func TestPlansOfFormat1AreReadAndVerified(t *testing.T) {
 	t.Parallel()
-	in := incast(t)
-	in.Options = policy.Options{Mode: policy.ModeTheorem1, TimerRestart: true, CCTLaw: policy.CCTQuadratic} // has findings
-	now := compile(t, in)
-	if len(now.Findings) < 2 {
-		t.Fatalf("findings %+v: the test is no test", now.Findings)
-	}
-	then := *now
-	then.Findings = slices.Clone(now.Findings)
-	for i := range then.Findings {
-		then.Findings[i].Said, then.Findings[i].Advice = nil, nil
-	}
-	then.Findings[0].Fix = "see elsewhere"
-	then.Name = then.Hash()
-	b, err := then.Encode()
+	b, err := os.ReadFile("testdata/format1.json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,19 +96,71 @@ func TestPlansOfEarlierVersionsAreTold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, f := policy.Diff(now, old), old.Findings[0]
-	if got, want := d.String(), fmt.Sprintf("finding changed: %s: now advises: see elsewhere", f.Code); got != want {
-		t.Errorf("told as %q, want %q", got, want)
+	if old.Format != 0 || len(old.Findings) < 2 || old.Findings[0].Message == "" || old.Findings[0].Fix == "" {
+		t.Fatalf("format %d, findings %+v", old.Format, old.Findings)
 	}
-	old.Findings[0].Advice = now.Findings[0].Advice // another's
-	if again := policy.Diff(now, old); again.String() != d.String() {
-		t.Errorf("with a changed sentence it is told as %q", again.String())
+	if again, err := old.Encode(); err != nil {
+		t.Fatal(err)
+	} else if read, err := policy.Decode(again); err != nil || read.Name != old.Name {
+		t.Errorf("written and read again: %v", err)
 	}
-	b, err = now.Encode()
+	for _, change := range []func(f *policy.Finding){func(f *policy.Finding) { f.Message += "." }, func(f *policy.Finding) { f.Fix += "." }} {
+		forged := *old
+		forged.Findings = slices.Clone(old.Findings)
+		change(&forged.Findings[0])
+		if forged.Hash() == old.Name {
+			t.Error("a sentence of a plan of format 1 does not count")
+		}
+	}
+	in := incast(t)
+	in.Options = theorem1()
+	d := policy.Diff(old, compile(t, in))
+	if len(d.Appeared)+len(d.Vanished)+len(d.Settings) != 0 {
+		t.Errorf("the plan of the same input differs: %s", d.String())
+	}
+}
+
+// theorem1 are options whose plan of the incast has findings.
+func theorem1() policy.Options {
+	return policy.Options{Mode: policy.ModeTheorem1, TimerRestart: true, CCTLaw: policy.CCTQuadratic}
+}
+
+// TestTheWordingOfFindingsIsNoPartOfAPlansName is about plans of format 2, which later versions word otherwise.
+func TestTheWordingOfFindingsIsNoPartOfAPlansName(t *testing.T) {
+	t.Parallel()
+	in := incast(t)
+	in.Options = theorem1()
+	p := compile(t, in)
+	if p.Format != policy.PlanFormat || len(p.Findings) < 2 {
+		t.Fatalf("format %d, findings %+v: the test is no test", p.Format, p.Findings)
+	}
+	worded := *p
+	worded.Findings = slices.Clone(p.Findings)
+	worded.Findings[0].Message, worded.Findings[0].Fix = "said otherwise", "another word"
+	if worded.Hash() != p.Name {
+		t.Error("the name depends on the words")
+	}
+	if d := policy.Diff(p, &worded); !d.Empty() {
+		t.Errorf("another wording is a difference: %s", d.String())
+	}
+	other := *p
+	other.Findings = slices.Clone(p.Findings)
+	other.Findings[0].Advice = p.Findings[1].Said
+	if other.Hash() == p.Name {
+		t.Error("the name does not depend on the advice")
+	}
+	d := policy.Diff(p, &other)
+	if got, want := d.String(), fmt.Sprintf("finding changed: %s: now advises: %s", p.Findings[0].Code, p.Findings[1].Said); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	later := *p
+	later.Format = policy.PlanFormat + 1
+	later.Name = later.Hash()
+	b, err := later.Encode()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if read, err := policy.Decode(b); err != nil || read.Findings[0].Said == nil || read.Findings[0].Said.String() != now.Findings[0].Message {
-		t.Errorf("read again: %+v, %v", read, err)
+	if _, err := policy.Decode(b); err == nil || !strings.Contains(err.Error(), "format 3") {
+		t.Errorf("a plan of a later format: %v", err)
 	}
 }

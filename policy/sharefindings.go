@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
@@ -23,9 +22,9 @@ func (m *model) shareFindings(p *Plan) []Finding {
 		var said phrase.Text
 		switch {
 		case t.PredictedError > unreachedFrom:
-			said = phrase.Of("tenant {} is entitled to {} and predicted to get {}", t.Tenant, t.Entitled, t.Predicted)
+			said = phrase.Of("plan.weight-unreachable", "tenant", t.Tenant, "entitled", t.Entitled, "predicted", t.Predicted)
 		case x != nil && len(x.parts) > 0:
-			said = phrase.Of("tenant {} is predicted to get its share in all, but not of each part: {}", t.Tenant, x.told())
+			said = phrase.Of("plan.parts-unreachable", "tenant", t.Tenant, "parts", x.told())
 		default:
 			continue
 		}
@@ -47,12 +46,12 @@ func (m *model) shareFindings(p *Plan) []Finding {
 		for _, t := range l.Tenants {
 			names = append(names, t.Tenant)
 		}
-		how := phrase.Of("its queue pairs take turns")
+		how := phrase.Of("plan.turns")
 		if m.plane == PlaneRoCE {
-			how = phrase.Of("their virtual functions divide it, and what a function leaves the others have")
+			how = phrase.Of("plan.vf-turns")
 		}
 		out = append(out, finding(CodeSourcePort, names, []string{l.Name},
-			phrase.Of("the tenants contend for the sending port {}, which marks nothing: {}, so each tenant gets {}", m.fabric.PortName(ref), how, predictedList(l.Tenants)), seeOthers))
+			phrase.Of("plan.source-port-contended", "port", m.fabric.PortName(ref), "how", how, "parts", predictedList(l.Tenants)), seeOthers))
 	}
 	return out
 }
@@ -79,7 +78,7 @@ func (x *missed) told() []phrase.Text {
 	if x.more == 0 {
 		return x.parts
 	}
-	return append(slices.Clip(x.parts), phrase.Of("and {} more", x.more))
+	return append(slices.Clip(x.parts), phrase.Of("list.and-more", "n", x.more))
 }
 
 // missedBy lists by tenant what it misses.
@@ -98,7 +97,9 @@ func missedBy(p *Plan) map[string]*missed {
 	}
 	for _, c := range p.Classes {
 		if off(c.Predicted, c.Entitled) {
-			of(c.Tenant).part(func() phrase.Text { return phrase.Of("class {} {} instead of {}", c.Class, c.Predicted, c.Entitled) })
+			of(c.Tenant).part(func() phrase.Text {
+				return phrase.Of("plan.class-part", "class", c.Class, "predicted", c.Predicted, "entitled", c.Entitled)
+			})
 		}
 	}
 	for i := range p.Links {
@@ -111,7 +112,9 @@ func missedBy(p *Plan) map[string]*missed {
 				}
 			}
 			if off(t.Predicted, t.Entitled) {
-				of(t.Tenant).part(func() phrase.Text { return phrase.Of("on {} {} instead of {}", l.Name, t.Predicted, t.Entitled) })
+				of(t.Tenant).part(func() phrase.Text {
+					return phrase.Of("plan.link-part", "link", l.Name, "predicted", t.Predicted, "entitled", t.Entitled)
+				})
 			}
 		}
 	}
@@ -145,9 +148,8 @@ func (m *model) missAdvice(t *TenantShare) phrase.Text {
 	if missed := 1 - float64(t.Predicted)/float64(t.Entitled); m.plane != PlaneWRCC || !(math.Abs(missed-slow) <= 0.002) {
 		return seeOthers
 	}
-	percent := func(x float64) string { return fmt.Sprintf("%.1f", float64(x*100)) }
-	return phrase.Of("open fewer queue pairs where links are full both ways: from {} each on, an acknowledgement is for {} packets, and acknowledgements take {} % of the links instead of {} %",
-		quantity.BitRate(wrcc.AckRate), wrcc.AckEvery, percent(fast), percent(slow))
+	return phrase.Of("plan.ack-load.fix",
+		"rate", quantity.BitRate(wrcc.AckRate), "packets", wrcc.AckEvery, "fast", phrase.PercentOf(fast, 1), "slow", phrase.PercentOf(slow, 1))
 }
 
 func predictedList(ts []LinkTenant) []phrase.Text {
@@ -161,7 +163,7 @@ func predictedList(ts []LinkTenant) []phrase.Text {
 // insteadOf says what a tenant is predicted to get.
 func insteadOf(tenant string, predicted, entitled quantity.BitRate) phrase.Text {
 	if predicted.String() == entitled.String() {
-		return phrase.Of("{}: {} as entitled", tenant, predicted)
+		return phrase.Of("plan.as-entitled", "tenant", tenant, "predicted", predicted)
 	}
-	return phrase.Of("{}: {} instead of {}", tenant, predicted, entitled)
+	return phrase.Of("plan.instead", "tenant", tenant, "predicted", predicted, "entitled", entitled)
 }

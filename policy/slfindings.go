@@ -3,7 +3,6 @@ package policy
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"fairlane/internal/phrase"
 	"fairlane/subnet/ident"
@@ -12,20 +11,20 @@ import (
 // maxNames bounds how many ports or links a finding lists.
 const maxNames = 16
 
-var splitFix = phrase.Of("let the subnet manager choose the SL by partition and port: beside OpenSM a rollout writes a QoS policy with a port group for each part and a match rule of pkey and source; elsewhere (UFM has one SL for a partition) free SLs, or give each part a tenant and a partition of its own")
+var splitFix = phrase.Of("plan.sl-split.fix")
 
 func split(tenant string, sls []string, groups int) Finding {
 	return finding(CodeSLSplit, []string{tenant}, nil,
-		phrase.Of("tenant {} has SLs {}: its ports fall into {} groups that no flow joins, and one SL for all of them does not fit",
-			tenant, strings.Join(sls, ", "), groups), splitFix)
+		phrase.Of("plan.sl-split",
+			"tenant", tenant, "sls", sls, "groups", groups), splitFix)
 }
 
 // maxSharings bounds how many sets of tenants that share an SL have a finding of their own.
 const maxSharings = 64
 
 var (
-	exhaustedFix = phrase.Of("free reserved or pinned SLs, or place the tenants on different ports")
-	undeclared   = phrase.Of("declare the tenants' flows, since a tenant that only receives on a port needs no SL of its own there; else free reserved or pinned SLs, or place the tenants on different ports")
+	exhaustedFix = phrase.Of("plan.sl-exhausted.fix")
+	undeclared   = phrase.Of("plan.sl-exhausted.declare.fix")
 )
 
 // sharers is a set of tenants that have one SL on some ports.
@@ -90,7 +89,7 @@ func (m *model) sharedSLs(x *slProblem, senders []portTenants, p placements) []F
 			count += g.count
 		}
 		out = append(out, finding(CodeSLExhausted, nil, nil,
-			phrase.Of("another {} sets of tenants share an SL, on {} ports in all: {}", len(rest), count, why), exhaustedFix))
+			phrase.Of("plan.sl-more", "sets", len(rest), "ports", count, "reason", why), exhaustedFix))
 	}
 	return out
 }
@@ -112,23 +111,23 @@ func (x *slProblem) whyExhausted() phrase.Text {
 			known = append(known, x.nodeOf[t][p.at[k]])
 		}
 		ref, _ := x.m.fabric.PortByID(p.port)
-		where = phrase.Of(" from port {}", x.m.fabric.PortName(ref))
+		where = phrase.Of("plan.sl-from", "port", x.m.fabric.PortName(ref))
 	}
 	found, exact := x.c.clique(known, cliqueSearch)
 	if len(found) > len(known) {
-		where = phrase.Of(", two by two, from one port or another")
+		where = phrase.Of("plan.sl-pairwise")
 	}
-	search := phrase.Of("the largest set found")
+	search := phrase.Of("plan.sl-set-found")
 	if exact {
-		search = phrase.Of("the largest set")
+		search = phrase.Of("plan.sl-set")
 	}
 	var names []string
 	for _, v := range found {
 		names = append(names, x.m.tenants[x.nodes[v].tenant].Name)
 	}
 	slices.Sort(names)
-	return phrase.Of("{} tenants send or may send{} ({}): at least {} SLs are needed, {} are usable",
-		len(found), where, []phrase.Text{phrase.Names(names, len(names), maxNames), search}, len(found), len(x.m.usable))
+	return phrase.Of("plan.sl-need",
+		"n", len(found), "where", where, "names", []phrase.Text{phrase.Names(names, len(names), maxNames), search}, "need", len(found), "usable", len(x.m.usable))
 }
 
 func (m *model) exhausted(g *sharers, why phrase.Text) Finding {
@@ -141,11 +140,11 @@ func (m *model) exhausted(g *sharers, why phrase.Text) Finding {
 		fix = undeclared
 	}
 	if g.pinned {
-		why, fix = phrase.Of("they are pinned to it"), phrase.Of("pin the tenants to different SLs, or leave the choice to the compiler")
+		why, fix = phrase.Of("plan.sl-pinned"), phrase.Of("plan.sl-pinned.fix")
 	}
 	return finding(CodeSLExhausted, names, g.ports,
-		phrase.Of("tenants {} share SL {} on {}: all their queue pairs there have one setting, which cannot follow the weights between them: {}",
-			strings.Join(names, ", "), g.sl, counted(g.count, kindPort), why), fix)
+		phrase.Of("plan.sl-exhausted",
+			"tenants", names, "sl", g.sl, "ports", counted(g.count, kindPort), "reason", why), fix)
 }
 
 // withShares adds to the findings about shared SLs what the tenants that share are predicted to get.
@@ -163,7 +162,7 @@ func withShares(fs []Finding, shares []TenantShare) []Finding {
 			}
 		}
 		if len(parts) > 0 {
-			out[i] = out[i].saying(phrase.Of("{}; predicted in all: {}", *out[i].Said, parts))
+			out[i] = out[i].saying(phrase.Of("plan.sl-predicted", "text", *out[i].Said, "parts", parts))
 		}
 	}
 	return out

@@ -181,7 +181,7 @@ func TestManySetsOfTenantsThatShareAreSummedUp(t *testing.T) {
 		}
 	}
 	// Two halves of eleven are the best there is: 2 · 11·10/2 pairs share, of which 64 are told one by one.
-	if found != 65 || !strings.Contains(last, "another 46 sets") || !strings.Contains(last, "22 tenants send or may send, two by two") {
+	if found != 65 || !strings.Contains(last, "46 more sets") || !strings.Contains(last, "22 tenants send or may send, pair by pair") {
 		t.Errorf("%d findings, the last %q; want 64 and one for the other 46", found, last)
 	}
 }

@@ -186,9 +186,9 @@ func (s *settings) limitClamps(p *port) *Finding {
 	}
 	port := s.m.fabric.PortName(p.ref)
 	f := finding(CodeCCTLimit, names, []string{port},
-		phrase.Of("port {}: CCTI_Limit {} lets {} through, more than half of the smallest entitlement {}; flows at the limit take more than their share",
-			port, len(p.table)-1, rate(p.floor()), rate(smallest)), p.reachFix(crowd > 1,
-			phrase.Of("no table slows it more than to {}: give the tenant more weight or a guarantee, or let it send from a slower port", rate(p.floor()))))
+		phrase.Of("plan.cct-limit-clamps",
+			"port", port, "limit", len(p.table)-1, "passed", rate(p.floor()), "smallest", rate(smallest)), p.reachFix(crowd > 1,
+			phrase.Of("plan.table-floor.fix", "floor", rate(p.floor()))))
 	return &f
 }
 
@@ -199,13 +199,13 @@ func (p *port) reachFix(several bool, beyond phrase.Text) phrase.Text {
 	longest := p.table[len(p.table)-1].Eighths() >= uint32(a.MaxMultiplier)<<ibcc.MaxShift || !p.profile.Generic() && len(p.table) >= a.TableEntries
 	switch {
 	case longest && several:
-		return phrase.Of("use SL mode, or open fewer queue pairs")
+		return phrase.Of("plan.sl-mode.fix")
 	case longest:
 		return beyond
 	case several:
-		return phrase.Of("allow longer tables, use SL mode, or open fewer queue pairs")
+		return phrase.Of("plan.longer-tables-or.fix")
 	}
-	return phrase.Of("allow longer tables")
+	return phrase.Of("plan.longer-tables.fix")
 }
 
 // seconds prints a time; a longer one than quantity.Picoseconds holds as the longest.

@@ -1,8 +1,6 @@
 package policy
 
 import (
-	"fmt"
-
 	"fairlane/internal/phrase"
 )
 
@@ -52,21 +50,21 @@ func (m *model) uncertainFinding(p *Plan) []Finding {
 		return nil
 	}
 	if more := len(names) - len(said); more > 0 {
-		said = append(said, phrase.Of("and {} more", more))
+		said = append(said, phrase.Of("list.and-more", "n", more))
 	}
-	advice := phrase.Of("give tenants that contend for a sending port ports of their own, let flows cross one full link at most, judge slow queue pairs by means over more than {} s, or measure the shares before relying on them", BoundTime)
+	advice := phrase.Of("plan.share-uncertain.fix", "period", BoundTime)
 	if m.plane == PlaneRoCE {
-		advice = phrase.Of("make the rates of queue pairs that meet at a link more alike (more queue pairs for fast tenants, fewer for slow ones), keep links that limit no tenant below 95 % of their capacity, or measure the shares before relying on them")
+		advice = phrase.Of("plan.share-uncertain.rates.fix")
 	}
 	return []Finding{finding(CodeShareUncertain, names, nil,
-		phrase.Of("the prediction's error bound, which at least 95 of 100 tenants keep, is above {} % for {}: {}", fmt.Sprintf("%.0f", float64(100*from)), counted(len(names), kindTenant), said), advice)}
+		phrase.Of("plan.share-uncertain", "from", phrase.PercentOf(from, 0), "tenants", counted(len(names), kindTenant), "parts", said), advice)}
 }
 
 // expectedRates is the range of rates within the bound of a tenant's prediction.
 func expectedRates(t *TenantShare) phrase.Text {
 	if t.Bound >= UnknownBound {
-		return phrase.Of("{}: unknown, entitled to {}", t.Tenant, t.Entitled)
+		return phrase.Of("plan.range-unknown", "tenant", t.Tenant, "entitled", t.Entitled)
 	}
 	low, high := float64(float64(t.Predicted)*(1-t.Bound)), float64(float64(t.Predicted)*(1+t.Bound))
-	return phrase.Of("{}: {} to {}, entitled to {}", t.Tenant, rate(low), rate(high), t.Entitled)
+	return phrase.Of("plan.range", "tenant", t.Tenant, "low", rate(low), "high", rate(high), "entitled", t.Entitled)
 }

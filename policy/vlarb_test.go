@@ -165,7 +165,7 @@ func TestTooFewLanesPutEqualsTogetherAndSaySo(t *testing.T) {
 	}
 	unequal := senders(t, []quantity.Weight{8000, 4000, 1000}, []int{1, 1, 1})
 	withVLs(t, &unequal, 2)
-	if f := found(t, compile(t, unequal), policy.CodeLanesCoarse); !strings.Contains(f.Message, "2 data lanes for more SLs") || !strings.Contains(f.Message, "t00, t01 on lane") {
+	if f := found(t, compile(t, unequal), policy.CodeLanesCoarse); !strings.Contains(f.Message, "2 data lanes, fewer than its SLs") || !strings.Contains(f.Message, "t00, t01 on lane") {
 		t.Errorf("finding %+v", f)
 	}
 	withVLs(t, &in, 8) // the advice: adapters with more lanes

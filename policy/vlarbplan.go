@@ -76,12 +76,12 @@ func (s *settings) laneFindings() []Finding {
 		}
 		out = append(out, s.laneCoarse(l, name)...)
 	}
-	fix := phrase.Of("in OpenSM's options: qos TRUE, {}", tables[0])
+	fix := phrase.Of("plan.opensm-options", "table", tables[0])
 	if len(tables) > 1 {
-		fix = phrase.Of("OpenSM has one table for all adapter ports, and the plan {} different ones: use a subnet manager that sets them by port, or give the ports the same tenants with the same weights", len(tables))
+		fix = phrase.Of("plan.opensm-one-table", "tables", len(tables))
 	}
 	return append(out, finding(CodeLanesNeedSM, nil, bounded(ports),
-		phrase.Of("what is sent on {} is divided by virtual lane: SL-to-VL maps and arbitration tables belong to the subnet manager, and rollouts write them only where its files are theirs to write; the prediction takes them as set", counted(len(ports), kindPort)), fix))
+		phrase.Of("plan.vl-arbitration-needs-sm", "ports", counted(len(ports), kindPort)), fix))
 }
 
 // laneCoarse reports a port on which lanes do not come near what they should have.
@@ -92,18 +92,18 @@ func (s *settings) laneCoarse(l *lanes, name string) []Finding {
 		on := s.laneNames(p)
 		names = append(names, on...)
 		if slices.ContainsFunc(p.settings[1:], func(k int32) bool { return s.unlike(&s.all[p.settings[0]], &s.all[k]) > 0 }) {
-			shared = append(shared, phrase.Of("{} on lane {}", strings.Join(on, ", "), p.vl))
+			shared = append(shared, phrase.Of("on-lane", "list", on, "lane", p.vl))
 		}
 	}
 	slices.Sort(names)
 	var said, fix phrase.Text
 	switch {
 	case len(shared) > 0:
-		said = phrase.Of("port {} has {} data lanes for more SLs; these take turns by queue pair: {}", name, l.vls, shared)
-		fix = phrase.Of("place the tenants' senders on different ports, or use adapters with more lanes")
+		said = phrase.Of("plan.lanes-few", "port", name, "lanes", l.vls, "shared", shared)
+		fix = phrase.Of("plan.lanes-few.fix")
 	case l.miss > maxLaneMiss:
-		said = phrase.Of("port {}: {} table entries of whole packets of {} units of 64 B miss a lane's share by up to {} %", name, l.vls, l.blocks, fmt.Sprintf("%.1f", float64(l.miss*100)))
-		fix = phrase.Of("use a smaller MTU, fewer tenants on the port, weights nearer each other, or adapters with more lanes")
+		said = phrase.Of("plan.vl-arbitration-coarse", "port", name, "entries", l.vls, "units", l.blocks, "off", phrase.PercentOf(l.miss, 1))
+		fix = phrase.Of("plan.vl-arbitration-coarse.fix")
 	default:
 		return nil
 	}

@@ -263,14 +263,14 @@ var periodChoices = [...]float64{wrcc.DefaultPeriodRTTs, 2.5, 3, 3.5, wrcc.MaxPe
 // coming and going for load, and divides its fair rate by it.
 const steadyPackets = 128
 
-var nameDomains = phrase.Of("name the data centres that this fabric spans as domains of their own")
+var nameDomains = phrase.Of("plan.wrcc-domains.fix")
 
 // limit makes the round trip one that switches can be set for, and finds how late the loop is.
 func (d *wrccDomain) limit() {
 	most := wrcc.MaxPeriod / wrcc.MaxPeriodRTTs
 	if d.rtt > most {
 		d.findings = append(d.findings, finding(CodePeriodClamped, nil, nil,
-			phrase.Of("{}: the largest round trip inside is {}: twice that is more than the WRCCT of {} that switches can set", d.title(), d.rtt, wrcc.MaxPeriod), nameDomains))
+			phrase.Of("plan.wrcc-period-clamped", "domain", d.title(), "rtt", d.rtt, "max", wrcc.MaxPeriod), nameDomains))
 		d.rtt = most
 	}
 	d.react = min(d.rtt+d.gap(), most)
@@ -296,12 +296,12 @@ func (d *wrccDomain) choosePeriod() {
 	if d.why == "" {
 		d.why = "no choice is stable for every round trip that crosses the domain"
 		d.findings = append(d.findings, finding(CodeWRCCUnstable, nil, nil,
-			phrase.Of("{}: with WRCCT {} the fair rate swings where most flows have a round trip near it", d.title(), d.period),
-			phrase.Of("keep flows between data centres whose round trip is near WRCCT away from contended ports, or join the data centres into one domain")))
+			phrase.Of("plan.wrcc-unstable", "domain", d.title(), "period", d.period),
+			phrase.Of("plan.wrcc-unstable.fix")))
 	}
 	if settle := d.settle(); d.used && settle > maxConvergence {
 		d.findings = append(d.findings, finding(CodeSlowConvergence, nil, nil,
-			phrase.Of("{}: near rest a fair rate moves by a 64th each WRCCT of {}: shares need about {} to settle", d.title(), d.period, about(settle)), nameDomains))
+			phrase.Of("plan.wrcc-slow", "domain", d.title(), "period", d.period, "settle", about(settle)), nameDomains))
 	}
 }
 
@@ -319,9 +319,9 @@ func (d *wrccDomain) stable(period quantity.Picoseconds) bool {
 
 func (d *wrccDomain) title() phrase.Text {
 	if d.name == "" {
-		return phrase.Of("the fabric")
+		return phrase.Of("plan.whole-fabric")
 	}
-	return phrase.Of("domain {}", d.name)
+	return phrase.Of("plan.domain", "domain", d.name)
 }
 
 // timer is T1: S0 wants it no shorter than the WRCCT of any switch on the way.

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
@@ -71,24 +70,24 @@ func (s *wrccSettings) compromises() {
 		names := []string{s.m.tenants[t].Name}
 		if o.shared > 0 {
 			s.findings = append(s.findings, finding(CodeSharedSetting, names, []string{o.worst},
-				phrase.Of("queue pairs between the same ports take ways with different entitlements, and no sender tells them apart, on {}; worst is {}, weighed for {} each, from which the furthest is {} % off",
-					counted(o.shared, kindPortPair), o.worst, rate(o.rate), fmt.Sprintf("%.1f", float64(o.spread*100))),
-				phrase.Of("spread the queue pairs so that they all take ways alike, or give the unequal traffic its own class")))
+				phrase.Of("plan.wrcc-paths",
+					"pairs", counted(o.shared, kindPortPair), "worst", o.worst, "each", rate(o.rate), "off", phrase.PercentOf(o.spread, 1)),
+				phrase.Of("plan.wrcc-paths.fix")))
 		}
 		if o.clamped > 0 {
-			fix := phrase.Of("open fewer queue pairs per tenant and port, or bring the weights nearer each other")
+			fix := phrase.Of("plan.fewer-qps-port.fix")
 			if o.beyond > s.unit {
-				fix = phrase.Of("open more queue pairs, or keep weighted traffic off the slowest link, which brings the unit down")
+				fix = phrase.Of("plan.wrcc-unit.fix")
 			}
 			s.findings = append(s.findings, finding(CodeWeightRange, names, nil,
-				phrase.Of("{} would have to be out of the range of {} to {} units of {}, which senders hold: the furthest is for {}",
-					counted(o.clamped, kindWeight), wrcc.MinSenderWeight, wrcc.MaxSenderWeight, quantity.BitRate(s.unit), rate(o.beyond)), fix))
+				phrase.Of("plan.weight-out-of-range",
+					"weights", counted(o.clamped, kindWeight), "min", wrcc.MinSenderWeight, "max", wrcc.MaxSenderWeight, "unit", quantity.BitRate(s.unit), "worst", rate(o.beyond)), fix))
 		}
 	}
 	if e := s.resolution(); e > 0.001 {
 		s.findings = append(s.findings, finding(CodeFairRateCoarse, nil, nil,
-			phrase.Of("the slowest link of a flow brings the unit of weights down to {}: headers tell fair rates in whole Mbit/s, to {} %", quantity.BitRate(s.unit), fmt.Sprintf("%.2f", float64(e*100))),
-			phrase.Of("keep weighted traffic off links below 1 Gbit/s")))
+			phrase.Of("plan.fair-rate-coarse", "unit", quantity.BitRate(s.unit), "precision", phrase.PercentOf(e, 2)),
+			phrase.Of("plan.fair-rate-coarse.fix")))
 	}
 }
 
@@ -117,6 +116,6 @@ func (s *wrccSettings) bounds(predicted forecast, followed bool) []float64 {
 
 // uncapped reports the tenants that no link and no setting keeps below their cap.
 func (s *wrccSettings) uncapped(predicted *allocation) []Finding {
-	return s.m.unenforced(predicted, phrase.Of("nothing else wants the rest there, and weights divide only what is wanted"),
-		phrase.Of("let the tenant end on ports of its own, where the largest fair rate can hold it, or cap it at its source"))
+	return s.m.unenforced(predicted, phrase.Of("plan.cap-no-demand"),
+		phrase.Of("plan.cap-no-demand.fix"))
 }

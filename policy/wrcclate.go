@@ -67,9 +67,9 @@ func (s *wrccSettings) lateFinding() {
 		names = append(names, s.m.tenants[t].Name)
 	}
 	s.findings = append(s.findings, finding(CodeWRCCUnstable, names, bounded(links),
-		phrase.Of("a fair rate reaches {} on {} once a packet, as seldom as each {}, which is too late for the WRCCT there: fair rates may swing, and shares with them",
-			counted(whole(worst.qps), kindQueuePair), counted(len(links), kindLink), about(worst.gap.Seconds())),
-		phrase.Of("open fewer queue pairs of these tenants, so that each sends more often")))
+		phrase.Of("plan.wrcc-late",
+			"qps", counted(whole(worst.qps), kindQueuePair), "links", counted(len(links), kindLink), "gap", about(worst.gap.Seconds())),
+		phrase.Of("plan.wrcc-late.fix")))
 }
 
 func (x *late) add(tenant int32, load, qps float64, gap quantity.Picoseconds) {

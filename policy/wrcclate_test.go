@@ -40,7 +40,7 @@ func TestQueuePairsThatAnswerTooLateAreFound(t *testing.T) {
 		if (i >= 0) != c.found {
 			t.Errorf("weight %s, %d queue pairs: findings %+v, want one: %v", c.weight, c.qps, p.Findings, c.found)
 		}
-		if i >= 0 && (!slices.Equal(p.Findings[i].Tenants, []string{"a"}) || len(p.Findings[i].Links) != 1 || !strings.Contains(p.Findings[i].Message, " queue pairs on 1 link once a packet")) {
+		if i >= 0 && (!slices.Equal(p.Findings[i].Tenants, []string{"a"}) || len(p.Findings[i].Links) != 1 || !strings.Contains(p.Findings[i].Message, " queue pairs on 1 link once per packet")) {
 			t.Errorf("finding %+v", p.Findings[i])
 		}
 	}

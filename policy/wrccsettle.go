@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"fmt"
 	"math"
 
 	"fairlane/internal/phrase"
@@ -102,6 +101,6 @@ func (s *wrccSettings) slowFinding(x wrccSettle) []Finding {
 	}
 	name := s.m.linkName(x.port)
 	return []Finding{finding(CodeSlowConvergence, nil, []string{name},
-		phrase.Of("port {}: when its fair rate changes, {} % of its load or less follow, because other ports or demands hold the rest, or queue pairs lose by turns what others gain: shares need about {} to settle", name, fmt.Sprintf("%.0f", math.Ceil(float64(x.part*100))), about(x.time)),
-		phrase.Of("judge shares by means over more than {}", about(x.time)))}
+		phrase.Of("plan.wrcc-settle", "port", name, "part", phrase.PercentOf(math.Ceil(float64(x.part*100))/100, 0), "settle", about(x.time)),
+		phrase.Of("plan.judge-by-means", "settle", about(x.time)))}
 }

@@ -1455,7 +1455,7 @@ type CongestionLoop struct {
 	// Ports Names of ports at which that stage has no effect, at most 8.
 	Ports []string `json:"ports,omitempty"`
 
-	// Said a sentence for readers of any language
+	// Said A sentence as a stable message id and named, typed parameters, so that a client writes it in the reader's language; the English sentence stands beside it.
 	Said *Phrase `json:"said,omitempty"`
 
 	// Stage Of `not-acting`, the first stage that has no effect: full queues mark no packets, marks cause no notifications, notifications are not handled, or handled ones change no rate.
@@ -1531,7 +1531,7 @@ type Device struct {
 	// Rollout The rollout that is under way and not done with it.
 	Rollout *int64 `json:"rollout,omitempty"`
 
-	// Said a sentence for readers of any language
+	// Said A sentence as a stable message id and named, typed parameters, so that a client writes it in the reader's language; the English sentence stands beside it.
 	Said *Phrase `json:"said,omitempty"`
 
 	// SeenAt When it last answered.
@@ -1621,7 +1621,7 @@ type Difference struct {
 	// Repairable Of a prerequisite: whether Fairlane may set it where the fabric says `prerequisites: repair`.
 	Repairable *bool `json:"repairable,omitempty"`
 
-	// Said a sentence for readers of any language
+	// Said A sentence as a stable message id and named, typed parameters, so that a client writes it in the reader's language; the English sentence stands beside it.
 	Said *Phrase `json:"said,omitempty"`
 }
 
@@ -1841,9 +1841,9 @@ type FieldReceipt struct {
 // FieldReceiptOutcome defines model for FieldReceipt.Outcome.
 type FieldReceiptOutcome string
 
-// Finding What cannot be honoured, and what helps. said and advice are message and fix for readers of other languages; plans of earlier versions do not have them.
+// Finding What cannot be honoured, and what helps. said and advice are message and fix with their parameters; plans of format 1 do not have them.
 type Finding struct {
-	// Advice a sentence for readers of any language
+	// Advice A sentence as a stable message id and named, typed parameters, so that a client writes it in the reader's language; the English sentence stands beside it.
 	Advice *Phrase `json:"advice,omitempty"`
 	Code   string  `json:"code"`
 
@@ -1854,17 +1854,17 @@ type Finding struct {
 	// Message in English
 	Message string `json:"message"`
 
-	// Said a sentence for readers of any language
+	// Said A sentence as a stable message id and named, typed parameters, so that a client writes it in the reader's language; the English sentence stands beside it.
 	Said    *Phrase  `json:"said,omitempty"`
 	Tenants []string `json:"tenants"`
 }
 
 // FindingChange defines model for FindingChange.
 type FindingChange struct {
-	// After What cannot be honoured, and what helps. said and advice are message and fix for readers of other languages; plans of earlier versions do not have them.
+	// After What cannot be honoured, and what helps. said and advice are message and fix with their parameters; plans of format 1 do not have them.
 	After Finding `json:"after"`
 
-	// Before What cannot be honoured, and what helps. said and advice are message and fix for readers of other languages; plans of earlier versions do not have them.
+	// Before What cannot be honoured, and what helps. said and advice are message and fix with their parameters; plans of format 1 do not have them.
 	Before Finding `json:"before"`
 }
 
@@ -2091,7 +2091,7 @@ type LinkUse struct {
 	Port    Port    `json:"port"`
 	Problem *string `json:"problem,omitempty"`
 
-	// Said a sentence for readers of any language
+	// Said A sentence as a stable message id and named, typed parameters, so that a client writes it in the reader's language; the English sentence stands beside it.
 	Said *Phrase `json:"said,omitempty"`
 
 	// Use Delivered over capacity; absent when either is unknown.
@@ -2227,10 +2227,10 @@ type Permission struct {
 // PermissionActions defines model for Permission.Actions.
 type PermissionActions string
 
-// Phrase a sentence for readers of any language
+// Phrase A sentence as a stable message id and named, typed parameters, so that a client writes it in the reader's language; the English sentence stands beside it.
 type Phrase = phrase.Text
 
-// PhraseValue A value that reads the same in every language, or sentences with the template join between them, "; " where there is none.
+// PhraseValue A text that reads the same in every language; a whole number; a quantity with its unit, {"bps": bit/s}, {"ps": picoseconds} or {"percent": number}; a list of names; a Phrase; or {"texts": Phrases, "join": id of what stands between them}.
 type PhraseValue = phrase.Value
 
 // Placement defines model for Placement.
@@ -3233,7 +3233,7 @@ type TenantShare struct {
 	Measured bool    `json:"measured"`
 	Problem  *string `json:"problem,omitempty"`
 
-	// Said a sentence for readers of any language
+	// Said A sentence as a stable message id and named, typed parameters, so that a client writes it in the reader's language; the English sentence stands beside it.
 	Said *Phrase `json:"said,omitempty"`
 
 	// ShareError |delivered - entitled| / entitled; absent when delivered_bps is absent, and for a tenant with an entitlement of 0.

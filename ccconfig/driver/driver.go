@@ -134,7 +134,7 @@ func Examine(ctx context.Context, to Driver, d Device, got Settings, n *prereq.N
 	}
 	items, err := x.Examine(ctx, d, got, *n)
 	if err != nil {
-		return []prereq.Item{{ID: prereq.Readable, Scope: prereq.ScopeDevice, Field: d.Name, State: prereq.Unknown, Why: phrase.Of("not readable because {}", err.Error())}}
+		return []prereq.Item{{ID: prereq.Readable, Scope: prereq.ScopeDevice, Field: d.Name, State: prereq.Unknown, Why: phrase.Of("device.unreadable", "reason", err.Error())}}
 	}
 	return items
 }

@@ -49,7 +49,7 @@ func (d *Driver) Examine(ctx context.Context, dev driver.Device, got driver.Sett
 func switchItems(list []Finding) []prereq.Item {
 	out := []prereq.Item{}
 	for _, f := range list {
-		item := prereq.Item{Scope: prereq.ScopeQueue, Field: f.Code, State: prereq.Wrong, Why: phrase.Of("{}", f.Text)}
+		item := prereq.Item{Scope: prereq.ScopeQueue, Field: f.Code, State: prereq.Wrong, Why: phrase.Verbatim(f.Text)}
 		switch f.Code {
 		case FindingUnmapped, FindingOtherQueue, FindingNoMap:
 			item.ID = prereq.SwitchMap

@@ -66,35 +66,35 @@ func (n *InfiniBand) Agent(a Agent, adapter bool) []Item {
 	switch {
 	case a.Absent:
 		class.State, class.Found = Wrong, "refused"
-		class.Why = phrase.Of("the switch has no congestion control, so that it marks no packet")
+		class.Why = phrase.Of("prereq.no-cc-switch")
 		if adapter {
-			class.Why = phrase.Of("the channel adapter has no congestion control, so that no flow is slowed down there")
+			class.Why = phrase.Of("prereq.no-cc-adapter")
 		}
-		class.Advice = phrase.Of("update its firmware or enable congestion control there, or take its tenants to other ports")
+		class.Advice = phrase.Of("prereq.no-cc.fix")
 		return []Item{class}
 	case a.Silent:
 		key.State, key.Found = Wrong, "not answered"
-		key.Why = phrase.Of("the device answers subnet management and no congestion-control request: it has another CC_Key, or firmware without the class")
-		key.Advice = phrase.Of("give the service the device's key (cc_key_file); fairlane device cc-key show finds which one it is")
+		key.Why = phrase.Of("prereq.cc-silent")
+		key.Advice = phrase.Of("prereq.cc-silent.fix")
 		return []Item{key}
 	}
 	switch a.Key {
 	case KeyOther:
 		key.State, key.Found = Wrong, "another one"
-		key.Why = phrase.Of("the device drops writes with the fabric's CC_Key: another manager has set its own")
-		key.Advice = phrase.Of("set one key on the whole fabric: fairlane device cc-key rotate")
+		key.Why = phrase.Of("prereq.key-foreign")
+		key.Advice = phrase.Of("prereq.key-foreign.fix")
 	case KeyUnread:
-		key.State, key.Found, key.Why = Unknown, "", phrase.Of("CongestionKeyInfo could not be read: {}", a.Reason)
+		key.State, key.Found, key.Why = Unknown, "", phrase.Of("prereq.key-unread", "reason", a.Reason)
 	}
 	items := []Item{class, key}
 	if !adapter {
 		return items
 	}
-	table := Item{ID: Table, Scope: ScopeDevice, Field: "ControlTableCap", State: Met, Want: phrase.Of("{} entries", n.TableEntries).String(), Found: phrase.Of("{} entries", a.Entries).String()}
+	table := Item{ID: Table, Scope: ScopeDevice, Field: "ControlTableCap", State: Met, Want: phrase.Of("prereq.entries", "n", n.TableEntries).String(), Found: phrase.Of("prereq.entries", "n", a.Entries).String()}
 	if a.Entries < max(n.TableEntries, 1) {
 		table.State = Wrong
-		table.Why = phrase.Of("the congestion control table of the port is shorter than the plan's, so that no flow is slowed down far enough")
-		table.Advice = phrase.Of("update its firmware, or compile a plan for a profile with a shorter table")
+		table.Why = phrase.Of("prereq.table-short")
+		table.Advice = phrase.Of("prereq.table-short.fix")
 	}
 	return append(items, table)
 }
@@ -117,7 +117,7 @@ func (l *Lane) Judge(v VLs) []Item {
 	port := "port " + strconv.Itoa(int(l.Out))
 	lanes := Item{ID: Lanes, Scope: ScopeIBPort, Field: "SLtoVLMappingTable of " + port, State: Met, Want: "data VLs in operation", Found: "data VLs in operation"}
 	if v.Err != nil {
-		lanes.State, lanes.Found, lanes.Why = Unknown, "", phrase.Of("SL to VL tables could not be read: {}", v.Err.Error())
+		lanes.State, lanes.Found, lanes.Why = Unknown, "", phrase.Of("prereq.sl2vl-unread", "reason", v.Err.Error())
 		return []Item{lanes}
 	}
 	used := map[uint8]bool{}
@@ -125,26 +125,26 @@ func (l *Lane) Judge(v VLs) []Item {
 		for _, sl := range l.SLs {
 			switch vl := table[sl]; {
 			case vl == dropVL:
-				lanes.State, lanes.Found = Wrong, phrase.Of("VL 15 for SL {}", sl).String()
-				lanes.Why = phrase.Of("the port drops every packet of tenants on SL {}", sl)
+				lanes.State, lanes.Found = Wrong, phrase.Of("prereq.vl15", "sl", sl).String()
+				lanes.Why = phrase.Of("prereq.sl-dropped", "sl", sl)
 			case vl >= v.Operational:
-				lanes.State, lanes.Found = Wrong, phrase.Of("VL {} for SL {}", vl, sl).String()
-				lanes.Why = phrase.Of("the port has {} data VLs in operation and drops every packet of tenants on SL {}", v.Operational, sl)
+				lanes.State, lanes.Found = Wrong, phrase.Of("prereq.vl-of-sl", "vl", vl, "sl", sl).String()
+				lanes.Why = phrase.Of("prereq.vl-off", "vls", v.Operational, "sl", sl)
 			default:
 				used[vl] = true
 			}
 		}
 	}
 	if lanes.State == Wrong {
-		lanes.Advice = phrase.Of("map the SL to a VL in operation, or raise their number, in the subnet manager's options (sl2vl, max_vls)")
+		lanes.Advice = phrase.Of("prereq.vl-off.fix")
 	}
 	items := []Item{lanes}
 	if l.Meet {
 		one := Item{ID: OneLane, Scope: ScopeIBPort, Advisory: true, Field: "VLs of tenants at " + port, State: Met, Want: "1", Found: strconv.Itoa(max(len(used), 1))}
 		if len(used) > 1 {
 			one.State = Wrong
-			one.Why = phrase.Of("a switch marks each VL by itself, so that arbitration and not the weights divides the link between tenants on different VLs")
-			one.Advice = phrase.Of("map the tenants' SLs to one VL on switches (qos_swe_sl2vl)")
+			one.Why = phrase.Of("prereq.vl-differ")
+			one.Advice = phrase.Of("prereq.vl-differ.fix")
 		}
 		items = append(items, one)
 	}

@@ -95,16 +95,16 @@ type Item struct {
 // Sentence describes an item that is not met: what was found, what is wanted, and why.
 func (i *Item) Sentence() phrase.Text {
 	if i.State == Unknown {
-		return phrase.Of("prerequisite {}: {} is unknown: {}", string(i.ID), i.Field, i.Why)
+		return phrase.Of("prereq.unknown", "prerequisite", string(i.ID), "field", i.Field, "reason", i.Why)
 	}
 	if i.Found == "" && i.Want == "" { // Why says it all
-		return phrase.Of("prerequisite {}: {}", string(i.ID), i.Why)
+		return phrase.Of("prereq.unmet", "prerequisite", string(i.ID), "reason", i.Why)
 	}
-	s := phrase.Of("prerequisite {}: {} is {}, want {}: {}", string(i.ID), i.Field, i.Found, i.Want, i.Why)
+	s := phrase.Of("prereq.wrong", "prerequisite", string(i.ID), "field", i.Field, "found", i.Found, "want", i.Want, "reason", i.Why)
 	if i.Repair != nil {
-		return phrase.Of("{}; Fairlane may set it (prerequisites: repair)", s)
+		return phrase.Of("prereq.repairable", "text", s)
 	}
-	return phrase.Of("{}; {}", s, i.Advice)
+	return phrase.Of("joined", "first", s, "second", i.Advice)
 }
 
 // Reader reads the value in force of a parameter of a NIC port, or of its card; false where it cannot be read.
@@ -167,29 +167,29 @@ func nicRules(n RoCE, read Reader, lacks func(string) bool) []nicRule {
 	is := func(want uint64) func(uint64) bool { return func(v uint64) bool { return v == want } }
 	prio, dscp := int(n.Priority), int(n.DSCP)
 	unread := func(name string) phrase.Text {
-		return phrase.Of("the host does not offer {}, or it could not be read; fairlane-agent check on that host says why", name)
+		return phrase.Of("prereq.not-offered", "name", name)
 	}
-	reset := phrase.Of("set it with mstconfig on the host and reset the firmware")
+	reset := phrase.Of("prereq.mstconfig.fix")
 	rules := []nicRule{
 		{id: PriorityMask, scope: ScopePort, name: "roce_cc_prio_mask", met: func(v uint64) bool { return v>>n.Priority&1 == 1 },
-			want: phrase.Of("a mask with bit {}", prio).String(), why: phrase.Of("the firmware has DCQCN off for priority {}", prio), advice: reset, unread: unread("roce_cc_prio_mask")},
+			want: phrase.Of("prereq.mask", "bit", prio).String(), why: phrase.Of("prereq.dcqcn-off", "priority", prio), advice: reset, unread: unread("roce_cc_prio_mask")},
 		{id: Algorithm, scope: ScopeCard, name: "user_programmable_cc", met: is(0), want: "0",
-			why: phrase.Of("a congestion-control program may replace DCQCN, whose registers then have no effect"), advice: reset, unread: unread("user_programmable_cc")},
+			why: phrase.Of("prereq.programmable-cc"), advice: reset, unread: unread("user_programmable_cc")},
 		{id: Algorithm, scope: ScopePort, name: "roce_cc_algorithm", met: is(0), want: "0",
-			why: phrase.Of("the port answers QCN and not ECN"), advice: reset, unread: unread("roce_cc_algorithm")},
+			why: phrase.Of("prereq.qcn"), advice: reset, unread: unread("roce_cc_algorithm")},
 		{id: Trust, scope: ScopePort, name: "trust", met: is(1), want: "1", set: 1, repair: true,
-			why: phrase.Of("the port classifies by the priority of VLAN tags, so that traffic of DSCP {} is not in priority {}", dscp, prio), unread: unread("trust")},
+			why: phrase.Of("prereq.trust-pcp", "dscp", dscp, "priority", prio), unread: unread("trust")},
 		{id: DSCPPriority, scope: ScopePort, name: "dscp2prio", index: dscp, met: is(uint64(n.Priority)), want: strconv.Itoa(prio), set: uint64(n.Priority), repair: true,
-			why: phrase.Of("traffic of DSCP {} is in another priority than the plan has settings for", dscp), unread: unread("dscp2prio")},
+			why: phrase.Of("prereq.dscp-priority", "dscp", dscp), unread: unread("dscp2prio")},
 		{id: TypeOfService, scope: ScopePort, name: "default_roce_tos", want: strconv.Itoa(dscp<<2 | ect0), set: uint64(n.DSCP)<<2 | ect0, repair: true,
 			met: func(v uint64) bool { return v == 0 || v>>2 == uint64(n.DSCP) && (v&3 == ect0 || v&3 == ect1) }, // 0: applications choose
-			why: phrase.Of("connections without a type of service of their own are not in DSCP {} or not ECN-capable, so that no switch marks them", dscp), unread: unread("default_roce_tos")},
-		{id: CNPDSCP, scope: ScopePort, name: "cnp_dscp", met: func(v uint64) bool { return v != uint64(n.DSCP) }, want: phrase.Of("another than {}", dscp).String(), set: stockCNP, repair: n.DSCP != stockCNP,
-			why: phrase.Of("notifications wait behind the data of DSCP {}, whose queue is full when they matter", dscp), advice: phrase.Of("give notifications a DSCP of their own"), unread: unread("cnp_dscp")},
+			why: phrase.Of("prereq.default-tos", "dscp", dscp), unread: unread("default_roce_tos")},
+		{id: CNPDSCP, scope: ScopePort, name: "cnp_dscp", met: func(v uint64) bool { return v != uint64(n.DSCP) }, want: phrase.Of("prereq.other-than", "value", dscp).String(), set: stockCNP, repair: n.DSCP != stockCNP,
+			why: phrase.Of("prereq.cnp-dscp", "dscp", dscp), advice: phrase.Of("prereq.cnp-dscp.fix"), unread: unread("cnp_dscp")},
 	}
 	if n.Lossless {
 		rules = append(rules, nicRule{id: Pause, scope: ScopePriority, name: "pfc", index: prio, met: is(1), want: "1", set: 1, repair: true,
-			why: phrase.Of("without pause for priority {} full queues drop packets, which senders retransmit (go-back-N)", prio), unread: unread("pfc")})
+			why: phrase.Of("prereq.no-pfc", "priority", prio), unread: unread("pfc")})
 	}
 	return append(rules, enables(n, read, lacks, unread)...)
 }
@@ -199,8 +199,8 @@ func nicRules(n RoCE, read Reader, lacks func(string) bool) []nicRule {
 func enables(n RoCE, read Reader, lacks func(string) bool, unread func(string) phrase.Text) []nicRule {
 	prio := int(n.Priority)
 	both := []nicRule{
-		{id: Reaction, name: "rp_enable", why: phrase.Of("senders on this port do not act on notifications in priority {}", prio)},
-		{id: Notification, name: "np_enable", why: phrase.Of("receivers on this port answer no mark in priority {} by a notification", prio)},
+		{id: Reaction, name: "rp_enable", why: phrase.Of("prereq.no-rp", "priority", prio)},
+		{id: Notification, name: "np_enable", why: phrase.Of("prereq.no-np", "priority", prio)},
 	}
 	var out []nicRule
 	_, masked := read("roce_cc_prio_mask", 0)

@@ -109,7 +109,7 @@ func (c *cli) admitBody(cmd *cobra.Command, f *admitFlags) (body gen.AdmissionRe
 		*x.to = new(int64(r))
 	}
 	if f.qps < 1 || f.qps > tenants.MaxQPs {
-		return body, c.badFlag("qps", &phrase.Error{Text: phrase.Of("{}: want {}", f.qps, fmt.Sprintf("1 to %d", tenants.MaxQPs))})
+		return body, c.badFlag("qps", &phrase.Error{Text: phrase.Of("want", "found", f.qps, "want", fmt.Sprintf("1 to %d", tenants.MaxQPs))})
 	}
 	if cmd.Flags().Changed("qps") {
 		body.QPS = &f.qps

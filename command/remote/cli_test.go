@@ -113,7 +113,7 @@ func TestScripts(t *testing.T) {
 			},
 			// unmeasured TENANT makes measurements lack a tenant.
 			"unmeasured": func(ts *testscript.TestScript, _ bool, args []string) {
-				ts.Value("rig").(*controltest.Rig).Devices.Unmeasured(args[0], phrase.Of("{} (port {})", phrase.Of("counter of SL {} at its end", 1), "h1/P1"))
+				ts.Value("rig").(*controltest.Rig).Devices.Unmeasured(args[0], phrase.Of("measure.at-port", "text", phrase.Of("measure.sl-saturated", "sl", 1), "port", "h1/P1"))
 			},
 			"failroll": func(ts *testscript.TestScript, _ bool, _ []string) {
 				ts.Value("rig").(*controltest.Rig).Devices.OnRead(func(context.Context, driver.Device) error {

@@ -60,9 +60,9 @@ func (c *cli) deviceList(cmd *cobra.Command, plan string) error {
 
 // deviceFault is what is wrong with a device; of one that has left the plan in force, why it is listed.
 func (c *cli) deviceFault(d *gen.Device) string {
-	fault := c.texts.Told(orZero(d.Error), d.Said)
+	fault := c.texts.Either(orZero(d.Error), d.Said)
 	if orZero(d.Leaving) {
-		return cmp.Or(fault, c.texts.Told(orZero(d.Note), d.Said))
+		return cmp.Or(fault, c.texts.Either(orZero(d.Note), d.Said))
 	}
 	return fault
 }
@@ -105,7 +105,7 @@ func (c *cli) driftTable(list []gen.Device, most int) *table {
 			if more := len(d.Differences) - len(shown); more > 0 {
 				field += " +" + strconv.Itoa(more)
 			}
-			fault := cmp.Or(c.texts.Told(orZero(x.Reason), x.Said), c.texts.Told(orZero(d.Error), d.Said), c.texts.Told(orZero(d.Note), d.Said))
+			fault := cmp.Or(c.texts.Either(orZero(x.Reason), x.Said), c.texts.Either(orZero(d.Error), d.Said), c.texts.Either(orZero(d.Note), d.Said))
 			t.addRanked(stateRank(d.State), d.Name, state, field, x.Desired, x.Observed, fault)
 		}
 	}

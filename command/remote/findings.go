@@ -125,7 +125,7 @@ func (p *FindingPrinter) finding(key string, f *FindingText, count, tenants int)
 func (c *cli) findings(cmd *cobra.Command, list []gen.Finding, off func(tenant string) float64) {
 	texts := make([]FindingText, len(list))
 	for i, f := range list {
-		texts[i] = FindingText{f.Code, f.Tenants, phrase.Vouched(f.Message, f.Said), phrase.Vouched(orZero(f.Fix), f.Advice)}
+		texts[i] = FindingText{f.Code, f.Tenants, phrase.Or(f.Message, f.Said), phrase.Or(orZero(f.Fix), f.Advice)}
 	}
 	w := cmd.ErrOrStderr()
 	p := FindingPrinter{Out: w, Texts: c.texts, Columns: texttable.Columns(w, c.getenv), All: c.rows.all, Off: off}

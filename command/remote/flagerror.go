@@ -22,16 +22,16 @@ var badValue = regexp.MustCompile(`(?s)^invalid argument (".*") for (".*") flag:
 func FlagError(cmd *cobra.Command, err error) error {
 	text := err.Error()
 	if m := badValue.FindStringSubmatch(text); m != nil {
-		return &phrase.Error{Text: phrase.Of("invalid argument {} for {} flag: {}", m[1], m[2], wanted(err, m[3]))}
+		return &phrase.Error{Text: phrase.Of("usage.bad-value", "value", m[1], "flag", m[2], "reason", wanted(err, m[3]))}
 	}
 	if name, ok := strings.CutPrefix(text, "unknown flag: "); ok {
 		if like := suggest.Names(strings.TrimLeft(name, "-"), flagNames(cmd)); len(like) > 0 {
-			return &phrase.Error{Text: phrase.Of("unknown flag: {}. Did you mean {}?", name, "--"+strings.Join(like, ", --"))}
+			return &phrase.Error{Text: phrase.Of("usage.unknown-flag-near", "flag", name, "near", "--"+strings.Join(like, ", --"))}
 		}
-		return &phrase.Error{Text: phrase.Of("unknown flag: {}", name)}
+		return &phrase.Error{Text: phrase.Of("usage.unknown-flag", "flag", name)}
 	}
 	if name, ok := strings.CutPrefix(text, "flag needs an argument: "); ok {
-		return &phrase.Error{Text: phrase.Of("flag needs an argument: {}", name)}
+		return &phrase.Error{Text: phrase.Of("usage.flag-needs-value", "flag", name)}
 	}
 	return err
 }
@@ -55,9 +55,9 @@ func UnknownCommand(group *cobra.Command, name string) error {
 		}
 	}
 	if like := suggest.Quoted(name, names); like != "" {
-		return &phrase.Error{Text: phrase.Of("unknown command {} for {}. Did you mean {}?", fmt.Sprintf("%q", name), fmt.Sprintf("%q", group.CommandPath()), like)}
+		return &phrase.Error{Text: phrase.Of("usage.unknown-command-near", "command", fmt.Sprintf("%q", name), "group", fmt.Sprintf("%q", group.CommandPath()), "near", like)}
 	}
-	return &phrase.Error{Text: phrase.Of("unknown command {} for {}: want one of {}", fmt.Sprintf("%q", name), fmt.Sprintf("%q", group.CommandPath()), strings.Join(names, ", "))}
+	return &phrase.Error{Text: phrase.Of("usage.unknown-command", "command", fmt.Sprintf("%q", name), "group", fmt.Sprintf("%q", group.CommandPath()), "commands", names)}
 }
 
 // ArgsError says what is wrong with a command's arguments, which cobra calls an unknown command where none is wanted, and counts where they
@@ -65,13 +65,13 @@ func UnknownCommand(group *cobra.Command, name string) error {
 func ArgsError(cmd *cobra.Command, args []string, err error) error {
 	switch text := err.Error(); {
 	case strings.HasPrefix(text, "unknown command ") && !cmd.HasSubCommands():
-		return &phrase.Error{Text: phrase.Of("argument {}: want none", fmt.Sprintf("%q", args[0]))}
+		return &phrase.Error{Text: phrase.Of("usage.no-argument", "argument", fmt.Sprintf("%q", args[0]))}
 	case !strings.HasPrefix(text, "accepts ") && !strings.HasPrefix(text, "requires "):
 		return err
 	case len(args) == 0:
-		return &phrase.Error{Text: phrase.Of("an argument is missing: want {}", cmd.UseLine())}
+		return &phrase.Error{Text: phrase.Of("usage.argument-missing", "usage", cmd.UseLine())}
 	}
-	return &phrase.Error{Text: phrase.Of("the arguments are {}: want {}", strings.Join(args, " "), cmd.UseLine())}
+	return &phrase.Error{Text: phrase.Of("usage.arguments", "arguments", strings.Join(args, " "), "usage", cmd.UseLine())}
 }
 
 // wanted says what the value of a flag must be; why is cobra's reason without the flag.
@@ -79,17 +79,17 @@ func wanted(err error, why string) phrase.Text {
 	var e *strconv.NumError
 	switch {
 	case strings.HasPrefix(why, "time: "):
-		return phrase.Of("want a time with its unit, such as 500ms, 30s or 5m")
+		return phrase.Of("usage.want-duration")
 	case !errors.As(err, &e):
-		return phrase.Of("{}", why)
+		return phrase.Verbatim(why)
 	case strings.HasPrefix(e.Func, "ParseBool"):
-		return phrase.Of("want true or false")
+		return phrase.Of("usage.want-bool")
 	case strings.HasPrefix(e.Func, "ParseFloat"):
-		return phrase.Of("want a number")
+		return phrase.Of("usage.want-number")
 	case errors.Is(e.Err, strconv.ErrRange):
-		return phrase.Of("want a smaller number")
+		return phrase.Of("usage.want-smaller")
 	case strings.HasPrefix(e.Func, "ParseUint"):
-		return phrase.Of("want a whole number, 0 or more")
+		return phrase.Of("usage.want-natural")
 	}
-	return phrase.Of("want a whole number")
+	return phrase.Of("usage.want-whole")
 }

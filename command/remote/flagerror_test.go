@@ -17,8 +17,8 @@ func TestFlagErrorsAreInWords(t *testing.T) {
 		{"int", "x", "want a whole number"},
 		{"rate", "much", "want a number"},
 		{"yes", "maybe", "want true or false"},
-		{"rest", "5", "want a time with its unit, such as 500ms, 30s or 5m"},
-		{"rest", "soon", "want a time with its unit, such as 500ms, 30s or 5m"},
+		{"rest", "5", "want a duration with its unit, such as 500ms, 30s or 5m"},
+		{"rest", "soon", "want a duration with its unit, such as 500ms, 30s or 5m"},
 	} {
 		cmd := &cobra.Command{Use: "x", SilenceErrors: true, SilenceUsage: true, Run: func(*cobra.Command, []string) {}}
 		cmd.SetOut(io.Discard)

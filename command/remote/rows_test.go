@@ -22,10 +22,10 @@ func TestFindingsAreSummedUpByCode(t *testing.T) {
 	}
 	var list []FindingText
 	for i := range 480 {
-		list = append(list, FindingText{"device-limit", []string{fmt.Sprint("tenant-", i%20)}, phrase.Of("port {} cannot hold it", fmt.Sprint("h", i)), phrase.Of("renew port {}", fmt.Sprint("h", i))})
+		list = append(list, FindingText{"device-limit", []string{fmt.Sprint("tenant-", i%20)}, phrase.Verbatim(fmt.Sprintf("port h%d cannot hold it", i)), phrase.Verbatim(fmt.Sprintf("renew port h%d", i))})
 	}
 	long := strings.Repeat("shares settle late ", 30)
-	list = append(list, FindingText{"slow", nil, phrase.Of("{}", long), phrase.Of("{}", long)}, FindingText{"odd", nil, phrase.Of("one"), phrase.Text{}}, FindingText{"odd", nil, phrase.Of("two"), phrase.Text{}})
+	list = append(list, FindingText{"slow", nil, phrase.Verbatim(long), phrase.Verbatim(long)}, FindingText{"odd", nil, phrase.Verbatim("one"), phrase.Text{}}, FindingText{"odd", nil, phrase.Verbatim("two"), phrase.Text{}})
 	off := func(tenant string) float64 {
 		if tenant == "tenant-7" {
 			return 0.4

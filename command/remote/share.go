@@ -124,7 +124,7 @@ func (c *cli) sayShares(cmd *cobra.Command, s *gen.Shares, tenants int) {
 		c.say(cmd, "msg.coverage", "coverage", percent(*s.Coverage))
 	}
 	if l := s.CongestionControl; l != nil {
-		c.say(cmd, "loop."+string(l.State), "text", clean(c.texts.Told(l.Text, l.Said)))
+		c.say(cmd, "loop."+string(l.State), "text", clean(c.texts.Either(l.Text, l.Said)))
 	}
 }
 
@@ -196,7 +196,7 @@ func measuredRate(v *int64) string {
 // barOr draws a measured part as bar does; of an unmeasured one it states the reason.
 func (c *cli) barOr(part *int64, entitled, whole float64, problem *string, said *phrase.Text) texttable.Cell {
 	if part == nil {
-		return texttable.Cell{Text: clean(c.t("msg.not-measured", "problem", c.texts.Told(orZero(problem), said)))}
+		return texttable.Cell{Text: clean(c.t("msg.not-measured", "problem", c.texts.Either(orZero(problem), said)))}
 	}
 	return bar(float64(*part), entitled, whole)
 }

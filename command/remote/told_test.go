@@ -13,12 +13,12 @@ import (
 
 func TestFindingsAreToldInTheUsersLanguageWhereTheServiceSaysHow(t *testing.T) {
 	t.Parallel()
-	fix, advice := "use mode product", phrase.Of("use mode product")
-	said := phrase.Of("tenant {} is entitled to {} and predicted to get {}", "gold\x1b[31m", "3 Gbit/s", "2 Gbit/s")
+	fix, advice := "use mode product", phrase.Of("plan.increase-clamped.fix")
+	said := phrase.Of("plan.weight-unreachable", "tenant", "gold\x1b[31m", "entitled", "3 Gbit/s", "predicted", "2 Gbit/s")
 	list := []gen.Finding{
 		{Code: "weight-unreachable", Message: said.String(), Fix: &fix, Said: &said, Advice: &advice},
-		{Code: "of-a-later-version", Message: "not so fast", Said: &phrase.Text{Template: "not so {}", Values: []phrase.Value{{Plain: "fast"}}}},
-		{Code: "forged\x1b[2J", Message: "not well", Said: &phrase.Text{Template: "all is well"}},
+		{Code: "of-a-later-version", Message: "not so fast", Said: new(phrase.Of("plan.of-tomorrow", "how", "fast"))},
+		{Code: "forged\x1b[2J", Message: "not well", Said: new(phrase.Of("plan.weight-unreachable", "tenant", "gold"))},
 		{Code: "of-an-earlier-version", Message: "but so", Fix: &fix},
 	}
 	for lang, want := range map[string]string{

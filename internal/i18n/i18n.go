@@ -1,78 +1,50 @@
-// Package i18n holds every text that the command line shows to people, in English and in
-// Chinese: one YAML file a language, key to template. A template names its values in braces:
-// "rollout {id} ended as {state}". Sentences that are made where something is found (phrase.Text) are in English
-// there; a second file has the others by their English template, for whoever says the same: one of few words needs some of its own
-// around it to be told rightly.
+// Package i18n gives the command line the texts of one language: those of a key (T), and sentences that were made elsewhere (Say). The
+// templates are in package catalogue.
 package i18n
 
 import (
-	"embed"
 	"errors"
 	"fmt"
-	"path"
-	"regexp"
+	"maps"
 	"slices"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
-
+	"fairlane/internal/i18n/catalogue"
 	"fairlane/internal/phrase"
 )
 
-//go:embed catalogue/*.yaml
-var files embed.FS
-
 // Default is the language of everyone whose language has no catalogue.
-const Default = "en"
+const Default = catalogue.Default
 
 // Languages lists the catalogues, sorted.
-func Languages() []string { return []string{"en", "zh"} }
+func Languages() []string { return catalogue.Languages() }
 
 // Catalogue is the texts of one language. It is immutable and safe for concurrent use.
 type Catalogue struct {
-	lang    string
-	texts   map[string]string
-	phrases map[string]string // by English template
+	lang  string
+	texts catalogue.Texts
 }
 
 // Load reads the catalogue of one of Languages; another language is an error.
 func Load(lang string) (*Catalogue, error) {
-	if !slices.Contains(Languages(), lang) {
-		return nil, fmt.Errorf("language %q: want one of %s", lang, strings.Join(Languages(), ", "))
-	}
-	b, err := files.ReadFile(path.Join("catalogue", lang+".yaml"))
+	texts, err := catalogue.Load(lang)
 	if err != nil {
-		return nil, fmt.Errorf("read catalogue %s: %w", lang, err)
+		return nil, err
 	}
-	c := &Catalogue{lang: lang}
-	if err := yaml.Unmarshal(b, &c.texts); err != nil {
-		return nil, fmt.Errorf("read catalogue %s: %w", lang, err)
-	}
-	if lang == Default {
-		return c, nil
-	}
-	if b, err = files.ReadFile(path.Join("catalogue", "phrases."+lang+".yaml")); err != nil {
-		return nil, fmt.Errorf("read sentences of %s: %w", lang, err)
-	}
-	if err := yaml.Unmarshal(b, &c.phrases); err != nil {
-		return nil, fmt.Errorf("read sentences of %s: %w", lang, err)
-	}
-	return c, nil
+	return &Catalogue{lang, texts}, nil
 }
 
-// Say tells a sentence. What the catalogue has no words for is told in English.
-func (c *Catalogue) Say(t phrase.Text) string {
-	return t.In(func(english string) string {
-		if own, ok := c.phrases[english]; ok {
-			return own
-		}
-		return english
-	})
+// Say writes a sentence. What the catalogue does not have is in English.
+func (c *Catalogue) Say(t phrase.Text) string { return t.In(c.template) }
+
+func (c *Catalogue) template(id string) (string, bool) {
+	template, ok := c.texts[id]
+	return template, ok
 }
 
-// Told is what somebody says in English, in the catalogue's language when said is the same sentence (phrase.Vouched).
-func (c *Catalogue) Told(english string, said *phrase.Text) string {
-	return c.Say(phrase.Vouched(english, said))
+// Either writes said when the catalogue knows it, else english.
+func (c *Catalogue) Either(english string, said *phrase.Text) string {
+	return c.Say(phrase.Or(english, said))
 }
 
 // Error is the text of an error; a sentence that it is or wraps (phrase.Error) is in the catalogue's language.
@@ -104,46 +76,26 @@ func (c *Catalogue) Rules(used []string) []RuleText {
 func (c *Catalogue) Lang() string { return c.lang }
 
 // Keys returns the catalogue's keys, sorted.
-func (c *Catalogue) Keys() []string {
-	keys := make([]string, 0, len(c.texts))
-	for k := range c.texts {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
-}
+func (c *Catalogue) Keys() []string { return slices.Sorted(maps.Keys(c.texts)) }
 
 // Has reports whether the key has a text.
 func (c *Catalogue) Has(key string) bool { _, ok := c.texts[key]; return ok }
 
-// plural is what a text says of one and of any other number: {n:port|ports}.
-var plural = regexp.MustCompile(`\{([a-z0-9_]+):([^{}|]*)\|([^{}|]*)\}`)
-
-// T returns the text of a key with its values filled in; values come as name, value, name,
-// value. {n:port|ports} stands for its first part where the value n prints as 1, else for the second.
-// A key without a text gives the key, so that a slip shows and nothing breaks.
+// T returns the text of a key with its values filled in (catalogue.Fill); values come as name, value, name, value. A key without a text
+// gives the key, so that a slip shows and nothing breaks.
 func (c *Catalogue) T(key string, values ...any) string {
 	text, ok := c.texts[key]
 	if !ok {
 		return key
 	}
-	if len(values) < 2 {
-		return text
-	}
-	pairs := make([]string, 0, len(values))
-	for i := 0; i+1 < len(values); i += 2 {
-		pairs = append(pairs, fmt.Sprintf("{%v}", values[i]), fmt.Sprint(values[i+1]))
-	}
-	if strings.ContainsRune(text, '|') {
-		text = plural.ReplaceAllStringFunc(text, func(found string) string {
-			parts := plural.FindStringSubmatch(found)
-			if i := slices.Index(pairs, "{"+parts[1]+"}"); i >= 0 && pairs[i+1] == "1" {
-				return parts[2]
+	return catalogue.Fill(text, func(name string) (string, bool) {
+		for i := 0; i+1 < len(values); i += 2 {
+			if values[i] == name {
+				return fmt.Sprint(values[i+1]), true
 			}
-			return parts[3]
-		})
-	}
-	return strings.NewReplacer(pairs...).Replace(text)
+		}
+		return "", false
+	})
 }
 
 // Asked finds --lang VALUE or --lang=VALUE among a command's arguments, "" when there is none: help texts

@@ -1,21 +1,22 @@
 package i18n
 
 import (
-	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
+	"fairlane/internal/i18n/catalogue"
 	"fairlane/internal/phrase"
 
 	"github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v3"
 )
 
 func load(t *testing.T, lang string) *Catalogue {
@@ -30,7 +31,6 @@ func load(t *testing.T, lang string) *Catalogue {
 func TestCataloguesHaveTheSameKeysAndValues(t *testing.T) {
 	t.Parallel()
 	en := load(t, Default)
-	value := regexp.MustCompile(`\{[a-z_]+\}`)
 	for _, lang := range Languages() {
 		c := load(t, lang)
 		if c.Lang() != lang {
@@ -40,13 +40,10 @@ func TestCataloguesHaveTheSameKeysAndValues(t *testing.T) {
 			t.Errorf("keys of %s differ from %s:\n%s", lang, Default, d)
 		}
 		for _, k := range c.Keys() {
-			want, got := value.FindAllString(en.T(k), -1), value.FindAllString(c.T(k), -1)
-			slices.Sort(want)
-			slices.Sort(got)
-			if d := cmp.Diff(want, got); d != "" {
+			if d := cmp.Diff(catalogue.Names(en.texts[k]), catalogue.Names(c.texts[k])); d != "" {
 				t.Errorf("%s of %s names other values than in %s:\n%s", k, lang, Default, d)
 			}
-			if c.T(k) == "" {
+			if c.texts[k] == "" {
 				t.Errorf("%s of %s is empty", k, lang)
 			}
 		}
@@ -76,34 +73,34 @@ func TestValuesStandWhereTheyBelong(t *testing.T) {
 		said phrase.Text
 		want string
 	}{
-		{phrase.Of("{} is guaranteed {} ({}), which is more than the {} that can be booked of it: the guarantees are scaled down in proportion", "链路", "90", "a 50, b 40", "80"),
+		{phrase.Of("plan.guarantee-overbooked", "link", "链路", "sum", "90", "parts", "a 50, b 40", "most", "80"),
 			"链路 上的保证速率合计 90（a 50, b 40），超过可预留的 80：各保证按比例降低"},
-		{phrase.Of("the speed of {} is outside the {} to {} that profile {} was calibrated at: the nearest counts, and the bounds are not proven there", phrase.Of("{} contended links", 7), "10", "100", `"p"`),
+		{phrase.Of("plan.uncalibrated-speed", "links", phrase.Of("count.contended-link", "n", 7), "min", "10", "max", "100", "profile", `"p"`),
 			"7 条争用链路的速率不在设备配置档 \"p\" 的校准范围 10 至 100 之内：按最接近的速率计算，误差界在此未经证实"},
-		{phrase.Of("new, weight {}, {}, predicted {} of {} entitled", 2, phrase.Of("{} queue pairs", 8), "P", "E"), "新增，权重 2，8 个队列对，应得 E，预测 P"},
-		{phrase.Of("gains {} on {}", "R", phrase.Of("1 link")), "在 1 条链路上增加 R"},
-		{phrase.Of("follow the advice of {} for tenant {}", "CODE", "gold"), "按照租户 gold 的问题 CODE 的建议处理"},
-		{phrase.Of("{} tenants send or may send{} ({}): at least {} SLs are needed, {} are usable", 5, phrase.Of(" from port {}", "h1/P1"), []phrase.Text{phrase.Of("{}", "a, b"), phrase.Of("the largest set")}, 5, 4),
+		{phrase.Of("diff.tenant-new", "weight", 2, "qps", phrase.Of("count.queue-pair", "n", 8), "predicted", "P", "entitled", "E"), "新增，权重 2，8 个队列对，应得 E，预测 P"},
+		{phrase.Of("diff.gains", "rate", "R", "links", phrase.Noun("count.link").Of(1)), "在 1 条链路上增加 R"},
+		{phrase.Of("plan.see-tenant", "codes", "CODE", "tenant", "gold"), "按照租户 gold 的问题 CODE 的建议处理"},
+		{phrase.Of("plan.sl-need", "n", 5, "where", phrase.Of("plan.sl-from", "port", "h1/P1"), "names", []phrase.Text{phrase.Verbatim("a, b"), phrase.Of("plan.sl-set")}, "need", 5, "usable", 4),
 			"5 个租户从端口 h1/P1 发送或可能发送（a, b；最大集合）：至少需要 5 个 SL，可用 4 个"},
-		{phrase.Of("{} would have to be out of the range of {} to {} units of {}, which senders hold: the furthest is for {}", phrase.Of("{} weights", 3), "0.1", "100", "U", "L"),
+		{phrase.Of("plan.weight-out-of-range", "weights", phrase.Of("count.weight", "n", 3), "min", "0.1", "max", "100", "unit", "U", "worst", "L"),
 			"3 个权重须超出发送方可用的 0.1 至 100 个单位（每单位 U）的范围：超出最多的对应 L"},
-		{phrase.Of("port {}{}: a queue pair gains {} Mbit/s each {} us and needs about {} until marks hold it at the {} that it is predicted to get", "h2/P1", phrase.Text{}, 8, 4636, "490 ms", "365 Mbit/s"),
+		{phrase.Of("plan.dcqcn-slow", "port", "h2/P1", "others", phrase.Text{}, "step", 8, "period", 4636, "settle", "490 ms", "held", "365 Mbit/s"),
 			"端口 h2/P1：每个队列对每 4636 us 增加 8 Mbit/s，约需 490 ms 才能由标记稳定在预测的 365 Mbit/s"},
-		{phrase.Of("{} of {} pairs have no path: {}; for example {}", 3, 132, phrase.Commas{phrase.Of("{} go in a circle", 3)}, phrase.Of("{} to {} (LID {})", "a", "b", 7)),
+		{phrase.Of("check.unreachable", "n", 3, "pairs", 132, "causes", phrase.Commas{phrase.Of("check.circles", "n", 3)}, "samples", phrase.Of("check.pair", "source", "a", "destination", "b", "lid", 7)),
 			"132 个组合中有 3 个无法到达：3 个绕圈；例如 a 到 b（LID 7）"},
-		{phrase.Of("{} sends packets to {}, the first {}, to port {}, {}", "leaf1", phrase.Of("{} LIDs", 7), 3, 4, phrase.Of("whose link is down")),
+		{phrase.Of("check.misrouted", "switch", "leaf1", "lids", phrase.Of("count.lid", "n", 7), "lid", 3, "port", 4, "why", phrase.Of("check.link-down")),
 			"leaf1 将发往 7 个 LID（首个为 3）的报文送到端口 4，该端口的链路已断开"},
-		{phrase.Of("{} and {} share lane {} at {}: {}", phrase.Of("SL {} ({})", 1, "ml"), phrase.Of("SL {}", 2), 5, phrase.Of("{} ports", 9), "leaf1/P4"),
+		{phrase.Of("check.lane-shared", "first", phrase.Of("check.sl-of", "sl", 1, "users", "ml"), "second", phrase.Of("check.sl", "sl", 2), "lane", 5, "ports", phrase.Of("count.port", "n", 9), "some", "leaf1/P4"),
 			"SL 1 (ml) 与 SL 2 在 9 个端口共用通道 5：leaf1/P4"},
-		{phrase.Of("{} is put on lane {}, which is not in operation, at {}: {}", phrase.Of("SL {}", 2), 9, phrase.Of("{} ports", 3), "leaf1/P4"),
+		{phrase.Of("check.lane-off", "sl", phrase.Of("check.sl", "sl", 2), "lane", 9, "ports", phrase.Of("count.port", "n", 3), "some", "leaf1/P4"),
 			"SL 2 在 3 个端口被放到未启用的通道 9：leaf1/P4"},
-		{phrase.Of("{} of tenant {} not in its partition {}: {}", phrase.Of("{} ports", 3), "web", "0x0002", "h1/P1"), "租户 web 的 3 个端口不在其分区 0x0002 中：h1/P1"},
-		{phrase.Of("all {} ports of tenant {} are limited members of partition {}", 3, "web", "0x0002"), "租户 web 的全部 3 个端口都是分区 0x0002 的受限成员"},
-		{phrase.Of("{} - {} runs at {} because {} is enabled at {}; both ends can do {}", "a", "b", "QDR", "c", "FDR", "EDR"),
+		{phrase.Of("check.not-in-partition", "ports", phrase.Of("count.port", "n", 3), "tenant", "web", "pkey", "0x0002", "some", "h1/P1"), "租户 web 的 3 个端口不在其分区 0x0002 中：h1/P1"},
+		{phrase.Of("check.all-limited", "n", 3, "tenant", "web", "pkey", "0x0002"), "租户 web 的全部 3 个端口都是分区 0x0002 的受限成员"},
+		{phrase.Of("check.limited", "port", "a", "peer", "b", "speed", "QDR", "limiter", "c", "enabled", "FDR", "both", "EDR"),
 			"a - b 运行于 QDR，因为 c 只启用了 FDR；两端都支持 EDR"},
-		{phrase.Of("link runs at {} here and at {} at the other end, {} port {}", "4xEDR", "1xEDR", "0x1", 2), "链路在此端运行于 4xEDR，在另一端（0x1 端口 2）运行于 1xEDR"},
-		{phrase.Of("LID {} at {}", 7, phrase.Of("{} ports", 3)), "3 个端口认为是 LID 7"},
-		{phrase.Of("{} hosts and switches have no address in {}: they are part of the topology and are not managed", 2, "inv.yaml"),
+		{phrase.Of("discovery.widths", "here", "4xEDR", "there", "1xEDR", "node", "0x1", "port", 2), "链路在此端运行于 4xEDR，在另一端（0x1 端口 2）运行于 1xEDR"},
+		{phrase.Of("check.lid-at", "lid", 7, "ports", phrase.Of("count.port", "n", 3)), "3 个端口认为是 LID 7"},
+		{phrase.Of("inventory.unlisted", "n", 2, "path", "inv.yaml"),
 			"inv.yaml 中有 2 台主机和交换机没有地址：它们属于拓扑，但不受管理"},
 	} {
 		if got := zh.Say(c.said); got != c.want {
@@ -176,10 +173,10 @@ func TestAsked(t *testing.T) {
 	}
 }
 
-// spoken lists the templates of all sentences that the program makes.
-func spoken(t *testing.T) map[string]bool {
+// made lists the ids of all sentences that the program makes, and holds each call of phrase.Of to the template of its id.
+func made(t *testing.T, en *Catalogue) map[string]bool {
 	t.Helper()
-	out := map[string]bool{phrase.Separator: true, phrase.Comma: true, "{}": true}
+	out := map[string]bool{}
 	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -194,18 +191,25 @@ func spoken(t *testing.T) map[string]bool {
 			return err
 		}
 		ast.Inspect(file, func(n ast.Node) bool {
-			call, ok := n.(*ast.CallExpr)
-			if !ok || !makesSentence(file, call) {
-				return true
+			switch n := n.(type) {
+			case *ast.ValueSpec: // const Ports Noun = "count.port"
+				if named(n.Type, file, "Noun") {
+					for _, v := range n.Values {
+						out[literal(v)] = true
+					}
+				}
+			case *ast.CallExpr:
+				switch {
+				case named(n.Fun, file, "Noun"):
+					out[literal(n.Args[0])] = true
+				case named(n.Fun, file, "Of"):
+					id := literal(n.Args[0])
+					out[id] = true
+					if file.Name.Name != "phrase" || id != "" { // Noun.Of takes its own id
+						holds(t, path, id, en, n.Args[1:])
+					}
+				}
 			}
-			template := ""
-			if text, ok := call.Args[0].(*ast.BasicLit); ok {
-				template, _ = strconv.Unquote(text.Value)
-			}
-			if template == "" || phrase.Slots(template) != len(call.Args)-1 {
-				t.Errorf("%s: template %q for %d values: want one written out, with a {} for each", path, template, len(call.Args)-1)
-			}
-			out[template] = true
 			return true
 		})
 		return nil
@@ -213,56 +217,83 @@ func spoken(t *testing.T) map[string]bool {
 	if err != nil {
 		t.Fatal(err)
 	}
+	delete(out, "")
 	return out
 }
 
-// makesSentence recognises phrase.Of, and Of within package phrase.
-func makesSentence(file *ast.File, call *ast.CallExpr) bool {
-	switch of := call.Fun.(type) {
+// holds compares the names of a call's values with those of the template.
+func holds(t *testing.T, path, id string, en *Catalogue, args []ast.Expr) {
+	t.Helper()
+	template, ok := en.texts[id]
+	if !ok {
+		t.Errorf("%s: no message has the id %q: want one of the catalogue, written out", path, id)
+		return
+	}
+	var names []string
+	for i := 0; i < len(args); i += 2 {
+		names = append(names, literal(args[i]))
+	}
+	slices.Sort(names)
+	if d := cmp.Diff(catalogue.Names(template), names); d != "" || len(args)%2 != 0 {
+		t.Errorf("%s: the values of %s are not those of its template:\n%s", path, id, d)
+	}
+}
+
+// literal is the text of a string literal, else of a constant of package phrase, else "".
+func literal(x ast.Expr) string {
+	switch x := x.(type) {
+	case *ast.BasicLit:
+		text, _ := strconv.Unquote(x.Value)
+		return text
 	case *ast.Ident:
-		return of.Name == "Of" && file.Name.Name == "phrase"
+		if x.Name == "verbatim" {
+			return x.Name
+		}
+	}
+	return ""
+}
+
+// named recognises phrase.NAME, and NAME within package phrase.
+func named(x ast.Expr, file *ast.File, name string) bool {
+	switch x := x.(type) {
+	case *ast.Ident:
+		return x.Name == name && file.Name.Name == "phrase"
 	case *ast.SelectorExpr:
-		from, ok := of.X.(*ast.Ident)
-		return ok && from.Name == "phrase" && of.Sel.Name == "Of"
+		from, ok := x.X.(*ast.Ident)
+		return ok && from.Name == "phrase" && x.Sel.Name == name
 	}
 	return false
 }
 
-func TestSentencesAreInEveryLanguage(t *testing.T) {
+func TestEverySentenceHasATemplateAndEveryTemplateASentence(t *testing.T) {
 	t.Parallel()
-	want := spoken(t)
-	if len(want) < 50 {
-		t.Fatalf("found %d sentences: the test is no test", len(want))
+	en := load(t, Default)
+	ids := made(t, en)
+	if len(ids) < 300 {
+		t.Fatalf("found %d sentences: the test is no test", len(ids))
 	}
-	for _, lang := range Languages() {
-		c := load(t, lang)
-		if lang == Default {
-			continue
-		}
-		for template := range want {
-			own, ok := c.phrases[template]
-			if !ok {
-				t.Errorf("%s has no words for %q", lang, template)
-				continue
-			}
-			var values []any
-			for i := range phrase.Slots(template) {
-				values = append(values, fmt.Sprintf("<%d>", i))
-			}
-			told := c.Say(phrase.Of(template, values...))
-			for _, v := range values {
-				if strings.Count(told, v.(string)) != 1 {
-					t.Errorf("%s: %q does not have each value of %q once", lang, own, template)
-				}
-			}
-		}
-		for template := range c.phrases {
-			if !want[template] {
-				t.Errorf("%s has words for %q, which nobody says", lang, template)
-			}
+	b, err := os.ReadFile("catalogue/messages.en.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var messages map[string]string
+	if err := yaml.Unmarshal(b, &messages); err != nil {
+		t.Fatal(err)
+	}
+	for id := range messages {
+		if !ids[id] && id != "list.semicolon" && id != "list.comma" {
+			t.Errorf("no sentence has the id %s", id)
 		}
 	}
-	if c, said := load(t, "zh"), phrase.Of("{} is new here: {}", 1, phrase.Of("the fabric")); c.Say(said) != "1 is new here: 整个网络" || load(t, "en").Say(said) != said.String() {
-		t.Errorf("told as %q", c.Say(said))
+}
+
+func TestSayPutsSentencesIntoTheLanguage(t *testing.T) {
+	t.Parallel()
+	said := phrase.Of("labelled", "label", 1, "text", phrase.Of("plan.whole-fabric"))
+	if got := load(t, "zh").Say(said); got != "1：整个网络" {
+		t.Errorf("got %q", got)
+	}
+	if got := load(t, "en").Say(said); got != said.String() || got != "1: the fabric" {
+		t.Errorf("got %q", got)
 	}
 }

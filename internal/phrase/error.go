@@ -2,7 +2,7 @@ package phrase
 
 import "errors"
 
-// Error is an error that is told in the reader's language. Its text in English is that of the sentence.
+// Error is an error that is written in the reader's language. Its text in English is that of the sentence.
 type Error struct {
 	Text
 	Cause error // for errors.Is and errors.As; may be nil
@@ -17,10 +17,10 @@ func (e *Error) Error() string { return e.String() }
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Cause }
 
-// OfError is the sentence of an error: its own, or one with its English text as the value.
+// OfError is the sentence of an error: its own, or its English text verbatim.
 func OfError(err error) Text {
 	if e := new(Error); errors.As(err, &e) && e.Error() == err.Error() {
 		return e.Text
 	}
-	return Of("{}", err)
+	return Verbatim(err.Error())
 }

@@ -1,14 +1,12 @@
 package phrase
 
-import "strings"
-
-// Names tells the first few of n names, most at the most, and how many there are besides. names may leave out what is not told.
+// Names lists the first names of n, most at the most, and counts the rest. names may leave out what is not listed.
 func Names(names []string, n, most int) Text {
 	names = names[:min(len(names), most)]
-	return withRest(strings.Join(names, ", "), n-len(names))
+	return withRest(names, n-len(names))
 }
 
-// First is Names of what has to be told in the reader's language.
+// First is Names of what has to be written in the reader's language.
 func First(things Commas, n, most int) Text {
 	things = things[:min(len(things), most)]
 	return withRest(things, n-len(things))
@@ -16,9 +14,9 @@ func First(things Commas, n, most int) Text {
 
 func withRest(list any, more int) Text {
 	if more > 0 {
-		return Of("{} and {} more", list, more)
+		return Of("list.more", "list", list, "more", more)
 	}
-	return Of("{}", list)
+	return Of("list.whole", "list", list)
 }
 
 // English has each sentence in English.

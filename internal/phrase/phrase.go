@@ -1,149 +1,200 @@
-// Package phrase has sentences that are made where something is found and told where somebody reads it, in the reader's language.
+// Package phrase has sentences that are made where something is found and written where a person reads it, in the reader's language: a
+// stable message id and named, typed parameters. The catalogue (internal/i18n/catalogue) has the template of each id in each language.
 package phrase
 
 import (
 	"cmp"
 	"fmt"
-	"strconv"
+	"reflect"
+	"slices"
 	"strings"
+
+	"fairlane/internal/i18n/catalogue"
+	"fairlane/internal/quantity"
 )
 
-// Text is a sentence or a part of one: an English template with {} where each value stands, which is also its key in other languages.
+// Text is a sentence or a part of one: the id of its template, and the values that the template names. The zero value is no sentence.
 type Text struct {
-	Template string  `json:"template"`
-	Values   []Value `json:"values,omitempty"`
+	ID     string
+	Params []Param // by name, each name once
 }
 
-// Value stands in a sentence: a plain one, such as a name or a rate, that reads the same in every language, or else sentences with Join
-// between them.
-type Value struct {
-	Plain string `json:"plain,omitempty"`
-	Texts []Text `json:"texts,omitempty"`
-	Join  string `json:"join,omitempty"` // a template; "" is Separator
+// Param is one named value of a sentence.
+type Param struct {
+	Name  string
+	Value Value
 }
 
-// Separator and Comma are the templates between sentences that are one value.
-const (
-	Separator = "; "
-	Comma     = ", "
-)
-
-// Commas are sentences that are one value, with Comma between them.
+// Commas are sentences that are one value, with commas between them.
 type Commas []Text
 
-// mostParts bounds the templates that are filled in to tell one sentence. None of ours needs a hundredth; one from elsewhere may hold itself
-// ready to double a thousand times.
-const mostParts = 10_000
+// Text is one sentence of them.
+func (c Commas) Text() Text { return Of("list.whole", "list", c) }
 
-// Of is the sentence of a template with so many values as it has {}. A value that is a Text, a []Text, Commas or an *Error is told in the
-// reader's language, any other as fmt.Sprint prints it.
-func Of(template string, values ...any) Text {
-	t := Text{Template: template}
-	for _, v := range values {
-		switch v := v.(type) {
-		case Text:
-			t.Values = append(t.Values, Value{Texts: []Text{v}})
-		case *Error:
-			t.Values = append(t.Values, Value{Texts: []Text{v.Text}})
-		case []Text:
-			t.Values = append(t.Values, Value{Texts: v})
-		case Commas:
-			t.Values = append(t.Values, Value{Texts: v, Join: Comma})
-		default:
-			t.Values = append(t.Values, Value{Plain: fmt.Sprint(v)})
-		}
+// The ids of what stands between the sentences of one value.
+const (
+	semicolon = "list.semicolon"
+	comma     = "list.comma"
+	nameComma = "list.separator"
+)
+
+// verbatim is the id of text that reads the same in every language.
+const verbatim = "verbatim"
+
+// Of is the sentence of an id. Parameters come as name, value, name, value; names are strings. A Text, []Text, Commas or *Error is written
+// in the reader's language; quantities (quantity.BitRate, quantity.Picoseconds, Percent), whole numbers and lists of names ([]string) keep
+// their types; any other value is as fmt.Sprint prints it. It panics when the pairs are not complete, as a call with a missing argument
+// would not compile; a test reads every call.
+func Of(id string, pairs ...any) Text {
+	t := Text{ID: id}
+	for i := 0; i < len(pairs); i += 2 {
+		t.Params = append(t.Params, Param{pairs[i].(string), valueOf(pairs[i+1])})
 	}
+	slices.SortFunc(t.Params, func(a, b Param) int { return cmp.Compare(a.Name, b.Name) })
 	return t
 }
 
-// Vouched is said when that is english in another form, else english alone: said may be nil, and nothing proves the two to be one sentence in
-// what comes from elsewhere.
-func Vouched(english string, said *Text) Text {
-	if said != nil && said.String() == english {
+// Verbatim is text that is the same in every language, such as an error of the operating system.
+func Verbatim(text string) Text { return Of(verbatim, "text", text) }
+
+// Or is said when the catalogue knows it, else english alone: said may be nil, or of a later version of the program.
+func Or(english string, said *Text) Text {
+	if said != nil && said.Known() {
 		return *said
 	}
-	return Of("{}", english)
+	if english == "" {
+		return Text{}
+	}
+	return Verbatim(english)
+}
+
+// Known reports whether the catalogue has the sentence, and the sentence every value that its template names.
+func (t Text) Known() bool {
+	template, ok := catalogue.English(t.ID)
+	return ok && !slices.ContainsFunc(catalogue.Names(template), func(name string) bool {
+		_, has := t.Param(name)
+		return !has
+	})
+}
+
+// Param returns the value of a name; false when the sentence has none of that name.
+func (t Text) Param(name string) (Value, bool) {
+	i, ok := slices.BinarySearchFunc(t.Params, name, func(p Param, name string) int { return cmp.Compare(p.Name, name) })
+	if !ok {
+		return Value{}, false
+	}
+	return t.Params[i].Value, true
 }
 
 // String is the sentence in English.
-func (t Text) String() string { return t.In(func(english string) string { return english }) }
+func (t Text) String() string { return t.In(catalogue.English) }
 
-// In is the sentence in the language of templates, which gives a template for the English one. {2} is the second value wherever it stands, and
-// {} as many as there were before it, numbered ones included. What stands for a value that the sentence has not is left as it is. A sentence
-// that would need more than mostParts templates ends early.
-func (t Text) In(templates func(english string) string) string {
-	x := teller{templates: templates, left: mostParts}
-	x.text(t)
-	return string(x.out)
+// maxParts bounds the templates that are filled in to write one sentence. None of ours needs a hundredth; one from elsewhere may be built to
+// double a thousand times.
+const maxParts = 10_000
+
+// In is the sentence in the language of templates, which gives the template of an id; one that it does not have is taken in English. A
+// sentence of an unknown id is the id with its values. A sentence that would need more than maxParts templates ends early.
+func (t Text) In(templates func(id string) (template string, ok bool)) string {
+	w := writer{templates: templates, left: maxParts}
+	return w.text(t)
 }
 
-type teller struct {
-	templates func(english string) string
+type writer struct {
+	templates func(id string) (string, bool)
 	left      int // templates that may still be filled in
-	out       []byte
 }
 
-func (x *teller) text(t Text) {
-	if x.left == 0 {
-		return
+func (w *writer) text(t Text) string {
+	if w.left == 0 || t.ID == "" {
+		return ""
 	}
-	x.left--
-	rest := x.templates(t.Template)
-	for next := 0; ; next++ {
-		before, name, after, ok := slot(rest)
+	w.left--
+	template, ok := w.templates(t.ID)
+	if !ok {
+		template, ok = catalogue.English(t.ID)
+	}
+	if !ok {
+		return w.unknown(t)
+	}
+	return catalogue.Fill(template, func(name string) (string, bool) {
+		v, ok := t.Param(name)
 		if !ok {
-			break
+			return "", false
 		}
-		x.out = append(x.out, before...)
-		at := next
-		if name != "" {
-			n, _ := strconv.Atoi(name)
-			at = n - 1
-		}
-		if at < 0 || at >= len(t.Values) {
-			x.out = append(x.out, "{"+name+"}"...)
-		} else {
-			x.value(t.Values[at])
-		}
-		rest = after
-	}
-	x.out = append(x.out, rest...)
+		return w.value(v), true
+	})
 }
 
-func (x *teller) value(v Value) {
-	x.out = append(x.out, v.Plain...)
-	for i, t := range v.Texts {
-		if i > 0 && x.left > 0 {
-			x.out = append(x.out, x.templates(cmp.Or(v.Join, Separator))...)
-		}
-		x.text(t)
+// unknown writes a sentence without a template.
+func (w *writer) unknown(t Text) string {
+	parts := make([]string, 0, len(t.Params))
+	for _, p := range t.Params {
+		parts = append(parts, p.Name+": "+w.value(p.Value))
 	}
+	if len(parts) == 0 {
+		return t.ID
+	}
+	return t.ID + " (" + strings.Join(parts, ", ") + ")"
 }
 
-// slot finds the first {} or {number} of a template.
-func slot(template string) (before, name, after string, ok bool) {
-	for from := 0; ; {
-		i := strings.IndexByte(template[from:], '{')
-		if i < 0 {
-			return "", "", "", false
+func (w *writer) value(v Value) string {
+	switch v.Kind {
+	case KindTexts:
+		parts := make([]string, 0, len(v.Texts))
+		for _, t := range v.Texts {
+			if w.left == 0 {
+				break
+			}
+			parts = append(parts, w.text(t))
 		}
-		i += from
-		n := len(template[i+1:]) - len(strings.TrimLeft(template[i+1:], "0123456789"))
-		if end := i + 1 + n; end < len(template) && template[end] == '}' {
-			return template[:i], template[i+1 : end], template[end+1:], true
-		}
-		from = i + 1
+		return strings.Join(parts, w.separator(cmp.Or(v.Join, semicolon)))
+	case KindNames:
+		return strings.Join(v.Names, w.separator(nameComma))
+	default:
+		return v.String()
 	}
 }
 
-// Slots counts where values stand in a template.
-func Slots(template string) int {
-	n := 0
-	for {
-		_, _, after, ok := slot(template)
-		if !ok {
-			return n
-		}
-		n, template = n+1, after
+func (w *writer) separator(id string) string {
+	if s, ok := w.templates(id); ok {
+		return s
 	}
+	s, _ := catalogue.English(id)
+	return s
+}
+
+// valueOf types a value.
+func valueOf(v any) Value {
+	switch v := v.(type) {
+	case Value:
+		return v
+	case Text:
+		return Value{Kind: KindTexts, Texts: []Text{v}}
+	case *Error:
+		return Value{Kind: KindTexts, Texts: []Text{v.Text}}
+	case []Text:
+		return Value{Kind: KindTexts, Texts: v}
+	case Commas:
+		return Value{Kind: KindTexts, Texts: v, Join: comma}
+	case []string:
+		return Value{Kind: KindNames, Names: v}
+	case quantity.BitRate:
+		return Value{Kind: KindRate, N: int64(v)}
+	case quantity.Picoseconds:
+		return Value{Kind: KindTime, N: int64(v)}
+	case Percent:
+		return Value{Kind: KindPercent, N: int64(v)}
+	case string:
+		return Value{Plain: v}
+	case fmt.Stringer, error:
+		return Value{Plain: fmt.Sprint(v)}
+	}
+	switch r := reflect.ValueOf(v); {
+	case r.CanInt():
+		return Value{Kind: KindInt, N: r.Int()}
+	case r.CanUint() && r.Uint() <= 1<<53:
+		return Value{Kind: KindInt, N: int64(r.Uint())}
+	}
+	return Value{Plain: fmt.Sprint(v)}
 }

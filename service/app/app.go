@@ -98,10 +98,10 @@ func (a *app) root(args []string) *cobra.Command {
 	root.PersistentPreRunE = func(*cobra.Command, []string) error {
 		lang := i18n.Asked(args)
 		if lang != "" && !slices.Contains(i18n.Languages(), lang) {
-			return usageSaid(phrase.Of("language {}: want {}", fmt.Sprintf("%q", lang), strings.Join(i18n.Languages(), " or ")))
+			return usageSaid(phrase.Of("usage.language", "found", fmt.Sprintf("%q", lang), "want", strings.Join(i18n.Languages(), " or ")))
 		}
 		if of := os.Getenv("FAIRLANE_LANG"); lang == "" && of != "" && !i18n.Known(of) {
-			return usageSaid(phrase.Of("FAIRLANE_LANG is {}: want {}", fmt.Sprintf("%q", of), strings.Join(i18n.Languages(), " or ")))
+			return usageSaid(phrase.Of("usage.language-variable", "found", fmt.Sprintf("%q", of), "want", strings.Join(i18n.Languages(), " or ")))
 		}
 		return nil
 	}

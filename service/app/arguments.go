@@ -24,9 +24,9 @@ func oneArg(name string) cobra.PositionalArgs {
 		case 1:
 			return nil
 		case 0:
-			return usageSaid(phrase.Of("{}: argument {} is missing: want {}", cmd.CommandPath(), name, cmd.UseLine()))
+			return usageSaid(phrase.Of("usage.command-argument-missing", "command", cmd.CommandPath(), "argument", name, "usage", cmd.UseLine()))
 		default:
-			return usageSaid(phrase.Of("{}: {} arguments ({}): want one, {}", cmd.CommandPath(), len(args), strings.Join(args, " "), name))
+			return usageSaid(phrase.Of("usage.one-argument", "command", cmd.CommandPath(), "n", len(args), "arguments", strings.Join(args, " "), "want", name))
 		}
 	}
 }
@@ -65,9 +65,9 @@ func missingFlags(cmd *cobra.Command) error {
 	}
 	var texts []phrase.Text
 	for _, m := range regexp.MustCompile(`"([^"]+)"`).FindAllStringSubmatch(err.Error(), -1) {
-		texts = append(texts, phrase.Of("--{} is missing: {}", m[1], strings.ReplaceAll(cmd.Flag(m[1]).Usage, "`", "")))
+		texts = append(texts, phrase.Of("usage.flag-missing", "flag", m[1], "usage", strings.ReplaceAll(cmd.Flag(m[1]).Usage, "`", "")))
 	}
-	return usageSaid(phrase.Of("{}; see --help", texts))
+	return usageSaid(phrase.Of("usage.see-help", "text", texts))
 }
 
 // formerName keeps the former name of a flag, out of help texts.

@@ -113,7 +113,7 @@ func (f compileFlags) ofPlane(cmd *cobra.Command) error {
 	for _, plane := range slices.Sorted(maps.Keys(only)) {
 		for _, name := range only[plane] {
 			if plane != f.plane && cmd.Flags().Changed(name) {
-				return usageSaid(phrase.Of("--{} does nothing on the plane {}: want it with --plane {} only", name, f.plane, plane))
+				return usageSaid(phrase.Of("usage.flag-plane", "flag", name, "plane", f.plane, "want", plane))
 			}
 		}
 	}
@@ -123,17 +123,17 @@ func (f compileFlags) ofPlane(cmd *cobra.Command) error {
 // printed refuses flags that say how to print what is not printed.
 func (f compileFlags) printed(cmd *cobra.Command) error {
 	if !f.simulate && cmd.Flags().Changed("seed") {
-		return usageSaid(phrase.Of("--{} does nothing without --{}", "seed", "simulate"))
+		return usageSaid(phrase.Of("usage.flag-without", "flag", "seed", "other", "simulate"))
 	}
 	switch {
 	case cmd.Flags().Changed("top") && f.top < 1:
-		return usageSaid(phrase.Of("--{} {}: want a number from 1", "top", f.top))
+		return usageSaid(phrase.Of("usage.flag-from-one", "flag", "top", "value", f.top))
 	case f.all && f.top > 0:
-		return usageSaid(phrase.Of("--{} and --{}: want one of them", "top", "all"))
+		return usageSaid(phrase.Of("usage.flags-exclusive", "flag", "top", "other", "all"))
 	}
 	for _, name := range []string{"all", "explain", "explain-port", "explain-tenant", "links", "top"} {
 		if f.json && cmd.Flags().Changed(name) {
-			return usageSaid(phrase.Of("--{} does nothing with --{}, which prints all there is", name, "json"))
+			return usageSaid(phrase.Of("usage.flag-with", "flag", name, "other", "json"))
 		}
 	}
 	return nil
@@ -270,7 +270,7 @@ func (f compileFlags) simulable(in policy.Input) error {
 		qps += in.Flows[i].QPs
 	}
 	if qps > fabric.MaxQPs {
-		return usageSaid(phrase.Of("--simulate: the flows have {} queue pairs in all: want at most {}, or leave --simulate out", qps, fabric.MaxQPs))
+		return usageSaid(phrase.Of("usage.simulate-too-large", "qps", qps, "max", fabric.MaxQPs))
 	}
 	return nil
 }

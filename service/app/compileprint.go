@@ -86,7 +86,7 @@ func (a *app) printFindings(w io.Writer, c *compiled, all bool) {
 	list := slices.Concat(c.Notices, c.Findings)
 	texts := make([]remote.FindingText, len(list))
 	for i, f := range list {
-		texts[i] = remote.FindingText{Code: f.Code, Tenants: f.Tenants, Said: phrase.Vouched(f.Message, f.Said), Advice: phrase.Vouched(f.Fix, f.Advice)}
+		texts[i] = remote.FindingText{Code: f.Code, Tenants: f.Tenants, Said: phrase.Or(f.Message, f.Said), Advice: phrase.Or(f.Fix, f.Advice)}
 	}
 	off := map[string]float64{}
 	for _, t := range c.Tenants {
@@ -98,7 +98,7 @@ func (a *app) printFindings(w io.Writer, c *compiled, all bool) {
 
 // finding tells a finding without its advice.
 func (a *app) finding(f *policy.Finding) string {
-	return a.t("finding", "code", f.Code, "message", a.text.Told(f.Message, f.Said))
+	return a.t("finding", "code", f.Code, "message", a.text.Either(f.Message, f.Said))
 }
 
 func (a *app) planTitle(p *policy.Plan) string {

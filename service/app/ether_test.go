@@ -413,7 +413,7 @@ devices:
 	o := find()
 	text := strings.Join(phrase.English(o.warnings), "\n")
 	for _, want := range []string{
-		"host-001: port 1 runs at 100 Mbit/s, the fabric file says 200 Mbit/s",
+		"host-001: port 1 runs at 100 Mbit/s; the fabric file has 200 Mbit/s",
 		"host-002: the agent at " + l.addr + " is of another host: it has no port",
 		"host-004: the agent at 127.0.0.1:1 does not say who it is",
 		"spine1: the switch at " + l.addr + " does not say who it is",

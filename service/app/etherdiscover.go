@@ -83,7 +83,7 @@ func (o *found) census(ctx context.Context, k *keptInventory, progress func(aske
 	}
 	o.warnings = append(o.warnings, k.sharedIDs()...)
 	if unlisted > 0 {
-		o.warnings = append(o.warnings, phrase.Of("{} hosts and switches have no address in {}: they are part of the topology and are not managed", unlisted, k.path))
+		o.warnings = append(o.warnings, phrase.Of("inventory.unlisted", "n", unlisted, "path", k.path))
 	}
 	o.answered, o.settings = c.answered, c.settings
 	return nil
@@ -106,12 +106,12 @@ func (k *keptInventory) sharedIDs() (warnings []phrase.Text) {
 	}
 	for _, id := range slices.Sorted(maps.Keys(by)) {
 		if names := by[id]; len(names) > 1 {
-			warnings = append(warnings, phrase.Of("{} switches have device_id {} ({}): nothing would tell when the addresses of two of them are mistaken for each other; give each switch an id of its own", len(names), id, firstNames(names)))
+			warnings = append(warnings, phrase.Of("inventory.same-id", "n", len(names), "id", id, "names", firstNames(names)))
 		}
 	}
 	for _, at := range slices.SortedFunc(maps.Keys(targets), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }) {
 		if names := targets[at]; len(names) > 1 {
-			warnings = append(warnings, phrase.Of("{} switches are target {} at {} ({}): they are one and the same device; give each an address or a target of its own", len(names), strconv.Quote(at[1]), at[0], firstNames(names)))
+			warnings = append(warnings, phrase.Of("inventory.same-target", "n", len(names), "target", strconv.Quote(at[1]), "address", at[0], "names", firstNames(names)))
 		}
 	}
 	return warnings
@@ -141,7 +141,7 @@ func (c *etherCensus) ask(ctx context.Context, node int32, e inventory.Endpoint)
 	}
 	c.settings += len(settings)
 	for _, said := range append(faults, settings...) {
-		c.warnings = append(c.warnings, etherWarning{node, phrase.Of("{}: {}", f.Nodes[node].Name, said)})
+		c.warnings = append(c.warnings, etherWarning{node, phrase.Of("labelled", "label", f.Nodes[node].Name, "text", said)})
 	}
 	if c.progress != nil {
 		c.progress(c.asked, len(c.k.devices))
@@ -164,21 +164,21 @@ func (c *etherCensus) askHost(ctx context.Context, node int32, e inventory.Endpo
 	}
 	list, err := c.driver.gnmi.HostPorts(ctx, portDevice(f, ports[0], c.plane))
 	if err != nil {
-		return []phrase.Text{phrase.Of("the agent at {} does not say who it is: {}", e.Address, err)}, nil, false
+		return []phrase.Text{phrase.Of("inventory.agent-unidentified", "address", e.Address, "reason", err)}, nil, false
 	}
 	for _, ref := range ports {
 		link, _ := f.Link(ref)
 		at := slices.IndexFunc(list, func(p gnmi.HostPort) bool { return p.ID == f.PortID(ref) })
 		switch {
 		case at < 0:
-			faults = append(faults, phrase.Of("the agent at {} is of another host: it has no port {}, it has {}", e.Address, f.PortID(ref), idsOf(list)))
+			faults = append(faults, phrase.Of("inventory.other-host", "address", e.Address, "port", f.PortID(ref), "ports", idsOf(list)))
 		case !list[at].Up:
-			faults = append(faults, phrase.Of("port {} has no link", ref.Port))
+			faults = append(faults, phrase.Of("inventory.no-link", "port", ref.Port))
 		case list[at].SpeedMbps > 0 && quantity.BitRate(list[at].SpeedMbps)*quantity.Mbps != link.Rate:
-			faults = append(faults, phrase.Of("port {} runs at {}, the fabric file says {}", ref.Port, quantity.BitRate(list[at].SpeedMbps)*quantity.Mbps, link.Rate))
+			faults = append(faults, phrase.Of("inventory.speed", "port", ref.Port, "speed", quantity.BitRate(list[at].SpeedMbps)*quantity.Mbps, "file", link.Rate))
 		}
 		if at >= 0 && c.plane == driver.PlaneWRCC && list[at].Senders == 0 {
-			faults = append(faults, phrase.Of("port {} has no WRCC, which the fabric's switches are for: plans for it will be refused", ref.Port))
+			faults = append(faults, phrase.Of("inventory.no-wrcc", "port", ref.Port))
 		}
 		if at >= 0 && len(faults) == 0 {
 			faults = append(faults, c.clockOf(ctx, ref)...)
@@ -195,10 +195,10 @@ func (c *etherCensus) prerequisites(ctx context.Context, ref subnet.PortRef) (fa
 	dev := portDevice(c.k.fabric, ref, c.plane)
 	got, err := c.driver.Read(ctx, dev)
 	if err != nil {
-		return []phrase.Text{phrase.Of("port {}: prerequisites of congestion control are not known: {}", ref.Port, err)}
+		return []phrase.Text{phrase.Of("inventory.prereq-unknown", "port", ref.Port, "reason", err)}
 	}
 	for _, item := range prereq.Unmet(driver.Examine(ctx, c.driver, dev, got, reconcile.RoCENeeds())) {
-		faults = append(faults, phrase.Of("port {}: {}", ref.Port, item.Sentence()))
+		faults = append(faults, phrase.Of("inventory.port", "port", ref.Port, "text", item.Sentence()))
 	}
 	return faults
 }
@@ -221,9 +221,9 @@ func (c *etherCensus) clockOf(ctx context.Context, ref subnet.PortRef) []phrase.
 		return nil
 	}
 	if off < 0 {
-		return []phrase.Text{phrase.Of("its clock is {} behind ours: certificates are judged by it; set both by the same time servers", off.Abs())}
+		return []phrase.Text{phrase.Of("inventory.clock-behind", "off", off.Abs())}
 	}
-	return []phrase.Text{phrase.Of("its clock is {} ahead of ours: certificates are judged by it; set both by the same time servers", off)}
+	return []phrase.Text{phrase.Of("inventory.clock-ahead", "off", off)}
 }
 
 // idsOf lists ports for people.
@@ -245,10 +245,10 @@ func (c *etherCensus) askSwitch(ctx context.Context, node int32, e inventory.End
 	caps, err := c.driver.Capabilities(ctx, dev)
 	var other *driver.IdentityError
 	if errors.As(err, &other) {
-		return []phrase.Text{phrase.Of("{}", other.Reason())}, nil, true
+		return []phrase.Text{phrase.Verbatim(other.Reason())}, nil, true
 	}
 	if err != nil {
-		return []phrase.Text{phrase.Of("the switch at {} does not say who it is: {}", e.Address, err)}, nil, false
+		return []phrase.Text{phrase.Of("inventory.switch-unidentified", "address", e.Address, "reason", err)}, nil, false
 	}
 	has := 0
 	switch {
@@ -258,7 +258,7 @@ func (c *etherCensus) askSwitch(ctx context.Context, node int32, e inventory.End
 		has = caps.WRCC.Ports
 	}
 	if used := lastLinked(f, node); has < used {
-		faults = append(faults, phrase.Of("the switch at {} is another one: it has {} ports, the fabric file has a link at port {}", e.Address, has, used))
+		faults = append(faults, phrase.Of("inventory.other-switch", "address", e.Address, "ports", has, "port", used))
 	}
 	if e.Protocol != inventory.P4Runtime {
 		settings = c.preflight(ctx, dev)
@@ -270,13 +270,13 @@ func (c *etherCensus) askSwitch(ctx context.Context, node int32, e inventory.End
 func (c *etherCensus) preflight(ctx context.Context, dev driver.Device) (faults []phrase.Text) {
 	list, err := c.driver.gnmi.Preflight(ctx, dev, gnmi.Expectation{DSCP: policy.RoCEDSCP, Queue: policy.RoCEQueue, Lossless: true})
 	if err != nil {
-		return []phrase.Text{phrase.Of("its classes of service cannot be read: {}", err)}
+		return []phrase.Text{phrase.Of("inventory.classes-unread", "reason", err)}
 	}
 	for _, f := range list {
 		switch f.Code {
 		case gnmi.FindingUnknown, gnmi.FindingGuarded: // not a fault
 		default:
-			faults = append(faults, phrase.Of("{}: {}", f.Code, f.Text))
+			faults = append(faults, phrase.Of("labelled", "label", f.Code, "text", f.Text))
 		}
 	}
 	return faults

@@ -103,7 +103,7 @@ func TestSharedDeviceIDsAreTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := phrase.English(k.sharedIDs())
-	want := "5 switches have device_id 1 (dci-1, dci-2, dci-3, dci-4 and 1 more): nothing would tell when the addresses of two of them are mistaken for each other; give each switch an id of its own"
+	want := "5 switches have device_id 1 (dci-1, dci-2, dci-3, dci-4 and 1 more): a mix-up of their addresses would go unnoticed; give each switch an id of its own"
 	if !slices.Equal(got, []string{want}) {
 		t.Errorf("%q, want %q", got, want)
 	}
@@ -126,7 +126,7 @@ func TestSwitchesOfOneTargetAreTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := phrase.English(k.sharedIDs())
-	want := `2 switches are target "leaf-2" at 127.0.0.1:9000 (leaf-1, leaf-2): they are one and the same device; give each an address or a target of its own`
+	want := `2 switches are target "leaf-2" at 127.0.0.1:9000 (leaf-1, leaf-2): they are the same device; give each an address or a target of its own`
 	if !slices.Equal(got, []string{want}) {
 		t.Errorf("%q, want %q", got, want)
 	}

@@ -158,7 +158,7 @@ func (s *etherSource) queues(ctx context.Context, dev driver.Device, port ident.
 	case read == 0:
 		return telemetry.Octets{}, fmt.Errorf("%s tells no octets of port %d", dev, port)
 	case !fresh:
-		out.Err = phrase.Because(telemetry.ErrStale, phrase.Of("the counter was not refreshed: {} refreshes it every {}, measure for longer", dev, every))
+		out.Err = phrase.Because(telemetry.ErrStale, phrase.Of("measure.not-refreshed", "device", dev, "every", every))
 	}
 	return out, nil
 }

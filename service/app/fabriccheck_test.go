@@ -202,7 +202,7 @@ func TestFaultsOfALiveFabricAreFound(t *testing.T) {
 		{"firmware without congestion control", func(f *faulty) []string {
 			f.dev.SetFaults(simdev.Faults{Nodes: []int32{f.node("spine1"), f.node("host-004")}, CC: simdev.CCNoAttribute})
 			return nil
-		}, []string{"warning no-cc: 1 switch without congestion control, so that no packets are marked there: spine1", "warning no-cc: 1 channel adapter without congestion control, so that no flow is slowed down there: host-004"}, 0},
+		}, []string{"warning no-cc: 1 switch without congestion control: no packets are marked there: spine1", "warning no-cc: 1 channel adapter without congestion control: no flow slows down there: host-004"}, 0},
 		{"a tenant's SL that is dropped on the way", func(f *faulty) []string {
 			table := mad.SLToVLTable{0, 1, 15, 3}
 			f.set(f.node("spine1"), mad.AttrSLToVLTable, mad.SLToVLModifier(1, 2), &table)
@@ -221,7 +221,7 @@ func TestFaultsOfALiveFabricAreFound(t *testing.T) {
 				f.set(f.node("leaf2"), mad.AttrVLArbitration, mad.VLArbModifier(half, 1), v)
 			}
 			return []string{"--tenants", f.file("t.yaml", twoTenants)}
-		}, []string{"error vl-no-weight: lane 2 carries packets and has no weight at 1 port: leaf2/P1"}, 1},
+		}, []string{"error vl-no-weight: lane 2 carries packets but has no weight at 1 port: leaf2/P1"}, 1},
 		{"routes in a circle", func(f *faulty) []string {
 			lid := f.topo.Nodes[f.node("host-003")].Ports[1].LID
 			block := mad.LinearForwardingTable{}
@@ -234,7 +234,7 @@ func TestFaultsOfALiveFabricAreFound(t *testing.T) {
 			block[lid] = 3
 			f.set(f.node("leaf2"), mad.AttrLinearForwardingTable, 0, &block)
 			return nil
-		}, []string{"error lft-loop: packets to 1 LID", "error unreachable: 3 of 12 pairs have no path: 3 go in a circle",
+		}, []string{"error lft-loop: packets to 1 LID", "error unreachable: 3 of 12 pairs have no path: 3 loop",
 			"warning cc-silent: 1 channel adapter without an answer about congestion control: host-003"}, 1},
 		{"a host that was unplugged", func(f *faulty) []string {
 			f.dev.SetLink(subnet.PortRef{Node: f.node("host-004"), Port: 1}, false)

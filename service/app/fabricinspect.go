@@ -122,7 +122,7 @@ func (l *look) addTenants(path string) error {
 	}
 	plan, err := policy.Compile(policy.Input{Fabric: l.fabric, Tenants: ts, Flows: flows, Options: policy.Options{Plane: policy.PlaneIB}})
 	if err != nil {
-		l.notes = append(l.notes, phrase.Of("the tenants' service levels are not judged, but where the file gives them: {}", err))
+		l.notes = append(l.notes, phrase.Of("check.sls-unjudged", "reason", err))
 		for i := range ts {
 			for _, at := range ts[i].Attachments {
 				ref, ok := l.fabric.PortByID(at.Port)

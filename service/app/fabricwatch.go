@@ -267,7 +267,7 @@ func (w *fabricWatch) introduce(r *discover.Result) {
 func (w *fabricWatch) changes(before, now *discover.Result) error {
 	if w.silent {
 		w.silent = false
-		said := phrase.Of("the fabric answers again; {} nodes", len(now.Fabric.Nodes))
+		said := phrase.Of("discovery.answers-again", "nodes", len(now.Fabric.Nodes))
 		if err := w.tell(watchLine{Kind: watchAnswers, Text: said.String(), said: said}); err != nil {
 			return err
 		}
@@ -318,7 +318,7 @@ func (w *fabricWatch) tell(l watchLine) error {
 	if w.flags.asJSON {
 		return json.NewEncoder(w.a.stdout).Encode(l)
 	}
-	text := w.a.text.Told(l.Text, &l.said)
+	text := w.a.text.Either(l.Text, &l.said)
 	if l.Warning != "" {
 		text = string(l.Warning) + ": " + text
 	}

@@ -39,7 +39,7 @@ func onFabricOf(t *testing.T, model fabric.Config, node string, f simdev.Faults,
 	}
 	nodes := topo.NodesByName(node)
 	if len(nodes) != 1 {
-		t.Fatalf("%d nodes are called %q", len(nodes), node)
+		t.Fatalf("%d nodes have the name %q", len(nodes), node)
 	}
 	f.Nodes = nodes
 	ts, flows, err := sampleTenants(topo)

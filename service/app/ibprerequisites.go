@@ -49,7 +49,7 @@ func examineDevices(ctx context.Context, t mad.Transport, key mad.Key, f *subnet
 		for _, item := range items[i] {
 			text := item.Sentence()
 			if item.ID == prereq.Readable { // each with its own reason
-				text = phrase.Of("prerequisites of congestion control could not be read")
+				text = phrase.Of("prereq.unread")
 			}
 			k := text.String()
 			said[k], names[k] = text, append(names[k], devices[i].Name)
@@ -57,7 +57,7 @@ func examineDevices(ctx context.Context, t mad.Transport, key mad.Key, f *subnet
 	}
 	var out []phrase.Text
 	for k, list := range names {
-		out = append(out, phrase.Of("{}: {}", firstNames(list), said[k]))
+		out = append(out, phrase.Of("labelled", "label", firstNames(list), "text", said[k]))
 	}
 	slices.SortFunc(out, func(a, b phrase.Text) int { return strings.Compare(a.String(), b.String()) })
 	return out, nil
@@ -75,7 +75,7 @@ func managerDifference(d opensm.Deviation) control.Difference {
 	if d.Problem == nil || managerPrerequisites[d.Problem.Code] == "" {
 		return x
 	}
-	item := prereq.Item{ID: managerPrerequisites[d.Problem.Code], Scope: prereq.ScopeManager, Field: d.Field, State: prereq.Wrong, Why: phrase.Of("{}", d.Problem.String())}
+	item := prereq.Item{ID: managerPrerequisites[d.Problem.Code], Scope: prereq.ScopeManager, Field: d.Field, State: prereq.Wrong, Why: phrase.Verbatim(d.Problem.String())}
 	said := item.Sentence()
 	x.Prerequisite, x.Reason, x.Said = string(item.ID), said.String(), &said
 	return x

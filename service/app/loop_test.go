@@ -101,7 +101,7 @@ func TestALoopThatIsDeadAfterARolloutUndoesIt(t *testing.T) {
 	if ro.State != control.RolloutRolledBack {
 		t.Fatalf("rollout %s: %s", ro.State, ro.Result)
 	}
-	for _, part := range []string{"congestion control does not act: notifications are sent and none is handled at host-001/P1"} {
+	for _, part := range []string{"congestion control does not act: notifications are sent, but none is handled at host-001/P1"} {
 		if !strings.Contains(ro.Result, part) {
 			t.Errorf("the result %q has no %q", ro.Result, part)
 		}

@@ -93,7 +93,7 @@ func TestTheFirstMeasurementAfterLongTrafficIsRight(t *testing.T) {
 	saturate(t, d)
 	s := measure()
 	for _, x := range s.Tenants {
-		if x.Delivered != nil || x.ShareError != nil || !regexp.MustCompile(`^counter of SL \d+ at its end \(port h\d/P1\)$`).MatchString(x.Problem) {
+		if x.Delivered != nil || x.ShareError != nil || !regexp.MustCompile(`^the counter of SL \d+ has reached its maximum \(port h\d/P1\)$`).MatchString(x.Problem) {
 			t.Errorf("tenant %+v", x)
 		}
 	}

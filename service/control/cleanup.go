@@ -74,12 +74,12 @@ func (s *Service) pendingCleanup(ctx context.Context, k *known) (*cleanup, error
 // note says when what is left is taken back.
 func (c *cleanup) note() phrase.Text {
 	if c.rollout != 0 {
-		return phrase.Of("keeps settings that the previous plan needs; rollout {}, which is running, removes them", c.rollout)
+		return phrase.Of("device.kept-rollout", "rollout", c.rollout)
 	}
 	if c.waits != nil {
-		return phrase.Of("keeps settings that the previous plan needs; {}", *c.waits)
+		return phrase.Of("device.kept", "text", *c.waits)
 	}
-	return phrase.Of("keeps settings that the previous plan needs; a clean-up, which starts within {}, removes them", SweepEvery)
+	return phrase.Of("device.kept-cleanup", "within", SweepEvery)
 }
 
 // mark turns reports of devices that differ only by what the clean-up takes back into reports of devices in sync, with Pending.

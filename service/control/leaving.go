@@ -106,7 +106,7 @@ func (s *Service) outside(ctx context.Context, r Repos, k *known, running bool, 
 
 // leftText says why a device that has left the plan in force is still listed.
 func (k *known) leftText() phrase.Text {
-	return phrase.Of("no part of plan {}, which is in force: listed until a read verifies that no settings of Fairlane are on it", fmt.Sprintf("%.12s", k.target.Plan.Name))
+	return phrase.Of("device.leaving", "plan", fmt.Sprintf("%.12s", k.target.Plan.Name))
 }
 
 // keptText says what helps where no rollout of a plan takes settings back from a device that has left it.

@@ -148,7 +148,7 @@ func TestADeviceThatLeavesThePlanIsListedUntilItIsVerifiedClean(t *testing.T) {
 	l.look()
 	live, known = l.port()
 	for _, v := range []control.DeviceView{live, known} {
-		if v.State != "drifted" || len(v.Differences) == 0 || !strings.Contains(v.Note, "no part of plan") {
+		if v.State != "drifted" || len(v.Differences) == 0 || !strings.Contains(v.Note, "not part of plan") {
 			t.Errorf("after its clean-up failed the port is %s, differs by %v, %q", v.State, v.Differences, v.Note)
 		}
 	}

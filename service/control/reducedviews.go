@@ -24,7 +24,7 @@ func (sh Shares) reduced(names []string) Shares {
 	for _, t := range sh.Tenants {
 		if slices.Contains(names, t.Tenant) {
 			if t.Problem != "" { // it may tell of who else is there
-				said := phrase.Of("the share could not be measured")
+				said := phrase.Of("measure.failed")
 				t.Problem, t.Said = said.String(), &said
 			}
 			t.AtSenders, t.Ambiguous = false, nil // others are there

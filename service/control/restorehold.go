@@ -15,8 +15,8 @@ func (f *Fabric) Waiting() *phrase.Text {
 	if !f.RepairsWait {
 		return nil
 	}
-	return new(phrase.Of("the database was restored at {} UTC: automatic repairs are on hold until a rollout or repair on fabric {} is started or resumed",
-		f.RestoredAt.UTC().Format(time.DateTime), f.Name))
+	return new(phrase.Of("fabric.repairs-on-hold",
+		"at", f.RestoredAt.UTC().Format(time.DateTime), "fabric", f.Name))
 }
 
 // WaitingText is Waiting in English, "" for none.

@@ -60,7 +60,7 @@ func TestAnIncompleteMeasurementIsToldAsSuch(t *testing.T) {
 		t.Fatalf("shares %+v, %v", first, err)
 	}
 	for _, x := range first.Tenants {
-		r.Devices.Unmeasured(x.Tenant, phrase.Of("counter of SL {} cleared by another collector", 1))
+		r.Devices.Unmeasured(x.Tenant, phrase.Of("measure.sl-cleared", "sl", 1))
 	}
 	sh, err := r.Service.MeasureShares(t.Context(), "lab", "", time.Second)
 	if err != nil {

@@ -2,7 +2,6 @@ package telemetry
 
 import (
 	"slices"
-	"strings"
 
 	"fairlane/internal/phrase"
 )
@@ -39,20 +38,20 @@ func JudgeBECN(c *Congestion, links []LinkUse) Loop {
 	case c.Adapter > 0: // CCTIs reached their Trigger_Threshold, so that adapters delayed packets (IBTA vol. 1, annex A10)
 		l.State, l.Text = LoopActing, figures
 	case becn > 0: // no attribute shows a CCTI below the threshold
-		l.State, l.Text = LoopActing, phrase.Of("{}; whether rates moved was not measured: no adapter logged a CCTI at its Trigger_Threshold", figures)
+		l.State, l.Text = LoopActing, phrase.Of("loop.no-trigger", "figures", figures)
 	case counts.Counted == 0:
-		l.Text = phrase.Of("{}: {}", phrase.Of("no adapter reports the BECNs that it received"), figures)
+		l.Text = phrase.Of("labelled", "label", phrase.Of("loop.no-becn-counters"), "text", figures)
 	case len(full) == 0:
-		l.Text = phrase.Of("{}: {}", phrase.Of("no contended link was measured full with packets waiting"), figures)
+		l.Text = phrase.Of("labelled", "label", phrase.Of("loop.no-full-link"), "text", figures)
 	case c.Switch > 0:
 		l.State, l.Stage, l.Where = LoopDead, StageNotifications, full
-		l.Text = phrase.Of("{} at {}: {}", phrase.Of("switches mark packets and no adapter receives a BECN"), strings.Join(full, ", "), figures)
+		l.Text = phrase.Of("loop.finding", "what", phrase.Of("loop.marks-without-becn"), "where", full, "figures", figures)
 	case c.SwitchLogs.Lacking > 0:
 		l.State, l.Stage, l.Where = LoopDead, StageNotifications, full
-		l.Text = phrase.Of("{} at {}: {}", phrase.Of("no adapter receives a BECN, and whether switches mark packets was not measured"), strings.Join(full, ", "), figures)
+		l.Text = phrase.Of("loop.finding", "what", phrase.Of("loop.no-becn"), "where", full, "figures", figures)
 	default:
 		l.State, l.Stage, l.Where = LoopDead, StageMarks, full
-		l.Text = phrase.Of("{} at {}: {}", phrase.Of("links are full, packets wait, and none is marked"), strings.Join(full, ", "), figures)
+		l.Text = phrase.Of("loop.finding", "what", phrase.Of("loop.no-marks"), "where", full, "figures", figures)
 	}
 	return l
 }
@@ -60,7 +59,7 @@ func JudgeBECN(c *Congestion, links []LinkUse) Loop {
 // figuresOf says what was counted, and of each count whether something is missing in it.
 func figuresOf(c *Congestion, becn uint64, ports LogCoverage) phrase.Text {
 	if c.SwitchLogs.Lacking+c.AdapterLogs.Lacking+ports.Lacking == 0 {
-		return phrase.Of("{} packets in the logs of switches, {} BECNs received, {} events in the logs of adapters", c.Switch, becn, c.Adapter)
+		return phrase.Of("loop.figures", "switches", c.Switch, "becn", becn, "adapters", c.Adapter)
 	}
 	figure := func(n uint64, of LogCoverage, whole, least, none phrase.Text) phrase.Text {
 		switch {
@@ -71,12 +70,12 @@ func figuresOf(c *Congestion, becn uint64, ports LogCoverage) phrase.Text {
 		}
 		return least
 	}
-	return phrase.Of("{}", phrase.Commas{
-		figure(c.Switch, c.SwitchLogs, phrase.Of("{} packets in the logs of switches", c.Switch),
-			phrase.Of("at least {} packets in the logs of switches", c.Switch), phrase.Of("packets in the logs of switches not measured")),
-		figure(becn, ports, phrase.Of("{} BECNs received", becn),
-			phrase.Of("at least {} BECNs received", becn), phrase.Of("BECNs received not measured")),
-		figure(c.Adapter, c.AdapterLogs, phrase.Of("{} events in the logs of adapters", c.Adapter),
-			phrase.Of("at least {} events in the logs of adapters", c.Adapter), phrase.Of("events in the logs of adapters not measured")),
-	})
+	return phrase.Commas{
+		figure(c.Switch, c.SwitchLogs, phrase.Of("loop.switches", "n", c.Switch),
+			phrase.Of("loop.switches-least", "n", c.Switch), phrase.Of("loop.switches-none")),
+		figure(becn, ports, phrase.Of("loop.becn", "n", becn),
+			phrase.Of("loop.becn-least", "n", becn), phrase.Of("loop.becn-none")),
+		figure(c.Adapter, c.AdapterLogs, phrase.Of("loop.adapters", "n", c.Adapter),
+			phrase.Of("loop.adapters-least", "n", c.Adapter), phrase.Of("loop.adapters-none")),
+	}.Text()
 }

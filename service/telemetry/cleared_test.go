@@ -48,7 +48,7 @@ func TestKeptCountersAtTheirEndAreNotMeasured(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := win.Ports[0]
-		if err := why(r.SL[4]); !errors.Is(err, ErrSaturated) || err.Error() != "counter of SL 4 at its end" {
+		if err := why(r.SL[4]); !errors.Is(err, ErrSaturated) || err.Error() != "the counter of SL 4 has reached its maximum" {
 			t.Errorf("SL 4: %v", err)
 		}
 		near(t, "SL 0", bps(t, r.SL[0]), 3*quantity.Gbps, 1e-3)

@@ -230,7 +230,7 @@ func (c *Collector) restart(ctx context.Context, d *device, p *portMeter, last r
 			return r, nil
 		}
 	}
-	err = phrase.Because(err, phrase.Of("PortXmitDataSL could not be cleared: {}", err))
+	err = phrase.Because(err, phrase.Of("measure.clear-failed", "reason", err))
 	p.meter.breakOff(err)
 	return last, silence(err)
 }
@@ -300,7 +300,7 @@ func (c *Collector) now(ctx context.Context, d *device) (quantity.Picoseconds, e
 	passed := wall - d.wall
 	if d.clock.seen && jumped(uint32(ts)-d.clock.last, passed) {
 		for _, p := range d.ports {
-			p.meter.breakOff(phrase.Because(ErrReset, phrase.Of("the clock of the device at LID {} was reset", d.lid)))
+			p.meter.breakOff(phrase.Because(ErrReset, phrase.Of("measure.clock-reset-at", "lid", d.lid)))
 		}
 		d.clock.seen = false // how much time it jumped over is not known
 	}

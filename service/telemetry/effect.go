@@ -3,7 +3,6 @@ package telemetry
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"fairlane/internal/phrase"
 	"fairlane/subnet/ident"
@@ -93,14 +92,14 @@ func JudgeLoop(ports map[ident.PortID]LoopPort, pairs []LoopPair) Loop {
 		dead func(id ident.PortID, p *LoopPort) bool
 		why  phrase.Text
 	}{
-		{StageNotifications, j.unanswered, phrase.Of("marked packets arrive and no notification is sent")},
-		{StageReaction, j.unhandled, phrase.Of("notifications are sent and none is handled")},
-		{StageRates, j.unmoved, phrase.Of("notifications are handled and rates do not change: pause frames stop the senders")},
-		{StageMarks, j.unmarked, phrase.Of("queues are full, as pause frames show, and no packet is marked")},
+		{StageNotifications, j.unanswered, phrase.Of("loop.marks-without-cnp")},
+		{StageReaction, j.unhandled, phrase.Of("loop.cnp-unhandled")},
+		{StageRates, j.unmoved, phrase.Of("loop.paused")},
+		{StageMarks, j.unmarked, phrase.Of("loop.full-unmarked")},
 	} {
 		if where := j.dead(stage.dead); len(where) > 0 {
 			j.out.State, j.out.Stage, j.out.Where = LoopDead, stage.name, where
-			j.out.Text = phrase.Of("{} at {}: {}", stage.why, strings.Join(where, ", "), j.figures())
+			j.out.Text = phrase.Of("loop.finding", "what", stage.why, "where", where, "figures", j.figures())
 			return j.out
 		}
 	}
@@ -136,7 +135,7 @@ func (j *loopJudge) dead(at func(id ident.PortID, p *LoopPort) bool) (where []st
 
 // figures states what all ports counted.
 func (j *loopJudge) figures() phrase.Text {
-	return phrase.Of("{} marked packets received, {} notifications sent, {} handled, {} ignored", j.out.Marks, j.out.Sent, j.out.Handled, j.out.Ignored)
+	return phrase.Of("loop.cnp-figures", "marks", j.out.Marks, "sent", j.out.Sent, "handled", j.out.Handled, "ignored", j.out.Ignored)
 }
 
 // unanswered is a receiver of marks that sends no notification.
@@ -187,14 +186,14 @@ func (j *loopJudge) alive() Loop {
 		j.out.State, j.out.Text = LoopActing, j.figures()
 		return j.out
 	}
-	why := phrase.Of("no queue was full while counters were read")
+	why := phrase.Of("loop.no-full-queue")
 	for _, id := range sortedPorts(j.ports) {
 		p := j.ports[id]
 		if err := cmp.Or(p.Marks.Err, p.Sent.Err, p.Handled.Err); err != nil {
-			why = phrase.Of("counters of {} could not be read: {}", p.Name, phrase.OfError(err))
+			why = phrase.Of("loop.counters-unread", "port", p.Name, "reason", phrase.OfError(err))
 			break
 		}
 	}
-	j.out.State, j.out.Text = LoopNotTested, phrase.Of("{}: {}", why, j.figures())
+	j.out.State, j.out.Text = LoopNotTested, phrase.Of("labelled", "label", why, "text", j.figures())
 	return j.out
 }

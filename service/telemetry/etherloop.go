@@ -57,7 +57,7 @@ func went(a, b Octets) Count {
 	case a.Err != nil:
 		return Count{Err: a.Err}
 	case b.N < a.N:
-		return Count{Err: phrase.Because(ErrReset, phrase.Of("the counter was reset: {} after {}", b.N, a.N))}
+		return Count{Err: phrase.Because(ErrReset, phrase.Of("measure.counter-reset", "after", b.N, "before", a.N))}
 	}
 	return Count{N: b.N - a.N}
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // ErrStale is a counter that its device had not refreshed since the reading before.
-var ErrStale error = &phrase.Error{Text: phrase.Of("the counter was not refreshed")}
+var ErrStale error = &phrase.Error{Text: phrase.Of("measure.stale")}
 
 // etherWindow is what happened between two samples.
 type etherWindow struct {
@@ -81,9 +81,9 @@ func (w *etherWindow) rate(a, b Octets, link quantity.BitRate) (quantity.BitRate
 	case span == 0:
 		return 0, ErrNoTime
 	case span < 0:
-		return 0, phrase.Because(ErrReset, phrase.Of("the device clock was reset"))
+		return 0, phrase.Because(ErrReset, phrase.Of("measure.clock-reset"))
 	case b.N < a.N || b.N-a.N > wordsIn(span, link)*wordOctets:
-		return 0, phrase.Because(ErrReset, phrase.Of("the counter was reset: {} octets after {}", b.N, a.N))
+		return 0, phrase.Because(ErrReset, phrase.Of("measure.octets-reset", "after", b.N, "before", a.N))
 	}
 	return quantity.BitRate(min(mulDiv(mulDiv(b.N-a.N, 8, 1), uint64(quantity.Second), uint64(span)), 1<<63-1)), nil
 }
@@ -135,7 +135,7 @@ func (w *etherWindow) tenant(name string) (quantity.BitRate, error) {
 		sum += r
 	}
 	if len(seen) == 0 {
-		return 0, &phrase.Error{Text: phrase.Of("the plan has no flows of the tenant")}
+		return 0, &phrase.Error{Text: phrase.Of("measure.no-flows")}
 	}
 	return sum, nil
 }
@@ -162,7 +162,7 @@ func (w *etherWindow) sent(tenant string, id ident.PortID) (quantity.BitRate, er
 		if len(w.c.senders[id]) == 1 {
 			return w.rate(a.Tx, b.Tx, link) // the others on it only receive, by the plan
 		}
-		return 0, phrase.Because(ErrUnread, phrase.Of("the port has {} tenants and no counters of virtual function {}, which is this tenant's", len(w.c.at[id]), i))
+		return 0, phrase.Because(ErrUnread, phrase.Of("measure.no-vf-counters", "tenants", len(w.c.at[id]), "vf", i))
 	}
 	return w.rate(fa.Tx, fb.Tx, link)
 }
@@ -176,11 +176,11 @@ func (w *etherWindow) senders(tenant string, a, b *NICReading, link quantity.Bit
 		}
 		first, ok := a.Senders[name]
 		if !ok {
-			return 0, true, phrase.Because(ErrUnread, phrase.Of("sender {} started during the measurement", name))
+			return 0, true, phrase.Because(ErrUnread, phrase.Of("measure.sender-started", "sender", name))
 		}
 		r, err := w.rate(first, last, link)
 		if err != nil {
-			return 0, true, phrase.Because(err, phrase.Of("sender {}: {}", name, err))
+			return 0, true, phrase.Because(err, phrase.Of("measure.sender", "sender", name, "text", err))
 		}
 		sum, found = sum+r, true
 	}
@@ -189,7 +189,7 @@ func (w *etherWindow) senders(tenant string, a, b *NICReading, link quantity.Bit
 			continue
 		}
 		if _, ok := b.Senders[name]; !ok {
-			return 0, true, phrase.Because(ErrUnread, phrase.Of("sender {} ended during the measurement", name))
+			return 0, true, phrase.Because(ErrUnread, phrase.Of("measure.sender-ended", "sender", name))
 		}
 	}
 	return sum, found, nil

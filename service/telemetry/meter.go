@@ -2,7 +2,6 @@ package telemetry
 
 import (
 	"errors"
-	"fmt"
 	"math/bits"
 
 	"fairlane/ccconfig/ibcc"
@@ -22,11 +21,11 @@ var (
 	// ErrReset is a counter or a clock that jumped, as after a restart.
 	ErrReset = errors.New("counter or clock was reset")
 	// ErrUnread is a port that was not read at both ends of the window.
-	ErrUnread error = &phrase.Error{Text: phrase.Of("counters were not read")}
+	ErrUnread error = &phrase.Error{Text: phrase.Of("measure.unread")}
 	// ErrNoSLCounters is a device without PortXmitDataSL.
-	ErrNoSLCounters error = &phrase.Error{Text: phrase.Of("the device does not count by service level")}
+	ErrNoSLCounters error = &phrase.Error{Text: phrase.Of("measure.no-sl-counters")}
 	// ErrNoTime is a window in which the device's clock did not move.
-	ErrNoTime error = &phrase.Error{Text: phrase.Of("the device clock did not advance")}
+	ErrNoTime error = &phrase.Error{Text: phrase.Of("measure.clock-stopped")}
 )
 
 const (
@@ -199,13 +198,13 @@ func (m *meter) advance(r reading) {
 	moved := r.xmit - m.last.xmit
 	switch {
 	case r.before < m.last.after:
-		m.leave(phrase.Because(ErrReset, phrase.Of("the device clock was reset: {} after {}", r.before, m.last.after)))
+		m.leave(phrase.Because(ErrReset, phrase.Of("measure.clock-reset-after", "after", r.before, "before", m.last.after)))
 		return
 	case r.xmit < m.last.xmit:
-		m.leave(phrase.Because(ErrCleared, phrase.Of("the port counters were cleared by another collector")))
+		m.leave(phrase.Because(ErrCleared, phrase.Of("measure.cleared")))
 		return
 	case moved > most:
-		m.leave(phrase.Because(ErrReset, phrase.Of("the port counters were reset")))
+		m.leave(phrase.Because(ErrReset, phrase.Of("measure.port-reset")))
 		return
 	}
 	time := r.middle() - m.last.middle()
@@ -235,14 +234,14 @@ func (m *meter) judge(r reading, moved, most uint64) (faults [ident.NumSLs]error
 		last := m.last.sl[sl]
 		switch d := uint64(v - last); {
 		case v == counterEnd || last == counterEnd:
-			faults[sl] = phrase.Because(ErrSaturated, phrase.Of("counter of SL {} at its end", sl))
+			faults[sl] = phrase.Because(ErrSaturated, phrase.Of("measure.sl-saturated", "sl", sl))
 			stuck = true
 		case most > counterEnd:
-			faults[sl] = phrase.Because(ErrGap, phrase.Of("{} between two readings, in which a counter of 32 bits may wrap twice", r.after-m.last.before))
+			faults[sl] = phrase.Because(ErrGap, phrase.Of("measure.gap", "gap", r.after-m.last.before))
 		case d > most && v < last:
-			return faults, phrase.Because(ErrCleared, phrase.Of("counter of SL {} cleared by another collector", sl))
+			return faults, phrase.Because(ErrCleared, phrase.Of("measure.sl-cleared", "sl", sl))
 		case d > most:
-			return faults, phrase.Because(ErrReset, phrase.Of("counter of SL {} was reset", sl))
+			return faults, phrase.Because(ErrReset, phrase.Of("measure.sl-reset", "sl", sl))
 		default:
 			sum += d
 		}
@@ -260,7 +259,7 @@ func (m *meter) judge(r reading, moved, most uint64) (faults [ident.NumSLs]error
 		switch {
 		case faults[sl] != nil:
 		case stuck && v < last: // what the port sent cannot tell the one from the other
-			faults[sl] = phrase.Because(ErrCleared, phrase.Of("counter of SL {} wrapped or was cleared by another collector", sl))
+			faults[sl] = phrase.Because(ErrCleared, phrase.Of("measure.sl-wrapped", "sl", sl))
 		case stuck || sum+slack >= moved:
 		case v < last || uint64(last) <= moved+slack: // else it shows more than it could since a clear, and other traffic is not counted
 			faults[sl] = clearedBySL(sum, moved)
@@ -271,8 +270,7 @@ func (m *meter) judge(r reading, moved, most uint64) (faults [ident.NumSLs]error
 
 // clearedBySL is ErrCleared, shown by counters by SL that together moved by sum while the port sent moved.
 func clearedBySL(sum, moved uint64) error {
-	percent := fmt.Sprintf("%.0f", 100*float64(sum)/float64(max(moved, 1)))
-	return phrase.Because(ErrCleared, phrase.Of("counters by SL show {} % of what the port sent: cleared by another collector", percent))
+	return phrase.Because(ErrCleared, phrase.Of("measure.sl-short", "part", phrase.PercentOf(float64(sum)/float64(max(moved, 1)), 0)))
 }
 
 // clearedParts is the part of what a port sent that its counters by SL may lack before another collector is held to have

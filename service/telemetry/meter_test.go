@@ -219,7 +219,7 @@ func TestACounterAtItsEndTakesOnlyItsOwnSLAlong(t *testing.T) {
 	if got := m.sl[3]; got.words != 1000 || got.time != 100*ms {
 		t.Errorf("SL 3 counts %+v", got)
 	}
-	if err := m.sl[4].why; err == nil || err.Error() != "counter of SL 4 at its end" || !errors.Is(err, ErrSaturated) {
+	if err := m.sl[4].why; err == nil || err.Error() != "the counter of SL 4 has reached its maximum" || !errors.Is(err, ErrSaturated) {
 		t.Errorf("SL 4: %v", err)
 	}
 	if got := m.sl[5]; !errors.Is(got.why, ErrCleared) || got.words != 0 || got.time != 0 {

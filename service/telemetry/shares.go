@@ -177,7 +177,7 @@ func tenantShare(t policy.TenantShare, ps []policy.Placement, users map[slot]int
 		sum += rate
 	}
 	if !sends {
-		ts.AtSenders, ts.Problem = false, new(phrase.Of("the plan has no port from which the tenant sends"))
+		ts.AtSenders, ts.Problem = false, new(phrase.Of("measure.no-port"))
 		return ts
 	}
 	ts.Delivered, ts.ShareError = &sum, shareError(&sum, t.Entitled)
@@ -189,7 +189,7 @@ func tenantShare(t policy.TenantShare, ps []policy.Placement, users map[slot]int
 
 // atPort is an error with the port at which it was met.
 func atPort(err error, port string) error {
-	return phrase.Because(err, phrase.Of("{} (port {})", err, port))
+	return phrase.Because(err, phrase.Of("measure.at-port", "text", err, "port", port))
 }
 
 // sentOn is what a port, nil when it was not read, sent on an SL that so many tenants use there.
@@ -200,9 +200,9 @@ func (r *PortRate) sentOn(sl ident.SL, users int) (quantity.BitRate, error) {
 	case r.Err != nil:
 		return 0, r.Err
 	case users > 1:
-		return 0, &phrase.Error{Text: phrase.Of("SL {} is shared with another tenant: one counter counts both", sl)}
+		return 0, &phrase.Error{Text: phrase.Of("measure.sl-shared", "sl", sl)}
 	case int(sl) >= len(r.SL):
-		return 0, &phrase.Error{Text: phrase.Of("SL {}: want 0 to 15", sl)}
+		return 0, &phrase.Error{Text: phrase.Of("measure.sl-range", "sl", sl)}
 	}
 	return r.SL[sl].Value()
 }

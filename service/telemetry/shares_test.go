@@ -1,7 +1,6 @@
 package telemetry
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -90,8 +89,8 @@ func TestWhatCannotBeMeasuredIsSaid(t *testing.T) {
 		"port not in window": {func(_ *policy.Plan, w *Window) { w.Ports = w.Ports[1:] }, 1, "not read", true},
 		"no counters by SL":  {func(_ *policy.Plan, w *Window) { w.Ports[1].SL[2] = Unmeasured(ErrNoSLCounters) }, 0, "service level", true},
 		"counter at its end": {func(_ *policy.Plan, w *Window) {
-			w.Ports[0].SL[3] = Unmeasured(fmt.Errorf("counter of SL 3 %w", ErrSaturated))
-		}, 1, "counter of SL 3 at its end", true},
+			w.Ports[0].SL[3] = Unmeasured(phrase.Because(ErrSaturated, phrase.Of("measure.sl-saturated", "sl", 3)))
+		}, 1, "the counter of SL 3 has reached its maximum", true},
 		"SL shared on a port": {func(p *policy.Plan, _ *Window) { p.Placements[2].SL = 1 }, 1, "shared", true},
 		"no placement":        {func(p *policy.Plan, _ *Window) { p.Placements = p.Placements[:2] }, 1, "no port from which", true},
 		"SL out of range":     {func(p *policy.Plan, _ *Window) { p.Placements[2].SL = 99 }, 1, "want 0 to 15", true},

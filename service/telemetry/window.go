@@ -90,7 +90,7 @@ func portRate(a, b *PortSample) PortRate {
 	case a.Err != nil || b.Err != nil:
 		r.Err = unread(cmp.Or(b.Err, a.Err))
 	case a.Wall != b.Wall:
-		r.Err = phrase.Because(ErrReset, phrase.Of("the clock of the device at LID {} was reset", b.Port.LID))
+		r.Err = phrase.Because(ErrReset, phrase.Of("measure.clock-reset-at", "lid", b.Port.LID))
 	case r.span <= 0:
 		r.Err = ErrNoTime
 	}
@@ -129,7 +129,7 @@ func portRate(a, b *PortSample) PortRate {
 
 // unread is ErrUnread for a reason.
 func unread(err error) error {
-	return phrase.Because(errors.Join(ErrUnread, err), phrase.Of("{}: {}", ErrUnread, err))
+	return phrase.Because(errors.Join(ErrUnread, err), phrase.Of("labelled", "label", ErrUnread, "text", err))
 }
 
 // errs joins the errors of all ports, or is nil when at least one was measured.

@@ -279,18 +279,18 @@ func (c *checker) creditLoops() {
 		ref := c.switchPort(v / int32(g.vls))
 		p.port(c.f, ref)
 		if len(names) < 12 {
-			names = append(names, phrase.Of("{} on lane {}", c.f.PortName(ref), v%int32(g.vls)))
+			names = append(names, phrase.Of("on-lane", "list", c.f.PortName(ref), "lane", v%int32(g.vls)))
 		}
 	}
 	if len(loop) > len(names) {
-		names = append(names, phrase.Of("{}", "…"))
+		names = append(names, phrase.Verbatim("…"))
 	}
 	t.Bad = len(loop)
-	chain := phrase.Of("{} again", names[0])
+	chain := phrase.Of("check.again", "place", names[0])
 	for _, name := range slices.Backward(names) {
-		chain = phrase.Of("{} waits for {}", name, chain)
+		chain = phrase.Of("check.waits-for", "place", name, "next", chain)
 	}
-	c.add(CodeCreditLoop, p, phrase.Of("packets can wait for each other for ever: {}", chain))
+	c.add(CodeCreditLoop, p, phrase.Of("check.deadlock", "chain", chain))
 }
 
 // switchPort turns the number of a switch's port back into its reference.

@@ -250,7 +250,7 @@ func (c *checker) bounded() []Finding {
 		for _, f := range same[MaxOfACode:] {
 			at += f.Count
 		}
-		rest := finding(same[0].Code, phrase.Of("and {} more of the same, at {}", folded, countPlace.Of(at)))
+		rest := finding(same[0].Code, phrase.Of("check.and-more", "n", folded, "places", countPlace.Of(at)))
 		rest.Severity, rest.Folded, rest.Count = same[0].Severity, folded, at
 		out = append(out, rest)
 	}

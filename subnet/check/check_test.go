@@ -190,7 +190,7 @@ func TestFaultyFabrics(t *testing.T) {
 		{"routes in a circle", func(b *bed) {
 			lid := b.lid("host-001")
 			b.lfts[b.node("leaf2")][lid], b.lfts[b.node("spine1")][lid] = 4, 2
-		}, check.CodeLFTLoop, check.Error, "packets to 1 LID, the first %LID, go in a circle: leaf2, spine1, and leaf2 again", []check.Code{check.CodeUnreachable}},
+		}, check.CodeLFTLoop, check.Error, "packets to 1 LID, the first %LID, loop: leaf2, spine1, and leaf2 again", []check.Code{check.CodeUnreachable}},
 		{"a route to an empty port", func(b *bed) {
 			leaf := b.node("leaf2")
 			b.nodes[leaf].Ports = append(b.nodes[leaf].Ports, subnet.Port{Link: -1, State: subnet.PortDown})
@@ -204,9 +204,9 @@ func TestFaultyFabrics(t *testing.T) {
 		{"a route to another host", func(b *bed) { b.lfts[b.node("leaf1")][b.lid("host-001")] = 2 },
 			check.CodeLFTDeadEnd, check.Error, "to port 2, which leads to host-002/P1, which has another LID", []check.Code{check.CodeUnreachable}},
 		{"a route that is missing", func(b *bed) { b.lfts[b.node("leaf2")][b.lid("host-001")] = ident.DropPort },
-			check.CodeUnreachable, check.Error, "3 of 132 pairs have no path: 3 are dropped for want of a route; for example host-004/P1 to host-001/P1 (LID %LID)", nil},
+			check.CodeUnreachable, check.Error, "3 of 132 pairs have no path: 3 are dropped without a route; for example host-004/P1 to host-001/P1 (LID %LID)", nil},
 		{"a switch without a table", func(b *bed) { b.lfts[b.node("leaf2")] = nil },
-			check.CodeLFTMissing, check.Error, "1 switch of hosts' traffic without a forwarding table: leaf2", []check.Code{check.CodeUnreachable, check.CodeSwitchUnreachable}},
+			check.CodeLFTMissing, check.Error, "1 switch on paths between hosts without a forwarding table: leaf2", []check.Code{check.CodeUnreachable, check.CodeSwitchUnreachable}},
 		{"a tenant's SL that a port drops", func(b *bed) {
 			b.tenants()
 			for in := range b.at("spine1", 2).Lanes {
@@ -216,7 +216,7 @@ func TestFaultyFabrics(t *testing.T) {
 		{"a tenant's lane that is not in operation", func(b *bed) {
 			b.tenants()
 			b.at("host-001", 1).Lanes[0].VL[1] = 9
-		}, check.CodeVLNotOperating, check.Error, "SL 1 (ml) is put on lane 9, which is not in operation, at 1 port: host-001/P1", nil},
+		}, check.CodeVLNotOperating, check.Error, "SL 1 (ml) is mapped to lane 9, which is not in operation, at 1 port: host-001/P1", nil},
 		{"two tenants on one lane", func(b *bed) {
 			b.tenants()
 			for in := range b.at("leaf1", 4).Lanes {
@@ -226,16 +226,16 @@ func TestFaultyFabrics(t *testing.T) {
 		{"a lane without a weight", func(b *bed) {
 			b.tenants()
 			b.at("host-005", 1).ArbLow[2].Weight = 0
-		}, check.CodeVLNoWeight, check.Error, "lane 2 carries packets and has no weight at 1 port: host-005/P1", nil},
+		}, check.CodeVLNoWeight, check.Error, "lane 2 carries packets but has no weight at 1 port: host-005/P1", nil},
 		{"a lane that never gets a turn", func(b *bed) {
 			b.tenants()
 			q := b.at("host-005", 1)
 			q.ArbHigh, q.HighLimit = []subnet.VLShare{{VL: 0, Weight: 1}, {VL: 1, Weight: 1}}, 255
-		}, check.CodeVLStarved, check.Warning, "lane 2 waits while high-priority lanes have something to send", nil},
+		}, check.CodeVLStarved, check.Warning, "lane 2 waits, without a limit, while high-priority lanes have packets to send", nil},
 		{"a switch without congestion control", func(b *bed) { b.tenants(); b.x.Details.Nodes[b.node("spine2")].CC = subnet.Refused },
-			check.CodeNoCC, check.Error, "1 switch without congestion control, so that no packets are marked there: spine2", nil},
+			check.CodeNoCC, check.Error, "1 switch without congestion control: no packets are marked there: spine2", nil},
 		{"an adapter without a table", func(b *bed) { b.x.Details.Nodes[b.node("host-003")].CCTables = 0 },
-			check.CodeNoCC, check.Warning, "1 channel adapter without congestion control, so that no flow is slowed down there: host-003", nil},
+			check.CodeNoCC, check.Warning, "1 channel adapter without congestion control: no flow slows down there: host-003", nil},
 		{"a CC_Key that we do not have", func(b *bed) { b.x.Details.Nodes[b.node("host-003")].CC = subnet.Silent },
 			check.CodeCCSilent, check.Warning, "1 channel adapter without an answer about congestion control: host-003", nil},
 		{"a tenant outside its partition", func(b *bed) { b.tenants(); b.at("host-005", 1).PKeys = []ident.PKey{0xffff, 0x8001} },
@@ -249,7 +249,7 @@ func TestFaultyFabrics(t *testing.T) {
 		{"a port without a LID", func(b *bed) { b.nodes[b.node("host-004")].Ports[1].LID = 0 },
 			check.CodeNoLID, check.Error, "1 port without a LID: host-004/P1", []check.Code{check.CodeLFTDeadEnd}},
 		{"two subnet managers", func(b *bed) { b.at("host-004", 1).SMLID = b.lid("host-002") },
-			check.CodeSMsDiffer, check.Error, "do not agree on who manages the subnet: LID 7 at 17 ports, LID 8 at 1 port", nil},
+			check.CodeSMsDiffer, check.Error, "the ports disagree on which subnet manager is in charge: LID 7 at 17 ports, LID 8 at 1 port", nil},
 		{"a subnet manager that is gone", func(b *bed) {
 			for i := range b.x.Details.Nodes {
 				for p := range b.x.Details.Nodes[i].Ports {
@@ -264,7 +264,7 @@ func TestFaultyFabrics(t *testing.T) {
 			b.nodes[3].Revision = 0xb0
 		}, check.CodeMixedRevisions, check.Info, "devices of vendor 0x0002c9, model 4, differ: 17 of revision 0xa0, 1 of revision 0xb0", nil},
 		{"two nodes of one name", func(b *bed) { b.nodes[b.node("host-004")].Name = "host-005" },
-			check.CodeSameName, check.Info, `2 nodes are called "host-005"`, nil},
+			check.CodeSameName, check.Info, `2 nodes have the name "host-005"`, nil},
 		{"a port that keeps training", func(b *bed) {
 			for i, l := range b.links {
 				if l.A.Node == b.node("leaf1") && l.A.Port == 4 {
@@ -274,7 +274,7 @@ func TestFaultyFabrics(t *testing.T) {
 			}
 			b.at("leaf1", 4).Phys = 4
 			b.nodes[b.node("leaf1")].Ports[4].State, b.nodes[b.node("spine1")].Ports[1].State = subnet.PortDown, subnet.PortDown
-		}, check.CodePortTraining, check.Warning, "leaf1/P4 neither comes up nor is quiet", []check.Code{check.CodeLFTDeadEnd, check.CodeUnreachable, check.CodeSwitchUnreachable}},
+		}, check.CodePortTraining, check.Warning, "leaf1/P4 neither comes up nor goes down", []check.Code{check.CodeLFTDeadEnd, check.CodeUnreachable, check.CodeSwitchUnreachable}},
 		{"an MTU below what both ends can do", func(b *bed) {
 			b.nodes[b.node("host-002")].Ports[1].MTU, b.nodes[b.node("leaf1")].Ports[2].MTU = 2048, 2048
 		}, check.CodeMTULow, check.Info, "has an MTU of 2048 bytes; both ends can do 4096", nil},
@@ -297,7 +297,7 @@ func TestFaultyFabrics(t *testing.T) {
 		{"a switch whose own LID is not routed", func(b *bed) { b.lfts[b.node("leaf1")][b.lid("spine1")] = ident.DropPort },
 			check.CodeSwitchUnreachable, check.Warning, "hosts do not reach the LID of 1 switch: spine1", nil},
 		{"a duplicate GUID that the sweep met", func(b *bed) {
-			b.x.Notes = []check.Note{{Code: check.CodeDuplicateGUID, Node: b.nodes[0].GUID, Port: 3, Said: phrase.Of("another node with that GUID")}}
+			b.x.Notes = []check.Note{{Code: check.CodeDuplicateGUID, Node: b.nodes[0].GUID, Port: 3, Said: phrase.Verbatim("another node with that GUID")}}
 		}, check.CodeDuplicateGUID, check.Error, "another node with that GUID", nil},
 	}
 	for _, tt := range tests {
@@ -369,7 +369,7 @@ func TestTenantsMayUseEverySL(t *testing.T) {
 func TestWhatTheSweepAndTheLinkSayIsSaidOnce(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
-	note := check.Note{Code: check.CodeMismatch, Node: b.nodes[b.node("leaf1")].GUID, Port: 4, Said: phrase.Of("link runs at 1xEDR here")}
+	note := check.Note{Code: check.CodeMismatch, Node: b.nodes[b.node("leaf1")].GUID, Port: 4, Said: phrase.Verbatim("link runs at 1xEDR here")}
 	b.x.Notes = []check.Note{note}
 	if r := b.report(t); len(r.Findings) != 1 || r.Findings[0].Code != check.CodeMismatch {
 		t.Errorf("findings %+v: want the note, as the ends agree now", r.Findings)
@@ -417,9 +417,9 @@ func TestTooMuchOfOneCodeIsCutOffAndCounted(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
 	for range check.MaxOfACode + 7 {
-		b.x.Notes = append(b.x.Notes, check.Note{Code: check.CodeRefused, Node: b.nodes[0].GUID, Said: phrase.Of("no SwitchInfo")})
+		b.x.Notes = append(b.x.Notes, check.Note{Code: check.CodeRefused, Node: b.nodes[0].GUID, Said: phrase.Verbatim("no SwitchInfo")})
 	}
-	b.x.Notes = append(b.x.Notes, check.Note{Code: "never heard of", Node: b.nodes[0].GUID, Said: phrase.Of("odd")})
+	b.x.Notes = append(b.x.Notes, check.Note{Code: "never heard of", Node: b.nodes[0].GUID, Said: phrase.Verbatim("odd")})
 	r := b.report(t)
 	last := r.Findings[len(r.Findings)-1]
 	if len(r.Findings) != check.MaxOfACode+2 || last.Count != 7 || last.Folded != 7 || last.Text != "and 7 more of the same, at 7 places" {

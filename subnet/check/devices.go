@@ -49,10 +49,10 @@ func (c *checker) addresses() {
 		t.Of, t.Skipped = 0, SkipNoLIDs
 	case without.n == t.Of:
 		t.Bad = without.n
-		c.add(CodeNoSM, without, phrase.Of("no port has a LID: no subnet manager has been here"))
+		c.add(CodeNoSM, without, phrase.Of("check.no-sm"))
 	default:
 		t.Bad = without.n
-		c.add(CodeNoLID, without, phrase.Of("{} without a LID: {}", phrase.Ports.Of(without.n), without.some()))
+		c.add(CodeNoLID, without, phrase.Of("check.no-lid", "ports", phrase.Ports.Of(without.n), "some", without.some()))
 	}
 	c.managers(managers)
 }
@@ -63,17 +63,17 @@ func (c *checker) managers(by map[ident.LID]*places) {
 	if len(lids) > 1 {
 		var parts phrase.Commas
 		for _, lid := range lids {
-			parts = append(parts, phrase.Of("LID {} at {}", lid, phrase.Ports.Of(by[lid].n)))
+			parts = append(parts, phrase.Of("check.lid-at", "lid", lid, "ports", phrase.Ports.Of(by[lid].n)))
 		}
 		minority := by[lids[1]]
-		c.add(CodeSMsDiffer, *minority, phrase.Of("the ports do not agree on who manages the subnet: {}; for example {}", some(parts, len(parts)), minority.some()))
+		c.add(CodeSMsDiffer, *minority, phrase.Of("check.sm-disagree", "parts", some(parts, len(parts)), "some", minority.some()))
 	}
 	if len(lids) == 0 {
 		return
 	}
 	if lid := lids[0]; lid != 0 {
 		if _, ok := c.f.PortByLID(lid); !ok {
-			c.add(CodeSMGone, *by[lid], phrase.Of("the subnet manager has LID {}, which no port has", lid))
+			c.add(CodeSMGone, *by[lid], phrase.Of("check.sm-lid", "lid", lid))
 		}
 	}
 }
@@ -108,11 +108,11 @@ func (c *checker) congestionControl() {
 	if t.Of == 0 {
 		t.Skipped = SkipNoCC
 	}
-	c.withoutCC(none[0], phrase.Of("{} without congestion control, so that no packets are marked there: {}", phrase.Switches.Of(none[0].n), none[0].some()))
-	c.withoutCC(none[1], phrase.Of("{} without congestion control, so that no flow is slowed down there: {}", countAdapter.Of(none[1].n), none[1].some()))
+	c.withoutCC(none[0], phrase.Of("check.no-cc-switches", "switches", phrase.Switches.Of(none[0].n), "some", none[0].some()))
+	c.withoutCC(none[1], phrase.Of("check.no-cc-adapters", "adapters", countAdapter.Of(none[1].n), "some", none[1].some()))
 	for kind, devices := range [2]phrase.Noun{phrase.Switches, countAdapter} {
 		if p := mute[kind]; p.n > 0 {
-			c.add(CodeCCSilent, p, phrase.Of("{} without an answer about congestion control: {}", devices.Of(p.n), p.some()))
+			c.add(CodeCCSilent, p, phrase.Of("check.cc-silent", "devices", devices.Of(p.n), "some", p.some()))
 		}
 	}
 }
@@ -151,7 +151,7 @@ func (c *checker) partitions() {
 		return
 	}
 	if lost.n > 0 {
-		c.add(CodeManagementKey, lost, phrase.Of("{} not in the default partition: {}", phrase.Ports.Of(lost.n), lost.some()))
+		c.add(CodeManagementKey, lost, phrase.Of("check.no-default-partition", "ports", phrase.Ports.Of(lost.n), "some", lost.some()))
 	}
 	c.tenantKeys(t)
 }
@@ -194,10 +194,10 @@ func (c *checker) tenantKeys(t *Tally) {
 	for _, tenant := range slices.Sorted(maps.Keys(by)) {
 		m := by[tenant]
 		if m.out.n > 0 {
-			c.add(CodeKeyMissing, m.out, phrase.Of("{} of tenant {} not in its partition {}: {}", phrase.Ports.Of(m.out.n), tenant, m.key, m.out.some()))
+			c.add(CodeKeyMissing, m.out, phrase.Of("check.not-in-partition", "ports", phrase.Ports.Of(m.out.n), "tenant", tenant, "pkey", m.key, "some", m.out.some()))
 		}
 		if m.full == 0 && m.limited.n > 1 {
-			c.add(CodeKeysLimited, m.limited, phrase.Of("all {} ports of tenant {} are limited members of partition {}", m.limited.n, tenant, m.key))
+			c.add(CodeKeysLimited, m.limited, phrase.Of("check.all-limited", "n", m.limited.n, "tenant", tenant, "pkey", m.key))
 		}
 	}
 }
@@ -226,7 +226,7 @@ func (c *checker) devices() {
 			for _, k := range same {
 				p.node(c.f, k)
 			}
-			c.add(CodeSameName, p, phrase.Of("{} nodes are called {}", p.n, strconv.Quote(n.Name)))
+			c.add(CodeSameName, p, phrase.Of("check.same-name", "n", p.n, "name", strconv.Quote(n.Name)))
 		}
 	}
 	c.revisions(revisions)
@@ -243,7 +243,7 @@ func (c *checker) revisions(by map[model]map[uint32]int) {
 		revisions := slices.SortedFunc(maps.Keys(by[k]), func(a, b uint32) int { return cmp.Or(cmp.Compare(by[k][b], by[k][a]), cmp.Compare(a, b)) })
 		var parts phrase.Commas
 		for _, r := range revisions {
-			parts = append(parts, phrase.Of("{} of revision {}", by[k][r], fmt.Sprintf("0x%x", r)))
+			parts = append(parts, phrase.Of("check.revision", "devices", by[k][r], "revision", fmt.Sprintf("0x%x", r)))
 		}
 		usual, p := revisions[0], places{}
 		for i := range c.f.Nodes {
@@ -251,6 +251,6 @@ func (c *checker) revisions(by map[model]map[uint32]int) {
 				p.node(c.f, int32(i))
 			}
 		}
-		c.add(CodeMixedRevisions, p, phrase.Of("devices of vendor {}, model {}, differ: {}", fmt.Sprintf("0x%06x", k.vendor), k.device, some(parts, len(parts))))
+		c.add(CodeMixedRevisions, p, phrase.Of("check.firmware-differs", "vendor", fmt.Sprintf("0x%06x", k.vendor), "device", k.device, "parts", some(parts, len(parts))))
 	}
 }

@@ -215,9 +215,9 @@ func (j *laneJudge) weights(ref subnet.PortRef, d *subnet.PortDetails, used uint
 // whose is an SL with its tenants.
 func (j *laneJudge) whose(sl ident.SL) phrase.Text {
 	if users := j.users[sl]; len(users) > 0 {
-		return phrase.Of("SL {} ({})", sl, phrase.Names(users, len(users), maxSamples))
+		return phrase.Of("check.sl-of", "sl", sl, "users", phrase.Names(users, len(users), maxSamples))
 	}
-	return phrase.Of("SL {}", sl)
+	return phrase.Of("check.sl", "sl", sl)
 }
 
 func (j *laneJudge) report() {
@@ -233,13 +233,13 @@ func (j *laneJudge) report() {
 			if !j.tenants && !j.passing[k.sl] {
 				continue // switched off everywhere, as an SL that nobody uses may be
 			}
-			f = j.c.add(k.code, p, phrase.Of("{} is dropped (lane 15) at {}: {}", j.whose(k.sl), at, some))
+			f = j.c.add(k.code, p, phrase.Of("check.sl-dropped", "sl", j.whose(k.sl), "ports", at, "some", some))
 		case CodeVLNotOperating:
-			f = j.c.add(k.code, p, phrase.Of("{} is put on lane {}, which is not in operation, at {}: {}", j.whose(k.sl), k.vl, at, some))
+			f = j.c.add(k.code, p, phrase.Of("check.lane-off", "sl", j.whose(k.sl), "lane", k.vl, "ports", at, "some", some))
 		case CodeVLNoWeight:
-			f = j.c.add(k.code, p, phrase.Of("lane {} carries packets and has no weight at {}: {}", k.vl, at, some))
+			f = j.c.add(k.code, p, phrase.Of("check.lane-weightless", "lane", k.vl, "ports", at, "some", some))
 		default:
-			f = j.c.add(k.code, p, phrase.Of("lane {} waits while high-priority lanes have something to send, without a limit, at {}: {}", k.vl, at, some))
+			f = j.c.add(k.code, p, phrase.Of("check.lane-starved", "lane", k.vl, "ports", at, "some", some))
 		}
 		if !j.tenants {
 			f.Severity = min(f.Severity, Warning) // an SL that nobody may use
@@ -250,6 +250,6 @@ func (j *laneJudge) report() {
 	})
 	for _, k := range folds {
 		p := *j.folds[k]
-		j.c.add(CodeSLFolded, p, phrase.Of("{} and {} share lane {} at {}: {}", j.whose(k.a), j.whose(k.b), k.vl, phrase.Ports.Of(p.n), p.some()))
+		j.c.add(CodeSLFolded, p, phrase.Of("check.lane-shared", "first", j.whose(k.a), "second", j.whose(k.b), "lane", k.vl, "ports", phrase.Ports.Of(p.n), "some", p.some()))
 	}
 }

@@ -76,11 +76,11 @@ func (c *checker) linkState(l *subnet.Link) {
 	switch {
 	case a == 0 || b == 0:
 	case a != b:
-		c.add(CodeLinkHalfUp, c.atPorts(l.A, l.B), phrase.Of("{} is {} and the other end, {}, is {}", c.f.PortName(l.A), a, c.f.PortName(l.B), b))
+		c.add(CodeLinkHalfUp, c.atPorts(l.A, l.B), phrase.Of("check.state-differs", "port", c.f.PortName(l.A), "state", a, "peer", c.f.PortName(l.B), "peer_state", b))
 	case a == subnet.PortDown:
-		c.add(CodeLinkDown, c.atPorts(l.A, l.B), phrase.Of("{} - {} is down", c.f.PortName(l.A), c.f.PortName(l.B)))
+		c.add(CodeLinkDown, c.atPorts(l.A, l.B), phrase.Of("check.down", "port", c.f.PortName(l.A), "peer", c.f.PortName(l.B)))
 	case a != subnet.PortActive:
-		c.add(CodeLinkInactive, c.atPorts(l.A, l.B), phrase.Of("{} - {} is up and stays in state {}", c.f.PortName(l.A), c.f.PortName(l.B), a))
+		c.add(CodeLinkInactive, c.atPorts(l.A, l.B), phrase.Of("check.stuck", "port", c.f.PortName(l.A), "peer", c.f.PortName(l.B), "state", a))
 	}
 }
 
@@ -113,8 +113,8 @@ func enabledSpeeds(p *subnet.PortDetails) subnet.SpeedSet {
 func (c *checker) linkEnds(l *subnet.Link, a, b *subnet.PortDetails) {
 	near, far := c.f.PortName(l.A), c.f.PortName(l.B)
 	if a.Width != b.Width || a.Speed != b.Speed {
-		c.add(CodeLinkDiffers, c.atPorts(l.A, l.B), phrase.Of("{} runs at {} and the other end, {}, at {}",
-			near, subnet.FormatWidthSpeed(a.Width, a.Speed), far, subnet.FormatWidthSpeed(b.Width, b.Speed)))
+		c.add(CodeLinkDiffers, c.atPorts(l.A, l.B), phrase.Of("check.speed-differs",
+			"port", near, "speed", subnet.FormatWidthSpeed(a.Width, a.Speed), "peer", far, "peer_speed", subnet.FormatWidthSpeed(b.Width, b.Speed)))
 		return
 	}
 	can := subnet.WidthFromCode(a.WidthsSupported & b.WidthsSupported)
@@ -124,7 +124,7 @@ func (c *checker) linkEnds(l *subnet.Link, a, b *subnet.PortDetails) {
 	case told != 0 && told <= a.Width:
 		c.linkLimited(l, a.Width, subnet.WidthFromCode(enabledWidths(a)) <= a.Width, told, can)
 	default:
-		c.add(CodeLinkNarrow, c.atPorts(l.A, l.B), phrase.Of("{} - {} runs at {}; both ends can do {}", near, far, a.Width, can))
+		c.add(CodeLinkNarrow, c.atPorts(l.A, l.B), phrase.Of("check.slow", "port", near, "peer", far, "speed", a.Width, "both", can))
 	}
 	fast, set := (a.SpeedsSupported & b.SpeedsSupported).Best(), (enabledSpeeds(a) & enabledSpeeds(b)).Best()
 	switch {
@@ -132,10 +132,10 @@ func (c *checker) linkEnds(l *subnet.Link, a, b *subnet.PortDetails) {
 	case set != subnet.SpeedUnknown && set <= a.Speed:
 		c.linkLimited(l, a.Speed, enabledSpeeds(a).Best() <= a.Speed, set, fast)
 	default:
-		c.add(CodeLinkSlow, c.atPorts(l.A, l.B), phrase.Of("{} - {} runs at {}; both ends can do {}", near, far, a.Speed, fast))
+		c.add(CodeLinkSlow, c.atPorts(l.A, l.B), phrase.Of("check.slow", "port", near, "peer", far, "speed", a.Speed, "both", fast))
 	}
 	if a.OperVLs != b.OperVLs && a.OperVLs != 0 && b.OperVLs != 0 {
-		c.add(CodeVLsDiffer, c.atPorts(l.A, l.B), phrase.Of("{} has {} data lanes in operation and the other end, {}, has {}", near, a.OperVLs, far, b.OperVLs))
+		c.add(CodeVLsDiffer, c.atPorts(l.A, l.B), phrase.Of("check.vls-differ", "port", near, "vls", a.OperVLs, "peer", far, "peer_vls", b.OperVLs))
 	}
 }
 
@@ -145,8 +145,8 @@ func (c *checker) linkLimited(l *subnet.Link, runs any, first bool, enabled, can
 	if first {
 		limiter = l.A
 	}
-	c.add(CodeLinkLimited, c.atPorts(l.A, l.B), phrase.Of("{} - {} runs at {} because {} is enabled at {}; both ends can do {}",
-		c.f.PortName(l.A), c.f.PortName(l.B), runs, c.f.PortName(limiter), enabled, can))
+	c.add(CodeLinkLimited, c.atPorts(l.A, l.B), phrase.Of("check.limited",
+		"port", c.f.PortName(l.A), "peer", c.f.PortName(l.B), "speed", runs, "limiter", c.f.PortName(limiter), "enabled", enabled, "both", can))
 }
 
 func (c *checker) linkMTU(l *subnet.Link, a, b *subnet.PortDetails) {
@@ -154,11 +154,11 @@ func (c *checker) linkMTU(l *subnet.Link, a, b *subnet.PortDetails) {
 	switch {
 	case pa == 0 || pb == 0:
 	case pa != pb:
-		c.add(CodeMTUDiffers, c.atPorts(l.A, l.B), phrase.Of("{} sends packets of up to {} bytes and the other end, {}, of up to {}",
-			c.f.PortName(l.A), pa, c.f.PortName(l.B), pb))
+		c.add(CodeMTUDiffers, c.atPorts(l.A, l.B), phrase.Of("check.mtu-differs",
+			"port", c.f.PortName(l.A), "mtu", pa, "peer", c.f.PortName(l.B), "peer_mtu", pb))
 	case known(a) && known(b) && pa < min(a.MTUCap, b.MTUCap):
-		c.add(CodeMTULow, c.atPorts(l.A, l.B), phrase.Of("{} - {} has an MTU of {} bytes; both ends can do {}",
-			c.f.PortName(l.A), c.f.PortName(l.B), pa, min(a.MTUCap, b.MTUCap)))
+		c.add(CodeMTULow, c.atPorts(l.A, l.B), phrase.Of("check.mtu-small",
+			"port", c.f.PortName(l.A), "peer", c.f.PortName(l.B), "mtu", pa, "both", min(a.MTUCap, b.MTUCap)))
 	}
 }
 
@@ -203,8 +203,8 @@ func (c *checker) linkUnlike(l *subnet.Link, usual map[level]quantity.BitRate) {
 		return
 	}
 	if want := usual[c.levelOf(l)]; l.Rate < want {
-		c.add(CodeLinkUnlike, c.atPorts(l.A, l.B), phrase.Of("{} - {} runs at {}; nearly all links between these tiers run at {}",
-			c.f.PortName(l.A), c.f.PortName(l.B), l.Rate, want))
+		c.add(CodeLinkUnlike, c.atPorts(l.A, l.B), phrase.Of("check.slow-for-tier",
+			"port", c.f.PortName(l.A), "peer", c.f.PortName(l.B), "rate", l.Rate, "want", want))
 	}
 }
 
@@ -231,13 +231,13 @@ func (c *checker) idlePorts() {
 			}
 			switch d.Phys {
 			case physTraining, physRecovery:
-				c.add(CodePortTraining, c.atPorts(ref), phrase.Of("{} neither comes up nor is quiet: it keeps training", c.f.PortName(ref)))
+				c.add(CodePortTraining, c.atPorts(ref), phrase.Of("check.training", "port", c.f.PortName(ref)))
 			case physDisabled:
 				off.port(c.f, ref)
 			}
 		}
 	}
 	if off.n > 0 {
-		c.add(CodePortsDisabled, off, phrase.Of("{} switched off: {}", phrase.Ports.Of(off.n), off.some()))
+		c.add(CodePortsDisabled, off, phrase.Of("check.disabled", "ports", phrase.Ports.Of(off.n), "some", off.some()))
 	}
 }

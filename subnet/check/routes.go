@@ -51,11 +51,11 @@ func (c *checker) split() {
 	for first, n := range hosts {
 		if n > 0 {
 			at.node(c.f, int32(first))
-			names = append(names, phrase.Of("{} with {}", c.name(int32(first)), countHost.Of(n)))
+			names = append(names, phrase.Of("check.part", "host", c.name(int32(first)), "hosts", countHost.Of(n)))
 		}
 	}
 	if at.n > 1 {
-		c.add(CodeFabricSplit, at, phrase.Of("no cable joins {} parts that have hosts: that of {}", at.n, some(names, at.n)))
+		c.add(CodeFabricSplit, at, phrase.Of("check.parts", "n", at.n, "parts", some(names, at.n)))
 	}
 }
 
@@ -152,7 +152,7 @@ func (v *verdict) missed(s int32, n int, end subnet.PortRef, lid ident.LID) {
 	for _, p := range v.r.hosts[s] {
 		src, ok := v.c.f.Peer(subnet.PortRef{Node: v.r.sw[s], Port: p})
 		if ok && src != end {
-			v.samples = append(v.samples, phrase.Of("{} to {} (LID {})", v.c.f.PortName(src), v.c.f.PortName(end), lid))
+			v.samples = append(v.samples, phrase.Of("check.pair", "source", v.c.f.PortName(src), "destination", v.c.f.PortName(end), "lid", lid))
 			v.at.port(v.c.f, src)
 			v.at.port(v.c.f, end)
 			return
@@ -206,7 +206,7 @@ func (v *verdict) circle(s int32, lid ident.LID) {
 func (v *verdict) report() {
 	c := v.c
 	if v.noTable.n > 0 {
-		c.add(CodeLFTMissing, v.noTable, phrase.Of("{} of hosts' traffic without a forwarding table: {}", phrase.Switches.Of(v.noTable.n), v.noTable.some()))
+		c.add(CodeLFTMissing, v.noTable, phrase.Of("check.no-table", "switches", phrase.Switches.Of(v.noTable.n), "some", v.noTable.some()))
 	}
 	for _, k := range v.circleKeys {
 		v.reportCircle(v.circles[k])
@@ -216,10 +216,10 @@ func (v *verdict) report() {
 	}
 	if v.unreachable > 0 {
 		v.at.n = v.unreachable
-		c.add(CodeUnreachable, v.at, phrase.Of("{} of {} pairs have no path: {}; for example {}", v.unreachable, v.pairs, v.causes(), v.samples))
+		c.add(CodeUnreachable, v.at, phrase.Of("check.unreachable", "n", v.unreachable, "pairs", v.pairs, "causes", v.causes(), "samples", v.samples))
 	}
 	if v.farSwitches.n > 0 {
-		c.add(CodeSwitchUnreachable, v.farSwitches, phrase.Of("hosts do not reach the LID of {}: {}", phrase.Switches.Of(v.farSwitches.n), v.farSwitches.some()))
+		c.add(CodeSwitchUnreachable, v.farSwitches, phrase.Of("check.switch-unreachable", "switches", phrase.Switches.Of(v.farSwitches.n), "some", v.farSwitches.some()))
 	}
 }
 
@@ -230,10 +230,10 @@ func (v *verdict) causes() phrase.Commas {
 		is   fate
 		said phrase.Text
 	}{
-		{fateCircles, phrase.Of("{} go in a circle", v.lost[fateCircles])},
-		{fateDropped, phrase.Of("{} are dropped for want of a route", v.lost[fateDropped])},
-		{fateNoTable, phrase.Of("{} meet a switch without a table", v.lost[fateNoTable])},
-		{fateDeadEnd, phrase.Of("{} end at the wrong port", v.lost[fateDeadEnd])},
+		{fateCircles, phrase.Of("check.circles", "n", v.lost[fateCircles])},
+		{fateDropped, phrase.Of("check.no-route", "n", v.lost[fateDropped])},
+		{fateNoTable, phrase.Of("check.meets-no-table", "n", v.lost[fateNoTable])},
+		{fateDeadEnd, phrase.Of("check.wrong-port", "n", v.lost[fateDeadEnd])},
 	} {
 		if v.lost[k.is] > 0 {
 			out = append(out, k.said)
@@ -256,22 +256,22 @@ func (v *verdict) reportCircle(at *fault) {
 	}
 	p.n = at.lids
 	p.ports = []ident.PortID{v.c.f.PortID(at.port)}
-	v.c.add(CodeLFTLoop, p, phrase.Of("packets to {}, the first {}, go in a circle: {}, and {} again", countLID.Of(at.lids), at.first, strings.Join(names, ", "), names[0]))
+	v.c.add(CodeLFTLoop, p, phrase.Of("check.loop", "lids", countLID.Of(at.lids), "lid", at.first, "nodes", names, "start", names[0]))
 }
 
 func (v *verdict) reportEnd(at *fault) {
 	p := v.c.atPorts(at.port)
 	p.n = at.lids
-	what := phrase.Of("where nothing is plugged in")
+	what := phrase.Of("check.unplugged")
 	if peer, ok := v.c.f.Peer(at.port); ok {
-		what = phrase.Of("which leads to {}, which has another LID", v.c.f.PortName(peer))
+		what = phrase.Of("check.other-lid", "node", v.c.f.PortName(peer))
 		if v.c.f.Port(at.port).State == subnet.PortDown || v.c.f.Port(peer).State == subnet.PortDown {
-			what = phrase.Of("whose link is down")
+			what = phrase.Of("check.link-down")
 		}
 	}
 	if at.port.Port == 0 {
-		what = phrase.Of("its own, though it has another LID")
+		what = phrase.Of("check.own-lid")
 	}
-	v.c.add(CodeLFTDeadEnd, p, phrase.Of("{} sends packets to {}, the first {}, to port {}, {}",
-		v.c.name(at.port.Node), countLID.Of(at.lids), at.first, at.port.Port, what))
+	v.c.add(CodeLFTDeadEnd, p, phrase.Of("check.misrouted",
+		"switch", v.c.name(at.port.Node), "lids", countLID.Of(at.lids), "lid", at.first, "port", at.port.Port, "why", what))
 }

@@ -70,8 +70,8 @@ func (s *sweep) rate(n *node, p ident.PortNum) (subnet.Width, subnet.Speed) {
 		return w2, s2
 	}
 	if ok2 && (w1 != w2 || s1 != s2) {
-		s.warn(WarnMismatch, n, p, n.path, nil, phrase.Of("link runs at {} here and at {} at the other end, {} port {}",
-			subnet.FormatWidthSpeed(w1, s1), subnet.FormatWidthSpeed(w2, s2), far.info.NodeGUID, n.ports[p].peerPort))
+		s.warn(WarnMismatch, n, p, n.path, nil, phrase.Of("discovery.widths",
+			"here", subnet.FormatWidthSpeed(w1, s1), "there", subnet.FormatWidthSpeed(w2, s2), "node", far.info.NodeGUID, "port", n.ports[p].peerPort))
 	}
 	return w1, s1
 }
@@ -136,7 +136,7 @@ func (c *claims) port(n *node, p ident.PortNum, out *subnet.Port) {
 	at := &n.ports[p]
 	if at.guid != 0 {
 		if first := c.guids[at.guid]; first != nil {
-			c.s.warn(WarnDuplicateGUID, n, p, n.path, nil, phrase.Of("port GUID {} is also that of a port of {}; left out here", at.guid, first.info.NodeGUID))
+			c.s.warn(WarnDuplicateGUID, n, p, n.path, nil, phrase.Of("discovery.port-guid", "guid", at.guid, "node", first.info.NodeGUID))
 		} else {
 			c.guids[at.guid] = n
 			out.GUID = at.guid
@@ -160,12 +160,12 @@ func (c *claims) lid(n *node, p ident.PortNum, out *subnet.Port) {
 	}
 	size := ident.LID(1) << at.lmc
 	if !at.lid.IsUnicast() || at.lid&(size-1) != 0 || at.lid > ident.MaxUnicastLID-size+1 {
-		c.s.warn(WarnInvalid, n, p, n.path, nil, phrase.Of("LID {} with LMC {}: want a unicast LID that is a multiple of 2^LMC; left out", at.lid, at.lmc))
+		c.s.warn(WarnInvalid, n, p, n.path, nil, phrase.Of("discovery.bad-lid", "lid", at.lid, "lmc", at.lmc))
 		return
 	}
 	for l := at.lid; l < at.lid+size; l++ {
 		if first := c.lids[l]; first != nil {
-			c.s.warn(WarnDuplicateLID, n, p, n.path, nil, phrase.Of("LID {} is also that of a port of {}; left out here", l, first.info.NodeGUID))
+			c.s.warn(WarnDuplicateLID, n, p, n.path, nil, phrase.Of("discovery.lid-twice", "lid", l, "node", first.info.NodeGUID))
 			return
 		}
 	}

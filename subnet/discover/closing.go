@@ -45,7 +45,7 @@ func (s *sweep) learnClosing(j job, data []byte) error {
 		return err
 	}
 	if v.NodeGUID != j.from.info.NodeGUID {
-		s.disown(j, phrase.Of("node {} is there now", v.NodeGUID))
+		s.disown(j, phrase.Of("discovery.node-now", "node", v.NodeGUID))
 	}
 	return nil
 }
@@ -63,7 +63,7 @@ func (s *sweep) askBehind(n *node) {
 // disown takes back what may be another node's: the name, and what its ports said.
 func (s *sweep) disown(j job, why phrase.Text) {
 	n := j.from
-	s.warn(WarnMismatch, n, j.port, j.path, nil, phrase.Of("the fabric changed during the sweep: {}; the name and the ports of the node are not known, sweep again", why))
+	s.warn(WarnMismatch, n, j.port, j.path, nil, phrase.Of("discovery.changed", "reason", why))
 	n.desc, n.named = mad.NodeDescription{}, false
 	if n.isSwitch() {
 		n.noLFT = true

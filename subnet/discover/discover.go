@@ -111,9 +111,9 @@ const (
 
 // Sentence is the warning in one line.
 func (w Warning) Sentence() phrase.Text {
-	s := phrase.Of("{}: {} port {} ({}): {}", w.Kind, w.Node, w.Port, mad.Target{Path: w.Path}, w.Said)
+	s := phrase.Of("discovery.warning", "kind", w.Kind, "node", w.Node, "port", w.Port, "path", mad.Target{Path: w.Path}, "text", w.Said)
 	if w.Err != nil {
-		return phrase.Of("{}: {}", s, w.Err)
+		return phrase.Of("labelled", "label", s, "text", w.Err)
 	}
 	return s
 }
@@ -122,7 +122,9 @@ func (w Warning) Sentence() phrase.Text {
 func (w Warning) String() string { return w.Sentence().String() }
 
 // At is what is wrong, with the port concerned.
-func (w Warning) At(f *subnet.Fabric) phrase.Text { return phrase.Of("{}: {}", w.place(f), w.Said) }
+func (w Warning) At(f *subnet.Fabric) phrase.Text {
+	return phrase.Of("labelled", "label", w.place(f), "text", w.Said)
+}
 
 // place names the port concerned for people, as the fabric that was found knows it.
 func (w Warning) place(f *subnet.Fabric) string {

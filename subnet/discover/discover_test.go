@@ -182,7 +182,7 @@ func TestFaultsBecomeWarningsAndTheRestIsFound(t *testing.T) {
 		check  func(t *testing.T, f *subnet.Fabric)
 	}{
 		{"a host does not answer", attrIs(host3, mad.AttrNodeInfo, lose), discover.WarnUnresponsive, 0x200, 1,
-			"no NodeInfo: what is plugged in there is not in the model", 4, nil},
+			"no NodeInfo: the device connected there is not in the model", 4, nil},
 		{"a host has no name", attrIs(host3, mad.AttrNodeDescription, lose), discover.WarnUnresponsive, 0x30, 0,
 			"no NodeDescription", 5, func(t *testing.T, f *subnet.Fabric) {
 				if n := f.Nodes[2].Name; n != "" {
@@ -221,11 +221,11 @@ func TestFaultsBecomeWarningsAndTheRestIsFound(t *testing.T) {
 		{"a node with 255 ports", attrIs(host3, mad.AttrNodeInfo, rewrite(t, func(v *mad.NodeInfo) { v.NumPorts = 255 })),
 			discover.WarnInvalid, 0x200, 1, "type 1 and 255 ports", 4, nil},
 		{"a node entered by a port it has not", attrIs(host3, mad.AttrNodeInfo, rewrite(t, func(v *mad.NodeInfo) { v.LocalPort = 2 })),
-			discover.WarnInvalid, 0x200, 1, "says it was entered by port 2: want 1 to 1", 4, nil},
+			discover.WarnInvalid, 0x200, 1, "reports that it was entered by port 2: want 1 to 1", 4, nil},
 		{"two ports with one GUID", attrIs(host3, mad.AttrNodeInfo, rewrite(t, func(v *mad.NodeInfo) { v.PortGUID = 0x11 })),
-			discover.WarnDuplicateGUID, 0x30, 1, "port GUID 0x0000000000000011 is also that of a port of 0x0000000000000010", 5, nil},
+			discover.WarnDuplicateGUID, 0x30, 1, "port GUID 0x0000000000000011 is also the GUID of a port of 0x0000000000000010", 5, nil},
 		{"two ports with one LID", attrIs(host3, mad.AttrPortInfo, rewrite(t, func(v *mad.PortInfo) { v.LID = 2 })),
-			discover.WarnDuplicateLID, 0, 0, "LID 2 is also that of a port of", 5, nil},
+			discover.WarnDuplicateLID, 0, 0, "LID 2 is also the LID of a port of", 5, nil},
 		{"a LID that its LMC forbids", attrIs(host3, mad.AttrPortInfo, rewrite(t, func(v *mad.PortInfo) { v.LMC = 7 })),
 			discover.WarnInvalid, 0x30, 1, "multiple of 2^LMC", 5, nil},
 		{"ends of a link disagree", attrIs(host3, mad.AttrPortInfo, rewrite(t, func(v *mad.PortInfo) { v.LinkWidthActive = 1 })),

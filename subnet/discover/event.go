@@ -44,11 +44,11 @@ func Changes(before, after *Result) []Event {
 	diff := subnet.Diff(d.a, d.b)
 	for _, g := range diff.NodesRemoved {
 		n, _ := d.a.NodeByGUID(g)
-		d.add(EventNodeGone, ident.PortID{Node: g}, ident.PortID{}, phrase.Of("{} is gone", d.a.Nodes[n].Label()))
+		d.add(EventNodeGone, ident.PortID{Node: g}, ident.PortID{}, phrase.Of("discovery.gone", "node", d.a.Nodes[n].Label()))
 	}
 	for _, g := range diff.NodesAdded {
 		n, _ := d.b.NodeByGUID(g)
-		d.add(EventNodeNew, ident.PortID{Node: g}, ident.PortID{}, phrase.Of("{} is new", d.b.Nodes[n].Label()))
+		d.add(EventNodeNew, ident.PortID{Node: g}, ident.PortID{}, phrase.Of("discovery.new", "node", d.b.Nodes[n].Label()))
 	}
 	d.links(&diff)
 	for i := range d.b.Nodes {
@@ -105,17 +105,17 @@ func (d *changes) links(diff *subnet.Difference) {
 				continue // a host that moved is the host's event
 			}
 			d.moved[near] = true
-			d.add(EventPortMoved, near, now, phrase.Of("{} moved from {} to {}", portName(d.b, near), portName(d.a, was), portName(d.b, now)))
+			d.add(EventPortMoved, near, now, phrase.Of("discovery.moved", "node", portName(d.b, near), "from", portName(d.a, was), "to", portName(d.b, now)))
 		}
 	}
 	for _, l := range diff.LinksAdded {
 		if !d.moved[l.A] && !d.moved[l.B] && has(d.a, l.A.Node) && has(d.a, l.B.Node) {
-			d.add(EventLinkUp, l.A, l.B, phrase.Of("link {} - {} is up", portName(d.b, l.A), portName(d.b, l.B)))
+			d.add(EventLinkUp, l.A, l.B, phrase.Of("discovery.link-up", "port", portName(d.b, l.A), "peer", portName(d.b, l.B)))
 		}
 	}
 	for _, l := range diff.LinksRemoved {
 		if !d.moved[l.A] && !d.moved[l.B] && has(d.b, l.A.Node) && has(d.b, l.B.Node) {
-			d.add(EventLinkDown, l.A, l.B, phrase.Of("link {} - {} is down", portName(d.a, l.A), portName(d.a, l.B)))
+			d.add(EventLinkDown, l.A, l.B, phrase.Of("discovery.link-down", "port", portName(d.a, l.A), "peer", portName(d.a, l.B)))
 		}
 	}
 }
@@ -130,7 +130,7 @@ func (d *changes) node(i, j int32) {
 	a, b := &d.a.Nodes[i], &d.b.Nodes[j]
 	id := ident.PortID{Node: b.GUID}
 	if a.Name != b.Name {
-		d.add(EventRenamed, id, ident.PortID{}, phrase.Of("{} was called {}", b.Label(), a.Label()))
+		d.add(EventRenamed, id, ident.PortID{}, phrase.Of("discovery.renamed", "node", b.Label(), "before", a.Label()))
 	}
 	for p := range min(len(a.Ports), len(b.Ports)) {
 		id.Port = ident.PortNum(p)
@@ -138,16 +138,16 @@ func (d *changes) node(i, j int32) {
 	}
 	id.Port = 0
 	if was, now := d.a.LFT(i), d.b.LFT(j); was != nil && now != nil && !slices.Equal(was, now) {
-		d.add(EventRoutes, id, ident.PortID{}, phrase.Of("{} forwards differently", b.Label()))
+		d.add(EventRoutes, id, ident.PortID{}, phrase.Of("discovery.forwards-differently", "node", b.Label()))
 	}
 }
 
 func (d *changes) port(id ident.PortID, a, b *subnet.Port) {
 	if a.LID != b.LID || a.LMC != b.LMC {
-		d.add(EventLIDChanged, id, ident.PortID{}, phrase.Of("{} has LID {} (LMC {}), before {} ({})", portName(d.b, id), b.LID, b.LMC, a.LID, a.LMC))
+		d.add(EventLIDChanged, id, ident.PortID{}, phrase.Of("discovery.lid-changed", "port", portName(d.b, id), "lid", b.LID, "lmc", b.LMC, "lid_before", a.LID, "lmc_before", a.LMC))
 	}
 	if a.State != b.State && a.State != 0 && b.State != 0 && (a.Link < 0) == (b.Link < 0) && b.Link >= 0 {
-		d.add(EventPortState, id, ident.PortID{}, phrase.Of("{} is {}, before {}", portName(d.b, id), b.State, a.State))
+		d.add(EventPortState, id, ident.PortID{}, phrase.Of("discovery.state-changed", "port", portName(d.b, id), "state", b.State, "before", a.State))
 	}
 	if a.Link < 0 || b.Link < 0 {
 		return
@@ -156,8 +156,8 @@ func (d *changes) port(id ident.PortID, a, b *subnet.Port) {
 	farA, _ := peer(d.a, id)
 	farB, _ := peer(d.b, id)
 	if farA == farB && id.Compare(farB) < 0 && (was.Width != now.Width || was.Speed != now.Speed) {
-		d.add(EventLinkSpeed, id, farB, phrase.Of("link {} - {} runs at {}, before {}", portName(d.b, id), portName(d.b, farB),
-			subnet.FormatWidthSpeed(now.Width, now.Speed), subnet.FormatWidthSpeed(was.Width, was.Speed)))
+		d.add(EventLinkSpeed, id, farB, phrase.Of("discovery.speed-changed", "port", portName(d.b, id), "peer", portName(d.b, farB),
+			"speed", subnet.FormatWidthSpeed(now.Width, now.Speed), "before", subnet.FormatWidthSpeed(was.Width, was.Speed)))
 	}
 }
 
@@ -167,7 +167,7 @@ func (d *changes) manager(before, after *Result) {
 	if was == now || now == (ident.PortID{}) || was == (ident.PortID{}) {
 		return
 	}
-	d.add(EventSMHandover, now, was, phrase.Of("{} manages the subnet, before {}", portName(d.b, now), portName(d.a, was)))
+	d.add(EventSMHandover, now, was, phrase.Of("discovery.sm-changed", "port", portName(d.b, now), "before", portName(d.a, was)))
 }
 
 // manager is the port that has the LID of the master subnet manager; the zero PortID when there is none.

@@ -89,7 +89,7 @@ func (s *sweep) lost(j job, err error) {
 		s.lostTable(j, answer)
 		return
 	case j.closing == closingNode:
-		s.disown(j, phrase.Of("it answers no more"))
+		s.disown(j, phrase.Of("discovery.no-answer"))
 		return
 	case j.closing == closingSwitch:
 		return // it answered, or not, to the same question before
@@ -100,11 +100,11 @@ func (s *sweep) lost(j job, err error) {
 		if kind == WarnRefused {
 			return // a device without FDR10
 		}
-		missing = phrase.Of("a link at FDR10 is taken for QDR")
+		missing = phrase.Of("discovery.fdr10")
 	case mad.AttrNodeInfo:
-		missing = phrase.Of("what is plugged in there is not in the model; a device that an M_Key protects is silent too")
+		missing = phrase.Of("discovery.unknown-peer")
 	case mad.AttrNodeDescription:
-		missing = phrase.Of("the node has no name in the model")
+		missing = phrase.Of("discovery.no-name")
 	case mad.AttrSwitchInfo, mad.AttrLinearForwardingTable:
 		if j.attr == mad.AttrSwitchInfo && j.from.old != nil {
 			s.judge(j.from, true)
@@ -113,12 +113,12 @@ func (s *sweep) lost(j job, err error) {
 			return // said already
 		}
 		j.from.noLFT = true
-		missing = phrase.Of("the switch has no forwarding table in the model")
+		missing = phrase.Of("discovery.no-table")
 	case mad.AttrPortInfo:
 		j.from.ports[j.port].answer = answer
-		missing = phrase.Of("state, LID and rate of the port are not known, and what is plugged in there may be missing")
+		missing = phrase.Of("discovery.no-port")
 	}
-	s.warn(kind, j.from, j.port, j.path, err, phrase.Of("no {}: {}", mad.AttrName(mad.ClassSubnDR, j.attr), missing))
+	s.warn(kind, j.from, j.port, j.path, err, phrase.Of("discovery.missing", "attribute", mad.AttrName(mad.ClassSubnDR, j.attr), "text", missing))
 }
 
 // foundNode enters the node that answered, and the link it was reached by.
@@ -128,19 +128,19 @@ func (s *sweep) foundNode(j job, v *mad.NodeInfo) {
 	case v.NodeGUID == 0 || v.NodeType < mad.NodeTypeCA || v.NodeType > mad.NodeTypeRouter ||
 		v.NumPorts == 0 || v.NumPorts > subnet.MaxPorts:
 		s.warn(WarnInvalid, j.from, j.port, j.path, nil,
-			phrase.Of("a node with GUID {}, type {} and {} ports is not in the model: want a GUID, type 1 to 3 and 1 to {} ports",
-				v.NodeGUID, v.NodeType, v.NumPorts, subnet.MaxPorts))
+			phrase.Of("discovery.bad-node",
+				"guid", v.NodeGUID, "type", v.NodeType, "ports", v.NumPorts, "max", subnet.MaxPorts))
 		return
 	case n == nil && len(s.nodes) >= subnet.MaxNodes:
-		s.warn(WarnTooFar, j.from, j.port, j.path, nil, phrase.Of("a node is not in the model, which holds {}", subnet.MaxNodes))
+		s.warn(WarnTooFar, j.from, j.port, j.path, nil, phrase.Of("discovery.too-many-nodes", "max", subnet.MaxNodes))
 		return
 	case v.LocalPort > ident.PortNum(v.NumPorts) || v.LocalPort == 0 && j.from != nil:
 		s.warn(WarnInvalid, j.from, j.port, j.path, nil,
-			phrase.Of("node {} says it was entered by port {}: want 1 to {}", v.NodeGUID, v.LocalPort, v.NumPorts))
+			phrase.Of("discovery.bad-entry-port", "node", v.NodeGUID, "port", v.LocalPort, "ports", v.NumPorts))
 		return
 	case n != nil && !sameNode(&n.info, v):
 		s.warn(WarnDuplicateGUID, j.from, j.port, j.path, nil,
-			phrase.Of("another node with GUID {}, of type {} with {} ports, is not in the model", v.NodeGUID, v.NodeType, v.NumPorts))
+			phrase.Of("discovery.guid-differs", "node", v.NodeGUID, "type", v.NodeType, "ports", v.NumPorts))
 		return
 	case n == nil:
 		n = &node{info: *v, path: j.path, ports: make([]port, int(v.NumPorts)+1)}
@@ -173,16 +173,16 @@ func (s *sweep) join(j job, n *node, q ident.PortNum) bool {
 	case near.peer == n && near.peerPort == q:
 		return true
 	case near.peer != nil:
-		s.warn(WarnMismatch, j.from, j.port, j.path, nil, phrase.Of("port was linked to {} port {} and now to {} port {}: the fabric changed during the sweep",
-			near.peer.info.NodeGUID, near.peerPort, n.info.NodeGUID, q))
+		s.warn(WarnMismatch, j.from, j.port, j.path, nil, phrase.Of("discovery.relinked",
+			"from", near.peer.info.NodeGUID, "from_port", near.peerPort, "to", n.info.NodeGUID, "to_port", q))
 		return false
 	case n == j.from && q == j.port:
-		s.warn(WarnInvalid, j.from, j.port, j.path, nil, phrase.Of("the port is linked to itself; the link is not in the model"))
+		s.warn(WarnInvalid, j.from, j.port, j.path, nil, phrase.Of("discovery.self-link"))
 		return false
 	case far.peer != nil:
 		s.warn(WarnDuplicateGUID, j.from, j.port, j.path, nil,
-			phrase.Of("another node with GUID {} is not in the model: port {} of the known one is linked to {} port {}",
-				n.info.NodeGUID, q, far.peer.info.NodeGUID, far.peerPort))
+			phrase.Of("discovery.guid-twice",
+				"node", n.info.NodeGUID, "port", q, "peer", far.peer.info.NodeGUID, "peer_port", far.peerPort))
 		return false
 	}
 	near.peer, near.peerPort = n, q
@@ -238,7 +238,7 @@ func (s *sweep) foundPort(n *node, p ident.PortNum, path []ident.PortNum, v *mad
 		return
 	}
 	if len(n.path) >= mad.MaxHops {
-		s.warn(WarnTooFar, n, p, n.path, nil, phrase.Of("what is plugged in there is not in the model: a directed route has at most {} hops", mad.MaxHops))
+		s.warn(WarnTooFar, n, p, n.path, nil, phrase.Of("discovery.too-far", "hops", mad.MaxHops))
 		return
 	}
 	s.lookBehind(n, p)
@@ -276,7 +276,7 @@ func (s *sweep) foundBlock(n *node, block uint32, data []byte) error {
 	base := int(block) * mad.LFTBlockSize
 	for i, p := range v {
 		if p != ident.DropPort && int(p) >= len(n.ports) {
-			s.warn(WarnInvalid, n, p, n.path, nil, phrase.Of("LID {} is routed to port {} of {}; taken as no route", base+i, p, len(n.ports)-1))
+			s.warn(WarnInvalid, n, p, n.path, nil, phrase.Of("discovery.bad-route", "lid", base+i, "port", p, "ports", len(n.ports)-1))
 			p = ident.DropPort
 		}
 		n.lft[base+i] = p

@@ -195,9 +195,9 @@ func (s *sweep) lostTable(j job, a subnet.Answer) {
 
 // Tables that a warning counts.
 var (
-	laneTables = phrase.NewNoun(phrase.Of("1 SL to VL table"), func(n int) phrase.Text { return phrase.Of("{} SL to VL tables", n) })
-	arbTables  = phrase.NewNoun(phrase.Of("1 arbitration table"), func(n int) phrase.Text { return phrase.Of("{} arbitration tables", n) })
-	keyTables  = phrase.NewNoun(phrase.Of("1 partition table"), func(n int) phrase.Text { return phrase.Of("{} partition tables", n) })
+	laneTables = phrase.Noun("count.sl2vl-table")
+	arbTables  = phrase.Noun("count.arbitration-table")
+	keyTables  = phrase.Noun("count.partition-table")
 )
 
 // sayUnread makes one warning of all tables of a kind that a node did not give.
@@ -217,10 +217,10 @@ func (s *sweep) sayUnread() {
 			of     [subnet.Silent + 1]int
 		}{{laneTables, lanes}, {arbTables, arb}, {keyTables, keys}} {
 			if c := k.of[subnet.Refused]; c > 0 {
-				s.warn(WarnRefused, n, 0, n.path, nil, phrase.Of("refuses {}; what is in there is not known", k.tables.Of(c)))
+				s.warn(WarnRefused, n, 0, n.path, nil, phrase.Of("discovery.refuses", "tables", k.tables.Of(c)))
 			}
 			if c := k.of[subnet.Silent]; c > 0 {
-				s.warn(WarnUnresponsive, n, 0, n.path, nil, phrase.Of("gives no answer about {}; what is in there is not known", k.tables.Of(c)))
+				s.warn(WarnUnresponsive, n, 0, n.path, nil, phrase.Of("discovery.silent-about", "tables", k.tables.Of(c)))
 			}
 		}
 	}

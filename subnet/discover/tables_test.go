@@ -83,9 +83,9 @@ func TestTablesThatAreNotGivenAreSaid(t *testing.T) {
 	}
 	// leaf 2 has six ports that are plugged in: 6 x 5 pairs.
 	want := []string{
-		"host 1: refuses 1 partition table; what is in there is not known",
-		"leaf 2: refuses 6 arbitration tables; what is in there is not known",
-		"leaf 2: gives no answer about 30 SL to VL tables; what is in there is not known",
+		"host 1: refuses 1 partition table; their contents are unknown",
+		"leaf 2: refuses 6 arbitration tables; their contents are unknown",
+		"leaf 2: does not answer for 30 SL to VL tables; their contents are unknown",
 	}
 	if !slices.Equal(said, want) {
 		t.Errorf("said %q: want %q", said, want)

@@ -450,7 +450,7 @@ func (d *Devices) Measure(_ context.Context, t control.Target, window time.Durat
 	problems := d.problems
 	d.mu.Unlock()
 	sh := control.Shares{Window: window, Coverage: new(1.0)}
-	said := phrase.Of("{}: {}", phrase.Of("no queue was full while counters were read"), phrase.Of("{} marked packets received, {} notifications sent, {} handled, {} ignored", 0, 0, 0, 0))
+	said := phrase.Of("labelled", "label", phrase.Of("loop.no-full-queue"), "text", phrase.Of("loop.cnp-figures", "marks", 0, "sent", 0, "handled", 0, "ignored", 0))
 	sh.Loop = &control.CongestionLoop{State: control.LoopNotTested, Text: said.String(), Said: &said}
 	for _, x := range t.Plan.Tenants {
 		share := control.TenantShare{Tenant: x.Tenant, Weight: x.Weight, Entitled: x.Entitled}

@@ -1,0 +1,156 @@
+// Package catalogue holds the templates of every text that people read, in English and in Chinese: one flat YAML map of id to template in
+// two files a language, the command line's own texts (en.yaml) and the messages that are made elsewhere (messages.en.yaml, see
+// internal/phrase). A template names its values in braces, "rollout {id}: {state}"; {n:port|ports} stands for its first part where the value
+// n prints as 1, else for the second.
+package catalogue
+
+import (
+	"embed"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"go.yaml.in/yaml/v3"
+)
+
+//go:embed *.yaml
+var files embed.FS
+
+// Default is the language of readers whose language has no catalogue, and of the sentences in the API.
+const Default = "en"
+
+// Languages lists the languages, sorted.
+func Languages() []string { return []string{"en", "zh"} }
+
+// Texts are the templates of one language by id. They are shared and must not be changed.
+type Texts map[string]string
+
+// loaders read each language once.
+var loaders = func() map[string]func() (Texts, error) {
+	out := map[string]func() (Texts, error){}
+	for _, lang := range Languages() {
+		out[lang] = sync.OnceValues(func() (Texts, error) { return read(lang) })
+	}
+	return out
+}()
+
+// Load returns the texts of one of Languages; another language is an error.
+func Load(lang string) (Texts, error) {
+	load, ok := loaders[lang]
+	if !ok {
+		return nil, fmt.Errorf("language %q: want one of %s", lang, strings.Join(Languages(), ", "))
+	}
+	return load()
+}
+
+// English returns the template of an id in the default language.
+func English(id string) (template string, ok bool) {
+	texts, err := Load(Default)
+	if err != nil {
+		return "", false // the catalogue's own test reads it
+	}
+	template, ok = texts[id]
+	return template, ok
+}
+
+func read(lang string) (Texts, error) {
+	out := Texts{}
+	for _, name := range []string{lang + ".yaml", "messages." + lang + ".yaml"} {
+		b, err := files.ReadFile(name)
+		if err != nil {
+			return nil, fmt.Errorf("read catalogue: %w", err)
+		}
+		var texts Texts
+		if err := yaml.Unmarshal(b, &texts); err != nil {
+			return nil, fmt.Errorf("read catalogue %s: %w", name, err)
+		}
+		for id, template := range texts {
+			if _, twice := out[id]; twice {
+				return nil, fmt.Errorf("read catalogue %s: id %s stands in another file too", name, id)
+			}
+			out[id] = template
+		}
+	}
+	return out, nil
+}
+
+// Fill returns the template with its values, which value gives by name. What stands in braces and is no name of a value stays as it is.
+// Values are not searched for names again.
+func Fill(template string, value func(name string) (string, bool)) string {
+	var out strings.Builder
+	for {
+		before, s, after, ok := next(template)
+		out.WriteString(before)
+		if !ok {
+			return out.String()
+		}
+		if v, known := value(s.name); !known {
+			out.WriteString(s.text)
+		} else if !s.counts {
+			out.WriteString(v)
+		} else if v == "1" {
+			out.WriteString(s.one)
+		} else {
+			out.WriteString(s.other)
+		}
+		template = after
+	}
+}
+
+// Names lists the values that a template names, sorted, each once.
+func Names(template string) []string {
+	var out []string
+	for {
+		_, s, after, ok := next(template)
+		if !ok {
+			slices.Sort(out)
+			return slices.Compact(out)
+		}
+		out, template = append(out, s.name), after
+	}
+}
+
+// slot is a place for a value in a template.
+type slot struct {
+	text       string // as it stands in the template
+	name       string
+	counts     bool   // it stands for one or other
+	one, other string // by the value
+}
+
+// next finds the first slot of a template. Without one, before is all of it.
+func next(template string) (before string, s slot, after string, ok bool) {
+	for from := 0; ; {
+		open := strings.IndexByte(template[from:], '{')
+		if open < 0 {
+			return template, slot{}, "", false
+		}
+		open += from
+		end := strings.IndexByte(template[open:], '}')
+		if end < 0 {
+			return template, slot{}, "", false
+		}
+		end += open
+		if s, ok := parse(template[open : end+1]); ok {
+			return template[:open], s, template[end+1:], true
+		}
+		from = open + 1
+	}
+}
+
+// parse reads {name} or {name:one|other}.
+func parse(text string) (slot, bool) {
+	name, forms, counts := strings.Cut(text[1:len(text)-1], ":")
+	if name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_") != "" {
+		return slot{}, false
+	}
+	s := slot{text: text, name: name, counts: counts}
+	if counts {
+		var two bool
+		if s.one, s.other, two = strings.Cut(forms, "|"); !two || strings.Contains(s.other, "|") {
+			return slot{}, false
+		}
+	}
+	return s, true
+}

@@ -1,0 +1,66 @@
+package catalogue
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestEveryLanguageCanBeLoaded(t *testing.T) {
+	t.Parallel()
+	for _, lang := range Languages() {
+		if _, err := Load(lang); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := Load("../en"); err == nil {
+		t.Error("a language that is none was loaded")
+	}
+}
+
+func TestTemplatesAreFilledIn(t *testing.T) {
+	t.Parallel()
+	values := map[string]string{"n": "2", "one": "1", "name": "{n}", "a_b2": "x"}
+	for _, c := range []struct {
+		template, want string
+		names          []string
+	}{
+		{"", "", nil},
+		{"no names", "no names", nil},
+		{"{n} {n:port|ports}, {one:port|ports}", "2 ports, port", []string{"n", "one"}},
+		{"{name} and {a_b2}", "{n} and x", []string{"a_b2", "name"}},
+		{"{unknown} {unknown:a|b}", "{unknown} {unknown:a|b}", []string{"unknown"}},
+		{"{", "{", nil},
+		{"{n", "{n", nil},
+		{"{} {N} {n:} {n:a} {n:a|b|c} {{n}}", "{} {N} {n:} {n:a} {n:a|b|c} {2}", []string{"n"}},
+	} {
+		got := Fill(c.template, func(name string) (string, bool) { v, ok := values[name]; return v, ok })
+		if got != c.want {
+			t.Errorf("%q: got %q, want %q", c.template, got, c.want)
+		}
+		if d := cmp.Diff(c.names, Names(c.template)); d != "" {
+			t.Errorf("names of %q:\n%s", c.template, d)
+		}
+	}
+}
+
+// FuzzFill is about templates that nobody wrote: filling them in ends, and loses nothing outside of slots.
+func FuzzFill(f *testing.F) {
+	f.Add("a {b} {c:one|other} {", "{b}")
+	f.Fuzz(func(t *testing.T, template, value string) {
+		names := Names(template)
+		got := Fill(template, func(name string) (string, bool) {
+			if !slices.Contains(names, name) {
+				t.Errorf("%q asks for %q, which Names lacks", template, name)
+			}
+			return value, true
+		})
+		if len(names) == 0 && got != template {
+			t.Errorf("%q became %q", template, got)
+		}
+		if kept := Fill(template, func(string) (string, bool) { return "", false }); kept != template {
+			t.Errorf("%q without values became %q", template, kept)
+		}
+	})
+}
