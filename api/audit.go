@@ -41,7 +41,7 @@ func (s *Server) VerifyAudit(ctx context.Context, r gen.VerifyAuditRequestObject
 	if r.Params.Expect != nil {
 		var err error
 		if expect, err = audit.ParseTail(*r.Params.Expect); err != nil {
-			return nil, control.Invalid("expect", "%v", err)
+			return nil, control.InvalidFrom("expect", err)
 		}
 	}
 	found, err := s.control.VerifyAudit(ctx, expect)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"fairlane/api/gen"
+	"fairlane/internal/phrase"
 	"fairlane/service/audit"
 	"fairlane/service/control"
 )
@@ -81,8 +82,8 @@ func TestBadAuditQueriesAreRefused(t *testing.T) {
 func TestFaultsOfTheDatabaseAreProblemsOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	for _, code := range []string{"storage-full", "storage-read-only", "storage-unavailable"} {
-		p := classify(&control.UnavailableError{Code: code, Detail: "words for people", Err: errors.New("dial db.internal: refused")})
-		if p.code != code || p.detail != "words for people" || kinds()[code].status != http.StatusServiceUnavailable {
+		p := classify(&control.UnavailableError{Code: code, Said: phrase.Of("problem.database-full"), Err: errors.New("dial db.internal: refused")})
+		if p.code != code || p.said.ID != "problem.database-full" || kinds()[code].status != http.StatusServiceUnavailable {
 			t.Errorf("%s is told as %+v", code, p)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"fairlane/internal/phrase"
 	"fairlane/service/control"
 )
 
@@ -141,7 +142,7 @@ func (s *Server) checkForgery(r *http.Request, secret string) error {
 	cookie, err := r.Cookie(csrfCookie)
 	if err != nil || subtle.ConstantTimeCompare([]byte(r.Header.Get(csrfHeader)), want) != 1 ||
 		subtle.ConstantTimeCompare([]byte(cookie.Value), want) != 1 {
-		return &problemError{code: "csrf", detail: "send the session's CSRF token in " + csrfHeader + "; the cookie " + csrfCookie + " holds it"}
+		return &problemError{code: "csrf", said: phrase.Of("problem.csrf-token", "header", csrfHeader, "cookie", csrfCookie)}
 	}
 	return nil
 }
@@ -149,7 +150,7 @@ func (s *Server) checkForgery(r *http.Request, secret string) error {
 // sameOrigin refuses an unsafe request that the browser says comes from another site.
 func (s *Server) sameOrigin(r *http.Request) error {
 	if err := s.origins.Check(r); err != nil {
-		return &problemError{code: "csrf", detail: "the browser says that another site sent this request"}
+		return &problemError{code: "csrf", said: phrase.Of("problem.csrf-cross-site")}
 	}
 	return nil
 }

@@ -3,7 +3,6 @@ package api
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"mime"
 	"net/http"
@@ -16,6 +15,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"fairlane/api/gen"
+	"fairlane/internal/phrase"
 )
 
 // bodyKey is where the body of a request is kept in gin's context, as it came.
@@ -48,10 +48,10 @@ func checkURL(u *url.URL) error {
 		in   gen.ProblemFieldIn
 		text string
 	}{{gen.ProblemFieldInPath, u.Path}, {gen.ProblemFieldInQuery, query}} {
-		if at, what := notText(part.text); what != "" {
+		if at, what := notText(part.text); what.ID != "" {
 			return &problemError{
-				code: "malformed-request", detail: fmt.Sprintf("the %s %s, %d bytes from its start", part.in, what, at),
-				fields: []gen.ProblemField{{In: part.in, Pointer: "", Detail: what}},
+				code: "malformed-request", said: phrase.Of("problem.malformed-part", "part", part.in, "what", what, "at", at),
+				fields: []gen.ProblemField{fieldOf(part.in, "", what)},
 			}
 		}
 	}
@@ -60,7 +60,7 @@ func checkURL(u *url.URL) error {
 
 // notText returns the first place in s, in bytes from its start, that is not UTF-8 or is the character 0, and a
 // description of the fault; "" when s is text.
-func notText(s string) (at int, what string) {
+func notText(s string) (at int, what phrase.Text) {
 	for i, r := range s {
 		switch {
 		case r == 0:
@@ -69,7 +69,7 @@ func notText(s string) (at int, what string) {
 			return i, notUTF8
 		}
 	}
-	return 0, ""
+	return 0, phrase.Text{}
 }
 
 // isJSON reports whether the header fields say that a body is JSON: one Content-Type, compared without regard to case
@@ -128,7 +128,7 @@ func (s *Server) readBody(c *gin.Context, b *receiving) error {
 		return nil
 	}
 	if coding := c.GetHeader("Content-Encoding"); coding != "" && coding != "identity" {
-		return &problemError{code: "unsupported-media-type", detail: "want the body without Content-Encoding"}
+		return &problemError{code: "unsupported-media-type", said: phrase.Of("problem.content-encoding")}
 	}
 	var full *bound
 	if b.leave, full = b.load.enterAll(1, sending.bounds(b.who)...); full != nil {
@@ -178,9 +178,9 @@ func (b *receiving) read(c *gin.Context, connection *http.ResponseController) ([
 		case errors.Is(err, io.EOF):
 			return body, nil
 		case errors.As(err, &tooLarge):
-			return nil, &problemError{code: "body-too-large", detail: fmt.Sprintf("the body has more than the %d bytes allowed here", most)}
+			return nil, &problemError{code: "body-too-large", said: phrase.Of("problem.body-too-large", "max", most)}
 		case err != nil:
-			return nil, &problemError{code: "malformed-body", detail: fmt.Sprintf("the body ended early, or arrived at less than %d bytes a second: %d bytes arrived", minRate, len(body))}
+			return nil, &problemError{code: "malformed-body", said: phrase.Of("problem.body-ended", "rate", minRate, "bytes", len(body))}
 		}
 	}
 }
@@ -191,7 +191,7 @@ func (s *Server) checkBody(c *gin.Context, body []byte) error {
 		if r := s.spec.of(c); r != nil && r.Operation.RequestBody == nil {
 			return nil // the operation ignores bodies
 		}
-		return &problemError{code: "unsupported-media-type", detail: fmt.Sprintf("found Content-Type: %s: want %s", clip(strings.Join(c.Request.Header.Values("Content-Type"), ", ")), jsonType)}
+		return &problemError{code: "unsupported-media-type", said: phrase.Of("problem.content-type", "found", clip(strings.Join(c.Request.Header.Values("Content-Type"), ", ")), "want", jsonType)}
 	}
 	c.Request.Header.Set("Content-Type", jsonType)
 	return checkJSON(body)

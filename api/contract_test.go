@@ -28,7 +28,7 @@ func TestProblemCodesAreDocumented(t *testing.T) {
 	}
 	for code, k := range kinds() {
 		known = append(known, code)
-		if http.StatusText(k.status) == "" || k.title == "" {
+		if http.StatusText(k.status) == "" || k.title.String() == "" || !k.title.Known() {
 			t.Errorf("code %s has status %d and title %q", code, k.status, k.title)
 		}
 	}

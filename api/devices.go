@@ -5,6 +5,7 @@ import (
 
 	"fairlane/api/gen"
 	"fairlane/ccconfig/driver"
+	"fairlane/internal/phrase"
 	"fairlane/service/control"
 )
 
@@ -19,7 +20,7 @@ func (s *Server) ListDevices(ctx context.Context, r gen.ListDevicesRequestObject
 		}
 	} else {
 		if r.Params.Plan != nil {
-			return nil, control.Invalid("plan", "plan without reading: what is known is of the plan in force; leave plan out, or read")
+			return nil, control.Invalid("plan", phrase.Of("problem.plan-unread"))
 		}
 		p, err := page(r.Params.Limit, r.Params.Cursor)
 		if err != nil {

@@ -2,11 +2,11 @@ package api
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 	"strings"
 
 	"fairlane/api/gen"
+	"fairlane/internal/phrase"
 	"fairlane/service/control"
 )
 
@@ -17,7 +17,7 @@ func etag(version int64) string { return `"` + strconv.FormatInt(version, 10) + 
 // API are strong and single; a weak or foreign one can match nothing, so it is a fault, not a mismatch.
 func ifMatch(h *gen.IfMatch) (int64, error) {
 	if h == nil || strings.TrimSpace(*h) == "" {
-		return 0, &problemError{code: "precondition-required", detail: `send If-Match with the ETag of the version you change, or with *`}
+		return 0, &problemError{code: "precondition-required", said: phrase.Of("problem.if-match-missing")}
 	}
 	text := strings.TrimSpace(*h)
 	if text == "*" {
@@ -27,8 +27,7 @@ func ifMatch(h *gen.IfMatch) (int64, error) {
 	inner, closed := strings.CutSuffix(inner, `"`)
 	v, err := strconv.ParseInt(inner, 10, 64)
 	if !open || !closed || err != nil || v < 0 {
-		return 0, faulty("If-Match is not an ETag of this API", gen.ProblemFieldInHeader, "If-Match",
-			fmt.Sprintf("found %q: want one quoted version such as %q, or *", clip(text), etag(3)))
+		return 0, faulty(phrase.Of("problem.if-match-foreign"), gen.ProblemFieldInHeader, "If-Match", phrase.Of("problem.if-match-want", "found", clip(text), "example", etag(3)))
 	}
 	return v, nil
 }
@@ -58,7 +57,7 @@ func page(limit *gen.Limit, cursor *gen.Cursor) (control.Page, error) {
 	}
 	after, ok := strings.CutPrefix(*cursor, "c.")
 	if !ok || after == "" {
-		return p, faulty("the cursor is not one of this API", gen.ProblemFieldInQuery, "cursor", fmt.Sprintf("found %q: want a next_cursor as a list gave it", clip(*cursor)))
+		return p, faulty(phrase.Of("problem.cursor-foreign"), gen.ProblemFieldInQuery, "cursor", phrase.Of("problem.cursor-want", "found", clip(*cursor)))
 	}
 	p.After = after
 	return p, nil

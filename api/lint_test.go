@@ -40,7 +40,7 @@ func TestEveryPatternIsInWords(t *testing.T) {
 	}
 	lines := strings.Split(string(text), "\n")
 	for i, line := range lines {
-		if strings.Contains(line, "pattern: \"") && !strings.Contains(line+lines[i+1], "x-want: \"") {
+		if strings.Contains(line, "pattern: \"") && !strings.Contains(line+lines[i+1], "x-want: want.") {
 			t.Errorf("line %d has a pattern and no x-want, which says in words what is allowed: %s", i+1, line)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"fairlane/internal/phrase"
 	"fairlane/service/control"
 )
 
@@ -99,7 +100,7 @@ type bound struct {
 
 // busy is the refusal of a request that is over a bound.
 func (b *bound) busy() error {
-	return &problemError{code: "busy", detail: fmt.Sprintf("%s: %d are under way, which is the most allowed at once; try again in a second", b.name, b.most), after: 1}
+	return &problemError{code: "busy", said: phrase.Of("problem.busy", "operation", b.name, "max", b.most), after: 1}
 }
 
 // tally counts by name. The zero value is ready.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"fairlane/api/gen"
+	"fairlane/internal/phrase"
 	"fairlane/service/control"
 	"fairlane/tenants"
 	"fairlane/tenants/authz"
@@ -80,7 +81,7 @@ func (s *Server) ListRoles(context.Context, gen.ListRolesRequestObject) (gen.Lis
 func (s *Server) mine(ctx context.Context) (control.AccountRef, error) {
 	a, err := s.control.Me(ctx)
 	if errors.Is(err, control.ErrNotFound) {
-		return control.AccountRef{}, &problemError{code: "no-account", detail: "this token belongs to no account; create a user or a service account, which can have tokens"}
+		return control.AccountRef{}, &problemError{code: "no-account", said: phrase.Of("problem.no-account")}
 	}
 	return a.Ref(), err
 }
@@ -120,7 +121,7 @@ func (s *Server) newToken(ctx context.Context, ref control.AccountRef, body gen.
 	for i, text := range body.Scopes {
 		sc, err := control.ParseScope(text)
 		if err != nil {
-			return gen.NewToken{}, control.Invalid(pointerAt("/scopes", i), "%v", err)
+			return gen.NewToken{}, control.InvalidFrom(pointerAt("/scopes", i), err)
 		}
 		in.Scopes = append(in.Scopes, sc)
 	}

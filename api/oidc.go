@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"fairlane/api/gen"
+	"fairlane/internal/phrase"
 	"fairlane/service/control"
 )
 
@@ -60,7 +61,7 @@ func (a startedOidc) VisitStartOidcResponse(w http.ResponseWriter) error {
 // StartOidc implements the contract.
 func (s *Server) StartOidc(ctx context.Context, r gen.StartOidcRequestObject) (gen.StartOidcResponseObject, error) {
 	if s.o.OIDC == nil {
-		return nil, &problemError{code: "oidc-off", detail: "no OpenID provider is configured"}
+		return nil, &problemError{code: "oidc-off", said: phrase.Of("problem.oidc-off")}
 	}
 	address, secret, err := s.o.OIDC.Begin(ctx)
 	if err != nil {
@@ -88,7 +89,7 @@ func (a finishedOidc) VisitFinishOidcResponse(w http.ResponseWriter) error {
 // FinishOidc implements the contract.
 func (s *Server) FinishOidc(ctx context.Context, r gen.FinishOidcRequestObject) (gen.FinishOidcResponseObject, error) {
 	if s.o.OIDC == nil {
-		return nil, &problemError{code: "oidc-off", detail: "no OpenID provider is configured"}
+		return nil, &problemError{code: "oidc-off", said: phrase.Of("problem.oidc-off")}
 	}
 	req := requestOf(ctx)
 	forgive, err := s.control.Admit(req.RemoteAddr)
@@ -97,11 +98,11 @@ func (s *Server) FinishOidc(ctx context.Context, r gen.FinishOidcRequestObject) 
 	}
 	cookie, err := req.Cookie(oidcCookie)
 	if err != nil {
-		return nil, &problemError{code: "sign-in-refused", detail: "this sign-in was not begun in this browser, or took too long; begin again"}
+		return nil, &problemError{code: "sign-in-refused", said: phrase.Of("problem.sign-in-foreign")}
 	}
 	secret, back, _ := strings.Cut(cookie.Value, ".")
 	if e := deref(r.Params.Error); e != "" {
-		return nil, &problemError{code: "sign-in-refused", detail: "the OpenID provider refused: " + clip(e)}
+		return nil, &problemError{code: "sign-in-refused", said: phrase.Of("problem.oidc-refused", "reason", clip(e))}
 	}
 	id, err := s.o.OIDC.Finish(ctx, secret, deref(r.Params.State), deref(r.Params.Code))
 	if err != nil {
@@ -113,7 +114,7 @@ func (s *Server) FinishOidc(ctx context.Context, r gen.FinishOidcRequestObject) 
 	}
 	switch {
 	case errors.Is(err, control.ErrUnauthorized):
-		return nil, &problemError{code: "sign-in-refused", detail: "your account here is disabled; ask an administrator"}
+		return nil, &problemError{code: "sign-in-refused", said: phrase.Of("problem.account-disabled")}
 	case err != nil:
 		return nil, err
 	}
@@ -133,5 +134,5 @@ func returnTo(escaped string) string {
 // oidcFault turns a fault of a sign-in into a refusal whose reason is in the log only.
 func (s *Server) oidcFault(ctx context.Context, err error) error {
 	s.o.Log.WarnContext(ctx, "sign-in at the OpenID provider failed", "error", err.Error())
-	return &problemError{code: "sign-in-refused", detail: "the sign-in at the OpenID provider did not go through; begin again, or look into the service's log"}
+	return &problemError{code: "sign-in-refused", said: phrase.Of("problem.sign-in-failed")}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"fairlane/api/reference"
+	"fairlane/internal/phrase"
 )
 
 // servePages answers the pages that explain this API, to anybody: they hold what the source holds, and nothing of this
@@ -26,7 +27,7 @@ func (s *Server) page(c *gin.Context) {
 		return
 	}
 	if !ok {
-		s.writeProblem(c, &problemError{code: "no-such-route", detail: "no such page; " + reference.Root + " lists all"})
+		s.writeProblem(c, &problemError{code: "no-such-route", said: phrase.Of("problem.no-page", "root", reference.Root)})
 		return
 	}
 	h := c.Writer.Header()

@@ -154,7 +154,7 @@ func (s *Server) DeleteClass(ctx context.Context, r gen.DeleteClassRequestObject
 func classIn(base, name string, weight float64) (tenants.Class, error) {
 	w, err := quantity.WeightFromFloat(weight)
 	if err != nil {
-		return tenants.Class{}, control.Invalid(base+"/weight", "%v", err)
+		return tenants.Class{}, control.InvalidFrom(base+"/weight", err)
 	}
 	return tenants.Class{Name: name, Weight: w}, nil
 }

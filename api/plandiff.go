@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"fairlane/api/gen"
+	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/policy"
 	"fairlane/service/control"
@@ -50,7 +51,7 @@ func AdmitRequestIn(b *gen.AdmissionRequest) (policy.AdmitRequest, error) {
 	if b.Weight != nil {
 		w, err := quantity.WeightFromFloat(*b.Weight)
 		if err != nil {
-			return ask, control.Invalid("/weight", "%v", err)
+			return ask, control.InvalidFrom("/weight", err)
 		}
 		ask.Weight = w
 	}
@@ -117,7 +118,7 @@ func slicePage[T any](list []T, p control.Page) (rows []T, next string, err erro
 	start := 0
 	if p.After != "" {
 		if start, err = strconv.Atoi(p.After); err != nil || start < 0 {
-			return nil, "", control.Invalid("cursor", "cursor is not one that this list gave")
+			return nil, "", control.Invalid("cursor", phrase.Of("problem.cursor"))
 		}
 	}
 	start = min(start, len(list))

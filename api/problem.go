@@ -13,93 +13,99 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"fairlane/api/gen"
+	"fairlane/internal/phrase"
 	"fairlane/service/control"
 )
 
 // kind is one stable problem code.
 type kind struct {
 	status int
-	title  string
+	title  phrase.Text
 }
 
 // kinds lists every code; docs/problems.md explains each, and a test compares the two.
 func kinds() map[string]kind {
 	return map[string]kind{
-		"unauthorized":            {http.StatusUnauthorized, "A valid token is needed"},
-		"forbidden":               {http.StatusForbidden, "Your roles do not allow it"},
-		"csrf":                    {http.StatusForbidden, "The request may be another site's"},
-		"sign-in-refused":         {http.StatusUnauthorized, "You are not signed in"},
-		"locked":                  {http.StatusTooManyRequests, "Locked"},
-		"oidc-off":                {http.StatusNotFound, "No OpenID provider is configured"},
-		"no-account":              {http.StatusConflict, "The token belongs to no account"},
-		"no-session":              {http.StatusConflict, "There is no browser session"},
-		"last-admin":              {http.StatusConflict, "No administrator would remain"},
-		"too-many":                {http.StatusConflict, "There are as many as there may be"},
-		"not-found":               {http.StatusNotFound, "Not found"},
-		"no-such-route":           {http.StatusNotFound, "No such path in this API"},
-		"method-not-allowed":      {http.StatusMethodNotAllowed, "This path does not take this method"},
-		"malformed-body":          {http.StatusBadRequest, "The body is not JSON"},
-		"malformed-request":       {http.StatusBadRequest, "The request is not text"},
-		"idempotency-mismatch":    {http.StatusUnprocessableEntity, "The idempotency key is another request's"},
-		"idempotency-in-progress": {http.StatusConflict, "The same request is under way"},
-		"idempotency-answer-lost": {http.StatusConflict, "It was done, and its answer is not kept"},
-		"too-many-tasks":          {http.StatusConflict, "Too many simulations and calibrations wait"},
-		"busy":                    {http.StatusServiceUnavailable, "Too much at once"},
-		"body-too-large":          {http.StatusRequestEntityTooLarge, "The body is too large"},
-		"unsupported-media-type":  {http.StatusUnsupportedMediaType, "The body is of a type this operation does not take"},
-		"invalid":                 {http.StatusUnprocessableEntity, "Invalid request"},
-		"already-exists":          {http.StatusConflict, "The name is taken"},
-		"in-use":                  {http.StatusConflict, "In use"},
-		"ambiguous-name":          {http.StatusConflict, "Ambiguous name"},
-		"not-discovered":          {http.StatusConflict, "Not discovered"},
-		"no-plan":                 {http.StatusConflict, "No plan is in force"},
-		"rollout-running":         {http.StatusConflict, "A rollout is running"},
-		"fabric-released":         {http.StatusConflict, "The fabric is not under management"},
-		"plan-in-force":           {http.StatusConflict, "A plan is in force"},
-		"device-frozen":           {http.StatusConflict, "A device may not be written"},
-		"not-quarantined":         {http.StatusConflict, "The device is not quarantined"},
-		"not-repairable":          {http.StatusConflict, "The device cannot be repaired"},
-		"plan-changed":            {http.StatusConflict, "Another plan came in force"},
-		"is-repair":               {http.StatusConflict, "The rollout was a repair"},
-		"not-running":             {http.StatusConflict, "Not running"},
-		"not-paused":              {http.StatusConflict, "The rollout is not paused"},
-		"not-confirming":          {http.StatusConflict, "The rollout does not wait for confirmation"},
-		"rollout-ending":          {http.StatusConflict, "The rollout is on its way to its end"},
-		"topology-changed":        {http.StatusConflict, "The plan does not fit the fabric it was made for"},
-		"fenced":                  {http.StatusConflict, "Another manager has advanced the rollout"},
-		"precondition-failed":     {http.StatusPreconditionFailed, "It changed since it was read"},
-		"precondition-required":   {http.StatusPreconditionRequired, "If-Match is needed"},
-		"discovery-failed":        {http.StatusBadGateway, "Discovery failed"},
-		"devices-unreachable":     {http.StatusBadGateway, "Devices unreachable"},
-		"measurement-failed":      {http.StatusBadGateway, "Measurement failed"},
-		"not-ready":               {http.StatusServiceUnavailable, "The service cannot work now"},
-		"stopping":                {http.StatusServiceUnavailable, "The service is stopping"},
-		"storage-full":            {http.StatusServiceUnavailable, "The database has no room"},
-		"storage-read-only":       {http.StatusServiceUnavailable, "The database takes no changes"},
-		"storage-damaged":         {http.StatusServiceUnavailable, "The database is damaged"},
-		"storage-blocked":         {http.StatusServiceUnavailable, "Writes do not go through"},
-		"storage-unavailable":     {http.StatusServiceUnavailable, "The database does not answer"},
-		"timeout":                 {http.StatusGatewayTimeout, "It took too long"},
-		"internal":                {http.StatusInternalServerError, "The service has a fault"},
+		"unauthorized":            {http.StatusUnauthorized, phrase.Of("title.unauthorized")},
+		"forbidden":               {http.StatusForbidden, phrase.Of("title.forbidden")},
+		"csrf":                    {http.StatusForbidden, phrase.Of("title.csrf")},
+		"sign-in-refused":         {http.StatusUnauthorized, phrase.Of("title.sign-in-refused")},
+		"locked":                  {http.StatusTooManyRequests, phrase.Of("title.locked")},
+		"oidc-off":                {http.StatusNotFound, phrase.Of("title.oidc-off")},
+		"no-account":              {http.StatusConflict, phrase.Of("title.no-account")},
+		"no-session":              {http.StatusConflict, phrase.Of("title.no-session")},
+		"last-admin":              {http.StatusConflict, phrase.Of("title.last-admin")},
+		"too-many":                {http.StatusConflict, phrase.Of("title.too-many")},
+		"not-found":               {http.StatusNotFound, phrase.Of("title.not-found")},
+		"no-such-route":           {http.StatusNotFound, phrase.Of("title.no-such-route")},
+		"method-not-allowed":      {http.StatusMethodNotAllowed, phrase.Of("title.method-not-allowed")},
+		"malformed-body":          {http.StatusBadRequest, phrase.Of("title.malformed-body")},
+		"malformed-request":       {http.StatusBadRequest, phrase.Of("title.malformed-request")},
+		"idempotency-mismatch":    {http.StatusUnprocessableEntity, phrase.Of("title.idempotency-mismatch")},
+		"idempotency-in-progress": {http.StatusConflict, phrase.Of("title.idempotency-in-progress")},
+		"idempotency-answer-lost": {http.StatusConflict, phrase.Of("title.idempotency-answer-lost")},
+		"too-many-tasks":          {http.StatusConflict, phrase.Of("title.too-many-tasks")},
+		"busy":                    {http.StatusServiceUnavailable, phrase.Of("title.busy")},
+		"body-too-large":          {http.StatusRequestEntityTooLarge, phrase.Of("title.body-too-large")},
+		"unsupported-media-type":  {http.StatusUnsupportedMediaType, phrase.Of("title.unsupported-media-type")},
+		"invalid":                 {http.StatusUnprocessableEntity, phrase.Of("title.invalid")},
+		"already-exists":          {http.StatusConflict, phrase.Of("title.already-exists")},
+		"in-use":                  {http.StatusConflict, phrase.Of("title.in-use")},
+		"ambiguous-name":          {http.StatusConflict, phrase.Of("title.ambiguous-name")},
+		"not-discovered":          {http.StatusConflict, phrase.Of("title.not-discovered")},
+		"no-plan":                 {http.StatusConflict, phrase.Of("title.no-plan")},
+		"rollout-running":         {http.StatusConflict, phrase.Of("title.rollout-running")},
+		"fabric-released":         {http.StatusConflict, phrase.Of("title.fabric-released")},
+		"plan-in-force":           {http.StatusConflict, phrase.Of("title.plan-in-force")},
+		"device-frozen":           {http.StatusConflict, phrase.Of("title.device-frozen")},
+		"not-quarantined":         {http.StatusConflict, phrase.Of("title.not-quarantined")},
+		"not-repairable":          {http.StatusConflict, phrase.Of("title.not-repairable")},
+		"plan-changed":            {http.StatusConflict, phrase.Of("title.plan-changed")},
+		"is-repair":               {http.StatusConflict, phrase.Of("title.is-repair")},
+		"not-running":             {http.StatusConflict, phrase.Of("title.not-running")},
+		"not-paused":              {http.StatusConflict, phrase.Of("title.not-paused")},
+		"not-confirming":          {http.StatusConflict, phrase.Of("title.not-confirming")},
+		"rollout-ending":          {http.StatusConflict, phrase.Of("title.rollout-ending")},
+		"topology-changed":        {http.StatusConflict, phrase.Of("title.topology-changed")},
+		"fenced":                  {http.StatusConflict, phrase.Of("title.fenced")},
+		"precondition-failed":     {http.StatusPreconditionFailed, phrase.Of("title.precondition-failed")},
+		"precondition-required":   {http.StatusPreconditionRequired, phrase.Of("title.precondition-required")},
+		"discovery-failed":        {http.StatusBadGateway, phrase.Of("title.discovery-failed")},
+		"devices-unreachable":     {http.StatusBadGateway, phrase.Of("title.devices-unreachable")},
+		"measurement-failed":      {http.StatusBadGateway, phrase.Of("title.measurement-failed")},
+		"not-ready":               {http.StatusServiceUnavailable, phrase.Of("title.not-ready")},
+		"stopping":                {http.StatusServiceUnavailable, phrase.Of("title.stopping")},
+		"storage-full":            {http.StatusServiceUnavailable, phrase.Of("title.storage-full")},
+		"storage-read-only":       {http.StatusServiceUnavailable, phrase.Of("title.storage-read-only")},
+		"storage-damaged":         {http.StatusServiceUnavailable, phrase.Of("title.storage-damaged")},
+		"storage-blocked":         {http.StatusServiceUnavailable, phrase.Of("title.storage-blocked")},
+		"storage-unavailable":     {http.StatusServiceUnavailable, phrase.Of("title.storage-unavailable")},
+		"timeout":                 {http.StatusGatewayTimeout, phrase.Of("title.timeout")},
+		"internal":                {http.StatusInternalServerError, phrase.Of("title.internal")},
 	}
 }
 
 // problemError is an error whose code is known already.
 type problemError struct {
 	code   string
-	detail string
+	said   phrase.Text
 	fields []gen.ProblemField
 	until  time.Time // when to try again; zero: not known
 	after  int       // the same, in seconds from now
 }
 
 // faulty refuses a request for one thing in it.
-func faulty(detail string, in gen.ProblemFieldIn, at, fault string) error {
-	return &problemError{code: "invalid", detail: detail, fields: []gen.ProblemField{{In: in, Pointer: at, Detail: fault}}}
+func faulty(said phrase.Text, in gen.ProblemFieldIn, at string, fault phrase.Text) error {
+	return &problemError{code: "invalid", said: said, fields: []gen.ProblemField{fieldOf(in, at, fault)}}
+}
+
+// fieldOf is one thing that is wrong in a request.
+func fieldOf(in gen.ProblemFieldIn, at string, fault phrase.Text) gen.ProblemField {
+	return gen.ProblemField{In: in, Pointer: at, Detail: fault.String(), Said: &fault}
 }
 
 // Error prints code and detail.
-func (e *problemError) Error() string { return e.code + ": " + e.detail }
+func (e *problemError) Error() string { return e.code + ": " + e.said.String() }
 
 // classify finds the code, the detail and the fields of an error. What is not known is
 // "internal", and its text stays in the log.
@@ -117,26 +123,26 @@ func classify(err error) *problemError {
 	case errors.As(err, &inv):
 		return fromInvalid(inv)
 	case errors.As(err, &conf):
-		return &problemError{code: conf.Code, detail: conf.Detail}
+		return &problemError{code: conf.Code, said: conf.Said}
 	case errors.Is(err, control.ErrNotFound):
-		return &problemError{code: "not-found", detail: err.Error()}
+		return &problemError{code: "not-found", said: phrase.OfError(err)}
 	case errors.Is(err, control.ErrPrecondition):
-		return &problemError{code: "precondition-failed", detail: err.Error()}
+		return &problemError{code: "precondition-failed", said: phrase.OfError(err)}
 	case errors.As(err, &held):
-		return &problemError{code: "locked", detail: held.Detail + "; try again when Retry-After has passed", until: held.Until}
+		return &problemError{code: "locked", said: phrase.Of("problem.locked", "reason", held.Said), until: held.Until}
 	case errors.Is(err, control.ErrForbidden):
-		return &problemError{code: "forbidden", detail: err.Error()}
+		return &problemError{code: "forbidden", said: phrase.OfError(err)}
 	case errors.Is(err, control.ErrUnauthorized):
-		return &problemError{code: "unauthorized", detail: "send Authorization: Bearer with a valid token"}
+		return &problemError{code: "unauthorized", said: phrase.Of("problem.unauthorized")}
 	case errors.Is(err, context.DeadlineExceeded):
-		return &problemError{code: "timeout", detail: "the request did not finish in time"}
+		return &problemError{code: "timeout", said: phrase.Of("problem.timeout")}
 	case errors.As(err, &away):
 		if strings.HasPrefix(away.Code, "storage-") { // what the database says of itself is for the log
-			return &problemError{code: away.Code, detail: away.Detail}
+			return &problemError{code: away.Code, said: away.Said}
 		}
-		return &problemError{code: away.Code, detail: err.Error()}
+		return &problemError{code: away.Code, said: phrase.OfError(err)}
 	}
-	return &problemError{code: "internal", detail: "the fault is in the service's log under this request id"}
+	return &problemError{code: "internal", said: phrase.Of("problem.internal")}
 }
 
 // isFault reports whether an error is a fault of the service itself: the code "internal".
@@ -144,13 +150,13 @@ func isFault(err error) bool { return err != nil && classify(err).code == "inter
 
 // fromInvalid tells parameters from body fields: only the latter have a leading slash.
 func fromInvalid(inv *control.InvalidError) *problemError {
-	p := &problemError{code: "invalid", detail: "the request does not fit the fabric"}
+	p := &problemError{code: "invalid", said: phrase.Of("problem.does-not-fit")}
 	for _, f := range inv.Fields {
 		in := gen.ProblemFieldInQuery
 		if f.Pointer == "" || f.Pointer[0] == '/' {
 			in = gen.ProblemFieldInBody
 		}
-		p.fields = append(p.fields, gen.ProblemField{In: in, Pointer: f.Pointer, Detail: f.Detail})
+		p.fields = append(p.fields, fieldOf(in, f.Pointer, f.Said))
 	}
 	return p
 }
@@ -184,7 +190,7 @@ func (s *Server) writeProblem(c *gin.Context, err error) {
 	p := classify(err)
 	k, ok := s.kinds[p.code]
 	if !ok {
-		p = &problemError{code: "internal", detail: "the fault is in the service's log under this request id"}
+		p = &problemError{code: "internal", said: phrase.Of("problem.internal")}
 		k = s.kinds[p.code]
 	}
 	c.Set(problemKey, p.code)
@@ -196,8 +202,8 @@ func (s *Server) writeProblem(c *gin.Context, err error) {
 		s.o.Log.ErrorContext(c.Request.Context(), "request failed", "request_id", id, "route", c.FullPath(), "error", err.Error())
 	}
 	body := gen.Problem{
-		Type: "/docs/problems#" + p.code, Title: k.title, Status: k.status, Code: p.code, RequestID: id,
-		Detail: optional(p.detail), Instance: optional(c.Request.URL.Path), Errors: p.fields,
+		Type: "/docs/problems#" + p.code, Title: k.title.String(), Status: k.status, Code: p.code, RequestID: id,
+		Detail: optional(p.said.String()), Said: optionalText(p.said), Instance: optional(c.Request.URL.Path), Errors: p.fields,
 	}
 	after := p.after
 	if !p.until.IsZero() {
@@ -217,6 +223,14 @@ func (s *Server) writeProblem(c *gin.Context, err error) {
 	}
 	// The only possible error is that the client went away.
 	_ = json.NewEncoder(c.Writer).Encode(body)
+}
+
+// optionalText is nil for no sentence.
+func optionalText(said phrase.Text) *phrase.Text {
+	if said.ID == "" {
+		return nil
+	}
+	return &said
 }
 
 // optional is nil for the zero value.

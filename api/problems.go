@@ -77,7 +77,7 @@ func described(codes []string) []reference.Problem {
 	known := kinds()
 	out := make([]reference.Problem, 0, len(codes))
 	for _, c := range codes {
-		out = append(out, reference.Problem{Code: c, Title: known[c].title, Status: known[c].status})
+		out = append(out, reference.Problem{Code: c, Title: known[c].title.String(), Status: known[c].status})
 	}
 	slices.SortStableFunc(out, func(a, b reference.Problem) int { return a.Status - b.Status })
 	return out

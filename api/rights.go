@@ -8,6 +8,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/gin-gonic/gin"
 
+	"fairlane/internal/phrase"
 	"fairlane/service/control"
 	"fairlane/tenants"
 	"fairlane/tenants/authz"
@@ -75,7 +76,7 @@ func (s *Server) authorize(c *gin.Context) {
 	p, ok := control.PrincipalFrom(c.Request.Context())
 	if r.Domain == reachSelf {
 		if p.Scopes != nil && !safe(c.Request.Method) {
-			s.writeProblem(c, &control.ForbiddenError{Detail: "a token that is narrowed to scopes changes nothing of its account; sign in instead"})
+			s.writeProblem(c, &control.ForbiddenError{Said: phrase.Of("problem.scoped-account")})
 		}
 		return
 	}
@@ -133,7 +134,7 @@ func (s *Server) decide(p control.Principal, r rule, fabric, tenant string) erro
 			continue
 		}
 		if !p.InScope(string(r.Object), string(r.Action)) {
-			return &control.ForbiddenError{Detail: fmt.Sprintf("the token's scopes do not include %s:%s", r.Object, r.Action)}
+			return &control.ForbiddenError{Said: phrase.Of("problem.scope-missing", "object", r.Object, "action", r.Action)}
 		}
 		return nil
 	}
@@ -161,5 +162,5 @@ func refusal(p control.Principal, r rule, fabric, tenant string) error {
 	case tenant != "" && !p.Runs(fabric) && !slices.Contains(p.TenantsOn(fabric), tenant):
 		return &control.NotFoundError{Kind: "tenant", Name: clip(tenant)}
 	}
-	return &control.ForbiddenError{Detail: fmt.Sprintf("it takes a role that may %s %s here", r.Action, r.Object)}
+	return &control.ForbiddenError{Said: phrase.Of("problem.role-missing", "action", r.Action, "object", r.Object)}
 }

@@ -256,6 +256,7 @@ func anonymized(a answer, names ...string) string {
 	}
 	for _, n := range names {
 		body = strings.ReplaceAll(body, n, "NAME")
+		body = strings.ReplaceAll(body, `"name":"`+strings.Trim(n, `\"`)+`"`, `"name":"NAME"`) // among the values of a sentence
 	}
 	header := maps.Clone(a.header)
 	for _, h := range []string{"Date", "X-Request-Id", "Content-Length", "Traceresponse", "Traceparent"} {

@@ -7,6 +7,7 @@ import (
 
 	"fairlane/api/gen"
 	"fairlane/ccconfig/driver"
+	"fairlane/internal/phrase"
 	"fairlane/service/control"
 )
 
@@ -110,7 +111,7 @@ func (s *Server) RollBackRollout(ctx context.Context, r gen.RollBackRolloutReque
 	body := deref(r.Body)
 	if body.To != nil {
 		if body.Plan != nil {
-			return nil, control.Invalid("/to", "to and plan together: want one of them")
+			return nil, control.Invalid("/to", phrase.Of("problem.to-and-plan"))
 		}
 		if deref(r.Params.DryRun) {
 			waves, err := s.control.PreviewRollBackToBaseline(ctx, r.Fabric, r.Rollout)

@@ -14,6 +14,7 @@ import (
 
 	"fairlane/api/gen"
 	"fairlane/api/reference"
+	"fairlane/internal/phrase"
 	"fairlane/service/control"
 	"fairlane/tenants/authz"
 )
@@ -95,10 +96,10 @@ func New(c *control.Service, o Options) (*Server, error) {
 	e.ContextWithFallback = true // handlers get gin's context; it must end with the request
 	e.Use(s.observe, s.identify, hurry, s.compress, s.recoverPanics)
 	e.NoRoute(func(c *gin.Context) {
-		s.writeProblem(c, &problemError{code: "no-such-route", detail: "no such path in this API; the contract lists all"})
+		s.writeProblem(c, &problemError{code: "no-such-route", said: phrase.Of("problem.no-route")})
 	})
 	e.NoMethod(func(c *gin.Context) {
-		s.writeProblem(c, &problemError{code: "method-not-allowed", detail: c.Request.Method + " is not an operation of this path"})
+		s.writeProblem(c, &problemError{code: "method-not-allowed", said: phrase.Of("problem.method", "method", c.Request.Method)})
 	})
 	strict := gen.NewStrictHandlerWithOptions(s, []gen.StrictMiddlewareFunc{ownContext, s.transact}, gen.StrictGinServerOptions{
 		RequestErrorHandlerFunc:  s.badRequest,
@@ -129,7 +130,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.engine.Se
 // all cases that are known.
 func (s *Server) badRequest(c *gin.Context, err error) {
 	s.o.Log.DebugContext(c.Request.Context(), "request not decoded", "request_id", requestID(c), "error", err.Error())
-	s.writeProblem(c, &problemError{code: "invalid", detail: "the request could not be decoded; compare it with the contract"})
+	s.writeProblem(c, &problemError{code: "invalid", said: phrase.Of("problem.undecodable")})
 }
 
 // HTTPServer wraps a handler in a server with time limits against slow clients. The write
@@ -158,7 +159,7 @@ func (s *Server) GetHealth(context.Context, gen.GetHealthRequestObject) (gen.Get
 func (s *Server) GetReady(ctx context.Context, _ gen.GetReadyRequestObject) (gen.GetReadyResponseObject, error) {
 	if s.o.Ready != nil {
 		if err := s.o.Ready(ctx); err != nil {
-			return nil, &problemError{code: "stopping", detail: err.Error()}
+			return nil, &problemError{code: "stopping", said: phrase.OfError(err)}
 		}
 	}
 	if err := s.control.Ready(ctx); err != nil {
@@ -169,7 +170,7 @@ func (s *Server) GetReady(ctx context.Context, _ gen.GetReadyRequestObject) (gen
 		if away := (*control.UnavailableError)(nil); errors.As(err, &away) {
 			return nil, away
 		}
-		return nil, &problemError{code: "not-ready", detail: "the store does not answer"}
+		return nil, &problemError{code: "not-ready", said: phrase.Of("problem.store-silent")}
 	}
 	return gen.GetReady200JSONResponse{Status: gen.HealthStatusOk}, nil
 }

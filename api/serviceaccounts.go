@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"fairlane/api/gen"
+	"fairlane/internal/phrase"
 	"fairlane/service/control"
 	"fairlane/tenants"
 )
@@ -86,7 +87,7 @@ func (s *Server) ListTenantServiceAccounts(ctx context.Context, r gen.ListTenant
 // CreateTenantServiceAccount implements the contract.
 func (s *Server) CreateTenantServiceAccount(ctx context.Context, r gen.CreateTenantServiceAccountRequestObject) (gen.CreateTenantServiceAccountResponseObject, error) {
 	if r.Body.Fabric != nil {
-		return nil, control.Invalid("/fabric", "found %q: the account of a tenant has its role in the tenant; want no fabric", *r.Body.Fabric)
+		return nil, control.Invalid("/fabric", phrase.Of("problem.tenant-account-fabric", "found", *r.Body.Fabric))
 	}
 	out, err := s.createServiceAccount(ctx, tenants.Domain{Fabric: r.Fabric, Tenant: r.Tenant}, *r.Body)
 	return gen.CreateTenantServiceAccount201JSONResponse(out), err

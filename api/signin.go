@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"fairlane/api/gen"
+	"fairlane/internal/phrase"
 	"fairlane/service/control"
 )
 
@@ -47,7 +48,7 @@ func (s *Server) SignIn(ctx context.Context, r gen.SignInRequestObject) (gen.Sig
 	}
 	if err != nil {
 		if errors.Is(err, control.ErrUnauthorized) {
-			err = &problemError{code: "sign-in-refused", detail: "name or password is wrong, or the account is disabled"}
+			err = &problemError{code: "sign-in-refused", said: phrase.Of("problem.wrong-password")}
 		}
 		return nil, err
 	}

@@ -4,23 +4,23 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 
 	"fairlane/api/gen"
+	"fairlane/internal/phrase"
 )
 
 // maxDepth bounds how deep objects and lists of a body may lie in each other; the contract needs 6.
 const maxDepth = 32
 
 // Faults of a text.
-const (
-	hasNUL  = "has the character 0"
-	notUTF8 = "is not UTF-8"
-	hasHalf = "has half of a surrogate pair"
+var (
+	hasNUL  = phrase.Of("problem.has-nul")
+	notUTF8 = phrase.Of("problem.not-utf8")
+	hasHalf = phrase.Of("problem.half-surrogate")
 )
 
 // checkJSON refuses a body that is not one whole JSON text in UTF-8, is nested deeper than any of ours, or is ambiguous
@@ -28,7 +28,7 @@ const (
 // and, where the text is JSON, the field.
 func checkJSON(body []byte) error {
 	if at, ok := tooDeep(body); ok {
-		return malformed(body, at, fmt.Sprintf("has objects and lists more than %d deep in each other", maxDepth), nil)
+		return malformed(body, at, phrase.Of("problem.too-deep", "max", maxDepth), nil)
 	}
 	if !utf8.Valid(body) {
 		at, what := notText(string(body))
@@ -41,18 +41,18 @@ func checkJSON(body []byte) error {
 		if err := json.Unmarshal(body, &v); errors.As(err, &syntax) {
 			at = min(int(syntax.Offset), len(body))
 		}
-		return malformed(body, max(at-1, 0), "stops being JSON", nil)
+		return malformed(body, max(at-1, 0), phrase.Of("problem.not-json"), nil)
 	}
 	w := walk{body: body}
 	return w.texts()
 }
 
 // malformed reports the byte at of a body, counted from 0, and the field that it lies in, when that is known.
-func malformed(body []byte, at int, what string, field *gen.ProblemField) error {
+func malformed(body []byte, at int, what phrase.Text, field *gen.ProblemField) error {
 	before := body[:min(at+1, len(body))]
 	line := 1 + bytes.Count(before, []byte("\n"))
 	column := len(before) - bytes.LastIndexByte(before, '\n') - 1
-	p := &problemError{code: "malformed-body", detail: fmt.Sprintf("the body %s at line %d, column %d (byte %d)", what, line, max(column, 1), at)}
+	p := &problemError{code: "malformed-body", said: phrase.Of("problem.malformed-json", "what", what, "line", line, "column", max(column, 1), "byte", at)}
 	if field != nil {
 		p.fields = []gen.ProblemField{*field}
 	}
@@ -137,15 +137,15 @@ func (w *walk) text(from, end int, key bool) error {
 		}
 		in := &w.open[len(w.open)-1]
 		in.name = name
-		if what == "" && in.fields[name] {
-			at, what = 0, fmt.Sprintf("has the field %s twice", clip(strconv.Quote(name)))
+		if what.ID == "" && in.fields[name] {
+			at, what = 0, phrase.Of("problem.field-twice", "field", clip(strconv.Quote(name)))
 		}
 		in.fields[name] = true
 	}
-	if what == "" {
+	if what.ID == "" {
 		return nil
 	}
-	return malformed(w.body, from+at, what, &gen.ProblemField{In: gen.ProblemFieldInBody, Pointer: w.pointer(), Detail: what})
+	return malformed(w.body, from+at, what, new(fieldOf(gen.ProblemFieldInBody, w.pointer(), what)))
 }
 
 // pointer is the JSON pointer (RFC 6901) of the place.
@@ -163,7 +163,7 @@ func (w *walk) pointer() string {
 
 // badEscape returns the place of the first \u0000 in a string, or of an escape of half of a surrogate pair without the other half,
 // and a description of it; "" when there is neither.
-func badEscape(raw []byte) (at int, what string) {
+func badEscape(raw []byte) (at int, what phrase.Text) {
 	for i := 0; i < len(raw); i++ {
 		if raw[i] != '\\' {
 			continue
@@ -184,7 +184,7 @@ func badEscape(raw []byte) (at int, what string) {
 		}
 		i += 5
 	}
-	return 0, ""
+	return 0, phrase.Text{}
 }
 
 // escaped decodes the escape \uXXXX at the beginning of raw and returns its UTF-16 code unit; -1 when raw does not begin

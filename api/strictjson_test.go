@@ -71,7 +71,7 @@ func TestAmbiguousTextIsRefusedWithItsPlace(t *testing.T) {
 			continue
 		}
 		var p *problemError
-		if !errors.As(err, &p) || p.code != "malformed-body" || !strings.Contains(p.detail, want.detail) || len(p.fields) != 1 || p.fields[0].Pointer != want.pointer {
+		if !errors.As(err, &p) || p.code != "malformed-body" || !strings.Contains(p.said.String(), want.detail) || len(p.fields) != 1 || p.fields[0].Pointer != want.pointer {
 			t.Errorf("%s: %+v, want %q of %q", body, p, want.detail, want.pointer)
 		}
 	}
@@ -169,10 +169,10 @@ func FuzzCheckJSON(f *testing.F) {
 			return
 		}
 		var p *problemError
-		if !errors.As(err, &p) || p.code != "malformed-body" || !utf8.ValidString(p.detail) {
+		if !errors.As(err, &p) || p.code != "malformed-body" || !utf8.ValidString(p.said.String()) {
 			t.Fatalf("%q: %v", body, err)
 		}
-		if json.Valid(body) && utf8.Valid(body) && !strings.Contains(p.detail, "deep") && ambiguous(body) == "" {
+		if json.Valid(body) && utf8.Valid(body) && !strings.Contains(p.said.String(), "deep") && ambiguous(body) == "" {
 			t.Fatalf("%q is refused: %v", body, err)
 		}
 	})

@@ -154,11 +154,11 @@ func tenantIn(t gen.TenantCreate, base string) (control.TenantInput, error) {
 	in := control.TenantInput{Name: t.Name, Guarantee: quantity.BitRate(deref(t.GuaranteeBps)), Cap: quantity.BitRate(deref(t.CapBps))}
 	var err error
 	if in.Weight, err = quantity.WeightFromFloat(t.Weight); err != nil {
-		return in, control.Invalid(base+"/weight", "%v", err)
+		return in, control.InvalidFrom(base+"/weight", err)
 	}
 	if t.Pkey != nil {
 		if in.PKey, err = ident.ParsePKey(*t.Pkey); err != nil {
-			return in, control.Invalid(base+"/pkey", "%v", err)
+			return in, control.InvalidFrom(base+"/pkey", err)
 		}
 	}
 	for i, c := range t.Classes {

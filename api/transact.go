@@ -13,6 +13,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"fairlane/api/gen"
+	"fairlane/internal/phrase"
 	"fairlane/service/control"
 )
 
@@ -125,12 +126,12 @@ func (s *Server) once(c *gin.Context, operation string, k control.OnceKey, atOnc
 	ctx := c.Request.Context()
 	release, free := s.busy.enter(k.Actor+"\x00"+k.Key, 1)
 	if !free {
-		return &problemError{code: control.CodeOnceBusy, detail: "a request with this idempotency key is under way; wait for its answer"}
+		return &problemError{code: control.CodeOnceBusy, said: phrase.Of("problem.idempotency-active")}
 	}
 	defer release()
 	switch a, found, err := s.control.Replay(ctx, k); {
 	case errors.Is(err, control.ErrOnceMismatch):
-		return &problemError{code: "idempotency-mismatch", detail: "this idempotency key was sent with another request; take a new one"}
+		return &problemError{code: "idempotency-mismatch", said: phrase.Of("problem.idempotency-mismatch")}
 	case err != nil:
 		return err
 	case found:

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"fairlane/api/gen"
+	"fairlane/internal/phrase"
 	"fairlane/service/control"
 	"fairlane/tenants"
 )
@@ -80,10 +81,10 @@ func grantsIn(list []gen.Grant) ([]tenants.Grant, error) {
 	for i, g := range list {
 		out[i] = tenants.Grant{Role: tenants.Role(g.Role), Domain: tenants.Domain{Fabric: deref(g.Fabric), Tenant: deref(g.Tenant)}}
 		if g.Fabric == nil && g.Tenant != nil {
-			return nil, control.Invalid(pointerAt("/roles", i), "want the fabric of the tenant too")
+			return nil, control.Invalid(pointerAt("/roles", i), phrase.Of("problem.want-fabric"))
 		}
 		if err := out[i].Validate(); err != nil {
-			return nil, control.Invalid(pointerAt("/roles", i), "%v", err)
+			return nil, control.InvalidFrom(pointerAt("/roles", i), err)
 		}
 	}
 	return out, nil

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -12,6 +13,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"fairlane/api/gen"
+	"fairlane/internal/phrase"
 )
 
 // maxFields bounds the faults that one answer lists.
@@ -48,14 +50,14 @@ func (s *Server) validate(c *gin.Context) {
 func unknownQuery(c *gin.Context, r *route) error {
 	query, err := url.ParseQuery(c.Request.URL.RawQuery)
 	if err != nil { // what cannot be read would be left out without a word
-		return &problemError{code: "malformed-request", detail: "the query is not one of names and values with % before two hexadecimal digits and & between them"}
+		return &problemError{code: "malformed-request", said: phrase.Of("problem.malformed-query")}
 	}
 	for name, values := range query {
 		if len(values) > 1 {
-			return faulty("query parameter given twice", gen.ProblemFieldInQuery, clip(name), fmt.Sprintf("found %d values: want one", len(values)))
+			return faulty(phrase.Of("problem.query-twice"), gen.ProblemFieldInQuery, clip(name), phrase.Of("problem.values", "n", len(values)))
 		}
 		if param(r.PathItem, r.Operation, "query", name) == nil {
-			return faulty("unknown query parameter", gen.ProblemFieldInQuery, clip(name), "the operation has no such parameter")
+			return faulty(phrase.Of("problem.query-unknown"), gen.ProblemFieldInQuery, clip(name), phrase.Of("problem.no-parameter"))
 		}
 	}
 	return nil
@@ -67,7 +69,7 @@ func rewrite(err error) error {
 	if errors.As(err, &known) {
 		return known
 	}
-	p := &problemError{code: "invalid", detail: "the request does not fit the contract"}
+	p := &problemError{code: "invalid", said: phrase.Of("problem.contract")}
 	for _, e := range flatten(err) {
 		var re *openapi3filter.RequestError
 		if !errors.As(e, &re) {
@@ -77,7 +79,7 @@ func rewrite(err error) error {
 		case re.Parameter != nil:
 			p.fields = append(p.fields, parameterFaults(re)...)
 		case re.Err == nil && strings.Contains(re.Reason, "Content-Type"):
-			return &problemError{code: "unsupported-media-type", detail: "want Content-Type: application/json"}
+			return &problemError{code: "unsupported-media-type", said: phrase.Of("problem.want-json")}
 		default:
 			p.fields = append(p.fields, bodyFaults(re)...)
 		}
@@ -92,7 +94,8 @@ func rewrite(err error) error {
 // once leaves out what was said before: a value that breaks several rules is described by all of them each time.
 func once(in []gen.ProblemField) (out []gen.ProblemField) {
 	for _, f := range in {
-		if !slices.Contains(out, f) {
+		said := func(g gen.ProblemField) bool { return g.In == f.In && g.Pointer == f.Pointer && g.Detail == f.Detail }
+		if !slices.ContainsFunc(out, said) {
 			out = append(out, f)
 		}
 	}
@@ -112,35 +115,33 @@ func flatten(err error) []error {
 }
 
 func parameterFaults(re *openapi3filter.RequestError) []gen.ProblemField {
-	f := gen.ProblemField{In: gen.ProblemFieldIn(re.Parameter.In), Pointer: re.Parameter.Name}
 	var out []gen.ProblemField
 	for _, e := range flatten(re.Err) {
 		var se *openapi3.SchemaError
+		said := phrase.Of("problem.want", "want", wanted(re.Parameter.Schema.Value))
 		switch {
 		case errors.As(e, &se):
-			f.Detail = describe(se)
+			said = describe(se)
 		case errors.Is(e, openapi3filter.ErrInvalidRequired), errors.Is(e, openapi3filter.ErrInvalidEmptyValue):
-			f.Detail = "is missing or empty"
-		default:
-			f.Detail = "want " + wanted(re.Parameter.Schema.Value)
+			said = phrase.Of("problem.missing-or-empty")
 		}
-		out = append(out, f)
+		out = append(out, fieldOf(gen.ProblemFieldIn(re.Parameter.In), re.Parameter.Name, said))
 	}
 	return out
 }
 
 func bodyFaults(re *openapi3filter.RequestError) []gen.ProblemField {
 	if errors.Is(re.Err, openapi3filter.ErrInvalidRequired) {
-		return []gen.ProblemField{{In: gen.ProblemFieldInBody, Pointer: "", Detail: "the body is missing: want a JSON object"}}
+		return []gen.ProblemField{fieldOf(gen.ProblemFieldInBody, "", phrase.Of("problem.body-missing"))}
 	}
 	var out []gen.ProblemField
 	for _, e := range flatten(re.Err) {
 		var se *openapi3.SchemaError
 		if !errors.As(e, &se) {
-			out = append(out, gen.ProblemField{In: gen.ProblemFieldInBody, Pointer: "", Detail: "could not be decoded: want JSON as the contract says"})
+			out = append(out, fieldOf(gen.ProblemFieldInBody, "", phrase.Of("problem.body-undecodable")))
 			continue
 		}
-		out = append(out, gen.ProblemField{In: gen.ProblemFieldInBody, Pointer: pointer(se), Detail: describe(se)})
+		out = append(out, fieldOf(gen.ProblemFieldInBody, pointer(se), describe(se)))
 	}
 	return out
 }
@@ -164,27 +165,33 @@ func pointer(se *openapi3.SchemaError) string {
 }
 
 // describe says what was found and what is allowed.
-func describe(se *openapi3.SchemaError) string {
+func describe(se *openapi3.SchemaError) phrase.Text {
 	switch se.SchemaField {
 	case "required":
-		return "is missing"
+		return phrase.Of("problem.missing")
 	case "properties", "additionalProperties":
-		return "is not a field of this object"
+		return phrase.Of("problem.no-field")
 	case "uniqueItems":
-		return "has an entry twice: want each once"
+		return phrase.Of("problem.entry-twice")
 	case "maxItems":
-		return fmt.Sprintf("has too many entries: want at most %d", *se.Schema.MaxItems)
+		return phrase.Of("problem.too-many-entries", "max", *se.Schema.MaxItems)
 	case "minItems":
-		return fmt.Sprintf("has too few entries: want at least %d", se.Schema.MinItems)
+		return phrase.Of("problem.too-few-entries", "min", se.Schema.MinItems)
 	}
-	return "found " + shown(se.Value) + ": want " + wanted(se.Schema)
+	return phrase.Of("problem.found", "found", shown(se.Value), "want", wanted(se.Schema))
+}
+
+// types are the names of a schema's types.
+var types = map[string]phrase.Text{
+	"integer": phrase.Of("want.integer"), "number": phrase.Of("want.number"), "string": phrase.Of("want.text"), "boolean": phrase.Of("want.boolean"),
+	"array": phrase.Of("want.list"), "object": phrase.Of("want.object"),
 }
 
 // wanted puts a schema into words.
-func wanted(s *openapi3.Schema) string {
+func wanted(s *openapi3.Schema) phrase.Text {
 	switch {
 	case s == nil:
-		return "another value"
+		return phrase.Of("want.other")
 	case s.Type == nil && len(s.Enum) == 0 && len(s.AllOf) == 1: // a reference with a description of its own
 		return wanted(s.AllOf[0].Value)
 	}
@@ -193,28 +200,25 @@ func wanted(s *openapi3.Schema) string {
 		for i, v := range s.Enum {
 			words[i] = fmt.Sprint(v)
 		}
-		return "one of " + strings.Join(words, ", ")
+		return phrase.Of("want.one-of", "values", words)
 	}
-	if text, ok := s.Extensions["x-want"].(string); ok { // in place of a regular expression
-		return text
+	if id, ok := s.Extensions["x-want"].(string); ok { // a message, in place of a regular expression
+		return phrase.Text{ID: id}
 	}
-	kind := "another value"
+	kind := phrase.Of("want.other")
 	if s.Type != nil && len(s.Type.Slice()) > 0 {
-		kind = map[string]string{
-			"integer": "a whole number", "number": "a number", "string": "a text", "boolean": "true or false",
-			"array": "a list", "object": "an object",
-		}[s.Type.Slice()[0]]
+		kind = types[s.Type.Slice()[0]]
 	}
 	switch {
 	case s.Min != nil && s.Max != nil:
-		kind += fmt.Sprintf(" from %s to %s", number(*s.Min), number(*s.Max))
+		kind = phrase.Of("want.between", "kind", kind, "min", number(*s.Min), "max", number(*s.Max))
 	case s.Min != nil:
-		kind += " of at least " + number(*s.Min)
+		kind = phrase.Of("want.at-least", "kind", kind, "min", number(*s.Min))
 	case s.Max != nil:
-		kind += " of at most " + number(*s.Max)
+		kind = phrase.Of("want.at-most", "kind", kind, "max", number(*s.Max))
 	}
 	if s.MaxLength != nil {
-		kind += fmt.Sprintf(" of %d to %d characters", s.MinLength, *s.MaxLength)
+		kind = phrase.Of("want.length", "kind", kind, "min", s.MinLength, "max", *s.MaxLength)
 	}
 	return kind
 }
@@ -227,20 +231,20 @@ func number(v float64) string {
 }
 
 // shown repeats what was found, shortened; compound values by their kind.
-func shown(v any) string {
+func shown(v any) phrase.Text {
 	switch v := v.(type) {
 	case nil:
-		return "null"
+		return phrase.Verbatim("null")
 	case string:
-		return fmt.Sprintf("%q", clip(v))
+		return phrase.Verbatim(strconv.Quote(clip(v)))
 	case map[string]any:
-		return "an object"
+		return phrase.Of("want.object")
 	case []any:
-		return "a list"
+		return phrase.Of("want.list")
 	case float64:
-		return number(v)
+		return phrase.Verbatim(number(v))
 	}
-	return clip(fmt.Sprint(v))
+	return phrase.Verbatim(clip(fmt.Sprint(v)))
 }
 
 func clip(s string) string {

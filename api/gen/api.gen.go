@@ -2478,13 +2478,18 @@ type Prerequisites string
 // Problem defines model for Problem.
 type Problem struct {
 	// Code Stable, such as `not-found`.
-	Code      string         `json:"code"`
+	Code string `json:"code"`
+
+	// Detail in English
 	Detail    *string        `json:"detail,omitempty"`
 	Errors    []ProblemField `json:"errors,omitempty"`
 	Instance  *string        `json:"instance,omitempty"`
 	RequestID string         `json:"request_id"`
-	Status    int            `json:"status"`
-	Title     string         `json:"title"`
+
+	// Said A sentence as a stable message id and named, typed parameters, so that a client writes it in the reader's language; the English sentence stands beside it.
+	Said   *Phrase `json:"said,omitempty"`
+	Status int     `json:"status"`
+	Title  string  `json:"title"`
 
 	// Type Page of the code.
 	Type string `json:"type"`
@@ -2492,12 +2497,15 @@ type Problem struct {
 
 // ProblemField defines model for ProblemField.
 type ProblemField struct {
-	// Detail What was found and what is allowed.
+	// Detail What was found and what is allowed, in English.
 	Detail string         `json:"detail"`
 	In     ProblemFieldIn `json:"in"`
 
 	// Pointer JSON pointer into the body, or the parameter's name.
 	Pointer string `json:"pointer"`
+
+	// Said A sentence as a stable message id and named, typed parameters, so that a client writes it in the reader's language; the English sentence stands beside it.
+	Said *Phrase `json:"said,omitempty"`
 }
 
 // ProblemFieldIn defines model for ProblemField.In.

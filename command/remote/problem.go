@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"regexp"
@@ -14,8 +15,8 @@ import (
 	"fairlane/internal/suggest"
 )
 
-// explains makes a command's errors of the service name the command's flags and arguments, and names near one that was not
-// found.
+// explains writes a command's errors of the service in the reader's language, with the command's flags and arguments, and with names near
+// one that was not found.
 func (c *cli) explains(cmd *cobra.Command) {
 	run := cmd.RunE
 	if run == nil {
@@ -27,17 +28,48 @@ func (c *cli) explains(cmd *cobra.Command) {
 		if !errors.As(err, &p) {
 			return err
 		}
-		p.Errors = slices.Clone(p.Errors)
-		for i := range p.Errors {
-			if name := inputName(cmd, p.Errors[i]); name != "" {
-				p.Errors[i].Pointer = name
-			}
-		}
-		if p.Status == http.StatusNotFound {
-			c.suggest(cmd, p)
-		}
-		return err
+		english := p.Error()
+		return &worded{err, strings.Replace(err.Error(), english, c.problem(cmd, p), 1)}
 	}
+}
+
+// worded is an error of the service with another text.
+type worded struct {
+	error
+	text string
+}
+
+// Error returns the text.
+func (e *worded) Error() string { return e.text }
+
+// Unwrap returns the error.
+func (e *worded) Unwrap() error { return e.error }
+
+// problem writes a problem in the reader's language: title, detail, and the faulty fields, one a line. Of an invalid request the fields are the
+// detail; of what was not found the detail says all that the title does.
+func (c *cli) problem(cmd *cobra.Command, p *api.ProblemError) string {
+	title, detail := p.Title, c.texts.Either(orZero(p.Detail), p.Said)
+	if key := "title." + p.Code; c.texts.Has(key) {
+		title = c.t(key)
+	}
+	if p.Status == http.StatusNotFound {
+		detail = c.suggest(cmd, p, detail)
+	}
+	text := title
+	switch {
+	case p.Code == "not-found" && detail != "":
+		text = detail
+	case p.Code == "invalid" && len(p.Errors) > 0:
+		text = c.t("problem", "title", title, "detail", "")
+	case detail != "":
+		text = c.t("problem", "title", title, "detail", detail)
+	}
+	text = strings.TrimRight(text, " ")
+	for _, f := range p.Errors {
+		where := cmp.Or(inputName(cmd, f), f.Pointer, string(f.In))
+		text += "\n  " + c.t("problem", "title", where, "detail", c.texts.Either(f.Detail, f.Said))
+	}
+	return text
 }
 
 // fieldFlags are the flags of fields that are called otherwise in the contract.
@@ -97,11 +129,11 @@ func flagSpellings(path []string) (out []string) {
 // notFound is what the service says of a name that it does not know.
 var notFound = regexp.MustCompile(`^([a-z ]+) "([^"]+)" not found$`)
 
-// suggest adds the names that a mistyped one may mean, of those that the caller may list.
-func (c *cli) suggest(cmd *cobra.Command, p *api.ProblemError) {
+// suggest adds the names that a mistyped one may mean, of those that the caller may list, to what is said of it.
+func (c *cli) suggest(cmd *cobra.Command, p *api.ProblemError, said string) string {
 	m := notFound.FindStringSubmatch(orZero(p.Detail))
 	if m == nil {
-		return
+		return said
 	}
 	kind := m[1]
 	if kind == "account" { // of a person or a service
@@ -112,10 +144,11 @@ func (c *cli) suggest(cmd *cobra.Command, p *api.ProblemError) {
 	}
 	list := c.completions()[kind]
 	if list == nil || kind == "policy" { // no revision's number is like another
-		return
+		return said
 	}
 	names, _ := list(cmd, nil, "")
 	if like := suggest.Quoted(m[2], names); like != "" {
-		p.Detail = new(c.t("err.did-you-mean", "what", *p.Detail, "names", like))
+		return c.t("err.did-you-mean", "what", said, "names", like)
 	}
+	return said
 }

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -216,6 +217,14 @@ func made(t *testing.T, en *Catalogue) map[string]bool {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+	contract, err := os.ReadFile("../../api/openapi.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range regexp.MustCompile(`x-want: ([a-z0-9.-]+)`).FindAllSubmatch(contract, -1) {
+		out[string(m[1])] = true
+		holds(t, "api/openapi.yaml", string(m[1]), en, nil)
 	}
 	delete(out, "")
 	return out

@@ -41,7 +41,7 @@ const (
 // verbatim is the id of text that reads the same in every language.
 const verbatim = "verbatim"
 
-// Of is the sentence of an id. Parameters come as name, value, name, value; names are strings. A Text, []Text, Commas or *Error is written
+// Of is the sentence of an id. Parameters come as name, value, name, value; names are strings. A Text, []Text, Commas or error is written
 // in the reader's language; quantities (quantity.BitRate, quantity.Picoseconds, Percent), whole numbers and lists of names ([]string) keep
 // their types; any other value is as fmt.Sprint prints it. It panics when the pairs are not complete, as a call with a missing argument
 // would not compile; a test reads every call.
@@ -171,8 +171,6 @@ func valueOf(v any) Value {
 		return v
 	case Text:
 		return Value{Kind: KindTexts, Texts: []Text{v}}
-	case *Error:
-		return Value{Kind: KindTexts, Texts: []Text{v.Text}}
 	case []Text:
 		return Value{Kind: KindTexts, Texts: v}
 	case Commas:
@@ -187,7 +185,9 @@ func valueOf(v any) Value {
 		return Value{Kind: KindPercent, N: int64(v)}
 	case string:
 		return Value{Plain: v}
-	case fmt.Stringer, error:
+	case error:
+		return Value{Kind: KindTexts, Texts: []Text{OfError(v)}}
+	case fmt.Stringer:
 		return Value{Plain: fmt.Sprint(v)}
 	}
 	switch r := reflect.ValueOf(v); {
@@ -195,6 +195,12 @@ func valueOf(v any) Value {
 		return Value{Kind: KindInt, N: r.Int()}
 	case r.CanUint() && r.Uint() <= 1<<53:
 		return Value{Kind: KindInt, N: int64(r.Uint())}
+	case r.Kind() == reflect.Slice && r.Type().Elem().Kind() == reflect.String:
+		names := make([]string, r.Len())
+		for i := range names {
+			names[i] = r.Index(i).String()
+		}
+		return Value{Kind: KindNames, Names: names}
 	}
 	return Value{Plain: fmt.Sprint(v)}
 }

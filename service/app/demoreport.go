@@ -100,7 +100,7 @@ func (r *planeReport) missed() error {
 	}
 	if r.links > 0 && (r.Utilisation == nil || r.UtilisationBefore == nil) {
 		why = append(why, "link use was not measured")
-	} else if r.links > 0 && *r.Utilisation < minUtilisation**r.UtilisationBefore {
+	} else if r.links > 0 && *r.Utilisation < minUtilisation*min(*r.UtilisationBefore, 1) { // a link has no more than its rate; what is beyond is counted late
 		why = append(why, fmt.Sprintf("link use %.1f %% is below %.0f %% of the %.1f %% before",
 			100**r.Utilisation, 100*minUtilisation, 100**r.UtilisationBefore))
 	}

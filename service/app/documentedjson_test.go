@@ -12,7 +12,6 @@ import (
 	"fairlane/ccconfig/dcqcn"
 	"fairlane/ccconfig/ecn"
 	"fairlane/ccconfig/ibcc"
-	"fairlane/internal/phrase"
 	"fairlane/policy"
 	"fairlane/sim/lab/evaluate"
 	"fairlane/wrcc"
@@ -27,8 +26,6 @@ var jsonSections = map[reflect.Type]string{
 	reflect.TypeFor[policy.LinkShare]():         "Links",
 	reflect.TypeFor[policy.LinkTenant]():        "Tenants of a link",
 	reflect.TypeFor[policy.Finding]():           "Findings",
-	reflect.TypeFor[phrase.Text]():              "Sentences",
-	reflect.TypeFor[phrase.Value]():             "Values of sentences",
 	reflect.TypeFor[policy.Reason]():            "Reasons",
 	reflect.TypeFor[policy.Placement]():         "Placements",
 	reflect.TypeFor[policy.CAPlan]():            "Adapter ports",

@@ -72,12 +72,12 @@ func ibFaults(t *testing.T, d *demo, plan string) []ibFault {
 	name := topo.PortName(subnet.PortRef{Node: h2, Port: 1})
 	leaf := topo.Nodes[out.Node].Name
 	return []ibFault{
-		{"no class", port(simdev.CCNoClass), port(simdev.CCSupported), name, name + " unsupported congestion-class CongestionInfo", "no flow is slowed down there", true, false},
-		{"a silent class", port(simdev.CCSilent), port(simdev.CCSupported), name, "", "has another CC_Key, or firmware without the class", true, false},
-		{"another key", key(0x77), key(0), name, name + " drifted cc-key CC_Key", "drops writes with the fabric's CC_Key", true, false},
+		{"no class", port(simdev.CCNoClass), port(simdev.CCSupported), name, name + " unsupported congestion-class CongestionInfo", "no flow slows down there", true, false},
+		{"a silent class", port(simdev.CCSilent), port(simdev.CCSupported), name, "", "its CC_Key differs, or its firmware lacks the class", true, false},
+		{"another key", key(0x77), key(0), name, name + " drifted cc-key CC_Key", "drops writes that carry the fabric's CC_Key", true, false},
 		{"a dropped SL", lane(h2, 0, 1, own, ident.ManagementVL), lane(h2, 0, 1, own, was), name, name + " drifted lanes SLtoVLMappingTable of port 1", "drops every packet of tenants on SL", false, false},
 		{"a VL that does not operate", lane(h2, 0, 1, own, 14), lane(h2, 0, 1, own, was), name, name + " drifted lanes SLtoVLMappingTable of port 1", "data VLs in operation and drops", false, false},
-		{"lanes apart", lane(out.Node, in, out.Port, own, was+1), lane(out.Node, in, out.Port, own, was), leaf, leaf + " drifted one-lane VLs of tenants at port", "marks each VL by itself", false, true},
+		{"lanes apart", lane(out.Node, in, out.Port, own, was+1), lane(out.Node, in, out.Port, own, was), leaf, leaf + " drifted one-lane VLs of tenants at port", "marks each VL separately", false, true},
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"fairlane/internal/phrase"
 	"fairlane/tenants"
 )
 
@@ -178,7 +179,7 @@ func ValidUserName(s string) bool {
 
 // errMasked refuses a new name that could be mistaken for whom tenants see in events of others.
 func errMasked(at, what string) error {
-	return Invalid(at, "%s %q stands for people outside of a tenant in its events: want another", what, MaskedActor)
+	return Invalid(at, phrase.Of("problem.masked-name", "what", what, "name", MaskedActor))
 }
 
 // reserved reports whether a name stands for something else in events and the audit log.

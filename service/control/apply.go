@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"fairlane/internal/phrase"
 	"fairlane/tenants"
 )
 
@@ -143,7 +144,7 @@ func (a *applier) resolve(ctx context.Context, set TenantSet) error {
 	for i, in := range set.Tenants {
 		base := fmt.Sprintf("/tenants/%d", i)
 		if _, dup := a.wanted[in.Name]; dup {
-			bad.add(base+"/name", fmt.Errorf("tenant %q is listed twice: want each name once", in.Name))
+			bad.add(base+"/name", phrase.Of("problem.tenant-twice", "tenant", in.Name))
 			continue
 		}
 		t, err := a.s.resolveTenant(ctx, a.r, a.fabric, in, base)

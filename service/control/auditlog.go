@@ -6,13 +6,14 @@ import (
 	"fmt"
 	"time"
 
+	"fairlane/internal/phrase"
 	"fairlane/service/audit"
 )
 
 // ListAudit returns audit entries.
 func (s *Service) ListAudit(ctx context.Context, f AuditFilter, p Page) (list []audit.Entry, next string, err error) {
 	if !f.Since.IsZero() && !f.Until.IsZero() && !f.Since.Before(f.Until) {
-		return nil, "", Invalid("since", "since %s is not before until %s", f.Since.Format(time.RFC3339), f.Until.Format(time.RFC3339))
+		return nil, "", Invalid("since", phrase.Of("problem.since-until", "since", f.Since.Format(time.RFC3339), "until", f.Until.Format(time.RFC3339)))
 	}
 	err = s.d.Store.View(ctx, func(r Repos) (err error) { list, next, err = r.ListAudit(ctx, f, p); return err })
 	return list, next, err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"fairlane/ccconfig/driver"
+	"fairlane/internal/phrase"
 	"fairlane/policy"
 	"fairlane/service/reconcile"
 	"fairlane/subnet"
@@ -87,7 +88,7 @@ func baselineOf(ctx context.Context, r Repos, fabric, ref string) ([]Baseline, e
 	case 1:
 		return hits, nil
 	}
-	return nil, &ConflictError{Code: "ambiguous-name", Detail: fmt.Sprintf("several devices are called %q, such as %s and %s", clipped(ref), hits[0].Device.ID, hits[1].Device.ID)}
+	return nil, &ConflictError{Code: "ambiguous-name", Said: phrase.Of("problem.ambiguous-device", "name", clipped(ref), "first", hits[0].Device.ID, "second", hits[1].Device.ID)}
 }
 
 // named reports whether a device, or its node, has a name. A port's name is its node's with "/P" and a number.
@@ -157,7 +158,7 @@ func (s *Service) againstObserved(ctx context.Context, fabric string, out []Base
 	}
 	reports, err := s.d.Observer.Observe(ctx, t, nil)
 	if err != nil {
-		return &UnavailableError{Code: "devices-unreachable", Detail: fmt.Sprintf("the devices of fabric %q could not be read", fabric), Err: err}
+		return &UnavailableError{Code: "devices-unreachable", Said: phrase.Of("problem.devices-unread", "fabric", fabric), Err: err}
 	}
 	for i := range reports {
 		if b := at[reports[i].Device.ID]; b != nil {

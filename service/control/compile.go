@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 
+	"fairlane/internal/phrase"
 	"fairlane/internal/span"
 	"fairlane/policy"
 	"fairlane/tenants"
@@ -30,7 +31,7 @@ func (o CompileOptions) Check() error {
 	var bad InvalidError
 	only := func(set bool, field string, plane policy.Plane) {
 		if has := o.plane(); set && has != plane {
-			bad.add("/"+field, fmt.Errorf("%s does nothing on the plane %s: want it with the plane %s only", field, has, plane))
+			bad.add("/"+field, phrase.Of("problem.option-plane", "option", field, "plane", has, "want", plane))
 		}
 	}
 	only(o.Mode != "", "mode", policy.PlaneIB)
@@ -206,14 +207,14 @@ func inForceName(ctx context.Context, r Repos, fabric string) (string, error) {
 	if f, err := r.Fabric(ctx, fabric); err != nil {
 		return "", err
 	} else if f.Management == Released {
-		return "", &ConflictError{Code: "no-plan", Detail: releasedText(f)}
+		return "", &ConflictError{Code: "no-plan", Said: releasedText(f)}
 	}
 	ro, err := r.LatestRollout(ctx, fabric, RolloutSucceeded, RolloutPartial)
 	if errors.Is(err, ErrNotFound) {
-		return "", &ConflictError{Code: "no-plan", Detail: fmt.Sprintf("no rollout succeeded on fabric %q yet; name a plan", fabric)}
+		return "", &ConflictError{Code: "no-plan", Said: phrase.Of("problem.no-rollout", "fabric", fabric)}
 	}
 	if err == nil && ro.Options.Release && ro.State == RolloutSucceeded {
-		return "", &ConflictError{Code: "no-plan", Detail: fmt.Sprintf("no rollout succeeded on fabric %q since its release by rollout %d; name a plan", fabric, ro.ID)}
+		return "", &ConflictError{Code: "no-plan", Said: phrase.Of("problem.no-rollout-since", "fabric", fabric, "rollout", ro.ID)}
 	}
 	return ro.Plan, err
 }
@@ -228,14 +229,14 @@ type WhatIf struct {
 // WhatIf compiles the request as it is and with its edits, 1 to MaxEdits of them, and keeps nothing.
 func (s *Service) WhatIf(ctx context.Context, fabric string, req PlanRequest) (WhatIf, error) {
 	if len(req.Edits) < 1 || len(req.Edits) > MaxEdits {
-		return WhatIf{}, Invalid("/edits", "found %d edits: want 1 to %d", len(req.Edits), MaxEdits)
+		return WhatIf{}, Invalid("/edits", phrase.Of("problem.edits", "n", len(req.Edits), "max", MaxEdits))
 	}
 	var edits []policy.Edit
 	var bad InvalidError
 	for i, text := range req.Edits {
 		e, err := policy.ParseEdit(text)
 		if err != nil {
-			bad.add(fmt.Sprintf("/edits/%d", i), err)
+			bad.addFrom(fmt.Sprintf("/edits/%d", i), err)
 		}
 		edits = append(edits, e)
 	}
@@ -252,7 +253,7 @@ func (s *Service) WhatIf(ctx context.Context, fabric string, req PlanRequest) (W
 	}
 	edited, notices, err := policy.Apply(in, edits...)
 	if err != nil {
-		return WhatIf{}, Invalid("/edits", "%v", err)
+		return WhatIf{}, InvalidFrom("/edits", err)
 	}
 	edited.InForce, w.Notices = w.Before, notices
 	// Without the memory: the next real plan is nearer to the one before the edits.
@@ -274,7 +275,7 @@ func (s *Service) AdmitTenant(ctx context.Context, fabric string, req PlanReques
 	var refused *policy.AdmitError
 	switch {
 	case errors.As(err, &refused):
-		return nil, Invalid("/"+admitPointer(refused.Field), "%v", refused.Err)
+		return nil, InvalidFrom("/"+admitPointer(refused.Field), refused.Err)
 	case err != nil:
 		return nil, uncompilable(err)
 	}
@@ -315,7 +316,7 @@ func (s *Service) ExplainPlan(ctx context.Context, fabric, name string, f policy
 	if err != nil {
 		var refused *policy.FilterError
 		if errors.As(err, &refused) {
-			return nil, Invalid(refused.Field, "%v", err)
+			return nil, InvalidFrom(refused.Field, err)
 		}
 		return nil, err
 	}

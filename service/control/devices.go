@@ -2,7 +2,6 @@ package control
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -57,7 +56,7 @@ func (s *Service) Devices(ctx context.Context, fabric, plan string) (name string
 }
 
 func unreadable(fabric string, err error) error {
-	return &UnavailableError{Code: "devices-unreachable", Detail: fmt.Sprintf("the devices of fabric %q could not be read", fabric), Err: err}
+	return &UnavailableError{Code: "devices-unreachable", Said: phrase.Of("problem.devices-unread", "fabric", fabric), Err: err}
 }
 
 // DeviceView is all that is known about a device of the plan in force, or that has left it.
@@ -91,7 +90,7 @@ func (s *Service) ListDevices(ctx context.Context, fabric string, p Page) (plan 
 	if p.After != "" {
 		id, err := ident.ParsePortID(p.After)
 		if err != nil {
-			return "", nil, "", Invalid("cursor", "cursor is not one that this list gave")
+			return "", nil, "", Invalid("cursor", phrase.Of("problem.cursor"))
 		}
 		var found bool
 		if from, found = slices.BinarySearchFunc(k.list, id, func(t reconcile.Target, id ident.PortID) int { return t.Device.ID.Compare(id) }); found {
@@ -136,7 +135,7 @@ func (s *Service) Device(ctx context.Context, fabric, ref string, read bool) (De
 	}
 	reports, err := s.observeWatched(ctx, k, []ident.PortID{t.Device.ID})
 	if err != nil {
-		return DeviceView{}, &UnavailableError{Code: "devices-unreachable", Detail: fmt.Sprintf("device %s could not be read", t.Device.Name), Err: err}
+		return DeviceView{}, &UnavailableError{Code: "devices-unreachable", Said: phrase.Of("problem.device-unread", "device", t.Device.Name), Err: err}
 	}
 	due.mark(reports)
 	for i := range reports {
@@ -279,19 +278,18 @@ func (s *Service) Shares(ctx context.Context, fabric, plan string, window time.D
 
 func (s *Service) shares(ctx context.Context, fabric, plan string, window time.Duration) (Shares, error) {
 	if window < MinWindow || window > MaxWindow {
-		return Shares{}, Invalid("window_ms", "window %s: want %s to %s", window, MinWindow, MaxWindow)
+		return Shares{}, Invalid("window_ms", phrase.Of("problem.window", "window", window, "min", MinWindow, "max", MaxWindow))
 	}
 	t, err := s.target(ctx, fabric, plan)
 	if err != nil {
 		return Shares{}, err
 	}
 	if wall := time.Duration(float64(window) / t.Fabric.TimeScale); wall > maxWall {
-		return Shares{}, Invalid("window_ms", "window %s: takes %s at the fabric's time scale of %v, want at most %s",
-			window, wall.Round(time.Second), t.Fabric.TimeScale, maxWall)
+		return Shares{}, Invalid("window_ms", phrase.Of("problem.window-scaled", "window", window, "takes", wall.Round(time.Second), "scale", t.Fabric.TimeScale, "max", maxWall))
 	}
 	sh, err := s.d.Meter.Measure(ctx, t, window)
 	if err != nil {
-		return Shares{}, &UnavailableError{Code: "measurement-failed", Detail: fmt.Sprintf("shares on fabric %q could not be measured", fabric), Err: err}
+		return Shares{}, &UnavailableError{Code: "measurement-failed", Said: phrase.Of("problem.shares-unmeasured", "fabric", fabric), Err: err}
 	}
 	sh.Plan, sh.MeasuredAt, sh.Requested, sh.Limit = t.Plan.Name, s.now(), window, policy.MissLimit(policy.Plane(t.Plan.Plane))
 	return sh, nil

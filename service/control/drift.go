@@ -6,10 +6,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"fairlane/ccconfig/driver"
+	"fairlane/internal/phrase"
 	"fairlane/service/reconcile"
 	"fairlane/subnet/ident"
 )
@@ -55,7 +55,7 @@ func DefaultDriftPolicy() DriftPolicy {
 func (p DriftPolicy) check() error {
 	var bad InvalidError
 	if !slices.Contains(reconcile.Policies(), p.Policy) {
-		bad.add("/policy", fmt.Errorf("policy %q: want one of %q", p.Policy, reconcile.Policies()))
+		bad.add("/policy", phrase.Of("problem.drift-policy", "found", p.Policy, "want", reconcile.Policies()))
 	}
 	if p.Interval != 0 {
 		bad.within("/interval_s", p.Interval, minDriftInterval, 86400)
@@ -182,7 +182,7 @@ func (s *Service) PutDriftPolicy(ctx context.Context, fabric string, version int
 // that of its record, or 0 for any.
 func (s *Service) SetDevicePolicy(ctx context.Context, fabric, ref string, version int64, p reconcile.Policy) error {
 	if p != "" && !slices.Contains(reconcile.Policies(), p) {
-		return Invalid("/policy", "policy %q: want inherit or one of %q", p, reconcile.Policies())
+		return Invalid("/policy", phrase.Of("problem.device-policy", "found", p, "want", reconcile.Policies()))
 	}
 	word := func(p reconcile.Policy) string { return cmp.Or(string(p), "inherit") }
 	return s.decide(ctx, fabric, ref, version, "device.policy", func(d *DeviceRecord) (string, any, error) {
@@ -200,7 +200,7 @@ func (s *Service) SetDevicePolicy(ctx context.Context, fabric, ref string, versi
 func (s *Service) ReleaseDevice(ctx context.Context, fabric, ref string) error {
 	return s.decide(ctx, fabric, ref, 0, "device.released", func(d *DeviceRecord) (string, any, error) {
 		if d.Watch.Quarantined.IsZero() {
-			return "", nil, &ConflictError{Code: "not-quarantined", Detail: fmt.Sprintf("device %s is not quarantined", d.Device.Name)}
+			return "", nil, &ConflictError{Code: "not-quarantined", Said: phrase.Of("problem.not-quarantined", "device", d.Device.Name)}
 		}
 		before := map[string]any{"quarantined_at": d.Watch.Quarantined, "reason": d.Watch.Reason}
 		d.Watch, d.Due = d.Watch.Release(), s.now()
@@ -278,8 +278,7 @@ func frozen(ctx context.Context, r Repos, fabric string, devices []RolloutDevice
 	if n == 0 {
 		return nil
 	}
-	return &ConflictError{Code: "device-frozen", Detail: fmt.Sprintf("%d devices of the plan are frozen, so that nobody writes them, such as %s: give them another drift policy first",
-		n, strings.Join(names, ", "))}
+	return &ConflictError{Code: "device-frozen", Said: phrase.Of("problem.frozen", "n", n, "devices", names)}
 }
 
 // maxNamed bounds the devices that a refusal names.

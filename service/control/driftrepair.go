@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"fairlane/ccconfig/driver"
+	"fairlane/internal/phrase"
 	"fairlane/policy"
 	"fairlane/service/reconcile"
 	"fairlane/subnet/ident"
@@ -30,7 +30,7 @@ func (s *Service) RepairDevice(ctx context.Context, fabric, ref string) (ro Roll
 		return Rollout{}, err
 	}
 	if _, ok := reconcile.Gone(t.Device); k.left[t.Device.ID] != nil && !ok {
-		return Rollout{}, &ConflictError{Code: "not-repairable", Detail: t.Device.Name + ": " + k.keptText()}
+		return Rollout{}, &ConflictError{Code: "not-repairable", Said: phrase.Of("labelled", "label", t.Device.Name, "text", k.keptText())}
 	}
 	if err := s.onlyOthersRepair(ctx, k, t.Device); err != nil {
 		return Rollout{}, err
@@ -58,7 +58,7 @@ func (s *Service) onlyOthersRepair(ctx context.Context, k *known, d driver.Devic
 		}
 		reasons = append(reasons, x.Reason)
 	}
-	return &ConflictError{Code: "not-repairable", Detail: d.Name + " holds the settings of the plan: " + strings.Join(reasons, "; ")}
+	return &ConflictError{Code: "not-repairable", Said: phrase.Of("problem.only-prerequisites", "device", d.Name, "reasons", reasons)}
 }
 
 // startRepair records a repair of devices of the plan in force, in their order, or of its subnet manager alone, with the job
@@ -70,7 +70,7 @@ func (s *Service) startRepair(ctx context.Context, r Repos, k *known, ids []iden
 		return Rollout{}, err
 	}
 	if name != plan {
-		return Rollout{}, &ConflictError{Code: "plan-changed", Detail: fmt.Sprintf("plan %.12s came in force meanwhile; look at the device again", name)}
+		return Rollout{}, &ConflictError{Code: "plan-changed", Said: phrase.Of("problem.plan-changed", "plan", fmt.Sprintf("%.12s", name))}
 	}
 	if len(ids) == 1 && reconcile.IsManager(ids[0]) {
 		ro := Rollout{

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"fairlane/ccconfig/driver"
+	"fairlane/internal/phrase"
 	"fairlane/internal/span"
 	"fairlane/service/reconcile"
 	"fairlane/subnet/ident"
@@ -443,7 +444,7 @@ func (k *known) find(ref string) (*reconcile.Target, error) {
 			continue
 		}
 		if hit != nil {
-			return nil, &ConflictError{Code: "ambiguous-name", Detail: fmt.Sprintf("several devices are called %q, such as %s and %s", clipped(ref), hit.Device.ID, d.ID)}
+			return nil, &ConflictError{Code: "ambiguous-name", Said: phrase.Of("problem.ambiguous-device", "name", clipped(ref), "first", hit.Device.ID, "second", d.ID)}
 		}
 		hit = &k.list[i]
 	}

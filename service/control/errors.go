@@ -2,9 +2,10 @@ package control
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"time"
+
+	"fairlane/internal/phrase"
 )
 
 // Error kinds, for errors.Is. Each typed error below matches one of them.
@@ -13,59 +14,74 @@ var (
 	ErrConflict     = errors.New("conflict")
 	ErrInvalid      = errors.New("invalid")
 	ErrPrecondition = errors.New("precondition failed")
-	// ErrUnauthorized means that who asks is not known: no token, one that is not ours, wrong password.
+	// ErrUnauthorized means that the caller is unknown: no token, one that is not ours, wrong password.
 	ErrUnauthorized = errors.New("unauthorized")
-	// ErrForbidden means that who asks is known and may not do it.
+	// ErrForbidden means that the caller is known and may not do it.
 	ErrForbidden = errors.New("forbidden")
 	// ErrUnavailable means that something outside the service (a fabric, a device) did not answer.
 	ErrUnavailable = errors.New("unavailable")
 )
 
-// NotFoundError says which thing does not exist.
+var _ = []phrase.Sentence{(*NotFoundError)(nil), (*ConflictError)(nil), (*PreconditionError)(nil), (*UnavailableError)(nil), (*ForbiddenError)(nil), (*LockedError)(nil)}
+
+// NotFoundError names the object that does not exist.
 type NotFoundError struct {
-	Kind string // in words for people, such as "tenant"
+	Kind string // one of kindText, such as "tenant"
 	Name string
 }
 
 // Error prints `tenant "red" not found`.
-func (e *NotFoundError) Error() string { return fmt.Sprintf("%s %q not found", e.Kind, e.Name) }
+func (e *NotFoundError) Error() string { return e.Sentence().String() }
+
+// Sentence is the error for readers of any language.
+func (e *NotFoundError) Sentence() phrase.Text {
+	return phrase.Of("problem.not-found", "kind", KindText(e.Kind), "name", e.Name)
+}
 
 // Is matches ErrNotFound.
 func (e *NotFoundError) Is(target error) bool { return target == ErrNotFound }
 
 // ConflictError says why a change collides with the present state.
 type ConflictError struct {
-	Code   string // stable, such as "rollout-running"; the API has a problem of that name
-	Detail string
+	Code string // stable, such as "rollout-running"; the API has a problem of that name
+	Said phrase.Text
 }
 
-// Error prints the detail.
-func (e *ConflictError) Error() string { return e.Detail }
+// Error prints the sentence in English.
+func (e *ConflictError) Error() string { return e.Said.String() }
+
+// Sentence is the error for readers of any language.
+func (e *ConflictError) Sentence() phrase.Text { return e.Said }
 
 // Is matches ErrConflict.
 func (e *ConflictError) Is(target error) bool { return target == ErrConflict }
 
 // FieldError is one refused field of an input.
 type FieldError struct {
-	Pointer string // JSON pointer into the request body, such as "/attachments/0/port"
-	Detail  string // what was found and what is allowed
+	Pointer string      // JSON pointer into the request body, such as "/attachments/0/port"
+	Said    phrase.Text // what was found and what is allowed
 }
 
 // InvalidError lists the refused fields of an input; there is at least one.
 type InvalidError struct{ Fields []FieldError }
 
 // Invalid returns an error about one field.
-func Invalid(pointer, format string, args ...any) *InvalidError {
-	return &InvalidError{Fields: []FieldError{{Pointer: pointer, Detail: fmt.Sprintf(format, args...)}}}
+func Invalid(pointer string, said phrase.Text) *InvalidError {
+	return &InvalidError{Fields: []FieldError{{pointer, said}}}
+}
+
+// InvalidFrom returns the error of one field that another package refused.
+func InvalidFrom(pointer string, err error) *InvalidError {
+	return Invalid(pointer, phrase.OfError(err))
 }
 
 // Error lists the fields, separated by semicolons.
 func (e *InvalidError) Error() string {
 	parts := make([]string, len(e.Fields))
 	for i, f := range e.Fields {
-		parts[i] = f.Detail
+		parts[i] = f.Said.String()
 		if f.Pointer != "" {
-			parts[i] = f.Pointer + ": " + f.Detail
+			parts[i] = f.Pointer + ": " + parts[i]
 		}
 	}
 	return strings.Join(parts, "; ")
@@ -74,16 +90,19 @@ func (e *InvalidError) Error() string {
 // maxListed bounds the faults that an error lists.
 const maxListed = 20
 
-func (e *InvalidError) add(pointer string, err error) {
+func (e *InvalidError) add(pointer string, said phrase.Text) {
 	if len(e.Fields) < maxListed {
-		e.Fields = append(e.Fields, FieldError{Pointer: pointer, Detail: err.Error()})
+		e.Fields = append(e.Fields, FieldError{pointer, said})
 	}
 }
+
+// addFrom adds the fault that another package found.
+func (e *InvalidError) addFrom(pointer string, err error) { e.add(pointer, phrase.OfError(err)) }
 
 // within adds a fault when a number is out of range.
 func (e *InvalidError) within(pointer string, v, least, most int) {
 	if v < least || v > most {
-		e.add(pointer, fmt.Errorf("found %d: want %d to %d", v, least, most))
+		e.add(pointer, phrase.Of("problem.range", "found", v, "min", least, "max", most))
 	}
 }
 
@@ -97,15 +116,18 @@ func (e *InvalidError) orNil() error {
 // Is matches ErrInvalid.
 func (e *InvalidError) Is(target error) bool { return target == ErrInvalid }
 
-// PreconditionError says that a thing changed since the caller read it.
+// PreconditionError says that an object changed since the caller read it.
 type PreconditionError struct {
-	Kind, Name string
-	Want, Have int64 // versions
+	Kind, Name string // as in NotFoundError
+	Want, Have int64  // versions
 }
 
 // Error prints both versions.
-func (e *PreconditionError) Error() string {
-	return fmt.Sprintf("%s %q is at version %d, the change was made against version %d", e.Kind, e.Name, e.Have, e.Want)
+func (e *PreconditionError) Error() string { return e.Sentence().String() }
+
+// Sentence is the error for readers of any language.
+func (e *PreconditionError) Sentence() phrase.Text {
+	return phrase.Of("problem.changed", "kind", KindText(e.Kind), "name", e.Name, "have", e.Have, "want", e.Want)
 }
 
 // Is matches ErrPrecondition.
@@ -113,17 +135,20 @@ func (e *PreconditionError) Is(target error) bool { return target == ErrPrecondi
 
 // UnavailableError says what outside the service could not be reached or did not work.
 type UnavailableError struct {
-	Code   string // as of a ConflictError, such as "devices-unreachable"
-	Detail string
-	Err    error
+	Code string // as of a ConflictError, such as "devices-unreachable"
+	Said phrase.Text
+	Err  error
 }
 
-// Error prints the detail and the cause.
-func (e *UnavailableError) Error() string {
+// Error prints the sentence and the cause.
+func (e *UnavailableError) Error() string { return e.Sentence().String() }
+
+// Sentence is the error with its cause, for readers of any language.
+func (e *UnavailableError) Sentence() phrase.Text {
 	if e.Err == nil {
-		return e.Detail
+		return e.Said
 	}
-	return e.Detail + ": " + e.Err.Error()
+	return phrase.Of("labelled", "label", e.Said, "text", phrase.OfError(e.Err))
 }
 
 // Unwrap returns the cause.
@@ -132,20 +157,65 @@ func (e *UnavailableError) Unwrap() error { return e.Err }
 // Is matches ErrUnavailable.
 func (e *UnavailableError) Is(target error) bool { return target == ErrUnavailable }
 
-// ForbiddenError says why somebody who is known may not do a thing.
-type ForbiddenError struct{ Detail string }
+// ForbiddenError says why a known caller may not do something.
+type ForbiddenError struct{ Said phrase.Text }
 
-// Error prints the detail.
-func (e *ForbiddenError) Error() string { return e.Detail }
+// Error prints the sentence in English.
+func (e *ForbiddenError) Error() string { return e.Said.String() }
+
+// Sentence is the error for readers of any language.
+func (e *ForbiddenError) Sentence() phrase.Text { return e.Said }
 
 // Is matches ErrForbidden.
 func (e *ForbiddenError) Is(target error) bool { return target == ErrForbidden }
 
-// LockedError says that an answer is withheld for a while because of what was tried before.
+// LockedError says that an answer is withheld for a while because of earlier attempts.
 type LockedError struct {
-	Detail string
-	Until  time.Time
+	Said  phrase.Text
+	Until time.Time
 }
 
-// Error prints the detail.
-func (e *LockedError) Error() string { return e.Detail }
+// Error prints the sentence in English.
+func (e *LockedError) Error() string { return e.Said.String() }
+
+// Sentence is the error for readers of any language.
+func (e *LockedError) Sentence() phrase.Text { return e.Said }
+
+// KindText is what people call a kind of object. A kind without a word of its own stands as it is.
+func KindText(kind string) phrase.Text {
+	if said, ok := kinds[kind]; ok {
+		return said
+	}
+	return phrase.Verbatim(kind)
+}
+
+var kinds = map[string]phrase.Text{
+	"account":                         phrase.Of("kind.account"),
+	"account of subject":              phrase.Of("kind.subject"),
+	"attachment":                      phrase.Of("kind.attachment"),
+	"baseline":                        phrase.Of("kind.baseline"),
+	"calibration":                     phrase.Of("kind.calibration"),
+	"class":                           phrase.Of("kind.class"),
+	"device":                          phrase.Of("kind.device"),
+	"drift policy of":                 phrase.Of("kind.drift-policy"),
+	"fabric":                          phrase.Of("kind.fabric"),
+	"flows of":                        phrase.Of("kind.flows"),
+	"measurement of":                  phrase.Of("kind.measurement"),
+	"member":                          phrase.Of("kind.member"),
+	"membership":                      phrase.Of("kind.membership"),
+	"options of":                      phrase.Of("kind.options"),
+	"plan":                            phrase.Of("kind.plan"),
+	"policy":                          phrase.Of("kind.policy"),
+	"policy of":                       phrase.Of("kind.policy-of"),
+	"rollout":                         phrase.Of("kind.rollout"),
+	"service-account":                 phrase.Of("kind.service-account"),
+	"session":                         phrase.Of("kind.session"),
+	"settings of":                     phrase.Of("kind.settings"),
+	"simulation":                      phrase.Of("kind.simulation"),
+	"snapshot":                        phrase.Of("kind.snapshot"),
+	"task":                            phrase.Of("kind.task"),
+	"tenant":                          phrase.Of("kind.tenant"),
+	"the set of tenants and flows of": phrase.Of("kind.tenant-set"),
+	"token":                           phrase.Of("kind.token"),
+	"user":                            phrase.Of("kind.user"),
+}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"fairlane/internal/phrase"
 	"fairlane/service/audit"
 	"fairlane/tenants"
 )
@@ -40,7 +41,7 @@ func (s *Service) SignInExternal(ctx context.Context, id Identity) (SignedIn, er
 	var forbidden *ForbiddenError
 	switch {
 	case errors.As(err, &forbidden):
-		return SignedIn{}, errors.Join(err, s.refusedExternal(ctx, id.Name, forbidden.Detail))
+		return SignedIn{}, errors.Join(err, s.refusedExternal(ctx, id.Name, forbidden.Said.String()))
 	case err != nil:
 		return SignedIn{}, err
 	}
@@ -62,9 +63,9 @@ func (s *Service) refusedExternal(ctx context.Context, name, why string) error {
 func checkIdentity(id Identity) error {
 	switch {
 	case id.Issuer == "" || id.Subject == "" || len(id.Subject) > 255 || len(id.Issuer) > 1000:
-		return &ForbiddenError{Detail: "the OpenID provider returned no subject"}
+		return &ForbiddenError{Said: phrase.Of("problem.oidc-no-subject")}
 	case !ValidUserName(id.Name) || reserved(id.Name):
-		return &ForbiddenError{Detail: "the OpenID provider's name for you cannot be a user name here: want 1 to 63 of a-z, 0-9 and inner . _ -"}
+		return &ForbiddenError{Said: phrase.Of("problem.oidc-name")}
 	}
 	return nil
 }
@@ -76,7 +77,7 @@ func (s *Service) accountOf(ctx context.Context, r Repos, id Identity) (Account,
 		return a, err
 	}
 	if id.Name == MaskedActor { // who has it already goes on
-		return Account{}, &ForbiddenError{Detail: "the OpenID provider's name for you, operator, cannot be a user name here: it stands for people outside of a tenant in its events"}
+		return Account{}, &ForbiddenError{Said: phrase.Of("problem.oidc-operator")}
 	}
 	named, err := r.Account(ctx, AccountRef{Kind: PrincipalUser, Name: id.Name})
 	switch {
@@ -87,7 +88,7 @@ func (s *Service) accountOf(ctx context.Context, r Repos, id Identity) (Account,
 	case err != nil:
 		return Account{}, err
 	case !named.invited():
-		return Account{}, &ForbiddenError{Detail: "a local account has your name at the OpenID provider; ask an administrator"}
+		return Account{}, &ForbiddenError{Said: phrase.Of("problem.oidc-local")}
 	}
 	named.Issuer, named.Subject, named.DisplayName, named.UpdatedAt, named.Version = id.Issuer, id.Subject, id.DisplayName, s.now(), 0
 	return r.UpdateAccount(ctx, named)

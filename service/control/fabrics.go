@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"fairlane/internal/phrase"
 	"fairlane/policy"
 	"fairlane/subnet"
 	"fairlane/tenants"
@@ -31,9 +32,9 @@ func (s *Service) CreateFabric(ctx context.Context, f Fabric) (Fabric, error) {
 	f.Prerequisites = cmp.Or(f.Prerequisites, PrerequisitesReport)
 	switch {
 	case !tenants.ValidName(f.Name):
-		return Fabric{}, Invalid("/name", "name %q: want 1 to 63 of a-z, 0-9 and inner hyphens", f.Name)
+		return Fabric{}, Invalid("/name", phrase.Of("problem.bad-name", "found", f.Name))
 	case !slices.Contains([]policy.Plane{policy.PlaneIB, policy.PlaneRoCE, policy.PlaneWRCC}, policy.Plane(f.Plane)):
-		return Fabric{}, Invalid("/plane", "plane %q: want ib, roce or wrcc", f.Plane)
+		return Fabric{}, Invalid("/plane", phrase.Of("problem.plane", "found", f.Plane))
 	}
 	if err := f.checkSettings(); err != nil {
 		return Fabric{}, err
@@ -57,11 +58,11 @@ func (s *Service) CreateFabric(ctx context.Context, f Fabric) (Fabric, error) {
 func (f Fabric) checkSettings() error {
 	switch {
 	case !(f.TimeScale > 0) || math.IsInf(f.TimeScale, 0):
-		return Invalid("/time_scale", "time scale %v: want a number above 0", f.TimeScale)
+		return Invalid("/time_scale", phrase.Of("problem.time-scale", "found", f.TimeScale))
 	case f.Counters != CountersClear && f.Counters != CountersKeep:
-		return Invalid("/counters", "counters %q: want %s or %s", f.Counters, CountersClear, CountersKeep)
+		return Invalid("/counters", phrase.Of("problem.counters", "found", f.Counters, "first", CountersClear, "second", CountersKeep))
 	case f.Prerequisites != PrerequisitesReport && f.Prerequisites != PrerequisitesRepair:
-		return Invalid("/prerequisites", "prerequisites %q: want %s or %s", f.Prerequisites, PrerequisitesReport, PrerequisitesRepair)
+		return Invalid("/prerequisites", phrase.Of("problem.prerequisites", "found", f.Prerequisites, "first", PrerequisitesReport, "second", PrerequisitesRepair))
 	}
 	return nil
 }
@@ -78,7 +79,7 @@ func (s *Service) checkSource(source, plane string) error {
 		return err
 	}
 	if err := s.d.SourceAllowed(source); err != nil {
-		return Invalid("/source", "%s", err)
+		return InvalidFrom("/source", err)
 	}
 	return nil
 }
@@ -88,16 +89,16 @@ func checkSource(source, plane string) error {
 	ib := plane == string(policy.PlaneIB)
 	switch {
 	case source == "":
-		return Invalid("/source", "source is empty: want %s", sources)
+		return Invalid("/source", phrase.Of("problem.source-empty", "want", sources))
 	case isInventory(source) && ib:
-		return Invalid("/source", "source %q is an Ethernet fabric and the plane is ib: want the plane roce or wrcc", source)
+		return Invalid("/source", phrase.Of("problem.source-ethernet", "source", source))
 	case (strings.HasPrefix(source, "ibsim:") || strings.HasPrefix(source, "umad:")) && !ib:
-		return Invalid("/source", "source %q is an InfiniBand fabric and the plane is %s: want the plane ib, or ethernet:PATH", source, plane)
+		return Invalid("/source", phrase.Of("problem.source-infiniband", "source", source, "plane", plane))
 	}
 	if port, ok := strings.CutPrefix(source, "umad:"); ok {
 		ca, number, _ := strings.Cut(port, ":")
 		if n, err := strconv.ParseUint(number, 10, 8); ca == "" || err != nil || n < 1 || n > 254 {
-			return Invalid("/source", "source %q: want umad:CA:PORT, such as umad:mlx5_0:1, with a port of 1 to 254", source)
+			return Invalid("/source", phrase.Of("problem.source-umad", "source", source))
 		}
 	}
 	return nil
@@ -157,7 +158,7 @@ func (s *Service) eachFabric(ctx context.Context, what string, do func(fabric st
 // A caller without a role on everything cannot change it: the new source may have the devices of another fabric: *ForbiddenError.
 func (s *Service) UpdateFabric(ctx context.Context, f Fabric) (out Fabric, err error) {
 	if f.Source == "" {
-		return Fabric{}, Invalid("/source", "source is empty: want %s", sources)
+		return Fabric{}, Invalid("/source", phrase.Of("problem.source-empty", "want", sources))
 	}
 	err = s.d.Store.Tx(OnFabric(ctx, f.Name), func(r Repos) error {
 		before, err := r.Fabric(ctx, f.Name)
@@ -171,7 +172,7 @@ func (s *Service) UpdateFabric(ctx context.Context, f Fabric) (out Fabric, err e
 		}
 		if f.Source != before.Source {
 			if who, ok := PrincipalFrom(ctx); ok && !who.Wide() {
-				return &ForbiddenError{Detail: "it takes a role on everything to change the source of a fabric"}
+				return &ForbiddenError{Said: phrase.Of("problem.source-role")}
 			}
 			if err := s.checkSource(f.Source, before.Plane); err != nil {
 				return err
@@ -223,17 +224,17 @@ func deletedText(name string, keep bool) string {
 
 // bare fails with *ConflictError "plan-in-force" while settings of a plan may be on a fabric's devices.
 func bare(ctx context.Context, r Repos, fabric string) error {
-	help := fmt.Sprintf("run `fairlane fabric release %s` first, or delete it with --keep-settings", fabric)
+	help := phrase.Of("problem.release-first", "fabric", fabric)
 	plan, err := inForceName(ctx, r, fabric)
 	switch {
 	case err == nil:
-		return &ConflictError{Code: "plan-in-force", Detail: fmt.Sprintf("plan %.12s is in force on fabric %q: %s", plan, fabric, help)}
+		return &ConflictError{Code: "plan-in-force", Said: phrase.Of("problem.plan-in-force", "plan", fmt.Sprintf("%.12s", plan), "fabric", fabric, "help", help)}
 	case !errors.Is(err, ErrConflict):
 		return err
 	}
 	dirty, err := r.DirtyDevices(ctx, fabric)
 	if err == nil && len(dirty) > 0 {
-		err = &ConflictError{Code: "plan-in-force", Detail: fmt.Sprintf("%d devices of fabric %q hold settings of a rollout that failed, such as %s: %s", len(dirty), fabric, dirty[0].Device.Name, help)}
+		err = &ConflictError{Code: "plan-in-force", Said: phrase.Of("problem.fabric-dirty", "n", len(dirty), "fabric", fabric, "device", dirty[0].Device.Name, "help", help)}
 	}
 	return err
 }
@@ -242,7 +243,7 @@ func bare(ctx context.Context, r Repos, fabric string) error {
 func atRest(ctx context.Context, r Repos, fabric string) error {
 	running, latest, err := rolloutsOf(ctx, r, fabric)
 	if err == nil && running {
-		err = &ConflictError{Code: "rollout-running", Detail: fmt.Sprintf("rollout %d is running on fabric %q; cancel it first", latest, fabric)}
+		err = &ConflictError{Code: "rollout-running", Said: phrase.Of("problem.rollout-running", "rollout", latest, "fabric", fabric)}
 	}
 	return err
 }
@@ -264,7 +265,7 @@ func (s *Service) Discover(ctx context.Context, name string) (Snapshot, error) {
 	}
 	topo, stats, err := s.d.Discoverer.Discover(ctx, f.Source)
 	if err != nil {
-		return Snapshot{}, &UnavailableError{Code: "discovery-failed", Detail: fmt.Sprintf("fabric %q could not be discovered from %s", name, f.Source), Err: err}
+		return Snapshot{}, &UnavailableError{Code: "discovery-failed", Said: phrase.Of("problem.discovery-failed", "fabric", name, "source", f.Source), Err: err}
 	}
 	stats.Warnings = warningsOf(f, stats)
 	text, sha, err := encodeTopology(topo)

@@ -120,7 +120,7 @@ func (s *Service) resolveFlows(ctx context.Context, r Repos, fabric string, in [
 		}{{"src", f.Src, &fl.Src}, {"dst", f.Dst, &fl.Dst}} {
 			ref, err := resolve(end.text)
 			if err != nil {
-				bad.add(fmt.Sprintf("/flows/%d/%s", i, end.name), err)
+				bad.addFrom(fmt.Sprintf("/flows/%d/%s", i, end.name), err)
 				continue
 			}
 			*end.to = topo.PortID(ref)

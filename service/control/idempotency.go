@@ -3,10 +3,11 @@ package control
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"sync/atomic"
 	"time"
+
+	"fairlane/internal/phrase"
 )
 
 // OnceTTL is how long the answer to a request with an idempotency key is kept.
@@ -117,7 +118,7 @@ func (j joining) Tx(ctx context.Context, f func(Repos) error) error {
 	case s.dry && errors.Is(err, errDryRun):
 		return nil
 	case errors.Is(err, errOnceTaken):
-		return &ConflictError{Code: CodeOnceBusy, Detail: "a request with this idempotency key is under way"}
+		return &ConflictError{Code: CodeOnceBusy, Said: phrase.Of("problem.idempotency-busy")}
 	}
 	return err
 }
@@ -169,7 +170,7 @@ func (s *Service) Replay(ctx context.Context, k OnceKey) (a OnceAnswer, found bo
 	case had.Request != k.Request:
 		return OnceAnswer{}, false, ErrOnceMismatch
 	case a.Status == 0:
-		return OnceAnswer{}, true, &ConflictError{Code: CodeOnceLost, Detail: fmt.Sprintf("the request with the idempotency key %q was done; its answer is not kept: read the thing itself", clipped(k.Key))}
+		return OnceAnswer{}, true, &ConflictError{Code: CodeOnceLost, Said: phrase.Of("problem.idempotency-lost", "key", clipped(k.Key))}
 	}
 	return a, true, nil
 }

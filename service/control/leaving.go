@@ -110,8 +110,8 @@ func (k *known) leftText() phrase.Text {
 }
 
 // keptText says what helps where no rollout of a plan takes settings back from a device that has left it.
-func (k *known) keptText() string {
-	return fmt.Sprintf("no rollout of a plan takes back its settings: roll out a plan that has the device, or run `fairlane fabric release %s`", k.target.Fabric.Name)
+func (k *known) keptText() phrase.Text {
+	return phrase.Of("problem.kept", "fabric", k.target.Fabric.Name)
 }
 
 // observeLeft reads devices that have left the plan in force, those of ids or, with nil, all. A device that holds its baseline is
@@ -153,7 +153,7 @@ func (s *Service) observeLeft(ctx context.Context, k *known, ids []ident.PortID)
 		}
 		x.Cause = "it has left the plan in force and holds settings of an earlier one"
 		if _, ok := reconcile.Gone(x.Device); !ok {
-			x.Refused, x.Error = true, k.keptText()
+			x.Refused, x.Error = true, k.keptText().String()
 		}
 	}
 	return append(out, reports...), err

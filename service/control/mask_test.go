@@ -104,7 +104,7 @@ func TestNobodyNewIsCalledOperator(t *testing.T) {
 	}
 	id := control.Identity{Issuer: "https://id.test", Subject: "1", Name: "operator"}
 	var no *control.ForbiddenError
-	if _, err := r.Service.SignInExternal(ctx, id); !errors.As(err, &no) || !strings.Contains(no.Detail, "operator, cannot be a user name here") {
+	if _, err := r.Service.SignInExternal(ctx, id); !errors.As(err, &no) || !strings.Contains(no.Error(), "operator, cannot be a user name here") {
 		t.Errorf("a new name of the provider: %v", err)
 	}
 	// One that an earlier release let in goes on.

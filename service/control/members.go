@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"fairlane/internal/phrase"
 	"fairlane/tenants"
 )
 
@@ -35,16 +36,16 @@ func (s *Service) ListMembers(ctx context.Context, d tenants.Domain, p Page) (li
 func (s *Service) PutMember(ctx context.Context, user string, g tenants.Grant) (out Member, err error) {
 	switch {
 	case !ValidUserName(user) || reserved(user):
-		return Member{}, Invalid("/user", "user name %q: want 1 to 63 of a-z, 0-9 and inner . _ -", clipped(user))
+		return Member{}, Invalid("/user", phrase.Of("problem.user-name", "found", clipped(user)))
 	case user == MaskedActor: // also when an account has the name: the answer must not reveal it
 		return Member{}, errMasked("/user", "user name")
 	case g.Domain.All():
-		return Member{}, Invalid("/role", "role %s in domain *: want one on a fabric or in a tenant", g.Role)
+		return Member{}, Invalid("/role", phrase.Of("problem.role-global", "role", g.Role))
 	case g.Role.Wide() && !g.Domain.Whole():
-		return Member{}, Invalid("/role", "role %s acts on whole fabrics: want %s or %s", g.Role, tenants.RoleTenantAdmin, tenants.RoleTenantViewer)
+		return Member{}, Invalid("/role", phrase.Of("problem.role-fabric", "role", g.Role, "first", tenants.RoleTenantAdmin, "second", tenants.RoleTenantViewer))
 	}
 	if err := g.Validate(); err != nil {
-		return Member{}, Invalid("/role", "%v", err)
+		return Member{}, InvalidFrom("/role", err)
 	}
 	err = s.d.Store.Tx(ctx, func(r Repos) error {
 		if err := standing(ctx, r, g.Domain); err != nil {
@@ -96,7 +97,7 @@ func roomFor(ctx context.Context, r Repos, a Account, d tenants.Domain) error {
 	}
 	n, err := r.CountMembers(ctx, d)
 	if err == nil && n >= MaxMembers {
-		err = &ConflictError{Code: "too-many", Detail: fmt.Sprintf("%s has %d members, the most there may be; take one's role away first", d, n)}
+		err = &ConflictError{Code: "too-many", Said: phrase.Of("problem.members-max", "domain", d, "n", n)}
 	}
 	return err
 }
@@ -149,21 +150,21 @@ func (in ServiceAccountInput) Home() tenants.Domain {
 func (s *Service) CreateServiceAccount(ctx context.Context, in ServiceAccountInput) (out Account, err error) {
 	switch {
 	case !tenants.ValidName(in.Name):
-		return Account{}, Invalid("/name", "name %q: want 1 to 63 of a-z, 0-9 and inner hyphens", clipped(in.Name))
+		return Account{}, Invalid("/name", phrase.Of("problem.bad-name", "found", clipped(in.Name)))
 	case in.Name == MaskedActor:
 		return Account{}, errMasked("/name", "name")
 	case len(in.DisplayName) > 200:
-		return Account{}, Invalid("/display_name", "display name of %d bytes: want at most 200", len(in.DisplayName))
+		return Account{}, Invalid("/display_name", phrase.Of("problem.display-name", "n", len(in.DisplayName)))
 	}
 	if err := in.Grant.Validate(); err != nil {
-		return Account{}, Invalid("/role", "%v", err)
+		return Account{}, InvalidFrom("/role", err)
 	}
 	now, home := s.now(), in.Home()
 	err = s.d.Store.Tx(ctx, func(r Repos) error {
 		if in.Grant.Domain.Whole() {
 			switch err := standing(ctx, r, in.Grant.Domain); {
 			case errors.Is(err, ErrNotFound):
-				return Invalid("/fabric", "%v", err)
+				return InvalidFrom("/fabric", err)
 			case err != nil:
 				return err
 			}
@@ -173,7 +174,7 @@ func (s *Service) CreateServiceAccount(ctx context.Context, in ServiceAccountInp
 			return err
 		}
 		if n >= MaxServiceAccounts {
-			return &ConflictError{Code: "too-many", Detail: fmt.Sprintf("%s has %d service accounts, the most there may be; delete one first", home, n)}
+			return &ConflictError{Code: "too-many", Said: phrase.Of("problem.accounts-max", "home", home, "n", n)}
 		}
 		out, err = r.CreateAccount(ctx, Account{
 			Kind: PrincipalService, Name: in.Name, Domain: home, DisplayName: in.DisplayName, CreatedAt: now,

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 
+	"fairlane/internal/phrase"
 	"fairlane/subnet/ident"
 	"fairlane/tenants"
 )
@@ -29,9 +30,14 @@ func Tag(part any) string {
 // TagError says that a part of a tenant changed since the caller read it.
 type TagError struct{ Kind, Name string }
 
+var _ phrase.Sentence = (*TagError)(nil)
+
 // Error names the part.
-func (e *TagError) Error() string {
-	return fmt.Sprintf("%s %q is no longer what it was", e.Kind, e.Name)
+func (e *TagError) Error() string { return e.Sentence().String() }
+
+// Sentence is the error for readers of any language.
+func (e *TagError) Sentence() phrase.Text {
+	return phrase.Of("problem.part-changed", "kind", KindText(e.Kind), "name", e.Name)
 }
 
 // Is matches ErrPrecondition.
@@ -46,10 +52,10 @@ func unchanged(tag string, part any, kind, name string) error {
 }
 
 // unused is a *ConflictError when a tenant has declared flows that need a part of it; what says how they do.
-func unused(ctx context.Context, r Repos, fabric, tenant, what string, needs func(tenants.Flow) bool) error {
+func unused(ctx context.Context, r Repos, fabric, tenant string, what phrase.Text, needs func(tenants.Flow) bool) error {
 	flows, err := r.FlowsOf(ctx, fabric, []string{tenant})
 	if err == nil && slices.ContainsFunc(flows, needs) {
-		err = &ConflictError{Code: "in-use", Detail: fmt.Sprintf("declared flows of tenant %q %s; replace the flows first", tenant, what)}
+		err = &ConflictError{Code: "in-use", Said: phrase.Of("problem.tenant-flows-use", "tenant", tenant, "what", what)}
 	}
 	return err
 }
@@ -127,12 +133,12 @@ func (s *Service) AddAttachment(ctx context.Context, fabric, tenant string, in A
 		}
 		ref, err := resolveEndpoint(topo, in.Port)
 		if err != nil {
-			return Invalid("/port", "%v", err)
+			return InvalidFrom("/port", err)
 		}
 		a = tenants.Attachment{Port: topo.PortID(ref), SL: in.SL}
 		at, had := slices.BinarySearchFunc(t.Attachments, a, func(x, y tenants.Attachment) int { return x.Port.Compare(y.Port) })
 		if had {
-			return &ConflictError{Code: "already-exists", Detail: fmt.Sprintf("tenant %q is attached to port %s already", tenant, a.Port)}
+			return &ConflictError{Code: "already-exists", Said: phrase.Of("problem.attached", "tenant", tenant, "port", a.Port)}
 		}
 		t.Attachments = slices.Insert(t.Attachments, at, a)
 		return nil
@@ -168,7 +174,7 @@ func (s *Service) DeleteAttachment(ctx context.Context, fabric, tenant, port, ta
 			return err
 		}
 		id := t.Attachments[i].Port
-		if err := unused(ctx, r, fabric, tenant, fmt.Sprintf("use port %s", id), func(f tenants.Flow) bool { return f.Src == id || f.Dst == id }); err != nil {
+		if err := unused(ctx, r, fabric, tenant, phrase.Of("problem.use-port", "port", id), func(f tenants.Flow) bool { return f.Src == id || f.Dst == id }); err != nil {
 			return err
 		}
 		t.Attachments = slices.Delete(t.Attachments, i, i+1)
@@ -201,7 +207,7 @@ func (s *Service) Class(ctx context.Context, fabric, tenant, class string) (c te
 func (s *Service) AddClass(ctx context.Context, fabric, tenant string, c tenants.Class) error {
 	return s.editTenant(ctx, fabric, tenant, fmt.Sprintf("tenant %s got class %s", tenant, c.Name), func(_ Repos, t *tenants.Tenant) error {
 		if _, err := classAt(t, c.Name); err == nil {
-			return &ConflictError{Code: "already-exists", Detail: fmt.Sprintf("tenant %q has a class %q already", tenant, c.Name)}
+			return &ConflictError{Code: "already-exists", Said: phrase.Of("problem.class-exists", "tenant", tenant, "class", c.Name)}
 		}
 		t.Classes = append(t.Classes, c)
 		return nil
@@ -233,7 +239,7 @@ func (s *Service) DeleteClass(ctx context.Context, fabric, tenant, class, tag st
 		if err := unchanged(tag, t.Classes[i], "class", class); err != nil {
 			return err
 		}
-		if err := unused(ctx, r, fabric, tenant, fmt.Sprintf("are of class %q", class), func(f tenants.Flow) bool { return f.Class == class }); err != nil {
+		if err := unused(ctx, r, fabric, tenant, phrase.Of("problem.of-class", "class", class), func(f tenants.Flow) bool { return f.Class == class }); err != nil {
 			return err
 		}
 		t.Classes = slices.Delete(t.Classes, i, i+1)

@@ -10,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/crypto/argon2"
+
+	"fairlane/internal/phrase"
 )
 
 // Bounds of a password in bytes. There are no rules of composition: length is what counts (NIST SP
@@ -94,11 +96,11 @@ func decoy() string {
 func checkNewPassword(pointer, password, name string) error {
 	switch {
 	case !utf8.ValidString(password):
-		return Invalid(pointer, "password: want UTF-8 text")
+		return Invalid(pointer, phrase.Of("problem.password-text"))
 	case len(password) < MinPassword || len(password) > MaxPassword:
-		return Invalid(pointer, "password of %d bytes: want %d to %d", len(password), MinPassword, MaxPassword)
+		return Invalid(pointer, phrase.Of("problem.password-length", "n", len(password), "min", MinPassword, "max", MaxPassword))
 	case strings.Contains(strings.ToLower(password), name) && len(name) >= 4 && len(password) < len(name)+8:
-		return Invalid(pointer, "password: want one that is not the account's name with little else")
+		return Invalid(pointer, phrase.Of("problem.password-name"))
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"fairlane/internal/phrase"
 	"fairlane/policy"
 	"fairlane/service/reconcile"
 	"fairlane/subnet/ident"
@@ -22,7 +23,7 @@ func (s *Service) CreatePlan(ctx context.Context, fabric string, o CompileOption
 // when the plan was stored before.
 func (s *Service) MakePlan(ctx context.Context, fabric string, req PlanRequest, dryRun bool) (p Plan, created bool, err error) {
 	if len(req.Edits) > 0 {
-		return Plan{}, false, Invalid("/edits", "found %d edits: a plan is made of what is declared; want none", len(req.Edits))
+		return Plan{}, false, Invalid("/edits", phrase.Of("problem.plan-edits", "n", len(req.Edits)))
 	}
 	in, pin, err := s.planInput(ctx, fabric, req)
 	if err != nil {
@@ -74,7 +75,7 @@ func uncompilable(err error) error {
 	if errors.As(err, &f) {
 		return invalidModel(err, func(*tenants.FieldError) string { return "" })
 	}
-	return &InvalidError{Fields: []FieldError{{Detail: err.Error()}}}
+	return &InvalidError{Fields: []FieldError{{Said: phrase.OfError(err)}}}
 }
 
 // Plan returns a stored plan by its name or an unambiguous beginning of it.
@@ -93,7 +94,7 @@ func (s *Service) ListPlans(ctx context.Context, fabric string, p Page) (list []
 func (t *Target) desired() ([]reconcile.Target, error) {
 	list, err := reconcile.Desired(t.Plan, t.Topology)
 	if err != nil {
-		return nil, &ConflictError{Code: "topology-changed", Detail: fmt.Sprintf("plan %.12s does not fit the fabric it was made for: %v", t.Plan.Name, err)}
+		return nil, &ConflictError{Code: "topology-changed", Said: phrase.Of("problem.plan-misfit", "plan", fmt.Sprintf("%.12s", t.Plan.Name), "reason", err)}
 	}
 	return list, nil
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"fairlane/internal/phrase"
 	"fairlane/tenants"
 )
 
@@ -179,7 +180,7 @@ func policyContent(ctx context.Context, r Repos, fabric string, number int64) (P
 // LabelPolicy gives a revision a name for people; an empty one takes it away.
 func (s *Service) LabelPolicy(ctx context.Context, fabric string, number int64, label string) (p Policy, err error) {
 	if len(label) > 200 || strings.ContainsFunc(label, func(r rune) bool { return r < ' ' }) {
-		return Policy{}, Invalid("/label", "found %q: want at most 200 bytes without control characters", clipped(label))
+		return Policy{}, Invalid("/label", phrase.Of("problem.label", "found", clipped(label)))
 	}
 	err = s.d.Store.Tx(OnFabric(ctx, fabric), func(r Repos) error {
 		before, err := r.Policy(ctx, fabric, number)

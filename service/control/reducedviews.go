@@ -42,9 +42,9 @@ func reducedFault(err error) error {
 	var away *UnavailableError
 	switch {
 	case errors.As(err, &away):
-		return &UnavailableError{Code: away.Code, Detail: "shares could not be measured now"}
+		return &UnavailableError{Code: away.Code, Said: phrase.Of("problem.shares-now")}
 	case errors.Is(err, ErrConflict):
-		return &ConflictError{Code: "no-plan", Detail: "no plan is in force yet"}
+		return &ConflictError{Code: "no-plan", Said: phrase.Of("problem.no-plan")}
 	}
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"fairlane/internal/phrase"
 	"fairlane/policy"
 	"fairlane/service/reconcile"
 	"fairlane/subnet/ident"
@@ -48,7 +49,7 @@ type returning struct {
 // of Fairlane may be on. It changes nothing.
 func (s *Service) prepareReturn(ctx context.Context, fabric string, to ReturnTo, held bool, o RolloutOptions) (x returning, err error) {
 	if to != ToBaseline && to != ToFactory {
-		return x, Invalid("/to", "to %q: want baseline or factory", to)
+		return x, Invalid("/to", phrase.Of("problem.return-to", "found", to))
 	}
 	if err := o.check(); err != nil {
 		return x, err
@@ -57,7 +58,7 @@ func (s *Service) prepareReturn(ctx context.Context, fabric string, to ReturnTo,
 		return x, err
 	}
 	if o.Release && x.target.Fabric.Management == Released {
-		return x, &ConflictError{Code: "fabric-released", Detail: releasedText(x.target.Fabric)}
+		return x, &ConflictError{Code: "fabric-released", Said: releasedText(x.target.Fabric)}
 	}
 	snapshot := ""
 	err = s.d.Store.View(ctx, func(r Repos) error {
@@ -160,7 +161,7 @@ func (s *Service) previewReturn(ctx context.Context, fabric string, o RolloutOpt
 func (s *Service) baselineReturn(ctx context.Context, fabric string, o RolloutOptions) (returning, error) {
 	x, err := s.prepareReturn(ctx, fabric, ToBaseline, false, o)
 	if err == nil && len(x.all) == 0 {
-		err = &ConflictError{Code: "no-plan", Detail: fmt.Sprintf("fabric %q has no baseline: no device was written yet", fabric)}
+		err = &ConflictError{Code: "no-plan", Said: phrase.Of("problem.no-baseline", "fabric", fabric)}
 	}
 	return x, err
 }
@@ -223,7 +224,7 @@ func (s *Service) PreviewRelease(ctx context.Context, fabric string, to ReturnTo
 	var reports []DeviceReport
 	if x.target.Devices = x.list; len(x.list) > 0 {
 		if reports, err = s.d.Observer.Observe(ctx, x.target, nil); err != nil {
-			return out, &UnavailableError{Code: "devices-unreachable", Detail: fmt.Sprintf("the devices of fabric %q could not be read", fabric), Err: err}
+			return out, &UnavailableError{Code: "devices-unreachable", Said: phrase.Of("problem.devices-unread", "fabric", fabric), Err: err}
 		}
 	}
 	read := make(map[ident.PortID]*DeviceReport, len(reports))
@@ -271,12 +272,12 @@ func (s *Service) ManageFabric(ctx context.Context, name string) (f Fabric, err 
 }
 
 // releasedText says that a fabric is not managed, and which command helps.
-func releasedText(f Fabric) string {
+func releasedText(f Fabric) phrase.Text {
 	since := f.ManagementAt.UTC().Format(time.DateTime)
 	if f.Management == Releasing {
-		return fmt.Sprintf("the release of fabric %q, begun on %s UTC, did not take everything back: run `fairlane fabric release %[1]s` again, or `fairlane fabric manage %[1]s` to keep it", f.Name, since)
+		return phrase.Of("problem.releasing", "fabric", f.Name, "since", since)
 	}
-	return fmt.Sprintf("fabric %q was released on %s UTC: run `fairlane fabric manage %s` to take it under management again", f.Name, since, f.Name)
+	return phrase.Of("problem.released", "fabric", f.Name, "since", since)
 }
 
 // underManagement refuses a rollout on a fabric that Fairlane does not manage.
@@ -284,7 +285,7 @@ func underManagement(f Fabric, ro *Rollout) error {
 	if f.Management == Managed || f.Management == "" || ro.Options.Release {
 		return nil
 	}
-	return &ConflictError{Code: "fabric-released", Detail: releasedText(f)}
+	return &ConflictError{Code: "fabric-released", Said: releasedText(f)}
 }
 
 // settleRelease updates a fabric's management when its release ends.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"fairlane/ccconfig/driver"
+	"fairlane/internal/phrase"
 	"fairlane/internal/span"
 	"fairlane/policy"
 	"fairlane/service/reconcile"
@@ -42,7 +43,7 @@ func (o RolloutOptions) check() error {
 	var bad InvalidError
 	count := func(name string, v, most int) {
 		if v < 0 || v > most {
-			bad.add("/options/"+name, fmt.Errorf("%d: want 0 to %d", v, most))
+			bad.add("/options/"+name, phrase.Of("problem.at-most", "found", v, "max", most))
 		}
 	}
 	count("canary", o.Canary, reconcile.MaxTargets)
@@ -52,23 +53,23 @@ func (o RolloutOptions) check() error {
 	count("failure_budget", o.FailureBudget, reconcile.MaxTargets)
 	count("attempts", o.Attempts, maxAttempts)
 	if o.Domain != "" && !slices.Contains(reconcile.Domains(), reconcile.Domain(o.Domain)) {
-		bad.add("/options/domain", fmt.Errorf("domain %q: want one of %q", o.Domain, reconcile.Domains()))
+		bad.add("/options/domain", phrase.Of("problem.rollout-domain", "found", o.Domain, "want", reconcile.Domains()))
 	}
 	if o.ConfirmWindow < 0 || o.ConfirmWindow > MaxConfirmWindow {
-		bad.add("/options/confirm_window_s", fmt.Errorf("%s: want 0 to %s", o.ConfirmWindow, MaxConfirmWindow))
+		bad.add("/options/confirm_window_s", phrase.Of("problem.confirm-window", "found", o.ConfirmWindow, "max", MaxConfirmWindow))
 	}
 	if o.VerifyShares && o.ConfirmWindow == 0 {
-		bad.add("/options/verify_shares", errors.New("verify_shares without confirm_window_s: want both"))
+		bad.add("/options/verify_shares", phrase.Of("problem.verify-shares"))
 	}
 	share := func(name string, v float64) {
 		if !(v >= 0 && v <= 1) { // refuses what is not a number, too
-			bad.add("/options/"+name, fmt.Errorf("%v: want 0 to 1", v))
+			bad.add("/options/"+name, phrase.Of("problem.fraction", "found", v))
 		}
 	}
 	share("max_share_error", o.MaxShareError)
 	share("min_utilisation", o.MinUtilisation)
 	if o.MeasureWindow != 0 && (o.MeasureWindow < MinWindow || o.MeasureWindow > MaxWindow) {
-		bad.add("/options/measure_window_ms", fmt.Errorf("%s: want %s to %s", o.MeasureWindow, MinWindow, MaxWindow))
+		bad.add("/options/measure_window_ms", phrase.Of("problem.between", "found", o.MeasureWindow, "min", MinWindow, "max", MaxWindow))
 	}
 	return bad.orNil()
 }
@@ -87,7 +88,7 @@ func (s *Service) prepare(ctx context.Context, fabric string, in RolloutInput) (
 		return p, err
 	}
 	if in.Plan == "" {
-		return p, Invalid("/plan", "plan is empty: want the name of a stored plan")
+		return p, Invalid("/plan", phrase.Of("problem.plan-empty"))
 	}
 	if err := in.Options.check(); err != nil {
 		return p, err
@@ -96,10 +97,10 @@ func (s *Service) prepare(ctx context.Context, fabric string, in RolloutInput) (
 		return p, err
 	}
 	if got, want := p.target.Plan.Plane, p.target.Fabric.Plane; got != want {
-		return p, Invalid("/plan", "plan %.12s is for the plane %s and fabric %q is of the plane %s: plans of other planes are for comparison", p.target.Plan.Name, got, fabric, want)
+		return p, Invalid("/plan", phrase.Of("problem.plan-plane", "plan", fmt.Sprintf("%.12s", p.target.Plan.Name), "plane", got, "fabric", fabric, "want", want))
 	}
 	if p.target.Fabric.Snapshot == nil {
-		return p, &ConflictError{Code: "not-discovered", Detail: fmt.Sprintf("fabric %q was not discovered yet", fabric)}
+		return p, &ConflictError{Code: "not-discovered", Said: phrase.Of("problem.undiscovered", "fabric", fabric)}
 	}
 	p.in = in
 	if !slices.Contains(in.Stages, StageSettings) {
@@ -171,7 +172,7 @@ func (p *prepared) cutTargets(targets []reconcile.Target, note func(reconcile.Ta
 	o := &p.in.Options
 	steps, err := reconcile.PlanWaves(targets, p.target.Topology, reconcile.WaveOptions{Canary: o.Canary, Wave: o.Wave, Domain: reconcile.Domain(o.Domain)})
 	if err != nil {
-		return Invalid("/options", "%v", err)
+		return InvalidFrom("/options", err)
 	}
 	size := cmp.Or(o.Shard, defaultShard)
 	o.CanaryWaves = nil
@@ -312,9 +313,9 @@ func orderStages(in []Stage) ([]Stage, error) {
 	for i, st := range in {
 		switch {
 		case !slices.Contains(all, st):
-			return nil, Invalid(fmt.Sprintf("/stages/%d", i), "stage %q: want placement or settings", st)
+			return nil, Invalid(fmt.Sprintf("/stages/%d", i), phrase.Of("problem.stage", "found", st))
 		case slices.Contains(in[:i], st):
-			return nil, Invalid(fmt.Sprintf("/stages/%d", i), "stage %q is given twice: want each once", st)
+			return nil, Invalid(fmt.Sprintf("/stages/%d", i), phrase.Of("problem.stage-twice", "found", st))
 		}
 	}
 	for _, st := range all {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"fairlane/internal/phrase"
 )
 
 // steer stores what an operator asks of a running rollout and has somebody look at it. change refuses what makes no
@@ -62,7 +64,7 @@ func (ro *Rollout) Moves() bool {
 func (s *Service) PauseRollout(ctx context.Context, fabric string, id int64) (Rollout, error) {
 	return s.steer(ctx, fabric, id, "rollout.paused", "pause of rollout %d requested", func(ro *Rollout) error {
 		if ro.Wish == WishCancel || ro.Wish == WishUndo && !ro.Undoing() {
-			return &ConflictError{Code: "rollout-ending", Detail: fmt.Sprintf("rollout %d is to end already (%s)", id, ro.Wish)}
+			return &ConflictError{Code: "rollout-ending", Said: phrase.Of("problem.rollout-ending", "rollout", id, "request", ro.Wish)}
 		}
 		ro.Wish = WishPause
 		return nil
@@ -73,7 +75,7 @@ func (s *Service) PauseRollout(ctx context.Context, fabric string, id int64) (Ro
 func (s *Service) ResumeRollout(ctx context.Context, fabric string, id int64) (Rollout, error) {
 	return s.steer(ctx, fabric, id, "rollout.resumed", "rollout %d goes on", func(ro *Rollout) error {
 		if ro.Wish != WishPause {
-			return &ConflictError{Code: "not-paused", Detail: fmt.Sprintf("rollout %d is not paused", id)}
+			return &ConflictError{Code: "not-paused", Said: phrase.Of("problem.rollout-not-paused", "rollout", id)}
 		}
 		ro.Wish = WishRun
 		return nil
@@ -84,7 +86,7 @@ func (s *Service) ResumeRollout(ctx context.Context, fabric string, id int64) (R
 func (s *Service) ConfirmRollout(ctx context.Context, fabric string, id int64) (Rollout, error) {
 	return s.steer(ctx, fabric, id, "rollout.confirmed", "rollout %d was confirmed", func(ro *Rollout) error {
 		if ro.Phase != PhaseConfirming {
-			return &ConflictError{Code: "not-confirming", Detail: fmt.Sprintf("rollout %d is %s: want one that is confirming", id, ro.Phase)}
+			return &ConflictError{Code: "not-confirming", Said: phrase.Of("problem.rollout-not-confirming", "rollout", id, "phase", ro.Phase)}
 		}
 		ro.Wish, ro.Confirmed = WishRun, true
 		return nil
@@ -96,7 +98,7 @@ func (s *Service) ConfirmRollout(ctx context.Context, fabric string, id int64) (
 func (s *Service) CancelRollout(ctx context.Context, fabric string, id int64) (Rollout, error) {
 	return s.steer(ctx, fabric, id, "rollout.canceling", "rollout %d is to stop where it is", func(ro *Rollout) error {
 		if ro.Undoing() {
-			return &ConflictError{Code: "rollout-ending", Detail: fmt.Sprintf("rollout %d is being rolled back: it ends by itself", id)}
+			return &ConflictError{Code: "rollout-ending", Said: phrase.Of("problem.rollout-rolls-back", "rollout", id)}
 		}
 		ro.Wish = WishCancel
 		return nil
@@ -111,7 +113,7 @@ func (s *Service) UndoRollout(ctx context.Context, fabric string, id int64) (Rol
 // undo asks a running rollout to return what it did, unless it ends already.
 func undo(ro *Rollout) error {
 	if ro.Undoing() && ro.Wish != WishPause || ro.Confirmed {
-		return &ConflictError{Code: "rollout-ending", Detail: fmt.Sprintf("rollout %d ends already", ro.ID)}
+		return &ConflictError{Code: "rollout-ending", Said: phrase.Of("problem.rollout-ends", "rollout", ro.ID)}
 	}
 	if ro.Wish = WishUndo; ro.Undoing() {
 		ro.Wish = WishRun
@@ -135,7 +137,7 @@ func (s *Service) before(ctx context.Context, fabric string, id int64) (out Roll
 				}
 			}
 			if next == "" {
-				return &ConflictError{Code: "no-plan", Detail: fmt.Sprintf("no rollout succeeded on fabric %q before rollout %d", fabric, id)}
+				return &ConflictError{Code: "no-plan", Said: phrase.Of("problem.no-rollout-before", "fabric", fabric, "rollout", id)}
 			}
 			p.After = next
 		}
@@ -198,7 +200,7 @@ func (s *Service) chooseRollBack(ctx context.Context, fabric string, id int64, p
 	case ro.State == RolloutRunning && plan == "":
 		return rollBack{undo: true}, nil
 	case plan == "" && ro.Options.Repair:
-		return b, &ConflictError{Code: "is-repair", Detail: fmt.Sprintf("rollout %d repaired devices of plan %.12s, which is still in force: roll back the rollout that brought it, or name a plan", id, ro.Plan)}
+		return b, &ConflictError{Code: "is-repair", Said: phrase.Of("problem.is-repair", "rollout", id, "plan", fmt.Sprintf("%.12s", ro.Plan))}
 	case plan == "":
 		was, err := s.before(ctx, fabric, id)
 		switch {
@@ -256,7 +258,7 @@ func (s *Service) previewUndo(ctx context.Context, fabric string, id int64) ([]W
 
 // notRunning refuses to steer a rollout that ended.
 func notRunning(ro *Rollout) error {
-	return &ConflictError{Code: "not-running", Detail: fmt.Sprintf("rollout %d ended as %s", ro.ID, ro.State)}
+	return &ConflictError{Code: "not-running", Said: phrase.Of("problem.rollout-ended", "rollout", ro.ID, "state", ro.State)}
 }
 
 // RollBackToBaseline returns every device that was ever written on a rollout's fabric to its baseline, with the wave and retry

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"fairlane/ccconfig/ibprofile"
+	"fairlane/internal/phrase"
 	"fairlane/policy"
 	"fairlane/subnet"
 	"fairlane/subnet/topofile"
@@ -168,7 +169,7 @@ func (s *Service) latest(ctx context.Context, r Repos, fabric string) (Snapshot,
 		return Snapshot{}, nil, err
 	}
 	if f.Snapshot == nil {
-		return Snapshot{}, nil, &ConflictError{Code: "not-discovered", Detail: fmt.Sprintf("fabric %q was not discovered yet; discover it first", fabric)}
+		return Snapshot{}, nil, &ConflictError{Code: "not-discovered", Said: phrase.Of("problem.discover-first", "fabric", fabric)}
 	}
 	if topo := s.cached(f.Snapshot.SHA256); topo != nil {
 		return *f.Snapshot, topo, nil

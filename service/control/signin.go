@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"fairlane/internal/phrase"
 	"fairlane/service/audit"
 )
 
@@ -55,7 +56,7 @@ func (s *Service) Faulted(key string) { s.gate.faults.take(key, s.now()) }
 // one that it refuses, and repeating it does not help.
 func (s *Service) Faults(key string) error {
 	if wait := s.gate.faults.wait(key, s.now()); wait > 0 {
-		return &LockedError{Detail: "too many requests of yours to this operation ended in a fault of the service", Until: s.now().Add(wait)}
+		return &LockedError{Said: phrase.Of("problem.faulting"), Until: s.now().Add(wait)}
 	}
 	return nil
 }
@@ -66,7 +67,7 @@ func (s *Service) Faults(key string) error {
 func (s *Service) Admit(addr string) (forgive func(), err error) {
 	key := SourceKey(addr)
 	if wait := s.gate.sources.take(key, s.now()); wait > 0 {
-		return nil, &LockedError{Detail: "too many refused credentials from this address", Until: s.now().Add(wait)}
+		return nil, &LockedError{Said: phrase.Of("problem.refused-address"), Until: s.now().Add(wait)}
 	}
 	return func() { s.gate.sources.give(key, s.now()) }, nil
 }
@@ -134,7 +135,7 @@ func (s *Service) check(ctx context.Context, password, stored string) (ok, renew
 func (s *Service) unlocked(ctx context.Context, r Repos, key [32]byte) (SigninFailures, error) {
 	had, err := r.SigninFailures(ctx, key)
 	if left := had.LockedUntil.Sub(s.now()); err == nil && left > 0 && left <= longestLock {
-		err = &LockedError{Detail: "too many failed sign-ins under this name", Until: had.LockedUntil}
+		err = &LockedError{Said: phrase.Of("problem.refused-name"), Until: had.LockedUntil}
 	}
 	return had, err
 }
@@ -331,7 +332,7 @@ func (s *Service) AuthenticateSession(ctx context.Context, secret string) (Princ
 func (s *Service) SignOut(ctx context.Context) error {
 	p, ok := PrincipalFrom(ctx)
 	if !ok || p.Session == 0 {
-		return &ConflictError{Code: "no-session", Detail: "the request came without a browser session; a token is revoked instead"}
+		return &ConflictError{Code: "no-session", Said: phrase.Of("problem.no-session")}
 	}
 	return s.d.Store.Tx(WithScope(ctx, ScopeSignIn), func(r Repos) error {
 		if err := r.DeleteSession(ctx, p.Session); err != nil {
@@ -346,7 +347,7 @@ func (s *Service) SignOut(ctx context.Context) error {
 func (s *Service) ChangePassword(ctx context.Context, present, next string) error {
 	p, ok := PrincipalFrom(ctx)
 	if !ok || p.Session == 0 || p.Kind != PrincipalUser {
-		return &ForbiddenError{Detail: "a password is changed in a session of its own account, after sign-in"}
+		return &ForbiddenError{Said: phrase.Of("problem.password-session")}
 	}
 	if err := checkNewPassword("/new_password", next, p.Name); err != nil {
 		return err
@@ -371,7 +372,7 @@ func (s *Service) ChangePassword(ctx context.Context, present, next string) erro
 		if err := s.refuse(ctx, key, a.Name); !errors.Is(err, ErrUnauthorized) {
 			return err
 		}
-		return Invalid("/password", "the present password is another one")
+		return Invalid("/password", phrase.Of("problem.password-wrong"))
 	}
 	hash, err := s.hash(ctx, next)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"fairlane/internal/phrase"
 	"fairlane/policy"
 )
 
@@ -105,7 +106,7 @@ type TaskRepo interface {
 // StartTask checks a request and queues it.
 func (s *Service) StartTask(ctx context.Context, kind TaskKind, req TaskRequest) (t Task, err error) {
 	if s.d.Laboratory == nil {
-		return Task{}, &UnavailableError{Code: "not-ready", Detail: "this manager has no simulator"}
+		return Task{}, &UnavailableError{Code: "not-ready", Said: phrase.Of("problem.no-simulator")}
 	}
 	if req, err = s.checkTask(ctx, kind, req); err != nil {
 		return Task{}, err
@@ -119,7 +120,7 @@ func (s *Service) StartTask(ctx context.Context, kind TaskKind, req TaskRequest)
 		case err != nil:
 			return err
 		case n >= int64(set.Tasks.Limit):
-			return &ConflictError{Code: "too-many-tasks", Detail: fmt.Sprintf("%d simulations and calibrations wait or run; at most %d may", n, set.Tasks.Limit)}
+			return &ConflictError{Code: "too-many-tasks", Said: phrase.Of("problem.tasks-max", "n", n, "max", set.Tasks.Limit)}
 		}
 		if err := r.PruneTasks(ctx, kind, set.Tasks.Keep); err != nil {
 			return err
@@ -148,23 +149,23 @@ func (s *Service) checkTask(ctx context.Context, kind TaskKind, req TaskRequest)
 	switch {
 	case kind == TaskCalibration:
 		if err := s.d.Laboratory.CheckProfile(req.Profile); err != nil {
-			return req, Invalid("/profile", "%v", err)
+			return req, InvalidFrom("/profile", err)
 		}
 		return req, nil
 	case (req.Scenario != "") == (req.Plan != "" || req.Fabric != ""):
-		return req, Invalid("", "want either a fabric and a plan, or a scenario")
+		return req, Invalid("", phrase.Of("problem.task-input"))
 	case req.Scenario != "":
 		if req.Before {
-			return req, Invalid("/before", "means nothing for a scenario")
+			return req, Invalid("/before", phrase.Of("problem.task-before"))
 		}
 		if err := s.d.Laboratory.CheckScenario(req.Scenario); err != nil {
-			return req, Invalid("/scenario", "%v", err)
+			return req, InvalidFrom("/scenario", err)
 		}
 		return req, nil
 	case req.Plan == "":
-		return req, Invalid("/plan", "is missing: want the plan of the fabric to be simulated")
+		return req, Invalid("/plan", phrase.Of("problem.task-plan"))
 	case req.Fabric == "":
-		return req, Invalid("/fabric", "is missing: want the fabric of the plan")
+		return req, Invalid("/fabric", phrase.Of("problem.task-fabric"))
 	}
 	p, err := s.Plan(ctx, req.Fabric, req.Plan)
 	req.Plan = ""

@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 
+	"fairlane/internal/phrase"
 	"fairlane/subnet/ident"
 	"fairlane/tenants"
 )
@@ -26,7 +27,7 @@ func checkWhole(ctx context.Context, r Repos, fabric string, t tenants.Tenant, b
 		return err
 	}
 	if total >= tenants.MaxTenants {
-		return Invalid(base, "%d tenants: want at most %d", total+1, tenants.MaxTenants)
+		return Invalid(base, phrase.Of("problem.tenants-max", "n", total+1, "max", tenants.MaxTenants))
 	}
 	all := append(plain(near), t) // last, so that the error of a conflict names it
 	return invalidModel(tenants.Validate(all, flows), inTenant(base))

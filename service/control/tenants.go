@@ -183,7 +183,7 @@ func resolveAttachments(topo *subnet.Fabric, in []AttachmentInput, base string) 
 			err = fmt.Errorf("port %q is attached twice: want each port once", a.Port)
 		}
 		if err != nil {
-			bad.add(fmt.Sprintf("%s/attachments/%d/port", base, i), err)
+			bad.addFrom(fmt.Sprintf("%s/attachments/%d/port", base, i), err)
 			continue
 		}
 		out[i] = tenants.Attachment{Port: topo.PortID(ref), SL: a.SL}
@@ -236,7 +236,7 @@ func invalidModel(err error, at func(*tenants.FieldError) string) error {
 		if errors.As(e, &f) {
 			pointer = at(f)
 		}
-		bad.add(pointer, e)
+		bad.addFrom(pointer, e)
 	}
 	return bad.orNil()
 }

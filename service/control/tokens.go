@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"fairlane/internal/phrase"
 	"fairlane/service/audit"
 	"fairlane/tenants"
 )
@@ -205,7 +206,7 @@ func (s *Service) CreateToken(ctx context.Context, ref AccountRef, in TokenInput
 			return err
 		}
 		if len(list) >= MaxTokens {
-			return &ConflictError{Code: "too-many", Detail: fmt.Sprintf("%s has %d tokens, the most there may be; delete one first", a.Name, len(list))}
+			return &ConflictError{Code: "too-many", Said: phrase.Of("problem.tokens-max", "account", a.Name, "n", len(list))}
 		}
 		if err := s.boundByOwn(ctx, r, &t); err != nil {
 			return err
@@ -241,13 +242,13 @@ func checkToken(in *TokenInput) error {
 	}
 	switch {
 	case !tenants.ValidName(in.Name):
-		return Invalid("/name", "token name %q: want 1 to 63 of a-z, 0-9 and inner hyphens", clipped(in.Name))
+		return Invalid("/name", phrase.Of("problem.token-name", "found", clipped(in.Name)))
 	case in.Name == MaskedActor:
 		return errMasked("/name", "token name")
 	case in.Life < time.Minute || in.Life > MaxTokenLife:
-		return Invalid("/expires_in_s", "life of %s: want %s to %s", in.Life, time.Minute, MaxTokenLife)
+		return Invalid("/expires_in_s", phrase.Of("problem.token-life", "found", in.Life, "min", time.Minute, "max", MaxTokenLife))
 	case len(in.Scopes) > MaxScopes:
-		return Invalid("/scopes", "%d scopes: want at most %d", len(in.Scopes), MaxScopes)
+		return Invalid("/scopes", phrase.Of("problem.scopes-max", "n", len(in.Scopes), "max", MaxScopes))
 	}
 	return nil
 }
@@ -266,7 +267,7 @@ func (s *Service) boundByOwn(ctx context.Context, r Repos, t *Token) error {
 		return nil
 	}
 	if p.Scopes != nil {
-		return &ForbiddenError{Detail: "a token that is narrowed to scopes makes no tokens; sign in instead"}
+		return &ForbiddenError{Said: phrase.Of("problem.scoped-token")}
 	}
 	own, err := heldToken(ctx, r, p)
 	if err == nil && !own.ExpiresAt.IsZero() {

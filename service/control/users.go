@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"fairlane/internal/phrase"
 	"fairlane/tenants"
 )
 
@@ -24,13 +25,13 @@ const maxGrants = 1000
 func checkUser(in UserInput) error {
 	switch {
 	case !ValidUserName(in.Name):
-		return Invalid("/name", "user name %q: want 1 to 63 of a-z, 0-9 and inner . _ -", clipped(in.Name))
+		return Invalid("/name", phrase.Of("problem.user-name", "found", clipped(in.Name)))
 	case reserved(in.Name):
-		return Invalid("/name", "user name %q stands for the service's own token and actions: want another", in.Name)
+		return Invalid("/name", phrase.Of("problem.user-reserved", "name", in.Name))
 	case len(in.DisplayName) > 200:
-		return Invalid("/display_name", "display name of %d bytes: want at most 200", len(in.DisplayName))
+		return Invalid("/display_name", phrase.Of("problem.display-name", "n", len(in.DisplayName)))
 	case len(in.Grants) > maxGrants:
-		return Invalid("/roles", "%d roles: want at most %d", len(in.Grants), maxGrants)
+		return Invalid("/roles", phrase.Of("problem.roles-max", "n", len(in.Grants), "max", maxGrants))
 	}
 	if in.Password != "" {
 		if err := checkNewPassword("/password", in.Password, in.Name); err != nil {
@@ -40,10 +41,10 @@ func checkUser(in UserInput) error {
 	seen := map[tenants.Domain]bool{}
 	for i, g := range in.Grants {
 		if err := g.Validate(); err != nil {
-			return Invalid(fmt.Sprintf("/roles/%d", i), "%v", err)
+			return InvalidFrom(fmt.Sprintf("/roles/%d", i), err)
 		}
 		if seen[g.Domain] {
-			return Invalid(fmt.Sprintf("/roles/%d", i), "domain %s has a role already: want one role in each", g.Domain)
+			return Invalid(fmt.Sprintf("/roles/%d", i), phrase.Of("problem.role-twice", "domain", g.Domain))
 		}
 		seen[g.Domain] = true
 	}
@@ -97,7 +98,7 @@ func (s *Service) give(ctx context.Context, r Repos, account int64, grants []ten
 	for i, g := range grants {
 		switch err := r.PutMembership(ctx, account, g, s.now()); {
 		case errors.Is(err, ErrNotFound):
-			return Invalid(fmt.Sprintf("/roles/%d", i), "%v", err)
+			return InvalidFrom(fmt.Sprintf("/roles/%d", i), err)
 		case err != nil:
 			return err
 		}
@@ -209,7 +210,7 @@ func (s *Service) keepAnAdmin(ctx context.Context, r Repos) error {
 	}
 	n, err := r.CountHolders(ctx, tenants.RoleFabricAdmin)
 	if err == nil && n == 0 {
-		err = &ConflictError{Code: "last-admin", Detail: "no user would be fabric-admin@* any more; give the role to another user first"}
+		err = &ConflictError{Code: "last-admin", Said: phrase.Of("problem.last-admin")}
 	}
 	return err
 }

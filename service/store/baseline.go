@@ -12,6 +12,7 @@ import (
 	"gorm.io/gorm/clause"
 
 	"fairlane/ccconfig/driver"
+	"fairlane/internal/phrase"
 	"fairlane/service/control"
 	"fairlane/subnet/ident"
 )
@@ -104,7 +105,7 @@ func (r *repos) ListBaselines(ctx context.Context, fabric string, p control.Page
 	if p.After != "" {
 		id, err := ident.ParsePortID(p.After)
 		if err != nil {
-			return nil, "", control.Invalid("cursor", "cursor is not one that this list gave")
+			return nil, "", control.Invalid("cursor", phrase.Of("problem.cursor"))
 		}
 		q = q.Where("node_guid > ? OR node_guid = ? AND port_num > ?", id.Node.String(), id.Node.String(), int(id.Port))
 	}

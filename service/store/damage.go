@@ -11,15 +11,13 @@ import (
 
 	"github.com/glebarez/go-sqlite"
 
+	"fairlane/internal/phrase"
 	"fairlane/service/control"
 )
 
 // checkedAtStart is the size up to which a SQLite file is checked before it is used; that takes under half a second. A
 // larger one is checked in the background.
 const checkedAtStart = 64 << 20 // bytes
-
-// damagedText says what to do about a damaged database.
-const damagedText = "the database is damaged: writes are refused; stop the service and restore a backup with \"fairlane db restore\""
 
 // guard is the background work of a store on SQLite. The zero value does nothing.
 type guard struct {
@@ -38,7 +36,7 @@ func (g *guard) end() {
 
 // damage makes the store refuse all writes from now on: a write that relies on a damaged page damages more.
 func (s *Store) damage(err error) *control.UnavailableError {
-	d := &control.UnavailableError{Code: codeDamaged, Detail: damagedText, Err: err}
+	d := &control.UnavailableError{Code: codeDamaged, Said: phrase.Of("problem.database-damaged"), Err: err}
 	if s.damaged.CompareAndSwap(nil, d) && s.guard.found != nil {
 		close(s.guard.found)
 	}

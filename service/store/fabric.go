@@ -9,6 +9,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"fairlane/internal/phrase"
 	"fairlane/service/control"
 )
 
@@ -29,7 +30,7 @@ func (r *repos) CreateFabric(ctx context.Context, f control.Fabric) (control.Fab
 }
 
 func exists(kind, name string) error {
-	return &control.ConflictError{Code: "already-exists", Detail: fmt.Sprintf("%s %q exists already", kind, name)}
+	return &control.ConflictError{Code: "already-exists", Said: phrase.Of("problem.exists", "kind", kind, "name", name)}
 }
 
 // Fabric implements control.FabricRepo.

@@ -12,6 +12,7 @@ import (
 	"github.com/glebarez/go-sqlite"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"fairlane/internal/phrase"
 	"fairlane/service/control"
 )
 
@@ -43,12 +44,12 @@ func (s *Store) fault(err error, writing bool) error {
 	if code == codeDamaged {
 		return s.damage(err)
 	}
-	detail := map[string]string{
-		codeFull:        "the database has no room left, nothing was changed; reading still works",
-		codeReadOnly:    "the database takes no changes now, nothing was changed; reading still works",
-		codeUnavailable: "the database does not answer or broke off; what was not confirmed may be tried again",
+	said := map[string]phrase.Text{
+		codeFull:        phrase.Of("problem.database-full"),
+		codeReadOnly:    phrase.Of("problem.database-read-only"),
+		codeUnavailable: phrase.Of("problem.database-unavailable"),
 	}[code]
-	return &control.UnavailableError{Code: code, Detail: detail, Err: err}
+	return &control.UnavailableError{Code: code, Said: said, Err: err}
 }
 
 // ioerrShmSize is SQLITE_IOERR_SHMSIZE: the index beside the write-ahead log could not grow.
@@ -61,26 +62,26 @@ func (s *Store) opening(err error) error {
 	if !errors.As(typed, &away) {
 		return typed
 	}
-	detail := "it does not answer: see that it runs and is reached from here, and that name, user and password are right"
+	said := phrase.Of("database.silent")
 	var lite *sqlite.Error
 	switch {
 	case IsDamage(err):
-		detail = "it is not a SQLite database, or damaged: correct the path, or restore a backup with \"fairlane db restore\""
+		said = phrase.Of("database.damaged")
 	case away.Code == codeFull:
-		detail = "there is no room left: make room and start again"
+		said = phrase.Of("database.full")
 	case away.Code == codeReadOnly && !errors.As(err, &lite):
-		detail = "it takes no changes: name the primary, or start again when it is one"
+		said = phrase.Of("database.no-primary")
 	case errors.As(err, &lite):
 		switch lite.Code() & 0xff {
 		case 8, 14: // READONLY, CANTOPEN
-			detail = "it cannot be opened for writing: give the file and its directory to the user that runs the service"
+			said = phrase.Of("database.no-rights")
 		case 5, 6: // BUSY, LOCKED
-			detail = "another process holds it: end that one first"
+			said = phrase.Of("database.held")
 		default:
-			detail = "its disk fails: look into the system's log"
+			said = phrase.Of("database.disk-fails")
 		}
 	}
-	return &control.UnavailableError{Code: away.Code, Detail: detail, Err: away.Err}
+	return &control.UnavailableError{Code: away.Code, Said: said, Err: away.Err}
 }
 
 // classify returns the code of a database's own fault, or "".

@@ -6,6 +6,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"fairlane/internal/phrase"
 	"fairlane/service/control"
 )
 
@@ -16,7 +17,7 @@ func afterID(p control.Page) (int64, error) {
 	}
 	id, err := strconv.ParseInt(p.After, 10, 64)
 	if err != nil || id < 0 {
-		return 0, control.Invalid("cursor", "cursor is not one that this list gave")
+		return 0, control.Invalid("cursor", phrase.Of("problem.cursor"))
 	}
 	return id, nil
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"fairlane/internal/phrase"
 	"fairlane/policy"
 	"fairlane/service/control"
 )
@@ -72,7 +73,7 @@ func (r *repos) plan(ctx context.Context, fabricID int64, name string) (planRow,
 	case len(rows) == 0:
 		return planRow{}, &control.NotFoundError{Kind: "plan", Name: name}
 	case len(rows) > 1:
-		return planRow{}, &control.ConflictError{Code: "ambiguous-name", Detail: fmt.Sprintf("more than one plan begins with %q: give more digits", name)}
+		return planRow{}, &control.ConflictError{Code: "ambiguous-name", Said: phrase.Of("problem.plan-ambiguous", "found", name)}
 	}
 	return rows[0], nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"fairlane/internal/phrase"
 	"fairlane/migrations"
 	"fairlane/service/control"
 )
@@ -81,7 +82,7 @@ func (s *Store) Ping(ctx context.Context) error {
 func (s *Store) ping(ctx context.Context) error {
 	err := s.closers[len(s.closers)-1].PingContext(ctx) // readers; the writer is tried below
 	if errors.Is(err, context.DeadlineExceeded) {
-		return &control.UnavailableError{Code: codeUnavailable, Detail: "the database does not answer", Err: err}
+		return &control.UnavailableError{Code: codeUnavailable, Said: phrase.Of("problem.database-silent"), Err: err}
 	}
 	if err != nil {
 		return s.fault(fmt.Errorf("ping database: %w", err), false)
@@ -98,7 +99,7 @@ func (s *Store) ping(ctx context.Context) error {
 
 // blocked is the error of a database that answers reads while writes wait.
 func blocked(err error) error {
-	return &control.UnavailableError{Code: codeBlocked, Detail: "the database answers, and a write has waited for its turn for " + probeTime.String(), Err: err}
+	return &control.UnavailableError{Code: codeBlocked, Said: phrase.Of("problem.database-blocked", "time", probeTime), Err: err}
 }
 
 // errProbed rolls back what a probe wrote.

@@ -13,6 +13,7 @@ import (
 	"gorm.io/gorm"
 
 	"fairlane/ccconfig/driver"
+	"fairlane/internal/phrase"
 	"fairlane/service/control"
 )
 
@@ -38,7 +39,7 @@ func (r *repos) CreateRollout(ctx context.Context, ro control.Rollout) (control.
 	}
 	switch err := r.in(ctx).Create(&row).Error; {
 	case errors.Is(err, gorm.ErrDuplicatedKey):
-		return control.Rollout{}, &control.ConflictError{Code: "rollout-running", Detail: fmt.Sprintf("fabric %q has a rollout running; wait for it or cancel it", ro.Fabric)}
+		return control.Rollout{}, &control.ConflictError{Code: "rollout-running", Said: phrase.Of("problem.fabric-busy", "fabric", ro.Fabric)}
 	case err != nil:
 		return control.Rollout{}, fmt.Errorf("insert rollout: %w", err)
 	}
@@ -104,7 +105,7 @@ func (r *repos) ListRollouts(ctx context.Context, fabric string, p control.Page)
 }
 
 func notRunning(id int64) error {
-	return &control.ConflictError{Code: "not-running", Detail: nameOf(id) + " is not running"}
+	return &control.ConflictError{Code: "not-running", Said: phrase.Of("problem.not-running", "rollout", id)}
 }
 
 func nameOf(rollout int64) string { return fmt.Sprintf("rollout %d", rollout) }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"fairlane/internal/phrase"
 	"fairlane/service/control"
 	"fairlane/tenants"
 )
@@ -95,7 +96,7 @@ func afterTime(p control.Page) (at int64, shown int, err error) {
 		at++
 	}
 	if err != nil || at < 0 || shown < 0 {
-		return 0, 0, control.Invalid("cursor", "cursor is not one that this list gave")
+		return 0, 0, control.Invalid("cursor", phrase.Of("problem.cursor"))
 	}
 	return at, shown, nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/service/control"
 	"fairlane/subnet/ident"
@@ -237,7 +238,7 @@ func (r *repos) DeleteTenant(ctx context.Context, fabric, name string, version i
 	}
 	switch err := r.in(ctx).Delete(&row).Error; {
 	case errors.Is(err, gorm.ErrForeignKeyViolated):
-		return &control.ConflictError{Code: "in-use", Detail: fmt.Sprintf("tenant %q has declared flows; replace the flows first", name)}
+		return &control.ConflictError{Code: "in-use", Said: phrase.Of("problem.tenant-flows", "tenant", name)}
 	case err != nil:
 		return fmt.Errorf("delete tenant %s: %w", name, err)
 	}

@@ -11,6 +11,7 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
+	"fairlane/internal/phrase"
 	"fairlane/service/control"
 	"fairlane/subnet/ident"
 )
@@ -72,7 +73,7 @@ func (r *repos) SaveRollout(ctx context.Context, ro control.Rollout) (control.Ro
 		"state": stored(ro.State), "refused": flag(ro.State == control.RolloutRefused), "result": ro.Result, "finished_at_us": optionalMicros(ro.FinishedAt),
 	}
 	res := r.in(ctx).Model(&rolloutRow{}).Where("id = ? AND revision = ? AND state = ?", ro.ID, ro.Revision, string(control.RolloutRunning)).Updates(set)
-	fenced := &control.ConflictError{Code: "fenced", Detail: fmt.Sprintf("rollout %d is past revision %d: another manager works it", ro.ID, ro.Revision)}
+	fenced := &control.ConflictError{Code: "fenced", Said: phrase.Of("problem.fenced", "rollout", ro.ID, "revision", ro.Revision)}
 	if err := changed(res, fenced, "store rollout %d", ro.ID); err != nil {
 		return ro, err
 	}

@@ -142,7 +142,7 @@ func next(template string) (before string, s slot, after string, ok bool) {
 // parse reads {name} or {name:one|other}.
 func parse(text string) (slot, bool) {
 	name, forms, counts := strings.Cut(text[1:len(text)-1], ":")
-	if name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_") != "" {
+	if name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") != "" {
 		return slot{}, false
 	}
 	s := slot{text: text, name: name, counts: counts}

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"fairlane/internal/phrase"
 	"fairlane/service/control"
 	"fairlane/subnet/ident"
 )
@@ -66,7 +67,7 @@ func (r *repos) LockRollout(_ context.Context, id int64) (control.Rollout, error
 func (r *repos) SaveRollout(_ context.Context, ro control.Rollout) (control.Rollout, error) {
 	old := r.s.rollouts[ro.ID]
 	if old.Revision != ro.Revision || old.State != control.RolloutRunning {
-		return ro, &control.ConflictError{Code: "fenced", Detail: "revision"}
+		return ro, &control.ConflictError{Code: "fenced", Said: phrase.Of("problem.fenced", "rollout", ro.ID, "revision", ro.Revision)}
 	}
 	ro.Revision++
 	ro.Wish, ro.WishActor, ro.Confirmed = old.Wish, old.WishActor, old.Confirmed
