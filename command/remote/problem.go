@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fairlane/api"
+	apiclient "fairlane/api/client"
 	"fairlane/api/gen"
 	"fairlane/internal/suggest"
 )
@@ -23,7 +23,7 @@ func (c *cli) explains(cmd *cobra.Command) {
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		err := run(cmd, args)
-		var p *api.ProblemError
+		var p *apiclient.ProblemError
 		if !errors.As(err, &p) {
 			return err
 		}
@@ -98,7 +98,7 @@ func flagSpellings(path []string) (out []string) {
 var notFound = regexp.MustCompile(`^([a-z ]+) "([^"]+)" not found$`)
 
 // suggest adds the names that a mistyped one may mean, of those that the caller may list.
-func (c *cli) suggest(cmd *cobra.Command, p *api.ProblemError) {
+func (c *cli) suggest(cmd *cobra.Command, p *apiclient.ProblemError) {
 	m := notFound.FindStringSubmatch(orZero(p.Detail))
 	if m == nil {
 		return

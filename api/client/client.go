@@ -1,4 +1,6 @@
-package api
+// Package client is the Go client of the API. Its requests are generated from the contract; what is
+// written by hand makes one, and turns an answer that is not success into an error.
+package client
 
 import (
 	"context"
@@ -12,15 +14,18 @@ import (
 	"fairlane/api/gen"
 )
 
-// NewClient returns a client of the service at base, such as "http://127.0.0.1:8470", that sends
-// the token. A nil h is an http.Client with a time limit above the server's.
-func NewClient(base, token string, h *http.Client) (*gen.ClientWithResponses, error) {
+// Timeout is the time limit of a client that brings no http.Client of its own, above the server's for its slowest operations.
+const Timeout = 6 * time.Minute
+
+// New returns a client of the service at base, such as "http://127.0.0.1:8470", that sends
+// the token. A nil h is an http.Client with Timeout.
+func New(base, token string, h *http.Client) (*ClientWithResponses, error) {
 	u, err := url.Parse(base)
 	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
 		return nil, fmt.Errorf("service URL %q: want http://HOST:PORT or https://HOST:PORT", base)
 	}
 	if h == nil {
-		h = &http.Client{Timeout: slowTimeout + time.Minute}
+		h = &http.Client{Timeout: Timeout}
 	}
 	auth := func(_ context.Context, r *http.Request) error {
 		if token != "" {
@@ -28,7 +33,7 @@ func NewClient(base, token string, h *http.Client) (*gen.ClientWithResponses, er
 		}
 		return nil
 	}
-	return gen.NewClientWithResponses(strings.TrimRight(base, "/"), gen.WithHTTPClient(h), gen.WithRequestEditorFn(auth))
+	return NewClientWithResponses(strings.TrimRight(base, "/"), WithHTTPClient(h), WithRequestEditorFn(auth))
 }
 
 // ProblemError is an answer that is not success.
@@ -40,7 +45,11 @@ type ProblemError struct {
 func (e *ProblemError) Error() string {
 	var b strings.Builder
 	b.WriteString(e.Title)
-	switch d := deref(e.Detail); {
+	var d string
+	if e.Detail != nil {
+		d = *e.Detail
+	}
+	switch {
 	case e.Code == "invalid" && len(e.Errors) > 0:
 		b.WriteString(":")
 	case e.Code == "not-found" && d != "": // which says all that the title does
@@ -68,9 +77,9 @@ func (e *ProblemError) BadInput() bool {
 	return false
 }
 
-// Problem turns an answer's status and body into nil, when it is a success, or a *ProblemError.
+// Check turns an answer's status and body into nil, when it is a success, or a *ProblemError.
 // What does not look like this API is an error too.
-func Problem(status int, body []byte) error {
+func Check(status int, body []byte) error {
 	if status >= 200 && status < 300 {
 		return nil
 	}
