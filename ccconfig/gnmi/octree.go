@@ -6,7 +6,7 @@ import (
 
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/ecn"
-	"fairlane/internal/gnmid"
+	"fairlane/ccconfig/gnmi/gnmitree"
 	"fairlane/subnet/ident"
 )
 
@@ -78,7 +78,7 @@ type ocNumber uint64
 
 // UnmarshalJSON reads either form.
 func (n *ocNumber) UnmarshalJSON(b []byte) error {
-	v, err := gnmid.ParseJSON(b)
+	v, err := gnmitree.ParseJSON(b)
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/ecn"
-	"fairlane/internal/gnmid"
+	"fairlane/ccconfig/gnmi/gnmitree"
 	"fairlane/subnet/ident"
 )
 
@@ -31,8 +31,8 @@ const (
 	maxSONiCQueue = 19
 )
 
-func sonicPath(db string, elems ...string) gnmid.Path {
-	p := gnmid.PathOf(append([]string{db, instance}, elems...)...)
+func sonicPath(db string, elems ...string) gnmitree.Path {
+	p := gnmitree.PathOf(append([]string{db, instance}, elems...)...)
 	p.Origin = sonicOrigin
 	return p
 }
