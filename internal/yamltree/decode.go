@@ -24,7 +24,7 @@ const maxQuoted = 80
 // Decoder reads nodes into Go values and notes what is wrong with a file. It is strict: an unknown or repeated key, a value of
 // another type or out of its range, and a value that is missing are faults.
 //
-// The keys of a structure are its json tags. Other tags of a field:
+// The keys of a structure are its json tags, and those of structures embedded in it. Other tags of a field:
 //
 //	want:"the path of a file"  it must be given; what to write
 //	of:"qp,sl"                 words that are allowed; of the items, for a list
@@ -241,6 +241,7 @@ func (d *Decoder) items(n *yaml.Node, v reflect.Value, field string, tag reflect
 
 // fields reads a mapping into a structure.
 func (d *Decoder) fields(n *yaml.Node, v reflect.Value, field string) {
+	fields := fieldsOf(v.Type())
 	keys := keys(v.Type())
 	if n.Kind != yaml.MappingNode {
 		d.Fault(n.Line, field, "found "+Describe(n)+", want the keys "+strings.Join(keys, ", "))
@@ -260,23 +261,27 @@ func (d *Decoder) fields(n *yaml.Node, v reflect.Value, field string) {
 		case d.NullIsNone && IsNull(e.Value):
 		default:
 			given[e.Index] = true
-			d.value(e.Value, v.Field(e.Index), name, v.Type().Field(e.Index).Tag)
+			d.value(e.Value, v.FieldByIndex(fields[e.Index].Index), name, fields[e.Index].Tag)
 		}
 	}
 	for i, key := range keys {
-		if want := v.Type().Field(i).Tag.Get("want"); want != "" && !given[i] {
+		if want := fields[i].Tag.Get("want"); want != "" && !given[i] {
 			d.Fault(n.Line, prefix+key, "missing, want "+want)
 		}
 	}
 }
 
-func keys(t reflect.Type) []string {
+func fieldsOf(t reflect.Type) []reflect.StructField {
 	if t.Kind() != reflect.Struct {
 		return nil
 	}
-	out := make([]string, t.NumField())
-	for i := range out {
-		out[i] = t.Field(i).Tag.Get("json")
+	return slices.DeleteFunc(reflect.VisibleFields(t), func(f reflect.StructField) bool { return f.Tag.Get("json") == "" })
+}
+
+func keys(t reflect.Type) []string {
+	var out []string
+	for _, f := range fieldsOf(t) {
+		out = append(out, f.Tag.Get("json"))
 	}
 	return out
 }
