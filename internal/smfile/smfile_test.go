@@ -89,7 +89,7 @@ func TestFaults(t *testing.T) {
 		"its process":  {"opensm: {options: /a, partitions: /b, pid_file: /b}", []string{"opensm.pid_file: found the file of partitions, want another"}},
 		"a unit?":      {"opensm: {options: /a, partitions: /b, unit: '--now'}", []string{`opensm.unit: found "--now", want the name of a unit`}},
 		"an option":    {"opensm: {options: /a, partitions: /b, unit: '-x.service'}", []string{`opensm.unit: found "-x.service"`}},
-		"no value":     {"opensm: {options: , partitions: /b, unit: o.service}", []string{"opensm.options: found no value"}},
+		"no value":     {"opensm: {options: , partitions: /b, unit: o.service}", []string{"opensm.options: missing, want the file that OpenSM is given with -F"}},
 		"a list":       {"opensm: {options: [/a], partitions: /b, unit: o.service}", []string{"opensm.options: found a list of 1, want a text"}},
 		"left":         {"opensm: {options: /a, partitions: /b, unit: o.service, leave: [option]}", []string{`opensm.leave[0]: found "option", want options, policy or lanes`}},
 		"no list":      {"opensm: {options: /a, partitions: /b, unit: o.service, accept: x}", []string{`opensm.accept: found "x", want a list`}},

@@ -26,7 +26,7 @@ const maxQuoted = 80
 //
 // The keys of a structure are its json tags, and those of structures embedded in it. Other tags of a field:
 //
-//	want:"the path of a file"  it must be given; what to write
+//	want:"the path of a file"  it must be given, and not be empty; what to write
 //	of:"qp,sl"                 words that are allowed; of the items, for a list
 //	in:"1..65535"              whole numbers that are allowed; of the items, for a list
 //	most:"256"                 items that a list may have
@@ -38,8 +38,15 @@ type Decoder struct {
 	NullIsNone bool
 
 	file   string
+	doc    *yaml.Node // that is read, or was last
 	faults []error
-	lines  map[string]int
+	shapes map[reflect.Type]*shape
+}
+
+// shape is what a structure may have.
+type shape struct {
+	keys   []string
+	fields []reflect.StructField
 }
 
 // Noder is a value that reads its node itself, such as one with a short form beside its long one.
@@ -48,7 +55,7 @@ type Noder interface {
 }
 
 // NewDecoder returns a decoder of a file; the name is for messages.
-func NewDecoder(file string) *Decoder { return &Decoder{file: file, lines: map[string]int{}} }
+func NewDecoder(file string) *Decoder { return &Decoder{file: file, shapes: map[reflect.Type]*shape{}} }
 
 // Decode reads the only document of a file of at most most bytes into a T. What is wrong is Err of the decoder, to which
 // readers add what they find.
@@ -72,7 +79,7 @@ func (d *Decoder) root(r io.Reader, most int, to any) *yaml.Node {
 	}
 	root, err := Only(text)
 	if err == nil && root == nil {
-		d.Fault(0, "", "found nothing, want the keys "+strings.Join(keys(reflect.TypeOf(to).Elem()), ", "))
+		d.Fault(0, "", "found nothing, want the keys "+strings.Join(Keys(reflect.TypeOf(to).Elem()), ", "))
 		return nil
 	}
 	return d.written(root, err)
@@ -86,7 +93,6 @@ func (d *Decoder) Documents(r io.Reader, most int) iter.Seq[*yaml.Node] {
 			return
 		}
 		for n, err := range Documents(text) {
-			clear(d.lines)
 			if n = d.written(n, err); n == nil || !yield(n) {
 				return
 			}
@@ -119,6 +125,7 @@ func (d *Decoder) written(n *yaml.Node, err error) *yaml.Node {
 	case err != nil:
 		d.faults = append(d.faults, err)
 	default:
+		d.doc = n
 		a := FirstAlias(n)
 		if a == nil {
 			return n
@@ -136,18 +143,49 @@ func (d *Decoder) Fault(line int, field, text string) {
 // FaultAt notes a fault of a field, at its line or at that of the nearest one around it that the file has.
 func (d *Decoder) FaultAt(field, text string) { d.Fault(d.Line(field), field, text) }
 
-// Line is where a field was read, or the nearest one around it that the file has.
+// Line is that of a field, or of the nearest one around it that the file has; 0 of a file without content.
 func (d *Decoder) Line(field string) int {
-	for {
-		if line := d.lines[field]; line > 0 || field == "" {
-			return line
-		}
-		field = field[:max(0, strings.LastIndexAny(field, ".["))]
+	if n, _ := d.find(field); n != nil {
+		return n.Line
 	}
+	return 0
 }
 
 // Has tells whether the file has a field.
-func (d *Decoder) Has(field string) bool { return d.lines[field] > 0 }
+func (d *Decoder) Has(field string) bool {
+	_, ok := d.find(field)
+	return ok
+}
+
+// find goes down the document to a field, as far as there is something.
+func (d *Decoder) find(field string) (n *yaml.Node, ok bool) {
+	n = d.doc
+	for part := range strings.FieldsFuncSeq(field, func(r rune) bool { return strings.ContainsRune(".[]", r) }) {
+		next := child(n, part)
+		if next == nil {
+			return n, false
+		}
+		n = next
+	}
+	return n, n != nil
+}
+
+func child(n *yaml.Node, part string) *yaml.Node {
+	switch {
+	case n == nil:
+	case n.Kind == yaml.SequenceNode:
+		if i, err := strconv.Atoi(part); err == nil && i >= 0 && i < len(n.Content) {
+			return n.Content[i]
+		}
+	case n.Kind == yaml.MappingNode:
+		for e := range Entries(n, []string{part}) {
+			if e.Index == 0 {
+				return e.Value
+			}
+		}
+	}
+	return nil
+}
 
 // Faulty tells whether a field has a fault already.
 func (d *Decoder) Faulty(field string) bool {
@@ -177,7 +215,6 @@ func (d *Decoder) Value(n *yaml.Node, to any, field string) {
 }
 
 func (d *Decoder) value(n *yaml.Node, v reflect.Value, field string, tag reflect.StructTag) {
-	d.lines[field] = n.Line
 	switch to := v.Addr().Interface().(type) {
 	case **yaml.Node:
 		*to = n
@@ -241,8 +278,12 @@ func (d *Decoder) items(n *yaml.Node, v reflect.Value, field string, tag reflect
 
 // fields reads a mapping into a structure.
 func (d *Decoder) fields(n *yaml.Node, v reflect.Value, field string) {
-	fields := fieldsOf(v.Type())
-	keys := keys(v.Type())
+	s := d.shapes[v.Type()]
+	if s == nil {
+		s = &shape{Keys(v.Type()), fieldsOf(v.Type())}
+		d.shapes[v.Type()] = s
+	}
+	keys, fields := s.keys, s.fields
 	if n.Kind != yaml.MappingNode {
 		d.Fault(n.Line, field, "found "+Describe(n)+", want the keys "+strings.Join(keys, ", "))
 		return
@@ -258,7 +299,7 @@ func (d *Decoder) fields(n *yaml.Node, v reflect.Value, field string) {
 			d.Fault(e.Key.Line, field, "unknown key "+Quote(e.Key.Value)+", want "+strings.Join(keys, ", "))
 		case e.Earlier > 0:
 			d.Fault(e.Key.Line, name, fmt.Sprintf("was given in line %d already, want it once", e.Earlier))
-		case d.NullIsNone && IsNull(e.Value):
+		case d.NullIsNone && IsNull(e.Value), isEmpty(e.Value) && fields[e.Index].Tag.Get("want") != "": // as if it were left out
 		default:
 			given[e.Index] = true
 			d.value(e.Value, v.FieldByIndex(fields[e.Index].Index), name, fields[e.Index].Tag)
@@ -271,6 +312,8 @@ func (d *Decoder) fields(n *yaml.Node, v reflect.Value, field string) {
 	}
 }
 
+func isEmpty(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Value == "" }
+
 func fieldsOf(t reflect.Type) []reflect.StructField {
 	if t.Kind() != reflect.Struct {
 		return nil
@@ -278,7 +321,8 @@ func fieldsOf(t reflect.Type) []reflect.StructField {
 	return slices.DeleteFunc(reflect.VisibleFields(t), func(f reflect.StructField) bool { return f.Tag.Get("json") == "" })
 }
 
-func keys(t reflect.Type) []string {
+// Keys lists the keys of a structure.
+func Keys(t reflect.Type) []string {
 	var out []string
 	for _, f := range fieldsOf(t) {
 		out = append(out, f.Tag.Get("json"))
