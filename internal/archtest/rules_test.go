@@ -1,7 +1,7 @@
 package archtest
 
 // rule says what one package, or a tree of packages when its path ends in "/...", may import
-// of this module, and why. quantity, stats and ident are words that every package may use.
+// of this module, and why. quantity, stats, fieldwise and ident are words that every package may use.
 type rule struct {
 	pkg    string
 	may    []string
@@ -14,6 +14,7 @@ const pureReason = "the pure model sits at the bottom: it must be usable, testab
 var rules = []rule{
 	{"internal/quantity", nil, pureReason},
 	{"internal/stats", nil, pureReason},
+	{"internal/fieldwise", nil, pureReason},
 	{"internal/num", nil, pureReason},
 	{"internal/disjoint", nil, pureReason},
 	{"internal/progress", []string{"internal/texttable"}, "a line on a terminal knows no command"},
@@ -150,7 +151,7 @@ var rules = []rule{
 
 // pure lists the packages with no clock, no I/O and no unseeded randomness.
 var pure = []string{
-	"internal/quantity", "internal/stats", "internal/num", "internal/disjoint", "service/audit", "internal/yamltree", "internal/hostset", "internal/suggest", "subnet/ident", "subnet", "subnet/mad", "subnet/topofile", "subnet/inventory", "subnet/topogen", "subnet/check", "subnet/draw", "subnet/opensm/osmfile",
+	"internal/quantity", "internal/stats", "internal/fieldwise", "internal/num", "internal/disjoint", "service/audit", "internal/yamltree", "internal/hostset", "internal/suggest", "subnet/ident", "subnet", "subnet/mad", "subnet/topofile", "subnet/inventory", "subnet/topogen", "subnet/check", "subnet/draw", "subnet/opensm/osmfile",
 	"ccconfig/ibcc", "ccconfig/ibprofile", "ccconfig/dcqcn", "ccconfig/ecn", "ccconfig/profile", "wrcc", "wrcc/p4info", "tenants", "tenants/tenantfile", "policy", "policy/fill", "sim", "sim/predict", "sim/cc", "sim/dci", "sim/fabric", "sim/ether", "sim/plane", "sim/faults", "sim/tenantnet", "sim/workload", "sim/lab/reproduce", "sim/lab/evaluate",
 }
 
