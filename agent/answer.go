@@ -202,7 +202,7 @@ func (g *getter) portState(s *seen, p *Port, at gnmitree.Path) {
 	e.put("id", gnmitree.String(p.ID.String()))
 	e.text("net-dev", p.NetDev)
 	e.text("rdma-device", p.RDMA)
-	e.put("rdma-port", gnmitree.Uint32(uint32(p.RDMAPort))) //nolint:gosec // 1 to 16
+	e.put("rdma-port", gnmitree.Uint32(uint32(p.RDMAPort))) // 1 to 16
 	if l, known := s.links[p.Number]; known {
 		e.text("mac", l.MAC)
 		if l.SpeedMbps > 0 {
@@ -210,12 +210,12 @@ func (g *getter) portState(s *seen, p *Port, at gnmitree.Path) {
 		}
 		e.put("oper-up", gnmitree.Bool(l.Up))
 	}
-	e.put("virtual-functions", gnmitree.Uint32(uint32(p.Functions))) //nolint:gosec // at most 4096
+	e.put("virtual-functions", gnmitree.Uint32(uint32(p.Functions))) // at most 4096
 	senders := 0
 	if p.WRCC != nil {
 		senders = p.WRCC.MaxSenders()
 	}
-	e.put("wrcc-senders", gnmitree.Uint32(uint32(senders))) //nolint:gosec // at most wrcc.MaxSenders
+	e.put("wrcc-senders", gnmitree.Uint32(uint32(senders))) // at most wrcc.MaxSenders
 	if !e.wants("runtime-parameter") && !e.wants("reset-parameter") {
 		return
 	}

@@ -48,7 +48,7 @@ func (g *getter) counterSets(s *seen, p *Port, port gnmitree.Path) error {
 		if k.PID != 0 {
 			e.put("pid", gnmitree.Uint32(k.PID))
 		}
-		e.put("qp-count", gnmitree.Uint32(uint32(k.QPCount))) //nolint:gosec // a device has fewer than 2^24
+		e.put("qp-count", gnmitree.Uint32(uint32(k.QPCount))) // a device has fewer than 2^24
 		if len(k.QPs) > 0 {
 			numbers := make([]gnmitree.Value, min(len(k.QPs), nicyang.MaxQPs))
 			for j := range numbers {

@@ -87,7 +87,7 @@ func (a *agent) count(ctx context.Context, dev driver.Device, at place) (NICRead
 	if boot != a.bootID || id != dev.ID.String() {
 		return NICReading{}, errMoved
 	}
-	r := NICReading{At: time.Unix(0, int64(clock)).UTC(), Counters: niccount.Counters{}} //nolint:gosec // a time until 2262
+	r := NICReading{At: time.Unix(0, int64(clock)).UTC(), Counters: niccount.Counters{}} // a time until 2262
 	if err := r.decode(answers[3:]); err != nil {
 		return NICReading{}, fmt.Errorf("counters of %s: %w", dev, err)
 	}

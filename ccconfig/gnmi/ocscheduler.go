@@ -207,7 +207,7 @@ func (t *ocServing) scheduling(m *ocMarking, ports int) []PortSchedule {
 	out := make([]PortSchedule, ports)
 	for i := range out {
 		p := &out[i]
-		p.Port, p.Label = ident.PortNum(i+1), m.ports[i] //nolint:gosec // at most MaxSwitchPorts
+		p.Port, p.Label = ident.PortNum(i+1), m.ports[i] // at most MaxSwitchPorts
 		name := m.ifaces[i].Output.Policy.Config.Name
 		if name == "" {
 			continue
@@ -315,7 +315,7 @@ func (s *Scheduler) ocRates(t *ocScheduler) error {
 	case percent > 100:
 		return fmt.Errorf("a peak of %d %%, want up to 100", percent)
 	}
-	s.Assured, s.Peak, s.PeakPercent = quantity.BitRate(assured), quantity.BitRate(peak), int(percent) //nolint:gosec // bounded
+	s.Assured, s.Peak, s.PeakPercent = quantity.BitRate(assured), quantity.BitRate(peak), int(percent)
 	return nil
 }
 

@@ -147,7 +147,7 @@ func (c *sonic) sample(ctx context.Context, dev driver.Device, queues []uint8) (
 	for i, port := range c.counts.ports[:min(dev.Ports, len(c.counts.ports))] {
 		for _, q := range queues {
 			if oid, ok := c.counts.oids[fmt.Sprintf("%s:%d", port, q)]; ok {
-				out = append(out, QueueReading{Port: ident.PortNum(i + 1), Queue: q, Every: c.counts.every}) //nolint:gosec // at most MaxSwitchPorts
+				out = append(out, QueueReading{Port: ident.PortNum(i + 1), Queue: q, Every: c.counts.every}) // at most MaxSwitchPorts
 				paths = append(paths, sonicPath(countersDB, "COUNTERS", oid))
 			}
 		}
@@ -230,12 +230,12 @@ func (c *openConfig) count(ctx context.Context, dev driver.Device, queues []uint
 	for i := range m.ports[:dev.Ports] { // tree.marking has sorted the interfaces
 		for _, q := range tree.Interfaces.Interface[i].Output.Queues.Queue {
 			_, n, ok := splitNumber(q.Name)
-			if !ok || n > 255 || !slices.Contains(queues, uint8(n)) { //nolint:gosec // checked
+			if !ok || n > 255 || !slices.Contains(queues, uint8(n)) {
 				continue
 			}
 			st := q.State
 			out = append(out, QueueReading{
-				Port: ident.PortNum(i + 1), Queue: uint8(n), At: answers[0].at, //nolint:gosec // bounded
+				Port: ident.PortNum(i + 1), Queue: uint8(n), At: answers[0].at,
 				Octets: (*uint64)(st.TransmitOctets), Packets: (*uint64)(st.TransmitPackets), Drops: (*uint64)(st.DroppedPackets), Marked: (*uint64)(st.MarkedPackets),
 			})
 		}

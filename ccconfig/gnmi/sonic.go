@@ -237,7 +237,7 @@ func (m *sonicMarking) rewrite(r *queueRow, left map[queueKey]string) []gnmitree
 	for _, port := range r.ports {
 		for q := r.low; q <= r.high; q++ {
 			p := part{fmt.Sprintf("%s|%d", port, q), was}
-			k := queueKey{numberOf(m.numbers[port], q), uint8(q)} //nolint:gosec // at most 255
+			k := queueKey{numberOf(m.numbers[port], q), uint8(q)} // at most 255
 			if to, ok := left[k]; ok && k.port > 0 {
 				p.profile, changed = to, true
 				delete(left, k)

@@ -171,7 +171,7 @@ func parseMarking(t map[string]table, ports int) (*sonicMarking, error) {
 	}
 	m.numbers = make(map[string]ident.PortNum, ports)
 	for i, name := range m.ports[:ports] {
-		m.numbers[name] = ident.PortNum(i + 1) //nolint:gosec // at most MaxSwitchPorts
+		m.numbers[name] = ident.PortNum(i + 1) // at most MaxSwitchPorts
 	}
 	seen := map[string]string{}
 	for _, key := range slices.Sorted(maps.Keys(t["QUEUE"])) {

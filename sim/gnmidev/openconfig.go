@@ -149,13 +149,13 @@ func (r *ocReader) profiles() {
 		rule := at.Join(gnmitree.PathOf("wred", "uniform"))
 		for _, c := range [][2]string{{"green_min_threshold", "min-threshold"}, {"green_max_threshold", "max-threshold"}} {
 			if v, ok := f.count(c[0]); ok {
-				r.config(rule, c[1], gnmitree.Uint(uint64(v))) //nolint:gosec // not negative
+				r.config(rule, c[1], gnmitree.Uint(uint64(v)))
 			}
 		}
 		r.config(rule, "enable-ecn", gnmitree.Bool(f.marks("green")))
 		r.config(rule, "drop", gnmitree.Bool(f["wred_green_enable"] == "true"))
 		if v, ok := f.count("green_drop_probability"); ok {
-			r.config(rule, "max-drop-probability-percent", gnmitree.Uint32(uint32(v))) //nolint:gosec // at most 100
+			r.config(rule, "max-drop-probability-percent", gnmitree.Uint32(uint32(v))) // at most 100
 		}
 	}
 }
@@ -166,7 +166,7 @@ func (r *ocReader) queues() {
 		name := strconv.Itoa(q)
 		at := gnmitree.PathOf("qos", "queues").Child("queue", key("name", name))
 		r.config(at, "name", gnmitree.String(name))
-		r.config(at, "queue-id", gnmitree.Uint32(uint32(q))) //nolint:gosec // below 8
+		r.config(at, "queue-id", gnmitree.Uint32(uint32(q)))
 	}
 }
 
@@ -212,7 +212,7 @@ func (r *ocReader) interfaces() {
 			r.counter(at, "transmit-pkts", c.Packets)
 			r.counter(at, "dropped-octets", c.DroppedBytes)
 			r.counter(at, "dropped-pkts", c.Drops)
-			r.counter(at, "max-queue-len", uint64(max(0, c.Peak))) //nolint:gosec // not negative
+			r.counter(at, "max-queue-len", uint64(max(0, c.Peak)))
 			if !r.w.o.NoECNCounters {
 				r.counter(at, "ecn-marked-pkts", c.Marks)
 			}
@@ -250,7 +250,7 @@ func (r *ocReader) system() {
 func (r *ocReader) rates(at gnmitree.Path, s fields) {
 	for _, rate := range []string{"cir", "pir"} {
 		if v, ok := s.count(rate); ok {
-			r.config(at.Child("two-rate-three-color"), rate, gnmitree.Uint(uint64(v)*bitsPerByte)) //nolint:gosec // not negative
+			r.config(at.Child("two-rate-three-color"), rate, gnmitree.Uint(uint64(v)*bitsPerByte))
 		}
 	}
 }
@@ -269,7 +269,7 @@ func (r *ocReader) schedulers() {
 			}
 			number := strconv.Itoa(q)
 			at := at.Child("schedulers").Child("scheduler", key("sequence", number))
-			r.config(at, "sequence", gnmitree.Uint32(uint32(q))) //nolint:gosec // below 8
+			r.config(at, "sequence", gnmitree.Uint32(uint32(q)))
 			if s["type"] == "STRICT" {
 				r.config(at, "priority", gnmitree.String("STRICT"))
 			}
@@ -277,7 +277,7 @@ func (r *ocReader) schedulers() {
 			r.config(input, "id", gnmitree.String(number))
 			r.config(input, "queue", gnmitree.String(number))
 			if v, ok := s.count("weight"); ok {
-				r.config(input, "weight", gnmitree.Uint(uint64(v))) //nolint:gosec // not negative
+				r.config(input, "weight", gnmitree.Uint(uint64(v)))
 			}
 			r.rates(at, s)
 		})
@@ -488,7 +488,7 @@ func (w *Switch) ocReference(d database, p gnmitree.Path, profile string) error 
 	if w.index[port] == 0 || err != nil || q >= plane.Priorities {
 		return gnmitree.Errorf(codes.NotFound, "%s: there is no queue %q of interface %q", p, queue, port)
 	}
-	f := w.split(d, port, int(q)) //nolint:gosec // below 8
+	f := w.split(d, port, int(q))
 	if profile == "" {
 		delete(f, "wred_profile")
 		return nil

@@ -205,7 +205,7 @@ func (w *Switch) effective() []ecn.QueueMarking {
 		}
 		for _, name := range splitNames(names) {
 			for q := first; q <= min(last, ecn.MaxQueue) && w.index[name] > 0; q++ {
-				out = append(out, ecn.QueueMarking{Port: ident.PortNum(w.index[name]), Queue: uint8(q), Marking: m}) //nolint:gosec // at most maxPorts and ecn.MaxQueue
+				out = append(out, ecn.QueueMarking{Port: ident.PortNum(w.index[name]), Queue: uint8(q), Marking: m}) // at most maxPorts and ecn.MaxQueue
 			}
 		}
 	}

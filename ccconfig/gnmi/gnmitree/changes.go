@@ -52,7 +52,7 @@ func (c *changes) whole(times uint64) {
 func (c *changes) take() []changed {
 	defer func() { *c = changes{} }()
 	if c.all > 0 {
-		return []changed{{Path{}, uint32(min(c.all, math.MaxUint32))}} //nolint:gosec // bounded
+		return []changed{{Path{}, uint32(min(c.all, math.MaxUint32))}}
 	}
 	out := make([]changed, 0, len(c.paths))
 	for _, at := range c.paths {

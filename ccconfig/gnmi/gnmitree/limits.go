@@ -82,7 +82,7 @@ func serverOptions(l Limits) []grpc.ServerOption {
 	return []grpc.ServerOption{
 		grpc.ConnectionTimeout(handshakeTimeout),
 		grpc.MaxHeaderListSize(maxHeaders),
-		grpc.MaxConcurrentStreams(uint32(min(uint64(l.Calls)+uint64(l.Streams), math.MaxUint32))), //nolint:gosec // bounded
+		grpc.MaxConcurrentStreams(uint32(min(uint64(l.Calls)+uint64(l.Streams), math.MaxUint32))),
 		grpc.MaxRecvMsgSize(l.MessageBytes),
 		grpc.MaxSendMsgSize(2 * answerFactor * l.MessageBytes),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: 30 * time.Second, Timeout: 10 * time.Second}),

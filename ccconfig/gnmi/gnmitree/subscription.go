@@ -76,7 +76,7 @@ func interval(name string, ns uint64, least time.Duration) (time.Duration, error
 	if ns < uint64(least) || ns > uint64(most) {
 		return 0, errorf(codes.InvalidArgument, "%s is %d ns, want %d (%s) to %d (%s), or 0", name, ns, least, least, most, most)
 	}
-	return time.Duration(ns), nil //nolint:gosec // at most a year
+	return time.Duration(ns), nil // at most a year
 }
 
 // start begins the intervals.

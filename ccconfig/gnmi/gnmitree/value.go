@@ -62,10 +62,10 @@ func Uint(n uint64) Value { return Value{kind: KindUint64, num: n} }
 func Uint32(n uint32) Value { return Value{kind: KindUint32, num: uint64(n)} }
 
 // Int is a value of KindInt64.
-func Int(n int64) Value { return Value{kind: KindInt64, num: uint64(n)} } //nolint:gosec // bits, read back as they are
+func Int(n int64) Value { return Value{kind: KindInt64, num: uint64(n)} } // bits, read back as they are
 
 // Int32 is a value of KindInt32, which is for all signed integers of 32 bits or fewer.
-func Int32(n int32) Value { return Value{kind: KindInt32, num: uint64(int64(n))} } //nolint:gosec // bits, read back as they are
+func Int32(n int32) Value { return Value{kind: KindInt32, num: uint64(int64(n))} } // bits, read back as they are
 
 // Decimal is a value of KindDecimal. What is no finite number becomes no value.
 func Decimal(f float64) Value {
@@ -203,7 +203,7 @@ func (v Value) AsBytes() ([]byte, error) {
 	return nil, fmt.Errorf("value is %s (%s), want bytes", v.kind, v)
 }
 
-func (v Value) signed() int64 { return int64(v.num) } //nolint:gosec // the bits that Int kept
+func (v Value) signed() int64 { return int64(v.num) } // the bits that Int kept
 
 // shown is how much of a value a message shows.
 const shown = 64

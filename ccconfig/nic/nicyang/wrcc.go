@@ -68,20 +68,20 @@ func SetWRCC(c *wrcc.NICConfig, t Target, v gnmitree.Value) error {
 	case PartWRCCLeaf:
 		switch t.Leaf {
 		case "domain":
-			c.Domain, err = uint16(n), fits(1<<16-1) //nolint:gosec // checked at once
+			c.Domain, err = uint16(n), fits(1<<16-1)
 		case "t1-us":
-			c.T1Us, err = uint16(n), fits(1<<16-1) //nolint:gosec // checked at once
+			c.T1Us, err = uint16(n), fits(1<<16-1)
 		case "min-rate-mbps":
-			c.MinRateMbps, err = uint32(n), fits(1<<32-1) //nolint:gosec // checked at once
+			c.MinRateMbps, err = uint32(n), fits(1<<32-1)
 		}
 		return err
 	case PartWeight, PartPeerWeight:
 		w := weightOf(c, t)
 		if t.Leaf == "shift" {
-			w.Shift, err = uint8(n), fits(1<<8-1) //nolint:gosec // checked at once
+			w.Shift, err = uint8(n), fits(1<<8-1)
 			return err
 		}
-		w.Multiplier, err = uint16(n), fits(1<<16-1) //nolint:gosec // checked at once
+		w.Multiplier, err = uint16(n), fits(1<<16-1)
 		return err
 	}
 	return &PathError{Path: "wrcc", Found: "no leaf", Allowed: "a leaf"}
