@@ -1,7 +1,7 @@
 // Package agent is the host agent: what a host's RoCE NICs are told and what they count, as a gNMI target of the module
 // fairlane-nic.
 //
-//	manager ── gNMI ──► internal/gnmid ──► Agent ──► nicfiles.Device, WRCC, Meter   of the Host's cards
+//	manager ── gNMI ──► ccconfig/gnmi/gnmitree ──► Agent ──► nicfiles.Device, WRCC, Meter   of the Host's cards
 //	                                         └─────► Journal                        what was set, and what was before
 //
 // A Set is one transaction over all cards and ports that it names. All of it is judged by the parameter table and read
@@ -30,8 +30,8 @@ import (
 	"sync"
 	"time"
 
+	"fairlane/ccconfig/gnmi/gnmitree"
 	"fairlane/ccconfig/nic/nicyang"
-	"fairlane/internal/gnmid"
 )
 
 // Options of an Agent.
@@ -63,9 +63,9 @@ const DefaultSweep = 10 * time.Second
 // maxCards bounds the cards of a host.
 const maxCards = 256
 
-// Agent is the agent of one host: a gnmid.Tree. It is safe for concurrent use.
+// Agent is the agent of one host: a gnmitree.Tree. It is safe for concurrent use.
 type Agent struct {
-	gnmid.Watchers
+	gnmitree.Watchers
 
 	o       Options
 	log     *slog.Logger
@@ -111,10 +111,10 @@ func New(ctx context.Context, o Options) (*Agent, error) {
 	return a, ctx.Err()
 }
 
-// Info implements gnmid.Tree.
-func (a *Agent) Info() gnmid.Info {
-	return gnmid.Info{
-		Models: []gnmid.Model{nicyang.Model()}, Origins: []string{"", "openconfig", nicyang.Module}, Module: nicyang.Module,
+// Info implements gnmitree.Tree.
+func (a *Agent) Info() gnmitree.Info {
+	return gnmitree.Info{
+		Models: []gnmitree.Model{nicyang.Model()}, Origins: []string{"", "openconfig", nicyang.Module}, Module: nicyang.Module,
 		SampleInterval: a.o.SampleInterval,
 	}
 }

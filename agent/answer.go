@@ -6,38 +6,38 @@ import (
 	"strings"
 	"time"
 
+	"fairlane/ccconfig/gnmi/gnmitree"
 	"fairlane/ccconfig/nic/adopt"
 	"fairlane/ccconfig/nic/niccount"
 	"fairlane/ccconfig/nic/nicparam"
 	"fairlane/ccconfig/nic/nicyang"
-	"fairlane/internal/gnmid"
 	"fairlane/wrcc"
 )
 
 // emit adds leaves to the answer.
 type emit struct {
 	*getter
-	at      gnmid.Path
-	class   gnmid.Class
+	at      gnmitree.Path
+	class   gnmitree.Class
 	sampled bool
 	time    time.Time
 }
 
-func (e emit) put(name string, v gnmid.Value) {
-	if v.Kind() == gnmid.KindNone || !e.wants(name) {
+func (e emit) put(name string, v gnmitree.Value) {
+	if v.Kind() == gnmitree.KindNone || !e.wants(name) {
 		return
 	}
-	e.out = append(e.out, gnmid.Leaf{Path: e.at.Child(name), Value: v, Class: e.class, Sampled: e.sampled, Time: e.time})
+	e.out = append(e.out, gnmitree.Leaf{Path: e.at.Child(name), Value: v, Class: e.class, Sampled: e.sampled, Time: e.time})
 }
 
 // wants tells whether the pattern may lead to a leaf here.
 func (e emit) wants(name string) bool {
 	n := len(e.at.Elems)
-	if len(e.pattern.Elems) <= n || slices.ContainsFunc(e.pattern.Elems[:n], func(p gnmid.Elem) bool { return p.Name == gnmid.AnyDepth }) {
+	if len(e.pattern.Elems) <= n || slices.ContainsFunc(e.pattern.Elems[:n], func(p gnmitree.Elem) bool { return p.Name == gnmitree.AnyDepth }) {
 		return true
 	}
 	switch e.pattern.Elems[n].Name {
-	case name, gnmid.Any, gnmid.AnyDepth:
+	case name, gnmitree.Any, gnmitree.AnyDepth:
 		return true
 	}
 	return false
@@ -46,35 +46,35 @@ func (e emit) wants(name string) bool {
 // text puts a string that is not empty.
 func (e emit) text(name, s string) {
 	if s != "" {
-		e.put(name, gnmid.String(s))
+		e.put(name, gnmitree.String(s))
 	}
 }
 
 func (e emit) moment(name string, t time.Time) {
 	if !t.IsZero() {
-		e.put(name, gnmid.Uint(uint64(max(t.UnixNano(), 0))))
+		e.put(name, gnmitree.Uint(uint64(max(t.UnixNano(), 0))))
 	}
 }
 
 // counter puts a counter's value or the reason why it has none.
 func (e emit) counter(name string, c niccount.Counter) {
 	if c.Err != nil {
-		e.put("problem", gnmid.String(c.Err.Error()))
+		e.put("problem", gnmitree.String(c.Err.Error()))
 		return
 	}
-	e.put(name, gnmid.Uint(c.Value))
+	e.put(name, gnmitree.Uint(c.Value))
 }
 
 // asks tells whether the query is for leaves of a class.
-func (g *getter) asks(class gnmid.Class) bool {
-	if g.q.Type == gnmid.TypeAll {
+func (g *getter) asks(class gnmitree.Class) bool {
+	if g.q.Type == gnmitree.TypeAll {
 		return true
 	}
-	return (class == gnmid.ClassConfig) == (g.q.Type == gnmid.TypeConfig)
+	return (class == gnmitree.ClassConfig) == (g.q.Type == gnmitree.TypeConfig)
 }
 
 // below is for the leaves of a container some names below a path, if the query may have any of them.
-func (g *getter) below(at gnmid.Path, class gnmid.Class, names ...string) (emit, bool) {
+func (g *getter) below(at gnmitree.Path, class gnmitree.Class, names ...string) (emit, bool) {
 	if !g.asks(class) {
 		return emit{}, false
 	}
@@ -101,28 +101,28 @@ func (g *getter) answer() error {
 
 func (g *getter) ofAgent() {
 	a := g.agent
-	if !meets(g.pattern, gnmid.PathOf("agent")) {
+	if !meets(g.pattern, gnmitree.PathOf("agent")) {
 		return
 	}
 	a.mu.RLock()
 	boot, generation, sequence, last := a.boot, a.memory.Generation, a.memory.Sequence, a.memory.Last
 	a.mu.RUnlock()
-	if e, ok := g.below(nicyang.AgentState(), gnmid.ClassOperational); ok {
+	if e, ok := g.below(nicyang.AgentState(), gnmitree.ClassOperational); ok {
 		e.text("version", a.o.Version)
 		e.text("boot-id", boot)
-		e.put("config-generation", gnmid.Uint(generation))
+		e.put("config-generation", gnmitree.Uint(generation))
 		e.moment("started", a.started)
 		e.sampled = true
 		e.moment("clock", a.o.Now())
 	}
-	if e, ok := g.below(gnmid.PathOf("agent", "apply", "config"), gnmid.ClassConfig); ok {
-		e.put("id", gnmid.String(last.ID))
+	if e, ok := g.below(gnmitree.PathOf("agent", "apply", "config"), gnmitree.ClassConfig); ok {
+		e.put("id", gnmitree.String(last.ID))
 	}
-	if e, ok := g.below(nicyang.ApplyState(), gnmid.ClassState); ok {
-		e.put("id", gnmid.String(last.ID))
-		e.put("sequence", gnmid.Uint(sequence))
+	if e, ok := g.below(nicyang.ApplyState(), gnmitree.ClassState); ok {
+		e.put("id", gnmitree.String(last.ID))
+		e.put("sequence", gnmitree.Uint(sequence))
 		e.moment("time", last.Time)
-		e.put("outcome", gnmid.String(last.Outcome))
+		e.put("outcome", gnmitree.String(last.Outcome))
 		e.text("detail", last.Detail)
 		e.strings("not-restored", last.NotRestored)
 	}
@@ -133,30 +133,30 @@ func (e emit) strings(name string, words []string) {
 	if len(words) == 0 {
 		return
 	}
-	list := make([]gnmid.Value, len(words))
+	list := make([]gnmitree.Value, len(words))
 	for i, w := range words {
-		list[i] = gnmid.String(w)
+		list[i] = gnmitree.String(w)
 	}
-	e.put(name, gnmid.List(list...))
+	e.put(name, gnmitree.List(list...))
 }
 
-func (g *getter) ofCard(s *seen, base gnmid.Path) error {
-	if e, ok := g.below(base, gnmid.ClassOperational, "state"); ok {
+func (g *getter) ofCard(s *seen, base gnmitree.Path) error {
+	if e, ok := g.below(base, gnmitree.ClassOperational, "state"); ok {
 		e.text("pci", s.nic.PCI)
 		e.text("vendor", s.nic.Vendor)
 		e.text("device", s.nic.Model)
 		e.text("firmware", s.nic.Firmware)
 		e.text("driver", s.nic.Driver)
 		if s.nic.NodeGUID != 0 {
-			e.put("node-guid", gnmid.String(s.nic.NodeGUID.String()))
+			e.put("node-guid", gnmitree.String(s.nic.NodeGUID.String()))
 		}
 		e.text("incarnation", s.nic.Incarnation)
 		e.strings("capability", capabilities(s.nic.Table))
 		e.text("problem", s.nic.Problem)
 	}
-	if e, ok := g.below(base, gnmid.ClassOperational, "reapply", "state"); ok {
-		e.put("count", gnmid.Uint(s.reapply.count))
-		e.put("attempts", gnmid.Uint(s.reapply.attempts))
+	if e, ok := g.below(base, gnmitree.ClassOperational, "reapply", "state"); ok {
+		e.put("count", gnmitree.Uint(s.reapply.count))
+		e.put("attempts", gnmitree.Uint(s.reapply.attempts))
 		e.moment("time", s.reapply.time)
 		e.moment("next", s.reapply.next)
 		e.text("problem", s.reapply.problem)
@@ -194,28 +194,28 @@ func capabilities(t *nicparam.Table) []string {
 	return out
 }
 
-func (g *getter) portState(s *seen, p *Port, at gnmid.Path) {
-	e, ok := g.below(at, gnmid.ClassOperational, "state")
+func (g *getter) portState(s *seen, p *Port, at gnmitree.Path) {
+	e, ok := g.below(at, gnmitree.ClassOperational, "state")
 	if !ok {
 		return
 	}
-	e.put("id", gnmid.String(p.ID.String()))
+	e.put("id", gnmitree.String(p.ID.String()))
 	e.text("net-dev", p.NetDev)
 	e.text("rdma-device", p.RDMA)
-	e.put("rdma-port", gnmid.Uint32(uint32(p.RDMAPort))) //nolint:gosec // 1 to 16
+	e.put("rdma-port", gnmitree.Uint32(uint32(p.RDMAPort))) // 1 to 16
 	if l, known := s.links[p.Number]; known {
 		e.text("mac", l.MAC)
 		if l.SpeedMbps > 0 {
-			e.put("speed-mbps", gnmid.Uint(l.SpeedMbps))
+			e.put("speed-mbps", gnmitree.Uint(l.SpeedMbps))
 		}
-		e.put("oper-up", gnmid.Bool(l.Up))
+		e.put("oper-up", gnmitree.Bool(l.Up))
 	}
-	e.put("virtual-functions", gnmid.Uint32(uint32(p.Functions))) //nolint:gosec // at most 4096
+	e.put("virtual-functions", gnmitree.Uint32(uint32(p.Functions))) // at most 4096
 	senders := 0
 	if p.WRCC != nil {
 		senders = p.WRCC.MaxSenders()
 	}
-	e.put("wrcc-senders", gnmid.Uint32(uint32(senders))) //nolint:gosec // at most wrcc.MaxSenders
+	e.put("wrcc-senders", gnmitree.Uint32(uint32(senders))) // at most wrcc.MaxSenders
 	if !e.wants("runtime-parameter") && !e.wants("reset-parameter") {
 		return
 	}
@@ -235,7 +235,7 @@ func (g *getter) portState(s *seen, p *Port, at gnmid.Path) {
 }
 
 // params adds the parameters of a port, or of the card for port 0, whose path base is.
-func (g *getter) params(s *seen, port int, base gnmid.Path) {
+func (g *getter) params(s *seen, port int, base gnmitree.Path) {
 	if s.wanted == nil || s.nic.Table == nil {
 		return
 	}
@@ -243,7 +243,7 @@ func (g *getter) params(s *seen, port int, base gnmid.Path) {
 	if !meets(g.pattern, params) {
 		return
 	}
-	if g.q.Type == gnmid.TypeConfig && g.q.MayText(g.pattern, params) {
+	if g.q.Type == gnmitree.TypeConfig && g.q.MayText(g.pattern, params) {
 		g.configured(s, port, params)
 		return
 	}
@@ -255,19 +255,19 @@ func (g *getter) params(s *seen, port int, base gnmid.Path) {
 		if !s.wanted(k) {
 			continue
 		}
-		entry := gnmid.Elem{Name: "param", Keys: []gnmid.Key{{Name: "index", Value: strconv.Itoa(k.Index)}, {Name: "name", Value: k.Name}}}
-		at := func(names ...gnmid.Elem) gnmid.Path { // by hand: there are hundreds of them
-			elems := make([]gnmid.Elem, 0, n+1+len(names))
-			return gnmid.Path{Elems: append(append(append(elems, params.Elems...), entry), names...)}
+		entry := gnmitree.Elem{Name: "param", Keys: []gnmitree.Key{{Name: "index", Value: strconv.Itoa(k.Index)}, {Name: "name", Value: k.Name}}}
+		at := func(names ...gnmitree.Elem) gnmitree.Path { // by hand: there are hundreds of them
+			elems := make([]gnmitree.Elem, 0, n+1+len(names))
+			return gnmitree.Path{Elems: append(append(append(elems, params.Elems...), entry), names...)}
 		}
 		v := &s.values[i]
-		if v.err == nil && g.asks(gnmid.ClassConfig) {
-			if leaf := at(gnmid.Elem{Name: "config"}, gnmid.Elem{Name: "value"}); meets(g.pattern, leaf) {
-				g.out = append(g.out, gnmid.Leaf{Path: leaf, Value: gnmid.Uint(v.v), Class: gnmid.ClassConfig, Time: v.at})
+		if v.err == nil && g.asks(gnmitree.ClassConfig) {
+			if leaf := at(gnmitree.Elem{Name: "config"}, gnmitree.Elem{Name: "value"}); meets(g.pattern, leaf) {
+				g.out = append(g.out, gnmitree.Leaf{Path: leaf, Value: gnmitree.Uint(v.v), Class: gnmitree.ClassConfig, Time: v.at})
 			}
 		}
-		if g.asks(gnmid.ClassState) {
-			if e, ok := g.below(at(gnmid.Elem{Name: "state"}), gnmid.ClassState); ok {
+		if g.asks(gnmitree.ClassState) {
+			if e, ok := g.below(at(gnmitree.Elem{Name: "state"}), gnmitree.ClassState); ok {
 				e.time = v.at
 				g.paramState(e, s, k, v)
 			}
@@ -289,7 +289,7 @@ const paramBytes = 72
 
 // configured adds all values that a port's parameters are configured with as one text: managers read them from thousands of
 // ports, and a path for each of the hundreds of values would cost far more than the values.
-func (g *getter) configured(s *seen, port int, params gnmid.Path) {
+func (g *getter) configured(s *seen, port int, params gnmitree.Path) {
 	first, after := ofPort(s.keys, port)
 	var text strings.Builder
 	text.Grow(paramBytes * (after - first))
@@ -310,15 +310,15 @@ func (g *getter) configured(s *seen, port int, params gnmid.Path) {
 		one = append(one[:0], before...)
 		one = strconv.AppendInt(one, int64(k.Index), 10)
 		one = append(one, `","name":`...)
-		one = gnmid.String(k.Name).AppendJSON(one)
+		one = gnmitree.String(k.Name).AppendJSON(one)
 		one = append(one, `,"config":{"value":`...)
-		one = gnmid.Uint(v.v).AppendJSON(one)
+		one = gnmitree.Uint(v.v).AppendJSON(one)
 		one = append(one, `}}`...)
 		text.Write(one)
 	}
 	if text.Len() > 0 {
 		text.WriteString(`]}`)
-		g.out = append(g.out, gnmid.Leaf{Path: params, Value: gnmid.JSONText(text.String()), Class: gnmid.ClassConfig, Time: oldest})
+		g.out = append(g.out, gnmitree.Leaf{Path: params, Value: gnmitree.JSONText(text.String()), Class: gnmitree.ClassConfig, Time: oldest})
 	}
 }
 
@@ -340,26 +340,26 @@ func (g *getter) paramState(e emit, s *seen, k nicparam.Key, v *value) {
 		}
 	}
 	if readable {
-		e.put("value", gnmid.Uint(acts))
+		e.put("value", gnmitree.Uint(acts))
 	}
-	e.put("back-end", gnmid.String(string(v.by)))
-	e.put("persistence", gnmid.String(string(v.by.Persistence())))
-	e.put("cost", gnmid.String(string(p.Cost(v.by))))
+	e.put("back-end", gnmitree.String(string(v.by)))
+	e.put("persistence", gnmitree.String(string(v.by.Persistence())))
+	e.put("cost", gnmitree.String(string(p.Cost(v.by))))
 	e.text("unit", p.Unit)
-	e.put("min", gnmid.Uint(p.Min))
-	e.put("max", gnmid.Uint(p.Max))
-	e.put("allowed", gnmid.String(p.Allowed()))
+	e.put("min", gnmitree.Uint(p.Min))
+	e.put("max", gnmitree.Uint(p.Max))
+	e.put("allowed", gnmitree.String(p.Allowed()))
 	if d, ok := s.stages.value(k, adopt.StageDefault); ok {
-		e.put("default", gnmid.Uint(d))
+		e.put("default", gnmitree.Uint(d))
 	} else if p.Known {
-		e.put("default", gnmid.Uint(p.Default))
+		e.put("default", gnmitree.Uint(p.Default))
 	}
 	if staged {
-		e.put("next-value", gnmid.Uint(next))
+		e.put("next-value", gnmitree.Uint(next))
 	}
-	e.put("pending-reset", gnmid.Bool(v.by == nicparam.NV && staged && readable && acts != next))
+	e.put("pending-reset", gnmitree.Bool(v.by == nicparam.NV && staged && readable && acts != next))
 	if w, set := s.memory.Desired.value(k); set {
-		e.put("set-value", gnmid.Uint(w))
+		e.put("set-value", gnmitree.Uint(w))
 	}
 	o, noted := s.outcomes[k]
 	if !noted {
@@ -371,19 +371,19 @@ func (g *getter) paramState(e emit, s *seen, k nicparam.Key, v *value) {
 			}
 		}
 	}
-	e.put("outcome", gnmid.String(o.word))
+	e.put("outcome", gnmitree.String(o.word))
 	switch {
 	case v.err != nil:
-		e.put("problem", gnmid.String(v.err.Error()))
+		e.put("problem", gnmitree.String(v.err.Error()))
 	default:
 		e.text("problem", o.problem)
 	}
 }
 
 // measured adds what a port counts, and its senders.
-func (g *getter) measured(s *seen, p *Port, port gnmid.Path) error {
+func (g *getter) measured(s *seen, p *Port, port gnmitree.Path) error {
 	a, c := g.agent, s.card
-	if e, ok := g.below(port, gnmid.ClassOperational, "counters"); ok && p.Meter != nil {
+	if e, ok := g.below(port, gnmitree.ClassOperational, "counters"); ok && p.Meter != nil {
 		m := a.meter(c, p.Number)
 		all, at, err := m.counters.read(g.ctx, a, m, p.Meter.Counters)
 		if cancelled := g.ctx.Err(); cancelled != nil {
@@ -392,14 +392,14 @@ func (g *getter) measured(s *seen, p *Port, port gnmid.Path) error {
 		e.sampled, e.time = true, at
 		if err != nil {
 			e.at = e.at.Child("state")
-			e.put("problem", gnmid.String(err.Error()))
+			e.put("problem", gnmitree.String(err.Error()))
 		}
 		for _, name := range sortedNames(all) {
 			e.at = nicyang.Counter(s.nic.Name, p.Number, name).Child("state")
 			e.counter("value", all[name])
 		}
 	}
-	if e, ok := g.below(port, gnmid.ClassOperational, "functions"); ok && p.Meter != nil && p.Functions > 0 {
+	if e, ok := g.below(port, gnmitree.ClassOperational, "functions"); ok && p.Meter != nil && p.Functions > 0 {
 		m := a.meter(c, p.Number)
 		all, at, err := m.functions.read(g.ctx, a, m, p.Meter.Functions)
 		if cancelled := g.ctx.Err(); cancelled != nil {
@@ -408,18 +408,18 @@ func (g *getter) measured(s *seen, p *Port, port gnmid.Path) error {
 		e.sampled, e.time = true, at
 		if err != nil {
 			e.at = e.at.Child("state")
-			e.put("problem", gnmid.String(err.Error()))
+			e.put("problem", gnmitree.String(err.Error()))
 		}
 		for i := range all {
 			f := &all[i]
 			e.at = nicyang.Function(s.nic.Name, p.Number, f.Index).Child("state")
 			e.text("name", f.Name)
 			if f.RxOctets.Err == nil {
-				e.put("rx-octets", gnmid.Uint(f.RxOctets.Value))
+				e.put("rx-octets", gnmitree.Uint(f.RxOctets.Value))
 			}
 			e.counter("tx-octets", f.TxOctets)
 			if f.TxOctets.Err == nil && f.RxOctets.Err != nil {
-				e.put("problem", gnmid.String(f.RxOctets.Err.Error()))
+				e.put("problem", gnmitree.String(f.RxOctets.Err.Error()))
 			}
 		}
 	}
@@ -443,15 +443,15 @@ func (g *getter) senders(s *seen, p *Port) error {
 	if cancelled := g.ctx.Err(); cancelled != nil {
 		return cancelled
 	}
-	if err == nil && g.asks(gnmid.ClassConfig) {
+	if err == nil && g.asks(gnmitree.ClassConfig) {
 		g.out = append(g.out, nicyang.WRCCLeaves(s.nic.Name, p.Number, cfg)...)
 	}
-	if g.q.Type == gnmid.TypeConfig {
+	if g.q.Type == gnmitree.TypeConfig {
 		return nil
 	}
-	if e, ok := g.below(base, gnmid.ClassOperational, "state"); ok {
+	if e, ok := g.below(base, gnmitree.ClassOperational, "state"); ok {
 		o := g.sendersOutcome(s, p, cfg, err)
-		e.put("outcome", gnmid.String(o.word))
+		e.put("outcome", gnmitree.String(o.word))
 		e.text("problem", o.problem)
 	}
 	if !meets(g.pattern, base.Child("senders")) {
@@ -462,12 +462,12 @@ func (g *getter) senders(s *seen, p *Port) error {
 	if cancelled := g.ctx.Err(); cancelled != nil {
 		return cancelled
 	}
-	if e, ok := g.below(base, gnmid.ClassOperational, "senders", "state"); ok && err != nil {
+	if e, ok := g.below(base, gnmitree.ClassOperational, "senders", "state"); ok && err != nil {
 		e.sampled, e.time = true, at
-		e.put("problem", gnmid.String(err.Error()))
+		e.put("problem", gnmitree.String(err.Error()))
 	}
 	for _, name := range sortedNames(all) {
-		if e, ok := g.below(nicyang.Sender(s.nic.Name, p.Number, name), gnmid.ClassOperational, "state"); ok {
+		if e, ok := g.below(nicyang.Sender(s.nic.Name, p.Number, name), gnmitree.ClassOperational, "state"); ok {
 			e.sampled, e.time = true, at
 			e.counter("tx-octets", all[name])
 		}

@@ -10,11 +10,11 @@ import (
 	"sync/atomic"
 	"time"
 
+	"fairlane/ccconfig/gnmi/gnmitree"
 	"fairlane/ccconfig/nic/adopt"
 	"fairlane/ccconfig/nic/nicfiles"
 	"fairlane/ccconfig/nic/nicparam"
 	"fairlane/ccconfig/nic/nicyang"
-	"fairlane/internal/gnmid"
 )
 
 // card is one card of the host. Its lock is held while its parameters are read or written; the agent's mu guards what is
@@ -372,13 +372,13 @@ func (a *Agent) judge(c *card, changed []nicparam.Key, lost bool) {
 }
 
 // paramPaths are the paths of parameters, or of the whole card when they are many.
-func paramPaths(nic string, keys []nicparam.Key) []gnmid.Path {
+func paramPaths(nic string, keys []nicparam.Key) []gnmitree.Path {
 	const many = 64
 	if len(keys) > many {
-		return []gnmid.Path{nicyang.NIC(nic)}
+		return []gnmitree.Path{nicyang.NIC(nic)}
 	}
-	out := make([]gnmid.Path, len(keys))
-	var params gnmid.Path // of the port of the key before
+	out := make([]gnmitree.Path, len(keys))
+	var params gnmitree.Path // of the port of the key before
 	for i, k := range keys {
 		if i == 0 || k.Port != keys[i-1].Port {
 			params = nicyang.Params(nic, k.Port)

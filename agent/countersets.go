@@ -1,9 +1,9 @@
 package agent
 
 import (
+	"fairlane/ccconfig/gnmi/gnmitree"
 	"fairlane/ccconfig/nic/niccount"
 	"fairlane/ccconfig/nic/nicyang"
-	"fairlane/internal/gnmid"
 )
 
 // CounterSet is counters that some queue pairs of a port share: what a tenant's process sends and receives, where they are
@@ -20,8 +20,8 @@ type CounterSet struct {
 }
 
 // counterSets adds the counter sets of a port.
-func (g *getter) counterSets(s *seen, p *Port, port gnmid.Path) error {
-	e, ok := g.below(port, gnmid.ClassOperational, "counter-sets")
+func (g *getter) counterSets(s *seen, p *Port, port gnmitree.Path) error {
+	e, ok := g.below(port, gnmitree.ClassOperational, "counter-sets")
 	if !ok || p.Meter == nil {
 		return nil
 	}
@@ -34,7 +34,7 @@ func (g *getter) counterSets(s *seen, p *Port, port gnmid.Path) error {
 	base := e.at
 	if err != nil {
 		e.at = base.Child("state")
-		e.put("problem", gnmid.String(err.Error()))
+		e.put("problem", gnmitree.String(err.Error()))
 	}
 	for i := range all {
 		k := &all[i]
@@ -46,18 +46,18 @@ func (g *getter) counterSets(s *seen, p *Port, port gnmid.Path) error {
 		e.text("mode", k.Mode)
 		e.text("process", k.Process)
 		if k.PID != 0 {
-			e.put("pid", gnmid.Uint32(k.PID))
+			e.put("pid", gnmitree.Uint32(k.PID))
 		}
-		e.put("qp-count", gnmid.Uint32(uint32(k.QPCount))) //nolint:gosec // a device has fewer than 2^24
+		e.put("qp-count", gnmitree.Uint32(uint32(k.QPCount))) // a device has fewer than 2^24
 		if len(k.QPs) > 0 {
-			numbers := make([]gnmid.Value, min(len(k.QPs), nicyang.MaxQPs))
+			numbers := make([]gnmitree.Value, min(len(k.QPs), nicyang.MaxQPs))
 			for j := range numbers {
-				numbers[j] = gnmid.Uint32(k.QPs[j])
+				numbers[j] = gnmitree.Uint32(k.QPs[j])
 			}
-			e.put("qps", gnmid.List(numbers...))
+			e.put("qps", gnmitree.List(numbers...))
 		}
 		for _, name := range sortedNames(k.Counters) {
-			e.at = set.Child("counters").Child("counter", gnmid.Key{Name: "name", Value: name}).Child("state")
+			e.at = set.Child("counters").Child("counter", gnmitree.Key{Name: "name", Value: name}).Child("state")
 			e.counter("value", k.Counters[name])
 		}
 	}

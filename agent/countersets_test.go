@@ -4,23 +4,23 @@ import (
 	"errors"
 	"testing"
 
+	"fairlane/ccconfig/gnmi/gnmitree"
 	"fairlane/ccconfig/nic/nicyang"
-	"fairlane/internal/gnmid"
 )
 
 func TestOneCounterSetIsAskedFor(t *testing.T) {
 	t.Parallel()
 	a := newRig(t).agent(t)
-	set := func(id uint32, names ...string) gnmid.Path {
+	set := func(id uint32, names ...string) gnmitree.Path {
 		p := nicyang.CounterSet("eth-a", 1, id)
 		for _, n := range names {
 			p = p.Child(n)
 		}
 		return p
 	}
-	counter := set(3, "counters").Child("counter", gnmid.Key{Name: "name", Value: "rdma_tx_bytes"}).Child("state")
+	counter := set(3, "counters").Child("counter", gnmitree.Key{Name: "name", Value: "rdma_tx_bytes"}).Child("state")
 	for _, c := range []struct {
-		path gnmid.Path
+		path gnmitree.Path
 		want string
 	}{
 		{set(3, "state", "mode"), "auto"},

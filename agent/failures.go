@@ -8,14 +8,14 @@ import (
 
 	"google.golang.org/grpc/codes"
 
+	"fairlane/ccconfig/gnmi/gnmitree"
 	"fairlane/ccconfig/nic/nicfiles"
 	"fairlane/ccconfig/nic/nicparam"
 	"fairlane/ccconfig/nic/nicyang"
-	"fairlane/internal/gnmid"
 )
 
 // invalid is the error of a path or a value that can never be right.
-func invalid(err error, at gnmid.Path) error {
+func invalid(err error, at gnmitree.Path) error {
 	f := nicyang.Failure{Reason: nicyang.ReasonInvalid, Path: at.String(), Text: err.Error()}
 	var bad *nicyang.PathError
 	text := fmt.Sprintf("%s: %v", at, err)

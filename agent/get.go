@@ -5,20 +5,20 @@ import (
 	"slices"
 	"strconv"
 
+	"fairlane/ccconfig/gnmi/gnmitree"
 	"fairlane/ccconfig/nic/nicparam"
 	"fairlane/ccconfig/nic/nicyang"
-	"fairlane/internal/gnmid"
 )
 
-// Get implements gnmid.Tree. Parameters of a card are read at most once for all paths, and only those that are asked for.
-func (a *Agent) Get(ctx context.Context, q gnmid.Query) ([][]gnmid.Leaf, error) {
+// Get implements gnmitree.Tree. Parameters of a card are read at most once for all paths, and only those that are asked for.
+func (a *Agent) Get(ctx context.Context, q gnmitree.Query) ([][]gnmitree.Leaf, error) {
 	g := &getter{agent: a, ctx: ctx, q: q}
 	for _, c := range a.list() {
 		if err := g.read(c); err != nil {
 			return nil, err
 		}
 	}
-	out := make([][]gnmid.Leaf, len(q.Paths))
+	out := make([][]gnmitree.Leaf, len(q.Paths))
 	for i, p := range q.Paths {
 		g.pattern, g.out = p, nil
 		if err := g.answer(); err != nil {
@@ -33,10 +33,10 @@ func (a *Agent) Get(ctx context.Context, q gnmid.Query) ([][]gnmid.Leaf, error) 
 type getter struct {
 	agent   *Agent
 	ctx     context.Context //nolint:containedctx // lives as long as one call
-	q       gnmid.Query
+	q       gnmitree.Query
 	cards   []*seen
-	pattern gnmid.Path
-	out     []gnmid.Leaf
+	pattern gnmitree.Path
+	out     []gnmitree.Leaf
 }
 
 // seen is a card at the moment of the answer.
@@ -57,7 +57,7 @@ type seen struct {
 // read reads what the query asks of a card.
 func (g *getter) read(c *card) error {
 	base := nicyang.NIC(c.nic().Name)
-	if !slices.ContainsFunc(g.q.Paths, func(p gnmid.Path) bool { return meets(p, base) }) {
+	if !slices.ContainsFunc(g.q.Paths, func(p gnmitree.Path) bool { return meets(p, base) }) {
 		return nil
 	}
 	wanted := g.wanted(c)
@@ -96,7 +96,7 @@ func (g *getter) read(c *card) error {
 		s.wrcc[port] = o
 	}
 	s.keys, s.values = c.keys, c.values
-	if wanted != nil && g.asks(gnmid.ClassState) {
+	if wanted != nil && g.asks(gnmitree.ClassState) {
 		s.outcomes = make(map[nicparam.Key]outcome, len(c.outcomes))
 		for k, o := range c.outcomes {
 			s.outcomes[k] = o
@@ -109,7 +109,7 @@ func (g *getter) read(c *card) error {
 // wanted tells which parameters of a card the query asks for; nil when none.
 func (g *getter) wanted(c *card) func(nicparam.Key) bool {
 	type ask struct {
-		pattern gnmid.Path
+		pattern gnmitree.Path
 		at      int // of the element param in it; 0 when all of the port are asked for
 	}
 	type portAsks struct {
@@ -125,7 +125,7 @@ func (g *getter) wanted(c *card) func(nicparam.Key) bool {
 				continue
 			}
 			one := ask{pattern: p}
-			if n := len(params.Elems); len(p.Elems) > n && !slices.ContainsFunc(p.Elems[:n+1], func(e gnmid.Elem) bool { return e.Name == gnmid.AnyDepth }) {
+			if n := len(params.Elems); len(p.Elems) > n && !slices.ContainsFunc(p.Elems[:n+1], func(e gnmitree.Elem) bool { return e.Name == gnmitree.AnyDepth }) {
 				one.at = n
 			}
 			asks = append(asks, one)
@@ -152,29 +152,29 @@ func (g *getter) wanted(c *card) func(nicparam.Key) bool {
 	}
 }
 
-func meetsParam(e gnmid.Elem, k nicparam.Key) bool {
-	if e.Name != "param" && e.Name != gnmid.Any {
+func meetsParam(e gnmitree.Elem, k nicparam.Key) bool {
+	if e.Name != "param" && e.Name != gnmitree.Any {
 		return false
 	}
-	if v, ok := e.Key("name"); ok && v != k.Name && v != gnmid.Any {
+	if v, ok := e.Key("name"); ok && v != k.Name && v != gnmitree.Any {
 		return false
 	}
 	v, ok := e.Key("index")
-	return !ok || v == gnmid.Any || v == strconv.Itoa(k.Index)
+	return !ok || v == gnmitree.Any || v == strconv.Itoa(k.Index)
 }
 
 // meets tells whether something at or below path may be at or below what a pattern stands for.
-func meets(pattern, path gnmid.Path) bool {
+func meets(pattern, path gnmitree.Path) bool {
 	for i := range min(len(pattern.Elems), len(path.Elems)) {
 		e := pattern.Elems[i]
-		if e.Name == gnmid.AnyDepth {
+		if e.Name == gnmitree.AnyDepth {
 			return true
 		}
-		if e.Name != path.Elems[i].Name && e.Name != gnmid.Any {
+		if e.Name != path.Elems[i].Name && e.Name != gnmitree.Any {
 			return false
 		}
 		for _, k := range e.Keys {
-			if v, _ := path.Elems[i].Key(k.Name); v != k.Value && k.Value != gnmid.Any {
+			if v, _ := path.Elems[i].Key(k.Name); v != k.Value && k.Value != gnmitree.Any {
 				return false
 			}
 		}

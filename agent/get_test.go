@@ -16,16 +16,16 @@ import (
 	"google.golang.org/grpc/status"
 
 	"fairlane/agent"
+	"fairlane/ccconfig/gnmi/gnmitree"
 	"fairlane/ccconfig/nic/nicparam"
 	"fairlane/ccconfig/nic/nicyang"
-	"fairlane/internal/gnmid"
 	"fairlane/internal/testkit/grpctest"
 )
 
 // client is a gNMI client of an agent, or of a tree in its place.
-func client(t testing.TB, a gnmid.Tree) gnmi.GNMIClient {
+func client(t testing.TB, a gnmitree.Tree) gnmi.GNMIClient {
 	t.Helper()
-	s, err := gnmid.NewServer(gnmid.Options{Targets: gnmid.Single(a, "host-1")})
+	s, err := gnmitree.NewServer(gnmitree.Options{Targets: gnmitree.Single(a, "host-1")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,10 +37,10 @@ func client(t testing.TB, a gnmid.Tree) gnmi.GNMIClient {
 // ways.
 func TestEveryLeafIsInTheModuleAndEveryLeafOfTheModuleIsServed(t *testing.T) {
 	t.Parallel()
-	served := map[string]gnmid.Leaf{}
+	served := map[string]gnmitree.Leaf{}
 	look := func(a *agent.Agent) {
-		for _, kind := range []gnmid.Type{gnmid.TypeAll, gnmid.TypeConfig, gnmid.TypeState, gnmid.TypeOperational} {
-			found, err := a.Get(t.Context(), gnmid.Query{Paths: []gnmid.Path{{}}, Type: kind})
+		for _, kind := range []gnmitree.Type{gnmitree.TypeAll, gnmitree.TypeConfig, gnmitree.TypeState, gnmitree.TypeOperational} {
+			found, err := a.Get(t.Context(), gnmitree.Query{Paths: []gnmitree.Path{{}}, Type: kind})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -66,7 +66,7 @@ func TestEveryLeafIsInTheModuleAndEveryLeafOfTheModuleIsServed(t *testing.T) {
 		r := newRig(t)
 		a := r.agent(t)
 		mustSet(t, a, give("eth-a", key(1, "rpg_ai_rate"), 20), give("eth-a", key(0, "user_programmable_cc"), 1), sender("astro/bulk", 2),
-			gnmid.Operation{Op: gnmid.OpUpdate, Path: nicyang.Peer("eth-a", 1, "astro/bulk", portID(guidB, 1)).Child("config").Child("shift"), Value: gnmid.Uint(1)})
+			gnmitree.Operation{Op: gnmitree.OpUpdate, Path: nicyang.Peer("eth-a", 1, "astro/bulk", portID(guidB, 1)).Child("config").Child("shift"), Value: gnmitree.Uint(1)})
 		r.do(func() { change(r) })
 		sweep(t, a)
 		look(a)
@@ -95,7 +95,7 @@ func TestEveryLeafIsInTheModuleAndEveryLeafOfTheModuleIsServed(t *testing.T) {
 			continue
 		}
 		delete(served, l.Path)
-		if got.Value.Kind() != l.Kind || got.Sampled != l.Sampled || (got.Class == gnmid.ClassConfig) != l.Config {
+		if got.Value.Kind() != l.Kind || got.Sampled != l.Sampled || (got.Class == gnmitree.ClassConfig) != l.Config {
 			t.Errorf("%s is served as %s, sampled %t, class %d; the module says %+v", l.Path, got.Value.Kind(), got.Sampled, got.Class, l)
 		}
 	}
@@ -175,7 +175,7 @@ func TestOnlyWhatIsAskedForIsRead(t *testing.T) {
 		"/nics/nic/ports/port/params/param[name=rpg_gd]":                                 3,
 		"/nics/nic[name=eth-a]/ports/port[number=2]/params/param[name=rp_enable]/config": 8,
 	} {
-		p, err := gnmid.ParsePath(path)
+		p, err := gnmitree.ParsePath(path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -195,7 +195,7 @@ func TestWhatWasNotReadToItsEndIsReadAnew(t *testing.T) {
 	ctx, leave := context.WithCancel(t.Context())
 	r.do(func() { r.onCount = leave })
 	counters := nicyang.Counters("eth-a", 1)
-	if _, err := a.Get(ctx, gnmid.Query{Paths: []gnmid.Path{counters}}); !errors.Is(err, context.Canceled) {
+	if _, err := a.Get(ctx, gnmitree.Query{Paths: []gnmitree.Path{counters}}); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 	r.do(func() { r.onCount = nil })
@@ -306,7 +306,7 @@ func TestSubscribersHearOfASecondWriterAndOfSamples(t *testing.T) {
 func TestTheDetailsOfAFailureReachTheManager(t *testing.T) {
 	t.Parallel()
 	c := client(t, newRig(t).agent(t))
-	_, err := c.Set(t.Context(), &gnmi.SetRequest{Update: []*gnmi.Update{{Path: nicyang.ParamValue("eth-a", key(1, "rpg_gd")).Proto(), Val: gnmid.Uint(12).Typed(gnmi.Encoding_PROTO)}}})
+	_, err := c.Set(t.Context(), &gnmi.SetRequest{Update: []*gnmi.Update{{Path: nicyang.ParamValue("eth-a", key(1, "rpg_gd")).Proto(), Val: gnmitree.Uint(12).Typed(gnmi.Encoding_PROTO)}}})
 	got := nicyang.Failures(err)
 	if status.Code(err) != codes.InvalidArgument || len(got) != 1 || got[0].Found != "12" || got[0].Allowed != "10..11" || got[0].Key != key(1, "rpg_gd") {
 		t.Errorf("%v: %+v", err, got)
@@ -332,7 +332,7 @@ func TestJSONOfThePortIsJSON(t *testing.T) {
 func BenchmarkSetOfAFullPort(b *testing.B) {
 	r := newRig(b)
 	a := r.agent(b)
-	var ops [2][]gnmid.Operation
+	var ops [2][]gnmitree.Operation
 	for _, p := range r.table.By(nicparam.Debugfs) {
 		ops[0] = append(ops[0], give("eth-a", key(1, p.Name), p.Max))
 		ops[1] = append(ops[1], give("eth-a", key(1, p.Name), max(p.Min, min(p.Default, p.Max))))
@@ -350,7 +350,7 @@ func BenchmarkSetOfAFullPort(b *testing.B) {
 func BenchmarkGetOfAPort(b *testing.B) {
 	r := newRig(b)
 	a := r.agent(b)
-	q := gnmid.Query{Paths: []gnmid.Path{nicyang.Port("eth-a", 1)}, Type: gnmid.TypeConfig}
+	q := gnmitree.Query{Paths: []gnmitree.Path{nicyang.Port("eth-a", 1)}, Type: gnmitree.TypeConfig}
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := a.Get(b.Context(), q); err != nil {

@@ -11,22 +11,22 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"fairlane/agent"
+	"fairlane/ccconfig/gnmi/gnmitree"
 	"fairlane/ccconfig/nic/nicyang"
-	"fairlane/internal/gnmid"
 )
 
 // TestAnInterruptedTransactionIsNotTakenForTheOneBefore kills the agent in a transaction after one that was done, and has
 // the card away when it starts again.
 func TestAnInterruptedTransactionIsNotTakenForTheOneBefore(t *testing.T) {
 	t.Parallel()
-	name := func(id string) gnmid.Operation {
-		return gnmid.Operation{Op: gnmid.OpUpdate, Path: gnmid.PathOf("agent", "apply", "config", "id"), Value: gnmid.String(id)}
+	name := func(id string) gnmitree.Operation {
+		return gnmitree.Operation{Op: gnmitree.OpUpdate, Path: gnmitree.PathOf("agent", "apply", "config", "id"), Value: gnmitree.String(id)}
 	}
 	r := newRig(t)
 	a := r.agent(t)
 	mustSet(t, a, name("first"), give("eth-a", key(1, "rpg_ai_rate"), 20))
 	r.do(func() { r.dieAt = r.ops + 3 })
-	if _, err := a.Set(t.Context(), []gnmid.Operation{name("second"), give("eth-a", key(1, "rpg_ai_rate"), 30), give("eth-a", key(1, "rpg_gd"), 10)}); err == nil {
+	if _, err := a.Set(t.Context(), []gnmitree.Operation{name("second"), give("eth-a", key(1, "rpg_ai_rate"), 30), give("eth-a", key(1, "rpg_gd"), 10)}); err == nil {
 		t.Fatal("the set was answered")
 	}
 	r.do(func() { r.dieAt, r.gone["eth-a"] = 0, true })
@@ -58,7 +58,7 @@ func TestWhatWasNotPutBackGoesBackLater(t *testing.T) {
 		},
 		"killed": func(t *testing.T, r *rig, a *agent.Agent) {
 			r.do(func() { r.dieAt = r.ops + 3 })
-			_, _ = a.Set(t.Context(), []gnmid.Operation{give("eth-a", key(1, "rpg_ai_rate"), 20), give("eth-a", key(1, "rpg_gd"), 10)}) // dies
+			_, _ = a.Set(t.Context(), []gnmitree.Operation{give("eth-a", key(1, "rpg_ai_rate"), 20), give("eth-a", key(1, "rpg_gd"), 10)}) // dies
 			r.do(func() { r.dieAt = 0 })
 		},
 	} {
@@ -99,7 +99,7 @@ func TestRestoreGoesOnBesideWhatAKilledAgentLeft(t *testing.T) {
 	a := r.agent(t)
 	mustSet(t, a, give("eth-b", key(1, "rpg_gd"), 10))
 	r.do(func() { r.dieAt = r.ops + 3 })
-	_, _ = a.Set(t.Context(), []gnmid.Operation{give("eth-a", key(1, "rpg_ai_rate"), 20), give("eth-a", key(1, "rpg_gd"), 10)}) // dies
+	_, _ = a.Set(t.Context(), []gnmitree.Operation{give("eth-a", key(1, "rpg_ai_rate"), 20), give("eth-a", key(1, "rpg_gd"), 10)}) // dies
 	r.do(func() {
 		r.dieAt = 0
 		r.onWrite[debugfsA+"rp_ai_rate"] = func(string) (string, error) { return "", errors.New("device hangs") }
@@ -119,7 +119,7 @@ func TestRestoreSaysThatACardIsAwayThatWasLeftHalfWay(t *testing.T) {
 	r := newRig(t)
 	a := r.agent(t)
 	r.do(func() { r.dieAt = r.ops + 3 })
-	_, _ = a.Set(t.Context(), []gnmid.Operation{give("eth-a", key(1, "rpg_ai_rate"), 20), give("eth-a", key(1, "rpg_gd"), 10)}) // dies
+	_, _ = a.Set(t.Context(), []gnmitree.Operation{give("eth-a", key(1, "rpg_ai_rate"), 20), give("eth-a", key(1, "rpg_gd"), 10)}) // dies
 	r.do(func() { r.dieAt, r.gone["eth-a"] = 0, true })
 	passive := func(o *agent.Options) { o.Passive = true }
 	if _, err := r.agent(t, passive).Restore(t.Context(), false); err == nil || !strings.Contains(err.Error(), guidA.String()) {
@@ -141,7 +141,7 @@ func TestADryRestoreTellsWhatATransactionLeftThatDidNotEnd(t *testing.T) {
 			mustSet(t, a, give("eth-a", key(1, "rpg_ai_rate"), 20))
 		}
 		r.do(func() { r.dieAt = r.ops + 3 })
-		_, _ = a.Set(t.Context(), []gnmid.Operation{give("eth-a", key(1, "rpg_ai_rate"), 30), give("eth-a", key(1, "rpg_gd"), 10), sender("astro/bulk", 4)}) // dies
+		_, _ = a.Set(t.Context(), []gnmitree.Operation{give("eth-a", key(1, "rpg_ai_rate"), 30), give("eth-a", key(1, "rpg_gd"), 10), sender("astro/bulk", 4)}) // dies
 		r.do(func() { r.dieAt = 0 })
 		left := r.everything()
 		plan, err := r.agent(t, func(o *agent.Options) { o.Passive = true }).Restore(t.Context(), true)

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"fairlane/agent"
+	"fairlane/ccconfig/gnmi/gnmitree"
 	"fairlane/ccconfig/nic/nicyang"
-	"fairlane/internal/gnmid"
 )
 
 // hung is a host whose look at its cards takes until it is let go on.
@@ -38,7 +38,7 @@ func TestASetDoesNotWaitForALookAtTheHost(t *testing.T) {
 		synctest.Wait()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := a.Set(ctx, []gnmid.Operation{give("eth-a", key(1, "rpg_ai_rate"), 20)}); err != nil || h.file("rp_ai_rate") != "20" {
+		if _, err := a.Set(ctx, []gnmitree.Operation{give("eth-a", key(1, "rpg_ai_rate"), 20)}); err != nil || h.file("rp_ai_rate") != "20" {
 			t.Errorf("while the host is looked at: %v, %s", err, h.file("rp_ai_rate"))
 		}
 		close(h.goOn)
@@ -64,7 +64,7 @@ func TestASetDoesNotWaitForAQueryThatHangs(t *testing.T) {
 			synctest.Wait()
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
-			if _, err := a.Set(ctx, []gnmid.Operation{give("eth-a", key(1, "rpg_ai_rate"), 20)}); err != nil || r.file("rp_ai_rate") != "20" {
+			if _, err := a.Set(ctx, []gnmitree.Operation{give("eth-a", key(1, "rpg_ai_rate"), 20)}); err != nil || r.file("rp_ai_rate") != "20" {
 				t.Errorf("%s: while mstconfig hangs: %v, %s", life, err, r.file("rp_ai_rate"))
 			}
 			close(hangs)
@@ -100,7 +100,7 @@ func TestASetDoesNotWaitForSomebodyWhoAsks(t *testing.T) {
 			go func() {
 				ctx, cancel := context.WithTimeout(t.Context(), wait)
 				defer cancel()
-				_, err := a.Get(ctx, gnmid.Query{Paths: []gnmid.Path{nicyang.Port("eth-a", 1)}})
+				_, err := a.Get(ctx, gnmitree.Query{Paths: []gnmitree.Path{nicyang.Port("eth-a", 1)}})
 				got <- err
 			}()
 			synctest.Wait()
@@ -110,10 +110,10 @@ func TestASetDoesNotWaitForSomebodyWhoAsks(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := a.Set(ctx, []gnmid.Operation{give("eth-a", key(1, "rpg_ai_rate"), 20)}); err != nil || r.file("rp_ai_rate") != "20" {
+		if _, err := a.Set(ctx, []gnmitree.Operation{give("eth-a", key(1, "rpg_ai_rate"), 20)}); err != nil || r.file("rp_ai_rate") != "20" {
 			t.Errorf("while somebody asks: %v, %s", err, r.file("rp_ai_rate"))
 		}
-		if _, err := a.Set(ctx, []gnmid.Operation{give("eth-a", key(1, "rpg_gd"), 10)}); err != nil {
+		if _, err := a.Set(ctx, []gnmitree.Operation{give("eth-a", key(1, "rpg_gd"), 10)}); err != nil {
 			t.Error(err)
 		}
 		close(hangs)
@@ -148,7 +148,7 @@ func TestASetDoesNotWaitForAnotherCard(t *testing.T) {
 		<-read
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := a.Set(ctx, []gnmid.Operation{give("eth-a", key(1, "rpg_ai_rate"), 20)}); err != nil || r.file("rp_ai_rate") != "20" {
+		if _, err := a.Set(ctx, []gnmitree.Operation{give("eth-a", key(1, "rpg_ai_rate"), 20)}); err != nil || r.file("rp_ai_rate") != "20" {
 			t.Errorf("while another card is read: %v, %s", err, r.file("rp_ai_rate"))
 		}
 		close(goOn)

@@ -16,11 +16,11 @@ import (
 	"go.uber.org/goleak"
 
 	"fairlane/agent"
+	"fairlane/ccconfig/gnmi/gnmitree"
 	"fairlane/ccconfig/nic/niccount"
 	"fairlane/ccconfig/nic/nicfiles"
 	"fairlane/ccconfig/nic/nicparam"
 	"fairlane/ccconfig/nic/nicyang"
-	"fairlane/internal/gnmid"
 	"fairlane/subnet/ident"
 	"fairlane/wrcc"
 )
@@ -430,16 +430,18 @@ func key(port int, name string, index ...int) nicparam.Key {
 }
 
 // give is an update of a parameter.
-func give(nic string, k nicparam.Key, v uint64) gnmid.Operation {
-	return gnmid.Operation{Op: gnmid.OpUpdate, Path: nicyang.ParamValue(nic, k), Value: gnmid.Uint(v)}
+func give(nic string, k nicparam.Key, v uint64) gnmitree.Operation {
+	return gnmitree.Operation{Op: gnmitree.OpUpdate, Path: nicyang.ParamValue(nic, k), Value: gnmitree.Uint(v)}
 }
 
-func drop(p gnmid.Path) gnmid.Operation { return gnmid.Operation{Op: gnmid.OpDelete, Path: p} }
+func drop(p gnmitree.Path) gnmitree.Operation {
+	return gnmitree.Operation{Op: gnmitree.OpDelete, Path: p}
+}
 
 // ask gets one path's leaves by path.
-func ask(t testing.TB, a *agent.Agent, p gnmid.Path) map[string]string {
+func ask(t testing.TB, a *agent.Agent, p gnmitree.Path) map[string]string {
 	t.Helper()
-	found, err := a.Get(t.Context(), gnmid.Query{Paths: []gnmid.Path{p}})
+	found, err := a.Get(t.Context(), gnmitree.Query{Paths: []gnmitree.Path{p}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -457,7 +459,7 @@ func ask(t testing.TB, a *agent.Agent, p gnmid.Path) map[string]string {
 }
 
 // leaf gets one leaf; "absent" when there is none.
-func leaf(t testing.TB, a *agent.Agent, p gnmid.Path) string {
+func leaf(t testing.TB, a *agent.Agent, p gnmitree.Path) string {
 	t.Helper()
 	if v, ok := ask(t, a, p)[p.String()]; ok {
 		return v

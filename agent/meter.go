@@ -6,9 +6,9 @@ import (
 	"slices"
 	"time"
 
+	"fairlane/ccconfig/gnmi/gnmitree"
 	"fairlane/ccconfig/nic/niccount"
 	"fairlane/ccconfig/nic/nicyang"
-	"fairlane/internal/gnmid"
 )
 
 // meter is the newest readings of a port's counters. Its lock is held while they are read, so that all who ask at the
@@ -65,7 +65,7 @@ func (r *reading[T]) read(ctx context.Context, a *Agent, m *meter, from func(con
 
 // links looks at the links of a card's ports.
 func (a *Agent) links(ctx context.Context, c *card) {
-	var changed []gnmid.Path
+	var changed []gnmitree.Path
 	for i := range c.nic().Ports {
 		p := &c.nic().Ports[i]
 		if p.Meter == nil {

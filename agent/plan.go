@@ -7,9 +7,9 @@ import (
 
 	"google.golang.org/grpc/codes"
 
+	"fairlane/ccconfig/gnmi/gnmitree"
 	"fairlane/ccconfig/nic/nicparam"
 	"fairlane/ccconfig/nic/nicyang"
-	"fairlane/internal/gnmid"
 	"fairlane/wrcc"
 )
 
@@ -40,7 +40,7 @@ type planner struct {
 	byName map[string]*cardPlan
 }
 
-func (a *Agent) plan(ctx context.Context, ops []gnmid.Operation) (*plan, error) {
+func (a *Agent) plan(ctx context.Context, ops []gnmitree.Operation) (*plan, error) {
 	p := &planner{agent: a, ctx: ctx, byName: map[string]*cardPlan{}}
 	for i := range ops {
 		if err := p.operation(&ops[i]); err != nil {
@@ -49,30 +49,30 @@ func (a *Agent) plan(ctx context.Context, ops []gnmid.Operation) (*plan, error) 
 	}
 	for _, c := range p.plan.cards {
 		if len(c.keys) > nicparam.MaxSet {
-			return nil, gnmid.Errorf(codes.InvalidArgument, "%s: found %d parameters, want at most %d", nicyang.NIC(c.card.nic().Name), len(c.keys), nicparam.MaxSet)
+			return nil, gnmitree.Errorf(codes.InvalidArgument, "%s: found %d parameters, want at most %d", nicyang.NIC(c.card.nic().Name), len(c.keys), nicparam.MaxSet)
 		}
 	}
 	return &p.plan, nil
 }
 
-func (p *planner) operation(op *gnmid.Operation) error {
+func (p *planner) operation(op *gnmitree.Operation) error {
 	t, err := nicyang.Parse(op.Path)
 	if err != nil {
 		return invalid(err, op.Path)
 	}
-	if op.Op != gnmid.OpUpdate {
+	if op.Op != gnmitree.OpUpdate {
 		if err := p.drop(op, t); err != nil {
 			return err
 		}
-		if op.Op == gnmid.OpDelete {
+		if op.Op == gnmitree.OpDelete {
 			return nil
 		}
 	}
-	found, err := gnmid.Flatten(op.Path, op.Value, nicyang.Schema())
+	found, err := gnmitree.Flatten(op.Path, op.Value, nicyang.Schema())
 	if err != nil {
 		return invalid(err, op.Path)
 	}
-	if op.Op == gnmid.OpReplace && t.Part == nicyang.PartWRCC && len(found) > 0 {
+	if op.Op == gnmitree.OpReplace && t.Part == nicyang.PartWRCC && len(found) > 0 {
 		if c := p.byName[t.NIC]; c != nil && c.wrcc[t.Key.Port] != nil {
 			c.wrcc[t.Key.Port].Senders = nil // those that the value names are all
 		}
@@ -89,7 +89,7 @@ func (p *planner) operation(op *gnmid.Operation) error {
 }
 
 // isKey tells whether a leaf is the key of the list entry that it is in.
-func isKey(at gnmid.Path) bool {
+func isKey(at gnmitree.Path) bool {
 	n := len(at.Elems)
 	if n < 2 {
 		return false
@@ -99,7 +99,7 @@ func isKey(at gnmid.Path) bool {
 }
 
 // card is the plan of a card, which must be there.
-func (p *planner) card(name string, at gnmid.Path) (*cardPlan, error) {
+func (p *planner) card(name string, at gnmitree.Path) (*cardPlan, error) {
 	if c := p.byName[name]; c != nil {
 		return c, nil
 	}
@@ -108,10 +108,10 @@ func (p *planner) card(name string, at gnmid.Path) (*cardPlan, error) {
 	defer a.mu.RUnlock()
 	c := a.cards[name]
 	if c == nil {
-		return nil, gnmid.Errorf(codes.NotFound, "%s: there is no card %q here, want one of %d", at, nicparam.Clip(name), len(a.cards))
+		return nil, gnmitree.Errorf(codes.NotFound, "%s: there is no card %q here, want one of %d", at, nicparam.Clip(name), len(a.cards))
 	}
 	if c.nic().Device == nil {
-		return nil, gnmid.Errorf(codes.Unavailable, "%s: card %q cannot be reached: %s", at, name, c.nic().Problem)
+		return nil, gnmitree.Errorf(codes.Unavailable, "%s: card %q cannot be reached: %s", at, name, c.nic().Problem)
 	}
 	out := &cardPlan{
 		card: c, memory: a.memory.of(c.nic().identity()).clone(), want: map[nicparam.Key]uint64{}, released: map[nicparam.Key]bool{},
@@ -123,7 +123,7 @@ func (p *planner) card(name string, at gnmid.Path) (*cardPlan, error) {
 }
 
 // leaf takes one leaf that is to have a value.
-func (p *planner) leaf(l *gnmid.Leaf) error {
+func (p *planner) leaf(l *gnmitree.Leaf) error {
 	t, err := nicyang.Parse(l.Path)
 	if err != nil {
 		return invalid(err, l.Path)
@@ -168,12 +168,12 @@ func (p *planner) leaf(l *gnmid.Leaf) error {
 	return invalid(&nicyang.PathError{Path: l.Path.String(), Found: "a node with a value", Allowed: "a leaf that can be written"}, l.Path)
 }
 
-func portThere(c *cardPlan, port int, at gnmid.Path) error {
+func portThere(c *cardPlan, port int, at gnmitree.Path) error {
 	if port == 0 {
 		return nil
 	}
 	if _, ok := c.card.nic().port(port); !ok {
-		return gnmid.Errorf(codes.NotFound, "%s: card %q has no port %d, it has %d ports", at, c.card.nic().Name, port, len(c.card.nic().Ports))
+		return gnmitree.Errorf(codes.NotFound, "%s: card %q has no port %d, it has %d ports", at, c.card.nic().Name, port, len(c.card.nic().Ports))
 	}
 	return nil
 }
@@ -187,7 +187,7 @@ func (c *cardPlan) set(k nicparam.Key, v uint64, released bool) {
 }
 
 // senders is the configuration of a port's senders as it is to be: first as it is.
-func (p *planner) senders(c *cardPlan, port int, at gnmid.Path) (*wrcc.NICConfig, error) {
+func (p *planner) senders(c *cardPlan, port int, at gnmitree.Path) (*wrcc.NICConfig, error) {
 	if cfg := c.wrcc[port]; cfg != nil {
 		return cfg, nil
 	}
@@ -201,7 +201,7 @@ func (p *planner) senders(c *cardPlan, port int, at gnmid.Path) (*wrcc.NICConfig
 	}
 	cfg, err := on.WRCC.Read(p.ctx)
 	if err != nil {
-		return nil, gnmid.Errorf(codes.Unavailable, "%s: read: %v", at, err)
+		return nil, gnmitree.Errorf(codes.Unavailable, "%s: read: %v", at, err)
 	}
 	cfg = cfg.Clone()
 	c.wrcc[port] = cfg
@@ -209,7 +209,7 @@ func (p *planner) senders(c *cardPlan, port int, at gnmid.Path) (*wrcc.NICConfig
 }
 
 // drop takes away what is below a path: parameters get their values from before the agent first wrote them.
-func (p *planner) drop(op *gnmid.Operation, t nicyang.Target) error {
+func (p *planner) drop(op *gnmitree.Operation, t nicyang.Target) error {
 	if t.Part == nicyang.PartSetID {
 		p.plan.id = ""
 		return nil
@@ -260,7 +260,7 @@ func (p *planner) drop(op *gnmid.Operation, t nicyang.Target) error {
 }
 
 // dropAll takes away all of a port, or of the whole card.
-func (p *planner) dropAll(c *cardPlan, port int, all bool, at gnmid.Path) error {
+func (p *planner) dropAll(c *cardPlan, port int, all bool, at gnmitree.Path) error {
 	c.dropParams(func(k nicparam.Key) bool { return all || k.Port == port })
 	for number := range c.memory.WRCC {
 		if !all && number != port {
@@ -299,7 +299,7 @@ func (c *cardPlan) dropParams(match func(nicparam.Key) bool) {
 }
 
 // original gives a port's senders the configuration from before the agent first wrote it.
-func (p *planner) original(c *cardPlan, port int, at gnmid.Path) error {
+func (p *planner) original(c *cardPlan, port int, at gnmitree.Path) error {
 	if _, err := p.senders(c, port, at); err != nil {
 		return err
 	}
@@ -310,7 +310,7 @@ func (p *planner) original(c *cardPlan, port int, at gnmid.Path) error {
 }
 
 // dropSenders takes away what is below a path of a port's senders.
-func (p *planner) dropSenders(op *gnmid.Operation, c *cardPlan, t nicyang.Target) error {
+func (p *planner) dropSenders(op *gnmitree.Operation, c *cardPlan, t nicyang.Target) error {
 	cfg, err := p.senders(c, t.Key.Port, op.Path)
 	if err != nil {
 		return err
@@ -325,7 +325,7 @@ func (p *planner) dropSenders(op *gnmid.Operation, c *cardPlan, t nicyang.Target
 		}
 		return nil
 	}
-	if nicyang.DropWRCC(cfg, t) || op.Op == gnmid.OpReplace {
+	if nicyang.DropWRCC(cfg, t) || op.Op == gnmitree.OpReplace {
 		return nil // a leaf that is replaced gets its value next
 	}
 	return invalid(&nicyang.PathError{Path: op.Path.String(), Found: "delete", Allowed: "delete of wrcc, of a sender or of a peer"}, op.Path)

@@ -9,28 +9,28 @@ import (
 
 	"google.golang.org/grpc/codes"
 
+	"fairlane/ccconfig/gnmi/gnmitree"
 	"fairlane/ccconfig/nic/nicfiles"
 	"fairlane/ccconfig/nic/nicparam"
 	"fairlane/ccconfig/nic/nicyang"
-	"fairlane/internal/gnmid"
 	"fairlane/wrcc"
 )
 
-// Set implements gnmid.Tree: one transaction.
-func (a *Agent) Set(ctx context.Context, ops []gnmid.Operation) (gnmid.Result, error) {
+// Set implements gnmitree.Tree: one transaction.
+func (a *Agent) Set(ctx context.Context, ops []gnmitree.Operation) (gnmitree.Result, error) {
 	if a.o.Passive {
-		return gnmid.Result{}, gnmid.Errorf(codes.PermissionDenied, "this agent only looks: nothing can be set")
+		return gnmitree.Result{}, gnmitree.Errorf(codes.PermissionDenied, "this agent only looks: nothing can be set")
 	}
 	if !a.limit.take(a.o.Now()) {
-		return gnmid.Result{}, gnmid.Errorf(codes.ResourceExhausted, "found more than %g transactions a second, want at most that: put what belongs together into one", a.o.SetsPerSecond)
+		return gnmitree.Result{}, gnmitree.Errorf(codes.ResourceExhausted, "found more than %g transactions a second, want at most that: put what belongs together into one", a.o.SetsPerSecond)
 	}
 	if err := acquire(ctx, a.sets); err != nil {
-		return gnmid.Result{}, err
+		return gnmitree.Result{}, err
 	}
 	defer release(a.sets)
 	p, err := a.plan(ctx, ops)
 	if err != nil {
-		return gnmid.Result{}, err
+		return gnmitree.Result{}, err
 	}
 	slices.SortFunc(p.cards, func(x, y *cardPlan) int { return cmp.Compare(x.card.nic().Name, y.card.nic().Name) })
 	for i, c := range p.cards {
@@ -38,7 +38,7 @@ func (a *Agent) Set(ctx context.Context, ops []gnmid.Operation) (gnmid.Result, e
 			for _, held := range p.cards[:i] {
 				release(held.card.lock)
 			}
-			return gnmid.Result{}, err
+			return gnmitree.Result{}, err
 		}
 	}
 	defer func() {
@@ -47,7 +47,7 @@ func (a *Agent) Set(ctx context.Context, ops []gnmid.Operation) (gnmid.Result, e
 		}
 	}()
 	if failures := a.check(ctx, p); len(failures) > 0 {
-		return gnmid.Result{}, failed(ctx, failures, "nothing was written")
+		return gnmitree.Result{}, failed(ctx, failures, "nothing was written")
 	}
 	return a.carryOut(ctx, p)
 }
@@ -189,10 +189,10 @@ func (c *cardPlan) writes() bool {
 
 // carryOut does a plan that was checked: earlier values to the journal, values to the devices, wanted values to the
 // journal.
-func (a *Agent) carryOut(ctx context.Context, p *plan) (gnmid.Result, error) {
+func (a *Agent) carryOut(ctx context.Context, p *plan) (gnmitree.Result, error) {
 	if slices.ContainsFunc(p.cards, (*cardPlan).writes) {
 		if err := a.intend(ctx, p); err != nil {
-			return gnmid.Result{}, gnmid.Errorf(codes.Aborted, "%v; nothing was written", err)
+			return gnmitree.Result{}, gnmitree.Errorf(codes.Aborted, "%v; nothing was written", err)
 		}
 	}
 	ctx2 := context.WithoutCancel(ctx)
@@ -204,7 +204,7 @@ func (a *Agent) carryOut(ctx context.Context, p *plan) (gnmid.Result, error) {
 		for j := range i {
 			failures = append(failures, a.undo(ctx2, p.cards[i-1-j])...)
 		}
-		return gnmid.Result{}, a.end(ctx, p, failures)
+		return gnmitree.Result{}, a.end(ctx, p, failures)
 	}
 	now := a.o.Now()
 	if err := a.commit(ctx2, p); err != nil {
@@ -213,9 +213,9 @@ func (a *Agent) carryOut(ctx context.Context, p *plan) (gnmid.Result, error) {
 			failures = append(failures, a.undo(ctx2, c)...)
 		}
 		failures = append([]nicyang.Failure{{Reason: nicyang.ReasonOther, Text: err.Error()}}, failures...)
-		return gnmid.Result{}, a.end(ctx, p, failures)
+		return gnmitree.Result{}, a.end(ctx, p, failures)
 	}
-	return gnmid.Result{Time: now}, nil
+	return gnmitree.Result{Time: now}, nil
 }
 
 // intend writes the earlier values to the journal.
@@ -354,7 +354,7 @@ func (a *Agent) commit(ctx context.Context, p *plan) error {
 	a.mu.Lock()
 	earlier := *a.memory
 	cards := maps.Clone(a.memory.Cards)
-	changed, wrote, news := []gnmid.Path{nicyang.ApplyState()}, false, p.id != ""
+	changed, wrote, news := []gnmitree.Path{nicyang.ApplyState()}, false, p.id != ""
 	for _, c := range p.cards {
 		id := c.card.nic().identity()
 		c.remember(a.boot)

@@ -12,13 +12,13 @@ import (
 	"google.golang.org/grpc/status"
 
 	"fairlane/agent"
+	"fairlane/ccconfig/gnmi/gnmitree"
 	"fairlane/ccconfig/nic/nicparam"
 	"fairlane/ccconfig/nic/nicyang"
-	"fairlane/internal/gnmid"
 	"fairlane/wrcc"
 )
 
-func mustSet(t testing.TB, a *agent.Agent, ops ...gnmid.Operation) {
+func mustSet(t testing.TB, a *agent.Agent, ops ...gnmitree.Operation) {
 	t.Helper()
 	if _, err := a.Set(t.Context(), ops); err != nil {
 		t.Fatal(err)
@@ -26,7 +26,7 @@ func mustSet(t testing.TB, a *agent.Agent, ops ...gnmid.Operation) {
 }
 
 // refuses sets, wants it refused with a code and words, and returns the failures.
-func refuses(t testing.TB, a *agent.Agent, code codes.Code, says string, ops ...gnmid.Operation) []nicyang.Failure {
+func refuses(t testing.TB, a *agent.Agent, code codes.Code, says string, ops ...gnmitree.Operation) []nicyang.Failure {
 	t.Helper()
 	_, err := a.Set(t.Context(), ops)
 	if status.Code(err) != code || !strings.Contains(fmt.Sprint(err), says) {
@@ -41,7 +41,7 @@ func TestASetIsWrittenReadBackAndTold(t *testing.T) {
 	a := r.agent(t)
 	before := leaf(t, a, nicyang.AgentState().Child("config-generation"))
 	mustSet(t, a,
-		gnmid.Operation{Op: gnmid.OpUpdate, Path: nicyang.SetID(), Value: gnmid.String("plan-7")},
+		gnmitree.Operation{Op: gnmitree.OpUpdate, Path: nicyang.SetID(), Value: gnmitree.String("plan-7")},
 		give("eth-a", key(1, "rpg_ai_rate"), 20), give("eth-a", key(2, "rpg_hai_rate"), 200), give("eth-b", key(1, "rpg_gd"), 10))
 	if r.file("rp_ai_rate") != "20" || r.files["sys/class/net/ens1f1/ecn/roce_rp/rpg_hai_rate"] != "200" || r.files["sys/kernel/debug/mlx5/0000:5e:00.0/cc_params/rp_gd"] != "10" {
 		t.Error(r.writes)
@@ -87,16 +87,16 @@ func TestASetOfWhatIsSoWritesNothing(t *testing.T) {
 func TestWhatCanNeverBeRightIsRefusedBeforeAnythingIsWritten(t *testing.T) {
 	t.Parallel()
 	good := give("eth-a", key(1, "rpg_ai_rate"), 20)
-	at := func(s string, v gnmid.Value) gnmid.Operation {
-		p, err := gnmid.ParsePath(s)
+	at := func(s string, v gnmitree.Value) gnmitree.Operation {
+		p, err := gnmitree.ParsePath(s)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return gnmid.Operation{Op: gnmid.OpUpdate, Path: p, Value: v}
+		return gnmitree.Operation{Op: gnmitree.OpUpdate, Path: p, Value: v}
 	}
 	for _, c := range []struct {
 		name string
-		op   gnmid.Operation
+		op   gnmitree.Operation
 		code codes.Code
 		says string
 	}{
@@ -108,14 +108,14 @@ func TestWhatCanNeverBeRightIsRefusedBeforeAnythingIsWritten(t *testing.T) {
 		{"no such card", give("eth-z", key(1, "rpg_gd"), 11), codes.NotFound, `no card "eth-z"`},
 		{"no such port", give("eth-b", key(2, "rpg_gd"), 11), codes.NotFound, "no port 2"},
 		{"a port's parameter on the card", give("eth-a", key(0, "rpg_gd"), 11), codes.InvalidArgument, "want port 1..16"},
-		{"state", at("/nics/nic[name=eth-a]/state/vendor", gnmid.String("x")), codes.InvalidArgument, "no configuration"},
-		{"state of a parameter", at("/nics/nic[name=eth-a]/ports/port[number=1]/params/param[name=rpg_gd][index=0]/state/value", gnmid.Uint(11)), codes.InvalidArgument, "config/value of a parameter"},
-		{"not a number", at("/nics/nic[name=eth-a]/ports/port[number=1]/params/param[name=rpg_gd][index=0]/config/value", gnmid.String("eleven")), codes.InvalidArgument, "want an integer"},
-		{"a container with a number", at("/nics/nic[name=eth-a]/ports", gnmid.Uint(1)), codes.InvalidArgument, "a leaf that can be written"},
-		{"no WRCC", at("/nics/nic[name=eth-b]/ports/port[number=1]/wrcc/config/domain", gnmid.Uint(1)), codes.Unimplemented, "no WRCC"},
-		{"T1 of zero", at("/nics/nic[name=eth-a]/ports/port[number=1]/wrcc/config/t1-us", gnmid.Uint(0)), codes.InvalidArgument, "t1_us"},
-		{"a shift that no number holds", at("/nics/nic[name=eth-a]/ports/port[number=1]/wrcc/senders/sender[name=x]/config/shift", gnmid.Uint(256)), codes.InvalidArgument, "at most 255"},
-		{"a long name", gnmid.Operation{Op: gnmid.OpUpdate, Path: nicyang.SetID(), Value: gnmid.String(strings.Repeat("x", 65))}, codes.InvalidArgument, "want at most 64"},
+		{"state", at("/nics/nic[name=eth-a]/state/vendor", gnmitree.String("x")), codes.InvalidArgument, "no configuration"},
+		{"state of a parameter", at("/nics/nic[name=eth-a]/ports/port[number=1]/params/param[name=rpg_gd][index=0]/state/value", gnmitree.Uint(11)), codes.InvalidArgument, "config/value of a parameter"},
+		{"not a number", at("/nics/nic[name=eth-a]/ports/port[number=1]/params/param[name=rpg_gd][index=0]/config/value", gnmitree.String("eleven")), codes.InvalidArgument, "want an integer"},
+		{"a container with a number", at("/nics/nic[name=eth-a]/ports", gnmitree.Uint(1)), codes.InvalidArgument, "a leaf that can be written"},
+		{"no WRCC", at("/nics/nic[name=eth-b]/ports/port[number=1]/wrcc/config/domain", gnmitree.Uint(1)), codes.Unimplemented, "no WRCC"},
+		{"T1 of zero", at("/nics/nic[name=eth-a]/ports/port[number=1]/wrcc/config/t1-us", gnmitree.Uint(0)), codes.InvalidArgument, "t1_us"},
+		{"a shift that no number holds", at("/nics/nic[name=eth-a]/ports/port[number=1]/wrcc/senders/sender[name=x]/config/shift", gnmitree.Uint(256)), codes.InvalidArgument, "at most 255"},
+		{"a long name", gnmitree.Operation{Op: gnmitree.OpUpdate, Path: nicyang.SetID(), Value: gnmitree.String(strings.Repeat("x", 65))}, codes.InvalidArgument, "want at most 64"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -222,8 +222,8 @@ func wide() nicparam.Caps {
 }
 
 // sender is an update of a sender's weight on eth-a's first port.
-func sender(name string, multiplier uint64) gnmid.Operation {
-	return gnmid.Operation{Op: gnmid.OpUpdate, Path: nicyang.Sender("eth-a", 1, name).Child("config").Child("multiplier"), Value: gnmid.Uint(multiplier)}
+func sender(name string, multiplier uint64) gnmitree.Operation {
+	return gnmitree.Operation{Op: gnmitree.OpUpdate, Path: nicyang.Sender("eth-a", 1, name).Child("config").Child("multiplier"), Value: gnmitree.Uint(multiplier)}
 }
 
 func TestWhatCannotBePutBackIsNamed(t *testing.T) {
@@ -280,11 +280,11 @@ func TestReplacingAContainerReleasesWhatTheValueLeavesOut(t *testing.T) {
 	r := newRig(t)
 	a := r.agent(t)
 	mustSet(t, a, give("eth-a", key(1, "rpg_gd"), 10), give("eth-a", key(1, "rpg_ai_rate"), 20), give("eth-a", key(2, "rpg_gd"), 10))
-	v, err := gnmid.ParseJSON([]byte(`{"fairlane-nic:param":[{"name":"rpg_ai_rate","index":"0","config":{"value":"40"}},{"name":"rpg_hai_rate","index":0,"config":{"value":400}}]}`))
+	v, err := gnmitree.ParseJSON([]byte(`{"fairlane-nic:param":[{"name":"rpg_ai_rate","index":"0","config":{"value":"40"}},{"name":"rpg_hai_rate","index":0,"config":{"value":400}}]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	mustSet(t, a, gnmid.Operation{Op: gnmid.OpReplace, Path: nicyang.Port("eth-a", 1).Child("params"), Value: v})
+	mustSet(t, a, gnmitree.Operation{Op: gnmitree.OpReplace, Path: nicyang.Port("eth-a", 1).Child("params"), Value: v})
 	if r.file("rp_gd") != "11" || r.file("rp_ai_rate") != "40" || r.file("rp_hai_rate") != "400" || r.files["sys/class/net/ens1f1/ecn/roce_rp/rpg_gd"] != "10" {
 		t.Error(r.writes)
 	}
@@ -298,7 +298,7 @@ func TestSendersAreWrittenAsAWhole(t *testing.T) {
 		{Name: "astro/bulk", Weight: wrcc.FixedWeight{Multiplier: 4}},
 		{Name: "bio/x", Weight: wrcc.FixedWeight{Multiplier: 1, Shift: 1}, Peers: []wrcc.PeerWeight{{Port: portID(guidB, 1), Weight: wrcc.FixedWeight{Multiplier: 3}}}},
 	}}
-	replace := gnmid.Operation{Op: gnmid.OpReplace, Path: nicyang.WRCC("eth-a", 1), Value: nicyang.WRCCValue(want)}
+	replace := gnmitree.Operation{Op: gnmitree.OpReplace, Path: nicyang.WRCC("eth-a", 1), Value: nicyang.WRCCValue(want)}
 	mustSet(t, a, sender("old/one", 2))
 	mustSet(t, a, replace)
 	if d := cmp.Diff(want, r.senders); d != "" {
@@ -312,7 +312,7 @@ func TestSendersAreWrittenAsAWhole(t *testing.T) {
 	if len(r.senders.Senders) != 1 {
 		t.Error(r.senders)
 	}
-	var many []gnmid.Operation
+	var many []gnmitree.Operation
 	for i := range 4 {
 		many = append(many, sender(fmt.Sprint("t", i), 1))
 	}

@@ -8,10 +8,10 @@ import (
 	"slices"
 	"time"
 
+	"fairlane/ccconfig/gnmi/gnmitree"
 	"fairlane/ccconfig/nic/nicfiles"
 	"fairlane/ccconfig/nic/nicparam"
 	"fairlane/ccconfig/nic/nicyang"
-	"fairlane/internal/gnmid"
 	"fairlane/wrcc"
 )
 
@@ -95,7 +95,7 @@ func (a *Agent) generation() uint64 {
 // adopt takes over which cards are there now.
 func (a *Agent) adopt(boot string, nics []NIC) {
 	a.mu.Lock()
-	var changed []gnmid.Path
+	var changed []gnmitree.Path
 	if a.boot != boot {
 		changed = append(changed, nicyang.AgentState())
 		a.boot = boot

@@ -15,9 +15,9 @@ import (
 	"pgregory.net/rapid"
 
 	"fairlane/agent"
+	"fairlane/ccconfig/gnmi/gnmitree"
 	"fairlane/ccconfig/nic/nicparam"
 	"fairlane/ccconfig/nic/nicyang"
-	"fairlane/internal/gnmid"
 )
 
 func sweep(t testing.TB, a *agent.Agent) {
@@ -36,7 +36,7 @@ func reapply(t testing.TB, a *agent.Agent, nic, name string) string {
 func heard(t testing.TB, a *agent.Agent) func() string {
 	t.Helper()
 	var all []string
-	stop := a.Watch(func(c gnmid.Change) {
+	stop := a.Watch(func(c gnmitree.Change) {
 		for _, p := range c.Paths {
 			all = append(all, p.String())
 		}
@@ -215,7 +215,7 @@ func TestSweepsAskTheCardForItsNonVolatileConfigurationRarely(t *testing.T) {
 	for range 50 {
 		r.do(func() { r.now = r.now.Add(time.Second) })
 		sweep(t, a)
-		ask(t, a, gnmid.Path{})
+		ask(t, a, gnmitree.Path{})
 	}
 	if r.queries != first {
 		t.Errorf("%d queries in 50 s, want none", r.queries-first)
@@ -247,7 +247,7 @@ func TestSweepsAskTheCardForItsNonVolatileConfigurationRarely(t *testing.T) {
 // wanted once another agent has started.
 func TestKilledAtAnyInstant(t *testing.T) {
 	t.Parallel()
-	ops := []gnmid.Operation{
+	ops := []gnmitree.Operation{
 		give("eth-a", key(1, "rpg_ai_rate"), 30), give("eth-a", key(1, "cnp_802p_prio"), 5), give("eth-a", key(2, "rpg_gd"), 10),
 		give("eth-a", key(1, "roce_cc_algorithm"), 1), sender("astro/bulk", 4), give("eth-b", key(1, "rpg_hai_rate"), 100),
 	}
@@ -303,7 +303,7 @@ func TestAnInterruptedTransactionIsTold(t *testing.T) {
 	r := newRig(t)
 	a := r.agent(t)
 	r.do(func() { r.dieAt = r.ops + 3 })
-	if _, err := a.Set(t.Context(), []gnmid.Operation{give("eth-a", key(1, "rpg_ai_rate"), 30), give("eth-a", key(1, "rpg_gd"), 10)}); err == nil {
+	if _, err := a.Set(t.Context(), []gnmitree.Operation{give("eth-a", key(1, "rpg_ai_rate"), 30), give("eth-a", key(1, "rpg_gd"), 10)}); err == nil {
 		t.Fatal("the set was answered")
 	}
 	r.do(func() { r.dieAt = 0 })
@@ -489,7 +489,7 @@ func FuzzJournal(f *testing.F) {
 		if err != nil {
 			return
 		}
-		ask(t, a, gnmid.Path{})
+		ask(t, a, gnmitree.Path{})
 	})
 }
 
@@ -497,7 +497,7 @@ func TestTheEarlierTableKeepsItsOrder(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	a := r.agent(t)
-	var ops []gnmid.Operation
+	var ops []gnmitree.Operation
 	for _, p := range r.table.By(nicparam.Debugfs) {
 		if p.Known && p.Default != p.Max && p.Name != "rpg_min_rate" {
 			ops = append(ops, give("eth-a", key(1, p.Name), p.Max))

@@ -9,8 +9,8 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 
 	"fairlane/agent"
+	"fairlane/ccconfig/gnmi/gnmitree"
 	"fairlane/ccconfig/nic/nicyang"
-	"fairlane/internal/gnmid"
 )
 
 // leafwise is an agent that is asked for leaves alone, so that the engine writes all JSON.
@@ -19,11 +19,11 @@ type leafwise struct {
 	texts *int // answers that would have had a text
 }
 
-func (l *leafwise) Get(ctx context.Context, q gnmid.Query) ([][]gnmid.Leaf, error) {
+func (l *leafwise) Get(ctx context.Context, q gnmitree.Query) ([][]gnmitree.Leaf, error) {
 	found, err := l.Agent.Get(ctx, q)
 	for _, leaves := range found {
 		for _, leaf := range leaves {
-			if leaf.Value.Kind() == gnmid.KindJSON {
+			if leaf.Value.Kind() == gnmitree.KindJSON {
 				*l.texts++
 			}
 		}
@@ -45,11 +45,11 @@ func TestConfigurationAsATextIsWhatTheEngineWrites(t *testing.T) {
 	texts := 0
 	fast, slow := client(t, a), client(t, &leafwise{a, &texts})
 	port := nicyang.Port("eth-a", 1)
-	for _, p := range []gnmid.Path{
-		{}, gnmid.PathOf("nics"), nicyang.NIC("eth-a"), nicyang.NIC(gnmid.Any), port, nicyang.AllPorts(), port.Child("params"), nicyang.AllPorts().Child("params"),
+	for _, p := range []gnmitree.Path{
+		{}, gnmitree.PathOf("nics"), nicyang.NIC("eth-a"), nicyang.NIC(gnmitree.Any), port, nicyang.AllPorts(), port.Child("params"), nicyang.AllPorts().Child("params"),
 		port.Child("params").Child("param"), nicyang.Param("eth-a", key(1, "rpg_ai_rate")), nicyang.ParamValue("eth-a", key(1, "rpg_ai_rate")),
-		gnmid.PathOf(gnmid.AnyDepth), gnmid.PathOf(gnmid.AnyDepth, "config"), gnmid.PathOf(gnmid.AnyDepth, "params"),
-		gnmid.PathOf("nics", gnmid.Any, "ports"), gnmid.PathOf("nics", gnmid.Any, gnmid.AnyDepth, "value"),
+		gnmitree.PathOf(gnmitree.AnyDepth), gnmitree.PathOf(gnmitree.AnyDepth, "config"), gnmitree.PathOf(gnmitree.AnyDepth, "params"),
+		gnmitree.PathOf("nics", gnmitree.Any, "ports"), gnmitree.PathOf("nics", gnmitree.Any, gnmitree.AnyDepth, "value"),
 	} {
 		for _, e := range []gnmi.Encoding{gnmi.Encoding_JSON, gnmi.Encoding_JSON_IETF, gnmi.Encoding_PROTO} {
 			q := &gnmi.GetRequest{Prefix: &gnmi.Path{Target: "host-1"}, Path: []*gnmi.Path{p.Proto()}, Type: gnmi.GetRequest_CONFIG, Encoding: e}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"fairlane/api/client"
 	"fairlane/api/gen"
 	"fairlane/internal/phrase"
 	"fairlane/policy"
@@ -412,27 +413,27 @@ func TestClient(t *testing.T) {
 	r := newRig(t)
 	srv := httptest.NewServer(r.server)
 	t.Cleanup(srv.Close)
-	c, err := NewClient(srv.URL+"/", controltest.Token, srv.Client())
+	c, err := client.New(srv.URL+"/", controltest.Token, srv.Client())
 	if err != nil {
 		t.Fatal(err)
 	}
 	ok, err := c.ListFabricsWithResponse(t.Context(), nil)
-	if err != nil || Problem(ok.StatusCode(), ok.Body) != nil || ok.JSON200 == nil {
+	if err != nil || client.Check(ok.StatusCode(), ok.Body) != nil || ok.JSON200 == nil {
 		t.Errorf("list gives %v, %v", ok, err)
 	}
 	bad, err := c.CreateTenantWithResponse(t.Context(), "none", nil, gen.TenantCreate{Name: "x", Weight: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var p *ProblemError
-	if err := Problem(bad.StatusCode(), bad.Body); !errors.As(err, &p) || !p.BadInput() || !strings.Contains(err.Error(), "\n  /weight: found -1") {
+	var p *client.ProblemError
+	if err := client.Check(bad.StatusCode(), bad.Body); !errors.As(err, &p) || !p.BadInput() || !strings.Contains(err.Error(), "\n  /weight: found -1") {
 		t.Errorf("problem is %v", err)
 	}
-	if err := Problem(502, []byte("<html>")); err == nil || errors.As(err, &p) && p.Code == "" {
+	if err := client.Check(502, []byte("<html>")); err == nil || errors.As(err, &p) && p.Code == "" {
 		t.Errorf("a foreign answer gives %v", err)
 	}
 	for _, u := range []string{"", "127.0.0.1:8080", "ftp://x", "http://"} {
-		if _, err := NewClient(u, "", nil); err == nil {
+		if _, err := client.New(u, "", nil); err == nil {
 			t.Errorf("URL %q was taken", u)
 		}
 	}
@@ -443,6 +444,9 @@ func TestServerHasTimeLimits(t *testing.T) {
 	s := HTTPServer(http.NotFoundHandler())
 	if s.ReadHeaderTimeout == 0 || s.ReadTimeout == 0 || s.WriteTimeout <= slowTimeout || s.IdleTimeout == 0 || s.MaxHeaderBytes > 1<<20 {
 		t.Errorf("server is %+v", s)
+	}
+	if client.Timeout <= slowTimeout {
+		t.Errorf("a client waits %s, the server %s", client.Timeout, slowTimeout)
 	}
 }
 

@@ -5,18 +5,19 @@ import (
 	"encoding/json"
 
 	"fairlane/api/gen"
+	"fairlane/api/server"
 	"fairlane/service/audit"
 	"fairlane/service/control"
 )
 
 // ListAudit implements the contract.
-func (s *Server) ListAudit(ctx context.Context, r gen.ListAuditRequestObject) (gen.ListAuditResponseObject, error) {
+func (s *Server) ListAudit(ctx context.Context, r server.ListAuditRequestObject) (server.ListAuditResponseObject, error) {
 	q := r.Params
 	items, next, err := listed(ctx, control.AuditFilter{
 		Actor: deref(q.Actor), Action: deref(q.Action), Object: deref(q.Object), Fabric: deref(q.Fabric), Outcome: string(deref(q.Outcome)),
 		Since: deref(q.Since), Until: deref(q.Until), Oldest: deref(q.Order) == gen.ListAuditParamsOrderOldest,
 	}, q.Limit, q.Cursor, s.control.ListAudit, auditOut)
-	return gen.ListAudit200JSONResponse{Items: items, NextCursor: next}, err
+	return server.ListAudit200JSONResponse{Items: items, NextCursor: next}, err
 }
 
 func auditOut(e audit.Entry) gen.AuditEntry {
@@ -36,7 +37,7 @@ func rawOut(b json.RawMessage) *json.RawMessage {
 }
 
 // VerifyAudit implements the contract.
-func (s *Server) VerifyAudit(ctx context.Context, r gen.VerifyAuditRequestObject) (gen.VerifyAuditResponseObject, error) {
+func (s *Server) VerifyAudit(ctx context.Context, r server.VerifyAuditRequestObject) (server.VerifyAuditResponseObject, error) {
 	var expect audit.Tail
 	if r.Params.Expect != nil {
 		var err error
@@ -48,7 +49,7 @@ func (s *Server) VerifyAudit(ctx context.Context, r gen.VerifyAuditRequestObject
 	if err != nil {
 		return nil, err
 	}
-	out := gen.VerifyAudit200JSONResponse{Ok: found.Bad == nil, Entries: found.Entries, First: found.First, Tail: found.Tail.String()}
+	out := server.VerifyAudit200JSONResponse{Ok: found.Bad == nil, Entries: found.Entries, First: found.First, Tail: found.Tail.String()}
 	if found.Bad != nil {
 		out.Bad = &gen.AuditFault{Seq: found.Bad.Seq, Reason: found.Bad.Reason}
 	}

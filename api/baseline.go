@@ -4,11 +4,12 @@ import (
 	"context"
 
 	"fairlane/api/gen"
+	"fairlane/api/server"
 	"fairlane/service/control"
 )
 
 // ListBaseline implements the contract.
-func (s *Server) ListBaseline(ctx context.Context, r gen.ListBaselineRequestObject) (gen.ListBaselineResponseObject, error) {
+func (s *Server) ListBaseline(ctx context.Context, r server.ListBaselineRequestObject) (server.ListBaselineResponseObject, error) {
 	p, err := page(r.Params.Limit, r.Params.Cursor)
 	if err != nil {
 		return nil, err
@@ -19,7 +20,7 @@ func (s *Server) ListBaseline(ctx context.Context, r gen.ListBaselineRequestObje
 		return nil, err
 	}
 	settings := valueOr(r.Params.Settings, false)
-	return gen.ListBaseline200JSONResponse{
+	return server.ListBaseline200JSONResponse{
 		Against: optional(against), NextCursor: cursor(next),
 		Items: mapped(list, func(b control.BaselineView) gen.BaselineDevice { return baselineOut(&b, settings) }),
 	}, nil

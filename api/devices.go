@@ -4,14 +4,15 @@ import (
 	"context"
 
 	"fairlane/api/gen"
+	"fairlane/api/server"
 	"fairlane/ccconfig/driver"
 	"fairlane/internal/phrase"
 	"fairlane/service/control"
 )
 
 // ListDevices implements the contract.
-func (s *Server) ListDevices(ctx context.Context, r gen.ListDevicesRequestObject) (gen.ListDevicesResponseObject, error) {
-	var out gen.ListDevices200JSONResponse
+func (s *Server) ListDevices(ctx context.Context, r server.ListDevicesRequestObject) (server.ListDevicesResponseObject, error) {
+	var out server.ListDevices200JSONResponse
 	var list []control.DeviceView
 	if valueOr(r.Params.Read, true) {
 		var err error
@@ -52,16 +53,16 @@ func (s *Server) ListDevices(ctx context.Context, r gen.ListDevicesRequestObject
 }
 
 // GetDevice implements the contract.
-func (s *Server) GetDevice(ctx context.Context, r gen.GetDeviceRequestObject) (gen.GetDeviceResponseObject, error) {
+func (s *Server) GetDevice(ctx context.Context, r server.GetDeviceRequestObject) (server.GetDeviceResponseObject, error) {
 	v, err := s.control.Device(ctx, r.Fabric, r.Device, deref(r.Params.Read))
 	if err != nil {
 		return nil, err
 	}
-	return gen.GetDevice200JSONResponse{Body: deviceOut(&v, true), Headers: gen.GetDevice200ResponseHeaders{ETag: etag(v.Version)}}, nil
+	return server.GetDevice200JSONResponse{Body: deviceOut(&v, true), Headers: server.GetDevice200ResponseHeaders{ETag: etag(v.Version)}}, nil
 }
 
 // UpdateDevice implements the contract.
-func (s *Server) UpdateDevice(ctx context.Context, r gen.UpdateDeviceRequestObject) (gen.UpdateDeviceResponseObject, error) {
+func (s *Server) UpdateDevice(ctx context.Context, r server.UpdateDeviceRequestObject) (server.UpdateDeviceResponseObject, error) {
 	version, err := rowVersion(r.Params.IfMatch)
 	if err != nil {
 		return nil, err
@@ -77,11 +78,11 @@ func (s *Server) UpdateDevice(ctx context.Context, r gen.UpdateDeviceRequestObje
 	if err != nil {
 		return nil, err
 	}
-	return gen.UpdateDevice200JSONResponse{Body: deviceOut(&v, true), Headers: gen.UpdateDevice200ResponseHeaders{ETag: etag(v.Version)}}, nil
+	return server.UpdateDevice200JSONResponse{Body: deviceOut(&v, true), Headers: server.UpdateDevice200ResponseHeaders{ETag: etag(v.Version)}}, nil
 }
 
 // ReleaseDevice implements the contract.
-func (s *Server) ReleaseDevice(ctx context.Context, r gen.ReleaseDeviceRequestObject) (gen.ReleaseDeviceResponseObject, error) {
+func (s *Server) ReleaseDevice(ctx context.Context, r server.ReleaseDeviceRequestObject) (server.ReleaseDeviceResponseObject, error) {
 	if err := s.control.ReleaseDevice(ctx, r.Fabric, r.Device); err != nil {
 		return nil, err
 	}
@@ -89,32 +90,32 @@ func (s *Server) ReleaseDevice(ctx context.Context, r gen.ReleaseDeviceRequestOb
 	if err != nil {
 		return nil, err
 	}
-	return gen.ReleaseDevice200JSONResponse(deviceOut(&v, true)), nil
+	return server.ReleaseDevice200JSONResponse(deviceOut(&v, true)), nil
 }
 
 // RepairDevice implements the contract.
-func (s *Server) RepairDevice(ctx context.Context, r gen.RepairDeviceRequestObject) (gen.RepairDeviceResponseObject, error) {
+func (s *Server) RepairDevice(ctx context.Context, r server.RepairDeviceRequestObject) (server.RepairDeviceResponseObject, error) {
 	ro, err := s.control.RepairDevice(ctx, r.Fabric, r.Device)
 	if err != nil {
 		return nil, err
 	}
-	return gen.RepairDevice202JSONResponse{
+	return server.RepairDevice202JSONResponse{
 		Body:    rolloutOut(ro),
-		Headers: gen.RepairDevice202ResponseHeaders{Location: location("fabrics", ro.Fabric, "rollouts", ro.ID)},
+		Headers: server.RepairDevice202ResponseHeaders{Location: location("fabrics", ro.Fabric, "rollouts", ro.ID)},
 	}, nil
 }
 
 // GetDriftPolicy implements the contract.
-func (s *Server) GetDriftPolicy(ctx context.Context, r gen.GetDriftPolicyRequestObject) (gen.GetDriftPolicyResponseObject, error) {
+func (s *Server) GetDriftPolicy(ctx context.Context, r server.GetDriftPolicyRequestObject) (server.GetDriftPolicyResponseObject, error) {
 	p, err := s.control.DriftPolicy(ctx, r.Fabric)
 	if err != nil {
 		return nil, err
 	}
-	return gen.GetDriftPolicy200JSONResponse{Body: driftPolicyOut(p), Headers: gen.GetDriftPolicy200ResponseHeaders{ETag: etag(p.Version)}}, nil
+	return server.GetDriftPolicy200JSONResponse{Body: driftPolicyOut(p), Headers: server.GetDriftPolicy200ResponseHeaders{ETag: etag(p.Version)}}, nil
 }
 
 // PutDriftPolicy implements the contract.
-func (s *Server) PutDriftPolicy(ctx context.Context, r gen.PutDriftPolicyRequestObject) (gen.PutDriftPolicyResponseObject, error) {
+func (s *Server) PutDriftPolicy(ctx context.Context, r server.PutDriftPolicyRequestObject) (server.PutDriftPolicyResponseObject, error) {
 	v, err := ifMatch(r.Params.IfMatch)
 	if err != nil {
 		return nil, err
@@ -123,7 +124,7 @@ func (s *Server) PutDriftPolicy(ctx context.Context, r gen.PutDriftPolicyRequest
 	if err != nil {
 		return nil, err
 	}
-	return gen.PutDriftPolicy200JSONResponse{Body: driftPolicyOut(p), Headers: gen.PutDriftPolicy200ResponseHeaders{ETag: etag(p.Version)}}, nil
+	return server.PutDriftPolicy200JSONResponse{Body: driftPolicyOut(p), Headers: server.PutDriftPolicy200ResponseHeaders{ETag: etag(p.Version)}}, nil
 }
 
 // driftPolicyIn fills in the defaults of what is left out.

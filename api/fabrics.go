@@ -5,12 +5,13 @@ import (
 	"strings"
 
 	"fairlane/api/gen"
+	"fairlane/api/server"
 	"fairlane/service/control"
 	"fairlane/subnet"
 )
 
 // ListFabrics implements the contract.
-func (s *Server) ListFabrics(ctx context.Context, r gen.ListFabricsRequestObject) (gen.ListFabricsResponseObject, error) {
+func (s *Server) ListFabrics(ctx context.Context, r server.ListFabricsRequestObject) (server.ListFabricsResponseObject, error) {
 	p, err := page(r.Params.Limit, r.Params.Cursor)
 	if err != nil {
 		return nil, err
@@ -19,11 +20,11 @@ func (s *Server) ListFabrics(ctx context.Context, r gen.ListFabricsRequestObject
 	if err != nil {
 		return nil, err
 	}
-	return gen.ListFabrics200JSONResponse{Items: mapped(list, fabricOut), NextCursor: cursor(next)}, nil
+	return server.ListFabrics200JSONResponse{Items: mapped(list, fabricOut), NextCursor: cursor(next)}, nil
 }
 
 // CreateFabric implements the contract.
-func (s *Server) CreateFabric(ctx context.Context, r gen.CreateFabricRequestObject) (gen.CreateFabricResponseObject, error) {
+func (s *Server) CreateFabric(ctx context.Context, r server.CreateFabricRequestObject) (server.CreateFabricResponseObject, error) {
 	f, err := s.control.CreateFabric(ctx, control.Fabric{
 		Name: r.Body.Name, Source: r.Body.Source, Plane: string(deref(r.Body.Plane)), TimeScale: deref(r.Body.TimeScale),
 		Counters: control.Counters(deref(r.Body.Counters)), Prerequisites: control.Prerequisites(deref(r.Body.Prerequisites)),
@@ -31,20 +32,20 @@ func (s *Server) CreateFabric(ctx context.Context, r gen.CreateFabricRequestObje
 	if err != nil {
 		return nil, err
 	}
-	return gen.CreateFabric201JSONResponse{Body: fabricOut(f), Headers: gen.CreateFabric201ResponseHeaders{ETag: etag(f.Version)}}, nil
+	return server.CreateFabric201JSONResponse{Body: fabricOut(f), Headers: server.CreateFabric201ResponseHeaders{ETag: etag(f.Version)}}, nil
 }
 
 // GetFabric implements the contract.
-func (s *Server) GetFabric(ctx context.Context, r gen.GetFabricRequestObject) (gen.GetFabricResponseObject, error) {
+func (s *Server) GetFabric(ctx context.Context, r server.GetFabricRequestObject) (server.GetFabricResponseObject, error) {
 	f, err := s.control.Fabric(ctx, r.Fabric)
 	if err != nil {
 		return nil, err
 	}
-	return gen.GetFabric200JSONResponse{Body: fabricOut(f), Headers: gen.GetFabric200ResponseHeaders{ETag: etag(f.Version)}}, nil
+	return server.GetFabric200JSONResponse{Body: fabricOut(f), Headers: server.GetFabric200ResponseHeaders{ETag: etag(f.Version)}}, nil
 }
 
 // UpdateFabric implements the contract.
-func (s *Server) UpdateFabric(ctx context.Context, r gen.UpdateFabricRequestObject) (gen.UpdateFabricResponseObject, error) {
+func (s *Server) UpdateFabric(ctx context.Context, r server.UpdateFabricRequestObject) (server.UpdateFabricResponseObject, error) {
 	v, err := rowVersion(r.Params.IfMatch)
 	if err != nil {
 		return nil, err
@@ -56,59 +57,59 @@ func (s *Server) UpdateFabric(ctx context.Context, r gen.UpdateFabricRequestObje
 	if err != nil {
 		return nil, err
 	}
-	return gen.UpdateFabric200JSONResponse{Body: fabricOut(f), Headers: gen.UpdateFabric200ResponseHeaders{ETag: etag(f.Version)}}, nil
+	return server.UpdateFabric200JSONResponse{Body: fabricOut(f), Headers: server.UpdateFabric200ResponseHeaders{ETag: etag(f.Version)}}, nil
 }
 
 // DeleteFabric implements the contract.
-func (s *Server) DeleteFabric(ctx context.Context, r gen.DeleteFabricRequestObject) (gen.DeleteFabricResponseObject, error) {
+func (s *Server) DeleteFabric(ctx context.Context, r server.DeleteFabricRequestObject) (server.DeleteFabricResponseObject, error) {
 	v, err := rowVersion(r.Params.IfMatch)
 	if err != nil {
 		return nil, err
 	}
-	return gen.DeleteFabric204Response{}, s.control.DeleteFabric(ctx, r.Fabric, v, valueOr(r.Params.KeepSettings, false))
+	return server.DeleteFabric204Response{}, s.control.DeleteFabric(ctx, r.Fabric, v, valueOr(r.Params.KeepSettings, false))
 }
 
 // DiscoverFabric implements the contract.
-func (s *Server) DiscoverFabric(ctx context.Context, r gen.DiscoverFabricRequestObject) (gen.DiscoverFabricResponseObject, error) {
+func (s *Server) DiscoverFabric(ctx context.Context, r server.DiscoverFabricRequestObject) (server.DiscoverFabricResponseObject, error) {
 	snap, err := s.control.Discover(ctx, r.Fabric)
 	if err != nil {
 		return nil, err
 	}
-	return gen.DiscoverFabric200JSONResponse(snapshotOut(snap)), nil
+	return server.DiscoverFabric200JSONResponse(snapshotOut(snap)), nil
 }
 
 // ListSnapshots implements the contract.
-func (s *Server) ListSnapshots(ctx context.Context, r gen.ListSnapshotsRequestObject) (gen.ListSnapshotsResponseObject, error) {
+func (s *Server) ListSnapshots(ctx context.Context, r server.ListSnapshotsRequestObject) (server.ListSnapshotsResponseObject, error) {
 	items, next, err := listed(ctx, r.Fabric, r.Params.Limit, r.Params.Cursor, s.control.ListSnapshots, snapshotOut)
-	return gen.ListSnapshots200JSONResponse{Items: items, NextCursor: next}, err
+	return server.ListSnapshots200JSONResponse{Items: items, NextCursor: next}, err
 }
 
 // GetTopology implements the contract.
-func (s *Server) GetTopology(ctx context.Context, r gen.GetTopologyRequestObject) (gen.GetTopologyResponseObject, error) {
+func (s *Server) GetTopology(ctx context.Context, r server.GetTopologyRequestObject) (server.GetTopologyResponseObject, error) {
 	snap, topo, err := s.control.Topology(ctx, r.Fabric, deref(r.Params.Snapshot))
 	if err != nil {
 		return nil, err
 	}
-	return gen.GetTopology200JSONResponse{
+	return server.GetTopology200JSONResponse{
 		Body:    topologyOut(snap.SHA256, topo),
-		Headers: gen.GetTopology200ResponseHeaders{ETag: `"` + snap.SHA256 + `"`},
+		Headers: server.GetTopology200ResponseHeaders{ETag: `"` + snap.SHA256 + `"`},
 	}, nil
 }
 
 // GetTopologyFile implements the contract.
-func (s *Server) GetTopologyFile(ctx context.Context, r gen.GetTopologyFileRequestObject) (gen.GetTopologyFileResponseObject, error) {
+func (s *Server) GetTopologyFile(ctx context.Context, r server.GetTopologyFileRequestObject) (server.GetTopologyFileResponseObject, error) {
 	snap, _, err := s.control.Topology(ctx, r.Fabric, deref(r.Params.Snapshot))
 	if err != nil {
 		return nil, err
 	}
 	text := string(snap.Topology)
-	return gen.GetTopologyFile200ApplicationYamlResponse{Body: strings.NewReader(text), ContentLength: int64(len(text))}, nil
+	return server.GetTopologyFile200ApplicationYamlResponse{Body: strings.NewReader(text), ContentLength: int64(len(text))}, nil
 }
 
 // ListEvents implements the contract.
-func (s *Server) ListEvents(ctx context.Context, r gen.ListEventsRequestObject) (gen.ListEventsResponseObject, error) {
+func (s *Server) ListEvents(ctx context.Context, r server.ListEventsRequestObject) (server.ListEventsResponseObject, error) {
 	list, err := s.events(ctx, r.Fabric, 0, r.Params.Limit, r.Params.Cursor)
-	return gen.ListEvents200JSONResponse(list), err
+	return server.ListEvents200JSONResponse(list), err
 }
 
 func fabricOut(f control.Fabric) gen.Fabric {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"fairlane/api/gen"
+	"fairlane/api/server"
 	"fairlane/service/control"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
@@ -17,12 +18,12 @@ import (
 const maxTierNames = 100
 
 // GetTiers implements the contract.
-func (s *Server) GetTiers(ctx context.Context, r gen.GetTiersRequestObject) (gen.GetTiersResponseObject, error) {
+func (s *Server) GetTiers(ctx context.Context, r server.GetTiersRequestObject) (server.GetTiersResponseObject, error) {
 	snap, f, err := s.control.Topology(ctx, r.Fabric, deref(r.Params.Snapshot))
 	if err != nil {
 		return nil, err
 	}
-	return gen.GetTiers200JSONResponse(tiersOut(snap.SHA256, f)), nil
+	return server.GetTiers200JSONResponse(tiersOut(snap.SHA256, f)), nil
 }
 
 func tiersOut(sha string, f *subnet.Fabric) gen.Tiers {
@@ -65,7 +66,7 @@ func tiersOut(sha string, f *subnet.Fabric) gen.Tiers {
 }
 
 // ListLinks implements the contract.
-func (s *Server) ListLinks(ctx context.Context, r gen.ListLinksRequestObject) (gen.ListLinksResponseObject, error) {
+func (s *Server) ListLinks(ctx context.Context, r server.ListLinksRequestObject) (server.ListLinksResponseObject, error) {
 	p, err := page(r.Params.Limit, r.Params.Cursor)
 	if err != nil {
 		return nil, err
@@ -93,7 +94,7 @@ func (s *Server) ListLinks(ctx context.Context, r gen.ListLinksRequestObject) (g
 	if err != nil {
 		return nil, err
 	}
-	return gen.ListLinks200JSONResponse{
+	return server.ListLinks200JSONResponse{
 		Snapshot: snap.SHA256, Plan: optional(use.plan), MeasuredAt: instant(use.measured.MeasuredAt), NextCursor: cursor(next),
 		Items: mapped(rows, func(l subnet.Link) gen.Link {
 			a, b := f.PortID(l.A), f.PortID(l.B)

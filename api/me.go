@@ -8,15 +8,17 @@ import (
 
 	"fairlane/api/gen"
 	"fairlane/internal/phrase"
+
+	"fairlane/api/server"
 	"fairlane/service/control"
 	"fairlane/tenants"
 	"fairlane/tenants/authz"
 )
 
 // GetMe implements the contract.
-func (s *Server) GetMe(ctx context.Context, _ gen.GetMeRequestObject) (gen.GetMeResponseObject, error) {
+func (s *Server) GetMe(ctx context.Context, _ server.GetMeRequestObject) (server.GetMeResponseObject, error) {
 	p, _ := control.PrincipalFrom(ctx)
-	out := gen.GetMe200JSONResponse{
+	out := server.GetMe200JSONResponse{
 		Kind: gen.MeKind(p.Kind), Name: p.Name, Token: optional(p.Token), Scopes: scopesOut(p.Scopes), Roles: mapped(p.Grants, grantOut),
 	}
 	switch a, err := s.control.Me(ctx); {
@@ -65,12 +67,12 @@ func (s *Server) permissions(p control.Principal) ([]gen.Permission, error) {
 }
 
 // ListRoles implements the contract.
-func (s *Server) ListRoles(context.Context, gen.ListRolesRequestObject) (gen.ListRolesResponseObject, error) {
+func (s *Server) ListRoles(context.Context, server.ListRolesRequestObject) (server.ListRolesResponseObject, error) {
 	about := map[authz.Object]string{}
 	for _, o := range authz.Objects() {
 		about[o.Object] = o.About
 	}
-	return gen.ListRoles200JSONResponse{Items: mapped(tenants.Roles(), func(r tenants.Role) gen.RoleInfo {
+	return server.ListRoles200JSONResponse{Items: mapped(tenants.Roles(), func(r tenants.Role) gen.RoleInfo {
 		return gen.RoleInfo{Role: gen.Role(r), Wide: r.Wide(), Rights: mapped(authz.Table(r), func(x authz.Right) gen.RoleRight {
 			return gen.RoleRight{Object: string(x.Object), About: about[x.Object], Actions: mapped(x.Actions, func(a authz.Action) gen.RoleRightActions { return gen.RoleRightActions(a) })}
 		})}
@@ -87,32 +89,32 @@ func (s *Server) mine(ctx context.Context) (control.AccountRef, error) {
 }
 
 // ListMyTokens implements the contract.
-func (s *Server) ListMyTokens(ctx context.Context, _ gen.ListMyTokensRequestObject) (gen.ListMyTokensResponseObject, error) {
+func (s *Server) ListMyTokens(ctx context.Context, _ server.ListMyTokensRequestObject) (server.ListMyTokensResponseObject, error) {
 	ref, err := s.mine(ctx)
 	if err != nil {
 		return nil, err
 	}
 	list, err := s.control.ListTokens(ctx, ref)
-	return gen.ListMyTokens200JSONResponse{Items: mapped(list, tokenOut)}, err
+	return server.ListMyTokens200JSONResponse{Items: mapped(list, tokenOut)}, err
 }
 
 // CreateMyToken implements the contract.
-func (s *Server) CreateMyToken(ctx context.Context, r gen.CreateMyTokenRequestObject) (gen.CreateMyTokenResponseObject, error) {
+func (s *Server) CreateMyToken(ctx context.Context, r server.CreateMyTokenRequestObject) (server.CreateMyTokenResponseObject, error) {
 	ref, err := s.mine(ctx)
 	if err != nil {
 		return nil, err
 	}
 	out, err := s.newToken(ctx, ref, *r.Body)
-	return gen.CreateMyToken201JSONResponse(out), err
+	return server.CreateMyToken201JSONResponse(out), err
 }
 
 // DeleteMyToken implements the contract.
-func (s *Server) DeleteMyToken(ctx context.Context, r gen.DeleteMyTokenRequestObject) (gen.DeleteMyTokenResponseObject, error) {
+func (s *Server) DeleteMyToken(ctx context.Context, r server.DeleteMyTokenRequestObject) (server.DeleteMyTokenResponseObject, error) {
 	ref, err := s.mine(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return gen.DeleteMyToken204Response{}, s.control.DeleteToken(ctx, ref, r.Token)
+	return server.DeleteMyToken204Response{}, s.control.DeleteToken(ctx, ref, r.Token)
 }
 
 // newToken makes a token of an account.

@@ -8,8 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"fairlane/api/gen"
 	"fairlane/internal/phrase"
+
+	"fairlane/api/server"
 	"fairlane/service/control"
 )
 
@@ -49,17 +50,17 @@ func (s *Server) oidcCookie(r *http.Request, value string, age time.Duration) *h
 // startedOidc is the answer that sends the browser to the provider.
 type startedOidc struct {
 	cookies
-	gen.StartOidc302Response
+	server.StartOidc302Response
 }
 
-// VisitStartOidcResponse implements gen.StartOidcResponseObject.
+// VisitStartOidcResponse implements server.StartOidcResponseObject.
 func (a startedOidc) VisitStartOidcResponse(w http.ResponseWriter) error {
 	a.set(w)
 	return a.StartOidc302Response.VisitStartOidcResponse(w)
 }
 
 // StartOidc implements the contract.
-func (s *Server) StartOidc(ctx context.Context, r gen.StartOidcRequestObject) (gen.StartOidcResponseObject, error) {
+func (s *Server) StartOidc(ctx context.Context, r server.StartOidcRequestObject) (server.StartOidcResponseObject, error) {
 	if s.o.OIDC == nil {
 		return nil, &problemError{code: "oidc-off", said: phrase.Of("problem.oidc-off")}
 	}
@@ -70,24 +71,24 @@ func (s *Server) StartOidc(ctx context.Context, r gen.StartOidcRequestObject) (g
 	value := secret + "." + url.QueryEscape(deref(r.Params.ReturnTo))
 	return startedOidc{
 		cookies{s.oidcCookie(requestOf(ctx), value, oidcPatience)},
-		gen.StartOidc302Response{Headers: gen.StartOidc302ResponseHeaders{Location: address}},
+		server.StartOidc302Response{Headers: server.StartOidc302ResponseHeaders{Location: address}},
 	}, nil
 }
 
 // finishedOidc is the answer that sends the browser back to where it began.
 type finishedOidc struct {
 	cookies
-	gen.FinishOidc302Response
+	server.FinishOidc302Response
 }
 
-// VisitFinishOidcResponse implements gen.FinishOidcResponseObject.
+// VisitFinishOidcResponse implements server.FinishOidcResponseObject.
 func (a finishedOidc) VisitFinishOidcResponse(w http.ResponseWriter) error {
 	a.set(w)
 	return a.FinishOidc302Response.VisitFinishOidcResponse(w)
 }
 
 // FinishOidc implements the contract.
-func (s *Server) FinishOidc(ctx context.Context, r gen.FinishOidcRequestObject) (gen.FinishOidcResponseObject, error) {
+func (s *Server) FinishOidc(ctx context.Context, r server.FinishOidcRequestObject) (server.FinishOidcResponseObject, error) {
 	if s.o.OIDC == nil {
 		return nil, &problemError{code: "oidc-off", said: phrase.Of("problem.oidc-off")}
 	}
@@ -119,7 +120,7 @@ func (s *Server) FinishOidc(ctx context.Context, r gen.FinishOidcRequestObject) 
 		return nil, err
 	}
 	set := append(s.sessionCookies(req, in.Secret), s.oidcCookie(req, "", -time.Second))
-	return finishedOidc{set, gen.FinishOidc302Response{Headers: gen.FinishOidc302ResponseHeaders{Location: returnTo(back)}}}, nil
+	return finishedOidc{set, server.FinishOidc302Response{Headers: server.FinishOidc302ResponseHeaders{Location: returnTo(back)}}}, nil
 }
 
 // returnTo is a path of this service; anything else is its front page, so that nobody is sent elsewhere.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"fairlane/api/gen"
+	"fairlane/api/server"
 	"fairlane/internal/quantity"
 	"fairlane/service/control"
 	"fairlane/subnet/ident"
@@ -52,38 +53,38 @@ func parts[T any](s *Server, of func(control.Tenant) []T) func(context.Context, 
 }
 
 // ListAttachments implements the contract.
-func (s *Server) ListAttachments(ctx context.Context, r gen.ListAttachmentsRequestObject) (gen.ListAttachmentsResponseObject, error) {
+func (s *Server) ListAttachments(ctx context.Context, r server.ListAttachmentsRequestObject) (server.ListAttachmentsResponseObject, error) {
 	items, next, err := listed(ctx, tenants.Domain{Fabric: r.Fabric, Tenant: r.Tenant}, r.Params.Limit, r.Params.Cursor,
 		parts(s, func(t control.Tenant) []tenants.Attachment { return t.Attachments }), attachmentOut)
 	if err == nil {
 		err = s.nameAttachments(ctx, r.Fabric, items)
 	}
-	return gen.ListAttachments200JSONResponse{Items: items, NextCursor: next}, err
+	return server.ListAttachments200JSONResponse{Items: items, NextCursor: next}, err
 }
 
 // AddAttachment implements the contract.
-func (s *Server) AddAttachment(ctx context.Context, r gen.AddAttachmentRequestObject) (gen.AddAttachmentResponseObject, error) {
+func (s *Server) AddAttachment(ctx context.Context, r server.AddAttachmentRequestObject) (server.AddAttachmentResponseObject, error) {
 	a, err := s.control.AddAttachment(ctx, r.Fabric, r.Tenant, control.AttachmentInput{Port: r.Body.Port, SL: slIn(r.Body.SL)})
 	if err != nil {
 		return nil, err
 	}
 	out, err := s.namedAttachment(ctx, r.Fabric, a)
-	return gen.AddAttachment201JSONResponse{Body: out, Headers: gen.AddAttachment201ResponseHeaders{
+	return server.AddAttachment201JSONResponse{Body: out, Headers: server.AddAttachment201ResponseHeaders{
 		ETag: partTag(a), Location: location("fabrics", r.Fabric, "tenants", r.Tenant, "attachments", a.Port)}}, err
 }
 
 // GetAttachment implements the contract.
-func (s *Server) GetAttachment(ctx context.Context, r gen.GetAttachmentRequestObject) (gen.GetAttachmentResponseObject, error) {
+func (s *Server) GetAttachment(ctx context.Context, r server.GetAttachmentRequestObject) (server.GetAttachmentResponseObject, error) {
 	a, err := s.control.Attachment(ctx, r.Fabric, r.Tenant, r.Port)
 	if err != nil {
 		return nil, err
 	}
 	out, err := s.namedAttachment(ctx, r.Fabric, a)
-	return gen.GetAttachment200JSONResponse{Body: out, Headers: gen.GetAttachment200ResponseHeaders{ETag: partTag(a)}}, err
+	return server.GetAttachment200JSONResponse{Body: out, Headers: server.GetAttachment200ResponseHeaders{ETag: partTag(a)}}, err
 }
 
 // PutAttachment implements the contract.
-func (s *Server) PutAttachment(ctx context.Context, r gen.PutAttachmentRequestObject) (gen.PutAttachmentResponseObject, error) {
+func (s *Server) PutAttachment(ctx context.Context, r server.PutAttachmentRequestObject) (server.PutAttachmentResponseObject, error) {
 	tag, err := tagMatch(r.Params.IfMatch)
 	if err != nil {
 		return nil, err
@@ -93,43 +94,43 @@ func (s *Server) PutAttachment(ctx context.Context, r gen.PutAttachmentRequestOb
 		return nil, err
 	}
 	out, err := s.namedAttachment(ctx, r.Fabric, a)
-	return gen.PutAttachment200JSONResponse{Body: out, Headers: gen.PutAttachment200ResponseHeaders{ETag: partTag(a)}}, err
+	return server.PutAttachment200JSONResponse{Body: out, Headers: server.PutAttachment200ResponseHeaders{ETag: partTag(a)}}, err
 }
 
 // DeleteAttachment implements the contract.
-func (s *Server) DeleteAttachment(ctx context.Context, r gen.DeleteAttachmentRequestObject) (gen.DeleteAttachmentResponseObject, error) {
+func (s *Server) DeleteAttachment(ctx context.Context, r server.DeleteAttachmentRequestObject) (server.DeleteAttachmentResponseObject, error) {
 	tag, err := tagMatch(r.Params.IfMatch)
 	if err != nil {
 		return nil, err
 	}
-	return gen.DeleteAttachment204Response{}, s.control.DeleteAttachment(ctx, r.Fabric, r.Tenant, r.Port, tag)
+	return server.DeleteAttachment204Response{}, s.control.DeleteAttachment(ctx, r.Fabric, r.Tenant, r.Port, tag)
 }
 
 // ListClasses implements the contract.
-func (s *Server) ListClasses(ctx context.Context, r gen.ListClassesRequestObject) (gen.ListClassesResponseObject, error) {
+func (s *Server) ListClasses(ctx context.Context, r server.ListClassesRequestObject) (server.ListClassesResponseObject, error) {
 	items, next, err := listed(ctx, tenants.Domain{Fabric: r.Fabric, Tenant: r.Tenant}, r.Params.Limit, r.Params.Cursor,
 		parts(s, func(t control.Tenant) []tenants.Class { return t.Classes }), classOut)
-	return gen.ListClasses200JSONResponse{Items: items, NextCursor: next}, err
+	return server.ListClasses200JSONResponse{Items: items, NextCursor: next}, err
 }
 
 // AddClass implements the contract.
-func (s *Server) AddClass(ctx context.Context, r gen.AddClassRequestObject) (gen.AddClassResponseObject, error) {
+func (s *Server) AddClass(ctx context.Context, r server.AddClassRequestObject) (server.AddClassResponseObject, error) {
 	c, err := classIn("", r.Body.Name, r.Body.Weight)
 	if err != nil {
 		return nil, err
 	}
-	return gen.AddClass201JSONResponse{Body: classOut(c), Headers: gen.AddClass201ResponseHeaders{
+	return server.AddClass201JSONResponse{Body: classOut(c), Headers: server.AddClass201ResponseHeaders{
 		ETag: partTag(c), Location: location("fabrics", r.Fabric, "tenants", r.Tenant, "classes", c.Name)}}, s.control.AddClass(ctx, r.Fabric, r.Tenant, c)
 }
 
 // GetClass implements the contract.
-func (s *Server) GetClass(ctx context.Context, r gen.GetClassRequestObject) (gen.GetClassResponseObject, error) {
+func (s *Server) GetClass(ctx context.Context, r server.GetClassRequestObject) (server.GetClassResponseObject, error) {
 	c, err := s.control.Class(ctx, r.Fabric, r.Tenant, r.Class)
-	return gen.GetClass200JSONResponse{Body: classOut(c), Headers: gen.GetClass200ResponseHeaders{ETag: partTag(c)}}, err
+	return server.GetClass200JSONResponse{Body: classOut(c), Headers: server.GetClass200ResponseHeaders{ETag: partTag(c)}}, err
 }
 
 // PutClass implements the contract.
-func (s *Server) PutClass(ctx context.Context, r gen.PutClassRequestObject) (gen.PutClassResponseObject, error) {
+func (s *Server) PutClass(ctx context.Context, r server.PutClassRequestObject) (server.PutClassResponseObject, error) {
 	tag, err := tagMatch(r.Params.IfMatch)
 	if err != nil {
 		return nil, err
@@ -138,16 +139,16 @@ func (s *Server) PutClass(ctx context.Context, r gen.PutClassRequestObject) (gen
 	if err != nil {
 		return nil, err
 	}
-	return gen.PutClass200JSONResponse{Body: classOut(c), Headers: gen.PutClass200ResponseHeaders{ETag: partTag(c)}}, s.control.PutClass(ctx, r.Fabric, r.Tenant, tag, c)
+	return server.PutClass200JSONResponse{Body: classOut(c), Headers: server.PutClass200ResponseHeaders{ETag: partTag(c)}}, s.control.PutClass(ctx, r.Fabric, r.Tenant, tag, c)
 }
 
 // DeleteClass implements the contract.
-func (s *Server) DeleteClass(ctx context.Context, r gen.DeleteClassRequestObject) (gen.DeleteClassResponseObject, error) {
+func (s *Server) DeleteClass(ctx context.Context, r server.DeleteClassRequestObject) (server.DeleteClassResponseObject, error) {
 	tag, err := tagMatch(r.Params.IfMatch)
 	if err != nil {
 		return nil, err
 	}
-	return gen.DeleteClass204Response{}, s.control.DeleteClass(ctx, r.Fabric, r.Tenant, r.Class, tag)
+	return server.DeleteClass204Response{}, s.control.DeleteClass(ctx, r.Fabric, r.Tenant, r.Class, tag)
 }
 
 // classIn converts a class; base is its JSON pointer in the body.

@@ -8,13 +8,15 @@ import (
 
 	"fairlane/api/gen"
 	"fairlane/internal/phrase"
+
+	"fairlane/api/server"
 	"fairlane/internal/quantity"
 	"fairlane/policy"
 	"fairlane/service/control"
 )
 
 // WhatIf implements the contract.
-func (s *Server) WhatIf(ctx context.Context, r gen.WhatIfRequestObject) (gen.WhatIfResponseObject, error) {
+func (s *Server) WhatIf(ctx context.Context, r server.WhatIfRequestObject) (server.WhatIfResponseObject, error) {
 	w, err := s.control.WhatIf(ctx, r.Fabric, control.PlanRequest{Options: givenOptions(r.Body.Options), Policy: deref(r.Body.Policy), Edits: r.Body.Edits})
 	if err != nil {
 		return nil, err
@@ -23,7 +25,7 @@ func (s *Server) WhatIf(ctx context.Context, r gen.WhatIfRequestObject) (gen.Wha
 	if err != nil {
 		return nil, err
 	}
-	return gen.WhatIf200JSONResponse{
+	return server.WhatIf200JSONResponse{
 		Before:     gen.PlanShares{Name: w.Before.Name, Tenants: mapped(w.Before.Tenants, predictedOut)},
 		After:      gen.PlanShares{Name: w.After.Name, Tenants: mapped(w.After.Tenants, predictedOut)},
 		Difference: diff, Notices: mapped(w.Notices, findingOut), Findings: mapped(w.After.Findings, findingOut),
@@ -31,7 +33,7 @@ func (s *Server) WhatIf(ctx context.Context, r gen.WhatIfRequestObject) (gen.Wha
 }
 
 // AdmitTenant implements the contract.
-func (s *Server) AdmitTenant(ctx context.Context, r gen.AdmitTenantRequestObject) (gen.AdmitTenantResponseObject, error) {
+func (s *Server) AdmitTenant(ctx context.Context, r server.AdmitTenantRequestObject) (server.AdmitTenantResponseObject, error) {
 	ask, err := AdmitRequestIn(r.Body)
 	if err != nil {
 		return nil, err
@@ -42,7 +44,7 @@ func (s *Server) AdmitTenant(ctx context.Context, r gen.AdmitTenantRequestObject
 		return nil, err
 	}
 	out, err := AdmissionOut(a)
-	return gen.AdmitTenant200JSONResponse(out), err
+	return server.AdmitTenant200JSONResponse(out), err
 }
 
 // AdmitRequestIn reads an admission request, all but its options and the revision.
@@ -84,17 +86,17 @@ func AdmissionOut(a *policy.Admission) (gen.Admission, error) {
 }
 
 // DiffPlans implements the contract.
-func (s *Server) DiffPlans(ctx context.Context, r gen.DiffPlansRequestObject) (gen.DiffPlansResponseObject, error) {
+func (s *Server) DiffPlans(ctx context.Context, r server.DiffPlansRequestObject) (server.DiffPlansResponseObject, error) {
 	d, err := s.control.DiffPlans(ctx, r.Fabric, deref(r.Params.Against), r.Plan)
 	if err != nil {
 		return nil, err
 	}
 	out, err := differenceOut(d)
-	return gen.DiffPlans200JSONResponse(out), err
+	return server.DiffPlans200JSONResponse(out), err
 }
 
 // ExplainPlan implements the contract.
-func (s *Server) ExplainPlan(ctx context.Context, r gen.ExplainPlanRequestObject) (gen.ExplainPlanResponseObject, error) {
+func (s *Server) ExplainPlan(ctx context.Context, r server.ExplainPlanRequestObject) (server.ExplainPlanResponseObject, error) {
 	p, err := page(r.Params.Limit, r.Params.Cursor)
 	if err != nil {
 		return nil, err
@@ -110,7 +112,7 @@ func (s *Server) ExplainPlan(ctx context.Context, r gen.ExplainPlanRequestObject
 	items := mapped(list, func(e policy.Explanation) gen.Explanation {
 		return gen.Explanation{Kind: e.Kind, Name: e.Name, Devices: append([]string{}, e.Devices...), Note: optional(e.Note), Reasons: mapped(e.Reasons, reasonOut)}
 	})
-	return gen.ExplainPlan200JSONResponse{Items: items, NextCursor: cursor(next)}, nil
+	return server.ExplainPlan200JSONResponse{Items: items, NextCursor: cursor(next)}, nil
 }
 
 // slicePage cuts a page out of a list that is computed whole; the cursor is the number of rows before it.

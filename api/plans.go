@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"fairlane/api/gen"
+	"fairlane/api/server"
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/ecn"
 	"fairlane/ccconfig/ibcc"
@@ -13,9 +14,9 @@ import (
 )
 
 // ListPlans implements the contract.
-func (s *Server) ListPlans(ctx context.Context, r gen.ListPlansRequestObject) (gen.ListPlansResponseObject, error) {
+func (s *Server) ListPlans(ctx context.Context, r server.ListPlansRequestObject) (server.ListPlansResponseObject, error) {
 	items, next, err := listed(ctx, r.Fabric, r.Params.Limit, r.Params.Cursor, s.control.ListPlans, planSummaryOut)
-	return gen.ListPlans200JSONResponse{Items: items, NextCursor: next}, err
+	return server.ListPlans200JSONResponse{Items: items, NextCursor: next}, err
 }
 
 func planSummaryOut(p control.PlanSummary) gen.PlanSummary {
@@ -26,7 +27,7 @@ func planSummaryOut(p control.PlanSummary) gen.PlanSummary {
 }
 
 // CreatePlan implements the contract.
-func (s *Server) CreatePlan(ctx context.Context, r gen.CreatePlanRequestObject) (gen.CreatePlanResponseObject, error) {
+func (s *Server) CreatePlan(ctx context.Context, r server.CreatePlanRequestObject) (server.CreatePlanResponseObject, error) {
 	req := control.PlanRequest{Options: givenOptions(r.Body.Options), Policy: deref(r.Body.Policy), KeepPlacements: deref(r.Body.KeepPlacements)}
 	p, created, err := s.control.MakePlan(ctx, r.Fabric, req, deref(r.Params.DryRun))
 	if err != nil {
@@ -34,19 +35,19 @@ func (s *Server) CreatePlan(ctx context.Context, r gen.CreatePlanRequestObject) 
 	}
 	out, err := planOut(p)
 	if created {
-		return gen.CreatePlan201JSONResponse(out), err
+		return server.CreatePlan201JSONResponse(out), err
 	}
-	return gen.CreatePlan200JSONResponse(out), err
+	return server.CreatePlan200JSONResponse(out), err
 }
 
 // GetPlan implements the contract.
-func (s *Server) GetPlan(ctx context.Context, r gen.GetPlanRequestObject) (gen.GetPlanResponseObject, error) {
+func (s *Server) GetPlan(ctx context.Context, r server.GetPlanRequestObject) (server.GetPlanResponseObject, error) {
 	p, err := s.control.Plan(ctx, r.Fabric, r.Plan)
 	if err != nil {
 		return nil, err
 	}
 	out, err := planOut(p)
-	return gen.GetPlan200JSONResponse(out), err
+	return server.GetPlan200JSONResponse(out), err
 }
 
 // givenOptions is nil when the request has none, which leaves the choice to the policy.

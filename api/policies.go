@@ -8,18 +8,19 @@ import (
 	"strings"
 
 	"fairlane/api/gen"
+	"fairlane/api/server"
 	"fairlane/service/control"
 	"fairlane/tenants"
 )
 
 // ListPolicies implements the contract.
-func (s *Server) ListPolicies(ctx context.Context, r gen.ListPoliciesRequestObject) (gen.ListPoliciesResponseObject, error) {
+func (s *Server) ListPolicies(ctx context.Context, r server.ListPoliciesRequestObject) (server.ListPoliciesResponseObject, error) {
 	items, next, err := listed(ctx, r.Fabric, r.Params.Limit, r.Params.Cursor, s.control.ListPolicies, policyOut)
-	return gen.ListPolicies200JSONResponse{Items: items, NextCursor: next}, err
+	return server.ListPolicies200JSONResponse{Items: items, NextCursor: next}, err
 }
 
 // GetPolicy implements the contract.
-func (s *Server) GetPolicy(ctx context.Context, r gen.GetPolicyRequestObject) (gen.GetPolicyResponseObject, error) {
+func (s *Server) GetPolicy(ctx context.Context, r server.GetPolicyRequestObject) (server.GetPolicyResponseObject, error) {
 	c, err := s.control.Policy(ctx, r.Fabric, r.Revision)
 	if err != nil {
 		return nil, err
@@ -28,13 +29,13 @@ func (s *Server) GetPolicy(ctx context.Context, r gen.GetPolicyRequestObject) (g
 	if err != nil {
 		return nil, err
 	}
-	return gen.GetPolicy200JSONResponse{
+	return server.GetPolicy200JSONResponse{
 		Policy: policyOut(c.Policy), Tenants: mapped(c.List, declaredTenant), Flows: flows, Options: optionsOut(c.Options),
 	}, nil
 }
 
 // DiffPolicies implements the contract.
-func (s *Server) DiffPolicies(ctx context.Context, r gen.DiffPoliciesRequestObject) (gen.DiffPoliciesResponseObject, error) {
+func (s *Server) DiffPolicies(ctx context.Context, r server.DiffPoliciesRequestObject) (server.DiffPoliciesResponseObject, error) {
 	d, err := s.control.DiffPolicies(ctx, r.Fabric, deref(r.Params.Against), r.Revision)
 	if err != nil {
 		return nil, err
@@ -47,7 +48,7 @@ func (s *Server) DiffPolicies(ctx context.Context, r gen.DiffPoliciesRequestObje
 	if err != nil {
 		return nil, err
 	}
-	out := gen.DiffPolicies200JSONResponse{
+	out := server.DiffPolicies200JSONResponse{
 		From: d.From, To: d.To, Added: mapped(d.Added, declaredTenant), Removed: mapped(d.Removed, declaredTenant),
 		FlowsAdded:   gen.FlowDifference{Count: d.FlowsAddedN, First: added},
 		FlowsRemoved: gen.FlowDifference{Count: d.FlowsRemovedN, First: removed},
@@ -67,7 +68,7 @@ func (s *Server) DiffPolicies(ctx context.Context, r gen.DiffPoliciesRequestObje
 }
 
 // RestorePolicy implements the contract.
-func (s *Server) RestorePolicy(ctx context.Context, r gen.RestorePolicyRequestObject) (gen.RestorePolicyResponseObject, error) {
+func (s *Server) RestorePolicy(ctx context.Context, r server.RestorePolicyRequestObject) (server.RestorePolicyResponseObject, error) {
 	version := control.AnyVersion
 	if r.Params.IfMatch != nil {
 		var err error
@@ -76,26 +77,26 @@ func (s *Server) RestorePolicy(ctx context.Context, r gen.RestorePolicyRequestOb
 		}
 	}
 	p, _, err := s.control.RestorePolicy(ctx, r.Fabric, r.Revision, version)
-	return gen.RestorePolicy200JSONResponse(policyOut(p)), err
+	return server.RestorePolicy200JSONResponse(policyOut(p)), err
 }
 
 // LabelPolicy implements the contract.
-func (s *Server) LabelPolicy(ctx context.Context, r gen.LabelPolicyRequestObject) (gen.LabelPolicyResponseObject, error) {
+func (s *Server) LabelPolicy(ctx context.Context, r server.LabelPolicyRequestObject) (server.LabelPolicyResponseObject, error) {
 	p, err := s.control.LabelPolicy(ctx, r.Fabric, r.Revision, r.Body.Label)
-	return gen.LabelPolicy200JSONResponse(policyOut(p)), err
+	return server.LabelPolicy200JSONResponse(policyOut(p)), err
 }
 
 // GetOptions implements the contract.
-func (s *Server) GetOptions(ctx context.Context, r gen.GetOptionsRequestObject) (gen.GetOptionsResponseObject, error) {
+func (s *Server) GetOptions(ctx context.Context, r server.GetOptionsRequestObject) (server.GetOptionsResponseObject, error) {
 	o, v, err := s.control.Options(ctx, r.Fabric)
 	if err != nil {
 		return nil, err
 	}
-	return gen.GetOptions200JSONResponse{Body: optionsOut(o), Headers: gen.GetOptions200ResponseHeaders{ETag: etag(v)}}, nil
+	return server.GetOptions200JSONResponse{Body: optionsOut(o), Headers: server.GetOptions200ResponseHeaders{ETag: etag(v)}}, nil
 }
 
 // PutOptions implements the contract.
-func (s *Server) PutOptions(ctx context.Context, r gen.PutOptionsRequestObject) (gen.PutOptionsResponseObject, error) {
+func (s *Server) PutOptions(ctx context.Context, r server.PutOptionsRequestObject) (server.PutOptionsResponseObject, error) {
 	v, err := ifMatch(r.Params.IfMatch)
 	if err != nil {
 		return nil, err
@@ -105,7 +106,7 @@ func (s *Server) PutOptions(ctx context.Context, r gen.PutOptionsRequestObject) 
 	if err != nil {
 		return nil, err
 	}
-	return gen.PutOptions200JSONResponse{Body: optionsOut(o), Headers: gen.PutOptions200ResponseHeaders{ETag: etag(next)}}, nil
+	return server.PutOptions200JSONResponse{Body: optionsOut(o), Headers: server.PutOptions200ResponseHeaders{ETag: etag(next)}}, nil
 }
 
 func policyOut(p control.Policy) gen.Policy {

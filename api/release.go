@@ -4,12 +4,13 @@ import (
 	"context"
 
 	"fairlane/api/gen"
+	"fairlane/api/server"
 	"fairlane/policy"
 	"fairlane/service/control"
 )
 
 // ReleaseFabric implements the contract.
-func (s *Server) ReleaseFabric(ctx context.Context, r gen.ReleaseFabricRequestObject) (gen.ReleaseFabricResponseObject, error) {
+func (s *Server) ReleaseFabric(ctx context.Context, r server.ReleaseFabricRequestObject) (server.ReleaseFabricResponseObject, error) {
 	body := deref(r.Body)
 	to, options := control.ReturnTo(valueOr(body.To, gen.FabricReleaseTo(control.ToBaseline))), rolloutOptionsIn(deref(body.Options))
 	if deref(r.Params.DryRun) {
@@ -17,22 +18,22 @@ func (s *Server) ReleaseFabric(ctx context.Context, r gen.ReleaseFabricRequestOb
 		if err != nil {
 			return nil, err
 		}
-		return gen.ReleaseFabric200JSONResponse(releaseOut(p)), nil
+		return server.ReleaseFabric200JSONResponse(releaseOut(p)), nil
 	}
 	ro, err := s.control.ReleaseFabric(ctx, r.Fabric, to, options)
 	if err != nil {
 		return nil, err
 	}
-	return gen.ReleaseFabric202JSONResponse(rolloutOut(ro)), nil
+	return server.ReleaseFabric202JSONResponse(rolloutOut(ro)), nil
 }
 
 // ManageFabric implements the contract.
-func (s *Server) ManageFabric(ctx context.Context, r gen.ManageFabricRequestObject) (gen.ManageFabricResponseObject, error) {
+func (s *Server) ManageFabric(ctx context.Context, r server.ManageFabricRequestObject) (server.ManageFabricResponseObject, error) {
 	f, err := s.control.ManageFabric(ctx, r.Fabric)
 	if err != nil {
 		return nil, err
 	}
-	return gen.ManageFabric200JSONResponse(fabricOut(f)), nil
+	return server.ManageFabric200JSONResponse(fabricOut(f)), nil
 }
 
 func releaseOut(p control.ReleasePreview) gen.ReleasePreview {

@@ -6,19 +6,20 @@ import (
 	"time"
 
 	"fairlane/api/gen"
+	"fairlane/api/server"
 	"fairlane/ccconfig/driver"
 	"fairlane/internal/phrase"
 	"fairlane/service/control"
 )
 
 // ListRollouts implements the contract.
-func (s *Server) ListRollouts(ctx context.Context, r gen.ListRolloutsRequestObject) (gen.ListRolloutsResponseObject, error) {
+func (s *Server) ListRollouts(ctx context.Context, r server.ListRolloutsRequestObject) (server.ListRolloutsResponseObject, error) {
 	items, next, err := listed(ctx, r.Fabric, r.Params.Limit, r.Params.Cursor, s.control.ListRollouts, rolloutOut)
-	return gen.ListRollouts200JSONResponse{Items: items, NextCursor: next}, err
+	return server.ListRollouts200JSONResponse{Items: items, NextCursor: next}, err
 }
 
 // StartRollout implements the contract.
-func (s *Server) StartRollout(ctx context.Context, r gen.StartRolloutRequestObject) (gen.StartRolloutResponseObject, error) {
+func (s *Server) StartRollout(ctx context.Context, r server.StartRolloutRequestObject) (server.StartRolloutResponseObject, error) {
 	in := control.RolloutInput{
 		Plan: r.Body.Plan, Stages: mapped(r.Body.Stages, func(st gen.Stage) control.Stage { return control.Stage(st) }),
 		Options: rolloutOptionsIn(deref(r.Body.Options)),
@@ -28,15 +29,15 @@ func (s *Server) StartRollout(ctx context.Context, r gen.StartRolloutRequestObje
 		if err != nil {
 			return nil, err
 		}
-		return gen.StartRollout200JSONResponse(previewOut(waves)), nil
+		return server.StartRollout200JSONResponse(previewOut(waves)), nil
 	}
 	ro, err := s.control.StartRollout(ctx, r.Fabric, in)
 	if err != nil {
 		return nil, err
 	}
-	return gen.StartRollout202JSONResponse{
+	return server.StartRollout202JSONResponse{
 		Body:    rolloutOut(ro),
-		Headers: gen.StartRollout202ResponseHeaders{Location: location("fabrics", ro.Fabric, "rollouts", ro.ID)},
+		Headers: server.StartRollout202ResponseHeaders{Location: location("fabrics", ro.Fabric, "rollouts", ro.ID)},
 	}, nil
 }
 
@@ -70,7 +71,7 @@ func previewOut(waves []control.WavePreview) gen.RolloutPreview {
 }
 
 // GetRollout implements the contract.
-func (s *Server) GetRollout(ctx context.Context, r gen.GetRolloutRequestObject) (gen.GetRolloutResponseObject, error) {
+func (s *Server) GetRollout(ctx context.Context, r server.GetRolloutRequestObject) (server.GetRolloutResponseObject, error) {
 	get := s.control.Rollout
 	if deref(r.Params.Settings) {
 		get = s.control.RolloutSettings
@@ -79,35 +80,35 @@ func (s *Server) GetRollout(ctx context.Context, r gen.GetRolloutRequestObject) 
 	if err != nil {
 		return nil, err
 	}
-	return gen.GetRollout200JSONResponse(rolloutWith(ro, deref(r.Params.Settings))), nil
+	return server.GetRollout200JSONResponse(rolloutWith(ro, deref(r.Params.Settings))), nil
 }
 
 // CancelRollout implements the contract.
-func (s *Server) CancelRollout(ctx context.Context, r gen.CancelRolloutRequestObject) (gen.CancelRolloutResponseObject, error) {
+func (s *Server) CancelRollout(ctx context.Context, r server.CancelRolloutRequestObject) (server.CancelRolloutResponseObject, error) {
 	ro, err := s.control.CancelRollout(ctx, r.Fabric, r.Rollout)
-	return gen.CancelRollout202JSONResponse(rolloutOut(ro)), err
+	return server.CancelRollout202JSONResponse(rolloutOut(ro)), err
 }
 
 // PauseRollout implements the contract.
-func (s *Server) PauseRollout(ctx context.Context, r gen.PauseRolloutRequestObject) (gen.PauseRolloutResponseObject, error) {
+func (s *Server) PauseRollout(ctx context.Context, r server.PauseRolloutRequestObject) (server.PauseRolloutResponseObject, error) {
 	ro, err := s.control.PauseRollout(ctx, r.Fabric, r.Rollout)
-	return gen.PauseRollout202JSONResponse(rolloutOut(ro)), err
+	return server.PauseRollout202JSONResponse(rolloutOut(ro)), err
 }
 
 // ResumeRollout implements the contract.
-func (s *Server) ResumeRollout(ctx context.Context, r gen.ResumeRolloutRequestObject) (gen.ResumeRolloutResponseObject, error) {
+func (s *Server) ResumeRollout(ctx context.Context, r server.ResumeRolloutRequestObject) (server.ResumeRolloutResponseObject, error) {
 	ro, err := s.control.ResumeRollout(ctx, r.Fabric, r.Rollout)
-	return gen.ResumeRollout202JSONResponse(rolloutOut(ro)), err
+	return server.ResumeRollout202JSONResponse(rolloutOut(ro)), err
 }
 
 // ConfirmRollout implements the contract.
-func (s *Server) ConfirmRollout(ctx context.Context, r gen.ConfirmRolloutRequestObject) (gen.ConfirmRolloutResponseObject, error) {
+func (s *Server) ConfirmRollout(ctx context.Context, r server.ConfirmRolloutRequestObject) (server.ConfirmRolloutResponseObject, error) {
 	ro, err := s.control.ConfirmRollout(ctx, r.Fabric, r.Rollout)
-	return gen.ConfirmRollout202JSONResponse(rolloutOut(ro)), err
+	return server.ConfirmRollout202JSONResponse(rolloutOut(ro)), err
 }
 
 // RollBackRollout implements the contract.
-func (s *Server) RollBackRollout(ctx context.Context, r gen.RollBackRolloutRequestObject) (gen.RollBackRolloutResponseObject, error) {
+func (s *Server) RollBackRollout(ctx context.Context, r server.RollBackRolloutRequestObject) (server.RollBackRolloutResponseObject, error) {
 	body := deref(r.Body)
 	if body.To != nil {
 		if body.Plan != nil {
@@ -115,23 +116,23 @@ func (s *Server) RollBackRollout(ctx context.Context, r gen.RollBackRolloutReque
 		}
 		if deref(r.Params.DryRun) {
 			waves, err := s.control.PreviewRollBackToBaseline(ctx, r.Fabric, r.Rollout)
-			return gen.RollBackRollout200JSONResponse(previewOut(waves)), err
+			return server.RollBackRollout200JSONResponse(previewOut(waves)), err
 		}
 		ro, err := s.control.RollBackToBaseline(ctx, r.Fabric, r.Rollout)
-		return gen.RollBackRollout202JSONResponse(rolloutOut(ro)), err
+		return server.RollBackRollout202JSONResponse(rolloutOut(ro)), err
 	}
 	if deref(r.Params.DryRun) {
 		waves, err := s.control.PreviewRollBack(ctx, r.Fabric, r.Rollout, deref(body.Plan))
-		return gen.RollBackRollout200JSONResponse(previewOut(waves)), err
+		return server.RollBackRollout200JSONResponse(previewOut(waves)), err
 	}
 	ro, err := s.control.RollBack(ctx, r.Fabric, r.Rollout, deref(body.Plan))
-	return gen.RollBackRollout202JSONResponse(rolloutOut(ro)), err
+	return server.RollBackRollout202JSONResponse(rolloutOut(ro)), err
 }
 
 // ListRolloutEvents implements the contract.
-func (s *Server) ListRolloutEvents(ctx context.Context, r gen.ListRolloutEventsRequestObject) (gen.ListRolloutEventsResponseObject, error) {
+func (s *Server) ListRolloutEvents(ctx context.Context, r server.ListRolloutEventsRequestObject) (server.ListRolloutEventsResponseObject, error) {
 	list, err := s.events(ctx, r.Fabric, r.Rollout, r.Params.Limit, r.Params.Cursor)
-	return gen.ListRolloutEvents200JSONResponse(list), err
+	return server.ListRolloutEvents200JSONResponse(list), err
 }
 
 // events lists events; last_cursor goes on from the newest one shown, or from where the caller was.

@@ -15,6 +15,8 @@ import (
 	"fairlane/api/gen"
 	"fairlane/api/reference"
 	"fairlane/internal/phrase"
+
+	"fairlane/api/server"
 	"fairlane/service/control"
 	"fairlane/tenants/authz"
 )
@@ -63,7 +65,7 @@ type Server struct {
 	origins  *http.CrossOriginProtection
 }
 
-var _ gen.StrictServerInterface = (*Server)(nil)
+var _ server.StrictServerInterface = (*Server)(nil)
 
 // New returns the API as an http.Handler, rooted at /api/v1/. Errors are those of the
 // contract itself.
@@ -101,14 +103,14 @@ func New(c *control.Service, o Options) (*Server, error) {
 	e.NoMethod(func(c *gin.Context) {
 		s.writeProblem(c, &problemError{code: "method-not-allowed", said: phrase.Of("problem.method", "method", c.Request.Method)})
 	})
-	strict := gen.NewStrictHandlerWithOptions(s, []gen.StrictMiddlewareFunc{ownContext, s.transact}, gen.StrictGinServerOptions{
+	strict := server.NewStrictHandlerWithOptions(s, []server.StrictMiddlewareFunc{ownContext, s.transact}, server.StrictGinServerOptions{
 		RequestErrorHandlerFunc:  s.badRequest,
 		HandlerErrorFunc:         s.writeProblem,
 		ResponseErrorHandlerFunc: s.unsent,
 	})
 	s.servePages(e)
 	routes := e.Group("", s.text, s.admit, s.work, s.validate)
-	gen.RegisterHandlersWithOptions(routes, strict, gen.GinServerOptions{
+	server.RegisterHandlersWithOptions(routes, strict, server.GinServerOptions{
 		ErrorHandler: func(c *gin.Context, err error, _ int) { s.badRequest(c, err) },
 	})
 	return s, nil
@@ -116,7 +118,7 @@ func New(c *control.Service, o Options) (*Server, error) {
 
 // ownContext gives the handler a context of its own. Gin uses its context again for the next
 // request, while what a handler called may look at it a moment longer: database/sql does.
-func ownContext(f gen.StrictHandlerFunc, _ string) gen.StrictHandlerFunc {
+func ownContext(f server.StrictHandlerFunc, _ string) server.StrictHandlerFunc {
 	return func(c *gin.Context, request any) (any, error) { return f(c.Copy(), request) }
 }
 
@@ -151,12 +153,12 @@ func HTTPServer(h http.Handler) *http.Server {
 }
 
 // GetHealth implements the contract.
-func (s *Server) GetHealth(context.Context, gen.GetHealthRequestObject) (gen.GetHealthResponseObject, error) {
-	return gen.GetHealth200JSONResponse{Status: gen.HealthStatusOk}, nil
+func (s *Server) GetHealth(context.Context, server.GetHealthRequestObject) (server.GetHealthResponseObject, error) {
+	return server.GetHealth200JSONResponse{Status: gen.HealthStatusOk}, nil
 }
 
 // GetReady implements the contract.
-func (s *Server) GetReady(ctx context.Context, _ gen.GetReadyRequestObject) (gen.GetReadyResponseObject, error) {
+func (s *Server) GetReady(ctx context.Context, _ server.GetReadyRequestObject) (server.GetReadyResponseObject, error) {
 	if s.o.Ready != nil {
 		if err := s.o.Ready(ctx); err != nil {
 			return nil, &problemError{code: "stopping", said: phrase.OfError(err)}
@@ -172,10 +174,10 @@ func (s *Server) GetReady(ctx context.Context, _ gen.GetReadyRequestObject) (gen
 		}
 		return nil, &problemError{code: "not-ready", said: phrase.Of("problem.store-silent")}
 	}
-	return gen.GetReady200JSONResponse{Status: gen.HealthStatusOk}, nil
+	return server.GetReady200JSONResponse{Status: gen.HealthStatusOk}, nil
 }
 
 // GetVersion implements the contract.
-func (s *Server) GetVersion(context.Context, gen.GetVersionRequestObject) (gen.GetVersionResponseObject, error) {
-	return gen.GetVersion200JSONResponse{Version: s.o.Version, Revision: optional(s.o.Revision), GoVersion: runtime.Version()}, nil
+func (s *Server) GetVersion(context.Context, server.GetVersionRequestObject) (server.GetVersionResponseObject, error) {
+	return server.GetVersion200JSONResponse{Version: s.o.Version, Revision: optional(s.o.Revision), GoVersion: runtime.Version()}, nil
 }

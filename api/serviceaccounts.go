@@ -5,6 +5,8 @@ import (
 
 	"fairlane/api/gen"
 	"fairlane/internal/phrase"
+
+	"fairlane/api/server"
 	"fairlane/service/control"
 	"fairlane/tenants"
 )
@@ -45,73 +47,73 @@ func (s *Server) tokens(ctx context.Context, d tenants.Domain, account string) (
 }
 
 // ListServiceAccounts implements the contract.
-func (s *Server) ListServiceAccounts(ctx context.Context, r gen.ListServiceAccountsRequestObject) (gen.ListServiceAccountsResponseObject, error) {
+func (s *Server) ListServiceAccounts(ctx context.Context, r server.ListServiceAccountsRequestObject) (server.ListServiceAccountsResponseObject, error) {
 	out, err := s.serviceAccounts(ctx, tenants.Domain{}, r.Params.Limit, r.Params.Cursor)
-	return gen.ListServiceAccounts200JSONResponse(out), err
+	return server.ListServiceAccounts200JSONResponse(out), err
 }
 
 // CreateServiceAccount implements the contract.
-func (s *Server) CreateServiceAccount(ctx context.Context, r gen.CreateServiceAccountRequestObject) (gen.CreateServiceAccountResponseObject, error) {
+func (s *Server) CreateServiceAccount(ctx context.Context, r server.CreateServiceAccountRequestObject) (server.CreateServiceAccountResponseObject, error) {
 	out, err := s.createServiceAccount(ctx, tenants.Domain{Fabric: deref(r.Body.Fabric)}, *r.Body)
-	return gen.CreateServiceAccount201JSONResponse(out), err
+	return server.CreateServiceAccount201JSONResponse(out), err
 }
 
 // DeleteServiceAccount implements the contract.
-func (s *Server) DeleteServiceAccount(ctx context.Context, r gen.DeleteServiceAccountRequestObject) (gen.DeleteServiceAccountResponseObject, error) {
-	return gen.DeleteServiceAccount204Response{}, s.control.DeleteServiceAccount(ctx, tenants.Domain{}, r.Account)
+func (s *Server) DeleteServiceAccount(ctx context.Context, r server.DeleteServiceAccountRequestObject) (server.DeleteServiceAccountResponseObject, error) {
+	return server.DeleteServiceAccount204Response{}, s.control.DeleteServiceAccount(ctx, tenants.Domain{}, r.Account)
 }
 
 // ListServiceAccountTokens implements the contract.
-func (s *Server) ListServiceAccountTokens(ctx context.Context, r gen.ListServiceAccountTokensRequestObject) (gen.ListServiceAccountTokensResponseObject, error) {
+func (s *Server) ListServiceAccountTokens(ctx context.Context, r server.ListServiceAccountTokensRequestObject) (server.ListServiceAccountTokensResponseObject, error) {
 	out, err := s.tokens(ctx, tenants.Domain{}, r.Account)
-	return gen.ListServiceAccountTokens200JSONResponse(out), err
+	return server.ListServiceAccountTokens200JSONResponse(out), err
 }
 
 // CreateServiceAccountToken implements the contract.
-func (s *Server) CreateServiceAccountToken(ctx context.Context, r gen.CreateServiceAccountTokenRequestObject) (gen.CreateServiceAccountTokenResponseObject, error) {
+func (s *Server) CreateServiceAccountToken(ctx context.Context, r server.CreateServiceAccountTokenRequestObject) (server.CreateServiceAccountTokenResponseObject, error) {
 	out, err := s.newToken(ctx, serviceRef(tenants.Domain{}, r.Account), *r.Body)
-	return gen.CreateServiceAccountToken201JSONResponse(out), err
+	return server.CreateServiceAccountToken201JSONResponse(out), err
 }
 
 // DeleteServiceAccountToken implements the contract.
-func (s *Server) DeleteServiceAccountToken(ctx context.Context, r gen.DeleteServiceAccountTokenRequestObject) (gen.DeleteServiceAccountTokenResponseObject, error) {
-	return gen.DeleteServiceAccountToken204Response{}, s.control.DeleteToken(ctx, serviceRef(tenants.Domain{}, r.Account), r.Token)
+func (s *Server) DeleteServiceAccountToken(ctx context.Context, r server.DeleteServiceAccountTokenRequestObject) (server.DeleteServiceAccountTokenResponseObject, error) {
+	return server.DeleteServiceAccountToken204Response{}, s.control.DeleteToken(ctx, serviceRef(tenants.Domain{}, r.Account), r.Token)
 }
 
 // ListTenantServiceAccounts implements the contract.
-func (s *Server) ListTenantServiceAccounts(ctx context.Context, r gen.ListTenantServiceAccountsRequestObject) (gen.ListTenantServiceAccountsResponseObject, error) {
+func (s *Server) ListTenantServiceAccounts(ctx context.Context, r server.ListTenantServiceAccountsRequestObject) (server.ListTenantServiceAccountsResponseObject, error) {
 	out, err := s.serviceAccounts(ctx, tenants.Domain{Fabric: r.Fabric, Tenant: r.Tenant}, r.Params.Limit, r.Params.Cursor)
-	return gen.ListTenantServiceAccounts200JSONResponse(out), err
+	return server.ListTenantServiceAccounts200JSONResponse(out), err
 }
 
 // CreateTenantServiceAccount implements the contract.
-func (s *Server) CreateTenantServiceAccount(ctx context.Context, r gen.CreateTenantServiceAccountRequestObject) (gen.CreateTenantServiceAccountResponseObject, error) {
+func (s *Server) CreateTenantServiceAccount(ctx context.Context, r server.CreateTenantServiceAccountRequestObject) (server.CreateTenantServiceAccountResponseObject, error) {
 	if r.Body.Fabric != nil {
 		return nil, control.Invalid("/fabric", phrase.Of("problem.tenant-account-fabric", "found", *r.Body.Fabric))
 	}
 	out, err := s.createServiceAccount(ctx, tenants.Domain{Fabric: r.Fabric, Tenant: r.Tenant}, *r.Body)
-	return gen.CreateTenantServiceAccount201JSONResponse(out), err
+	return server.CreateTenantServiceAccount201JSONResponse(out), err
 }
 
 // DeleteTenantServiceAccount implements the contract.
-func (s *Server) DeleteTenantServiceAccount(ctx context.Context, r gen.DeleteTenantServiceAccountRequestObject) (gen.DeleteTenantServiceAccountResponseObject, error) {
-	return gen.DeleteTenantServiceAccount204Response{}, s.control.DeleteServiceAccount(ctx, tenants.Domain{Fabric: r.Fabric, Tenant: r.Tenant}, r.Account)
+func (s *Server) DeleteTenantServiceAccount(ctx context.Context, r server.DeleteTenantServiceAccountRequestObject) (server.DeleteTenantServiceAccountResponseObject, error) {
+	return server.DeleteTenantServiceAccount204Response{}, s.control.DeleteServiceAccount(ctx, tenants.Domain{Fabric: r.Fabric, Tenant: r.Tenant}, r.Account)
 }
 
 // ListTenantServiceAccountTokens implements the contract.
-func (s *Server) ListTenantServiceAccountTokens(ctx context.Context, r gen.ListTenantServiceAccountTokensRequestObject) (gen.ListTenantServiceAccountTokensResponseObject, error) {
+func (s *Server) ListTenantServiceAccountTokens(ctx context.Context, r server.ListTenantServiceAccountTokensRequestObject) (server.ListTenantServiceAccountTokensResponseObject, error) {
 	out, err := s.tokens(ctx, tenants.Domain{Fabric: r.Fabric, Tenant: r.Tenant}, r.Account)
-	return gen.ListTenantServiceAccountTokens200JSONResponse(out), err
+	return server.ListTenantServiceAccountTokens200JSONResponse(out), err
 }
 
 // CreateTenantServiceAccountToken implements the contract.
-func (s *Server) CreateTenantServiceAccountToken(ctx context.Context, r gen.CreateTenantServiceAccountTokenRequestObject) (gen.CreateTenantServiceAccountTokenResponseObject, error) {
+func (s *Server) CreateTenantServiceAccountToken(ctx context.Context, r server.CreateTenantServiceAccountTokenRequestObject) (server.CreateTenantServiceAccountTokenResponseObject, error) {
 	out, err := s.newToken(ctx, serviceRef(tenants.Domain{Fabric: r.Fabric, Tenant: r.Tenant}, r.Account), *r.Body)
-	return gen.CreateTenantServiceAccountToken201JSONResponse(out), err
+	return server.CreateTenantServiceAccountToken201JSONResponse(out), err
 }
 
 // DeleteTenantServiceAccountToken implements the contract.
-func (s *Server) DeleteTenantServiceAccountToken(ctx context.Context, r gen.DeleteTenantServiceAccountTokenRequestObject) (gen.DeleteTenantServiceAccountTokenResponseObject, error) {
+func (s *Server) DeleteTenantServiceAccountToken(ctx context.Context, r server.DeleteTenantServiceAccountTokenRequestObject) (server.DeleteTenantServiceAccountTokenResponseObject, error) {
 	d := tenants.Domain{Fabric: r.Fabric, Tenant: r.Tenant}
-	return gen.DeleteTenantServiceAccountToken204Response{}, s.control.DeleteToken(ctx, serviceRef(d, r.Account), r.Token)
+	return server.DeleteTenantServiceAccountToken204Response{}, s.control.DeleteToken(ctx, serviceRef(d, r.Account), r.Token)
 }

@@ -4,20 +4,21 @@ import (
 	"context"
 
 	"fairlane/api/gen"
+	"fairlane/api/server"
 	"fairlane/service/control"
 )
 
 // GetSettings implements the contract.
-func (s *Server) GetSettings(ctx context.Context, _ gen.GetSettingsRequestObject) (gen.GetSettingsResponseObject, error) {
+func (s *Server) GetSettings(ctx context.Context, _ server.GetSettingsRequestObject) (server.GetSettingsResponseObject, error) {
 	set, err := s.control.Settings(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return gen.GetSettings200JSONResponse{Body: settingsBody(set), Headers: gen.GetSettings200ResponseHeaders{ETag: etag(set.Version)}}, nil
+	return server.GetSettings200JSONResponse{Body: settingsBody(set), Headers: server.GetSettings200ResponseHeaders{ETag: etag(set.Version)}}, nil
 }
 
 // PutSettings implements the contract.
-func (s *Server) PutSettings(ctx context.Context, r gen.PutSettingsRequestObject) (gen.PutSettingsResponseObject, error) {
+func (s *Server) PutSettings(ctx context.Context, r server.PutSettingsRequestObject) (server.PutSettingsResponseObject, error) {
 	v, err := ifMatch(r.Params.IfMatch)
 	if err != nil {
 		return nil, err
@@ -26,7 +27,7 @@ func (s *Server) PutSettings(ctx context.Context, r gen.PutSettingsRequestObject
 	if err != nil {
 		return nil, err
 	}
-	return gen.PutSettings200JSONResponse{Body: settingsBody(set), Headers: gen.PutSettings200ResponseHeaders{ETag: etag(set.Version)}}, nil
+	return server.PutSettings200JSONResponse{Body: settingsBody(set), Headers: server.PutSettings200ResponseHeaders{ETag: etag(set.Version)}}, nil
 }
 
 // settingsIn fills in the defaults of what is left out.

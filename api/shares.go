@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"fairlane/api/gen"
+	"fairlane/api/server"
 	"fairlane/service/control"
 )
 
@@ -14,29 +15,29 @@ func window(ms *gen.WindowQuery) time.Duration {
 }
 
 // GetShares implements the contract.
-func (s *Server) GetShares(ctx context.Context, r gen.GetSharesRequestObject) (gen.GetSharesResponseObject, error) {
+func (s *Server) GetShares(ctx context.Context, r server.GetSharesRequestObject) (server.GetSharesResponseObject, error) {
 	sh, err := s.control.Shares(ctx, r.Fabric, deref(r.Params.Plan), window(r.Params.WindowMs))
 	if err != nil {
 		return nil, err
 	}
-	return gen.GetShares200JSONResponse(sharesOut(sh)), nil
+	return server.GetShares200JSONResponse(sharesOut(sh)), nil
 }
 
 // MeasureShares implements the contract.
-func (s *Server) MeasureShares(ctx context.Context, r gen.MeasureSharesRequestObject) (gen.MeasureSharesResponseObject, error) {
+func (s *Server) MeasureShares(ctx context.Context, r server.MeasureSharesRequestObject) (server.MeasureSharesResponseObject, error) {
 	sh, err := s.control.MeasureShares(ctx, r.Fabric, deref(r.Params.Plan), window(r.Params.WindowMs))
 	if err != nil {
 		return nil, err
 	}
-	return gen.MeasureShares201JSONResponse(sharesOut(sh)), nil
+	return server.MeasureShares201JSONResponse(sharesOut(sh)), nil
 }
 
 // ListShares implements the contract.
-func (s *Server) ListShares(ctx context.Context, r gen.ListSharesRequestObject) (gen.ListSharesResponseObject, error) {
+func (s *Server) ListShares(ctx context.Context, r server.ListSharesRequestObject) (server.ListSharesResponseObject, error) {
 	items, next, err := listed(ctx, r.Fabric, r.Params.Limit, r.Params.Cursor, func(ctx context.Context, fabric string, p control.Page) ([]control.Shares, string, error) {
 		return s.control.ListShares(ctx, fabric, deref(r.Params.Since), deref(r.Params.Until), p)
 	}, sharesOut)
-	return gen.ListShares200JSONResponse{Items: items, NextCursor: next}, err
+	return server.ListShares200JSONResponse{Items: items, NextCursor: next}, err
 }
 
 func sharesOut(sh control.Shares) gen.Shares {

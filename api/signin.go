@@ -5,14 +5,15 @@ import (
 	"errors"
 	"net/http"
 
-	"fairlane/api/gen"
 	"fairlane/internal/phrase"
+
+	"fairlane/api/server"
 	"fairlane/service/control"
 )
 
 // ListSignInMethods implements the contract.
-func (s *Server) ListSignInMethods(context.Context, gen.ListSignInMethodsRequestObject) (gen.ListSignInMethodsResponseObject, error) {
-	out := gen.ListSignInMethods200JSONResponse{Password: true}
+func (s *Server) ListSignInMethods(context.Context, server.ListSignInMethodsRequestObject) (server.ListSignInMethodsResponseObject, error) {
+	out := server.ListSignInMethods200JSONResponse{Password: true}
 	if s.o.OIDC != nil {
 		out.Oidc, out.OidcName = true, optional(s.o.OIDC.Name())
 	}
@@ -22,10 +23,10 @@ func (s *Server) ListSignInMethods(context.Context, gen.ListSignInMethodsRequest
 // signedIn is the answer to a sign-in: the generated one with cookies.
 type signedIn struct {
 	cookies
-	gen.SignIn200JSONResponse
+	server.SignIn200JSONResponse
 }
 
-// VisitSignInResponse implements gen.SignInResponseObject.
+// VisitSignInResponse implements server.SignInResponseObject.
 func (a signedIn) VisitSignInResponse(w http.ResponseWriter) error {
 	a.set(w)
 	return a.SignIn200JSONResponse.VisitSignInResponse(w)
@@ -33,7 +34,7 @@ func (a signedIn) VisitSignInResponse(w http.ResponseWriter) error {
 
 // SignIn implements the contract. A session that the browser has already ends: its secret may be
 // one that somebody planted.
-func (s *Server) SignIn(ctx context.Context, r gen.SignInRequestObject) (gen.SignInResponseObject, error) {
+func (s *Server) SignIn(ctx context.Context, r server.SignInRequestObject) (server.SignInResponseObject, error) {
 	req := requestOf(ctx)
 	if err := s.sameOrigin(req); err != nil {
 		return nil, err
@@ -52,7 +53,7 @@ func (s *Server) SignIn(ctx context.Context, r gen.SignInRequestObject) (gen.Sig
 		}
 		return nil, err
 	}
-	return signedIn{s.sessionCookies(req, in.Secret), gen.SignIn200JSONResponse{
+	return signedIn{s.sessionCookies(req, in.Secret), server.SignIn200JSONResponse{
 		Name: in.Principal.Name, CsrfToken: csrfToken(in.Secret), ExpiresAt: in.Session.ExpiresAt,
 	}}, nil
 }
@@ -69,25 +70,25 @@ func (s *Server) replacing(ctx context.Context, r *http.Request) context.Context
 // signedOut is the answer to a sign-out.
 type signedOut struct {
 	cookies
-	gen.SignOut204Response
+	server.SignOut204Response
 }
 
-// VisitSignOutResponse implements gen.SignOutResponseObject.
+// VisitSignOutResponse implements server.SignOutResponseObject.
 func (a signedOut) VisitSignOutResponse(w http.ResponseWriter) error {
 	a.set(w)
 	return a.SignOut204Response.VisitSignOutResponse(w)
 }
 
 // SignOut implements the contract.
-func (s *Server) SignOut(ctx context.Context, _ gen.SignOutRequestObject) (gen.SignOutResponseObject, error) {
+func (s *Server) SignOut(ctx context.Context, _ server.SignOutRequestObject) (server.SignOutResponseObject, error) {
 	if err := s.control.SignOut(ctx); err != nil {
 		return nil, err
 	}
-	return signedOut{s.sessionCookies(requestOf(ctx), ""), gen.SignOut204Response{}}, nil
+	return signedOut{s.sessionCookies(requestOf(ctx), ""), server.SignOut204Response{}}, nil
 }
 
 // ChangePassword implements the contract. A wrong present password counts as a refused credential.
-func (s *Server) ChangePassword(ctx context.Context, r gen.ChangePasswordRequestObject) (gen.ChangePasswordResponseObject, error) {
+func (s *Server) ChangePassword(ctx context.Context, r server.ChangePasswordRequestObject) (server.ChangePasswordResponseObject, error) {
 	forgive, err := s.control.Admit(requestOf(ctx).RemoteAddr)
 	if err != nil {
 		return nil, err
@@ -96,5 +97,5 @@ func (s *Server) ChangePassword(ctx context.Context, r gen.ChangePasswordRequest
 	if !errors.Is(err, control.ErrInvalid) && !isFault(err) {
 		forgive()
 	}
-	return gen.ChangePassword204Response{}, err
+	return server.ChangePassword204Response{}, err
 }

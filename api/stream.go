@@ -13,6 +13,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"fairlane/api/gen"
+	"fairlane/api/server"
 	"fairlane/service/control"
 )
 
@@ -53,7 +54,7 @@ func (w *streamWriter) Write(b []byte) (int, error) {
 }
 
 // StreamEvents implements the contract.
-func (s *Server) StreamEvents(ctx context.Context, r gen.StreamEventsRequestObject) (gen.StreamEventsResponseObject, error) {
+func (s *Server) StreamEvents(ctx context.Context, r server.StreamEventsRequestObject) (server.StreamEventsResponseObject, error) {
 	after := int64(-1)
 	switch {
 	case r.Params.LastEventID != nil:
@@ -65,7 +66,7 @@ func (s *Server) StreamEvents(ctx context.Context, r gen.StreamEventsRequestObje
 	if err != nil {
 		return nil, err
 	}
-	return gen.StreamEvents200TextEventStreamResponse{Body: &eventReader{ctx: ctx, watch: w, buf: *bytes.NewBufferString(": events follow\n\n")}}, nil
+	return server.StreamEvents200TextEventStreamResponse{Body: &eventReader{ctx: ctx, watch: w, buf: *bytes.NewBufferString(": events follow\n\n")}}, nil
 }
 
 // eventReader is a stream of events as text. Read waits for the next ones and ends with the context.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"fairlane/api/gen"
+	"fairlane/api/server"
 	"fairlane/service/control"
 )
 
@@ -27,55 +28,55 @@ func tasks[T any](ctx context.Context, s *Server, k control.TaskKind, limit *gen
 }
 
 // ListSimulations implements the contract.
-func (s *Server) ListSimulations(ctx context.Context, r gen.ListSimulationsRequestObject) (gen.ListSimulationsResponseObject, error) {
+func (s *Server) ListSimulations(ctx context.Context, r server.ListSimulationsRequestObject) (server.ListSimulationsResponseObject, error) {
 	items, next, err := tasks(ctx, s, control.TaskSimulation, r.Params.Limit, r.Params.Cursor, simulationOut)
-	return gen.ListSimulations200JSONResponse{Items: items, NextCursor: next}, err
+	return server.ListSimulations200JSONResponse{Items: items, NextCursor: next}, err
 }
 
 // StartSimulation implements the contract.
-func (s *Server) StartSimulation(ctx context.Context, r gen.StartSimulationRequestObject) (gen.StartSimulationResponseObject, error) {
+func (s *Server) StartSimulation(ctx context.Context, r server.StartSimulationRequestObject) (server.StartSimulationResponseObject, error) {
 	out, err := simulationOut(s.control.StartTask(ctx, control.TaskSimulation, control.TaskRequest{
 		Fabric: deref(r.Body.Fabric), Plan: deref(r.Body.Plan), Before: deref(r.Body.Before), Scenario: deref(r.Body.Scenario), Seed: uint64(deref(r.Body.Seed)),
 	}))
-	return gen.StartSimulation202JSONResponse{Body: out, Headers: gen.StartSimulation202ResponseHeaders{Location: location("simulations", out.ID)}}, err
+	return server.StartSimulation202JSONResponse{Body: out, Headers: server.StartSimulation202ResponseHeaders{Location: location("simulations", out.ID)}}, err
 }
 
 // GetSimulation implements the contract.
-func (s *Server) GetSimulation(ctx context.Context, r gen.GetSimulationRequestObject) (gen.GetSimulationResponseObject, error) {
+func (s *Server) GetSimulation(ctx context.Context, r server.GetSimulationRequestObject) (server.GetSimulationResponseObject, error) {
 	out, err := simulationOut(s.control.Task(ctx, control.TaskSimulation, r.Simulation))
-	return gen.GetSimulation200JSONResponse(out), err
+	return server.GetSimulation200JSONResponse(out), err
 }
 
 // CancelSimulation implements the contract.
-func (s *Server) CancelSimulation(ctx context.Context, r gen.CancelSimulationRequestObject) (gen.CancelSimulationResponseObject, error) {
+func (s *Server) CancelSimulation(ctx context.Context, r server.CancelSimulationRequestObject) (server.CancelSimulationResponseObject, error) {
 	out, err := simulationOut(s.control.CancelTask(ctx, control.TaskSimulation, r.Simulation))
-	return gen.CancelSimulation202JSONResponse(out), err
+	return server.CancelSimulation202JSONResponse(out), err
 }
 
 // ListCalibrations implements the contract.
-func (s *Server) ListCalibrations(ctx context.Context, r gen.ListCalibrationsRequestObject) (gen.ListCalibrationsResponseObject, error) {
+func (s *Server) ListCalibrations(ctx context.Context, r server.ListCalibrationsRequestObject) (server.ListCalibrationsResponseObject, error) {
 	items, next, err := tasks(ctx, s, control.TaskCalibration, r.Params.Limit, r.Params.Cursor, calibrationOut)
-	return gen.ListCalibrations200JSONResponse{Items: items, NextCursor: next}, err
+	return server.ListCalibrations200JSONResponse{Items: items, NextCursor: next}, err
 }
 
 // StartCalibration implements the contract.
-func (s *Server) StartCalibration(ctx context.Context, r gen.StartCalibrationRequestObject) (gen.StartCalibrationResponseObject, error) {
+func (s *Server) StartCalibration(ctx context.Context, r server.StartCalibrationRequestObject) (server.StartCalibrationResponseObject, error) {
 	out, err := calibrationOut(s.control.StartTask(ctx, control.TaskCalibration, control.TaskRequest{
 		Profile: r.Body.Profile, Quick: deref(r.Body.Quick), Seed: uint64(valueOr(r.Body.Seed, 1)),
 	}))
-	return gen.StartCalibration202JSONResponse{Body: out, Headers: gen.StartCalibration202ResponseHeaders{Location: location("calibrations", out.ID)}}, err
+	return server.StartCalibration202JSONResponse{Body: out, Headers: server.StartCalibration202ResponseHeaders{Location: location("calibrations", out.ID)}}, err
 }
 
 // GetCalibration implements the contract.
-func (s *Server) GetCalibration(ctx context.Context, r gen.GetCalibrationRequestObject) (gen.GetCalibrationResponseObject, error) {
+func (s *Server) GetCalibration(ctx context.Context, r server.GetCalibrationRequestObject) (server.GetCalibrationResponseObject, error) {
 	out, err := calibrationOut(s.control.Task(ctx, control.TaskCalibration, r.Calibration))
-	return gen.GetCalibration200JSONResponse(out), err
+	return server.GetCalibration200JSONResponse(out), err
 }
 
 // CancelCalibration implements the contract.
-func (s *Server) CancelCalibration(ctx context.Context, r gen.CancelCalibrationRequestObject) (gen.CancelCalibrationResponseObject, error) {
+func (s *Server) CancelCalibration(ctx context.Context, r server.CancelCalibrationRequestObject) (server.CancelCalibrationResponseObject, error) {
 	out, err := calibrationOut(s.control.CancelTask(ctx, control.TaskCalibration, r.Calibration))
-	return gen.CancelCalibration202JSONResponse(out), err
+	return server.CancelCalibration202JSONResponse(out), err
 }
 
 // simulationOut converts a task, unless there was an error instead.
@@ -85,7 +86,7 @@ func simulationOut(t control.Task, err error) (gen.Simulation, error) {
 	}
 	out := gen.Simulation{
 		ID: t.ID, State: gen.TaskState(t.State), Progress: t.Progress, Fabric: optional(t.Request.Fabric), Plan: optional(t.Request.Plan),
-		Seed: optional(int64(t.Request.Seed)), Scenario: optional(t.Request.Scenario), Error: optional(t.Error), Actor: t.Actor, //nolint:gosec // the contract bounds it to 52 bits
+		Seed: optional(int64(t.Request.Seed)), Scenario: optional(t.Request.Scenario), Error: optional(t.Error), Actor: t.Actor, // the contract bounds it to 52 bits
 		CreatedAt: t.CreatedAt, StartedAt: instant(t.StartedAt), FinishedAt: instant(t.FinishedAt),
 	}
 	out.Result, err = resultOut(t)
@@ -98,7 +99,7 @@ func calibrationOut(t control.Task, err error) (gen.Calibration, error) {
 		return gen.Calibration{}, err
 	}
 	out := gen.Calibration{
-		ID: t.ID, State: gen.TaskState(t.State), Progress: t.Progress, Profile: t.Request.Profile, Seed: int64(t.Request.Seed), Quick: t.Request.Quick, //nolint:gosec // as above
+		ID: t.ID, State: gen.TaskState(t.State), Progress: t.Progress, Profile: t.Request.Profile, Seed: int64(t.Request.Seed), Quick: t.Request.Quick,
 		Error: optional(t.Error), Actor: t.Actor, CreatedAt: t.CreatedAt, StartedAt: instant(t.StartedAt), FinishedAt: instant(t.FinishedAt),
 	}
 	out.Result, err = resultOut(t)

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"fairlane/api/gen"
+	"fairlane/api/server"
 	"fairlane/internal/quantity"
 	"fairlane/service/control"
 	"fairlane/subnet/ident"
@@ -12,16 +13,16 @@ import (
 )
 
 // ListTenants implements the contract.
-func (s *Server) ListTenants(ctx context.Context, r gen.ListTenantsRequestObject) (gen.ListTenantsResponseObject, error) {
+func (s *Server) ListTenants(ctx context.Context, r server.ListTenantsRequestObject) (server.ListTenantsResponseObject, error) {
 	items, next, err := listed(ctx, r.Fabric, r.Params.Limit, r.Params.Cursor, s.control.ListTenants, tenantOut)
 	if err == nil {
 		err = s.nameAttachments(ctx, r.Fabric, attachmentsOf(items)...)
 	}
-	return gen.ListTenants200JSONResponse{Items: items, NextCursor: next}, err
+	return server.ListTenants200JSONResponse{Items: items, NextCursor: next}, err
 }
 
 // CreateTenant implements the contract.
-func (s *Server) CreateTenant(ctx context.Context, r gen.CreateTenantRequestObject) (gen.CreateTenantResponseObject, error) {
+func (s *Server) CreateTenant(ctx context.Context, r server.CreateTenantRequestObject) (server.CreateTenantResponseObject, error) {
 	in, err := tenantIn(*r.Body, "")
 	if err != nil {
 		return nil, err
@@ -31,21 +32,21 @@ func (s *Server) CreateTenant(ctx context.Context, r gen.CreateTenantRequestObje
 		return nil, err
 	}
 	out, err := s.namedTenant(ctx, t)
-	return gen.CreateTenant201JSONResponse{Body: out, Headers: gen.CreateTenant201ResponseHeaders{ETag: etag(t.Version)}}, err
+	return server.CreateTenant201JSONResponse{Body: out, Headers: server.CreateTenant201ResponseHeaders{ETag: etag(t.Version)}}, err
 }
 
 // GetTenant implements the contract.
-func (s *Server) GetTenant(ctx context.Context, r gen.GetTenantRequestObject) (gen.GetTenantResponseObject, error) {
+func (s *Server) GetTenant(ctx context.Context, r server.GetTenantRequestObject) (server.GetTenantResponseObject, error) {
 	t, err := s.control.Tenant(ctx, r.Fabric, r.Tenant)
 	if err != nil {
 		return nil, err
 	}
 	out, err := s.namedTenant(ctx, t)
-	return gen.GetTenant200JSONResponse{Body: out, Headers: gen.GetTenant200ResponseHeaders{ETag: etag(t.Version)}}, err
+	return server.GetTenant200JSONResponse{Body: out, Headers: server.GetTenant200ResponseHeaders{ETag: etag(t.Version)}}, err
 }
 
 // UpdateTenant implements the contract.
-func (s *Server) UpdateTenant(ctx context.Context, r gen.UpdateTenantRequestObject) (gen.UpdateTenantResponseObject, error) {
+func (s *Server) UpdateTenant(ctx context.Context, r server.UpdateTenantRequestObject) (server.UpdateTenantResponseObject, error) {
 	v, err := rowVersion(r.Params.IfMatch)
 	if err != nil {
 		return nil, err
@@ -61,20 +62,20 @@ func (s *Server) UpdateTenant(ctx context.Context, r gen.UpdateTenantRequestObje
 		return nil, err
 	}
 	out, err := s.namedTenant(ctx, t)
-	return gen.UpdateTenant200JSONResponse{Body: out, Headers: gen.UpdateTenant200ResponseHeaders{ETag: etag(t.Version)}}, err
+	return server.UpdateTenant200JSONResponse{Body: out, Headers: server.UpdateTenant200ResponseHeaders{ETag: etag(t.Version)}}, err
 }
 
 // DeleteTenant implements the contract.
-func (s *Server) DeleteTenant(ctx context.Context, r gen.DeleteTenantRequestObject) (gen.DeleteTenantResponseObject, error) {
+func (s *Server) DeleteTenant(ctx context.Context, r server.DeleteTenantRequestObject) (server.DeleteTenantResponseObject, error) {
 	v, err := rowVersion(r.Params.IfMatch)
 	if err != nil {
 		return nil, err
 	}
-	return gen.DeleteTenant204Response{}, s.control.DeleteTenant(ctx, r.Fabric, r.Tenant, v)
+	return server.DeleteTenant204Response{}, s.control.DeleteTenant(ctx, r.Fabric, r.Tenant, v)
 }
 
 // ApplyTenants implements the contract.
-func (s *Server) ApplyTenants(ctx context.Context, r gen.ApplyTenantsRequestObject) (gen.ApplyTenantsResponseObject, error) {
+func (s *Server) ApplyTenants(ctx context.Context, r server.ApplyTenantsRequestObject) (server.ApplyTenantsResponseObject, error) {
 	set := control.TenantSet{Prune: deref(r.Params.Prune)}
 	if r.Params.IfMatch != nil {
 		var err error
@@ -103,17 +104,17 @@ func (s *Server) ApplyTenants(ctx context.Context, r gen.ApplyTenantsRequestObje
 	if err != nil {
 		return nil, err
 	}
-	return gen.ApplyTenants200JSONResponse{
+	return server.ApplyTenants200JSONResponse{
 		Body: gen.TenantSetResult{
 			Created: names(res.Created), Updated: names(res.Updated), Unchanged: names(res.Unchanged), Deleted: names(res.Deleted),
 			FlowsChanged: res.FlowsChanged, DryRun: dry,
 		},
-		Headers: gen.ApplyTenants200ResponseHeaders{ETag: etag(res.Version)},
+		Headers: server.ApplyTenants200ResponseHeaders{ETag: etag(res.Version)},
 	}, nil
 }
 
 // GetFlows implements the contract.
-func (s *Server) GetFlows(ctx context.Context, r gen.GetFlowsRequestObject) (gen.GetFlowsResponseObject, error) {
+func (s *Server) GetFlows(ctx context.Context, r server.GetFlowsRequestObject) (server.GetFlowsResponseObject, error) {
 	flows, v, err := s.control.Flows(ctx, r.Fabric)
 	if err != nil {
 		return nil, err
@@ -122,14 +123,14 @@ func (s *Server) GetFlows(ctx context.Context, r gen.GetFlowsRequestObject) (gen
 	if err != nil {
 		return nil, err
 	}
-	return gen.GetFlows200JSONResponse{
+	return server.GetFlows200JSONResponse{
 		Body:    gen.FlowSet{Flows: out, Version: v},
-		Headers: gen.GetFlows200ResponseHeaders{ETag: etag(v)},
+		Headers: server.GetFlows200ResponseHeaders{ETag: etag(v)},
 	}, nil
 }
 
 // PutFlows implements the contract.
-func (s *Server) PutFlows(ctx context.Context, r gen.PutFlowsRequestObject) (gen.PutFlowsResponseObject, error) {
+func (s *Server) PutFlows(ctx context.Context, r server.PutFlowsRequestObject) (server.PutFlowsResponseObject, error) {
 	v, err := ifMatch(r.Params.IfMatch)
 	if err != nil {
 		return nil, err
@@ -142,9 +143,9 @@ func (s *Server) PutFlows(ctx context.Context, r gen.PutFlowsRequestObject) (gen
 	if err != nil {
 		return nil, err
 	}
-	return gen.PutFlows200JSONResponse{
+	return server.PutFlows200JSONResponse{
 		Body:    gen.FlowSet{Flows: out, Version: next},
-		Headers: gen.PutFlows200ResponseHeaders{ETag: etag(next)},
+		Headers: server.PutFlows200ResponseHeaders{ETag: etag(next)},
 	}, nil
 }
 

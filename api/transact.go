@@ -12,8 +12,9 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"fairlane/api/gen"
 	"fairlane/internal/phrase"
+
+	"fairlane/api/server"
 	"fairlane/service/control"
 )
 
@@ -46,7 +47,7 @@ func inStore(operation string) bool {
 
 // transact gives a write what its headers and parameters ask for: one transaction, a dry run, and to be done
 // once under an idempotency key.
-func (s *Server) transact(f gen.StrictHandlerFunc, operation string) gen.StrictHandlerFunc {
+func (s *Server) transact(f server.StrictHandlerFunc, operation string) server.StrictHandlerFunc {
 	atOnce := inStore(operation)
 	return func(c *gin.Context, request any) (any, error) {
 		if safe(c.Request.Method) {
@@ -85,15 +86,15 @@ func onFabric(ctx context.Context, c *gin.Context, operation string) context.Con
 // prepare does what a request takes long for before it gets its transaction, in which nobody else writes.
 func (s *Server) prepare(ctx context.Context, request any) (context.Context, error) {
 	switch r := request.(type) {
-	case gen.CreateUserRequestObject:
+	case server.CreateUserRequestObject:
 		return s.control.PreparePassword(ctx, r.Body.Name, deref(r.Body.Password))
-	case gen.UpdateUserRequestObject:
+	case server.UpdateUserRequestObject:
 		return s.control.PreparePassword(ctx, r.User, deref(r.Body.Password))
-	case gen.UpdateDeviceRequestObject:
+	case server.UpdateDeviceRequestObject:
 		return s.control.PrepareDevices(ctx, r.Fabric), nil
-	case gen.ReleaseDeviceRequestObject:
+	case server.ReleaseDeviceRequestObject:
 		return s.control.PrepareDevices(ctx, r.Fabric), nil
-	case gen.RepairDeviceRequestObject:
+	case server.RepairDeviceRequestObject:
 		return s.control.PrepareDevices(ctx, r.Fabric), nil
 	}
 	return ctx, nil

@@ -6,12 +6,14 @@ import (
 
 	"fairlane/api/gen"
 	"fairlane/internal/phrase"
+
+	"fairlane/api/server"
 	"fairlane/service/control"
 	"fairlane/tenants"
 )
 
 // ListUsers implements the contract.
-func (s *Server) ListUsers(ctx context.Context, r gen.ListUsersRequestObject) (gen.ListUsersResponseObject, error) {
+func (s *Server) ListUsers(ctx context.Context, r server.ListUsersRequestObject) (server.ListUsersResponseObject, error) {
 	p, err := page(r.Params.Limit, r.Params.Cursor)
 	if err != nil {
 		return nil, err
@@ -20,11 +22,11 @@ func (s *Server) ListUsers(ctx context.Context, r gen.ListUsersRequestObject) (g
 	if err != nil {
 		return nil, err
 	}
-	return gen.ListUsers200JSONResponse{Items: mapped(list, userOut), NextCursor: cursor(next)}, nil
+	return server.ListUsers200JSONResponse{Items: mapped(list, userOut), NextCursor: cursor(next)}, nil
 }
 
 // CreateUser implements the contract.
-func (s *Server) CreateUser(ctx context.Context, r gen.CreateUserRequestObject) (gen.CreateUserResponseObject, error) {
+func (s *Server) CreateUser(ctx context.Context, r server.CreateUserRequestObject) (server.CreateUserResponseObject, error) {
 	grants, err := grantsIn(r.Body.Roles)
 	if err != nil {
 		return nil, err
@@ -35,20 +37,20 @@ func (s *Server) CreateUser(ctx context.Context, r gen.CreateUserRequestObject) 
 	if err != nil {
 		return nil, err
 	}
-	return gen.CreateUser201JSONResponse{Body: userOut(a), Headers: gen.CreateUser201ResponseHeaders{ETag: etag(a.Version)}}, nil
+	return server.CreateUser201JSONResponse{Body: userOut(a), Headers: server.CreateUser201ResponseHeaders{ETag: etag(a.Version)}}, nil
 }
 
 // GetUser implements the contract.
-func (s *Server) GetUser(ctx context.Context, r gen.GetUserRequestObject) (gen.GetUserResponseObject, error) {
+func (s *Server) GetUser(ctx context.Context, r server.GetUserRequestObject) (server.GetUserResponseObject, error) {
 	a, err := s.control.User(ctx, r.User)
 	if err != nil {
 		return nil, err
 	}
-	return gen.GetUser200JSONResponse{Body: userOut(a), Headers: gen.GetUser200ResponseHeaders{ETag: etag(a.Version)}}, nil
+	return server.GetUser200JSONResponse{Body: userOut(a), Headers: server.GetUser200ResponseHeaders{ETag: etag(a.Version)}}, nil
 }
 
 // UpdateUser implements the contract.
-func (s *Server) UpdateUser(ctx context.Context, r gen.UpdateUserRequestObject) (gen.UpdateUserResponseObject, error) {
+func (s *Server) UpdateUser(ctx context.Context, r server.UpdateUserRequestObject) (server.UpdateUserResponseObject, error) {
 	v, err := rowVersion(r.Params.IfMatch)
 	if err != nil {
 		return nil, err
@@ -63,16 +65,16 @@ func (s *Server) UpdateUser(ctx context.Context, r gen.UpdateUserRequestObject) 
 	if err != nil {
 		return nil, err
 	}
-	return gen.UpdateUser200JSONResponse{Body: userOut(a), Headers: gen.UpdateUser200ResponseHeaders{ETag: etag(a.Version)}}, nil
+	return server.UpdateUser200JSONResponse{Body: userOut(a), Headers: server.UpdateUser200ResponseHeaders{ETag: etag(a.Version)}}, nil
 }
 
 // DeleteUser implements the contract.
-func (s *Server) DeleteUser(ctx context.Context, r gen.DeleteUserRequestObject) (gen.DeleteUserResponseObject, error) {
+func (s *Server) DeleteUser(ctx context.Context, r server.DeleteUserRequestObject) (server.DeleteUserResponseObject, error) {
 	v, err := rowVersion(r.Params.IfMatch)
 	if err != nil {
 		return nil, err
 	}
-	return gen.DeleteUser204Response{}, s.control.DeleteUser(ctx, r.User, v)
+	return server.DeleteUser204Response{}, s.control.DeleteUser(ctx, r.User, v)
 }
 
 // grantsIn converts roles; what remains to refuse is a domain that does not fit its role.

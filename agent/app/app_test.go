@@ -20,9 +20,9 @@ import (
 	"google.golang.org/grpc/status"
 
 	"fairlane/agent/app"
+	"fairlane/ccconfig/gnmi/gnmitree"
 	"fairlane/ccconfig/nic/nicparam"
 	"fairlane/ccconfig/nic/nicyang"
-	"fairlane/internal/gnmid"
 	"fairlane/internal/i18n"
 	"fairlane/internal/testkit/tlstest"
 )
@@ -32,7 +32,7 @@ func aiRate() *gnmi.Path {
 }
 
 func setAI(ctx context.Context, c gnmi.GNMIClient, v uint64) error {
-	_, err := c.Set(ctx, &gnmi.SetRequest{Update: []*gnmi.Update{{Path: aiRate(), Val: gnmid.Uint(v).Typed(gnmi.Encoding_PROTO)}}})
+	_, err := c.Set(ctx, &gnmi.SetRequest{Update: []*gnmi.Update{{Path: aiRate(), Val: gnmitree.Uint(v).Typed(gnmi.Encoding_PROTO)}}})
 	return err
 }
 

@@ -6,9 +6,9 @@ import (
 
 	"github.com/openconfig/gnmi/proto/gnmi"
 
+	"fairlane/ccconfig/gnmi/gnmitree"
 	"fairlane/ccconfig/nic/nicparam"
 	"fairlane/ccconfig/nic/nicyang"
-	"fairlane/internal/gnmid"
 	"fairlane/internal/testkit/tlstest"
 )
 
@@ -32,7 +32,7 @@ func BenchmarkSetOfAFullPort(b *testing.B) {
 		}
 		at := nicyang.ParamValue(nic, nicparam.Key{Port: 1, Name: p.Name}).Proto()
 		for i, v := range []uint64{p.Max, p.Default} {
-			requests[i].Update = append(requests[i].Update, &gnmi.Update{Path: at, Val: gnmid.Uint(v).Typed(gnmi.Encoding_PROTO)})
+			requests[i].Update = append(requests[i].Update, &gnmi.Update{Path: at, Val: gnmitree.Uint(v).Typed(gnmi.Encoding_PROTO)})
 		}
 	}
 	b.ReportAllocs()

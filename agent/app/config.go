@@ -274,6 +274,7 @@ func parse(b []byte, c *Config) error {
 	return errors.Join(walk(root, "", keys, c)...)
 }
 
+// walk takes settings by the table of keys, which is also the reference in docs/agent.md; yamltree.Decoder would need them a second time.
 func walk(n *yaml.Node, prefix string, keys map[string]Key, c *Config) []error {
 	if n.Kind != yaml.MappingNode {
 		return []error{fmt.Errorf("line %d: %swant settings by name", n.Line, prefix)}

@@ -15,8 +15,8 @@ import (
 
 	"fairlane/agent"
 	"fairlane/agent/host"
+	"fairlane/ccconfig/gnmi/gnmitree"
 	"fairlane/ccconfig/nic/nicyang"
-	"fairlane/internal/gnmid"
 	"fairlane/internal/servertls"
 )
 
@@ -99,7 +99,7 @@ func (a *app) check(ctx context.Context, asJSON bool) (err error) {
 	for _, n := range nics {
 		one := checkedNIC{Name: n.Name, Model: n.Model, Firmware: n.Firmware, Driver: n.Driver, Problem: n.Problem, Ports: []checkedPort{}}
 		for _, p := range n.Ports {
-			values, err := on.Get(ctx, gnmid.Query{Paths: []gnmid.Path{nicyang.Port(n.Name, p.Number).Child("params")}, Type: gnmid.TypeConfig})
+			values, err := on.Get(ctx, gnmitree.Query{Paths: []gnmitree.Path{nicyang.Port(n.Name, p.Number).Child("params")}, Type: gnmitree.TypeConfig})
 			if err != nil {
 				return err
 			}
@@ -239,7 +239,7 @@ func (a *app) getCommand() *cobra.Command {
 }
 
 func (a *app) get(ctx context.Context, path string, asJSON bool) (err error) {
-	p, err := gnmid.ParsePath(path)
+	p, err := gnmitree.ParsePath(path)
 	if err != nil {
 		return &UsageError{err}
 	}
@@ -252,7 +252,7 @@ func (a *app) get(ctx context.Context, path string, asJSON bool) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, h.Close()) }()
-	found, err := on.Get(ctx, gnmid.Query{Paths: []gnmid.Path{p}})
+	found, err := on.Get(ctx, gnmitree.Query{Paths: []gnmitree.Path{p}})
 	if err != nil {
 		return err
 	}
@@ -266,7 +266,7 @@ func (a *app) get(ctx context.Context, path string, asJSON bool) (err error) {
 		return errors.New(a.t("agent.get.nothing", "path", p.String()))
 	}
 	if asJSON {
-		_, err := fmt.Fprintf(a.stdout, "%s\n", gnmid.Compose(gnmid.Path{}, leaves, gnmid.EncodingJSONIETF, nicyang.Module))
+		_, err := fmt.Fprintf(a.stdout, "%s\n", gnmitree.Compose(gnmitree.Path{}, leaves, gnmitree.EncodingJSONIETF, nicyang.Module))
 		return err
 	}
 	for _, l := range leaves {
@@ -278,7 +278,7 @@ func (a *app) get(ctx context.Context, path string, asJSON bool) (err error) {
 }
 
 // shown is a value on one line, in full.
-func shown(v gnmid.Value) string {
+func shown(v gnmitree.Value) string {
 	if s, err := v.AsString(); err == nil {
 		return strconv.Quote(s)
 	}

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"syscall"
 
-	"fairlane/internal/gnmid"
+	"fairlane/ccconfig/gnmi/gnmitree"
 	"fairlane/internal/servertls"
 )
 
@@ -31,8 +31,8 @@ func newReloader(a *app, c Config, log *slog.Logger, level *slog.LevelVar) (r *r
 }
 
 // authorize permits Set to the clients of tls.allowed as it is in force.
-func (r *reloader) authorize(ctx context.Context, c gnmid.Call) error {
-	return gnmid.AllowSet(*r.allowed.Load()...)(ctx, c)
+func (r *reloader) authorize(ctx context.Context, c gnmitree.Call) error {
+	return gnmitree.AllowSet(*r.allowed.Load()...)(ctx, c)
 }
 
 // run reloads at every SIGHUP until the context ends.

@@ -17,8 +17,8 @@ import (
 
 	"fairlane/agent"
 	"fairlane/agent/host"
+	"fairlane/ccconfig/gnmi/gnmitree"
 	"fairlane/ccconfig/nic/nicparam"
-	"fairlane/internal/gnmid"
 	"fairlane/internal/sdnotify"
 	"fairlane/internal/servertls"
 )
@@ -67,8 +67,8 @@ func (a *app) serve(ctx context.Context) (err error) {
 
 // limits are narrower than a server's of thousands of targets: a host's memory is for its own work, and each path of a
 // request may ask for the whole tree.
-func (c *Config) limits() gnmid.Limits {
-	return gnmid.Limits{Connections: 256, Calls: 64, Paths: 128, Streams: c.Subscriptions, SampleInterval: c.Sample}
+func (c *Config) limits() gnmitree.Limits {
+	return gnmitree.Limits{Connections: 256, Calls: 64, Paths: 128, Streams: c.Subscriptions, SampleInterval: c.Sample}
 }
 
 func (c *Config) tlsFiles() servertls.Files {
@@ -77,9 +77,9 @@ func (c *Config) tlsFiles() servertls.Files {
 
 // answer serves until the context ends.
 func (a *app) answer(ctx context.Context, c *Config, on *agent.Agent, h *host.Host, listeners []net.Listener, log *slog.Logger, again *reloader) error {
-	o := gnmid.Options{
-		Targets: gnmid.Single(on, c.target()), Limits: c.limits(), Reflection: c.Reflection, Log: log,
-		Observe: func(call gnmid.Call, took time.Duration, err error) {
+	o := gnmitree.Options{
+		Targets: gnmitree.Single(on, c.target()), Limits: c.limits(), Reflection: c.Reflection, Log: log,
+		Observe: func(call gnmitree.Call, took time.Duration, err error) {
 			level := slog.LevelDebug
 			if call.Method == "Set" {
 				level = slog.LevelInfo
@@ -96,9 +96,9 @@ func (a *app) answer(ctx context.Context, c *Config, on *agent.Agent, h *host.Ho
 		if err != nil {
 			return &UsageError{errors.Join(err, closeAll(listeners))}
 		}
-		secure = append(secure, grpc.Creds(gnmid.Credentials(source.Config(), log)))
+		secure = append(secure, grpc.Creds(gnmitree.Credentials(source.Config(), log)))
 	}
-	server, err := gnmid.NewServer(o)
+	server, err := gnmitree.NewServer(o)
 	if err != nil {
 		return errors.Join(err, closeAll(listeners))
 	}

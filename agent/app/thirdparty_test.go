@@ -6,10 +6,10 @@ import (
 
 	"github.com/openconfig/gnmi/proto/gnmi"
 
+	"fairlane/ccconfig/gnmi/gnmitest"
+	"fairlane/ccconfig/gnmi/gnmitree"
 	"fairlane/ccconfig/nic/nicparam"
 	"fairlane/ccconfig/nic/nicyang"
-	"fairlane/internal/gnmid"
-	"fairlane/internal/gnmid/gnmidtest"
 	"fairlane/internal/testkit/tlstest"
 )
 
@@ -20,7 +20,7 @@ func TestGnmiCli(t *testing.T) {
 	config := m.config("target: host-1\nintervals: {sweep: 100ms}\n" + serving(ca))
 	own := ca.Issue("manager", tlstest.Valid())
 	address, _, _ := start(t, config, nil)
-	c := gnmidtest.New(t, address, "-ca_crt", ca.File, "-client_crt", own.CertFile, "-client_key", own.KeyFile)
+	c := gnmitest.New(t, address, "-ca_crt", ca.File, "-client_crt", own.CertFile, "-client_key", own.KeyFile)
 	caps, err := c.Capabilities()
 	if err != nil || caps.GetSupportedModels()[0].GetName() != nicyang.Module || caps.GetSupportedModels()[0].GetVersion() != nicyang.Revision {
 		t.Fatal(caps, err)
@@ -66,7 +66,7 @@ func TestGnmiCli(t *testing.T) {
 			t.Errorf("%+v", s)
 		}
 	}
-	if _, err := c.Get(&gnmi.GetRequest{Prefix: at, Path: []*gnmi.Path{gnmid.PathOf("nics").Child("nic", gnmid.Key{Name: "name", Value: "z"}).Proto()}}); err == nil || !strings.Contains(err.Error(), "NotFound") {
+	if _, err := c.Get(&gnmi.GetRequest{Prefix: at, Path: []*gnmi.Path{gnmitree.PathOf("nics").Child("nic", gnmitree.Key{Name: "name", Value: "z"}).Proto()}}); err == nil || !strings.Contains(err.Error(), "NotFound") {
 		t.Error(err)
 	}
 }

@@ -50,7 +50,7 @@ func (s *counterSets) read(ctx context.Context, device string, port int) ([]rdma
 	if i < 0 {
 		return nil, fmt.Errorf("%w: RDMA netlink has no device %s in this network namespace", ErrNotOffered, device)
 	}
-	reply, err := s.ask(ctx, c.CounterSets(dumpSequence, devices.Devices[i].Index, uint32(port))) //nolint:gosec // 1 to 255
+	reply, err := s.ask(ctx, c.CounterSets(dumpSequence, devices.Devices[i].Index, uint32(port))) // 1 to 255
 	if err != nil {
 		return nil, fmt.Errorf("counter sets of %s port %d: %w", device, port, err)
 	}
@@ -84,7 +84,7 @@ func (s *counterSets) ask(ctx context.Context, question []byte) (*rdmanl.Reply, 
 func unoffered(err error) error {
 	var refused *rdmanl.KernelError
 	if errors.As(err, &refused) {
-		no := unix.Errno(refused.Errno) //nolint:gosec // above 0
+		no := unix.Errno(refused.Errno) // above 0
 		switch no {
 		case unix.EINVAL, unix.EOPNOTSUPP, unix.EPERM, unix.EACCES:
 			return fmt.Errorf("%w: RDMA netlink: %w", ErrNotOffered, no)

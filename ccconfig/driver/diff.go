@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"fairlane/ccconfig/ibcc"
+	"fairlane/internal/fieldwise"
 	"fairlane/subnet/ident"
 )
 
@@ -12,8 +13,8 @@ import (
 // read-back: table entries above the limit and the contents of invalid port elements do not
 // count. A half that only one of the two has is one difference, named "ca", "switch", "wrcc", "nic" or
 // "queues". Nil means equal.
-func (s Settings) Diff(got Settings) []ibcc.Difference {
-	var ds ibcc.Differences
+func (s Settings) Diff(got Settings) []fieldwise.Difference {
+	var ds fieldwise.Differences
 	if both(&ds, "ca", "settings", s.CA != nil, got.CA != nil) {
 		ds = append(ds, s.CA.Diff(got.CA)...)
 	}
@@ -33,8 +34,8 @@ func (s Settings) Diff(got Settings) []ibcc.Difference {
 }
 
 // both reports whether both sides have a thing, and notes it when only one has.
-func both(ds *ibcc.Differences, field, thing string, want, got bool) bool {
-	say := map[bool]string{true: thing, false: ibcc.Absent}
+func both(ds *fieldwise.Differences, field, thing string, want, got bool) bool {
+	say := map[bool]string{true: thing, false: fieldwise.Absent}
 	ds.Add(field, say[want], say[got])
 	return want && got
 }
@@ -48,10 +49,10 @@ func (s Settings) Equal(got Settings) bool {
 }
 
 // Diff lists the fields in which got is not what s wants. Nil means equal.
-func (s *SwitchState) Diff(got *SwitchState) []ibcc.Difference {
+func (s *SwitchState) Diff(got *SwitchState) []fieldwise.Difference {
 	ds := s.Defaults.Diff(&got.Defaults)
 	if w, g := len(s.Ports), len(got.Ports); w != g {
-		ds = append(ds, ibcc.Difference{Field: "ports", Want: strconv.Itoa(w), Got: strconv.Itoa(g)})
+		ds = append(ds, fieldwise.Difference{Field: "ports", Want: strconv.Itoa(w), Got: strconv.Itoa(g)})
 	}
 	for i := range min(len(s.Ports), len(got.Ports)) {
 		ds = append(ds, s.Ports[i].Diff(ident.PortNum(i), got.Ports[i])...)

@@ -9,8 +9,8 @@ import (
 
 	"fairlane/ccconfig/dcqcn"
 	"fairlane/ccconfig/ecn"
-	"fairlane/ccconfig/ibcc"
 	"fairlane/ccconfig/nic/nicparam"
+	"fairlane/internal/fieldwise"
 	"fairlane/subnet/ident"
 	"fairlane/wrcc"
 )
@@ -75,7 +75,7 @@ func (d Device) ethernet() bool { return d.Plane == PlaneRoCE || d.Plane == Plan
 func (s *NICState) validateRanges() error {
 	for i, p := range s.Params {
 		if i > 0 && compareParams(s.Params[i-1], p) >= 0 {
-			return &ibcc.FieldError{Field: fmt.Sprintf("nic.params[%d]", i), Found: p.key(), Allowed: "parameters by name and index, each once"}
+			return fieldwise.Bad(fmt.Sprintf("nic.params[%d]", i), p.key(), "parameters by name and index, each once")
 		}
 	}
 	if s.WRCC != nil {
@@ -91,7 +91,7 @@ func (s *NICState) validate(d Device) error {
 		return err
 	}
 	if d.Plane == PlaneWRCC && s.WRCC == nil {
-		return &ibcc.FieldError{Field: "nic.wrcc", Found: ibcc.Absent, Allowed: "the senders of a NIC on plane wrcc"}
+		return fieldwise.Bad("nic.wrcc", fieldwise.Absent, "the senders of a NIC on plane wrcc")
 	}
 	table := richest()
 	set := make([]nicparam.Setting, len(s.Params))
@@ -113,11 +113,11 @@ var richest = sync.OnceValue(func() *nicparam.Table {
 })
 
 // diffNIC notes the wanted parameters that are absent or different.
-func diffNIC(ds *ibcc.Differences, want, got *NICState) {
+func diffNIC(ds *fieldwise.Differences, want, got *NICState) {
 	for _, w := range slices.Concat(want.Params, want.Cleared(got)) {
 		g, ok := got.Param(w.Name, w.Index)
 		if !ok {
-			ds.Add("nic."+w.key(), strconv.FormatUint(w.Value, 10), ibcc.Absent)
+			ds.Add("nic."+w.key(), strconv.FormatUint(w.Value, 10), fieldwise.Absent)
 			continue
 		}
 		ds.Number("nic."+w.key(), w.Value, g)
@@ -127,7 +127,7 @@ func diffNIC(ds *ibcc.Differences, want, got *NICState) {
 	}
 }
 
-func diffSenders(ds *ibcc.Differences, want, got *wrcc.NICConfig) {
+func diffSenders(ds *fieldwise.Differences, want, got *wrcc.NICConfig) {
 	ds.Number("nic.wrcc.domain", uint64(want.Domain), uint64(got.Domain))
 	ds.Number("nic.wrcc.t1_us", uint64(want.T1Us), uint64(got.T1Us))
 	ds.Number("nic.wrcc.min_rate_mbps", uint64(want.MinRateMbps), uint64(got.MinRateMbps))
@@ -211,10 +211,10 @@ func (s *QueueState) validate(ports int) error {
 	for i, q := range s.Marking {
 		at := fmt.Sprintf("queues.marking[%d].", i)
 		if q.Port < 1 || int(q.Port) > ports {
-			return &ibcc.FieldError{Field: at + "port", Found: strconv.Itoa(int(q.Port)), Allowed: fmt.Sprintf("1 to %d", ports)}
+			return fieldwise.Bad(at+"port", q.Port, fmt.Sprintf("1 to %d", ports))
 		}
 		if i > 0 && compareQueues(s.Marking[i-1], q) >= 0 {
-			return &ibcc.FieldError{Field: at + "queue", Found: fmt.Sprintf("port %d queue %d", q.Port, q.Queue), Allowed: "queues by port and number, each once"}
+			return fieldwise.Bad(at+"queue", fmt.Sprintf("port %d queue %d", q.Port, q.Queue), "queues by port and number, each once")
 		}
 		if err := q.Validate(); err != nil {
 			return fmt.Errorf("%s%w", at, err)
@@ -224,7 +224,7 @@ func (s *QueueState) validate(ports int) error {
 }
 
 // diffQueues notes the wanted queues that are absent or marked otherwise.
-func diffQueues(ds *ibcc.Differences, want, got *QueueState) {
+func diffQueues(ds *fieldwise.Differences, want, got *QueueState) {
 	for _, w := range want.Marking {
 		at := fmt.Sprintf("queues[%d/%d]", w.Port, w.Queue)
 		g, ok := got.Queue(w.Port, w.Queue)

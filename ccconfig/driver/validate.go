@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"fairlane/ccconfig/ibcc"
+	"fairlane/internal/fieldwise"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 )
@@ -144,10 +144,10 @@ func spoken(have []string) string {
 func (s *SwitchState) validate(ports int) error {
 	allowed := fmt.Sprintf("ports 0 to %d", ports)
 	if p := s.Defaults.VictimMask.Max(); p > ports {
-		return &ibcc.FieldError{Field: "victim_mask", Found: fmt.Sprintf("port %d", p), Allowed: allowed}
+		return fieldwise.Bad("victim_mask", fmt.Sprintf("port %d", p), allowed)
 	}
 	if p := s.Defaults.CreditMask.Max(); p > ports {
-		return &ibcc.FieldError{Field: "credit_mask", Found: fmt.Sprintf("port %d", p), Allowed: allowed}
+		return fieldwise.Bad("credit_mask", fmt.Sprintf("port %d", p), allowed)
 	}
 	return s.validateRanges(ports)
 }
@@ -157,11 +157,11 @@ func (s *SwitchState) validateRanges(ports int) error {
 		return err
 	}
 	if len(s.Ports) != ports+1 {
-		return &ibcc.FieldError{Field: "ports", Found: fmt.Sprintf("%d elements", len(s.Ports)), Allowed: fmt.Sprintf("%d: port 0 and %d external ports", ports+1, ports)}
+		return fieldwise.Bad("ports", fmt.Sprintf("%d elements", len(s.Ports)), fmt.Sprintf("%d: port 0 and %d external ports", ports+1, ports))
 	}
 	for i, p := range s.Ports {
 		if err := p.Validate(); err != nil {
-			return ibcc.AtField(fmt.Sprintf("ports[%d].", i), err)
+			return fieldwise.Under(fmt.Sprintf("ports[%d].", i), err)
 		}
 	}
 	return nil

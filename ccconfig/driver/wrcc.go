@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"strconv"
 
-	"fairlane/ccconfig/ibcc"
+	"fairlane/internal/fieldwise"
 	"fairlane/wrcc"
 )
 
 // diffWRCC notes, in the order of the keys, the fields of entries that differ, and the entries that only one has.
-func diffWRCC(ds *ibcc.Differences, want, got *wrcc.SwitchConfig) {
+func diffWRCC(ds *fieldwise.Differences, want, got *wrcc.SwitchConfig) {
 	diffEntries(ds, "ports", want.Ports, got.Ports, func(at string, w, g wrcc.PortConfig) {
 		ds.Number(at+".f_min_mbps", uint64(w.FminMbps), uint64(g.FminMbps))
 		ds.Number(at+".f_max_mbps", uint64(w.FmaxMbps), uint64(g.FmaxMbps))
@@ -30,7 +30,7 @@ func diffWRCC(ds *ibcc.Differences, want, got *wrcc.SwitchConfig) {
 }
 
 // diffEntries compares a list, by fields where both have an entry.
-func diffEntries[E wrcc.Entry](ds *ibcc.Differences, list string, want, got []E, fields func(at string, w, g E)) {
+func diffEntries[E wrcc.Entry](ds *fieldwise.Differences, list string, want, got []E, fields func(at string, w, g E)) {
 	wrcc.Merge(want, got, func(w, g *E) {
 		if w != nil && g != nil && *w == *g {
 			return

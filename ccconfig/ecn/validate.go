@@ -2,7 +2,8 @@ package ecn
 
 import (
 	"fmt"
-	"strconv"
+
+	"fairlane/internal/fieldwise"
 )
 
 // Limits of a WRED profile in SONiC's CONFIG_DB (WRED_PROFILE: thresholds in bytes, probability in whole percent).
@@ -12,19 +13,7 @@ const (
 	MaxQueue     = 7
 )
 
-// FieldError is a setting outside what is allowed.
-type FieldError struct {
-	Field   string // such as "max_bytes"
-	Found   string
-	Allowed string
-}
-
-// Error names the field, what was found and what is allowed.
-func (e *FieldError) Error() string {
-	return fmt.Sprintf("%s: found %s, want %s", e.Field, e.Found, e.Allowed)
-}
-
-// Validate reports the first value outside what a switch can be told, as a *FieldError.
+// Validate reports the first value outside what a switch can be told, as a *fieldwise.Error.
 func (m Marking) Validate() error {
 	for _, f := range []struct {
 		name         string
@@ -35,7 +24,7 @@ func (m Marking) Validate() error {
 		{"p_max_percent", int64(m.PMaxPct), 0, MaxPercent},
 	} {
 		if f.v < f.low || f.v > f.high {
-			return &FieldError{Field: f.name, Found: strconv.FormatInt(f.v, 10), Allowed: fmt.Sprintf("%d..%d", f.low, f.high)}
+			return fieldwise.Bad(f.name, f.v, fmt.Sprintf("%d..%d", f.low, f.high))
 		}
 	}
 	return nil
@@ -44,7 +33,7 @@ func (m Marking) Validate() error {
 // Validate is that of the marking, and the queue number is 0 to 7.
 func (q QueueMarking) Validate() error {
 	if q.Queue > MaxQueue {
-		return &FieldError{Field: "queue", Found: strconv.Itoa(int(q.Queue)), Allowed: "0..7"}
+		return fieldwise.Bad("queue", q.Queue, "0..7")
 	}
 	return q.Marking.Validate()
 }

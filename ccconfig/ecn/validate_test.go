@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"fairlane/internal/fieldwise"
 )
 
 func TestValidate(t *testing.T) {
@@ -24,7 +26,7 @@ func TestValidate(t *testing.T) {
 		{QueueMarking{Marking: Marking{PMaxPct: -1}}, "p_max_percent"},
 	} {
 		err := c.q.Validate()
-		var fe *FieldError
+		var fe *fieldwise.Error
 		if c.field == "" && err != nil || c.field != "" && (!errors.As(err, &fe) || fe.Field != c.field) {
 			t.Errorf("%+v: error %v, want one about %q", c.q, err, c.field)
 		}

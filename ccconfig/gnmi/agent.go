@@ -14,9 +14,9 @@ import (
 	"google.golang.org/grpc/status"
 
 	"fairlane/ccconfig/driver"
+	"fairlane/ccconfig/gnmi/gnmitree"
 	"fairlane/ccconfig/nic/nicparam"
 	"fairlane/ccconfig/nic/nicyang"
-	"fairlane/internal/gnmid"
 	"fairlane/subnet/ident"
 )
 
@@ -51,7 +51,7 @@ func (a *agent) capabilities(ctx context.Context, dev driver.Device) (driver.Cap
 		return driver.Capabilities{}, err
 	}
 	nic := nicyang.NIC(at.nic)
-	answers, err := a.s.get(ctx, query{gpb.GetRequest_STATE, gpb.Encoding_JSON_IETF, []gnmid.Path{
+	answers, err := a.s.get(ctx, query{gpb.GetRequest_STATE, gpb.Encoding_JSON_IETF, []gnmitree.Path{
 		nicyang.Port(at.nic, at.port).Child("state"), nic.Child("state"),
 	}})
 	if err != nil {
@@ -122,8 +122,8 @@ var errMoved = errors.New("the port is elsewhere")
 // that it was found for until the host has rebooted.
 func (a *agent) look(ctx context.Context, dev driver.Device, at place) (*observed, error) {
 	port := nicyang.Port(at.nic, at.port)
-	card := nicyang.Param(at.nic, nicparam.Key{Name: gnmid.Any}).First(3).Child("param", gnmid.Key{Name: "name", Value: gnmid.Any}).Child("config").Child("value")
-	answers, err := a.s.get(ctx, query{gpb.GetRequest_CONFIG, gpb.Encoding_JSON_IETF, []gnmid.Path{port, card}})
+	card := nicyang.Param(at.nic, nicparam.Key{Name: gnmitree.Any}).First(3).Child("param", gnmitree.Key{Name: "name", Value: gnmitree.Any}).Child("config").Child("value")
+	answers, err := a.s.get(ctx, query{gpb.GetRequest_CONFIG, gpb.Encoding_JSON_IETF, []gnmitree.Path{port, card}})
 	if status.Code(err) == codes.NotFound {
 		return nil, errMoved
 	}
@@ -217,7 +217,7 @@ func cardParam(prefix *gpb.Path, u *gpb.Update) (driver.NICParam, error) {
 	if err != nil {
 		return driver.NICParam{}, err
 	}
-	v, err := gnmid.FromTyped(u.GetVal())
+	v, err := gnmitree.FromTyped(u.GetVal())
 	if err != nil {
 		return driver.NICParam{}, fmt.Errorf("%s: %w", at, err)
 	}
@@ -235,7 +235,7 @@ func cardParam(prefix *gpb.Path, u *gpb.Update) (driver.NICParam, error) {
 // identity reads the host's boot ID, the port's ID and, in the same request, the values in force of the parameters that congestion
 // control depends on and that change at a firmware reset only.
 func (a *agent) identity(ctx context.Context, dev driver.Device, at place) (boot string, id ident.PortID, acting []answer, err error) {
-	paths := []gnmid.Path{nicyang.AgentState().Child("boot-id"), nicyang.Port(at.nic, at.port).Child("state").Child("id")}
+	paths := []gnmitree.Path{nicyang.AgentState().Child("boot-id"), nicyang.Port(at.nic, at.port).Child("state").Child("id")}
 	for _, p := range at.prerequisites(a.s.d.rows) {
 		paths = append(paths, p.Child("state").Child("value"))
 	}
@@ -258,7 +258,7 @@ func (a *agent) find(ctx context.Context, dev driver.Device) (place, error) {
 	if p, ok := a.places[dev.ID]; ok {
 		return p, nil
 	}
-	answers, err := a.s.get(ctx, query{gpb.GetRequest_STATE, gpb.Encoding_JSON_IETF, []gnmid.Path{nicyang.AgentState(), nicyang.AllPorts().Child("state")}})
+	answers, err := a.s.get(ctx, query{gpb.GetRequest_STATE, gpb.Encoding_JSON_IETF, []gnmitree.Path{nicyang.AgentState(), nicyang.AllPorts().Child("state")}})
 	if err != nil {
 		return place{}, a.s.classify(ctx, "ports", dev, err)
 	}
@@ -318,12 +318,12 @@ func placeOf(prefix *gpb.Path, u *gpb.Update) (ident.PortID, place, error) {
 }
 
 // pathOf is the whole path of an update.
-func pathOf(prefix *gpb.Path, u *gpb.Update) (gnmid.Path, error) {
-	base, err := gnmid.FromProto(prefix)
+func pathOf(prefix *gpb.Path, u *gpb.Update) (gnmitree.Path, error) {
+	base, err := gnmitree.FromProto(prefix)
 	if err != nil {
-		return gnmid.Path{}, err
+		return gnmitree.Path{}, err
 	}
-	p, err := gnmid.FromProto(u.GetPath())
+	p, err := gnmitree.FromProto(u.GetPath())
 	return base.Join(p), err
 }
 

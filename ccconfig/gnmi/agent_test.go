@@ -15,9 +15,9 @@ import (
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/driver/grpclink"
 	"fairlane/ccconfig/gnmi"
+	"fairlane/ccconfig/gnmi/gnmitree"
 	"fairlane/ccconfig/nic/nicparam"
 	"fairlane/ccconfig/nic/nicyang"
-	"fairlane/internal/gnmid"
 	"fairlane/subnet/ident"
 	"fairlane/wrcc"
 )
@@ -447,14 +447,14 @@ func TestTwoPortsOfOneIdentity(t *testing.T) {
 
 func TestAnswersThatMakeNoSense(t *testing.T) {
 	t.Parallel()
-	for name, leaf := range map[string]gnmid.Leaf{
-		"an index beyond":      {Path: nicyang.ParamValue("mlx5_0", keyOf(1, "rpg_gd", 1<<40)), Value: gnmid.Uint(1), Class: gnmid.ClassConfig},
-		"no number":            {Path: nicyang.ParamValue("mlx5_0", keyOf(1, "rpg_gdx", 0)), Value: gnmid.String("many"), Class: gnmid.ClassConfig},
-		"no number, card":      {Path: nicyang.ParamValue("mlx5_0", keyOf(0, "pcc", 0)), Value: gnmid.String("many"), Class: gnmid.ClassConfig},
-		"two values of a name": {Path: nicyang.ParamValue("mlx5_0", keyOf(0, "rpg_gd", 0)), Value: gnmid.Uint(1), Class: gnmid.ClassConfig},
+	for name, leaf := range map[string]gnmitree.Leaf{
+		"an index beyond":      {Path: nicyang.ParamValue("mlx5_0", keyOf(1, "rpg_gd", 1<<40)), Value: gnmitree.Uint(1), Class: gnmitree.ClassConfig},
+		"no number":            {Path: nicyang.ParamValue("mlx5_0", keyOf(1, "rpg_gdx", 0)), Value: gnmitree.String("many"), Class: gnmitree.ClassConfig},
+		"no number, card":      {Path: nicyang.ParamValue("mlx5_0", keyOf(0, "pcc", 0)), Value: gnmitree.String("many"), Class: gnmitree.ClassConfig},
+		"two values of a name": {Path: nicyang.ParamValue("mlx5_0", keyOf(0, "rpg_gd", 0)), Value: gnmitree.Uint(1), Class: gnmitree.ClassConfig},
 	} {
 		r, a, devs := twoPorts(t)
-		a.extra = []gnmid.Leaf{leaf}
+		a.extra = []gnmitree.Leaf{leaf}
 		_, err := r.driver(t, gnmi.Agent).Read(t.Context(), devs[0])
 		if name == "an index beyond" {
 			if err != nil {

@@ -13,9 +13,9 @@ import (
 	"google.golang.org/grpc/status"
 
 	"fairlane/ccconfig/driver"
+	"fairlane/ccconfig/gnmi/gnmitree"
 	"fairlane/ccconfig/nic/nicparam"
 	"fairlane/ccconfig/nic/nicyang"
-	"fairlane/internal/gnmid"
 	"fairlane/wrcc"
 )
 
@@ -23,7 +23,7 @@ import (
 type wish struct {
 	field string
 	key   nicparam.Key // of a parameter
-	ops   []gnmid.Operation
+	ops   []gnmitree.Operation
 	reset bool // it acts after a firmware reset only
 }
 
@@ -42,7 +42,7 @@ func (a *agent) apply(ctx context.Context, dev driver.Device, want driver.Settin
 	if err := (driver.Settings{NIC: changed}).Validate(dev); err != nil {
 		return r, driver.Refusef(driver.ErrInvalid, "%w", err)
 	}
-	var ops []gnmid.Operation
+	var ops []gnmitree.Operation
 	for _, w := range wishes {
 		ops = append(ops, w.ops...)
 	}
@@ -64,7 +64,7 @@ func (a *agent) apply(ctx context.Context, dev driver.Device, want driver.Settin
 }
 
 // sharedElems is how many elements the paths of operations begin with in common, the last of each not counted.
-func sharedElems(ops []gnmid.Operation) int {
+func sharedElems(ops []gnmitree.Operation) int {
 	first := ops[0].Path.Elems
 	n := len(first) - 1
 	for _, o := range ops[1:] {
@@ -84,7 +84,7 @@ func sharedElems(ops []gnmid.Operation) int {
 func (o *observed) wishes(want *driver.NICState, rows *nicparam.Table) (out []wish, changed *driver.NICState, missing []nicparam.Key) {
 	out = make([]wish, 0, len(want.Params)+1)
 	changed = &driver.NICState{}
-	var params gnmid.Path // of the port, or of the card
+	var params gnmitree.Path // of the port, or of the card
 	of := -1
 	told := driver.NICState{Params: slices.Concat(want.Params, want.Cleared(o.settings))}
 	told.Sort()
@@ -108,7 +108,7 @@ func (o *observed) wishes(want *driver.NICState, rows *nicparam.Table) (out []wi
 			if of != w.key.Port {
 				params, of = nicyang.Params(o.nic, w.key.Port), w.key.Port
 			}
-			w.ops = []gnmid.Operation{{Op: gnmid.OpUpdate, Path: nicyang.ParamOf(params, w.key).Child("config").Child("value"), Value: gnmid.Uint(p.Value)}}
+			w.ops = []gnmitree.Operation{{Op: gnmitree.OpUpdate, Path: nicyang.ParamOf(params, w.key).Child("config").Child("value"), Value: gnmitree.Uint(p.Value)}}
 		}
 		out = append(out, w)
 	}
@@ -145,7 +145,7 @@ func (a *agent) missing(ctx context.Context, dev driver.Device, o *observed, key
 
 // paramState asks for the state of a parameter. Its error is the request's.
 func (a *agent) paramState(ctx context.Context, o *observed, k nicparam.Key) (st nicyang.ParamState, err error) {
-	answers, err := a.s.get(ctx, query{gpb.GetRequest_STATE, gpb.Encoding_JSON_IETF, []gnmid.Path{nicyang.Param(o.nic, k).Child("state")}})
+	answers, err := a.s.get(ctx, query{gpb.GetRequest_STATE, gpb.Encoding_JSON_IETF, []gnmitree.Path{nicyang.Param(o.nic, k).Child("state")}})
 	if err == nil && len(answers[0].updates) > 0 {
 		err = unqualified(answers[0], &st)
 	}
@@ -157,7 +157,7 @@ func (o *observed) senders(want *wrcc.NICConfig) wish {
 	w := wish{field: "nic.wrcc"}
 	a := driver.Settings{NIC: &driver.NICState{WRCC: want}}
 	if !a.Equal(driver.Settings{NIC: &driver.NICState{WRCC: o.settings.WRCC}}) {
-		w.ops = []gnmid.Operation{{Op: gnmid.OpReplace, Path: nicyang.WRCC(o.nic, o.port), Value: nicyang.WRCCValue(want)}}
+		w.ops = []gnmitree.Operation{{Op: gnmitree.OpReplace, Path: nicyang.WRCC(o.nic, o.port), Value: nicyang.WRCCValue(want)}}
 	}
 	return w
 }

@@ -5,10 +5,10 @@ import (
 	"slices"
 
 	"fairlane/ccconfig/driver"
+	"fairlane/ccconfig/gnmi/gnmitree"
 	"fairlane/ccconfig/nic/nicparam"
 	"fairlane/ccconfig/nic/nicyang"
 	"fairlane/ccconfig/prereq"
-	"fairlane/internal/gnmid"
 	"fairlane/internal/phrase"
 	"fairlane/subnet"
 )
@@ -69,8 +69,8 @@ func switchItems(list []Finding) []prereq.Item {
 var resetPrerequisites = [...]string{"roce_cc_prio_mask", "roce_cc_algorithm", "user_programmable_cc"}
 
 // prerequisites are the paths of the resetPrerequisites that the port or its card has.
-func (p *place) prerequisites(rows *nicparam.Table) []gnmid.Path {
-	var out []gnmid.Path
+func (p *place) prerequisites(rows *nicparam.Table) []gnmitree.Path {
+	var out []gnmitree.Path
 	for _, name := range resetPrerequisites {
 		k := nicparam.Key{Port: p.port, Name: name}
 		if row, ok := rows.Find(name); ok && row.Scope == nicparam.ScopeDevice {
@@ -79,7 +79,7 @@ func (p *place) prerequisites(rows *nicparam.Table) []gnmid.Path {
 			continue
 		}
 		params := nicyang.Params(p.nic, k.Port)
-		out = append(out, params.Child("param", gnmid.Key{Name: "index", Value: gnmid.Any}, gnmid.Key{Name: "name", Value: name}))
+		out = append(out, params.Child("param", gnmitree.Key{Name: "index", Value: gnmitree.Any}, gnmitree.Key{Name: "name", Value: name}))
 	}
 	return out
 }
@@ -92,7 +92,7 @@ func (o *observed) acting(answers []answer) {
 			if err != nil {
 				continue
 			}
-			v, err := gnmid.FromTyped(u.GetVal())
+			v, err := gnmitree.FromTyped(u.GetVal())
 			if err != nil {
 				continue
 			}

@@ -10,7 +10,7 @@ import (
 
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/ecn"
-	"fairlane/internal/gnmid"
+	"fairlane/ccconfig/gnmi/gnmitree"
 	"fairlane/subnet/ident"
 )
 
@@ -28,7 +28,7 @@ func DecodePort(port, card []byte) (driver.Settings, error) {
 	val := func(b []byte) *gpb.TypedValue {
 		return &gpb.TypedValue{Value: &gpb.TypedValue_JsonIetfVal{JsonIetfVal: b}}
 	}
-	at := gnmid.PathOf("nics").Child("nic", gnmid.Key{Name: "name", Value: "a"}).Child("params").Child("param", gnmid.Key{Name: "index", Value: "0"}, gnmid.Key{Name: "name", Value: "x"})
+	at := gnmitree.PathOf("nics").Child("nic", gnmitree.Key{Name: "name", Value: "a"}).Child("params").Child("param", gnmitree.Key{Name: "index", Value: "0"}, gnmitree.Key{Name: "name", Value: "x"})
 	err := o.decode([]answer{{updates: []*gpb.Update{{Val: val(port)}}}, {updates: []*gpb.Update{{Path: at.Proto(), Val: val(card)}}}})
 	return driver.Settings{NIC: o.settings}, err
 }

@@ -12,9 +12,9 @@ import (
 	"fairlane/ccconfig/dcqcn"
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/driver/drivertest"
+	"fairlane/ccconfig/gnmi/gnmitree"
 	"fairlane/ccconfig/nic/nicparam"
 	"fairlane/ccconfig/nic/nicyang"
-	"fairlane/internal/gnmid"
 	"fairlane/subnet/ident"
 	"fairlane/wrcc"
 )
@@ -31,7 +31,7 @@ type fakePort struct {
 
 // fakeAgent is a host agent without a host: module fairlane-nic over values in memory.
 type fakeAgent struct {
-	gnmid.Watchers
+	gnmitree.Watchers
 
 	mu      sync.Mutex
 	boot    int
@@ -41,7 +41,7 @@ type fakeAgent struct {
 	reset   []string                // parameters that act after a reset
 	clamp   bool
 	partial bool
-	extra   []gnmid.Leaf // counters and such
+	extra   []gnmitree.Leaf // counters and such
 }
 
 // newFakeAgent has a port with DCQCN's registers and two parameters more.
@@ -78,15 +78,15 @@ func (a *fakeAgent) port(id ident.PortID) *fakePort {
 	return a.ports[i]
 }
 
-func (a *fakeAgent) Info() gnmid.Info {
-	return gnmid.Info{Models: []gnmid.Model{nicyang.Model()}, Module: nicyang.Module}
+func (a *fakeAgent) Info() gnmitree.Info {
+	return gnmitree.Info{Models: []gnmitree.Model{nicyang.Model()}, Module: nicyang.Module}
 }
 
-func (a *fakeAgent) Get(_ context.Context, q gnmid.Query) ([][]gnmid.Leaf, error) {
+func (a *fakeAgent) Get(_ context.Context, q gnmitree.Query) ([][]gnmitree.Leaf, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	all := a.leaves()
-	out := make([][]gnmid.Leaf, len(q.Paths))
+	out := make([][]gnmitree.Leaf, len(q.Paths))
 	for i, p := range q.Paths {
 		for _, l := range all {
 			if p.Covers(l.Path) {
@@ -97,53 +97,53 @@ func (a *fakeAgent) Get(_ context.Context, q gnmid.Query) ([][]gnmid.Leaf, error
 	return out, nil
 }
 
-func (a *fakeAgent) leaves() []gnmid.Leaf {
-	var out []gnmid.Leaf
-	state := func(at gnmid.Path, v gnmid.Value) { out = append(out, gnmid.Leaf{Path: at, Value: v}) }
-	state(nicyang.AgentState().Child("boot-id"), gnmid.String(fmt.Sprint("boot-", a.boot)))
-	state(nicyang.AgentState().Child("clock"), gnmid.Uint(1_700_000_000_000_000_000))
-	state(nicyang.NIC(a.nic).Child("state").Child("capability"), gnmid.List(gnmid.String("rate_32")))
+func (a *fakeAgent) leaves() []gnmitree.Leaf {
+	var out []gnmitree.Leaf
+	state := func(at gnmitree.Path, v gnmitree.Value) { out = append(out, gnmitree.Leaf{Path: at, Value: v}) }
+	state(nicyang.AgentState().Child("boot-id"), gnmitree.String(fmt.Sprint("boot-", a.boot)))
+	state(nicyang.AgentState().Child("clock"), gnmitree.Uint(1_700_000_000_000_000_000))
+	state(nicyang.NIC(a.nic).Child("state").Child("capability"), gnmitree.List(gnmitree.String("rate_32")))
 	param := func(k nicparam.Key, v uint64, p *fakePort) {
 		if p != nil && p.unreadable[k] != "" {
-			state(nicyang.Param(a.nic, k).Child("state").Child("problem"), gnmid.String(p.unreadable[k]))
+			state(nicyang.Param(a.nic, k).Child("state").Child("problem"), gnmitree.String(p.unreadable[k]))
 			return
 		}
-		out = append(out, gnmid.Leaf{Path: nicyang.ParamValue(a.nic, k), Value: gnmid.Uint(v), Class: gnmid.ClassConfig})
+		out = append(out, gnmitree.Leaf{Path: nicyang.ParamValue(a.nic, k), Value: gnmitree.Uint(v), Class: gnmitree.ClassConfig})
 		acts := v
 		if p != nil {
 			if w, ok := p.acts[k]; ok {
 				acts = w
-				state(nicyang.Param(a.nic, k).Child("state").Child("pending-reset"), gnmid.Bool(w != v))
+				state(nicyang.Param(a.nic, k).Child("state").Child("pending-reset"), gnmitree.Bool(w != v))
 			}
 		}
-		state(nicyang.Param(a.nic, k).Child("state").Child("value"), gnmid.Uint(acts))
+		state(nicyang.Param(a.nic, k).Child("state").Child("value"), gnmitree.Uint(acts))
 	}
 	for k, v := range a.device {
 		param(k, v, nil)
 	}
 	for _, p := range a.ports {
 		at := nicyang.Port(a.nic, p.number).Child("state")
-		state(at.Child("id"), gnmid.String(p.id.String()))
-		state(at.Child("speed-mbps"), gnmid.Uint(100_000))
-		var names []gnmid.Value
+		state(at.Child("id"), gnmitree.String(p.id.String()))
+		state(at.Child("speed-mbps"), gnmitree.Uint(100_000))
+		var names []gnmitree.Value
 		seen := map[string]bool{}
 		for k, v := range p.values {
 			param(k, v, p)
 			if !seen[k.Name] && !slices.Contains(a.reset, k.Name) {
 				seen[k.Name] = true
-				names = append(names, gnmid.String(k.Name))
+				names = append(names, gnmitree.String(k.Name))
 			}
 		}
-		state(at.Child("runtime-parameter"), gnmid.List(names...))
+		state(at.Child("runtime-parameter"), gnmitree.List(names...))
 		if len(p.values) > 0 {
-			var reset []gnmid.Value
+			var reset []gnmitree.Value
 			for _, r := range a.reset {
-				reset = append(reset, gnmid.String(r))
+				reset = append(reset, gnmitree.String(r))
 			}
-			state(at.Child("reset-parameter"), gnmid.List(reset...))
+			state(at.Child("reset-parameter"), gnmitree.List(reset...))
 		}
 		if p.wrcc != nil {
-			state(at.Child("wrcc-senders"), gnmid.Uint32(64))
+			state(at.Child("wrcc-senders"), gnmitree.Uint32(64))
 			out = append(out, nicyang.WRCCLeaves(a.nic, p.number, p.wrcc)...)
 		}
 	}
@@ -151,7 +151,7 @@ func (a *fakeAgent) leaves() []gnmid.Leaf {
 }
 
 // Set carries out all operations or none.
-func (a *fakeAgent) Set(_ context.Context, ops []gnmid.Operation) (gnmid.Result, error) {
+func (a *fakeAgent) Set(_ context.Context, ops []gnmitree.Operation) (gnmitree.Result, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	var failures []nicyang.Failure
@@ -159,7 +159,7 @@ func (a *fakeAgent) Set(_ context.Context, ops []gnmid.Operation) (gnmid.Result,
 	for i, o := range ops {
 		t, err := nicyang.Parse(o.Path)
 		if err != nil {
-			return gnmid.Result{}, gnmid.Errorf(codes.InvalidArgument, "%v", err)
+			return gnmitree.Result{}, gnmitree.Errorf(codes.InvalidArgument, "%v", err)
 		}
 		if t.Part == nicyang.PartWRCC {
 			set = append(set, a.senders(t, o))
@@ -167,7 +167,7 @@ func (a *fakeAgent) Set(_ context.Context, ops []gnmid.Operation) (gnmid.Result,
 		}
 		v, err := o.Value.AsUint()
 		if err != nil || t.Part != nicyang.PartParam {
-			return gnmid.Result{}, gnmid.Errorf(codes.InvalidArgument, "%s: %v", o.Path, err)
+			return gnmitree.Result{}, gnmitree.Errorf(codes.InvalidArgument, "%s: %v", o.Path, err)
 		}
 		if row, _ := nicparam.New(nicparam.Caps{}).Find(t.Key.Name); row == nil || !row.Legal(v) {
 			failures = append(failures, nicyang.Failure{Reason: nicyang.ReasonInvalid, Path: o.Path.String(), NIC: t.NIC, Key: t.Key, Text: fmt.Sprintf("%s: found %d, want another", t.Key, v)})
@@ -178,13 +178,13 @@ func (a *fakeAgent) Set(_ context.Context, ops []gnmid.Operation) (gnmid.Result,
 		set = append(set, func() { a.put(t.Key, v) })
 	}
 	if len(failures) > 0 {
-		return gnmid.Result{}, nicyang.StatusError(codes.InvalidArgument, "nothing was set", failures)
+		return gnmitree.Result{}, nicyang.StatusError(codes.InvalidArgument, "nothing was set", failures)
 	}
 	for _, f := range set {
 		f()
 	}
 	a.partial = false
-	return gnmid.Result{}, nil
+	return gnmitree.Result{}, nil
 }
 
 func (a *fakeAgent) put(k nicparam.Key, v uint64) {
@@ -203,9 +203,9 @@ func (a *fakeAgent) put(k nicparam.Key, v uint64) {
 }
 
 // senders replaces the WRCC configuration.
-func (a *fakeAgent) senders(t nicyang.Target, o gnmid.Operation) func() {
+func (a *fakeAgent) senders(t nicyang.Target, o gnmitree.Operation) func() {
 	c := &wrcc.NICConfig{}
-	leaves, err := gnmid.Flatten(o.Path, o.Value, nicyang.Schema())
+	leaves, err := gnmitree.Flatten(o.Path, o.Value, nicyang.Schema())
 	if err != nil {
 		panic(err)
 	}
@@ -287,19 +287,19 @@ func keyOf(port int, name string, index int) nicparam.Key {
 }
 
 // counter adds the leaves of a counter; with an empty value its problem.
-func (a *fakeAgent) count(at gnmid.Path, leaf, value, problem string) {
+func (a *fakeAgent) count(at gnmitree.Path, leaf, value, problem string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	at = at.Child("state")
-	add := func(name string, v gnmid.Value) {
-		a.extra = append(a.extra, gnmid.Leaf{Path: at.Child(name), Value: v, Sampled: true})
+	add := func(name string, v gnmitree.Value) {
+		a.extra = append(a.extra, gnmitree.Leaf{Path: at.Child(name), Value: v, Sampled: true})
 	}
 	if problem != "" {
-		add("problem", gnmid.String(problem))
+		add("problem", gnmitree.String(problem))
 	}
 	if n, err := strconv.ParseUint(value, 10, 64); err == nil {
-		add(leaf, gnmid.Uint(n))
+		add(leaf, gnmitree.Uint(n))
 	} else if value != "" {
-		add(leaf, gnmid.String(value))
+		add(leaf, gnmitree.String(value))
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"fairlane/ccconfig/driver/drivertest"
 	"fairlane/ccconfig/ecn"
 	"fairlane/ccconfig/gnmi"
-	"fairlane/internal/gnmid"
+	"fairlane/ccconfig/gnmi/gnmitree"
 	"fairlane/subnet/ident"
 )
 
@@ -20,7 +20,7 @@ import (
 type fakeOpenConfig struct {
 	bent
 
-	leaves []gnmid.Leaf
+	leaves []gnmitree.Leaf
 }
 
 const (
@@ -46,17 +46,17 @@ func (s *fakeOpenConfig) reset(ports int) {
 	s.system()
 	s.rule("lossless", ecn.Marking{Min: 250_000, Max: 1_048_576, PMaxPct: 5})
 	for p := 1; p <= ports; p++ {
-		s.put(ocQueue(p, "3")+"/config/queue-management-profile", gnmid.String("lossless"), gnmid.ClassConfig)
-		s.put(ocQueue(p, "6")+"/config/name", gnmid.String("6"), gnmid.ClassConfig)
-		s.put(ocQueue(p, "3")+"/state/transmit-octets", gnmid.Uint(uint64(1000*p)), gnmid.ClassOperational)
-		s.put(ocQueue(p, "3")+"/state/ecn-marked-pkts", gnmid.Uint(uint64(p)), gnmid.ClassOperational)
+		s.put(ocQueue(p, "3")+"/config/queue-management-profile", gnmitree.String("lossless"), gnmitree.ClassConfig)
+		s.put(ocQueue(p, "6")+"/config/name", gnmitree.String("6"), gnmitree.ClassConfig)
+		s.put(ocQueue(p, "3")+"/state/transmit-octets", gnmitree.Uint(uint64(1000*p)), gnmitree.ClassOperational)
+		s.put(ocQueue(p, "3")+"/state/ecn-marked-pkts", gnmitree.Uint(uint64(p)), gnmitree.ClassOperational)
 	}
 }
 
 // system makes the leaf that has the name. The caller holds the lock.
 func (s *fakeOpenConfig) system() {
 	if s.name != "" {
-		s.put("/system/state/hostname", gnmid.String(s.name), gnmid.ClassState)
+		s.put("/system/state/hostname", gnmitree.String(s.name), gnmitree.ClassState)
 	}
 }
 
@@ -69,33 +69,33 @@ func (s *fakeOpenConfig) call(name string) {
 
 func (s *fakeOpenConfig) rule(name string, m ecn.Marking) {
 	at := fmt.Sprintf("%s[name=%s]/wred/uniform/config/", ocProfiles, name)
-	s.put(at+"min-threshold", gnmid.Uint(uint64(m.Min)), gnmid.ClassConfig)
-	s.put(at+"max-threshold", gnmid.Uint(uint64(m.Max)), gnmid.ClassConfig)
-	s.put(at+"enable-ecn", gnmid.Bool(true), gnmid.ClassConfig)
-	s.put(at+"max-drop-probability-percent", gnmid.Uint32(uint32(m.PMaxPct)), gnmid.ClassConfig)
+	s.put(at+"min-threshold", gnmitree.Uint(uint64(m.Min)), gnmitree.ClassConfig)
+	s.put(at+"max-threshold", gnmitree.Uint(uint64(m.Max)), gnmitree.ClassConfig)
+	s.put(at+"enable-ecn", gnmitree.Bool(true), gnmitree.ClassConfig)
+	s.put(at+"max-drop-probability-percent", gnmitree.Uint32(uint32(m.PMaxPct)), gnmitree.ClassConfig)
 }
 
-func (s *fakeOpenConfig) put(at string, v gnmid.Value, class gnmid.Class) {
-	p, err := gnmid.ParsePath(at)
+func (s *fakeOpenConfig) put(at string, v gnmitree.Value, class gnmitree.Class) {
+	p, err := gnmitree.ParsePath(at)
 	if err != nil {
 		panic(err)
 	}
-	i := slices.IndexFunc(s.leaves, func(l gnmid.Leaf) bool { return l.Path.Equal(p) })
+	i := slices.IndexFunc(s.leaves, func(l gnmitree.Leaf) bool { return l.Path.Equal(p) })
 	if i < 0 {
 		i = len(s.leaves)
-		s.leaves = append(s.leaves, gnmid.Leaf{Path: p, Class: class})
+		s.leaves = append(s.leaves, gnmitree.Leaf{Path: p, Class: class})
 	}
 	s.leaves[i].Value = v
 }
 
-func (s *fakeOpenConfig) Info() gnmid.Info {
-	return gnmid.Info{Models: []gnmid.Model{{Name: "openconfig-qos", Organization: "OpenConfig working group", Version: "2.2.0"}}, Module: "openconfig-qos"}
+func (s *fakeOpenConfig) Info() gnmitree.Info {
+	return gnmitree.Info{Models: []gnmitree.Model{{Name: "openconfig-qos", Organization: "OpenConfig working group", Version: "2.2.0"}}, Module: "openconfig-qos"}
 }
 
-func (s *fakeOpenConfig) Get(_ context.Context, q gnmid.Query) ([][]gnmid.Leaf, error) {
+func (s *fakeOpenConfig) Get(_ context.Context, q gnmitree.Query) ([][]gnmitree.Leaf, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	out := make([][]gnmid.Leaf, len(q.Paths))
+	out := make([][]gnmitree.Leaf, len(q.Paths))
 	for i, p := range q.Paths {
 		for _, l := range s.leaves {
 			if p.Covers(l.Path) {
@@ -106,10 +106,10 @@ func (s *fakeOpenConfig) Get(_ context.Context, q gnmid.Query) ([][]gnmid.Leaf, 
 	return out, nil
 }
 
-func (s *fakeOpenConfig) Set(_ context.Context, ops []gnmid.Operation) (gnmid.Result, error) {
+func (s *fakeOpenConfig) Set(_ context.Context, ops []gnmitree.Operation) (gnmitree.Result, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	keys := func(list gnmid.Path) []string {
+	keys := func(list gnmitree.Path) []string {
 		switch list.Last() {
 		case "interface":
 			return []string{"interface-id"}
@@ -118,11 +118,11 @@ func (s *fakeOpenConfig) Set(_ context.Context, ops []gnmid.Operation) (gnmid.Re
 		}
 		return nil
 	}
-	var all []gnmid.Leaf
+	var all []gnmitree.Leaf
 	for _, o := range ops {
-		leaves, err := gnmid.Flatten(o.Path, o.Value, gnmid.Schema{Keys: keys})
+		leaves, err := gnmitree.Flatten(o.Path, o.Value, gnmitree.Schema{Keys: keys})
 		if err != nil {
-			return gnmid.Result{}, gnmid.Errorf(codes.InvalidArgument, "%v", err)
+			return gnmitree.Result{}, gnmitree.Errorf(codes.InvalidArgument, "%v", err)
 		}
 		all = append(all, leaves...)
 	}
@@ -132,17 +132,17 @@ func (s *fakeOpenConfig) Set(_ context.Context, ops []gnmid.Operation) (gnmid.Re
 		}
 		v := l.Value
 		if n, err := v.AsUint(); err == nil && s.clamp && strings.HasSuffix(l.Path.Last(), "-threshold") {
-			v = gnmid.Uint(min(n, drivertest.ClampedBytes))
+			v = gnmitree.Uint(min(n, drivertest.ClampedBytes))
 		}
-		s.put(l.Path.String(), v, gnmid.ClassConfig)
+		s.put(l.Path.String(), v, gnmitree.ClassConfig)
 	}
 	s.partial = false
-	return gnmid.Result{}, nil
+	return gnmitree.Result{}, nil
 }
 
 // text is the value of a leaf; empty where there is none.
 func (s *fakeOpenConfig) text(at string) string {
-	p, err := gnmid.ParsePath(at)
+	p, err := gnmitree.ParsePath(at)
 	if err != nil {
 		panic(err)
 	}
@@ -180,7 +180,7 @@ func (s *fakeOpenConfig) mark(to []ecn.QueueMarking) {
 	for i, q := range to {
 		name := fmt.Sprint("theirs-", i%2)
 		s.rule(name, q.Marking)
-		s.put(ocQueue(int(q.Port), "3")+"/config/queue-management-profile", gnmid.String(name), gnmid.ClassConfig)
+		s.put(ocQueue(int(q.Port), "3")+"/config/queue-management-profile", gnmitree.String(name), gnmitree.ClassConfig)
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 	"fairlane/ccconfig/driver/drivertest"
 	"fairlane/ccconfig/ecn"
 	"fairlane/ccconfig/gnmi"
-	"fairlane/internal/gnmid"
+	"fairlane/ccconfig/gnmi/gnmitree"
 	"fairlane/subnet/ident"
 )
 
@@ -46,7 +46,7 @@ type fakeSwitch struct {
 
 // roceSwitch is a switch as a RoCE fabric has it: queue 3 of every port refers to AZURE_LOSSLESS.
 func roceSwitch(ports int) *fakeSwitch {
-	s := &fakeSwitch{refuse: gnmid.Errorf(codes.Internal, "Modification of WRED_PROFILE table is illegal")}
+	s := &fakeSwitch{refuse: gnmitree.Errorf(codes.Internal, "Modification of WRED_PROFILE table is illegal")}
 	s.reset(ports)
 	return s
 }
@@ -99,20 +99,20 @@ func (s *fakeSwitch) config(change func(t tables)) {
 	change(s.dbs["CONFIG_DB"])
 }
 
-func (s *fakeSwitch) Info() gnmid.Info {
-	return gnmid.Info{
-		Models: []gnmid.Model{{Name: "sonic-db", Organization: "SONiC", Version: "0.1.0"}}, Origins: []string{"sonic-db"}, Types: []gnmid.Type{gnmid.TypeAll},
+func (s *fakeSwitch) Info() gnmitree.Info {
+	return gnmitree.Info{
+		Models: []gnmitree.Model{{Name: "sonic-db", Organization: "SONiC", Version: "0.1.0"}}, Origins: []string{"sonic-db"}, Types: []gnmitree.Type{gnmitree.TypeAll},
 	}
 }
 
-func (s *fakeSwitch) Get(_ context.Context, q gnmid.Query) ([][]gnmid.Leaf, error) {
+func (s *fakeSwitch) Get(_ context.Context, q gnmitree.Query) ([][]gnmitree.Leaf, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	out := make([][]gnmid.Leaf, len(q.Paths))
+	out := make([][]gnmitree.Leaf, len(q.Paths))
 	for i, p := range q.Paths {
 		names := namesOf(p)
 		if len(names) < 3 || names[1] != "localhost" {
-			return nil, gnmid.Errorf(codes.Unimplemented, "path %s: want database, instance and table", p)
+			return nil, gnmitree.Errorf(codes.Unimplemented, "path %s: want database, instance and table", p)
 		}
 		var v any
 		rows, ok := s.dbs[names[0]][names[2]]
@@ -131,12 +131,12 @@ func (s *fakeSwitch) Get(_ context.Context, q gnmid.Query) ([][]gnmid.Leaf, erro
 		if err != nil {
 			return nil, err
 		}
-		out[i] = []gnmid.Leaf{{Path: p, Value: gnmid.JSON(text), Class: gnmid.ClassConfig}}
+		out[i] = []gnmitree.Leaf{{Path: p, Value: gnmitree.JSON(text), Class: gnmitree.ClassConfig}}
 	}
 	return out, nil
 }
 
-func namesOf(p gnmid.Path) (out []string) {
+func namesOf(p gnmitree.Path) (out []string) {
 	for _, e := range p.Elems {
 		out = append(out, e.Name)
 	}
@@ -144,34 +144,34 @@ func namesOf(p gnmid.Path) (out []string) {
 }
 
 // Set is one patch: all of it is judged before any of it is done.
-func (s *fakeSwitch) Set(_ context.Context, ops []gnmid.Operation) (gnmid.Result, error) {
+func (s *fakeSwitch) Set(_ context.Context, ops []gnmitree.Operation) (gnmitree.Result, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.readOnly {
-		return gnmid.Result{}, gnmid.Errorf(codes.Unimplemented, "native write is not enabled")
+		return gnmitree.Result{}, gnmitree.Errorf(codes.Unimplemented, "native write is not enabled")
 	}
 	next := s.dbs["CONFIG_DB"].clone()
 	for i, o := range ops {
 		n := namesOf(o.Path)
 		if s.guarded && n[2] == "WRED_PROFILE" {
 			fields := []string{"green_min_threshold", "green_max_threshold", "green_drop_probability"}
-			if o.Op != gnmid.OpReplace || len(n) != 5 || n[3] != "AZURE_LOSSLESS" || !slices.Contains(fields, n[4]) {
-				return gnmid.Result{}, s.refuse
+			if o.Op != gnmitree.OpReplace || len(n) != 5 || n[3] != "AZURE_LOSSLESS" || !slices.Contains(fields, n[4]) {
+				return gnmitree.Result{}, s.refuse
 			}
 		}
 		if s.partial && i >= (len(ops)+1)/2 {
 			continue
 		}
 		if err := s.do(next[n[2]], n[3:], o); err != nil {
-			return gnmid.Result{}, gnmid.Errorf(codes.InvalidArgument, "%s: %v", o.Path, err)
+			return gnmitree.Result{}, gnmitree.Errorf(codes.InvalidArgument, "%s: %v", o.Path, err)
 		}
 	}
 	if err := valid(next); err != nil {
-		return gnmid.Result{}, gnmid.Errorf(codes.InvalidArgument, "%v", err)
+		return gnmitree.Result{}, gnmitree.Errorf(codes.InvalidArgument, "%v", err)
 	}
 	s.dbs["CONFIG_DB"], s.partial = next, false
 	s.clip()
-	return gnmid.Result{}, nil
+	return gnmitree.Result{}, nil
 }
 
 func (s *fakeSwitch) clip() {
@@ -182,9 +182,9 @@ func (s *fakeSwitch) clip() {
 	}
 }
 
-func (s *fakeSwitch) do(rows map[string]map[string]string, at []string, o gnmid.Operation) error {
+func (s *fakeSwitch) do(rows map[string]map[string]string, at []string, o gnmitree.Operation) error {
 	key := at[0]
-	if o.Op == gnmid.OpDelete {
+	if o.Op == gnmitree.OpDelete {
 		if rows[key] == nil {
 			return fmt.Errorf("nothing to delete")
 		}
@@ -196,7 +196,7 @@ func (s *fakeSwitch) do(rows map[string]map[string]string, at []string, o gnmid.
 		if err != nil {
 			return err
 		}
-		if _, there := rows[key][at[1]]; rows[key] == nil || o.Op == gnmid.OpReplace && !there {
+		if _, there := rows[key][at[1]]; rows[key] == nil || o.Op == gnmitree.OpReplace && !there {
 			return fmt.Errorf("nothing to replace")
 		}
 		rows[key][at[1]] = word

@@ -8,12 +8,12 @@ import (
 	"fairlane/ccconfig/driver/drivertest"
 	"fairlane/ccconfig/ecn"
 	"fairlane/ccconfig/gnmi"
-	"fairlane/internal/gnmid"
+	"fairlane/ccconfig/gnmi/gnmitree"
 )
 
 // fake is a switch of a test, in either dialect.
 type fake interface {
-	gnmid.Tree
+	gnmitree.Tree
 	bend(change func(*bent))
 	// reset configures the switch as it came, with its name.
 	reset(ports int)
@@ -26,7 +26,7 @@ type fake interface {
 
 // bent is what is wrong with a fake switch, and what all of them have.
 type bent struct {
-	gnmid.Watchers
+	gnmitree.Watchers
 
 	mu      sync.Mutex
 	clamp   bool // thresholds are cut to drivertest.ClampedBytes, silently

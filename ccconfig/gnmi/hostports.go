@@ -8,8 +8,8 @@ import (
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 
 	"fairlane/ccconfig/driver"
+	"fairlane/ccconfig/gnmi/gnmitree"
 	"fairlane/ccconfig/nic/nicyang"
-	"fairlane/internal/gnmid"
 	"fairlane/subnet/ident"
 )
 
@@ -28,7 +28,7 @@ func (d *Driver) HostPorts(ctx context.Context, dev driver.Device) ([]HostPort, 
 		return nil, err
 	}
 	defer release()
-	answers, err := a.s.get(ctx, query{gpb.GetRequest_STATE, gpb.Encoding_JSON_IETF, []gnmid.Path{nicyang.AllPorts().Child("state")}})
+	answers, err := a.s.get(ctx, query{gpb.GetRequest_STATE, gpb.Encoding_JSON_IETF, []gnmitree.Path{nicyang.AllPorts().Child("state")}})
 	if err != nil {
 		return nil, a.s.classify(ctx, "ports", dev, err)
 	}

@@ -10,7 +10,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"fairlane/ccconfig/driver"
-	"fairlane/internal/gnmid"
+	"fairlane/ccconfig/gnmi/gnmitree"
 )
 
 // switchDialect is a dialect of switches. They are known by the name that they call themselves; NIC ports are not: their agents
@@ -21,7 +21,7 @@ type switchDialect interface {
 	scheduling(ctx context.Context, dev driver.Device) ([]PortSchedule, error)
 	count(ctx context.Context, dev driver.Device, queues []uint8) ([]QueueReading, error)
 	// nameAt is where the name is, and nameIn takes it out of the answer; empty where there is none.
-	nameAt() (gpb.GetRequest_DataType, gnmid.Path)
+	nameAt() (gpb.GetRequest_DataType, gnmitree.Path)
 	nameIn(a answer) (string, error)
 }
 
@@ -61,7 +61,7 @@ func (s *session) verify(ctx context.Context, dev driver.Device) error {
 // hostname is what the target calls itself; empty where it does not say.
 func (s *session) hostname(ctx context.Context, dev driver.Device, by switchDialect) (string, error) {
 	kind, at := by.nameAt()
-	answers, err := s.get(ctx, query{kind, gpb.Encoding_JSON_IETF, []gnmid.Path{at}})
+	answers, err := s.get(ctx, query{kind, gpb.Encoding_JSON_IETF, []gnmitree.Path{at}})
 	switch status.Code(err) {
 	case codes.OK:
 	case codes.NotFound, codes.Unimplemented, codes.InvalidArgument: // without that path, as some servers are
@@ -76,7 +76,7 @@ func (s *session) hostname(ctx context.Context, dev driver.Device, by switchDial
 	return found, nil
 }
 
-func (c *sonic) nameAt() (gpb.GetRequest_DataType, gnmid.Path) {
+func (c *sonic) nameAt() (gpb.GetRequest_DataType, gnmitree.Path) {
 	return gpb.GetRequest_ALL, sonicPath(configDB, "DEVICE_METADATA", "localhost")
 }
 
@@ -90,8 +90,8 @@ func (c *sonic) nameIn(a answer) (string, error) {
 	return parseRow(fields)["hostname"], err
 }
 
-func (c *openConfig) nameAt() (gpb.GetRequest_DataType, gnmid.Path) {
-	return gpb.GetRequest_STATE, gnmid.PathOf("system", "state", "hostname")
+func (c *openConfig) nameAt() (gpb.GetRequest_DataType, gnmitree.Path) {
+	return gpb.GetRequest_STATE, gnmitree.PathOf("system", "state", "hostname")
 }
 
 // nameIn takes a bare string as well: servers exist that answer a leaf so in every encoding.

@@ -14,9 +14,9 @@ import (
 	"google.golang.org/grpc/status"
 
 	"fairlane/ccconfig/driver"
+	"fairlane/ccconfig/gnmi/gnmitree"
 	"fairlane/ccconfig/nic/niccount"
 	"fairlane/ccconfig/nic/nicyang"
-	"fairlane/internal/gnmid"
 )
 
 // NICReading is what a NIC port and what shares it have counted. A counter that could not be read has its error, and never
@@ -65,11 +65,11 @@ func (d *Driver) ReadCounters(ctx context.Context, dev driver.Device) (NICReadin
 // count reads the counters at a place, and who is there, in one request.
 func (a *agent) count(ctx context.Context, dev driver.Device, at place) (NICReading, error) {
 	port := nicyang.Port(at.nic, at.port)
-	answers, err := a.s.get(ctx, query{gpb.GetRequest_STATE, gpb.Encoding_PROTO, []gnmid.Path{
+	answers, err := a.s.get(ctx, query{gpb.GetRequest_STATE, gpb.Encoding_PROTO, []gnmitree.Path{
 		nicyang.AgentState().Child("boot-id"), port.Child("state").Child("id"), nicyang.AgentState().Child("clock"),
-		nicyang.Counter(at.nic, at.port, gnmid.Any),
-		nicyang.Functions(at.nic, at.port).Child("function", gnmid.Key{Name: "index", Value: gnmid.Any}),
-		nicyang.Sender(at.nic, at.port, gnmid.Any).Child("state"),
+		nicyang.Counter(at.nic, at.port, gnmitree.Any),
+		nicyang.Functions(at.nic, at.port).Child("function", gnmitree.Key{Name: "index", Value: gnmitree.Any}),
+		nicyang.Sender(at.nic, at.port, gnmitree.Any).Child("state"),
 	}})
 	if status.Code(err) == codes.NotFound {
 		return NICReading{}, errMoved
@@ -87,7 +87,7 @@ func (a *agent) count(ctx context.Context, dev driver.Device, at place) (NICRead
 	if boot != a.bootID || id != dev.ID.String() {
 		return NICReading{}, errMoved
 	}
-	r := NICReading{At: time.Unix(0, int64(clock)).UTC(), Counters: niccount.Counters{}} //nolint:gosec // a time until 2262
+	r := NICReading{At: time.Unix(0, int64(clock)).UTC(), Counters: niccount.Counters{}} // a time until 2262
 	if err := r.decode(answers[3:]); err != nil {
 		return NICReading{}, fmt.Errorf("counters of %s: %w", dev, err)
 	}
@@ -99,7 +99,7 @@ func only(a answer, into any) error {
 	if len(a.updates) != 1 {
 		return fmt.Errorf("%d values, want one", len(a.updates))
 	}
-	v, err := gnmid.FromTyped(a.updates[0].GetVal())
+	v, err := gnmitree.FromTyped(a.updates[0].GetVal())
 	if err != nil {
 		return err
 	}
@@ -124,7 +124,7 @@ func (r *NICReading) decode(answers []answer) error {
 			if err != nil {
 				return err
 			}
-			v, err := gnmid.FromTyped(u.GetVal())
+			v, err := gnmitree.FromTyped(u.GetVal())
 			if err != nil {
 				return fmt.Errorf("%s: %w", at, err)
 			}
@@ -154,7 +154,7 @@ var errSilent = errors.New("the agent tells neither a value nor why there is non
 func unread(name string) niccount.Counter { return niccount.Counter{Name: name, Err: errSilent} }
 
 // take gives a counter its value.
-func take(c *niccount.Counter, v gnmid.Value) error {
+func take(c *niccount.Counter, v gnmitree.Value) error {
 	n, err := v.AsUint()
 	if err == nil {
 		c.Value, c.Err = n, nil
@@ -163,7 +163,7 @@ func take(c *niccount.Counter, v gnmid.Value) error {
 }
 
 // fail gives a counter without a value its reason.
-func fail(c *niccount.Counter, v gnmid.Value) error {
+func fail(c *niccount.Counter, v gnmitree.Value) error {
 	text, err := v.AsString()
 	if err == nil && errors.Is(c.Err, errSilent) {
 		c.Err = fmt.Errorf("%s: %s", c.Name, text)
@@ -172,7 +172,7 @@ func fail(c *niccount.Counter, v gnmid.Value) error {
 }
 
 // leaf takes one leaf in. Its list entry is element 5 of counters and functions, and 6 of senders.
-func (r *NICReading) leaf(at gnmid.Path, v gnmid.Value, functions map[int]*FunctionReading, senders map[string]*SenderReading) error {
+func (r *NICReading) leaf(at gnmitree.Path, v gnmitree.Value, functions map[int]*FunctionReading, senders map[string]*SenderReading) error {
 	if len(at.Elems) < 7 {
 		return nil
 	}
@@ -214,7 +214,7 @@ func (r *NICReading) leaf(at gnmid.Path, v gnmid.Value, functions map[int]*Funct
 }
 
 // leafOf gives the leaf of a name to its counter; the leaf problem to all that have no value.
-func leafOf(name string, v gnmid.Value, values map[string]*niccount.Counter, all ...*niccount.Counter) error {
+func leafOf(name string, v gnmitree.Value, values map[string]*niccount.Counter, all ...*niccount.Counter) error {
 	if c := values[name]; c != nil {
 		return take(c, v)
 	}

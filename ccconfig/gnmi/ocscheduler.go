@@ -15,7 +15,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"fairlane/ccconfig/driver"
-	"fairlane/internal/gnmid"
+	"fairlane/ccconfig/gnmi/gnmitree"
 	"fairlane/internal/quantity"
 	"fairlane/subnet/ident"
 )
@@ -128,7 +128,7 @@ func (c *openConfig) schedulers(ctx context.Context, dev driver.Device) (*ocServ
 	names := []string{"scheduler-policies", "classifiers", "forwarding-groups"}
 	for i, into := range []any{&q.Policies, &q.Classifiers, &q.Groups} {
 		name := names[i]
-		answers, err := c.s.get(ctx, query{gpb.GetRequest_CONFIG, gpb.Encoding_JSON_IETF, []gnmid.Path{qosPath(name)}})
+		answers, err := c.s.get(ctx, query{gpb.GetRequest_CONFIG, gpb.Encoding_JSON_IETF, []gnmitree.Path{qosPath(name)}})
 		if code := status.Code(err); code == codes.NotFound || code == codes.Unimplemented || err == nil && len(answers[0].updates) == 0 {
 			continue
 		}
@@ -144,13 +144,13 @@ func (c *openConfig) schedulers(ctx context.Context, dev driver.Device) (*ocServ
 
 // withLinks asks for the rates of the links that a peak rate is to be compared with. A switch that does not tell leaves them 0.
 func (c *openConfig) withLinks(ctx context.Context, dev driver.Device, ports []PortSchedule) ([]PortSchedule, error) {
-	var paths []gnmid.Path
+	var paths []gnmitree.Path
 	var of []int
 	for i := range ports {
 		if !ports[i].limited() {
 			continue
 		}
-		paths = append(paths, gnmid.PathOf("interfaces").Child("interface", gnmid.Key{Name: "name", Value: ports[i].Label}).Child("ethernet").Child("state").Child("port-speed"))
+		paths = append(paths, gnmitree.PathOf("interfaces").Child("interface", gnmitree.Key{Name: "name", Value: ports[i].Label}).Child("ethernet").Child("state").Child("port-speed"))
 		of = append(of, i)
 	}
 	if len(paths) == 0 {
@@ -207,7 +207,7 @@ func (t *ocServing) scheduling(m *ocMarking, ports int) []PortSchedule {
 	out := make([]PortSchedule, ports)
 	for i := range out {
 		p := &out[i]
-		p.Port, p.Label = ident.PortNum(i+1), m.ports[i] //nolint:gosec // at most MaxSwitchPorts
+		p.Port, p.Label = ident.PortNum(i+1), m.ports[i] // at most MaxSwitchPorts
 		name := m.ifaces[i].Output.Policy.Config.Name
 		if name == "" {
 			continue
@@ -315,7 +315,7 @@ func (s *Scheduler) ocRates(t *ocScheduler) error {
 	case percent > 100:
 		return fmt.Errorf("a peak of %d %%, want up to 100", percent)
 	}
-	s.Assured, s.Peak, s.PeakPercent = quantity.BitRate(assured), quantity.BitRate(peak), int(percent) //nolint:gosec // bounded
+	s.Assured, s.Peak, s.PeakPercent = quantity.BitRate(assured), quantity.BitRate(peak), int(percent)
 	return nil
 }
 

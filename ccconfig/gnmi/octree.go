@@ -6,7 +6,7 @@ import (
 
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/ecn"
-	"fairlane/internal/gnmid"
+	"fairlane/ccconfig/gnmi/gnmitree"
 	"fairlane/subnet/ident"
 )
 
@@ -78,7 +78,7 @@ type ocNumber uint64
 
 // UnmarshalJSON reads either form.
 func (n *ocNumber) UnmarshalJSON(b []byte) error {
-	v, err := gnmid.ParseJSON(b)
+	v, err := gnmitree.ParseJSON(b)
 	if err != nil {
 		return err
 	}
@@ -92,9 +92,9 @@ func (p *ocProfile) profile() profile {
 	if !u.ECN || u.Min == nil || u.Max == nil {
 		return profile{}
 	}
-	m := ecn.Marking{Min: int64(min(*u.Min, ecn.MaxThreshold+1)), Max: int64(min(*u.Max, ecn.MaxThreshold+1)), PMaxPct: ecn.MaxPercent} //nolint:gosec // bounded
+	m := ecn.Marking{Min: int64(min(*u.Min, ecn.MaxThreshold+1)), Max: int64(min(*u.Max, ecn.MaxThreshold+1)), PMaxPct: ecn.MaxPercent}
 	if u.Percent != nil {
-		m.PMaxPct = int(min(*u.Percent, ecn.MaxPercent+1)) //nolint:gosec // bounded
+		m.PMaxPct = int(min(*u.Percent, ecn.MaxPercent+1))
 	}
 	if m.Validate() != nil {
 		return profile{broken: true}
@@ -134,9 +134,9 @@ func (t *ocQoS) marking(ports int) (*ocMarking, error) {
 			}
 			number := ident.PortNum(0)
 			if i < ports {
-				number = ident.PortNum(i + 1) //nolint:gosec // at most MaxSwitchPorts
+				number = ident.PortNum(i + 1) // at most MaxSwitchPorts
 			}
-			k := queueKey{numberOf(number, n), uint8(min(n, 255))} //nolint:gosec // bounded
+			k := queueKey{numberOf(number, n), uint8(min(n, 255))}
 			if other, twice := m.queues[k]; twice && k.port > 0 {
 				return nil, fmt.Errorf("%w: queues %q and %q of %s have the same number", driver.ErrInvalid, other, q.Name, all[i].ID)
 			}

@@ -15,7 +15,7 @@ import (
 
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/ecn"
-	"fairlane/internal/gnmid"
+	"fairlane/ccconfig/gnmi/gnmitree"
 )
 
 // openConfig speaks of queues with a switch by openconfig-qos 2.2.0. Its queues have names; the number at the end of a
@@ -24,20 +24,22 @@ type openConfig struct{ s *session }
 
 func newOpenConfig(s *session) *openConfig { return &openConfig{s} }
 
-func qosPath(elems ...string) gnmid.Path { return gnmid.PathOf(append([]string{"qos"}, elems...)...) }
-
-func ocProfilePath(name string) gnmid.Path {
-	return qosPath("queue-management-profiles").Child("queue-management-profile", gnmid.Key{Name: "name", Value: name})
+func qosPath(elems ...string) gnmitree.Path {
+	return gnmitree.PathOf(append([]string{"qos"}, elems...)...)
 }
 
-func ocQueuePath(port, queue string) gnmid.Path {
-	return qosPath("interfaces").Child("interface", gnmid.Key{Name: "interface-id", Value: port}).Child("output").Child("queues").
-		Child("queue", gnmid.Key{Name: "name", Value: queue})
+func ocProfilePath(name string) gnmitree.Path {
+	return qosPath("queue-management-profiles").Child("queue-management-profile", gnmitree.Key{Name: "name", Value: name})
+}
+
+func ocQueuePath(port, queue string) gnmitree.Path {
+	return qosPath("interfaces").Child("interface", gnmitree.Key{Name: "interface-id", Value: port}).Child("output").Child("queues").
+		Child("queue", gnmitree.Key{Name: "name", Value: queue})
 }
 
 // marking reads profiles, and the queues of the interfaces.
 func (c *openConfig) marking(ctx context.Context, dev driver.Device) (*ocMarking, error) {
-	paths := []gnmid.Path{qosPath("interfaces"), qosPath("queue-management-profiles")}
+	paths := []gnmitree.Path{qosPath("interfaces"), qosPath("queue-management-profiles")}
 	var tree ocQoS
 	for i, into := range []any{&tree.Interfaces, &tree.Profiles} {
 		answers, err := c.s.get(ctx, query{gpb.GetRequest_CONFIG, gpb.Encoding_JSON_IETF, paths[i : i+1]})
@@ -105,19 +107,19 @@ func (c *openConfig) apply(ctx context.Context, dev driver.Device, want driver.S
 }
 
 // operations are those of the Set that carries out a plan.
-func (m *ocMarking) operations(plan markingPlan) []gnmid.Operation {
-	var out []gnmid.Operation
+func (m *ocMarking) operations(plan markingPlan) []gnmitree.Operation {
+	var out []gnmitree.Operation
 	for _, name := range slices.Sorted(maps.Keys(plan.create)) {
 		out = append(out, update(ocProfilePath(name), map[string]any{
 			"name": name, "config": map[string]any{"name": name}, "wred": map[string]any{"uniform": map[string]any{"config": ocRule(plan.create[name])}},
 		}))
 	}
 	for _, name := range slices.Sorted(maps.Keys(plan.change)) {
-		out = append(out, update(ocProfilePath(name).Join(gnmid.PathOf("wred", "uniform", "config")), ocThresholds(plan.change[name])))
+		out = append(out, update(ocProfilePath(name).Join(gnmitree.PathOf("wred", "uniform", "config")), ocThresholds(plan.change[name])))
 	}
 	for _, k := range slices.SortedFunc(maps.Keys(plan.refer), func(a, b queueKey) int { return strings.Compare(a.String(), b.String()) }) {
 		at := ocQueuePath(m.ports[k.port-1], m.queues[k]).Child("config").Child("queue-management-profile")
-		out = append(out, gnmid.Operation{Op: gnmid.OpUpdate, Path: at, Value: gnmid.String(plan.refer[k])})
+		out = append(out, gnmitree.Operation{Op: gnmitree.OpUpdate, Path: at, Value: gnmitree.String(plan.refer[k])})
 	}
 	return out
 }
@@ -134,10 +136,10 @@ func ocThresholds(m ecn.Marking) map[string]any {
 	return map[string]any{"min-threshold": strconv.FormatInt(m.Min, 10), "max-threshold": strconv.FormatInt(m.Max, 10), "max-drop-probability-percent": m.PMaxPct}
 }
 
-func update(at gnmid.Path, value map[string]any) gnmid.Operation {
+func update(at gnmitree.Path, value map[string]any) gnmitree.Operation {
 	text, err := json.Marshal(value)
 	if err != nil {
-		return gnmid.Operation{Op: gnmid.OpUpdate, Path: at}
+		return gnmitree.Operation{Op: gnmitree.OpUpdate, Path: at}
 	}
-	return gnmid.Operation{Op: gnmid.OpUpdate, Path: at, Value: gnmid.JSON(text)}
+	return gnmitree.Operation{Op: gnmitree.OpUpdate, Path: at, Value: gnmitree.JSON(text)}
 }

@@ -7,7 +7,7 @@ import (
 
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/gnmi"
-	"fairlane/internal/gnmid"
+	"fairlane/ccconfig/gnmi/gnmitree"
 )
 
 func oneOpenConfig(t testing.TB) (*rig, *fakeOpenConfig, *gnmi.Driver, driver.Device) {
@@ -43,12 +43,16 @@ func TestOpenConfigRulesThatWeCannotTell(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(s *fakeOpenConfig, at string){
 		"in percent of a buffer": func(s *fakeOpenConfig, at string) {
-			s.leaves = slices.DeleteFunc(s.leaves, func(l gnmid.Leaf) bool { return strings.HasSuffix(l.Path.String(), "-threshold") })
-			s.put(at+"min-threshold-percent", gnmid.Uint32(10), gnmid.ClassConfig)
+			s.leaves = slices.DeleteFunc(s.leaves, func(l gnmitree.Leaf) bool { return strings.HasSuffix(l.Path.String(), "-threshold") })
+			s.put(at+"min-threshold-percent", gnmitree.Uint32(10), gnmitree.ClassConfig)
 		},
-		"without ECN":   func(s *fakeOpenConfig, at string) { s.put(at+"enable-ecn", gnmid.Bool(false), gnmid.ClassConfig) },
-		"upside down":   func(s *fakeOpenConfig, at string) { s.put(at+"min-threshold", gnmid.Uint(1<<31), gnmid.ClassConfig) },
-		"beyond bounds": func(s *fakeOpenConfig, at string) { s.put(at+"max-threshold", gnmid.Uint(1<<63), gnmid.ClassConfig) },
+		"without ECN": func(s *fakeOpenConfig, at string) { s.put(at+"enable-ecn", gnmitree.Bool(false), gnmitree.ClassConfig) },
+		"upside down": func(s *fakeOpenConfig, at string) {
+			s.put(at+"min-threshold", gnmitree.Uint(1<<31), gnmitree.ClassConfig)
+		},
+		"beyond bounds": func(s *fakeOpenConfig, at string) {
+			s.put(at+"max-threshold", gnmitree.Uint(1<<63), gnmitree.ClassConfig)
+		},
 	} {
 		_, s, d, dev := oneOpenConfig(t)
 		change(s, ocProfiles+"[name=lossless]/wred/uniform/config/")
@@ -72,7 +76,7 @@ func TestOpenConfigCountersAndPreflight(t *testing.T) {
 		t.Errorf("findings %+v: %v", found, err)
 	}
 	s.mu.Lock()
-	s.put(ocQueue(1, "Ethernet0:3")+"/config/name", gnmid.String("Ethernet0:3"), gnmid.ClassConfig)
+	s.put(ocQueue(1, "Ethernet0:3")+"/config/name", gnmitree.String("Ethernet0:3"), gnmitree.ClassConfig)
 	s.mu.Unlock()
 	_, err = d.Read(t.Context(), dev)
 	refused(t, "two queues of a number", err, driver.ErrInvalid, "Ethernet0:3")

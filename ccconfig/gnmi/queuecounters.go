@@ -14,7 +14,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"fairlane/ccconfig/driver"
-	"fairlane/internal/gnmid"
+	"fairlane/ccconfig/gnmi/gnmitree"
 	"fairlane/subnet/ident"
 )
 
@@ -106,7 +106,7 @@ func (c *sonic) learn(ctx context.Context, dev driver.Device) error {
 	if ms, err := strconv.Atoi(flex["POLL_INTERVAL"]); err == nil && ms > 0 {
 		every = time.Duration(ms) * time.Millisecond
 	}
-	answers, err := c.s.get(ctx, query{gpb.GetRequest_ALL, gpb.Encoding_JSON_IETF, []gnmid.Path{sonicPath(countersDB, "COUNTERS_QUEUE_NAME_MAP")}})
+	answers, err := c.s.get(ctx, query{gpb.GetRequest_ALL, gpb.Encoding_JSON_IETF, []gnmitree.Path{sonicPath(countersDB, "COUNTERS_QUEUE_NAME_MAP")}})
 	if status.Code(err) == codes.NotFound {
 		return fmt.Errorf("%w: %s has no counters of queues: %s", driver.ErrUnsupported, dev, status.Convert(err).Message())
 	}
@@ -143,11 +143,11 @@ const maxPaths = 512
 // sample asks for the counters of some queues of all ports. Its error is the request's.
 func (c *sonic) sample(ctx context.Context, dev driver.Device, queues []uint8) ([]QueueReading, error) {
 	var out []QueueReading
-	var paths []gnmid.Path
+	var paths []gnmitree.Path
 	for i, port := range c.counts.ports[:min(dev.Ports, len(c.counts.ports))] {
 		for _, q := range queues {
 			if oid, ok := c.counts.oids[fmt.Sprintf("%s:%d", port, q)]; ok {
-				out = append(out, QueueReading{Port: ident.PortNum(i + 1), Queue: q, Every: c.counts.every}) //nolint:gosec // at most MaxSwitchPorts
+				out = append(out, QueueReading{Port: ident.PortNum(i + 1), Queue: q, Every: c.counts.every}) // at most MaxSwitchPorts
 				paths = append(paths, sonicPath(countersDB, "COUNTERS", oid))
 			}
 		}
@@ -211,7 +211,7 @@ func (m *counterMemory) judge(q *QueueReading) {
 
 // count reads the state of the queues, which OpenConfig's targets look up at each reading.
 func (c *openConfig) count(ctx context.Context, dev driver.Device, queues []uint8) ([]QueueReading, error) {
-	answers, err := c.s.get(ctx, query{gpb.GetRequest_STATE, gpb.Encoding_JSON_IETF, []gnmid.Path{qosPath("interfaces")}})
+	answers, err := c.s.get(ctx, query{gpb.GetRequest_STATE, gpb.Encoding_JSON_IETF, []gnmitree.Path{qosPath("interfaces")}})
 	if status.Code(err) == codes.NotFound {
 		return nil, fmt.Errorf("%w: %s has no queues by openconfig-qos: %s", driver.ErrUnsupported, dev, status.Convert(err).Message())
 	}
@@ -230,12 +230,12 @@ func (c *openConfig) count(ctx context.Context, dev driver.Device, queues []uint
 	for i := range m.ports[:dev.Ports] { // tree.marking has sorted the interfaces
 		for _, q := range tree.Interfaces.Interface[i].Output.Queues.Queue {
 			_, n, ok := splitNumber(q.Name)
-			if !ok || n > 255 || !slices.Contains(queues, uint8(n)) { //nolint:gosec // checked
+			if !ok || n > 255 || !slices.Contains(queues, uint8(n)) {
 				continue
 			}
 			st := q.State
 			out = append(out, QueueReading{
-				Port: ident.PortNum(i + 1), Queue: uint8(n), At: answers[0].at, //nolint:gosec // bounded
+				Port: ident.PortNum(i + 1), Queue: uint8(n), At: answers[0].at,
 				Octets: (*uint64)(st.TransmitOctets), Packets: (*uint64)(st.TransmitPackets), Drops: (*uint64)(st.DroppedPackets), Marked: (*uint64)(st.MarkedPackets),
 			})
 		}

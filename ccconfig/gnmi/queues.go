@@ -8,7 +8,7 @@ import (
 
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/ecn"
-	"fairlane/internal/gnmid"
+	"fairlane/ccconfig/gnmi/gnmitree"
 )
 
 // settingsOf is what a switch was read to be set to.
@@ -30,7 +30,7 @@ func markedQueues(all []ecn.QueueMarking) []uint8 {
 
 // carryOut changes what a plan changes in one Set. cause is what a Set ended with, and err what that means but for what judge knows
 // better.
-func (s *session) carryOut(ctx context.Context, dev driver.Device, want *driver.QueueState, plan markingPlan, ops []gnmid.Operation, judge func(cause, err error) error) (driver.Receipt, error) {
+func (s *session) carryOut(ctx context.Context, dev driver.Device, want *driver.QueueState, plan markingPlan, ops []gnmitree.Operation, judge func(cause, err error) error) (driver.Receipt, error) {
 	if plan.empty() {
 		return receiptOf(plan, want, driver.OutcomeUnchanged, ""), nil
 	}

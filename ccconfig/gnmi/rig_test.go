@@ -17,7 +17,7 @@ import (
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/driver/grpclink"
 	"fairlane/ccconfig/gnmi"
-	"fairlane/internal/gnmid"
+	"fairlane/ccconfig/gnmi/gnmitree"
 	"fairlane/internal/testkit/grpctest"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
@@ -40,7 +40,7 @@ type weather struct {
 
 // rig is targets behind one listener, with weather.
 type rig struct {
-	registry gnmid.Registry
+	registry gnmitree.Registry
 	dial     grpctest.Dial
 
 	mu      sync.Mutex
@@ -50,7 +50,7 @@ type rig struct {
 func newRig(t testing.TB, o ...grpc.ServerOption) *rig {
 	t.Helper()
 	r := &rig{weather: map[string]*weather{}}
-	s, err := gnmid.NewServer(gnmid.Options{Targets: &r.registry})
+	s, err := gnmitree.NewServer(gnmitree.Options{Targets: &r.registry})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func newRig(t testing.TB, o ...grpc.ServerOption) *rig {
 	return r
 }
 
-func (r *rig) add(t testing.TB, name string, tree gnmid.Tree) {
+func (r *rig) add(t testing.TB, name string, tree gnmitree.Tree) {
 	t.Helper()
 	if err := r.registry.Add(name, tree); err != nil {
 		t.Fatal(err)

@@ -111,6 +111,6 @@ func (s *scanner) param(names map[string]string) (p driver.NICParam) {
 	p.Value = s.number()
 	s.skip(`}}`)
 	s.ok = s.ok && index <= 1<<31 && p.Name != ""
-	p.Index = int(index & math.MaxInt32) //nolint:gosec // checked above, and not used otherwise
+	p.Index = int(index & math.MaxInt32)
 	return p
 }

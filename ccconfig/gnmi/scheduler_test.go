@@ -9,7 +9,7 @@ import (
 
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/gnmi"
-	"fairlane/internal/gnmid"
+	"fairlane/ccconfig/gnmi/gnmitree"
 	"fairlane/internal/quantity"
 	"fairlane/sim/gnmidev"
 	"fairlane/subnet/ident"
@@ -227,7 +227,7 @@ const (
 
 func TestPreflightOfSchedulersOfOpenConfig(t *testing.T) {
 	t.Parallel()
-	type leaves = map[string]gnmid.Value
+	type leaves = map[string]gnmitree.Value
 	at := func(sequence int, path string) string {
 		return fmt.Sprintf("%sscheduler[sequence=%d]/%s", ocPolicies, sequence, path)
 	}
@@ -237,7 +237,7 @@ func TestPreflightOfSchedulersOfOpenConfig(t *testing.T) {
 	// weighted is one scheduler of two queues.
 	weighted := func(own uint64, more leaves) leaves {
 		out := leaves{
-			input(9, 3, "queue"): gnmid.String("3"), input(9, 3, "weight"): gnmid.Uint(own), input(9, 6, "queue"): gnmid.String("6"), input(9, 6, "weight"): gnmid.Uint(140),
+			input(9, 3, "queue"): gnmitree.String("3"), input(9, 3, "weight"): gnmitree.Uint(own), input(9, 6, "queue"): gnmitree.String("6"), input(9, 6, "weight"): gnmitree.Uint(140),
 		}
 		for k, v := range more {
 			out[k] = v
@@ -245,7 +245,7 @@ func TestPreflightOfSchedulersOfOpenConfig(t *testing.T) {
 		return out
 	}
 	strict := func(sequence, queue int, more leaves) leaves {
-		out := leaves{at(sequence, "config/priority"): gnmid.String("STRICT"), input(sequence, queue, "queue"): gnmid.String(fmt.Sprint("Ethernet0:", queue))}
+		out := leaves{at(sequence, "config/priority"): gnmitree.String("STRICT"), input(sequence, queue, "queue"): gnmitree.String(fmt.Sprint("Ethernet0:", queue))}
 		for k, v := range more {
 			out[k] = v
 		}
@@ -256,20 +256,20 @@ func TestPreflightOfSchedulersOfOpenConfig(t *testing.T) {
 		out := strict(1, 7, strict(2, 5, more))
 		for sequence, percent := range map[int]uint32{1: first, 2: second} {
 			if percent > 0 {
-				out[at(sequence, "two-rate-three-color/config/pir-pct")] = gnmid.Uint32(percent)
+				out[at(sequence, "two-rate-three-color/config/pir-pct")] = gnmitree.Uint32(percent)
 			}
 		}
 		return out
 	}
 	speed := func(word string, more leaves) leaves {
-		more[ocEthernet] = gnmid.String(word)
+		more[ocEthernet] = gnmitree.String(word)
 		return more
 	}
 	cnps := leaves{
-		"/qos/interfaces/interface[interface-id=Ethernet0]/input/classifiers/classifier[type=IPV4]/config/name": gnmid.String("c"),
-		"/qos/classifiers/classifier[name=c]/terms/term[id=1]/conditions/ipv4/config/dscp":                      gnmid.Uint32(48),
-		"/qos/classifiers/classifier[name=c]/terms/term[id=1]/actions/config/target-group":                      gnmid.String("cnp"),
-		"/qos/forwarding-groups/forwarding-group[name=cnp]/config/output-queue":                                 gnmid.String("7"),
+		"/qos/interfaces/interface[interface-id=Ethernet0]/input/classifiers/classifier[type=IPV4]/config/name": gnmitree.String("c"),
+		"/qos/classifiers/classifier[name=c]/terms/term[id=1]/conditions/ipv4/config/dscp":                      gnmitree.Uint32(48),
+		"/qos/classifiers/classifier[name=c]/terms/term[id=1]/actions/config/target-group":                      gnmitree.String("cnp"),
+		"/qos/forwarding-groups/forwarding-group[name=cnp]/config/output-queue":                                 gnmitree.String("7"),
 	}
 	for name, c := range map[string]struct {
 		leaves leaves
@@ -280,29 +280,29 @@ func TestPreflightOfSchedulersOfOpenConfig(t *testing.T) {
 		"a small weight":           {weighted(46, nil), "weight-small Ethernet0", "weight 46 by scheduler p sequence 9"},
 		"a strict queue":           {weighted(140, strict(1, 7, nil)), "strict-above Ethernet0", "queue 7, served strictly"},
 		"CNPs may be strict":       {weighted(140, strict(1, 7, cnps)), "", ""},
-		"strict with a limit":      {weighted(140, strict(1, 7, speed("openconfig-if-ethernet:SPEED_100GB", leaves{at(1, "two-rate-three-color/config/pir"): gnmid.Uint(1e9)}))), "", ""},
-		"strict in percent":        {weighted(140, strict(1, 7, leaves{at(1, "two-rate-three-color/config/pir-pct"): gnmid.Uint32(90)})), "", ""},
+		"strict with a limit":      {weighted(140, strict(1, 7, speed("openconfig-if-ethernet:SPEED_100GB", leaves{at(1, "two-rate-three-color/config/pir"): gnmitree.Uint(1e9)}))), "", ""},
+		"strict in percent":        {weighted(140, strict(1, 7, leaves{at(1, "two-rate-three-color/config/pir-pct"): gnmitree.Uint32(90)})), "", ""},
 		"strict in percents":       {weighted(140, strictly(60, 50, nil)), "strict-above Ethernet0", "queues 5, 7, served strictly"},
 		"percents of a link":       {weighted(140, strictly(60, 39, speed("SPEED_100GB", leaves{}))), "", ""},
-		"percents and a rate":      {weighted(140, strictly(60, 0, speed("SPEED_100GB", leaves{at(2, "two-rate-three-color/config/pir"): gnmid.Uint(4e10)}))), "strict-above Ethernet0", "queues 5, 7, served strictly"},
-		"a limit in percent":       {weighted(140, leaves{at(9, "two-rate-three-color/config/pir-pct"): gnmid.Uint32(50)}), "peak-rate Ethernet0", "limited to 50 % of its link"},
-		"bits a second":            {weighted(140, speed("SPEED_100GB", leaves{at(9, "two-rate-three-color/config/pir"): gnmid.Uint(1e11)})), "", ""},
-		"below the link":           {weighted(140, speed("SPEED_100GB", leaves{at(9, "two-rate-three-color/config/pir"): gnmid.Uint(1e10)})), "peak-rate Ethernet0", "queue 3 is limited to 10 Gbit/s by scheduler p sequence 9, and its link has 100 Gbit/s"},
-		"one rate":                 {weighted(140, speed("SPEED_25GB", leaves{at(9, "one-rate-two-color/config/cir"): gnmid.Uint(1e10)})), "peak-rate Ethernet0", "and its link has 25 Gbit/s"},
-		"a link of no rate":        {weighted(140, leaves{at(9, "two-rate-three-color/config/pir"): gnmid.Uint(1e10)}), "peak-rate Ethernet0", "does not tell the link's rate"},
-		"a limit of the port":      {weighted(140, leaves{at(99, "two-rate-three-color/config/pir"): gnmid.Uint(1e10)}), "peak-rate Ethernet0", "the port is limited to 10 Gbit/s by scheduler p sequence 99"},
-		"a queue twice":            {weighted(140, leaves{input(2, 3, "queue"): gnmid.String("3")}), "queue-twice Ethernet0", "both have queue 3 as an input"},
-		"another queue alone":      {leaves{input(2, 5, "queue"): gnmid.String("5")}, "scheduler-none Ethernet0", ""},
-		"another kind of priority": {weighted(140, leaves{at(9, "config/priority"): gnmid.String("DWRR")}), "scheduler-broken Ethernet0", `priority "DWRR"`},
+		"percents and a rate":      {weighted(140, strictly(60, 0, speed("SPEED_100GB", leaves{at(2, "two-rate-three-color/config/pir"): gnmitree.Uint(4e10)}))), "strict-above Ethernet0", "queues 5, 7, served strictly"},
+		"a limit in percent":       {weighted(140, leaves{at(9, "two-rate-three-color/config/pir-pct"): gnmitree.Uint32(50)}), "peak-rate Ethernet0", "limited to 50 % of its link"},
+		"bits a second":            {weighted(140, speed("SPEED_100GB", leaves{at(9, "two-rate-three-color/config/pir"): gnmitree.Uint(1e11)})), "", ""},
+		"below the link":           {weighted(140, speed("SPEED_100GB", leaves{at(9, "two-rate-three-color/config/pir"): gnmitree.Uint(1e10)})), "peak-rate Ethernet0", "queue 3 is limited to 10 Gbit/s by scheduler p sequence 9, and its link has 100 Gbit/s"},
+		"one rate":                 {weighted(140, speed("SPEED_25GB", leaves{at(9, "one-rate-two-color/config/cir"): gnmitree.Uint(1e10)})), "peak-rate Ethernet0", "and its link has 25 Gbit/s"},
+		"a link of no rate":        {weighted(140, leaves{at(9, "two-rate-three-color/config/pir"): gnmitree.Uint(1e10)}), "peak-rate Ethernet0", "does not tell the link's rate"},
+		"a limit of the port":      {weighted(140, leaves{at(99, "two-rate-three-color/config/pir"): gnmitree.Uint(1e10)}), "peak-rate Ethernet0", "the port is limited to 10 Gbit/s by scheduler p sequence 99"},
+		"a queue twice":            {weighted(140, leaves{input(2, 3, "queue"): gnmitree.String("3")}), "queue-twice Ethernet0", "both have queue 3 as an input"},
+		"another queue alone":      {leaves{input(2, 5, "queue"): gnmitree.String("5")}, "scheduler-none Ethernet0", ""},
+		"another kind of priority": {weighted(140, leaves{at(9, "config/priority"): gnmitree.String("DWRR")}), "scheduler-broken Ethernet0", `priority "DWRR"`},
 		"a weight of 0":            {weighted(0, nil), "scheduler-broken Ethernet0", "weight 0"},
-		"beyond bits":              {weighted(140, leaves{at(9, "two-rate-three-color/config/pir"): gnmid.Uint(1 << 63)}), "scheduler-broken Ethernet0", "want up to 9223372036854775807"},
+		"beyond bits":              {weighted(140, leaves{at(9, "two-rate-three-color/config/pir"): gnmitree.Uint(1 << 63)}), "scheduler-broken Ethernet0", "want up to 9223372036854775807"},
 	} {
 		_, s, d, dev := oneOpenConfig(t)
-		s.put("/qos/interfaces/interface[interface-id=Ethernet0]/output/scheduler-policy/config/name", gnmid.String("p"), gnmid.ClassConfig)
+		s.put("/qos/interfaces/interface[interface-id=Ethernet0]/output/scheduler-policy/config/name", gnmitree.String("p"), gnmitree.ClassConfig)
 		for path, v := range c.leaves {
-			class := gnmid.ClassConfig
+			class := gnmitree.ClassConfig
 			if path == ocEthernet {
-				class = gnmid.ClassOperational
+				class = gnmitree.ClassOperational
 			}
 			s.put(path, v, class)
 		}
@@ -316,8 +316,8 @@ func TestPreflightOfSchedulersOfOpenConfig(t *testing.T) {
 		}
 	}
 	_, s, d, dev := oneOpenConfig(t)
-	s.put("/qos/interfaces/interface[interface-id=Ethernet4]/output/scheduler-policy/config/name", gnmid.String("gone"), gnmid.ClassConfig)
-	s.put(ocQueue(1, "6")+"/config/queue-management-profile", gnmid.String("gone"), gnmid.ClassConfig)
+	s.put("/qos/interfaces/interface[interface-id=Ethernet4]/output/scheduler-policy/config/name", gnmitree.String("gone"), gnmitree.ClassConfig)
+	s.put(ocQueue(1, "6")+"/config/queue-management-profile", gnmitree.String("gone"), gnmitree.ClassConfig)
 	found, err := d.Preflight(t.Context(), dev, gnmi.Expectation{DSCP: 26, Queue: 3})
 	if got := said(t, "gone", found); err != nil || got != "reference-missing Ethernet0; reference-missing Ethernet4" {
 		t.Errorf("findings %q: %v", got, err)

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"fairlane/internal/gnmid"
+	"fairlane/ccconfig/gnmi/gnmitree"
 )
 
 // session is a target and what its dialect knows of it, which belongs to whoever has the turn.
@@ -48,7 +48,7 @@ type answer struct {
 type query struct {
 	kind     gpb.GetRequest_DataType
 	encoding gpb.Encoding
-	paths    []gnmid.Path
+	paths    []gnmitree.Path
 }
 
 // get asks for paths, and returns one answer for each of them. Its error is the request's, for classify.
@@ -76,7 +76,7 @@ func (s *session) get(ctx context.Context, q query) ([]answer, error) {
 // set carries out operations as one transaction, deletes before replaces before updates. The first shared elements of their
 // paths, which are the same in all, are said once in the prefix; 0 says all paths whole, as devices exist that take no more
 // of a prefix than its target.
-func (s *session) set(ctx context.Context, ops []gnmid.Operation, shared int) error {
+func (s *session) set(ctx context.Context, ops []gnmitree.Operation, shared int) error {
 	ctx, cancel := s.d.links.Request(ctx)
 	defer cancel()
 	r := &gpb.SetRequest{Prefix: s.prefix()}
@@ -87,12 +87,12 @@ func (s *session) set(ctx context.Context, ops []gnmid.Operation, shared int) er
 	for _, o := range ops {
 		o.Path.Elems = o.Path.Elems[shared:]
 		switch o.Op {
-		case gnmid.OpDelete:
+		case gnmitree.OpDelete:
 			r.Delete = append(r.Delete, o.Path.Proto())
-		case gnmid.OpReplace:
-			r.Replace = append(r.Replace, &gpb.Update{Path: o.Path.Proto(), Val: o.Value.Typed(gnmid.EncodingJSONIETF)})
-		case gnmid.OpUpdate:
-			r.Update = append(r.Update, &gpb.Update{Path: o.Path.Proto(), Val: o.Value.Typed(gnmid.EncodingJSONIETF)})
+		case gnmitree.OpReplace:
+			r.Replace = append(r.Replace, &gpb.Update{Path: o.Path.Proto(), Val: o.Value.Typed(gnmitree.EncodingJSONIETF)})
+		case gnmitree.OpUpdate:
+			r.Update = append(r.Update, &gpb.Update{Path: o.Path.Proto(), Val: o.Value.Typed(gnmitree.EncodingJSONIETF)})
 		}
 	}
 	if e := s.d.o.Election; e != (ElectionID{}) {

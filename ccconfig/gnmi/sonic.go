@@ -17,7 +17,7 @@ import (
 
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/ecn"
-	"fairlane/internal/gnmid"
+	"fairlane/ccconfig/gnmi/gnmitree"
 )
 
 // guardMemory is how long a switch that refused a new profile is taken for one that always does. Its operator may extend
@@ -39,7 +39,7 @@ func (c *sonic) guarded() bool { return !c.refused.IsZero() && time.Since(c.refu
 // tables reads tables of a database. One that is not there is empty.
 func (s *session) tables(ctx context.Context, dev driver.Device, db string, names ...string) (map[string]table, error) {
 	out := make(map[string]table, len(names))
-	paths := make([]gnmid.Path, len(names))
+	paths := make([]gnmitree.Path, len(names))
 	for i, n := range names {
 		paths[i] = sonicPath(db, n)
 	}
@@ -169,13 +169,13 @@ func (m *sonicMarking) ownChange(plan markingPlan) bool {
 
 // operations are those of the Set that carries out a plan. Leaves that a guard may watch are replaced, never updated:
 // an update is an addition to the switch, which guards refuse.
-func (m *sonicMarking) operations(plan markingPlan) []gnmid.Operation {
-	var out []gnmid.Operation
+func (m *sonicMarking) operations(plan markingPlan) []gnmitree.Operation {
+	var out []gnmitree.Operation
 	for _, name := range slices.Sorted(maps.Keys(plan.change)) {
 		out = append(out, m.thresholds(name, plan.change[name])...)
 	}
 	for _, name := range slices.Sorted(maps.Keys(plan.create)) {
-		out = append(out, gnmid.Operation{Op: gnmid.OpUpdate, Path: sonicPath(configDB, "WRED_PROFILE", name), Value: object(newProfile(plan.create[name]))})
+		out = append(out, gnmitree.Operation{Op: gnmitree.OpUpdate, Path: sonicPath(configDB, "WRED_PROFILE", name), Value: object(newProfile(plan.create[name]))})
 	}
 	left := maps.Clone(plan.refer)
 	for i := range m.rows {
@@ -183,26 +183,26 @@ func (m *sonicMarking) operations(plan markingPlan) []gnmid.Operation {
 	}
 	for _, k := range slices.SortedFunc(maps.Keys(left), func(a, b queueKey) int { return strings.Compare(a.String(), b.String()) }) {
 		key := fmt.Sprintf("%s|%d", m.ports[k.port-1], k.queue)
-		out = append(out, gnmid.Operation{Op: gnmid.OpUpdate, Path: sonicPath(configDB, "QUEUE", key), Value: object(row{"wred_profile": left[k]})})
+		out = append(out, gnmitree.Operation{Op: gnmitree.OpUpdate, Path: sonicPath(configDB, "QUEUE", key), Value: object(row{"wred_profile": left[k]})})
 	}
 	return out
 }
 
 // thresholds replaces the leaves of a profile that differ, in an order in which least never exceeds most.
-func (m *sonicMarking) thresholds(name string, to ecn.Marking) []gnmid.Operation {
+func (m *sonicMarking) thresholds(name string, to ecn.Marking) []gnmitree.Operation {
 	fields := thresholdFields(ownThresholds(m.profiles[name]))
-	var out []gnmid.Operation
+	var out []gnmitree.Operation
 	replace := func(i int, v int64) {
 		is := strconv.FormatInt(v, 10)
 		was, there := m.profiles[name][fields[i]]
 		if was == is {
 			return
 		}
-		op := gnmid.OpReplace
+		op := gnmitree.OpReplace
 		if !there {
-			op = gnmid.OpUpdate
+			op = gnmitree.OpUpdate
 		}
-		out = append(out, gnmid.Operation{Op: op, Path: sonicPath(configDB, "WRED_PROFILE", name, fields[i]), Value: gnmid.String(is)})
+		out = append(out, gnmitree.Operation{Op: op, Path: sonicPath(configDB, "WRED_PROFILE", name, fields[i]), Value: gnmitree.String(is)})
 	}
 	if to.Min > m.markingState.profiles[name].marking.Max { // upwards: first the most
 		replace(1, to.Max)
@@ -229,7 +229,7 @@ func newProfile(m ecn.Marking) row {
 
 // rewrite makes the queues of a row refer to other profiles and takes them off what is left to do. A row of several queues
 // that no longer refer to the same one is split.
-func (m *sonicMarking) rewrite(r *queueRow, left map[queueKey]string) []gnmid.Operation {
+func (m *sonicMarking) rewrite(r *queueRow, left map[queueKey]string) []gnmitree.Operation {
 	was := r.fields.name("wred_profile")
 	type part struct{ key, profile string }
 	var parts []part
@@ -237,7 +237,7 @@ func (m *sonicMarking) rewrite(r *queueRow, left map[queueKey]string) []gnmid.Op
 	for _, port := range r.ports {
 		for q := r.low; q <= r.high; q++ {
 			p := part{fmt.Sprintf("%s|%d", port, q), was}
-			k := queueKey{numberOf(m.numbers[port], q), uint8(q)} //nolint:gosec // at most 255
+			k := queueKey{numberOf(m.numbers[port], q), uint8(q)} // at most 255
 			if to, ok := left[k]; ok && k.port > 0 {
 				p.profile, changed = to, true
 				delete(left, k)
@@ -250,27 +250,27 @@ func (m *sonicMarking) rewrite(r *queueRow, left map[queueKey]string) []gnmid.Op
 		return nil
 	}
 	if same {
-		op := gnmid.OpReplace
+		op := gnmitree.OpReplace
 		if was == "" {
-			op = gnmid.OpUpdate
+			op = gnmitree.OpUpdate
 		}
-		return []gnmid.Operation{{Op: op, Path: sonicPath(configDB, "QUEUE", r.key, "wred_profile"), Value: gnmid.String(parts[0].profile)}}
+		return []gnmitree.Operation{{Op: op, Path: sonicPath(configDB, "QUEUE", r.key, "wred_profile"), Value: gnmitree.String(parts[0].profile)}}
 	}
-	out := []gnmid.Operation{{Op: gnmid.OpDelete, Path: sonicPath(configDB, "QUEUE", r.key)}}
+	out := []gnmitree.Operation{{Op: gnmitree.OpDelete, Path: sonicPath(configDB, "QUEUE", r.key)}}
 	for _, p := range parts {
 		fields := maps.Clone(r.fields)
 		if fields["wred_profile"] = p.profile; p.profile == "" {
 			delete(fields, "wred_profile")
 		}
-		out = append(out, gnmid.Operation{Op: gnmid.OpUpdate, Path: sonicPath(configDB, "QUEUE", p.key), Value: object(fields)})
+		out = append(out, gnmitree.Operation{Op: gnmitree.OpUpdate, Path: sonicPath(configDB, "QUEUE", p.key), Value: object(fields)})
 	}
 	return out
 }
 
-func object(r row) gnmid.Value {
+func object(r row) gnmitree.Value {
 	text, err := json.Marshal(r)
 	if err != nil {
-		return gnmid.Value{}
+		return gnmitree.Value{}
 	}
-	return gnmid.JSON(text)
+	return gnmitree.JSON(text)
 }

@@ -43,7 +43,7 @@ func (m *sonicMarking) scheduling(t map[string]table, ports int) []PortSchedule 
 		for _, port := range r.ports {
 			number := int(m.numbers[port])
 			for q := r.low; q <= r.high && number > 0 && named.Name != ""; q++ {
-				out[number-1].Queues = append(out[number-1].Queues, QueueSchedule{NamedScheduler: named, Queue: uint8(q), Rank: uint64(q)}) //nolint:gosec // at most 255
+				out[number-1].Queues = append(out[number-1].Queues, QueueSchedule{NamedScheduler: named, Queue: uint8(q), Rank: uint64(q)}) // at most 255
 			}
 		}
 	}
@@ -67,7 +67,7 @@ func speedOf(r row) quantity.BitRate {
 	if err != nil || v > uint64(quantity.MaxBitRate/quantity.Mbps) {
 		return 0
 	}
-	return quantity.BitRate(v) * quantity.Mbps //nolint:gosec // bounded
+	return quantity.BitRate(v) * quantity.Mbps
 }
 
 // schedulerOf is the scheduler that a row of a table refers to.
@@ -140,7 +140,7 @@ func (s *Scheduler) parseRates(r row) error {
 	case "packets":
 		s.PeakPackets = rates[1]
 	case "bytes", "":
-		s.Assured, s.Peak = quantity.BitRate(rates[0]*bitsPerByte), quantity.BitRate(rates[1]*bitsPerByte) //nolint:gosec // bounded
+		s.Assured, s.Peak = quantity.BitRate(rates[0]*bitsPerByte), quantity.BitRate(rates[1]*bitsPerByte)
 	default:
 		return fmt.Errorf("meter_type %q, want bytes or packets", meter)
 	}

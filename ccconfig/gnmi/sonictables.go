@@ -11,7 +11,7 @@ import (
 
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/ecn"
-	"fairlane/internal/gnmid"
+	"fairlane/ccconfig/gnmi/gnmitree"
 	"fairlane/subnet/ident"
 )
 
@@ -31,8 +31,8 @@ const (
 	maxSONiCQueue = 19
 )
 
-func sonicPath(db string, elems ...string) gnmid.Path {
-	p := gnmid.PathOf(append([]string{db, instance}, elems...)...)
+func sonicPath(db string, elems ...string) gnmitree.Path {
+	p := gnmitree.PathOf(append([]string{db, instance}, elems...)...)
 	p.Origin = sonicOrigin
 	return p
 }
@@ -171,7 +171,7 @@ func parseMarking(t map[string]table, ports int) (*sonicMarking, error) {
 	}
 	m.numbers = make(map[string]ident.PortNum, ports)
 	for i, name := range m.ports[:ports] {
-		m.numbers[name] = ident.PortNum(i + 1) //nolint:gosec // at most MaxSwitchPorts
+		m.numbers[name] = ident.PortNum(i + 1) // at most MaxSwitchPorts
 	}
 	seen := map[string]string{}
 	for _, key := range slices.Sorted(maps.Keys(t["QUEUE"])) {

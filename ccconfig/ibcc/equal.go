@@ -1,47 +1,12 @@
 package ibcc
 
 import (
-	"fmt"
 	"math/bits"
 	"strconv"
 
+	"fairlane/internal/fieldwise"
 	"fairlane/subnet/ident"
 )
-
-// Difference is one field in which two states disagree. Field names are those of the
-// reasons in a plan: "per_sl", "ccti_limit", "sl[3].timer", "cct[17]", "threshold",
-// "ports[7].marking_rate".
-type Difference struct {
-	Field string `json:"field"`
-	Want  string `json:"want"`
-	Got   string `json:"got"`
-}
-
-// String prints the difference as "sl[3].timer: want 150, got 0".
-func (d Difference) String() string {
-	return fmt.Sprintf("%s: want %s, got %s", d.Field, d.Want, d.Got)
-}
-
-// Absent stands for a value the other side does not have at all, such as a table entry
-// beyond the end.
-const Absent = "absent"
-
-// Differences collects mismatches; a value type with append semantics keeps callers short.
-type Differences []Difference
-
-// Add notes a field unless both sides have the same.
-func (ds *Differences) Add(field, want, got string) {
-	if want != got {
-		*ds = append(*ds, Difference{Field: field, Want: want, Got: got})
-	}
-}
-
-// Number is Add for numbers.
-func (ds *Differences) Number(field string, want, got uint64) {
-	if want != got {
-		*ds = append(*ds, Difference{field, strconv.FormatUint(want, 10), strconv.FormatUint(got, 10)})
-	}
-}
 
 // String prints the set as ranges of port numbers, such as "1-3,7", or "none".
 func (m PortMask) String() string {
@@ -82,8 +47,8 @@ func (m PortMask) Max() int {
 // Diff lists the fields in which got is not what c wants, as a read-back needs it: of the
 // tables only entries 0..Limit count, since a device may return anything above (annex A10).
 // An entry that got does not have is listed as Absent. Nil means equal.
-func (c *CASettings) Diff(got *CASettings) []Difference {
-	var ds Differences
+func (c *CASettings) Diff(got *CASettings) []fieldwise.Difference {
+	var ds fieldwise.Differences
 	ds.Add("per_sl", strconv.FormatBool(c.PerSL), strconv.FormatBool(got.PerSL))
 	for sl, w := range c.SLs {
 		if w != got.SLs[sl] {
@@ -116,7 +81,7 @@ func (c *CASettings) Equal(got *CASettings) bool {
 	return true
 }
 
-func diffSL(ds *Differences, path string, w, g SLParams) {
+func diffSL(ds *fieldwise.Differences, path string, w, g SLParams) {
 	ds.Number(path+"timer", uint64(w.Timer), uint64(g.Timer))
 	ds.Number(path+"increase", uint64(w.Increase), uint64(g.Increase))
 	ds.Number(path+"trigger", uint64(w.Trigger), uint64(g.Trigger))
@@ -132,14 +97,14 @@ func entryAt(t []Entry, i int) (Entry, bool) {
 
 func entryText(e Entry, ok bool) string {
 	if !ok {
-		return Absent
+		return fieldwise.Absent
 	}
 	return e.String()
 }
 
 // Diff lists the fields in which got is not what s wants. Nil means equal.
-func (s *SwitchSettings) Diff(got *SwitchSettings) []Difference {
-	var ds Differences
+func (s *SwitchSettings) Diff(got *SwitchSettings) []fieldwise.Difference {
+	var ds fieldwise.Differences
 	if *s == *got {
 		return nil
 	}
@@ -163,11 +128,11 @@ func (m PortMarking) Equal(got PortMarking) bool {
 }
 
 // Diff lists the fields in which got is not what m wants, for port p. Nil means equal.
-func (m PortMarking) Diff(p ident.PortNum, got PortMarking) []Difference {
+func (m PortMarking) Diff(p ident.PortNum, got PortMarking) []fieldwise.Difference {
 	if m.Equal(got) {
 		return nil
 	}
-	var ds Differences
+	var ds fieldwise.Differences
 	path := "ports[" + strconv.Itoa(int(p)) + "]."
 	ds.Add(path+"valid", strconv.FormatBool(m.Valid), strconv.FormatBool(got.Valid))
 	if m.Valid && got.Valid {

@@ -7,11 +7,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"fairlane/internal/fieldwise"
 	"fairlane/subnet/ident"
 )
 
 // fields names the differences.
-func fields(ds []Difference) []string {
+func fields(ds []fieldwise.Difference) []string {
 	var names []string
 	for _, d := range ds {
 		names = append(names, d.Field)
@@ -45,7 +46,7 @@ func TestCADiffNamesEveryField(t *testing.T) {
 			ds := want.Diff(&got)
 			if len(got.Table) == 0 {
 				// Every entry, the first zero one included, is missing.
-				if n := len(ds); n < 41 || ds[n-41].Field != "cct[0]" || ds[n-41].Got != Absent || ds[n-41].Want != "3:0" {
+				if n := len(ds); n < 41 || ds[n-41].Field != "cct[0]" || ds[n-41].Got != fieldwise.Absent || ds[n-41].Want != "3:0" {
 					t.Errorf("differences %v", ds)
 				}
 				return

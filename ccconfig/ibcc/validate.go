@@ -1,50 +1,22 @@
 package ibcc
 
 import (
-	"errors"
 	"fmt"
+
+	"fairlane/internal/fieldwise"
 )
 
 // MaxThreshold bounds Threshold and CS_Threshold, which are 4 bits wide (annex A10).
 const MaxThreshold = 15
 
-// FieldError is a setting outside what is allowed.
-type FieldError struct {
-	Field   string // such as "cct[17].shift"
-	Found   string
-	Allowed string
-}
-
-// Error names the field, what was found and what is allowed.
-func (e *FieldError) Error() string {
-	return fmt.Sprintf("%s: found %s, want %s", e.Field, e.Found, e.Allowed)
-}
-
-func fieldError(field string, found any, allowed string) error {
-	return &FieldError{Field: field, Found: fmt.Sprint(found), Allowed: allowed}
-}
-
-// AtField puts a path such as "ports[7]." before the field of a *FieldError, and before the
-// text of any other error. Nil stays nil.
-func AtField(path string, err error) error {
-	var fe *FieldError
-	switch {
-	case err == nil:
-		return nil
-	case errors.As(err, &fe):
-		return &FieldError{Field: path + fe.Field, Found: fe.Found, Allowed: fe.Allowed}
-	}
-	return fmt.Errorf("%s %w", path, err)
-}
-
 // Validate reports a shift above MaxShift or a multiplier above MaxMultiplier as a
-// *FieldError. Both would run into the neighbouring bits of the wire form.
+// *fieldwise.Error. Both would run into the neighbouring bits of the wire form.
 func (e Entry) Validate() error {
 	switch {
 	case e.Shift > MaxShift:
-		return fieldError("shift", e.Shift, "0 to 3")
+		return fieldwise.Bad("shift", e.Shift, "0 to 3")
 	case e.Multiplier > MaxMultiplier:
-		return fieldError("multiplier", e.Multiplier, "0 to 16383")
+		return fieldwise.Bad("multiplier", e.Multiplier, "0 to 16383")
 	}
 	return nil
 }
@@ -53,17 +25,17 @@ func (e Entry) Validate() error {
 // the table covers 0..Limit, is no longer than MaxTableEntries, and every entry fits its
 // encoding. It accepts any state a device may be found in, whoever wrote it, so that such a
 // state can be restored; a state that is to be pushed must also pass Validate. Errors are
-// *FieldError.
+// *fieldwise.Error.
 func (c *CASettings) ValidateRanges() error {
 	if len(c.Table) > MaxTableEntries {
-		return fieldError("cct", fmt.Sprintf("%d entries", len(c.Table)), fmt.Sprintf("at most %d", MaxTableEntries))
+		return fieldwise.Bad("cct", fmt.Sprintf("%d entries", len(c.Table)), fmt.Sprintf("at most %d", MaxTableEntries))
 	}
 	if len(c.Table) <= int(c.Limit) {
-		return fieldError("ccti_limit", c.Limit, fmt.Sprintf("less than the %d entries of the table", len(c.Table)))
+		return fieldwise.Bad("ccti_limit", c.Limit, fmt.Sprintf("less than the %d entries of the table", len(c.Table)))
 	}
 	for i, e := range c.Table {
 		if err := e.Validate(); err != nil {
-			return AtField(fmt.Sprintf("cct[%d].", i), err)
+			return fieldwise.Under(fmt.Sprintf("cct[%d].", i), err)
 		}
 	}
 	return nil
@@ -73,22 +45,22 @@ func (c *CASettings) ValidateRanges() error {
 // delays nothing, because a flow that was never marked must run at line rate (a permanent
 // cap is what CCTI_Min is for); the delays of entries 0..Limit never fall, because a flow
 // that is marked more often must not speed up; and no CCTI_Min lies above CCTI_Limit. Errors
-// are *FieldError.
+// are *fieldwise.Error.
 func (c *CASettings) Validate() error {
 	if err := c.ValidateRanges(); err != nil {
 		return err
 	}
 	if c.Table[0].Multiplier != 0 {
-		return fieldError("cct[0]", c.Table[0], "0:0, no delay")
+		return fieldwise.Bad("cct[0]", c.Table[0], "0:0, no delay")
 	}
 	for i := 1; i <= int(c.Limit); i++ {
 		if a, b := c.Table[i-1], c.Table[i]; b.Eighths() < a.Eighths() {
-			return fieldError(fmt.Sprintf("cct[%d]", i), b, fmt.Sprintf("no less delay than the entry before it, %s", a))
+			return fieldwise.Bad(fmt.Sprintf("cct[%d]", i), b, fmt.Sprintf("no less delay than the entry before it, %s", a))
 		}
 	}
 	for sl, p := range c.SLs {
 		if int(p.Min) > int(c.Limit) {
-			return fieldError(fmt.Sprintf("sl[%d].min", sl), p.Min, fmt.Sprintf("at most ccti_limit, %d", c.Limit))
+			return fieldwise.Bad(fmt.Sprintf("sl[%d].min", sl), p.Min, fmt.Sprintf("at most ccti_limit, %d", c.Limit))
 		}
 	}
 	return nil
@@ -114,30 +86,30 @@ func (c *CASettings) HighestMin() uint8 {
 	return m
 }
 
-// Validate reports a threshold above 15 or an invalid CS_ReturnDelay as a *FieldError. The
+// Validate reports a threshold above 15 or an invalid CS_ReturnDelay as a *fieldwise.Error. The
 // other fields may hold anything their types can; that the masks name only ports the switch
 // has is for the one who knows the switch to check, with PortMask.Max.
 func (s *SwitchSettings) Validate() error {
 	switch {
 	case s.Threshold > MaxThreshold:
-		return fieldError("threshold", s.Threshold, "0 to 15")
+		return fieldwise.Bad("threshold", s.Threshold, "0 to 15")
 	case s.CSThreshold > MaxThreshold:
-		return fieldError("cs_threshold", s.CSThreshold, "0 to 15")
+		return fieldwise.Bad("cs_threshold", s.CSThreshold, "0 to 15")
 	}
-	return AtField("cs_return_delay.", s.CSReturnDelay.Validate())
+	return fieldwise.Under("cs_return_delay.", s.CSReturnDelay.Validate())
 }
 
 // Validate reports a threshold above 15, and a packet size or marking rate on a valid
-// credit-starvation element, where both are reserved, as a *FieldError.
+// credit-starvation element, where both are reserved, as a *fieldwise.Error.
 func (m PortMarking) Validate() error {
 	starve := m.Valid && m.CreditStarvation
 	switch {
 	case m.Threshold > MaxThreshold:
-		return fieldError("threshold", m.Threshold, "0 to 15")
+		return fieldwise.Bad("threshold", m.Threshold, "0 to 15")
 	case starve && m.PacketSize != 0:
-		return fieldError("packet_size", m.PacketSize, "0 with credit_starvation")
+		return fieldwise.Bad("packet_size", m.PacketSize, "0 with credit_starvation")
 	case starve && m.MarkingRate != 0:
-		return fieldError("marking_rate", m.MarkingRate, "0 with credit_starvation")
+		return fieldwise.Bad("marking_rate", m.MarkingRate, "0 with credit_starvation")
 	}
 	return nil
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"fairlane/internal/fieldwise"
 )
 
 // rising is a legal table of n entries.
@@ -23,9 +25,9 @@ func field(t testing.TB, err error) string {
 	if err == nil {
 		return ""
 	}
-	var fe *FieldError
+	var fe *fieldwise.Error
 	if !errors.As(err, &fe) {
-		t.Fatalf("error %v is not a *FieldError", err)
+		t.Fatalf("error %v is not a *fieldwise.Error", err)
 	}
 	if fe.Found == "" || fe.Allowed == "" || !strings.Contains(err.Error(), fe.Found) || !strings.Contains(err.Error(), fe.Allowed) {
 		t.Errorf("error %q does not say what was found and what is allowed", err)
@@ -145,17 +147,6 @@ func TestPortMarkingValidate(t *testing.T) {
 		if got := field(t, m.Validate()); got != want {
 			t.Errorf("%+v: fault in %q, want %q", m, got, want)
 		}
-	}
-}
-
-func TestAtFieldKeepsOtherErrors(t *testing.T) {
-	t.Parallel()
-	errOther := errors.New("other")
-	if err := AtField("x.", errOther); !errors.Is(err, errOther) || err.Error() != "x. other" {
-		t.Errorf("got %v", err)
-	}
-	if AtField("x.", nil) != nil {
-		t.Error("no error became one")
 	}
 }
 

@@ -45,27 +45,28 @@ type Profile struct {
 	Layout      Layout
 }
 
-// AdapterModel is what varies between channel adapters.
+// AdapterModel is what varies between channel adapters. The tags are the keys of files.
 type AdapterModel struct {
-	TableEntries  int                  // entries of the congestion control table, 16 to ibcc.MaxTableEntries (ControlTableCap x 64)
-	MaxShift      uint8                // largest CCT shift that the device keeps to, 0 to 3
-	MaxMultiplier uint16               // largest CCT multiplier, 1 to 16383
+	TableEntries  int                  `json:"table_entries"`  // entries of the congestion control table, 16 to ibcc.MaxTableEntries (ControlTableCap x 64)
+	MaxShift      uint8                `json:"max_shift"`      // largest CCT shift that the device keeps to, 0 to 3
+	MaxMultiplier uint16               `json:"max_multiplier"` // largest CCT multiplier, 1 to 16383
 	TimerUnit     quantity.Picoseconds // of CCTI_Timer, 1 ns to 1 ms
-	MaxTimer      uint16               // largest CCTI_Timer, 1 to 65535
-	TimerRestart  bool                 // every BECN restarts CCTI_Timer; otherwise it runs free
-	MaxIncrease   uint8                // largest CCTI_Increase, 1 to 255
+	MaxTimer      uint16               `json:"max_timer"`     // largest CCTI_Timer, 1 to 65535
+	TimerRestart  bool                 `json:"timer_restart"` // every BECN restarts CCTI_Timer; otherwise it runs free
+	MaxIncrease   uint8                `json:"max_increase"`  // largest CCTI_Increase, 1 to 255
 	PerQP, PerSL  bool                 // modes of Port_Control that the device has
 }
 
-// SwitchModel is what varies between switches.
+// SwitchModel is what varies between switches. The tags are the keys of files.
 type SwitchModel struct {
 	// Thresholds are the queues of one output port and VL, in bytes, above which each threshold code marks. Code 0 never marks; the
 	// others do not rise with the code.
-	Thresholds                     [ibcc.MaxThreshold + 1]int
-	QueueBytes                     int    // buffer of one port and VL; a plan keeps a quarter of it free
-	MinMarkingRate, MaxMarkingRate uint16 // packets a mark, 1 to 65535
-	MaxPacketSize                  uint8  // largest Packet_Size, unit 64 bytes; 0: the device marks packets of every size
-	PortMarking                    bool   // has SwitchPortCongestionSetting
+	Thresholds     [ibcc.MaxThreshold + 1]int
+	QueueBytes     int    `json:"queue_bytes"`      // buffer of one port and VL; a plan keeps a quarter of it free
+	MinMarkingRate uint16 `json:"min_marking_rate"` // packets a mark, 1 to 65535
+	MaxMarkingRate uint16 `json:"max_marking_rate"`
+	MaxPacketSize  uint8  `json:"max_packet_size"` // largest Packet_Size, unit 64 bytes; 0: the device marks packets of every size
+	PortMarking    bool   `json:"port_marking"`    // has SwitchPortCongestionSetting
 }
 
 // Layout says in which disputed wire layouts a model follows another document than the annex; mad.CCLayout describes them.

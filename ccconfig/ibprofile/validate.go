@@ -28,8 +28,8 @@ type FieldError struct {
 	Want    string
 }
 
-// Error names the field, what was found and what is allowed.
-func (e *FieldError) Error() string {
+// Where names the field in a file, such as "profiles[0].max_timer".
+func (e *FieldError) Where() string {
 	at := fmt.Sprintf("profiles[%d]", e.Profile)
 	if e.Rule >= 0 {
 		at = fmt.Sprintf("assign[%d]", e.Rule)
@@ -37,8 +37,11 @@ func (e *FieldError) Error() string {
 	if e.Field != "" {
 		at += "." + e.Field
 	}
-	return at + ": found " + e.Found + ", want " + e.Want
+	return at
 }
+
+// Error names the field, what was found and what is allowed.
+func (e *FieldError) Error() string { return e.Where() + ": found " + e.Found + ", want " + e.Want }
 
 // NewSet checks a site's own profiles and rules. The error joins *FieldError. A profile's name must differ from those of the built-in ones; rules
 // may name profiles of both.

@@ -16,7 +16,6 @@ package manifest
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -24,14 +23,8 @@ import (
 	"fairlane/internal/yamltree"
 )
 
-const (
-	// MaxBytes bounds a file.
-	MaxBytes = 16 << 20
-	// maxFaults bounds the faults that are told.
-	maxFaults = 50
-	// maxQuoted bounds what a fault quotes, in bytes.
-	maxQuoted = 80
-)
+// MaxBytes bounds a file.
+const MaxBytes = 16 << 20
 
 // Kind is a kind of resource.
 type Kind string
@@ -133,7 +126,7 @@ type (
 	}
 	// FabricSpec is a fabric and where it is found.
 	FabricSpec struct {
-		Source    string   `json:"source" want:"yes"`
+		Source    string   `json:"source" want:"where the fabric is found, such as ibsim:unix:NAME"`
 		Plane     *string  `json:"plane"`
 		TimeScale *float64 `json:"time_scale"`
 		Counters  *string  `json:"counters"`
@@ -162,7 +155,7 @@ type (
 	}
 	// TenantSpec is a tenant, with the keys that tenant files have.
 	TenantSpec struct {
-		Weight      Weight       `json:"weight" want:"yes"`
+		Weight      Weight       `json:"weight" want:"a number from 0.001 to 1000000"`
 		Guarantee   Rate         `json:"guarantee"`
 		Cap         Rate         `json:"cap"`
 		PKey        PKey         `json:"pkey"`
@@ -171,22 +164,22 @@ type (
 	}
 	// Class is a traffic class of a tenant.
 	Class struct {
-		Name   string `json:"name" want:"yes"`
-		Weight Weight `json:"weight" want:"yes"`
+		Name   string `json:"name" want:"the name of the class"`
+		Weight Weight `json:"weight" want:"a number from 0.001 to 1000000"`
 	}
 	// Attachment is a port a tenant sits on: its name alone, or with a service level.
 	Attachment struct {
-		Port string `json:"port" want:"yes"`
+		Port string `json:"port" want:"the name of a port"`
 		SL   *int   `json:"sl"`
 	}
 	// FlowsSpec is the declared traffic of a fabric.
 	FlowsSpec []Flow
 	// Flow is traffic from each source to each other destination.
 	Flow struct {
-		Tenant string `json:"tenant" want:"yes"`
+		Tenant string `json:"tenant" want:"the name of a tenant"`
 		Class  string `json:"class"`
-		From   Ports  `json:"from" want:"yes"`
-		To     Ports  `json:"to" want:"yes"`
+		From   Ports  `json:"from" want:"one or more ports"`
+		To     Ports  `json:"to" want:"one or more ports"`
 		QPs    *int   `json:"qps"`
 		Demand Rate   `json:"demand"`
 	}
@@ -200,7 +193,7 @@ type (
 	// holds on the resource's fabric or, without a fabric, on everything.
 	AccountSpec struct {
 		DisplayName string `json:"display_name"`
-		Role        string `json:"role" want:"yes"`
+		Role        string `json:"role" want:"a role, such as operator"`
 		Tenant      string `json:"tenant"`
 	}
 )
@@ -226,7 +219,7 @@ func InFabric(list []Resource, fabric string) error {
 		account, _ := r.Spec.(*AccountSpec)
 		if r.Fabric == "" && (r.Kind.rule().inFabric || account != nil && account.Tenant != "") {
 			if r.Fabric = fabric; fabric == "" {
-				faults = append(faults, &yamltree.Fault{File: r.At.File, Line: r.At.Line, Field: "fabric", Text: "missing; want the fabric it belongs to, here or as --fabric"})
+				faults = append(faults, &yamltree.Fault{File: r.At.File, Line: r.At.Line, Field: "fabric", Text: "missing, want the fabric it belongs to, here or as --fabric"})
 				continue
 			}
 		}
@@ -235,11 +228,11 @@ func InFabric(list []Resource, fabric string) error {
 			id += "@" + account.Tenant
 		}
 		if at, twice := seen[id]; twice {
-			faults = append(faults, &yamltree.Fault{File: r.At.File, Line: r.At.Line, Field: "name", Text: fmt.Sprintf("%s is declared at %s already; want it once", r.ID(), at)})
+			faults = append(faults, &yamltree.Fault{File: r.At.File, Line: r.At.Line, Field: "name", Text: fmt.Sprintf("%s is declared at %s already, want it once", r.ID(), at)})
 		}
 		seen[id] = r.At
 	}
-	return joined(faults)
+	return yamltree.Join(faults)
 }
 
 // Sort orders resources as they depend on each other; those of a kind stay in the order of the files.
@@ -248,11 +241,4 @@ func Sort(list []Resource) {
 	slices.SortStableFunc(list, func(a, b Resource) int {
 		return cmp.Compare(slices.Index(order, a.Kind), slices.Index(order, b.Kind))
 	})
-}
-
-func joined(faults []error) error {
-	if len(faults) > maxFaults {
-		faults = append(faults[:maxFaults:maxFaults], fmt.Errorf("and %d more", len(faults)-maxFaults))
-	}
-	return errors.Join(faults...)
 }

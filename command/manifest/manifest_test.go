@@ -111,30 +111,30 @@ func TestAnEmptyListIsNotTheSameAsNone(t *testing.T) {
 func TestFaultsNameFileLineAndField(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"- a\n":                                        "f:1: found a list; want the keys kind, name, fabric, spec",
-		"a: b\n":                                       "f:1: unknown key \"a\"; want kind, name, fabric, spec",
-		"kind: [x]\nspec: {}\n":                        "f:1: kind: found a list; want a text",
+		"- a\n":                                        "f:1: found a list of 1, want the keys kind, name, fabric, spec",
+		"a: b\n":                                       "f:1: unknown key \"a\", want kind, name, fabric, spec",
+		"kind: [x]\nspec: {}\n":                        "f:1: kind: found a list of 1, want a text",
 		"kind: user\nname: x\n":                        "f:1: spec: missing",
-		"kind: user\nspec: {}\n":                       "f:1: name: missing; want the name of the user",
-		"kind: options\nname: x\nspec: {}\n":           "f:2: name: found \"x\"; want none, since there is one for each fabric",
-		"kind: settings\nname: x\nspec: {}\n":          "f:2: name: found \"x\"; want none, since there is one for all",
-		"kind: user\nname: x\nfabric: lab\nspec: {}\n": "f:3: fabric: found \"lab\"; want none",
+		"kind: user\nspec: {}\n":                       "f:1: name: missing, want the name of the user",
+		"kind: options\nname: x\nspec: {}\n":           "f:2: name: found \"x\", want none, since there is one for each fabric",
+		"kind: settings\nname: x\nspec: {}\n":          "f:2: name: found \"x\", want none, since there is one for all",
+		"kind: user\nname: x\nfabric: lab\nspec: {}\n": "f:3: fabric: found \"lab\", want none",
 		"kind: fabric\nname: x\nspec: {}\n":            "f:3: spec.source: missing",
-		"kind: fabric\nname: x\nspec: {source: s, time_scale: fast}\n":                   "f:3: spec.time_scale: found \"fast\"; want a number",
-		"kind: fabric\nname: x\nspec: {source: s, time_scale: .nan}\n":                   "f:3: spec.time_scale: found \".nan\"; want a number",
+		"kind: fabric\nname: x\nspec: {source: s, time_scale: fast}\n":                   "f:3: spec.time_scale: found \"fast\", want a number",
+		"kind: fabric\nname: x\nspec: {source: s, time_scale: .nan}\n":                   "f:3: spec.time_scale: found \".nan\", want a number",
 		"kind: fabric\nname: x\nspec: {source: s, source: t}\n":                          "f:3: spec.source: was given in line 3 already",
 		"kind: tenant\nname: x\nspec: {weight: -4}\n":                                    "f:3: spec.weight: weight -4",
 		"kind: tenant\nname: x\nspec: {weight: 1, cap: fast}\n":                          "f:3: spec.cap: rate \"fast\"",
 		"kind: tenant\nname: x\nspec: {weight: 1, pkey: 99999999}\n":                     "f:3: spec.pkey: P_Key",
 		"kind: tenant\nname: x\nspec:\n  weight: 1\n  attachments: [{sl: 1}]\n":          "f:5: spec.attachments[0].port: missing",
-		"kind: tenant\nname: x\nspec:\n  weight: 1\n  attachments: [{port: a, sl: b}]\n": "f:5: spec.attachments[0].sl: found \"b\"; want a whole number",
-		"kind: tenant\nname: x\nspec: {weight: 1, classes: {a: 1}}\n":                    "f:3: spec.classes: found keys; want a list",
-		"kind: flows\nspec: [{tenant: x, from: [], to: h1}]\n":                           "f:2: spec[0].from: found no port; want one or more",
-		"kind: flows\nspec: [{tenant: x, from: {a: b}, to: h1}]\n":                       "f:2: spec[0].from: found keys; want a text",
+		"kind: tenant\nname: x\nspec:\n  weight: 1\n  attachments: [{port: a, sl: b}]\n": "f:5: spec.attachments[0].sl: found \"b\", want a whole number",
+		"kind: tenant\nname: x\nspec: {weight: 1, classes: {a: 1}}\n":                    "f:3: spec.classes: found a mapping, want a list",
+		"kind: flows\nspec: [{tenant: x, from: [], to: h1}]\n":                           "f:2: spec[0].from: found no port, want one or more",
+		"kind: flows\nspec: [{tenant: x, from: {a: b}, to: h1}]\n":                       "f:2: spec[0].from: found a mapping, want a text",
 		"kind: user\nname: x\nspec: {roles: [operator]}\n":                               "f:3: spec.roles[0]: grant \"operator\": want ROLE@DOMAIN",
-		"kind: user\nname: x\nspec: {disabled: maybe}\n":                                 "f:3: spec.disabled: found \"maybe\"; want true or false",
+		"kind: user\nname: x\nspec: {disabled: maybe}\n":                                 "f:3: spec.disabled: found \"maybe\", want true or false",
 		"kind: user\nname: x\nspec: {password: secret}\n":                                "f:3: spec: unknown key \"password\"",
-		"a: &x 1\nb: *x\n": "f:1: found the anchor or alias \"x1\"; want values written out",
+		"a: &x 1\nb: *x\n": "f:1: found the anchor or alias \"x1\", want values written out",
 		"a: [\n":           "want valid YAML",
 		"kind: user\nname: x\nspec: {}\n---\nkind: user\n": "f:5: spec: missing",
 	} {
@@ -152,12 +152,12 @@ func TestFaultsNameFileLineAndField(t *testing.T) {
 
 func TestFilesAndFaultsAreBounded(t *testing.T) {
 	t.Parallel()
-	if _, err := Read("f", bytes.NewReader(make([]byte, MaxBytes+1))); err == nil || !strings.Contains(err.Error(), "want fewer") {
+	if _, err := Read("f", bytes.NewReader(make([]byte, MaxBytes+1))); err == nil || !strings.Contains(err.Error(), "want at most") {
 		t.Errorf("a large file is refused with %v", err)
 	}
 	_, err := Read("f", strings.NewReader(strings.Repeat("kind: x\nspec: {}\n---\n", 1000)))
-	if n := strings.Count(err.Error(), "\n"); n != maxFaults {
-		t.Errorf("%d lines of faults, want %d and how many more there are", n, maxFaults)
+	if n := strings.Count(err.Error(), "\n"); n != yamltree.MaxFaults {
+		t.Errorf("%d lines of faults, want %d and how many more there are", n, yamltree.MaxFaults)
 	}
 	if !strings.HasSuffix(err.Error(), "and 950 more") {
 		t.Error("it is not said how many more faults there are")

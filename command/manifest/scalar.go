@@ -4,72 +4,71 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"fairlane/internal/quantity"
+	"fairlane/internal/yamltree"
 	"fairlane/subnet/ident"
 	"fairlane/tenants"
 )
 
-// texter is a value that is written as one scalar of a form of its own. The error says what is allowed.
-type texter interface{ setText(text string) error }
-
 // Weight is a tenant's or a class's weight.
 type Weight struct{ quantity.Weight }
 
-func (w *Weight) setText(text string) (err error) {
-	w.Weight, err = quantity.ParseWeight(text)
+// UnmarshalText reads the text of a scalar.
+func (w *Weight) UnmarshalText(text []byte) (err error) {
+	w.Weight, err = quantity.ParseWeight(string(text))
 	return err
 }
 
 // Rate is a bit rate; 0 is none.
 type Rate struct{ quantity.BitRate }
 
-func (r *Rate) setText(text string) (err error) {
-	r.BitRate, err = quantity.ParseBitRate(text)
+// UnmarshalText reads the text of a scalar.
+func (r *Rate) UnmarshalText(text []byte) (err error) {
+	r.BitRate, err = quantity.ParseBitRate(string(text))
 	return err
 }
 
 // PKey is a partition key; 0 is the default partition.
 type PKey struct{ ident.PKey }
 
-func (k *PKey) setText(text string) (err error) {
-	k.PKey, err = ident.ParsePKey(text)
+// UnmarshalText reads the text of a scalar.
+func (k *PKey) UnmarshalText(text []byte) (err error) {
+	k.PKey, err = ident.ParsePKey(string(text))
 	return err
 }
 
 // Grant is a role in a domain, such as tenant-admin@lab/red.
 type Grant struct{ tenants.Grant }
 
-func (g *Grant) setText(text string) (err error) {
-	g.Grant, err = tenants.ParseGrant(text)
+// UnmarshalText reads the text of a scalar.
+func (g *Grant) UnmarshalText(text []byte) (err error) {
+	g.Grant, err = tenants.ParseGrant(string(text))
 	return err
 }
 
 // Ports are one or more ports.
 type Ports []string
 
-// noder is a value that has a short form beside its long one.
-type noder interface {
-	setNode(d *decoder, n *yaml.Node, field string)
-}
-
-func (p *Ports) setNode(d *decoder, n *yaml.Node, field string) {
+// DecodeNode reads a port, or a list of them.
+func (p *Ports) DecodeNode(d *yamltree.Decoder, n *yaml.Node, field string) {
 	var list []string
 	if n.Kind == yaml.SequenceNode {
-		d.value(n, &list, field)
+		d.Value(n, &list, field)
 	} else {
 		list = []string{""}
-		d.value(n, &list[0], field)
+		d.Value(n, &list[0], field)
 	}
 	if len(list) == 0 {
-		d.fault(n.Line, field, "found no port; want one or more")
+		d.Fault(n.Line, field, "found no port, want one or more")
 	}
 	*p = list
 }
 
-func (a *Attachment) setNode(d *decoder, n *yaml.Node, field string) {
+// DecodeNode reads a port's name, or a mapping.
+func (a *Attachment) DecodeNode(d *yamltree.Decoder, n *yaml.Node, field string) {
 	if n.Kind == yaml.ScalarNode {
-		d.value(n, &a.Port, field)
+		d.Value(n, &a.Port, field)
 		return
 	}
 	type long Attachment
-	d.value(n, (*long)(a), field)
+	d.Value(n, (*long)(a), field)
 }

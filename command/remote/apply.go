@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fairlane/api/gen"
+	apiclient "fairlane/api/client"
 	"fairlane/command/manifest"
 )
 
@@ -134,7 +134,7 @@ type step struct {
 type applying struct {
 	c       *cli
 	cmd     *cobra.Command
-	client  *gen.ClientWithResponses
+	client  *apiclient.ClientWithResponses
 	prune   bool
 	fabrics map[string]*place
 	steps   []step

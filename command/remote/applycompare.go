@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"fairlane/api"
+	apiclient "fairlane/api/client"
 	"fairlane/api/gen"
 	"fairlane/command/manifest"
 )
@@ -92,7 +92,7 @@ func (a *applying) known(name string) error {
 
 // missing reports whether the service said that there is no such thing.
 func missing(err error) bool {
-	var p *api.ProblemError
+	var p *apiclient.ProblemError
 	return errors.As(err, &p) && p.Status == http.StatusNotFound
 }
 

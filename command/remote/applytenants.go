@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"fairlane/api"
+	apiclient "fairlane/api/client"
 	"fairlane/api/gen"
 	"fairlane/command/manifest"
 	"fairlane/tenants"
@@ -240,7 +240,7 @@ func (a *applying) tenantFields(fabric, id string, t gen.TenantCreate) ([]change
 		return nil, err
 	}
 	next, err := found[gen.Tenant](c)(a.client.UpdateTenantWithResponse(ctx, fabric, t.Name, &gen.UpdateTenantParams{DryRun: new(true), IfMatch: new("*")}, updateOf(&t)))
-	var problem *api.ProblemError
+	var problem *apiclient.ProblemError
 	if errors.As(err, &problem) {
 		return nil, nil
 	}
@@ -252,7 +252,7 @@ func (a *applying) tenantFields(fabric, id string, t gen.TenantCreate) ([]change
 
 // located turns the places of a refused set into files and lines.
 func (a *applying) located(g *group, err error) error {
-	var problem *api.ProblemError
+	var problem *apiclient.ProblemError
 	if !errors.As(err, &problem) {
 		return err
 	}

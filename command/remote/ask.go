@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fairlane/api"
+	apiclient "fairlane/api/client"
 )
 
 // answered is what every generated answer has.
@@ -64,7 +64,7 @@ func accepted[T any](c *cli) func(answer202[T], error) (*T, error) {
 }
 
 // judge is found for calls that answer nothing, or one of several things. Nil is success, an *unreachableError nobody at the
-// address, an *api.ProblemError what the service says. With an error of the call there is no answer to look at.
+// address, an *apiclient.ProblemError what the service says. With an error of the call there is no answer to look at.
 func (c *cli) judge(r answered, err error) error {
 	var u *url.Error
 	switch {
@@ -73,7 +73,7 @@ func (c *cli) judge(r answered, err error) error {
 	case err != nil:
 		return err
 	}
-	return api.Problem(r.StatusCode(), r.GetBody())
+	return apiclient.Check(r.StatusCode(), r.GetBody())
 }
 
 // writes gives a command that changes something the flag --dry-run.

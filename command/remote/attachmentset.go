@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	apiclient "fairlane/api/client"
 	"fairlane/api/gen"
 	"fairlane/internal/hostset"
 	"fairlane/subnet"
@@ -34,7 +35,7 @@ func expandPorts(ports []string) ([]string, error) {
 }
 
 // onPorts is a command on a port, for which one is called, or on a host set, for which many is called.
-func (c *cli) onPorts(one func(*cobra.Command, *gen.ClientWithResponses, string, string) error, many func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
+func (c *cli) onPorts(one func(*cobra.Command, *apiclient.ClientWithResponses, string, string) error, many func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
 	single := c.onName(c.inTenant, one)
 	return func(cmd *cobra.Command, args []string) error {
 		if !hostset.Is(args[0]) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	apiclient "fairlane/api/client"
 	"fairlane/api/gen"
 	"fairlane/service/audit"
 )
@@ -98,7 +99,7 @@ func shortObject(name string) string {
 }
 
 // auditPages asks for pages of the log.
-func (c *cli) auditPages(cmd *cobra.Command, client *gen.ClientWithResponses, p gen.ListAuditParams) pager[gen.AuditEntry] {
+func (c *cli) auditPages(cmd *cobra.Command, client *apiclient.ClientWithResponses, p gen.ListAuditParams) pager[gen.AuditEntry] {
 	return func(cursor *string) (*page[gen.AuditEntry], error) {
 		p.Cursor = cursor
 		list, err := found[gen.AuditList](c)(client.ListAuditWithResponse(cmd.Context(), &p))

@@ -3,6 +3,7 @@ package remote
 import (
 	"github.com/spf13/cobra"
 
+	apiclient "fairlane/api/client"
 	"fairlane/api/gen"
 )
 
@@ -25,8 +26,8 @@ func (c *cli) baseline() *cobra.Command {
 }
 
 // baselinePage reads pages of a fabric's baseline.
-func (c *cli) baselinePage(q gen.ListBaselineParams) func(*cobra.Command, *gen.ClientWithResponses, string, *string) (*page[gen.BaselineDevice], error) {
-	return func(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, cursor *string) (*page[gen.BaselineDevice], error) {
+func (c *cli) baselinePage(q gen.ListBaselineParams) func(*cobra.Command, *apiclient.ClientWithResponses, string, *string) (*page[gen.BaselineDevice], error) {
+	return func(cmd *cobra.Command, client *apiclient.ClientWithResponses, fabric string, cursor *string) (*page[gen.BaselineDevice], error) {
 		q.Limit, q.Cursor = pageSize(), cursor
 		list, err := found[gen.BaselineList](c)(client.ListBaselineWithResponse(cmd.Context(), fabric, &q))
 		if err != nil {
@@ -64,7 +65,7 @@ func (c *cli) baselineDiffTable(list []gen.BaselineDevice) *table {
 	return t
 }
 
-func (c *cli) baselineShow(cmd *cobra.Command, client *gen.ClientWithResponses, fabric, device string) error {
+func (c *cli) baselineShow(cmd *cobra.Command, client *apiclient.ClientWithResponses, fabric, device string) error {
 	list, err := found[gen.BaselineList](c)(client.ListBaselineWithResponse(cmd.Context(), fabric, &gen.ListBaselineParams{Device: &device, Settings: new(true)}))
 	if err != nil {
 		return err

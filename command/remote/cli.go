@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fairlane/api"
+	apiclient "fairlane/api/client"
 	"fairlane/api/gen"
 	"fairlane/internal/i18n"
 )
@@ -168,7 +168,7 @@ func (c *cli) usage(key string, values ...any) error { return &UsageError{c.t(ke
 // ExitCode is 0 for nil, 2 for wrong usage or input that the service refuses, 1 otherwise.
 func ExitCode(err error) int {
 	var usage *UsageError
-	var problem *api.ProblemError
+	var problem *apiclient.ProblemError
 	switch {
 	case err == nil:
 		return 0

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlane/api"
+	apiclient "fairlane/api/client"
 	"fairlane/api/gen"
 	"fairlane/ccconfig/driver"
 	"fairlane/internal/i18n"
@@ -318,7 +319,7 @@ func (s *stopAfter) Write(b []byte) (int, error) {
 
 func TestExitCodes(t *testing.T) {
 	t.Parallel()
-	problem := func(status int) error { return &api.ProblemError{Problem: gen.Problem{Status: status}} }
+	problem := func(status int) error { return &apiclient.ProblemError{Problem: gen.Problem{Status: status}} }
 	for _, tc := range []struct {
 		err  error
 		want int

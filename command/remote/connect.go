@@ -11,8 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fairlane/api"
-	"fairlane/api/gen"
+	apiclient "fairlane/api/client"
 )
 
 // patience is how long an answer may take; measurements and discoveries are the slow ones, which the service itself ends
@@ -20,12 +19,12 @@ import (
 const patience = 6 * time.Minute
 
 // client connects to the service.
-func (c *cli) client() (*gen.ClientWithResponses, error) {
+func (c *cli) client() (*apiclient.ClientWithResponses, error) {
 	return c.connect(&http.Client{Timeout: patience})
 }
 
 // connect connects with the token that was given or kept, by a client of HTTP.
-func (c *cli) connect(h *http.Client) (*gen.ClientWithResponses, error) {
+func (c *cli) connect(h *http.Client) (*apiclient.ClientWithResponses, error) {
 	token := c.getenv("FAIRLANE_TOKEN")
 	if c.tokenFile != "" {
 		b, err := os.ReadFile(c.tokenFile)
@@ -48,18 +47,18 @@ func (c *cli) connect(h *http.Client) (*gen.ClientWithResponses, error) {
 }
 
 // stranger connects without a token, to what needs none.
-func (c *cli) stranger() (*gen.ClientWithResponses, error) {
+func (c *cli) stranger() (*apiclient.ClientWithResponses, error) {
 	return c.dial("", &http.Client{Timeout: patience})
 }
 
 // dial makes a client of the service's API that trusts and shows the certificates that were given.
-func (c *cli) dial(token string, h *http.Client) (*gen.ClientWithResponses, error) {
+func (c *cli) dial(token string, h *http.Client) (*apiclient.ClientWithResponses, error) {
 	t, err := c.transport()
 	if err != nil {
 		return nil, err
 	}
 	h.Transport = t
-	client, err := api.NewClient(c.base(), token, h)
+	client, err := apiclient.New(c.base(), token, h)
 	if err != nil {
 		return nil, &UsageError{err.Error()}
 	}
@@ -132,7 +131,7 @@ func (e *unreachableError) Unwrap() error { return e.err }
 // passing reports whether an error may be over soon: a manager that restarts, or one whose place another takes.
 func passing(err error) bool {
 	var gone *unreachableError
-	var problem *api.ProblemError
+	var problem *apiclient.ProblemError
 	switch {
 	case errors.As(err, &gone):
 		return true

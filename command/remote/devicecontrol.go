@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	apiclient "fairlane/api/client"
 	"fairlane/api/gen"
 )
 
@@ -14,7 +15,7 @@ func (c *cli) deviceVerbs() []*cobra.Command {
 	one := cobra.ExactArgs(1)
 	var live, wait bool
 	show := c.verb("device", "show DEVICE", "  fairlane device show host-01\n  fairlane device show 0x0200000000010000:1 --live -o yaml", one,
-		c.onName(c.pick, func(cmd *cobra.Command, client *gen.ClientWithResponses, fabric, name string) error {
+		c.onName(c.pick, func(cmd *cobra.Command, client *apiclient.ClientWithResponses, fabric, name string) error {
 			return c.deviceShow(cmd, client, fabric, name, live)
 		}))
 	show.Flags().BoolVar(&live, "live", false, c.t("flag.device-live"))
@@ -23,7 +24,7 @@ func (c *cli) deviceVerbs() []*cobra.Command {
 		func(cmd *cobra.Command, args []string) error { return c.deviceSet(cmd, args[0], policy) })
 	set.Flags().StringVar(&policy, "policy", "", c.t("flag.device-policy"))
 	repair := c.verb("device", "repair DEVICE", "  fairlane device repair host-01 --wait", one,
-		c.onName(c.pick, func(cmd *cobra.Command, client *gen.ClientWithResponses, fabric, name string) error {
+		c.onName(c.pick, func(cmd *cobra.Command, client *apiclient.ClientWithResponses, fabric, name string) error {
 			return c.deviceRepair(cmd, client, fabric, name, wait)
 		}))
 	repair.Flags().BoolVar(&wait, "wait", false, c.t("flag.wait"))
@@ -55,7 +56,7 @@ func when(t *time.Time) string {
 	return t.Format(time.RFC3339)
 }
 
-func (c *cli) deviceShow(cmd *cobra.Command, client *gen.ClientWithResponses, fabric, name string, live bool) error {
+func (c *cli) deviceShow(cmd *cobra.Command, client *apiclient.ClientWithResponses, fabric, name string, live bool) error {
 	d, err := found[gen.Device](c)(client.GetDeviceWithResponse(cmd.Context(), fabric, name, &gen.GetDeviceParams{Read: given(live)}))
 	if err != nil {
 		return err
@@ -85,7 +86,7 @@ func (c *cli) devicesKnown(cmd *cobra.Command, _ []string) error {
 }
 
 // devicePage lists what the latest reading of each device found.
-func (c *cli) devicePage(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, cursor *string) (*page[gen.Device], error) {
+func (c *cli) devicePage(cmd *cobra.Command, client *apiclient.ClientWithResponses, fabric string, cursor *string) (*page[gen.Device], error) {
 	list, err := found[gen.DeviceList](c)(client.ListDevicesWithResponse(cmd.Context(), fabric, &gen.ListDevicesParams{Read: new(false), Limit: pageSize(), Cursor: cursor}))
 	if err != nil {
 		return nil, err
@@ -114,7 +115,7 @@ func (c *cli) deviceSet(cmd *cobra.Command, name, policy string) error {
 	return shown(c, cmd, d, c.deviceTable)
 }
 
-func (c *cli) deviceRepair(cmd *cobra.Command, client *gen.ClientWithResponses, fabric, name string, wait bool) error {
+func (c *cli) deviceRepair(cmd *cobra.Command, client *apiclient.ClientWithResponses, fabric, name string, wait bool) error {
 	ro, err := accepted[gen.Rollout](c)(client.RepairDeviceWithResponse(cmd.Context(), fabric, name, &gen.RepairDeviceParams{DryRun: given(c.dry)}))
 	if err != nil {
 		return err
@@ -126,7 +127,7 @@ func (c *cli) deviceRepair(cmd *cobra.Command, client *gen.ClientWithResponses, 
 	return shown(c, cmd, ro, c.rolloutTable)
 }
 
-func (c *cli) deviceRelease(cmd *cobra.Command, client *gen.ClientWithResponses, fabric, name string) error {
+func (c *cli) deviceRelease(cmd *cobra.Command, client *apiclient.ClientWithResponses, fabric, name string) error {
 	d, err := found[gen.Device](c)(client.ReleaseDeviceWithResponse(cmd.Context(), fabric, name, &gen.ReleaseDeviceParams{DryRun: given(c.dry)}))
 	if err != nil {
 		return err

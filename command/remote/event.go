@@ -15,7 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fairlane/api"
+	apiclient "fairlane/api/client"
 	"fairlane/api/gen"
 )
 
@@ -103,7 +103,7 @@ func (c *cli) eventsFollow(cmd *cobra.Command, f *eventFlags) error {
 	for began := false; ; {
 		printed := s.printed
 		err := s.read(cmd, func() { began = true })
-		var problem *api.ProblemError
+		var problem *apiclient.ProblemError
 		switch {
 		case errors.Is(err, errEnough), errors.Is(cmd.Context().Err(), context.Canceled):
 			return nil // which is how it is meant to end
@@ -125,7 +125,7 @@ func (c *cli) eventsFollow(cmd *cobra.Command, f *eventFlags) error {
 // eventStream is a place in the events of a fabric.
 type eventStream struct {
 	c       *cli
-	client  *gen.ClientWithResponses
+	client  *apiclient.ClientWithResponses
 	fabric  string
 	flags   *eventFlags
 	last    int64 // the event that was printed last; below 0: none
@@ -148,7 +148,7 @@ func (s *eventStream) read(cmd *cobra.Command, began func()) error {
 		if err != nil {
 			return err
 		}
-		return api.Problem(r.StatusCode, body)
+		return apiclient.Check(r.StatusCode, body)
 	}
 	began()
 	lines := bufio.NewScanner(r.Body)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	apiclient "fairlane/api/client"
 	"fairlane/api/gen"
 )
 
@@ -50,7 +51,7 @@ func (c *cli) fabric() *cobra.Command {
 
 // pick connects and finds the fabric to work on: the argument, --fabric, FAIRLANE_FABRIC, or
 // the only one there is.
-func (c *cli) pick(cmd *cobra.Command, args ...string) (*gen.ClientWithResponses, string, error) {
+func (c *cli) pick(cmd *cobra.Command, args ...string) (*apiclient.ClientWithResponses, string, error) {
 	client, err := c.client()
 	if err != nil {
 		return nil, "", err
@@ -122,7 +123,7 @@ func (c *cli) fabricSet(cmd *cobra.Command, name string, want gen.FabricUpdate) 
 	return shown(c, cmd, f, c.fabricTable)
 }
 
-func (c *cli) snapshotPage(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, cursor *string) (*page[gen.Snapshot], error) {
+func (c *cli) snapshotPage(cmd *cobra.Command, client *apiclient.ClientWithResponses, fabric string, cursor *string) (*page[gen.Snapshot], error) {
 	list, err := found[gen.SnapshotList](c)(client.ListSnapshotsWithResponse(cmd.Context(), fabric, &gen.ListSnapshotsParams{Limit: pageSize(), Cursor: cursor}))
 	return (*page[gen.Snapshot])(list), err
 }
@@ -151,7 +152,7 @@ func (c *cli) fabricTable(list []gen.Fabric) *table {
 	return t
 }
 
-func (c *cli) fabricPage(cmd *cobra.Command, client *gen.ClientWithResponses, _ string, cursor *string) (*page[gen.Fabric], error) {
+func (c *cli) fabricPage(cmd *cobra.Command, client *apiclient.ClientWithResponses, _ string, cursor *string) (*page[gen.Fabric], error) {
 	list, err := found[gen.FabricList](c)(client.ListFabricsWithResponse(cmd.Context(), &gen.ListFabricsParams{Limit: pageSize(), Cursor: cursor}))
 	return (*page[gen.Fabric])(list), err
 }

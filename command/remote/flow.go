@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	apiclient "fairlane/api/client"
 	"fairlane/api/gen"
 	"fairlane/internal/quantity"
 	"fairlane/tenants/tenantfile"
@@ -23,7 +24,7 @@ func (c *cli) flow() *cobra.Command {
 	)
 }
 
-func (c *cli) flows(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string) (*gen.FlowSet, error) {
+func (c *cli) flows(cmd *cobra.Command, client *apiclient.ClientWithResponses, fabric string) (*gen.FlowSet, error) {
 	set, err := found[gen.FlowSet](c)(client.GetFlowsWithResponse(cmd.Context(), fabric))
 	if err != nil {
 		return nil, err

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fairlane/api/gen"
+	apiclient "fairlane/api/client"
 )
 
 // maxPage is the largest page that the contract allows.
@@ -75,19 +75,19 @@ func firstOf[T any](n int, get pager[T]) ([]T, error) {
 
 // home connects a command and says which fabric it is about: c.pick, c.anywhere or c.inTenant. The names are the command's
 // arguments.
-type home func(cmd *cobra.Command, names ...string) (*gen.ClientWithResponses, string, error)
+type home func(cmd *cobra.Command, names ...string) (*apiclient.ClientWithResponses, string, error)
 
 // anywhere is the home of what belongs to no fabric.
-func (c *cli) anywhere(*cobra.Command, ...string) (*gen.ClientWithResponses, string, error) {
+func (c *cli) anywhere(*cobra.Command, ...string) (*apiclient.ClientWithResponses, string, error) {
 	client, err := c.client()
 	return client, "", err
 }
 
 // lister asks for one page of what there is of a kind.
-type lister[T any] func(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, cursor *string) (*page[T], error)
+type lister[T any] func(cmd *cobra.Command, client *apiclient.ClientWithResponses, fabric string, cursor *string) (*page[T], error)
 
 // allOf reads all there is of a kind; the result is never nil.
-func allOf[T any](cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, list lister[T]) ([]T, error) {
+func allOf[T any](cmd *cobra.Command, client *apiclient.ClientWithResponses, fabric string, list lister[T]) ([]T, error) {
 	return pages(func(cursor *string) (*page[T], error) { return list(cmd, client, fabric, cursor) })
 }
 
@@ -107,7 +107,7 @@ func listed[T any](c *cli, at home, list lister[T], show func([]T) *table) func(
 }
 
 // onName is a command on what its argument names.
-func (c *cli) onName(at home, run func(cmd *cobra.Command, client *gen.ClientWithResponses, fabric, name string) error) func(*cobra.Command, []string) error {
+func (c *cli) onName(at home, run func(cmd *cobra.Command, client *apiclient.ClientWithResponses, fabric, name string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		client, fabric, err := at(cmd)
 		if err != nil {
@@ -118,7 +118,7 @@ func (c *cli) onName(at home, run func(cmd *cobra.Command, client *gen.ClientWit
 }
 
 // onNumber is a command on what its argument numbers, from 1; key is the text that refuses another argument.
-func (c *cli) onNumber(at home, key string, run func(*cobra.Command, *gen.ClientWithResponses, string, int64) error) func(*cobra.Command, []string) error {
+func (c *cli) onNumber(at home, key string, run func(*cobra.Command, *apiclient.ClientWithResponses, string, int64) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		n, err := strconv.ParseInt(args[0], 10, 64)
 		if err != nil || n < 1 {

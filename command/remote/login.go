@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	apiclient "fairlane/api/client"
 	"fairlane/api/gen"
 )
 
@@ -72,7 +73,7 @@ func (c *cli) signInMethods(cmd *cobra.Command) error {
 
 // session signs a user in and calls use with the client of the session, and with what repeats its CSRF token in
 // requests that change something. The session ends afterwards.
-func (c *cli) session(cmd *cobra.Command, user, password string, use func(*gen.ClientWithResponses, gen.RequestEditorFn) error) error {
+func (c *cli) session(cmd *cobra.Command, user, password string, use func(*apiclient.ClientWithResponses, apiclient.RequestEditorFn) error) error {
 	jar, err := cookiejar.New(nil)
 	if err != nil {
 		return err
@@ -101,7 +102,7 @@ func (c *cli) signIn(cmd *cobra.Command, user, password string, life time.Durati
 	if err != nil {
 		return err
 	}
-	err = c.session(cmd, user, password, func(client *gen.ClientWithResponses, repeat gen.RequestEditorFn) error {
+	err = c.session(cmd, user, password, func(client *apiclient.ClientWithResponses, repeat apiclient.RequestEditorFn) error {
 		name := "cli-" + strings.ToLower(rand.Text()[:12])
 		seconds := int64(life.Seconds())
 		made, err := created[gen.NewToken](c)(client.CreateMyTokenWithResponse(cmd.Context(), gen.TokenCreate{Name: name, ExpiresInS: &seconds}, repeat))

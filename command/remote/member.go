@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	apiclient "fairlane/api/client"
 	"fairlane/api/gen"
 	"fairlane/tenants"
 )
@@ -14,7 +15,7 @@ func (c *cli) member() *cobra.Command {
 	var role string
 	list := c.verb("member", "list", "  fairlane member list --tenant red\n  fairlane member list --fabric lab", cobra.NoArgs, listed(c, c.pick, c.memberPage, c.memberTable))
 	put := c.verb("member", "set USER", "  fairlane member set ada --tenant red --role tenant-viewer\n  fairlane member set ada --role operator", cobra.ExactArgs(1),
-		c.onName(c.pick, func(cmd *cobra.Command, client *gen.ClientWithResponses, fabric, user string) error {
+		c.onName(c.pick, func(cmd *cobra.Command, client *apiclient.ClientWithResponses, fabric, user string) error {
 			return c.memberSet(cmd, client, fabric, user, role)
 		}))
 	put.Flags().StringVar(&role, "role", "", c.t("flag.member-role"))
@@ -25,7 +26,7 @@ func (c *cli) member() *cobra.Command {
 	return c.noun("member", list, put, del)
 }
 
-func (c *cli) memberPage(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, cursor *string) (*page[gen.Member], error) {
+func (c *cli) memberPage(cmd *cobra.Command, client *apiclient.ClientWithResponses, fabric string, cursor *string) (*page[gen.Member], error) {
 	if c.tenantName == "" {
 		list, err := found[gen.MemberList](c)(client.ListFabricMembersWithResponse(cmd.Context(), fabric, &gen.ListFabricMembersParams{Limit: pageSize(), Cursor: cursor}))
 		return (*page[gen.Member])(list), err
@@ -43,7 +44,7 @@ func (c *cli) memberTable(list []gen.Member) *table {
 }
 
 // memberSet gives a role in the tenant that was named or, without one, on the fabric. A role on a fabric has no default.
-func (c *cli) memberSet(cmd *cobra.Command, client *gen.ClientWithResponses, fabric, user, role string) error {
+func (c *cli) memberSet(cmd *cobra.Command, client *apiclient.ClientWithResponses, fabric, user, role string) error {
 	if c.tenantName == "" {
 		if role == "" {
 			return c.usage("err.need-flag", "flag", "role")
@@ -64,7 +65,7 @@ func (c *cli) memberSet(cmd *cobra.Command, client *gen.ClientWithResponses, fab
 	return shown(c, cmd, m, c.memberTable)
 }
 
-func (c *cli) memberDelete(cmd *cobra.Command, client *gen.ClientWithResponses, fabric, user string) error {
+func (c *cli) memberDelete(cmd *cobra.Command, client *apiclient.ClientWithResponses, fabric, user string) error {
 	if c.tenantName == "" {
 		if err := c.judge(client.DeleteFabricMemberWithResponse(cmd.Context(), fabric, user, &gen.DeleteFabricMemberParams{DryRun: given(c.dry)})); err != nil {
 			return err
@@ -123,11 +124,11 @@ func (c *cli) accountRole(text string) (body gen.ServiceAccountCreate, err error
 }
 
 // accountPage lists the service accounts of the tenant that was named, or those that belong to none.
-func (c *cli) accountPage(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, cursor *string) (*page[gen.ServiceAccount], error) {
+func (c *cli) accountPage(cmd *cobra.Command, client *apiclient.ClientWithResponses, fabric string, cursor *string) (*page[gen.ServiceAccount], error) {
 	return c.accountPageOf(cmd, client, fabric, c.tenantName, cursor)
 }
 
-func (c *cli) accountPageOf(cmd *cobra.Command, client *gen.ClientWithResponses, fabric, tenant string, cursor *string) (*page[gen.ServiceAccount], error) {
+func (c *cli) accountPageOf(cmd *cobra.Command, client *apiclient.ClientWithResponses, fabric, tenant string, cursor *string) (*page[gen.ServiceAccount], error) {
 	list := found[gen.ServiceAccountList](c)
 	if tenant == "" {
 		all, err := list(client.ListServiceAccountsWithResponse(cmd.Context(), &gen.ListServiceAccountsParams{Limit: pageSize(), Cursor: cursor}))
@@ -138,7 +139,7 @@ func (c *cli) accountPageOf(cmd *cobra.Command, client *gen.ClientWithResponses,
 }
 
 // accountHome connects; a fabric is picked only when a tenant is meant.
-func (c *cli) accountHome(cmd *cobra.Command, _ ...string) (*gen.ClientWithResponses, string, error) {
+func (c *cli) accountHome(cmd *cobra.Command, _ ...string) (*apiclient.ClientWithResponses, string, error) {
 	if c.tenantName != "" {
 		return c.pick(cmd)
 	}
@@ -175,14 +176,14 @@ func (c *cli) accountCreate(cmd *cobra.Command, body gen.ServiceAccountCreate) e
 }
 
 // newAccount makes a service account of a tenant, or one that belongs to none.
-func (c *cli) newAccount(cmd *cobra.Command, client *gen.ClientWithResponses, fabric, tenant string, dry *bool, body gen.ServiceAccountCreate) (*gen.ServiceAccount, error) {
+func (c *cli) newAccount(cmd *cobra.Command, client *apiclient.ClientWithResponses, fabric, tenant string, dry *bool, body gen.ServiceAccountCreate) (*gen.ServiceAccount, error) {
 	if tenant == "" {
 		return created[gen.ServiceAccount](c)(client.CreateServiceAccountWithResponse(cmd.Context(), &gen.CreateServiceAccountParams{DryRun: dry}, body))
 	}
 	return created[gen.ServiceAccount](c)(client.CreateTenantServiceAccountWithResponse(cmd.Context(), fabric, tenant, &gen.CreateTenantServiceAccountParams{DryRun: dry}, body))
 }
 
-func (c *cli) accountDelete(cmd *cobra.Command, client *gen.ClientWithResponses, fabric, name string) error {
+func (c *cli) accountDelete(cmd *cobra.Command, client *apiclient.ClientWithResponses, fabric, name string) error {
 	var err error
 	if c.tenantName == "" {
 		err = c.judge(client.DeleteServiceAccountWithResponse(cmd.Context(), name, &gen.DeleteServiceAccountParams{DryRun: given(c.dry)}))

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	apiclient "fairlane/api/client"
 	"fairlane/api/gen"
 	"fairlane/internal/quantity"
 )
@@ -120,7 +121,7 @@ func (c *cli) predicted(p *gen.Plan) *table {
 	return t
 }
 
-func (c *cli) planPage(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, cursor *string) (*page[gen.PlanSummary], error) {
+func (c *cli) planPage(cmd *cobra.Command, client *apiclient.ClientWithResponses, fabric string, cursor *string) (*page[gen.PlanSummary], error) {
 	list, err := found[gen.PlanList](c)(client.ListPlansWithResponse(cmd.Context(), fabric, &gen.ListPlansParams{Limit: pageSize(), Cursor: cursor}))
 	return (*page[gen.PlanSummary])(list), err
 }

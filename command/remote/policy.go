@@ -8,16 +8,17 @@ import (
 
 	"github.com/spf13/cobra"
 
+	apiclient "fairlane/api/client"
 	"fairlane/api/gen"
 )
 
 func (c *cli) policy() *cobra.Command {
 	one := cobra.ExactArgs(1)
-	onRevision := func(run func(*cobra.Command, *gen.ClientWithResponses, string, int64) error) func(*cobra.Command, []string) error {
+	onRevision := func(run func(*cobra.Command, *apiclient.ClientWithResponses, string, int64) error) func(*cobra.Command, []string) error {
 		return c.onNumber(c.pick, "err.revision", run)
 	}
 	var against int64
-	ofOne := onRevision(func(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, n int64) error {
+	ofOne := onRevision(func(cmd *cobra.Command, client *apiclient.ClientWithResponses, fabric string, n int64) error {
 		return c.policyDiff(cmd, client, fabric, n, against)
 	})
 	diff := c.verb("policy", "diff [REVISION]", "  fairlane policy diff\n  fairlane policy diff 7\n  fairlane policy diff 7 --against 3", cobra.MaximumNArgs(1),
@@ -31,7 +32,7 @@ func (c *cli) policy() *cobra.Command {
 	restore := c.verb("policy", "restore REVISION", "  fairlane policy restore 3 --dry-run\n  fairlane policy restore 3 --if-match 7", one, onRevision(c.policyRestore))
 	var text string
 	label := c.verb("policy", "label REVISION", "  fairlane policy label 3 --label 'before the move'", one,
-		onRevision(func(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, n int64) error {
+		onRevision(func(cmd *cobra.Command, client *apiclient.ClientWithResponses, fabric string, n int64) error {
 			return c.policyLabel(cmd, client, fabric, n, text)
 		}))
 	label.Flags().StringVar(&text, "label", "", c.t("flag.label"))
@@ -53,12 +54,12 @@ func (c *cli) policyTable(list []gen.Policy) *table {
 	return t
 }
 
-func (c *cli) policyPage(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, cursor *string) (*page[gen.Policy], error) {
+func (c *cli) policyPage(cmd *cobra.Command, client *apiclient.ClientWithResponses, fabric string, cursor *string) (*page[gen.Policy], error) {
 	list, err := found[gen.PolicyList](c)(client.ListPoliciesWithResponse(cmd.Context(), fabric, &gen.ListPoliciesParams{Limit: pageSize(), Cursor: cursor}))
 	return (*page[gen.Policy])(list), err
 }
 
-func (c *cli) policyShow(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, n int64) error {
+func (c *cli) policyShow(cmd *cobra.Command, client *apiclient.ClientWithResponses, fabric string, n int64) error {
 	p, err := found[gen.PolicyContent](c)(client.GetPolicyWithResponse(cmd.Context(), fabric, n))
 	if err != nil {
 		return err
@@ -92,7 +93,7 @@ func (c *cli) policyDiffLatest(cmd *cobra.Command, against int64) error {
 }
 
 // policyDiff compares a revision with another; 0 is the one before it.
-func (c *cli) policyDiff(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, n, against int64) error {
+func (c *cli) policyDiff(cmd *cobra.Command, client *apiclient.ClientWithResponses, fabric string, n, against int64) error {
 	if against == 0 && !cmd.Flags().Changed("against") {
 		if against = n - 1; against == 0 {
 			return c.usage("err.first-revision")
@@ -151,7 +152,7 @@ func inline(v any) string {
 	return string(b)
 }
 
-func (c *cli) policyRestore(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, n int64) error {
+func (c *cli) policyRestore(cmd *cobra.Command, client *apiclient.ClientWithResponses, fabric string, n int64) error {
 	params := &gen.RestorePolicyParams{DryRun: given(c.dry)}
 	if c.match != "" {
 		params.IfMatch = new(tagged(c.match))
@@ -164,7 +165,7 @@ func (c *cli) policyRestore(cmd *cobra.Command, client *gen.ClientWithResponses,
 	return shown(c, cmd, p, c.policyTable)
 }
 
-func (c *cli) policyLabel(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, n int64, text string) error {
+func (c *cli) policyLabel(cmd *cobra.Command, client *apiclient.ClientWithResponses, fabric string, n int64, text string) error {
 	if !cmd.Flags().Changed("label") {
 		return c.usage("err.need-flag", "flag", "label")
 	}

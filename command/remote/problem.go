@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fairlane/api"
+	apiclient "fairlane/api/client"
 	"fairlane/api/gen"
 	"fairlane/internal/suggest"
 )
@@ -24,7 +24,7 @@ func (c *cli) explains(cmd *cobra.Command) {
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		err := run(cmd, args)
-		var p *api.ProblemError
+		var p *apiclient.ProblemError
 		if !errors.As(err, &p) {
 			return err
 		}
@@ -47,7 +47,7 @@ func (e *worded) Unwrap() error { return e.error }
 
 // problem writes a problem in the reader's language: title, detail, and the faulty fields, one a line. Of an invalid request the fields are the
 // detail; of what was not found the detail says all that the title does.
-func (c *cli) problem(cmd *cobra.Command, p *api.ProblemError) string {
+func (c *cli) problem(cmd *cobra.Command, p *apiclient.ProblemError) string {
 	title, detail := p.Title, c.texts.Either(orZero(p.Detail), p.Said)
 	if key := "title." + p.Code; c.texts.Has(key) {
 		title = c.t(key)
@@ -130,7 +130,7 @@ func flagSpellings(path []string) (out []string) {
 var notFound = regexp.MustCompile(`^([a-z ]+) "([^"]+)" not found$`)
 
 // suggest adds the names that a mistyped one may mean, of those that the caller may list, to what is said of it.
-func (c *cli) suggest(cmd *cobra.Command, p *api.ProblemError, said string) string {
+func (c *cli) suggest(cmd *cobra.Command, p *apiclient.ProblemError, said string) string {
 	m := notFound.FindStringSubmatch(orZero(p.Detail))
 	if m == nil {
 		return said

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	apiclient "fairlane/api/client"
 	"fairlane/api/gen"
 )
 
@@ -17,7 +18,7 @@ func (c *cli) rollout() *cobra.Command {
 	f.add(c, start)
 	c.writes(start)
 	one := cobra.ExactArgs(1)
-	onRollout := func(run func(*cobra.Command, *gen.ClientWithResponses, string, int64) error) func(*cobra.Command, []string) error {
+	onRollout := func(run func(*cobra.Command, *apiclient.ClientWithResponses, string, int64) error) func(*cobra.Command, []string) error {
 		return c.onNumber(c.pick, "err.rollout-id", run)
 	}
 	var to string
@@ -82,16 +83,16 @@ func (c *cli) rolloutTable(list []gen.Rollout) *table {
 	return t
 }
 
-func (c *cli) rolloutPage(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, cursor *string) (*page[gen.Rollout], error) {
+func (c *cli) rolloutPage(cmd *cobra.Command, client *apiclient.ClientWithResponses, fabric string, cursor *string) (*page[gen.Rollout], error) {
 	list, err := found[gen.RolloutList](c)(client.ListRolloutsWithResponse(cmd.Context(), fabric, &gen.ListRolloutsParams{Limit: pageSize(), Cursor: cursor}))
 	return (*page[gen.Rollout])(list), err
 }
 
-func (c *cli) getRollout(ctx context.Context, client *gen.ClientWithResponses, fabric string, id int64) (*gen.Rollout, error) {
+func (c *cli) getRollout(ctx context.Context, client *apiclient.ClientWithResponses, fabric string, id int64) (*gen.Rollout, error) {
 	return found[gen.Rollout](c)(client.GetRolloutWithResponse(ctx, fabric, id, &gen.GetRolloutParams{}))
 }
 
-func (c *cli) rolloutShow(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, id int64) error {
+func (c *cli) rolloutShow(cmd *cobra.Command, client *apiclient.ClientWithResponses, fabric string, id int64) error {
 	ro, err := c.getRollout(cmd.Context(), client, fabric, id)
 	if err != nil {
 		return err
@@ -139,7 +140,7 @@ func deviceStateKey(ro gen.RolloutState, device string) string {
 	return "state." + device
 }
 
-func (c *cli) rolloutCancel(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, id int64) error {
+func (c *cli) rolloutCancel(cmd *cobra.Command, client *apiclient.ClientWithResponses, fabric string, id int64) error {
 	if err := c.judge(client.CancelRolloutWithResponse(cmd.Context(), fabric, id, nil)); err != nil {
 		return err
 	}

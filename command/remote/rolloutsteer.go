@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	apiclient "fairlane/api/client"
 	"fairlane/api/gen"
 )
 
@@ -109,17 +110,17 @@ func (c *cli) steered(cmd *cobra.Command, key string, ro *gen.Rollout, err error
 	return shown(c, cmd, ro, c.rolloutTable)
 }
 
-func (c *cli) rolloutPause(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, id int64) error {
+func (c *cli) rolloutPause(cmd *cobra.Command, client *apiclient.ClientWithResponses, fabric string, id int64) error {
 	ro, err := accepted[gen.Rollout](c)(client.PauseRolloutWithResponse(cmd.Context(), fabric, id, nil))
 	return c.steered(cmd, "msg.rollout-pausing", ro, err)
 }
 
-func (c *cli) rolloutResume(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, id int64) error {
+func (c *cli) rolloutResume(cmd *cobra.Command, client *apiclient.ClientWithResponses, fabric string, id int64) error {
 	ro, err := accepted[gen.Rollout](c)(client.ResumeRolloutWithResponse(cmd.Context(), fabric, id, nil))
 	return c.steered(cmd, "msg.rollout-resumed", ro, err)
 }
 
-func (c *cli) rolloutConfirm(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, id int64) error {
+func (c *cli) rolloutConfirm(cmd *cobra.Command, client *apiclient.ClientWithResponses, fabric string, id int64) error {
 	ro, err := accepted[gen.Rollout](c)(client.ConfirmRolloutWithResponse(cmd.Context(), fabric, id, nil))
 	if err != nil {
 		return err
@@ -130,7 +131,7 @@ func (c *cli) rolloutConfirm(cmd *cobra.Command, client *gen.ClientWithResponses
 
 // ended waits a moment for the end that a confirmed rollout comes to at once, so that who confirmed it can go on with
 // what is in force. It returns what it saw last.
-func (c *cli) ended(ctx context.Context, client *gen.ClientWithResponses, fabric string, ro *gen.Rollout) *gen.Rollout {
+func (c *cli) ended(ctx context.Context, client *apiclient.ClientWithResponses, fabric string, ro *gen.Rollout) *gen.Rollout {
 	for range int(endsWithin / pollEvery) {
 		if ro.State != gen.RolloutStateRunning || pause(ctx, pollEvery) != nil {
 			return ro
@@ -145,8 +146,8 @@ func (c *cli) ended(ctx context.Context, client *gen.ClientWithResponses, fabric
 }
 
 // rolloutBack goes back to what was before a rollout, or to the plan that is named.
-func (c *cli) rolloutBack(plan *string, wait *bool) func(*cobra.Command, *gen.ClientWithResponses, string, int64) error {
-	return func(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, id int64) error {
+func (c *cli) rolloutBack(plan *string, wait *bool) func(*cobra.Command, *apiclient.ClientWithResponses, string, int64) error {
+	return func(cmd *cobra.Command, client *apiclient.ClientWithResponses, fabric string, id int64) error {
 		body, started := gen.RolloutBack{Plan: given(*plan)}, "msg.rollout-back"
 		if *plan == string(gen.RolloutBackToBaseline) {
 			body, started = gen.RolloutBack{To: new(gen.RolloutBackToBaseline)}, "msg.rollout-back-baseline"

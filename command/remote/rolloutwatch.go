@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	apiclient "fairlane/api/client"
 	"fairlane/api/gen"
 	"fairlane/internal/progress"
 	"fairlane/internal/texttable"
@@ -30,7 +31,7 @@ const (
 type watching struct {
 	c      *cli
 	cmd    *cobra.Command
-	client *gen.ClientWithResponses
+	client *apiclient.ClientWithResponses
 	fabric string
 	id     int64
 	cursor *string
@@ -42,7 +43,7 @@ type watching struct {
 
 // follow reports the progress of a rollout on standard error, and prints the rollout at its end. It
 // outlives a service that does not answer for a while, and fails when the rollout did not succeed.
-func (c *cli) follow(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, id int64) error {
+func (c *cli) follow(cmd *cobra.Command, client *apiclient.ClientWithResponses, fabric string, id int64) error {
 	if _, err := c.getRollout(cmd.Context(), client, fabric, id); err != nil {
 		return err // patience is for a watch that has begun
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	apiclient "fairlane/api/client"
 	"fairlane/api/gen"
 )
 
@@ -58,7 +59,7 @@ func (c *cli) status() *cobra.Command {
 }
 
 // untilReady waits until the service is ready, for as long as is given. What keeps it from that is told by the questions that follow.
-func (c *cli) untilReady(ctx context.Context, client *gen.ClientWithResponses, most time.Duration) error {
+func (c *cli) untilReady(ctx context.Context, client *apiclient.ClientWithResponses, most time.Duration) error {
 	for end := time.Now().Add(most); time.Now().Before(end); {
 		if _, err := found[gen.Health](c)(client.GetReadyWithResponse(ctx)); err == nil {
 			return nil
@@ -94,7 +95,7 @@ func (c *cli) password() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		err = c.session(cmd, user, had, func(client *gen.ClientWithResponses, repeat gen.RequestEditorFn) error {
+		err = c.session(cmd, user, had, func(client *apiclient.ClientWithResponses, repeat apiclient.RequestEditorFn) error {
 			return c.judge(client.ChangePasswordWithResponse(cmd.Context(), gen.PasswordChange{Password: had, NewPassword: want}, repeat))
 		})
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	apiclient "fairlane/api/client"
 	"fairlane/api/gen"
 )
 
@@ -42,7 +43,7 @@ type tasks[T any] struct {
 	c           *cli
 	noun        string
 	page        lister[T]
-	get, cancel func(context.Context, *gen.ClientWithResponses, int64) (*T, error)
+	get, cancel func(context.Context, *apiclient.ClientWithResponses, int64) (*T, error)
 	of          func(*T) task
 }
 
@@ -50,12 +51,12 @@ type tasks[T any] struct {
 func (k *tasks[T]) verbs() []*cobra.Command {
 	c, one := k.c, cobra.ExactArgs(1)
 	example := func(verb, arg string) string { return "  fairlane " + k.noun + " " + verb + arg }
-	on := func(run func(*cobra.Command, *gen.ClientWithResponses, int64) error) func(*cobra.Command, []string) error {
-		return c.onNumber(c.anywhere, "err.task-id", func(cmd *cobra.Command, client *gen.ClientWithResponses, _ string, id int64) error {
+	on := func(run func(*cobra.Command, *apiclient.ClientWithResponses, int64) error) func(*cobra.Command, []string) error {
+		return c.onNumber(c.anywhere, "err.task-id", func(cmd *cobra.Command, client *apiclient.ClientWithResponses, _ string, id int64) error {
 			return run(cmd, client, id)
 		})
 	}
-	cancel := c.verb(k.noun, "cancel ID", example("cancel", " 7"), one, on(func(cmd *cobra.Command, client *gen.ClientWithResponses, id int64) error {
+	cancel := c.verb(k.noun, "cancel ID", example("cancel", " 7"), one, on(func(cmd *cobra.Command, client *apiclient.ClientWithResponses, id int64) error {
 		t, err := k.cancel(cmd.Context(), client, id)
 		if err != nil {
 			return err
@@ -67,7 +68,7 @@ func (k *tasks[T]) verbs() []*cobra.Command {
 	return []*cobra.Command{
 		cancel,
 		c.verb(k.noun, "list", example("list", ""), cobra.NoArgs, listed(c, c.anywhere, k.page, k.table)),
-		c.verb(k.noun, "show ID", example("show", " 7 -o json"), one, on(func(cmd *cobra.Command, client *gen.ClientWithResponses, id int64) error {
+		c.verb(k.noun, "show ID", example("show", " 7 -o json"), one, on(func(cmd *cobra.Command, client *apiclient.ClientWithResponses, id int64) error {
 			t, err := k.get(cmd.Context(), client, id)
 			if err != nil {
 				return err
@@ -98,7 +99,7 @@ func (k *tasks[T]) show(cmd *cobra.Command, t *T) error {
 }
 
 // follow prints the progress on standard error until the task has ended. It fails when the task did.
-func (k *tasks[T]) follow(cmd *cobra.Command, client *gen.ClientWithResponses, id int64) error {
+func (k *tasks[T]) follow(cmd *cobra.Command, client *apiclient.ClientWithResponses, id int64) error {
 	c, last := k.c, -1
 	for {
 		var whole *T
@@ -136,7 +137,7 @@ func (k *tasks[T]) follow(cmd *cobra.Command, client *gen.ClientWithResponses, i
 }
 
 // started shows a task that was begun, or follows it.
-func (k *tasks[T]) started(cmd *cobra.Command, client *gen.ClientWithResponses, t *T, wait bool) error {
+func (k *tasks[T]) started(cmd *cobra.Command, client *apiclient.ClientWithResponses, t *T, wait bool) error {
 	id := k.of(t).id
 	k.c.kept(cmd, "msg.task-started", "id", id)
 	if wait && !k.c.dry {
@@ -145,7 +146,7 @@ func (k *tasks[T]) started(cmd *cobra.Command, client *gen.ClientWithResponses, 
 	return shown(k.c, cmd, t, k.table)
 }
 
-func (c *cli) simulationPage(cmd *cobra.Command, client *gen.ClientWithResponses, _ string, cursor *string) (*page[gen.Simulation], error) {
+func (c *cli) simulationPage(cmd *cobra.Command, client *apiclient.ClientWithResponses, _ string, cursor *string) (*page[gen.Simulation], error) {
 	list, err := found[gen.SimulationList](c)(client.ListSimulationsWithResponse(cmd.Context(), &gen.ListSimulationsParams{Limit: pageSize(), Cursor: cursor}))
 	return (*page[gen.Simulation])(list), err
 }
@@ -153,10 +154,10 @@ func (c *cli) simulationPage(cmd *cobra.Command, client *gen.ClientWithResponses
 func (c *cli) simulation() *cobra.Command {
 	k := &tasks[gen.Simulation]{
 		c: c, noun: "simulation", page: c.simulationPage, of: simulationTask,
-		get: func(ctx context.Context, client *gen.ClientWithResponses, id int64) (*gen.Simulation, error) {
+		get: func(ctx context.Context, client *apiclient.ClientWithResponses, id int64) (*gen.Simulation, error) {
 			return found[gen.Simulation](c)(client.GetSimulationWithResponse(ctx, id))
 		},
-		cancel: func(ctx context.Context, client *gen.ClientWithResponses, id int64) (*gen.Simulation, error) {
+		cancel: func(ctx context.Context, client *apiclient.ClientWithResponses, id int64) (*gen.Simulation, error) {
 			return accepted[gen.Simulation](c)(client.CancelSimulationWithResponse(ctx, id, &gen.CancelSimulationParams{DryRun: given(c.dry)}))
 		},
 	}
@@ -185,7 +186,7 @@ func (c *cli) simulationStart(cmd *cobra.Command, k *tasks[gen.Simulation], body
 	if (plan == "") == (file == "") {
 		return c.usage("err.plan-or-file")
 	}
-	var client *gen.ClientWithResponses
+	var client *apiclient.ClientWithResponses
 	var err error
 	if file != "" {
 		text, err := c.readAll(cmd, file, maxScenario)
@@ -227,7 +228,7 @@ func (c *cli) readAll(cmd *cobra.Command, path string, limit int64) ([]byte, err
 	return text, nil
 }
 
-func (c *cli) calibrationPage(cmd *cobra.Command, client *gen.ClientWithResponses, _ string, cursor *string) (*page[gen.Calibration], error) {
+func (c *cli) calibrationPage(cmd *cobra.Command, client *apiclient.ClientWithResponses, _ string, cursor *string) (*page[gen.Calibration], error) {
 	list, err := found[gen.CalibrationList](c)(client.ListCalibrationsWithResponse(cmd.Context(), &gen.ListCalibrationsParams{Limit: pageSize(), Cursor: cursor}))
 	return (*page[gen.Calibration])(list), err
 }
@@ -235,10 +236,10 @@ func (c *cli) calibrationPage(cmd *cobra.Command, client *gen.ClientWithResponse
 func (c *cli) calibration() *cobra.Command {
 	k := &tasks[gen.Calibration]{
 		c: c, noun: "calibration", page: c.calibrationPage, of: calibrationTask,
-		get: func(ctx context.Context, client *gen.ClientWithResponses, id int64) (*gen.Calibration, error) {
+		get: func(ctx context.Context, client *apiclient.ClientWithResponses, id int64) (*gen.Calibration, error) {
 			return found[gen.Calibration](c)(client.GetCalibrationWithResponse(ctx, id))
 		},
-		cancel: func(ctx context.Context, client *gen.ClientWithResponses, id int64) (*gen.Calibration, error) {
+		cancel: func(ctx context.Context, client *apiclient.ClientWithResponses, id int64) (*gen.Calibration, error) {
 			return accepted[gen.Calibration](c)(client.CancelCalibrationWithResponse(ctx, id, &gen.CancelCalibrationParams{DryRun: given(c.dry)}))
 		},
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	apiclient "fairlane/api/client"
 	"fairlane/api/gen"
 	"fairlane/internal/quantity"
 	"fairlane/subnet/ident"
@@ -175,16 +176,16 @@ func rateOrDash(bps int64) string {
 	return quantity.BitRate(bps).String()
 }
 
-func (c *cli) tenantPage(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, cursor *string) (*page[gen.Tenant], error) {
+func (c *cli) tenantPage(cmd *cobra.Command, client *apiclient.ClientWithResponses, fabric string, cursor *string) (*page[gen.Tenant], error) {
 	list, err := found[gen.TenantList](c)(client.ListTenantsWithResponse(cmd.Context(), fabric, &gen.ListTenantsParams{Limit: pageSize(), Cursor: cursor}))
 	return (*page[gen.Tenant])(list), err
 }
 
-func (c *cli) getTenant(cmd *cobra.Command, client *gen.ClientWithResponses, fabric, name string) (*gen.Tenant, error) {
+func (c *cli) getTenant(cmd *cobra.Command, client *apiclient.ClientWithResponses, fabric, name string) (*gen.Tenant, error) {
 	return found[gen.Tenant](c)(client.GetTenantWithResponse(cmd.Context(), fabric, name))
 }
 
-func (c *cli) tenantShow(cmd *cobra.Command, client *gen.ClientWithResponses, fabric, name string) error {
+func (c *cli) tenantShow(cmd *cobra.Command, client *apiclient.ClientWithResponses, fabric, name string) error {
 	t, err := c.getTenant(cmd, client, fabric, name)
 	if err != nil {
 		return err
@@ -231,7 +232,7 @@ func updateOf(t *gen.TenantCreate) gen.TenantUpdate {
 	return gen.TenantUpdate{Weight: t.Weight, GuaranteeBps: t.GuaranteeBps, CapBps: t.CapBps, Pkey: t.Pkey, Classes: t.Classes, Attachments: t.Attachments}
 }
 
-func (c *cli) tenantDelete(cmd *cobra.Command, client *gen.ClientWithResponses, fabric, name string) error {
+func (c *cli) tenantDelete(cmd *cobra.Command, client *apiclient.ClientWithResponses, fabric, name string) error {
 	old, err := c.getTenant(cmd, client, fabric, name)
 	if err != nil {
 		return err

@@ -3,6 +3,7 @@ package remote
 import (
 	"github.com/spf13/cobra"
 
+	apiclient "fairlane/api/client"
 	"fairlane/api/gen"
 	"fairlane/internal/quantity"
 )
@@ -15,7 +16,7 @@ func (c *cli) ofTenant(text string, cmds ...*cobra.Command) {
 }
 
 // inTenant is the home of what tenants have: it checks that one was named.
-func (c *cli) inTenant(cmd *cobra.Command, _ ...string) (*gen.ClientWithResponses, string, error) {
+func (c *cli) inTenant(cmd *cobra.Command, _ ...string) (*apiclient.ClientWithResponses, string, error) {
 	if c.tenantName == "" {
 		return nil, "", c.usage("err.need-flag", "flag", "tenant")
 	}
@@ -48,8 +49,8 @@ func (c *cli) attachment() *cobra.Command {
 		}
 		return &sl
 	}
-	with := func(run func(*cobra.Command, *gen.ClientWithResponses, string, gen.Attachment) error) func(*cobra.Command, *gen.ClientWithResponses, string, string) error {
-		return func(cmd *cobra.Command, client *gen.ClientWithResponses, fabric, port string) error {
+	with := func(run func(*cobra.Command, *apiclient.ClientWithResponses, string, gen.Attachment) error) func(*cobra.Command, *apiclient.ClientWithResponses, string, string) error {
+		return func(cmd *cobra.Command, client *apiclient.ClientWithResponses, fabric, port string) error {
 			return run(cmd, client, fabric, gen.Attachment{Port: port, SL: pinned()})
 		}
 	}
@@ -67,12 +68,12 @@ func (c *cli) attachmentTable(list []gen.Attachment) *table {
 	return t
 }
 
-func (c *cli) attachmentPage(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, cursor *string) (*page[gen.Attachment], error) {
+func (c *cli) attachmentPage(cmd *cobra.Command, client *apiclient.ClientWithResponses, fabric string, cursor *string) (*page[gen.Attachment], error) {
 	list, err := found[gen.AttachmentList](c)(client.ListAttachmentsWithResponse(cmd.Context(), fabric, c.tenantName, &gen.ListAttachmentsParams{Limit: pageSize(), Cursor: cursor}))
 	return (*page[gen.Attachment])(list), err
 }
 
-func (c *cli) attachmentShow(cmd *cobra.Command, client *gen.ClientWithResponses, fabric, port string) error {
+func (c *cli) attachmentShow(cmd *cobra.Command, client *apiclient.ClientWithResponses, fabric, port string) error {
 	a, err := found[gen.Attachment](c)(client.GetAttachmentWithResponse(cmd.Context(), fabric, c.tenantName, port))
 	if err != nil {
 		return err
@@ -80,7 +81,7 @@ func (c *cli) attachmentShow(cmd *cobra.Command, client *gen.ClientWithResponses
 	return shown(c, cmd, a, c.attachmentTable)
 }
 
-func (c *cli) attachmentAdd(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, want gen.Attachment) error {
+func (c *cli) attachmentAdd(cmd *cobra.Command, client *apiclient.ClientWithResponses, fabric string, want gen.Attachment) error {
 	a, err := created[gen.Attachment](c)(client.AddAttachmentWithResponse(cmd.Context(), fabric, c.tenantName, &gen.AddAttachmentParams{DryRun: given(c.dry)}, want))
 	if err != nil {
 		return err
@@ -89,7 +90,7 @@ func (c *cli) attachmentAdd(cmd *cobra.Command, client *gen.ClientWithResponses,
 	return shown(c, cmd, a, c.attachmentTable)
 }
 
-func (c *cli) attachmentSet(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, want gen.Attachment) error {
+func (c *cli) attachmentSet(cmd *cobra.Command, client *apiclient.ClientWithResponses, fabric string, want gen.Attachment) error {
 	had, err := client.GetAttachmentWithResponse(cmd.Context(), fabric, c.tenantName, want.Port)
 	if err := c.judge(had, err); err != nil {
 		return err
@@ -103,7 +104,7 @@ func (c *cli) attachmentSet(cmd *cobra.Command, client *gen.ClientWithResponses,
 	return shown(c, cmd, a, c.attachmentTable)
 }
 
-func (c *cli) attachmentDelete(cmd *cobra.Command, client *gen.ClientWithResponses, fabric, port string) error {
+func (c *cli) attachmentDelete(cmd *cobra.Command, client *apiclient.ClientWithResponses, fabric, port string) error {
 	params := &gen.DeleteAttachmentParams{DryRun: given(c.dry), IfMatch: c.ifMatch("*")}
 	if err := c.judge(client.DeleteAttachmentWithResponse(cmd.Context(), fabric, c.tenantName, port, params)); err != nil {
 		return err
@@ -114,7 +115,7 @@ func (c *cli) attachmentDelete(cmd *cobra.Command, client *gen.ClientWithRespons
 
 func (c *cli) class() *cobra.Command {
 	var text string
-	with := func(run func(*cobra.Command, *gen.ClientWithResponses, string, gen.Class) error) func(*cobra.Command, []string) error {
+	with := func(run func(*cobra.Command, *apiclient.ClientWithResponses, string, gen.Class) error) func(*cobra.Command, []string) error {
 		return func(cmd *cobra.Command, args []string) error {
 			if text == "" {
 				return c.usage("err.need-flag", "flag", "weight")
@@ -142,12 +143,12 @@ func (c *cli) classTable(list []gen.Class) *table {
 	return t
 }
 
-func (c *cli) classPage(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, cursor *string) (*page[gen.Class], error) {
+func (c *cli) classPage(cmd *cobra.Command, client *apiclient.ClientWithResponses, fabric string, cursor *string) (*page[gen.Class], error) {
 	list, err := found[gen.ClassList](c)(client.ListClassesWithResponse(cmd.Context(), fabric, c.tenantName, &gen.ListClassesParams{Limit: pageSize(), Cursor: cursor}))
 	return (*page[gen.Class])(list), err
 }
 
-func (c *cli) classShow(cmd *cobra.Command, client *gen.ClientWithResponses, fabric, name string) error {
+func (c *cli) classShow(cmd *cobra.Command, client *apiclient.ClientWithResponses, fabric, name string) error {
 	k, err := found[gen.Class](c)(client.GetClassWithResponse(cmd.Context(), fabric, c.tenantName, name))
 	if err != nil {
 		return err
@@ -155,7 +156,7 @@ func (c *cli) classShow(cmd *cobra.Command, client *gen.ClientWithResponses, fab
 	return shown(c, cmd, k, c.classTable)
 }
 
-func (c *cli) classAdd(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, want gen.Class) error {
+func (c *cli) classAdd(cmd *cobra.Command, client *apiclient.ClientWithResponses, fabric string, want gen.Class) error {
 	k, err := created[gen.Class](c)(client.AddClassWithResponse(cmd.Context(), fabric, c.tenantName, &gen.AddClassParams{DryRun: given(c.dry)}, want))
 	if err != nil {
 		return err
@@ -164,7 +165,7 @@ func (c *cli) classAdd(cmd *cobra.Command, client *gen.ClientWithResponses, fabr
 	return shown(c, cmd, k, c.classTable)
 }
 
-func (c *cli) classSet(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, want gen.Class) error {
+func (c *cli) classSet(cmd *cobra.Command, client *apiclient.ClientWithResponses, fabric string, want gen.Class) error {
 	had, err := client.GetClassWithResponse(cmd.Context(), fabric, c.tenantName, want.Name)
 	if err := c.judge(had, err); err != nil {
 		return err
@@ -178,7 +179,7 @@ func (c *cli) classSet(cmd *cobra.Command, client *gen.ClientWithResponses, fabr
 	return shown(c, cmd, k, c.classTable)
 }
 
-func (c *cli) classDelete(cmd *cobra.Command, client *gen.ClientWithResponses, fabric, name string) error {
+func (c *cli) classDelete(cmd *cobra.Command, client *apiclient.ClientWithResponses, fabric, name string) error {
 	params := &gen.DeleteClassParams{DryRun: given(c.dry), IfMatch: c.ifMatch("*")}
 	if err := c.judge(client.DeleteClassWithResponse(cmd.Context(), fabric, c.tenantName, name, params)); err != nil {
 		return err

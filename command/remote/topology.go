@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	apiclient "fairlane/api/client"
 	"fairlane/api/gen"
 	"fairlane/internal/quantity"
 	"fairlane/subnet"
@@ -144,7 +145,7 @@ func (c *cli) topologyExport(cmd *cobra.Command, snapshot string) error {
 	return err
 }
 
-func (c *cli) topologyFile(cmd *cobra.Command, client *gen.ClientWithResponses, fabric, snapshot string) ([]byte, error) {
+func (c *cli) topologyFile(cmd *cobra.Command, client *apiclient.ClientWithResponses, fabric, snapshot string) ([]byte, error) {
 	r, err := client.GetTopologyFileWithResponse(cmd.Context(), fabric, &gen.GetTopologyFileParams{Snapshot: given(snapshot)})
 	if err := c.judge(r, err); err != nil {
 		return nil, err
@@ -153,7 +154,7 @@ func (c *cli) topologyFile(cmd *cobra.Command, client *gen.ClientWithResponses, 
 }
 
 // onModel connects and reads the fabric's topology as the pure model, for files that name hosts.
-func (c *cli) onModel(cmd *cobra.Command) (*gen.ClientWithResponses, string, *subnet.Fabric, error) {
+func (c *cli) onModel(cmd *cobra.Command) (*apiclient.ClientWithResponses, string, *subnet.Fabric, error) {
 	client, fabric, err := c.pick(cmd)
 	if err != nil {
 		return nil, "", nil, err

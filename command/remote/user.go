@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	apiclient "fairlane/api/client"
 	"fairlane/api/gen"
 	"fairlane/tenants"
 )
@@ -144,12 +145,12 @@ func (c *cli) userDelete(cmd *cobra.Command, name string) error {
 	return nil
 }
 
-func (c *cli) userPage(cmd *cobra.Command, client *gen.ClientWithResponses, _ string, cursor *string) (*page[gen.User], error) {
+func (c *cli) userPage(cmd *cobra.Command, client *apiclient.ClientWithResponses, _ string, cursor *string) (*page[gen.User], error) {
 	list, err := found[gen.UserList](c)(client.ListUsersWithResponse(cmd.Context(), &gen.ListUsersParams{Limit: pageSize(), Cursor: cursor}))
 	return (*page[gen.User])(list), err
 }
 
-func (c *cli) userShow(cmd *cobra.Command, client *gen.ClientWithResponses, _, name string) error {
+func (c *cli) userShow(cmd *cobra.Command, client *apiclient.ClientWithResponses, _, name string) error {
 	u, err := found[gen.User](c)(client.GetUserWithResponse(cmd.Context(), name))
 	if err != nil {
 		return err

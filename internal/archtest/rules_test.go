@@ -1,7 +1,7 @@
 package archtest
 
 // rule says what one package, or a tree of packages when its path ends in "/...", may import
-// of this module, and why. quantity, stats and ident are words that every package may use.
+// of this module, and why. quantity, stats, fieldwise and ident are words that every package may use.
 type rule struct {
 	pkg    string
 	may    []string
@@ -14,6 +14,7 @@ const pureReason = "the pure model sits at the bottom: it must be usable, testab
 var rules = []rule{
 	{"internal/quantity", nil, pureReason},
 	{"internal/stats", nil, pureReason},
+	{"internal/fieldwise", nil, pureReason},
 	{"internal/num", nil, pureReason},
 	{"internal/disjoint", nil, pureReason},
 	{"internal/progress", []string{"internal/texttable"}, "a line on a terminal knows no command"},
@@ -26,7 +27,7 @@ var rules = []rule{
 	{"internal/hostset", nil, pureReason},
 	{"internal/suggest", nil, pureReason},
 	{"subnet/topofile", []string{"internal/yamltree", "subnet"}, pureReason},
-	{"subnet/inventory", []string{"internal/yamltree", "subnet", "subnet/topofile"}, pureReason},
+	{"subnet/inventory", []string{"internal/yamltree", "subnet"}, pureReason},
 	{"subnet/check", []string{"internal/disjoint", "internal/phrase", "subnet"}, pureReason},
 	{"subnet/draw", []string{"subnet"}, pureReason},
 	{"subnet/topogen", []string{"subnet"}, pureReason},
@@ -43,8 +44,8 @@ var rules = []rule{
 	{"ccconfig/nic/rdmanl", nil, pureReason},
 	{"ccconfig/nic/adopt", []string{"ccconfig/nic/nicparam", "ccconfig/nic/niccount", "ccconfig/nic/dcbnl", "ccconfig/ecn"}, pureReason},
 	{"ccconfig/nic/nicfiles", []string{"ccconfig/nic/nicparam", "ccconfig/nic/niccount", "ccconfig/nic/adopt", "ccconfig/nic/dcbnl"}, "the host's files are reached through the table of parameters; who serves them is elsewhere"},
-	{"ccconfig/nic/nicyang", []string{"ccconfig/nic/nicparam", "internal/gnmid", "wrcc"}, "the module's paths and values are words between agents and managers; neither is known here"},
-	{"agent", []string{"ccconfig/nic/nicparam", "ccconfig/nic/nicfiles", "ccconfig/nic/niccount", "ccconfig/nic/adopt", "ccconfig/nic/nicyang", "internal/gnmid", "wrcc"}, "the agent touches no host itself: what does is behind interfaces it declares"},
+	{"ccconfig/nic/nicyang", []string{"ccconfig/nic/nicparam", "ccconfig/gnmi/gnmitree", "wrcc"}, "the module's paths and values are words between agents and managers; neither is known here"},
+	{"agent", []string{"ccconfig/nic/nicparam", "ccconfig/nic/nicfiles", "ccconfig/nic/niccount", "ccconfig/nic/adopt", "ccconfig/nic/nicyang", "ccconfig/gnmi/gnmitree", "wrcc"}, "the agent touches no host itself: what does is behind interfaces it declares"},
 	{"ccconfig/nic/vfshare", []string{"ccconfig/nic/nicparam", "ccconfig/nic/nicfiles"}, "rates of functions are a way of the host's; who runs programs and opens sockets is elsewhere"},
 	{"ccconfig/nic/dms", []string{"ccconfig/nic/nicparam", "ccconfig/nic/nicfiles"}, "a client of one protocol as a way of the host's"},
 	{"agent/host", []string{"agent", "ccconfig/nic/nicparam", "ccconfig/nic/nicfiles", "ccconfig/nic/niccount", "ccconfig/nic/adopt", "ccconfig/nic/dcbnl", "ccconfig/dcqcn", "ccconfig/nic/vfshare", "ccconfig/nic/dms", "ccconfig/nic/rdmanl"}, "the one package that touches a real host, behind the agent's interface"},
@@ -76,19 +77,19 @@ var rules = []rule{
 	{"sim/etherlive", []string{"sim/cc", "sim/ether", "sim/pace", "sim/plane", "sim/faults", "sim/tenantnet", "sim/p4dev", "subnet", "tenants", "ccconfig/dcqcn", "ccconfig/ecn", "wrcc", "wrcc/p4info"}, "a live fabric gives simulated devices their data planes; it does not know which protocols they answer"},
 	{"sim/plane", []string{"ccconfig/dcqcn", "ccconfig/ecn", "wrcc"}, "values between simulated devices and the fabric that moves their packets; neither side knows the other"},
 	{"sim/faults", nil, "what goes wrong with messages does not depend on what they say"},
-	{"sim/gnmidev", []string{"agent", "sim/faults", "sim/plane", "internal/gnmid", "ccconfig/nic/nicyang", "ccconfig/nic/nicparam", "ccconfig/nic/nicfiles", "ccconfig/nic/niccount", "ccconfig/nic/dcbnl", "ccconfig/dcqcn", "ccconfig/ecn", "wrcc"}, "simulated switches and hosts answer gNMI from tables and by the shipped agent; what moves packets is behind an interface they declare"},
+	{"sim/gnmidev", []string{"agent", "sim/faults", "sim/plane", "ccconfig/gnmi/gnmitree", "ccconfig/nic/nicyang", "ccconfig/nic/nicparam", "ccconfig/nic/nicfiles", "ccconfig/nic/niccount", "ccconfig/nic/dcbnl", "ccconfig/dcqcn", "ccconfig/ecn", "wrcc"}, "simulated switches and hosts answer gNMI from tables and by the shipped agent; what moves packets is behind an interface they declare"},
 	{"sim/p4dev", []string{"sim/faults", "wrcc", "wrcc/p4info"}, "simulated switches answer P4Runtime from tables; what forwards packets is behind an interface they declare"},
 
 	{"ccconfig/driver/grpclink", []string{"ccconfig/driver"}, "connections to devices, whatever is said on them"},
 	{"internal/servertls", nil, "certificates in files, whoever listens with them"},
-	{"internal/gnmid/gnmidtest", []string{"internal/testkit/peertest"}, "drives targets with a client that is not ours"},
-	{"internal/gnmid", []string{"internal/servertls"}, "a gNMI server knows trees, not what they are about"},
+	{"ccconfig/gnmi/gnmitest", []string{"internal/testkit/peertest"}, "drives targets with a client that is not ours"},
+	{"ccconfig/gnmi/gnmitree", []string{"internal/servertls"}, "a gNMI server knows trees, not what they are about"},
 
 	{"ccconfig/driver", []string{"internal/phrase", "subnet", "ccconfig/ibcc", "ccconfig/dcqcn", "ccconfig/nic/nicparam", "ccconfig/ecn", "ccconfig/prereq", "wrcc"}, "the device contract speaks the pure model"},
 	{"ccconfig/driver/drivertest", []string{"ccconfig/driver", "subnet", "ccconfig/ibcc", "ccconfig/dcqcn", "ccconfig/ecn", "ccconfig/nic/nicparam", "wrcc"}, "the conformance suite knows the contract only"},
 	{"ccconfig/ibmad", []string{"ccconfig/driver", "ccconfig/prereq", "ccconfig/ibcc", "subnet", "subnet/mad"}, "an adapter imports its port, the pure model and one protocol"},
 	{"wrcc/p4rt", []string{"ccconfig/driver", "wrcc", "wrcc/p4info", "ccconfig/driver/grpclink"}, "an adapter imports its port, the pure model and one protocol"},
-	{"ccconfig/gnmi", []string{"internal/phrase", "ccconfig/driver", "ccconfig/prereq", "ccconfig/ecn", "ccconfig/nic/nicparam", "ccconfig/nic/niccount", "ccconfig/nic/nicyang", "subnet", "wrcc", "internal/gnmid", "ccconfig/driver/grpclink"}, "an adapter imports its port, the pure model and one protocol, whose paths and values gnmid has"},
+	{"ccconfig/gnmi", []string{"internal/phrase", "ccconfig/driver", "ccconfig/prereq", "ccconfig/ecn", "ccconfig/nic/nicparam", "ccconfig/nic/niccount", "ccconfig/nic/nicyang", "subnet", "wrcc", "ccconfig/gnmi/gnmitree", "ccconfig/driver/grpclink"}, "an adapter imports its port, the pure model and one protocol, whose paths and values gnmitree has"},
 	{"subnet/madlink", []string{"subnet/mad"}, "which answer belongs to which request, whatever carries them"},
 	{"subnet/ibsim", []string{"subnet/mad", "subnet/madlink"}, "a transport moves datagrams"},
 	{"subnet/umad", []string{"subnet/mad", "subnet/madlink"}, "a transport moves datagrams"},
@@ -125,16 +126,18 @@ var rules = []rule{
 	{"internal/testkit/grpctest", nil, "servers and clients of tests, whatever they say"},
 	{"internal/testkit/tlstest", nil, "certificates for tests, for any client or server"},
 	{"internal/plot", nil, "charts know numbers and units, not simulations"},
-	{"api", []string{"internal/phrase", "internal/span", "api/gen", "api/reference", "service/control", "tenants/authz", "service/audit", "subnet", "subnet/topofile", "tenants", "policy", "ccconfig/driver", "ccconfig/ibcc", "ccconfig/ecn", "wrcc"}, "edges translate and authenticate; never a store, never an adapter"},
+	{"api", []string{"internal/phrase", "internal/span", "api/gen", "api/server", "api/reference", "service/control", "tenants/authz", "service/audit", "subnet", "subnet/topofile", "tenants", "policy", "ccconfig/driver", "ccconfig/ibcc", "ccconfig/ecn", "wrcc"}, "edges translate and authenticate; never a store, never an adapter"},
 	{"api/gen", []string{"internal/phrase"}, "generated from the contract"},
+	{"api/server", []string{"api/gen"}, "generated from the contract; a server compiles without the client"},
+	{"api/client", []string{"api/gen"}, "generated from the contract; a client compiles without the server"},
 	{"internal/texttable", nil, "tables know columns of a terminal, not what stands in them"},
 	{"docs", nil, "pages of words, embedded"},
 	{"api/reference", []string{"docs", "internal/i18n"}, "the pages about the API are made of the contract and of words"},
 	{"command/manifest", []string{"internal/yamltree", "internal/hostset", "tenants"}, "files of resources are read without a service"},
-	{"command/remote", []string{"command/manifest", "internal/hostset", "internal/suggest", "api", "service/audit", "api/gen", "internal/i18n", "internal/phrase", "internal/progress", "internal/texttable", "tenants", "tenants/tenantfile", "subnet", "subnet/topofile"}, "remote commands know the API client only"},
+	{"command/remote", []string{"command/manifest", "internal/hostset", "internal/suggest", "service/audit", "api/client", "api/gen", "internal/i18n", "internal/phrase", "internal/progress", "internal/texttable", "tenants", "tenants/tenantfile", "subnet", "subnet/topofile"}, "remote commands know the API client only"},
 
 	{"internal/sdnotify", nil, "systemd is told states; it does not know whose"},
-	{"agent/app", []string{"agent", "agent/host", "ccconfig/nic/nicparam", "ccconfig/nic/nicyang", "internal/gnmid", "internal/servertls", "internal/sdnotify", "internal/i18n", "internal/yamltree"}, "wiring of the host agent, which runs on every host and knows no manager"},
+	{"agent/app", []string{"agent", "agent/host", "ccconfig/nic/nicparam", "ccconfig/nic/nicyang", "ccconfig/gnmi/gnmitree", "internal/servertls", "internal/sdnotify", "internal/i18n", "internal/yamltree"}, "wiring of the host agent, which runs on every host and knows no manager"},
 	{"cmd/fairlane-agent", []string{"agent/app"}, "main is a shell"},
 	{"service/app", []string{"*"}, "wiring"},
 	{"internal/archtest", nil, "reads source, imports nothing"},
@@ -149,7 +152,7 @@ var rules = []rule{
 
 // pure lists the packages with no clock, no I/O and no unseeded randomness.
 var pure = []string{
-	"internal/quantity", "internal/stats", "internal/num", "internal/disjoint", "service/audit", "internal/yamltree", "internal/hostset", "internal/suggest", "subnet/ident", "subnet", "subnet/mad", "subnet/topofile", "subnet/inventory", "subnet/topogen", "subnet/check", "subnet/draw", "subnet/opensm/osmfile",
+	"internal/quantity", "internal/stats", "internal/fieldwise", "internal/num", "internal/disjoint", "service/audit", "internal/yamltree", "internal/hostset", "internal/suggest", "subnet/ident", "subnet", "subnet/mad", "subnet/topofile", "subnet/inventory", "subnet/topogen", "subnet/check", "subnet/draw", "subnet/opensm/osmfile",
 	"ccconfig/ibcc", "ccconfig/ibprofile", "ccconfig/dcqcn", "ccconfig/ecn", "ccconfig/profile", "wrcc", "wrcc/p4info", "tenants", "tenants/tenantfile", "policy", "policy/fill", "sim", "sim/predict", "sim/cc", "sim/dci", "sim/fabric", "sim/ether", "sim/plane", "sim/faults", "sim/tenantnet", "sim/workload", "sim/lab/reproduce", "sim/lab/evaluate",
 }
 
@@ -160,7 +163,7 @@ var only = map[string]struct {
 }{
 	"gorm.io/":                      {[]string{"service/store"}, "gorm stays behind the repositories"},
 	"github.com/glebarez/":          {[]string{"service/store"}, "the database driver stays behind the repositories"},
-	"github.com/gin-gonic/":         {[]string{"api", "api/gen"}, "gin stays at the edge"},
+	"github.com/gin-gonic/":         {[]string{"api", "api/server"}, "gin stays at the edge"},
 	"github.com/coreos/go-oidc":     {[]string{"service/openid"}, "tokens of a provider are judged in one place"},
 	"golang.org/x/oauth2":           {[]string{"service/openid"}, "tokens of a provider are judged in one place"},
 	"github.com/casbin/":            {[]string{"tenants/authz"}, "rights are decided in one place"},
@@ -171,5 +174,5 @@ var only = map[string]struct {
 	"go.opentelemetry.io/":          {[]string{"internal/span", "service/obs", "service/app", "api"}, "spans are made through internal/span"},
 	"github.com/spf13/cobra":        {[]string{"command/remote", "service/app", "agent/app"}, "the command line is an edge"},
 	"github.com/p4lang/":            {[]string{"wrcc/p4info", "wrcc/p4rt", "sim/p4dev"}, "P4Runtime is spoken by one driver and by its simulated switches"},
-	"github.com/getkin/kin-openapi": {[]string{"api", "api/gen", "api/reference"}, "the contract is enforced at the edge"},
+	"github.com/getkin/kin-openapi": {[]string{"api", "api/reference"}, "the contract is enforced at the edge"},
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fairlane/api"
+	apiclient "fairlane/api/client"
 	"fairlane/service/config"
 	"fairlane/subnet/opensm"
 	"fairlane/subnet/umad"
@@ -67,7 +67,7 @@ func (a *app) doctorCommand() *cobra.Command {
 		Example: "  fairlane doctor --config /etc/fairlane/fairlane.yaml\n  fairlane doctor --database fairlane.db --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			for _, u := range [...]struct{ from, url string }{{"--url", url}, {"FAIRLANE_URL", os.Getenv("FAIRLANE_URL")}} {
-				if _, err := api.NewClient(u.url, "", nil); u.url != "" && err != nil {
+				if _, err := apiclient.New(u.url, "", nil); u.url != "" && err != nil {
 					return usagef("%s: %w", u.from, err)
 				}
 			}

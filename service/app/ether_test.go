@@ -21,7 +21,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	"fairlane/ccconfig/driver"
-	"fairlane/internal/gnmid"
+	"fairlane/ccconfig/gnmi/gnmitree"
 	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/policy"
@@ -360,7 +360,7 @@ func pauseOff(t *testing.T, addr string) {
 		t.Fatal(err)
 	}
 	defer func() { _ = conn.Close() }()
-	path := gnmid.PathOf("CONFIG_DB", "localhost", "PORT_QOS_MAP", "Ethernet0", "pfc_enable")
+	path := gnmitree.PathOf("CONFIG_DB", "localhost", "PORT_QOS_MAP", "Ethernet0", "pfc_enable")
 	path.Origin = "sonic-db"
 	_, err = gpb.NewGNMIClient(conn).Set(t.Context(), &gpb.SetRequest{
 		Prefix:  &gpb.Path{Target: "leaf1"},

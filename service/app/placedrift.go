@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"fairlane/ccconfig/ibcc"
+	"fairlane/internal/fieldwise"
 	"fairlane/policy"
 	"fairlane/service/control"
 	"fairlane/service/reconcile"
@@ -187,7 +187,7 @@ func (p *ufmPlacer) drift(ctx context.Context, plan *policy.Plan, ask []ident.PK
 		field := "partition " + c.PKey.String() + " in UFM"
 		switch c.Kind {
 		case ufm.Create:
-			out = append(out, control.Difference{Field: field, Desired: fmt.Sprintf("SL %d", c.After), Observed: ibcc.Absent})
+			out = append(out, control.Difference{Field: field, Desired: fmt.Sprintf("SL %d", c.After), Observed: fieldwise.Absent})
 		case ufm.SetSL:
 			if c.Before != c.After {
 				out = append(out, control.Difference{Field: field, Desired: fmt.Sprintf("SL %d", c.After), Observed: fmt.Sprintf("SL %d", c.Before)})

@@ -8,9 +8,9 @@ import (
 	"sync"
 
 	"fairlane/ccconfig/driver"
-	"fairlane/ccconfig/ibcc"
 	"fairlane/ccconfig/ibmad"
 	"fairlane/ccconfig/prereq"
+	"fairlane/internal/fieldwise"
 	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/policy"
@@ -194,7 +194,7 @@ func (p *ports) Observe(ctx context.Context, t control.Target, ids []ident.PortI
 // observers is how many devices are read at the same time.
 const observers = 64
 
-func differences(in []ibcc.Difference) []control.Difference {
+func differences(in []fieldwise.Difference) []control.Difference {
 	out := make([]control.Difference, len(in))
 	for i, d := range in {
 		out[i] = control.Difference{Field: d.Field, Desired: d.Want, Observed: d.Got}

@@ -53,7 +53,8 @@ func (l *Loaded) read(path string, r io.Reader, keys []Key) []error {
 	return w.faults
 }
 
-// fileWalk goes through the nodes of a file. Its depth is that of the table: a key that is not there ends it.
+// fileWalk goes through the nodes of a file. Its depth is that of the table: a key that is not there ends it. The table serves the
+// environment and flags too, so keys are those of the table, not fields of a structure as yamltree.Decoder has them.
 type fileWalk struct {
 	to     *Loaded
 	path   string

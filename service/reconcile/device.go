@@ -6,14 +6,14 @@ import (
 	"fmt"
 
 	"fairlane/ccconfig/driver"
-	"fairlane/ccconfig/ibcc"
 	"fairlane/ccconfig/prereq"
+	"fairlane/internal/fieldwise"
 	"fairlane/subnet"
 )
 
 // differenceError is a device that does not hold what was written to it: it clips or ignores
 // values, restarted, or someone else writes to it too. There is at least one difference.
-type differenceError []ibcc.Difference
+type differenceError []fieldwise.Difference
 
 // Error names the first difference and the number of others.
 func (e differenceError) Error() string {

@@ -7,16 +7,16 @@ import (
 	"slices"
 
 	"fairlane/ccconfig/driver"
-	"fairlane/ccconfig/ibcc"
 	"fairlane/ccconfig/prereq"
+	"fairlane/internal/fieldwise"
 )
 
 // Observation is one device compared with what it should be. Nothing was written.
 type Observation struct {
-	Device      driver.Device     `json:"device"`
-	State       State             `json:"state"`                 // InSync, Drifted, Unsupported, Failed when it could not be read, or Unknown
-	Observed    *driver.Settings  `json:"observed,omitempty"`    // nil when it could not be read
-	Differences []ibcc.Difference `json:"differences,omitempty"` // wanted against observed
+	Device      driver.Device          `json:"device"`
+	State       State                  `json:"state"`                 // InSync, Drifted, Unsupported, Failed when it could not be read, or Unknown
+	Observed    *driver.Settings       `json:"observed,omitempty"`    // nil when it could not be read
+	Differences []fieldwise.Difference `json:"differences,omitempty"` // wanted against observed
 	// Unmet are the prerequisites that are wrong or unknown. With one of them a device is never InSync: Drifted where one is
 	// wrong, else Unknown. Of an InfiniBand device whose settings could not be read they are the wrong ones, which may be why.
 	Unmet []prereq.Item `json:"-"`

@@ -97,7 +97,7 @@ func (s *Switch) Configure(queues []ecn.QueueMarking) {
 		s.f.eachClass(func(queue, class int) {
 			e, ok := rules[place{num, queue}]
 			e.Off = !ok
-			s.problem(num, s.f.net.SetECN(subnet.PortRef{Node: s.node, Port: num}, uint8(class), e)) //nolint:gosec // below 8
+			s.problem(num, s.f.net.SetECN(subnet.PortRef{Node: s.node, Port: num}, uint8(class), e))
 		})
 	})
 }

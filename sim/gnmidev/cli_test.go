@@ -9,7 +9,7 @@ import (
 
 	"github.com/openconfig/gnmi/proto/gnmi"
 
-	"fairlane/internal/gnmid/gnmidtest"
+	"fairlane/ccconfig/gnmi/gnmitest"
 )
 
 // listening serves a rig's devices on a port of this machine too.
@@ -39,7 +39,7 @@ func TestGnmiCli(t *testing.T) {
 	r := newRig(t)
 	r.sonic(t, nil)
 	r.host(t, nil)
-	c := gnmidtest.New(t, r.listening(t), "-insecure")
+	c := gnmitest.New(t, r.listening(t), "-insecure")
 	caps, err := c.Capabilities()
 	if err != nil {
 		t.Fatal(err)

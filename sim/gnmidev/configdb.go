@@ -9,7 +9,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 
-	"fairlane/internal/gnmid"
+	"fairlane/ccconfig/gnmi/gnmitree"
 )
 
 // fields is an entry of a database: all values are words. A list is under a name that ends in "@", joined by commas.
@@ -134,74 +134,74 @@ type change struct {
 func (c *change) String() string { return string(c.op) + " /" + strings.Join(c.path, "/") }
 
 // patchOf makes the patch of a request: delete is remove, update is add, and replace is replace, or remove without a value.
-func patchOf(op gnmid.Operation, names []string) (change, error) {
+func patchOf(op gnmitree.Operation, names []string) (change, error) {
 	c := change{path: names}
 	switch op.Op {
-	case gnmid.OpDelete:
+	case gnmitree.OpDelete:
 		c.op = patchRemove
 		return c, nil
-	case gnmid.OpReplace:
+	case gnmitree.OpReplace:
 		c.op = patchReplace
 	default:
 		c.op = patchAdd
 	}
 	if len(names) > 3 {
-		return c, gnmid.Errorf(codes.InvalidArgument, "path %s has more below the instance than table, key and field", op.Path)
+		return c, gnmitree.Errorf(codes.InvalidArgument, "path %s has more below the instance than table, key and field", op.Path)
 	}
 	if len(names) == 3 {
 		return c, c.field(op)
 	}
-	if op.Value.Kind() != gnmid.KindJSON {
-		return c, gnmid.Errorf(codes.InvalidArgument, "%s: found %s, want an object", op.Path, op.Value)
+	if op.Value.Kind() != gnmitree.KindJSON {
+		return c, gnmitree.Errorf(codes.InvalidArgument, "%s: found %s, want an object", op.Path, op.Value)
 	}
-	leaves, err := gnmid.Flatten(gnmid.PathOf(names...), op.Value, gnmid.Schema{})
+	leaves, err := gnmitree.Flatten(gnmitree.PathOf(names...), op.Value, gnmitree.Schema{})
 	if err != nil {
-		return c, gnmid.Errorf(codes.InvalidArgument, "%s: %v", op.Path, err)
+		return c, gnmitree.Errorf(codes.InvalidArgument, "%s: %v", op.Path, err)
 	}
 	return c, c.object(op, leaves)
 }
 
 // field takes the value of a field.
-func (c *change) field(op gnmid.Operation) error {
+func (c *change) field(op gnmitree.Operation) error {
 	switch op.Value.Kind() {
-	case gnmid.KindList:
+	case gnmitree.KindList:
 		words := make([]string, len(op.Value.List()))
 		for i, v := range op.Value.List() {
 			var err error
 			if words[i], err = v.AsString(); err != nil {
-				return gnmid.Errorf(codes.InvalidArgument, "%s: %v", op.Path, err)
+				return gnmitree.Errorf(codes.InvalidArgument, "%s: %v", op.Path, err)
 			}
 		}
 		c.path = []string{c.path[0], c.path[1], strings.TrimSuffix(c.path[2], "@") + "@"}
 		c.word = strings.Join(words, ",")
-	case gnmid.KindString:
+	case gnmitree.KindString:
 		c.word, _ = op.Value.AsString() // it is one
 		if c.op == patchReplace && c.word == "" && c.path[2] != "pfc_enable" {
 			c.op = patchRemove
 		}
 	default:
-		return gnmid.Errorf(codes.InvalidArgument, "%s: found %s, want a string: all values of the database are", op.Path, op.Value)
+		return gnmitree.Errorf(codes.InvalidArgument, "%s: found %s, want a string: all values of the database are", op.Path, op.Value)
 	}
 	return nil
 }
 
 // object takes the value of a node above fields.
-func (c *change) object(op gnmid.Operation, leaves []gnmid.Leaf) error {
+func (c *change) object(op gnmitree.Operation, leaves []gnmitree.Leaf) error {
 	if len(leaves) == 0 && c.op == patchReplace {
 		c.op = patchRemove
 		return nil
 	}
 	if len(leaves) > maxEntries {
-		return gnmid.Errorf(codes.InvalidArgument, "%s: found %d values, want at most %d", op.Path, len(leaves), maxEntries)
+		return gnmitree.Errorf(codes.InvalidArgument, "%s: found %d values, want at most %d", op.Path, len(leaves), maxEntries)
 	}
 	c.to = database{}
 	for _, l := range leaves {
 		e := l.Path.Elems
 		if len(e) != 3 {
-			return gnmid.Errorf(codes.InvalidArgument, "%s: found a value at %s, want tables of entries of words", op.Path, l.Path)
+			return gnmitree.Errorf(codes.InvalidArgument, "%s: found a value at %s, want tables of entries of words", op.Path, l.Path)
 		}
 		part := change{path: []string{e[0].Name, e[1].Name, e[2].Name}}
-		if err := part.field(gnmid.Operation{Path: l.Path, Value: l.Value}); err != nil {
+		if err := part.field(gnmitree.Operation{Path: l.Path, Value: l.Value}); err != nil {
 			return err
 		}
 		c.to.entry(part.path[0], part.path[1])[part.path[2]] = part.word
@@ -246,9 +246,9 @@ func (d database) has(path []string) bool {
 func (d database) apply(c *change) error {
 	switch {
 	case c.op != patchAdd && !d.has(c.path):
-		return gnmid.Errorf(codes.NotFound, "%s: nothing is there", c)
+		return gnmitree.Errorf(codes.NotFound, "%s: nothing is there", c)
 	case c.op == patchAdd && len(c.path) == 3 && !d.has(c.path[:2]):
-		return gnmid.Errorf(codes.NotFound, "%s: there is no entry %s|%s: update it as a whole", c, c.path[0], c.path[1])
+		return gnmitree.Errorf(codes.NotFound, "%s: there is no entry %s|%s: update it as a whole", c, c.path[0], c.path[1])
 	}
 	switch {
 	case len(c.path) == 0:

@@ -131,7 +131,7 @@ func portCounters() []portCounter {
 			portCounter{"rx" + name + "pause", false, paused(func(c *plane.PortCounters) uint64 { return c.PausesReceived[prio] })},
 			portCounter{"tx" + name + "pause", false, paused(func(c *plane.PortCounters) uint64 { return c.PausesSent[prio] })},
 			portCounter{"rx" + name + "pause_duration", false, paused(func(c *plane.PortCounters) uint64 {
-				return uint64(c.PausedTimes[prio] / quantity.Microsecond) //nolint:gosec // time goes forward
+				return uint64(c.PausedTimes[prio] / quantity.Microsecond) // time goes forward
 			})},
 			one("tx"+name+"bytes", false, func(c *plane.PortCounters) uint64 { return c.Sent[prio].Octets }),
 			one("tx"+name+"packets", false, func(c *plane.PortCounters) uint64 { return c.Sent[prio].Packets }))

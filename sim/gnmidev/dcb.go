@@ -84,7 +84,7 @@ func refusal(sequence uint32, errno syscall.Errno) []byte {
 	order.PutUint32(b, size)
 	order.PutUint16(b[4:], dcbnl.TypeError)
 	order.PutUint32(b[8:], sequence)
-	order.PutUint32(b[16:], -uint32(errno)) //nolint:gosec // error numbers are small
+	order.PutUint32(b[16:], -uint32(errno)) // error numbers are small
 	return b
 }
 
@@ -102,7 +102,7 @@ func (p *port) exchange(m *dcbnl.Message) (*dcbnl.Message, syscall.Errno) {
 	}
 	status := uint8(0)
 	if err := p.change(m); err != 0 {
-		status = uint8(-int8(err)) //nolint:gosec // the kernel puts a negative error number into one byte
+		status = uint8(-int8(err)) // the kernel puts a negative error number into one byte
 	}
 	reply.Status = &status
 	p.configure()

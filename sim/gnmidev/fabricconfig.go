@@ -59,7 +59,7 @@ func (w *Switch) fabricConfig(marking []ecn.QueueMarking) (database, error) {
 	w.countersConfig(d)
 	if len(marking) == 0 {
 		for i := range w.ports {
-			marking = append(marking, ecn.QueueMarking{Port: ident.PortNum(i + 1), Queue: plane.RoCEPriority, Marking: stockMarking}) //nolint:gosec // at most maxPorts
+			marking = append(marking, ecn.QueueMarking{Port: ident.PortNum(i + 1), Queue: plane.RoCEPriority, Marking: stockMarking}) // at most maxPorts
 		}
 	}
 	for _, q := range marking {

@@ -7,7 +7,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 
-	"fairlane/internal/gnmid"
+	"fairlane/ccconfig/gnmi/gnmitree"
 	"fairlane/sim/faults"
 )
 
@@ -41,9 +41,9 @@ func (g *gate) Sets() int {
 }
 
 var (
-	errLost     = gnmid.Errorf(codes.Unavailable, "connection lost")
-	errBusy     = gnmid.Errorf(codes.ResourceExhausted, "device busy")
-	errDisabled = gnmid.Errorf(codes.Unimplemented, "the device offers no configuration")
+	errLost     = gnmitree.Errorf(codes.Unavailable, "connection lost")
+	errBusy     = gnmitree.Errorf(codes.ResourceExhausted, "device busy")
+	errDisabled = gnmitree.Errorf(codes.Unimplemented, "the device offers no configuration")
 )
 
 func (g *gate) arrive(write bool) error {
@@ -87,12 +87,12 @@ func (g *gate) reply(ctx context.Context, write bool) error {
 
 // gated is a tree whose messages can get lost.
 type gated struct {
-	gnmid.Tree
+	gnmitree.Tree
 	gate *gate
 }
 
-// Get implements gnmid.Tree.
-func (t *gated) Get(ctx context.Context, q gnmid.Query) ([][]gnmid.Leaf, error) {
+// Get implements gnmitree.Tree.
+func (t *gated) Get(ctx context.Context, q gnmitree.Query) ([][]gnmitree.Leaf, error) {
 	if err := t.gate.arrive(false); err != nil {
 		return nil, err
 	}
@@ -103,14 +103,14 @@ func (t *gated) Get(ctx context.Context, q gnmid.Query) ([][]gnmid.Leaf, error) 
 	return out, err
 }
 
-// Set implements gnmid.Tree.
-func (t *gated) Set(ctx context.Context, ops []gnmid.Operation) (gnmid.Result, error) {
+// Set implements gnmitree.Tree.
+func (t *gated) Set(ctx context.Context, ops []gnmitree.Operation) (gnmitree.Result, error) {
 	if err := t.gate.arrive(true); err != nil {
-		return gnmid.Result{}, err
+		return gnmitree.Result{}, err
 	}
 	out, err := t.Tree.Set(ctx, ops)
 	if lost := t.gate.reply(ctx, true); lost != nil {
-		return gnmid.Result{}, lost
+		return gnmitree.Result{}, lost
 	}
 	return out, err
 }

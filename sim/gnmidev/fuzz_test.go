@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"fairlane/ccconfig/gnmi/gnmitree"
 	"fairlane/ccconfig/nic/dcbnl"
 	"fairlane/ccconfig/nic/nicparam"
-	"fairlane/internal/gnmid"
 	"fairlane/sim/plane"
 )
 
@@ -129,20 +129,20 @@ func FuzzSwitchSet(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o := gnmid.Operation{Op: gnmid.Op(op%3 + 1), Path: gnmid.PathOf(configDB, instance)}
+		o := gnmitree.Operation{Op: gnmitree.Op(op%3 + 1), Path: gnmitree.PathOf(configDB, instance)}
 		o.Path.Origin = sonicOrigin
 		for _, n := range strings.Split(path, "/") {
 			if n != "" {
 				o.Path = o.Path.Child(n)
 			}
 		}
-		if o.Op != gnmid.OpDelete {
-			if o.Value, err = gnmid.ParseJSON([]byte(value)); err != nil {
+		if o.Op != gnmitree.OpDelete {
+			if o.Value, err = gnmitree.ParseJSON([]byte(value)); err != nil {
 				return
 			}
 		}
 		before := string(w.Config())
-		if _, err := newNative(w).Set(t.Context(), []gnmid.Operation{o}); err != nil && string(w.Config()) != before {
+		if _, err := newNative(w).Set(t.Context(), []gnmitree.Operation{o}); err != nil && string(w.Config()) != before {
 			t.Errorf("a set that failed (%v) changed the configuration", err)
 		}
 		if err := (&schema{rules: w.rules, d: w.running}).check(); err != nil {

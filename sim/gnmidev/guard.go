@@ -6,7 +6,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 
-	"fairlane/internal/gnmid"
+	"fairlane/ccconfig/gnmi/gnmitree"
 )
 
 // Tables that the guard of RDMA settings watches.
@@ -90,6 +90,6 @@ func (s *Switch) refused(c *change, why string) error {
 	if len(c.path) > 0 {
 		name = c.path[0]
 	}
-	return gnmid.Errorf(codes.PermissionDenied,
+	return gnmitree.Errorf(codes.PermissionDenied,
 		"%s: modification of %s table is illegal: validating function rdma_config_update_validator returned False: %s", c, name, why)
 }

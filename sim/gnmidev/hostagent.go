@@ -110,7 +110,7 @@ func (m *machine) nic(c *card, loads int) (agent.NIC, error) {
 // described is what the agent is told of a port.
 func (p *port) described() agent.Port {
 	out := agent.Port{
-		Number: p.number, ID: ident.PortID{Node: p.card.guid, Port: ident.PortNum(p.number)}, //nolint:gosec // at most nicparam.MaxPorts
+		Number: p.number, ID: ident.PortID{Node: p.card.guid, Port: ident.PortNum(p.number)}, // at most nicparam.MaxPorts
 		NetDev: p.netdev, RDMA: p.card.name, RDMAPort: p.number, Meter: meter{p},
 	}
 	if p.card.layout.table.Caps().Switchdev {

@@ -32,14 +32,14 @@ func (m meter) Link(ctx context.Context) (agent.Link, error) {
 	}
 	out := agent.Link{MAC: p.mac()}
 	if _, still := p.plane.(*Still); still || p.plane.Measure().Up {
-		out.Up, out.SpeedMbps = true, uint64(p.speed/quantity.Mbps) //nolint:gosec // speeds are positive
+		out.Up, out.SpeedMbps = true, uint64(p.speed/quantity.Mbps) // speeds are positive
 	}
 	return out, nil
 }
 
 // mac is made of the node GUID, as a vendor's EUI-64 is of the MAC.
 func (p *port) mac() string {
-	g := uint64(p.card.guid) + uint64(p.number) - 1 //nolint:gosec // ports are few
+	g := uint64(p.card.guid) + uint64(p.number) - 1 // ports are few
 	b := []byte{byte(g>>56)&^1 | 2, byte(g >> 48), byte(g >> 40), byte(g >> 16), byte(g >> 8), byte(g)}
 	return fmt.Sprintf("%02x:%02x:%02x:%02x:%02x:%02x", b[0], b[1], b[2], b[3], b[4], b[5])
 }

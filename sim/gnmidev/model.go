@@ -10,7 +10,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 
-	"fairlane/internal/gnmid"
+	"fairlane/ccconfig/gnmi/gnmitree"
 )
 
 // leaf is what the model says of a field.
@@ -310,7 +310,7 @@ func (m *schema) check() error {
 
 func (m *schema) entry(name, key string, r *rule) error {
 	fail := func(field, found, allowed string) error {
-		return gnmid.Errorf(codes.InvalidArgument, "data loading failed: %s|%s %s: found %q, want %s", name, key, field, found, allowed)
+		return gnmitree.Errorf(codes.InvalidArgument, "data loading failed: %s|%s %s: found %q, want %s", name, key, field, found, allowed)
 	}
 	f := m.d[name][key]
 	if wrong := r.key(m, key); wrong != "" {

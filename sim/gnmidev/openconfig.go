@@ -10,7 +10,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 
-	"fairlane/internal/gnmid"
+	"fairlane/ccconfig/gnmi/gnmitree"
 	"fairlane/internal/quantity"
 	"fairlane/sim/plane"
 )
@@ -18,14 +18,14 @@ import (
 // openConfig is a switch by openconfig-qos: its configuration as that model has it. Profiles and what queues refer to can
 // be written; the rest can be read.
 type openConfig struct {
-	gnmid.Watchers
+	gnmitree.Watchers
 	w *Switch
 }
 
 func newOpenConfig(w *Switch) *openConfig {
 	t := &openConfig{w: w}
 	w.changed = append(w.changed, func(entries [][2]string) {
-		var paths []gnmid.Path
+		var paths []gnmitree.Path
 		for _, e := range entries {
 			port, _, _ := strings.Cut(e[1], "|")
 			switch e[0] {
@@ -34,7 +34,7 @@ func newOpenConfig(w *Switch) *openConfig {
 			case "QUEUE":
 				paths = append(paths, ocInterface(port))
 			default:
-				paths = append(paths, gnmid.PathOf("qos"))
+				paths = append(paths, gnmitree.PathOf("qos"))
 			}
 		}
 		t.Changed(paths...)
@@ -42,28 +42,28 @@ func newOpenConfig(w *Switch) *openConfig {
 	return t
 }
 
-// Info implements gnmid.Tree.
-func (t *openConfig) Info() gnmid.Info {
-	return gnmid.Info{Models: modelsOf(OpenConfig), Origins: []string{"", "openconfig"}, Module: "openconfig-qos"}
+// Info implements gnmitree.Tree.
+func (t *openConfig) Info() gnmitree.Info {
+	return gnmitree.Info{Models: modelsOf(OpenConfig), Origins: []string{"", "openconfig"}, Module: "openconfig-qos"}
 }
 
-func key(name, value string) gnmid.Key { return gnmid.Key{Name: name, Value: value} }
+func key(name, value string) gnmitree.Key { return gnmitree.Key{Name: name, Value: value} }
 
-func ocProfile(name string) gnmid.Path {
-	return gnmid.PathOf("qos", "queue-management-profiles").Child("queue-management-profile", key("name", name))
+func ocProfile(name string) gnmitree.Path {
+	return gnmitree.PathOf("qos", "queue-management-profiles").Child("queue-management-profile", key("name", name))
 }
 
-func ocInterface(port string) gnmid.Path {
-	return gnmid.PathOf("qos", "interfaces").Child("interface", key("interface-id", port))
+func ocInterface(port string) gnmitree.Path {
+	return gnmitree.PathOf("qos", "interfaces").Child("interface", key("interface-id", port))
 }
 
 // ocSchema tells which containers of JSON are lists.
-func ocSchema() gnmid.Schema {
+func ocSchema() gnmitree.Schema {
 	keys := map[string]string{
 		"qos/queue-management-profiles/queue-management-profile": "name", "qos/interfaces/interface": "interface-id",
 		"qos/interfaces/interface/output/queues/queue": "name", "qos/queues/queue": "name",
 	}
-	return gnmid.Schema{Modules: []string{"openconfig-qos"}, Keys: func(list gnmid.Path) []string {
+	return gnmitree.Schema{Modules: []string{"openconfig-qos"}, Keys: func(list gnmitree.Path) []string {
 		if k, ok := keys[strings.Join(namesOf(list.Elems), "/")]; ok {
 			return []string{k}
 		}
@@ -74,39 +74,39 @@ func ocSchema() gnmid.Schema {
 // ocReader gathers leaves.
 type ocReader struct {
 	w    *Switch
-	kind gnmid.Type
+	kind gnmitree.Type
 	now  time.Time
-	out  []gnmid.Leaf
+	out  []gnmitree.Leaf
 }
 
-func (r *ocReader) config(at gnmid.Path, name string, v gnmid.Value) {
-	if r.kind == gnmid.TypeAll || r.kind == gnmid.TypeConfig {
-		r.out = append(r.out, gnmid.Leaf{Path: at.Child("config").Child(name), Value: v, Class: gnmid.ClassConfig})
+func (r *ocReader) config(at gnmitree.Path, name string, v gnmitree.Value) {
+	if r.kind == gnmitree.TypeAll || r.kind == gnmitree.TypeConfig {
+		r.out = append(r.out, gnmitree.Leaf{Path: at.Child("config").Child(name), Value: v, Class: gnmitree.ClassConfig})
 	}
-	if r.kind == gnmid.TypeAll || r.kind == gnmid.TypeState {
-		r.out = append(r.out, gnmid.Leaf{Path: at.Child("state").Child(name), Value: v, Class: gnmid.ClassState})
-	}
-}
-
-func (r *ocReader) counter(at gnmid.Path, name string, v uint64) {
-	if r.kind != gnmid.TypeConfig {
-		r.out = append(r.out, gnmid.Leaf{Path: at.Child("state").Child(name), Value: gnmid.Uint(v), Class: gnmid.ClassOperational, Sampled: true, Time: r.now})
+	if r.kind == gnmitree.TypeAll || r.kind == gnmitree.TypeState {
+		r.out = append(r.out, gnmitree.Leaf{Path: at.Child("state").Child(name), Value: v, Class: gnmitree.ClassState})
 	}
 }
 
-// Get implements gnmid.Tree.
-func (t *openConfig) Get(ctx context.Context, q gnmid.Query) ([][]gnmid.Leaf, error) {
+func (r *ocReader) counter(at gnmitree.Path, name string, v uint64) {
+	if r.kind != gnmitree.TypeConfig {
+		r.out = append(r.out, gnmitree.Leaf{Path: at.Child("state").Child(name), Value: gnmitree.Uint(v), Class: gnmitree.ClassOperational, Sampled: true, Time: r.now})
+	}
+}
+
+// Get implements gnmitree.Tree.
+func (t *openConfig) Get(ctx context.Context, q gnmitree.Query) ([][]gnmitree.Leaf, error) {
 	w := t.w
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	out := make([][]gnmid.Leaf, len(q.Paths))
-	parts, made := ocParts(), map[int][]gnmid.Leaf{}
+	out := make([][]gnmitree.Leaf, len(q.Paths))
+	parts, made := ocParts(), map[int][]gnmitree.Leaf{}
 	for i, p := range q.Paths {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		for k, part := range parts {
-			if !part.at.Covers(gnmid.Path{Elems: p.Elems}) && !p.Covers(part.at) {
+			if !part.at.Covers(gnmitree.Path{Elems: p.Elems}) && !p.Covers(part.at) {
 				continue
 			}
 			leaves, ok := made[k]
@@ -124,20 +124,20 @@ func (t *openConfig) Get(ctx context.Context, q gnmid.Query) ([][]gnmid.Leaf, er
 
 // ocPart is a container that has leaves.
 type ocPart struct {
-	at   gnmid.Path
+	at   gnmitree.Path
 	read func(*ocReader)
 }
 
 func ocParts() []ocPart {
 	return []ocPart{
-		{gnmid.PathOf("qos", "classifiers"), (*ocReader).classifiers},
-		{gnmid.PathOf("qos", "forwarding-groups"), (*ocReader).groups},
-		{gnmid.PathOf("qos", "interfaces"), (*ocReader).interfaces},
-		{gnmid.PathOf("qos", "queue-management-profiles"), (*ocReader).profiles},
-		{gnmid.PathOf("qos", "queues"), (*ocReader).queues},
-		{gnmid.PathOf("qos", "scheduler-policies"), (*ocReader).schedulers},
-		{gnmid.PathOf("interfaces"), (*ocReader).speeds},
-		{gnmid.PathOf("system"), (*ocReader).system},
+		{gnmitree.PathOf("qos", "classifiers"), (*ocReader).classifiers},
+		{gnmitree.PathOf("qos", "forwarding-groups"), (*ocReader).groups},
+		{gnmitree.PathOf("qos", "interfaces"), (*ocReader).interfaces},
+		{gnmitree.PathOf("qos", "queue-management-profiles"), (*ocReader).profiles},
+		{gnmitree.PathOf("qos", "queues"), (*ocReader).queues},
+		{gnmitree.PathOf("qos", "scheduler-policies"), (*ocReader).schedulers},
+		{gnmitree.PathOf("interfaces"), (*ocReader).speeds},
+		{gnmitree.PathOf("system"), (*ocReader).system},
 	}
 }
 
@@ -145,17 +145,17 @@ func ocParts() []ocPart {
 func (r *ocReader) profiles() {
 	for _, name := range slices.Sorted(maps.Keys(r.w.running[wredTable])) {
 		f, at := r.w.running[wredTable][name], ocProfile(name)
-		r.config(at, "name", gnmid.String(name))
-		rule := at.Join(gnmid.PathOf("wred", "uniform"))
+		r.config(at, "name", gnmitree.String(name))
+		rule := at.Join(gnmitree.PathOf("wred", "uniform"))
 		for _, c := range [][2]string{{"green_min_threshold", "min-threshold"}, {"green_max_threshold", "max-threshold"}} {
 			if v, ok := f.count(c[0]); ok {
-				r.config(rule, c[1], gnmid.Uint(uint64(v))) //nolint:gosec // not negative
+				r.config(rule, c[1], gnmitree.Uint(uint64(v)))
 			}
 		}
-		r.config(rule, "enable-ecn", gnmid.Bool(f.marks("green")))
-		r.config(rule, "drop", gnmid.Bool(f["wred_green_enable"] == "true"))
+		r.config(rule, "enable-ecn", gnmitree.Bool(f.marks("green")))
+		r.config(rule, "drop", gnmitree.Bool(f["wred_green_enable"] == "true"))
 		if v, ok := f.count("green_drop_probability"); ok {
-			r.config(rule, "max-drop-probability-percent", gnmid.Uint32(uint32(v))) //nolint:gosec // at most 100
+			r.config(rule, "max-drop-probability-percent", gnmitree.Uint32(uint32(v))) // at most 100
 		}
 	}
 }
@@ -164,9 +164,9 @@ func (r *ocReader) profiles() {
 func (r *ocReader) queues() {
 	for q := range plane.Priorities {
 		name := strconv.Itoa(q)
-		at := gnmid.PathOf("qos", "queues").Child("queue", key("name", name))
-		r.config(at, "name", gnmid.String(name))
-		r.config(at, "queue-id", gnmid.Uint32(uint32(q))) //nolint:gosec // below 8
+		at := gnmitree.PathOf("qos", "queues").Child("queue", key("name", name))
+		r.config(at, "name", gnmitree.String(name))
+		r.config(at, "queue-id", gnmitree.Uint32(uint32(q)))
 	}
 }
 
@@ -190,19 +190,19 @@ func (r *ocReader) interfaces() {
 	for i := range r.w.ports {
 		name := r.w.ports[i].Name
 		at := ocInterface(name)
-		r.config(at, "interface-id", gnmid.String(name))
+		r.config(at, "interface-id", gnmitree.String(name))
 		if m := r.w.running["PORT_QOS_MAP"][name]["dscp_to_tc_map"]; m != "" {
-			c := at.Join(gnmid.PathOf("input", "classifiers")).Child("classifier", key("type", "IPV4"))
-			r.config(c, "type", gnmid.String("IPV4"))
-			r.config(c, "name", gnmid.String(m))
+			c := at.Join(gnmitree.PathOf("input", "classifiers")).Child("classifier", key("type", "IPV4"))
+			r.config(c, "type", gnmitree.String("IPV4"))
+			r.config(c, "name", gnmitree.String(m))
 		}
-		r.config(at.Join(gnmid.PathOf("output", "scheduler-policy")), "name", gnmid.String(name))
+		r.config(at.Join(gnmitree.PathOf("output", "scheduler-policy")), "name", gnmitree.String(name))
 		counted := r.w.count(i + 1)
 		r.w.eachQueueOf(name, func(q int, f fields) {
-			at := at.Join(gnmid.PathOf("output", "queues")).Child("queue", key("name", strconv.Itoa(q)))
-			r.config(at, "name", gnmid.String(strconv.Itoa(q)))
+			at := at.Join(gnmitree.PathOf("output", "queues")).Child("queue", key("name", strconv.Itoa(q)))
+			r.config(at, "name", gnmitree.String(strconv.Itoa(q)))
 			if p := f["wred_profile"]; p != "" {
-				r.config(at, "queue-management-profile", gnmid.String(p))
+				r.config(at, "queue-management-profile", gnmitree.String(p))
 			}
 			if r.w.trouble.Unreadable {
 				return
@@ -212,7 +212,7 @@ func (r *ocReader) interfaces() {
 			r.counter(at, "transmit-pkts", c.Packets)
 			r.counter(at, "dropped-octets", c.DroppedBytes)
 			r.counter(at, "dropped-pkts", c.Drops)
-			r.counter(at, "max-queue-len", uint64(max(0, c.Peak))) //nolint:gosec // not negative
+			r.counter(at, "max-queue-len", uint64(max(0, c.Peak)))
 			if !r.w.o.NoECNCounters {
 				r.counter(at, "ecn-marked-pkts", c.Marks)
 			}
@@ -225,7 +225,7 @@ const bitsPerByte = 8
 
 // speeds are the rates of links, of openconfig-if-ethernet.
 func (r *ocReader) speeds() {
-	if r.kind == gnmid.TypeConfig {
+	if r.kind == gnmitree.TypeConfig {
 		return
 	}
 	for i := range r.w.ports {
@@ -234,23 +234,23 @@ func (r *ocReader) speeds() {
 		if p.Speed < quantity.Gbps || p.Speed%quantity.Gbps != 0 {
 			word = "SPEED_" + strconv.FormatInt(int64(p.Speed/quantity.Mbps), 10) + "MB"
 		}
-		at := gnmid.PathOf("interfaces").Child("interface", key("name", p.Name)).Child("ethernet").Child("state").Child("port-speed")
-		r.out = append(r.out, gnmid.Leaf{Path: at, Value: gnmid.String("openconfig-if-ethernet:" + word), Class: gnmid.ClassState})
+		at := gnmitree.PathOf("interfaces").Child("interface", key("name", p.Name)).Child("ethernet").Child("state").Child("port-speed")
+		r.out = append(r.out, gnmitree.Leaf{Path: at, Value: gnmitree.String("openconfig-if-ethernet:" + word), Class: gnmitree.ClassState})
 	}
 }
 
 // system is the switch's name, of openconfig-system.
 func (r *ocReader) system() {
 	if name := r.w.running.hostname(); name != "" {
-		r.config(gnmid.PathOf("system"), "hostname", gnmid.String(name))
+		r.config(gnmitree.PathOf("system"), "hostname", gnmitree.String(name))
 	}
 }
 
 // rates are those of a scheduler.
-func (r *ocReader) rates(at gnmid.Path, s fields) {
+func (r *ocReader) rates(at gnmitree.Path, s fields) {
 	for _, rate := range []string{"cir", "pir"} {
 		if v, ok := s.count(rate); ok {
-			r.config(at.Child("two-rate-three-color"), rate, gnmid.Uint(uint64(v)*bitsPerByte)) //nolint:gosec // not negative
+			r.config(at.Child("two-rate-three-color"), rate, gnmitree.Uint(uint64(v)*bitsPerByte))
 		}
 	}
 }
@@ -260,8 +260,8 @@ func (r *ocReader) rates(at gnmid.Path, s fields) {
 func (r *ocReader) schedulers() {
 	for i := range r.w.ports {
 		name := r.w.ports[i].Name
-		at := gnmid.PathOf("qos", "scheduler-policies").Child("scheduler-policy", key("name", name))
-		r.config(at, "name", gnmid.String(name))
+		at := gnmitree.PathOf("qos", "scheduler-policies").Child("scheduler-policy", key("name", name))
+		r.config(at, "name", gnmitree.String(name))
 		r.w.eachQueueOf(name, func(q int, f fields) {
 			s := r.w.running["SCHEDULER"][f["scheduler"]]
 			if s == nil {
@@ -269,21 +269,21 @@ func (r *ocReader) schedulers() {
 			}
 			number := strconv.Itoa(q)
 			at := at.Child("schedulers").Child("scheduler", key("sequence", number))
-			r.config(at, "sequence", gnmid.Uint32(uint32(q))) //nolint:gosec // below 8
+			r.config(at, "sequence", gnmitree.Uint32(uint32(q)))
 			if s["type"] == "STRICT" {
-				r.config(at, "priority", gnmid.String("STRICT"))
+				r.config(at, "priority", gnmitree.String("STRICT"))
 			}
 			input := at.Child("inputs").Child("input", key("id", number))
-			r.config(input, "id", gnmid.String(number))
-			r.config(input, "queue", gnmid.String(number))
+			r.config(input, "id", gnmitree.String(number))
+			r.config(input, "queue", gnmitree.String(number))
 			if v, ok := s.count("weight"); ok {
-				r.config(input, "weight", gnmid.Uint(uint64(v))) //nolint:gosec // not negative
+				r.config(input, "weight", gnmitree.Uint(uint64(v)))
 			}
 			r.rates(at, s)
 		})
 		if s := r.w.running["SCHEDULER"][r.w.running["PORT_QOS_MAP"][name]["scheduler"]]; s != nil {
 			at := at.Child("schedulers").Child("scheduler", key("sequence", strconv.Itoa(plane.Priorities)))
-			r.config(at, "sequence", gnmid.Uint32(plane.Priorities))
+			r.config(at, "sequence", gnmitree.Uint32(plane.Priorities))
 			r.rates(at, s)
 		}
 	}
@@ -292,9 +292,9 @@ func (r *ocReader) schedulers() {
 // classifiers are the maps from DSCPs to classes.
 func (r *ocReader) classifiers() {
 	for _, name := range slices.Sorted(maps.Keys(r.w.running["DSCP_TO_TC_MAP"])) {
-		at := gnmid.PathOf("qos", "classifiers").Child("classifier", key("name", name))
-		r.config(at, "name", gnmid.String(name))
-		r.config(at, "type", gnmid.String("IPV4"))
+		at := gnmitree.PathOf("qos", "classifiers").Child("classifier", key("name", name))
+		r.config(at, "name", gnmitree.String(name))
+		r.config(at, "type", gnmitree.String("IPV4"))
 		f := r.w.running["DSCP_TO_TC_MAP"][name]
 		for _, dscp := range slices.Sorted(maps.Keys(f)) {
 			n, err := strconv.ParseUint(dscp, 10, 8)
@@ -302,9 +302,9 @@ func (r *ocReader) classifiers() {
 				continue
 			}
 			term := at.Child("terms").Child("term", key("id", dscp))
-			r.config(term, "id", gnmid.String(dscp))
-			r.config(term.Join(gnmid.PathOf("conditions", "ipv4")), "dscp", gnmid.Uint32(uint32(n)))
-			r.config(term.Child("actions"), "target-group", gnmid.String("tc"+f[dscp]))
+			r.config(term, "id", gnmitree.String(dscp))
+			r.config(term.Join(gnmitree.PathOf("conditions", "ipv4")), "dscp", gnmitree.Uint32(uint32(n)))
+			r.config(term.Child("actions"), "target-group", gnmitree.String("tc"+f[dscp]))
 		}
 	}
 }
@@ -317,19 +317,19 @@ func (r *ocReader) groups() {
 			continue
 		}
 		for _, tc := range slices.Sorted(maps.Keys(f)) {
-			at := gnmid.PathOf("qos", "forwarding-groups").Child("forwarding-group", key("name", "tc"+tc))
-			r.config(at, "name", gnmid.String("tc"+tc))
-			r.config(at, "output-queue", gnmid.String(f[tc]))
+			at := gnmitree.PathOf("qos", "forwarding-groups").Child("forwarding-group", key("name", "tc"+tc))
+			r.config(at, "name", gnmitree.String("tc"+tc))
+			r.config(at, "output-queue", gnmitree.String(f[tc]))
 		}
 		return
 	}
 }
 
-// Set implements gnmid.Tree.
-func (t *openConfig) Set(_ context.Context, ops []gnmid.Operation) (gnmid.Result, error) {
+// Set implements gnmitree.Tree.
+func (t *openConfig) Set(_ context.Context, ops []gnmitree.Operation) (gnmitree.Result, error) {
 	w := t.w
 	if w.o.ReadOnly {
-		return gnmid.Result{}, gnmid.Errorf(codes.Unimplemented, "Set is not enabled on this switch")
+		return gnmitree.Result{}, gnmitree.Errorf(codes.Unimplemented, "Set is not enabled on this switch")
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -340,27 +340,27 @@ func (t *openConfig) Set(_ context.Context, ops []gnmid.Operation) (gnmid.Result
 	}
 	for _, op := range ops {
 		if err := w.ocSet(after, op); err != nil {
-			return gnmid.Result{}, err
+			return gnmitree.Result{}, err
 		}
 	}
 	w.clamp(after)
 	if err := (&schema{rules: w.rules, d: after, was: w.running}).check(); err != nil {
-		return gnmid.Result{}, err
+		return gnmitree.Result{}, err
 	}
 	w.commit(after, true)
-	return gnmid.Result{}, nil
+	return gnmitree.Result{}, nil
 }
 
 // ocSet carries out one operation on a configuration.
-func (w *Switch) ocSet(d database, op gnmid.Operation) error {
-	if op.Op == gnmid.OpDelete {
+func (w *Switch) ocSet(d database, op gnmitree.Operation) error {
+	if op.Op == gnmitree.OpDelete {
 		return w.ocDelete(d, op.Path)
 	}
-	leaves, err := gnmid.Flatten(op.Path, op.Value, ocSchema())
+	leaves, err := gnmitree.Flatten(op.Path, op.Value, ocSchema())
 	if err != nil {
-		return gnmid.Errorf(codes.InvalidArgument, "%s: %v", op.Path, err)
+		return gnmitree.Errorf(codes.InvalidArgument, "%s: %v", op.Path, err)
 	}
-	if op.Op == gnmid.OpReplace && op.Value.Kind() == gnmid.KindJSON {
+	if op.Op == gnmitree.OpReplace && op.Value.Kind() == gnmitree.KindJSON {
 		if err := w.ocDelete(d, op.Path); err != nil {
 			return err
 		}
@@ -380,7 +380,7 @@ const (
 )
 
 // ocDelete deletes a profile, the rule of one, or a queue's reference.
-func (w *Switch) ocDelete(d database, p gnmid.Path) error {
+func (w *Switch) ocDelete(d database, p gnmitree.Path) error {
 	name := strings.Join(namesOf(p.Elems), "/")
 	switch name {
 	case ocProfileNode:
@@ -394,11 +394,11 @@ func (w *Switch) ocDelete(d database, p gnmid.Path) error {
 	case ocQueueNode + "/config/queue-management-profile":
 		return w.ocReference(d, p, "")
 	}
-	return gnmid.Errorf(codes.Unimplemented, "path %s cannot be deleted here", p)
+	return gnmitree.Errorf(codes.Unimplemented, "path %s cannot be deleted here", p)
 }
 
 // ocLeaf writes one leaf.
-func (w *Switch) ocLeaf(d database, l gnmid.Leaf) error {
+func (w *Switch) ocLeaf(d database, l gnmitree.Leaf) error {
 	name := strings.Join(namesOf(l.Path.Elems), "/")
 	switch {
 	case strings.HasPrefix(name, ocProfileNode+"/"):
@@ -406,42 +406,42 @@ func (w *Switch) ocLeaf(d database, l gnmid.Leaf) error {
 	case name == ocQueueNode+"/config/queue-management-profile":
 		v, err := l.Value.AsString()
 		if err != nil {
-			return gnmid.Errorf(codes.InvalidArgument, "%s: %v", l.Path, err)
+			return gnmitree.Errorf(codes.InvalidArgument, "%s: %v", l.Path, err)
 		}
 		return w.ocReference(d, l.Path, v)
 	case name == ocQueueNode+"/name", name == ocQueueNode+"/config/name", name == "qos/interfaces/interface/interface-id", name == "qos/interfaces/interface/config/interface-id":
 		return w.ocSame(l)
 	}
-	return gnmid.Errorf(codes.Unimplemented, "path %s cannot be written here", l.Path)
+	return gnmitree.Errorf(codes.Unimplemented, "path %s cannot be written here", l.Path)
 }
 
 // ocSame checks that a leaf says what its list entry's key does.
-func (w *Switch) ocSame(l gnmid.Leaf) error {
+func (w *Switch) ocSame(l gnmitree.Leaf) error {
 	v, err := l.Value.AsString()
 	for _, e := range slices.Backward(l.Path.Elems) {
 		if len(e.Keys) > 0 && err == nil {
 			if v != e.Keys[0].Value {
-				return gnmid.Errorf(codes.InvalidArgument, "%s: found %q, want %q as the key", l.Path, v, e.Keys[0].Value)
+				return gnmitree.Errorf(codes.InvalidArgument, "%s: found %q, want %q as the key", l.Path, v, e.Keys[0].Value)
 			}
 			return nil
 		}
 	}
-	return gnmid.Errorf(codes.InvalidArgument, "%s: want a string", l.Path)
+	return gnmitree.Errorf(codes.InvalidArgument, "%s: want a string", l.Path)
 }
 
 // ocProfileLeaf writes a leaf of a profile.
-func (w *Switch) ocProfileLeaf(d database, l gnmid.Leaf, rest string) error {
+func (w *Switch) ocProfileLeaf(d database, l gnmitree.Leaf, rest string) error {
 	f := d.entry(wredTable, l.Path.Key(2, "name"))
 	if len(f) == 0 {
 		f["ecn"] = "ecn_none"
 	}
-	fail := func(err error) error { return gnmid.Errorf(codes.InvalidArgument, "%s: %v", l.Path, err) }
+	fail := func(err error) error { return gnmitree.Errorf(codes.InvalidArgument, "%s: %v", l.Path, err) }
 	rule, of := strings.CutPrefix(rest, "wred/uniform/config/")
 	if !of {
 		if rest == "name" || rest == "config/name" {
 			return w.ocSame(l)
 		}
-		return gnmid.Errorf(codes.Unimplemented, "path %s cannot be written here", l.Path)
+		return gnmitree.Errorf(codes.Unimplemented, "path %s cannot be written here", l.Path)
 	}
 	switch rule {
 	case "min-threshold", "max-threshold":
@@ -469,7 +469,7 @@ func (w *Switch) ocProfileLeaf(d database, l gnmid.Leaf, rest string) error {
 			f["wred_"+c+"_enable"] = strconv.FormatBool(v)
 		}
 	default:
-		return gnmid.Errorf(codes.Unimplemented, "path %s has no counterpart on this switch", l.Path)
+		return gnmitree.Errorf(codes.Unimplemented, "path %s has no counterpart on this switch", l.Path)
 	}
 	return nil
 }
@@ -482,13 +482,13 @@ func (f fields) colours(name, v string) {
 }
 
 // ocReference makes a queue refer to a profile, or to none.
-func (w *Switch) ocReference(d database, p gnmid.Path, profile string) error {
+func (w *Switch) ocReference(d database, p gnmitree.Path, profile string) error {
 	port, queue := p.Key(2, "interface-id"), p.Key(5, "name")
 	q, err := strconv.ParseUint(queue, 10, 8)
 	if w.index[port] == 0 || err != nil || q >= plane.Priorities {
-		return gnmid.Errorf(codes.NotFound, "%s: there is no queue %q of interface %q", p, queue, port)
+		return gnmitree.Errorf(codes.NotFound, "%s: there is no queue %q of interface %q", p, queue, port)
 	}
-	f := w.split(d, port, int(q)) //nolint:gosec // below 8
+	f := w.split(d, port, int(q))
 	if profile == "" {
 		delete(f, "wred_profile")
 		return nil

@@ -96,7 +96,7 @@ func (p *port) enabled(side int) uint8 {
 	mask := uint8(0xff)
 	if p.card.nv != nil {
 		if v, ok := p.card.nv.value("ROCE_CC_PRIO_MASK", p.number); ok {
-			mask = uint8(v) //nolint:gosec // the field has 8 bits
+			mask = uint8(v) // the field has 8 bits
 		}
 	}
 	return mask &^ p.off[side]
@@ -126,7 +126,7 @@ func (p *port) state() plane.PortState {
 	o := p.ieee()
 	s.PFC = o.PFC.Enabled
 	if o.MaxRate != nil && o.ETS != nil {
-		s.MaxRate = quantity.BitRate(min(o.MaxRate[o.ETS.PrioTC[s.Priority()]&7], maxKbps)) * quantity.Kbps //nolint:gosec // bounded
+		s.MaxRate = quantity.BitRate(min(o.MaxRate[o.ETS.PrioTC[s.Priority()]&7], maxKbps)) * quantity.Kbps
 	}
 	if p.card.virtual {
 		s.MaxRate = 0
@@ -165,7 +165,7 @@ func (p *port) typeOfService() uint64 { return cmp.Or(p.tos, applicationToS) }
 
 // dscp is that of the port's RoCE traffic.
 func (p *port) dscp() uint8 {
-	return uint8(p.typeOfService() >> 2 & (plane.DSCPs - 1)) //nolint:gosec // 6 bits
+	return uint8(p.typeOfService() >> 2 & (plane.DSCPs - 1)) // 6 bits
 }
 
 // cnpDSCP is that of the notification packets that the port sends.
@@ -174,7 +174,7 @@ func (p *port) cnpDSCP() uint8 {
 	if !ok {
 		return plane.CNPDSCP
 	}
-	return uint8(p.register(i) & (plane.DSCPs - 1)) //nolint:gosec // 6 bits
+	return uint8(p.register(i) & (plane.DSCPs - 1)) // 6 bits
 }
 
 // priorities are those of what the port sends, by DSCP, where the port trusts that; otherwise they are those of packets
@@ -203,10 +203,10 @@ func (p *port) shares() []plane.Function {
 			f = &plane.Function{Index: k.index}
 			by[k.index] = f
 		}
-		rate := quantity.BitRate(v) * quantity.Mbps //nolint:gosec // 32 bits
+		rate := quantity.BitRate(v) * quantity.Mbps // 32 bits
 		switch k.name {
 		case "vf_tx_weight":
-			f.Weight = uint32(v) //nolint:gosec // 32 bits
+			f.Weight = uint32(v) // 32 bits
 		case "vf_tx_share":
 			f.Min = rate
 		case "vf_tx_max":
@@ -227,9 +227,9 @@ func (p *port) dcqcn() dcqcn.Settings {
 	}
 	l := p.card.layout
 	get := func(name string) uint64 { return p.register(l.byName[name]) }
-	word := func(name string) uint32 { return uint32(get(name)) } //nolint:gosec // registers have 32 bits
-	byteOf := func(name string) uint8 { return uint8(get(name)) } //nolint:gosec // the table's range is 8 bits
-	half := func(name string) uint16 { return uint16(get(name)) } //nolint:gosec // the table's range is 10 bits
+	word := func(name string) uint32 { return uint32(get(name)) } // registers have 32 bits
+	byteOf := func(name string) uint8 { return uint8(get(name)) } // the table's range is 8 bits
+	half := func(name string) uint16 { return uint16(get(name)) } // the table's range is 10 bits
 	return dcqcn.Settings{
 		ClampTargetRate: get("clamp_tgt_rate") != 0, ClampTargetRateAfterInc: get("clamp_tgt_rate_after_time_inc") != 0,
 		TimeReset: word("rpg_time_reset"), ByteReset: word("rpg_byte_reset"), Threshold: byteOf("rpg_threshold"), MaxRate: word("rpg_max_rate"),

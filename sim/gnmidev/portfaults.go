@@ -116,7 +116,7 @@ func (f *PortFaults) keep(p *nicparam.Param, v uint64) uint64 {
 // count is what a counter shows.
 func (f *PortFaults) count(v uint64, bits int) uint64 {
 	if f.Wrap32 || bits == 32 {
-		return uint64(uint32(v)) //nolint:gosec // the register wraps
+		return uint64(uint32(v)) // the register wraps
 	}
 	return v
 }

@@ -13,8 +13,8 @@ import (
 	"google.golang.org/grpc/status"
 
 	"fairlane/ccconfig/dcqcn"
+	"fairlane/ccconfig/gnmi/gnmitree"
 	"fairlane/ccconfig/nic/nicparam"
-	"fairlane/internal/gnmid"
 	"fairlane/internal/quantity"
 	"fairlane/internal/testkit/grpctest"
 	"fairlane/subnet/ident"
@@ -107,7 +107,7 @@ func (r *rig) sonic(t testing.TB, change func(*SwitchOptions)) *Switch {
 
 func wirePath(t testing.TB, text string) *gnmi.Path {
 	t.Helper()
-	p, err := gnmid.ParsePath(text)
+	p, err := gnmitree.ParsePath(text)
 	if err != nil {
 		t.Fatal(err)
 	}

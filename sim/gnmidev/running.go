@@ -9,8 +9,8 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"fairlane/agent"
+	"fairlane/ccconfig/gnmi/gnmitree"
 	"fairlane/ccconfig/nic/nicyang"
-	"fairlane/internal/gnmid"
 )
 
 // running is a host that is up: its agent, and the goroutine that runs it.
@@ -24,19 +24,19 @@ type running struct {
 
 // hostTree is a host's agent as a target, which stays the same while the host reboots.
 type hostTree struct {
-	gnmid.Watchers
+	gnmitree.Watchers
 	host *Host
 }
 
-// Info implements gnmid.Tree.
-func (t *hostTree) Info() gnmid.Info {
-	return gnmid.Info{
-		Models: []gnmid.Model{nicyang.Model()}, Origins: []string{"", "openconfig", nicyang.Module}, Module: nicyang.Module,
+// Info implements gnmitree.Tree.
+func (t *hostTree) Info() gnmitree.Info {
+	return gnmitree.Info{
+		Models: []gnmitree.Model{nicyang.Model()}, Origins: []string{"", "openconfig", nicyang.Module}, Module: nicyang.Module,
 	}
 }
 
-// Get implements gnmid.Tree.
-func (t *hostTree) Get(ctx context.Context, q gnmid.Query) ([][]gnmid.Leaf, error) {
+// Get implements gnmitree.Tree.
+func (t *hostTree) Get(ctx context.Context, q gnmitree.Query) ([][]gnmitree.Leaf, error) {
 	a, err := t.host.Agent()
 	if err != nil {
 		return nil, err
@@ -44,17 +44,17 @@ func (t *hostTree) Get(ctx context.Context, q gnmid.Query) ([][]gnmid.Leaf, erro
 	return a.Get(ctx, q)
 }
 
-// Set implements gnmid.Tree.
-func (t *hostTree) Set(ctx context.Context, ops []gnmid.Operation) (gnmid.Result, error) {
+// Set implements gnmitree.Tree.
+func (t *hostTree) Set(ctx context.Context, ops []gnmitree.Operation) (gnmitree.Result, error) {
 	a, err := t.host.Agent()
 	if err != nil {
-		return gnmid.Result{}, err
+		return gnmitree.Result{}, err
 	}
 	return a.Set(ctx, ops)
 }
 
 // open implements opener.
-func (h *Host) open() (gnmid.Tree, error) { return h.tree, nil }
+func (h *Host) open() (gnmitree.Tree, error) { return h.tree, nil }
 
 // Agent returns the host's agent, which starts when nobody asked before. It fails when the server is closed.
 func (h *Host) Agent() (*agent.Agent, error) {
@@ -80,7 +80,7 @@ const freshNV = 10 * time.Second
 // start starts the agent. The caller holds the lock.
 func (h *Host) start() error {
 	if h.closed {
-		return gnmid.Errorf(codes.Unavailable, "host %q is down", h.name)
+		return gnmitree.Errorf(codes.Unavailable, "host %q is down", h.name)
 	}
 	r := &running{events: make(chan struct{}, 1)}
 	m := &machine{host: h, boot: h.bootID(), events: r.events, made: make([]*made, len(h.cards))}
@@ -88,11 +88,11 @@ func (h *Host) start() error {
 		Host: m, Journal: &h.journal, Now: h.now, Version: "simulated", FreshNV: freshNV, SweepEvery: max(agent.DefaultSweep, time.Duration(h.server.countHosts())*sweepCost*sweepShare),
 	})
 	if err != nil {
-		return gnmid.Errorf(codes.Unavailable, "agent of host %q: %v", h.name, err)
+		return gnmitree.Errorf(codes.Unavailable, "agent of host %q: %v", h.name, err)
 	}
 	r.agent = a
 	tree, _ := h.tree.Tree.(*hostTree)
-	r.unhook = a.Watch(func(c gnmid.Change) { tree.Changed(c.Paths...) })
+	r.unhook = a.Watch(func(c gnmitree.Change) { tree.Changed(c.Paths...) })
 	var ctx context.Context
 	ctx, r.stop = context.WithCancel(context.Background())
 	r.done.Go(func() { _ = a.Run(ctx) }) // it ends with ctx, and not otherwise

@@ -12,9 +12,9 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 
+	"fairlane/ccconfig/gnmi/gnmitree"
 	"fairlane/ccconfig/nic/nicparam"
 	"fairlane/ccconfig/nic/nicyang"
-	"fairlane/internal/gnmid"
 )
 
 // Options are what the devices of a server share. The zero value is sensible.
@@ -22,14 +22,14 @@ type Options struct {
 	// Clock is the time that devices go by: that of a fabric in scaled time, so that rates come out right. Nil: time.Now.
 	Clock func() time.Time
 	Log   *slog.Logger // of refused clients; nil: nothing is logged
-	// Authorize is as of gnmid.Options.
-	Authorize func(ctx context.Context, c gnmid.Call) error
+	// Authorize is as of gnmitree.Options.
+	Authorize func(ctx context.Context, c gnmitree.Call) error
 }
 
 // Server answers gNMI for many simulated devices. It is safe for concurrent use.
 type Server struct {
 	o     Options
-	gnmi  *gnmid.Server
+	gnmi  *gnmitree.Server
 	clock func() time.Time
 
 	mu      sync.RWMutex
@@ -44,7 +44,7 @@ type Server struct {
 
 // opener is a device that is asked for. Its tree may begin to live only then.
 type opener interface {
-	open() (gnmid.Tree, error)
+	open() (gnmitree.Tree, error)
 }
 
 // NewServer makes a server without devices.
@@ -54,15 +54,15 @@ func NewServer(o Options) (*Server, error) {
 		s.clock = time.Now
 	}
 	var err error
-	s.gnmi, err = gnmid.NewServer(gnmid.Options{Targets: s, Reflection: true, Log: o.Log, Authorize: o.Authorize})
+	s.gnmi, err = gnmitree.NewServer(gnmitree.Options{Targets: s, Reflection: true, Log: o.Log, Authorize: o.Authorize})
 	if err != nil {
 		return nil, fmt.Errorf("simulated gNMI devices: %w", err)
 	}
 	return s, nil
 }
 
-// Target implements gnmid.Targets. A server of one device answers for it also to those who name none.
-func (s *Server) Target(name string) (gnmid.Tree, error) {
+// Target implements gnmitree.Targets. A server of one device answers for it also to those who name none.
+func (s *Server) Target(name string) (gnmitree.Tree, error) {
 	s.mu.RLock()
 	if name == "" {
 		name = s.only
@@ -74,16 +74,16 @@ func (s *Server) Target(name string) (gnmid.Tree, error) {
 	n := len(s.trees)
 	s.mu.RUnlock()
 	if d == nil {
-		return nil, gnmid.Errorf(codes.NotFound, "no target %q among %d here", name, n)
+		return nil, gnmitree.Errorf(codes.NotFound, "no target %q among %d here", name, n)
 	}
 	return d.open()
 }
 
-// Models implements gnmid.Targets.
-func (s *Server) Models() []gnmid.Model {
+// Models implements gnmitree.Targets.
+func (s *Server) Models() []gnmitree.Model {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	var out []gnmid.Model
+	var out []gnmitree.Model
 	if s.agents {
 		out = append(out, nicyang.Model())
 	}

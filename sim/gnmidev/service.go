@@ -71,7 +71,7 @@ func (w *Switch) queuesBy(m queueMaps) (queues [plane.DSCPs]uint8) {
 		if !ok {
 			q = tc
 		}
-		queues[dscp] = uint8(max(0, min(q, plane.Priorities-1))) //nolint:gosec // bounded
+		queues[dscp] = uint8(max(0, min(q, plane.Priorities-1)))
 	}
 	return queues
 }
@@ -79,5 +79,5 @@ func (w *Switch) queuesBy(m queueMaps) (queues [plane.DSCPs]uint8) {
 // serviceBy is how a scheduler serves a queue. WRR counts packets, which are all of one size here.
 func serviceBy(s fields) plane.QueueService {
 	weight, _ := s.count("weight")
-	return plane.QueueService{Strict: s["type"] == "STRICT", Weight: uint8(max(1, min(weight, 100)))} //nolint:gosec // bounded
+	return plane.QueueService{Strict: s["type"] == "STRICT", Weight: uint8(max(1, min(weight, 100)))}
 }

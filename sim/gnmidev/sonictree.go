@@ -10,7 +10,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 
-	"fairlane/internal/gnmid"
+	"fairlane/ccconfig/gnmi/gnmitree"
 	"fairlane/sim/plane"
 )
 
@@ -21,19 +21,19 @@ const (
 
 // native is a switch's databases by origin sonic-db: /DATABASE/localhost/TABLE/KEY/FIELD.
 type native struct {
-	gnmid.Watchers
+	gnmitree.Watchers
 	w *Switch
 }
 
 func newNative(w *Switch) *native {
 	t := &native{w: w}
-	w.changed = append(w.changed, func(entries [][2]string) { t.Changed(entryPaths(gnmid.PathOf(configDB, instance), entries)...) })
+	w.changed = append(w.changed, func(entries [][2]string) { t.Changed(entryPaths(gnmitree.PathOf(configDB, instance), entries)...) })
 	return t
 }
 
 // entryPaths are the paths of entries below a node.
-func entryPaths(above gnmid.Path, entries [][2]string) []gnmid.Path {
-	out := make([]gnmid.Path, len(entries))
+func entryPaths(above gnmitree.Path, entries [][2]string) []gnmitree.Path {
+	out := make([]gnmitree.Path, len(entries))
 	for i, e := range entries {
 		out[i] = above.Child(e[0]).Child(e[1])
 	}
@@ -41,39 +41,39 @@ func entryPaths(above gnmid.Path, entries [][2]string) []gnmid.Path {
 }
 
 // sonicInfo is what both forms tell of themselves.
-func sonicInfo() gnmid.Info {
-	return gnmid.Info{Models: modelsOf(SONiC), Types: []gnmid.Type{gnmid.TypeAll}}
+func sonicInfo() gnmitree.Info {
+	return gnmitree.Info{Models: modelsOf(SONiC), Types: []gnmitree.Type{gnmitree.TypeAll}}
 }
 
-// Info implements gnmid.Tree.
-func (t *native) Info() gnmid.Info { return sonicInfo() }
+// Info implements gnmitree.Tree.
+func (t *native) Info() gnmitree.Info { return sonicInfo() }
 
 // locate checks that all paths of a request are of one database of this switch.
-func locate(paths []gnmid.Path) (db string, err error) {
+func locate(paths []gnmitree.Path) (db string, err error) {
 	for _, p := range paths {
 		switch {
 		case p.Origin == "":
-			return "", gnmid.Errorf(codes.Unimplemented, "path %s has no origin: OpenConfig models of quality of service have no translation here; native paths have origin %s", p, sonicOrigin)
+			return "", gnmitree.Errorf(codes.Unimplemented, "path %s has no origin: OpenConfig models of quality of service have no translation here; native paths have origin %s", p, sonicOrigin)
 		case p.Origin != sonicOrigin:
-			return "", gnmid.Errorf(codes.Unimplemented, "path %s has origin %q, want %s, and one origin in a request", p, p.Origin, sonicOrigin)
+			return "", gnmitree.Errorf(codes.Unimplemented, "path %s has origin %q, want %s, and one origin in a request", p, p.Origin, sonicOrigin)
 		case len(p.Elems) < 2:
-			return "", gnmid.Errorf(codes.Unimplemented, "path %s has %d elements, want a database and its instance at least", p, len(p.Elems))
+			return "", gnmitree.Errorf(codes.Unimplemented, "path %s has %d elements, want a database and its instance at least", p, len(p.Elems))
 		case db != "" && p.Elems[0].Name != db:
-			return "", gnmid.Errorf(codes.Unimplemented, "a request with paths of %s and %s, want one database", db, p.Elems[0].Name)
+			return "", gnmitree.Errorf(codes.Unimplemented, "a request with paths of %s and %s, want one database", db, p.Elems[0].Name)
 		}
 		db = p.Elems[0].Name
 		if !slices.Contains(databases(), db) {
-			return "", gnmid.Errorf(codes.Unimplemented, "path %s has database %q, want one of %q", p, db, databases())
+			return "", gnmitree.Errorf(codes.Unimplemented, "path %s has database %q, want one of %q", p, db, databases())
 		}
 		if p.Elems[1].Name != instance {
-			return "", gnmid.Errorf(codes.NotFound, "path %s has instance %q: this switch has %s alone", p, p.Elems[1].Name, instance)
+			return "", gnmitree.Errorf(codes.NotFound, "path %s has instance %q: this switch has %s alone", p, p.Elems[1].Name, instance)
 		}
 	}
 	return db, nil
 }
 
-// Get implements gnmid.Tree.
-func (t *native) Get(ctx context.Context, q gnmid.Query) ([][]gnmid.Leaf, error) {
+// Get implements gnmitree.Tree.
+func (t *native) Get(ctx context.Context, q gnmitree.Query) ([][]gnmitree.Leaf, error) {
 	db, err := locate(q.Paths)
 	if err != nil {
 		return nil, err
@@ -81,24 +81,24 @@ func (t *native) Get(ctx context.Context, q gnmid.Query) ([][]gnmid.Leaf, error)
 	return t.w.get(ctx, db, q.Paths, 2)
 }
 
-// Set implements gnmid.Tree.
-func (t *native) Set(ctx context.Context, ops []gnmid.Operation) (gnmid.Result, error) {
-	paths := make([]gnmid.Path, len(ops))
+// Set implements gnmitree.Tree.
+func (t *native) Set(ctx context.Context, ops []gnmitree.Operation) (gnmitree.Result, error) {
+	paths := make([]gnmitree.Path, len(ops))
 	for i := range ops {
 		paths[i] = ops[i].Path
 	}
 	db, err := locate(paths)
 	if err != nil {
-		return gnmid.Result{}, err
+		return gnmitree.Result{}, err
 	}
 	if db != configDB && len(ops) > 0 {
-		return gnmid.Result{}, gnmid.Errorf(codes.Unimplemented, "database %s cannot be written, want %s", db, configDB)
+		return gnmitree.Result{}, gnmitree.Errorf(codes.Unimplemented, "database %s cannot be written, want %s", db, configDB)
 	}
-	return gnmid.Result{}, t.w.set(ctx, ops, func(p gnmid.Path) []string { return namesOf(p.Elems[2:]) })
+	return gnmitree.Result{}, t.w.set(ctx, ops, func(p gnmitree.Path) []string { return namesOf(p.Elems[2:]) })
 }
 
 // namesOf is the names of elements: keys in paths are ignored, since keys of tables are elements.
-func namesOf(e []gnmid.Elem) []string {
+func namesOf(e []gnmitree.Elem) []string {
 	out := make([]string, len(e))
 	for i := range e {
 		out[i] = e[i].Name
@@ -108,7 +108,7 @@ func namesOf(e []gnmid.Elem) []string {
 
 // oneDatabase is a switch's database in the older form: the target is the database, and the path begins with the table.
 type oneDatabase struct {
-	gnmid.Watchers
+	gnmitree.Watchers
 	w  *Switch
 	db string
 }
@@ -116,34 +116,34 @@ type oneDatabase struct {
 func newOneDatabase(w *Switch, db string) *oneDatabase {
 	t := &oneDatabase{w: w, db: db}
 	if db == configDB {
-		w.changed = append(w.changed, func(entries [][2]string) { t.Changed(entryPaths(gnmid.Path{}, entries)...) })
+		w.changed = append(w.changed, func(entries [][2]string) { t.Changed(entryPaths(gnmitree.Path{}, entries)...) })
 	}
 	return t
 }
 
-// Info implements gnmid.Tree.
-func (t *oneDatabase) Info() gnmid.Info { return sonicInfo() }
+// Info implements gnmitree.Tree.
+func (t *oneDatabase) Info() gnmitree.Info { return sonicInfo() }
 
-// Get implements gnmid.Tree.
-func (t *oneDatabase) Get(ctx context.Context, q gnmid.Query) ([][]gnmid.Leaf, error) {
+// Get implements gnmitree.Tree.
+func (t *oneDatabase) Get(ctx context.Context, q gnmitree.Query) ([][]gnmitree.Leaf, error) {
 	for _, p := range q.Paths {
 		if len(p.Elems) == 0 {
-			return nil, gnmid.Errorf(codes.Unimplemented, "a path without a table")
+			return nil, gnmitree.Errorf(codes.Unimplemented, "a path without a table")
 		}
 	}
 	return t.w.get(ctx, t.db, q.Paths, 0)
 }
 
-// Set implements gnmid.Tree.
-func (t *oneDatabase) Set(context.Context, []gnmid.Operation) (gnmid.Result, error) {
-	return gnmid.Result{}, gnmid.Errorf(codes.Unimplemented, "Set needs native paths, with origin %s", sonicOrigin)
+// Set implements gnmitree.Tree.
+func (t *oneDatabase) Set(context.Context, []gnmitree.Operation) (gnmitree.Result, error) {
+	return gnmitree.Result{}, gnmitree.Errorf(codes.Unimplemented, "Set needs native paths, with origin %s", sonicOrigin)
 }
 
 // get reads paths of a database, whose tables begin after skip elements.
-func (w *Switch) get(ctx context.Context, db string, paths []gnmid.Path, skip int) ([][]gnmid.Leaf, error) {
+func (w *Switch) get(ctx context.Context, db string, paths []gnmitree.Path, skip int) ([][]gnmitree.Leaf, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	out := make([][]gnmid.Leaf, len(paths))
+	out := make([][]gnmitree.Leaf, len(paths))
 	made := map[string]table{} // tables of this moment
 	for i, p := range paths {
 		if err := ctx.Err(); err != nil {
@@ -165,39 +165,39 @@ func (w *Switch) get(ctx context.Context, db string, paths []gnmid.Path, skip in
 type reader struct {
 	w    *Switch
 	db   string
-	path gnmid.Path
+	path gnmitree.Path
 	skip int
 	want []string // the names below the database, as asked for
 	at   time.Time
 	made map[string]table
-	out  []gnmid.Leaf
+	out  []gnmitree.Leaf
 }
 
 // emit gives a leaf by its names below the database. Where these are what was asked for, the elements are the client's, with
 // keys that are ignored.
 func (r *reader) emit(value string, names ...string) {
-	elems := make([]gnmid.Elem, 0, r.skip+len(names))
+	elems := make([]gnmitree.Elem, 0, r.skip+len(names))
 	elems = append(elems, r.path.Elems[:r.skip]...)
 	for i, n := range names {
 		if i < len(r.want) && n == r.want[i] {
 			elems = append(elems, r.path.Elems[r.skip+i])
 			continue
 		}
-		elems = append(elems, gnmid.Elem{Name: n})
+		elems = append(elems, gnmitree.Elem{Name: n})
 	}
-	l := gnmid.Leaf{Path: gnmid.Path{Origin: r.path.Origin, Elems: elems}, Value: gnmid.String(value), Class: gnmid.ClassConfig, Time: r.at}
+	l := gnmitree.Leaf{Path: gnmitree.Path{Origin: r.path.Origin, Elems: elems}, Value: gnmitree.String(value), Class: gnmitree.ClassConfig, Time: r.at}
 	if r.db != configDB {
-		l.Class, l.Sampled = gnmid.ClassOperational, true
+		l.Class, l.Sampled = gnmitree.ClassOperational, true
 	}
 	r.out = append(r.out, l)
 }
 
 // name is the one name asked for at a depth; false where all are.
 func (r *reader) name(depth int) (string, bool) {
-	if depth >= len(r.want) || r.want[depth] == gnmid.Any {
+	if depth >= len(r.want) || r.want[depth] == gnmitree.Any {
 		return "", false
 	}
-	if slices.Contains(r.want[:depth+1], gnmid.AnyDepth) {
+	if slices.Contains(r.want[:depth+1], gnmitree.AnyDepth) {
 		return "", false
 	}
 	return r.want[depth], true

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"fairlane/ccconfig/ecn"
-	"fairlane/internal/gnmid"
+	"fairlane/ccconfig/gnmi/gnmitree"
 	"fairlane/internal/quantity"
 	"fairlane/sim/plane"
 	"fairlane/subnet/ident"
@@ -102,11 +102,11 @@ const databaseMark = "/"
 // maxPorts bounds the ports of a switch.
 const maxPorts = 254
 
-func modelsOf(d Dialect) []gnmid.Model {
+func modelsOf(d Dialect) []gnmitree.Model {
 	if d == SONiC {
-		return []gnmid.Model{{Name: "sonic-db", Organization: "SONiC", Version: "0.1.0"}}
+		return []gnmitree.Model{{Name: "sonic-db", Organization: "SONiC", Version: "0.1.0"}}
 	}
-	return []gnmid.Model{{Name: "openconfig-qos", Organization: "OpenConfig working group", Version: "2.2.0"}}
+	return []gnmitree.Model{{Name: "openconfig-qos", Organization: "OpenConfig working group", Version: "2.2.0"}}
 }
 
 // AddSwitch makes a switch and answers for it from now on. It fails on a name that is taken, on options out of range and
@@ -137,9 +137,9 @@ func (s *Server) AddSwitch(name string, o SwitchOptions) (*Switch, error) {
 // served is a tree that is always there.
 type served struct{ tree *gated }
 
-func (s served) open() (gnmid.Tree, error) { return s.tree, nil }
+func (s served) open() (gnmitree.Tree, error) { return s.tree, nil }
 
-func (w *Switch) serve(t gnmid.Tree) served { return served{&gated{t, &w.gate}} }
+func (w *Switch) serve(t gnmitree.Tree) served { return served{&gated{t, &w.gate}} }
 
 func newSwitch(name string, o SwitchOptions, rules map[string]rule, clock func() time.Time) (*Switch, error) {
 	if len(o.Ports) < 1 || len(o.Ports) > maxPorts {
@@ -205,7 +205,7 @@ func (w *Switch) effective() []ecn.QueueMarking {
 		}
 		for _, name := range splitNames(names) {
 			for q := first; q <= min(last, ecn.MaxQueue) && w.index[name] > 0; q++ {
-				out = append(out, ecn.QueueMarking{Port: ident.PortNum(w.index[name]), Queue: uint8(q), Marking: m}) //nolint:gosec // at most maxPorts and ecn.MaxQueue
+				out = append(out, ecn.QueueMarking{Port: ident.PortNum(w.index[name]), Queue: uint8(q), Marking: m}) // at most maxPorts and ecn.MaxQueue
 			}
 		}
 	}
@@ -238,12 +238,12 @@ func markingOf(f fields) (ecn.Marking, bool) {
 }
 
 var (
-	errReadOnlySwitch = gnmid.Errorf(codes.Unimplemented, "GNMI_NATIVE_WRITE is not enabled on this switch")
+	errReadOnlySwitch = gnmitree.Errorf(codes.Unimplemented, "GNMI_NATIVE_WRITE is not enabled on this switch")
 	errReload         = errors.New("to load a whole configuration, delete the root and update it with one")
 )
 
 // set carries out the operations of a request on the configuration as one patch: all or none.
-func (w *Switch) set(_ context.Context, ops []gnmid.Operation, names func(gnmid.Path) []string) error {
+func (w *Switch) set(_ context.Context, ops []gnmitree.Operation, names func(gnmitree.Path) []string) error {
 	if w.o.ReadOnly {
 		return errReadOnlySwitch
 	}
@@ -258,7 +258,7 @@ func (w *Switch) set(_ context.Context, ops []gnmid.Operation, names func(gnmid.
 	defer w.mu.Unlock()
 	after, err := w.patched(patch)
 	if err != nil && w.trouble.Plain {
-		return gnmid.Errorf(codes.Unknown, "%v", err)
+		return gnmitree.Errorf(codes.Unknown, "%v", err)
 	}
 	if err != nil {
 		return err
@@ -272,7 +272,7 @@ func (w *Switch) patched(patch []change) (database, error) {
 	after := w.running.clone()
 	if len(patch) > 0 && patch[0].op == patchRemove && len(patch[0].path) == 0 {
 		if len(patch) != 2 || len(patch[1].path) != 0 || patch[1].op == patchRemove {
-			return nil, gnmid.Errorf(codes.InvalidArgument, "%v", errReload)
+			return nil, gnmitree.Errorf(codes.InvalidArgument, "%v", errReload)
 		}
 		after = patch[1].to.clone()
 		return after, (&schema{rules: w.rules, d: after}).check()
@@ -284,7 +284,7 @@ func (w *Switch) patched(patch []change) (database, error) {
 	for i := range patch {
 		c := &patch[i]
 		if len(c.path) == 0 && c.op == patchRemove {
-			return nil, gnmid.Errorf(codes.InvalidArgument, "%v", errReload)
+			return nil, gnmitree.Errorf(codes.InvalidArgument, "%v", errReload)
 		}
 		if err := w.guard(c, after); err != nil {
 			return nil, err

@@ -243,7 +243,7 @@ func (w *Switch) watermark(of string, port, q int) fields {
 		peak = c.Bytes
 	}
 	f := fields{}
-	put(f, "SAI_QUEUE_STAT_SHARED_WATERMARK_BYTES", uint64(max(0, peak))) //nolint:gosec // not negative
+	put(f, "SAI_QUEUE_STAT_SHARED_WATERMARK_BYTES", uint64(max(0, peak)))
 	return f
 }
 

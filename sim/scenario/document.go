@@ -15,7 +15,8 @@ import (
 	"fairlane/subnet/topofile"
 )
 
-// document reads values out of a YAML tree. It keeps the first fault, with file and line, and
+// document reads values out of a YAML tree. It does so key by key rather than by yamltree.Decoder: what a key may be depends on the
+// plane, the preset and other keys, and settings of the command line stand in for nodes. It keeps the first fault, with file and line, and
 // returns zeros after it, so that readers need not check at every step.
 type document struct {
 	file string

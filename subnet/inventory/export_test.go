@@ -1,12 +1,18 @@
 package inventory
 
+import (
+	"reflect"
+
+	"fairlane/internal/yamltree"
+)
+
 // Keys returns the keys of a mapping.
 func Keys(of string) []string {
 	switch of {
 	case "tls":
-		return tlsKeys()
+		return yamltree.Keys(reflect.TypeFor[tlsForm]())
 	case "device":
-		return deviceKeys()
+		return yamltree.Keys(reflect.TypeFor[deviceForm]())
 	}
-	return rootKeys()
+	return yamltree.Keys(reflect.TypeFor[fileForm]())
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"fairlane/internal/yamltree"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 )
@@ -81,7 +82,7 @@ type Endpoint struct {
 type Directory map[ident.GUID]Endpoint
 
 // On looks up every listed node on the fabric and returns where its hosts and switches answer; those that answer
-// nowhere are left out. name is the inventory's, for messages. It fails, with a *topofile.ParseError, for a listed node
+// nowhere are left out. name is the inventory's, for messages. It fails, with a *yamltree.Fault, for a listed node
 // that the fabric does not have or that is listed twice, and for a protocol that is not one of its kind.
 func (v *Inventory) On(f *subnet.Fabric, name string) (Directory, error) {
 	d := make(Directory, len(f.Nodes))
@@ -104,20 +105,23 @@ func (v *Inventory) On(f *subnet.Fabric, name string) (Directory, error) {
 	listed := make(map[ident.GUID]int, len(v.Devices))
 	for i := range v.Devices {
 		dev := &v.Devices[i]
+		fault := func(field, found, want string) error {
+			return &yamltree.Fault{File: name, Line: dev.line, Field: fmt.Sprintf("devices[%d].%s", i, field), Text: "found " + yamltree.Quote(found) + ", want " + want}
+		}
 		n, err := find(f, dev.Node)
 		if err != nil {
-			return nil, fault(name, dev.line, "node", dev.Node, err.Error())
+			return nil, fault("node", dev.Node, err.Error())
 		}
 		if first := listed[n.GUID]; first > 0 {
-			return nil, fault(name, dev.line, "node", dev.Node, fmt.Sprintf("each node once; line %d has it", first))
+			return nil, fault("node", dev.Node, fmt.Sprintf("each node once; line %d has it", first))
 		}
 		listed[n.GUID] = dev.line
 		e, err := dev.endpoint(n, v.Protocol)
 		if err != nil {
-			return nil, fault(name, dev.line, "protocol", string(dev.Protocol), err.Error())
+			return nil, fault("protocol", string(dev.Protocol), err.Error())
 		}
 		if dev.Hostname != "" && !e.named() {
-			return nil, fault(name, dev.line, "hostname", dev.Hostname, fmt.Sprintf("none with %s, by which no device says what it is called: it is told apart by %s", e.Protocol, e.apart()))
+			return nil, fault("hostname", dev.Hostname, fmt.Sprintf("none with %s, by which no device says what it is called: it is told apart by %s", e.Protocol, e.apart()))
 		}
 		d[n.GUID] = e
 	}

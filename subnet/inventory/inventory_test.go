@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"fairlane/internal/yamltree"
 	"fairlane/subnet"
 	"fairlane/subnet/inventory"
 	"fairlane/subnet/topofile"
@@ -86,45 +87,45 @@ func TestFaultsNameLineFieldAndWhatIsAllowed(t *testing.T) {
 	t.Parallel()
 	head := "version: 1\nfabric: f.yaml\ninsecure: true\n"
 	for name, c := range map[string]struct{ text, says string }{
-		"empty":              {"", "inv.yaml: file: found"},
-		"comment":            {"# none\n", "file"},
-		"list":               {"- a\n", "inv.yaml:1: file: found"},
-		"no YAML":            {"version: [\n", "syntax"},
-		"two documents":      {head + "---\na: 1\n", "inv.yaml:4: document"},
-		"alias":              {head + "agents: &a 127.0.0.1:1\nswitches: *a\n", "inv.yaml:4: anchor or alias"},
-		"version":            {"version: 2\nfabric: f\ninsecure: true\n", `inv.yaml:1: version: found "2": want 1`},
-		"no version":         {"fabric: f\ninsecure: true\n", "version: found \"nothing\": want 1"},
-		"no fabric":          {"version: 1\ninsecure: true\n", "fabric: found \"nothing\": want the path"},
-		"fabric a list":      {"version: 1\nfabric: [f]\ninsecure: true\n", "inv.yaml:2: fabric: found \"a list of 1\""},
-		"unknown key":        {head + "agent: 127.0.0.1:1\n", `inv.yaml:4: file: found "agent": want only the keys version, fabric`},
+		"empty":              {"", "inv.yaml: found nothing, want the keys version"},
+		"comment":            {"# none\n", "inv.yaml: found nothing"},
+		"list":               {"- a\n", "inv.yaml:1: found a list of 1, want the keys"},
+		"no YAML":            {"version: [\n", "inv.yaml:1: found \"did not find expected node content\", want valid YAML"},
+		"two documents":      {head + "---\na: 1\n", "inv.yaml:4: found a second document"},
+		"alias":              {head + "agents: &a 127.0.0.1:1\nswitches: *a\n", "inv.yaml:4: found the anchor or alias"},
+		"version":            {"version: 2\nfabric: f\ninsecure: true\n", `inv.yaml:1: version: found "2", want 1`},
+		"no version":         {"fabric: f\ninsecure: true\n", "inv.yaml:1: version: missing, want 1"},
+		"no fabric":          {"version: 1\ninsecure: true\n", "fabric: missing, want the path"},
+		"fabric a list":      {"version: 1\nfabric: [f]\ninsecure: true\n", "inv.yaml:2: fabric: found a list of 1"},
+		"unknown key":        {head + "agent: 127.0.0.1:1\n", `inv.yaml:4: unknown key "agent", want version, fabric`},
 		"key twice":          {head + "agents: 127.0.0.1:1\nagents: 127.0.0.1:2\n", "agents"},
-		"no security":        {"version: 1\nfabric: f\n", "tls: found \"nothing\": want ca"},
+		"no security":        {"version: 1\nfabric: f\n", "tls: missing, want ca"},
 		"both":               {head + "tls: {ca: x}\n", "inv.yaml:3: insecure"},
-		"insecure word":      {"version: 1\nfabric: f\ninsecure: yes please\n", "inv.yaml:3: insecure: found \"yes please\": want true or false"},
-		"no CA":              {"version: 1\nfabric: f\ntls: {certificate: c, key: k}\n", "inv.yaml:3: ca"},
+		"insecure word":      {"version: 1\nfabric: f\ninsecure: yes please\n", "inv.yaml:3: insecure: found \"yes please\", want true or false"},
+		"no CA":              {"version: 1\nfabric: f\ntls: {certificate: c, key: k}\n", "inv.yaml:3: tls.ca: missing"},
 		"half a pair":        {"version: 1\nfabric: f\ntls: {ca: a, key: k}\n", "want both or none"},
-		"TLS unknown key":    {"version: 1\nfabric: f\ntls: {ca: a, cert: k}\n", `tls: found "cert"`},
-		"not loopback":       {head + "agents: 10.0.0.1:9339\n", `inv.yaml:4: agents: found "10.0.0.1:9339": want a loopback address`},
+		"TLS unknown key":    {"version: 1\nfabric: f\ntls: {ca: a, cert: k}\n", `tls: unknown key "cert", want ca, certificate`},
+		"not loopback":       {head + "agents: 10.0.0.1:9339\n", `inv.yaml:4: agents: found "10.0.0.1:9339", want a loopback address`},
 		"a name":             {head + "agents: agents.example:9339\n", "want a loopback address"},
-		"no port":            {head + "agents: 127.0.0.1\n", "inv.yaml:4: agents: found \"127.0.0.1\": want host:port"},
+		"no port":            {head + "agents: 127.0.0.1\n", "inv.yaml:4: agents: found \"127.0.0.1\", want host:port"},
 		"port 0":             {head + "agents: 127.0.0.1:0\n", "want host:port"},
 		"port 65536":         {head + "agents: 127.0.0.1:65536\n", "want host:port"},
 		"bare IPv6":          {head + "agents: 2001:db8::1:80\n", "want host:port"},
 		"no IPv6":            {head + "agents: '[127.0.0.1]:80'\n", "want host:port"},
 		"empty address":      {head + "agents: ''\n", "want host:port"},
-		"protocol":           {head + "protocol: netconf\n", "inv.yaml:4: protocol: found \"netconf\": want sonic, openconfig or p4runtime"},
+		"protocol":           {head + "protocol: netconf\n", "inv.yaml:4: protocol: found \"netconf\", want sonic, openconfig or p4runtime"},
 		"devices no list":    {head + "devices: {a: b}\n", "inv.yaml:4: devices"},
 		"device no mapping":  {head + "devices: [a]\n", "inv.yaml:4: device"},
-		"device without one": {head + "devices:\n  - {node: leaf-1}\n", "inv.yaml:5: address: found \"nothing\""},
-		"device no node":     {head + "devices:\n  - {address: 127.0.0.1:1}\n", "inv.yaml:5: node"},
+		"device without one": {head + "devices:\n  - {node: leaf-1}\n", "inv.yaml:5: devices[0].address: missing, want host:port"},
+		"device no node":     {head + "devices:\n  - {address: 127.0.0.1:1}\n", "inv.yaml:5: devices[0].node: missing"},
 		"device id":          {head + "devices:\n  - {node: leaf-1, address: 127.0.0.1:1, device_id: -1}\n", "device_id: found \"-1\""},
 		"device id 0":        {head + "devices:\n  - {node: leaf-1, address: 127.0.0.1:1, device_id: 0}\n", "device_id: found \"0\""},
-		"hostname a list":    {head + "devices:\n  - {node: leaf-1, address: 127.0.0.1:1, hostname: [a]}\n", "hostname: found \"a list of 1\""},
+		"hostname a list":    {head + "devices:\n  - {node: leaf-1, address: 127.0.0.1:1, hostname: [a]}\n", "devices[0].hostname: found a list of 1"},
 		"long":               {head + "agents: '" + strings.Repeat("x", 2000) + "'\n", "at most 1024 bytes"},
 		"control":            {"version: 1\nfabric: \"a\\tb\"\ninsecure: true\n", "without control characters"},
 	} {
 		_, err := inventory.Read("inv.yaml", strings.NewReader(c.text))
-		var fault *topofile.ParseError
+		var fault *yamltree.Fault
 		if !errors.As(err, &fault) || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: error %v, want one that says %q", name, err, c.says)
 		}
@@ -135,18 +136,18 @@ func TestListedNodesMustBeOnTheFabric(t *testing.T) {
 	t.Parallel()
 	head := "version: 1\nfabric: f.yaml\ninsecure: true\ndevices:\n"
 	for name, c := range map[string]struct{ text, says string }{
-		"unknown":      {"  - {node: leaf-9, address: 127.0.0.1:1}\n", "inv.yaml:5: node: found \"leaf-9\": want the name or node GUID of a node of fabric \"f\""},
+		"unknown":      {"  - {node: leaf-9, address: 127.0.0.1:1}\n", "inv.yaml:5: devices[0].node: found \"leaf-9\", want the name or node GUID of a node of fabric \"f\""},
 		"no GUID":      {"  - {node: '0xzz', address: 127.0.0.1:1}\n", "name or node GUID"},
 		"two of them":  {"  - {node: twin, address: 127.0.0.1:1}\n", "only one node of the fabric has"},
 		"router":       {"  - {node: gate, address: 127.0.0.1:1}\n", "want a host or a switch"},
-		"twice":        {"  - {node: leaf-1, address: 127.0.0.1:1}\n  - {node: '0x11', address: 127.0.0.1:1}\n", "inv.yaml:6: node: found \"0x11\": want each node once; line 5 has it"},
-		"host sonic":   {"  - {node: host-1, address: 127.0.0.1:1, protocol: sonic}\n", "protocol: found \"sonic\": want agent for the host host-1"},
-		"host named":   {"  - {node: host-1, address: 127.0.0.1:1, hostname: h}\n", "inv.yaml:5: hostname: found \"h\": want none with agent, by which no device says what it is called: it is told apart by the GUIDs of its NICs"},
+		"twice":        {"  - {node: leaf-1, address: 127.0.0.1:1}\n  - {node: '0x11', address: 127.0.0.1:1}\n", "inv.yaml:6: devices[1].node: found \"0x11\", want each node once; line 5 has it"},
+		"host sonic":   {"  - {node: host-1, address: 127.0.0.1:1, protocol: sonic}\n", "protocol: found \"sonic\", want agent for the host host-1"},
+		"host named":   {"  - {node: host-1, address: 127.0.0.1:1, hostname: h}\n", "inv.yaml:5: devices[0].hostname: found \"h\", want none with agent, by which no device says what it is called: it is told apart by the GUIDs of its NICs"},
 		"P4 named":     {"  - {node: leaf-1, address: 127.0.0.1:1, protocol: p4runtime, hostname: l}\n", "told apart by device_id"},
 		"switch agent": {"  - {node: leaf-1, address: 127.0.0.1:1, protocol: agent}\n", "want sonic, openconfig or p4runtime for the switch leaf-1"},
 	} {
 		_, err := read(t, head+c.text).On(fabric(t), "inv.yaml")
-		var fault *topofile.ParseError
+		var fault *yamltree.Fault
 		if !errors.As(err, &fault) || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: error %v, want one that says %q", name, err, c.says)
 		}

@@ -1,267 +1,123 @@
 package inventory
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"net/netip"
-	"slices"
 	"strconv"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
-
 	"fairlane/internal/yamltree"
-	"fairlane/subnet/topofile"
 )
 
-// Read reads an inventory. name is the file's, for messages. A fault in the file is a *topofile.ParseError that names
-// its line; the first one ends the reading.
+// Read reads an inventory. name is the file's, for messages. The error joins *yamltree.Fault.
 func Read(name string, r io.Reader) (*Inventory, error) {
-	b, err := io.ReadAll(io.LimitReader(r, MaxSize+1))
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", name, err)
+	d, f := yamltree.NewDecoder(name), &fileForm{Protocol: string(SONiC)}
+	d.NullIsNone = true
+	d.Only(r, MaxSize, f)
+	v := &Inventory{Fabric: string(f.Fabric), Agents: f.Agents.text, Switches: f.Switches.text, Protocol: Protocol(f.Protocol)}
+	if d.Faults() == 0 {
+		v.TLS = f.tls(d)
+		v.Devices = f.devices(d)
+		f.local(d, "agents", f.Agents)
+		f.local(d, "switches", f.Switches)
 	}
-	if len(b) > MaxSize {
-		return nil, fault(name, 0, "size", "", fmt.Sprintf("at most %d MiB", MaxSize>>20))
-	}
-	root, err := document(name, b)
-	if err != nil {
+	if err := d.Err(); err != nil {
 		return nil, err
-	}
-	p := parser{name: name}
-	v := p.file(root)
-	if p.err != nil {
-		return nil, p.err
 	}
 	return v, nil
 }
 
-func document(name string, b []byte) (*yaml.Node, error) {
-	root, err := yamltree.Only(b)
-	var bad *yamltree.SyntaxError
-	var second *yamltree.SecondError
-	switch {
-	case errors.As(err, &bad):
-		return nil, fault(name, bad.Line, "syntax", bad.Text, "valid YAML")
-	case errors.As(err, &second):
-		return nil, fault(name, second.Line, "document", "a second one", "one document in a file")
-	case err != nil:
-		return nil, fmt.Errorf("read %s: %w", name, err)
-	case root == nil:
-		return nil, fault(name, 0, "file", "nothing", "a mapping with the keys "+strings.Join(rootKeys(), ", "))
-	}
-	if n := yamltree.FirstAlias(root); n != nil {
-		return nil, fault(name, n.Line, "anchor or alias", n.Value+n.Anchor, "values written out")
-	}
-	return root, nil
+// fileForm is an inventory as it is written, the keys in the order of the documentation.
+type fileForm struct {
+	Version  string       `json:"version" want:"1" of:"1"`
+	Fabric   text         `json:"fabric" want:"the path of the fabric file"`
+	TLS      *tlsForm     `json:"tls"`
+	Insecure bool         `json:"insecure"`
+	Agents   address      `json:"agents"`
+	Switches address      `json:"switches"`
+	Protocol string       `json:"protocol" of:"sonic,openconfig,p4runtime"`
+	Devices  []deviceForm `json:"devices" most:"130000"`
 }
 
-func fault(file string, line int, field, found, allowed string) error {
-	return &topofile.ParseError{File: file, Line: line, Field: field, Found: clip(found), Allowed: allowed}
+type tlsForm struct {
+	CA          text `json:"ca" want:"the path of a file with certificates"`
+	Certificate text `json:"certificate"`
+	Key         text `json:"key"`
+	ServerName  text `json:"server_name"`
 }
 
-// clip bounds what a message repeats of a file.
-func clip(s string) string {
-	const most = 80
-	if len(s) > most {
-		return s[:most] + "..."
-	}
-	return s
+type deviceForm struct {
+	Node     text    `json:"node" want:"the name or node GUID of a node"`
+	Address  address `json:"address" want:"host:port, such as 10.0.0.7:9339 or [2001:db8::7]:9339"`
+	Protocol string  `json:"protocol" of:"agent,sonic,openconfig,p4runtime"`
+	Target   text    `json:"target"`
+	DeviceID uint64  `json:"device_id" in:"1..18446744073709551615"`
+	Hostname text    `json:"hostname"`
 }
 
-// Keys of the mappings, in the order of the documentation.
-func rootKeys() []string {
-	return []string{"version", "fabric", "tls", "insecure", "agents", "switches", "protocol", "devices"}
-}
-func tlsKeys() []string { return []string{"ca", "certificate", "key", "server_name"} }
-func deviceKeys() []string {
-	return []string{"node", "address", "protocol", "target", "device_id", "hostname"}
-}
+// text is a text of a bounded length.
+type text string
 
-// parser notes the first fault and goes on with what it has.
-type parser struct {
-	name string
-	err  error
+// UnmarshalText checks a text.
+func (t *text) UnmarshalText(b []byte) error {
+	s := string(b)
+	if len(s) > MaxText || strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		return fmt.Errorf("found %s, want at most %d bytes without control characters", yamltree.Quote(s), MaxText)
+	}
+	*t = text(s)
+	return nil
 }
 
-func (p *parser) fail(line int, field, found, allowed string) {
-	if p.err == nil {
-		p.err = fault(p.name, line, field, found, allowed)
-	}
-}
+// address is where something answers, as host:port.
+type address struct{ text, host string }
 
-func (p *parser) file(root *yaml.Node) *Inventory {
-	v := &Inventory{Protocol: SONiC}
-	m := p.mapping(root, "file", rootKeys())
-	if version := p.required(m, root, "version", "1"); version != "1" {
-		p.fail(line(m["version"], root), "version", version, "1")
+// UnmarshalText checks an address.
+func (a *address) UnmarshalText(b []byte) error {
+	var t text
+	if err := t.UnmarshalText(b); err != nil {
+		return err
 	}
-	v.Fabric = p.required(m, root, "fabric", "the path of the fabric file")
-	insecure := p.flag(m["insecure"], "insecure")
-	switch {
-	case m["tls"] != nil && insecure:
-		p.fail(m["insecure"].Line, "insecure", "true", "false, or no tls")
-	case m["tls"] != nil:
-		v.TLS = p.tls(m["tls"])
-	case !insecure:
-		p.fail(root.Line, "tls", "nothing", "ca, and certificate with key where devices ask for one; or insecure: true when all devices are on this machine")
-	}
-	v.Agents = p.address(m["agents"], "agents", insecure)
-	v.Switches = p.address(m["switches"], "switches", insecure)
-	if m["protocol"] != nil {
-		v.Protocol = p.protocol(m["protocol"], switchProtocols())
-	}
-	v.Devices = p.devices(m["devices"], insecure)
-	return v
-}
-
-func (p *parser) tls(n *yaml.Node) *TLS {
-	m := p.mapping(n, "tls", tlsKeys())
-	t := &TLS{
-		CA: p.required(m, n, "ca", "the path of a file with certificates"), Certificate: p.text(m["certificate"], "certificate"),
-		Key: p.text(m["key"], "key"), ServerName: p.text(m["server_name"], "server_name"),
-	}
-	if (t.Certificate == "") != (t.Key == "") {
-		p.fail(n.Line, "tls", "one of certificate and key", "both or none")
-	}
-	return t
-}
-
-func (p *parser) devices(n *yaml.Node, insecure bool) []Device {
-	if n == nil || yamltree.IsNull(n) {
-		return nil
-	}
-	if n.Kind != yaml.SequenceNode || len(n.Content) > MaxDevices {
-		p.fail(n.Line, "devices", describe(n), fmt.Sprintf("a list of at most %d devices", MaxDevices))
-		return nil
-	}
-	out := make([]Device, 0, len(n.Content))
-	for _, c := range n.Content {
-		m := p.mapping(c, "device", deviceKeys())
-		d := Device{line: c.Line, Node: p.required(m, c, "node", "the name or node GUID of a node"), Target: p.text(m["target"], "target"), Hostname: p.text(m["hostname"], "hostname")}
-		d.Address = p.address(m["address"], "address", insecure)
-		if m["address"] == nil {
-			p.fail(c.Line, "address", "nothing", addressRule)
-		}
-		if m["protocol"] != nil {
-			d.Protocol = p.protocol(m["protocol"], append([]Protocol{Agent}, switchProtocols()...))
-		}
-		if id := m["device_id"]; id != nil {
-			num, err := strconv.ParseUint(p.text(id, "device_id"), 0, 64)
-			if err != nil || num == 0 {
-				p.fail(id.Line, "device_id", id.Value, "1 to 18446744073709551615")
-			}
-			d.DeviceID = num
-		}
-		if p.err != nil {
-			return nil
-		}
-		out = append(out, d)
-	}
-	return out
-}
-
-// mapping returns the values of a mapping by key.
-func (p *parser) mapping(n *yaml.Node, what string, keys []string) map[string]*yaml.Node {
-	out := make(map[string]*yaml.Node, len(keys))
-	if n.Kind != yaml.MappingNode {
-		p.fail(n.Line, what, describe(n), "a mapping with the keys "+strings.Join(keys, ", "))
-		return out
-	}
-	for e := range yamltree.Entries(n, keys) {
-		switch {
-		case e.Index < 0:
-			p.fail(e.Key.Line, what, describe(e.Key), "only the keys "+strings.Join(keys, ", "))
-		case e.Earlier > 0:
-			p.fail(e.Key.Line, what, describe(e.Key)+" twice", "each key once")
-		default:
-			out[e.Key.Value] = e.Value
-		}
-	}
-	return out
-}
-
-func describe(n *yaml.Node) string {
-	switch n.Kind {
-	case yaml.MappingNode:
-		return "a mapping"
-	case yaml.SequenceNode:
-		return fmt.Sprintf("a list of %d", len(n.Content))
-	}
-	return n.Value
-}
-
-// line is that of a value, or of what should have had it.
-func line(n, around *yaml.Node) int {
-	if n == nil {
-		return around.Line
-	}
-	return n.Line
-}
-
-func (p *parser) required(m map[string]*yaml.Node, around *yaml.Node, key, allowed string) string {
-	n := m[key]
-	if n == nil || yamltree.IsNull(n) || n.Kind == yaml.ScalarNode && n.Value == "" {
-		p.fail(line(n, around), key, "nothing", allowed)
-		return ""
-	}
-	return p.text(n, key)
-}
-
-// text returns a scalar's text; a value that is left out is "".
-func (p *parser) text(n *yaml.Node, field string) string {
-	switch {
-	case n == nil || yamltree.IsNull(n):
-		return ""
-	case n.Kind != yaml.ScalarNode:
-		p.fail(n.Line, field, describe(n), "a text")
-	case len(n.Value) > MaxText || strings.ContainsFunc(n.Value, func(r rune) bool { return r < ' ' || r == 0x7f }):
-		p.fail(n.Line, field, n.Value, fmt.Sprintf("at most %d bytes without control characters", MaxText))
-	default:
-		return n.Value
-	}
-	return ""
-}
-
-func (p *parser) flag(n *yaml.Node, field string) bool {
-	if n == nil {
-		return false
-	}
-	if n.Kind == yaml.ScalarNode && n.Tag == "!!bool" && (n.Value == "true" || n.Value == "false") {
-		return n.Value == "true"
-	}
-	p.fail(n.Line, field, describe(n), "true or false")
-	return false
-}
-
-func (p *parser) protocol(n *yaml.Node, allowed []Protocol) Protocol {
-	got := Protocol(p.text(n, "protocol"))
-	if !slices.Contains(allowed, got) {
-		p.fail(n.Line, "protocol", describe(n), list(allowed))
-	}
-	return got
-}
-
-const addressRule = "host:port, such as 10.0.0.7:9339 or [2001:db8::7]:9339"
-
-func (p *parser) address(n *yaml.Node, field string, insecure bool) string {
-	s := p.text(n, field)
-	if s == "" {
-		if n != nil {
-			p.fail(n.Line, field, describe(n), addressRule)
-		}
-		return ""
-	}
-	host, ok := hostOf(s)
+	host, ok := hostOf(string(t))
 	if !ok {
-		p.fail(n.Line, field, s, addressRule)
-		return ""
+		return fmt.Errorf("found %s, want host:port, such as 10.0.0.7:9339 or [2001:db8::7]:9339", yamltree.Quote(string(t)))
 	}
-	if insecure && !loopback(host) {
-		p.fail(n.Line, field, s, "a loopback address: others need tls in place of insecure")
+	a.text, a.host = string(t), host
+	return nil
+}
+
+func (f *fileForm) tls(d *yamltree.Decoder) *TLS {
+	switch t := f.TLS; {
+	case t != nil && f.Insecure:
+		d.FaultAt("insecure", "found true, want false, or no tls")
+	case t != nil && (t.Certificate == "") != (t.Key == ""):
+		d.FaultAt("tls", "found one of certificate and key, want both or none")
+	case t != nil:
+		return &TLS{CA: string(t.CA), Certificate: string(t.Certificate), Key: string(t.Key), ServerName: string(t.ServerName)}
+	case !f.Insecure:
+		d.FaultAt("tls", "missing, want ca, and certificate with key where devices ask for one; or insecure: true when all devices are on this machine")
 	}
-	return s
+	return nil
+}
+
+func (f *fileForm) devices(d *yamltree.Decoder) []Device {
+	out := make([]Device, len(f.Devices))
+	for i := range f.Devices {
+		in, field := &f.Devices[i], fmt.Sprintf("devices[%d]", i)
+		f.local(d, field+".address", in.Address)
+		out[i] = Device{
+			Node: string(in.Node), Address: in.Address.text, Protocol: Protocol(in.Protocol), Target: string(in.Target),
+			DeviceID: in.DeviceID, Hostname: string(in.Hostname), line: d.Line(field),
+		}
+	}
+	return out
+}
+
+// local checks an address of a file without TLS.
+func (f *fileForm) local(d *yamltree.Decoder, field string, a address) {
+	if a.host != "" && f.Insecure && !loopback(a.host) {
+		d.FaultAt(field, "found "+yamltree.Quote(a.text)+", want a loopback address: others need tls in place of insecure")
+	}
 }
 
 // hostOf takes the host out of host:port; false when there is no host or no port from 1 to 65535.

@@ -42,7 +42,7 @@ type Disk struct{}
 // Read implements Files.
 func (Disk) Read(path string) (osmfile.Text, error) {
 	t := osmfile.Text{Path: path}
-	f, err := os.Open(path) //nolint:gosec // the operator names OpenSM's files
+	f, err := os.Open(path) // the operator names OpenSM's files
 	if errors.Is(err, fs.ErrNotExist) {
 		return t, nil
 	}
@@ -105,7 +105,7 @@ func (Disk) Lock(ctx context.Context, path string) (unlock func(), err error) {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
 	}
-	f, err := os.OpenFile(path+lockSuffix, os.O_RDONLY|os.O_CREATE|syscall.O_NOFOLLOW, newMode) //nolint:gosec // beside a file that the operator names
+	f, err := os.OpenFile(path+lockSuffix, os.O_RDONLY|os.O_CREATE|syscall.O_NOFOLLOW, newMode) // beside a file that the operator names
 	switch {
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.EROFS):
 		return func() {}, nil
@@ -177,7 +177,7 @@ func own(f *os.File, like string) error {
 
 // syncDir makes a rename last.
 func syncDir(dir string) error {
-	d, err := os.Open(dir) //nolint:gosec // the folder of a file that the operator named
+	d, err := os.Open(dir) // the folder of a file that the operator named
 	if err != nil {
 		return err
 	}

@@ -68,7 +68,7 @@ func (p PIDFile) PortGUID(context.Context) (ident.GUID, error) {
 
 // startedOn reads the port from a process's arguments; OpenSM takes -gX, -g X, --guid X and --guid=X, and the last counts.
 func startedOn(proc string, pid int) (guid ident.GUID, err error) {
-	data, err := os.ReadFile(filepath.Join(proc, strconv.Itoa(pid), "cmdline")) //nolint:gosec // a file of /proc
+	data, err := os.ReadFile(filepath.Join(proc, strconv.Itoa(pid), "cmdline"))
 	if err != nil {
 		return 0, err
 	}
@@ -109,7 +109,7 @@ func (p PIDFile) pid() (int, error) {
 	if want == "" {
 		want = "opensm"
 	}
-	name, err := os.ReadFile(filepath.Join(p.proc(), strconv.Itoa(pid), "comm")) //nolint:gosec // a file of /proc
+	name, err := os.ReadFile(filepath.Join(p.proc(), strconv.Itoa(pid), "comm"))
 	if err != nil {
 		return 0, fmt.Errorf("OpenSM is not running: %s names process %d: %w", p.Path, pid, err)
 	}
@@ -121,7 +121,7 @@ func (p PIDFile) pid() (int, error) {
 
 // startTime is field 22 of a process's stat file (proc(5)): clock ticks after the machine's start.
 func startTime(proc string, pid int) (string, error) {
-	data, err := os.ReadFile(filepath.Join(proc, strconv.Itoa(pid), "stat")) //nolint:gosec // a file of /proc
+	data, err := os.ReadFile(filepath.Join(proc, strconv.Itoa(pid), "stat"))
 	if err != nil {
 		return "", err
 	}
@@ -191,7 +191,7 @@ func (u Unit) run(ctx context.Context, args ...string) (string, error) {
 }
 
 func systemctl(ctx context.Context, args ...string) (string, error) {
-	out, err := exec.CommandContext(ctx, "systemctl", args...).Output() //nolint:gosec // arguments are not a shell's
+	out, err := exec.CommandContext(ctx, "systemctl", args...).Output()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && len(exit.Stderr) > 0 {
 		err = errors.New(strings.TrimSpace(string(exit.Stderr[:min(len(exit.Stderr), 300)])))

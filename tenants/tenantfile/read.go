@@ -58,6 +58,8 @@ func ReadFlows(name string, r io.Reader, fabric *subnet.Fabric, known []tenants.
 	return p.flows, nil
 }
 
+// parser walks the nodes itself rather than by yamltree.Decoder: hosts, host sets and groups stand for ports of the fabric, groups
+// have names of their own choice as keys, and faults of the model come back to the lines of tenants and flows by name.
 type parser struct {
 	faults
 	fabric  *subnet.Fabric

@@ -49,7 +49,7 @@ func TestTheServiceUnderAttack(t *testing.T) {
 		func(r *rand.Rand) { a.operate(r, "lab") }, func(r *rand.Rand) { a.operate(r, "eth") },
 		a.write, a.look, a.signInAll,
 	} {
-		wg.Go(func() { part(rand.New(rand.NewPCG(*seed, uint64(i)))) }) //nolint:gosec // a seed is wanted
+		wg.Go(func() { part(rand.New(rand.NewPCG(*seed, uint64(i)))) })
 	}
 	wg.Wait()
 	t.Logf("attacked for %v, seed %d", time.Since(start).Round(time.Second), *seed)

@@ -73,7 +73,7 @@ func (a *attack) settle(ctx context.Context, fabric string) {
 		return
 	}
 	if f.Management == "releasing" { // the attack rolled a release back, or canceled it
-		a.release(ctx, rand.New(rand.NewPCG(1, 1)), fabric) //nolint:gosec // nothing secret
+		a.release(ctx, rand.New(rand.NewPCG(1, 1)), fabric)
 	}
 	a.peace(ctx, fabric)
 }

@@ -100,7 +100,7 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), *lasting+30*time.Minute)
 	t.Cleanup(cancel)
-	w := &world{t: t, ctx: ctx, dir: t.TempDir(), book: newBook(t), rng: rand.New(rand.NewPCG(*seed, 1000))} //nolint:gosec // a seed is wanted
+	w := &world{t: t, ctx: ctx, dir: t.TempDir(), book: newBook(t), rng: rand.New(rand.NewPCG(*seed, 1000))}
 	w.spec = readContract(t)
 	for name, text := range map[string]string{"star.yaml": star, "tenants.yaml": traffic} {
 		if err := os.WriteFile(filepath.Join(w.dir, name), []byte(text), 0o600); err != nil {

@@ -36,7 +36,7 @@ func TestOptionsAreReadAsOpenSMReadsThem(t *testing.T) {
 	t.Parallel()
 	program, dir := peertest.Program(t, "opensm"), t.TempDir()
 	in, out := filepath.Join(dir, "in.conf"), filepath.Join(dir, "out.conf")
-	r := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // cases of a test
+	r := rand.New(rand.NewPCG(1, 2))
 	cases := make([]string, 0, len(optionLines)+80)
 	for _, l := range optionLines {
 		cases = append(cases, l+"\n", "qos_max_vls 2\nqos TRUE\n"+l+"\n")
@@ -53,7 +53,7 @@ func TestOptionsAreReadAsOpenSMReadsThem(t *testing.T) {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), toolDeadline)
-		printed, err := exec.CommandContext(ctx, program, "-F", in, "-c", out, "-f", filepath.Join(dir, "log")).CombinedOutput() //nolint:gosec // the program under comparison
+		printed, err := exec.CommandContext(ctx, program, "-F", in, "-c", out, "-f", filepath.Join(dir, "log")).CombinedOutput()
 		cancel()
 		if err != nil {
 			t.Fatalf("%v\n%s", err, printed)

@@ -3,19 +3,9 @@ package p4info
 import (
 	"encoding/binary"
 	"fmt"
+
+	"fairlane/internal/fieldwise"
 )
-
-// FieldError is a value that does not belong where it was found.
-type FieldError struct {
-	Field   string // such as "port_cfg.f_min_mbps"
-	Found   string
-	Allowed string
-}
-
-// Error names the field, what was found and what is allowed.
-func (e *FieldError) Error() string {
-	return fmt.Sprintf("%s: found %s, want %s", e.Field, e.Found, e.Allowed)
-}
 
 // Encode returns the canonical byte string of v.
 func Encode(v uint64) []byte {
@@ -28,23 +18,23 @@ func Encode(v uint64) []byte {
 	return b[i:]
 }
 
-// Decode reads a canonical byte string of a value of so many bits, 1 to 64. The error is a *FieldError.
+// Decode reads a canonical byte string of a value of so many bits, 1 to 64. The error is a *fieldwise.Error.
 func Decode(field string, b []byte, bits int) (uint64, error) {
 	if len(b) == 0 {
-		return 0, &FieldError{field, "no bytes", fmt.Sprintf("a value of %d bits", bits)}
+		return 0, fieldwise.Bad(field, "no bytes", fmt.Sprintf("a value of %d bits", bits))
 	}
 	if len(b) > (bits+7)/8 {
-		return 0, &FieldError{field, fmt.Sprintf("%d bytes", len(b)), fmt.Sprintf("a value of %d bits in its shortest form", bits)}
+		return 0, fieldwise.Bad(field, fmt.Sprintf("%d bytes", len(b)), fmt.Sprintf("a value of %d bits in its shortest form", bits))
 	}
 	if b[0] == 0 && len(b) > 1 {
-		return 0, &FieldError{field, fmt.Sprintf("0x%x", b), "no leading zeros: the shortest form"}
+		return 0, fieldwise.Bad(field, fmt.Sprintf("0x%x", b), "no leading zeros: the shortest form")
 	}
 	var v uint64
 	for _, x := range b {
 		v = v<<8 | uint64(x)
 	}
 	if bits < 64 && v>>bits != 0 {
-		return 0, &FieldError{field, fmt.Sprint(v), fmt.Sprintf("at most %d, %d bits", uint64(1)<<bits-1, bits)}
+		return 0, fieldwise.Bad(field, v, fmt.Sprintf("at most %d, %d bits", uint64(1)<<bits-1, bits))
 	}
 	return v, nil
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	p4v1 "github.com/p4lang/p4runtime/go/p4/v1"
+
+	"fairlane/internal/fieldwise"
 )
 
 // Register returns the entry of a cell of a register, whose values are 32 bits wide.
@@ -18,7 +20,7 @@ func Registers(id uint32) *p4v1.RegisterEntry { return &p4v1.RegisterEntry{Regis
 func DecodeRegister(e *p4v1.RegisterEntry, id uint32) (port uint16, value uint32, err error) {
 	name := fmt.Sprintf("register 0x%08x", id)
 	if e.GetRegisterId() != id {
-		return 0, 0, &FieldError{name + ".register_id", fmt.Sprintf("0x%08x", e.GetRegisterId()), fmt.Sprintf("0x%08x", id)}
+		return 0, 0, fieldwise.Bad(name+".register_id", fmt.Sprintf("0x%08x", e.GetRegisterId()), fmt.Sprintf("0x%08x", id))
 	}
 	if port, err = cell(name, e.GetIndex()); err != nil {
 		return 0, 0, err
@@ -45,24 +47,24 @@ func Counters(id uint32) *p4v1.CounterEntry { return &p4v1.CounterEntry{CounterI
 func DecodeCounter(e *p4v1.CounterEntry, id uint32) (port uint16, c Count, err error) {
 	name := fmt.Sprintf("counter 0x%08x", id)
 	if e.GetCounterId() != id {
-		return 0, c, &FieldError{name + ".counter_id", fmt.Sprintf("0x%08x", e.GetCounterId()), fmt.Sprintf("0x%08x", id)}
+		return 0, c, fieldwise.Bad(name+".counter_id", fmt.Sprintf("0x%08x", e.GetCounterId()), fmt.Sprintf("0x%08x", id))
 	}
 	if port, err = cell(name, e.GetIndex()); err != nil {
 		return 0, c, err
 	}
 	if e.GetData() == nil {
-		return 0, c, &FieldError{fmt.Sprintf("%s[%d]", name, port), "no data", "a count"}
+		return 0, c, fieldwise.Bad(fmt.Sprintf("%s[%d]", name, port), "no data", "a count")
 	}
 	packets, bytes := e.GetData().GetPacketCount(), e.GetData().GetByteCount()
 	if packets < 0 || bytes < 0 {
-		return 0, c, &FieldError{fmt.Sprintf("%s[%d]", name, port), fmt.Sprintf("%d packets, %d bytes", packets, bytes), "0 or more"}
+		return 0, c, fieldwise.Bad(fmt.Sprintf("%s[%d]", name, port), fmt.Sprintf("%d packets, %d bytes", packets, bytes), "0 or more")
 	}
 	return port, Count{uint64(packets), uint64(bytes)}, nil
 }
 
 func cell(name string, i *p4v1.Index) (uint16, error) {
 	if i == nil || i.GetIndex() < 0 || i.GetIndex() >= Size {
-		return 0, &FieldError{name + ".index", fmt.Sprint(i.GetIndex()), fmt.Sprintf("0 to %d", Size-1)}
+		return 0, fieldwise.Bad(name+".index", i.GetIndex(), fmt.Sprintf("0 to %d", Size-1))
 	}
 	return uint16(i.GetIndex()), nil
 }
@@ -88,11 +90,11 @@ func DecodeDigest(d *p4v1.P4Data) (Congestion, error) {
 	fields := []field{{"congestion.port", portBits}, {"congestion.class", classBits}, {"congestion.pfr_mbps", rateBits}, {"congestion.queue_bytes", rateBits}, {"congestion.time_us", 48}}
 	s, ok := d.GetData().(*p4v1.P4Data_Struct)
 	if !ok {
-		return Congestion{}, &FieldError{"congestion", "another kind of data", "a struct"}
+		return Congestion{}, fieldwise.Bad("congestion", "another kind of data", "a struct")
 	}
 	m := s.Struct.GetMembers()
 	if len(m) != len(fields) {
-		return Congestion{}, &FieldError{"congestion", fmt.Sprintf("%d members", len(m)), fmt.Sprint(len(fields))}
+		return Congestion{}, fieldwise.Bad("congestion", fmt.Sprintf("%d members", len(m)), fmt.Sprint(len(fields)))
 	}
 	var v [5]uint64
 	for i, f := range fields {
@@ -111,7 +113,7 @@ func bitstring(v uint64) *p4v1.P4Data {
 func bits(field string, d *p4v1.P4Data, width int) (uint64, error) {
 	b, ok := d.GetData().(*p4v1.P4Data_Bitstring)
 	if !ok {
-		return 0, &FieldError{field, "another kind of data", fmt.Sprintf("a bit string of %d bits", width)}
+		return 0, fieldwise.Bad(field, "another kind of data", fmt.Sprintf("a bit string of %d bits", width))
 	}
 	return Decode(field, b.Bitstring, width)
 }

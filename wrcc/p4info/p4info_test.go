@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"pgregory.net/rapid"
 
+	"fairlane/internal/fieldwise"
 	"fairlane/wrcc"
 )
 
@@ -96,7 +97,7 @@ func TestCanonicalBytes(t *testing.T) {
 		"flag 2":         {"\x02", 1, "at most 1"},
 	} {
 		_, err := Decode("x.y", []byte(c.b), c.bits)
-		var fe *FieldError
+		var fe *fieldwise.Error
 		if !errors.As(err, &fe) || fe.Field != "x.y" || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v, want a field error that says %q", name, err, c.says)
 		}
@@ -239,7 +240,7 @@ func TestMeasuredRefusals(t *testing.T) {
 		{err4, "counter 0x12000002[3]: found no data"}, {err5, "-1 packets"}, {err6, "index"},
 		{err7, "a struct"}, {err8, "congestion.class: found 8"}, {err9, "4 members"},
 	} {
-		var fe *FieldError
+		var fe *fieldwise.Error
 		if !errors.As(c.err, &fe) || !strings.Contains(c.err.Error(), c.says) {
 			t.Errorf("case %d: %v, want a field error that says %q", i+1, c.err, c.says)
 		}

@@ -7,6 +7,7 @@ import (
 
 	p4v1 "github.com/p4lang/p4runtime/go/p4/v1"
 
+	"fairlane/internal/fieldwise"
 	"fairlane/wrcc"
 )
 
@@ -137,7 +138,7 @@ func DecodeKey(e *p4v1.TableEntry) (port uint16, class uint8, err error) {
 	case TableClassWeight:
 		name, fields = "class_weight", portClassKey
 	default:
-		return 0, 0, &FieldError{"table_id", fmt.Sprintf("0x%08x", e.GetTableId()), "a table of the P4Info"}
+		return 0, 0, fieldwise.Bad("table_id", fmt.Sprintf("0x%08x", e.GetTableId()), "a table of the P4Info")
 	}
 	d := open(e, name, e.GetTableId(), fields)
 	if d.err != nil {
@@ -233,5 +234,5 @@ func (d *decoder) value(f field, b []byte) uint64 {
 }
 
 func (d *decoder) fail(field, found, allowed string) {
-	d.err = errors.Join(d.err, &FieldError{d.name + "." + field, found, allowed})
+	d.err = errors.Join(d.err, fieldwise.Bad(d.name+"."+field, found, allowed))
 }

@@ -12,9 +12,9 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 
+	"fairlane/ccconfig/gnmi/gnmitree"
 	"fairlane/ccconfig/nic/nicfiles"
 	"fairlane/ccconfig/nic/nicparam"
-	"fairlane/internal/gnmid"
 	"fairlane/internal/testkit/grpctest"
 	"fairlane/internal/testkit/tlstest"
 )
@@ -22,7 +22,7 @@ import (
 // listen serves the tree at a port of this machine.
 func listen(t *testing.T, options ...grpc.ServerOption) string {
 	t.Helper()
-	server, err := gnmid.NewServer(gnmid.Options{Targets: gnmid.Single(newService(), pci)})
+	server, err := gnmitree.NewServer(gnmitree.Options{Targets: gnmitree.Single(newService(), pci)})
 	if err != nil {
 		t.Fatal(err)
 	}

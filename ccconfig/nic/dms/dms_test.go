@@ -13,9 +13,9 @@ import (
 	"github.com/openconfig/gnmi/proto/gnmi"
 	"google.golang.org/grpc/codes"
 
+	"fairlane/ccconfig/gnmi/gnmitree"
 	"fairlane/ccconfig/nic/nicfiles"
 	"fairlane/ccconfig/nic/nicparam"
-	"fairlane/internal/gnmid"
 	"fairlane/internal/testkit/grpctest"
 )
 
@@ -26,23 +26,23 @@ const (
 
 // service is the vendor's service before a card with one port: leaves below the interface, by path.
 type service struct {
-	gnmid.Watchers
+	gnmitree.Watchers
 	mu     sync.Mutex
-	leaves map[string]gnmid.Value
+	leaves map[string]gnmitree.Value
 	sets   int
 	refuse error // of sets
 	lose   bool  // sets are accepted and nothing happens
 }
 
 func newService() *service {
-	s := &service{leaves: map[string]gnmid.Value{
-		"nvidia/qos/config/trust-mode": gnmid.String("pcp"),
-		"nvidia/qos/config/pfc":        gnmid.String("00000000"),
-		"nvidia/roce/config/tos":       gnmid.Uint(0),
+	s := &service{leaves: map[string]gnmitree.Value{
+		"nvidia/qos/config/trust-mode": gnmitree.String("pcp"),
+		"nvidia/qos/config/pfc":        gnmitree.String("00000000"),
+		"nvidia/roce/config/tos":       gnmitree.Uint(0),
 	}}
 	for i := range 8 {
 		for _, role := range []string{"rp", "np"} {
-			s.leaves[fmt.Sprintf("nvidia/cc/config/priority[id=%d]/%s_enabled", i, role)] = gnmid.Bool(true)
+			s.leaves[fmt.Sprintf("nvidia/cc/config/priority[id=%d]/%s_enabled", i, role)] = gnmitree.Bool(true)
 		}
 	}
 	return s
@@ -50,53 +50,53 @@ func newService() *service {
 
 const below = "/interfaces/interface[name=" + netdev + "]/"
 
-func (s *service) Info() gnmid.Info {
-	return gnmid.Info{Models: []gnmid.Model{{Name: "nvidia", Version: "1"}}, Types: []gnmid.Type{gnmid.TypeAll}}
+func (s *service) Info() gnmitree.Info {
+	return gnmitree.Info{Models: []gnmitree.Model{{Name: "nvidia", Version: "1"}}, Types: []gnmitree.Type{gnmitree.TypeAll}}
 }
 
-func (s *service) Get(_ context.Context, q gnmid.Query) ([][]gnmid.Leaf, error) {
+func (s *service) Get(_ context.Context, q gnmitree.Query) ([][]gnmitree.Leaf, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	out := make([][]gnmid.Leaf, len(q.Paths))
+	out := make([][]gnmitree.Leaf, len(q.Paths))
 	for i := range q.Paths {
 		for name, v := range s.leaves {
-			p, err := gnmid.ParsePath(below + name)
+			p, err := gnmitree.ParsePath(below + name)
 			if err != nil {
 				return nil, err
 			}
 			if p.Compare(q.Paths[i]) == 0 {
-				out[i] = append(out[i], gnmid.Leaf{Path: p, Value: v, Class: gnmid.ClassConfig})
+				out[i] = append(out[i], gnmitree.Leaf{Path: p, Value: v, Class: gnmitree.ClassConfig})
 			}
 		}
 	}
 	return out, nil
 }
 
-func (s *service) Set(_ context.Context, ops []gnmid.Operation) (gnmid.Result, error) {
+func (s *service) Set(_ context.Context, ops []gnmitree.Operation) (gnmitree.Result, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.sets++
 	if s.refuse != nil {
-		return gnmid.Result{}, s.refuse
+		return gnmitree.Result{}, s.refuse
 	}
 	after := maps.Clone(s.leaves)
 	for _, o := range ops {
 		name := strings.TrimPrefix(o.Path.String(), below)
 		if _, ok := after[name]; !ok {
-			return gnmid.Result{}, gnmid.Errorf(codes.NotFound, "no %s", name)
+			return gnmitree.Result{}, gnmitree.Errorf(codes.NotFound, "no %s", name)
 		}
 		after[name] = o.Value
 	}
 	if !s.lose {
 		s.leaves = after
 	}
-	return gnmid.Result{}, nil
+	return gnmitree.Result{}, nil
 }
 
 // dial serves the tree as the target of the card.
 func dial(t testing.TB, s *service) gnmi.GNMIClient {
 	t.Helper()
-	server, err := gnmid.NewServer(gnmid.Options{Targets: gnmid.Single(s, pci)})
+	server, err := gnmitree.NewServer(gnmitree.Options{Targets: gnmitree.Single(s, pci)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,13 +138,13 @@ func TestTheServiceIsSetAsOneRequestAndReadBack(t *testing.T) {
 			t.Errorf("%s: %s by %s", f.Key, f.Outcome, f.By)
 		}
 	}
-	for name, want := range map[string]gnmid.Value{
-		"nvidia/qos/config/trust-mode":               gnmid.String("dscp"),
-		"nvidia/qos/config/pfc":                      gnmid.String("00010100"),
-		"nvidia/roce/config/tos":                     gnmid.Uint(106),
-		"nvidia/cc/config/priority[id=2]/np_enabled": gnmid.Bool(false),
-		"nvidia/cc/config/priority[id=3]/rp_enabled": gnmid.Bool(true),
-		"nvidia/cc/config/priority[id=3]/np_enabled": gnmid.Bool(true),
+	for name, want := range map[string]gnmitree.Value{
+		"nvidia/qos/config/trust-mode":               gnmitree.String("dscp"),
+		"nvidia/qos/config/pfc":                      gnmitree.String("00010100"),
+		"nvidia/roce/config/tos":                     gnmitree.Uint(106),
+		"nvidia/cc/config/priority[id=2]/np_enabled": gnmitree.Bool(false),
+		"nvidia/cc/config/priority[id=3]/rp_enabled": gnmitree.Bool(true),
+		"nvidia/cc/config/priority[id=3]/np_enabled": gnmitree.Bool(true),
 	} {
 		if got := s.leaves[name]; !got.Equal(want) {
 			t.Errorf("%s: %s, want %s", name, got, want)
@@ -164,14 +164,14 @@ func TestWhatTheServiceRefusesIsAnErrorOfItsKind(t *testing.T) {
 		want error
 	}{
 		{"a leaf that the card lacks", func(s *service) { delete(s.leaves, "nvidia/roce/config/tos") }, set("default_roce_tos", 0, 106), nicfiles.ErrAbsent},
-		{"a refusal", func(s *service) { s.refuse = gnmid.Errorf(codes.Internal, "carrier is down") }, set("default_roce_tos", 0, 106), nicfiles.ErrRefused},
+		{"a refusal", func(s *service) { s.refuse = gnmitree.Errorf(codes.Internal, "carrier is down") }, set("default_roce_tos", 0, 106), nicfiles.ErrRefused},
 		{"kept nothing", func(s *service) { s.lose = true }, set("trust", 0, 1), nicfiles.ErrNotKept},
-		{"pause in words", func(s *service) { s.leaves["nvidia/qos/config/pfc"] = gnmid.String("on") }, set("pfc", 3, 1), nicfiles.ErrUnreadable},
-		{"pause of seven", func(s *service) { s.leaves["nvidia/qos/config/pfc"] = gnmid.String("0000000") }, set("pfc", 3, 1), nicfiles.ErrUnreadable},
-		{"trust in other words", func(s *service) { s.leaves["nvidia/qos/config/trust-mode"] = gnmid.String("both") }, set("trust", 0, 1), nicfiles.ErrUnreadable},
-		{"half a type of service", func(s *service) { s.leaves["nvidia/roce/config/tos"] = gnmid.Decimal(0.5) }, set("default_roce_tos", 0, 1), nicfiles.ErrUnreadable},
-		{"a type of service of nine bits", func(s *service) { s.leaves["nvidia/roce/config/tos"] = gnmid.Uint(256) }, set("default_roce_tos", 0, 1), nicfiles.ErrUnreadable},
-		{"a list", func(s *service) { s.leaves["nvidia/roce/config/tos"] = gnmid.List(gnmid.Uint(1)) }, set("default_roce_tos", 0, 1), nicfiles.ErrUnreadable},
+		{"pause in words", func(s *service) { s.leaves["nvidia/qos/config/pfc"] = gnmitree.String("on") }, set("pfc", 3, 1), nicfiles.ErrUnreadable},
+		{"pause of seven", func(s *service) { s.leaves["nvidia/qos/config/pfc"] = gnmitree.String("0000000") }, set("pfc", 3, 1), nicfiles.ErrUnreadable},
+		{"trust in other words", func(s *service) { s.leaves["nvidia/qos/config/trust-mode"] = gnmitree.String("both") }, set("trust", 0, 1), nicfiles.ErrUnreadable},
+		{"half a type of service", func(s *service) { s.leaves["nvidia/roce/config/tos"] = gnmitree.Decimal(0.5) }, set("default_roce_tos", 0, 1), nicfiles.ErrUnreadable},
+		{"a type of service of nine bits", func(s *service) { s.leaves["nvidia/roce/config/tos"] = gnmitree.Uint(256) }, set("default_roce_tos", 0, 1), nicfiles.ErrUnreadable},
+		{"a list", func(s *service) { s.leaves["nvidia/roce/config/tos"] = gnmitree.List(gnmitree.Uint(1)) }, set("default_roce_tos", 0, 1), nicfiles.ErrUnreadable},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

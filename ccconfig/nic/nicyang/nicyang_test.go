@@ -11,9 +11,9 @@ import (
 	"google.golang.org/grpc/status"
 	"pgregory.net/rapid"
 
+	"fairlane/ccconfig/gnmi/gnmitree"
 	"fairlane/ccconfig/nic/nicparam"
 	"fairlane/ccconfig/nic/nicyang"
-	"fairlane/internal/gnmid"
 	"fairlane/subnet/ident"
 	"fairlane/wrcc"
 )
@@ -101,8 +101,8 @@ func leavesOf(t *testing.T, m *statement) []nicyang.Leaf {
 			types[s.argument] = s.find("type").argument
 		}
 	}
-	kinds := map[string]gnmid.Kind{"string": gnmid.KindString, "enumeration": gnmid.KindString, "uint64": gnmid.KindUint64, "uint32": gnmid.KindUint32,
-		"uint16": gnmid.KindUint32, "uint8": gnmid.KindUint32, "boolean": gnmid.KindBool}
+	kinds := map[string]gnmitree.Kind{"string": gnmitree.KindString, "enumeration": gnmitree.KindString, "uint64": gnmitree.KindUint64, "uint32": gnmitree.KindUint32,
+		"uint16": gnmitree.KindUint32, "uint8": gnmitree.KindUint32, "boolean": gnmitree.KindBool}
 	var out []nicyang.Leaf
 	var walk func(s *statement, path []string, config bool)
 	walk = func(s *statement, path []string, config bool) {
@@ -137,13 +137,13 @@ func leavesOf(t *testing.T, m *statement) []nicyang.Leaf {
 					t.Errorf("leaf %v has type %s", at, name)
 				}
 				if b.keyword == "leaf-list" {
-					kind = gnmid.KindList
+					kind = gnmitree.KindList
 				}
 				if b.find("description") == nil {
 					t.Errorf("%s %v has no description", b.keyword, at)
 				}
 				if strings.Contains(keys, " "+b.argument+" ") {
-					if kind != gnmid.KindString && kind != gnmid.KindUint64 {
+					if kind != gnmitree.KindString && kind != gnmitree.KindUint64 {
 						t.Errorf("key %v has type %s, which JSON_IETF does not write as a string", at, name)
 					}
 					continue
@@ -208,7 +208,7 @@ func TestPathsMeanWhatTheyWereMadeOf(t *testing.T) {
 		nic := rapid.StringMatching(`[a-z0-9:./\[\]=\\-]{1,20}`).Draw(t, "nic")
 		k := nicparam.Key{Port: rapid.IntRange(0, nicparam.MaxPorts).Draw(t, "port"), Name: rapid.StringMatching(`[a-z_0-9]{1,20}`).Draw(t, "name"), Index: rapid.IntRange(0, 32767).Draw(t, "index")}
 		at := nicyang.ParamValue(nic, k)
-		text, err := gnmid.ParsePath(at.String())
+		text, err := gnmitree.ParsePath(at.String())
 		if err != nil || !text.Equal(at) {
 			t.Fatalf("%s: %v", at, err)
 		}
@@ -229,10 +229,10 @@ func TestPathsMeanWhatTheyWereMadeOf(t *testing.T) {
 func TestEveryLeafOfConfigurationIsUnderstoodAndNoOther(t *testing.T) {
 	t.Parallel()
 	for _, l := range nicyang.Leaves() {
-		var p gnmid.Path
+		var p gnmitree.Path
 		for _, name := range strings.Split(l.Path, "/") {
-			var keys []gnmid.Key
-			for _, k := range nicyang.Schema().Keys(gnmid.PathOf(name)) {
+			var keys []gnmitree.Key
+			for _, k := range nicyang.Schema().Keys(gnmitree.PathOf(name)) {
 				v := map[string]string{"number": "1", "index": "0", "port": "0x0c42a10300a10000:1"}[k]
 				if name == "params" || name == "nics" || name == "ports" {
 					break
@@ -240,7 +240,7 @@ func TestEveryLeafOfConfigurationIsUnderstoodAndNoOther(t *testing.T) {
 				if v == "" {
 					v = "x"
 				}
-				keys = append(keys, gnmid.Key{Name: k, Value: v})
+				keys = append(keys, gnmitree.Key{Name: k, Value: v})
 			}
 			p = p.Child(name, keys...)
 		}
@@ -276,7 +276,7 @@ func TestPathsThatCanNeverBeRight(t *testing.T) {
 		"/nics/nic[name=a]/ports/port[number=1]/counters/counter[name=np_cnp_sent]/state/value":    "can be written",
 		"/nics/nic[name=a]/ports/port[number=1]/params/param[name=x][index=0]/state/pending-reset": "config/value",
 	} {
-		p, err := gnmid.ParsePath(path)
+		p, err := gnmitree.ParsePath(path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -324,7 +324,7 @@ func TestSendersAsAValueAndBack(t *testing.T) {
 		}
 		// A manager's value, as an agent takes it apart.
 		at := nicyang.WRCC("n", 1)
-		leaves, err := gnmid.Flatten(at, nicyang.WRCCValue(c), nicyang.Schema())
+		leaves, err := gnmitree.Flatten(at, nicyang.WRCCValue(c), nicyang.Schema())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -342,7 +342,7 @@ func TestSendersAsAValueAndBack(t *testing.T) {
 			t.Fatal(d)
 		}
 		// An agent's answer, as a manager reads it.
-		answer := gnmid.Compose(nicyang.Port("n", 1), nicyang.WRCCLeaves("n", 1, c), gnmid.EncodingJSONIETF, nicyang.Module)
+		answer := gnmitree.Compose(nicyang.Port("n", 1), nicyang.WRCCLeaves("n", 1, c), gnmitree.EncodingJSONIETF, nicyang.Module)
 		v, err := nicyang.DecodePort(answer)
 		if err != nil {
 			t.Fatal(err)
@@ -375,7 +375,7 @@ func FuzzParse(f *testing.F) {
 	f.Add("/nics/nic[name=a]/ports/port[number=1]/params/param[name=x][index=0]/config/value")
 	f.Add("/nics/nic[name=a]/ports/port[number=1]/wrcc/senders/sender[name=s]/peers/peer[port=0x0c42a10300a10000:1]/config/shift")
 	f.Fuzz(func(t *testing.T, s string) {
-		p, err := gnmid.ParsePath(s)
+		p, err := gnmitree.ParsePath(s)
 		if err != nil {
 			return
 		}

@@ -3,7 +3,7 @@ package nicyang
 import (
 	"strings"
 
-	"fairlane/internal/gnmid"
+	"fairlane/ccconfig/gnmi/gnmitree"
 )
 
 // Leaf is one leaf of the module.
@@ -15,7 +15,7 @@ type Leaf struct {
 	// Sampled tells that it changes without notice.
 	Sampled bool
 	// Kind of its values; KindList of a leaf-list.
-	Kind gnmid.Kind
+	Kind gnmitree.Kind
 }
 
 // Leaves lists the module's leaves but the keys of its lists, in the order of its text.
@@ -24,17 +24,17 @@ func Leaves() []Leaf {
 	var out []Leaf
 	add := func(base string, names ...string) {
 		for _, n := range names {
-			l := Leaf{Path: base + "/" + strings.TrimRight(n, "+#&=!"), Kind: gnmid.KindString}
+			l := Leaf{Path: base + "/" + strings.TrimRight(n, "+#&=!"), Kind: gnmitree.KindString}
 			for _, mark := range n[len(strings.TrimRight(n, "+#&=!")):] {
 				switch mark {
 				case '#':
-					l.Kind = gnmid.KindUint64
+					l.Kind = gnmitree.KindUint64
 				case '=':
-					l.Kind = gnmid.KindUint32
+					l.Kind = gnmitree.KindUint32
 				case '&':
-					l.Kind = gnmid.KindList
+					l.Kind = gnmitree.KindList
 				case '!':
-					l.Kind = gnmid.KindBool
+					l.Kind = gnmitree.KindBool
 				case '+':
 					l.Sampled = true
 				}
@@ -74,7 +74,7 @@ func Leaves() []Leaf {
 }
 
 // names joins the names of a path by slashes.
-func names(p gnmid.Path) string {
+func names(p gnmitree.Path) string {
 	var b strings.Builder
 	for i, e := range p.Elems {
 		if i > 0 {

@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
+	"fairlane/ccconfig/gnmi/gnmitree"
 	"fairlane/ccconfig/nic/nicparam"
-	"fairlane/internal/gnmid"
 	"fairlane/subnet/ident"
 )
 
@@ -58,7 +58,7 @@ func (e *PathError) Error() string {
 }
 
 // Parse says what a path of configuration means. A path of state, or of nothing that the module has, is a *PathError.
-func Parse(p gnmid.Path) (Target, error) {
+func Parse(p gnmitree.Path) (Target, error) {
 	t := Target{}
 	fail := func(found, allowed string) (Target, error) {
 		return Target{}, &PathError{p.String(), found, allowed}
@@ -108,7 +108,7 @@ func Parse(p gnmid.Path) (Target, error) {
 }
 
 // param reads the rest of a path from params on, which is element at.
-func (t Target) param(p gnmid.Path, at int, rest string) (Target, error) {
+func (t Target) param(p gnmitree.Path, at int, rest string) (Target, error) {
 	t.Part = PartParams
 	if rest == "/params" {
 		return t, nil
@@ -138,7 +138,7 @@ func (t Target) param(p gnmid.Path, at int, rest string) (Target, error) {
 }
 
 // wrcc reads the rest of a path from wrcc on, which is element at.
-func (t Target) wrcc(p gnmid.Path, at int, rest string) (Target, error) {
+func (t Target) wrcc(p gnmitree.Path, at int, rest string) (Target, error) {
 	fail := func(found, allowed string) (Target, error) {
 		return Target{}, &PathError{p.String(), found, allowed}
 	}

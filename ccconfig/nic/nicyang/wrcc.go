@@ -5,26 +5,26 @@ import (
 	"slices"
 	"strconv"
 
-	"fairlane/internal/gnmid"
+	"fairlane/ccconfig/gnmi/gnmitree"
 	"fairlane/wrcc"
 )
 
 // WRCCLeaves lists the configuration of a port's senders as leaves.
-func WRCCLeaves(nic string, port int, c *wrcc.NICConfig) []gnmid.Leaf {
+func WRCCLeaves(nic string, port int, c *wrcc.NICConfig) []gnmitree.Leaf {
 	base := WRCC(nic, port)
 	config := base.Child("config")
-	var out []gnmid.Leaf
-	add := func(at gnmid.Path, name string, v gnmid.Value) {
-		out = append(out, gnmid.Leaf{Path: at.Child(name), Value: v, Class: gnmid.ClassConfig})
+	var out []gnmitree.Leaf
+	add := func(at gnmitree.Path, name string, v gnmitree.Value) {
+		out = append(out, gnmitree.Leaf{Path: at.Child(name), Value: v, Class: gnmitree.ClassConfig})
 	}
-	add(config, "domain", gnmid.Uint32(uint32(c.Domain)))
-	add(config, "t1-us", gnmid.Uint32(uint32(c.T1Us)))
-	add(config, "min-rate-mbps", gnmid.Uint32(c.MinRateMbps))
-	add(config, "increase", gnmid.String(c.Increase))
-	weight := func(at gnmid.Path, w wrcc.FixedWeight) {
+	add(config, "domain", gnmitree.Uint32(uint32(c.Domain)))
+	add(config, "t1-us", gnmitree.Uint32(uint32(c.T1Us)))
+	add(config, "min-rate-mbps", gnmitree.Uint32(c.MinRateMbps))
+	add(config, "increase", gnmitree.String(c.Increase))
+	weight := func(at gnmitree.Path, w wrcc.FixedWeight) {
 		at = at.Child("config")
-		add(at, "multiplier", gnmid.Uint32(uint32(w.Multiplier)))
-		add(at, "shift", gnmid.Uint32(uint32(w.Shift)))
+		add(at, "multiplier", gnmitree.Uint32(uint32(w.Multiplier)))
+		add(at, "shift", gnmitree.Uint32(uint32(w.Shift)))
 	}
 	for _, s := range c.Senders {
 		weight(Sender(nic, port, s.Name), s.Weight)
@@ -36,13 +36,13 @@ func WRCCLeaves(nic string, port int, c *wrcc.NICConfig) []gnmid.Leaf {
 }
 
 // WRCCValue is the configuration of a port's senders as a JSON value for a Set that replaces WRCC(…).
-func WRCCValue(c *wrcc.NICConfig) gnmid.Value {
-	return gnmid.JSON(gnmid.Compose(WRCC("", 1), WRCCLeaves("", 1, c), gnmid.EncodingJSONIETF, ""))
+func WRCCValue(c *wrcc.NICConfig) gnmitree.Value {
+	return gnmitree.JSON(gnmitree.Compose(WRCC("", 1), WRCCLeaves("", 1, c), gnmitree.EncodingJSONIETF, ""))
 }
 
 // SetWRCC gives a configuration one leaf, whose target Parse told. Senders and peers that are not there are made, with
 // weight 1. The result may be one that Validate refuses.
-func SetWRCC(c *wrcc.NICConfig, t Target, v gnmid.Value) error {
+func SetWRCC(c *wrcc.NICConfig, t Target, v gnmitree.Value) error {
 	bad := func(err error) error {
 		return &PathError{Path: "wrcc " + t.Leaf, Found: v.String(), Allowed: err.Error()}
 	}
@@ -68,20 +68,20 @@ func SetWRCC(c *wrcc.NICConfig, t Target, v gnmid.Value) error {
 	case PartWRCCLeaf:
 		switch t.Leaf {
 		case "domain":
-			c.Domain, err = uint16(n), fits(1<<16-1) //nolint:gosec // checked at once
+			c.Domain, err = uint16(n), fits(1<<16-1)
 		case "t1-us":
-			c.T1Us, err = uint16(n), fits(1<<16-1) //nolint:gosec // checked at once
+			c.T1Us, err = uint16(n), fits(1<<16-1)
 		case "min-rate-mbps":
-			c.MinRateMbps, err = uint32(n), fits(1<<32-1) //nolint:gosec // checked at once
+			c.MinRateMbps, err = uint32(n), fits(1<<32-1)
 		}
 		return err
 	case PartWeight, PartPeerWeight:
 		w := weightOf(c, t)
 		if t.Leaf == "shift" {
-			w.Shift, err = uint8(n), fits(1<<8-1) //nolint:gosec // checked at once
+			w.Shift, err = uint8(n), fits(1<<8-1)
 			return err
 		}
-		w.Multiplier, err = uint16(n), fits(1<<16-1) //nolint:gosec // checked at once
+		w.Multiplier, err = uint16(n), fits(1<<16-1)
 		return err
 	}
 	return &PathError{Path: "wrcc", Found: "no leaf", Allowed: "a leaf"}

@@ -45,7 +45,7 @@ func (c Codec) message(to *Reply, b []byte) error {
 		if len(body) < 4 {
 			return &FormatError{"end", fmt.Sprintf("%d bytes", len(body)), "at least 4"}
 		}
-		if errno := int32(c.Order.Uint32(body)); errno < 0 { //nolint:gosec // an int on the wire
+		if errno := int32(c.Order.Uint32(body)); errno < 0 { // an int on the wire
 			return &KernelError{-errno}
 		}
 		to.Done = true

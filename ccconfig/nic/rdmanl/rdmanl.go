@@ -155,14 +155,14 @@ func (c Codec) CounterSets(sequence, device, port uint32) []byte {
 // question writes a request for a dump, with attributes of 32 bits.
 func (c Codec) question(command uint16, sequence uint32, attrs ...[2]uint32) []byte {
 	b := make([]byte, sizeHeader+len(attrs)*(sizeAttr+4))
-	c.Order.PutUint32(b, uint32(len(b))) //nolint:gosec // some dozen bytes
+	c.Order.PutUint32(b, uint32(len(b))) // some dozen bytes
 	c.Order.PutUint16(b[4:], client<<clientShift|command)
 	c.Order.PutUint16(b[6:], flagRequest|flagDump)
 	c.Order.PutUint32(b[8:], sequence)
 	for i, a := range attrs {
 		at := b[sizeHeader+i*(sizeAttr+4):]
 		c.Order.PutUint16(at, sizeAttr+4)
-		c.Order.PutUint16(at[2:], uint16(a[0])) //nolint:gosec // numbers of attributes
+		c.Order.PutUint16(at[2:], uint16(a[0])) // numbers of attributes
 		c.Order.PutUint32(at[4:], a[1])
 	}
 	return b

@@ -1,0 +1,51 @@
+package gnmitree
+
+import (
+	"log/slog"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// bounded is a listener that hangs up on clients beyond a number: each costs a file of the process before anybody knows who
+// it is, and an agent without files to open cannot read its devices.
+type bounded struct {
+	net.Listener
+	most int64
+	log  *slog.Logger
+
+	open   atomic.Int64
+	warned time.Time // of Accept, which one goroutine calls
+}
+
+// Accept implements net.Listener.
+func (b *bounded) Accept() (net.Conn, error) {
+	for {
+		c, err := b.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if b.open.Add(1) <= b.most {
+			return &counted{Conn: c, closed: sync.OnceFunc(func() { b.open.Add(-1) })}, nil
+		}
+		b.open.Add(-1)
+		if now := time.Now(); b.warned.IsZero() || now.Sub(b.warned) >= time.Second {
+			b.warned = now
+			b.log.Warn("hung up on a client: too many connections are open", "peer", c.RemoteAddr().String(), "most", b.most)
+		}
+		_ = c.Close() // nothing was said
+	}
+}
+
+// counted is a connection that counts until it is closed.
+type counted struct {
+	net.Conn
+	closed func()
+}
+
+// Close implements net.Conn.
+func (c *counted) Close() error {
+	defer c.closed()
+	return c.Conn.Close()
+}

@@ -1,0 +1,79 @@
+package gnmitree
+
+import "math"
+
+// maxChanges is how many changed paths a stream keeps apart. Where there are more, everything is read.
+const maxChanges = 256
+
+// changes are the paths that have changed since they were last taken, and how often.
+type changes struct {
+	paths map[string]*changed
+	all   uint64 // changes of anything, or of more than is kept apart
+}
+
+type changed struct {
+	path  Path
+	times uint32 // at least 1
+}
+
+func (c *changes) add(n Change) {
+	if len(n.Paths) == 0 || c.all > 0 {
+		c.whole(1)
+		return
+	}
+	for _, p := range n.Paths {
+		key := p.String()
+		if at := c.paths[key]; at != nil {
+			at.times += min(1, math.MaxUint32-at.times)
+			continue
+		}
+		if len(c.paths) >= maxChanges {
+			c.whole(1)
+			return
+		}
+		if c.paths == nil {
+			c.paths = map[string]*changed{}
+		}
+		c.paths[key] = &changed{p, 1}
+	}
+}
+
+// whole stops keeping paths apart.
+func (c *changes) whole(times uint64) {
+	for _, at := range c.paths {
+		times += uint64(at.times)
+	}
+	c.all += times
+	c.paths = nil
+}
+
+// take returns the changes, and forgets them. A path above others stands for them: how often a leaf has changed is
+// counted too high rather than too low.
+func (c *changes) take() []changed {
+	defer func() { *c = changes{} }()
+	if c.all > 0 {
+		return []changed{{Path{}, uint32(min(c.all, math.MaxUint32))}}
+	}
+	out := make([]changed, 0, len(c.paths))
+	for _, at := range c.paths {
+		if above := c.above(at.path); above != nil {
+			above.times += min(at.times, math.MaxUint32-above.times)
+		}
+	}
+	for _, at := range c.paths {
+		if c.above(at.path) == nil {
+			out = append(out, *at)
+		}
+	}
+	return out
+}
+
+// above is the highest path above p that has changed too, if there is one.
+func (c *changes) above(p Path) *changed {
+	for n := range len(p.Elems) {
+		if at := c.paths[p.First(n).String()]; at != nil {
+			return at
+		}
+	}
+	return nil
+}

@@ -1,0 +1,62 @@
+package gnmitree
+
+import (
+	"context"
+	"crypto/tls"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc/credentials"
+
+	"fairlane/internal/servertls"
+)
+
+// Credentials are a gRPC server's, for a TLS configuration as servertls.Source makes it. Clients that are refused are
+// logged with the reason, the validity of their certificate and the time here: the client hears little of that. At most
+// one a second is, with how many were not.
+func Credentials(c *tls.Config, log *slog.Logger) credentials.TransportCredentials {
+	return &explained{credentials.NewTLS(c), &refusals{log: log}}
+}
+
+type explained struct {
+	credentials.TransportCredentials
+	refusals *refusals
+}
+
+// ServerHandshake implements credentials.TransportCredentials.
+func (e *explained) ServerHandshake(c net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	conn, info, err := e.TransportCredentials.ServerHandshake(c)
+	if err != nil {
+		e.refusals.note(c.RemoteAddr().String(), err, time.Now())
+	}
+	return conn, info, err
+}
+
+// Clone implements credentials.TransportCredentials.
+func (e *explained) Clone() credentials.TransportCredentials {
+	return &explained{e.TransportCredentials.Clone(), e.refusals}
+}
+
+// refusals logs, but not without end.
+type refusals struct {
+	log *slog.Logger
+
+	mu      sync.Mutex
+	last    time.Time
+	skipped int
+}
+
+func (r *refusals) note(peer string, err error, now time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.last.IsZero() && now.Sub(r.last) < time.Second {
+		r.skipped++
+		return
+	}
+	text, attrs := servertls.Refusal(err, now)
+	attrs = append(attrs, slog.String("peer", peer), slog.Int("more_refused", r.skipped))
+	r.log.LogAttrs(context.Background(), slog.LevelWarn, "a client was refused: "+text, attrs...)
+	r.last, r.skipped = now, 0
+}

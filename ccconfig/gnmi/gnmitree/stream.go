@@ -1,0 +1,282 @@
+package gnmitree
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/openconfig/gnmi/proto/gnmi"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// stream is one Subscribe call.
+type stream struct {
+	server *Server
+	wire   gnmi.GNMI_SubscribeServer
+	ctx    context.Context //nolint:containedctx // a stream is a call
+	end    context.CancelCauseFunc
+
+	target *target
+	list   *gnmi.SubscriptionList
+	subs   []*subscription
+
+	wake    chan struct{} // holds a token while something is marked
+	mu      sync.Mutex
+	changed changes
+}
+
+// run serves the call to its end.
+func (st *stream) run() (err error) {
+	from := time.Now()
+	c := Call{Method: "Subscribe", Peer: PeerOf(st.ctx)}
+	defer func() { st.server.ended(c, from, err) }()
+	// One that says nothing would keep its place from others for ever.
+	limit := st.server.limits.SendTimeout
+	watch := time.AfterFunc(limit, func() { st.end(errorf(codes.DeadlineExceeded, "no subscription list came for %s", limit)) })
+	first, err := st.wire.Recv()
+	watch.Stop()
+	switch {
+	case errors.Is(err, io.EOF):
+		return invalid("the stream ended without a subscription list")
+	case err != nil:
+		return err
+	}
+	c.Target = first.GetSubscribe().GetPrefix().GetTarget()
+	if err := st.subscribe(c, first); err != nil {
+		return err
+	}
+	switch st.list.GetMode() {
+	case gnmi.SubscriptionList_ONCE:
+		return st.initial()
+	case gnmi.SubscriptionList_POLL:
+		return st.poll()
+	default:
+		return st.stream()
+	}
+}
+
+// subscribe reads the first message.
+func (st *stream) subscribe(c Call, first *gnmi.SubscribeRequest) (err error) {
+	list := first.GetSubscribe()
+	if list == nil {
+		return invalid("the first message is no subscription list, want one")
+	}
+	if _, err := extensions(first.GetExtension()); err != nil {
+		return err
+	}
+	if st.target, err = st.server.enter(st.ctx, c, list.GetPrefix()); err != nil {
+		return err
+	}
+	if err := st.target.encoding(list.GetEncoding()); err != nil {
+		return err
+	}
+	if err := st.target.models(list.GetUseModels()); err != nil {
+		return err
+	}
+	n := len(list.GetSubscription())
+	if n == 0 || n > st.server.limits.Paths {
+		return invalid("the list has %d subscriptions, want 1 to %d", n, st.server.limits.Paths)
+	}
+	if _, ok := gnmi.SubscriptionList_Mode_name[int32(list.GetMode())]; !ok {
+		return invalid("the list has mode %s, want STREAM, ONCE or POLL", list.GetMode())
+	}
+	st.list = list
+	st.subs = make([]*subscription, n)
+	for i, in := range list.GetSubscription() {
+		if st.subs[i], err = st.target.subscriptionOf(in, list.GetMode()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// initial sends what there is, and that it has been sent.
+func (st *stream) initial() error {
+	if err := st.read(st.whole(whyInitial)); err != nil {
+		return err
+	}
+	return st.send(&gnmi.SubscribeResponse{Response: &gnmi.SubscribeResponse_SyncResponse{SyncResponse: true}})
+}
+
+// whole reads every subscription.
+func (st *stream) whole(why reason) []reading {
+	all := make([]reading, len(st.subs))
+	for i, s := range st.subs {
+		all[i] = reading{s, s.pattern, why, 0}
+	}
+	return all
+}
+
+// poll sends everything at the beginning and at each request, until the client sends no more.
+func (st *stream) poll() error {
+	for {
+		if err := st.initial(); err != nil {
+			return err
+		}
+		next, err := st.wire.Recv()
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		case next.GetPoll() == nil:
+			return invalid("a message of a stream that is polled is no poll, want one")
+		}
+	}
+}
+
+// stream sends everything, and then what changes and what is due, until the client goes.
+func (st *stream) stream() error {
+	if slices.ContainsFunc(st.subs, func(s *subscription) bool { return s.onChange }) {
+		stop := st.target.tree.Watch(st.mark) // before the first reading, so that nothing falls between
+		defer stop()
+	}
+	if err := st.initial(); err != nil {
+		return err
+	}
+	st.server.streams.work.Go(st.listen)
+	now := time.Now()
+	for _, s := range st.subs {
+		s.start(now)
+	}
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for {
+		if next := st.due(); !next.IsZero() {
+			timer.Reset(time.Until(next))
+		}
+		select {
+		case <-st.ctx.Done():
+			return coded(context.Cause(st.ctx))
+		case <-st.wake:
+		case <-timer.C:
+		}
+		if err := st.read(append(st.news(), st.timely(time.Now())...)); err != nil {
+			return err
+		}
+	}
+}
+
+// listen notices a client that says more than it may. One that will say no more may still listen.
+func (st *stream) listen() {
+	_, err := st.wire.Recv()
+	switch {
+	case errors.Is(err, io.EOF):
+	case err != nil:
+		st.end(err)
+	default:
+		st.end(invalid("a stream takes one message with a subscription list: end it and open another"))
+	}
+}
+
+// due is when the first subscription is; never is zero.
+func (st *stream) due() (first time.Time) {
+	for _, s := range st.subs {
+		if d := s.due(); !d.IsZero() && (first.IsZero() || d.Before(first)) {
+			first = d
+		}
+	}
+	return first
+}
+
+// reading is one thing to be read for a subscription.
+type reading struct {
+	sub    *subscription
+	query  Path
+	why    reason
+	merged uint32 // changes that may have been merged into this one
+}
+
+// timely is what is due. Where a heartbeat is, it stands for a sample.
+func (st *stream) timely(now time.Time) (due []reading) {
+	for _, s := range st.subs {
+		beats := !s.beat.IsZero() && !s.beat.After(now)
+		samples := !s.sample.IsZero() && !s.sample.After(now)
+		if samples {
+			s.sample = follows(s.sample, now, s.interval)
+		}
+		if beats {
+			s.beat = follows(s.beat, now, s.heartbeat)
+			due = append(due, reading{s, s.pattern, whyHeartbeat, 0})
+		}
+		if samples && !(beats && !s.onChange) {
+			due = append(due, reading{s, s.pattern, whySample, 0})
+		}
+	}
+	return due
+}
+
+// mark notes a change. It is what the tree calls, so it only notes.
+func (st *stream) mark(c Change) {
+	st.mu.Lock()
+	st.changed.add(c)
+	st.mu.Unlock()
+	select {
+	case st.wake <- struct{}{}:
+	default:
+	}
+}
+
+// news is what has changed since it was last asked.
+func (st *stream) news() (all []reading) {
+	st.mu.Lock()
+	changed := st.changed.take()
+	st.mu.Unlock()
+	for _, c := range changed {
+		for _, s := range st.subs {
+			if !s.onChange {
+				continue
+			}
+			if query, ok := s.pattern.within(c.path); ok {
+				all = append(all, reading{s, query, whyChange, c.times - 1})
+			}
+		}
+	}
+	return all
+}
+
+// read asks the tree once for all readings, and sends what is to be sent of them.
+func (st *stream) read(all []reading) error {
+	if len(all) == 0 {
+		return nil
+	}
+	q := Query{Paths: make([]Path, len(all)), Type: TypeAll}
+	for i := range all {
+		q.Paths[i] = all[i].query
+	}
+	found, err := st.target.get(st.ctx, q)
+	if status.Code(err) == codes.NotFound {
+		found, err = make([][]Leaf, len(all)), nil // subscriptions may wait for what is not there yet
+	}
+	if err != nil {
+		return err
+	}
+	w := writer{stream: st, now: time.Now()}
+	for i, r := range all {
+		if st.list.GetMode() != gnmi.SubscriptionList_STREAM {
+			r.sub.held = held{} // each answer stands for itself
+		}
+		d, err := r.sub.compare(r.query, found[i], r.why, st.list.GetUpdatesOnly(), st.server.limits.StreamLeaves)
+		if err != nil {
+			return err
+		}
+		if err := w.write(r, d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// send sends a message, and ends the stream if the client does not read for too long.
+func (st *stream) send(m *gnmi.SubscribeResponse) error {
+	limit := st.server.limits.SendTimeout
+	watch := time.AfterFunc(limit, func() {
+		st.end(errorf(codes.ResourceExhausted, "the client has read nothing for %s", limit))
+	})
+	defer watch.Stop()
+	return st.wire.Send(m)
+}

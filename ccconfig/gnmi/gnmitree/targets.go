@@ -1,0 +1,125 @@
+package gnmitree
+
+import (
+	"slices"
+	"sync"
+
+	"google.golang.org/grpc/codes"
+)
+
+// Targets finds targets. Its methods are called concurrently, once per request.
+type Targets interface {
+	// Target is the tree of a name in prefix.target; the empty name asks for the default. Its error should be NotFound
+	// (see Errorf).
+	Target(name string) (Tree, error)
+	// Models lists what Capabilities answers, which names no target.
+	Models() []Model
+}
+
+// Single is one target, for requests that name it by one of names or not at all. With no names every name will do.
+func Single(t Tree, names ...string) Targets { return single{t, names} }
+
+type single struct {
+	tree  Tree
+	names []string
+}
+
+func (s single) Target(name string) (Tree, error) {
+	if name == "" || len(s.names) == 0 || slices.Contains(s.names, name) {
+		return s.tree, nil
+	}
+	return nil, Errorf(codes.NotFound, "no target %q here, this is %q", name, s.names)
+}
+
+func (s single) Models() []Model { return s.tree.Info().Models }
+
+// Registry is targets by name. The zero value has none. It is safe for concurrent use.
+type Registry struct {
+	mu     sync.RWMutex
+	trees  map[string]Tree
+	byName string // the default, if any
+	models map[Model]int
+}
+
+// Add makes the registry answer for a target from now on. It fails on a name that is empty or taken.
+func (r *Registry) Add(name string, t Tree) error {
+	if name == "" {
+		return Errorf(codes.InvalidArgument, "a target needs a name")
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.trees[name] != nil {
+		return Errorf(codes.AlreadyExists, "target %q exists", name)
+	}
+	if r.trees == nil {
+		r.trees, r.models = map[string]Tree{}, map[Model]int{}
+	}
+	r.trees[name] = t
+	for _, m := range t.Info().Models {
+		r.models[m]++
+	}
+	return nil
+}
+
+// Remove makes the registry forget a target. Streams that are open go on until the tree's Get fails.
+func (r *Registry) Remove(name string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	t := r.trees[name]
+	if t == nil {
+		return
+	}
+	delete(r.trees, name)
+	for _, m := range t.Info().Models {
+		if r.models[m]--; r.models[m] == 0 {
+			delete(r.models, m)
+		}
+	}
+}
+
+// Default makes a target the one of requests that name none. Without it that is the only target there is, if it is.
+func (r *Registry) Default(name string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.byName = name
+}
+
+// Len is the number of targets.
+func (r *Registry) Len() int {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return len(r.trees)
+}
+
+// Target implements Targets.
+func (r *Registry) Target(name string) (Tree, error) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	if name == "" {
+		name = r.byName
+	}
+	if t := r.trees[name]; t != nil {
+		return t, nil
+	}
+	if name != "" {
+		return nil, Errorf(codes.NotFound, "no target %q among the %d here", name, len(r.trees))
+	}
+	if len(r.trees) == 1 {
+		for _, t := range r.trees {
+			return t, nil
+		}
+	}
+	return nil, Errorf(codes.NotFound, "prefix.target is empty, and there are %d targets here without a default: name one", len(r.trees))
+}
+
+// Models implements Targets: the models of all targets, sorted.
+func (r *Registry) Models() []Model {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	out := make([]Model, 0, len(r.models))
+	for m := range r.models {
+		out = append(out, m)
+	}
+	slices.SortFunc(out, compareModels)
+	return out
+}
