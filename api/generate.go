@@ -4,4 +4,6 @@
 // problem document (RFC 9457) in words of our own.
 package api
 
-//go:generate sh -c "for part in gen server client; do (cd $part && go tool oapi-codegen -config config.yaml ../openapi.yaml) || exit 1; done"
+//go:generate sh -c "cd gen && go tool oapi-codegen -config config.yaml ../openapi.yaml"
+//go:generate sh -c "cd server && go tool oapi-codegen -config config.yaml ../openapi.yaml"
+//go:generate sh -c "cd client && go tool oapi-codegen -config config.yaml ../openapi.yaml"
