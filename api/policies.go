@@ -111,7 +111,7 @@ func (s *Server) PutOptions(ctx context.Context, r server.PutOptionsRequestObjec
 
 func policyOut(p control.Policy) gen.Policy {
 	return gen.Policy{
-		Revision: p.Number, Fabric: p.Fabric, Label: optional(p.Label), Message: p.Message, Actor: p.Actor, Restores: optional(p.Restores),
+		Revision: p.Number, Fabric: p.Fabric, Label: optional(p.Label), Message: p.Said.String(), Said: optionalText(p.Said), Actor: p.Actor, Restores: optional(p.Restores),
 		Tenants: p.Tenants, Flows: p.Flows, CreatedAt: p.CreatedAt,
 	}
 }

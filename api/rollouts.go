@@ -158,7 +158,7 @@ func (s *Server) events(ctx context.Context, fabric string, rollout int64, limit
 func eventOut(e control.Event) gen.Event {
 	out := gen.Event{
 		ID: e.ID, At: e.At, Fabric: e.Fabric, Rollout: optional(e.Rollout), Actor: e.Actor,
-		Kind: e.Kind, Subject: e.Subject, Message: e.Message,
+		Kind: e.Kind, Subject: e.Subject, Message: e.Said.String(), Said: optionalText(e.Said),
 	}
 	if len(e.Data) > 0 {
 		var data any = e.Data
@@ -172,11 +172,11 @@ func rolloutOut(ro control.Rollout) gen.Rollout { return rolloutWith(ro, false) 
 // rolloutWith is a rollout with or without the settings of its devices.
 func rolloutWith(ro control.Rollout, settings bool) gen.Rollout {
 	out := gen.Rollout{
-		ID: ro.ID, Fabric: ro.Fabric, Plan: ro.Plan, State: gen.RolloutState(ro.State), Result: ro.Result, Actor: ro.Actor,
+		ID: ro.ID, Fabric: ro.Fabric, Plan: ro.Plan, State: gen.RolloutState(ro.State), Result: ro.Result.String(), ResultSaid: optionalText(ro.Result), Actor: ro.Actor,
 		Stages:    mapped(ro.Stages, func(st control.Stage) gen.Stage { return gen.Stage(st) }),
 		CreatedAt: ro.CreatedAt, UpdatedAt: ro.UpdatedAt, ConfirmBy: instant(ro.ConfirmBy), FinishedAt: instant(ro.FinishedAt),
 		Phase: gen.RolloutPhase(ro.Phase), Wish: gen.RolloutWish(ro.Wish), Wave: ro.Wave, Waves: ro.Waves, Revision: ro.Revision,
-		Options: rolloutOptionsOut(ro.Options), Reason: optional(ro.Reason), Repair: optional(ro.Options.Repair), To: optional(gen.RolloutTo(ro.Options.To)), Release: optional(ro.Options.Release),
+		Options: rolloutOptionsOut(ro.Options), Reason: optional(ro.Reason.String()), ReasonSaid: optionalText(ro.Reason), Repair: optional(ro.Options.Repair), To: optional(gen.RolloutTo(ro.Options.To)), Release: optional(ro.Options.Release),
 	}
 	for _, d := range ro.Devices {
 		out.Devices = append(out.Devices, rolloutDeviceOut(d, settings))
@@ -188,7 +188,7 @@ func rolloutDeviceOut(d control.RolloutDevice, settings bool) gen.RolloutDevice 
 	out := gen.RolloutDevice{
 		ID: d.Device.ID.String(), Name: d.Device.Name, Kind: gen.RolloutDeviceKind(kindOut(d.Device.Kind)),
 		State: d.State, Error: optional(d.Error), UpdatedAt: d.UpdatedAt,
-		Wave: &d.Wave, Touched: &d.Touched, Note: optional(d.Note),
+		Wave: &d.Wave, Touched: &d.Touched, Note: optional(d.Note.String()), NoteSaid: optionalText(d.Note),
 	}
 	if d.Receipt != nil {
 		out.Receipt = mapped(d.Receipt.Fields, func(f driver.FieldReceipt) gen.FieldReceipt {

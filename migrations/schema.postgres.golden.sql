@@ -135,6 +135,7 @@ TABLE events
     message text NOT NULL
     data bytea
     by_tenant bigint NOT NULL DEFAULT 0
+    said text
     CHECK ((by_tenant = ANY (ARRAY[(0)::bigint, (1)::bigint])))
     PRIMARY KEY (id)
     CREATE INDEX events_by_fabric ON public.events USING btree (fabric, id)
@@ -256,6 +257,7 @@ TABLE policies
     tenants integer NOT NULL
     flows integer NOT NULL
     created_at_us bigint NOT NULL
+    said text
     CHECK ((number > 0))
     FOREIGN KEY (fabric_id) REFERENCES fabrics(id) ON DELETE CASCADE
     PRIMARY KEY (fabric_id, number)
@@ -290,6 +292,7 @@ TABLE rollout_devices
     shard bigint NOT NULL DEFAULT 0
     touched bigint NOT NULL DEFAULT 0
     note text NOT NULL DEFAULT ''::text
+    note_said text
     CHECK ((length(node_guid) = 18))
     CHECK (((port_num >= 0) AND (port_num <= 254)))
     CHECK ((touched = ANY (ARRAY[(0)::bigint, (1)::bigint])))
@@ -343,6 +346,8 @@ TABLE rollouts
     confirm_by_us bigint
     reason text NOT NULL DEFAULT ''::text
     refused bigint NOT NULL DEFAULT 0
+    result_said text
+    reason_said text
     CHECK ((confirmed = ANY (ARRAY[(0)::bigint, (1)::bigint])))
     CHECK ((phase = ANY (ARRAY['placing'::text, 'pushing'::text, 'confirming'::text, 'undoing'::text, 'unplacing'::text, 'ended'::text])))
     CHECK ((placed = ANY (ARRAY['none'::text, 'unverified'::text, 'verified'::text, 'restored'::text])))

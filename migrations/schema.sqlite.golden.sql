@@ -112,7 +112,7 @@ CREATE TABLE events (
     subject    TEXT    NOT NULL,
     message    TEXT    NOT NULL,
     data       BLOB
-, by_tenant INTEGER NOT NULL DEFAULT 0 CHECK (by_tenant IN (0, 1)));
+, by_tenant INTEGER NOT NULL DEFAULT 0 CHECK (by_tenant IN (0, 1)), said TEXT);
 
 CREATE INDEX events_by_fabric ON events (fabric, id);
 
@@ -208,7 +208,7 @@ CREATE TABLE policies (
     restores      INTEGER NOT NULL,
     tenants       INTEGER NOT NULL,
     flows         INTEGER NOT NULL,
-    created_at_us INTEGER NOT NULL,
+    created_at_us INTEGER NOT NULL, said TEXT,
     PRIMARY KEY (fabric_id, number)
 );
 
@@ -235,7 +235,7 @@ CREATE TABLE rollout_devices (
     observed      BLOB,
     receipt       BLOB,
     error         TEXT    NOT NULL,
-    updated_at_us INTEGER NOT NULL, wave INTEGER NOT NULL DEFAULT 0, shard INTEGER NOT NULL DEFAULT 0, touched INTEGER NOT NULL DEFAULT 0 CHECK (touched IN (0, 1)), note TEXT NOT NULL DEFAULT '',
+    updated_at_us INTEGER NOT NULL, wave INTEGER NOT NULL DEFAULT 0, shard INTEGER NOT NULL DEFAULT 0, touched INTEGER NOT NULL DEFAULT 0 CHECK (touched IN (0, 1)), note TEXT NOT NULL DEFAULT '', note_said TEXT,
     PRIMARY KEY (rollout_id, node_guid, port_num)
 );
 
@@ -269,7 +269,7 @@ CREATE TABLE rollouts (
     updated_at_us  INTEGER NOT NULL,
     finished_at_us INTEGER
 , revision INTEGER NOT NULL DEFAULT 1, phase TEXT NOT NULL DEFAULT 'ended'
-    CHECK (phase IN ('placing', 'pushing', 'confirming', 'undoing', 'unplacing', 'ended')), wish TEXT NOT NULL DEFAULT 'run' CHECK (wish IN ('run', 'pause', 'cancel', 'undo')), wish_actor TEXT NOT NULL DEFAULT '', owner TEXT NOT NULL DEFAULT '', options BLOB, wave INTEGER NOT NULL DEFAULT -1, waves INTEGER NOT NULL DEFAULT 0, prior_plan TEXT NOT NULL DEFAULT '', placed TEXT NOT NULL DEFAULT 'none' CHECK (placed IN ('none', 'unverified', 'verified', 'restored')), gated INTEGER NOT NULL DEFAULT -1, confirmed INTEGER NOT NULL DEFAULT 0 CHECK (confirmed IN (0, 1)), confirm_by_us INTEGER, reason TEXT NOT NULL DEFAULT '', refused INTEGER NOT NULL DEFAULT 0 CHECK (refused IN (0, 1)));
+    CHECK (phase IN ('placing', 'pushing', 'confirming', 'undoing', 'unplacing', 'ended')), wish TEXT NOT NULL DEFAULT 'run' CHECK (wish IN ('run', 'pause', 'cancel', 'undo')), wish_actor TEXT NOT NULL DEFAULT '', owner TEXT NOT NULL DEFAULT '', options BLOB, wave INTEGER NOT NULL DEFAULT -1, waves INTEGER NOT NULL DEFAULT 0, prior_plan TEXT NOT NULL DEFAULT '', placed TEXT NOT NULL DEFAULT 'none' CHECK (placed IN ('none', 'unverified', 'verified', 'restored')), gated INTEGER NOT NULL DEFAULT -1, confirmed INTEGER NOT NULL DEFAULT 0 CHECK (confirmed IN (0, 1)), confirm_by_us INTEGER, reason TEXT NOT NULL DEFAULT '', refused INTEGER NOT NULL DEFAULT 0 CHECK (refused IN (0, 1)), result_said TEXT, reason_said TEXT);
 
 CREATE INDEX rollouts_by_fabric ON rollouts (fabric_id, id);
 

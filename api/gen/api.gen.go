@@ -1657,7 +1657,10 @@ type Event struct {
 	Kind    string `json:"kind"`
 	Message string `json:"message"`
 	Rollout *int64 `json:"rollout,omitempty"`
-	Subject string `json:"subject"`
+
+	// Said A sentence as a stable message id and named, typed parameters, so that a client writes it in the reader's language; the English sentence stands beside it.
+	Said    *Phrase `json:"said,omitempty"`
+	Subject string  `json:"subject"`
 }
 
 // EventList defines model for EventList.
@@ -2347,6 +2350,9 @@ type Policy struct {
 	Restores *int64 `json:"restores,omitempty"`
 	Revision int64  `json:"revision"`
 
+	// Said A sentence as a stable message id and named, typed parameters, so that a client writes it in the reader's language; the English sentence stands beside it.
+	Said *Phrase `json:"said,omitempty"`
+
 	// Tenants How many there are.
 	Tenants int `json:"tenants"`
 }
@@ -2633,12 +2639,18 @@ type Rollout struct {
 	// Reason Why it is being rolled back or, when it is not, what its health gates could not judge.
 	Reason *string `json:"reason,omitempty"`
 
+	// ReasonSaid A sentence as a stable message id and named, typed parameters, so that a client writes it in the reader's language; the English sentence stands beside it.
+	ReasonSaid *Phrase `json:"reason_said,omitempty"`
+
 	// Release Whether it releases the fabric.
 	Release *bool `json:"release,omitempty"`
 
 	// Repair It repairs devices of the plan in force, which fail each for itself.
 	Repair *bool  `json:"repair,omitempty"`
 	Result string `json:"result"`
+
+	// ResultSaid A sentence as a stable message id and named, typed parameters, so that a client writes it in the reader's language; the English sentence stands beside it.
+	ResultSaid *Phrase `json:"result_said,omitempty"`
 
 	// Revision Grows with every step: whoever acts on a lower one is refused.
 	Revision int64   `json:"revision"`
@@ -2698,6 +2710,9 @@ type RolloutDevice struct {
 
 	// Note What is happening to it now, or happened last.
 	Note *string `json:"note,omitempty"`
+
+	// NoteSaid A sentence as a stable message id and named, typed parameters, so that a client writes it in the reader's language; the English sentence stands beside it.
+	NoteSaid *Phrase `json:"note_said,omitempty"`
 
 	// Observed The half that does not apply to the device's kind is absent.
 	Observed *DeviceSettings `json:"observed,omitempty"`

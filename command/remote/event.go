@@ -82,7 +82,7 @@ func (c *cli) eventsList(cmd *cobra.Command, f *eventFlags) error {
 		t := c.newTable("time", "actor", "event", "message")
 		t.latest = true
 		for _, e := range all {
-			t.add(e.At.Format(timeFormat), e.Actor, e.Kind, e.Message)
+			t.add(e.At.Format(timeFormat), e.Actor, e.Kind, c.texts.Either(e.Message, e.Said))
 		}
 		return t
 	})
@@ -177,7 +177,7 @@ func (s *eventStream) read(cmd *cobra.Command, began func()) error {
 func (c *cli) printEvent(cmd *cobra.Command, e gen.Event) error {
 	out := cmd.OutOrStdout()
 	if c.output == "table" {
-		_, err := fmt.Fprintf(out, "%s  %s  %s  %s\n", e.At.Format(timeFormat), clean(e.Actor), e.Kind, clean(e.Message))
+		_, err := fmt.Fprintf(out, "%s  %s  %s  %s\n", e.At.Format(timeFormat), clean(e.Actor), e.Kind, clean(c.texts.Either(e.Message, e.Said)))
 		return err
 	}
 	b, err := json.Marshal(e)

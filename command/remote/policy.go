@@ -49,7 +49,7 @@ func (c *cli) policy() *cobra.Command {
 func (c *cli) policyTable(list []gen.Policy) *table {
 	t := c.newTable("revision>", "tenants>", "flows>", "label", "actor", "created", "message")
 	for _, p := range list {
-		t.add(p.Revision, p.Tenants, p.Flows, orZero(p.Label), p.Actor, p.CreatedAt.Format(timeFormat), p.Message)
+		t.add(p.Revision, p.Tenants, p.Flows, orZero(p.Label), p.Actor, p.CreatedAt.Format(timeFormat), c.texts.Either(p.Message, p.Said))
 	}
 	return t
 }

@@ -78,7 +78,7 @@ func (c *cli) rolloutTable(list []gen.Rollout) *table {
 				state = c.t("phase.paused")
 			}
 		}
-		t.add(r.ID, short(r.Plan), state, r.Actor, r.CreatedAt.Format(timeFormat), r.Result)
+		t.add(r.ID, short(r.Plan), state, r.Actor, r.CreatedAt.Format(timeFormat), c.texts.Either(r.Result, r.ResultSaid))
 	}
 	return t
 }

@@ -80,7 +80,7 @@ func (w *watching) ended(ro *gen.Rollout) error {
 	}
 	bad := ro.State != gen.RolloutStateSucceeded
 	if bad || !c.rows.quiet {
-		c.tell(w.cmd, c.t("msg.rollout-ended", "id", w.id, "state", c.t("state."+string(ro.State)), "result", clean(ro.Result)))
+		c.tell(w.cmd, c.t("msg.rollout-ended", "id", w.id, "state", c.t("state."+string(ro.State)), "result", clean(c.texts.Either(ro.Result, ro.ResultSaid))))
 	}
 	if ro.State == gen.RolloutStateRefused {
 		c.say(w.cmd, "msg.rollout-refused-hint", "fabric", w.fabric, "plan", short(ro.Plan))
@@ -157,7 +157,7 @@ func (w *watching) event(e *gen.Event) {
 		return
 	}
 	w.silent = 0
-	c.tell(w.cmd, fmt.Sprintf("%s  %s", e.At.Format("15:04:05.000"), clean(e.Message)))
+	c.tell(w.cmd, fmt.Sprintf("%s  %s", e.At.Format("15:04:05.000"), clean(c.texts.Either(e.Message, e.Said))))
 	if e.Kind == "rollout.confirming" {
 		c.say(w.cmd, "msg.rollout-confirm-hint", "id", w.id)
 	}

@@ -105,9 +105,9 @@ var rules = []rule{
 	{"subnet/opensm", []string{"subnet/opensm/osmfile", "subnet", "subnet/mad", "policy"}, "an adapter imports the pure model and one protocol; what a plan wants is all it knows of the compiler"},
 
 	{"service/telemetry", []string{"internal/phrase", "subnet", "subnet/mad", "ccconfig/driver", "ccconfig/ibcc", "tenants", "policy"}, "telemetry turns counters into shares"},
-	{"service/reconcile/engine", []string{"internal/span", "service/reconcile", "service/control", "subnet", "ccconfig/driver", "policy"}, "the workers of rollouts know rows and devices through interfaces"},
+	{"service/reconcile/engine", []string{"internal/phrase", "internal/span", "service/reconcile", "service/control", "subnet", "ccconfig/driver", "policy"}, "the workers of rollouts know rows and devices through interfaces"},
 	{"service/reconcile/riverwork", []string{"internal/span", "service/control"}, "the queue moves jobs; it does not know what they are about"},
-	{"service/reconcile", []string{"internal/span", "internal/disjoint", "subnet", "ccconfig/driver", "ccconfig/ibcc", "ccconfig/dcqcn", "ccconfig/nic/nicparam", "ccconfig/prereq", "wrcc", "tenants", "policy"}, "the rollout sees devices through the one contract"},
+	{"service/reconcile", []string{"internal/phrase", "internal/span", "internal/disjoint", "subnet", "ccconfig/driver", "ccconfig/ibcc", "ccconfig/dcqcn", "ccconfig/nic/nicparam", "ccconfig/prereq", "wrcc", "tenants", "policy"}, "the rollout sees devices through the one contract"},
 	{"service/audit", nil, "the chain of the audit log is arithmetic: checking it needs no database"},
 	{"service/control", []string{"internal/phrase", "internal/span", "service/reconcile", "service/audit", "subnet", "subnet/topofile", "ccconfig/driver", "ccconfig/ibcc", "ccconfig/ibprofile", "tenants", "policy"}, "use cases see the pure model and interfaces they declare, never an adapter"},
 	{"service/control/controltest", []string{"internal/phrase", "service/control", "service/reconcile", "service/reconcile/engine", "subnet", "subnet/...", "policy", "tenants", "ccconfig/driver", "ccconfig/ibcc"}, "fakes of what the use cases need"},

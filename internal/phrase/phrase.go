@@ -152,7 +152,7 @@ func (w *writer) value(v Value) string {
 	case KindNames:
 		return strings.Join(v.Names, w.separator(nameComma))
 	default:
-		return v.String()
+		return strings.ReplaceAll(v.String(), "\n", "; ") // such as joined errors
 	}
 }
 

@@ -86,7 +86,7 @@ func TestAFabricThatMarksNothingIsToldNotToAct(t *testing.T) {
 	if shares, err = p.Measure(t.Context(), target, 5*time.Millisecond); err != nil || len(shares.Tenants) != 0 || !shares.Complete() {
 		t.Errorf("under a plan without tenants: %+v, %v", shares, err)
 	}
-	if notice, err := (gates{p}).Check(t.Context(), target, control.Rollout{Options: control.RolloutOptions{CheckLoop: true}}); err != nil || notice != "" {
+	if notice, err := (gates{p}).Check(t.Context(), target, control.Rollout{Options: control.RolloutOptions{CheckLoop: true}}); err != nil || notice.ID != "" {
 		t.Errorf("the gate of a plan without tenants: %q, %v", notice, err)
 	}
 }

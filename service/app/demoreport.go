@@ -57,7 +57,7 @@ func (r *demoResult) report() planeReport {
 		UtilisationBefore: utilisation(r.before.Links), Utilisation: utilisation(r.after.Links),
 		MaxShareError: r.after.MaxShareError,
 		Plan:          r.plan.Name,
-		Rollout:       rolloutReport{r.rollout.ID, r.rollout.State, r.rollout.Result, len(r.rollout.Devices)},
+		Rollout:       rolloutReport{r.rollout.ID, r.rollout.State, r.rollout.Result.String(), len(r.rollout.Devices)},
 		Findings:      r.plan.Findings,
 		WallS:         r.elapsed.Seconds(),
 		links:         len(r.after.Links),

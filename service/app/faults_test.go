@@ -108,7 +108,7 @@ func TestASilentAgentIsNamedAndNothingIsLeftHalfDone(t *testing.T) {
 	if ro.State == control.RolloutSucceeded || ro.State == control.RolloutPartial {
 		t.Fatalf("rollout %s: %s", ro.State, ro.Result)
 	}
-	if !strings.Contains(ro.Result, "h2/P1") {
+	if !strings.Contains(ro.Result.String(), "h2/P1") {
 		t.Errorf("the result does not name the silent device: %s", ro.Result)
 	}
 	settled(t, ro)
@@ -121,7 +121,7 @@ func TestASilentClampIsNoSuccessAndTheDifferenceIsShown(t *testing.T) {
 	if ro.State == control.RolloutSucceeded || ro.State == control.RolloutPartial {
 		t.Fatalf("rollout %s: %s", ro.State, ro.Result)
 	}
-	if !strings.Contains(ro.Result, "h2/P1") || !strings.Contains(ro.Result, "timer") {
+	if !strings.Contains(ro.Result.String(), "h2/P1") || !strings.Contains(ro.Result.String(), "timer") {
 		t.Errorf("the result does not name device and field: %s", ro.Result)
 	}
 	settled(t, ro)

@@ -3,11 +3,9 @@ package app
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
-	"strings"
 	"time"
 
+	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/service/control"
 )
@@ -24,7 +22,7 @@ const (
 
 // Check implements engine.Gate. Tenants and links that cannot be measured neither fail a gate nor pass it: it is judged by the
 // others, and the notice names those left out. When none could be measured, that is an error.
-func (g gates) Check(ctx context.Context, t control.Target, ro control.Rollout) (notice string, err error) {
+func (g gates) Check(ctx context.Context, t control.Target, ro control.Rollout) (notice phrase.Text, err error) {
 	o := ro.Options
 	last := ro.Wave+1 >= ro.Waves
 	requested := o.MinUtilisation > 0 || last && (o.MaxShareError > 0 || o.VerifyShares)
@@ -34,38 +32,38 @@ func (g gates) Check(ctx context.Context, t control.Target, ro control.Rollout) 
 	}
 	s, err := g.meter.Measure(ctx, t, window)
 	if err != nil && !requested {
-		return "congestion control was not tested: " + err.Error(), nil
+		return phrase.Of("gate.not-tested", "why", err), nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("shares could not be measured: %w", err)
+		return phrase.Text{}, phrase.Because(err, phrase.Of("gate.unmeasured", "reason", err))
 	}
-	var left []error
+	var left []phrase.Text
 	if o.CheckLoop && last {
 		switch {
 		case s.Loop == nil && (t.Plan.RoCE == nil || len(s.Tenants) == 0): // congestion is not read on this fabric, or nothing is sent
 		case s.Loop == nil:
-			notice = "congestion control was not tested: the devices do not count its events"
+			notice = phrase.Of("gate.not-tested", "why", phrase.Of("gate.no-counters"))
 		case s.Loop.State == control.LoopNotActing && s.Loop.Stage == "rates" && window.Seconds() < t.Plan.Settle.Seconds():
-			notice = fmt.Sprintf("congestion control was not tested: rates settle in about %v, and %v of the fabric's time were measured", t.Plan.Settle, quantity.Picoseconds(window.Nanoseconds())*quantity.Nanosecond)
+			notice = phrase.Of("gate.not-tested", "why", phrase.Of("gate.settles", "settle", t.Plan.Settle, "window", quantity.Picoseconds(window.Nanoseconds())*quantity.Nanosecond))
 		case s.Loop.State == control.LoopNotActing:
-			return "", fmt.Errorf("congestion control does not act: %s", s.Loop.Text)
+			return phrase.Text{}, &phrase.Error{Text: phrase.Of("gate.not-acting", "why", phrase.Or(s.Loop.Text, s.Loop.Said))}
 		case s.Loop.State == control.LoopActing:
-			notice = "congestion control acts: " + s.Loop.Text
+			notice = phrase.Of("gate.acts", "figures", phrase.Or(s.Loop.Text, s.Loop.Said))
 		default:
-			notice = "congestion control was not tested: " + s.Loop.Text
+			notice = phrase.Of("gate.not-tested", "why", phrase.Or(s.Loop.Text, s.Loop.Said))
 		}
 	}
 	if o.MinUtilisation > 0 {
 		links, out := measuredLinks(s)
 		if left = append(left, out...); len(links) == 0 && len(s.Links) > 0 {
-			return "", fmt.Errorf("the use of no contended link could be measured: %w", errors.Join(out...))
+			return phrase.Text{}, &phrase.Error{Text: phrase.Of("gate.no-link", "reasons", out)}
 		}
 		u := utilisation(links)
 		if u == nil {
-			return "", errors.New("the plan has no contended link: link use cannot be judged")
+			return phrase.Text{}, &phrase.Error{Text: phrase.Of("gate.no-contended-link")}
 		}
 		if *u < o.MinUtilisation {
-			return "", fmt.Errorf("contended links are used to %.3g %%, want at least %.3g %%", 100**u, 100*o.MinUtilisation)
+			return phrase.Text{}, &phrase.Error{Text: phrase.Of("gate.use", "use", phrase.PercentOf(*u, 1), "want", phrase.PercentOf(o.MinUtilisation, 1))}
 		}
 	}
 	bound := o.MaxShareError
@@ -75,23 +73,27 @@ func (g gates) Check(ctx context.Context, t control.Target, ro control.Rollout) 
 	if last && bound > 0 {
 		worst, n, out := measuredTenants(s)
 		if left = append(left, out...); n == 0 && len(s.Tenants) > 0 {
-			return "", fmt.Errorf("the share of no tenant could be measured: %w", errors.Join(out...))
+			return phrase.Text{}, &phrase.Error{Text: phrase.Of("gate.no-tenant", "reasons", out)}
 		}
 		if worst > bound {
-			return "", fmt.Errorf("the worst share error is %.3g %%, want at most %.3g %%", 100*worst, 100*bound)
+			return phrase.Text{}, &phrase.Error{Text: phrase.Of("gate.share-error", "error", phrase.PercentOf(worst, 1), "want", phrase.PercentOf(bound, 1))}
 		}
 	}
 	if len(left) > 0 {
-		notice = strings.TrimPrefix(fmt.Sprintf("%s; the health gate could not judge everything, %d tenants or links were not measured: %v", notice, len(left), errors.Join(left...)), "; ")
+		incomplete := phrase.Of("gate.incomplete", "n", len(left), "reasons", left)
+		if notice.ID == "" {
+			return incomplete, nil
+		}
+		notice = phrase.Of("joined", "first", notice, "second", incomplete)
 	}
 	return notice, nil
 }
 
 // measuredTenants returns the worst share error of those that were measured, how many these are, and why the others were not.
-func measuredTenants(s control.Shares) (worst float64, n int, left []error) {
+func measuredTenants(s control.Shares) (worst float64, n int, left []phrase.Text) {
 	for _, t := range s.Tenants {
 		if t.Delivered == nil {
-			left = append(left, fmt.Errorf("share of tenant %s: %s", t.Tenant, t.Problem))
+			left = append(left, phrase.Of("gate.tenant", "tenant", t.Tenant, "problem", phrase.Or(t.Problem, t.Said)))
 			continue
 		}
 		n++
@@ -103,10 +105,10 @@ func measuredTenants(s control.Shares) (worst float64, n int, left []error) {
 }
 
 // measuredLinks returns the links that were measured, and why the others were not.
-func measuredLinks(s control.Shares) (links []control.LinkUse, left []error) {
+func measuredLinks(s control.Shares) (links []control.LinkUse, left []phrase.Text) {
 	for _, l := range s.Links {
 		if l.Delivered == nil {
-			left = append(left, fmt.Errorf("use of link %s: %s", l.Name, l.Problem))
+			left = append(left, phrase.Of("gate.link", "link", l.Name, "problem", phrase.Or(l.Problem, l.Said)))
 			continue
 		}
 		links = append(links, l)

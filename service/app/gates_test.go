@@ -60,7 +60,7 @@ func TestWhoCannotBeMeasuredNeitherFailsNorPassesAGate(t *testing.T) {
 		if (err == nil) != (tc.err == "") || err != nil && !strings.Contains(err.Error(), tc.err) {
 			t.Errorf("%s: error %v, want %q", name, err, tc.err)
 		}
-		if (notice == "") != (tc.notice == "") || !strings.Contains(notice, tc.notice) {
+		if (notice.ID == "") != (tc.notice == "") || !strings.Contains(notice.String(), tc.notice) {
 			t.Errorf("%s: notice %q, want %q", name, notice, tc.notice)
 		}
 	}
@@ -117,7 +117,7 @@ func TestRatesThatHaveNotSettledFailNoGate(t *testing.T) {
 		loop := &control.CongestionLoop{State: control.LoopNotActing, Stage: tc.stage, Text: "nothing happens"}
 		target := control.Target{Plan: &policy.Plan{Settle: 26 * quantity.Millisecond}, Fabric: control.Fabric{TimeScale: tc.scale}}
 		notice, err := gates{fixedMeter{s: control.Shares{Loop: loop}}}.Check(t.Context(), target, control.Rollout{Waves: 1, Options: control.RolloutOptions{CheckLoop: true}})
-		if (err != nil) != tc.failed || !tc.failed && !strings.Contains(notice, "not tested: rates settle in about 26 ms, and 2.5 ms") {
+		if (err != nil) != tc.failed || !tc.failed && !strings.Contains(notice.String(), "not tested: rates settle in about 26 ms, and 2.5 ms") {
 			t.Errorf("%s: notice %q, error %v", name, notice, err)
 		}
 	}

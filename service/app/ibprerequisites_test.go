@@ -105,7 +105,7 @@ func TestWrongPrerequisitesOfInfiniBandAreReportedAndRefuseRollouts(t *testing.T
 			if ro.State != control.RolloutSucceeded || !strings.Contains(eventsOf(t, d, ro.ID), f.said) {
 				t.Errorf("%s: rollout %s: %s", f.name, ro.State, eventsOf(t, d, ro.ID))
 			}
-		} else if ro.State != control.RolloutRefused || !strings.Contains(ro.Result, "congestion control cannot act: ") || !strings.Contains(ro.Result, f.device+": prerequisite ") || !strings.Contains(ro.Result, f.said) {
+		} else if ro.State != control.RolloutRefused || !strings.Contains(ro.Result.String(), "congestion control cannot act: ") || !strings.Contains(ro.Result.String(), f.device+": prerequisite ") || !strings.Contains(ro.Result.String(), f.said) {
 			t.Errorf("%s: rollout %s: %s", f.name, ro.State, ro.Result)
 		}
 		snap, err := svc.Discover(t.Context(), demoFabric)
@@ -158,7 +158,7 @@ func eventsOf(t *testing.T, d *demo, rollout int64) string {
 	}
 	var said []string
 	for _, e := range list {
-		said = append(said, e.Message)
+		said = append(said, e.Said.String())
 	}
 	return strings.Join(said, "; ")
 }

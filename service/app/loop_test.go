@@ -31,7 +31,7 @@ func TestALoopThatIsDeadIsToldByItsStage(t *testing.T) {
 	t.Parallel()
 	d := etherLab(t, policy.PlaneRoCE)
 	ro := rollToEnd(t, d, d.onlyTenants(t, "gold", "silver", "bronze").Name)
-	if ro.State != control.RolloutSucceeded || !strings.Contains(ro.Result, "congestion control acts: ") {
+	if ro.State != control.RolloutSucceeded || !strings.Contains(ro.Result.String(), "congestion control acts: ") {
 		t.Fatalf("rollout %s: %s", ro.State, ro.Result)
 	}
 	flows := d.ether.c.flows
@@ -102,7 +102,7 @@ func TestALoopThatIsDeadAfterARolloutUndoesIt(t *testing.T) {
 		t.Fatalf("rollout %s: %s", ro.State, ro.Result)
 	}
 	for _, part := range []string{"congestion control does not act: notifications are sent, but none is handled at host-001/P1"} {
-		if !strings.Contains(ro.Result, part) {
+		if !strings.Contains(ro.Result.String(), part) {
 			t.Errorf("the result %q has no %q", ro.Result, part)
 		}
 	}
@@ -112,7 +112,7 @@ func TestALoopThatIsDeadAfterARolloutUndoesIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, e := range list {
-		said = append(said, e.Message)
+		said = append(said, e.Said.String())
 	}
 	if !slices.ContainsFunc(said, func(s string) bool {
 		return strings.Contains(s, "1 prerequisites of congestion control are not known: host-001/P1") && strings.Contains(s, "rp_enable[3] is unknown")
@@ -128,7 +128,7 @@ func TestALoopWithoutLoadIsNotTested(t *testing.T) {
 	c.flows, c.tenants = c.flows[:1], c.tenants[:1] // nobody for it to meet
 	d := etherLabOf(t, c)
 	ro := rollToEnd(t, d, d.onlyTenants(t, "gold").Name)
-	if ro.State != control.RolloutSucceeded || !strings.Contains(ro.Result, "congestion control was not tested: no queue was full") {
+	if ro.State != control.RolloutSucceeded || !strings.Contains(ro.Result.String(), "congestion control was not tested: no queue was full") {
 		t.Errorf("rollout %s: %s", ro.State, ro.Result)
 	}
 	if got := loopNow(t, d); got.State != control.LoopNotTested {

@@ -196,7 +196,7 @@ func TestAWrongPrerequisiteRefusesARolloutBeforeAnyWrite(t *testing.T) {
 		t.Fatalf("rollout %s: %s", ro.State, ro.Result)
 	}
 	for _, part := range []string{"nothing was written: congestion control cannot act: 2 prerequisites are wrong", "host-001/P1: prerequisite reaction-point: rp_enable[3] is 0, want 1", "host-002/P1: prerequisite pause: pfc[3] is 0, want 1"} {
-		if !strings.Contains(ro.Result, part) {
+		if !strings.Contains(ro.Result.String(), part) {
 			t.Errorf("the result %q has no %q", ro.Result, part)
 		}
 	}
@@ -281,7 +281,7 @@ func TestASwitchThatMapsTrafficElsewhereRefusesARollout(t *testing.T) {
 	}
 	repairs(t, d)
 	ro := rollToEnd(t, d, plan.Name)
-	if ro.State != control.RolloutRefused || !strings.Contains(ro.Result, "prerequisite switch-map") {
+	if ro.State != control.RolloutRefused || !strings.Contains(ro.Result.String(), "prerequisite switch-map") {
 		t.Fatalf("rollout %s: %s", ro.State, ro.Result)
 	}
 }

@@ -74,7 +74,7 @@ func (p *ports) Look(ctx context.Context, f control.Fabric, known *subnet.Fabric
 	}
 	for _, e := range discover.Changes(before, now) {
 		out.Changes = append(out.Changes, control.FabricChange{
-			Kind: string(e.Kind), Port: ident.PortID{Node: e.Node, Port: e.Port}, Peer: e.Peer, Node: nodeLabel(e.Node, now.Fabric, known), Text: e.Text,
+			Kind: string(e.Kind), Port: ident.PortID{Node: e.Node, Port: e.Port}, Peer: e.Peer, Node: nodeLabel(e.Node, now.Fabric, known), Said: e.Said,
 		})
 	}
 	return out, nil

@@ -63,7 +63,7 @@ func TestADeviceThatVanishedIsWithinTheFailureBudgetAndMendedLater(t *testing.T)
 	ro := l.begin(control.RolloutOptions{FailureBudget: 1, Attempts: 1})
 	l.quiet()
 	ro = l.rollout(ro.ID)
-	if d := l.part(ro, "h2/P1"); ro.State != control.RolloutPartial || d.State != "failed" || d.Touched || !strings.Contains(ro.Result, "h2/P1") {
+	if d := l.part(ro, "h2/P1"); ro.State != control.RolloutPartial || d.State != "failed" || d.Touched || !strings.Contains(ro.Result.String(), "h2/P1") {
 		t.Fatalf("rollout %s: %s, h2 %+v", ro.State, ro.Result, d)
 	}
 	if v := l.device(); v.State != "unknown" || v.Plan == ro.Plan {
@@ -83,7 +83,7 @@ func TestADeviceThatVanishedIsOverTheFailureBudgetAndAllGoesBack(t *testing.T) {
 	ro := l.begin(control.RolloutOptions{Attempts: 1})
 	l.quiet()
 	ro = l.rollout(ro.ID)
-	if ro.State != control.RolloutRolledBack || !strings.Contains(ro.Result, "h2/P1") {
+	if ro.State != control.RolloutRolledBack || !strings.Contains(ro.Result.String(), "h2/P1") {
 		t.Fatalf("rollout %s: %s", ro.State, ro.Result)
 	}
 	settled(t, ro)
@@ -126,7 +126,7 @@ func TestAnotherWriterBeforeTheConfirmationIsUndoneToo(t *testing.T) {
 	l.until(ro.ID, control.PhaseConfirming)
 	l.meddle()
 	l.quiet()
-	if ro = l.rollout(ro.ID); ro.State != control.RolloutRolledBack || !strings.Contains(ro.Result, "was not confirmed") {
+	if ro = l.rollout(ro.ID); ro.State != control.RolloutRolledBack || !strings.Contains(ro.Result.String(), "was not confirmed") {
 		t.Fatalf("rollout %s: %s", ro.State, ro.Result)
 	}
 	if !l.holds() {
@@ -148,7 +148,7 @@ func TestADeviceThatVanishesInTheMiddleIsNeverClaimed(t *testing.T) {
 	l.quiet()
 	ro = l.rollout(ro.ID)
 	d := l.part(ro, "h2/P1")
-	if ro.State != control.RolloutFailed || !strings.Contains(ro.Result, "h2/P1") || d.State != "failed" || !d.Touched {
+	if ro.State != control.RolloutFailed || !strings.Contains(ro.Result.String(), "h2/P1") || d.State != "failed" || !d.Touched {
 		t.Fatalf("rollout %s: %s, h2 %+v", ro.State, ro.Result, d)
 	}
 	for _, x := range ro.Devices {
@@ -177,7 +177,7 @@ func TestADeviceThatClampsTakesTheWholeRolloutBack(t *testing.T) {
 	ro := l.begin(control.RolloutOptions{Attempts: 2})
 	l.quiet()
 	ro = l.rollout(ro.ID)
-	if ro.State == control.RolloutSucceeded || ro.State == control.RolloutPartial || !strings.Contains(ro.Result, "h2/P1") {
+	if ro.State == control.RolloutSucceeded || ro.State == control.RolloutPartial || !strings.Contains(ro.Result.String(), "h2/P1") {
 		t.Fatalf("rollout %s: %s", ro.State, ro.Result)
 	}
 	settled(t, ro)

@@ -286,7 +286,7 @@ func (l *smLab) drifted() map[string]string {
 		}
 		for _, e := range list {
 			if at++; at > l.seen && e.Kind == "device.drifted" {
-				out[e.Subject] = e.Message
+				out[e.Subject] = e.Said.String()
 			}
 		}
 		if p.After = next; next == "" {
@@ -483,7 +483,7 @@ func (x disturbance) test(t *testing.T) {
 		t.Errorf("lost settings %q, told %q", a, b)
 	}
 	for name, field := range lost {
-		if !strings.Contains(told[name], name+" is not as wanted any more: "+field+" is ") || !strings.HasSuffix(told[name], cause.Text) {
+		if !strings.Contains(told[name], name+" has drifted: "+field+" is ") || !strings.HasSuffix(told[name], cause.Text) {
 			t.Errorf("%s lost %s because %q, told is %q", name, field, cause.Text, told[name])
 		}
 	}

@@ -50,7 +50,7 @@ func (s *Service) ApplyTenants(ctx context.Context, fabric string, set TenantSet
 		if res.Version, _, err = versionOfTenants(ctx, r, fabric); err != nil {
 			return err
 		}
-		return s.revise(ctx, r, fabric, a.change("tenants and flows were declared"))
+		return s.revise(ctx, r, fabric, a.change(phrase.Of("event.applied")))
 	})
 	if errors.Is(err, errDryRun) {
 		err = nil
@@ -114,8 +114,8 @@ func versionOfTenants(ctx context.Context, r Repos, fabric string) (int64, []Ten
 }
 
 // change is what was written, as a change of the policy.
-func (a *applier) change(message string) policyChange {
-	c := policyChange{message: message, gone: a.res.Deleted}
+func (a *applier) change(said phrase.Text) policyChange {
+	c := policyChange{said: said, gone: a.res.Deleted}
 	for _, t := range a.next {
 		if before, had := a.old[t.Name]; !had || !sameTenant(before.Tenant, t) {
 			c.put = append(c.put, t)

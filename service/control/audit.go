@@ -108,7 +108,7 @@ func (s *Service) auditEvent(ctx context.Context, r Repos, e Event, data any) er
 	if strings.HasSuffix(e.Kind, ".progress") || e.Kind == "device.state" {
 		return nil
 	}
-	rec := AuditRecord{Fabric: e.Fabric, Action: e.Kind, Object: e.Subject, Outcome: audit.Done, Detail: e.Message}
+	rec := AuditRecord{Fabric: e.Fabric, Action: e.Kind, Object: e.Subject, Outcome: audit.Done, Detail: e.Said.String()}
 	if c, ok := data.(change); ok {
 		rec.Before, rec.After = c.Before, c.After
 	} else {

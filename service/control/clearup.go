@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"fairlane/ccconfig/driver"
+	"fairlane/internal/phrase"
 	"fairlane/policy"
 	"fairlane/service/reconcile"
 	"fairlane/subnet/ident"
@@ -193,7 +194,7 @@ func (s *Service) startClearUp(ctx context.Context, r Repos, k *known, targets [
 		for w, step := range steps {
 			for _, t := range step.Targets {
 				d := RolloutDevice{Device: targets[t].Device, State: string(reconcile.Pending), Wave: w,
-					Note: "waits for its wave; the parameters of service levels that no tenant uses any more are taken back"}
+					Note: phrase.Of("note.clean-up")}
 				if !k.has(d.Device.ID) {
 					d.Note = leftNote(d.Device)
 				}
@@ -201,6 +202,8 @@ func (s *Service) startClearUp(ctx context.Context, r Repos, k *known, targets [
 			}
 		}
 	}
-	_, err := s.addRollout(ctx, r, ro, devices, fmt.Sprintf(", which takes back what plan %.12s needs no more, was started: %d devices", ro.Plan, len(devices)))
+	_, err := s.addRollout(ctx, r, ro, devices, func(id int64) phrase.Text {
+		return phrase.Of("event.clean-up-started", "rollout", id, "plan", fmt.Sprintf("%.12s", ro.Plan), "devices", len(devices))
+	})
 	return err
 }

@@ -222,7 +222,7 @@ func TestARefusedRolloutDoesNotKeepFromClearingUp(t *testing.T) {
 	}
 	r.Wait()
 	r.Devices.Break(nil)
-	if refused = settings(t, r, refused.ID); refused.State != control.RolloutRefused || !strings.HasPrefix(refused.Result, "nothing was written: ") {
+	if refused = settings(t, r, refused.ID); refused.State != control.RolloutRefused || !strings.HasPrefix(refused.Result.String(), "nothing was written: ") {
 		t.Fatalf("rollout %s: %s", refused.State, refused.Result)
 	}
 	if k := kinds(t, r.Service, refused.ID); !strings.Contains(k, "rollout.refused") {

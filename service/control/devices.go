@@ -228,7 +228,8 @@ func (s *Service) deviceViews(ctx context.Context, k *known, part []reconcile.Ta
 				v.Note, v.Said = note.String(), &note
 			}
 			if x := work[ids[i]]; x != nil && !reconcile.State(x.State).Settled() {
-				v.State, v.Rollout, v.Note, v.Said = x.State, running, x.Note, nil
+				v.State, v.Rollout = x.State, running
+				v.Note, v.Said = x.Note.String(), new(x.Note)
 			}
 			v.judge()
 		}

@@ -173,7 +173,7 @@ func (s *Service) PutDriftPolicy(ctx context.Context, fabric string, version int
 			return err
 		}
 		return s.event(ctx, r, Event{Fabric: fabric, Kind: "fabric.drift-policy", Subject: fabric,
-			Message: fmt.Sprintf("drift on %s: %s", fabric, out.Policy)}, change{Before: before, After: out})
+			Said: phrase.Of("event.drift-policy", "fabric", fabric, "policy", string(out.Policy))}, change{Before: before, After: out})
 	})
 	return out, err
 }
@@ -185,12 +185,12 @@ func (s *Service) SetDevicePolicy(ctx context.Context, fabric, ref string, versi
 		return Invalid("/policy", phrase.Of("problem.device-policy", "found", p, "want", reconcile.Policies()))
 	}
 	word := func(p reconcile.Policy) string { return cmp.Or(string(p), "inherit") }
-	return s.decide(ctx, fabric, ref, version, "device.policy", func(d *DeviceRecord) (string, any, error) {
+	return s.decide(ctx, fabric, ref, version, "device.policy", func(d *DeviceRecord) (phrase.Text, any, error) {
 		was := d.Policy
 		if d.Policy = p; was == p {
-			return "", nil, nil
+			return phrase.Text{}, nil, nil
 		}
-		return fmt.Sprintf("drift of %s: %s", d.Device.Name, word(p)),
+		return phrase.Of("event.device-policy", "device", d.Device.Name, "policy", word(p)),
 			change{Before: map[string]string{"policy": word(was)}, After: map[string]string{"policy": word(p)}}, nil
 	})
 }
@@ -198,18 +198,18 @@ func (s *Service) SetDevicePolicy(ctx context.Context, fabric, ref string, versi
 // ReleaseDevice ends the quarantine of a device, named as Device takes it. It fails with *ConflictError
 // "not-quarantined" when there is none.
 func (s *Service) ReleaseDevice(ctx context.Context, fabric, ref string) error {
-	return s.decide(ctx, fabric, ref, 0, "device.released", func(d *DeviceRecord) (string, any, error) {
+	return s.decide(ctx, fabric, ref, 0, "device.released", func(d *DeviceRecord) (phrase.Text, any, error) {
 		if d.Watch.Quarantined.IsZero() {
-			return "", nil, &ConflictError{Code: "not-quarantined", Said: phrase.Of("problem.not-quarantined", "device", d.Device.Name)}
+			return phrase.Text{}, nil, &ConflictError{Code: "not-quarantined", Said: phrase.Of("problem.not-quarantined", "device", d.Device.Name)}
 		}
 		before := map[string]any{"quarantined_at": d.Watch.Quarantined, "reason": d.Watch.Reason}
 		d.Watch, d.Due = d.Watch.Release(), s.now()
-		return d.Device.Name + " was released from quarantine", change{Before: before}, nil
+		return phrase.Of("event.released-quarantine", "device", d.Device.Name), change{Before: before}, nil
 	})
 }
 
-// decide changes what people decide about a device. what returns the sentence of its event, "" when nothing changed.
-func (s *Service) decide(ctx context.Context, fabric, ref string, version int64, kind string, what func(*DeviceRecord) (string, any, error)) error {
+// decide changes what people decide about a device. what returns the sentence of its event, none when nothing changed.
+func (s *Service) decide(ctx context.Context, fabric, ref string, version int64, kind string, what func(*DeviceRecord) (phrase.Text, any, error)) error {
 	known, err := s.watched(ctx, fabric)
 	if err != nil {
 		return err
@@ -226,15 +226,15 @@ func (s *Service) decide(ctx context.Context, fabric, ref string, version int64,
 		if version != 0 && version != d.Version {
 			return &PreconditionError{Kind: "device", Name: d.Device.Name, Want: version, Have: d.Version}
 		}
-		message, data, err := what(&d)
-		if err != nil || message == "" {
+		said, data, err := what(&d)
+		if err != nil || said.ID == "" {
 			return err
 		}
 		d.Version++
 		if err := r.PutDeviceRecords(ctx, fabric, []DeviceRecord{d}); err != nil {
 			return err
 		}
-		return s.event(ctx, r, Event{Fabric: fabric, Kind: kind, Subject: d.Device.Name, Message: message}, data)
+		return s.event(ctx, r, Event{Fabric: fabric, Kind: kind, Subject: d.Device.Name, Said: said}, data)
 	})
 }
 

@@ -307,7 +307,7 @@ func TestACancelIsOfOneRolloutAndInTheAuditLogUnderItsOwnName(t *testing.T) {
 	let()
 	r.Wait()
 	got := rollout(t, r.Service, ro.ID)
-	if got.State != control.RolloutCanceled || !strings.Contains(got.Result, "bob") {
+	if got.State != control.RolloutCanceled || !strings.Contains(got.Result.String(), "bob") {
 		t.Errorf("it ended as %s: %s", got.State, got.Result)
 	}
 	list, _, err := r.Service.ListAudit(t.Context(), control.AuditFilter{Action: "rollout.", Oldest: true}, control.Page{})

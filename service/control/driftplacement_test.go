@@ -68,7 +68,7 @@ func (l *placedLab) told() (kinds, messages string) {
 	for _, e := range list {
 		if e.Subject == reconcile.ManagerName {
 			kinds += " " + strings.TrimPrefix(e.Kind, "device.")
-			messages += e.Message + "\n"
+			messages += e.Said.String() + "\n"
 		}
 	}
 	return strings.TrimSpace(kinds), messages
@@ -94,7 +94,7 @@ func TestPlacementsThatDriftAreToldWithTheirCauseAndLeftUnderThePolicyReport(t *
 		}
 	}
 	kinds, text := l.told()
-	const want = "subnet-manager is not as wanted any more: path of bronze in partition 0x8001 is SL 0, wanted is SL 1; the partitions file changed\n"
+	const want = "subnet-manager has drifted: path of bronze in partition 0x8001 is SL 0, desired is SL 1; the partitions file changed\n"
 	if kinds != "drifted" || text != want || len(l.rollouts()) > 0 {
 		t.Errorf("events %q, %d rollouts:\n%s", kinds, len(l.rollouts()), text)
 	}

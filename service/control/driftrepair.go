@@ -77,7 +77,7 @@ func (s *Service) startRepair(ctx context.Context, r Repos, k *known, ids []iden
 			Fabric: fabric, Plan: plan, Stages: []Stage{StagePlacement},
 			Options: RolloutOptions{Repair: true, Manager: true, Wave: repairWave, Domain: string(reconcile.DomainNone), Attempts: repairTry},
 		}
-		return s.addRollout(ctx, r, ro, nil, ", a repair of the placements with the subnet manager, was started")
+		return s.addRollout(ctx, r, ro, nil, func(id int64) phrase.Text { return phrase.Of("event.placement-repair", "rollout", id) })
 	}
 	targets := make([]reconcile.Target, len(ids))
 	for i, id := range ids {
@@ -94,14 +94,14 @@ func (s *Service) startRepair(ctx context.Context, r Repos, k *known, ids []iden
 	var devices []RolloutDevice
 	for w, step := range steps {
 		for _, t := range step.Targets {
-			devices = append(devices, RolloutDevice{Device: targets[t].Device, State: string(reconcile.Pending), Wave: w, Note: "waits for its repair"})
+			devices = append(devices, RolloutDevice{Device: targets[t].Device, State: string(reconcile.Pending), Wave: w, Note: phrase.Of("note.waits-repair")})
 		}
 	}
-	what := devices[0].Device.Name
+	what := phrase.Verbatim(devices[0].Device.Name)
 	if n := len(devices); n > 1 {
-		what = fmt.Sprintf("%d devices", n)
+		what = phrase.Of("count.device", "n", n)
 	}
-	return s.addRollout(ctx, r, ro, devices, ", a repair of "+what+", was started")
+	return s.addRollout(ctx, r, ro, devices, func(id int64) phrase.Text { return phrase.Of("event.repair", "rollout", id, "what", what) })
 }
 
 // settleDevices brings the records of devices up to date with a rollout that ended.
@@ -166,7 +166,7 @@ func (s *Service) settleManager(ctx context.Context, r Repos, ro Rollout, p Drif
 	case ro.Placed == PlacedVerified && (ro.State == RolloutSucceeded || ro.State == RolloutPartial):
 		d.ReadBy, turns = "", d.inSync(ro.Plan, now, p, now)
 	case ro.Options.Manager:
-		turns = d.notRepaired(ro.Result, p, now)
+		turns = d.notRepaired(ro.Result.String(), p, now)
 	default:
 		d.Watch.Reading, d.Watch.Seen, d.Watch.Steady = reconcile.ReadingUnknown, reconcile.ReadingUnknown, time.Time{}
 		d.Differences, d.Error, d.Due = nil, "", now

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -372,49 +371,47 @@ func (s *Service) tellTurns(ctx context.Context, r Repos, events []Event) error 
 func (s *Service) turnEvents(fabric string, d *DeviceRecord, turns []reconcile.Turn, cause string, now time.Time) []Event {
 	var out []Event
 	for _, t := range turns {
-		message, about := "", map[string]any{"device": d.Device.ID.String(), "reading": d.Watch.Reading, "differences": len(d.Differences), "error": d.Error}
+		said, about := phrase.Text{}, map[string]any{"device": d.Device.ID.String(), "reading": d.Watch.Reading, "differences": len(d.Differences), "error": d.Error}
 		switch t {
 		case reconcile.TurnDrifted:
-			message = d.Device.Name + " is not as wanted any more: " + firstDifference(d.Differences)
+			why := []phrase.Text{firstDifference(d.Differences)}
 			if cause != "" {
-				message, about["cause"] = message+"; "+cause, cause
+				why, about["cause"] = append(why, phrase.Verbatim(cause)), cause
 			}
 			if d.Error != "" { // why it cannot be repaired
-				message += "; " + d.Error
+				why = append(why, phrase.Verbatim(d.Error))
 			}
+			said = phrase.Of("event.device-drifted", "device", d.Device.Name, "why", why)
 		case reconcile.TurnInSync:
-			message = d.Device.Name + " is as wanted again"
+			said = phrase.Of("event.device-in-sync", "device", d.Device.Name)
 		case reconcile.TurnLost:
-			message = d.Device.Name + " does not answer: " + d.Error
+			said = phrase.Of("event.device-lost", "device", d.Device.Name, "reason", d.Error)
 		case reconcile.TurnFound:
-			message = d.Device.Name + " answers again"
+			said = phrase.Of("event.device-found", "device", d.Device.Name)
 		case reconcile.TurnQuarantined:
-			message = d.Device.Name + " is quarantined: " + d.Watch.Reason
+			said = phrase.Of("event.device-quarantined", "device", d.Device.Name, "reason", d.Watch.Reason)
 		case reconcile.TurnReleased:
-			message = d.Device.Name + " was as wanted for long enough and is released from quarantine"
+			said = phrase.Of("event.device-steady", "device", d.Device.Name)
 		}
 		data, err := json.Marshal(about)
 		if err != nil {
 			data = nil // words and a number always encode
 		}
-		out = append(out, Event{At: now, Fabric: fabric, Actor: string(PrincipalSystem), Kind: "device." + string(t), Subject: d.Device.Name, Message: message, Data: data})
+		out = append(out, Event{At: now, Fabric: fabric, Actor: string(PrincipalSystem), Kind: "device." + string(t), Subject: d.Device.Name, Said: said, Data: data})
 	}
 	return out
 }
 
 // firstDifference names one difference and the number of others.
-func firstDifference(list []Difference) string {
+func firstDifference(list []Difference) phrase.Text {
 	if len(list) == 0 {
-		return "it differs"
+		return phrase.Of("event.differs")
 	}
-	text := fmt.Sprintf("%s is %s, wanted is %s", list[0].Field, list[0].Observed, list[0].Desired)
+	said := phrase.Of("event.difference", "field", list[0].Field, "observed", list[0].Observed, "desired", list[0].Desired)
 	if list[0].Prerequisite != "" {
-		text = list[0].Reason
+		said = phrase.Or(list[0].Reason, list[0].Said)
 	}
-	if n := len(list) - 1; n > 0 {
-		text += fmt.Sprintf(", and %d more", n)
-	}
-	return text
+	return phrase.First(phrase.Commas{said}, len(list), 1)
 }
 
 // known is what is known of a fabric's plan in force: what each device should be.

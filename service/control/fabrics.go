@@ -48,7 +48,7 @@ func (s *Service) CreateFabric(ctx context.Context, f Fabric) (Fabric, error) {
 		if out, err = r.CreateFabric(ctx, f); err != nil {
 			return err
 		}
-		return s.event(ctx, r, Event{Fabric: f.Name, Kind: "fabric.created", Subject: f.Name, Message: "fabric " + f.Name + " was put under management"},
+		return s.event(ctx, r, Event{Fabric: f.Name, Kind: "fabric.created", Subject: f.Name, Said: phrase.Of("event.fabric-created", "fabric", f.Name)},
 			change{After: where(f)})
 	})
 	return out, err
@@ -185,7 +185,7 @@ func (s *Service) UpdateFabric(ctx context.Context, f Fabric) (out Fabric, err e
 		if out, err = r.UpdateFabric(ctx, f); err != nil {
 			return err
 		}
-		return s.event(ctx, r, Event{Fabric: f.Name, Kind: "fabric.updated", Subject: f.Name, Message: "fabric " + f.Name + " was changed"},
+		return s.event(ctx, r, Event{Fabric: f.Name, Kind: "fabric.updated", Subject: f.Name, Said: phrase.Of("event.fabric-changed", "fabric", f.Name)},
 			change{Before: where(before), After: where(out)})
 	})
 	return out, err
@@ -211,15 +211,15 @@ func (s *Service) DeleteFabric(ctx context.Context, name string, version int64, 
 		if err := r.DeleteFabric(ctx, name, version); err != nil {
 			return err
 		}
-		return s.event(ctx, r, Event{Fabric: name, Kind: "fabric.deleted", Subject: name, Message: deletedText(name, keep)}, nil)
+		return s.event(ctx, r, Event{Fabric: name, Kind: "fabric.deleted", Subject: name, Said: deletedText(name, keep)}, nil)
 	})
 }
 
-func deletedText(name string, keep bool) string {
+func deletedText(name string, keep bool) phrase.Text {
 	if keep {
-		return "fabric " + name + " was deleted; its devices keep their settings"
+		return phrase.Of("event.fabric-deleted-kept", "fabric", name)
 	}
-	return "fabric " + name + " was deleted"
+	return phrase.Of("event.fabric-deleted", "fabric", name)
 }
 
 // bare fails with *ConflictError "plan-in-force" while settings of a plan may be on a fabric's devices.
@@ -278,11 +278,11 @@ func (s *Service) Discover(ctx context.Context, name string) (Snapshot, error) {
 		if out, err = r.PutSnapshot(ctx, snap); err != nil {
 			return err
 		}
-		message := fmt.Sprintf("found %d switches, %d hosts and %d links", snap.Switches, snap.Hosts, snap.Links)
+		said := phrase.Of("event.discovered", "switches", snap.Switches, "hosts", snap.Hosts, "links", snap.Links)
 		if n := len(stats.Warnings); n > 0 {
-			message += fmt.Sprintf("; %d warnings, the first: %s", n, stats.Warnings[0])
+			said = phrase.Of("joined", "first", said, "second", phrase.Of("event.warnings", "n", n, "first", stats.Warnings[0]))
 		}
-		return s.event(ctx, r, Event{Fabric: name, Kind: "fabric.discovered", Subject: sha, Message: message}, nil)
+		return s.event(ctx, r, Event{Fabric: name, Kind: "fabric.discovered", Subject: sha, Said: said}, nil)
 	})
 	out.Stats.Warnings = stats.Warnings
 	return out, err

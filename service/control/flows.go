@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"fairlane/internal/phrase"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 	"fairlane/tenants"
@@ -70,7 +71,7 @@ func (s *Service) PutFlows(ctx context.Context, fabric string, version int64, in
 		if next, err = s.replaceFlows(ctx, r, fabric, version, flows); err != nil {
 			return err
 		}
-		return s.revise(ctx, r, fabric, policyChange{message: fmt.Sprintf("%d flows were declared", len(flows)), flows: flows})
+		return s.revise(ctx, r, fabric, policyChange{said: phrase.Of("event.flows", "n", len(flows)), flows: flows})
 	})
 	return flows, next, err
 }
@@ -81,7 +82,7 @@ func (s *Service) replaceFlows(ctx context.Context, r Repos, fabric string, vers
 		return 0, err
 	}
 	return next, s.event(ctx, r, Event{Fabric: fabric, Kind: "flows.replaced", Subject: fabric,
-		Message: fmt.Sprintf("%d flows are declared now", len(flows))}, map[string]any{"flows": len(flows), "version": next})
+		Said: phrase.Of("event.flows", "n", len(flows))}, map[string]any{"flows": len(flows), "version": next})
 }
 
 func plain(list []Tenant) []tenants.Tenant {

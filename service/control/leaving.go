@@ -194,7 +194,7 @@ func (s *Service) letGo(ctx context.Context, r Repos, fabric string, list []driv
 		ids[i] = d.ID
 		events[i] = Event{
 			At: s.now(), Fabric: fabric, Actor: string(PrincipalSystem), Kind: "device.left", Subject: d.Name,
-			Message: d.Name + " has left the plan in force; verified: no settings of Fairlane are on it",
+			Said: phrase.Of("event.device-left", "device", d.Name),
 		}
 	}
 	if err := r.LetGo(ctx, fabric, ids); err != nil {

@@ -3,7 +3,6 @@ package control
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -66,7 +65,7 @@ func (s *Service) PutMember(ctx context.Context, user string, g tenants.Grant) (
 		}
 		out = Member{User: user, Membership: Membership{Grant: g, Source: SourceLocal, CreatedAt: s.now()}}
 		e := memberEvent(g.Domain)
-		e.Message = fmt.Sprintf("user %s is %s of %s %s now", user, g.Role, strings.TrimSuffix(e.Kind, ".member"), e.Subject)
+		e.Said = phrase.Of("event.member", "user", user, "role", string(g.Role), "kind", KindText(strings.TrimSuffix(e.Kind, ".member")), "name", e.Subject)
 		return s.event(ctx, r, e, change{After: map[string]string{"user": user, "role": string(g.Role)}})
 	})
 	return out, err
@@ -124,7 +123,7 @@ func (s *Service) DeleteMember(ctx context.Context, user string, d tenants.Domai
 			}
 		}
 		e := memberEvent(d)
-		e.Message = fmt.Sprintf("user %s has no role in %s %s any more", user, strings.TrimSuffix(e.Kind, ".member"), e.Subject)
+		e.Said = phrase.Of("event.member-removed", "user", user, "kind", KindText(strings.TrimSuffix(e.Kind, ".member")), "name", e.Subject)
 		return s.event(ctx, r, e, change{Before: map[string]string{"user": user}})
 	})
 }
@@ -183,15 +182,15 @@ func (s *Service) CreateServiceAccount(ctx context.Context, in ServiceAccountInp
 		if err != nil {
 			return err
 		}
-		return s.event(ctx, r, s.accountEvent(out, "service-account.created", "was added"), change{After: userData(out)})
+		return s.event(ctx, r, s.accountEvent(out, "service-account.created", phrase.Of("event.account-added", "name", out.Principal().Name)), change{After: userData(out)})
 	})
 	return out, err
 }
 
 // accountEvent is an event about a service account; in its tenant's list when it has one.
-func (s *Service) accountEvent(a Account, kind, what string) Event {
+func (s *Service) accountEvent(a Account, kind string, said phrase.Text) Event {
 	name := a.Principal().Name
-	e := Event{Kind: kind, Subject: name, Message: fmt.Sprintf("service account %s %s", name, what)}
+	e := Event{Kind: kind, Subject: name, Said: said}
 	if !a.Domain.All() {
 		e.Fabric, e.Kind, e.Subject = a.Domain.Fabric, "tenant."+kind, a.Domain.Tenant
 	}
@@ -217,6 +216,6 @@ func (s *Service) DeleteServiceAccount(ctx context.Context, d tenants.Domain, na
 		if err := r.DeleteAccount(ctx, a.ID); err != nil {
 			return err
 		}
-		return s.event(ctx, r, s.accountEvent(a, "service-account.deleted", "was removed"), change{Before: userData(a)})
+		return s.event(ctx, r, s.accountEvent(a, "service-account.deleted", phrase.Of("event.account-removed", "name", a.Principal().Name)), change{Before: userData(a)})
 	})
 }

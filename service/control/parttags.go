@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"slices"
 
 	"fairlane/internal/phrase"
@@ -61,7 +60,7 @@ func unused(ctx context.Context, r Repos, fabric, tenant string, what phrase.Tex
 }
 
 // editTenant changes a tenant by edit, checks it with all others, and makes the next revision.
-func (s *Service) editTenant(ctx context.Context, fabric, name, message string, edit func(Repos, *tenants.Tenant) error) error {
+func (s *Service) editTenant(ctx context.Context, fabric, name string, said phrase.Text, edit func(Repos, *tenants.Tenant) error) error {
 	return s.d.Store.Tx(OnFabric(ctx, fabric), func(r Repos) error {
 		before, err := r.Tenant(ctx, fabric, name)
 		if err != nil {
@@ -81,7 +80,7 @@ func (s *Service) editTenant(ctx context.Context, fabric, name, message string, 
 		if _, err := s.updateTenant(ctx, r, before, before.Version, t); err != nil {
 			return err
 		}
-		return s.revise(ctx, r, fabric, policyChange{message: message, put: []tenants.Tenant{t}})
+		return s.revise(ctx, r, fabric, policyChange{said: said, put: []tenants.Tenant{t}})
 	})
 }
 
@@ -126,7 +125,7 @@ func (s *Service) Attachment(ctx context.Context, fabric, tenant, port string) (
 
 // AddAttachment attaches a tenant to one more port.
 func (s *Service) AddAttachment(ctx context.Context, fabric, tenant string, in AttachmentInput) (a tenants.Attachment, err error) {
-	err = s.editTenant(ctx, fabric, tenant, fmt.Sprintf("tenant %s was attached to %s", tenant, clipped(in.Port)), func(r Repos, t *tenants.Tenant) error {
+	err = s.editTenant(ctx, fabric, tenant, phrase.Of("event.attached", "tenant", tenant, "port", clipped(in.Port)), func(r Repos, t *tenants.Tenant) error {
 		_, topo, err := s.latest(ctx, r, fabric)
 		if err != nil {
 			return err
@@ -148,7 +147,7 @@ func (s *Service) AddAttachment(ctx context.Context, fabric, tenant string, in A
 
 // PutAttachment changes the service level of an attachment whose tag is tag, or AnyTag; nil lets the compiler choose.
 func (s *Service) PutAttachment(ctx context.Context, fabric, tenant, port, tag string, sl *ident.SL) (a tenants.Attachment, err error) {
-	err = s.editTenant(ctx, fabric, tenant, fmt.Sprintf("tenant %s has another service level on %s", tenant, clipped(port)), func(r Repos, t *tenants.Tenant) error {
+	err = s.editTenant(ctx, fabric, tenant, phrase.Of("event.service-level", "tenant", tenant, "port", clipped(port)), func(r Repos, t *tenants.Tenant) error {
 		i, err := s.attachment(ctx, r, fabric, t, port)
 		if err != nil {
 			return err
@@ -165,7 +164,7 @@ func (s *Service) PutAttachment(ctx context.Context, fabric, tenant, port, tag s
 
 // DeleteAttachment detaches a tenant from a port that none of its declared flows uses.
 func (s *Service) DeleteAttachment(ctx context.Context, fabric, tenant, port, tag string) error {
-	return s.editTenant(ctx, fabric, tenant, fmt.Sprintf("tenant %s was detached from %s", tenant, clipped(port)), func(r Repos, t *tenants.Tenant) error {
+	return s.editTenant(ctx, fabric, tenant, phrase.Of("event.detached", "tenant", tenant, "port", clipped(port)), func(r Repos, t *tenants.Tenant) error {
 		i, err := s.attachment(ctx, r, fabric, t, port)
 		if err != nil {
 			return err
@@ -205,7 +204,7 @@ func (s *Service) Class(ctx context.Context, fabric, tenant, class string) (c te
 
 // AddClass adds a class to a tenant, after those that it has.
 func (s *Service) AddClass(ctx context.Context, fabric, tenant string, c tenants.Class) error {
-	return s.editTenant(ctx, fabric, tenant, fmt.Sprintf("tenant %s got class %s", tenant, c.Name), func(_ Repos, t *tenants.Tenant) error {
+	return s.editTenant(ctx, fabric, tenant, phrase.Of("event.class-added", "tenant", tenant, "class", c.Name), func(_ Repos, t *tenants.Tenant) error {
 		if _, err := classAt(t, c.Name); err == nil {
 			return &ConflictError{Code: "already-exists", Said: phrase.Of("problem.class-exists", "tenant", tenant, "class", c.Name)}
 		}
@@ -216,7 +215,7 @@ func (s *Service) AddClass(ctx context.Context, fabric, tenant string, c tenants
 
 // PutClass changes the weight of a class whose tag is tag, or AnyTag.
 func (s *Service) PutClass(ctx context.Context, fabric, tenant, tag string, c tenants.Class) error {
-	return s.editTenant(ctx, fabric, tenant, fmt.Sprintf("class %s of tenant %s has weight %s", c.Name, tenant, c.Weight), func(_ Repos, t *tenants.Tenant) error {
+	return s.editTenant(ctx, fabric, tenant, phrase.Of("event.class-weight", "class", c.Name, "tenant", tenant, "weight", c.Weight), func(_ Repos, t *tenants.Tenant) error {
 		i, err := classAt(t, c.Name)
 		if err != nil {
 			return err
@@ -231,7 +230,7 @@ func (s *Service) PutClass(ctx context.Context, fabric, tenant, tag string, c te
 
 // DeleteClass removes a class that none of the tenant's declared flows uses.
 func (s *Service) DeleteClass(ctx context.Context, fabric, tenant, class, tag string) error {
-	return s.editTenant(ctx, fabric, tenant, fmt.Sprintf("tenant %s lost class %s", tenant, class), func(r Repos, t *tenants.Tenant) error {
+	return s.editTenant(ctx, fabric, tenant, phrase.Of("event.class-removed", "tenant", tenant, "class", class), func(r Repos, t *tenants.Tenant) error {
 		i, err := classAt(t, class)
 		if err != nil {
 			return err

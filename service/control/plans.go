@@ -42,7 +42,7 @@ func (s *Service) MakePlan(ctx context.Context, fabric string, req PlanRequest, 
 			return err
 		}
 		return s.event(ctx, r, Event{Fabric: fabric, Kind: "plan.created", Subject: p.Plan.Name,
-			Message: fmt.Sprintf("plan %.12s covers %d devices, with %d findings", p.Plan.Name, DevicesOf(p.Plan), len(p.Plan.Findings))}, nil)
+			Said: phrase.Of("event.plan", "plan", fmt.Sprintf("%.12s", p.Plan.Name), "devices", DevicesOf(p.Plan), "findings", len(p.Plan.Findings))}, nil)
 	})
 	return p, created, err
 }

@@ -17,9 +17,9 @@ import (
 // label ever changes. Every change of tenants, flows or options makes the next revision in its own transaction.
 type Policy struct {
 	Fabric    string
-	Number    int64  // 1, 2, 3 … on a fabric
-	Label     string // people's name for it; empty is none
-	Message   string // what changed, in one sentence
+	Number    int64       // 1, 2, 3 … on a fabric
+	Label     string      // people's name for it; empty is none
+	Said      phrase.Text // what changed; of revisions from before message ids verbatim English
 	Actor     string
 	Restores  int64 // the revision that this one is equal to; 0 when it is no restoration
 	Tenants   int   // how many there are
@@ -69,7 +69,7 @@ type PolicyRepo interface {
 
 // policyChange is what one transaction changes of a fabric's policy.
 type policyChange struct {
-	message  string
+	said     phrase.Text
 	put      []tenants.Tenant
 	gone     []string
 	flows    []tenants.Flow // nil: as before
@@ -128,7 +128,7 @@ func (s *Service) revise(ctx context.Context, r Repos, fabric string, c policyCh
 	if err != nil || len(parts) == 0 {
 		return err
 	}
-	p := Policy{Fabric: fabric, Message: c.message, Actor: actor(ctx), Restores: c.restores, Flows: -1, CreatedAt: s.now()}
+	p := Policy{Fabric: fabric, Said: c.said, Actor: actor(ctx), Restores: c.restores, Flows: -1, CreatedAt: s.now()}
 	if c.flows != nil {
 		p.Flows = len(c.flows)
 	}
@@ -194,7 +194,7 @@ func (s *Service) LabelPolicy(ctx context.Context, fabric string, number int64, 
 			return err
 		}
 		return s.event(ctx, r, Event{Fabric: fabric, Kind: "policy.labelled", Subject: fmt.Sprint(number),
-			Message: fmt.Sprintf("policy %d is called %q now", number, label)}, change{Before: before.Label, After: label})
+			Said: phrase.Of("event.policy-label", "policy", number, "label", label)}, change{Before: before.Label, After: label})
 	})
 	return p, err
 }
@@ -227,7 +227,7 @@ func (s *Service) RestorePolicy(ctx context.Context, fabric string, number, vers
 			return err
 		}
 		return s.event(ctx, r, Event{Fabric: fabric, Kind: "policy.restored", Subject: fmt.Sprint(number),
-			Message: fmt.Sprintf("policy %d is restored as policy %d", number, p.Number)}, change{Before: now.Number, After: p.Number})
+			Said: phrase.Of("event.policy-restored", "policy", number, "as", p.Number)}, change{Before: now.Number, After: p.Number})
 	})
 	return p, changed, err
 }
@@ -248,7 +248,7 @@ func (s *Service) restore(ctx context.Context, r Repos, now, then PolicyContent)
 	if err != nil {
 		return err
 	}
-	c := a.change(fmt.Sprintf("policy %d was restored", then.Number))
+	c := a.change(phrase.Of("event.policy-was-restored", "policy", then.Number))
 	c.restores, c.options = then.Number, &then.Options
 	return s.revise(ctx, r, now.Fabric, c)
 }
@@ -298,13 +298,13 @@ func (s *Service) PutOptions(ctx context.Context, fabric string, version int64, 
 		if next = have; have > 0 && sameJSON(before, o) {
 			return nil
 		}
-		if err := s.revise(ctx, r, fabric, policyChange{message: "the compile options were changed", options: &o}); err != nil {
+		if err := s.revise(ctx, r, fabric, policyChange{said: phrase.Of("event.options", "fabric", fabric), options: &o}); err != nil {
 			return err
 		}
 		if _, next, err = options(ctx, r, fabric); err != nil {
 			return err
 		}
-		return s.event(ctx, r, Event{Fabric: fabric, Kind: "options.replaced", Subject: fabric, Message: "the compile options of " + fabric + " were changed"},
+		return s.event(ctx, r, Event{Fabric: fabric, Kind: "options.replaced", Subject: fabric, Said: phrase.Of("event.options", "fabric", fabric)},
 			change{Before: before, After: o})
 	})
 	return next, err

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"fairlane/internal/phrase"
 	"fairlane/service/reconcile"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
@@ -36,7 +37,7 @@ type FabricChange struct {
 	Port ident.PortID // port 0 of what concerns a whole node
 	Peer ident.PortID // of links: the other end
 	Node string       // the node's name
-	Text string       // for people
+	Said phrase.Text
 }
 
 // Bounds of looking again.
@@ -126,7 +127,7 @@ func (s *Service) rediscover(ctx context.Context, fabric string, interval time.D
 			return nil
 		}
 		o.silent = true
-		return s.tellFabric(ctx, fabric, Event{Kind: "fabric.silent", Message: "fabric " + fabric + " does not answer; what is known of it stays: " + err.Error()})
+		return s.tellFabric(ctx, fabric, Event{Kind: "fabric.silent", Said: phrase.Of("event.fabric-silent", "fabric", fabric, "reason", err)})
 	}
 	return s.judgeLook(ctx, f, known, &look, o)
 }
@@ -135,7 +136,7 @@ func (s *Service) rediscover(ctx context.Context, fabric string, interval time.D
 func (s *Service) judgeLook(ctx context.Context, f Fabric, known *subnet.Fabric, look *Look, o *lookout) error {
 	if o.silent {
 		o.silent = false
-		if err := s.tellFabric(ctx, f.Name, Event{Kind: "fabric.answers", Message: "fabric " + f.Name + " answers again"}); err != nil {
+		if err := s.tellFabric(ctx, f.Name, Event{Kind: "fabric.answers", Said: phrase.Of("event.fabric-answers", "fabric", f.Name)}); err != nil {
 			return err
 		}
 	}
@@ -151,8 +152,7 @@ func (s *Service) judgeLook(ctx context.Context, f Fabric, known *subnet.Fabric,
 			return nil
 		}
 		o.shrunk = true
-		return s.tellFabric(ctx, f.Name, Event{Kind: "fabric.shrunk", Message: fmt.Sprintf("%d of %d nodes of fabric %s were not found; what is known of it stays: look at the service's own port, or discover the fabric to take it as it is",
-			lost, len(known.Nodes), f.Name)})
+		return s.tellFabric(ctx, f.Name, Event{Kind: "fabric.shrunk", Said: phrase.Of("event.fabric-shrunk", "lost", lost, "nodes", len(known.Nodes), "fabric", f.Name)})
 	}
 	o.shrunk = false
 	text, sha, err := encodeTopology(look.Topology)
@@ -188,11 +188,11 @@ func (s *Service) keepLook(ctx context.Context, f Fabric, look *Look, text []byt
 			if err != nil {
 				return fmt.Errorf("encode a change of a fabric: %w", err)
 			}
-			events = append(events, s.fabricEvent(f.Name, Event{Kind: "fabric." + c.Kind, Subject: c.Node, Message: c.Text, Data: data}))
+			events = append(events, s.fabricEvent(f.Name, Event{Kind: "fabric." + c.Kind, Subject: c.Node, Said: c.Said, Data: data}))
 		}
 		if sha != f.Snapshot.SHA256 {
-			message := fmt.Sprintf("changes: %d; there are %d switches, %d hosts and %d links now", len(look.Changes), snap.Switches, snap.Hosts, snap.Links)
-			events = append(events, s.fabricEvent(f.Name, Event{Kind: "fabric.rediscovered", Subject: sha, Message: message}))
+			said := phrase.Of("event.rediscovered", "changes", len(look.Changes), "switches", snap.Switches, "hosts", snap.Hosts, "links", snap.Links)
+			events = append(events, s.fabricEvent(f.Name, Event{Kind: "fabric.rediscovered", Subject: sha, Said: said}))
 		}
 		return r.AddEvents(ctx, events)
 	})

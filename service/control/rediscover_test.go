@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"fairlane/internal/phrase"
 	"fairlane/service/control"
 	"fairlane/service/control/controltest"
 	"fairlane/subnet"
@@ -55,11 +56,11 @@ func (w *watched) Look(_ context.Context, _ control.Fabric, known *subnet.Fabric
 	diff := subnet.Diff(known, f)
 	for _, g := range diff.NodesRemoved {
 		n, _ := known.NodeByGUID(g)
-		out.Changes = append(out.Changes, control.FabricChange{Kind: "node-gone", Port: ident.PortID{Node: g}, Node: known.Nodes[n].Name, Text: known.Nodes[n].Name + " is gone"})
+		out.Changes = append(out.Changes, control.FabricChange{Kind: "node-gone", Port: ident.PortID{Node: g}, Node: known.Nodes[n].Name, Said: phrase.Of("discovery.gone", "node", known.Nodes[n].Name)})
 	}
 	for _, g := range diff.NodesAdded {
 		n, _ := f.NodeByGUID(g)
-		out.Changes = append(out.Changes, control.FabricChange{Kind: "node-new", Port: ident.PortID{Node: g}, Node: f.Nodes[n].Name, Text: f.Nodes[n].Name + " is new"})
+		out.Changes = append(out.Changes, control.FabricChange{Kind: "node-new", Port: ident.PortID{Node: g}, Node: f.Nodes[n].Name, Said: phrase.Of("discovery.new", "node", f.Nodes[n].Name)})
 	}
 	return out, nil
 }

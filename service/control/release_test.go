@@ -106,7 +106,7 @@ func TestAReleaseTakesEverythingBack(t *testing.T) {
 			t.Errorf("to %s: the fabric is %s", to, got)
 		}
 		list, _, err := r.Service.Events(t.Context(), "lab", ro.ID, control.Page{Limit: 1000})
-		if err != nil || slices.ContainsFunc(list, func(e control.Event) bool { return e.Message == "placements are in force" }) {
+		if err != nil || slices.ContainsFunc(list, func(e control.Event) bool { return e.Said.String() == "placements are in force" }) {
 			t.Errorf("to %s: a release says that placements are in force, %v", to, err)
 		}
 		atBaseline(t, r.Service) // the lab came without congestion control
@@ -180,7 +180,7 @@ func TestAReleaseNamesTheDeviceThatCannotBeReturnedAndRunsAgain(t *testing.T) {
 	}
 	r.Wait()
 	got := rollout(t, r.Service, ro.ID)
-	if got.State == control.RolloutSucceeded || !strings.Contains(got.Result, stuck.Name) || managed(t, r) != control.Releasing {
+	if got.State == control.RolloutSucceeded || !strings.Contains(got.Result.String(), stuck.Name) || managed(t, r) != control.Releasing {
 		t.Fatalf("the release ended as %s: %s; the fabric is %s", got.State, got.Result, managed(t, r))
 	}
 	for _, b := range baselines(t, r.Service, control.AgainstObserved) {
@@ -233,7 +233,7 @@ func TestAReleaseGoesOnWhereTheSubnetManagerRefuses(t *testing.T) {
 	}
 	r.Wait()
 	got := rollout(t, r.Service, ro.ID)
-	if got.State != control.RolloutFailed || !strings.Contains(got.Result, "placements could not be taken back") || managed(t, r) != control.Releasing {
+	if got.State != control.RolloutFailed || !strings.Contains(got.Result.String(), "placements could not be removed") || managed(t, r) != control.Releasing {
 		t.Fatalf("the release ended as %s: %s; the fabric is %s", got.State, got.Result, managed(t, r))
 	}
 	atBaseline(t, r.Service)
@@ -257,7 +257,7 @@ func TestADeviceThatLeftTheFabricIsNamedByItsRelease(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.Wait()
-	if got := rollout(t, r.Service, ro.ID); got.State != control.RolloutPartial || !strings.Contains(got.Result, "gone/P1: the device is not on the fabric") || managed(t, r) != control.Releasing {
+	if got := rollout(t, r.Service, ro.ID); got.State != control.RolloutPartial || !strings.Contains(got.Result.String(), "gone/P1: the device is not on the fabric") || managed(t, r) != control.Releasing {
 		t.Fatalf("the release ended as %s: %s; the fabric is %s", got.State, got.Result, managed(t, r))
 	}
 }

@@ -29,7 +29,7 @@ func (f *Fabric) WaitingText() string {
 
 // RestoredEvent reports that the restore of the database, by the actor by, put automatic repairs on a fabric on hold.
 func (f *Fabric) RestoredEvent(by string) Event {
-	return Event{At: f.RestoredAt, Fabric: f.Name, Actor: by, Kind: "fabric.repairs-wait", Subject: f.Name, Message: f.WaitingText()}
+	return Event{At: f.RestoredAt, Fabric: f.Name, Actor: by, Kind: "fabric.repairs-wait", Subject: f.Name, Said: *f.Waiting()}
 }
 
 // acted ends the hold of automatic repairs on a fabric, since an operator acts on it.

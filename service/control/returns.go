@@ -2,7 +2,6 @@ package control
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -92,7 +91,7 @@ func (s *Service) prepareReturn(ctx context.Context, fabric string, to ReturnTo,
 // waving cuts the devices that return into waves, without canaries: one that cannot be returned does not stop the others.
 // Devices that are not on the fabric any more are recorded as failed at once.
 func (x *returning) waving() error {
-	if err := x.cutTargets(x.list, func(reconcile.Target) string { return "waits for its wave; returns to " + x.to.words() }); err != nil {
+	if err := x.cutTargets(x.list, func(reconcile.Target) phrase.Text { return phrase.Of("note.waits-return", "settings", x.to.words()) }); err != nil {
 		return err
 	}
 	x.in.Options.CanaryWaves = nil
@@ -105,7 +104,7 @@ func (x *returning) waving() error {
 	last := WavePreview{Shards: 1} // of their own: another node may have the address of one of them by now
 	for _, b := range x.missing {
 		x.devices = append(x.devices, RolloutDevice{
-			Device: b.Device, State: string(reconcile.Failed), Error: notThere, Note: "cannot return to " + x.to.words(), Wave: len(x.waves),
+			Device: b.Device, State: string(reconcile.Failed), Error: notThere, Note: phrase.Of("note.cannot-return", "settings", x.to.words()), Wave: len(x.waves),
 		})
 		last.Devices = append(last.Devices, b.Device)
 	}
@@ -117,21 +116,21 @@ func (x *returning) waving() error {
 const notThere = "the device is not on the fabric any more, as it was discovered last"
 
 // words names the settings that devices return to.
-func (to ReturnTo) words() string {
+func (to ReturnTo) words() phrase.Text {
 	if to == ToFactory {
-		return "no congestion control"
+		return phrase.Of("event.factory")
 	}
-	return "the baseline"
+	return phrase.Of("event.baseline")
 }
 
 // startReturn records a return with the job that makes a manager begin it. also runs in the same transaction.
-func (s *Service) startReturn(ctx context.Context, fabric string, x returning, what string, also func(Repos) error) (out Rollout, err error) {
+func (s *Service) startReturn(ctx context.Context, fabric string, x returning, said func(id int64) phrase.Text, also func(Repos) error) (out Rollout, err error) {
 	err = s.d.Store.Tx(OnFabric(ctx, fabric), func(r Repos) error {
 		if _, _, err := r.PutPlan(ctx, x.plan); err != nil {
 			return err
 		}
 		ro := Rollout{Fabric: fabric, Plan: x.plan.Plan.Name, Stages: x.in.Stages, Options: x.in.Options, Waves: len(x.waves)}
-		if out, err = s.addRollout(ctx, r, ro, x.devices, fmt.Sprintf("%s was started: %d devices return to %s", what, len(x.devices), x.to.words())); err != nil {
+		if out, err = s.addRollout(ctx, r, ro, x.devices, said); err != nil {
 			return err
 		}
 		return also(r)
@@ -145,7 +144,9 @@ func (s *Service) ReturnToBaseline(ctx context.Context, fabric string, o Rollout
 	if err != nil {
 		return Rollout{}, err
 	}
-	return s.startReturn(ctx, fabric, x, ", a roll-back to the baseline,", func(Repos) error { return nil })
+	return s.startReturn(ctx, fabric, x, func(id int64) phrase.Text {
+		return phrase.Of("event.return-started", "rollout", id, "devices", len(x.devices))
+	}, func(Repos) error { return nil })
 }
 
 // previewReturn says which devices ReturnToBaseline would write, in which waves.
@@ -175,7 +176,9 @@ func (s *Service) ReleaseFabric(ctx context.Context, fabric string, to ReturnTo,
 		return Rollout{}, err
 	}
 	x.in.Options.Again = x.target.Fabric.Management == Releasing
-	return s.startReturn(ctx, fabric, x, ", the release of fabric "+fabric+",", func(r Repos) error {
+	return s.startReturn(ctx, fabric, x, func(id int64) phrase.Text {
+		return phrase.Of("event.release-started", "rollout", id, "fabric", fabric, "devices", len(x.devices), "settings", x.to.words())
+	}, func(r Repos) error {
 		return r.SetManagement(ctx, fabric, Releasing, s.now())
 	})
 }
@@ -265,7 +268,7 @@ func (s *Service) ManageFabric(ctx context.Context, name string) (f Fabric, err 
 		if f, err = r.Fabric(ctx, name); err != nil {
 			return err
 		}
-		return s.event(ctx, r, Event{Fabric: name, Kind: "fabric.managed", Subject: name, Message: "fabric " + name + " is under management again"},
+		return s.event(ctx, r, Event{Fabric: name, Kind: "fabric.managed", Subject: name, Said: phrase.Of("event.managed", "fabric", name)},
 			change{Before: map[string]any{"management": before, "baselines": dropped}, After: map[string]any{"management": Managed}})
 	})
 	return f, err
@@ -314,5 +317,5 @@ func (s *Service) settleRelease(ctx context.Context, r Repos, ro Rollout) error 
 		return err
 	}
 	return s.event(ctx, r, Event{Fabric: ro.Fabric, Rollout: ro.ID, Kind: "fabric.released", Subject: ro.Fabric,
-		Message: fmt.Sprintf("fabric %s is released: every device was returned to %s and verified", ro.Fabric, ro.Options.To.words())}, nil)
+		Said: phrase.Of("event.released", "fabric", ro.Fabric, "settings", ro.Options.To.words())}, nil)
 }

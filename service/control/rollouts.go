@@ -159,16 +159,16 @@ func (p *prepared) cut(before *policy.Plan) error {
 		}
 		slices.SortStableFunc(targets, func(a, b reconcile.Target) int { return a.Device.ID.Compare(b.Device.ID) })
 	}
-	return p.cutTargets(targets, func(t reconcile.Target) string {
+	return p.cutTargets(targets, func(t reconcile.Target) phrase.Text {
 		if left[t.Device.ID] {
 			return leftNote(t.Device)
 		}
-		return "waits for its wave"
+		return phrase.Of("note.waits")
 	})
 }
 
 // cutTargets plans the waves and shards of targets, sorted by device, each with the note that it begins with.
-func (p *prepared) cutTargets(targets []reconcile.Target, note func(reconcile.Target) string) error {
+func (p *prepared) cutTargets(targets []reconcile.Target, note func(reconcile.Target) phrase.Text) error {
 	o := &p.in.Options
 	steps, err := reconcile.PlanWaves(targets, p.target.Topology, reconcile.WaveOptions{Canary: o.Canary, Wave: o.Wave, Domain: reconcile.Domain(o.Domain)})
 	if err != nil {
@@ -193,12 +193,11 @@ func (p *prepared) cutTargets(targets []reconcile.Target, note func(reconcile.Ta
 }
 
 // leftNote says of a port that only the plan before set what becomes of it.
-func leftNote(d driver.Device) string {
-	what := "the congestion control of its tenants is"
+func leftNote(d driver.Device) phrase.Text {
 	if d.Plane == driver.PlaneRoCE {
-		what = "the shares of its virtual functions are"
+		return phrase.Of("note.left-shares")
 	}
-	return "waits for its wave; no part of the plan any more: " + what + " taken back"
+	return phrase.Of("note.left")
 }
 
 // PreviewRollout says which waves a rollout would have, and starts nothing.
@@ -246,14 +245,16 @@ func (s *Service) StartRollout(ctx context.Context, fabric string, in RolloutInp
 		p.in.Options.CheckLoop = p.target.Plan.WRCC == nil && len(p.waves) > 0
 		ro := Rollout{Fabric: fabric, Plan: name, Stages: p.in.Stages, Options: p.in.Options, Waves: len(p.waves), Gated: GatedUnexamined}
 		out, err = s.addRollout(ctx, r, ro, p.devices,
-			fmt.Sprintf(" of plan %.12s was started: %d devices in %d waves", name, len(p.devices), len(p.waves)))
+			func(id int64) phrase.Text {
+				return phrase.Of("event.rollout-started", "rollout", id, "plan", fmt.Sprintf("%.12s", name), "devices", len(p.devices), "waves", len(p.waves))
+			})
 		return err
 	})
 	return out, err
 }
 
-// addRollout adds a startable rollout with its devices, and the job that makes a manager begin it. what goes on the sentence "rollout 7".
-func (s *Service) addRollout(ctx context.Context, r Repos, ro Rollout, devices []RolloutDevice, what string) (out Rollout, err error) {
+// addRollout adds a startable rollout with its devices, and the job that makes a manager begin it. said is its event.
+func (s *Service) addRollout(ctx context.Context, r Repos, ro Rollout, devices []RolloutDevice, said func(id int64) phrase.Text) (out Rollout, err error) {
 	f, err := startable(ctx, r, &ro, devices)
 	if err != nil {
 		return out, err
@@ -278,7 +279,7 @@ func (s *Service) addRollout(ctx context.Context, r Repos, ro Rollout, devices [
 		return out, err
 	}
 	return out, s.event(ctx, r, Event{Fabric: ro.Fabric, Rollout: out.ID, Kind: "rollout.started", Subject: ro.Plan,
-		Message: fmt.Sprintf("rollout %d%s", out.ID, what)}, map[string]any{"stages": ro.Stages, "options": ro.Options})
+		Said: said(out.ID)}, map[string]any{"stages": ro.Stages, "options": ro.Options})
 }
 
 // inherit makes a new rollout return to where an earlier one began with the devices that one left neither as wanted
@@ -326,18 +327,23 @@ func orderStages(in []Stage) ([]Stage, error) {
 	return out, nil
 }
 
+// RolloutEndedText says how a rollout ended.
+func RolloutEndedText(ro Rollout) phrase.Text {
+	return phrase.Of("event.rollout-ended", "rollout", ro.ID, "state", string(ro.State), "result", ro.Result)
+}
+
 // RolloutEnded records the end of a rollout in the audit log and in what is known of its devices, in the transaction
 // that ends it.
 func (s *Service) RolloutEnded(ctx context.Context, r Repos, ro Rollout) error {
 	e := Event{Fabric: ro.Fabric, Rollout: ro.ID, Kind: "rollout." + string(ro.State), Subject: ro.Plan,
-		Message: fmt.Sprintf("rollout %d ended as %s: %s", ro.ID, ro.State, ro.Result)}
+		Said: RolloutEndedText(ro)}
 	if err := s.settleDevices(ctx, r, ro); err != nil {
 		return err
 	}
 	if err := s.settleRelease(ctx, r, ro); err != nil {
 		return err
 	}
-	return s.auditEvent(ctx, r, e, map[string]any{"state": ro.State, "result": ro.Result, "started_by": ro.Actor})
+	return s.auditEvent(ctx, r, e, map[string]any{"state": ro.State, "result": ro.Result.String(), "started_by": ro.Actor})
 }
 
 // JobStore is the store that the workers of jobs use: watchers of events hear of its changes.

@@ -11,7 +11,7 @@ import (
 
 // steer stores what an operator asks of a running rollout and has somebody look at it. change refuses what makes no
 // sense in the rollout's present phase.
-func (s *Service) steer(ctx context.Context, fabric string, id int64, kind, message string, change func(*Rollout) error) (ro Rollout, err error) {
+func (s *Service) steer(ctx context.Context, fabric string, id int64, kind string, said phrase.Text, change func(*Rollout) error) (ro Rollout, err error) {
 	err = s.d.Store.Tx(OnFabric(ctx, fabric), func(r Repos) error {
 		f, err := r.Fabric(ctx, fabric)
 		if err != nil {
@@ -46,7 +46,7 @@ func (s *Service) steer(ctx context.Context, fabric string, id int64, kind, mess
 				return err
 			}
 		}
-		return s.event(ctx, r, Event{Fabric: fabric, Rollout: id, Kind: kind, Subject: ro.Plan, Message: fmt.Sprintf(message, id)}, nil)
+		return s.event(ctx, r, Event{Fabric: fabric, Rollout: id, Kind: kind, Subject: ro.Plan, Said: said}, nil)
 	})
 	return ro, err
 }
@@ -62,7 +62,7 @@ func (ro *Rollout) Moves() bool {
 
 // PauseRollout stops a running rollout at the next safe point, until it is resumed, cancelled or rolled back.
 func (s *Service) PauseRollout(ctx context.Context, fabric string, id int64) (Rollout, error) {
-	return s.steer(ctx, fabric, id, "rollout.paused", "pause of rollout %d requested", func(ro *Rollout) error {
+	return s.steer(ctx, fabric, id, "rollout.paused", phrase.Of("event.pause", "rollout", id), func(ro *Rollout) error {
 		if ro.Wish == WishCancel || ro.Wish == WishUndo && !ro.Undoing() {
 			return &ConflictError{Code: "rollout-ending", Said: phrase.Of("problem.rollout-ending", "rollout", id, "request", ro.Wish)}
 		}
@@ -73,7 +73,7 @@ func (s *Service) PauseRollout(ctx context.Context, fabric string, id int64) (Ro
 
 // ResumeRollout lets a paused rollout go on.
 func (s *Service) ResumeRollout(ctx context.Context, fabric string, id int64) (Rollout, error) {
-	return s.steer(ctx, fabric, id, "rollout.resumed", "rollout %d goes on", func(ro *Rollout) error {
+	return s.steer(ctx, fabric, id, "rollout.resumed", phrase.Of("event.resume", "rollout", id), func(ro *Rollout) error {
 		if ro.Wish != WishPause {
 			return &ConflictError{Code: "not-paused", Said: phrase.Of("problem.rollout-not-paused", "rollout", id)}
 		}
@@ -84,7 +84,7 @@ func (s *Service) ResumeRollout(ctx context.Context, fabric string, id int64) (R
 
 // ConfirmRollout gives the word that a rollout which waits for it may stay.
 func (s *Service) ConfirmRollout(ctx context.Context, fabric string, id int64) (Rollout, error) {
-	return s.steer(ctx, fabric, id, "rollout.confirmed", "rollout %d was confirmed", func(ro *Rollout) error {
+	return s.steer(ctx, fabric, id, "rollout.confirmed", phrase.Of("event.confirmed", "rollout", id), func(ro *Rollout) error {
 		if ro.Phase != PhaseConfirming {
 			return &ConflictError{Code: "not-confirming", Said: phrase.Of("problem.rollout-not-confirming", "rollout", id, "phase", ro.Phase)}
 		}
@@ -96,7 +96,7 @@ func (s *Service) ConfirmRollout(ctx context.Context, fabric string, id int64) (
 // CancelRollout stops a running rollout at the next safe point and leaves the devices as they are then. One that is on
 // its way back cannot be cancelled.
 func (s *Service) CancelRollout(ctx context.Context, fabric string, id int64) (Rollout, error) {
-	return s.steer(ctx, fabric, id, "rollout.canceling", "rollout %d is to stop where it is", func(ro *Rollout) error {
+	return s.steer(ctx, fabric, id, "rollout.canceling", phrase.Of("event.cancel", "rollout", id), func(ro *Rollout) error {
 		if ro.Undoing() {
 			return &ConflictError{Code: "rollout-ending", Said: phrase.Of("problem.rollout-rolls-back", "rollout", id)}
 		}
@@ -107,7 +107,7 @@ func (s *Service) CancelRollout(ctx context.Context, fabric string, id int64) (R
 
 // UndoRollout returns everything that a running rollout did to what it was.
 func (s *Service) UndoRollout(ctx context.Context, fabric string, id int64) (Rollout, error) {
-	return s.steer(ctx, fabric, id, "rollout.undoing", "roll-back of rollout %d requested", undo)
+	return s.steer(ctx, fabric, id, "rollout.undoing", phrase.Of("event.roll-back", "rollout", id), undo)
 }
 
 // undo asks a running rollout to return what it did, unless it ends already.

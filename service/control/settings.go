@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"fairlane/internal/phrase"
 )
 
 // Settings are what an administrator can change while the service runs. They are the same for all managers.
@@ -111,7 +113,7 @@ func (s *Service) PutSettings(ctx context.Context, version int64, in Settings) (
 		if out, err = settings(ctx, r); err != nil {
 			return err
 		}
-		return s.event(ctx, r, Event{Kind: "settings.replaced", Subject: "settings", Message: "the settings of the service were changed"},
+		return s.event(ctx, r, Event{Kind: "settings.replaced", Subject: "settings", Said: phrase.Of("event.settings")},
 			change{Before: before, After: out})
 	})
 	return out, err

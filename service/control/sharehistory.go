@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
+
+	"fairlane/internal/phrase"
 )
 
 // ShareRepo keeps measurements of each fabric, at most so many as the settings say.
@@ -40,7 +42,7 @@ func (s *Service) keepShares(ctx context.Context, fabric string, sh Shares) erro
 		if err := r.AddShares(ctx, fabric, sh.MeasuredAt, body, set.Shares.Keep); err != nil {
 			return err
 		}
-		return s.event(ctx, r, Event{Fabric: fabric, Kind: "shares.measured", Subject: fabric, Message: sh.summary()}, sharesMeasured(sh))
+		return s.event(ctx, r, Event{Fabric: fabric, Kind: "shares.measured", Subject: fabric, Said: sh.summary()}, sharesMeasured(sh))
 	})
 }
 
@@ -166,15 +168,16 @@ func (sh Shares) Complete() bool {
 }
 
 // summary is a measurement in one sentence, with how much is missing.
-func (sh Shares) summary() string {
-	text := "share error not measured"
+func (sh Shares) summary() phrase.Text {
+	said := phrase.Of("event.share-error-unmeasured")
 	if sh.MaxShareError != nil {
-		text = fmt.Sprintf("worst share error %.1f %%", 100**sh.MaxShareError)
+		said = phrase.Of("event.share-error", "error", phrase.PercentOf(*sh.MaxShareError, 1))
 	}
 	if tenants, links := sh.Missing(); tenants+links > 0 {
-		text += fmt.Sprintf("; not measured: %d of %d tenants, %d of %d links", tenants, len(sh.Tenants), links, len(sh.Links))
+		said = phrase.Of("joined", "first", said, "second",
+			phrase.Of("event.shares-missing", "tenants", tenants, "all_tenants", len(sh.Tenants), "links", links, "all_links", len(sh.Links)))
 	}
-	return text
+	return said
 }
 
 // sharesMeasured is the data of an event shares.measured.

@@ -75,7 +75,7 @@ func TestAnIncompleteMeasurementIsToldAsSuch(t *testing.T) {
 		t.Fatal(err)
 	}
 	last := list[len(list)-1]
-	if last.Kind != "shares.measured" || !strings.Contains(last.Message, "not measured: 1 of ") || !strings.Contains(string(last.Data), `"tenants_not_measured":1`) {
-		t.Errorf("event %s: %s %s", last.Kind, last.Message, last.Data)
+	if last.Kind != "shares.measured" || !strings.Contains(last.Said.String(), "not measured: 1 of ") || !strings.Contains(string(last.Data), `"tenants_not_measured":1`) {
+		t.Errorf("event %s: %s %s", last.Kind, last.Said.String(), last.Data)
 	}
 }

@@ -250,7 +250,7 @@ func (s *Service) beginSession(ctx context.Context, p proof) (SignedIn, error) {
 		}
 		in.Principal = a.Principal()
 		in.Principal.Session = in.Session.ID
-		return s.event(WithPrincipal(ctx, in.Principal), r, Event{Kind: "session.started", Subject: a.Name, Message: a.Name + " signed in"},
+		return s.event(WithPrincipal(ctx, in.Principal), r, Event{Kind: "session.started", Subject: a.Name, Said: phrase.Of("event.signed-in", "user", a.Name)},
 			map[string]string{"method": p.method})
 	})
 	return in, err
@@ -286,7 +286,7 @@ func (s *Service) endReplaced(ctx context.Context, r Repos, now time.Time) error
 	}
 	p := a.Principal()
 	p.Session = old.ID
-	return s.event(WithPrincipal(ctx, p), r, Event{Kind: "session.ended", Subject: a.Name, Message: a.Name + " signed out"}, nil)
+	return s.event(WithPrincipal(ctx, p), r, Event{Kind: "session.ended", Subject: a.Name, Said: phrase.Of("event.signed-out", "user", a.Name)}, nil)
 }
 
 // valid reports whether a session has not ended by age or idleness. One that would live longer than there is was begun
@@ -338,7 +338,7 @@ func (s *Service) SignOut(ctx context.Context) error {
 		if err := r.DeleteSession(ctx, p.Session); err != nil {
 			return err
 		}
-		return s.event(ctx, r, Event{Kind: "session.ended", Subject: p.Name, Message: p.Name + " signed out"}, nil)
+		return s.event(ctx, r, Event{Kind: "session.ended", Subject: p.Name, Said: phrase.Of("event.signed-out", "user", p.Name)}, nil)
 	})
 }
 
@@ -390,7 +390,7 @@ func (s *Service) ChangePassword(ctx context.Context, present, next string) erro
 		if err := r.DeleteSessionsOf(ctx, a.ID, p.Session); err != nil {
 			return err
 		}
-		return s.event(ctx, r, Event{Kind: "user.password", Subject: a.Name, Message: a.Name + " changed the password"}, nil)
+		return s.event(ctx, r, Event{Kind: "user.password", Subject: a.Name, Said: phrase.Of("event.password", "user", a.Name)}, nil)
 	})
 }
 

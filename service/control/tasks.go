@@ -132,16 +132,16 @@ func (s *Service) StartTask(ctx context.Context, kind TaskKind, req TaskRequest)
 		if err := r.Enqueue(ctx, t.job()); err != nil {
 			return err
 		}
-		return s.taskEvent(ctx, r, t, "queued", "was queued")
+		return s.taskEvent(ctx, r, t, "queued", phrase.Of("event.task-queued", "kind", KindText(string(t.Kind)), "task", t.ID))
 	})
 	return t, err
 }
 
 func (t Task) job() Job { return Job{Kind: JobTask, Task: t.ID, Revision: t.Attempt} }
 
-func (s *Service) taskEvent(ctx context.Context, r Repos, t Task, kind, what string) error {
+func (s *Service) taskEvent(ctx context.Context, r Repos, t Task, kind string, said phrase.Text) error {
 	return s.event(ctx, r, Event{Fabric: t.Request.Fabric, Kind: string(t.Kind) + "." + kind, Subject: fmt.Sprint(t.ID),
-		Message: fmt.Sprintf("%s %d %s", t.Kind, t.ID, what)}, nil)
+		Said: said}, nil)
 }
 
 // checkTask refuses what could not run, before it waits its turn.
@@ -199,7 +199,7 @@ func (s *Service) CancelTask(ctx context.Context, kind TaskKind, id int64) (t Ta
 		if err := r.PutTask(ctx, t, s.now()); err != nil {
 			return err
 		}
-		return s.taskEvent(ctx, r, t, "canceled", "is to end")
+		return s.taskEvent(ctx, r, t, "canceled", phrase.Of("event.task-canceled", "kind", KindText(string(t.Kind)), "task", t.ID))
 	})
 	return t, err
 }
@@ -225,7 +225,7 @@ func (s *Service) WorkTask(ctx context.Context, j Job) error {
 		if err := r.PutTask(ctx, t, s.now()); err != nil {
 			return err
 		}
-		return s.taskEvent(ctx, r, t, "started", "has started")
+		return s.taskEvent(ctx, r, t, "started", phrase.Of("event.task-started", "kind", KindText(string(t.Kind)), "task", t.ID))
 	})
 	if errors.Is(err, ErrNotFound) || err == nil && !mine {
 		return nil
@@ -360,7 +360,7 @@ func (s *Service) close(ctx context.Context, r Repos, t Task, state TaskState) e
 	if err := r.PutTask(ctx, t, t.FinishedAt); err != nil {
 		return err
 	}
-	return s.taskEvent(ctx, r, t, string(state), "has ended: "+string(state))
+	return s.taskEvent(ctx, r, t, string(state), phrase.Of("event.task-ended", "kind", KindText(string(t.Kind)), "task", t.ID, "state", string(state)))
 }
 
 // requeue queues a task again whose manager leaves it or died, unless its end was asked for.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
@@ -53,7 +54,7 @@ func (s *Service) CreateTenant(ctx context.Context, fabric string, in TenantInpu
 		if out, err = s.createTenant(ctx, r, fabric, t); err != nil {
 			return err
 		}
-		return s.revise(ctx, r, fabric, policyChange{message: "tenant " + t.Name + " was added", put: []tenants.Tenant{t}})
+		return s.revise(ctx, r, fabric, policyChange{said: phrase.Of("event.tenant-added", "tenant", t.Name), put: []tenants.Tenant{t}})
 	})
 	return out, err
 }
@@ -64,7 +65,7 @@ func (s *Service) createTenant(ctx context.Context, r Repos, fabric string, t te
 		return Tenant{}, err
 	}
 	return out, s.event(ctx, r, Event{Fabric: fabric, Kind: "tenant.created", Subject: t.Name,
-		Message: fmt.Sprintf("tenant %s was added with weight %s", t.Name, t.Weight)}, change{After: t})
+		Said: phrase.Of("event.tenant-added-weight", "tenant", t.Name, "weight", t.Weight)}, change{After: t})
 }
 
 // Tenant returns a tenant.
@@ -104,7 +105,7 @@ func (s *Service) UpdateTenant(ctx context.Context, fabric string, version int64
 		if out, err = s.updateTenant(ctx, r, before, version, t); err != nil || sameTenant(before.Tenant, t) {
 			return err
 		}
-		return s.revise(ctx, r, fabric, policyChange{message: "tenant " + t.Name + " was changed", put: []tenants.Tenant{t}})
+		return s.revise(ctx, r, fabric, policyChange{said: phrase.Of("event.tenant-changed", "tenant", t.Name), put: []tenants.Tenant{t}})
 	})
 	return out, err
 }
@@ -114,16 +115,16 @@ func (s *Service) updateTenant(ctx context.Context, r Repos, before Tenant, vers
 	if err != nil {
 		return Tenant{}, err
 	}
-	msg := fmt.Sprintf("tenant %s was changed", t.Name)
+	said := phrase.Of("event.tenant-changed", "tenant", t.Name)
 	switch {
 	case before.Weight != t.Weight:
-		msg = fmt.Sprintf("tenant %s went from weight %s to %s", t.Name, before.Weight, t.Weight)
+		said = phrase.Of("event.weight", "tenant", t.Name, "before", before.Weight, "after", t.Weight)
 	case before.Guarantee != t.Guarantee:
-		msg = fmt.Sprintf("tenant %s went from a guarantee of %s to %s", t.Name, before.Guarantee, t.Guarantee)
+		said = phrase.Of("event.guarantee", "tenant", t.Name, "before", before.Guarantee, "after", t.Guarantee)
 	case before.Cap != t.Cap:
-		msg = fmt.Sprintf("tenant %s went from a cap of %s to %s", t.Name, before.Cap, t.Cap)
+		said = phrase.Of("event.cap", "tenant", t.Name, "before", before.Cap, "after", t.Cap)
 	}
-	return out, s.event(ctx, r, Event{Fabric: before.Fabric, Kind: "tenant.updated", Subject: t.Name, Message: msg},
+	return out, s.event(ctx, r, Event{Fabric: before.Fabric, Kind: "tenant.updated", Subject: t.Name, Said: said},
 		change{Before: before.Tenant, After: t})
 }
 
@@ -133,7 +134,7 @@ func (s *Service) DeleteTenant(ctx context.Context, fabric, name string, version
 		if err := s.deleteTenant(ctx, r, fabric, name, version); err != nil {
 			return err
 		}
-		return s.revise(ctx, r, fabric, policyChange{message: "tenant " + name + " was removed", gone: []string{name}})
+		return s.revise(ctx, r, fabric, policyChange{said: phrase.Of("event.tenant-removed", "tenant", name), gone: []string{name}})
 	})
 }
 
@@ -145,7 +146,7 @@ func (s *Service) deleteTenant(ctx context.Context, r Repos, fabric, name string
 	if err := r.DeleteTenant(ctx, fabric, name, version); err != nil {
 		return err
 	}
-	return s.event(ctx, r, Event{Fabric: fabric, Kind: "tenant.deleted", Subject: name, Message: "tenant " + name + " was removed"},
+	return s.event(ctx, r, Event{Fabric: fabric, Kind: "tenant.deleted", Subject: name, Said: phrase.Of("event.tenant-removed", "tenant", name)},
 		change{Before: before.Tenant})
 }
 

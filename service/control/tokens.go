@@ -215,7 +215,7 @@ func (s *Service) CreateToken(ctx context.Context, ref AccountRef, in TokenInput
 		if out, err = r.CreateToken(ctx, t); err != nil {
 			return err
 		}
-		return s.event(ctx, r, Event{Kind: "token.created", Subject: a.Principal().Name, Message: fmt.Sprintf("token %s was made", t.Name)}, tokenData(out))
+		return s.event(ctx, r, Event{Kind: "token.created", Subject: a.Principal().Name, Said: phrase.Of("event.token-made", "token", t.Name)}, tokenData(out))
 	})
 	if err != nil {
 		return "", Token{}, err
@@ -305,7 +305,7 @@ func (s *Service) DeleteToken(ctx context.Context, ref AccountRef, name string) 
 		if err := r.DeleteToken(ctx, a.ID, name); err != nil {
 			return err
 		}
-		return s.event(ctx, r, Event{Kind: "token.deleted", Subject: a.Principal().Name, Message: fmt.Sprintf("token %s was revoked", name)},
+		return s.event(ctx, r, Event{Kind: "token.deleted", Subject: a.Principal().Name, Said: phrase.Of("event.token-revoked", "token", name)},
 			change{Before: map[string]string{"token_name": name}})
 	})
 }

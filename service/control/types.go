@@ -183,7 +183,7 @@ type Rollout struct {
 	Plan                 string // Plan.Name
 	Stages               []Stage
 	State                RolloutState
-	Result               string // one sentence for people; empty while running
+	Result               phrase.Text // none while running
 	Actor                string
 	Version              int64
 	CreatedAt, UpdatedAt time.Time
@@ -201,10 +201,10 @@ type Rollout struct {
 	Wave, Waves int    // the open wave, from 0, -1 before the first; and how many there are
 	Prior       string // the plan whose placements a roll-back returns to; empty when not known
 	Placed      Placed
-	Gated       int       // the last wave that the health gates passed; -1 for none, GatedUnexamined before prerequisites were checked
-	Confirmed   bool      // the word that it may stay was given
-	ConfirmBy   time.Time // when confirming ends; zero otherwise
-	Reason      string    // why it is being undone or, when it is not, what its health gates could not judge
+	Gated       int         // the last wave that the health gates passed; -1 for none, GatedUnexamined before prerequisites were checked
+	Confirmed   bool        // the word that it may stay was given
+	ConfirmBy   time.Time   // when confirming ends; zero otherwise
+	Reason      phrase.Text // why it is being undone or, when it is not, what its health gates could not judge
 }
 
 // GatedUnexamined is Rollout.Gated of a rollout that has yet to check the prerequisites of congestion control.
@@ -222,10 +222,10 @@ type RolloutDevice struct {
 	Error     string
 	UpdatedAt time.Time
 	// Wave and Shard say with which others it is written; Touched that a write may have reached it and it was
-	// not read back as before since; Note, in one English sentence, what is happening to it now.
+	// not read back as before since; Note, what is happening to it now.
 	Wave, Shard int
 	Touched     bool
-	Note        string
+	Note        phrase.Text
 }
 
 // DeviceReport is one device read back now.
@@ -338,9 +338,9 @@ type Event struct {
 	// ByTenant says that the actor had, at that time, a role in the tenant that the event is about and no role on the whole
 	// service. Only then does the tenant see the name.
 	ByTenant bool
-	Kind     string // stable code such as "tenant.updated", "rollout.started", "device.state"
-	Subject  string // the thing's name
-	Message  string // one English sentence
+	Kind     string      // stable code such as "tenant.updated", "rollout.started", "device.state"
+	Subject  string      // the thing's name
+	Said     phrase.Text // what happened; of events from before message ids verbatim English
 	Data     json.RawMessage
 }
 

@@ -83,7 +83,7 @@ func (s *Service) CreateUser(ctx context.Context, in UserInput) (out Account, er
 		if out, err = r.AccountByID(ctx, out.ID); err != nil {
 			return err
 		}
-		return s.event(ctx, r, Event{Kind: "user.created", Subject: in.Name, Message: "user " + in.Name + " was added"}, change{After: userData(out)})
+		return s.event(ctx, r, Event{Kind: "user.created", Subject: in.Name, Said: phrase.Of("event.user-added", "user", in.Name)}, change{After: userData(out)})
 	})
 	return out, err
 }
@@ -177,7 +177,7 @@ func (s *Service) UpdateUser(ctx context.Context, version int64, in UserInput) (
 			return err
 		}
 		data := change{Before: before, After: userData(out)}
-		return s.event(ctx, r, Event{Kind: "user.updated", Subject: in.Name, Message: "user " + in.Name + " was changed"}, data)
+		return s.event(ctx, r, Event{Kind: "user.updated", Subject: in.Name, Said: phrase.Of("event.user-changed", "user", in.Name)}, data)
 	})
 	return out, err
 }
@@ -198,7 +198,7 @@ func (s *Service) DeleteUser(ctx context.Context, name string, version int64) er
 		if err := s.keepAnAdmin(ctx, r); err != nil {
 			return err
 		}
-		return s.event(ctx, r, Event{Kind: "user.deleted", Subject: name, Message: "user " + name + " was removed"}, change{Before: userData(a)})
+		return s.event(ctx, r, Event{Kind: "user.deleted", Subject: name, Said: phrase.Of("event.user-removed", "user", name)}, change{Before: userData(a)})
 	})
 }
 

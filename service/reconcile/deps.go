@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"fairlane/ccconfig/driver"
+	"fairlane/internal/phrase"
 	"fairlane/policy"
 )
 
@@ -59,10 +60,10 @@ type Recorder interface {
 
 // Event is a device's move from one state to the next.
 type Event struct {
-	Device  driver.Device
-	From    State
-	To      State
-	Message string // for people, in English
+	Device driver.Device
+	From   State
+	To     State
+	Said   phrase.Text
 	// Before is the state the device had before its first write, on the move that announces it.
 	Before   *driver.Settings
 	Observed *driver.Settings // what was read, on a move that rests on a read

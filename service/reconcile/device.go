@@ -8,6 +8,7 @@ import (
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/prereq"
 	"fairlane/internal/fieldwise"
+	"fairlane/internal/phrase"
 	"fairlane/subnet"
 )
 
@@ -56,7 +57,7 @@ func (r *runner) bring(ctx context.Context, dev *device) {
 	}
 	r.meetPrerequisites(dev, got)
 	if dev.Want.Equal(got) {
-		_ = r.move(dev, InSync, Event{Message: dev.Device.String() + " is already as wanted", Before: dev.Before, Observed: &got})
+		_ = r.move(dev, InSync, Event{Said: phrase.Of("note.in-sync", "device", dev.Device), Before: dev.Before, Observed: &got})
 		return
 	}
 	if r.drive(ctx, dev, dev.Want, InSync) == nil || dev.State == Unknown || r.haltErr() != nil {
@@ -103,7 +104,7 @@ func (r *runner) unread(ctx context.Context, dev *device, err error) {
 	if errors.Is(err, driver.ErrUnsupported) && !dev.Touched { // else an earlier worker wrote it
 		to = Unsupported
 	}
-	_ = r.move(dev, to, Event{Message: "could not read " + dev.Device.String(), Error: err.Error()})
+	_ = r.move(dev, to, Event{Said: phrase.Of("note.unread", "device", dev.Device), Error: err.Error()})
 }
 
 // readPatiently reads the device, trying again while it is unreachable, busy or changing.
@@ -161,7 +162,7 @@ func (r *runner) drive(ctx context.Context, dev *device, goal driver.Settings, d
 	if dev.State == Unsupported {
 		return why
 	}
-	if err := r.move(dev, Failed, Event{Message: dev.Device.String() + " failed", Error: why.Error()}); err != nil {
+	if err := r.move(dev, Failed, Event{Said: phrase.Of("note.failed", "device", dev.Device), Error: why.Error()}); err != nil {
 		return err
 	}
 	return why
@@ -169,11 +170,11 @@ func (r *runner) drive(ctx context.Context, dev *device, goal driver.Settings, d
 
 // applyOnce is one apply and one read-back. again says that another try may do better.
 func (r *runner) applyOnce(dev *device, goal driver.Settings, done State) (again bool, err error) {
-	verb := "writing "
+	said := phrase.Of("note.writing", "device", dev.Device)
 	if done == RolledBack {
-		verb = "returning to its state before: "
+		said = phrase.Of("note.returning", "device", dev.Device)
 	}
-	if err := r.move(dev, Applying, Event{Message: verb + dev.Device.String(), Before: dev.Before, Want: dev.extended()}); err != nil {
+	if err := r.move(dev, Applying, Event{Said: said, Before: dev.Before, Want: dev.extended()}); err != nil {
 		return false, err
 	}
 	receipt, applyErr := r.d.Driver.Apply(r.work, dev.Device, goal)
@@ -181,7 +182,7 @@ func (r *runner) applyOnce(dev *device, goal driver.Settings, done State) (again
 	if applyErr != nil && !retryable(applyErr) {
 		return false, r.refused(dev, receipt, fmt.Errorf("apply: %w", applyErr))
 	}
-	e := Event{Message: "reading back " + dev.Device.String(), Receipt: &receipt}
+	e := Event{Said: phrase.Of("note.reading-back", "device", dev.Device), Receipt: &receipt}
 	if applyErr != nil {
 		e.Error = applyErr.Error()
 	}
@@ -199,7 +200,7 @@ func (r *runner) applyOnce(dev *device, goal driver.Settings, done State) (again
 	if ds := goal.Diff(got); len(ds) > 0 {
 		return true, errors.Join(applyErr, differenceError(ds))
 	}
-	return false, r.move(dev, done, Event{Message: dev.Device.String() + " was read back equal", Observed: &got})
+	return false, r.move(dev, done, Event{Said: phrase.Of("note.verified", "device", dev.Device), Observed: &got})
 }
 
 // refused ends an apply whose error no further try will cure.
@@ -208,7 +209,7 @@ func (r *runner) refused(dev *device, receipt driver.Receipt, why error) error {
 	case r.work.Err() != nil:
 		return r.lose(dev, why)
 	case errors.Is(why, driver.ErrUnsupported) && !dev.Touched:
-		if err := r.move(dev, Unsupported, Event{Message: dev.Device.String() + " cannot hold the settings", Receipt: &receipt, Error: why.Error()}); err != nil {
+		if err := r.move(dev, Unsupported, Event{Said: phrase.Of("note.unsupported", "device", dev.Device), Receipt: &receipt, Error: why.Error()}); err != nil {
 			return err
 		}
 	}
@@ -219,7 +220,7 @@ func (r *runner) refused(dev *device, receipt driver.Receipt, why error) error {
 func (r *runner) lose(dev *device, why error) error {
 	if dev.State != Unknown {
 		dev.Touched = true // nor does the claim that nothing was sent stand: a later worker has to read it, also one that undoes
-		_ = r.move(dev, Unknown, Event{Message: "paused while working on " + dev.Device.String(), Error: why.Error()})
+		_ = r.move(dev, Unknown, Event{Said: phrase.Of("note.paused", "device", dev.Device), Error: why.Error()})
 		dev.State = Unknown
 	}
 	return errors.Join(why, context.Canceled)

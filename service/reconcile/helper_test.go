@@ -64,7 +64,7 @@ func (j *journal) Record(_ context.Context, e reconcile.Event) error {
 		}
 	}
 	j.events = append(j.events, e)
-	if e.Message == "" {
+	if e.Said.ID == "" {
 		j.fault("event without a message: %+v", e)
 	}
 	r := j.rows[e.Device.ID]

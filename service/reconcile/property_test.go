@@ -175,7 +175,7 @@ func TestRunsAreRepeatable(t *testing.T) {
 			t.Fatalf("%d events, then %d", len(a), len(b))
 		}
 		for i := range a {
-			if a[i].Message != b[i].Message || a[i].To != b[i].To || a[i].Error != b[i].Error {
+			if a[i].Said.String() != b[i].Said.String() || a[i].To != b[i].To || a[i].Error != b[i].Error {
 				t.Errorf("event %d: %+v, then %+v", i, a[i], b[i])
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"fairlane/ccconfig/driver"
+	"fairlane/internal/phrase"
 	"fairlane/subnet/ident"
 )
 
@@ -260,5 +261,5 @@ func (r *runner) takeUp(dev *device) error {
 	if dev.State == Applying || dev.State == Verifying {
 		dev.State = Unknown // nothing can be claimed about what another worker left
 	}
-	return r.move(dev, Pending, Event{Message: dev.Device.String() + " is taken up again", Before: dev.Before})
+	return r.move(dev, Pending, Event{Said: phrase.Of("note.resumed", "device", dev.Device), Before: dev.Before})
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"fairlane/internal/phrase"
 	"fairlane/service/audit"
 	"fairlane/service/control"
 )
@@ -85,6 +86,6 @@ func pause(ctx context.Context, r control.Repos, ro control.Rollout, now time.Ti
 	}
 	return r.AddEvent(ctx, control.Event{
 		At: now, Fabric: ro.Fabric, Rollout: ro.ID, Actor: restoredBy, Kind: "rollout.paused", Subject: ro.Plan,
-		Message: fmt.Sprintf("rollout %d was paused: the database was restored from a backup; read the devices back before it goes on", ro.ID),
+		Said: phrase.Of("event.restored-pause", "rollout", ro.ID),
 	})
 }

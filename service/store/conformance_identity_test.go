@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"fairlane/internal/phrase"
 	"fairlane/service/control"
 	"fairlane/tenants"
 )
@@ -357,13 +358,13 @@ func checkTenantEvents(t *testing.T, f *fixture, mine []string) {
 		for i := range 30 {
 			e := control.Event{
 				Fabric: "lab", Kind: "tenant.updated", Subject: fmt.Sprintf("t%d", i%9), At: at().Add(time.Duration(i/9) * time.Second),
-				Actor: "x", Message: fmt.Sprint(i), Data: json.RawMessage(`{}`),
+				Actor: "x", Said: phrase.Verbatim(fmt.Sprint(i)), Data: json.RawMessage(`{}`),
 			}
 			if i%9 == 4 {
 				e.Kind = "plan.created" // about no tenant, whatever its subject is
 			}
 			if e.Kind == "tenant.updated" && (i%9 == 1 || i%9 == 7) {
-				want = append(want, e.Message)
+				want = append(want, e.Said.String())
 			}
 			if err := r.AddEvent(ctx, e); err != nil {
 				return err
@@ -376,7 +377,7 @@ func checkTenantEvents(t *testing.T, f *fixture, mine []string) {
 		f.view(func(r control.Repos) error {
 			list, err := paged(size, func(p control.Page) ([]control.Event, string, error) { return r.TenantEvents(ctx, "lab", mine, p) })
 			for _, e := range list {
-				got = append(got, e.Message)
+				got = append(got, e.Said.String())
 				if e.ID != e.At.UnixMicro() {
 					t.Errorf("event has the number %d", e.ID)
 				}

@@ -7,6 +7,7 @@ import (
 
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/ibcc"
+	"fairlane/internal/phrase"
 	"fairlane/service/control"
 	"fairlane/subnet"
 )
@@ -77,7 +78,7 @@ func checkRefusedRollout(t *testing.T, f *fixture) {
 	})
 	saved := f.rollout()
 	f.tx(func(r control.Repos) error {
-		saved.State, saved.Result, saved.Phase = control.RolloutRefused, "nothing was written", control.PhaseEnded
+		saved.State, saved.Result, saved.Phase = control.RolloutRefused, phrase.Verbatim("nothing was written"), control.PhaseEnded
 		_, err := r.SaveRollout(ctx, saved)
 		return err
 	})
@@ -145,7 +146,7 @@ func checkFinalRollout(t *testing.T, f *fixture) {
 	f.want(finish(control.RolloutSucceeded), control.ErrConflict)
 	f.view(func(r control.Repos) error {
 		got, err := r.Rollout(ctx, "lab", ro.ID)
-		if got.State != control.RolloutInterrupted || got.Result != "because" || !got.FinishedAt.Equal(at()) || got.Version != 2 {
+		if got.State != control.RolloutInterrupted || got.Result.String() != "because" || !got.FinishedAt.Equal(at()) || got.Version != 2 {
 			t.Errorf("rollout is %+v", got)
 		}
 		return err

@@ -15,6 +15,7 @@ import (
 
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/ibcc"
+	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/policy"
 	"fairlane/service/control"
@@ -373,7 +374,7 @@ func checkEvents(t *testing.T, f *fixture) {
 	ctx := t.Context()
 	f.tx(func(r control.Repos) error {
 		for i := range 5 {
-			e := control.Event{At: at().Add(time.Duration(i/2) * time.Second), Fabric: "lab", Rollout: int64(i % 2), Actor: "ada", Kind: "k", Subject: fmt.Sprint(i), Message: "m", Data: []byte(`{"a":1}`)}
+			e := control.Event{At: at().Add(time.Duration(i/2) * time.Second), Fabric: "lab", Rollout: int64(i % 2), Actor: "ada", Kind: "k", Subject: fmt.Sprint(i), Said: phrase.Verbatim("m"), Data: []byte(`{"a":1}`)}
 			if i == 4 {
 				e.Fabric, e.Data = "other", nil
 			}
@@ -396,7 +397,7 @@ func checkEvents(t *testing.T, f *fixture) {
 			f.equal(fmt.Sprintf("events of %+v", tc.filter), tc.want, got)
 		}
 		list, _, err := r.ListEvents(ctx, control.EventFilter{}, control.Page{Limit: 1})
-		want := control.Event{ID: list[0].ID, At: at(), Fabric: "lab", Actor: "ada", Kind: "k", Subject: "0", Message: "m", Data: []byte(`{"a":1}`)}
+		want := control.Event{ID: list[0].ID, At: at(), Fabric: "lab", Actor: "ada", Kind: "k", Subject: "0", Said: phrase.Verbatim("m"), Data: []byte(`{"a":1}`)}
 		f.equal("event", want, list[0])
 		return err
 	})

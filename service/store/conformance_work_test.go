@@ -9,6 +9,7 @@ import (
 
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/ibcc"
+	"fairlane/internal/phrase"
 	"fairlane/service/control"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
@@ -40,7 +41,7 @@ func checkRolloutRevision(t *testing.T, f *fixture) {
 	ro := f.working(1)
 	f.tx(func(r control.Repos) error {
 		held, err := r.LockRollout(ctx, ro.ID)
-		held.Phase, held.Wave, held.Owner, held.Reason = control.PhasePushing, 0, "m1", "why"
+		held.Phase, held.Wave, held.Owner, held.Reason = control.PhasePushing, 0, "m1", phrase.Verbatim("why")
 		saved, err2 := r.SaveRollout(ctx, held)
 		if saved.Revision != held.Revision+1 || saved.Fabric != "lab" || saved.Plan != planName("a") {
 			t.Errorf("saved rollout is %+v", saved)
@@ -52,7 +53,7 @@ func checkRolloutRevision(t *testing.T, f *fixture) {
 	f.tx(func(r control.Repos) error {
 		held, err := r.LockRollout(ctx, ro.ID)
 		wish, err2 := r.RolloutWish(ctx, ro.ID)
-		if held.Wish != control.WishPause || wish != control.WishPause || held.WishActor != "ada" || !held.Confirmed || held.Revision != 2 || held.Owner != "m1" || held.Reason != "why" {
+		if held.Wish != control.WishPause || wish != control.WishPause || held.WishActor != "ada" || !held.Confirmed || held.Revision != 2 || held.Owner != "m1" || held.Reason.String() != "why" {
 			t.Errorf("after a wish the rollout is %+v", held)
 		}
 		held.Wish, held.State, held.Phase, held.FinishedAt = control.WishRun, control.RolloutSucceeded, control.PhaseEnded, at()
@@ -271,13 +272,13 @@ func checkDevicesOf(t *testing.T, f *fixture) {
 	ro := f.working(n)
 	ds := workDevices(n)
 	d := ds[7]
-	d.State, d.Note, d.Before = "applying", "writing", &driver.Settings{CA: &ibcc.CASettings{Table: []ibcc.Entry{{}}}}
+	d.State, d.Note, d.Before = "applying", phrase.Verbatim("writing"), &driver.Settings{CA: &ibcc.CASettings{Table: []ibcc.Entry{{}}}}
 	f.tx(func(r control.Repos) error { return r.PutRolloutDevices(ctx, ro.ID, []control.RolloutDevice{d}) })
 	other := ds[3].Device.ID
 	other.Port++ // of a node that is in the rollout
 	f.view(func(r control.Repos) error {
 		some, err := r.DevicesOf(ctx, ro.ID, []ident.PortID{ds[7].Device.ID, other, ds[7].Device.ID})
-		if len(some) != 1 || some[0].Device.ID != ds[7].Device.ID || some[0].State != "applying" || some[0].Note != "writing" || some[0].Before != nil {
+		if len(some) != 1 || some[0].Device.ID != ds[7].Device.ID || some[0].State != "applying" || some[0].Note.String() != "writing" || some[0].Before != nil {
 			t.Errorf("one device is %+v", some)
 		}
 		ids := make([]ident.PortID, len(ds))

@@ -23,7 +23,7 @@ func (r *repos) AddEvent(ctx context.Context, e control.Event) error {
 func newEventRow(e control.Event) eventRow {
 	return eventRow{
 		AtUS: micros(e.At), Fabric: e.Fabric, RolloutID: e.Rollout, Actor: e.Actor,
-		Kind: e.Kind, Subject: text(e.Subject), Message: text(e.Message), Data: e.Data,
+		Kind: e.Kind, Subject: text(e.Subject), Message: text(e.Said.String()), Said: putSaid(e.Said), Data: e.Data,
 		ByTenant: flag(e.ByTenant),
 	}
 }
@@ -59,7 +59,7 @@ func (r *repos) LastEvent(ctx context.Context) (int64, error) {
 func (row eventRow) domain() control.Event {
 	return control.Event{
 		ID: row.ID, At: fromMicros(row.AtUS), Fabric: row.Fabric, Rollout: row.RolloutID, Actor: row.Actor,
-		Kind: row.Kind, Subject: row.Subject, Message: row.Message, Data: row.Data,
+		Kind: row.Kind, Subject: row.Subject, Said: said(row.Message, row.Said), Data: row.Data,
 		ByTenant: row.ByTenant != 0,
 	}
 }

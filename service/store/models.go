@@ -107,52 +107,55 @@ type planRow struct {
 func (planRow) TableName() string { return "plans" }
 
 type rolloutRow struct {
-	ID           int64  `gorm:"column:id;primaryKey"`
-	FabricID     int64  `gorm:"column:fabric_id"`
-	PlanID       int64  `gorm:"column:plan_id"`
-	Stages       string `gorm:"column:stages"`
-	State        string `gorm:"column:state"`
-	Result       string `gorm:"column:result"`
-	Actor        string `gorm:"column:actor"`
-	Version      int64  `gorm:"column:version"`
-	CreatedAtUS  int64  `gorm:"column:created_at_us"`
-	UpdatedAtUS  int64  `gorm:"column:updated_at_us"`
-	FinishedAtUS *int64 `gorm:"column:finished_at_us"`
-	Revision     int64  `gorm:"column:revision"`
-	Phase        string `gorm:"column:phase"`
-	Wish         string `gorm:"column:wish"`
-	WishActor    string `gorm:"column:wish_actor"`
-	Owner        string `gorm:"column:owner"`
-	Options      []byte `gorm:"column:options"`
-	Wave         int    `gorm:"column:wave"`
-	Waves        int    `gorm:"column:waves"`
-	PriorPlan    string `gorm:"column:prior_plan"`
-	Placed       string `gorm:"column:placed"`
-	Gated        int    `gorm:"column:gated"`
-	Confirmed    int    `gorm:"column:confirmed"`
-	ConfirmByUS  *int64 `gorm:"column:confirm_by_us"`
-	Reason       string `gorm:"column:reason"`
-	Refused      int    `gorm:"column:refused"`
+	ID           int64   `gorm:"column:id;primaryKey"`
+	FabricID     int64   `gorm:"column:fabric_id"`
+	PlanID       int64   `gorm:"column:plan_id"`
+	Stages       string  `gorm:"column:stages"`
+	State        string  `gorm:"column:state"`
+	Result       string  `gorm:"column:result"`
+	ResultSaid   *string `gorm:"column:result_said"`
+	Actor        string  `gorm:"column:actor"`
+	Version      int64   `gorm:"column:version"`
+	CreatedAtUS  int64   `gorm:"column:created_at_us"`
+	UpdatedAtUS  int64   `gorm:"column:updated_at_us"`
+	FinishedAtUS *int64  `gorm:"column:finished_at_us"`
+	Revision     int64   `gorm:"column:revision"`
+	Phase        string  `gorm:"column:phase"`
+	Wish         string  `gorm:"column:wish"`
+	WishActor    string  `gorm:"column:wish_actor"`
+	Owner        string  `gorm:"column:owner"`
+	Options      []byte  `gorm:"column:options"`
+	Wave         int     `gorm:"column:wave"`
+	Waves        int     `gorm:"column:waves"`
+	PriorPlan    string  `gorm:"column:prior_plan"`
+	Placed       string  `gorm:"column:placed"`
+	Gated        int     `gorm:"column:gated"`
+	Confirmed    int     `gorm:"column:confirmed"`
+	ConfirmByUS  *int64  `gorm:"column:confirm_by_us"`
+	Reason       string  `gorm:"column:reason"`
+	ReasonSaid   *string `gorm:"column:reason_said"`
+	Refused      int     `gorm:"column:refused"`
 }
 
 func (rolloutRow) TableName() string { return "rollouts" }
 
 type rolloutDeviceRow struct {
-	RolloutID   int64  `gorm:"column:rollout_id;primaryKey;autoIncrement:false"`
-	NodeGUID    string `gorm:"column:node_guid;primaryKey"`
-	PortNum     int    `gorm:"column:port_num;primaryKey;autoIncrement:false"`
-	Device      []byte `gorm:"column:device"`
-	State       string `gorm:"column:state"`
-	Before      []byte `gorm:"column:before"`
-	Wanted      []byte `gorm:"column:wanted"`
-	Observed    []byte `gorm:"column:observed"`
-	Receipt     []byte `gorm:"column:receipt"`
-	Error       string `gorm:"column:error"`
-	UpdatedAtUS int64  `gorm:"column:updated_at_us"`
-	Wave        int    `gorm:"column:wave"`
-	Shard       int    `gorm:"column:shard"`
-	Touched     int    `gorm:"column:touched"`
-	Note        string `gorm:"column:note"`
+	RolloutID   int64   `gorm:"column:rollout_id;primaryKey;autoIncrement:false"`
+	NodeGUID    string  `gorm:"column:node_guid;primaryKey"`
+	PortNum     int     `gorm:"column:port_num;primaryKey;autoIncrement:false"`
+	Device      []byte  `gorm:"column:device"`
+	State       string  `gorm:"column:state"`
+	Before      []byte  `gorm:"column:before"`
+	Wanted      []byte  `gorm:"column:wanted"`
+	Observed    []byte  `gorm:"column:observed"`
+	Receipt     []byte  `gorm:"column:receipt"`
+	Error       string  `gorm:"column:error"`
+	UpdatedAtUS int64   `gorm:"column:updated_at_us"`
+	Wave        int     `gorm:"column:wave"`
+	Shard       int     `gorm:"column:shard"`
+	Touched     int     `gorm:"column:touched"`
+	Note        string  `gorm:"column:note"`
+	NoteSaid    *string `gorm:"column:note_said"`
 }
 
 func (rolloutDeviceRow) TableName() string { return "rollout_devices" }
@@ -171,16 +174,17 @@ type rolloutShardRow struct {
 func (rolloutShardRow) TableName() string { return "rollout_shards" }
 
 type eventRow struct {
-	ID        int64  `gorm:"column:id;primaryKey"`
-	AtUS      int64  `gorm:"column:at_us"`
-	Fabric    string `gorm:"column:fabric"`
-	RolloutID int64  `gorm:"column:rollout_id"`
-	Actor     string `gorm:"column:actor"`
-	Kind      string `gorm:"column:kind"`
-	Subject   string `gorm:"column:subject"`
-	Message   string `gorm:"column:message"`
-	Data      []byte `gorm:"column:data"`
-	ByTenant  int    `gorm:"column:by_tenant"`
+	ID        int64   `gorm:"column:id;primaryKey"`
+	AtUS      int64   `gorm:"column:at_us"`
+	Fabric    string  `gorm:"column:fabric"`
+	RolloutID int64   `gorm:"column:rollout_id"`
+	Actor     string  `gorm:"column:actor"`
+	Kind      string  `gorm:"column:kind"`
+	Subject   string  `gorm:"column:subject"`
+	Message   string  `gorm:"column:message"`
+	Said      *string `gorm:"column:said"`
+	Data      []byte  `gorm:"column:data"`
+	ByTenant  int     `gorm:"column:by_tenant"`
 }
 
 func (eventRow) TableName() string { return "events" }

@@ -13,15 +13,16 @@ import (
 )
 
 type policyRow struct {
-	FabricID    int64  `gorm:"column:fabric_id;primaryKey;autoIncrement:false"`
-	Number      int64  `gorm:"column:number;primaryKey;autoIncrement:false"`
-	Label       string `gorm:"column:label"`
-	Message     string `gorm:"column:message"`
-	Actor       string `gorm:"column:actor"`
-	Restores    int64  `gorm:"column:restores"`
-	Tenants     int    `gorm:"column:tenants"`
-	Flows       int    `gorm:"column:flows"`
-	CreatedAtUS int64  `gorm:"column:created_at_us"`
+	FabricID    int64   `gorm:"column:fabric_id;primaryKey;autoIncrement:false"`
+	Number      int64   `gorm:"column:number;primaryKey;autoIncrement:false"`
+	Label       string  `gorm:"column:label"`
+	Message     string  `gorm:"column:message"`
+	Said        *string `gorm:"column:said"`
+	Actor       string  `gorm:"column:actor"`
+	Restores    int64   `gorm:"column:restores"`
+	Tenants     int     `gorm:"column:tenants"`
+	Flows       int     `gorm:"column:flows"`
+	CreatedAtUS int64   `gorm:"column:created_at_us"`
 }
 
 func (policyRow) TableName() string { return "policies" }
@@ -48,7 +49,7 @@ func (r *repos) AddPolicy(ctx context.Context, p control.Policy, parts []control
 		return control.Policy{}, fmt.Errorf("number the policy of %s: %w", p.Fabric, err)
 	}
 	row := policyRow{
-		FabricID: f.ID, Number: last.Number + 1, Label: p.Label, Message: p.Message, Actor: p.Actor, Restores: p.Restores,
+		FabricID: f.ID, Number: last.Number + 1, Label: p.Label, Message: text(p.Said.String()), Said: putSaid(p.Said), Actor: p.Actor, Restores: p.Restores,
 		Flows: p.Flows, CreatedAtUS: micros(p.CreatedAt),
 	}
 	if p.Flows < 0 {
@@ -159,7 +160,7 @@ func (r *repos) LabelPolicy(ctx context.Context, fabric string, number int64, la
 
 func (row policyRow) domain(fabric string) control.Policy {
 	return control.Policy{
-		Fabric: fabric, Number: row.Number, Label: row.Label, Message: row.Message, Actor: row.Actor, Restores: row.Restores,
+		Fabric: fabric, Number: row.Number, Label: row.Label, Said: said(row.Message, row.Said), Actor: row.Actor, Restores: row.Restores,
 		Tenants: row.Tenants, Flows: row.Flows, CreatedAt: fromMicros(row.CreatedAtUS),
 	}
 }

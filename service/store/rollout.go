@@ -185,12 +185,12 @@ func stored(s control.RolloutState) string {
 
 func (row rolloutRow) domain(fabric, plan string) (control.Rollout, error) {
 	ro := control.Rollout{
-		ID: row.ID, Fabric: fabric, Plan: plan, State: control.RolloutState(row.State), Result: row.Result,
+		ID: row.ID, Fabric: fabric, Plan: plan, State: control.RolloutState(row.State), Result: said(row.Result, row.ResultSaid),
 		Actor: row.Actor, Version: row.Version,
 		CreatedAt: fromMicros(row.CreatedAtUS), UpdatedAt: fromMicros(row.UpdatedAtUS),
 		Revision: row.Revision, Phase: control.Phase(row.Phase), Wish: control.Wish(row.Wish), WishActor: row.WishActor, Owner: row.Owner,
 		Wave: row.Wave, Waves: row.Waves, Prior: row.PriorPlan, Placed: control.Placed(row.Placed), Gated: row.Gated,
-		Confirmed: row.Confirmed != 0, Reason: row.Reason, FinishedAt: optionalTime(row.FinishedAtUS), ConfirmBy: optionalTime(row.ConfirmByUS),
+		Confirmed: row.Confirmed != 0, Reason: said(row.Reason, row.ReasonSaid), FinishedAt: optionalTime(row.FinishedAtUS), ConfirmBy: optionalTime(row.ConfirmByUS),
 	}
 	for s := range strings.SplitSeq(row.Stages, ",") {
 		ro.Stages = append(ro.Stages, control.Stage(s))
@@ -209,7 +209,7 @@ func (row rolloutRow) domain(fabric, plan string) (control.Rollout, error) {
 func (row rolloutDeviceRow) domain() (control.RolloutDevice, error) {
 	d := control.RolloutDevice{
 		State: row.State, Error: row.Error, UpdatedAt: fromMicros(row.UpdatedAtUS),
-		Wave: row.Wave, Shard: row.Shard, Touched: row.Touched != 0, Note: row.Note,
+		Wave: row.Wave, Shard: row.Shard, Touched: row.Touched != 0, Note: said(row.Note, row.NoteSaid),
 	}
 	errs := [5]error{json.Unmarshal(row.Device, &d.Device)}
 	d.Before, errs[1] = decode[driver.Settings](row.Before)

@@ -152,7 +152,7 @@ func (c *claim) note(ev reconcile.Event) *record {
 	if ev.To == reconcile.Applying {
 		c.tried[ev.Device.ID] = true
 	}
-	row.State, row.Note, row.UpdatedAt = string(ev.To), ev.Message, c.e.d.Clock.Now().UTC()
+	row.State, row.Note, row.UpdatedAt = string(ev.To), ev.Said, c.e.d.Clock.Now().UTC()
 	row.Touched = ev.Touched && ev.To != reconcile.RolledBack
 	switch {
 	case ev.Error != "":
@@ -196,7 +196,7 @@ func (c *claim) tell(ev reconcile.Event) *control.Event {
 	if err != nil {
 		data = nil // four strings always encode
 	}
-	e := c.e.event(c.ro, "device.state", ev.Message)
+	e := c.e.event(c.ro, "device.state", ev.Said)
 	e.Subject, e.Data = ev.Device.Name, data
 	return &e
 }

@@ -1,11 +1,10 @@
 package engine
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
+	"fairlane/internal/phrase"
 	"fairlane/service/control"
 )
 
@@ -22,7 +21,7 @@ type view struct {
 	// undoing only.
 	lower int
 	// faults are the first errors of devices, for the reason of a roll-back.
-	faults []string
+	faults []phrase.Text
 	// unplaced says that nothing is placed on the fabric's plane. While undoing, and when placements are unverified, only.
 	unplaced bool
 }
@@ -56,7 +55,7 @@ type decision struct {
 	act    act
 	wave   int                  // to open
 	state  control.RolloutState // to end as
-	reason string               // of undoing, or the result of the end
+	reason phrase.Text          // of undoing, or the result of the end
 }
 
 // decide says what follows from a view. It is a pure function of it.
@@ -70,7 +69,7 @@ func decide(v view) decision {
 	case v.ro.Wish == control.WishCancel && !v.ro.Undoing():
 		return canceled(v)
 	case v.ro.Wish == control.WishUndo && !v.ro.Undoing():
-		reason := "roll-back was requested by " + v.ro.WishActor
+		reason := phrase.Of("result.roll-back-requested", "actor", v.ro.WishActor)
 		if unwritten(v) { // not refused: the operator's request ended it
 			return decision{act: actEnd, state: control.RolloutRolledBack, reason: reason}
 		}
@@ -122,7 +121,7 @@ func toPlace(v view) bool {
 // unplaceable reports whether a release failed to take placements back. It continues with the devices: the off switch must work
 // where the subnet manager does not.
 func unplaceable(ro control.Rollout) bool {
-	return ro.Options.Release && ro.Placed == control.PlacedUnverified && ro.Reason != ""
+	return ro.Options.Release && ro.Placed == control.PlacedUnverified && ro.Reason.ID != ""
 }
 
 // pushed reports whether every wave went through.
@@ -132,7 +131,7 @@ func pushing(v view) decision {
 	if v.ro.Waves > 0 && v.ro.Wave < 0 {
 		return decision{act: actOpen, wave: 0}
 	}
-	if over := overBudget(v); over != "" {
+	if over := overBudget(v); over.ID != "" {
 		return turnBack(v, over)
 	}
 	switch {
@@ -164,20 +163,20 @@ func gated(v view) bool {
 }
 
 // overBudget says why the devices that failed so far are too many, or nothing.
-func overBudget(v view) string {
+func overBudget(v view) phrase.Text {
 	canary := slices.Contains(v.ro.Options.CanaryWaves, v.ro.Wave)
 	switch {
 	case v.tally.Failed > v.ro.Options.FailureBudget:
 	case canary && v.failedHere > 0:
 	default:
-		return ""
+		return phrase.Text{}
 	}
-	kind := ""
 	if canary {
-		kind = " (canary)"
+		return phrase.Of("result.canary-over-budget", "wave", v.ro.Wave+1, "waves", v.ro.Waves, "failed", v.tally.Failed,
+			"allowed", v.ro.Options.FailureBudget, "faults", v.faults)
 	}
-	return fmt.Sprintf("wave %d of %d%s: %d devices failed, %d are allowed: %s",
-		v.ro.Wave+1, v.ro.Waves, kind, v.tally.Failed, v.ro.Options.FailureBudget, strings.Join(v.faults, "; "))
+	return phrase.Of("result.over-budget", "wave", v.ro.Wave+1, "waves", v.ro.Waves, "failed", v.tally.Failed,
+		"allowed", v.ro.Options.FailureBudget, "faults", v.faults)
 }
 
 // written follows when all is done and was judged.
@@ -199,11 +198,11 @@ func confirming(v view) decision {
 	case v.ro.Options.VerifyShares:
 		return pushedEnd(v)
 	}
-	return turnBack(v, fmt.Sprintf("it was not confirmed within %s", v.ro.Options.ConfirmWindow))
+	return turnBack(v, phrase.Of("result.unconfirmed", "window", v.ro.Options.ConfirmWindow))
 }
 
 // turnBack begins the roll-back, or ends the rollout as refused when nothing was written.
-func turnBack(v view, reason string) decision {
+func turnBack(v view, reason phrase.Text) decision {
 	if unwritten(v) {
 		return refused(v, reason)
 	}
@@ -217,10 +216,12 @@ func unwritten(v view) bool {
 }
 
 // refused ends a rollout that has written nothing.
-func refused(v view, reason string) decision {
-	reason = "nothing was written: " + strings.TrimPrefix(reason, "nothing was written: ")
+func refused(v view, reason phrase.Text) decision {
+	if reason.ID != "result.refused" {
+		reason = phrase.Of("result.refused", "reason", reason)
+	}
 	if v.tally.Failed > 0 {
-		reason += fmt.Sprintf("; to read the devices now: fairlane device list --fabric %s", v.ro.Fabric)
+		reason = phrase.Of("joined", "first", reason, "second", phrase.Of("result.read-now", "fabric", v.ro.Fabric))
 	}
 	return decision{act: actEnd, state: control.RolloutRefused, reason: reason}
 }
@@ -240,8 +241,8 @@ func undoing(v view) decision {
 // pushedEnd ends a rollout whose waves all went through. It claims no more than the rows do.
 func pushedEnd(v view) decision {
 	d := goneThrough(v)
-	if v.ro.Reason != "" { // what a health gate could not judge
-		d.reason += "; " + v.ro.Reason
+	if v.ro.Reason.ID != "" { // what a health gate could not judge
+		d.reason = phrase.Of("joined", "first", d.reason, "second", v.ro.Reason)
 	}
 	return d
 }
@@ -250,15 +251,15 @@ func goneThrough(v view) decision {
 	t := v.tally
 	switch {
 	case t.InSync == t.All && v.ro.Placed != control.PlacedUnverified && t.All > 0:
-		return decision{act: actEnd, state: control.RolloutSucceeded, reason: fmt.Sprintf("%d devices read back as wanted", t.All)}
+		return decision{act: actEnd, state: control.RolloutSucceeded, reason: phrase.Of("result.verified", "n", t.All)}
 	case t.InSync == t.All && v.ro.Placed != control.PlacedUnverified:
-		return decision{act: actEnd, state: control.RolloutSucceeded, reason: "placement " + string(v.ro.Placed)}
+		return decision{act: actEnd, state: control.RolloutSucceeded, reason: phrase.Of("result.placement", "state", string(v.ro.Placed))}
 	case unplaceable(v.ro): // what was placed stays on record as placed
-		return decision{act: actEnd, state: control.RolloutFailed, reason: fmt.Sprintf("%d of %d devices verified; placements could not be taken back", t.InSync, t.All)}
+		return decision{act: actEnd, state: control.RolloutFailed, reason: phrase.Of("result.not-unplaced", "n", t.InSync, "all", t.All)}
 	case t.Dirty > 0 || t.Open > 0:
-		return decision{act: actEnd, state: control.RolloutFailed, reason: fmt.Sprintf("%d devices are neither as wanted nor as before: %s", t.Dirty+t.Open, strings.Join(v.faults, "; "))}
+		return decision{act: actEnd, state: control.RolloutFailed, reason: phrase.Of("result.in-between", "n", t.Dirty+t.Open, "why", v.faults)}
 	}
-	return decision{act: actEnd, state: control.RolloutPartial, reason: fmt.Sprintf("%d of %d devices read back as wanted: %s", t.InSync, t.All, strings.Join(v.faults, "; "))}
+	return decision{act: actEnd, state: control.RolloutPartial, reason: phrase.Of("result.partial", "n", t.InSync, "all", t.All, "faults", v.faults)}
 }
 
 // undoneEnd ends a rollout that was undone as far as it could be.
@@ -269,17 +270,17 @@ func undoneEnd(v view) decision {
 		return refused(v, reason)
 	case v.tally.Touched > 0:
 		return decision{act: actEnd, state: control.RolloutFailed,
-			reason: fmt.Sprintf("%d devices are neither as wanted nor as before: %s; %s", v.tally.Touched, reason, strings.Join(v.faults, "; "))}
+			reason: phrase.Of("result.in-between", "n", v.tally.Touched, "why", append([]phrase.Text{reason}, v.faults...))}
 	case v.ro.Placed == control.PlacedUnverified && !v.unplaced:
-		return decision{act: actEnd, state: control.RolloutFailed, reason: reason + "; " + halfPlaced}
+		return decision{act: actEnd, state: control.RolloutFailed, reason: phrase.Of("joined", "first", reason, "second", halfPlaced)}
 	case v.ro.Placed == control.PlacedVerified && !v.unplaced:
-		reason += "; placements stay as the rollout made them: what they were before is not known"
+		reason = phrase.Of("joined", "first", reason, "second", phrase.Of("result.placements-stay"))
 	}
 	return decision{act: actEnd, state: control.RolloutRolledBack, reason: reason}
 }
 
 // halfPlaced says of placements what is known when the last word about them is missing.
-const halfPlaced = "placements may be in part as the rollout wants them"
+var halfPlaced = phrase.Of("result.half-placed")
 
 // canceled ends a rollout where it is. It claims no more than the rows do.
 func canceled(v view) decision {
@@ -287,14 +288,14 @@ func canceled(v view) decision {
 	switch {
 	case v.tally.Dirty > 0:
 		d.state = control.RolloutFailed
-		d.reason = fmt.Sprintf("canceled by %s: %d devices are neither as wanted nor as before: %s", v.ro.WishActor, v.tally.Dirty, strings.Join(v.faults, "; "))
+		d.reason = phrase.Of("result.canceled", "actor", v.ro.WishActor, "what", phrase.Of("result.in-between", "n", v.tally.Dirty, "why", v.faults))
 	case v.ro.Phase == control.PhaseConfirming:
-		d.reason = fmt.Sprintf("canceled by %s: %d devices stay as written", v.ro.WishActor, v.tally.InSync)
+		d.reason = phrase.Of("result.canceled", "actor", v.ro.WishActor, "what", phrase.Of("result.stay", "n", v.tally.InSync))
 	default:
-		d.reason = fmt.Sprintf("canceled by %s: %d of %d devices were read back as wanted, %d were not reached", v.ro.WishActor, v.tally.InSync, v.tally.All, v.tally.Open)
+		d.reason = phrase.Of("result.canceled", "actor", v.ro.WishActor, "what", phrase.Of("result.reached", "n", v.tally.InSync, "all", v.tally.All, "open", v.tally.Open))
 	}
 	if v.ro.Placed == control.PlacedUnverified && !v.unplaced {
-		d.reason += "; " + halfPlaced
+		d.reason = phrase.Of("joined", "first", d.reason, "second", halfPlaced)
 	}
 	return d
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"fairlane/internal/phrase"
 	"fairlane/service/control"
 )
 
@@ -58,9 +59,9 @@ func each(f func(view)) {
 				bit := func(n int) int { return bits >> n & 1 }
 				for _, a := range states {
 					for _, b := range states {
-						v := view{now: now, busy: bit(0), ready: bit(1), lower: bit(2) - 1, faults: []string{"x"}}
+						v := view{now: now, busy: bit(0), ready: bit(1), lower: bit(2) - 1, faults: []phrase.Text{phrase.Verbatim("x")}}
 						v.ro = control.Rollout{ID: 1, Phase: phase, Wish: wish, WishActor: "ada", Waves: 2, Wave: bit(3), Gated: bit(4) - 1, Stages: []control.Stage{control.StagePlacement, control.StageSettings},
-							Confirmed: bit(5) == 1, ConfirmBy: now.Add(time.Duration(bit(6)*2-1) * time.Second), Reason: "why"}
+							Confirmed: bit(5) == 1, ConfirmBy: now.Add(time.Duration(bit(6)*2-1) * time.Second), Reason: phrase.Verbatim("why")}
 						v.ro.Plan = "q"
 						v.ro.Placed = []control.Placed{control.PlacedVerified, control.PlacedUnverified, control.PlacedNone, control.PlacedNone}[bit(7)+2*bit(9)]
 						if bit(8) == 1 {
@@ -124,7 +125,7 @@ func TestEveryDecisionKeepsThePromises(t *testing.T) {
 		if d.act != actEnd {
 			return
 		}
-		if d.reason == "" {
+		if d.reason.ID == "" {
 			fault(v, d, "an end without a reason")
 		}
 		ends[d.state]++

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"fairlane/ccconfig/driver"
+	"fairlane/internal/phrase"
 	"fairlane/service/control"
 	"fairlane/service/reconcile"
 	"fairlane/subnet/ident"
@@ -50,7 +51,7 @@ type Opener interface {
 type Gate interface {
 	// Check returns an error that says what is wrong, or that nothing could be measured. notice says what could not be
 	// judged when the rest is healthy; empty when everything was.
-	Check(ctx context.Context, t control.Target, ro control.Rollout) (notice string, err error)
+	Check(ctx context.Context, t control.Target, ro control.Rollout) (notice phrase.Text, err error)
 }
 
 // Deps are what the engine works through. Store, Targets and Opener are required.
@@ -297,6 +298,6 @@ func (e *Engine) cached(fabric, plan string) (cachedPlan, bool) {
 }
 
 // event fills in what all events of the engine have in common.
-func (e *Engine) event(ro control.Rollout, kind, message string) control.Event {
-	return control.Event{At: e.d.Clock.Now().UTC(), Fabric: ro.Fabric, Rollout: ro.ID, Actor: "system", Kind: kind, Subject: ro.Plan, Message: message}
+func (e *Engine) event(ro control.Rollout, kind string, said phrase.Text) control.Event {
+	return control.Event{At: e.d.Clock.Now().UTC(), Fabric: ro.Fabric, Rollout: ro.ID, Actor: "system", Kind: kind, Subject: ro.Plan, Said: said}
 }

@@ -2,9 +2,9 @@ package engine
 
 import (
 	"context"
-	"fmt"
-	"strings"
+	"slices"
 
+	"fairlane/internal/phrase"
 	"fairlane/service/control"
 	"fairlane/service/reconcile"
 )
@@ -14,7 +14,7 @@ import (
 // without some parameter could never get a plan. Devices that cannot be read count against the failure budget first. One that does
 // not answer at all is counted by the rollout's own reading.
 func (e *Engine) examine(ctx context.Context, t control.Target, ro control.Rollout) (func(*control.Rollout), error) {
-	var wrong, advised, unknown, unread []string
+	var wrong, advised, unknown, unread []phrase.Text
 	devices := 0 // in unread
 	if e.d.Prerequisites != nil && ro.Options.To == "" && (t.Plan.RoCE != nil || len(t.Plan.CAs)+len(t.Plan.Switches) > 0) {
 		reports, err := e.d.Prerequisites.Observe(ctx, t, nil)
@@ -22,7 +22,7 @@ func (e *Engine) examine(ctx context.Context, t control.Target, ro control.Rollo
 			return nil, context.Cause(ctx)
 		}
 		if err != nil {
-			unknown = append(unknown, fmt.Sprintf("the devices could not be read: %s", err))
+			unknown = append(unknown, phrase.Of("result.devices-unread", "reason", err))
 		}
 		for i := range reports {
 			w, a, u := unmet(&reports[i], t.Fabric.Prerequisites)
@@ -42,15 +42,16 @@ func (e *Engine) examine(ctx context.Context, t control.Target, ro control.Rollo
 	} else {
 		advised = append(advised, unread...)
 	}
-	var notices []string
+	var notices []phrase.Text
 	if len(advised) > 0 {
-		notices = append(notices, fmt.Sprintf("%d wrong prerequisites do not stop the rollout: %s", len(advised), firstOf(advised)))
+		notices = append(notices, phrase.Of("result.advised", "n", len(advised), "first", firstOf(advised)))
 	}
 	if len(unknown) > 0 {
-		notices = append(notices, fmt.Sprintf("%d prerequisites of congestion control are not known: %s", len(unknown), firstOf(unknown)))
+		notices = append(notices, phrase.Of("result.unknown-prerequisites", "n", len(unknown), "first", firstOf(unknown)))
 	}
-	notice := oneLine(strings.Join(notices, "; "))
-	if notice != "" {
+	var notice phrase.Text
+	if len(notices) > 0 {
+		notice = phrase.Of("list.whole", "list", notices)
 		if err := e.say(ctx, ro, notice); err != nil {
 			return nil, err
 		}
@@ -59,8 +60,8 @@ func (e *Engine) examine(ctx context.Context, t control.Target, ro control.Rollo
 		ro.Gated = -1
 		switch {
 		case len(wrong) > 0:
-			undo(ro, fmt.Sprintf("congestion control cannot act: %d prerequisites are wrong: %s", len(wrong), firstOf(wrong)))
-		case notice != "":
+			undo(ro, phrase.Of("result.prerequisites", "n", len(wrong), "first", firstOf(wrong)))
+		case notice.ID != "":
 			ro.Reason = notice
 		}
 	}, nil
@@ -68,25 +69,30 @@ func (e *Engine) examine(ctx context.Context, t control.Target, ro control.Rollo
 
 // unmet lists the prerequisites of a device that stay wrong under a fabric's setting, apart those that refuse no rollout, and those
 // that are unknown.
-func unmet(x *control.DeviceReport, p control.Prerequisites) (wrong, advised, unknown []string) {
+func unmet(x *control.DeviceReport, p control.Prerequisites) (wrong, advised, unknown []phrase.Text) {
 	for i := range x.Differences {
 		switch d := &x.Differences[i]; {
 		case d.Prerequisite == "" || !d.Left(p):
 		case d.Observed == control.ObservedUnknown:
-			unknown = append(unknown, x.Device.Name+": "+d.Reason)
+			unknown = append(unknown, at(x, d))
 		case d.Advisory:
-			advised = append(advised, x.Device.Name+": "+d.Reason)
+			advised = append(advised, at(x, d))
 		default:
-			wrong = append(wrong, x.Device.Name+": "+d.Reason)
+			wrong = append(wrong, at(x, d))
 		}
 	}
 	return wrong, advised, unknown
 }
 
-// firstOf joins the first few of some sentences.
-func firstOf(list []string) string {
+// at is the reason of a prerequisite with its device.
+func at(x *control.DeviceReport, d *control.Difference) phrase.Text {
+	return phrase.Of("labelled", "label", x.Device.Name, "text", phrase.Or(d.Reason, d.Said))
+}
+
+// firstOf is the first few of some sentences, and how many more there are.
+func firstOf(list []phrase.Text) []phrase.Text {
 	if more := len(list) - maxFaults; more > 0 {
-		return strings.Join(list[:maxFaults], "; ") + fmt.Sprintf("; and %d more", more)
+		return append(slices.Clone(list[:maxFaults]), phrase.Of("list.and-more", "n", more))
 	}
-	return strings.Join(list, "; ")
+	return list
 }

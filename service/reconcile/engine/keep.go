@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"fairlane/internal/phrase"
 	"fairlane/service/control"
 )
 
@@ -112,8 +113,8 @@ func (e *Engine) takeShard(ctx context.Context, seen control.Shard) error {
 		if err != nil || ro.State != control.RolloutRunning || s != seen {
 			return gone(err)
 		}
-		msg := fmt.Sprintf("manager %s shows no sign of life: shard %d of wave %d is taken over", s.Owner, s.Key.Shard+1, s.Key.Wave+1)
-		if err := r.AddEvents(ctx, []control.Event{e.event(ro, "rollout.taken-over", msg)}); err != nil {
+		said := phrase.Of("event.shard-taken-over", "manager", s.Owner, "shard", s.Key.Shard+1, "wave", s.Key.Wave+1)
+		if err := r.AddEvents(ctx, []control.Event{e.event(ro, "rollout.taken-over", said)}); err != nil {
 			return err
 		}
 		return askAgain(ctx, r, s)
@@ -147,8 +148,8 @@ func (e *Engine) wake(ctx context.Context, seen control.Rollout) error {
 			return nil
 		}
 		if ro.Owner != "" {
-			msg := fmt.Sprintf("manager %s shows no sign of life: its step is taken over", ro.Owner)
-			if err := r.AddEvents(ctx, []control.Event{e.event(ro, "rollout.taken-over", msg)}); err != nil {
+			said := phrase.Of("event.step-taken-over", "manager", ro.Owner)
+			if err := r.AddEvents(ctx, []control.Event{e.event(ro, "rollout.taken-over", said)}); err != nil {
 				return err
 			}
 			ro.Owner = ""

@@ -50,7 +50,7 @@ func TestALongOpeningIsNoLossOfLife(t *testing.T) {
 		}
 		for _, e := range w.db.events {
 			if e.Kind == "rollout.taken-over" {
-				t.Errorf("seed %d: %s", seed+1, e.Message)
+				t.Errorf("seed %d: %s", seed+1, e.Said.String())
 			}
 		}
 	}

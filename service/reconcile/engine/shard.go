@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"fairlane/ccconfig/driver"
+	"fairlane/internal/phrase"
 	"fairlane/internal/span"
 	"fairlane/service/control"
 	"fairlane/service/reconcile"
@@ -299,11 +300,11 @@ func (e *Engine) afterShard(ctx context.Context, r control.Repos, ro control.Rol
 		if err != nil {
 			return nil, err
 		}
-		msg := fmt.Sprintf("wave %d of %d is read back: %d devices", s.Key.Wave+1, ro.Waves, t.InSync)
+		said := phrase.Of("event.wave", "wave", s.Key.Wave+1, "waves", ro.Waves, "n", t.InSync)
 		if t.InSync < t.All {
-			msg = fmt.Sprintf("wave %d of %d: %d of %d devices are read back as wanted", s.Key.Wave+1, ro.Waves, t.InSync, t.All)
+			said = phrase.Of("event.wave-part", "wave", s.Key.Wave+1, "waves", ro.Waves, "n", t.InSync, "all", t.All)
 		}
-		if err := r.AddEvents(ctx, []control.Event{e.event(ro, "rollout.progress", msg)}); err != nil {
+		if err := r.AddEvents(ctx, []control.Event{e.event(ro, "rollout.progress", said)}); err != nil {
 			return nil, err
 		}
 	}

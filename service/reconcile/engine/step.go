@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"fairlane/internal/phrase"
 	"fairlane/policy"
 	"fairlane/service/control"
 	"fairlane/service/reconcile"
@@ -137,7 +138,7 @@ const maxActs = 16
 // same reports whether two readings of a rollout differ in what SaveRollout stores.
 func same(a, b control.Rollout) bool {
 	return a.Phase == b.Phase && a.Owner == b.Owner && a.Wave == b.Wave && a.Placed == b.Placed && a.Gated == b.Gated &&
-		a.ConfirmBy.Equal(b.ConfirmBy) && a.Reason == b.Reason && a.State == b.State
+		a.ConfirmBy.Equal(b.ConfirmBy) && a.Reason.Canonical() == b.Reason.Canonical() && a.State == b.State
 }
 
 // view reads what decide goes by.
@@ -183,7 +184,7 @@ func (e *Engine) view(ctx context.Context, r control.Repos, ro control.Rollout) 
 			return v, err
 		}
 		for _, d := range faulty {
-			v.faults = append(v.faults, d.Device.Name+": "+d.Error)
+			v.faults = append(v.faults, phrase.Of("labelled", "label", d.Device.Name, "text", d.Error))
 		}
 	}
 	if undo || ro.Placed == control.PlacedUnverified {
@@ -219,13 +220,13 @@ func (s *step) apply(ctx context.Context, r control.Repos, ro control.Rollout, d
 	case actConfirm:
 		ro.Phase, ro.ConfirmBy = control.PhaseConfirming, e.d.Clock.Now().UTC().Add(ro.Options.ConfirmWindow)
 		return ro, r.AddEvents(ctx, []control.Event{e.event(ro, "rollout.confirming",
-			fmt.Sprintf("all devices are read back; without confirmation rollout %d is undone in %s", ro.ID, ro.Options.ConfirmWindow))})
+			phrase.Of("event.confirming", "rollout", ro.ID, "window", ro.Options.ConfirmWindow))})
 	case actSettle:
 		ro.Phase = control.PhasePlacing
 		return ro, nil
 	case actUndo:
 		ro.Phase, ro.Reason, ro.Wave = control.PhaseUnplacing, d.reason, ro.Waves
-		return ro, r.AddEvents(ctx, []control.Event{e.event(ro, "rollout.progress", "rolling back: "+d.reason)})
+		return ro, r.AddEvents(ctx, []control.Event{e.event(ro, "rollout.progress", phrase.Of("event.rolling-back", "reason", d.reason))})
 	case actUnwind:
 		ro.Phase = control.PhaseUndoing
 		return ro, nil
@@ -287,9 +288,9 @@ func queue(ctx context.Context, r control.Repos, s control.Shard) (control.Job, 
 // end writes the final state.
 func (e *Engine) end(ctx context.Context, r control.Repos, ro control.Rollout, d decision) (control.Rollout, error) {
 	now := e.d.Clock.Now().UTC()
-	ro.State, ro.Result, ro.Phase = d.state, oneLine(d.reason), control.PhaseEnded
+	ro.State, ro.Result, ro.Phase = d.state, d.reason, control.PhaseEnded
 	ro.FinishedAt, ro.ConfirmBy = now, time.Time{}
-	ev := e.event(ro, "rollout."+string(ro.State), fmt.Sprintf("rollout %d ended as %s: %s", ro.ID, ro.State, ro.Result))
+	ev := e.event(ro, "rollout."+string(ro.State), control.RolloutEndedText(ro))
 	if err := r.AddEvents(ctx, []control.Event{ev}); err != nil {
 		return ro, err
 	}
@@ -338,25 +339,25 @@ func (s *step) beat(ctx context.Context) error {
 }
 
 // placingText says what the stage of placements will do.
-func placingText(p *policy.Plan) string {
+func placingText(p *policy.Plan) phrase.Text {
 	switch {
 	case places(p.Plane) && len(p.Placements) == 0:
-		return "removing the placements of tenants, where Fairlane writes the subnet manager"
+		return phrase.Of("event.unplacing")
 	case places(p.Plane):
-		return fmt.Sprintf("placing %d tenant attachments", len(p.Placements))
+		return phrase.Of("event.placing", "n", len(p.Placements))
 	}
-	return "nothing to place: on Ethernet a tenant is known by its port or its virtual function"
+	return phrase.Of("event.no-placing")
 }
 
 // placedText says what the stage of placements did.
-func placedText(p *policy.Plan) string {
+func placedText(p *policy.Plan) phrase.Text {
 	switch {
 	case places(p.Plane) && len(p.Placements) == 0:
-		return "the placements of tenants are removed, where Fairlane writes the subnet manager"
+		return phrase.Of("event.unplaced")
 	case places(p.Plane):
-		return "placements are in force"
+		return phrase.Of("event.placed")
 	}
-	return "nothing was placed"
+	return phrase.Of("event.none-placed")
 }
 
 // slowAct does one of the acts that take time. An error means that its result is not known.
@@ -379,7 +380,7 @@ func (s *step) slowAct(ctx context.Context, a act, ro control.Rollout) (func(*co
 		}
 		return func(ro *control.Rollout) {
 			if ro.Phase = control.PhasePushing; why != nil {
-				undo(ro, why.Error())
+				undo(ro, phrase.OfError(why))
 			}
 		}, nil
 	case actPlace:
@@ -397,7 +398,7 @@ func (s *step) slowAct(ctx context.Context, a act, ro control.Rollout) (func(*co
 			return s.e.broken(ctx, ro, fmt.Errorf("return placements: %w", err))
 		}
 		// By the fabric as that plan knew it: a port may have left since.
-		return s.place(ctx, ro, prior, c.target.Plan, control.PlacedRestored, "placements are as before")
+		return s.place(ctx, ro, prior, c.target.Plan, control.PlacedRestored, phrase.Of("event.placements-restored"))
 	case actGate:
 		return s.e.gate(ctx, c.target, ro)
 	}
@@ -406,15 +407,15 @@ func (s *step) slowAct(ctx context.Context, a act, ro control.Rollout) (func(*co
 
 // gate asks the health gates. What they could not judge is told, and stays with the rollout.
 func (e *Engine) gate(ctx context.Context, t control.Target, ro control.Rollout) (func(*control.Rollout), error) {
-	notice, err := "", error(nil)
+	var notice phrase.Text
+	var err error
 	if e.d.Gate != nil {
 		notice, err = e.d.Gate.Check(ctx, t, ro)
 	}
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	notice = oneLine(notice)
-	if notice != "" {
+	if notice.ID != "" {
 		if err := e.say(ctx, ro, notice); err != nil {
 			return nil, err
 		}
@@ -426,20 +427,20 @@ func (e *Engine) gate(ctx context.Context, t control.Target, ro control.Rollout)
 		}
 		switch {
 		case err != nil:
-			undo(ro, fmt.Sprintf("health gate after wave %d of %d: %s", ro.Wave+1, ro.Waves, err))
-		case notice != "":
+			undo(ro, phrase.Of("result.gate", "wave", ro.Wave+1, "waves", ro.Waves, "reason", err))
+		case notice.ID != "":
 			ro.Reason = notice // the latest
 		}
 	}, nil
 }
 
 // undo begins the way back.
-func undo(ro *control.Rollout, reason string) {
+func undo(ro *control.Rollout, reason phrase.Text) {
 	if ro.Undoing() {
-		ro.Reason += "; " + reason
+		ro.Reason = phrase.Of("joined", "first", ro.Reason, "second", reason)
 		return
 	}
-	ro.Phase, ro.Reason, ro.Wave = control.PhaseUnplacing, oneLine(reason), ro.Waves
+	ro.Phase, ro.Reason, ro.Wave = control.PhaseUnplacing, reason, ro.Waves
 }
 
 // broken ends the way forward of a rollout whose plan cannot be used. It stops where it is when the cause may pass.
@@ -451,14 +452,14 @@ func (e *Engine) broken(ctx context.Context, ro control.Rollout, err error) (fun
 		if ro.Phase == control.PhaseUnplacing {
 			r.Prior, r.Placed = "", control.PlacedUnverified // nothing to return to: end as it is
 		}
-		undo(r, err.Error())
+		undo(r, phrase.OfError(err))
 	}, nil
 }
 
 // say adds an event about the progress of a rollout as a whole.
-func (e *Engine) say(ctx context.Context, ro control.Rollout, message string) error {
+func (e *Engine) say(ctx context.Context, ro control.Rollout, said phrase.Text) error {
 	return e.d.Store.Tx(control.OnFabric(ctx, ro.Fabric), func(r control.Repos) error {
-		return r.AddEvents(ctx, []control.Event{e.event(ro, "rollout.progress", message)})
+		return r.AddEvents(ctx, []control.Event{e.event(ro, "rollout.progress", said)})
 	})
 }
 
@@ -478,7 +479,7 @@ func (e *Engine) before(ctx context.Context, ro control.Rollout) (*policy.Plan, 
 }
 
 // place brings the placements of a target's plan about and verifies them.
-func (s *step) place(ctx context.Context, ro control.Rollout, t control.Target, before *policy.Plan, to control.Placed, message string) (func(*control.Rollout), error) {
+func (s *step) place(ctx context.Context, ro control.Rollout, t control.Target, before *policy.Plan, to control.Placed, said phrase.Text) (func(*control.Rollout), error) {
 	p, clear := t.Plan, ro.Prior == ro.Plan || ro.Options.To != ""
 	t.Repair = ro.Options.Manager
 	why, err := s.persist(ctx, ro, t, func(placer reconcile.Placer) error {
@@ -494,7 +495,7 @@ func (s *step) place(ctx context.Context, ro control.Rollout, t control.Target, 
 	case err != nil:
 		return nil, err
 	case why == nil:
-		return func(ro *control.Rollout) { ro.Placed = to }, s.e.say(ctx, ro, message)
+		return func(ro *control.Rollout) { ro.Placed = to }, s.e.say(ctx, ro, said)
 	}
 	return func(ro *control.Rollout) {
 		if ro.Placed = control.PlacedUnverified; to == control.PlacedRestored {
@@ -503,21 +504,21 @@ func (s *step) place(ctx context.Context, ro control.Rollout, t control.Target, 
 			return
 		}
 		if ro.Options.Release && !ro.Undoing() {
-			ro.Reason = oneLine(why.Error())
+			ro.Reason = phrase.OfError(why)
 			return
 		}
-		undo(ro, why.Error())
+		undo(ro, phrase.OfError(why))
 	}, nil
 }
 
 // notReturned adds to the reason why a rollout is undone that its placements could not be returned; a refusal that it has already is
 // not repeated.
-func notReturned(reason string, why error) string {
-	again := oneLine(why.Error())
-	if strings.Contains(reason, again) {
-		return reason + "; placements could not be returned for the same reason"
+func notReturned(reason phrase.Text, why error) phrase.Text {
+	again := phrase.OfError(why)
+	if strings.Contains(reason.String(), again.String()) {
+		return phrase.Of("joined", "first", reason, "second", phrase.Of("result.not-returned-either"))
 	}
-	return reason + "; return placements: " + again
+	return phrase.Of("joined", "first", reason, "second", phrase.Of("result.not-returned", "reason", again))
 }
 
 // persist asks the placer of a fabric, and tries again with growing pauses. why is the reason of the last failure; err is

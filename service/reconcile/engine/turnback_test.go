@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"fairlane/internal/phrase"
 	"fairlane/service/control"
 	"fairlane/service/reconcile"
 	"fairlane/subnet"
@@ -74,7 +75,7 @@ func TestTheHealthGateTurnsBack(t *testing.T) {
 			return nil
 		}
 		ro := w.ended(t)
-		if ro.State != control.RolloutRolledBack || !strings.Contains(ro.Result, "health gate after wave 2 of") || !strings.Contains(ro.Result, "nothing flows") {
+		if ro.State != control.RolloutRolledBack || !strings.Contains(ro.Result.String(), "health gate after wave 2 of") || !strings.Contains(ro.Result.String(), "nothing flows") {
 			t.Errorf("seed %d: ended as %s: %s", seed+1, ro.State, ro.Result)
 		}
 		if !slices.Equal(slices.Compact(asked), []int{0, 1}) || slices.Max(w.waves("applying")) != 1 {
@@ -94,7 +95,7 @@ func TestAFailedCanaryIsNamed(t *testing.T) {
 		}
 	}
 	ro := w.ended(t)
-	if ro.State != control.RolloutRolledBack || !strings.Contains(ro.Result, "canary") || !strings.Contains(ro.Result, canary) {
+	if ro.State != control.RolloutRolledBack || !strings.Contains(ro.Result.String(), "canary") || !strings.Contains(ro.Result.String(), canary) {
 		t.Errorf("ended as %s: %s; want it to name canary %s", ro.State, ro.Result, canary)
 	}
 	if waves := w.waves("applying"); slices.Max(waves) != 0 {
@@ -138,7 +139,7 @@ func TestPlacementsComeAfterTheSettingsThatTheyNeed(t *testing.T) {
 				t.Errorf("%s: ended as %s, placements %s: %s", name, ro.State, ro.Placed, ro.Result)
 			}
 			written := w.waves("applying")
-			if c.refuses && len(written) > 0 || c.refuses != strings.Contains(ro.Result, "edited by hand") {
+			if c.refuses && len(written) > 0 || c.refuses != strings.Contains(ro.Result.String(), "edited by hand") {
 				t.Errorf("%s: devices of waves %v were written, result %q", name, written, ro.Result)
 			}
 			if w.unready != "" {
@@ -158,7 +159,7 @@ func TestARollbackWhereNothingIsPlacedSaysNothingOfPlacements(t *testing.T) {
 		w.gate = func(control.Rollout) error { return errors.New("nobody gets his share") }
 		w.after("") // not known
 		ro := w.ended(t)
-		if ro.State != control.RolloutRolledBack || strings.Contains(ro.Result, "placements stay") != told {
+		if ro.State != control.RolloutRolledBack || strings.Contains(ro.Result.String(), "placements stay") != told {
 			t.Errorf("plane %q: ended as %s: %s", plane, ro.State, ro.Result)
 		}
 	}
@@ -182,7 +183,7 @@ func TestRollbackReturnsPlacements(t *testing.T) {
 			t.Errorf("known %t: ended as %s: %s", known, ro.State, ro.Result)
 		case known && (ro.Placed != control.PlacedRestored || !slices.Equal(w.placed, w.prior.Plan.Placements)):
 			t.Errorf("placements are %s: %v", ro.Placed, w.placed)
-		case !known && (ro.Placed != control.PlacedVerified || !strings.Contains(ro.Result, "placements stay")):
+		case !known && (ro.Placed != control.PlacedVerified || !strings.Contains(ro.Result.String(), "placements stay")):
 			t.Errorf("placements are %s: %s", ro.Placed, ro.Result)
 		}
 	}
@@ -197,7 +198,7 @@ func TestARollbackOfAnEarlierReleaseReturnsPlacementsAtItsEnd(t *testing.T) {
 		w.after(w.prior.Plan.Name)
 		w.placed = target.Plan.Placements
 		ro := w.db.rollouts[w.id]
-		ro.Phase, ro.Placed, ro.Wave, ro.Reason = control.PhaseUndoing, control.PlacedVerified, ro.Waves, "nobody gets his share"
+		ro.Phase, ro.Placed, ro.Wave, ro.Reason = control.PhaseUndoing, control.PlacedVerified, ro.Waves, phrase.Verbatim("nobody gets his share")
 		w.db.rollouts[w.id] = ro
 		if ro = w.ended(t); ro.State != control.RolloutRolledBack || ro.Placed != control.PlacedRestored || !slices.Equal(w.placed, w.prior.Plan.Placements) {
 			t.Errorf("seed %d: ended as %s, placements %s: %s", seed+1, ro.State, ro.Placed, ro.Result)

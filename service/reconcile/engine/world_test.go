@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"fairlane/ccconfig/driver"
+	"fairlane/internal/phrase"
 	"fairlane/policy"
 	"fairlane/service/control"
 	"fairlane/service/reconcile"
@@ -500,9 +501,9 @@ func (p placer) Verify(ctx context.Context, plan *policy.Plan) error {
 type gate struct{ w *world }
 
 // Check implements engine.Gate.
-func (g gate) Check(_ context.Context, _ control.Target, ro control.Rollout) (notice string, err error) {
+func (g gate) Check(_ context.Context, _ control.Target, ro control.Rollout) (notice phrase.Text, err error) {
 	if g.w.gate != nil {
 		err = g.w.gate(ro)
 	}
-	return "", err
+	return phrase.Text{}, err
 }
