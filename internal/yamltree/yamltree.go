@@ -53,7 +53,8 @@ func (e *SyntaxError) Error() string {
 // SecondError is a second document in a text that must have one.
 type SecondError struct{ Line int }
 
-// Error implements error.
+var _ error = (*SecondError)(nil)
+
 func (e *SecondError) Error() string { return fmt.Sprintf("line %d: a second document", e.Line) }
 
 // Documents reads the documents of a text, each as its root. It ends with the first error, a *SyntaxError.

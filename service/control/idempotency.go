@@ -81,7 +81,8 @@ type joining struct {
 	changed *signal
 }
 
-// Tx implements Store.
+var _ Store = (*joining)(nil)
+
 func (j joining) Tx(ctx context.Context, f func(Repos) error) error {
 	s := sessionOf(ctx)
 	if s.repos != nil {
@@ -122,7 +123,6 @@ func (j joining) Tx(ctx context.Context, f func(Repos) error) error {
 	return err
 }
 
-// View implements Store.
 func (j joining) View(ctx context.Context, f func(Repos) error) error {
 	if s := sessionOf(ctx); s.repos != nil {
 		return f(s.repos)
