@@ -1,5 +1,5 @@
-// Package yamltree reads YAML as a tree of nodes, which have lines, for readers that say file, line and field of what is
-// wrong in words of their own, as a Fault.
+// Package yamltree reads YAML into structures by a Decoder, or as a tree of nodes for readers of a dialect. What is wrong is a Fault
+// with file, line and field.
 package yamltree
 
 import (
