@@ -111,7 +111,8 @@ func New(ctx context.Context, o Options) (*Agent, error) {
 	return a, ctx.Err()
 }
 
-// Info implements gnmitree.Tree.
+var _ gnmitree.Tree = (*Agent)(nil)
+
 func (a *Agent) Info() gnmitree.Info {
 	return gnmitree.Info{
 		Models: []gnmitree.Model{nicyang.Model()}, Origins: []string{"", "openconfig", nicyang.Module}, Module: nicyang.Module,

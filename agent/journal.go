@@ -29,14 +29,14 @@ type MemoryJournal struct {
 	document []byte
 }
 
-// Load implements Journal.
+var _ Journal = (*MemoryJournal)(nil)
+
 func (j *MemoryJournal) Load(context.Context) ([]byte, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.document, nil
 }
 
-// Save implements Journal.
 func (j *MemoryJournal) Save(_ context.Context, document []byte) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()

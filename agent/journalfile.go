@@ -42,7 +42,8 @@ const frame = "fairlane-agent slot %020d %020d %064x\n"
 
 const frameBytes = 19 + 1 + 20 + 1 + 20 + 1 + 64 + 1
 
-// Load implements Journal.
+var _ Journal = (*FileJournal)(nil)
+
 func (j *FileJournal) Load(context.Context) ([]byte, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -115,7 +116,6 @@ func frameOf(serial uint64, document []byte) []byte {
 	return fmt.Appendf(nil, frame, serial, len(document), h.Sum(nil))
 }
 
-// Save implements Journal.
 func (j *FileJournal) Save(_ context.Context, document []byte) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -130,7 +130,8 @@ func (j *FileJournal) Save(_ context.Context, document []byte) error {
 	return nil
 }
 
-// Note implements Noter.
+var _ Noter = (*FileJournal)(nil)
+
 func (j *FileJournal) Note(_ context.Context, document []byte) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()

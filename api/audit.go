@@ -10,7 +10,6 @@ import (
 	"fairlane/service/control"
 )
 
-// ListAudit implements the contract.
 func (s *Server) ListAudit(ctx context.Context, r server.ListAuditRequestObject) (server.ListAuditResponseObject, error) {
 	q := r.Params
 	items, next, err := listed(ctx, control.AuditFilter{
@@ -36,7 +35,6 @@ func rawOut(b json.RawMessage) *json.RawMessage {
 	return &b
 }
 
-// VerifyAudit implements the contract.
 func (s *Server) VerifyAudit(ctx context.Context, r server.VerifyAuditRequestObject) (server.VerifyAuditResponseObject, error) {
 	var expect audit.Tail
 	if r.Params.Expect != nil {

@@ -8,7 +8,6 @@ import (
 	"fairlane/service/control"
 )
 
-// ListBaseline implements the contract.
 func (s *Server) ListBaseline(ctx context.Context, r server.ListBaselineRequestObject) (server.ListBaselineResponseObject, error) {
 	p, err := page(r.Params.Limit, r.Params.Cursor)
 	if err != nil {

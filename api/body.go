@@ -209,7 +209,8 @@ type answering struct {
 	lost    func() // called when the client does not receive the answer
 }
 
-// Write implements io.Writer.
+var _ io.Writer = (*answering)(nil)
+
 func (w *answering) Write(b []byte) (int, error) {
 	if w.begun.IsZero() {
 		w.begun = time.Now()
@@ -223,7 +224,8 @@ func (w *answering) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// WriteString implements io.StringWriter.
+var _ io.StringWriter = (*answering)(nil)
+
 func (w *answering) WriteString(s string) (int, error) { return w.Write([]byte(s)) }
 
 // Unwrap lets http.ResponseController reach the connection.

@@ -69,7 +69,8 @@ type gzipWriter struct {
 	plain bool // decided: sent as it is
 }
 
-// Write implements io.Writer.
+var _ io.Writer = (*gzipWriter)(nil)
+
 func (w *gzipWriter) Write(b []byte) (int, error) {
 	switch {
 	case w.z != nil:
@@ -99,7 +100,8 @@ func (w *gzipWriter) Write(b []byte) (int, error) {
 // Unwrap lets http.ResponseController reach the connection.
 func (w *gzipWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// WriteString implements io.StringWriter.
+var _ io.StringWriter = (*gzipWriter)(nil)
+
 func (w *gzipWriter) WriteString(s string) (int, error) { return w.Write([]byte(s)) }
 
 // Written reports whether anything was answered, held back or not.

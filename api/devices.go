@@ -10,7 +10,6 @@ import (
 	"fairlane/service/control"
 )
 
-// ListDevices implements the contract.
 func (s *Server) ListDevices(ctx context.Context, r server.ListDevicesRequestObject) (server.ListDevicesResponseObject, error) {
 	var out server.ListDevices200JSONResponse
 	var list []control.DeviceView
@@ -52,7 +51,6 @@ func (s *Server) ListDevices(ctx context.Context, r server.ListDevicesRequestObj
 	return out, nil
 }
 
-// GetDevice implements the contract.
 func (s *Server) GetDevice(ctx context.Context, r server.GetDeviceRequestObject) (server.GetDeviceResponseObject, error) {
 	v, err := s.control.Device(ctx, r.Fabric, r.Device, deref(r.Params.Read))
 	if err != nil {
@@ -61,7 +59,6 @@ func (s *Server) GetDevice(ctx context.Context, r server.GetDeviceRequestObject)
 	return server.GetDevice200JSONResponse{Body: deviceOut(&v, true), Headers: server.GetDevice200ResponseHeaders{ETag: etag(v.Version)}}, nil
 }
 
-// UpdateDevice implements the contract.
 func (s *Server) UpdateDevice(ctx context.Context, r server.UpdateDeviceRequestObject) (server.UpdateDeviceResponseObject, error) {
 	version, err := rowVersion(r.Params.IfMatch)
 	if err != nil {
@@ -81,7 +78,6 @@ func (s *Server) UpdateDevice(ctx context.Context, r server.UpdateDeviceRequestO
 	return server.UpdateDevice200JSONResponse{Body: deviceOut(&v, true), Headers: server.UpdateDevice200ResponseHeaders{ETag: etag(v.Version)}}, nil
 }
 
-// ReleaseDevice implements the contract.
 func (s *Server) ReleaseDevice(ctx context.Context, r server.ReleaseDeviceRequestObject) (server.ReleaseDeviceResponseObject, error) {
 	if err := s.control.ReleaseDevice(ctx, r.Fabric, r.Device); err != nil {
 		return nil, err
@@ -93,7 +89,6 @@ func (s *Server) ReleaseDevice(ctx context.Context, r server.ReleaseDeviceReques
 	return server.ReleaseDevice200JSONResponse(deviceOut(&v, true)), nil
 }
 
-// RepairDevice implements the contract.
 func (s *Server) RepairDevice(ctx context.Context, r server.RepairDeviceRequestObject) (server.RepairDeviceResponseObject, error) {
 	ro, err := s.control.RepairDevice(ctx, r.Fabric, r.Device)
 	if err != nil {
@@ -105,7 +100,6 @@ func (s *Server) RepairDevice(ctx context.Context, r server.RepairDeviceRequestO
 	}, nil
 }
 
-// GetDriftPolicy implements the contract.
 func (s *Server) GetDriftPolicy(ctx context.Context, r server.GetDriftPolicyRequestObject) (server.GetDriftPolicyResponseObject, error) {
 	p, err := s.control.DriftPolicy(ctx, r.Fabric)
 	if err != nil {
@@ -114,7 +108,6 @@ func (s *Server) GetDriftPolicy(ctx context.Context, r server.GetDriftPolicyRequ
 	return server.GetDriftPolicy200JSONResponse{Body: driftPolicyOut(p), Headers: server.GetDriftPolicy200ResponseHeaders{ETag: etag(p.Version)}}, nil
 }
 
-// PutDriftPolicy implements the contract.
 func (s *Server) PutDriftPolicy(ctx context.Context, r server.PutDriftPolicyRequestObject) (server.PutDriftPolicyResponseObject, error) {
 	v, err := ifMatch(r.Params.IfMatch)
 	if err != nil {

@@ -10,7 +10,6 @@ import (
 	"fairlane/subnet"
 )
 
-// ListFabrics implements the contract.
 func (s *Server) ListFabrics(ctx context.Context, r server.ListFabricsRequestObject) (server.ListFabricsResponseObject, error) {
 	p, err := page(r.Params.Limit, r.Params.Cursor)
 	if err != nil {
@@ -23,7 +22,6 @@ func (s *Server) ListFabrics(ctx context.Context, r server.ListFabricsRequestObj
 	return server.ListFabrics200JSONResponse{Items: mapped(list, fabricOut), NextCursor: cursor(next)}, nil
 }
 
-// CreateFabric implements the contract.
 func (s *Server) CreateFabric(ctx context.Context, r server.CreateFabricRequestObject) (server.CreateFabricResponseObject, error) {
 	f, err := s.control.CreateFabric(ctx, control.Fabric{
 		Name: r.Body.Name, Source: r.Body.Source, Plane: string(deref(r.Body.Plane)), TimeScale: deref(r.Body.TimeScale),
@@ -35,7 +33,6 @@ func (s *Server) CreateFabric(ctx context.Context, r server.CreateFabricRequestO
 	return server.CreateFabric201JSONResponse{Body: fabricOut(f), Headers: server.CreateFabric201ResponseHeaders{ETag: etag(f.Version)}}, nil
 }
 
-// GetFabric implements the contract.
 func (s *Server) GetFabric(ctx context.Context, r server.GetFabricRequestObject) (server.GetFabricResponseObject, error) {
 	f, err := s.control.Fabric(ctx, r.Fabric)
 	if err != nil {
@@ -44,7 +41,6 @@ func (s *Server) GetFabric(ctx context.Context, r server.GetFabricRequestObject)
 	return server.GetFabric200JSONResponse{Body: fabricOut(f), Headers: server.GetFabric200ResponseHeaders{ETag: etag(f.Version)}}, nil
 }
 
-// UpdateFabric implements the contract.
 func (s *Server) UpdateFabric(ctx context.Context, r server.UpdateFabricRequestObject) (server.UpdateFabricResponseObject, error) {
 	v, err := rowVersion(r.Params.IfMatch)
 	if err != nil {
@@ -60,7 +56,6 @@ func (s *Server) UpdateFabric(ctx context.Context, r server.UpdateFabricRequestO
 	return server.UpdateFabric200JSONResponse{Body: fabricOut(f), Headers: server.UpdateFabric200ResponseHeaders{ETag: etag(f.Version)}}, nil
 }
 
-// DeleteFabric implements the contract.
 func (s *Server) DeleteFabric(ctx context.Context, r server.DeleteFabricRequestObject) (server.DeleteFabricResponseObject, error) {
 	v, err := rowVersion(r.Params.IfMatch)
 	if err != nil {
@@ -69,7 +64,6 @@ func (s *Server) DeleteFabric(ctx context.Context, r server.DeleteFabricRequestO
 	return server.DeleteFabric204Response{}, s.control.DeleteFabric(ctx, r.Fabric, v, valueOr(r.Params.KeepSettings, false))
 }
 
-// DiscoverFabric implements the contract.
 func (s *Server) DiscoverFabric(ctx context.Context, r server.DiscoverFabricRequestObject) (server.DiscoverFabricResponseObject, error) {
 	snap, err := s.control.Discover(ctx, r.Fabric)
 	if err != nil {
@@ -78,13 +72,11 @@ func (s *Server) DiscoverFabric(ctx context.Context, r server.DiscoverFabricRequ
 	return server.DiscoverFabric200JSONResponse(snapshotOut(snap)), nil
 }
 
-// ListSnapshots implements the contract.
 func (s *Server) ListSnapshots(ctx context.Context, r server.ListSnapshotsRequestObject) (server.ListSnapshotsResponseObject, error) {
 	items, next, err := listed(ctx, r.Fabric, r.Params.Limit, r.Params.Cursor, s.control.ListSnapshots, snapshotOut)
 	return server.ListSnapshots200JSONResponse{Items: items, NextCursor: next}, err
 }
 
-// GetTopology implements the contract.
 func (s *Server) GetTopology(ctx context.Context, r server.GetTopologyRequestObject) (server.GetTopologyResponseObject, error) {
 	snap, topo, err := s.control.Topology(ctx, r.Fabric, deref(r.Params.Snapshot))
 	if err != nil {
@@ -96,7 +88,6 @@ func (s *Server) GetTopology(ctx context.Context, r server.GetTopologyRequestObj
 	}, nil
 }
 
-// GetTopologyFile implements the contract.
 func (s *Server) GetTopologyFile(ctx context.Context, r server.GetTopologyFileRequestObject) (server.GetTopologyFileResponseObject, error) {
 	snap, _, err := s.control.Topology(ctx, r.Fabric, deref(r.Params.Snapshot))
 	if err != nil {
@@ -106,7 +97,6 @@ func (s *Server) GetTopologyFile(ctx context.Context, r server.GetTopologyFileRe
 	return server.GetTopologyFile200ApplicationYamlResponse{Body: strings.NewReader(text), ContentLength: int64(len(text))}, nil
 }
 
-// ListEvents implements the contract.
 func (s *Server) ListEvents(ctx context.Context, r server.ListEventsRequestObject) (server.ListEventsResponseObject, error) {
 	list, err := s.events(ctx, r.Fabric, 0, r.Params.Limit, r.Params.Cursor)
 	return server.ListEvents200JSONResponse(list), err

@@ -17,7 +17,6 @@ import (
 // maxTierNames bounds the names that a tier lists.
 const maxTierNames = 100
 
-// GetTiers implements the contract.
 func (s *Server) GetTiers(ctx context.Context, r server.GetTiersRequestObject) (server.GetTiersResponseObject, error) {
 	snap, f, err := s.control.Topology(ctx, r.Fabric, deref(r.Params.Snapshot))
 	if err != nil {
@@ -65,7 +64,6 @@ func tiersOut(sha string, f *subnet.Fabric) gen.Tiers {
 	return out
 }
 
-// ListLinks implements the contract.
 func (s *Server) ListLinks(ctx context.Context, r server.ListLinksRequestObject) (server.ListLinksResponseObject, error) {
 	p, err := page(r.Params.Limit, r.Params.Cursor)
 	if err != nil {

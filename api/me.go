@@ -15,7 +15,6 @@ import (
 	"fairlane/tenants/authz"
 )
 
-// GetMe implements the contract.
 func (s *Server) GetMe(ctx context.Context, _ server.GetMeRequestObject) (server.GetMeResponseObject, error) {
 	p, _ := control.PrincipalFrom(ctx)
 	out := server.GetMe200JSONResponse{
@@ -66,7 +65,6 @@ func (s *Server) permissions(p control.Principal) ([]gen.Permission, error) {
 	return out, nil
 }
 
-// ListRoles implements the contract.
 func (s *Server) ListRoles(context.Context, server.ListRolesRequestObject) (server.ListRolesResponseObject, error) {
 	about := map[authz.Object]string{}
 	for _, o := range authz.Objects() {
@@ -88,7 +86,6 @@ func (s *Server) mine(ctx context.Context) (control.AccountRef, error) {
 	return a.Ref(), err
 }
 
-// ListMyTokens implements the contract.
 func (s *Server) ListMyTokens(ctx context.Context, _ server.ListMyTokensRequestObject) (server.ListMyTokensResponseObject, error) {
 	ref, err := s.mine(ctx)
 	if err != nil {
@@ -98,7 +95,6 @@ func (s *Server) ListMyTokens(ctx context.Context, _ server.ListMyTokensRequestO
 	return server.ListMyTokens200JSONResponse{Items: mapped(list, tokenOut)}, err
 }
 
-// CreateMyToken implements the contract.
 func (s *Server) CreateMyToken(ctx context.Context, r server.CreateMyTokenRequestObject) (server.CreateMyTokenResponseObject, error) {
 	ref, err := s.mine(ctx)
 	if err != nil {
@@ -108,7 +104,6 @@ func (s *Server) CreateMyToken(ctx context.Context, r server.CreateMyTokenReques
 	return server.CreateMyToken201JSONResponse(out), err
 }
 
-// DeleteMyToken implements the contract.
 func (s *Server) DeleteMyToken(ctx context.Context, r server.DeleteMyTokenRequestObject) (server.DeleteMyTokenResponseObject, error) {
 	ref, err := s.mine(ctx)
 	if err != nil {

@@ -53,13 +53,13 @@ type startedOidc struct {
 	server.StartOidc302Response
 }
 
-// VisitStartOidcResponse implements server.StartOidcResponseObject.
+var _ server.StartOidcResponseObject = (*startedOidc)(nil)
+
 func (a startedOidc) VisitStartOidcResponse(w http.ResponseWriter) error {
 	a.set(w)
 	return a.StartOidc302Response.VisitStartOidcResponse(w)
 }
 
-// StartOidc implements the contract.
 func (s *Server) StartOidc(ctx context.Context, r server.StartOidcRequestObject) (server.StartOidcResponseObject, error) {
 	if s.o.OIDC == nil {
 		return nil, &problemError{code: "oidc-off", said: phrase.Of("problem.oidc-off")}
@@ -81,13 +81,13 @@ type finishedOidc struct {
 	server.FinishOidc302Response
 }
 
-// VisitFinishOidcResponse implements server.FinishOidcResponseObject.
+var _ server.FinishOidcResponseObject = (*finishedOidc)(nil)
+
 func (a finishedOidc) VisitFinishOidcResponse(w http.ResponseWriter) error {
 	a.set(w)
 	return a.FinishOidc302Response.VisitFinishOidcResponse(w)
 }
 
-// FinishOidc implements the contract.
 func (s *Server) FinishOidc(ctx context.Context, r server.FinishOidcRequestObject) (server.FinishOidcResponseObject, error) {
 	if s.o.OIDC == nil {
 		return nil, &problemError{code: "oidc-off", said: phrase.Of("problem.oidc-off")}

@@ -52,7 +52,6 @@ func parts[T any](s *Server, of func(control.Tenant) []T) func(context.Context, 
 	}
 }
 
-// ListAttachments implements the contract.
 func (s *Server) ListAttachments(ctx context.Context, r server.ListAttachmentsRequestObject) (server.ListAttachmentsResponseObject, error) {
 	items, next, err := listed(ctx, tenants.Domain{Fabric: r.Fabric, Tenant: r.Tenant}, r.Params.Limit, r.Params.Cursor,
 		parts(s, func(t control.Tenant) []tenants.Attachment { return t.Attachments }), attachmentOut)
@@ -62,7 +61,6 @@ func (s *Server) ListAttachments(ctx context.Context, r server.ListAttachmentsRe
 	return server.ListAttachments200JSONResponse{Items: items, NextCursor: next}, err
 }
 
-// AddAttachment implements the contract.
 func (s *Server) AddAttachment(ctx context.Context, r server.AddAttachmentRequestObject) (server.AddAttachmentResponseObject, error) {
 	a, err := s.control.AddAttachment(ctx, r.Fabric, r.Tenant, control.AttachmentInput{Port: r.Body.Port, SL: slIn(r.Body.SL)})
 	if err != nil {
@@ -73,7 +71,6 @@ func (s *Server) AddAttachment(ctx context.Context, r server.AddAttachmentReques
 		ETag: partTag(a), Location: location("fabrics", r.Fabric, "tenants", r.Tenant, "attachments", a.Port)}}, err
 }
 
-// GetAttachment implements the contract.
 func (s *Server) GetAttachment(ctx context.Context, r server.GetAttachmentRequestObject) (server.GetAttachmentResponseObject, error) {
 	a, err := s.control.Attachment(ctx, r.Fabric, r.Tenant, r.Port)
 	if err != nil {
@@ -83,7 +80,6 @@ func (s *Server) GetAttachment(ctx context.Context, r server.GetAttachmentReques
 	return server.GetAttachment200JSONResponse{Body: out, Headers: server.GetAttachment200ResponseHeaders{ETag: partTag(a)}}, err
 }
 
-// PutAttachment implements the contract.
 func (s *Server) PutAttachment(ctx context.Context, r server.PutAttachmentRequestObject) (server.PutAttachmentResponseObject, error) {
 	tag, err := tagMatch(r.Params.IfMatch)
 	if err != nil {
@@ -97,7 +93,6 @@ func (s *Server) PutAttachment(ctx context.Context, r server.PutAttachmentReques
 	return server.PutAttachment200JSONResponse{Body: out, Headers: server.PutAttachment200ResponseHeaders{ETag: partTag(a)}}, err
 }
 
-// DeleteAttachment implements the contract.
 func (s *Server) DeleteAttachment(ctx context.Context, r server.DeleteAttachmentRequestObject) (server.DeleteAttachmentResponseObject, error) {
 	tag, err := tagMatch(r.Params.IfMatch)
 	if err != nil {
@@ -106,14 +101,12 @@ func (s *Server) DeleteAttachment(ctx context.Context, r server.DeleteAttachment
 	return server.DeleteAttachment204Response{}, s.control.DeleteAttachment(ctx, r.Fabric, r.Tenant, r.Port, tag)
 }
 
-// ListClasses implements the contract.
 func (s *Server) ListClasses(ctx context.Context, r server.ListClassesRequestObject) (server.ListClassesResponseObject, error) {
 	items, next, err := listed(ctx, tenants.Domain{Fabric: r.Fabric, Tenant: r.Tenant}, r.Params.Limit, r.Params.Cursor,
 		parts(s, func(t control.Tenant) []tenants.Class { return t.Classes }), classOut)
 	return server.ListClasses200JSONResponse{Items: items, NextCursor: next}, err
 }
 
-// AddClass implements the contract.
 func (s *Server) AddClass(ctx context.Context, r server.AddClassRequestObject) (server.AddClassResponseObject, error) {
 	c, err := classIn("", r.Body.Name, r.Body.Weight)
 	if err != nil {
@@ -123,13 +116,11 @@ func (s *Server) AddClass(ctx context.Context, r server.AddClassRequestObject) (
 		ETag: partTag(c), Location: location("fabrics", r.Fabric, "tenants", r.Tenant, "classes", c.Name)}}, s.control.AddClass(ctx, r.Fabric, r.Tenant, c)
 }
 
-// GetClass implements the contract.
 func (s *Server) GetClass(ctx context.Context, r server.GetClassRequestObject) (server.GetClassResponseObject, error) {
 	c, err := s.control.Class(ctx, r.Fabric, r.Tenant, r.Class)
 	return server.GetClass200JSONResponse{Body: classOut(c), Headers: server.GetClass200ResponseHeaders{ETag: partTag(c)}}, err
 }
 
-// PutClass implements the contract.
 func (s *Server) PutClass(ctx context.Context, r server.PutClassRequestObject) (server.PutClassResponseObject, error) {
 	tag, err := tagMatch(r.Params.IfMatch)
 	if err != nil {
@@ -142,7 +133,6 @@ func (s *Server) PutClass(ctx context.Context, r server.PutClassRequestObject) (
 	return server.PutClass200JSONResponse{Body: classOut(c), Headers: server.PutClass200ResponseHeaders{ETag: partTag(c)}}, s.control.PutClass(ctx, r.Fabric, r.Tenant, tag, c)
 }
 
-// DeleteClass implements the contract.
 func (s *Server) DeleteClass(ctx context.Context, r server.DeleteClassRequestObject) (server.DeleteClassResponseObject, error) {
 	tag, err := tagMatch(r.Params.IfMatch)
 	if err != nil {

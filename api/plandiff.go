@@ -15,7 +15,6 @@ import (
 	"fairlane/service/control"
 )
 
-// WhatIf implements the contract.
 func (s *Server) WhatIf(ctx context.Context, r server.WhatIfRequestObject) (server.WhatIfResponseObject, error) {
 	w, err := s.control.WhatIf(ctx, r.Fabric, control.PlanRequest{Options: givenOptions(r.Body.Options), Policy: deref(r.Body.Policy), Edits: r.Body.Edits})
 	if err != nil {
@@ -32,7 +31,6 @@ func (s *Server) WhatIf(ctx context.Context, r server.WhatIfRequestObject) (serv
 	}, nil
 }
 
-// AdmitTenant implements the contract.
 func (s *Server) AdmitTenant(ctx context.Context, r server.AdmitTenantRequestObject) (server.AdmitTenantResponseObject, error) {
 	ask, err := AdmitRequestIn(r.Body)
 	if err != nil {
@@ -85,7 +83,6 @@ func AdmissionOut(a *policy.Admission) (gen.Admission, error) {
 	return out, nil
 }
 
-// DiffPlans implements the contract.
 func (s *Server) DiffPlans(ctx context.Context, r server.DiffPlansRequestObject) (server.DiffPlansResponseObject, error) {
 	d, err := s.control.DiffPlans(ctx, r.Fabric, deref(r.Params.Against), r.Plan)
 	if err != nil {
@@ -95,7 +92,6 @@ func (s *Server) DiffPlans(ctx context.Context, r server.DiffPlansRequestObject)
 	return server.DiffPlans200JSONResponse(out), err
 }
 
-// ExplainPlan implements the contract.
 func (s *Server) ExplainPlan(ctx context.Context, r server.ExplainPlanRequestObject) (server.ExplainPlanResponseObject, error) {
 	p, err := page(r.Params.Limit, r.Params.Cursor)
 	if err != nil {

@@ -13,7 +13,6 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// ListPlans implements the contract.
 func (s *Server) ListPlans(ctx context.Context, r server.ListPlansRequestObject) (server.ListPlansResponseObject, error) {
 	items, next, err := listed(ctx, r.Fabric, r.Params.Limit, r.Params.Cursor, s.control.ListPlans, planSummaryOut)
 	return server.ListPlans200JSONResponse{Items: items, NextCursor: next}, err
@@ -26,7 +25,6 @@ func planSummaryOut(p control.PlanSummary) gen.PlanSummary {
 	}
 }
 
-// CreatePlan implements the contract.
 func (s *Server) CreatePlan(ctx context.Context, r server.CreatePlanRequestObject) (server.CreatePlanResponseObject, error) {
 	req := control.PlanRequest{Options: givenOptions(r.Body.Options), Policy: deref(r.Body.Policy), KeepPlacements: deref(r.Body.KeepPlacements)}
 	p, created, err := s.control.MakePlan(ctx, r.Fabric, req, deref(r.Params.DryRun))
@@ -40,7 +38,6 @@ func (s *Server) CreatePlan(ctx context.Context, r server.CreatePlanRequestObjec
 	return server.CreatePlan200JSONResponse(out), err
 }
 
-// GetPlan implements the contract.
 func (s *Server) GetPlan(ctx context.Context, r server.GetPlanRequestObject) (server.GetPlanResponseObject, error) {
 	p, err := s.control.Plan(ctx, r.Fabric, r.Plan)
 	if err != nil {

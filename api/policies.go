@@ -13,13 +13,11 @@ import (
 	"fairlane/tenants"
 )
 
-// ListPolicies implements the contract.
 func (s *Server) ListPolicies(ctx context.Context, r server.ListPoliciesRequestObject) (server.ListPoliciesResponseObject, error) {
 	items, next, err := listed(ctx, r.Fabric, r.Params.Limit, r.Params.Cursor, s.control.ListPolicies, policyOut)
 	return server.ListPolicies200JSONResponse{Items: items, NextCursor: next}, err
 }
 
-// GetPolicy implements the contract.
 func (s *Server) GetPolicy(ctx context.Context, r server.GetPolicyRequestObject) (server.GetPolicyResponseObject, error) {
 	c, err := s.control.Policy(ctx, r.Fabric, r.Revision)
 	if err != nil {
@@ -34,7 +32,6 @@ func (s *Server) GetPolicy(ctx context.Context, r server.GetPolicyRequestObject)
 	}, nil
 }
 
-// DiffPolicies implements the contract.
 func (s *Server) DiffPolicies(ctx context.Context, r server.DiffPoliciesRequestObject) (server.DiffPoliciesResponseObject, error) {
 	d, err := s.control.DiffPolicies(ctx, r.Fabric, deref(r.Params.Against), r.Revision)
 	if err != nil {
@@ -67,7 +64,6 @@ func (s *Server) DiffPolicies(ctx context.Context, r server.DiffPoliciesRequestO
 	return out, nil
 }
 
-// RestorePolicy implements the contract.
 func (s *Server) RestorePolicy(ctx context.Context, r server.RestorePolicyRequestObject) (server.RestorePolicyResponseObject, error) {
 	version := control.AnyVersion
 	if r.Params.IfMatch != nil {
@@ -80,13 +76,11 @@ func (s *Server) RestorePolicy(ctx context.Context, r server.RestorePolicyReques
 	return server.RestorePolicy200JSONResponse(policyOut(p)), err
 }
 
-// LabelPolicy implements the contract.
 func (s *Server) LabelPolicy(ctx context.Context, r server.LabelPolicyRequestObject) (server.LabelPolicyResponseObject, error) {
 	p, err := s.control.LabelPolicy(ctx, r.Fabric, r.Revision, r.Body.Label)
 	return server.LabelPolicy200JSONResponse(policyOut(p)), err
 }
 
-// GetOptions implements the contract.
 func (s *Server) GetOptions(ctx context.Context, r server.GetOptionsRequestObject) (server.GetOptionsResponseObject, error) {
 	o, v, err := s.control.Options(ctx, r.Fabric)
 	if err != nil {
@@ -95,7 +89,6 @@ func (s *Server) GetOptions(ctx context.Context, r server.GetOptionsRequestObjec
 	return server.GetOptions200JSONResponse{Body: optionsOut(o), Headers: server.GetOptions200ResponseHeaders{ETag: etag(v)}}, nil
 }
 
-// PutOptions implements the contract.
 func (s *Server) PutOptions(ctx context.Context, r server.PutOptionsRequestObject) (server.PutOptionsResponseObject, error) {
 	v, err := ifMatch(r.Params.IfMatch)
 	if err != nil {

@@ -9,7 +9,6 @@ import (
 	"fairlane/service/control"
 )
 
-// ReleaseFabric implements the contract.
 func (s *Server) ReleaseFabric(ctx context.Context, r server.ReleaseFabricRequestObject) (server.ReleaseFabricResponseObject, error) {
 	body := deref(r.Body)
 	to, options := control.ReturnTo(valueOr(body.To, gen.FabricReleaseTo(control.ToBaseline))), rolloutOptionsIn(deref(body.Options))
@@ -27,7 +26,6 @@ func (s *Server) ReleaseFabric(ctx context.Context, r server.ReleaseFabricReques
 	return server.ReleaseFabric202JSONResponse(rolloutOut(ro)), nil
 }
 
-// ManageFabric implements the contract.
 func (s *Server) ManageFabric(ctx context.Context, r server.ManageFabricRequestObject) (server.ManageFabricResponseObject, error) {
 	f, err := s.control.ManageFabric(ctx, r.Fabric)
 	if err != nil {

@@ -12,13 +12,11 @@ import (
 	"fairlane/service/control"
 )
 
-// ListRollouts implements the contract.
 func (s *Server) ListRollouts(ctx context.Context, r server.ListRolloutsRequestObject) (server.ListRolloutsResponseObject, error) {
 	items, next, err := listed(ctx, r.Fabric, r.Params.Limit, r.Params.Cursor, s.control.ListRollouts, rolloutOut)
 	return server.ListRollouts200JSONResponse{Items: items, NextCursor: next}, err
 }
 
-// StartRollout implements the contract.
 func (s *Server) StartRollout(ctx context.Context, r server.StartRolloutRequestObject) (server.StartRolloutResponseObject, error) {
 	in := control.RolloutInput{
 		Plan: r.Body.Plan, Stages: mapped(r.Body.Stages, func(st gen.Stage) control.Stage { return control.Stage(st) }),
@@ -70,7 +68,6 @@ func previewOut(waves []control.WavePreview) gen.RolloutPreview {
 	return out
 }
 
-// GetRollout implements the contract.
 func (s *Server) GetRollout(ctx context.Context, r server.GetRolloutRequestObject) (server.GetRolloutResponseObject, error) {
 	get := s.control.Rollout
 	if deref(r.Params.Settings) {
@@ -83,31 +80,26 @@ func (s *Server) GetRollout(ctx context.Context, r server.GetRolloutRequestObjec
 	return server.GetRollout200JSONResponse(rolloutWith(ro, deref(r.Params.Settings))), nil
 }
 
-// CancelRollout implements the contract.
 func (s *Server) CancelRollout(ctx context.Context, r server.CancelRolloutRequestObject) (server.CancelRolloutResponseObject, error) {
 	ro, err := s.control.CancelRollout(ctx, r.Fabric, r.Rollout)
 	return server.CancelRollout202JSONResponse(rolloutOut(ro)), err
 }
 
-// PauseRollout implements the contract.
 func (s *Server) PauseRollout(ctx context.Context, r server.PauseRolloutRequestObject) (server.PauseRolloutResponseObject, error) {
 	ro, err := s.control.PauseRollout(ctx, r.Fabric, r.Rollout)
 	return server.PauseRollout202JSONResponse(rolloutOut(ro)), err
 }
 
-// ResumeRollout implements the contract.
 func (s *Server) ResumeRollout(ctx context.Context, r server.ResumeRolloutRequestObject) (server.ResumeRolloutResponseObject, error) {
 	ro, err := s.control.ResumeRollout(ctx, r.Fabric, r.Rollout)
 	return server.ResumeRollout202JSONResponse(rolloutOut(ro)), err
 }
 
-// ConfirmRollout implements the contract.
 func (s *Server) ConfirmRollout(ctx context.Context, r server.ConfirmRolloutRequestObject) (server.ConfirmRolloutResponseObject, error) {
 	ro, err := s.control.ConfirmRollout(ctx, r.Fabric, r.Rollout)
 	return server.ConfirmRollout202JSONResponse(rolloutOut(ro)), err
 }
 
-// RollBackRollout implements the contract.
 func (s *Server) RollBackRollout(ctx context.Context, r server.RollBackRolloutRequestObject) (server.RollBackRolloutResponseObject, error) {
 	body := deref(r.Body)
 	if body.To != nil {
@@ -129,7 +121,6 @@ func (s *Server) RollBackRollout(ctx context.Context, r server.RollBackRolloutRe
 	return server.RollBackRollout202JSONResponse(rolloutOut(ro)), err
 }
 
-// ListRolloutEvents implements the contract.
 func (s *Server) ListRolloutEvents(ctx context.Context, r server.ListRolloutEventsRequestObject) (server.ListRolloutEventsResponseObject, error) {
 	list, err := s.events(ctx, r.Fabric, r.Rollout, r.Params.Limit, r.Params.Cursor)
 	return server.ListRolloutEvents200JSONResponse(list), err

@@ -125,7 +125,8 @@ func ownContext(f server.StrictHandlerFunc, _ string) server.StrictHandlerFunc {
 // Drain ends the event streams, which would go on for ever, so that a server can shut down.
 func (s *Server) Drain() { s.drain() }
 
-// ServeHTTP implements http.Handler.
+var _ http.Handler = (*Server)(nil)
+
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.engine.ServeHTTP(w, r) }
 
 // badRequest answers what the generated decoder refuses; the validator has refused it before in
@@ -152,12 +153,10 @@ func HTTPServer(h http.Handler) *http.Server {
 	return srv
 }
 
-// GetHealth implements the contract.
 func (s *Server) GetHealth(context.Context, server.GetHealthRequestObject) (server.GetHealthResponseObject, error) {
 	return server.GetHealth200JSONResponse{Status: gen.HealthStatusOk}, nil
 }
 
-// GetReady implements the contract.
 func (s *Server) GetReady(ctx context.Context, _ server.GetReadyRequestObject) (server.GetReadyResponseObject, error) {
 	if s.o.Ready != nil {
 		if err := s.o.Ready(ctx); err != nil {
@@ -177,7 +176,6 @@ func (s *Server) GetReady(ctx context.Context, _ server.GetReadyRequestObject) (
 	return server.GetReady200JSONResponse{Status: gen.HealthStatusOk}, nil
 }
 
-// GetVersion implements the contract.
 func (s *Server) GetVersion(context.Context, server.GetVersionRequestObject) (server.GetVersionResponseObject, error) {
 	return server.GetVersion200JSONResponse{Version: s.o.Version, Revision: optional(s.o.Revision), GoVersion: runtime.Version()}, nil
 }

@@ -46,47 +46,39 @@ func (s *Server) tokens(ctx context.Context, d tenants.Domain, account string) (
 	return gen.TokenList{Items: mapped(list, tokenOut)}, err
 }
 
-// ListServiceAccounts implements the contract.
 func (s *Server) ListServiceAccounts(ctx context.Context, r server.ListServiceAccountsRequestObject) (server.ListServiceAccountsResponseObject, error) {
 	out, err := s.serviceAccounts(ctx, tenants.Domain{}, r.Params.Limit, r.Params.Cursor)
 	return server.ListServiceAccounts200JSONResponse(out), err
 }
 
-// CreateServiceAccount implements the contract.
 func (s *Server) CreateServiceAccount(ctx context.Context, r server.CreateServiceAccountRequestObject) (server.CreateServiceAccountResponseObject, error) {
 	out, err := s.createServiceAccount(ctx, tenants.Domain{Fabric: deref(r.Body.Fabric)}, *r.Body)
 	return server.CreateServiceAccount201JSONResponse(out), err
 }
 
-// DeleteServiceAccount implements the contract.
 func (s *Server) DeleteServiceAccount(ctx context.Context, r server.DeleteServiceAccountRequestObject) (server.DeleteServiceAccountResponseObject, error) {
 	return server.DeleteServiceAccount204Response{}, s.control.DeleteServiceAccount(ctx, tenants.Domain{}, r.Account)
 }
 
-// ListServiceAccountTokens implements the contract.
 func (s *Server) ListServiceAccountTokens(ctx context.Context, r server.ListServiceAccountTokensRequestObject) (server.ListServiceAccountTokensResponseObject, error) {
 	out, err := s.tokens(ctx, tenants.Domain{}, r.Account)
 	return server.ListServiceAccountTokens200JSONResponse(out), err
 }
 
-// CreateServiceAccountToken implements the contract.
 func (s *Server) CreateServiceAccountToken(ctx context.Context, r server.CreateServiceAccountTokenRequestObject) (server.CreateServiceAccountTokenResponseObject, error) {
 	out, err := s.newToken(ctx, serviceRef(tenants.Domain{}, r.Account), *r.Body)
 	return server.CreateServiceAccountToken201JSONResponse(out), err
 }
 
-// DeleteServiceAccountToken implements the contract.
 func (s *Server) DeleteServiceAccountToken(ctx context.Context, r server.DeleteServiceAccountTokenRequestObject) (server.DeleteServiceAccountTokenResponseObject, error) {
 	return server.DeleteServiceAccountToken204Response{}, s.control.DeleteToken(ctx, serviceRef(tenants.Domain{}, r.Account), r.Token)
 }
 
-// ListTenantServiceAccounts implements the contract.
 func (s *Server) ListTenantServiceAccounts(ctx context.Context, r server.ListTenantServiceAccountsRequestObject) (server.ListTenantServiceAccountsResponseObject, error) {
 	out, err := s.serviceAccounts(ctx, tenants.Domain{Fabric: r.Fabric, Tenant: r.Tenant}, r.Params.Limit, r.Params.Cursor)
 	return server.ListTenantServiceAccounts200JSONResponse(out), err
 }
 
-// CreateTenantServiceAccount implements the contract.
 func (s *Server) CreateTenantServiceAccount(ctx context.Context, r server.CreateTenantServiceAccountRequestObject) (server.CreateTenantServiceAccountResponseObject, error) {
 	if r.Body.Fabric != nil {
 		return nil, control.Invalid("/fabric", phrase.Of("problem.tenant-account-fabric", "found", *r.Body.Fabric))
@@ -95,24 +87,20 @@ func (s *Server) CreateTenantServiceAccount(ctx context.Context, r server.Create
 	return server.CreateTenantServiceAccount201JSONResponse(out), err
 }
 
-// DeleteTenantServiceAccount implements the contract.
 func (s *Server) DeleteTenantServiceAccount(ctx context.Context, r server.DeleteTenantServiceAccountRequestObject) (server.DeleteTenantServiceAccountResponseObject, error) {
 	return server.DeleteTenantServiceAccount204Response{}, s.control.DeleteServiceAccount(ctx, tenants.Domain{Fabric: r.Fabric, Tenant: r.Tenant}, r.Account)
 }
 
-// ListTenantServiceAccountTokens implements the contract.
 func (s *Server) ListTenantServiceAccountTokens(ctx context.Context, r server.ListTenantServiceAccountTokensRequestObject) (server.ListTenantServiceAccountTokensResponseObject, error) {
 	out, err := s.tokens(ctx, tenants.Domain{Fabric: r.Fabric, Tenant: r.Tenant}, r.Account)
 	return server.ListTenantServiceAccountTokens200JSONResponse(out), err
 }
 
-// CreateTenantServiceAccountToken implements the contract.
 func (s *Server) CreateTenantServiceAccountToken(ctx context.Context, r server.CreateTenantServiceAccountTokenRequestObject) (server.CreateTenantServiceAccountTokenResponseObject, error) {
 	out, err := s.newToken(ctx, serviceRef(tenants.Domain{Fabric: r.Fabric, Tenant: r.Tenant}, r.Account), *r.Body)
 	return server.CreateTenantServiceAccountToken201JSONResponse(out), err
 }
 
-// DeleteTenantServiceAccountToken implements the contract.
 func (s *Server) DeleteTenantServiceAccountToken(ctx context.Context, r server.DeleteTenantServiceAccountTokenRequestObject) (server.DeleteTenantServiceAccountTokenResponseObject, error) {
 	d := tenants.Domain{Fabric: r.Fabric, Tenant: r.Tenant}
 	return server.DeleteTenantServiceAccountToken204Response{}, s.control.DeleteToken(ctx, serviceRef(d, r.Account), r.Token)

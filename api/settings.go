@@ -8,7 +8,6 @@ import (
 	"fairlane/service/control"
 )
 
-// GetSettings implements the contract.
 func (s *Server) GetSettings(ctx context.Context, _ server.GetSettingsRequestObject) (server.GetSettingsResponseObject, error) {
 	set, err := s.control.Settings(ctx)
 	if err != nil {
@@ -17,7 +16,6 @@ func (s *Server) GetSettings(ctx context.Context, _ server.GetSettingsRequestObj
 	return server.GetSettings200JSONResponse{Body: settingsBody(set), Headers: server.GetSettings200ResponseHeaders{ETag: etag(set.Version)}}, nil
 }
 
-// PutSettings implements the contract.
 func (s *Server) PutSettings(ctx context.Context, r server.PutSettingsRequestObject) (server.PutSettingsResponseObject, error) {
 	v, err := ifMatch(r.Params.IfMatch)
 	if err != nil {

@@ -14,7 +14,6 @@ func window(ms *gen.WindowQuery) time.Duration {
 	return time.Duration(valueOr(ms, 100)) * time.Millisecond
 }
 
-// GetShares implements the contract.
 func (s *Server) GetShares(ctx context.Context, r server.GetSharesRequestObject) (server.GetSharesResponseObject, error) {
 	sh, err := s.control.Shares(ctx, r.Fabric, deref(r.Params.Plan), window(r.Params.WindowMs))
 	if err != nil {
@@ -23,7 +22,6 @@ func (s *Server) GetShares(ctx context.Context, r server.GetSharesRequestObject)
 	return server.GetShares200JSONResponse(sharesOut(sh)), nil
 }
 
-// MeasureShares implements the contract.
 func (s *Server) MeasureShares(ctx context.Context, r server.MeasureSharesRequestObject) (server.MeasureSharesResponseObject, error) {
 	sh, err := s.control.MeasureShares(ctx, r.Fabric, deref(r.Params.Plan), window(r.Params.WindowMs))
 	if err != nil {
@@ -32,7 +30,6 @@ func (s *Server) MeasureShares(ctx context.Context, r server.MeasureSharesReques
 	return server.MeasureShares201JSONResponse(sharesOut(sh)), nil
 }
 
-// ListShares implements the contract.
 func (s *Server) ListShares(ctx context.Context, r server.ListSharesRequestObject) (server.ListSharesResponseObject, error) {
 	items, next, err := listed(ctx, r.Fabric, r.Params.Limit, r.Params.Cursor, func(ctx context.Context, fabric string, p control.Page) ([]control.Shares, string, error) {
 		return s.control.ListShares(ctx, fabric, deref(r.Params.Since), deref(r.Params.Until), p)

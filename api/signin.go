@@ -11,7 +11,6 @@ import (
 	"fairlane/service/control"
 )
 
-// ListSignInMethods implements the contract.
 func (s *Server) ListSignInMethods(context.Context, server.ListSignInMethodsRequestObject) (server.ListSignInMethodsResponseObject, error) {
 	out := server.ListSignInMethods200JSONResponse{Password: true}
 	if s.o.OIDC != nil {
@@ -26,7 +25,8 @@ type signedIn struct {
 	server.SignIn200JSONResponse
 }
 
-// VisitSignInResponse implements server.SignInResponseObject.
+var _ server.SignInResponseObject = (*signedIn)(nil)
+
 func (a signedIn) VisitSignInResponse(w http.ResponseWriter) error {
 	a.set(w)
 	return a.SignIn200JSONResponse.VisitSignInResponse(w)
@@ -73,13 +73,13 @@ type signedOut struct {
 	server.SignOut204Response
 }
 
-// VisitSignOutResponse implements server.SignOutResponseObject.
+var _ server.SignOutResponseObject = (*signedOut)(nil)
+
 func (a signedOut) VisitSignOutResponse(w http.ResponseWriter) error {
 	a.set(w)
 	return a.SignOut204Response.VisitSignOutResponse(w)
 }
 
-// SignOut implements the contract.
 func (s *Server) SignOut(ctx context.Context, _ server.SignOutRequestObject) (server.SignOutResponseObject, error) {
 	if err := s.control.SignOut(ctx); err != nil {
 		return nil, err

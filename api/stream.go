@@ -43,7 +43,8 @@ type streamWriter struct {
 	lost    func() // called when the client does not receive what is written
 }
 
-// Write implements io.Writer.
+var _ io.Writer = (*streamWriter)(nil)
+
 func (w *streamWriter) Write(b []byte) (int, error) {
 	_ = w.control.SetWriteDeadline(time.Now().Add(streamWrite)) // not all connections have one
 	n, err := w.ResponseWriter.Write(b)
@@ -53,7 +54,6 @@ func (w *streamWriter) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// StreamEvents implements the contract.
 func (s *Server) StreamEvents(ctx context.Context, r server.StreamEventsRequestObject) (server.StreamEventsResponseObject, error) {
 	after := int64(-1)
 	switch {
@@ -76,7 +76,8 @@ type eventReader struct {
 	buf   bytes.Buffer
 }
 
-// Read implements io.Reader.
+var _ io.Reader = (*eventReader)(nil)
+
 func (r *eventReader) Read(p []byte) (int, error) {
 	for r.buf.Len() == 0 {
 		list, err := r.watch.Next(r.ctx, heartbeat)

@@ -27,13 +27,11 @@ func tasks[T any](ctx context.Context, s *Server, k control.TaskKind, limit *gen
 	return items, next, nil
 }
 
-// ListSimulations implements the contract.
 func (s *Server) ListSimulations(ctx context.Context, r server.ListSimulationsRequestObject) (server.ListSimulationsResponseObject, error) {
 	items, next, err := tasks(ctx, s, control.TaskSimulation, r.Params.Limit, r.Params.Cursor, simulationOut)
 	return server.ListSimulations200JSONResponse{Items: items, NextCursor: next}, err
 }
 
-// StartSimulation implements the contract.
 func (s *Server) StartSimulation(ctx context.Context, r server.StartSimulationRequestObject) (server.StartSimulationResponseObject, error) {
 	out, err := simulationOut(s.control.StartTask(ctx, control.TaskSimulation, control.TaskRequest{
 		Fabric: deref(r.Body.Fabric), Plan: deref(r.Body.Plan), Before: deref(r.Body.Before), Scenario: deref(r.Body.Scenario), Seed: uint64(deref(r.Body.Seed)),
@@ -41,25 +39,21 @@ func (s *Server) StartSimulation(ctx context.Context, r server.StartSimulationRe
 	return server.StartSimulation202JSONResponse{Body: out, Headers: server.StartSimulation202ResponseHeaders{Location: location("simulations", out.ID)}}, err
 }
 
-// GetSimulation implements the contract.
 func (s *Server) GetSimulation(ctx context.Context, r server.GetSimulationRequestObject) (server.GetSimulationResponseObject, error) {
 	out, err := simulationOut(s.control.Task(ctx, control.TaskSimulation, r.Simulation))
 	return server.GetSimulation200JSONResponse(out), err
 }
 
-// CancelSimulation implements the contract.
 func (s *Server) CancelSimulation(ctx context.Context, r server.CancelSimulationRequestObject) (server.CancelSimulationResponseObject, error) {
 	out, err := simulationOut(s.control.CancelTask(ctx, control.TaskSimulation, r.Simulation))
 	return server.CancelSimulation202JSONResponse(out), err
 }
 
-// ListCalibrations implements the contract.
 func (s *Server) ListCalibrations(ctx context.Context, r server.ListCalibrationsRequestObject) (server.ListCalibrationsResponseObject, error) {
 	items, next, err := tasks(ctx, s, control.TaskCalibration, r.Params.Limit, r.Params.Cursor, calibrationOut)
 	return server.ListCalibrations200JSONResponse{Items: items, NextCursor: next}, err
 }
 
-// StartCalibration implements the contract.
 func (s *Server) StartCalibration(ctx context.Context, r server.StartCalibrationRequestObject) (server.StartCalibrationResponseObject, error) {
 	out, err := calibrationOut(s.control.StartTask(ctx, control.TaskCalibration, control.TaskRequest{
 		Profile: r.Body.Profile, Quick: deref(r.Body.Quick), Seed: uint64(valueOr(r.Body.Seed, 1)),
@@ -67,13 +61,11 @@ func (s *Server) StartCalibration(ctx context.Context, r server.StartCalibration
 	return server.StartCalibration202JSONResponse{Body: out, Headers: server.StartCalibration202ResponseHeaders{Location: location("calibrations", out.ID)}}, err
 }
 
-// GetCalibration implements the contract.
 func (s *Server) GetCalibration(ctx context.Context, r server.GetCalibrationRequestObject) (server.GetCalibrationResponseObject, error) {
 	out, err := calibrationOut(s.control.Task(ctx, control.TaskCalibration, r.Calibration))
 	return server.GetCalibration200JSONResponse(out), err
 }
 
-// CancelCalibration implements the contract.
 func (s *Server) CancelCalibration(ctx context.Context, r server.CancelCalibrationRequestObject) (server.CancelCalibrationResponseObject, error) {
 	out, err := calibrationOut(s.control.CancelTask(ctx, control.TaskCalibration, r.Calibration))
 	return server.CancelCalibration202JSONResponse(out), err

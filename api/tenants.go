@@ -12,7 +12,6 @@ import (
 	"fairlane/tenants"
 )
 
-// ListTenants implements the contract.
 func (s *Server) ListTenants(ctx context.Context, r server.ListTenantsRequestObject) (server.ListTenantsResponseObject, error) {
 	items, next, err := listed(ctx, r.Fabric, r.Params.Limit, r.Params.Cursor, s.control.ListTenants, tenantOut)
 	if err == nil {
@@ -21,7 +20,6 @@ func (s *Server) ListTenants(ctx context.Context, r server.ListTenantsRequestObj
 	return server.ListTenants200JSONResponse{Items: items, NextCursor: next}, err
 }
 
-// CreateTenant implements the contract.
 func (s *Server) CreateTenant(ctx context.Context, r server.CreateTenantRequestObject) (server.CreateTenantResponseObject, error) {
 	in, err := tenantIn(*r.Body, "")
 	if err != nil {
@@ -35,7 +33,6 @@ func (s *Server) CreateTenant(ctx context.Context, r server.CreateTenantRequestO
 	return server.CreateTenant201JSONResponse{Body: out, Headers: server.CreateTenant201ResponseHeaders{ETag: etag(t.Version)}}, err
 }
 
-// GetTenant implements the contract.
 func (s *Server) GetTenant(ctx context.Context, r server.GetTenantRequestObject) (server.GetTenantResponseObject, error) {
 	t, err := s.control.Tenant(ctx, r.Fabric, r.Tenant)
 	if err != nil {
@@ -45,7 +42,6 @@ func (s *Server) GetTenant(ctx context.Context, r server.GetTenantRequestObject)
 	return server.GetTenant200JSONResponse{Body: out, Headers: server.GetTenant200ResponseHeaders{ETag: etag(t.Version)}}, err
 }
 
-// UpdateTenant implements the contract.
 func (s *Server) UpdateTenant(ctx context.Context, r server.UpdateTenantRequestObject) (server.UpdateTenantResponseObject, error) {
 	v, err := rowVersion(r.Params.IfMatch)
 	if err != nil {
@@ -65,7 +61,6 @@ func (s *Server) UpdateTenant(ctx context.Context, r server.UpdateTenantRequestO
 	return server.UpdateTenant200JSONResponse{Body: out, Headers: server.UpdateTenant200ResponseHeaders{ETag: etag(t.Version)}}, err
 }
 
-// DeleteTenant implements the contract.
 func (s *Server) DeleteTenant(ctx context.Context, r server.DeleteTenantRequestObject) (server.DeleteTenantResponseObject, error) {
 	v, err := rowVersion(r.Params.IfMatch)
 	if err != nil {
@@ -74,7 +69,6 @@ func (s *Server) DeleteTenant(ctx context.Context, r server.DeleteTenantRequestO
 	return server.DeleteTenant204Response{}, s.control.DeleteTenant(ctx, r.Fabric, r.Tenant, v)
 }
 
-// ApplyTenants implements the contract.
 func (s *Server) ApplyTenants(ctx context.Context, r server.ApplyTenantsRequestObject) (server.ApplyTenantsResponseObject, error) {
 	set := control.TenantSet{Prune: deref(r.Params.Prune)}
 	if r.Params.IfMatch != nil {
@@ -113,7 +107,6 @@ func (s *Server) ApplyTenants(ctx context.Context, r server.ApplyTenantsRequestO
 	}, nil
 }
 
-// GetFlows implements the contract.
 func (s *Server) GetFlows(ctx context.Context, r server.GetFlowsRequestObject) (server.GetFlowsResponseObject, error) {
 	flows, v, err := s.control.Flows(ctx, r.Fabric)
 	if err != nil {
@@ -129,7 +122,6 @@ func (s *Server) GetFlows(ctx context.Context, r server.GetFlowsRequestObject) (
 	}, nil
 }
 
-// PutFlows implements the contract.
 func (s *Server) PutFlows(ctx context.Context, r server.PutFlowsRequestObject) (server.PutFlowsResponseObject, error) {
 	v, err := ifMatch(r.Params.IfMatch)
 	if err != nil {

@@ -187,10 +187,10 @@ type answerWriter struct {
 	bytes.Buffer
 }
 
-// Header implements http.ResponseWriter.
+var _ http.ResponseWriter = (*answerWriter)(nil)
+
 func (w *answerWriter) Header() http.Header { return w.header }
 
-// WriteHeader implements http.ResponseWriter.
 func (w *answerWriter) WriteHeader(status int) { w.status = status }
 
 // encode is what the generated code would send for a response object. Its method for that is named after the

@@ -12,7 +12,6 @@ import (
 	"fairlane/tenants"
 )
 
-// ListUsers implements the contract.
 func (s *Server) ListUsers(ctx context.Context, r server.ListUsersRequestObject) (server.ListUsersResponseObject, error) {
 	p, err := page(r.Params.Limit, r.Params.Cursor)
 	if err != nil {
@@ -25,7 +24,6 @@ func (s *Server) ListUsers(ctx context.Context, r server.ListUsersRequestObject)
 	return server.ListUsers200JSONResponse{Items: mapped(list, userOut), NextCursor: cursor(next)}, nil
 }
 
-// CreateUser implements the contract.
 func (s *Server) CreateUser(ctx context.Context, r server.CreateUserRequestObject) (server.CreateUserResponseObject, error) {
 	grants, err := grantsIn(r.Body.Roles)
 	if err != nil {
@@ -40,7 +38,6 @@ func (s *Server) CreateUser(ctx context.Context, r server.CreateUserRequestObjec
 	return server.CreateUser201JSONResponse{Body: userOut(a), Headers: server.CreateUser201ResponseHeaders{ETag: etag(a.Version)}}, nil
 }
 
-// GetUser implements the contract.
 func (s *Server) GetUser(ctx context.Context, r server.GetUserRequestObject) (server.GetUserResponseObject, error) {
 	a, err := s.control.User(ctx, r.User)
 	if err != nil {
@@ -49,7 +46,6 @@ func (s *Server) GetUser(ctx context.Context, r server.GetUserRequestObject) (se
 	return server.GetUser200JSONResponse{Body: userOut(a), Headers: server.GetUser200ResponseHeaders{ETag: etag(a.Version)}}, nil
 }
 
-// UpdateUser implements the contract.
 func (s *Server) UpdateUser(ctx context.Context, r server.UpdateUserRequestObject) (server.UpdateUserResponseObject, error) {
 	v, err := rowVersion(r.Params.IfMatch)
 	if err != nil {
@@ -68,7 +64,6 @@ func (s *Server) UpdateUser(ctx context.Context, r server.UpdateUserRequestObjec
 	return server.UpdateUser200JSONResponse{Body: userOut(a), Headers: server.UpdateUser200ResponseHeaders{ETag: etag(a.Version)}}, nil
 }
 
-// DeleteUser implements the contract.
 func (s *Server) DeleteUser(ctx context.Context, r server.DeleteUserRequestObject) (server.DeleteUserResponseObject, error) {
 	v, err := rowVersion(r.Params.IfMatch)
 	if err != nil {

@@ -30,7 +30,6 @@ type colouring struct {
 	uses   [][colours]uint16 // neighbours by colour
 	taken  []uint16          // colours that a neighbour has or a pin bars
 	of     [colours]int32    // nodes by colour
-	plain  uint16            // colours that are alike for every node: only the first unused one need be tried
 	left   []int32           // nodes without a colour, ascending
 	budget int               // nodes that may yet be looked at
 }
@@ -54,7 +53,6 @@ func (c *colouring) start(kept []int8) {
 		}
 	}
 	c.budget = maxSearch + 2*n*n
-	c.plain = c.interchangeable()
 	for v := range n {
 		c.colour[v] = -1
 		if kept != nil && kept[v] >= 0 {
@@ -63,33 +61,6 @@ func (c *colouring) start(kept []int8) {
 			c.left = append(c.left, int32(v))
 		}
 	}
-}
-
-// interchangeable finds the colours that are the same to every node: which of them comes first is all one.
-func (c *colouring) interchangeable() uint16 {
-	if c.move != nil {
-		return 0
-	}
-	all := uint16(0)
-	for _, k := range c.order {
-		all |= 1 << k
-	}
-	plain := all
-	for v, d := range c.domain {
-		switch {
-		case d&all == all:
-		case bits.OnesCount16(d) == 1:
-			plain &^= d
-		default:
-			return 0
-		}
-		for k, n := range c.barred[v] {
-			if n > 0 {
-				plain &^= 1 << k
-			}
-		}
-	}
-	return plain
 }
 
 func (c *colouring) paint(v int32, k int8) {
@@ -125,16 +96,9 @@ func (c *colouring) extend() bool {
 	}
 	at, free := c.next()
 	v := c.take(at)
-	fresh := false
 	for _, k := range c.choices(v) {
 		if free&(1<<k) == 0 {
 			continue
-		}
-		if c.of[k] == 0 && c.plain&(1<<k) != 0 {
-			if fresh {
-				continue
-			}
-			fresh = true
 		}
 		c.paint(v, k)
 		if c.extend() {

@@ -117,7 +117,8 @@ func (s *counterSets) once(ctx context.Context, question []byte) (*rdmanl.Reply,
 	return reply, nil
 }
 
-// CounterSets implements agent.Meter.
+var _ agent.Meter = (*meter)(nil)
+
 func (m *meter) CounterSets(ctx context.Context) ([]agent.CounterSet, error) {
 	if m.host.sets == nil {
 		return nil, fmt.Errorf("%w: RDMA netlink is not asked", ErrNotOffered)

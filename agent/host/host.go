@@ -175,7 +175,8 @@ func (h *Host) Close() error {
 	return errors.Join(err, h.close())
 }
 
-// Events implements agent.Host.
+var _ agent.Host = (*Host)(nil)
+
 func (h *Host) Events() <-chan struct{} {
 	if h.watcher == nil {
 		return nil
@@ -183,7 +184,6 @@ func (h *Host) Events() <-chan struct{} {
 	return h.watcher.Events()
 }
 
-// BootID implements agent.Host.
 func (h *Host) BootID(context.Context) (string, error) {
 	const name = "proc/sys/kernel/random/boot_id"
 	b, err := h.files.Read(name)
@@ -197,7 +197,6 @@ func (h *Host) BootID(context.Context) (string, error) {
 	return id, nil
 }
 
-// NICs implements agent.Host.
 func (h *Host) NICs(ctx context.Context) ([]agent.NIC, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

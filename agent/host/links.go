@@ -50,7 +50,8 @@ func (l *Links) functions(ctx context.Context, netdev string) ([]netlink.VfInfo,
 	return link.Attrs().Vfs, nil
 }
 
-// Rates implements vfshare.Links.
+var _ vfshare.Links = (*Links)(nil)
+
 func (l *Links) Rates(ctx context.Context, netdev string) ([]vfshare.LinkRate, error) {
 	vfs, err := l.functions(ctx, netdev)
 	if err != nil {
@@ -63,7 +64,6 @@ func (l *Links) Rates(ctx context.Context, netdev string) ([]vfshare.LinkRate, e
 	return out, nil
 }
 
-// SetRate implements vfshare.Links.
 func (l *Links) SetRate(ctx context.Context, netdev string, r vfshare.LinkRate) error {
 	h, err := l.handle(ctx, unix.NETLINK_ROUTE)
 	if err != nil {

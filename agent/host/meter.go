@@ -28,7 +28,6 @@ type meter struct {
 	port PortFound
 }
 
-// Link implements agent.Meter.
 func (m *meter) Link(ctx context.Context) (agent.Link, error) {
 	if err := ctx.Err(); err != nil {
 		return agent.Link{}, err

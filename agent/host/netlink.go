@@ -158,7 +158,8 @@ func openSocket(protocol int, groups uint32) (*socket, error) {
 	return &socket{f, raw}, nil
 }
 
-// Send implements datagrams.
+var _ datagrams = (*socket)(nil)
+
 func (s *socket) Send(b []byte) error {
 	var sent error
 	err := s.raw.Write(func(fd uintptr) bool {
@@ -199,8 +200,6 @@ func (s *socket) Receive(b []byte) (int, error) {
 	}
 }
 
-// SetDeadline implements datagrams.
 func (s *socket) SetDeadline(t time.Time) error { return s.file.SetDeadline(t) }
 
-// Close implements datagrams.
 func (s *socket) Close() error { return s.file.Close() }

@@ -166,7 +166,6 @@ type drawn struct {
 
 var _ plot.Plotter = (*drawn)(nil)
 
-// Plot implements plot.Plotter.
 func (d *drawn) Plot(canvas draw.Canvas, p *plot.Plot) {
 	s := &d.chart.Series[d.index]
 	if s.Kind == Bars {

@@ -1,5 +1,5 @@
-// Package yamltree reads YAML as a tree of nodes, which have lines, for readers that say file, line and field of what is
-// wrong in words of their own, as a Fault.
+// Package yamltree reads YAML into structures by a Decoder, or as a tree of nodes for readers of a dialect. What is wrong is a Fault
+// with file, line and field.
 package yamltree
 
 import (
@@ -53,7 +53,8 @@ func (e *SyntaxError) Error() string {
 // SecondError is a second document in a text that must have one.
 type SecondError struct{ Line int }
 
-// Error implements error.
+var _ error = (*SecondError)(nil)
+
 func (e *SecondError) Error() string { return fmt.Sprintf("line %d: a second document", e.Line) }
 
 // Documents reads the documents of a text, each as its root. It ends with the first error, a *SyntaxError.

@@ -82,7 +82,8 @@ type joining struct {
 	changed *signal
 }
 
-// Tx implements Store.
+var _ Store = (*joining)(nil)
+
 func (j joining) Tx(ctx context.Context, f func(Repos) error) error {
 	s := sessionOf(ctx)
 	if s.repos != nil {
@@ -123,7 +124,6 @@ func (j joining) Tx(ctx context.Context, f func(Repos) error) error {
 	return err
 }
 
-// View implements Store.
 func (j joining) View(ctx context.Context, f func(Repos) error) error {
 	if s := sessionOf(ctx); s.repos != nil {
 		return f(s.repos)

@@ -79,14 +79,14 @@ func newCensusCollector(table map[string]Metric, cache *CensusCache) *censusColl
 	return c
 }
 
-// Describe implements prometheus.Collector.
+var _ prometheus.Collector = (*censusCollector)(nil)
+
 func (c *censusCollector) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range c.desc {
 		to <- d
 	}
 }
 
-// Collect implements prometheus.Collector.
 func (c *censusCollector) Collect(to chan<- prometheus.Metric) {
 	n, age, known, ok := c.cache.Get(context.Background())
 	gauge := func(name string, v float64, labels ...string) {

@@ -34,7 +34,8 @@ func NewLogger(w io.Writer, level, format string) (*slog.Logger, *slog.LevelVar,
 // traced adds the trace identifier of a record's context.
 type traced struct{ slog.Handler }
 
-// Handle implements slog.Handler.
+var _ slog.Handler = (*traced)(nil)
+
 func (h traced) Handle(ctx context.Context, r slog.Record) error {
 	if id := span.TraceID(ctx); id != "" {
 		r.AddAttrs(slog.String(keyTrace, id))
@@ -42,8 +43,6 @@ func (h traced) Handle(ctx context.Context, r slog.Record) error {
 	return h.Handler.Handle(ctx, r)
 }
 
-// WithAttrs implements slog.Handler.
 func (h traced) WithAttrs(attrs []slog.Attr) slog.Handler { return traced{h.Handler.WithAttrs(attrs)} }
 
-// WithGroup implements slog.Handler.
 func (h traced) WithGroup(name string) slog.Handler { return traced{h.Handler.WithGroup(name)} }

@@ -79,17 +79,16 @@ func Broken(err error) driver.Driver { return broken{err} }
 
 type broken struct{ err error }
 
-// Capabilities implements driver.Driver.
+var _ driver.Driver = (*broken)(nil)
+
 func (b broken) Capabilities(context.Context, driver.Device) (driver.Capabilities, error) {
 	return driver.Capabilities{}, b.err
 }
 
-// Read implements driver.Driver.
 func (b broken) Read(context.Context, driver.Device) (driver.Settings, error) {
 	return driver.Settings{}, b.err
 }
 
-// Apply implements driver.Driver.
 func (b broken) Apply(context.Context, driver.Device, driver.Settings) (driver.Receipt, error) {
 	return driver.Receipt{}, b.err
 }

@@ -76,7 +76,8 @@ func inTenant(q *gorm.DB, table string, id *int64) *gorm.DB {
 	return q.Where(table+".tenant_id = ?", *id)
 }
 
-// CreateAccount implements control.AccountRepo.
+var _ control.AccountRepo = (*repos)(nil)
+
 func (r *repos) CreateAccount(ctx context.Context, a control.Account) (control.Account, error) {
 	home, err := r.tenantOf(ctx, a.Domain)
 	if err != nil {
@@ -101,7 +102,6 @@ func (r *repos) CreateAccount(ctx context.Context, a control.Account) (control.A
 	return r.AccountByID(ctx, row.ID)
 }
 
-// Account implements control.AccountRepo.
 func (r *repos) Account(ctx context.Context, ref control.AccountRef) (control.Account, error) {
 	home, err := r.tenantOf(ctx, ref.Domain)
 	if err != nil {
@@ -111,12 +111,10 @@ func (r *repos) Account(ctx context.Context, ref control.AccountRef) (control.Ac
 	return r.oneAccount(ctx, inTenant(q, "accounts", home), string(ref.Kind), ref.Name)
 }
 
-// AccountByID implements control.AccountRepo.
 func (r *repos) AccountByID(ctx context.Context, id int64) (control.Account, error) {
 	return r.oneAccount(ctx, withDomain(r.in(ctx), "accounts").Where("accounts.id = ?", id), "account", fmt.Sprint(id))
 }
 
-// AccountBySubject implements control.AccountRepo.
 func (r *repos) AccountBySubject(ctx context.Context, issuer, subject string) (control.Account, error) {
 	q := withDomain(r.in(ctx), "accounts").Where("accounts.issuer = ? AND accounts.subject = ? AND accounts.subject <> ''", issuer, subject)
 	return r.oneAccount(ctx, q, "account", subject)
@@ -134,7 +132,6 @@ func (r *repos) oneAccount(ctx context.Context, q *gorm.DB, kind, name string) (
 	return list[0], nil
 }
 
-// ListAccounts implements control.AccountRepo.
 func (r *repos) ListAccounts(ctx context.Context, kind control.PrincipalKind, d tenants.Domain, p control.Page) ([]control.Account, string, error) {
 	home, err := r.tenantOf(ctx, d)
 	if err != nil {
@@ -149,7 +146,6 @@ func (r *repos) ListAccounts(ctx context.Context, kind control.PrincipalKind, d 
 	return list, next, err
 }
 
-// CountAccounts implements control.AccountRepo.
 func (r *repos) CountAccounts(ctx context.Context, kind control.PrincipalKind, d tenants.Domain) (int64, error) {
 	home, err := r.tenantOf(ctx, d)
 	if err != nil {
@@ -186,7 +182,6 @@ func (r *repos) withMemberships(ctx context.Context, rows []placedAccount) ([]co
 	return list, nil
 }
 
-// UpdateAccount implements control.AccountRepo.
 func (r *repos) UpdateAccount(ctx context.Context, a control.Account) (control.Account, error) {
 	var row accountRow
 	if err := found(r.in(ctx).Where("id = ?", a.ID).Take(&row).Error, string(a.Kind), a.Name); err != nil {

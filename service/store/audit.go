@@ -74,7 +74,8 @@ func (r *repos) AppendAudit(ctx context.Context, e audit.Entry) (audit.Entry, er
 	return e, nil
 }
 
-// AuditTail implements control.AuditRepo.
+var _ control.AuditRepo = (*repos)(nil)
+
 func (r *repos) AuditTail(ctx context.Context) (audit.Tail, error) { return r.auditTail(ctx, false) }
 
 func (r *repos) auditTail(ctx context.Context, hold bool) (audit.Tail, error) {
@@ -93,7 +94,6 @@ func (r *repos) auditTail(ctx context.Context, hold bool) (audit.Tail, error) {
 	return audit.Tail{Seq: row.Seq, Hash: h}, nil
 }
 
-// ListAudit implements control.AuditRepo.
 func (r *repos) ListAudit(ctx context.Context, f control.AuditFilter, p control.Page) ([]audit.Entry, string, error) {
 	q := r.in(ctx)
 	for column, value := range map[string]string{"actor": f.Actor, "object": f.Object, "fabric": f.Fabric, "outcome": f.Outcome} {
@@ -121,7 +121,6 @@ func (r *repos) ListAudit(ctx context.Context, f control.AuditFilter, p control.
 	return each(rows, auditRow.domain), next, err
 }
 
-// PruneAudit implements control.AuditRepo.
 func (r *repos) PruneAudit(ctx context.Context, through int64, limit int) (int64, audit.Tail, error) {
 	var rows []auditRow
 	err := r.in(ctx).Select("seq", "hash").Where("seq <= ?", through).Order("seq").Limit(limit).Find(&rows).Error

@@ -32,7 +32,8 @@ type baselineRow struct {
 
 func (baselineRow) TableName() string { return "baselines" }
 
-// AddBaselines implements control.BaselineRepo.
+var _ control.BaselineRepo = (*repos)(nil)
+
 func (r *repos) AddBaselines(ctx context.Context, fabric string, list []control.Baseline) error {
 	f, err := r.fabric(ctx, fabric)
 	if err != nil {
@@ -52,7 +53,6 @@ func (r *repos) AddBaselines(ctx context.Context, fabric string, list []control.
 	return nil
 }
 
-// Baselines implements control.BaselineRepo.
 func (r *repos) Baselines(ctx context.Context, fabric string, ids []ident.PortID) ([]control.Baseline, error) {
 	f, err := r.fabric(ctx, fabric)
 	if err != nil {
@@ -73,7 +73,6 @@ func (r *repos) Baselines(ctx context.Context, fabric string, ids []ident.PortID
 	})
 }
 
-// Based implements control.BaselineRepo.
 func (r *repos) Based(ctx context.Context, fabric string, ids []ident.PortID) (map[ident.PortID]bool, error) {
 	f, err := r.fabric(ctx, fabric)
 	if err != nil {
@@ -95,7 +94,6 @@ func (r *repos) Based(ctx context.Context, fabric string, ids []ident.PortID) (m
 	return held, err
 }
 
-// ListBaselines implements control.BaselineRepo.
 func (r *repos) ListBaselines(ctx context.Context, fabric string, p control.Page) ([]control.Baseline, string, error) {
 	f, err := r.fabric(ctx, fabric)
 	if err != nil {
@@ -117,7 +115,6 @@ func (r *repos) ListBaselines(ctx context.Context, fabric string, p control.Page
 	return list, next, err
 }
 
-// HeldDevices implements control.BaselineRepo.
 func (r *repos) HeldDevices(ctx context.Context, fabric string) ([]driver.Device, error) {
 	f, err := r.fabric(ctx, fabric)
 	if err != nil {
@@ -130,7 +127,6 @@ func (r *repos) HeldDevices(ctx context.Context, fabric string) ([]driver.Device
 	return tryEach(rows, func(row baselineRow) (d driver.Device, err error) { return d, json.Unmarshal(row.Device, &d) })
 }
 
-// HeldUnread implements control.BaselineRepo.
 func (r *repos) HeldUnread(ctx context.Context, fabric string) (bool, error) {
 	f, err := r.fabric(ctx, fabric)
 	if err != nil {
@@ -145,7 +141,6 @@ func (r *repos) HeldUnread(ctx context.Context, fabric string) (bool, error) {
 	return len(found) > 0, nil
 }
 
-// LetGo implements control.BaselineRepo.
 func (r *repos) LetGo(ctx context.Context, fabric string, ids []ident.PortID) error {
 	f, err := r.fabric(ctx, fabric)
 	if err != nil {
@@ -159,7 +154,6 @@ func (r *repos) LetGo(ctx context.Context, fabric string, ids []ident.PortID) er
 	return nil
 }
 
-// DropBaselines implements control.BaselineRepo.
 func (r *repos) DropBaselines(ctx context.Context, fabric string) (int64, error) {
 	f, err := r.fabric(ctx, fabric)
 	if err != nil {
@@ -172,7 +166,6 @@ func (r *repos) DropBaselines(ctx context.Context, fabric string) (int64, error)
 	return res.RowsAffected, nil
 }
 
-// NoteRestored implements control.BaselineRepo.
 func (r *repos) NoteRestored(ctx context.Context, at time.Time) error {
 	if err := r.in(ctx).Exec("UPDATE fabrics SET restored_at_us = ?, repairs_wait = 1", micros(at)).Error; err != nil {
 		return fmt.Errorf("record on the fabrics that the database was restored: %w", err)

@@ -90,7 +90,8 @@ func CheckPages(ctx context.Context, database string) error {
 // errDamaged is the first fault that quick_check found.
 type errDamaged struct{ what string }
 
-// Error implements error.
+var _ error = (*errDamaged)(nil)
+
 func (e *errDamaged) Error() string { return "quick_check: " + e.what }
 
 // quickCheck fails, as IsDamage recognises, when the file has a damaged page.

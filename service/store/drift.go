@@ -52,7 +52,8 @@ type driftPolicyRow struct {
 
 func (driftPolicyRow) TableName() string { return "drift_policies" }
 
-// StoredDriftPolicy implements control.DriftRepo.
+var _ control.DriftRepo = (*repos)(nil)
+
 func (r *repos) StoredDriftPolicy(ctx context.Context, fabric string) ([]byte, int64, time.Time, string, error) {
 	f, err := r.fabric(ctx, fabric)
 	if err != nil {
@@ -68,7 +69,6 @@ func (r *repos) StoredDriftPolicy(ctx context.Context, fabric string) ([]byte, i
 	return rows[0].Body, rows[0].Version, optionalTime(rows[0].UpdatedAtUS), rows[0].Plan, nil
 }
 
-// PutDriftPolicy implements control.DriftRepo.
 func (r *repos) PutDriftPolicy(ctx context.Context, fabric string, text []byte, version int64, at time.Time) error {
 	f, err := r.fabric(ctx, fabric)
 	if err != nil {
@@ -83,7 +83,6 @@ func (r *repos) PutDriftPolicy(ctx context.Context, fabric string, text []byte, 
 	return changed(res, stale("drift policy of", fabric, version), "store the drift policy of %s", fabric)
 }
 
-// SeedDevices implements control.DriftRepo.
 func (r *repos) SeedDevices(ctx context.Context, fabric, plan string, list []control.DeviceRecord) error {
 	f, err := r.fabric(ctx, fabric)
 	if err != nil {
@@ -106,7 +105,6 @@ func (r *repos) SeedDevices(ctx context.Context, fabric, plan string, list []con
 	return nil
 }
 
-// DropDeviceRecords implements control.DriftRepo.
 func (r *repos) DropDeviceRecords(ctx context.Context, fabric string, ids []ident.PortID) error {
 	if len(ids) == 0 {
 		return nil
@@ -151,7 +149,6 @@ func storeDevices(db *gorm.DB, f fabricRow, list []control.DeviceRecord, renew c
 	return nil
 }
 
-// DevicesDue implements control.DriftRepo.
 func (r *repos) DevicesDue(ctx context.Context, fabric string, now, horizon time.Time, limit int) ([]control.DeviceRecord, error) {
 	f, err := r.fabric(ctx, fabric)
 	if err != nil {
@@ -161,7 +158,6 @@ func (r *repos) DevicesDue(ctx context.Context, fabric string, now, horizon time
 	return deviceRecords(q.Order("due_at_us, node_guid, port_num").Limit(limit), "list due devices of "+fabric)
 }
 
-// DeviceRecords implements control.DriftRepo.
 func (r *repos) DeviceRecords(ctx context.Context, fabric string, ids []ident.PortID) ([]control.DeviceRecord, error) {
 	f, err := r.fabric(ctx, fabric)
 	if err != nil {
@@ -181,7 +177,6 @@ func deviceRecords(q *gorm.DB, what string) ([]control.DeviceRecord, error) {
 	return tryEach(rows, deviceRecordRow.domain)
 }
 
-// DevicesWithPolicy implements control.DriftRepo.
 func (r *repos) DevicesWithPolicy(ctx context.Context, fabric string) ([]control.DeviceRecord, error) {
 	f, err := r.fabric(ctx, fabric)
 	if err != nil {
@@ -191,7 +186,6 @@ func (r *repos) DevicesWithPolicy(ctx context.Context, fabric string) ([]control
 	return deviceRecords(q, "list devices of "+fabric+" with a policy")
 }
 
-// PutDeviceRecords implements control.DriftRepo.
 func (r *repos) PutDeviceRecords(ctx context.Context, fabric string, list []control.DeviceRecord) error {
 	f, err := r.fabric(ctx, fabric)
 	if err != nil {

@@ -7,7 +7,8 @@ import (
 	"fairlane/service/control"
 )
 
-// AddEvent implements control.EventRepo.
+var _ control.EventRepo = (*repos)(nil)
+
 func (r *repos) AddEvent(ctx context.Context, e control.Event) error {
 	row := newEventRow(e)
 	if r.late {
@@ -28,7 +29,6 @@ func newEventRow(e control.Event) eventRow {
 	}
 }
 
-// ListEvents implements control.EventRepo.
 func (r *repos) ListEvents(ctx context.Context, f control.EventFilter, p control.Page) ([]control.Event, string, error) {
 	q := r.in(ctx)
 	if f.Fabric != "" {
@@ -47,7 +47,6 @@ func (r *repos) ListEvents(ctx context.Context, f control.EventFilter, p control
 	return each(rows, eventRow.domain), next, err
 }
 
-// LastEvent implements control.EventRepo.
 func (r *repos) LastEvent(ctx context.Context) (int64, error) {
 	var row eventRow
 	if err := r.in(ctx).Select("id").Order("id DESC").Limit(1).Find(&row).Error; err != nil {

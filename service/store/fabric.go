@@ -13,7 +13,8 @@ import (
 	"fairlane/service/control"
 )
 
-// CreateFabric implements control.FabricRepo.
+var _ control.FabricRepo = (*repos)(nil)
+
 func (r *repos) CreateFabric(ctx context.Context, f control.Fabric) (control.Fabric, error) {
 	row := fabricRow{
 		Name: f.Name, Plane: f.Plane, Source: f.Source, TimeScale: f.TimeScale, Version: 1,
@@ -33,7 +34,6 @@ func exists(kind, name string) error {
 	return &control.ConflictError{Code: "already-exists", Said: phrase.Of("problem.exists", "kind", kind, "name", name)}
 }
 
-// Fabric implements control.FabricRepo.
 func (r *repos) Fabric(ctx context.Context, name string) (control.Fabric, error) {
 	row, err := r.fabric(ctx, name)
 	if err != nil {
@@ -85,7 +85,6 @@ func (r *repos) ListFabrics(ctx context.Context, p control.Page) ([]control.Fabr
 	return list, next, err
 }
 
-// UpdateFabric implements control.FabricRepo.
 func (r *repos) UpdateFabric(ctx context.Context, f control.Fabric) (control.Fabric, error) {
 	row, err := r.fabric(ctx, f.Name)
 	if err != nil {
@@ -104,7 +103,6 @@ func (r *repos) UpdateFabric(ctx context.Context, f control.Fabric) (control.Fab
 	return r.Fabric(ctx, f.Name)
 }
 
-// SetManagement implements control.FabricRepo.
 func (r *repos) SetManagement(ctx context.Context, name string, m control.Management, at time.Time) error {
 	res := r.in(ctx).Model(&fabricRow{}).Where("name = ?", name).Updates(map[string]any{
 		"management": string(m), "management_at_us": micros(at), "version": gorm.Expr("version + 1"), "updated_at_us": micros(at),
@@ -112,13 +110,11 @@ func (r *repos) SetManagement(ctx context.Context, name string, m control.Manage
 	return changed(res, &control.NotFoundError{Kind: "fabric", Name: name}, "change the management of fabric %s", name)
 }
 
-// LetRepairs implements control.FabricRepo.
 func (r *repos) LetRepairs(ctx context.Context, name string) error {
 	res := r.in(ctx).Model(&fabricRow{}).Where("name = ?", name).Update("repairs_wait", 0)
 	return changed(res, &control.NotFoundError{Kind: "fabric", Name: name}, "end the hold of repairs on fabric %s", name)
 }
 
-// DeleteFabric implements control.FabricRepo.
 func (r *repos) DeleteFabric(ctx context.Context, name string, version int64) error {
 	row, err := r.fabric(ctx, name)
 	if err != nil {

@@ -11,7 +11,8 @@ import (
 	"fairlane/tenants"
 )
 
-// ReplaceFlows implements control.TenantRepo.
+var _ control.TenantRepo = (*repos)(nil)
+
 func (r *repos) ReplaceFlows(ctx context.Context, fabric string, version int64, flows []tenants.Flow) (int64, error) {
 	f, err := r.fabric(ctx, fabric)
 	if err != nil {
@@ -52,7 +53,6 @@ func (r *repos) ReplaceFlows(ctx context.Context, fabric string, version int64, 
 	return next, changed(res, stale("flows of", fabric, f.FlowsVersion), "replace flows of %s", fabric)
 }
 
-// Flows implements control.TenantRepo.
 func (r *repos) Flows(ctx context.Context, fabric string) ([]tenants.Flow, int64, error) {
 	f, err := r.fabric(ctx, fabric)
 	if err != nil {

@@ -26,7 +26,8 @@ type onceRow struct {
 
 func (onceRow) TableName() string { return "idempotency_keys" }
 
-// TakeOnce implements control.OnceRepo.
+var _ control.OnceRepo = (*repos)(nil)
+
 func (r *repos) TakeOnce(ctx context.Context, k control.OnceKey, now time.Time) (bool, error) {
 	old := "DELETE FROM idempotency_keys WHERE expires_at_us <= ?"
 	if r.db.Name() == "postgres" { // those that another transaction takes out are no reason to wait for it
@@ -43,7 +44,6 @@ func (r *repos) TakeOnce(ctx context.Context, k control.OnceKey, now time.Time) 
 	return res.RowsAffected == 1, nil
 }
 
-// KeepOnce implements control.OnceRepo.
 func (r *repos) KeepOnce(ctx context.Context, k control.OnceKey, a control.OnceAnswer) error {
 	header, err := json.Marshal(a.Header)
 	if err != nil {
@@ -57,7 +57,6 @@ func (r *repos) KeepOnce(ctx context.Context, k control.OnceKey, a control.OnceA
 	return nil
 }
 
-// Once implements control.OnceRepo.
 func (r *repos) Once(ctx context.Context, actor, key string, now time.Time) (control.OnceKey, control.OnceAnswer, error) {
 	var row onceRow
 	err := r.in(ctx).Where("actor = ? AND word = ? AND expires_at_us > ?", actor, key, micros(now)).Take(&row).Error

@@ -17,7 +17,8 @@ type Inserter interface {
 // queue jobs are dropped, which is right only where nobody works them.
 func (s *Store) UseJobs(q Inserter) { s.jobs = q }
 
-// Enqueue implements control.Jobs.
+var _ control.Jobs = (*repos)(nil)
+
 func (r *repos) Enqueue(ctx context.Context, jobs ...control.Job) error {
 	if r.jobs == nil || len(jobs) == 0 {
 		return nil

@@ -84,7 +84,8 @@ func (r *repos) addMembership(ctx context.Context, account int64, m control.Memb
 	return nil
 }
 
-// SetMemberships implements control.MembershipRepo.
+var _ control.MembershipRepo = (*repos)(nil)
+
 func (r *repos) SetMemberships(ctx context.Context, account int64, source control.Source, grants []tenants.Grant, at time.Time) error {
 	if err := r.in(ctx).Where("account_id = ? AND source = ?", account, string(source)).Delete(&membershipRow{}).Error; err != nil {
 		return fmt.Errorf("replace memberships of account %d: %w", account, err)
@@ -97,7 +98,6 @@ func (r *repos) SetMemberships(ctx context.Context, account int64, source contro
 	return nil
 }
 
-// PutMembership implements control.MembershipRepo.
 func (r *repos) PutMembership(ctx context.Context, account int64, g tenants.Grant, at time.Time) error {
 	place, err := r.placeOf(ctx, g.Domain)
 	if err != nil {
@@ -114,7 +114,6 @@ func (r *repos) PutMembership(ctx context.Context, account int64, g tenants.Gran
 	return r.addMembership(ctx, account, control.Membership{Grant: g, Source: control.SourceLocal, CreatedAt: at})
 }
 
-// DeleteMembership implements control.MembershipRepo.
 func (r *repos) DeleteMembership(ctx context.Context, account int64, d tenants.Domain) error {
 	place, err := r.placeOf(ctx, d)
 	if err != nil {
@@ -125,7 +124,6 @@ func (r *repos) DeleteMembership(ctx context.Context, account int64, d tenants.D
 	return changed(res, &control.NotFoundError{Kind: "membership", Name: d.String()}, "delete membership in %s", d)
 }
 
-// CountMembers implements control.MembershipRepo.
 func (r *repos) CountMembers(ctx context.Context, d tenants.Domain) (int64, error) {
 	place, err := r.placeOf(ctx, d)
 	if err != nil {
@@ -140,7 +138,6 @@ func (r *repos) CountMembers(ctx context.Context, d tenants.Domain) (int64, erro
 	return n, nil
 }
 
-// ListMembers implements control.MembershipRepo.
 func (r *repos) ListMembers(ctx context.Context, d tenants.Domain, p control.Page) ([]control.Member, string, error) {
 	place, err := r.placeOf(ctx, d)
 	if err != nil {
@@ -162,7 +159,6 @@ func (r *repos) ListMembers(ctx context.Context, d tenants.Domain, p control.Pag
 	}), next, err
 }
 
-// CountHolders implements control.MembershipRepo.
 func (r *repos) CountHolders(ctx context.Context, role tenants.Role) (int64, error) {
 	var n int64
 	err := r.in(ctx).Table("memberships").Joins("JOIN accounts ON accounts.id = memberships.account_id").

@@ -12,7 +12,8 @@ import (
 	"fairlane/service/control"
 )
 
-// PutPlan implements control.PlanRepo.
+var _ control.PlanRepo = (*repos)(nil)
+
 func (r *repos) PutPlan(ctx context.Context, p control.Plan) (control.Plan, bool, error) {
 	f, err := r.fabric(ctx, p.Fabric)
 	if err != nil {
@@ -45,7 +46,6 @@ func (r *repos) PutPlan(ctx context.Context, p control.Plan) (control.Plan, bool
 	return stored, true, err
 }
 
-// Plan implements control.PlanRepo.
 func (r *repos) Plan(ctx context.Context, fabric, name string) (control.Plan, error) {
 	f, err := r.fabric(ctx, fabric)
 	if err != nil {

@@ -38,7 +38,8 @@ type policyPartRow struct {
 
 func (policyPartRow) TableName() string { return "policy_parts" }
 
-// AddPolicy implements control.PolicyRepo.
+var _ control.PolicyRepo = (*repos)(nil)
+
 func (r *repos) AddPolicy(ctx context.Context, p control.Policy, parts []control.PolicyPart) (control.Policy, error) {
 	f, err := r.fabric(ctx, p.Fabric)
 	if err != nil {
@@ -98,7 +99,6 @@ func (r *repos) addParts(ctx context.Context, fabricID, number int64, parts []co
 	return insertAll(r.in(ctx), rows)
 }
 
-// Policy implements control.PolicyRepo.
 func (r *repos) Policy(ctx context.Context, fabric string, number int64) (control.Policy, error) {
 	f, err := r.fabric(ctx, fabric)
 	if err != nil {
@@ -115,7 +115,6 @@ func (r *repos) Policy(ctx context.Context, fabric string, number int64) (contro
 	return row.domain(fabric), nil
 }
 
-// PolicyParts implements control.PolicyRepo.
 func (r *repos) PolicyParts(ctx context.Context, fabric string, number int64, kinds ...control.PartKind) ([]control.PolicyPart, error) {
 	f, err := r.fabric(ctx, fabric)
 	if err != nil {
@@ -148,7 +147,6 @@ func (r *repos) ListPolicies(ctx context.Context, fabric string, p control.Page)
 	return each(rows, func(p policyRow) control.Policy { return p.domain(fabric) }), next, err
 }
 
-// LabelPolicy implements control.PolicyRepo.
 func (r *repos) LabelPolicy(ctx context.Context, fabric string, number int64, label string) error {
 	f, err := r.fabric(ctx, fabric)
 	if err != nil {

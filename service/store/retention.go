@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"fairlane/service/audit"
+	"fairlane/service/control"
 )
 
 // needed are the rollouts whose rows stay, whatever their age: those that run, the latest of each
@@ -30,7 +31,8 @@ func (r *repos) prune(ctx context.Context, table, key, old string, before time.T
 	return res.RowsAffected, nil
 }
 
-// PruneEvents implements control.RetentionRepo.
+var _ control.RetentionRepo = (*repos)(nil)
+
 func (r *repos) PruneEvents(ctx context.Context, before time.Time, limit int) (int64, error) {
 	return r.prune(ctx, "events", "id", "at_us < ? AND rollout_id NOT IN ("+r.needed()+")", before, limit)
 }
@@ -56,7 +58,6 @@ func (r *repos) PruneSnapshots(ctx context.Context, before time.Time, limit int)
 		AND seen_seq < (SELECT MAX(s.seen_seq) FROM snapshots s WHERE s.fabric_id = snapshots.fabric_id)`, before, limit)
 }
 
-// AuditBefore implements control.RetentionRepo.
 func (r *repos) AuditBefore(ctx context.Context, before time.Time) (audit.Tail, error) {
 	var first struct{ Seq *int64 }
 	if err := r.in(ctx).Model(&auditRow{}).Select("MIN(seq) AS seq").Where("at_us >= ?", micros(before)).Scan(&first).Error; err != nil {

@@ -70,7 +70,8 @@ func (r *repos) rollouts(ctx context.Context) *gorm.DB {
 
 func (n namedRollout) domain() (control.Rollout, error) { return n.Row.domain(n.Fabric, n.Plan) }
 
-// Rollout implements control.RolloutRepo.
+var _ control.RolloutRepo = (*repos)(nil)
+
 func (r *repos) Rollout(ctx context.Context, fabric string, id int64) (control.Rollout, error) {
 	f, err := r.fabric(ctx, fabric)
 	if err != nil {
@@ -110,7 +111,6 @@ func notRunning(id int64) error {
 
 func nameOf(rollout int64) string { return fmt.Sprintf("rollout %d", rollout) }
 
-// FinishRollout implements control.RolloutRepo.
 func (r *repos) FinishRollout(ctx context.Context, id int64, s control.RolloutState, result string, at time.Time) error {
 	if s == control.RolloutRunning {
 		return fmt.Errorf("finish rollout %d: %q is not a final state", id, s)
@@ -122,7 +122,6 @@ func (r *repos) FinishRollout(ctx context.Context, id int64, s control.RolloutSt
 	return changed(res, notRunning(id), "finish rollout %d", id)
 }
 
-// PutRolloutDevice implements control.RolloutRepo.
 func (r *repos) PutRolloutDevice(ctx context.Context, rollout int64, d control.RolloutDevice) error {
 	return r.PutRolloutDevices(ctx, rollout, []control.RolloutDevice{d})
 }
@@ -143,7 +142,6 @@ func decode[T any](b []byte) (*T, error) {
 	return v, json.Unmarshal(b, v)
 }
 
-// RunningRollouts implements control.RolloutRepo.
 func (r *repos) RunningRollouts(ctx context.Context) ([]control.Rollout, error) {
 	var rows []namedRollout
 	if err := r.rollouts(ctx).Where("rollouts.state = ?", string(control.RolloutRunning)).
@@ -153,7 +151,6 @@ func (r *repos) RunningRollouts(ctx context.Context) ([]control.Rollout, error) 
 	return tryEach(rows, namedRollout.domain)
 }
 
-// LatestRollout implements control.RolloutRepo.
 func (r *repos) LatestRollout(ctx context.Context, fabric string, states ...control.RolloutState) (control.Rollout, error) {
 	f, err := r.fabric(ctx, fabric)
 	if err != nil {

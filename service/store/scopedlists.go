@@ -12,7 +12,8 @@ import (
 	"fairlane/tenants"
 )
 
-// TenantsNamed implements control.SightRepo.
+var _ control.SightRepo = (*repos)(nil)
+
 func (r *repos) TenantsNamed(ctx context.Context, fabric string, names []string, p control.Page) ([]control.Tenant, string, error) {
 	f, err := r.fabric(ctx, fabric)
 	if err != nil {
@@ -28,7 +29,6 @@ func (r *repos) FabricsNamed(ctx context.Context, names []string, p control.Page
 	return each(rows, fabricRow.domain), next, err
 }
 
-// FlowsOf implements control.SightRepo.
 func (r *repos) FlowsOf(ctx context.Context, fabric string, names []string) ([]tenants.Flow, error) {
 	f, err := r.fabric(ctx, fabric)
 	if err != nil {

@@ -35,7 +35,8 @@ type signinFailureRow struct {
 
 func (signinFailureRow) TableName() string { return "signin_failures" }
 
-// CreateSession implements control.SessionRepo.
+var _ control.SessionRepo = (*repos)(nil)
+
 func (r *repos) CreateSession(ctx context.Context, s control.Session) (control.Session, error) {
 	row := sessionRow{
 		Hash: hex.EncodeToString(s.Hash[:]), AccountID: s.Account, Method: s.Method,
@@ -53,7 +54,6 @@ func (r *repos) SessionByHash(ctx context.Context, hash [32]byte) (control.Sessi
 	return session(r.in(ctx).Where("hash = ?", hex.EncodeToString(hash[:])), "given")
 }
 
-// SessionByID implements control.SessionRepo.
 func (r *repos) SessionByID(ctx context.Context, id int64) (control.Session, error) {
 	return session(r.in(ctx).Where("id = ?", id), fmt.Sprint(id))
 }
@@ -73,7 +73,6 @@ func session(q *gorm.DB, name string) (control.Session, error) {
 	}, nil
 }
 
-// TouchSession implements control.SessionRepo.
 func (r *repos) TouchSession(ctx context.Context, id int64, at time.Time) error {
 	if err := r.in(ctx).Model(&sessionRow{}).Where("id = ?", id).Update("seen_at_us", micros(at)).Error; err != nil {
 		return fmt.Errorf("touch session %d: %w", id, err)
@@ -81,7 +80,6 @@ func (r *repos) TouchSession(ctx context.Context, id int64, at time.Time) error 
 	return nil
 }
 
-// DeleteSession implements control.SessionRepo.
 func (r *repos) DeleteSession(ctx context.Context, id int64) error {
 	if err := r.in(ctx).Where("id = ?", id).Delete(&sessionRow{}).Error; err != nil {
 		return fmt.Errorf("delete session %d: %w", id, err)
@@ -89,7 +87,6 @@ func (r *repos) DeleteSession(ctx context.Context, id int64) error {
 	return nil
 }
 
-// DeleteSessionsOf implements control.SessionRepo.
 func (r *repos) DeleteSessionsOf(ctx context.Context, account, but int64) error {
 	if err := r.in(ctx).Where("account_id = ? AND id <> ?", account, but).Delete(&sessionRow{}).Error; err != nil {
 		return fmt.Errorf("delete sessions of account %d: %w", account, err)
@@ -97,7 +94,6 @@ func (r *repos) DeleteSessionsOf(ctx context.Context, account, but int64) error 
 	return nil
 }
 
-// DeleteStaleSessions implements control.SessionRepo.
 func (r *repos) DeleteStaleSessions(ctx context.Context, expiredBy, idleSince time.Time) error {
 	err := r.in(ctx).Where("expires_at_us <= ? OR seen_at_us <= ?", micros(expiredBy), micros(idleSince)).Delete(&sessionRow{}).Error
 	if err != nil {
@@ -106,7 +102,8 @@ func (r *repos) DeleteStaleSessions(ctx context.Context, expiredBy, idleSince ti
 	return nil
 }
 
-// SigninFailures implements control.SigninRepo.
+var _ control.SigninRepo = (*repos)(nil)
+
 func (r *repos) SigninFailures(ctx context.Context, name [32]byte) (control.SigninFailures, error) {
 	var row signinFailureRow
 	err := r.in(ctx).Where("name_sha256 = ?", hex.EncodeToString(name[:])).Take(&row).Error
@@ -119,7 +116,6 @@ func (r *repos) SigninFailures(ctx context.Context, name [32]byte) (control.Sign
 	return control.SigninFailures{Failures: row.Failures, LastAt: fromMicros(row.LastAtUS), LockedUntil: fromMicros(row.LockedUntilUS)}, nil
 }
 
-// PutSigninFailures implements control.SigninRepo.
 func (r *repos) PutSigninFailures(ctx context.Context, name [32]byte, f control.SigninFailures) error {
 	row := signinFailureRow{NameSHA256: hex.EncodeToString(name[:]), Failures: f.Failures, LastAtUS: micros(f.LastAt), LockedUntilUS: micros(f.LockedUntil)}
 	onName := clause.OnConflict{
@@ -132,7 +128,6 @@ func (r *repos) PutSigninFailures(ctx context.Context, name [32]byte, f control.
 	return nil
 }
 
-// ClearSigninFailures implements control.SigninRepo.
 func (r *repos) ClearSigninFailures(ctx context.Context, name [32]byte) error {
 	if err := r.in(ctx).Where("name_sha256 = ?", hex.EncodeToString(name[:])).Delete(&signinFailureRow{}).Error; err != nil {
 		return fmt.Errorf("clear failed sign-ins: %w", err)
@@ -140,7 +135,6 @@ func (r *repos) ClearSigninFailures(ctx context.Context, name [32]byte) error {
 	return nil
 }
 
-// ForgetSigninFailures implements control.SigninRepo.
 func (r *repos) ForgetSigninFailures(ctx context.Context, before time.Time) error {
 	if err := r.in(ctx).Where("last_at_us < ?", micros(before)).Delete(&signinFailureRow{}).Error; err != nil {
 		return fmt.Errorf("forget failed sign-ins: %w", err)

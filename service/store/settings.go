@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"fairlane/service/control"
 )
 
 type settingsRow struct {
@@ -15,7 +17,8 @@ type settingsRow struct {
 
 func (settingsRow) TableName() string { return "settings" }
 
-// StoredSettings implements control.SettingsRepo.
+var _ control.SettingsRepo = (*repos)(nil)
+
 func (r *repos) StoredSettings(ctx context.Context) ([]byte, int64, time.Time, error) {
 	var row settingsRow
 	if err := found(r.in(ctx).Where("id = 1").Take(&row).Error, "settings of", "the service"); err != nil {
@@ -24,7 +27,6 @@ func (r *repos) StoredSettings(ctx context.Context) ([]byte, int64, time.Time, e
 	return row.Body, row.Version, fromMicros(row.UpdatedAtUS), nil
 }
 
-// PutSettings implements control.SettingsRepo.
 func (r *repos) PutSettings(ctx context.Context, text []byte, version int64, at time.Time) error {
 	if version == 0 {
 		if err := r.in(ctx).Create(&settingsRow{ID: 1, Body: text, Version: 1, UpdatedAtUS: micros(at)}).Error; err != nil {

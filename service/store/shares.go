@@ -25,7 +25,8 @@ type shareTurnRow struct {
 
 func (shareTurnRow) TableName() string { return "share_turns" }
 
-// AddShares implements control.ShareRepo.
+var _ control.ShareRepo = (*repos)(nil)
+
 func (r *repos) AddShares(ctx context.Context, fabric string, at time.Time, body []byte, keep int) error {
 	f, err := r.fabric(ctx, fabric)
 	if err != nil {
@@ -43,7 +44,6 @@ func (r *repos) AddShares(ctx context.Context, fabric string, at time.Time, body
 	return nil
 }
 
-// ListShares implements control.ShareRepo.
 func (r *repos) ListShares(ctx context.Context, fabric string, since, until time.Time, p control.Page) ([][]byte, string, error) {
 	f, err := r.fabric(ctx, fabric)
 	if err != nil {
@@ -60,7 +60,6 @@ func (r *repos) ListShares(ctx context.Context, fabric string, since, until time
 	return each(rows, func(s shareRow) []byte { return s.Body }), next, err
 }
 
-// ClaimShares implements control.ShareRepo.
 func (r *repos) ClaimShares(ctx context.Context, fabric string, now, next time.Time) (bool, error) {
 	f, err := r.fabric(ctx, fabric)
 	if err != nil {

@@ -11,7 +11,6 @@ import (
 	"fairlane/service/control"
 )
 
-// PutSnapshot implements control.FabricRepo.
 func (r *repos) PutSnapshot(ctx context.Context, s control.Snapshot) (control.Snapshot, error) {
 	f, err := r.fabric(ctx, s.Fabric)
 	if err != nil {
@@ -46,7 +45,6 @@ func (r *repos) PutSnapshot(ctx context.Context, s control.Snapshot) (control.Sn
 	return row.domain(s.Fabric), nil
 }
 
-// Snapshot implements control.FabricRepo.
 func (r *repos) Snapshot(ctx context.Context, fabric, sha string) (control.Snapshot, error) {
 	f, err := r.fabric(ctx, fabric)
 	if err != nil {

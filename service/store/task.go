@@ -29,7 +29,8 @@ type taskRow struct {
 
 func (taskRow) TableName() string { return "tasks" }
 
-// CreateTask implements control.TaskRepo.
+var _ control.TaskRepo = (*repos)(nil)
+
 func (r *repos) CreateTask(ctx context.Context, t control.Task) (control.Task, error) {
 	request, err := json.Marshal(t.Request)
 	if err != nil {
@@ -45,7 +46,6 @@ func (r *repos) CreateTask(ctx context.Context, t control.Task) (control.Task, e
 	return row.domain()
 }
 
-// Task implements control.TaskRepo.
 func (r *repos) Task(ctx context.Context, kind control.TaskKind, id int64) (control.Task, error) {
 	var row taskRow
 	if err := found(r.in(ctx).Where("id = ? AND kind = ?", id, kind).Take(&row).Error, string(kind), strconv.FormatInt(id, 10)); err != nil {
@@ -54,7 +54,6 @@ func (r *repos) Task(ctx context.Context, kind control.TaskKind, id int64) (cont
 	return row.domain()
 }
 
-// TaskToWork implements control.TaskRepo.
 func (r *repos) TaskToWork(ctx context.Context, id int64) (control.Task, error) {
 	var row taskRow
 	if err := found(r.in(ctx).Where("id = ?", id).Take(&row).Error, "task", strconv.FormatInt(id, 10)); err != nil {
@@ -63,7 +62,6 @@ func (r *repos) TaskToWork(ctx context.Context, id int64) (control.Task, error) 
 	return row.domain()
 }
 
-// ListTasks implements control.TaskRepo.
 func (r *repos) ListTasks(ctx context.Context, kind control.TaskKind, p control.Page) ([]control.Task, string, error) {
 	q := r.in(ctx).Omit("result").Where("kind = ?", kind)
 	rows, next, err := newestFirst(q, "id", string(kind)+"s", p, func(t taskRow) int64 { return t.ID })
@@ -74,7 +72,6 @@ func (r *repos) ListTasks(ctx context.Context, kind control.TaskKind, p control.
 	return list, next, err
 }
 
-// CountOpenTasks implements control.TaskRepo.
 func (r *repos) CountOpenTasks(ctx context.Context) (n int64, err error) {
 	if err := r.in(ctx).Model(&taskRow{}).Where("finished_at_us IS NULL").Count(&n).Error; err != nil {
 		return 0, fmt.Errorf("count tasks: %w", err)
@@ -82,7 +79,6 @@ func (r *repos) CountOpenTasks(ctx context.Context) (n int64, err error) {
 	return n, nil
 }
 
-// PutTask implements control.TaskRepo.
 func (r *repos) PutTask(ctx context.Context, t control.Task, beat time.Time) error {
 	values := map[string]any{
 		"state": string(t.State), "progress": t.Progress, "error": text(t.Error), "attempt": t.Attempt, "cancel": flag(t.Cancel),
@@ -97,7 +93,6 @@ func (r *repos) PutTask(ctx context.Context, t control.Task, beat time.Time) err
 	return nil
 }
 
-// SilentTasks implements control.TaskRepo.
 func (r *repos) SilentTasks(ctx context.Context, since time.Time) ([]control.Task, error) {
 	var rows []taskRow
 	err := r.in(ctx).Where("finished_at_us IS NULL AND state = ? AND beat_at_us < ?", control.TaskRunning, micros(since)).Order("id").Find(&rows).Error
@@ -107,7 +102,6 @@ func (r *repos) SilentTasks(ctx context.Context, since time.Time) ([]control.Tas
 	return tryEach(rows, taskRow.domain)
 }
 
-// PruneTasks implements control.TaskRepo.
 func (r *repos) PruneTasks(ctx context.Context, kind control.TaskKind, keep int) error {
 	old := r.in(ctx).Model(&taskRow{}).Select("id").Where("kind = ? AND finished_at_us IS NOT NULL", kind).Order("id DESC").Offset(keep).Limit(1)
 	if err := r.in(ctx).Where("kind = ? AND finished_at_us IS NOT NULL AND id <= (?)", kind, old).Delete(&taskRow{}).Error; err != nil {

@@ -15,7 +15,6 @@ import (
 	"fairlane/tenants"
 )
 
-// CreateTenant implements control.TenantRepo.
 func (r *repos) CreateTenant(ctx context.Context, t control.Tenant) (control.Tenant, error) {
 	f, err := r.fabric(ctx, t.Fabric)
 	if err != nil {
@@ -80,7 +79,6 @@ func (r *repos) tenant(ctx context.Context, fabricID int64, name string) (tenant
 	return row, found(err, "tenant", name)
 }
 
-// Tenant implements control.TenantRepo.
 func (r *repos) Tenant(ctx context.Context, fabric, name string) (control.Tenant, error) {
 	f, err := r.fabric(ctx, fabric)
 	if err != nil {
@@ -116,7 +114,6 @@ func (r *repos) listTenants(ctx context.Context, fabric string, q *gorm.DB, p co
 	return list, next, err
 }
 
-// AllTenants implements control.TenantRepo.
 func (r *repos) AllTenants(ctx context.Context, fabric string) ([]control.Tenant, error) {
 	f, err := r.fabric(ctx, fabric)
 	if err != nil {
@@ -190,7 +187,6 @@ func portID(guid string, num int) (ident.PortID, error) {
 	return ident.PortID{Node: g, Port: ident.PortNum(num)}, err
 }
 
-// UpdateTenant implements control.TenantRepo.
 func (r *repos) UpdateTenant(ctx context.Context, t control.Tenant) (control.Tenant, error) {
 	f, err := r.fabric(ctx, t.Fabric)
 	if err != nil {

@@ -10,7 +10,8 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// Near implements control.NearRepo.
+var _ control.NearRepo = (*repos)(nil)
+
 func (r *repos) Near(ctx context.Context, fabric, name string, pkey ident.PKey) ([]control.Tenant, int64, error) {
 	f, err := r.fabric(ctx, fabric)
 	if err != nil {

@@ -27,7 +27,8 @@ type tokenRow struct {
 
 func (tokenRow) TableName() string { return "tokens" }
 
-// PutToken implements control.TokenRepo.
+var _ control.TokenRepo = (*repos)(nil)
+
 func (r *repos) PutToken(ctx context.Context, t control.Token) error {
 	res := r.in(ctx).Model(&tokenRow{}).Where("account_id IS NULL AND name = ?", t.Name).
 		Updates(map[string]any{"hash": hex.EncodeToString(t.Hash[:]), "created_at_us": micros(t.CreatedAt)})
@@ -42,7 +43,6 @@ func (r *repos) PutToken(ctx context.Context, t control.Token) error {
 	return err
 }
 
-// CreateToken implements control.TokenRepo.
 func (r *repos) CreateToken(ctx context.Context, t control.Token) (control.Token, error) {
 	row := tokenRow{
 		Name: t.Name, Hash: hex.EncodeToString(t.Hash[:]), Scopes: joinScopes(t.Scopes),
@@ -70,7 +70,6 @@ func (r *repos) TokenByHash(ctx context.Context, hash [32]byte) (control.Token, 
 	return row.domain()
 }
 
-// ListTokens implements control.TokenRepo.
 func (r *repos) ListTokens(ctx context.Context, account int64) ([]control.Token, error) {
 	var rows []tokenRow
 	if err := r.in(ctx).Where("account_id = ?", account).Order("name").Find(&rows).Error; err != nil {
@@ -79,7 +78,6 @@ func (r *repos) ListTokens(ctx context.Context, account int64) ([]control.Token,
 	return tryEach(rows, tokenRow.domain)
 }
 
-// TouchToken implements control.TokenRepo.
 func (r *repos) TouchToken(ctx context.Context, id int64, at time.Time) error {
 	if err := r.in(ctx).Model(&tokenRow{}).Where("id = ?", id).Update("used_at_us", micros(at)).Error; err != nil {
 		return fmt.Errorf("touch token %d: %w", id, err)
@@ -87,13 +85,11 @@ func (r *repos) TouchToken(ctx context.Context, id int64, at time.Time) error {
 	return nil
 }
 
-// DeleteToken implements control.TokenRepo.
 func (r *repos) DeleteToken(ctx context.Context, account int64, name string) error {
 	res := r.in(ctx).Where("account_id = ? AND name = ?", account, name).Delete(&tokenRow{})
 	return changed(res, &control.NotFoundError{Kind: "token", Name: name}, "delete token %s", name)
 }
 
-// CountTokens implements control.TokenRepo.
 func (r *repos) CountTokens(ctx context.Context) (int64, error) {
 	var n int64
 	if err := r.in(ctx).Model(&tokenRow{}).Count(&n).Error; err != nil {

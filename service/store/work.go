@@ -16,7 +16,8 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// AddRolloutWork implements control.WorkRepo.
+var _ control.WorkRepo = (*repos)(nil)
+
 func (r *repos) AddRolloutWork(ctx context.Context, rollout int64, devices []control.RolloutDevice) error {
 	rows := make([]rolloutDeviceRow, len(devices))
 	var shards []rolloutShardRow
@@ -41,7 +42,6 @@ func (r *repos) AddRolloutWork(ctx context.Context, rollout int64, devices []con
 	return nil
 }
 
-// RolloutFabric implements control.WorkRepo.
 func (r *repos) RolloutFabric(ctx context.Context, id int64) (fabric string, err error) {
 	var names []string
 	err = r.in(ctx).Raw("SELECT f.name FROM rollouts o JOIN fabrics f ON f.id = o.fabric_id WHERE o.id = ?", id).Scan(&names).Error
@@ -54,7 +54,6 @@ func (r *repos) RolloutFabric(ctx context.Context, id int64) (fabric string, err
 	return names[0], nil
 }
 
-// LockRollout implements control.WorkRepo.
 func (r *repos) LockRollout(ctx context.Context, id int64) (control.Rollout, error) {
 	var row namedRollout
 	lock := clause.Locking{Strength: clause.LockingStrengthUpdate, Table: clause.Table{Name: "rollouts"}}
@@ -64,7 +63,6 @@ func (r *repos) LockRollout(ctx context.Context, id int64) (control.Rollout, err
 	return row.domain()
 }
 
-// SaveRollout implements control.WorkRepo.
 func (r *repos) SaveRollout(ctx context.Context, ro control.Rollout) (control.Rollout, error) {
 	set := map[string]any{
 		"revision": ro.Revision + 1, "version": gorm.Expr("version + 1"), "updated_at_us": micros(ro.UpdatedAt),
@@ -82,7 +80,6 @@ func (r *repos) SaveRollout(ctx context.Context, ro control.Rollout) (control.Ro
 	return ro, nil
 }
 
-// SetWish implements control.WorkRepo.
 func (r *repos) SetWish(ctx context.Context, id int64, w control.Wish, actor string, confirmed bool, at time.Time) error {
 	res := r.in(ctx).Model(&rolloutRow{}).Where("id = ? AND state = ?", id, string(control.RolloutRunning)).Updates(map[string]any{
 		"wish": string(w), "wish_actor": actor, "confirmed": flag(confirmed), "updated_at_us": micros(at), "version": gorm.Expr("version + 1"),
@@ -90,7 +87,6 @@ func (r *repos) SetWish(ctx context.Context, id int64, w control.Wish, actor str
 	return changed(res, notRunning(id), "store the wish for rollout %d", id)
 }
 
-// RolloutWish implements control.WorkRepo.
 func (r *repos) RolloutWish(ctx context.Context, id int64) (control.Wish, error) {
 	var row rolloutRow
 	if err := found(r.in(ctx).Select("wish").Where("id = ?", id).Take(&row).Error, "rollout", fmt.Sprint(id)); err != nil {
@@ -103,7 +99,6 @@ func shardWhere(db *gorm.DB, k control.ShardKey) *gorm.DB {
 	return db.Where("rollout_id = ? AND undo = ? AND wave = ? AND shard = ?", k.Rollout, flag(k.Undo), k.Wave, k.Shard)
 }
 
-// LockShard implements control.WorkRepo.
 func (r *repos) LockShard(ctx context.Context, k control.ShardKey) (control.Shard, error) {
 	var row rolloutShardRow
 	if err := found(shardWhere(r.in(ctx).Clauses(clause.Locking{Strength: clause.LockingStrengthUpdate}), k).Take(&row).Error, "shard", k.String()); err != nil {
@@ -112,7 +107,6 @@ func (r *repos) LockShard(ctx context.Context, k control.ShardKey) (control.Shar
 	return row.domain(), nil
 }
 
-// PutShard implements control.WorkRepo.
 func (r *repos) PutShard(ctx context.Context, s control.Shard) error {
 	row := rolloutShardRow{
 		RolloutID: s.Key.Rollout, Undo: flag(s.Key.Undo), Wave: s.Key.Wave, Shard: s.Key.Shard,
@@ -128,7 +122,6 @@ func (r *repos) PutShard(ctx context.Context, s control.Shard) error {
 	return nil
 }
 
-// Shards implements control.WorkRepo.
 func (r *repos) Shards(ctx context.Context, rollout int64) ([]control.Shard, error) {
 	var rows []rolloutShardRow
 	if err := r.in(ctx).Where("rollout_id = ?", rollout).Order("undo, wave, shard").Find(&rows).Error; err != nil {
@@ -144,13 +137,11 @@ func (row rolloutShardRow) domain() control.Shard {
 	}
 }
 
-// ShardDevices implements control.WorkRepo.
 func (r *repos) ShardDevices(ctx context.Context, rollout int64, wave, shard int) ([]control.RolloutDevice, error) {
 	return rolloutDevices(r.in(ctx).Omit("wanted", "observed", "receipt").
 		Where("rollout_id = ? AND wave = ? AND shard = ?", rollout, wave, shard).Order("node_guid, port_num"), nameOf(rollout))
 }
 
-// DevicesOf implements control.WorkRepo.
 func (r *repos) DevicesOf(ctx context.Context, rollout int64, ids []ident.PortID) ([]control.RolloutDevice, error) {
 	return ofPorts(ids, func(d *control.RolloutDevice) ident.PortID { return d.Device.ID }, func(nodes []string) ([]control.RolloutDevice, error) {
 		q := r.in(ctx).Omit("before", "wanted", "observed", "receipt").Where("rollout_id = ? AND node_guid IN ?", rollout, nodes)
@@ -189,7 +180,6 @@ func rolloutDevices(q *gorm.DB, of string) ([]control.RolloutDevice, error) {
 	return tryEach(rows, rolloutDeviceRow.domain)
 }
 
-// PutRolloutDevices implements control.WorkRepo.
 func (r *repos) PutRolloutDevices(ctx context.Context, rollout int64, ds []control.RolloutDevice) error {
 	// Rows that renew the same columns go together; a later row of the same device must not overtake an earlier
 	// one, so a device comes once a call.
@@ -253,7 +243,6 @@ func (r *repos) FailedDevices(ctx context.Context, rollout int64) (n int, err er
 	return n, nil
 }
 
-// TallyRollout implements control.WorkRepo.
 func (r *repos) TallyRollout(ctx context.Context, rollout int64, wave int) (t control.Tally, err error) {
 	var rows []struct {
 		State   string
@@ -274,7 +263,6 @@ func (r *repos) TallyRollout(ctx context.Context, rollout int64, wave int) (t co
 	return t, nil
 }
 
-// TouchedWaves implements control.WorkRepo.
 func (r *repos) TouchedWaves(ctx context.Context, rollout int64) (out []control.WaveShards, err error) {
 	err = r.in(ctx).Model(&rolloutDeviceRow{}).Select("wave, max(shard) + 1 AS shards").
 		Where("rollout_id = ? AND touched = 1", rollout).Group("wave").Order("wave").Scan(&out).Error
@@ -284,7 +272,6 @@ func (r *repos) TouchedWaves(ctx context.Context, rollout int64) (out []control.
 	return out, nil
 }
 
-// FaultyDevices implements control.WorkRepo.
 func (r *repos) FaultyDevices(ctx context.Context, rollout int64, limit int) ([]control.RolloutDevice, error) {
 	return rolloutDevices(r.in(ctx).Where("rollout_id = ? AND error <> ''", rollout).Order("node_guid, port_num").Limit(limit), nameOf(rollout))
 }
@@ -309,7 +296,6 @@ const (
 		ORDER BY o.id DESC LIMIT 1`
 )
 
-// DirtyDevices implements control.WorkRepo.
 func (r *repos) DirtyDevices(ctx context.Context, fabric string) ([]control.RolloutDevice, error) {
 	f, err := r.fabric(ctx, fabric)
 	if err != nil {
@@ -319,7 +305,6 @@ func (r *repos) DirtyDevices(ctx context.Context, fabric string) ([]control.Roll
 	return rolloutDevices(r.in(ctx).Raw(dirtyDevices, f.ID), "earlier rollouts on "+fabric)
 }
 
-// PlacedPlan implements control.WorkRepo.
 func (r *repos) PlacedPlan(ctx context.Context, fabric string) (plan string, err error) {
 	f, err := r.fabric(ctx, fabric)
 	if err != nil {
@@ -339,7 +324,6 @@ func (r *repos) PlacedPlan(ctx context.Context, fabric string) (plan string, err
 	return last.Name, nil
 }
 
-// AddEvents implements control.WorkRepo.
 func (r *repos) AddEvents(ctx context.Context, es []control.Event) error {
 	if r.late {
 		r.events = append(r.events, each(es, newEventRow)...)

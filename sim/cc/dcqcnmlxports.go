@@ -94,7 +94,8 @@ func (m *MlxPorts) Set(port int, now quantity.Picoseconds, s *registers.Settings
 // Traits are those of dcqcn-mlx with a byte counter, whether or not a port has it on.
 func (m *MlxPorts) Traits() Traits { return Traits{ECN: true, CNP: true, Sent: true} }
 
-// Reserve implements Algorithm.
+var _ Algorithm = (*MlxPorts)(nil)
+
 func (m *MlxPorts) Reserve(n int) { m.flows.reserve(n) }
 
 // Start implements Algorithm: the flow has the registers of its host.
@@ -117,33 +118,28 @@ func (m *MlxPorts) at(slot int32, c *Control) (*dcqcnMlxFlow, *mlxPoint) {
 	return &f.dcqcnMlxFlow, f.era.p
 }
 
-// Settle implements Algorithm.
 func (m *MlxPorts) Settle(slot int32, now quantity.Picoseconds, c *Control) {
 	f, d := m.at(slot, c)
 	d.upTo(f, now, c)
 }
 
-// Sent implements Algorithm.
 func (m *MlxPorts) Sent(slot int32, now quantity.Picoseconds, wire int, c *Control) {
 	if f, d := m.at(slot, c); d.bytes > 0 {
 		d.count(f, now, wire, c)
 	}
 }
 
-// Ack implements Algorithm.
 func (m *MlxPorts) Ack(slot int32, a *Ack, c *Control) {
 	f, d := m.at(slot, c)
 	d.echoed(f, a, c)
 }
 
-// Notify implements Algorithm.
 func (m *MlxPorts) Notify(slot int32, n *Notification, c *Control) {
 	if f, d := m.at(slot, c); n.Kind == NotifyCNP {
 		d.notified(f, n.Now, c)
 	}
 }
 
-// Gauges implements Algorithm.
 func (m *MlxPorts) Gauges() []string { return rpGauges() }
 
 // Read implements Algorithm. Values are those of when the flow was last settled.

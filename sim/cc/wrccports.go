@@ -61,12 +61,12 @@ func (w *WRCCPorts) Set(port int, now quantity.Picoseconds, p WRCCPort) error {
 	return nil
 }
 
-// Traits implements Algorithm.
+var _ Algorithm = (*WRCCPorts)(nil)
+
 func (w *WRCCPorts) Traits() Traits {
 	return Traits{DataHeader: wrcc.HeaderSize, AckHeader: wrcc.HeaderSize}
 }
 
-// Reserve implements Algorithm.
 func (w *WRCCPorts) Reserve(n int) { w.flows.reserve(n) }
 
 // Start implements Algorithm: the flow has the settings of its host.
@@ -91,44 +91,40 @@ func (w *WRCCPorts) at(slot int32) (*wrccFlow, *wrcc.SenderParams) {
 	return &f.wrccFlow, &f.era.p.SenderParams
 }
 
-// Settle implements Algorithm.
 func (w *WRCCPorts) Settle(slot int32, now quantity.Picoseconds, c *Control) {
 	s, p := w.at(slot)
 	s.Settle(p, now)
 	c.Rate = s.Rate()
 }
 
-// Sent implements Algorithm.
 func (w *WRCCPorts) Sent(int32, quantity.Picoseconds, int, *Control) {}
 
-// Ack implements Algorithm.
 func (w *WRCCPorts) Ack(slot int32, a *Ack, c *Control) {
 	s, p := w.at(slot)
 	s.acknowledged(p, a, c)
 }
 
-// Notify implements Algorithm.
 func (w *WRCCPorts) Notify(slot int32, n *Notification, c *Control) {
 	s, p := w.at(slot)
 	s.notified(p, n, c)
 }
 
-// Stamp implements Stamper.
+var _ Stamper = (*WRCCPorts)(nil)
+
 func (w *WRCCPorts) Stamp(slot int32, _ quantity.Picoseconds) Stamp {
 	s, p := w.at(slot)
 	return s.stamp(p)
 }
 
-// Reweigh implements Reweigher.
+var _ Reweigher = (*WRCCPorts)(nil)
+
 func (w *WRCCPorts) Reweigh(slot int32, weight float64) {
 	s, _ := w.at(slot)
 	s.Reweigh(weight)
 }
 
-// Gauges implements Algorithm.
 func (w *WRCCPorts) Gauges() []string { return wrccGauges() }
 
-// Read implements Algorithm.
 func (w *WRCCPorts) Read(slot int32, dst []float64) {
 	s, p := w.at(slot)
 	s.gauges(p, dst)

@@ -293,7 +293,8 @@ func (n *Network) addQueues() {
 	}
 }
 
-// Handle implements sim.Handler.
+var _ sim.Handler = (*Network)(nil)
+
 func (n *Network) Handle(ev sim.Event) {
 	switch ev.Kind() {
 	case evArrive:

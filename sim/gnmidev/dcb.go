@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"fairlane/ccconfig/nic/dcbnl"
+	"fairlane/ccconfig/nic/nicfiles"
 	"fairlane/ccconfig/nic/nicparam"
 	"fairlane/sim/plane"
 )
@@ -35,7 +36,8 @@ func defaultDCB() *dcbnl.IEEE {
 // socket is the DCB part of a host's kernel. It implements nicfiles.Socket.
 type socket struct{ host *Host }
 
-// Exchange implements nicfiles.Socket.
+var _ nicfiles.Socket = (*socket)(nil)
+
 func (s socket) Exchange(ctx context.Context, request []byte) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

@@ -91,7 +91,8 @@ type gated struct {
 	gate *gate
 }
 
-// Get implements gnmitree.Tree.
+var _ gnmitree.Tree = (*gated)(nil)
+
 func (t *gated) Get(ctx context.Context, q gnmitree.Query) ([][]gnmitree.Leaf, error) {
 	if err := t.gate.arrive(false); err != nil {
 		return nil, err
@@ -103,7 +104,6 @@ func (t *gated) Get(ctx context.Context, q gnmitree.Query) ([][]gnmitree.Leaf, e
 	return out, err
 }
 
-// Set implements gnmitree.Tree.
 func (t *gated) Set(ctx context.Context, ops []gnmitree.Operation) (gnmitree.Result, error) {
 	if err := t.gate.arrive(true); err != nil {
 		return gnmitree.Result{}, err

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"syscall"
 
+	"fairlane/ccconfig/nic/nicfiles"
 	"fairlane/ccconfig/nic/nicparam"
 )
 
@@ -21,7 +22,8 @@ type file struct {
 	write func(text string) error // nil: the file can only be read
 }
 
-// Read implements nicfiles.Files.
+var _ nicfiles.Files = (*root)(nil)
+
 func (r root) Read(name string) ([]byte, error) {
 	p, rest, ok := r.find(name)
 	if !ok {
@@ -40,7 +42,6 @@ func (r root) Read(name string) ([]byte, error) {
 	return append([]byte(text), '\n'), nil
 }
 
-// Write implements nicfiles.Files.
 func (r root) Write(name string, contents []byte) error {
 	p, rest, ok := r.find(name)
 	if !ok {

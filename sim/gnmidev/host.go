@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"fairlane/agent"
 	"fairlane/ccconfig/nic/nicparam"
 	"fairlane/internal/quantity"
 	"fairlane/subnet/ident"
@@ -96,14 +97,14 @@ type memoryJournal struct {
 	document []byte
 }
 
-// Load implements agent.Journal.
+var _ agent.Journal = (*memoryJournal)(nil)
+
 func (j *memoryJournal) Load(context.Context) ([]byte, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.document, nil
 }
 
-// Save implements agent.Journal.
 func (j *memoryJournal) Save(_ context.Context, document []byte) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -30,13 +30,12 @@ type made struct {
 	nic   agent.NIC
 }
 
-// BootID implements agent.Host.
+var _ agent.Host = (*machine)(nil)
+
 func (m *machine) BootID(ctx context.Context) (string, error) { return m.boot, ctx.Err() }
 
-// Events implements agent.Host.
 func (m *machine) Events() <-chan struct{} { return m.events }
 
-// NICs implements agent.Host.
 func (m *machine) NICs(ctx context.Context) ([]agent.NIC, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

@@ -19,7 +19,8 @@ import (
 // meter is what a port counts. It implements agent.Meter.
 type meter struct{ port *port }
 
-// Link implements agent.Meter.
+var _ agent.Meter = (*meter)(nil)
+
 func (m meter) Link(ctx context.Context) (agent.Link, error) {
 	if err := ctx.Err(); err != nil {
 		return agent.Link{}, err
@@ -71,7 +72,6 @@ func (m meter) Counters(ctx context.Context) (niccount.Counters, error) {
 // errNoSets is that of counter sets: the data plane counts ports, functions and senders, and no single queue pair.
 var errNoSets = errors.New("counter sets are not offered: this card binds no queue pairs to any")
 
-// CounterSets implements agent.Meter.
 func (m meter) CounterSets(ctx context.Context) ([]agent.CounterSet, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -85,7 +85,8 @@ type frozen struct {
 	now  *plane.PortCounters
 }
 
-// Read implements nicfiles.Files.
+var _ nicfiles.Files = (*frozen)(nil)
+
 func (f frozen) Read(name string) ([]byte, error) {
 	i := strings.LastIndexByte(name, '/')
 	v, err := f.port.hwCounter(name[i+1:], f.now)
@@ -95,13 +96,10 @@ func (f frozen) Read(name string) ([]byte, error) {
 	return strconv.AppendUint(nil, v, 10), nil
 }
 
-// Write implements nicfiles.Files.
 func (f frozen) Write(name string, _ []byte) error { return pathError("open", name, fs.ErrPermission) }
 
-// List implements nicfiles.Files.
 func (f frozen) List(string) ([]string, error) { return f.port.counterNames(hwCounterDir), nil }
 
-// Functions implements agent.Meter.
 func (m meter) Functions(ctx context.Context) ([]agent.Function, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

@@ -42,7 +42,8 @@ func newOpenConfig(w *Switch) *openConfig {
 	return t
 }
 
-// Info implements gnmitree.Tree.
+var _ gnmitree.Tree = (*openConfig)(nil)
+
 func (t *openConfig) Info() gnmitree.Info {
 	return gnmitree.Info{Models: modelsOf(OpenConfig), Origins: []string{"", "openconfig"}, Module: "openconfig-qos"}
 }
@@ -94,7 +95,6 @@ func (r *ocReader) counter(at gnmitree.Path, name string, v uint64) {
 	}
 }
 
-// Get implements gnmitree.Tree.
 func (t *openConfig) Get(ctx context.Context, q gnmitree.Query) ([][]gnmitree.Leaf, error) {
 	w := t.w
 	w.mu.Lock()
@@ -325,7 +325,6 @@ func (r *ocReader) groups() {
 	}
 }
 
-// Set implements gnmitree.Tree.
 func (t *openConfig) Set(_ context.Context, ops []gnmitree.Operation) (gnmitree.Result, error) {
 	w := t.w
 	if w.o.ReadOnly {

@@ -34,7 +34,8 @@ type Still struct {
 	told     int
 }
 
-// Configure implements NICPlane.
+var _ NICPlane = (*Still)(nil)
+
 func (s *Still) Configure(p plane.PortState) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -42,7 +43,6 @@ func (s *Still) Configure(p plane.PortState) {
 	s.told++
 }
 
-// Measure implements NICPlane.
 func (s *Still) Measure() plane.PortCounters {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,21 +71,20 @@ type StillSwitch struct {
 	counters map[int]plane.SwitchPortCounters
 }
 
-// Configure implements SwitchPlane.
+var _ SwitchPlane = (*StillSwitch)(nil)
+
 func (s *StillSwitch) Configure(queues []ecn.QueueMarking) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.queues = queues
 }
 
-// ConfigurePorts implements SwitchPlane.
 func (s *StillSwitch) ConfigurePorts(ports []plane.SwitchPort) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ports = ports
 }
 
-// Measure implements SwitchPlane.
 func (s *StillSwitch) Measure(port int) plane.SwitchPortCounters {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -33,19 +33,17 @@ func newRates(c *card) *rates {
 	return r
 }
 
-// Backend implements nicfiles.Way.
+var _ nicfiles.Way = (*rates)(nil)
+
 func (r *rates) Backend() nicparam.Backend { return nicparam.Devlink }
 
-// Keys implements nicfiles.Way.
 func (r *rates) Keys() []nicparam.Key { return r.keys }
 
-// Knows implements nicfiles.Way.
 func (r *rates) Knows(k nicparam.Key) bool {
 	_, _, err := r.find(k)
 	return err == nil
 }
 
-// Read implements nicfiles.Way.
 func (r *rates) Read(ctx context.Context, keys []nicparam.Key) []nicfiles.Reading {
 	out := make([]nicfiles.Reading, len(keys))
 	r.card.mu.Lock()
@@ -104,7 +102,6 @@ func (p *port) rate(row *nicparam.Param, index int) uint64 {
 	return row.Min
 }
 
-// Write implements nicfiles.Way.
 func (r *rates) Write(ctx context.Context, set []nicparam.Setting) []error {
 	errs := make([]error, len(set))
 	r.card.mu.Lock()

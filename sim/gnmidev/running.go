@@ -28,14 +28,14 @@ type hostTree struct {
 	host *Host
 }
 
-// Info implements gnmitree.Tree.
+var _ gnmitree.Tree = (*hostTree)(nil)
+
 func (t *hostTree) Info() gnmitree.Info {
 	return gnmitree.Info{
 		Models: []gnmitree.Model{nicyang.Model()}, Origins: []string{"", "openconfig", nicyang.Module}, Module: nicyang.Module,
 	}
 }
 
-// Get implements gnmitree.Tree.
 func (t *hostTree) Get(ctx context.Context, q gnmitree.Query) ([][]gnmitree.Leaf, error) {
 	a, err := t.host.Agent()
 	if err != nil {
@@ -44,7 +44,6 @@ func (t *hostTree) Get(ctx context.Context, q gnmitree.Query) ([][]gnmitree.Leaf
 	return a.Get(ctx, q)
 }
 
-// Set implements gnmitree.Tree.
 func (t *hostTree) Set(ctx context.Context, ops []gnmitree.Operation) (gnmitree.Result, error) {
 	a, err := t.host.Agent()
 	if err != nil {
@@ -53,7 +52,8 @@ func (t *hostTree) Set(ctx context.Context, ops []gnmitree.Operation) (gnmitree.
 	return a.Set(ctx, ops)
 }
 
-// open implements opener.
+var _ opener = (*Host)(nil)
+
 func (h *Host) open() (gnmitree.Tree, error) { return h.tree, nil }
 
 // Agent returns the host's agent, which starts when nobody asked before. It fails when the server is closed.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"syscall"
 
+	"fairlane/agent"
 	"fairlane/ccconfig/nic/niccount"
 	"fairlane/ccconfig/nic/nicfiles"
 	"fairlane/wrcc"
@@ -21,7 +22,8 @@ func defaultNIC() *wrcc.NICConfig {
 	return &wrcc.NICConfig{T1Us: 24, MinRateMbps: 100, Increase: wrcc.IncreaseTimer.String()}
 }
 
-// Read implements agent.WRCC.
+var _ agent.WRCC = (*senders)(nil)
+
 func (s senders) Read(ctx context.Context) (*wrcc.NICConfig, error) {
 	s.port.card.mu.Lock()
 	defer s.port.card.mu.Unlock()
@@ -41,7 +43,6 @@ func firstOf(a, b error) error {
 	return b
 }
 
-// Write implements agent.WRCC.
 func (s senders) Write(ctx context.Context, c *wrcc.NICConfig) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -73,7 +74,6 @@ func (s senders) Write(ctx context.Context, c *wrcc.NICConfig) error {
 	return nil
 }
 
-// Sent implements agent.WRCC.
 func (s senders) Sent(ctx context.Context) (niccount.Counters, error) {
 	p := s.port
 	p.card.mu.Lock()
@@ -88,7 +88,6 @@ func (s senders) Sent(ctx context.Context) (niccount.Counters, error) {
 	return out, nil
 }
 
-// MaxSenders implements agent.WRCC.
 func (s senders) MaxSenders() int { return s.port.senders }
 
 // counter is a counter as the device shows it, with its faults: name is what faults know it by.

@@ -79,7 +79,8 @@ func (s *Server) Target(name string) (gnmitree.Tree, error) {
 	return d.open()
 }
 
-// Models implements gnmitree.Targets.
+var _ gnmitree.Targets = (*Server)(nil)
+
 func (s *Server) Models() []gnmitree.Model {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

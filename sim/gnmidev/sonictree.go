@@ -45,7 +45,8 @@ func sonicInfo() gnmitree.Info {
 	return gnmitree.Info{Models: modelsOf(SONiC), Types: []gnmitree.Type{gnmitree.TypeAll}}
 }
 
-// Info implements gnmitree.Tree.
+var _ gnmitree.Tree = (*native)(nil)
+
 func (t *native) Info() gnmitree.Info { return sonicInfo() }
 
 // locate checks that all paths of a request are of one database of this switch.
@@ -72,7 +73,6 @@ func locate(paths []gnmitree.Path) (db string, err error) {
 	return db, nil
 }
 
-// Get implements gnmitree.Tree.
 func (t *native) Get(ctx context.Context, q gnmitree.Query) ([][]gnmitree.Leaf, error) {
 	db, err := locate(q.Paths)
 	if err != nil {
@@ -81,7 +81,6 @@ func (t *native) Get(ctx context.Context, q gnmitree.Query) ([][]gnmitree.Leaf, 
 	return t.w.get(ctx, db, q.Paths, 2)
 }
 
-// Set implements gnmitree.Tree.
 func (t *native) Set(ctx context.Context, ops []gnmitree.Operation) (gnmitree.Result, error) {
 	paths := make([]gnmitree.Path, len(ops))
 	for i := range ops {
@@ -121,10 +120,10 @@ func newOneDatabase(w *Switch, db string) *oneDatabase {
 	return t
 }
 
-// Info implements gnmitree.Tree.
+var _ gnmitree.Tree = (*oneDatabase)(nil)
+
 func (t *oneDatabase) Info() gnmitree.Info { return sonicInfo() }
 
-// Get implements gnmitree.Tree.
 func (t *oneDatabase) Get(ctx context.Context, q gnmitree.Query) ([][]gnmitree.Leaf, error) {
 	for _, p := range q.Paths {
 		if len(p.Elems) == 0 {
@@ -134,7 +133,6 @@ func (t *oneDatabase) Get(ctx context.Context, q gnmitree.Query) ([][]gnmitree.L
 	return t.w.get(ctx, t.db, q.Paths, 0)
 }
 
-// Set implements gnmitree.Tree.
 func (t *oneDatabase) Set(context.Context, []gnmitree.Operation) (gnmitree.Result, error) {
 	return gnmitree.Result{}, gnmitree.Errorf(codes.Unimplemented, "Set needs native paths, with origin %s", sonicOrigin)
 }

@@ -89,12 +89,12 @@ func ask[T any](s *Server, id uint64, write bool, do func(d *Device) (T, error))
 	return out, err
 }
 
-// Capabilities implements p4v1.P4RuntimeServer.
+var _ p4v1.P4RuntimeServer = (*Server)(nil)
+
 func (s *Server) Capabilities(context.Context, *p4v1.CapabilitiesRequest) (*p4v1.CapabilitiesResponse, error) {
 	return &p4v1.CapabilitiesResponse{P4RuntimeApiVersion: "1.4.1"}, nil
 }
 
-// Write implements p4v1.P4RuntimeServer.
 func (s *Server) Write(_ context.Context, r *p4v1.WriteRequest) (*p4v1.WriteResponse, error) {
 	return ask(s, r.GetDeviceId(), true, func(d *Device) (*p4v1.WriteResponse, error) { return d.write(r) })
 }
@@ -102,7 +102,6 @@ func (s *Server) Write(_ context.Context, r *p4v1.WriteRequest) (*p4v1.WriteResp
 // readChunk is how many entities one response of a Read holds.
 const readChunk = 64
 
-// Read implements p4v1.P4RuntimeServer.
 func (s *Server) Read(r *p4v1.ReadRequest, out p4v1.P4Runtime_ReadServer) error {
 	all, err := ask(s, r.GetDeviceId(), false, func(d *Device) ([]*p4v1.Entity, error) { return d.read(r) })
 	for err == nil && len(all) > 0 {
@@ -113,7 +112,6 @@ func (s *Server) Read(r *p4v1.ReadRequest, out p4v1.P4Runtime_ReadServer) error 
 	return err
 }
 
-// GetForwardingPipelineConfig implements p4v1.P4RuntimeServer.
 func (s *Server) GetForwardingPipelineConfig(_ context.Context, r *p4v1.GetForwardingPipelineConfigRequest) (*p4v1.GetForwardingPipelineConfigResponse, error) {
 	return ask(s, r.GetDeviceId(), false, func(d *Device) (*p4v1.GetForwardingPipelineConfigResponse, error) {
 		if err := d.hasPipeline(); err != nil {
@@ -128,7 +126,6 @@ func (s *Server) GetForwardingPipelineConfig(_ context.Context, r *p4v1.GetForwa
 	})
 }
 
-// SetForwardingPipelineConfig implements p4v1.P4RuntimeServer.
 func (s *Server) SetForwardingPipelineConfig(_ context.Context, r *p4v1.SetForwardingPipelineConfigRequest) (*p4v1.SetForwardingPipelineConfigResponse, error) {
 	return ask(s, r.GetDeviceId(), false, func(d *Device) (*p4v1.SetForwardingPipelineConfigResponse, error) {
 		return &p4v1.SetForwardingPipelineConfigResponse{}, d.setPipeline(r)

@@ -43,7 +43,6 @@ func (c *client) end(err error) {
 	}
 }
 
-// StreamChannel implements p4v1.P4RuntimeServer.
 func (s *Server) StreamChannel(stream p4v1.P4Runtime_StreamChannelServer) error {
 	c := &client{out: make(chan *p4v1.StreamMessageResponse, outQueue), over: make(chan error, 1)}
 	in := make(chan *p4v1.StreamMessageRequest)

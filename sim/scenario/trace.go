@@ -186,7 +186,8 @@ type trace struct {
 	err     error
 }
 
-// Next implements workload.Source.
+var _ workload.Source = (*trace)(nil)
+
 func (t *trace) Next() (workload.Arrival, bool) {
 	if t.err != nil {
 		return workload.Arrival{}, false

@@ -79,14 +79,14 @@ func (a *libibmadLog) fields(c *coder) {
 	}
 }
 
-// Encode implements Attribute.
+var _ Attribute = (*libibmadLog)(nil)
+
 func (a *libibmadLog) Encode(dst []byte) error {
 	c := encoding("CongestionLog", dst, CongestionLogSize)
 	a.fields(&c)
 	return c.err
 }
 
-// Decode implements Attribute.
 func (a *libibmadLog) Decode(src []byte) error {
 	c := decoding("CongestionLog", src, CongestionLogSize)
 	a.fields(&c)
@@ -107,14 +107,14 @@ func (a *packedCASetting) fields(c *coder) {
 	}
 }
 
-// Encode implements Attribute.
+var _ Attribute = (*packedCASetting)(nil)
+
 func (a *packedCASetting) Encode(dst []byte) error {
 	c := encoding("CACongestionSetting", dst, packedCASize)
 	a.fields(&c)
 	return c.err
 }
 
-// Decode implements Attribute.
 func (a *packedCASetting) Decode(src []byte) error {
 	c := decoding("CACongestionSetting", src, packedCASize)
 	a.fields(&c)
@@ -136,7 +136,8 @@ func (a *switchPorts) check() error {
 	return nil
 }
 
-// Encode implements Attribute.
+var _ Attribute = (*switchPorts)(nil)
+
 func (a *switchPorts) Encode(dst []byte) error {
 	if err := a.check(); err != nil {
 		return err
@@ -146,7 +147,6 @@ func (a *switchPorts) Encode(dst []byte) error {
 	return c.err
 }
 
-// Decode implements Attribute.
 func (a *switchPorts) Decode(src []byte) error {
 	if err := a.check(); err != nil {
 		return err

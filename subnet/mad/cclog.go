@@ -58,14 +58,14 @@ func (a *CongestionLogSwitch) fields(c *coder) {
 	}
 }
 
-// Encode implements Attribute.
+var _ Attribute = (*CongestionLogSwitch)(nil)
+
 func (a *CongestionLogSwitch) Encode(dst []byte) error {
 	c := encoding("CongestionLog", dst, CongestionLogSize)
 	a.fields(&c)
 	return c.err
 }
 
-// Decode implements Attribute.
 func (a *CongestionLogSwitch) Decode(src []byte) error {
 	c := decoding("CongestionLog", src, CongestionLogSize)
 	a.fields(&c)
@@ -119,14 +119,14 @@ func (a *CongestionLogCA) head(c *coder) {
 	field(c, "current time stamp", 64, 32, &a.CurrentTime)
 }
 
-// Encode implements Attribute.
+var _ Attribute = (*CongestionLogCA)(nil)
+
 func (a *CongestionLogCA) Encode(dst []byte) error {
 	c := encoding("CongestionLog", dst, CongestionLogSize)
 	a.fields(&c)
 	return c.err
 }
 
-// Decode implements Attribute.
 func (a *CongestionLogCA) Decode(src []byte) error {
 	c := decoding("CongestionLog", src, CongestionLogSize)
 	a.fields(&c)

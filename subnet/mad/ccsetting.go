@@ -31,14 +31,14 @@ func (a *CongestionInfo) fields(c *coder) {
 	field(c, "control table capacity", 16, 8, &a.ControlTableCap)
 }
 
-// Encode implements Attribute.
+var _ Attribute = (*CongestionInfo)(nil)
+
 func (a *CongestionInfo) Encode(dst []byte) error {
 	c := encoding("CongestionInfo", dst, CongestionInfoSize)
 	a.fields(&c)
 	return c.err
 }
 
-// Decode implements Attribute.
 func (a *CongestionInfo) Decode(src []byte) error {
 	c := decoding("CongestionInfo", src, CongestionInfoSize)
 	a.fields(&c)
@@ -61,14 +61,14 @@ func (a *CongestionKeyInfo) fields(c *coder) {
 	field(c, "violations", 96, 16, &a.Violations)
 }
 
-// Encode implements Attribute.
+var _ Attribute = (*CongestionKeyInfo)(nil)
+
 func (a *CongestionKeyInfo) Encode(dst []byte) error {
 	c := encoding("CongestionKeyInfo", dst, CongestionKeyInfoSize)
 	a.fields(&c)
 	return c.err
 }
 
-// Decode implements Attribute.
 func (a *CongestionKeyInfo) Decode(src []byte) error {
 	c := decoding("CongestionKeyInfo", src, CongestionKeyInfoSize)
 	a.fields(&c)
@@ -112,14 +112,14 @@ func (a *SwitchCongestionSetting) fields(c *coder) {
 	field(c, "marking rate", 592, 16, &a.MarkingRate)
 }
 
-// Encode implements Attribute.
+var _ Attribute = (*SwitchCongestionSetting)(nil)
+
 func (a *SwitchCongestionSetting) Encode(dst []byte) error {
 	c := encoding("SwitchCongestionSetting", dst, SwitchCongestionSettingSize)
 	a.fields(&c)
 	return c.err
 }
 
-// Decode implements Attribute.
 func (a *SwitchCongestionSetting) Decode(src []byte) error {
 	c := decoding("SwitchCongestionSetting", src, SwitchCongestionSettingSize)
 	a.fields(&c)
@@ -152,14 +152,14 @@ func portElements(c *coder, elements []SwitchPortElement) {
 	}
 }
 
-// Encode implements Attribute.
+var _ Attribute = (*SwitchPortCongestionSetting)(nil)
+
 func (a *SwitchPortCongestionSetting) Encode(dst []byte) error {
 	c := encoding("SwitchPortCongestionSetting", dst, SwitchPortCongestionSettingSize)
 	a.fields(&c)
 	return c.err
 }
 
-// Decode implements Attribute.
 func (a *SwitchPortCongestionSetting) Decode(src []byte) error {
 	c := decoding("SwitchPortCongestionSetting", src, SwitchPortCongestionSettingSize)
 	a.fields(&c)
@@ -203,14 +203,14 @@ func (a *CACongestionSetting) fields(c *coder) {
 	}
 }
 
-// Encode implements Attribute.
+var _ Attribute = (*CACongestionSetting)(nil)
+
 func (a *CACongestionSetting) Encode(dst []byte) error {
 	c := encoding("CACongestionSetting", dst, CACongestionSettingSize)
 	a.fields(&c)
 	return c.err
 }
 
-// Decode implements Attribute.
 func (a *CACongestionSetting) Decode(src []byte) error {
 	c := decoding("CACongestionSetting", src, CACongestionSettingSize)
 	a.fields(&c)
@@ -243,14 +243,14 @@ func (a *CongestionControlTable) fields(c *coder) {
 	}
 }
 
-// Encode implements Attribute.
+var _ Attribute = (*CongestionControlTable)(nil)
+
 func (a *CongestionControlTable) Encode(dst []byte) error {
 	c := encoding("CongestionControlTable", dst, CongestionControlTableSize)
 	a.fields(&c)
 	return c.err
 }
 
-// Decode implements Attribute.
 func (a *CongestionControlTable) Decode(src []byte) error {
 	c := decoding("CongestionControlTable", src, CongestionControlTableSize)
 	a.fields(&c)
@@ -260,14 +260,14 @@ func (a *CongestionControlTable) Decode(src []byte) error {
 // TimeStamp is a free-running clock in units of 1.024 us, which wraps in about 73 minutes.
 type TimeStamp uint32
 
-// Encode implements Attribute.
+var _ Attribute = (*TimeStamp)(nil)
+
 func (a *TimeStamp) Encode(dst []byte) error {
 	c := encoding("TimeStamp", dst, TimeStampSize)
 	field(&c, "time stamp", 0, 32, a)
 	return c.err
 }
 
-// Decode implements Attribute.
 func (a *TimeStamp) Decode(src []byte) error {
 	c := decoding("TimeStamp", src, TimeStampSize)
 	field(&c, "time stamp", 0, 32, a)

@@ -65,14 +65,14 @@ func (a *ClassPortInfo) fields(c *coder) {
 	field(c, "trap hop limit", 512, 8, &a.TrapHopLimit)
 }
 
-// Encode implements Attribute.
+var _ Attribute = (*ClassPortInfo)(nil)
+
 func (a *ClassPortInfo) Encode(dst []byte) error {
 	c := encoding("ClassPortInfo", dst, ClassPortInfoSize)
 	a.fields(&c)
 	return c.err
 }
 
-// Decode implements Attribute.
 func (a *ClassPortInfo) Decode(src []byte) error {
 	c := decoding("ClassPortInfo", src, ClassPortInfoSize)
 	a.fields(&c)

@@ -29,14 +29,14 @@ func (a *MlnxExtPortInfo) fields(c *coder) {
 	field(c, "link speed active", 120, 8, &a.LinkSpeedActive)
 }
 
-// Encode implements Attribute.
+var _ Attribute = (*MlnxExtPortInfo)(nil)
+
 func (a *MlnxExtPortInfo) Encode(dst []byte) error {
 	c := encoding("ExtendedPortInfo", dst, MlnxExtPortInfoSize)
 	a.fields(&c)
 	return c.err
 }
 
-// Decode implements Attribute.
 func (a *MlnxExtPortInfo) Decode(src []byte) error {
 	c := decoding("ExtendedPortInfo", src, MlnxExtPortInfoSize)
 	a.fields(&c)

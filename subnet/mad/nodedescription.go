@@ -49,14 +49,14 @@ func (d *NodeDescription) String() string {
 	return string(clean)
 }
 
-// Encode implements Attribute.
+var _ Attribute = (*NodeDescription)(nil)
+
 func (d *NodeDescription) Encode(dst []byte) error {
 	c := encoding("NodeDescription", dst, NodeDescriptionSize)
 	raw(&c, 0, d[:])
 	return c.err
 }
 
-// Decode implements Attribute.
 func (d *NodeDescription) Decode(src []byte) error {
 	c := decoding("NodeDescription", src, NodeDescriptionSize)
 	raw(&c, 0, d[:])

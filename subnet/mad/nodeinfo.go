@@ -44,14 +44,14 @@ func (a *NodeInfo) fields(c *coder) {
 	field(c, "vendor ID", 296, 24, &a.VendorID)
 }
 
-// Encode implements Attribute.
+var _ Attribute = (*NodeInfo)(nil)
+
 func (a *NodeInfo) Encode(dst []byte) error {
 	c := encoding("NodeInfo", dst, NodeInfoSize)
 	a.fields(&c)
 	return c.err
 }
 
-// Decode implements Attribute.
 func (a *NodeInfo) Decode(src []byte) error {
 	c := decoding("NodeInfo", src, NodeInfoSize)
 	a.fields(&c)

@@ -84,14 +84,14 @@ func (a *PathRecord) fields(c *coder) {
 	field(c, "preference", 456, 8, &a.Preference)
 }
 
-// Encode implements Attribute.
+var _ Attribute = (*PathRecord)(nil)
+
 func (a *PathRecord) Encode(dst []byte) error {
 	c := encoding("PathRecord", dst, PathRecordSize)
 	a.fields(&c)
 	return c.err
 }
 
-// Decode implements Attribute.
 func (a *PathRecord) Decode(src []byte) error {
 	c := decoding("PathRecord", src, PathRecordSize)
 	a.fields(&c)

@@ -66,14 +66,14 @@ func (a *PortCounters) fields(c *coder) {
 	field(c, "transmit wait", 320, 32, &a.XmitWait)
 }
 
-// Encode implements Attribute.
+var _ Attribute = (*PortCounters)(nil)
+
 func (a *PortCounters) Encode(dst []byte) error {
 	c := encoding("PortCounters", dst, PortCountersSize)
 	a.fields(&c)
 	return c.err
 }
 
-// Decode implements Attribute.
 func (a *PortCounters) Decode(src []byte) error {
 	c := decoding("PortCounters", src, PortCountersSize)
 	a.fields(&c)
@@ -108,14 +108,14 @@ func (a *PortCountersExtended) fields(c *coder) {
 	field(c, "multicast receive packets", 512, 64, &a.MulticastRcv)
 }
 
-// Encode implements Attribute.
+var _ Attribute = (*PortCountersExtended)(nil)
+
 func (a *PortCountersExtended) Encode(dst []byte) error {
 	c := encoding("PortCountersExtended", dst, PortCountersExtendedSize)
 	a.fields(&c)
 	return c.err
 }
 
-// Decode implements Attribute.
 func (a *PortCountersExtended) Decode(src []byte) error {
 	c := decoding("PortCountersExtended", src, PortCountersExtendedSize)
 	a.fields(&c)
@@ -137,14 +137,14 @@ func (a *PortSLCounters) fields(c *coder) {
 	fieldArrayAt(c, "counter", 32, 32, a.SL[:])
 }
 
-// Encode implements Attribute.
+var _ Attribute = (*PortSLCounters)(nil)
+
 func (a *PortSLCounters) Encode(dst []byte) error {
 	c := encoding("per-SL counters", dst, PortSLCountersSize)
 	a.fields(&c)
 	return c.err
 }
 
-// Decode implements Attribute.
 func (a *PortSLCounters) Decode(src []byte) error {
 	c := decoding("per-SL counters", src, PortSLCountersSize)
 	a.fields(&c)
@@ -165,14 +165,14 @@ func (a *PortVLXmitTimeCong) fields(c *coder) {
 	fieldArrayAt(c, "counter", 32, 32, a.VL[:])
 }
 
-// Encode implements Attribute.
+var _ Attribute = (*PortVLXmitTimeCong)(nil)
+
 func (a *PortVLXmitTimeCong) Encode(dst []byte) error {
 	c := encoding("PortVLXmitTimeCong", dst, PortVLXmitTimeCongSize)
 	a.fields(&c)
 	return c.err
 }
 
-// Decode implements Attribute.
 func (a *PortVLXmitTimeCong) Decode(src []byte) error {
 	c := decoding("PortVLXmitTimeCong", src, PortVLXmitTimeCongSize)
 	a.fields(&c)
@@ -195,14 +195,14 @@ func (a *PortRcvConCtrl) fields(c *coder) {
 	field(c, "BECN packets", 64, 32, &a.PktRcvBECN)
 }
 
-// Encode implements Attribute.
+var _ Attribute = (*PortRcvConCtrl)(nil)
+
 func (a *PortRcvConCtrl) Encode(dst []byte) error {
 	c := encoding("PortRcvConCtrl", dst, PortRcvConCtrlSize)
 	a.fields(&c)
 	return c.err
 }
 
-// Decode implements Attribute.
 func (a *PortRcvConCtrl) Decode(src []byte) error {
 	c := decoding("PortRcvConCtrl", src, PortRcvConCtrlSize)
 	a.fields(&c)
@@ -222,14 +222,14 @@ func (a *PortXmitConCtrl) fields(c *coder) {
 	field(c, "congested time", 32, 32, &a.XmitTimeCong)
 }
 
-// Encode implements Attribute.
+var _ Attribute = (*PortXmitConCtrl)(nil)
+
 func (a *PortXmitConCtrl) Encode(dst []byte) error {
 	c := encoding("PortXmitConCtrl", dst, PortXmitConCtrlSize)
 	a.fields(&c)
 	return c.err
 }
 
-// Decode implements Attribute.
 func (a *PortXmitConCtrl) Decode(src []byte) error {
 	c := decoding("PortXmitConCtrl", src, PortXmitConCtrlSize)
 	a.fields(&c)

@@ -162,14 +162,14 @@ func (a *PortInfo) vlFields(c *coder) {
 	flag(c, 351, &a.FilterRawOut)
 }
 
-// Encode implements Attribute.
+var _ Attribute = (*PortInfo)(nil)
+
 func (a *PortInfo) Encode(dst []byte) error {
 	c := encoding("PortInfo", dst, PortInfoSize)
 	a.fields(&c)
 	return c.err
 }
 
-// Decode implements Attribute.
 func (a *PortInfo) Decode(src []byte) error {
 	c := decoding("PortInfo", src, PortInfoSize)
 	a.fields(&c)

@@ -31,14 +31,14 @@ func (a *SMInfo) fields(c *coder) {
 	field(c, "state", 164, 4, &a.State)
 }
 
-// Encode implements Attribute.
+var _ Attribute = (*SMInfo)(nil)
+
 func (a *SMInfo) Encode(dst []byte) error {
 	c := encoding("SMInfo", dst, SMInfoSize)
 	a.fields(&c)
 	return c.err
 }
 
-// Decode implements Attribute.
 func (a *SMInfo) Decode(src []byte) error {
 	c := decoding("SMInfo", src, SMInfoSize)
 	a.fields(&c)

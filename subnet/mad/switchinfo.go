@@ -48,14 +48,14 @@ func (a *SwitchInfo) fields(c *coder) {
 	field(c, "multicast FDB top", 144, 16, &a.MulticastFDBTop)
 }
 
-// Encode implements Attribute.
+var _ Attribute = (*SwitchInfo)(nil)
+
 func (a *SwitchInfo) Encode(dst []byte) error {
 	c := encoding("SwitchInfo", dst, SwitchInfoSize)
 	a.fields(&c)
 	return c.err
 }
 
-// Decode implements Attribute.
 func (a *SwitchInfo) Decode(src []byte) error {
 	c := decoding("SwitchInfo", src, SwitchInfoSize)
 	a.fields(&c)

@@ -70,70 +70,70 @@ func MulticastModifier(position uint8, block uint16) uint32 {
 	return uint32(position&15)<<28 | uint32(block&0x1ff)
 }
 
-// Encode implements Attribute.
+var _ Attribute = (*GUIDInfo)(nil)
+
 func (a *GUIDInfo) Encode(dst []byte) error {
 	c := encoding("GUIDInfo", dst, smpTableSize)
 	fieldArray(&c, "GUID", 64, a[:])
 	return c.err
 }
 
-// Decode implements Attribute.
 func (a *GUIDInfo) Decode(src []byte) error {
 	c := decoding("GUIDInfo", src, smpTableSize)
 	fieldArray(&c, "GUID", 64, a[:])
 	return c.err
 }
 
-// Encode implements Attribute.
+var _ Attribute = (*PKeyTable)(nil)
+
 func (a *PKeyTable) Encode(dst []byte) error {
 	c := encoding("P_KeyTable", dst, smpTableSize)
 	fieldArray(&c, "P_Key", 16, a[:])
 	return c.err
 }
 
-// Decode implements Attribute.
 func (a *PKeyTable) Decode(src []byte) error {
 	c := decoding("P_KeyTable", src, smpTableSize)
 	fieldArray(&c, "P_Key", 16, a[:])
 	return c.err
 }
 
-// Encode implements Attribute.
+var _ Attribute = (*SLToVLTable)(nil)
+
 func (a *SLToVLTable) Encode(dst []byte) error {
 	c := encoding("SLtoVLMappingTable", dst, ident.NumSLs/2)
 	fieldArray(&c, "VL", 4, a[:])
 	return c.err
 }
 
-// Decode implements Attribute.
 func (a *SLToVLTable) Decode(src []byte) error {
 	c := decoding("SLtoVLMappingTable", src, ident.NumSLs/2)
 	fieldArray(&c, "VL", 4, a[:])
 	return c.err
 }
 
-// Encode implements Attribute.
+var _ Attribute = (*LinearForwardingTable)(nil)
+
 func (a *LinearForwardingTable) Encode(dst []byte) error {
 	c := encoding("LinearForwardingTable", dst, smpTableSize)
 	fieldArray(&c, "port", 8, a[:])
 	return c.err
 }
 
-// Decode implements Attribute.
 func (a *LinearForwardingTable) Decode(src []byte) error {
 	c := decoding("LinearForwardingTable", src, smpTableSize)
 	fieldArray(&c, "port", 8, a[:])
 	return c.err
 }
 
-// Encode implements Attribute.
+var _ Attribute = (*MulticastForwardingTable)(nil)
+
 func (a *MulticastForwardingTable) Encode(dst []byte) error {
 	c := encoding("MulticastForwardingTable", dst, smpTableSize)
 	fieldArray(&c, "port mask", 16, a[:])
 	return c.err
 }
 
-// Decode implements Attribute.
 func (a *MulticastForwardingTable) Decode(src []byte) error {
 	c := decoding("MulticastForwardingTable", src, smpTableSize)
 	fieldArray(&c, "port mask", 16, a[:])
@@ -147,14 +147,14 @@ func (a *VLArbitration) fields(c *coder) {
 	}
 }
 
-// Encode implements Attribute.
+var _ Attribute = (*VLArbitration)(nil)
+
 func (a *VLArbitration) Encode(dst []byte) error {
 	c := encoding("VLArbitrationTable", dst, smpTableSize)
 	a.fields(&c)
 	return c.err
 }
 
-// Decode implements Attribute.
 func (a *VLArbitration) Decode(src []byte) error {
 	c := decoding("VLArbitrationTable", src, smpTableSize)
 	a.fields(&c)

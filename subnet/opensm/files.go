@@ -39,7 +39,8 @@ const (
 // Disk is the files of this host. A path may be a symbolic link; what it points to is replaced. Owner and mode stay.
 type Disk struct{}
 
-// Read implements Files.
+var _ Files = (*Disk)(nil)
+
 func (Disk) Read(path string) (osmfile.Text, error) {
 	t := osmfile.Text{Path: path}
 	f, err := os.Open(path) // the operator names OpenSM's files

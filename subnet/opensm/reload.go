@@ -32,7 +32,8 @@ type PIDFile struct {
 	Proc    string // where /proc is; empty is /proc
 }
 
-// Reload implements Reloader.
+var _ Reloader = (*PIDFile)(nil)
+
 func (p PIDFile) Reload(context.Context) error {
 	pid, err := p.pid()
 	if err != nil {
@@ -142,7 +143,8 @@ type Unit struct {
 	Proc string // where /proc is; empty is /proc
 }
 
-// Reload implements Reloader.
+var _ Reloader = (*Unit)(nil)
+
 func (u Unit) Reload(ctx context.Context) error {
 	if state, err := u.run(ctx, "show", "--property=ActiveState", "--value"); err != nil {
 		return err

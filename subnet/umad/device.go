@@ -48,7 +48,8 @@ func newFile(f *os.File) (Device, error) {
 	return &file{File: f, raw: raw}, nil
 }
 
-// Ioctl implements Device.
+var _ Device = (*file)(nil)
+
 func (f *file) Ioctl(request uint32, arg []byte) error {
 	var no unix.Errno
 	err := f.raw.Control(func(fd uintptr) {

@@ -21,7 +21,8 @@ type adapter []tenants.Grant
 
 var _ persist.Adapter = adapter(nil)
 
-// LoadPolicy implements persist.Adapter.
+var _ persist.Adapter = (*adapter)(nil)
+
 func (a adapter) LoadPolicy(m model.Model) error {
 	for _, g := range a {
 		if err := g.Validate(); err != nil {
@@ -41,14 +42,10 @@ func (a adapter) LoadPolicy(m model.Model) error {
 	return nil
 }
 
-// SavePolicy implements persist.Adapter.
 func (adapter) SavePolicy(model.Model) error { return errReadOnly }
 
-// AddPolicy implements persist.Adapter.
 func (adapter) AddPolicy(string, string, []string) error { return errReadOnly }
 
-// RemovePolicy implements persist.Adapter.
 func (adapter) RemovePolicy(string, string, []string) error { return errReadOnly }
 
-// RemoveFilteredPolicy implements persist.Adapter.
 func (adapter) RemoveFilteredPolicy(string, string, int, ...string) error { return errReadOnly }

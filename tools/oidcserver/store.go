@@ -64,13 +64,12 @@ func (s *store) present(public bool) signing {
 	return signing{s.key, fmt.Sprintf("key-%d", s.version), public}
 }
 
-// SigningKey implements op.Storage.
+var _ op.Storage = (*store)(nil)
+
 func (s *store) SigningKey(context.Context) (op.SigningKey, error) { return s.present(false), nil }
 
-// KeySet implements op.Storage.
 func (s *store) KeySet(context.Context) ([]op.Key, error) { return []op.Key{s.present(true)}, nil }
 
-// SetUserinfoFromToken implements op.Storage.
 func (s *store) SetUserinfoFromToken(ctx context.Context, info *oidc.UserInfo, tokenID, subject, origin string) error {
 	if err := s.Storage.SetUserinfoFromToken(ctx, info, tokenID, subject, origin); err != nil {
 		return err
@@ -79,7 +78,6 @@ func (s *store) SetUserinfoFromToken(ctx context.Context, info *oidc.UserInfo, t
 	return nil
 }
 
-// GetPrivateClaimsFromScopes implements op.Storage.
 func (s *store) GetPrivateClaimsFromScopes(context.Context, string, string, []string) (map[string]any, error) {
 	return nil, nil
 }
@@ -110,7 +108,8 @@ func user(id, name string) *storage.User {
 	return &storage.User{ID: id, Username: name, Password: "secret-" + id, FirstName: id, LastName: "Example", Email: id + "@example.org", EmailVerified: true}
 }
 
-// GetUserByID implements storage.UserStore.
+var _ storage.UserStore = (*people)(nil)
+
 func (people) GetUserByID(id string) *storage.User {
 	switch id {
 	case "alice", "rob":
@@ -121,7 +120,6 @@ func (people) GetUserByID(id string) *storage.User {
 	return nil
 }
 
-// GetUserByUsername implements storage.UserStore.
 func (p people) GetUserByUsername(name string) *storage.User {
 	if name == "No Good" {
 		return p.GetUserByID("bad")
@@ -129,5 +127,4 @@ func (p people) GetUserByUsername(name string) *storage.User {
 	return p.GetUserByID(name)
 }
 
-// ExampleClientID implements storage.UserStore.
 func (people) ExampleClientID() string { return "fairlane" }

@@ -147,7 +147,6 @@ func (f *Fake) Capabilities(ctx context.Context, d driver.Device) (driver.Capabi
 	return c, nil
 }
 
-// Read implements driver.Driver.
 func (f *Fake) Read(ctx context.Context, d driver.Device) (driver.Settings, error) {
 	if err := d.Validate(); err != nil {
 		return driver.Settings{}, fmt.Errorf("%w: %w", driver.ErrInvalid, err)
@@ -207,7 +206,6 @@ func (x Fault) answer() error {
 	return nil
 }
 
-// Apply implements driver.Driver.
 func (f *Fake) Apply(ctx context.Context, d driver.Device, want driver.Settings) (driver.Receipt, error) {
 	var r driver.Receipt
 	validate := want.ValidateRanges

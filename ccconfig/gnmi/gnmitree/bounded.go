@@ -19,7 +19,8 @@ type bounded struct {
 	warned time.Time // of Accept, which one goroutine calls
 }
 
-// Accept implements net.Listener.
+var _ net.Listener = (*bounded)(nil)
+
 func (b *bounded) Accept() (net.Conn, error) {
 	for {
 		c, err := b.Listener.Accept()
@@ -44,7 +45,8 @@ type counted struct {
 	closed func()
 }
 
-// Close implements net.Conn.
+var _ net.Conn = (*counted)(nil)
+
 func (c *counted) Close() error {
 	defer c.closed()
 	return c.Conn.Close()

@@ -25,7 +25,8 @@ type explained struct {
 	refusals *refusals
 }
 
-// ServerHandshake implements credentials.TransportCredentials.
+var _ credentials.TransportCredentials = (*explained)(nil)
+
 func (e *explained) ServerHandshake(c net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	conn, info, err := e.TransportCredentials.ServerHandshake(c)
 	if err != nil {
@@ -34,7 +35,6 @@ func (e *explained) ServerHandshake(c net.Conn) (net.Conn, credentials.AuthInfo,
 	return conn, info, err
 }
 
-// Clone implements credentials.TransportCredentials.
 func (e *explained) Clone() credentials.TransportCredentials {
 	return &explained{e.TransportCredentials.Clone(), e.refusals}
 }

@@ -1,5 +1,5 @@
-// Package gnmitree has the paths and values of gNMI that managers, agents and simulated devices share, and answers gNMI (service version 0.10.0) for targets: the host agent, and simulated hosts and switches by
-// thousands behind one listener.
+// Package gnmitree has the paths and values of gNMI that managers, agents and simulated devices share, and answers gNMI
+// (service version 0.10.0) for targets: the host agent, and simulated hosts and switches by thousands behind one listener.
 //
 // A target is a Tree: leaves by path, operations, notices of changes. The Server does what gNMI asks around it: decoding
 // and bounding requests, finding the target by prefix.target (Targets), data types and encodings, JSON of containers,

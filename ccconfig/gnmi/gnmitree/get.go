@@ -11,7 +11,8 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
-// Capabilities implements gnmi.GNMIServer.
+var _ gnmi.GNMIServer = (*Server)(nil)
+
 func (s *Server) Capabilities(ctx context.Context, r *gnmi.CapabilityRequest) (out *gnmi.CapabilityResponse, err error) {
 	c, from := Call{Method: "Capabilities", Peer: PeerOf(ctx)}, time.Now()
 	defer func() { s.ended(c, from, err) }()

@@ -94,7 +94,6 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, o ...grpc.ServerOpti
 	return err
 }
 
-// Subscribe implements gnmi.GNMIServer.
 func (s *Server) Subscribe(g gnmi.GNMI_SubscribeServer) error {
 	ctx, cancel := context.WithCancelCause(g.Context())
 	defer cancel(nil)

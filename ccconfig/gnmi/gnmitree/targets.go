@@ -91,7 +91,8 @@ func (r *Registry) Len() int {
 	return len(r.trees)
 }
 
-// Target implements Targets.
+var _ Targets = (*Registry)(nil)
+
 func (r *Registry) Target(name string) (Tree, error) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()

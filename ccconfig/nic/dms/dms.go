@@ -52,13 +52,10 @@ func New(client Client, table *nicparam.Table, pci string, port nicfiles.Port) (
 	return &Way{client: client, target: pci, port: port, table: table}, nil
 }
 
-// Backend implements nicfiles.Way.
 func (w *Way) Backend() nicparam.Backend { return nicparam.DMS }
 
-// Keys implements nicfiles.Way.
 func (w *Way) Keys() []nicparam.Key { return nicfiles.KeysOf(w.table, nicparam.DMS, w.port.Number) }
 
-// Knows implements nicfiles.Way.
 func (w *Way) Knows(k nicparam.Key) bool {
 	return k.Port == w.port.Number && nicfiles.LeadsTo(w.table, nicparam.DMS, k.Name, k.Index) != nil
 }

@@ -39,13 +39,12 @@ func NewDCB(socket Socket, codec dcbnl.Codec, table *nicparam.Table, port Port) 
 	return &DCB{socket: socket, codec: codec, table: table, port: port}, nil
 }
 
-// Backend implements Way.
+var _ Way = (*DCB)(nil)
+
 func (d *DCB) Backend() nicparam.Backend { return nicparam.DCB }
 
-// Keys implements Way.
 func (d *DCB) Keys() []nicparam.Key { return KeysOf(d.table, nicparam.DCB, d.port.Number) }
 
-// Knows implements Way.
 func (d *DCB) Knows(k nicparam.Key) bool {
 	return k.Port == d.port.Number && LeadsTo(d.table, nicparam.DCB, k.Name, k.Index) != nil
 }
@@ -111,7 +110,6 @@ func (d *DCB) Read(ctx context.Context, keys []nicparam.Key) []Reading {
 	return out
 }
 
-// Write implements Way.
 func (d *DCB) Write(ctx context.Context, set []nicparam.Setting) []error {
 	err := d.write(ctx, func(now *dcbnl.IEEE) (dcbnl.Change, error) { return now.Plan(set) })
 	errs := make([]error, len(set))
@@ -173,7 +171,8 @@ func statusError(r *dcbnl.Message) error {
 	return &dcbnl.KernelError{Sequence: r.Sequence, Errno: -int32(int8(*r.Status))}
 }
 
-// Snapshot implements Rewinder.
+var _ Rewinder = (*DCB)(nil)
+
 func (d *DCB) Snapshot(ctx context.Context) (func(context.Context) error, error) {
 	before, err := d.get(ctx)
 	if err != nil {

@@ -47,7 +47,8 @@ func Open(dir string) (*Root, error) {
 // Close closes the root.
 func (r *Root) Close() error { return r.root.Close() }
 
-// Read implements Files.
+var _ Files = (*Root)(nil)
+
 func (r *Root) Read(name string) ([]byte, error) {
 	f, err := r.root.Open(name)
 	if err != nil {
@@ -74,7 +75,6 @@ func (r *Root) Write(name string, contents []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// List implements Files.
 func (r *Root) List(name string) ([]string, error) {
 	f, err := r.root.Open(name)
 	if err != nil {
@@ -92,7 +92,8 @@ func (r *Root) List(name string) ([]string, error) {
 	return names, nil
 }
 
-// Make implements Maker.
+var _ Maker = (*Root)(nil)
+
 func (r *Root) Make(name string) error {
 	err := r.root.Mkdir(name, 0o755)
 	if errors.Is(err, fs.ErrExist) {

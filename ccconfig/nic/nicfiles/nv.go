@@ -31,10 +31,10 @@ func NewNV(run Runner, table *nicparam.Table, device string, ports int) (*NV, er
 	return &NV{run: run, table: table, device: device, ports: ports}, nil
 }
 
-// Backend implements Way.
+var _ Way = (*NV)(nil)
+
 func (n *NV) Backend() nicparam.Backend { return nicparam.NV }
 
-// Keys implements Way.
 func (n *NV) Keys() []nicparam.Key {
 	var out []nicparam.Key
 	for _, p := range n.table.By(nicparam.NV) {
@@ -49,7 +49,6 @@ func (n *NV) Keys() []nicparam.Key {
 	return out
 }
 
-// Knows implements Way.
 func (n *NV) Knows(k nicparam.Key) bool {
 	p := LeadsTo(n.table, nicparam.NV, k.Name, k.Index)
 	if p == nil || k.Index != 0 {
@@ -89,7 +88,8 @@ type answered struct {
 	err   error
 }
 
-// Read implements Way.
+var _ Way = (*answered)(nil)
+
 func (n *answered) Read(_ context.Context, keys []nicparam.Key) []Reading {
 	return n.readings(n.state, n.err, keys)
 }

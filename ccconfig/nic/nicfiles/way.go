@@ -164,13 +164,13 @@ func Configfs(files Maker, table *nicparam.Table, port Port) (Way, error) {
 	return w, nil
 }
 
-// Backend implements Way.
+var _ Way = (*fileWay)(nil)
+
 func (w *fileWay) Backend() nicparam.Backend { return w.backend }
 
 // Keys implements Way. The list is made anew: it is asked for seldom, and a manager of simulated hosts has thousands of ways.
 func (w *fileWay) Keys() []nicparam.Key { return KeysOf(w.table, w.backend, w.port) }
 
-// Knows implements Way.
 func (w *fileWay) Knows(k nicparam.Key) bool {
 	return k.Port == w.port && LeadsTo(w.table, w.backend, k.Name, k.Index) != nil
 }
@@ -184,7 +184,6 @@ func (w *fileWay) row(k nicparam.Key) (*nicparam.Param, error) {
 	return p, nil
 }
 
-// Read implements Way.
 func (w *fileWay) Read(ctx context.Context, keys []nicparam.Key) []Reading {
 	out := make([]Reading, len(keys))
 	for i, k := range keys {
@@ -214,7 +213,6 @@ func (w *fileWay) read(ctx context.Context, k nicparam.Key) (uint64, error) {
 	return v, nil
 }
 
-// Write implements Way.
 func (w *fileWay) Write(ctx context.Context, set []nicparam.Setting) []error {
 	errs := make([]error, len(set))
 	failed := false

@@ -125,7 +125,8 @@ type Reply struct {
 // FormatError is an impossible message.
 type FormatError struct{ Part, Found, Allowed string }
 
-// Error implements error.
+var _ error = (*FormatError)(nil)
+
 func (e *FormatError) Error() string {
 	return fmt.Sprintf("RDMA netlink: %s: found %s, want %s", e.Part, e.Found, e.Allowed)
 }
@@ -133,7 +134,8 @@ func (e *FormatError) Error() string {
 // KernelError is a refusal by the kernel, with its error number above 0. A kernel that does not know a command says EINVAL.
 type KernelError struct{ Errno int32 }
 
-// Error implements error.
+var _ error = (*KernelError)(nil)
+
 func (e *KernelError) Error() string {
 	return fmt.Sprintf("RDMA netlink: the kernel refused: error %d", e.Errno)
 }

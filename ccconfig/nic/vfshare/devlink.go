@@ -61,13 +61,10 @@ func functionOf(k nicparam.Key) (function, class int) {
 	return k.Index, 0
 }
 
-// Backend implements nicfiles.Way.
 func (d *Devlink) Backend() nicparam.Backend { return nicparam.Devlink }
 
-// Keys implements nicfiles.Way.
 func (d *Devlink) Keys() []nicparam.Key { return d.keys }
 
-// Knows implements nicfiles.Way.
 func (d *Devlink) Knows(k nicparam.Key) bool {
 	function, _ := functionOf(k)
 	_, ok := d.functions[function]
@@ -131,7 +128,6 @@ func wholeMbit(k nicparam.Key, rate uint64) (uint64, error) {
 	return rate / mbit, nil
 }
 
-// Write implements nicfiles.Way.
 func (d *Devlink) Write(ctx context.Context, set []nicparam.Setting) []error {
 	now := sync.OnceValues(func() (map[string]Rate, error) { return d.rates(ctx) })
 	return byFunction(set, func(function int, set []nicparam.Setting) error { return d.writeFunction(ctx, function, set, now) })

@@ -42,10 +42,8 @@ func NewLink(links Links, table *nicparam.Table, port int, netdev string, functi
 	return &Link{links: links, table: table, port: port, netdev: netdev, functions: functions}, nil
 }
 
-// Backend implements nicfiles.Way.
 func (l *Link) Backend() nicparam.Backend { return nicparam.Link }
 
-// Keys implements nicfiles.Way.
 func (l *Link) Keys() []nicparam.Key {
 	var out []nicparam.Key
 	for f := range l.functions {
@@ -54,7 +52,6 @@ func (l *Link) Keys() []nicparam.Key {
 	return out
 }
 
-// Knows implements nicfiles.Way.
 func (l *Link) Knows(k nicparam.Key) bool {
 	return k.Port == l.port && k.Index < l.functions && nicfiles.LeadsTo(l.table, nicparam.Link, k.Name, k.Index) != nil
 }

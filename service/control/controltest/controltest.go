@@ -274,7 +274,8 @@ func (d *Devices) broken() error {
 // Star is the fabric that is discovered.
 func Star() (*subnet.Fabric, error) { return topogen.Star(4, topogen.Wire{}) }
 
-// Discover implements control.Discoverer.
+var _ control.Discoverer = (*Devices)(nil)
+
 func (d *Devices) Discover(_ context.Context, source string) (*subnet.Fabric, control.DiscoverStats, error) {
 	if err := d.broken(); err != nil {
 		return nil, control.DiscoverStats{}, err
@@ -288,7 +289,8 @@ func (d *Devices) Discover(_ context.Context, source string) (*subnet.Fabric, co
 	return f, control.DiscoverStats{Wall: 1500 * time.Microsecond, MADsSent: 42, Plane: d.plane, Warnings: d.warnings}, err
 }
 
-// Open implements engine.Opener.
+var _ engine.Opener = (*Devices)(nil)
+
 func (d *Devices) Open(context.Context, control.Target, []driver.Device) (engine.Session, error) {
 	if err := d.broken(); err != nil {
 		return engine.Session{}, err
@@ -299,14 +301,14 @@ func (d *Devices) Open(context.Context, control.Target, []driver.Device) (engine
 // placer is the subnet manager, which has every placement in force until it strays.
 type placer struct{ d *Devices }
 
-// Check implements reconcile.Placer.
+var _ reconcile.Placer = (*placer)(nil)
+
 func (p placer) Check(context.Context, *policy.Plan, *policy.Plan) error {
 	p.d.mu.Lock()
 	defer p.d.mu.Unlock()
 	return p.d.refusal
 }
 
-// Place implements reconcile.Placer.
 func (p placer) Place(context.Context, *policy.Plan, *policy.Plan, bool) error {
 	p.d.mu.Lock()
 	defer p.d.mu.Unlock()
@@ -314,7 +316,6 @@ func (p placer) Place(context.Context, *policy.Plan, *policy.Plan, bool) error {
 	return p.d.refusal
 }
 
-// Verify implements reconcile.Placer.
 func (p placer) Verify(context.Context, *policy.Plan) error {
 	p.d.mu.Lock()
 	defer p.d.mu.Unlock()
@@ -353,12 +354,12 @@ func (m memory) ask(ctx context.Context, who *func(context.Context, driver.Devic
 	return ask(ctx, d)
 }
 
-// Capabilities implements driver.Driver.
+var _ driver.Driver = (*memory)(nil)
+
 func (memory) Capabilities(context.Context, driver.Device) (driver.Capabilities, error) {
 	return driver.Capabilities{TableEntries: 128, PerSL: true}, nil
 }
 
-// Read implements driver.Driver.
 func (m memory) Read(ctx context.Context, d driver.Device) (driver.Settings, error) {
 	if err := m.ask(ctx, &m.d.onRead, d); err != nil {
 		return driver.Settings{}, err
@@ -374,7 +375,6 @@ func (m memory) Read(ctx context.Context, d driver.Device) (driver.Settings, err
 	return driver.Settings{CA: &ibcc.CASettings{Table: []ibcc.Entry{{}}}}, nil
 }
 
-// Apply implements driver.Driver.
 func (m memory) Apply(ctx context.Context, d driver.Device, want driver.Settings) (driver.Receipt, error) {
 	if err := m.ask(ctx, &m.d.onSet, d); err != nil {
 		return driver.Receipt{}, err
@@ -400,7 +400,8 @@ func (d *Devices) read(targets []reconcile.Target) (list []control.DeviceReport)
 	return list
 }
 
-// Observe implements control.Observer.
+var _ control.Observer = (*Devices)(nil)
+
 func (d *Devices) Observe(_ context.Context, t control.Target, ids []ident.PortID) ([]control.DeviceReport, error) {
 	if err := d.broken(); err != nil {
 		return nil, err
@@ -441,7 +442,8 @@ func (d *Devices) Observe(_ context.Context, t control.Target, ids []ident.PortI
 	return list, nil
 }
 
-// Measure implements control.Meter.
+var _ control.Meter = (*Devices)(nil)
+
 func (d *Devices) Measure(_ context.Context, t control.Target, window time.Duration) (control.Shares, error) {
 	if err := d.broken(); err != nil {
 		return control.Shares{}, err

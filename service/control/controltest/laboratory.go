@@ -20,7 +20,6 @@ const (
 	ScenarioLarge = "large" // has a result too large to keep
 )
 
-// CheckScenario implements control.Laboratory.
 func (d *Devices) CheckScenario(text string) error {
 	switch text {
 	case ScenarioGood, ScenarioBad, ScenarioLong, ScenarioLarge:
@@ -37,13 +36,11 @@ func (d *Devices) CheckProfile(name string) error {
 	return nil
 }
 
-// SimulatePlan implements control.Laboratory.
 func (d *Devices) SimulatePlan(_ context.Context, _ policy.Input, p *policy.Plan, seed uint64, _ bool, progress func(float64)) (json.RawMessage, error) {
 	progress(0.5)
 	return json.RawMessage(fmt.Sprintf(`{"seed":%d,"max_share_error":0.01,"tenants":%d}`, seed, len(p.Tenants))), nil
 }
 
-// SimulateScenario implements control.Laboratory.
 func (d *Devices) SimulateScenario(ctx context.Context, text string, _ uint64, progress func(float64)) (json.RawMessage, error) {
 	progress(0.25)
 	switch text {
@@ -58,7 +55,6 @@ func (d *Devices) SimulateScenario(ctx context.Context, text string, _ uint64, p
 	return json.RawMessage(`{"jain":1}`), nil
 }
 
-// Calibrate implements control.Laboratory.
 func (d *Devices) Calibrate(_ context.Context, name string, seed uint64, quick bool, _ func(float64)) (json.RawMessage, error) {
 	return json.RawMessage(fmt.Sprintf(`{"profile":{"name":%q},"runs":%d,"quick":%v}`, name, seed, quick)), nil
 }

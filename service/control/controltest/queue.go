@@ -33,7 +33,8 @@ func newQueue(s control.Store) *queue {
 	return q
 }
 
-// Tx implements control.Store.
+var _ control.Store = (*queue)(nil)
+
 func (q *queue) Tx(ctx context.Context, f func(control.Repos) error) error {
 	var jobs []control.Job
 	err := q.Store.Tx(ctx, func(r control.Repos) error { return f(&keeping{Repos: r, jobs: &jobs}) })
@@ -75,7 +76,8 @@ type keeping struct {
 	jobs *[]control.Job
 }
 
-// Enqueue implements control.Jobs.
+var _ control.Jobs = (*keeping)(nil)
+
 func (k *keeping) Enqueue(_ context.Context, jobs ...control.Job) error {
 	*k.jobs = append(*k.jobs, jobs...)
 	return nil

@@ -79,7 +79,8 @@ func (c *claim) hold(ctx context.Context, r control.Repos) (control.Shard, error
 	return s, nil
 }
 
-// Record implements reconcile.Recorder.
+var _ reconcile.Recorder = (*claim)(nil)
+
 func (c *claim) Record(ctx context.Context, ev reconcile.Event) error {
 	c.mu.Lock()
 	if c.err != nil {
@@ -310,7 +311,8 @@ func (g *guard) bound(ctx context.Context) (context.Context, context.CancelFunc,
 	return ctx, cancel, nil
 }
 
-// Read implements driver.Driver.
+var _ driver.Driver = (*guard)(nil)
+
 func (g *guard) Read(ctx context.Context, d driver.Device) (driver.Settings, error) {
 	bound, cancel, err := g.bound(ctx)
 	if err != nil {
@@ -321,7 +323,6 @@ func (g *guard) Read(ctx context.Context, d driver.Device) (driver.Settings, err
 	return got, cut(ctx, err)
 }
 
-// Apply implements driver.Driver.
 func (g *guard) Apply(ctx context.Context, d driver.Device, want driver.Settings) (driver.Receipt, error) {
 	bound, cancel, err := g.bound(ctx)
 	if err != nil {

@@ -52,7 +52,8 @@ func (s *Server) Start(t testing.TB) (address string, client *http.Client) {
 	return h.URL, h.Client()
 }
 
-// ServeHTTP implements http.Handler.
+var _ http.Handler = (*Server)(nil)
+
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
