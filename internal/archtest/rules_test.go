@@ -18,6 +18,7 @@ var rules = []rule{
 	{"internal/disjoint", nil, pureReason},
 	{"internal/progress", []string{"internal/texttable"}, "a line on a terminal knows no command"},
 	{"internal/phrase", nil, pureReason},
+	{"internal/usage", []string{"internal/phrase"}, "what is wrong usage is known wherever input is read, and by no command"},
 	{"subnet/ident", nil, pureReason},
 	{"subnet", nil, pureReason},
 	{"subnet/mad", nil, pureReason},

@@ -19,6 +19,7 @@ import (
 	"fairlane/command/remote"
 	"fairlane/internal/i18n"
 	"fairlane/internal/phrase"
+	"fairlane/internal/usage"
 )
 
 // app is what every command shares.
@@ -77,7 +78,7 @@ func (a *app) errorText(ctx context.Context, err error) string {
 }
 
 func exitCode(err error) int {
-	var usage *UsageError
+	var usage *usage.Error
 	switch {
 	case errors.As(err, &usage):
 		return exitUsage
@@ -98,10 +99,10 @@ func (a *app) root(args []string) *cobra.Command {
 	root.PersistentPreRunE = func(*cobra.Command, []string) error {
 		lang := i18n.Asked(args)
 		if lang != "" && !slices.Contains(i18n.Languages(), lang) {
-			return usageSaid(phrase.Of("language {}: want {}", fmt.Sprintf("%q", lang), strings.Join(i18n.Languages(), " or ")))
+			return usage.Of(phrase.Of("language {}: want {}", fmt.Sprintf("%q", lang), strings.Join(i18n.Languages(), " or ")))
 		}
 		if of := os.Getenv("FAIRLANE_LANG"); lang == "" && of != "" && !i18n.Known(of) {
-			return usageSaid(phrase.Of("FAIRLANE_LANG is {}: want {}", fmt.Sprintf("%q", of), strings.Join(i18n.Languages(), " or ")))
+			return usage.Of(phrase.Of("FAIRLANE_LANG is {}: want {}", fmt.Sprintf("%q", of), strings.Join(i18n.Languages(), " or ")))
 		}
 		return nil
 	}

@@ -15,6 +15,7 @@ import (
 
 	"fairlane/command/remote"
 	"fairlane/internal/phrase"
+	"fairlane/internal/usage"
 )
 
 // oneArg accepts exactly one argument, and names it when it is missing.
@@ -24,9 +25,9 @@ func oneArg(name string) cobra.PositionalArgs {
 		case 1:
 			return nil
 		case 0:
-			return usageSaid(phrase.Of("{}: argument {} is missing: want {}", cmd.CommandPath(), name, cmd.UseLine()))
+			return usage.Of(phrase.Of("{}: argument {} is missing: want {}", cmd.CommandPath(), name, cmd.UseLine()))
 		default:
-			return usageSaid(phrase.Of("{}: {} arguments ({}): want one, {}", cmd.CommandPath(), len(args), strings.Join(args, " "), name))
+			return usage.Of(phrase.Of("{}: {} arguments ({}): want one, {}", cmd.CommandPath(), len(args), strings.Join(args, " "), name))
 		}
 	}
 }
@@ -38,7 +39,7 @@ func judgeArgs(cmd *cobra.Command) {
 		cmd.Args, cmd.DisableFlagsInUseLine = nil, true
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 && args[0] != "help" {
-				return &UsageError{remote.UnknownCommand(cmd, args[0])}
+				return &usage.Error{Err: remote.UnknownCommand(cmd, args[0])}
 			}
 			return cmd.Help()
 		}
@@ -67,7 +68,7 @@ func missingFlags(cmd *cobra.Command) error {
 	for _, m := range regexp.MustCompile(`"([^"]+)"`).FindAllStringSubmatch(err.Error(), -1) {
 		texts = append(texts, phrase.Of("--{} is missing: {}", m[1], strings.ReplaceAll(cmd.Flag(m[1]).Usage, "`", "")))
 	}
-	return usageSaid(phrase.Of("{}; see --help", texts))
+	return usage.Of(phrase.Of("{}; see --help", texts))
 }
 
 // formerName keeps the former name of a flag, out of help texts.
@@ -79,7 +80,7 @@ func formerName(cmd *cobra.Command, former, name string) {
 
 // flagError is the error of a flag whose value cannot be read, in words instead of those of package strconv.
 func flagError(cmd *cobra.Command, err error) error {
-	return &UsageError{remote.FlagError(cmd, err)}
+	return &usage.Error{Err: remote.FlagError(cmd, err)}
 }
 
 // jsonLine is ":LINE" of what a JSON decoder refused in a text, where its error tells the place: of a text that was

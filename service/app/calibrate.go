@@ -20,6 +20,7 @@ import (
 
 	"fairlane/ccconfig/profile"
 	"fairlane/internal/progress"
+	"fairlane/internal/usage"
 	"fairlane/sim/lab/calibrate"
 )
 
@@ -39,13 +40,13 @@ func (a *app) calibrateCommand() *cobra.Command {
   fairlane calibrate --profile connectx-6 --quick --json`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.jobs < 1 || f.jobs > calibrate.MaxJobs {
-				return usagef("--jobs %d: want 1 to %d", f.jobs, calibrate.MaxJobs)
+				return usage.Errorf("--jobs %d: want 1 to %d", f.jobs, calibrate.MaxJobs)
 			}
 			if _, err := profile.Uncalibrated(f.profile); err != nil {
-				return usagef("--profile: %w", err)
+				return usage.Errorf("--profile: %w", err)
 			}
 			if f.out != "" && !strings.HasSuffix(f.out, ".json") {
-				return usagef("--out %s: want a name that ends in .json, by which compile --profile knows a file", f.out)
+				return usage.Errorf("--out %s: want a name that ends in .json, by which compile --profile knows a file", f.out)
 			}
 			return a.runCalibrate(cmd.Context(), f)
 		},
@@ -122,10 +123,10 @@ func (a *app) stoppedCalibration(f calibrateFlags, done int) string {
 func resumeRuns(path string, o *calibrate.Options) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return nil, &UsageError{err}
+		return nil, &usage.Error{Err: err}
 	}
 	if o.Known, err = calibrate.ReadFinished(file); err != nil {
-		return nil, &UsageError{errors.Join(fmt.Errorf("%s: %w", path, err), file.Close())}
+		return nil, &usage.Error{Err: errors.Join(fmt.Errorf("%s: %w", path, err), file.Close())}
 	}
 	if err := cutLine(file); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), file.Close())

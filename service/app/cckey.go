@@ -12,6 +12,7 @@ import (
 	"fairlane/ccconfig/ibmad"
 	"fairlane/command/remote"
 	"fairlane/internal/progress"
+	"fairlane/internal/usage"
 	"fairlane/subnet"
 	"fairlane/subnet/discover"
 	"fairlane/subnet/ident"
@@ -217,7 +218,7 @@ func (a *app) showKeys(ctx context.Context, f *ccKeyFlags) error {
 // wrongUsage makes an error that says that nothing was sent for what was asked one of usage.
 func wrongUsage(err error) error {
 	if errors.Is(err, driver.ErrInvalid) {
-		return &UsageError{err}
+		return &usage.Error{Err: err}
 	}
 	return err
 }
@@ -226,17 +227,17 @@ func wrongUsage(err error) error {
 func (f *ccKeyFlags) check() error {
 	switch {
 	case f.protect && f.lease == 0 && !f.forever:
-		return usagef("--protect: want --lease of 1 to 65535 seconds, or --forever: without a lease the protection never ends, and when the key is lost, nobody can change the devices before they restart")
+		return usage.Errorf("--protect: want --lease of 1 to 65535 seconds, or --forever: without a lease the protection never ends, and when the key is lost, nobody can change the devices before they restart")
 	case f.forever && f.lease != 0:
-		return usagef("--forever and --lease %d: want one of them", f.lease)
+		return usage.Errorf("--forever and --lease %d: want one of them", f.lease)
 	case f.forever && !f.protect:
-		return usagef("--forever: want it with --protect")
+		return usage.Errorf("--forever: want it with --protect")
 	case f.lease != 0 && !f.protect:
-		return usagef("--lease %d: want it with --protect", f.lease)
+		return usage.Errorf("--lease %d: want it with --protect", f.lease)
 	case f.failures < 0:
-		return usagef("--failures %d: want 0 or more", f.failures)
+		return usage.Errorf("--failures %d: want 0 or more", f.failures)
 	case f.parallel < 0 || f.parallel > 4096:
-		return usagef("--parallel %d: want 1 to 4096, or 0 for the default", f.parallel)
+		return usage.Errorf("--parallel %d: want 1 to 4096, or 0 for the default", f.parallel)
 	}
 	return nil
 }
@@ -268,7 +269,7 @@ func (f *ccKeyFlags) keyChange() (c ibmad.KeyChange, files []keyFile, err error)
 		return c, nil, err
 	}
 	if i := slices.Index(c.From, to.key); i >= 0 {
-		return c, nil, usagef("%s: has the same CC_Key as %s: want another one", to.path, old[i].path)
+		return c, nil, usage.Errorf("%s: has the same CC_Key as %s: want another one", to.path, old[i].path)
 	}
 	c.To = to.key
 	c.Stored = func(ctx context.Context) error {
@@ -291,7 +292,7 @@ func (a *app) changeKeys(ctx context.Context, f *ccKeyFlags) error {
 		return err
 	}
 	if err := c.Check(); err != nil {
-		return &UsageError{err}
+		return &usage.Error{Err: err}
 	}
 	t, err := dial(ctx, f.from, f.mKey)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"fairlane/internal/usage"
 	"fairlane/subnet/mad"
 )
 
@@ -27,7 +28,7 @@ func readKeyFiles(paths []string) ([]keyFile, error) {
 			return nil, err
 		}
 		if key == 0 {
-			return nil, usagef("%s: CC_Key 0 is no key: want another one", path)
+			return nil, usage.Errorf("%s: CC_Key 0 is no key: want another one", path)
 		}
 		out = append(out, keyFile{path, key})
 	}
@@ -46,7 +47,7 @@ func keysOf(files []keyFile) []mad.Key {
 // newKey makes a random key that is not 0, for a file that does not exist yet: see create.
 func newKey(path string) (keyFile, error) {
 	if _, err := os.Lstat(path); err == nil {
-		return keyFile{}, usagef("%s: exists; want a name that is free for a new CC_Key", path)
+		return keyFile{}, usage.Errorf("%s: exists; want a name that is free for a new CC_Key", path)
 	}
 	var b [8]byte
 	for binary.BigEndian.Uint64(b[:]) == 0 {

@@ -7,6 +7,7 @@ import (
 
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/ibprofile"
+	"fairlane/internal/usage"
 	"fairlane/service/config"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
@@ -31,7 +32,7 @@ func newDeviceModels(file string, layouts []string) (m deviceModels, err error) 
 	for _, e := range layouts {
 		l, err := config.ParseCCLayout(e)
 		if err != nil {
-			return m, usagef("cc_layouts: %w", err)
+			return m, usage.Errorf("cc_layouts: %w", err)
 		}
 		has := func(word string) bool { return slices.Contains(l.Switches, word) }
 		m.old = append(m.old, ccLayout{l.Pattern, mad.CCLayout{

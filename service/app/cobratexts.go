@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlane/command/remote"
+	"fairlane/internal/usage"
 )
 
 // helpWords says what cobra says of its own in the user's language: the headings of help, the flags that every command has, and the
@@ -80,9 +81,9 @@ func (a *app) helpCommand() *cobra.Command {
 			case len(rest) == 0:
 				return at.Help()
 			case at.HasSubCommands():
-				return &UsageError{remote.UnknownCommand(at, rest[0])}
+				return &usage.Error{Err: remote.UnknownCommand(at, rest[0])}
 			}
-			return &UsageError{fmt.Errorf("%q: %s has no commands below it", rest[0], at.CommandPath())}
+			return &usage.Error{Err: fmt.Errorf("%q: %s has no commands below it", rest[0], at.CommandPath())}
 		},
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"fairlane/internal/phrase"
 	"fairlane/internal/progress"
 	"fairlane/internal/quantity"
+	"fairlane/internal/usage"
 	"fairlane/policy"
 	"fairlane/sim/fabric"
 	"fairlane/sim/lab/evaluate"
@@ -113,7 +114,7 @@ func (f compileFlags) ofPlane(cmd *cobra.Command) error {
 	for _, plane := range slices.Sorted(maps.Keys(only)) {
 		for _, name := range only[plane] {
 			if plane != f.plane && cmd.Flags().Changed(name) {
-				return usageSaid(phrase.Of("--{} does nothing on the plane {}: want it with --plane {} only", name, f.plane, plane))
+				return usage.Of(phrase.Of("--{} does nothing on the plane {}: want it with --plane {} only", name, f.plane, plane))
 			}
 		}
 	}
@@ -123,17 +124,17 @@ func (f compileFlags) ofPlane(cmd *cobra.Command) error {
 // printed refuses flags that say how to print what is not printed.
 func (f compileFlags) printed(cmd *cobra.Command) error {
 	if !f.simulate && cmd.Flags().Changed("seed") {
-		return usageSaid(phrase.Of("--{} does nothing without --{}", "seed", "simulate"))
+		return usage.Of(phrase.Of("--{} does nothing without --{}", "seed", "simulate"))
 	}
 	switch {
 	case cmd.Flags().Changed("top") && f.top < 1:
-		return usageSaid(phrase.Of("--{} {}: want a number from 1", "top", f.top))
+		return usage.Of(phrase.Of("--{} {}: want a number from 1", "top", f.top))
 	case f.all && f.top > 0:
-		return usageSaid(phrase.Of("--{} and --{}: want one of them", "top", "all"))
+		return usage.Of(phrase.Of("--{} and --{}: want one of them", "top", "all"))
 	}
 	for _, name := range []string{"all", "explain", "explain-port", "explain-tenant", "links", "top"} {
 		if f.json && cmd.Flags().Changed(name) {
-			return usageSaid(phrase.Of("--{} does nothing with --{}, which prints all there is", name, "json"))
+			return usage.Of(phrase.Of("--{} does nothing with --{}, which prints all there is", name, "json"))
 		}
 	}
 	return nil
@@ -172,7 +173,7 @@ func (a *app) runCompile(ctx context.Context, f compileFlags) error {
 	}
 	if f.explain || f.explainPort != "" || f.explainTenant != "" {
 		if out.Why, err = out.Explain(policy.ExplainFilter{Port: f.explainPort, Tenant: f.explainTenant}); err != nil {
-			return &UsageError{cmp.Or(unknownPort(in.Fabric, f.explainPort), err)}
+			return &usage.Error{Err: cmp.Or(unknownPort(in.Fabric, f.explainPort), err)}
 		}
 	}
 	if f.simulate {
@@ -208,7 +209,7 @@ func unknownPort(f *subnet.Fabric, name string) error {
 // inputError makes what the compiler refuses of its input an error of usage.
 func inputError(err error) error {
 	if errors.Is(err, policy.ErrInput) {
-		return &UsageError{err}
+		return &usage.Error{Err: err}
 	}
 	return err
 }
@@ -218,7 +219,7 @@ func (f compileFlags) edits() ([]policy.Edit, error) {
 	for _, text := range f.editTexts {
 		x, err := policy.ParseEdit(text)
 		if err != nil {
-			return nil, &UsageError{fmt.Errorf("--edit: %w", err)}
+			return nil, &usage.Error{Err: fmt.Errorf("--edit: %w", err)}
 		}
 		out = append(out, x)
 	}
@@ -270,7 +271,7 @@ func (f compileFlags) simulable(in policy.Input) error {
 		qps += in.Flows[i].QPs
 	}
 	if qps > fabric.MaxQPs {
-		return usageSaid(phrase.Of("--simulate: the flows have {} queue pairs in all: want at most {}, or leave --simulate out", qps, fabric.MaxQPs))
+		return usage.Of(phrase.Of("--simulate: the flows have {} queue pairs in all: want at most {}, or leave --simulate out", qps, fabric.MaxQPs))
 	}
 	return nil
 }
@@ -283,10 +284,10 @@ func readPlan(path string, plane policy.Plane) (*policy.Plan, error) {
 	}
 	p, err := policy.Decode(b)
 	if err != nil {
-		return nil, usagef("plan %s%s: %w: want the output of compile --json", path, jsonLine(b, err), err)
+		return nil, usage.Errorf("plan %s%s: %w: want the output of compile --json", path, jsonLine(b, err), err)
 	}
 	if want := cmp.Or(plane, policy.PlaneIB); p.Plane != string(want) {
-		return nil, usagef("plan %s is for the plane %s: want one for %s, or --plane %s", path, p.Plane, want, p.Plane)
+		return nil, usage.Errorf("plan %s is for the plane %s: want one for %s, or --plane %s", path, p.Plane, want, p.Plane)
 	}
 	return p, nil
 }
@@ -295,7 +296,7 @@ func readPlan(path string, plane policy.Plane) (*policy.Plan, error) {
 func readFile(kind, path string, most int) ([]byte, error) {
 	r, err := os.Open(path)
 	if err != nil {
-		return nil, &UsageError{err}
+		return nil, &usage.Error{Err: err}
 	}
 	defer func() { _ = r.Close() }() // read only
 	var b bytes.Buffer
@@ -303,10 +304,10 @@ func readFile(kind, path string, most int) ([]byte, error) {
 		b.Grow(int(at.Size()) + bytes.MinRead) // room made once: growing by doubling would take three times the file
 	}
 	if _, err := b.ReadFrom(io.LimitReader(r, int64(most)+1)); err != nil {
-		return nil, usagef("read %s: %w", kind, err)
+		return nil, usage.Errorf("read %s: %w", kind, err)
 	}
 	if b.Len() > most {
-		return nil, usagef("%s %s: over %d MiB: want at most that", kind, path, most>>20)
+		return nil, usage.Errorf("%s %s: over %d MiB: want at most that", kind, path, most>>20)
 	}
 	return b.Bytes(), nil
 }
@@ -329,7 +330,7 @@ func (f compileFlags) inputOn(topo *subnet.Fabric) (policy.Input, error) {
 	if f.flows != "" {
 		r, err := os.Open(f.flows)
 		if err != nil {
-			return policy.Input{}, &UsageError{err}
+			return policy.Input{}, &usage.Error{Err: err}
 		}
 		defer func() { _ = r.Close() }() // read only
 		known := ts
@@ -337,7 +338,7 @@ func (f compileFlags) inputOn(topo *subnet.Fabric) (policy.Input, error) {
 			known = append(slices.Clone(ts), tenants.Tenant{Name: f.beside, Weight: quantity.WeightOne})
 		}
 		if flows, err = tenantfile.ReadFlows(f.flows, r, topo, known); err != nil {
-			return policy.Input{}, &UsageError{err}
+			return policy.Input{}, &usage.Error{Err: err}
 		}
 	}
 	var reserved []ident.SL // nil: the compiler's default
@@ -377,7 +378,7 @@ func readProfile(text string) (own []profile.Profile, name string, err error) {
 	}
 	p, err := profile.Decode(b)
 	if err != nil {
-		return nil, "", usagef("%s%s: %w: want a file that calibrate --out wrote", text, jsonLine(b, err), err)
+		return nil, "", usage.Errorf("%s%s: %w: want a file that calibrate --out wrote", text, jsonLine(b, err), err)
 	}
 	return []profile.Profile{*p}, p.Name, nil
 }
@@ -386,12 +387,12 @@ func readProfile(text string) (own []profile.Profile, name string, err error) {
 func readTenants(path string, topo *subnet.Fabric) ([]tenants.Tenant, []tenants.Flow, error) {
 	r, err := os.Open(path)
 	if err != nil {
-		return nil, nil, &UsageError{err}
+		return nil, nil, &usage.Error{Err: err}
 	}
 	defer func() { _ = r.Close() }() // read only
 	ts, flows, err := tenantfile.Read(path, r, topo)
 	if err != nil {
-		return nil, nil, &UsageError{err}
+		return nil, nil, &usage.Error{Err: err}
 	}
 	return tenants.Attach(ts, flows), flows, nil
 }

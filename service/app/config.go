@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fairlane/internal/usage"
 	"fairlane/service/config"
 )
 
@@ -47,7 +48,7 @@ func loadConfig(cmd *cobra.Command, path string) (*config.Loaded, error) {
 	}
 	l, err := config.Load(config.Sources{Path: path, Getenv: os.Getenv, Flags: flags})
 	if err != nil {
-		return nil, &UsageError{err}
+		return nil, &usage.Error{Err: err}
 	}
 	return l, nil
 }

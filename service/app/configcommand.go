@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlane/api"
+	"fairlane/internal/usage"
 	"fairlane/service/config"
 	"fairlane/service/control"
 )
@@ -47,7 +48,7 @@ func checkFiles(c *Config) error {
 	if faults = append(faults, readFiles(c)...); faults == nil {
 		return nil
 	}
-	return &UsageError{errors.Join(faults...)}
+	return &usage.Error{Err: errors.Join(faults...)}
 }
 
 // readFiles reads every file that a configuration names as the service would, and returns what is wrong with them.

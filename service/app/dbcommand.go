@@ -11,6 +11,7 @@ import (
 
 	"fairlane/command/remote"
 	"fairlane/internal/progress"
+	"fairlane/internal/usage"
 	"fairlane/service/config"
 	"fairlane/service/control"
 	"fairlane/service/reconcile/riverwork"
@@ -31,7 +32,7 @@ func (a *app) dbVerb(name, example string, run func(ctx context.Context, l *conf
 	}, func(ctx context.Context, l *config.Loaded) error {
 		database, err := databaseURL(&l.Config)
 		if err != nil {
-			return &UsageError{err}
+			return &usage.Error{Err: err}
 		}
 		return run(ctx, l, database)
 	})
@@ -42,7 +43,7 @@ func (a *app) dbBackupCommand() *cobra.Command {
 	cmd := a.dbVerb("backup", "  fairlane db backup --config /etc/fairlane/fairlane.yaml --to fairlane-20261121.backup",
 		func(ctx context.Context, _ *config.Loaded, database string) error {
 			if to == "" {
-				return usagef("%s", a.t("db.need", "flag", "to"))
+				return usage.Errorf("%s", a.t("db.need", "flag", "to"))
 			}
 			stop := progress.On(a.stderr).Every(time.Second, func(elapsed time.Duration) string {
 				written := int64(0)
@@ -69,7 +70,7 @@ func (a *app) dbRestoreCommand() *cobra.Command {
 	cmd := a.dbVerb("restore", "  fairlane db restore --config /etc/fairlane/fairlane.yaml --from fairlane-20261121.backup",
 		func(ctx context.Context, _ *config.Loaded, database string) (err error) {
 			if from == "" {
-				return usagef("%s", a.t("db.need", "flag", "from"))
+				return usage.Errorf("%s", a.t("db.need", "flag", "from"))
 			}
 			if !store.IsPostgres(database) {
 				lock, err := lockDatabase(database) // no manager may start meanwhile

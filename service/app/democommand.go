@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlane/api"
+	"fairlane/internal/usage"
 	"fairlane/policy"
 	"fairlane/sim/scenario"
 	"fairlane/subnet"
@@ -76,11 +77,11 @@ func (f *demoFlags) planes() ([]policy.Plane, error) {
 	case slices.Contains(all, policy.Plane(f.plane)):
 		return []policy.Plane{policy.Plane(f.plane)}, nil
 	case f.plane != "all":
-		return nil, usagef("plane %q: want ib, roce, wrcc or all", f.plane)
+		return nil, usage.Errorf("plane %q: want ib, roce, wrcc or all", f.plane)
 	case f.scenario != "" || f.fabric != "" || f.tenants != "":
-		return nil, usagef("--plane all: want one of the planes with --scenario, --fabric or --tenants")
+		return nil, usage.Errorf("--plane all: want one of the planes with --scenario, --fabric or --tenants")
 	case !f.once:
-		return nil, usagef("--plane all: want --once too: one demo at a time stays up")
+		return nil, usage.Errorf("--plane all: want --once too: one demo at a time stays up")
 	}
 	return all, nil
 }
@@ -185,15 +186,15 @@ func (f demoFlags) loadEther(p policy.Plane) (*etherCase, error) {
 	if f.fabric == "" && f.tenants == "" {
 		s, err := scenario.Load(cmp.Or(f.scenario, defaultScenario(p)))
 		if err != nil {
-			return nil, &UsageError{err}
+			return nil, &usage.Error{Err: err}
 		}
 		if s.Ethernet == nil {
-			return nil, usagef("scenario %s: plane %s: want ethernet", s.Name, s.Plane())
+			return nil, usage.Errorf("scenario %s: plane %s: want ethernet", s.Name, s.Plane())
 		}
 		s.Config.Seed = f.seed
 		c, err := etherCaseOf(s)
 		if err == nil && c.plane != p {
-			err = usagef("scenario %s is for --plane %s, not %s", s.Name, c.plane, p)
+			err = usage.Errorf("scenario %s is for --plane %s, not %s", s.Name, c.plane, p)
 		}
 		return c, err
 	}
@@ -207,7 +208,7 @@ func (f demoFlags) loadEther(p policy.Plane) (*etherCase, error) {
 // files reads the fabric and the tenants that the flags name.
 func (f demoFlags) files() (*subnet.Fabric, []tenants.Tenant, []tenants.Flow, error) {
 	if f.fabric == "" {
-		return nil, nil, nil, usagef("--tenants %s: want --fabric FILE too, on which its hosts are", f.tenants)
+		return nil, nil, nil, usage.Errorf("--tenants %s: want --fabric FILE too, on which its hosts are", f.tenants)
 	}
 	topo, err := readFabric(f.fabric)
 	if err != nil {
@@ -226,7 +227,7 @@ func (f demoFlags) load() (*scenario.Scenario, error) {
 	if f.fabric == "" && f.tenants == "" {
 		s, err := scenario.Load(cmp.Or(f.scenario, defaultScenario(policy.PlaneIB)))
 		if err != nil {
-			return nil, &UsageError{err}
+			return nil, &usage.Error{Err: err}
 		}
 		s.Config.Seed = f.seed
 		return s, needInfiniBand(s)

@@ -10,6 +10,7 @@ import (
 
 	"fairlane/internal/phrase"
 	"fairlane/internal/progress"
+	"fairlane/internal/usage"
 	"fairlane/subnet"
 	"fairlane/subnet/discover"
 	"fairlane/subnet/topofile"
@@ -52,7 +53,7 @@ func (a *app) discoverCommand() *cobra.Command {
 				return err
 			}
 			if key != "" && (src.file != "" || src.ethernet != "") {
-				return usagef("--m-key-file: %s is not asked with an M_Key: want it with a live InfiniBand fabric", src)
+				return usage.Errorf("--m-key-file: %s is not asked with an M_Key: want it with a live InfiniBand fabric", src)
 			}
 			line := progress.On(a.stderr)
 			var last discover.Progress
@@ -143,7 +144,7 @@ func writeFabric(path string, f *subnet.Fabric) error {
 // writeFile writes a file whole or not at all.
 func writeFile(path string, write func(io.Writer) error) (err error) {
 	if at, err := os.Stat(path); err == nil && at.IsDir() {
-		return usagef("write %s: it is a directory: want a file", path)
+		return usage.Errorf("write %s: it is a directory: want a file", path)
 	}
 	tmp := path + ".tmp"
 	w, err := os.Create(tmp)

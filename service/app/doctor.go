@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlane/api"
+	"fairlane/internal/usage"
 	"fairlane/service/config"
 	"fairlane/subnet/opensm"
 	"fairlane/subnet/umad"
@@ -68,7 +69,7 @@ func (a *app) doctorCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			for _, u := range [...]struct{ from, url string }{{"--url", url}, {"FAIRLANE_URL", os.Getenv("FAIRLANE_URL")}} {
 				if _, err := api.NewClient(u.url, "", nil); u.url != "" && err != nil {
-					return usagef("%s: %w", u.from, err)
+					return usage.Errorf("%s: %w", u.from, err)
 				}
 			}
 			d := &doctor{app: a, url: url, opensm: opensm.DefaultOptions, now: time.Now}

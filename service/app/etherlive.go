@@ -17,6 +17,7 @@ import (
 
 	"fairlane/ccconfig/nic/nicparam"
 	"fairlane/internal/quantity"
+	"fairlane/internal/usage"
 	"fairlane/policy"
 	"fairlane/sim/ether"
 	"fairlane/sim/etherlive"
@@ -56,13 +57,13 @@ func etherCaseOf(s *scenario.Scenario) (*etherCase, error) {
 		c.plane = policy.PlaneWRCC
 	}
 	if len(e.Workload) > 0 || e.BiCC != nil {
-		return nil, usagef("scenario %s: a live fabric carries tenants' flows without end: want no workload and no bicc", s.Name)
+		return nil, usage.Errorf("scenario %s: a live fabric carries tenants' flows without end: want no workload and no bicc", s.Name)
 	}
 	hosts := scenario.Hosts(s.Fabric)
 	for i := range e.Flows {
 		f := &e.Flows[i]
 		if f.Bytes != 0 || f.Start != 0 || f.Stop != 0 {
-			return nil, usagef("scenario %s: flow %d begins late or ends: a live fabric carries flows without end", s.Name, i)
+			return nil, usage.Errorf("scenario %s: flow %d begins late or ends: a live fabric carries flows without end", s.Name, i)
 		}
 		c.flows = append(c.flows, tenants.Flow{
 			Tenant: s.Tenants[f.Tenant].Name, Src: s.Fabric.PortID(hosts[f.Src]), Dst: s.Fabric.PortID(hosts[f.Dst]), QPs: max(1, f.Count), Demand: f.Demand,
@@ -75,7 +76,7 @@ func etherCaseOf(s *scenario.Scenario) (*etherCase, error) {
 	}
 	c.tenants = tenants.Attach(c.tenants, c.flows)
 	if err := tenants.Validate(c.tenants, c.flows); err != nil {
-		return nil, usagef("scenario %s: %w", s.Name, err)
+		return nil, usage.Errorf("scenario %s: %w", s.Name, err)
 	}
 	return c, nil
 }
@@ -116,7 +117,7 @@ func startEther(ctx context.Context, c *etherCase, o etherOptions) (_ *etherLive
 		WRCC: c.plane == policy.PlaneWRCC, Seed: c.seed, TimeScale: o.timeScale, Buffer: c.buffer, Buffers: c.buffers,
 	})
 	if err != nil {
-		return nil, &UsageError{err}
+		return nil, &usage.Error{Err: err}
 	}
 	began := time.Now()
 	l.gnmi, err = gnmidev.NewServer(gnmidev.Options{Clock: func() time.Time { return began.Add(wallDuration(l.fabric.Now())) }})

@@ -16,6 +16,7 @@ import (
 	"fairlane/ccconfig/driver/grpclink"
 	"fairlane/ccconfig/gnmi"
 	"fairlane/ccconfig/prereq"
+	"fairlane/internal/usage"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 	"fairlane/subnet/inventory"
@@ -79,17 +80,17 @@ func (v *inventories) open(path string) (*keptInventory, error) {
 // readInventory reads an inventory and the fabric file that it names.
 func readInventory(path string) (*keptInventory, error) {
 	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {
-		return nil, usagef("%s: want a regular file", path)
+		return nil, usage.Errorf("%s: want a regular file", path)
 	}
 	k := &keptInventory{path: path}
 	k.stamps[0] = stampOf(path)
 	r, err := os.Open(path)
 	if err != nil {
-		return nil, &UsageError{Err: err}
+		return nil, &usage.Error{Err: err}
 	}
 	defer func() { _ = r.Close() }() // read only
 	if k.file, err = inventory.Read(path, r); err != nil {
-		return nil, &UsageError{Err: err}
+		return nil, &usage.Error{Err: err}
 	}
 	topo := k.beside(k.file.Fabric)
 	k.stamps[1] = stampOf(topo)
@@ -97,7 +98,7 @@ func readInventory(path string) (*keptInventory, error) {
 		return nil, err
 	}
 	if k.devices, err = k.file.On(k.fabric, path); err != nil {
-		return nil, &UsageError{Err: err}
+		return nil, &usage.Error{Err: err}
 	}
 	return k, nil
 }

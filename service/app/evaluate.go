@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlane/internal/progress"
+	"fairlane/internal/usage"
 	"fairlane/policy"
 	"fairlane/sim/lab/evaluate"
 )
@@ -38,7 +39,7 @@ func (a *app) evaluateCommand() *cobra.Command {
 				err = f.check(cmd.Flags().Changed("case"), cmd.Flags().Changed("cases"))
 			}
 			if err != nil {
-				return &UsageError{err}
+				return &usage.Error{Err: err}
 			}
 			if cmd.Flags().Changed("case") {
 				return a.runEvaluateOne(cmd.Context(), f, planes)
@@ -96,7 +97,7 @@ func (a *app) runEvaluate(ctx context.Context, f evaluateFlags, planes []policy.
 	if f.out != "" {
 		file, createErr := os.Create(f.out)
 		if createErr != nil {
-			return &UsageError{createErr}
+			return &usage.Error{Err: createErr}
 		}
 		defer func() { err = errors.Join(err, file.Close()) }()
 		lines := json.NewEncoder(file)

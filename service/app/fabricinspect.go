@@ -7,6 +7,7 @@ import (
 
 	"fairlane/internal/phrase"
 	"fairlane/internal/progress"
+	"fairlane/internal/usage"
 	"fairlane/policy"
 	"fairlane/subnet"
 	"fairlane/subnet/check"
@@ -38,7 +39,7 @@ func (a *app) look(ctx context.Context, f lookFlags) (*look, error) {
 		return nil, err
 	}
 	if src.ethernet != "" {
-		return nil, usagef("source %s: want an InfiniBand fabric: file:PATH or a live one", f.from)
+		return nil, usage.Errorf("source %s: want an InfiniBand fabric: file:PATH or a live one", f.from)
 	}
 	if src.file != "" {
 		if err := f.forFile(); err != nil {
@@ -69,7 +70,7 @@ func (f *lookFlags) forFile() error {
 		given bool
 	}{{"m-key-file", f.mKey != ""}, {"cc-key-file", f.ccKey != ""}, {"quick", f.quick}} {
 		if x.given {
-			return usagef("--%s: a fabric file is not asked for anything: want it with a live fabric", x.flag)
+			return usage.Errorf("--%s: a fabric file is not asked for anything: want it with a live fabric", x.flag)
 		}
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"fairlane/internal/usage"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 )
@@ -23,27 +24,27 @@ func waysBetween(f *subnet.Fabric, names []string) ([]showWay, error) {
 		return nil, nil
 	}
 	if len(names) != 2 {
-		return nil, usagef("--between %s: want two ports, separated by a comma", strings.Join(names, ","))
+		return nil, usage.Errorf("--between %s: want two ports, separated by a comma", strings.Join(names, ","))
 	}
 	var ends [2]subnet.PortRef
 	for i, name := range names {
 		ref, err := f.ResolvePort(strings.TrimSpace(name))
 		if err != nil {
-			return nil, usagef("--between: %w", err)
+			return nil, usage.Errorf("--between: %w", err)
 		}
 		ends[i] = ref
 	}
 	if ends[0] == ends[1] {
-		return nil, usagef("--between: %s twice: want two ports", f.PortName(ends[0]))
+		return nil, usage.Errorf("--between: %s twice: want two ports", f.PortName(ends[0]))
 	}
 	if f.LFTs == nil {
-		return nil, usagef("--between: the fabric has no forwarding tables: want a live one, or a file that has them")
+		return nil, usage.Errorf("--between: the fabric has no forwarding tables: want a live one, or a file that has them")
 	}
 	var out []showWay
 	for _, way := range [2][2]subnet.PortRef{{ends[0], ends[1]}, {ends[1], ends[0]}} {
 		found := subnet.PathsToPort(f, way[0], way[1])
 		if len(found) == 0 {
-			return nil, usagef("--between: %s has no LID", f.PortName(way[1]))
+			return nil, usage.Errorf("--between: %s has no LID", f.PortName(way[1]))
 		}
 		for _, p := range found {
 			w := showWay{From: f.PortName(way[0]), To: f.PortName(way[1]), LID: p.LID, Ports: []string{}}

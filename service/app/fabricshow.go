@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fairlane/internal/usage"
 	"fairlane/subnet"
 	"fairlane/subnet/check"
 	"fairlane/subnet/draw"
@@ -67,7 +68,7 @@ func (a *app) localShow(root *cobra.Command) {
 		local := f.from != ""
 		for _, name := range []string{"m-key-file", "cc-key-file", "quick", "tenants", "dot", "svg", "between"} {
 			if !local && cmd.Flags().Changed(name) {
-				return usagef("--%s: want it with --from SOURCE only", name)
+				return usage.Errorf("--%s: want it with --from SOURCE only", name)
 			}
 		}
 		if !local {
@@ -77,14 +78,14 @@ func (a *app) localShow(root *cobra.Command) {
 			return err
 		}
 		if len(args) > 0 {
-			return usagef("%s: want the name of a fabric or --from SOURCE, not both", args[0])
+			return usage.Errorf("%s: want the name of a fabric or --from SOURCE, not both", args[0])
 		}
 		format, err := cmd.Flags().GetString("output")
 		if err == nil && format == "yaml" {
-			return usagef("--output yaml: want table or json with --from")
+			return usage.Errorf("--output yaml: want table or json with --from")
 		}
 		if out.dot != "" && filepath.Clean(out.dot) == filepath.Clean(out.svg) {
-			return usagef("--dot and --svg: want two files, not %s for both", out.svg)
+			return usage.Errorf("--dot and --svg: want two files, not %s for both", out.svg)
 		}
 		out.json = format == "json"
 		return a.fabricShow(cmd.Context(), f, out)

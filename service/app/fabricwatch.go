@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlane/internal/phrase"
+	"fairlane/internal/usage"
 	"fairlane/subnet/discover"
 	"fairlane/subnet/ident"
 	"fairlane/subnet/mad"
@@ -127,15 +128,15 @@ func (a *app) newWatch(f watchFlags, o umad.Options) (*fabricWatch, error) {
 	case err != nil:
 		return nil, err
 	case src.ethernet != "":
-		return nil, usagef("source %s: want a live InfiniBand fabric, %s", f.from, liveForms)
+		return nil, usage.Errorf("source %s: want a live InfiniBand fabric, %s", f.from, liveForms)
 	case src.file != "":
-		return nil, usagef("source %s: a file does not change: want a live fabric, %s", f.from, liveForms)
+		return nil, usage.Errorf("source %s: a file does not change: want a live fabric, %s", f.from, liveForms)
 	case f.every < watchRest:
-		return nil, usagef("--every %s: want %s or more", f.every, watchRest)
+		return nil, usage.Errorf("--every %s: want %s or more", f.every, watchRest)
 	case f.count < 0:
-		return nil, usagef("--count %d: want 1 or more looks, or 0 for no end", f.count)
+		return nil, usage.Errorf("--count %d: want 1 or more looks, or 0 for no end", f.count)
 	case f.traps && src.umad == umad.Name{}:
-		return nil, usagef("--traps: %s does not pass traps on: want umad:CA:PORT, or leave the flag out", f.from)
+		return nil, usage.Errorf("--traps: %s does not pass traps on: want umad:CA:PORT, or leave the flag out", f.from)
 	}
 	w := &fabricWatch{a: a, flags: f, told: map[string]int{}, traps: trapBox{news: make(chan struct{}, 1)}}
 	w.options = discover.AgainOptions{Options: discover.Options{Parallel: sweepParallel}, Routes: f.routes}

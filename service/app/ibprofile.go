@@ -8,6 +8,7 @@ import (
 	"fairlane/ccconfig/ibprofile"
 	"fairlane/ccconfig/ibprofile/profilefile"
 	"fairlane/internal/suggest"
+	"fairlane/internal/usage"
 )
 
 // readIBProfiles reads a site's profiles of InfiniBand devices; of no file there are the built-in ones alone.
@@ -17,7 +18,7 @@ func readIBProfiles(path string) (*ibprofile.Set, error) {
 	}
 	s, err := profilefile.Load(path)
 	if err != nil {
-		return nil, &UsageError{err}
+		return nil, &usage.Error{Err: err}
 	}
 	return s, nil
 }
@@ -81,7 +82,7 @@ func (a *app) ibProfileShowCommand() *cobra.Command {
 				for _, p := range set.Profiles() {
 					names = append(names, p.Name)
 				}
-				return usagef("profile %q: want one that `fairlane ib-profile list` names, or --ib-profiles with the file that has it%s", args[0], suggest.Hint(args[0], names))
+				return usage.Errorf("profile %q: want one that `fairlane ib-profile list` names, or --ib-profiles with the file that has it%s", args[0], suggest.Hint(args[0], names))
 			}
 			if asJSON {
 				return printJSON(a.stdout, profileMap(&p))

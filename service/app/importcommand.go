@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fairlane/internal/usage"
 	"fairlane/policy"
 )
 
@@ -66,7 +67,7 @@ func runImport(from []string, planPath string) (*imported, error) {
 		return nil, err
 	}
 	if plan.RoCE == nil {
-		return nil, usagef("plan %s has no settings of RoCE devices: want the output of compile --plane roce --json", planPath)
+		return nil, usage.Errorf("plan %s has no settings of RoCE devices: want the output of compile --plane roce --json", planPath)
 	}
 	drift, warnings := driftOf(devices, plan)
 	out.Plan, out.Drift, out.Warnings = plan.Name, drift, append(out.Warnings, warnings...)

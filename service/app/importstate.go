@@ -12,6 +12,7 @@ import (
 	"fairlane/ccconfig/nic/adopt"
 	"fairlane/ccconfig/nic/niccount"
 	"fairlane/ccconfig/nic/nicparam"
+	"fairlane/internal/usage"
 )
 
 // Kinds of texts that import reads.
@@ -35,24 +36,24 @@ func parseImportSource(text string) (importSource, error) {
 	device, rest, ok := strings.Cut(text, "=")
 	kind, path, has := strings.Cut(rest, ":")
 	if !ok || !has || device == "" || path == "" {
-		return importSource{}, usagef("--from %q: want DEVICE=KIND:FILE, such as host1=mlxconfig:host1.txt or host1/P1=dcb:dcb.json", text)
+		return importSource{}, usage.Errorf("--from %q: want DEVICE=KIND:FILE, such as host1=mlxconfig:host1.txt or host1/P1=dcb:dcb.json", text)
 	}
 	s := importSource{device: device, kind: kind, path: path}
 	if at := strings.LastIndex(device, "/P"); at > 0 {
 		n, err := strconv.Atoi(device[at+2:])
 		if err != nil || n < 1 || n > nicparam.MaxPorts {
-			return s, usagef("--from %q: port %q: want P1..P%d", text, device[at+1:], nicparam.MaxPorts)
+			return s, usage.Errorf("--from %q: port %q: want P1..P%d", text, device[at+1:], nicparam.MaxPorts)
 		}
 		s.device, s.port = device[:at], n
 	}
 	ofPort, known := map[string]bool{kindMlxconfig: false, kindSONiC: false, kindDCB: true, kindEthtool: true}[kind]
 	switch {
 	case !known:
-		return s, usagef("--from %q: kind %q: want %s, %s, %s or %s", text, kind, kindMlxconfig, kindDCB, kindEthtool, kindSONiC)
+		return s, usage.Errorf("--from %q: kind %q: want %s, %s, %s or %s", text, kind, kindMlxconfig, kindDCB, kindEthtool, kindSONiC)
 	case ofPort && s.port == 0:
-		return s, usagef("--from %q: %s is about one port: want %s/P1 or another port before the equals sign", text, kind, device)
+		return s, usage.Errorf("--from %q: %s is about one port: want %s/P1 or another port before the equals sign", text, kind, device)
 	case !ofPort && s.port != 0:
-		return s, usagef("--from %q: %s is about the whole device: want %s before the equals sign", text, kind, s.device)
+		return s, usage.Errorf("--from %q: %s is about the whole device: want %s before the equals sign", text, kind, s.device)
 	}
 	return s, nil
 }
@@ -87,7 +88,7 @@ func readImports(texts []string) ([]*importedDevice, error) {
 			byName[s.device] = d
 		}
 		if err := d.read(s, string(b)); err != nil {
-			return nil, &UsageError{fmt.Errorf("%s: %w", s.device, err)}
+			return nil, &usage.Error{Err: fmt.Errorf("%s: %w", s.device, err)}
 		}
 	}
 	out := slices.Collect(maps.Values(byName))

@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fairlane/internal/usage"
 	"fairlane/policy"
 )
 
@@ -56,7 +57,7 @@ func (a *app) initCommand() *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error {
 			p := policy.Plane(plane)
 			if !slices.Contains(demoPlanes(), p) {
-				return usagef("plane %q: want ib, roce or wrcc", plane)
+				return usage.Errorf("plane %q: want ib, roce or wrcc", plane)
 			}
 			return a.runInit(args[0], p)
 		},
@@ -119,13 +120,13 @@ func emptyDir(dir string) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		if err := os.MkdirAll(dir, 0o750); err != nil {
-			return &UsageError{err}
+			return &usage.Error{Err: err}
 		}
 		return nil
 	case err != nil:
-		return usagef("%w: want a directory that does not exist or is empty", err)
+		return usage.Errorf("%w: want a directory that does not exist or is empty", err)
 	case len(entries) > 0:
-		return usagef("%s exists: want a directory that does not exist or is empty; nothing was written", filepath.Join(dir, entries[0].Name()))
+		return usage.Errorf("%s exists: want a directory that does not exist or is empty; nothing was written", filepath.Join(dir, entries[0].Name()))
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"fairlane/internal/quantity"
+	"fairlane/internal/usage"
 	"fairlane/sim/scenario"
 	"fairlane/sim/simdev"
 )
@@ -31,7 +32,7 @@ func startLive(ctx context.Context, s *scenario.Scenario, addr string, o simdev.
 	}
 	devices, err := simdev.New(network, o)
 	if err != nil {
-		return nil, &UsageError{err} // it refuses nothing but options
+		return nil, &usage.Error{Err: err} // it refuses nothing but options
 	}
 	server, err := simdev.Listen(devices, addr)
 	var socket *net.OpError
@@ -39,7 +40,7 @@ func startLive(ctx context.Context, s *scenario.Scenario, addr string, o simdev.
 	case errors.As(err, &socket):
 		return nil, fmt.Errorf("serve the simulated fabric: %w", err)
 	case err != nil:
-		return nil, usagef("serve the simulated fabric: %w", err)
+		return nil, usage.Errorf("serve the simulated fabric: %w", err)
 	}
 	ctx, stop := context.WithCancel(ctx)
 	group, ctx := errgroup.WithContext(ctx)

@@ -1,6 +1,10 @@
 package app
 
-import "github.com/spf13/cobra"
+import (
+	"github.com/spf13/cobra"
+
+	"fairlane/internal/usage"
+)
 
 // addBelow adds commands that work without the service to one of its nouns.
 func addBelow(root *cobra.Command, noun string, verbs ...*cobra.Command) {
@@ -43,7 +47,7 @@ func (a *app) without(cmd *cobra.Command, names []string) error {
 	inherited := cmd.InheritedFlags()
 	for _, name := range names {
 		if f := inherited.Lookup(name); f != nil && f.Changed {
-			return usagef("%s", a.t("local.flag", "flag", "--"+name))
+			return usage.Errorf("%s", a.t("local.flag", "flag", "--"+name))
 		}
 	}
 	return nil

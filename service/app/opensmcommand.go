@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlane/internal/smfile"
+	"fairlane/internal/usage"
 	"fairlane/policy"
 	"fairlane/subnet"
 	"fairlane/subnet/discover"
@@ -70,9 +71,9 @@ func (a *app) wishFlags(cmd *cobra.Command, f *opensmFlags) {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		switch {
 		case f.plan == "" && f.tenants == "":
-			return usagef("--plan and --tenants: found neither: want one of them")
+			return usage.Errorf("--plan and --tenants: found neither: want one of them")
 		case f.plan != "" && (f.tenants != "" || f.flows != "" || f.lanes):
-			return usagef("--plan %s: has all that a plan is made of: want it without --tenants, --flows and --vl-arbitration", f.plan)
+			return usage.Errorf("--plan %s: has all that a plan is made of: want it without --tenants, --flows and --vl-arbitration", f.plan)
 		}
 		return run(cmd, args)
 	}
@@ -129,22 +130,22 @@ type opensmAt struct {
 func (a *app) attachOpenSM(ctx context.Context, f *opensmFlags) (*opensmAt, error) {
 	file, err := smfile.Load(f.manager)
 	if err != nil {
-		return nil, &UsageError{err}
+		return nil, &usage.Error{Err: err}
 	}
 	if file.OpenSM == nil {
-		return nil, usagef("%s: found ufm; want opensm", f.manager)
+		return nil, usage.Errorf("%s: found ufm; want opensm", f.manager)
 	}
 	out := &opensmAt{file: file.OpenSM}
 	if err := hasOptions(file.OpenSM); err != nil {
-		return nil, &UsageError{fmt.Errorf("%s: %w", f.manager, err)}
+		return nil, &usage.Error{Err: fmt.Errorf("%s: %w", f.manager, err)}
 	}
 	if out.force, err = acceptedCodes(file.OpenSM); err != nil {
-		return nil, usagef("%s: %w", f.manager, err)
+		return nil, usage.Errorf("%s: %w", f.manager, err)
 	}
 	for _, text := range f.force {
 		code, err := osmfile.ParseCode(text)
 		if err != nil {
-			return nil, usagef("--force: %w", err)
+			return nil, usage.Errorf("--force: %w", err)
 		}
 		out.force = append(out.force, code)
 	}
@@ -152,7 +153,7 @@ func (a *app) attachOpenSM(ctx context.Context, f *opensmFlags) (*opensmAt, erro
 		return nil, err
 	}
 	if out.manager, err = openSM(file.OpenSM, out.mads); err != nil {
-		return nil, errors.Join(usagef("%s: %w", f.manager, err), out.mads.Close())
+		return nil, errors.Join(usage.Errorf("%s: %w", f.manager, err), out.mads.Close())
 	}
 	return out, nil
 }

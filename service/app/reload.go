@@ -12,6 +12,7 @@ import (
 	"slices"
 	"syscall"
 
+	"fairlane/internal/usage"
 	"fairlane/service/config"
 	"fairlane/subnet/mad"
 )
@@ -38,7 +39,7 @@ func newPortSettings(c *Config) (s portSettings, err error) {
 		errs[4] = fmt.Errorf("discovery.sources: %w", err)
 	}
 	if err := errors.Join(errs[:]...); err != nil {
-		return s, &UsageError{err}
+		return s, &usage.Error{Err: err}
 	}
 	return s, nil
 }

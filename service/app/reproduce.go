@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlane/internal/progress"
+	"fairlane/internal/usage"
 	"fairlane/sim/lab/reproduce"
 )
 
@@ -48,7 +49,7 @@ func (a *app) reproduceLong() string {
 
 func (a *app) runReproduce(ctx context.Context, f reproduceFlags, names []string) (err error) {
 	if err := reproduce.Check(names...); err != nil {
-		return &UsageError{err}
+		return &usage.Error{Err: err}
 	}
 	if f.out == "" {
 		_, err := a.reproduce(ctx, f, names)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"fairlane/internal/quantity"
+	"fairlane/internal/usage"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 	"fairlane/tenants"
@@ -15,7 +16,7 @@ import (
 func sampleTenants(f *subnet.Fabric) ([]tenants.Tenant, []tenants.Flow, error) {
 	hosts := connectedPorts(f)
 	if len(hosts) < 4 {
-		return nil, nil, usagef("fabric %q has %d connected host ports: want at least 4, or name tenants with --tenants", f.Name, len(hosts))
+		return nil, nil, usage.Errorf("fabric %q has %d connected host ports: want at least 4, or name tenants with --tenants", f.Name, len(hosts))
 	}
 	dst, senders := hosts[len(hosts)-1], hosts[:len(hosts)-1]
 	samples := []struct {

@@ -21,6 +21,7 @@ import (
 
 	"fairlane/api"
 	"fairlane/internal/sdnotify"
+	"fairlane/internal/usage"
 	"fairlane/policy"
 	"fairlane/service/config"
 	"fairlane/service/control"
@@ -33,7 +34,7 @@ import (
 func secret(path string) (string, error) {
 	text, err := config.Secret(path)
 	if err != nil {
-		return "", &UsageError{err}
+		return "", &usage.Error{Err: err}
 	}
 	return text, nil
 }
@@ -50,7 +51,7 @@ func hexKey(path, what string) (mad.Key, error) {
 	}
 	v, err := strconv.ParseUint(strings.TrimPrefix(strings.ToLower(text), "0x"), 16, 64)
 	if err != nil {
-		return 0, usagef("%s: want %s of 1 to 16 hexadecimal digits", path, what) // never the content
+		return 0, usage.Errorf("%s: want %s of 1 to 16 hexadecimal digits", path, what) // never the content
 	}
 	return mad.Key(v), nil
 }
@@ -145,7 +146,7 @@ func (s *serving) open(ctx context.Context) error {
 	}
 	database, err := databaseURL(&s.config)
 	if err != nil {
-		return &UsageError{err}
+		return &usage.Error{Err: err}
 	}
 	if s.metrics, err = obs.NewMetrics(version(), obs.NewCensusCache(s.census, nil)); err != nil {
 		return err
@@ -193,7 +194,7 @@ func (s *serving) signIn(ctx context.Context) error {
 func (s *serving) endpoints(ctx context.Context) ([]endpoint, error) {
 	o := api.Options{Log: s.log, Watch: watch(s.metrics), Ready: s.ready, PublicURL: s.config.PublicURL, Tracer: s.tracer}
 	if err := withOpenID(&o, &s.config); err != nil {
-		return nil, &UsageError{err}
+		return nil, &usage.Error{Err: err}
 	}
 	h, err := s.manager.handler(o)
 	if err != nil {
@@ -203,7 +204,7 @@ func (s *serving) endpoints(ctx context.Context) ([]endpoint, error) {
 	if s.config.TLS.CertFile != "" {
 		c, err := certificates(s.config.TLS, s.log)
 		if err != nil {
-			return nil, &UsageError{err}
+			return nil, &usage.Error{Err: err}
 		}
 		secure = c.Config()
 	}

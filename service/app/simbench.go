@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlane/internal/progress"
+	"fairlane/internal/usage"
 	"fairlane/sim/scenario"
 )
 
@@ -62,7 +63,7 @@ func (a *app) simBenchCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if child {
 				if len(args) != 1 {
-					return usagef("--child: %d scenarios: want one", len(args))
+					return usage.Errorf("--child: %d scenarios: want one", len(args))
 				}
 				return a.benchHere(cmd.Context(), args[0], threads)
 			}
@@ -86,7 +87,7 @@ func (a *app) runSimBench(ctx context.Context, names []string, threads int, asJS
 	}
 	for _, name := range names { // all faults before the first run
 		if err := checkBench(name, threads); err != nil {
-			return &UsageError{err}
+			return &usage.Error{Err: err}
 		}
 	}
 	counts := []int{1}
@@ -158,10 +159,10 @@ func (a *app) benchHere(ctx context.Context, name string, threads int) error {
 	begun := time.Now()
 	s, err := scenario.Load(name)
 	if err != nil {
-		return &UsageError{err}
+		return &usage.Error{Err: err}
 	}
 	if err := s.SetThreads(threads); err != nil {
-		return usagef("scenario %s: %w", s.Name, err)
+		return usage.Errorf("scenario %s: %w", s.Name, err)
 	}
 	w, err := scenario.Drive(ctx, s)
 	if err != nil {
@@ -182,23 +183,23 @@ func (a *app) benchHere(ctx context.Context, name string, threads int) error {
 	return json.NewEncoder(a.stdout).Encode(r)
 }
 
-// usage is what a process has used so far.
-type usage struct {
+// resources is what a process has used so far.
+type resources struct {
 	cpu       time.Duration // user and system, of all threads
 	rss, peak int64         // bytes resident now, and at most since the start
 }
 
 // usageNow asks the kernel.
-func usageNow() (usage, error) {
+func usageNow() (resources, error) {
 	var ru syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &ru); err != nil {
-		return usage{}, fmt.Errorf("getrusage: %w", err)
+		return resources{}, fmt.Errorf("getrusage: %w", err)
 	}
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
-		return usage{}, fmt.Errorf("memory of this process: %w", err)
+		return resources{}, fmt.Errorf("memory of this process: %w", err)
 	}
-	u := usage{cpu: time.Duration(ru.Utime.Nano() + ru.Stime.Nano())}
+	u := resources{cpu: time.Duration(ru.Utime.Nano() + ru.Stime.Nano())}
 	var errs [2]error
 	u.rss, errs[0] = statusBytes(string(status), "VmRSS")
 	u.peak, errs[1] = statusBytes(string(status), "VmHWM")

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fairlane/internal/usage"
 	"fairlane/sim/scenario"
 	"fairlane/sim/simdev"
 	"fairlane/subnet/ident"
@@ -92,7 +93,7 @@ func (a *app) runSimServe(ctx context.Context, what string, f simServeFlags) err
 	case err != nil:
 		return err
 	case f.dir != "":
-		return usagef("--dir %s: an InfiniBand fabric has no inventory", f.dir)
+		return usage.Errorf("--dir %s: an InfiniBand fabric has no inventory", f.dir)
 	}
 	s.Config.Seed = f.seed
 	if s.Config.Devices, err = readIBProfiles(f.ibProfiles); err != nil {
@@ -133,13 +134,13 @@ func loadServed(what, tenantFile string) (*scenario.Scenario, error) {
 		}
 		scenarioErr = err
 		if _, err := os.Stat(what); err != nil {
-			return nil, &UsageError{scenarioErr}
+			return nil, &usage.Error{Err: scenarioErr}
 		}
 	}
 	topo, err := readFabric(what)
 	switch {
 	case err != nil && scenarioErr != nil:
-		return nil, usagef("%s is neither a scenario nor a fabric:\n%w\n%w", what, scenarioErr, err)
+		return nil, usage.Errorf("%s is neither a scenario nor a fabric:\n%w\n%w", what, scenarioErr, err)
 	case err != nil:
 		return nil, err
 	}
@@ -161,7 +162,7 @@ func loadServed(what, tenantFile string) (*scenario.Scenario, error) {
 // needInfiniBand refuses a scenario whose devices answer no InfiniBand management.
 func needInfiniBand(s *scenario.Scenario) error {
 	if s.Ethernet != nil {
-		return usagef("scenario %s: plane %s: want %s", s.Name, s.Plane(), scenario.PlaneInfiniBand)
+		return usage.Errorf("scenario %s: plane %s: want %s", s.Name, s.Plane(), scenario.PlaneInfiniBand)
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"fairlane/internal/progress"
 	"fairlane/internal/quantity"
+	"fairlane/internal/usage"
 	"fairlane/sim/scenario"
 )
 
@@ -36,24 +37,24 @@ func (a *app) simRunCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := scenario.Load(args[0])
 			if err != nil {
-				return &UsageError{err}
+				return &usage.Error{Err: err}
 			}
 			if cmd.Flags().Changed("seed") {
 				s.Config.Seed = f.seed
 			}
 			if err := f.times(s); err != nil {
-				return &UsageError{err}
+				return &usage.Error{Err: err}
 			}
 			if cmd.Flags().Changed("threads") {
 				if err := s.SetThreads(f.threads); err != nil {
-					return usagef("scenario %s: %w", s.Name, err)
+					return usage.Errorf("scenario %s: %w", s.Name, err)
 				}
 			}
 			if err := f.chooseSeries(s); err != nil {
-				return &UsageError{err}
+				return &usage.Error{Err: err}
 			}
 			if err := s.ReadTraces(); err != nil {
-				return &UsageError{err}
+				return &usage.Error{Err: err}
 			}
 			if f.dryRun {
 				return a.dryRun(s, f.json)
@@ -137,7 +138,7 @@ func (a *app) runEthernet(ctx context.Context, s *scenario.Scenario, f simRunFla
 	p.Clear()
 	var input *scenario.InputError
 	if errors.As(err, &input) {
-		r, err = nil, &UsageError{err} // what came before the fault is no result
+		r, err = nil, &usage.Error{Err: err} // what came before the fault is no result
 	}
 	if files != nil {
 		err = errors.Join(err, files.finish(r, err))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fairlane/internal/usage"
 	"fairlane/policy"
 	"fairlane/service/config"
 	"fairlane/sim/scenario"
@@ -24,11 +25,11 @@ func (f *simServeFlags) ethernet(cmd *cobra.Command, what string) (*etherCase, e
 	switch p {
 	case "", policy.PlaneIB, policy.PlaneRoCE, policy.PlaneWRCC:
 	default:
-		return nil, usagef("plane %q: want ib, roce or wrcc", f.plane)
+		return nil, usage.Errorf("plane %q: want ib, roce or wrcc", f.plane)
 	}
 	if _, err := os.Stat(what); f.tenants != "" && errors.Is(err, fs.ErrNotExist) {
 		if s, err := scenario.Load(what); err == nil {
-			return nil, usagef("--tenants: want it with a fabric file; scenario %s has tenants of its own", s.Name)
+			return nil, usage.Errorf("--tenants: want it with a fabric file; scenario %s has tenants of its own", s.Name)
 		}
 	}
 	c, err := f.etherCase(p, what)
@@ -37,13 +38,13 @@ func (f *simServeFlags) ethernet(cmd *cobra.Command, what string) (*etherCase, e
 	}
 	switch {
 	case f.ibProfiles != "":
-		return nil, usagef("--ib-profiles: an Ethernet fabric has no InfiniBand devices")
+		return nil, usage.Errorf("--ib-profiles: an Ethernet fabric has no InfiniBand devices")
 	case f.cold:
-		return nil, usagef("--cold: an Ethernet fabric has no subnet manager to wait for")
+		return nil, usage.Errorf("--cold: an Ethernet fabric has no subnet manager to wait for")
 	case p != "" && p != c.plane:
-		return nil, usagef("scenario %s is for --plane %s, not %s", c.name, c.plane, p)
+		return nil, usage.Errorf("scenario %s is for --plane %s, not %s", c.name, c.plane, p)
 	case cmd.Flags().Changed("addr") && !isLoopback(f.addr):
-		return nil, usagef("--addr %s: want HOST:PORT with a loopback address, since the devices of a simulated fabric answer in plain text", f.addr)
+		return nil, usage.Errorf("--addr %s: want HOST:PORT with a loopback address, since the devices of a simulated fabric answer in plain text", f.addr)
 	}
 	c.seed = f.seed
 	return c, nil
@@ -76,7 +77,7 @@ func needPlane(p policy.Plane, name string) error {
 	if p == "" || p == policy.PlaneIB {
 		return nil
 	}
-	return usagef("scenario %s is for --plane ib, not %s", name, p)
+	return usage.Errorf("scenario %s is for --plane ib, not %s", name, p)
 }
 
 func isLoopback(addr string) bool {

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlane/internal/progress"
+	"fairlane/internal/usage"
 	"fairlane/sim/scenario"
 )
 
@@ -32,7 +33,7 @@ func (a *app) simSweepCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			sweep, err := newSweep(args[0], &f, cmd.Flags().Changed("jobs"))
 			if err != nil {
-				return &UsageError{err}
+				return &usage.Error{Err: err}
 			}
 			return a.runSweep(cmd.Context(), args[0], sweep, f)
 		},
@@ -90,7 +91,7 @@ func (a *app) runSweep(ctx context.Context, name string, sweep *scenario.Sweep, 
 		if ctx.Err() != nil {
 			return err
 		}
-		return &UsageError{err}
+		return &usage.Error{Err: err}
 	}
 	total, begun := sweep.Runs(), time.Now()
 	p.Show(a.t("sim.sweep.progress", "done", 0, "total", total, "left", "?"))

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"fairlane/internal/phrase"
+	"fairlane/internal/usage"
 	"fairlane/service/control"
 	"fairlane/subnet"
 	"fairlane/subnet/discover"
@@ -55,7 +56,7 @@ func parseSourceOf(s, forms string) (source, error) {
 	case kind == "umad":
 		n, err := umad.ParseName(rest)
 		if err != nil {
-			return source{}, usagef("source %q: want %s: %w", s, forms, err)
+			return source{}, usage.Errorf("source %q: want %s: %w", s, forms, err)
 		}
 		return source{umad: n}, nil
 	case kind == "ibsim" && (strings.HasPrefix(rest, "unix:") || strings.HasPrefix(rest, "udp:")):
@@ -63,7 +64,7 @@ func parseSourceOf(s, forms string) (source, error) {
 	case kind == "ibsim" && !strings.Contains(rest, ":") && rest != "unix" && rest != "udp": // those lack their address
 		return source{ibsim: "unix:" + rest}, nil
 	}
-	return source{}, usagef("source %q: want %s", s, forms)
+	return source{}, usage.Errorf("source %q: want %s", s, forms)
 }
 
 // transport is an attachment to a live InfiniBand fabric.
@@ -109,13 +110,13 @@ func (s source) dialBy(ctx context.Context, o umad.Options) (transport, error) {
 	case s.umad != umad.Name{}:
 		c, err := umad.Open(ctx, s.umad, o)
 		if absent := new(umad.AbsentError); errors.As(err, &absent) {
-			return nil, &UsageError{Err: err}
+			return nil, &usage.Error{Err: err}
 		} else if err != nil {
 			return nil, fmt.Errorf("attach to the fabric: %w", err)
 		}
 		return withMKey(c, s.mKey), nil
 	case s.ibsim == "":
-		return nil, usagef("source %s: want a live InfiniBand fabric, %s", s, liveForms)
+		return nil, usage.Errorf("source %s: want a live InfiniBand fabric, %s", s, liveForms)
 	}
 	c, err := ibsim.Dial(ctx, s.ibsim, ibsim.Options{InFlight: 256})
 	if err != nil {
@@ -198,16 +199,16 @@ func (o *found) sweep(ctx context.Context, s source, progress func(discover.Prog
 // readFabric reads a fabric file of either form.
 func readFabric(path string) (*subnet.Fabric, error) {
 	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {
-		return nil, usagef("%s: want a regular file", path)
+		return nil, usage.Errorf("%s: want a regular file", path)
 	}
 	r, err := os.Open(path)
 	if err != nil {
-		return nil, &UsageError{Err: err}
+		return nil, &usage.Error{Err: err}
 	}
 	defer func() { _ = r.Close() }() // read only
 	f, err := topofile.Read(path, r)
 	if err != nil {
-		return nil, &UsageError{Err: err}
+		return nil, &usage.Error{Err: err}
 	}
 	return f, nil
 }

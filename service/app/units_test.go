@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"fairlane/internal/usage"
 	"fairlane/policy"
 	"fairlane/subnet/ident"
 	"fairlane/subnet/mad"
@@ -86,8 +87,8 @@ func TestExitCode(t *testing.T) {
 		{nil, exitDone},
 		{errors.New("x"), exitFailed},
 		{fmt.Errorf("run: %w", errBoundMissed), exitFailed},
-		{fmt.Errorf("read: %w", usagef("x")), exitUsage},
-		{errors.Join(errors.New("x"), usagef("y")), exitUsage},
+		{fmt.Errorf("read: %w", usage.Errorf("x")), exitUsage},
+		{errors.Join(errors.New("x"), usage.Errorf("y")), exitUsage},
 	} {
 		if got := exitCode(c.err); got != c.want {
 			t.Errorf("%v: %d, want %d", c.err, got, c.want)
