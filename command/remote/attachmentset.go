@@ -9,6 +9,7 @@ import (
 
 	"fairlane/api/gen"
 	"fairlane/internal/hostset"
+	"fairlane/internal/usage"
 	"fairlane/subnet"
 )
 
@@ -28,7 +29,7 @@ func someNames(names []string) string {
 func expandPorts(ports []string) ([]string, error) {
 	names, err := hostset.Expand(strings.Join(ports, ","))
 	if err != nil {
-		return nil, &UsageError{err.Error()}
+		return nil, usage.Errorf("%v", err)
 	}
 	return names, nil
 }
@@ -71,7 +72,7 @@ func (c *cli) resolved(topo *subnet.Fabric, names []string) ([]string, error) {
 	case 0:
 		return ids, nil
 	case 1:
-		return nil, &UsageError{why.Error()}
+		return nil, usage.Errorf("%v", why)
 	}
 	return nil, c.usage("err.unknown-ports", "names", someNames(unknown))
 }

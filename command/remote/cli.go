@@ -15,6 +15,7 @@ import (
 	"fairlane/api"
 	"fairlane/api/gen"
 	"fairlane/internal/i18n"
+	"fairlane/internal/usage"
 )
 
 // DefaultURL is where the service is looked for when nothing else is said.
@@ -138,7 +139,7 @@ func (c *cli) addCommon(noun *cobra.Command) {
 func (c *cli) wrongArgs(err error) error {
 	text := c.texts.Error(err)
 	if strings.HasSuffix(text, "?") || strings.HasSuffix(text, "？") {
-		return &UsageError{text}
+		return usage.Errorf("%s", text)
 	}
 	return c.usage("err.args", "error", text)
 }
@@ -157,22 +158,17 @@ func (c *cli) usageOfArgs(verb *cobra.Command) {
 	}
 }
 
-// UsageError is wrong usage or bad input.
-type UsageError struct{ text string }
-
-// Error returns what is wrong and what is allowed.
-func (e *UsageError) Error() string { return e.text }
-
-func (c *cli) usage(key string, values ...any) error { return &UsageError{c.t(key, values...)} }
+// usage is wrong usage in the words of a key.
+func (c *cli) usage(key string, values ...any) error { return usage.Errorf("%s", c.t(key, values...)) }
 
 // ExitCode is 0 for nil, 2 for wrong usage or input that the service refuses, 1 otherwise.
 func ExitCode(err error) int {
-	var usage *UsageError
+	var wrong *usage.Error
 	var problem *api.ProblemError
 	switch {
 	case err == nil:
 		return 0
-	case errors.As(err, &usage), errors.As(err, &problem) && problem.BadInput():
+	case errors.As(err, &wrong), errors.As(err, &problem) && problem.BadInput():
 		return 2
 	}
 	return 1
@@ -190,7 +186,7 @@ func (c *cli) open(cmd *cobra.Command, path string) (r io.ReadCloser, name strin
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, "", &UsageError{err.Error()}
+		return nil, "", usage.Errorf("%v", err)
 	}
 	if info, err := f.Stat(); err == nil && info.IsDir() {
 		_ = f.Close() // only looked at

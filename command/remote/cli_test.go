@@ -21,6 +21,7 @@ import (
 	"fairlane/ccconfig/driver"
 	"fairlane/internal/i18n"
 	"fairlane/internal/phrase"
+	"fairlane/internal/usage"
 	"fairlane/service/control"
 	"fairlane/service/control/controltest"
 	"fairlane/service/store"
@@ -323,7 +324,7 @@ func TestExitCodes(t *testing.T) {
 		err  error
 		want int
 	}{
-		{nil, 0}, {errors.New("x"), 1}, {&UsageError{"x"}, 2}, {fmt.Errorf("y: %w", &UsageError{"x"}), 2},
+		{nil, 0}, {errors.New("x"), 1}, {usage.Errorf("x"), 2}, {fmt.Errorf("y: %w", usage.Errorf("x")), 2},
 		{problem(400), 2}, {problem(422), 2}, {problem(404), 1}, {problem(409), 1}, {problem(500), 1},
 	} {
 		if got := ExitCode(tc.err); got != tc.want {

@@ -13,6 +13,7 @@ import (
 
 	"fairlane/api"
 	"fairlane/api/gen"
+	"fairlane/internal/usage"
 )
 
 // patience is how long an answer may take; measurements and discoveries are the slow ones, which the service itself ends
@@ -61,7 +62,7 @@ func (c *cli) dial(token string, h *http.Client) (*gen.ClientWithResponses, erro
 	h.Transport = t
 	client, err := api.NewClient(c.base(), token, h)
 	if err != nil {
-		return nil, &UsageError{err.Error()}
+		return nil, usage.Errorf("%v", err)
 	}
 	return client, nil
 }
@@ -82,7 +83,7 @@ func (c *cli) transport() (http.RoundTripper, error) {
 	if ca != "" {
 		text, err := os.ReadFile(ca)
 		if err != nil {
-			return nil, &UsageError{err.Error()}
+			return nil, usage.Errorf("%v", err)
 		}
 		config.RootCAs = x509.NewCertPool()
 		if !config.RootCAs.AppendCertsFromPEM(text) {

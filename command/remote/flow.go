@@ -7,6 +7,7 @@ import (
 
 	"fairlane/api/gen"
 	"fairlane/internal/quantity"
+	"fairlane/internal/usage"
 	"fairlane/tenants/tenantfile"
 )
 
@@ -84,7 +85,7 @@ func (c *cli) flowSet(cmd *cobra.Command, file string) error {
 	}
 	flows, err := tenantfile.ReadFlows(name, in, topo, known)
 	if err != nil {
-		return &UsageError{err.Error()}
+		return usage.Errorf("%v", err)
 	}
 	now, err := c.flows(cmd, client, fabric)
 	if err != nil {

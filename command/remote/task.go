@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlane/api/gen"
+	"fairlane/internal/usage"
 )
 
 // maxScenario bounds a scenario file, in bytes, as the contract does.
@@ -219,7 +220,7 @@ func (c *cli) readAll(cmd *cobra.Command, path string, limit int64) ([]byte, err
 	defer func() { _ = in.Close() }() // only read from
 	text, err := io.ReadAll(io.LimitReader(in, limit+1))
 	if err != nil {
-		return nil, &UsageError{err.Error()}
+		return nil, usage.Errorf("%v", err)
 	}
 	if int64(len(text)) > limit {
 		return nil, c.usage("err.file-size", "file", name, "limit", limit)

@@ -131,7 +131,7 @@ var rules = []rule{
 	{"docs", nil, "pages of words, embedded"},
 	{"api/reference", []string{"docs", "internal/i18n"}, "the pages about the API are made of the contract and of words"},
 	{"command/manifest", []string{"internal/yamltree", "internal/hostset", "tenants"}, "files of resources are read without a service"},
-	{"command/remote", []string{"command/manifest", "internal/hostset", "internal/suggest", "api", "service/audit", "api/gen", "internal/i18n", "internal/phrase", "internal/progress", "internal/texttable", "tenants", "tenants/tenantfile", "subnet", "subnet/topofile"}, "remote commands know the API client only"},
+	{"command/remote", []string{"command/manifest", "internal/usage", "internal/hostset", "internal/suggest", "api", "service/audit", "api/gen", "internal/i18n", "internal/phrase", "internal/progress", "internal/texttable", "tenants", "tenants/tenantfile", "subnet", "subnet/topofile"}, "remote commands know the API client only"},
 
 	{"internal/sdnotify", nil, "systemd is told states; it does not know whose"},
 	{"agent/app", []string{"agent", "agent/host", "ccconfig/nic/nicparam", "ccconfig/nic/nicyang", "internal/gnmid", "internal/servertls", "internal/sdnotify", "internal/i18n", "internal/yamltree"}, "wiring of the host agent, which runs on every host and knows no manager"},

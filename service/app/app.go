@@ -63,7 +63,7 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if !a.began {
 		return exitUsage
 	}
-	return exitCode(err)
+	return remote.ExitCode(err)
 }
 
 // errorText is the text of an error as people read it: one that came of Ctrl-C says so, in the user's language,
@@ -75,16 +75,6 @@ func (a *app) errorText(ctx context.Context, err error) string {
 	}
 	interrupted := a.t("state.interrupted")
 	return strings.NewReplacer(context.Canceled.Error(), interrupted, cause.Error(), interrupted).Replace(err.Error())
-}
-
-func exitCode(err error) int {
-	var usage *usage.Error
-	switch {
-	case errors.As(err, &usage):
-		return exitUsage
-	default:
-		return remote.ExitCode(err)
-	}
 }
 
 func (a *app) root(args []string) *cobra.Command {
@@ -159,3 +149,10 @@ func isYAML(path string) bool {
 	ext := strings.ToLower(filepath.Ext(path))
 	return ext == ".yaml" || ext == ".yml"
 }
+
+// Exit codes that others rely on.
+const (
+	exitDone   = 0
+	exitFailed = 1 // failed, or a bound was missed
+	exitUsage  = 2 // wrong usage or bad input
+)

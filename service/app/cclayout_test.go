@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"fairlane/command/remote"
 	"fairlane/service/config"
 	"fairlane/subnet/ident"
 	"fairlane/subnet/mad"
@@ -68,7 +69,7 @@ func TestLayoutsComeFromProfilesUnlessCCLayoutsNamesTheNode(t *testing.T) {
 	if got := ls.layout(f, ident.PortID{Node: f.Nodes[f.Switches()[0]].GUID}); got != (mad.CCLayout{}) {
 		t.Errorf("the switch: %+v", got)
 	}
-	if _, err := newDeviceModels(site+".not", nil); err == nil || exitCode(err) != 2 || !strings.Contains(err.Error(), "ib_profiles") {
+	if _, err := newDeviceModels(site+".not", nil); err == nil || remote.ExitCode(err) != 2 || !strings.Contains(err.Error(), "ib_profiles") {
 		t.Errorf("a file that does not exist: %v", err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"fairlane/command/remote"
 	"fairlane/internal/i18n"
 	"fairlane/policy"
 )
@@ -61,8 +62,8 @@ func TestFinishedPlanesArePrintedWhenOneFails(t *testing.T) {
 		}
 		return whole(p), nil
 	})
-	if err == nil || !strings.Contains(err.Error(), "plane roce: no such luck") || exitCode(err) != exitFailed {
-		t.Errorf("error %v with exit code %d, want that plane roce failed, and %d", err, exitCode(err), exitFailed)
+	if err == nil || !strings.Contains(err.Error(), "plane roce: no such luck") || remote.ExitCode(err) != exitFailed {
+		t.Errorf("error %v with exit code %d, want that plane roce failed, and %d", err, remote.ExitCode(err), exitFailed)
 	}
 	var got []planeReport
 	if err := json.Unmarshal(out.Bytes(), &got); err != nil {

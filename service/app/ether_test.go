@@ -21,6 +21,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	"fairlane/ccconfig/driver"
+	"fairlane/command/remote"
 	"fairlane/internal/gnmid"
 	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
@@ -538,7 +539,7 @@ func TestEthernetScenariosThatCannotLiveAreRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := etherCaseOf(s); err == nil || exitCode(err) != exitUsage || !strings.Contains(err.Error(), says) {
+		if _, err := etherCaseOf(s); err == nil || remote.ExitCode(err) != exitUsage || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v, want %q", name, err, says)
 		}
 	}

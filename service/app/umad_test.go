@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"fairlane/command/remote"
 	"fairlane/service/store"
 	"fairlane/sim/fabric"
 	"fairlane/sim/simdev"
@@ -111,10 +112,10 @@ func TestAPortOfThisMachineIsASource(t *testing.T) {
 		t.Fatal(err)
 	}
 	sys, dev := umadtest.Machine(t, umadtest.Port{CA: "mlx5_0", Port: 1})
-	if _, err := other.dialBy(t.Context(), umad.Options{SysRoot: sys, DevRoot: dev}); exitCode(err) != exitUsage || !strings.Contains(err.Error(), "want one of mlx5_0:1") {
+	if _, err := other.dialBy(t.Context(), umad.Options{SysRoot: sys, DevRoot: dev}); remote.ExitCode(err) != exitUsage || !strings.Contains(err.Error(), "want one of mlx5_0:1") {
 		t.Errorf("a port that is not there: %v", err)
 	}
-	if _, err := s.dialBy(t.Context(), umad.Options{SysRoot: filepath.Join(sys, "none")}); err == nil || exitCode(err) != exitFailed || !strings.Contains(err.Error(), "modprobe ib_umad") {
+	if _, err := s.dialBy(t.Context(), umad.Options{SysRoot: filepath.Join(sys, "none")}); err == nil || remote.ExitCode(err) != exitFailed || !strings.Contains(err.Error(), "modprobe ib_umad") {
 		t.Errorf("a machine without the module: %v", err)
 	}
 }

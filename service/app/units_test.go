@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"fairlane/command/remote"
 	"fairlane/internal/usage"
 	"fairlane/policy"
 	"fairlane/subnet/ident"
@@ -45,7 +46,7 @@ func TestParseSource(t *testing.T) {
 		if got != want || (err != nil) != (want == source{}) {
 			t.Errorf("parseSource(%q) = %+v, %v", in, got, err)
 		}
-		if err != nil && (exitCode(err) != exitUsage || !strings.Contains(err.Error(), "want file:PATH")) {
+		if err != nil && (remote.ExitCode(err) != exitUsage || !strings.Contains(err.Error(), "want file:PATH")) {
 			t.Errorf("parseSource(%q): %v", in, err)
 		}
 	}
@@ -72,7 +73,7 @@ func TestCCKeyIsReadAndNeverEchoed(t *testing.T) {
 	}
 	for _, text := range []string{"hunter2", "112233445566778899", "\n"} {
 		_, err := ccKey(write(t, "k", text))
-		if exitCode(err) != exitUsage || text != "\n" && strings.Contains(err.Error(), text) {
+		if remote.ExitCode(err) != exitUsage || text != "\n" && strings.Contains(err.Error(), text) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
@@ -90,7 +91,7 @@ func TestExitCode(t *testing.T) {
 		{fmt.Errorf("read: %w", usage.Errorf("x")), exitUsage},
 		{errors.Join(errors.New("x"), usage.Errorf("y")), exitUsage},
 	} {
-		if got := exitCode(c.err); got != c.want {
+		if got := remote.ExitCode(c.err); got != c.want {
 			t.Errorf("%v: %d, want %d", c.err, got, c.want)
 		}
 	}
@@ -105,7 +106,7 @@ func TestSampleTenants(t *testing.T) {
 		}
 		ts, flows, err := sampleTenants(topo)
 		if hosts < 4 {
-			if exitCode(err) != exitUsage {
+			if remote.ExitCode(err) != exitUsage {
 				t.Errorf("%d hosts: %v", hosts, err)
 			}
 			continue
