@@ -10,8 +10,6 @@ import (
 	"fairlane/service/config"
 )
 
-// Config is the configuration of `fairlane serve`. Its keys stand in the table of service/config.
-type Config = config.Config
 
 // configFlags adds --config, and the flags that the table of keys names, to a command.
 func (a *app) configFlags(cmd *cobra.Command) *string {

@@ -36,7 +36,7 @@ func (a *app) configCheckCommand() *cobra.Command {
 }
 
 // checkFiles is an error when the service could not begin with the files that a configuration names, the database among them.
-func checkFiles(c *Config) error {
+func checkFiles(c *config.Config) error {
 	var faults []error
 	err := checkDatabase(c.Database)
 	if err == nil {
@@ -52,7 +52,7 @@ func checkFiles(c *Config) error {
 }
 
 // readFiles reads every file that a configuration names as the service would, and returns what is wrong with them.
-func readFiles(c *Config) (faults []error) {
+func readFiles(c *config.Config) (faults []error) {
 	add := func(key string, err error) {
 		if err != nil {
 			faults = append(faults, fmt.Errorf("%s: %w", key, err))

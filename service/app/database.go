@@ -57,7 +57,7 @@ func checkHeader(path string) error {
 
 // databaseURL is the database that a configuration names, with the password of its file put into the URL. It is
 // never printed: config.ShownDatabase makes it fit for that.
-func databaseURL(c *Config) (string, error) {
+func databaseURL(c *config.Config) (string, error) {
 	password, err := config.Secret(c.DatabasePasswordFile)
 	if err != nil || password == "" {
 		return c.Database, err

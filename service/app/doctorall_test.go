@@ -50,7 +50,7 @@ func TestEveryFindingIsTriggered(t *testing.T) {
 	now := time.Now()
 	seen := map[string]finding{}
 	// on runs a check of a doctor with a configuration and takes its findings.
-	on := func(want []string, c Config, check func(*doctor)) {
+	on := func(want []string, c config.Config, check func(*doctor)) {
 		t.Helper()
 		if c.Discovery.Sources == nil {
 			c.Discovery.Sources = []string{"umad:*", "ibsim:unix:*", "ibsim:udp:*:*", "ethernet:*", "file:*"}
@@ -74,21 +74,21 @@ func TestEveryFindingIsTriggered(t *testing.T) {
 	if err := errors.Join(os.Chmod(open, 0o640), os.Chmod(closed, 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	on([]string{"key-open"}, Config{OIDC: config.OIDC{ClientSecretFile: open}}, func(d *doctor) { d.keys(ctx) })
-	on([]string{"key-closed"}, Config{CCKeyFile: closed}, func(d *doctor) { d.keys(ctx) })
+	on([]string{"key-open"}, config.Config{OIDC: config.OIDC{ClientSecretFile: open}}, func(d *doctor) { d.keys(ctx) })
+	on([]string{"key-closed"}, config.Config{CCKeyFile: closed}, func(d *doctor) { d.keys(ctx) })
 	certified(t, now, on)
 	for free, want := range map[int64]string{1 << 20: "space-none", 900 << 20: "space-little", 8 << 30: "space-right"} {
-		on([]string{want}, Config{}, func(d *doctor) { d.room("f.db", free) })
+		on([]string{want}, config.Config{}, func(d *doctor) { d.room("f.db", free) })
 	}
 	for by, want := range map[time.Duration]string{0: "clock-right", 2 * time.Second: "clock-skew", -time.Minute: "clock-wrong"} {
-		on([]string{want}, Config{}, func(d *doctor) { d.clock(&store.Survey{Clock: now.Add(by)}) })
+		on([]string{want}, config.Config{}, func(d *doctor) { d.clock(&store.Survey{Clock: now.Add(by)}) })
 	}
 	queues(now, on)
 	databases(t, on)
 	services(t, on)
 	fabrics(t, on)
 	held := []store.FabricSource{{Name: "lab"}, {Name: "old", RestoredAt: now}}
-	on([]string{"repairs-wait"}, Config{}, func(d *doctor) { d.holds(held) })
+	on([]string{"repairs-wait"}, config.Config{}, func(d *doctor) { d.holds(held) })
 	devicePorts(t, on)
 	withManagers(t, on)
 	for code := range commanded(t) {
@@ -101,16 +101,16 @@ func TestEveryFindingIsTriggered(t *testing.T) {
 	}
 }
 
-type onDoctor = func(want []string, c Config, check func(*doctor))
+type onDoctor = func(want []string, c config.Config, check func(*doctor))
 
 func certified(t *testing.T, now time.Time, on onDoctor) {
 	t.Helper()
 	a := newAuthority(t)
 	for left, want := range map[time.Duration]string{-time.Hour: "tls-expired", 48 * time.Hour: "tls-soon", 90 * 24 * time.Hour: "tls-right"} {
 		files := a.files(t.TempDir(), "fairlane.test", now.Add(left))
-		on([]string{want}, Config{TLS: files}, func(d *doctor) { d.tls(t.Context()) })
+		on([]string{want}, config.Config{TLS: files}, func(d *doctor) { d.tls(t.Context()) })
 	}
-	plain := Config{Listen: []string{"127.0.0.1:1", "0.0.0.0:1"}}
+	plain := config.Config{Listen: []string{"127.0.0.1:1", "0.0.0.0:1"}}
 	plain.Operations.Listen = []string{":2"}
 	on([]string{"tls-none", "operations-open"}, plain, func(d *doctor) { d.tls(t.Context()) })
 }
@@ -125,13 +125,13 @@ func queues(now time.Time, on onDoctor) {
 	for want, s := range map[string]store.Survey{
 		"jobs-none": {}, "jobs-right": led, "jobs-late": late, "jobs-unworked": unworked, "jobs-discarded": discarded, "jobs-no-leader": idle,
 	} {
-		on([]string{want}, Config{}, func(d *doctor) { d.jobs(&s) })
+		on([]string{want}, config.Config{}, func(d *doctor) { d.jobs(&s) })
 	}
 }
 
 func databases(t *testing.T, on onDoctor) {
 	t.Helper()
-	at := func(name string, spoil ...string) Config {
+	at := func(name string, spoil ...string) config.Config {
 		path := filepath.Join(t.TempDir(), name)
 		m, err := openManager(t.Context(), path, &ports{})
 		if err == nil {
@@ -143,32 +143,32 @@ func databases(t *testing.T, on onDoctor) {
 		for _, statement := range spoil {
 			execute(t, path, statement)
 		}
-		return Config{Database: path}
+		return config.Config{Database: path}
 	}
 	rest := []string{"clock-own", "jobs-no-leader"}
-	look := func(want string, c Config, rest ...string) {
+	look := func(want string, c config.Config, rest ...string) {
 		t.Helper()
 		on(append([]string{"space-right", want}, rest...), c, func(d *doctor) { d.store(t.Context()) })
 	}
 	look("store-right", at("right.db"), rest...)
 	look("store-newer", at("newer.db", "INSERT INTO goose_db_version (version_id, is_applied) VALUES (99001, 1)"), rest...)
 	look("store-older", at("older.db", "DELETE FROM goose_db_version WHERE version_id = (SELECT MAX(version_id) FROM goose_db_version)"), rest...)
-	look("store-damaged", Config{Database: write(t, "letter.db", strings.Repeat("a letter to grandmother\n", 300))})
+	look("store-damaged", config.Config{Database: write(t, "letter.db", strings.Repeat("a letter to grandmother\n", 300))})
 	damaged := at("damaged.db")
 	spoilPage(t, damaged.Database, "audit")
 	look("store-damaged", damaged, rest...)
-	on([]string{"store-unchecked"}, Config{}, func(d *doctor) {
+	on([]string{"store-unchecked"}, config.Config{}, func(d *doctor) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		if err := d.pages(ctx, "", damaged.Database); err != nil {
 			t.Error(err)
 		}
 	})
-	on([]string{"store-away"}, Config{Database: "postgres://nobody@127.0.0.1:1/none"}, func(d *doctor) { d.store(t.Context()) })
-	look("store-absent", Config{Database: filepath.Join(t.TempDir(), "none.db")})
+	on([]string{"store-away"}, config.Config{Database: "postgres://nobody@127.0.0.1:1/none"}, func(d *doctor) { d.store(t.Context()) })
+	look("store-absent", config.Config{Database: filepath.Join(t.TempDir(), "none.db")})
 	wrong := func(want, path string) {
 		t.Helper()
-		on([]string{want}, Config{Database: path}, func(d *doctor) { d.store(t.Context()) })
+		on([]string{want}, config.Config{Database: path}, func(d *doctor) { d.store(t.Context()) })
 	}
 	wrong("store-path", filepath.Join(t.TempDir(), "no", "f.db"))
 	wrong("store-path", filepath.Join(write(t, "file", ""), "f.db"))
@@ -192,9 +192,9 @@ func services(t *testing.T, on onDoctor) {
 			}
 			_, _ = fmt.Fprint(w, c.version) // the client may be gone
 		}))
-		on([]string{want}, Config{}, func(d *doctor) { d.now = time.Now; d.url = srv.URL; d.service(t.Context()) })
+		on([]string{want}, config.Config{}, func(d *doctor) { d.now = time.Now; d.url = srv.URL; d.service(t.Context()) })
 		srv.Close()
-		on([]string{"service-away"}, Config{}, func(d *doctor) { d.url = srv.URL; d.service(t.Context()) })
+		on([]string{"service-away"}, config.Config{}, func(d *doctor) { d.url = srv.URL; d.service(t.Context()) })
 	}
 }
 
@@ -204,9 +204,9 @@ func fabrics(t *testing.T, on onDoctor) {
 	for want, source := range map[string]string{
 		"fabric-source": "smoke:signals", "fabric-away": "ibsim:unix:fairlane-no-such-fabric", "fabric-file": "file:" + write(t, "fabric.yaml", twoHosts),
 	} {
-		on([]string{want}, Config{}, func(d *doctor) { d.fabric(ctx, store.FabricSource{Name: "lab", Source: source}, 1, 0) })
+		on([]string{want}, config.Config{}, func(d *doctor) { d.fabric(ctx, store.FabricSource{Name: "lab", Source: source}, 1, 0) })
 	}
-	on([]string{"fabric-forbidden"}, Config{Discovery: config.Discovery{Sources: []string{"umad:*"}}}, func(d *doctor) {
+	on([]string{"fabric-forbidden"}, config.Config{Discovery: config.Discovery{Sources: []string{"umad:*"}}}, func(d *doctor) {
 		d.fabric(ctx, store.FabricSource{Name: "lab", Source: "file:/etc/passwd"}, 1, 0)
 	})
 	lab, err := startEther(ctx, slowCase(t, policy.PlaneWRCC), etherOptions{timeScale: 1e-6, dir: filepath.Join(t.TempDir(), "lab")})
@@ -214,12 +214,12 @@ func fabrics(t *testing.T, on onDoctor) {
 		t.Fatal(err)
 	}
 	ask := func(want string) {
-		on([]string{want}, Config{}, func(d *doctor) { d.fabric(ctx, store.FabricSource{Name: "lab", Source: lab.source()}, 0, 0) })
+		on([]string{want}, config.Config{}, func(d *doctor) { d.fabric(ctx, store.FabricSource{Name: "lab", Source: lab.source()}, 0, 0) })
 	}
 	ask("fabric-devices")
 	roce := liveFabric(t, slowCase(t, policy.PlaneRoCE), etherOptions{timeScale: 1e-6, dir: filepath.Join(t.TempDir(), "roce")})
 	pauseOff(t, roce.addr)
-	on([]string{"fabric-settings"}, Config{}, func(d *doctor) { d.fabric(ctx, store.FabricSource{Name: "lab", Source: roce.source()}, 0, 0) })
+	on([]string{"fabric-settings"}, config.Config{}, func(d *doctor) { d.fabric(ctx, store.FabricSource{Name: "lab", Source: roce.source()}, 0, 0) })
 	if err := lab.close(); err != nil {
 		t.Error(err)
 	}
@@ -239,7 +239,7 @@ func fabrics(t *testing.T, on onDoctor) {
 		{agents{port: managed, manager: standby}, 1, no, []string{"fabric-right", "sm-other", "sm-congestion-off"}},
 		{agents{port: managed}, 1, "no/such/file", []string{"fabric-right", "sm-silent", "sm-congestion-unknown"}},
 	} {
-		on(c.want, Config{}, func(d *doctor) {
+		on(c.want, config.Config{}, func(d *doctor) {
 			d.opensm = c.opensm
 			d.attached(ctx, store.FabricSource{Name: "lab", Source: "ibsim:unix:lab"}, &c.a, c.key)
 		})
@@ -270,7 +270,7 @@ func withManagers(t *testing.T, on onDoctor) {
 		{file(fine, broken), []string{"sm-congestion-off", "sm-process-away", "sm-master-unknown", "sm-files-problem"}},
 		{file(filepath.Dir(none), none), []string{"sm-congestion-unknown", "sm-files-away"}},
 	} {
-		on(append(slices.Clone(attached), c.want...), Config{}, func(d *doctor) {
+		on(append(slices.Clone(attached), c.want...), config.Config{}, func(d *doctor) {
 			d.managers = c.managers
 			d.attached(ctx, store.FabricSource{Name: "lab", Source: "ibsim:unix:lab"}, fabric, 1)
 			for _, f := range d.findings {
@@ -285,15 +285,15 @@ func withManagers(t *testing.T, on onDoctor) {
 	site := newUFMSite(t)
 	away := subnetManagers{"lab": {UFM: &smfile.UFM{URL: url, TokenFile: write(t, "token", "another\n")}}}
 	lab := []store.FabricSource{{Name: "lab"}}
-	on([]string{"sm-ufm-right"}, Config{}, func(d *doctor) { d.managers = site.ports.managers; d.subnetManagers(ctx, lab) })
+	on([]string{"sm-ufm-right"}, config.Config{}, func(d *doctor) { d.managers = site.ports.managers; d.subnetManagers(ctx, lab) })
 	open := write(t, "token", "x")
 	if err := os.Chmod(open, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	on([]string{"key-open"}, Config{}, func(d *doctor) { d.managers = subnetManagers{"lab": {UFM: &smfile.UFM{TokenFile: open}}}; d.keys(ctx) })
-	on([]string{"sm-ufm-away"}, Config{}, func(d *doctor) { d.managers = away; d.subnetManagers(ctx, lab) })
-	on([]string{"sm-no-fabric"}, Config{}, func(d *doctor) { d.managers = file(fine, none); d.subnetManagers(ctx, nil) })
-	on([]string{"sm-files-closed"}, Config{}, func(d *doctor) {
+	on([]string{"key-open"}, config.Config{}, func(d *doctor) { d.managers = subnetManagers{"lab": {UFM: &smfile.UFM{TokenFile: open}}}; d.keys(ctx) })
+	on([]string{"sm-ufm-away"}, config.Config{}, func(d *doctor) { d.managers = away; d.subnetManagers(ctx, lab) })
+	on([]string{"sm-no-fabric"}, config.Config{}, func(d *doctor) { d.managers = file(fine, none); d.subnetManagers(ctx, nil) })
+	on([]string{"sm-files-closed"}, config.Config{}, func(d *doctor) {
 		d.writable("lab", file(fine, filepath.Join(filepath.Dir(none), "none", "p"))["lab"].OpenSM)
 	})
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // withOpenID gives the API the OpenID provider of the configuration, when there is one.
-func withOpenID(o *api.Options, c *Config) error {
+func withOpenID(o *api.Options, c *config.Config) error {
 	if c.OIDC.Issuer == "" {
 		return nil
 	}

@@ -27,7 +27,7 @@ type portSettings struct {
 }
 
 // newPortSettings reads the files that a configuration names for them. Its errors are usage errors.
-func newPortSettings(c *Config) (s portSettings, err error) {
+func newPortSettings(c *config.Config) (s portSettings, err error) {
 	var errs [5]error
 	s.ccKey, errs[0] = ccKey(c.CCKeyFile)
 	s.mKey, errs[1] = mKey(c.MKeyFile)
@@ -109,7 +109,7 @@ func (r *reloader) run(ctx context.Context) {
 var applied = []string{"log.level", "cc_key_file", "m_key_file", "cc_layouts", "ib_profiles", "subnet_managers", "discovery.sources"}
 
 // onceRead hashes the files that are read at the start only, by key.
-func onceRead(c *Config) map[string][sha256.Size]byte {
+func onceRead(c *config.Config) map[string][sha256.Size]byte {
 	out := map[string][sha256.Size]byte{}
 	for key, path := range map[string]string{
 		"admin_token_file": c.AdminTokenFile, "database_password_file": c.DatabasePasswordFile, "oidc.client_secret_file": c.OIDC.ClientSecretFile,

@@ -71,7 +71,7 @@ func (a *app) serveCommand() *cobra.Command {
 // serving is the process of `fairlane serve` while it is built up and taken down.
 type serving struct {
 	app      *app
-	config   Config
+	config   config.Config
 	log      *slog.Logger
 	level    *slog.LevelVar // of log
 	ports    *ports

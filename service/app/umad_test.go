@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"fairlane/command/remote"
+	"fairlane/service/config"
 	"fairlane/service/store"
 	"fairlane/sim/fabric"
 	"fairlane/sim/simdev"
@@ -81,7 +82,7 @@ func devicePorts(t *testing.T, on onDoctor) {
 		{other, "umad:mlx5_0:1", []string{"port-away"}},
 		{machine, "umad:mlx5_0", []string{"fabric-source"}},
 	} {
-		on(c.want, Config{}, func(d *doctor) {
+		on(c.want, config.Config{}, func(d *doctor) {
 			d.umad = c.o
 			d.fabric(t.Context(), store.FabricSource{Name: "lab", Source: c.source}, 0, 0)
 		})
