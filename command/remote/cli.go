@@ -14,6 +14,7 @@ import (
 
 	"fairlane/api"
 	"fairlane/api/gen"
+	"fairlane/command/cmdline"
 	"fairlane/internal/i18n"
 	"fairlane/internal/usage"
 )
@@ -115,7 +116,7 @@ func (c *cli) addCommon(noun *cobra.Command) {
 		return nil
 	}
 	noun.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return c.wrongArgs(FlagError(cmd, err))
+		return c.wrongArgs(cmdline.FlagError(cmd, err))
 	})
 	if !noun.HasSubCommands() {
 		c.usageOfArgs(noun)
@@ -124,7 +125,7 @@ func (c *cli) addCommon(noun *cobra.Command) {
 	}
 	noun.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 {
-			return c.wrongArgs(UnknownCommand(cmd, args[0]))
+			return c.wrongArgs(cmdline.UnknownCommand(cmd, args[0]))
 		}
 		return cmd.Help()
 	}
@@ -152,7 +153,7 @@ func (c *cli) usageOfArgs(verb *cobra.Command) {
 			check = cobra.NoArgs
 		}
 		if err := check(cmd, args); err != nil {
-			return c.wrongArgs(ArgsError(cmd, args, err))
+			return c.wrongArgs(cmdline.ArgsError(cmd, args, err))
 		}
 		return nil
 	}

@@ -182,18 +182,27 @@ func TestEveryExampleIsACommandThatExists(t *testing.T) {
 	}
 }
 
+// sources lists the Go files of folders.
+func sources(t *testing.T, folders ...string) (files []string) {
+	t.Helper()
+	for _, folder := range folders {
+		list, err := filepath.Glob(filepath.Join(folder, "*.go"))
+		if err != nil || len(list) == 0 {
+			t.Fatalf("%s: %d files, %v", folder, len(list), err)
+		}
+		files = append(files, list...)
+	}
+	return files
+}
+
 func TestEveryTextUsedIsInTheCatalogueAndUsed(t *testing.T) {
 	t.Parallel()
 	c, err := i18n.Load(i18n.Default)
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
 	used := map[string]bool{}
-	for _, name := range files {
+	for _, name := range sources(t, ".") {
 		if strings.HasSuffix(name, "_test.go") {
 			continue
 		}
@@ -220,12 +229,8 @@ func TestEveryTextUsedIsInTheCatalogueAndUsed(t *testing.T) {
 			t.Errorf("text %s is used and not in the catalogue", k)
 		}
 	}
-	others, err := filepath.Glob("../../service/app/*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var elsewhere strings.Builder
-	for _, name := range others {
+	for _, name := range sources(t, "../../service/app", "../cmdline") {
 		src, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)

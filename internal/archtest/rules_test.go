@@ -19,6 +19,7 @@ var rules = []rule{
 	{"internal/progress", []string{"internal/texttable"}, "a line on a terminal knows no command"},
 	{"internal/phrase", nil, pureReason},
 	{"internal/usage", []string{"internal/phrase"}, "what is wrong usage is known wherever input is read, and by no command"},
+	{"internal/outfile", []string{"internal/usage"}, "a file is written whole or not at all, whatever it holds"},
 	{"subnet/ident", nil, pureReason},
 	{"subnet", nil, pureReason},
 	{"subnet/mad", nil, pureReason},
@@ -131,7 +132,9 @@ var rules = []rule{
 	{"docs", nil, "pages of words, embedded"},
 	{"api/reference", []string{"docs", "internal/i18n"}, "the pages about the API are made of the contract and of words"},
 	{"command/manifest", []string{"internal/yamltree", "internal/hostset", "tenants"}, "files of resources are read without a service"},
-	{"command/remote", []string{"command/manifest", "internal/usage", "internal/hostset", "internal/suggest", "api", "service/audit", "api/gen", "internal/i18n", "internal/phrase", "internal/progress", "internal/texttable", "tenants", "tenants/tenantfile", "subnet", "subnet/topofile"}, "remote commands know the API client only"},
+	{"command/cmdline", []string{"internal/i18n", "internal/phrase", "internal/suggest", "internal/texttable", "internal/usage", "service/config", "subnet", "tenants", "tenants/tenantfile", "policy"}, "what all commands share: the terminal's words, tables and flags, and no command"},
+	{"command/cmdline/cmdlinetest", []string{"command/cmdline", "internal/i18n"}, "what commands share, for their tests"},
+	{"command/remote", []string{"command/manifest", "command/cmdline", "internal/usage", "internal/hostset", "internal/suggest", "api", "service/audit", "api/gen", "internal/i18n", "internal/phrase", "internal/progress", "internal/texttable", "tenants", "tenants/tenantfile", "subnet", "subnet/topofile"}, "remote commands know the API client only"},
 
 	{"internal/sdnotify", nil, "systemd is told states; it does not know whose"},
 	{"agent/app", []string{"agent", "agent/host", "ccconfig/nic/nicparam", "ccconfig/nic/nicyang", "internal/gnmid", "internal/servertls", "internal/sdnotify", "internal/i18n", "internal/yamltree"}, "wiring of the host agent, which runs on every host and knows no manager"},
@@ -169,7 +172,7 @@ var only = map[string]struct {
 	"gonum.org/v1/plot":             {[]string{"internal/plot"}, "charts are drawn in one place, in one style"},
 	"github.com/prometheus/":        {[]string{"service/obs"}, "metrics are registered in one table"},
 	"go.opentelemetry.io/":          {[]string{"internal/span", "service/obs", "service/app", "api"}, "spans are made through internal/span"},
-	"github.com/spf13/cobra":        {[]string{"command/remote", "service/app", "agent/app"}, "the command line is an edge"},
+	"github.com/spf13/cobra":        {[]string{"command/cmdline", "command/remote", "service/app", "agent/app"}, "the command line is an edge"},
 	"github.com/p4lang/":            {[]string{"wrcc/p4info", "wrcc/p4rt", "sim/p4dev"}, "P4Runtime is spoken by one driver and by its simulated switches"},
 	"github.com/getkin/kin-openapi": {[]string{"api", "api/gen", "api/reference"}, "the contract is enforced at the edge"},
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlane/ccconfig/profile"
+	"fairlane/command/cmdline"
 	"fairlane/internal/progress"
 	"fairlane/internal/usage"
 	"fairlane/sim/lab/calibrate"
@@ -34,7 +35,7 @@ type calibrateFlags struct {
 func (a *app) calibrateCommand() *cobra.Command {
 	var f calibrateFlags
 	cmd := &cobra.Command{
-		Use: "calibrate", Short: a.t("calibrate.short"), Long: a.t("calibrate.long", "profiles", strings.Join(profile.Names(), ", ")), Args: cobra.NoArgs,
+		Use: "calibrate", Short: a.T("calibrate.short"), Long: a.T("calibrate.long", "profiles", strings.Join(profile.Names(), ", ")), Args: cobra.NoArgs,
 		Example: `  fairlane calibrate --profile connectx-6 --out connectx-6.json
   fairlane calibrate --profile connectx-7 --out connectx-7.json --resume runs.jsonl --plot charts
   fairlane calibrate --profile connectx-6 --quick --json`,
@@ -51,14 +52,14 @@ func (a *app) calibrateCommand() *cobra.Command {
 			return a.runCalibrate(cmd.Context(), f)
 		},
 	}
-	cmd.Flags().StringVar(&f.profile, "profile", profile.Default, a.t("calibrate.flag.profile"))
-	cmd.Flags().StringVar(&f.out, "out", "", a.t("calibrate.flag.out"))
-	cmd.Flags().StringVar(&f.resume, "resume", "", a.t("calibrate.flag.resume"))
-	cmd.Flags().StringVar(&f.plot, "plot", "", a.t("calibrate.flag.plot"))
-	cmd.Flags().IntVar(&f.jobs, "jobs", min(runtime.GOMAXPROCS(0), calibrate.MaxJobs), a.t("calibrate.flag.jobs"))
-	a.seedFlag(cmd, &f.seed, 1)
-	cmd.Flags().BoolVar(&f.quick, "quick", false, a.t("calibrate.flag.quick"))
-	cmd.Flags().BoolVar(&f.json, "json", false, a.t("flag.json"))
+	cmd.Flags().StringVar(&f.profile, "profile", profile.Default, a.T("calibrate.flag.profile"))
+	cmd.Flags().StringVar(&f.out, "out", "", a.T("calibrate.flag.out"))
+	cmd.Flags().StringVar(&f.resume, "resume", "", a.T("calibrate.flag.resume"))
+	cmd.Flags().StringVar(&f.plot, "plot", "", a.T("calibrate.flag.plot"))
+	cmd.Flags().IntVar(&f.jobs, "jobs", min(runtime.GOMAXPROCS(0), calibrate.MaxJobs), a.T("calibrate.flag.jobs"))
+	a.SeedFlag(cmd, &f.seed, 1)
+	cmd.Flags().BoolVar(&f.quick, "quick", false, a.T("calibrate.flag.quick"))
+	cmd.Flags().BoolVar(&f.json, "json", false, a.T("flag.json"))
 	return cmd
 }
 
@@ -80,7 +81,7 @@ func (a *app) runCalibrate(ctx context.Context, f calibrateFlags) (err error) {
 		}
 		defer func() { err = errors.Join(err, file.Close()) }()
 	}
-	p, begun, first := progress.On(a.stderr), time.Now(), -1
+	p, begun, first := progress.On(a.Stderr), time.Now(), -1
 	var finished int
 	o.Progress = func(done, all int) {
 		finished = done
@@ -91,12 +92,12 @@ func (a *app) runCalibrate(ctx context.Context, f calibrateFlags) (err error) {
 			first, begun = done, time.Now()
 		}
 		left := progress.Left(begun, float64(max(done-first, 1))/float64(max(all-first, 1)))
-		p.Show(a.t("calibrate.progress", "done", done, "total", all, "left", left))
+		p.Show(a.T("calibrate.progress", "done", done, "total", all, "left", left))
 	}
 	r, err := calibrate.Calibrate(ctx, o)
 	p.Clear()
 	if err != nil && ctx.Err() != nil {
-		_, _ = fmt.Fprintln(a.stderr, a.stoppedCalibration(f, finished))
+		_, _ = fmt.Fprintln(a.Stderr, a.stoppedCalibration(f, finished))
 	}
 	if err != nil {
 		return err
@@ -105,7 +106,7 @@ func (a *app) runCalibrate(ctx context.Context, f calibrateFlags) (err error) {
 		return err
 	}
 	if f.json {
-		return printJSON(a.stdout, r)
+		return cmdline.PrintJSON(a.Stdout, r)
 	}
 	return a.printCalibration(r)
 }
@@ -113,9 +114,9 @@ func (a *app) runCalibrate(ctx context.Context, f calibrateFlags) (err error) {
 // stoppedCalibration says what is left of a calibration that was interrupted.
 func (a *app) stoppedCalibration(f calibrateFlags, done int) string {
 	if f.resume == "" {
-		return a.t("calibrate.stopped.lost", "done", done)
+		return a.T("calibrate.stopped.lost", "done", done)
 	}
-	return a.t("calibrate.stopped.kept", "done", done, "file", f.resume)
+	return a.T("calibrate.stopped.kept", "done", done, "file", f.resume)
 }
 
 // resumeRuns reads what is finished and opens the file to append what will be. A line that a kill cut short is
@@ -184,28 +185,28 @@ func (a *app) saveCalibration(f calibrateFlags, r *calibrate.Report) error {
 	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return fmt.Errorf("folder for charts: %w", err)
 	}
-	charts := calibrationCharts(r, fmt.Sprintf("%s, fairlane %s", r.Profile.Made, version()))
+	charts := calibrationCharts(r, fmt.Sprintf("%s, fairlane %s", r.Profile.Made, cmdline.Version()))
 	for _, name := range slices.Sorted(maps.Keys(charts)) {
 		if err := charts[name].Save(dir, r.Profile.Name+"-"+name); err != nil {
 			return err
 		}
 	}
-	_, _ = fmt.Fprintln(a.stderr, a.t("calibrate.written", "charts", strconv.Itoa(len(charts)), "dir", dir))
+	_, _ = fmt.Fprintln(a.Stderr, a.T("calibrate.written", "charts", strconv.Itoa(len(charts)), "dir", dir))
 	return nil
 }
 
 // printCalibration prints what was found in three short tables.
 func (a *app) printCalibration(r *calibrate.Report) error {
-	_, _ = fmt.Fprintln(a.stdout, a.t("calibrate.summary", "profile", r.Profile.Name, "runs", r.Runs, "checks", len(r.Checks), "use", percent(r.Use)))
-	tw := newTable(a.stdout, 0)
-	_, _ = fmt.Fprintln(tw, a.t("calibrate.head.bounds"))
+	_, _ = fmt.Fprintln(a.Stdout, a.T("calibrate.summary", "profile", r.Profile.Name, "runs", r.Runs, "checks", len(r.Checks), "use", cmdline.Percent(r.Use)))
+	tw := cmdline.NewTable(a.Stdout, 0)
+	_, _ = fmt.Fprintln(tw, a.T("calibrate.head.bounds"))
 	for _, b := range r.Profile.Bounds {
 		_, _ = fmt.Fprintf(tw, "%g:1\t%s\n", b.Ratio, fine(b.Error))
 	}
 	_, _ = fmt.Fprintln(tw)
-	_, _ = fmt.Fprintln(tw, a.t("calibrate.head.registers"))
+	_, _ = fmt.Fprintln(tw, a.T("calibrate.head.registers"))
 	for _, e := range r.Profile.Registers {
-		_, _ = fmt.Fprintf(tw, "%s\t%d\t%d\t%.3g\t%s\n", e.Register, e.Base, e.Value, e.Ratio, percent(e.Use))
+		_, _ = fmt.Fprintf(tw, "%s\t%d\t%d\t%.3g\t%s\n", e.Register, e.Base, e.Value, e.Ratio, cmdline.Percent(e.Use))
 	}
 	return tw.Flush()
 }

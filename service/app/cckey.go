@@ -10,6 +10,7 @@ import (
 
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/ibmad"
+	"fairlane/command/cmdline"
 	"fairlane/command/remote"
 	"fairlane/internal/progress"
 	"fairlane/internal/usage"
@@ -40,29 +41,29 @@ type ccKeyFlags struct {
 
 // ccKeyCommand is `device cc-key`, which works on a fabric without the service.
 func (a *app) ccKeyCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "cc-key", Short: a.t("cckey.short"), Long: a.t("cckey.long"), Args: cobra.NoArgs}
+	cmd := &cobra.Command{Use: "cc-key", Short: a.T("cckey.short"), Long: a.T("cckey.long"), Args: cobra.NoArgs}
 	cmd.AddCommand(a.ccKeyShow(), a.ccKeySet(), a.ccKeyRotate(), a.ccKeyClear())
-	hideGlobal(cmd)
+	cmdline.HideGlobal(cmd)
 	for _, verb := range cmd.Commands() {
-		a.localOnly(verb)
+		a.LocalOnly(verb)
 	}
 	return cmd
 }
 
 func (a *app) ccKeyVerb(use, key, example string, f *ccKeyFlags, run func(context.Context, *ccKeyFlags) error) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: use, Short: a.t(key + ".short"), Long: a.t(key + ".long"), Example: example, Args: cobra.NoArgs,
+		Use: use, Short: a.T(key + ".short"), Long: a.T(key + ".long"), Example: example, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			protect := cmd.Flags().Lookup("protect")
 			f.keep = protect != nil && !protect.Changed
 			return run(cmd.Context(), f)
 		},
 	}
-	cmd.Flags().StringVar(&f.from, "from", "", a.t("cckey.flag.from"))
-	a.mKeyFlag(cmd, &f.mKey)
-	cmd.Flags().BoolVar(&f.asJSON, "json", false, a.t("flag.json"))
-	cmd.Flags().IntVar(&f.parallel, "parallel", 0, a.t("cckey.flag.parallel"))
-	must(cmd.MarkFlagRequired("from"))
+	cmd.Flags().StringVar(&f.from, "from", "", a.T("cckey.flag.from"))
+	a.MKeyFlag(cmd, &f.mKey)
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, a.T("flag.json"))
+	cmd.Flags().IntVar(&f.parallel, "parallel", 0, a.T("cckey.flag.parallel"))
+	cmdline.Must(cmd.MarkFlagRequired("from"))
 	return cmd
 }
 
@@ -70,7 +71,7 @@ func (a *app) ccKeyShow() *cobra.Command {
 	f := &ccKeyFlags{}
 	cmd := a.ccKeyVerb("show --from SOURCE", "cckey.show", `  fairlane device cc-key show --from ibsim:unix:lab
   fairlane device cc-key show --from ibsim:unix:lab --key-file /etc/fairlane/cc.key --json`, f, a.showKeys)
-	cmd.Flags().StringArrayVar(&f.keyFiles, "key-file", nil, a.t("cckey.flag.key-files"))
+	cmd.Flags().StringArrayVar(&f.keyFiles, "key-file", nil, a.T("cckey.flag.key-files"))
 	return cmd
 }
 
@@ -91,7 +92,7 @@ func (a *app) ccKeyRotate() *cobra.Command {
 	a.newKeyFlags(cmd, f)
 	a.oldKeyFlags(cmd, f)
 	a.changeFlags(cmd, f)
-	remote.Destroys(cmd, a.text, "ask.cckey-rotate")
+	remote.Destroys(cmd, a.Texts, "ask.cckey-rotate")
 	return cmd
 }
 
@@ -101,29 +102,29 @@ func (a *app) ccKeyClear() *cobra.Command {
 		`  fairlane device cc-key clear --from ibsim:unix:lab --old-key-file cc.key`, f, a.changeKeys)
 	a.oldKeyFlags(cmd, f)
 	a.changeFlags(cmd, f)
-	remote.Destroys(cmd, a.text, "ask.cckey-clear")
+	remote.Destroys(cmd, a.Texts, "ask.cckey-clear")
 	return cmd
 }
 
 func (a *app) newKeyFlags(cmd *cobra.Command, f *ccKeyFlags) {
-	cmd.Flags().StringVar(&f.newFile, "key-file", "", a.t("cckey.flag.key-file"))
-	cmd.Flags().BoolVar(&f.generate, "generate", false, a.t("cckey.flag.generate"))
-	cmd.Flags().BoolVar(&f.protect, "protect", false, a.t("cckey.flag.protect"))
-	cmd.Flags().Uint16Var(&f.lease, "lease", 0, a.t("cckey.flag.lease"))
-	cmd.Flags().BoolVar(&f.forever, "forever", false, a.t("cckey.flag.forever"))
-	must(cmd.MarkFlagRequired("key-file"))
+	cmd.Flags().StringVar(&f.newFile, "key-file", "", a.T("cckey.flag.key-file"))
+	cmd.Flags().BoolVar(&f.generate, "generate", false, a.T("cckey.flag.generate"))
+	cmd.Flags().BoolVar(&f.protect, "protect", false, a.T("cckey.flag.protect"))
+	cmd.Flags().Uint16Var(&f.lease, "lease", 0, a.T("cckey.flag.lease"))
+	cmd.Flags().BoolVar(&f.forever, "forever", false, a.T("cckey.flag.forever"))
+	cmdline.Must(cmd.MarkFlagRequired("key-file"))
 }
 
 func (a *app) oldKeyFlags(cmd *cobra.Command, f *ccKeyFlags) {
-	cmd.Flags().StringArrayVar(&f.oldFiles, "old-key-file", nil, a.t("cckey.flag.old-key-file"))
-	must(cmd.MarkFlagRequired("old-key-file"))
+	cmd.Flags().StringArrayVar(&f.oldFiles, "old-key-file", nil, a.T("cckey.flag.old-key-file"))
+	cmdline.Must(cmd.MarkFlagRequired("old-key-file"))
 }
 
 func (a *app) changeFlags(cmd *cobra.Command, f *ccKeyFlags) {
-	cmd.Flags().BoolVar(&f.takeOver, "take-over", false, a.t("cckey.flag.take-over"))
-	cmd.Flags().BoolVar(&f.clearViolations, "clear-violations", false, a.t("cckey.flag.clear-violations"))
-	cmd.Flags().IntVar(&f.failures, "failures", 0, a.t("cckey.flag.failures"))
-	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, a.t("cckey.flag.dry-run"))
+	cmd.Flags().BoolVar(&f.takeOver, "take-over", false, a.T("cckey.flag.take-over"))
+	cmd.Flags().BoolVar(&f.clearViolations, "clear-violations", false, a.T("cckey.flag.clear-violations"))
+	cmd.Flags().IntVar(&f.failures, "failures", 0, a.T("cckey.flag.failures"))
+	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, a.T("cckey.flag.dry-run"))
 }
 
 // keyFleet is the devices of a fabric, and the driver that looks after their keys.
@@ -140,7 +141,7 @@ func (a *app) keyFleet(ctx context.Context, from string, t mad.Transport) (*keyF
 		return nil, err
 	}
 	for _, w := range r.Warnings {
-		a.warn(a.text.Say(w.Sentence()))
+		a.Warn(a.Texts.Say(w.Sentence()))
 	}
 	f := &keyFleet{devices: ccDevices(r.Fabric), unmet: len(r.Warnings)}
 	if len(f.devices) == 0 {
@@ -190,10 +191,10 @@ func (a *app) showKeys(ctx context.Context, f *ccKeyFlags) error {
 	if err != nil {
 		return err
 	}
-	line := progress.On(a.stderr)
+	line := progress.On(a.Stderr)
 	states, err := fleet.driver.ReadKeys(ctx, fleet.devices, ibmad.KeyRead{
 		Keys: keysOf(files), Parallel: f.parallel,
-		Progress: func(n int) { line.Show(a.t("cckey.progress.read", "done", n, "of", len(fleet.devices))) },
+		Progress: func(n int) { line.Show(a.T("cckey.progress.read", "done", n, "of", len(fleet.devices))) },
 	})
 	line.Clear()
 	if err != nil {
@@ -210,7 +211,7 @@ func (a *app) showKeys(ctx context.Context, f *ccKeyFlags) error {
 		return err
 	}
 	if n := report.silent(); n > 0 {
-		return errors.New(a.t("cckey.unread", "n", n))
+		return errors.New(a.T("cckey.unread", "n", n))
 	}
 	return nil
 }
@@ -303,13 +304,13 @@ func (a *app) changeKeys(ctx context.Context, f *ccKeyFlags) error {
 	if err != nil {
 		return err
 	}
-	line := progress.On(a.stderr)
+	line := progress.On(a.Stderr)
 	c.Progress = func(p ibmad.KeyProgress) {
 		text := "cckey.progress.read"
 		if p.Writing {
 			text = "cckey.progress.write"
 		}
-		line.Show(a.t(text, "done", p.Done, "of", p.Of))
+		line.Show(a.T(text, "done", p.Done, "of", p.Of))
 	}
 	run, err := fleet.driver.ChangeKeys(ctx, fleet.devices, c)
 	line.Clear()
@@ -321,27 +322,27 @@ func (a *app) changeKeys(ctx context.Context, f *ccKeyFlags) error {
 		r := &run.Results[i]
 		report.add(&r.Before, r.Outcome, r.Err, files)
 		if d := &report.Devices[i]; r.Err != nil {
-			d.Error = a.errorText(ctx, r.Err)
+			d.Error = a.ErrorText(ctx, r.Err)
 		}
 	}
 	if run.Stopped != nil {
-		report.Stopped = a.errorText(ctx, run.Stopped)
+		report.Stopped = a.ErrorText(ctx, run.Stopped)
 	}
 	if err := a.printKeys(&report, f.asJSON, false); err != nil {
 		return err
 	}
 	if f.keep {
 		with, without := report.kept()
-		_, _ = fmt.Fprintln(a.stderr, a.t("cckey.kept", "with", with, "without", without)) // a broken terminal changes nothing
+		_, _ = fmt.Fprintln(a.Stderr, a.T("cckey.kept", "with", with, "without", without)) // a broken terminal changes nothing
 	}
 	if run.Stopped != nil {
-		return fmt.Errorf("%s: %w", a.t("cckey.stopped"), run.Stopped)
+		return fmt.Errorf("%s: %w", a.T("cckey.stopped"), run.Stopped)
 	}
 	if n := report.Failed; n > 0 {
-		return errors.New(a.t("cckey.failed", "n", n))
+		return errors.New(a.T("cckey.failed", "n", n))
 	}
 	if fleet.unmet > 0 {
-		return errors.New(a.t("cckey.unmet", "n", fleet.unmet))
+		return errors.New(a.T("cckey.unmet", "n", fleet.unmet))
 	}
 	return nil
 }

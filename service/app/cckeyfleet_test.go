@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"fairlane/command/cmdline"
 	"fairlane/sim/simdev"
 	"fairlane/subnet/ident"
 )
@@ -24,10 +25,10 @@ func TestCommandsOfKeysTellOfDevicesThatTheyDoNotReach(t *testing.T) {
 			f.dev.SetFaults(simdev.Faults{NodeGUIDs: map[int32]ident.GUID{f.node("host-004"): f.topo.Nodes[f.node("host-001")].GUID}})
 		}, "6 changed, 0 unchanged", 1, []string{"warning: duplicate-guid: ", "is not in the model", "1 warning of the sweep names devices"}},
 		"an M_Key that keeps strangers from writing": {func(f *faulty) {
-			must(f.dev.GuardSM(f.node("leaf2"), 0x77, 1, 0))
+			cmdline.Must(f.dev.GuardSM(f.node("leaf2"), 0x77, 1, 0))
 		}, "7 changed, 0 unchanged", 0, nil},
 		"an M_Key of a switch": {func(f *faulty) {
-			must(f.dev.GuardSM(f.node("leaf2"), 0x77, 2, 0))
+			cmdline.Must(f.dev.GuardSM(f.node("leaf2"), 0x77, 2, 0))
 		}, "4 changed, 0 unchanged", 1, []string{"warning: unresponsive: ", "a device that an M_Key protects is silent too", "those keep their keys"}},
 	} {
 		t.Run(what, func(t *testing.T) {

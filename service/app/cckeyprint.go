@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"fairlane/ccconfig/ibmad"
+	"fairlane/command/cmdline"
 )
 
 // ccKeyReport is what `device cc-key` prints with --json. It holds no key.
@@ -98,20 +99,20 @@ func (r *ccKeyReport) kept() (with, without int) {
 // printKeys prints all devices, or those with which something is wrong, and what became of the others as numbers.
 func (a *app) printKeys(r *ccKeyReport, asJSON, all bool) error {
 	if asJSON {
-		return printJSON(a.stdout, r)
+		return cmdline.PrintJSON(a.Stdout, r)
 	}
 	rows := r.Devices
 	if !all {
 		rows = slices.DeleteFunc(slices.Clone(rows), func(d ccKeyDevice) bool { return d.Outcome != ibmad.KeyFailed })
 	}
 	if len(rows) > 0 {
-		t := newTable(a.stdout, 0)
-		_, _ = fmt.Fprintln(t, a.t("cckey.columns"))
+		t := cmdline.NewTable(a.Stdout, 0)
+		_, _ = fmt.Fprintln(t, a.T("cckey.columns"))
 		for i := range rows {
 			d := &rows[i]
 			protect, lease, violations := "-", "-", "-"
 			if d.Protect != nil {
-				protect, lease, violations = a.t(fmt.Sprintf("cckey.protect.%t", *d.Protect)), strconv.Itoa(int(*d.LeaseS)), strconv.Itoa(int(*d.Violations))
+				protect, lease, violations = a.T(fmt.Sprintf("cckey.protect.%t", *d.Protect)), strconv.Itoa(int(*d.LeaseS)), strconv.Itoa(int(*d.Violations))
 			}
 			_, _ = fmt.Fprintf(t, "%s\t%d\t%s\t%s\t%s\t%s\t%s\n", d.Name, d.LID, a.keyText(d), protect, lease, violations, d.Error)
 		}
@@ -126,7 +127,7 @@ func (a *app) printKeys(r *ccKeyReport, asJSON, all bool) error {
 	if r.DryRun {
 		text = "cckey.result.dry"
 	}
-	_, err := fmt.Fprintln(a.stdout, a.t(text, "changed", r.Changed, "would", r.WouldChange, "unchanged", r.Unchanged,
+	_, err := fmt.Fprintln(a.Stdout, a.T(text, "changed", r.Changed, "would", r.WouldChange, "unchanged", r.Unchanged,
 		"unsupported", r.Unsupported, "failed", r.Failed, "skipped", r.Skipped))
 	return err
 }
@@ -138,10 +139,10 @@ func (a *app) keyText(d *ccKeyDevice) string {
 		if d.KeyFile != "" {
 			return d.KeyFile
 		}
-		return a.t("cckey.key.known")
+		return a.T("cckey.key.known")
 	case ibmad.KeyNone, ibmad.KeyOther, ibmad.KeyHidden:
-		return a.t("cckey.key." + string(d.Key))
+		return a.T("cckey.key." + string(d.Key))
 	default:
-		return a.t("cckey.key.silent")
+		return a.T("cckey.key.silent")
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fairlane/command/cmdline"
 	"fairlane/internal/i18n"
 )
 
@@ -18,7 +19,7 @@ func TestHelpIsInTheUsersLanguage(t *testing.T) {
 		t.Fatal(err)
 	}
 	args := []string{"--lang", "zh"}
-	root := (&app{stdout: &bytes.Buffer{}, stderr: &bytes.Buffer{}, text: text}).root(args)
+	root := (&app{&cmdline.App{Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{}, Texts: text}}).root(args)
 	commands := 0
 	var read func(cmd *cobra.Command)
 	read = func(cmd *cobra.Command) {

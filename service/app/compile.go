@@ -1,12 +1,10 @@
 package app
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"slices"
@@ -15,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlane/ccconfig/profile"
+	"fairlane/command/cmdline"
 	"fairlane/command/remote"
 	"fairlane/internal/phrase"
 	"fairlane/internal/progress"
@@ -53,8 +52,8 @@ func (a *app) compileCommand() *cobra.Command {
 	var f compileFlags
 	cmd := &cobra.Command{
 		Use:   "compile --fabric FILE --tenants FILE",
-		Short: a.t("compile.short"),
-		Long:  a.t("compile.long"),
+		Short: a.T("compile.short"),
+		Long:  a.T("compile.long"),
 		Example: `  fairlane compile --fabric fabric.topo --tenants tenants.yaml
   fairlane compile --fabric fabric.yaml --tenants tenants.yaml --explain-tenant gold
   fairlane compile --fabric fabric.yaml --tenants tenants.yaml --edit weight:gold=8 --edit fail:leaf1/P5
@@ -68,8 +67,8 @@ func (a *app) compileCommand() *cobra.Command {
 			return a.runCompile(cmd.Context(), f)
 		},
 	}
-	text := func(to *string, name, initial, key string) { cmd.Flags().StringVar(to, name, initial, a.t(key)) }
-	flag := func(to *bool, name, key string) { cmd.Flags().BoolVar(to, name, false, a.t(key)) }
+	text := func(to *string, name, initial, key string) { cmd.Flags().StringVar(to, name, initial, a.T(key)) }
+	flag := func(to *bool, name, key string) { cmd.Flags().BoolVar(to, name, false, a.T(key)) }
 	text(&f.fabric, "fabric", "", "compile.flag.fabric")
 	text(&f.tenants, "tenants", "", "compile.flag.tenants")
 	text(&f.flows, "flows", "", "compile.flag.flows")
@@ -81,22 +80,22 @@ func (a *app) compileCommand() *cobra.Command {
 	text(&f.against, "against", "", "compile.flag.against")
 	text(&f.explainPort, "explain-port", "", "compile.flag.explainport")
 	text(&f.explainTenant, "explain-tenant", "", "compile.flag.explaintenant")
-	cmd.Flags().StringArrayVar(&f.editTexts, "edit", nil, a.t("compile.flag.edit"))
-	formerName(cmd, "what-if", "edit")
-	cmd.Flags().Var(&f.reserved, "reserved-sl", a.t("flag.reserved-sl"))
-	cmd.Flags().IntVar(&f.entries, "table-entries", 0, a.t("flag.table-entries"))
-	a.ibProfilesFlag(cmd, &f.ibProfiles)
+	cmd.Flags().StringArrayVar(&f.editTexts, "edit", nil, a.T("compile.flag.edit"))
+	cmdline.FormerName(cmd, "what-if", "edit")
+	cmd.Flags().Var(&f.reserved, "reserved-sl", a.T("flag.reserved-sl"))
+	cmd.Flags().IntVar(&f.entries, "table-entries", 0, a.T("flag.table-entries"))
+	a.IBProfilesFlag(cmd, &f.ibProfiles)
 	flag(&f.arbs, "vl-arbitration", "compile.flag.arbitration")
 	flag(&f.restart, "timer-restart", "compile.flag.restart")
 	flag(&f.explain, "explain", "compile.flag.explain")
 	flag(&f.links, "links", "compile.flag.links")
 	flag(&f.simulate, "simulate", "compile.flag.simulate")
 	flag(&f.all, "all", "flag.all")
-	cmd.Flags().IntVar(&f.top, "top", 0, a.t("compile.flag.top"))
+	cmd.Flags().IntVar(&f.top, "top", 0, a.T("compile.flag.top"))
 	flag(&f.json, "json", "flag.json")
-	a.seedFlag(cmd, &f.seed, 1)
-	must(cmd.MarkFlagRequired("fabric"))
-	must(cmd.MarkFlagRequired("tenants"))
+	a.SeedFlag(cmd, &f.seed, 1)
+	cmdline.Must(cmd.MarkFlagRequired("fabric"))
+	cmdline.Must(cmd.MarkFlagRequired("tenants"))
 	return cmd
 }
 
@@ -177,9 +176,9 @@ func (a *app) runCompile(ctx context.Context, f compileFlags) error {
 		}
 	}
 	if f.simulate {
-		p := progress.On(a.stderr)
+		p := progress.On(a.Stderr)
 		out.Simulation, err = evaluate.Simulate(ctx, in, out.Plan, evaluate.Options{
-			Seed: f.seed, Progress: func(done float64) { p.Show(a.t("simulate.progress", "done", percent(done))) },
+			Seed: f.seed, Progress: func(done float64) { p.Show(a.T("simulate.progress", "done", cmdline.Percent(done))) },
 		})
 		p.Clear()
 		if err != nil {
@@ -187,9 +186,9 @@ func (a *app) runCompile(ctx context.Context, f compileFlags) error {
 		}
 	}
 	if f.json {
-		return printJSON(a.stdout, out)
+		return cmdline.PrintJSON(a.Stdout, out)
 	}
-	return a.printCompiled(a.stdout, out, f)
+	return a.printCompiled(a.Stdout, out, f)
 }
 
 // unknownPort is an error, with near misses, when a name is neither that of a node nor that of a port; "" is fine.
@@ -278,38 +277,18 @@ func (f compileFlags) simulable(in policy.Input) error {
 
 // readPlan reads a plan as compile --json and the service give it.
 func readPlan(path string, plane policy.Plane) (*policy.Plan, error) {
-	b, err := readFile("plan", path, maxPlanBytes)
+	b, err := cmdline.ReadFile("plan", path, maxPlanBytes)
 	if err != nil {
 		return nil, err
 	}
 	p, err := policy.Decode(b)
 	if err != nil {
-		return nil, usage.Errorf("plan %s%s: %w: want the output of compile --json", path, jsonLine(b, err), err)
+		return nil, usage.Errorf("plan %s%s: %w: want the output of compile --json", path, cmdline.JSONLine(b, err), err)
 	}
 	if want := cmp.Or(plane, policy.PlaneIB); p.Plane != string(want) {
 		return nil, usage.Errorf("plan %s is for the plane %s: want one for %s, or --plane %s", path, p.Plane, want, p.Plane)
 	}
 	return p, nil
-}
-
-// readFile reads a file, of at most most bytes, that somebody named; kind is what it should hold.
-func readFile(kind, path string, most int) ([]byte, error) {
-	r, err := os.Open(path)
-	if err != nil {
-		return nil, &usage.Error{Err: err}
-	}
-	defer func() { _ = r.Close() }() // read only
-	var b bytes.Buffer
-	if at, err := r.Stat(); err == nil && at.Size() <= int64(most) {
-		b.Grow(int(at.Size()) + bytes.MinRead) // room made once: growing by doubling would take three times the file
-	}
-	if _, err := b.ReadFrom(io.LimitReader(r, int64(most)+1)); err != nil {
-		return nil, usage.Errorf("read %s: %w", kind, err)
-	}
-	if b.Len() > most {
-		return nil, usage.Errorf("%s %s: over %d MiB: want at most that", kind, path, most>>20)
-	}
-	return b.Bytes(), nil
 }
 
 // input reads everything that the plan depends on.
@@ -323,7 +302,7 @@ func (f compileFlags) input() (policy.Input, error) {
 
 // inputOn reads everything but the fabric.
 func (f compileFlags) inputOn(topo *subnet.Fabric) (policy.Input, error) {
-	ts, flows, err := readTenants(f.tenants, topo)
+	ts, flows, err := cmdline.ReadTenants(f.tenants, topo)
 	if err != nil {
 		return policy.Input{}, err
 	}
@@ -372,27 +351,13 @@ func readProfile(text string) (own []profile.Profile, name string, err error) {
 	if !strings.HasSuffix(text, ".json") {
 		return nil, text, nil
 	}
-	b, err := readFile("profile", text, profile.MaxBytes)
+	b, err := cmdline.ReadFile("profile", text, profile.MaxBytes)
 	if err != nil {
 		return nil, "", err
 	}
 	p, err := profile.Decode(b)
 	if err != nil {
-		return nil, "", usage.Errorf("%s%s: %w: want a file that calibrate --out wrote", text, jsonLine(b, err), err)
+		return nil, "", usage.Errorf("%s%s: %w: want a file that calibrate --out wrote", text, cmdline.JSONLine(b, err), err)
 	}
 	return []profile.Profile{*p}, p.Name, nil
-}
-
-// readTenants reads a tenant file against a fabric and completes the attachments.
-func readTenants(path string, topo *subnet.Fabric) ([]tenants.Tenant, []tenants.Flow, error) {
-	r, err := os.Open(path)
-	if err != nil {
-		return nil, nil, &usage.Error{Err: err}
-	}
-	defer func() { _ = r.Close() }() // read only
-	ts, flows, err := tenantfile.Read(path, r, topo)
-	if err != nil {
-		return nil, nil, &usage.Error{Err: err}
-	}
-	return tenants.Attach(ts, flows), flows, nil
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"fairlane/command/cmdline"
 	"fairlane/command/remote"
 	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
@@ -29,9 +30,9 @@ func (f *compileFlags) rowsOf(all int) int {
 }
 
 // table starts a table, which --all keeps from being shortened.
-func (f *compileFlags) table(w io.Writer) *table {
-	t := newTable(w, 0)
-	t.whole = f.all
+func (f *compileFlags) table(w io.Writer) *cmdline.Table {
+	t := cmdline.NewTable(w, 0)
+	t.Whole = f.all
 	return t
 }
 
@@ -44,7 +45,7 @@ func (a *app) printCompiled(w io.Writer, c *compiled, f compileFlags) error {
 		func() (int, error) { return a.printShares(w, c, &f) },
 		func() (int, error) {
 			if c.Settle > 0 {
-				_, _ = fmt.Fprintln(w, a.t("plan.settle", "time", c.Settle))
+				_, _ = fmt.Fprintln(w, a.T("plan.settle", "time", c.Settle))
 			}
 			a.printOutside(w, c)
 			return a.printClasses(w, c.Classes, &f)
@@ -64,16 +65,16 @@ func (a *app) printCompiled(w io.Writer, c *compiled, f compileFlags) error {
 	}
 	a.printFindings(w, c, f.all)
 	if c.Difference != nil {
-		_, _ = fmt.Fprintln(w, a.t("compile.difference", "name", c.Before.Name))
+		_, _ = fmt.Fprintln(w, a.T("compile.difference", "name", c.Before.Name))
 		lines := c.Difference.Lines()
 		most := f.rowsOf(len(lines))
 		for _, line := range lines[:most] {
-			_, _ = fmt.Fprintln(w, "  "+line.Indent()+a.text.Say(line.Text))
+			_, _ = fmt.Fprintln(w, "  "+line.Indent()+a.Texts.Say(line.Text))
 		}
 		left += len(lines) - most
 	}
 	if left > 0 {
-		_, _ = fmt.Fprintln(w, a.t("msg.rows-left", "count", left))
+		_, _ = fmt.Fprintln(w, a.T("msg.rows-left", "count", left))
 	}
 	if f.explain || c.Why != nil {
 		return a.printReasons(w, c.Why)
@@ -92,40 +93,35 @@ func (a *app) printFindings(w io.Writer, c *compiled, all bool) {
 	for _, t := range c.Tenants {
 		off[t.Tenant] = t.PredictedError
 	}
-	p := remote.FindingPrinter{Out: w, Texts: a.text, Columns: texttable.Columns(w, os.Getenv), All: all, Off: func(tenant string) float64 { return off[tenant] }}
+	p := remote.FindingPrinter{Out: w, Texts: a.Texts, Columns: texttable.Columns(w, os.Getenv), All: all, Off: func(tenant string) float64 { return off[tenant] }}
 	p.Print(texts)
-}
-
-// finding tells a finding without its advice.
-func (a *app) finding(f *policy.Finding) string {
-	return a.t("finding", "code", f.Code, "message", a.text.Told(f.Message, f.Said))
 }
 
 func (a *app) planTitle(p *policy.Plan) string {
 	switch {
 	case p.RoCE != nil:
-		return a.t("compile.title.roce", "name", p.Name, "ports", len(p.RoCE.NICs), "switches", len(p.RoCE.Switches))
+		return a.T("compile.title.roce", "name", p.Name, "ports", len(p.RoCE.NICs), "switches", len(p.RoCE.Switches))
 	case p.WRCC != nil:
 		ports := 0
 		for i := range p.WRCC.Ports {
 			ports += len(p.WRCC.Ports[i].Ports)
 		}
-		return a.t("compile.title.wrcc", "name", p.Name, "ports", ports, "senders", len(p.WRCC.Senders), "unit", p.WRCC.Unit)
+		return a.T("compile.title.wrcc", "name", p.Name, "ports", ports, "senders", len(p.WRCC.Senders), "unit", p.WRCC.Unit)
 	}
-	return a.t("compile.title", "name", p.Name, "ports", len(p.CAs), "switches", len(p.Switches))
+	return a.T("compile.title", "name", p.Name, "ports", len(p.CAs), "switches", len(p.Switches))
 }
 
 // printShares prints the tenants' shares, beside those of the plan before and of the simulator when there are any. It returns
 // how many tenants it left out: of many it prints those that are furthest from their share.
 func (a *app) printShares(w io.Writer, c *compiled, f *compileFlags) (left int, err error) {
 	tw := f.table(w)
-	head := a.t("compile.table.head")
+	head := a.T("compile.table.head")
 	if c.Simulation != nil {
-		head += "\t" + a.t("compile.table.simulated")
+		head += "\t" + a.T("compile.table.simulated")
 	}
 	was := map[string]policy.TenantShare{}
 	if c.Before != nil {
-		head += "\t" + a.t("compile.table.before")
+		head += "\t" + a.T("compile.table.before")
 		for _, t := range c.Before.Tenants {
 			was[t.Tenant] = t
 		}
@@ -153,10 +149,10 @@ func (a *app) printShares(w io.Writer, c *compiled, f *compileFlags) (left int, 
 func shareRow(c *compiled, i int, was policy.TenantShare) string {
 	t := c.Tenants[i]
 	row := []string{t.Tenant, t.Weight.String(), fmt.Sprint(t.QPs), t.Entitled.String(),
-		fmt.Sprintf("%s (%s)", bounded(t.Predicted, t.Bound), percent(t.PredictedError))}
+		fmt.Sprintf("%s (%s)", bounded(t.Predicted, t.Bound), cmdline.Percent(t.PredictedError))}
 	if c.Simulation != nil {
 		s := c.Simulation.Tenants[i]
-		row = append(row, fmt.Sprintf("%s (%s)", s.Delivered, percent(s.ShareError)))
+		row = append(row, fmt.Sprintf("%s (%s)", s.Delivered, cmdline.Percent(s.ShareError)))
 	}
 	if c.Before != nil {
 		row = append(row, before(was))
@@ -194,7 +190,7 @@ func (a *app) printOutside(w io.Writer, c *compiled) {
 	}
 	for i, s := range c.Simulation.Tenants {
 		if !s.Within {
-			_, _ = fmt.Fprintln(w, a.t("compile.outside", "tenant", s.Tenant, "error", percent(s.PredictionError), "bound", quantity.Percent(c.Tenants[i].Bound)))
+			_, _ = fmt.Fprintln(w, a.T("compile.outside", "tenant", s.Tenant, "error", cmdline.Percent(s.PredictionError), "bound", quantity.Percent(c.Tenants[i].Bound)))
 		}
 	}
 }
@@ -230,7 +226,7 @@ func (a *app) printClasses(w io.Writer, cs []policy.ClassShare, f *compileFlags)
 	}
 	shown := worstFirst(len(cs), f.rowsOf, func(i int) float64 { return offTarget(cs[i].Predicted, cs[i].Entitled) })
 	tw := f.table(w)
-	_, _ = fmt.Fprintln(tw, a.t("compile.classes.head"))
+	_, _ = fmt.Fprintln(tw, a.T("compile.classes.head"))
 	for i, c := range cs {
 		if shown[i] {
 			_, _ = fmt.Fprintf(tw, "%s\t%s\t%s\t%d\t%s\t%s\n", c.Tenant, c.Class, c.Weight, c.QPs, c.Entitled, c.Predicted)
@@ -243,7 +239,7 @@ func (a *app) printClasses(w io.Writer, cs []policy.ClassShare, f *compileFlags)
 // those on which a tenant is furthest from its share.
 func (a *app) printLinks(w io.Writer, ls []policy.LinkShare, f *compileFlags) (left int, err error) {
 	if len(ls) == 0 {
-		_, err := fmt.Fprintln(w, a.t("compile.links.none"))
+		_, err := fmt.Fprintln(w, a.T("compile.links.none"))
 		return 0, err
 	}
 	all := 0
@@ -252,7 +248,7 @@ func (a *app) printLinks(w io.Writer, ls []policy.LinkShare, f *compileFlags) (l
 	}
 	links := worstLinks(ls, f.rowsOf(all))
 	tw := f.table(w)
-	_, _ = fmt.Fprintln(tw, a.t("compile.links.head"))
+	_, _ = fmt.Fprintln(tw, a.T("compile.links.head"))
 	for i, l := range ls {
 		if !links[i] {
 			left += len(l.Tenants)
@@ -296,9 +292,9 @@ func (a *app) printReasons(w io.Writer, es []policy.Explanation) error {
 		if e.Note != "" {
 			_, _ = fmt.Fprintf(w, "  %s\n", e.Note)
 		}
-		tw := newTable(w, 0)
-		tw.prose = true
-		_, _ = fmt.Fprintln(tw, "  "+a.t("compile.explain.head"))
+		tw := cmdline.NewTable(w, 0)
+		tw.Prose = true
+		_, _ = fmt.Fprintln(tw, "  "+a.T("compile.explain.head"))
 		for _, r := range e.Reasons {
 			rules = append(rules, r.Rule)
 			clamped := ""
@@ -316,13 +312,13 @@ func (a *app) printReasons(w io.Writer, es []policy.Explanation) error {
 
 // printRules says in words what the rules of reasons are.
 func (a *app) printRules(w io.Writer, rules []string) error {
-	told := a.text.Rules(rules)
+	told := a.Texts.Rules(rules)
 	if len(told) == 0 {
 		return nil
 	}
-	tw := newTable(w, 0)
-	tw.prose = true
-	_, _ = fmt.Fprintln(tw, "\n"+a.t("compile.rules.head"))
+	tw := cmdline.NewTable(w, 0)
+	tw.Prose = true
+	_, _ = fmt.Fprintln(tw, "\n"+a.T("compile.rules.head"))
 	for _, r := range told {
 		_, _ = fmt.Fprintf(tw, "%s\t%s\n", r.Rule, r.Text)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlane/api"
+	"fairlane/command/cmdline"
 	"fairlane/internal/usage"
 	"fairlane/service/config"
 	"fairlane/service/control"
@@ -16,21 +17,21 @@ import (
 
 // configCommand is `fairlane config`: what the service would run with, without running it.
 func (a *app) configCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "config", Short: a.t("config.short")}
+	cmd := &cobra.Command{Use: "config", Short: a.T("config.short")}
 	cmd.AddCommand(a.configCheckCommand(), a.configPrintCommand(), a.configReferenceCommand())
 	return cmd
 }
 
 // configCheckCommand reads everything that a configuration names and says what is wrong.
 func (a *app) configCheckCommand() *cobra.Command {
-	return a.configured(&cobra.Command{
-		Use: "check", Short: a.t("config.check.short"), Long: a.t("config.check.long"),
+	return a.Configured(&cobra.Command{
+		Use: "check", Short: a.T("config.check.short"), Long: a.T("config.check.long"),
 		Example: "  fairlane config check --config /etc/fairlane/fairlane.yaml",
 	}, func(_ context.Context, l *config.Loaded) error {
 		if err := checkFiles(&l.Config); err != nil {
 			return err
 		}
-		_, err := fmt.Fprintln(a.stdout, a.t("config.right"))
+		_, err := fmt.Fprintln(a.Stdout, a.T("config.right"))
 		return err
 	})
 }
@@ -95,8 +96,8 @@ type setting struct {
 // configPrintCommand shows the effective value of every key and where it came from.
 func (a *app) configPrintCommand() *cobra.Command {
 	var asJSON bool
-	cmd := a.configured(&cobra.Command{
-		Use: "print", Short: a.t("config.print.short"), Long: a.t("config.print.long"),
+	cmd := a.Configured(&cobra.Command{
+		Use: "print", Short: a.T("config.print.short"), Long: a.T("config.print.long"),
 		Example: "  fairlane config print --config /etc/fairlane/fairlane.yaml\n  FAIRLANE_LOG_LEVEL=debug fairlane config print --json",
 	}, func(_ context.Context, l *config.Loaded) error {
 		var all []setting
@@ -104,16 +105,16 @@ func (a *app) configPrintCommand() *cobra.Command {
 			all = append(all, setting{k.Name, k.Value(&l.Config), l.From(k.Name)})
 		}
 		if asJSON {
-			return printJSON(a.stdout, all)
+			return cmdline.PrintJSON(a.Stdout, all)
 		}
-		t := newTable(a.stdout, 0)
-		fmt.Fprintf(t, "%s\t%s\t%s\n", a.t("config.col.key"), a.t("config.col.value"), a.t("config.col.from"))
+		t := cmdline.NewTable(a.Stdout, 0)
+		fmt.Fprintf(t, "%s\t%s\t%s\n", a.T("config.col.key"), a.T("config.col.value"), a.T("config.col.from"))
 		for _, s := range all {
 			fmt.Fprintf(t, "%s\t%s\t%s\n", s.Key, s.Value, s.From)
 		}
 		return t.Flush()
 	})
-	cmd.Flags().BoolVar(&asJSON, "json", false, a.t("flag.json"))
+	cmd.Flags().BoolVar(&asJSON, "json", false, a.T("flag.json"))
 	return cmd
 }
 
@@ -121,17 +122,17 @@ func (a *app) configPrintCommand() *cobra.Command {
 func (a *app) configReferenceCommand() *cobra.Command {
 	var example bool
 	cmd := &cobra.Command{
-		Use: "reference", Short: a.t("config.reference.short"), Args: cobra.NoArgs,
+		Use: "reference", Short: a.T("config.reference.short"), Args: cobra.NoArgs,
 		Example: "  fairlane config reference\n  fairlane config reference --example > fairlane.yaml",
 		RunE: func(*cobra.Command, []string) error {
 			text := config.Reference()
 			if example {
 				text = config.Example()
 			}
-			_, err := fmt.Fprint(a.stdout, text)
+			_, err := fmt.Fprint(a.Stdout, text)
 			return err
 		},
 	}
-	cmd.Flags().BoolVar(&example, "example", false, a.t("config.flag.example"))
+	cmd.Flags().BoolVar(&example, "example", false, a.T("config.flag.example"))
 	return cmd
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fairlane/command/cmdline"
 	"fairlane/command/remote"
 	"fairlane/internal/progress"
 	"fairlane/internal/usage"
@@ -20,15 +21,15 @@ import (
 
 // dbCommand is `fairlane db`: what is done to the database itself, on the machine of the service.
 func (a *app) dbCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "db", Short: a.t("db.short"), Long: a.t("db.long")}
+	cmd := &cobra.Command{Use: "db", Short: a.T("db.short"), Long: a.T("db.long")}
 	cmd.AddCommand(a.dbBackupCommand(), a.dbRestoreCommand(), a.dbCheckCommand(), a.dbMigrateCommand(), a.dbPruneCommand())
 	return cmd
 }
 
 // dbVerb is a command on the configured database.
 func (a *app) dbVerb(name, example string, run func(ctx context.Context, l *config.Loaded, database string) error) *cobra.Command {
-	return a.configured(&cobra.Command{
-		Use: name, Short: a.t("db." + name + ".short"), Long: a.t("db." + name + ".long"), Example: example,
+	return a.Configured(&cobra.Command{
+		Use: name, Short: a.T("db." + name + ".short"), Long: a.T("db." + name + ".long"), Example: example,
 	}, func(ctx context.Context, l *config.Loaded) error {
 		database, err := databaseURL(&l.Config)
 		if err != nil {
@@ -43,24 +44,24 @@ func (a *app) dbBackupCommand() *cobra.Command {
 	cmd := a.dbVerb("backup", "  fairlane db backup --config /etc/fairlane/fairlane.yaml --to fairlane-20261121.backup",
 		func(ctx context.Context, _ *config.Loaded, database string) error {
 			if to == "" {
-				return usage.Errorf("%s", a.t("db.need", "flag", "to"))
+				return usage.Errorf("%s", a.T("db.need", "flag", "to"))
 			}
-			stop := progress.On(a.stderr).Every(time.Second, func(elapsed time.Duration) string {
+			stop := progress.On(a.Stderr).Every(time.Second, func(elapsed time.Duration) string {
 				written := int64(0)
 				if info, err := os.Stat(to + store.Partial); err == nil {
 					written = info.Size()
 				}
-				return a.t("db.backup.progress", "written", sizeText(written), "elapsed", elapsed.Round(time.Second))
+				return a.T("db.backup.progress", "written", cmdline.Size(written), "elapsed", elapsed.Round(time.Second))
 			})
 			in, err := store.Backup(ctx, database, to)
 			stop()
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintln(a.stdout, a.t("db.backup.done", "file", to, "holds", in, "tail", in.Audit.Tail))
+			_, err = fmt.Fprintln(a.Stdout, a.T("db.backup.done", "file", to, "holds", in, "tail", in.Audit.Tail))
 			return err
 		})
-	cmd.Flags().StringVar(&to, "to", "", a.t("db.backup.flag.to"))
+	cmd.Flags().StringVar(&to, "to", "", a.T("db.backup.flag.to"))
 	return cmd
 }
 
@@ -70,7 +71,7 @@ func (a *app) dbRestoreCommand() *cobra.Command {
 	cmd := a.dbVerb("restore", "  fairlane db restore --config /etc/fairlane/fairlane.yaml --from fairlane-20261121.backup",
 		func(ctx context.Context, _ *config.Loaded, database string) (err error) {
 			if from == "" {
-				return usage.Errorf("%s", a.t("db.need", "flag", "from"))
+				return usage.Errorf("%s", a.T("db.need", "flag", "from"))
 			}
 			if !store.IsPostgres(database) {
 				lock, err := lockDatabase(database) // no manager may start meanwhile
@@ -79,26 +80,26 @@ func (a *app) dbRestoreCommand() *cobra.Command {
 				}
 				defer func() { err = errors.Join(err, lock.Close()) }()
 			}
-			stop := progress.On(a.stderr).Every(time.Second, func(elapsed time.Duration) string {
-				return a.t("db.restore.progress", "elapsed", elapsed.Round(time.Second))
+			stop := progress.On(a.Stderr).Every(time.Second, func(elapsed time.Duration) string {
+				return a.T("db.restore.progress", "elapsed", elapsed.Round(time.Second))
 			})
 			done, err := store.Restore(ctx, from, database, force, time.Now())
 			stop()
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintln(a.stdout, a.t("db.restore.done", "holds", done.Backup, "tail", done.Backup.Audit.Tail))
+			_, err = fmt.Fprintln(a.Stdout, a.T("db.restore.done", "holds", done.Backup, "tail", done.Backup.Audit.Tail))
 			if err == nil && done.Kept != "" {
-				_, err = fmt.Fprintln(a.stdout, a.t("db.restore.kept", "kept", done.Kept))
+				_, err = fmt.Fprintln(a.Stdout, a.T("db.restore.kept", "kept", done.Kept))
 			}
 			if err == nil && done.Paused > 0 {
-				_, err = fmt.Fprintln(a.stdout, a.t("db.restore.paused", "count", done.Paused))
+				_, err = fmt.Fprintln(a.Stdout, a.T("db.restore.paused", "count", done.Paused))
 			}
 			return err
 		})
-	cmd.Flags().StringVar(&from, "from", "", a.t("db.restore.flag.from"))
-	cmd.Flags().BoolVar(&force, "force", false, a.t("db.restore.flag.force"))
-	remote.Destroys(cmd, a.text, "ask.db-restore", "force")
+	cmd.Flags().StringVar(&from, "from", "", a.T("db.restore.flag.from"))
+	cmd.Flags().BoolVar(&force, "force", false, a.T("db.restore.flag.force"))
+	remote.Destroys(cmd, a.Texts, "ask.db-restore", "force")
 	return cmd
 }
 
@@ -111,36 +112,36 @@ func (a *app) dbCheckCommand() *cobra.Command {
 				return err
 			}
 			if asJSON {
-				err = printJSON(a.stdout, in)
+				err = cmdline.PrintJSON(a.Stdout, in)
 			} else {
 				err = a.printInspection(in)
 			}
 			if err == nil && len(in.Faults) > 0 {
-				err = errors.New(a.t("db.check.faults", "count", len(in.Faults)))
+				err = errors.New(a.T("db.check.faults", "count", len(in.Faults)))
 			}
 			return err
 		})
-	cmd.Flags().BoolVar(&asJSON, "json", false, a.t("flag.json"))
+	cmd.Flags().BoolVar(&asJSON, "json", false, a.T("flag.json"))
 	return cmd
 }
 
 func (a *app) printInspection(in store.Inspection) error {
 	lines := []string{
-		a.t("db.check.schema", "version", in.Version, "newest", in.Know),
-		a.t("db.check.holds", "holds", in),
-		a.t("db.check.audit", "entries", in.Audit.Entries, "tail", in.Audit.Tail),
+		a.T("db.check.schema", "version", in.Version, "newest", in.Know),
+		a.T("db.check.holds", "holds", in),
+		a.T("db.check.audit", "entries", in.Audit.Entries, "tail", in.Audit.Tail),
 	}
 	for _, fault := range in.Faults {
-		lines = append(lines, a.t("db.check.fault", "fault", fault))
+		lines = append(lines, a.T("db.check.fault", "fault", fault))
 	}
 	for _, note := range in.Notes {
-		lines = append(lines, a.t("db.check.note", "note", note))
+		lines = append(lines, a.T("db.check.note", "note", note))
 	}
 	if len(in.Faults) == 0 {
-		lines = append(lines, a.t("db.check.sound"))
+		lines = append(lines, a.T("db.check.sound"))
 	}
 	for _, line := range lines {
-		if _, err := fmt.Fprintln(a.stdout, line); err != nil {
+		if _, err := fmt.Fprintln(a.Stdout, line); err != nil {
 			return err
 		}
 	}
@@ -161,21 +162,21 @@ func (a *app) dbMigrateCommand() *cobra.Command {
 				return err
 			}
 			if asJSON {
-				return printJSON(a.stdout, list)
+				return cmdline.PrintJSON(a.Stdout, list)
 			}
-			t := newTable(a.stdout, 0)
-			fmt.Fprintf(t, "%s\t%s\n", a.t("db.col.migration"), a.t("db.col.state"))
+			t := cmdline.NewTable(a.Stdout, 0)
+			fmt.Fprintf(t, "%s\t%s\n", a.T("db.col.migration"), a.T("db.col.state"))
 			for _, m := range list {
 				state := "db.state.missing"
 				if m.Applied {
 					state = "db.state.applied"
 				}
-				fmt.Fprintf(t, "%s\t%s\n", m.Name, a.t(state))
+				fmt.Fprintf(t, "%s\t%s\n", m.Name, a.T(state))
 			}
 			return t.Flush()
 		})
-	cmd.Flags().BoolVar(&status, "status", false, a.t("db.migrate.flag.status"))
-	cmd.Flags().BoolVar(&asJSON, "json", false, a.t("flag.json"))
+	cmd.Flags().BoolVar(&status, "status", false, a.T("db.migrate.flag.status"))
+	cmd.Flags().BoolVar(&asJSON, "json", false, a.T("flag.json"))
 	return cmd
 }
 
@@ -193,14 +194,14 @@ func (a *app) dbPruneCommand() *cobra.Command {
 				return err
 			}
 			if asJSON {
-				return printJSON(a.stdout, out)
+				return cmdline.PrintJSON(a.Stdout, out)
 			}
-			_, err = fmt.Fprintln(a.stdout, a.t("db.prune.done", "events", out.Events, "devices", out.RolloutDevices,
+			_, err = fmt.Fprintln(a.Stdout, a.T("db.prune.done", "events", out.Events, "devices", out.RolloutDevices,
 				"plans", out.Plans, "snapshots", out.Snapshots, "audit", out.Audit))
 			return err
 		})
-	cmd.Flags().BoolVar(&asJSON, "json", false, a.t("flag.json"))
-	remote.Destroys(cmd, a.text, "ask.db-prune")
+	cmd.Flags().BoolVar(&asJSON, "json", false, a.T("flag.json"))
+	remote.Destroys(cmd, a.Texts, "ask.db-prune")
 	return cmd
 }
 

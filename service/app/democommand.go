@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlane/api"
+	"fairlane/command/cmdline"
 	"fairlane/internal/usage"
 	"fairlane/policy"
 	"fairlane/sim/scenario"
@@ -31,8 +32,8 @@ func (a *app) demoCommand() *cobra.Command {
 	var f demoFlags
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: a.t("demo.short"),
-		Long:  a.t("demo.long"),
+		Short: a.T("demo.short"),
+		Long:  a.T("demo.long"),
 		Example: `  fairlane demo --plane ib --once
   fairlane demo --once --json
   fairlane demo --plane all --once --json
@@ -43,14 +44,14 @@ func (a *app) demoCommand() *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runDemo(cmd.Context(), f) },
 	}
-	cmd.Flags().StringVar(&f.plane, "plane", "ib", a.t("demo.flag.plane"))
-	cmd.Flags().StringVar(&f.scenario, "scenario", "", a.t("demo.flag.scenario"))
-	cmd.Flags().StringVar(&f.fabric, "fabric", "", a.t("demo.flag.fabric"))
-	cmd.Flags().StringVar(&f.tenants, "tenants", "", a.t("demo.flag.tenants"))
-	cmd.Flags().StringVar(&f.listen, "listen", "127.0.0.1:8470", a.t("demo.flag.listen"))
-	cmd.Flags().BoolVar(&f.once, "once", false, a.t("demo.flag.once"))
-	cmd.Flags().BoolVar(&f.json, "json", false, a.t("flag.json"))
-	a.seedFlag(cmd, &f.seed, 1)
+	cmd.Flags().StringVar(&f.plane, "plane", "ib", a.T("demo.flag.plane"))
+	cmd.Flags().StringVar(&f.scenario, "scenario", "", a.T("demo.flag.scenario"))
+	cmd.Flags().StringVar(&f.fabric, "fabric", "", a.T("demo.flag.fabric"))
+	cmd.Flags().StringVar(&f.tenants, "tenants", "", a.T("demo.flag.tenants"))
+	cmd.Flags().StringVar(&f.listen, "listen", "127.0.0.1:8470", a.T("demo.flag.listen"))
+	cmd.Flags().BoolVar(&f.once, "once", false, a.T("demo.flag.once"))
+	cmd.Flags().BoolVar(&f.json, "json", false, a.T("flag.json"))
+	a.SeedFlag(cmd, &f.seed, 1)
 	return cmd
 }
 
@@ -112,7 +113,7 @@ func (a *app) showPlanes(ctx context.Context, f demoFlags, planes []policy.Plane
 		}
 	}
 	if f.json && f.once && (len(reports) > 0 || len(planes) > 1) {
-		faults = append(faults, printJSON(a.stdout, reports))
+		faults = append(faults, cmdline.PrintJSON(a.Stdout, reports))
 	}
 	return errors.Join(faults...)
 }
@@ -135,11 +136,11 @@ func (a *app) demoOf(ctx context.Context, f demoFlags, p policy.Plane) (_ *plane
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	words := a.stderr
+	words := a.Stderr
 	if !f.json {
-		words = a.stdout
+		words = a.Stdout
 	}
-	d, name, err := a.startDemo(ctx, f, p, demoPlace{dir: dir}, func(key string, args ...any) { _, _ = fmt.Fprintln(words, a.t(key, args...)) })
+	d, name, err := a.startDemo(ctx, f, p, demoPlace{dir: dir}, func(key string, args ...any) { _, _ = fmt.Fprintln(words, a.T(key, args...)) })
 	if err != nil {
 		return nil, err
 	}
@@ -152,10 +153,10 @@ func (a *app) demoOf(ctx context.Context, f demoFlags, p policy.Plane) (_ *plane
 	report := res.report()
 	switch {
 	case !f.json:
-		_, _ = fmt.Fprintln(a.stdout)
-		err = a.printReport(a.stdout, report)
+		_, _ = fmt.Fprintln(a.Stdout)
+		err = a.printReport(a.Stdout, report)
 	case !f.once:
-		err = printJSON(a.stdout, []planeReport{report})
+		err = cmdline.PrintJSON(a.Stdout, []planeReport{report})
 	}
 	if err != nil || f.once || report.missed() != nil {
 		return &report, err
@@ -171,14 +172,14 @@ func (a *app) startDemo(ctx context.Context, f demoFlags, p policy.Plane, at dem
 			return nil, "", err
 		}
 		d, err = a.newDemo(ctx, s, at, step)
-		return d, a.t("demo.title", "name", s.Name, "description", s.Description), err
+		return d, a.T("demo.title", "name", s.Name, "description", s.Description), err
 	}
 	c, err := f.loadEther(p)
 	if err != nil {
 		return nil, "", err
 	}
 	d, err = a.newEtherDemo(ctx, c, at, step)
-	return d, a.t("demo.title", "name", c.name, "description", c.description), err
+	return d, a.T("demo.title", "name", c.name, "description", c.description), err
 }
 
 // loadEther makes the case of a demo on Ethernet from its flags.
@@ -218,7 +219,7 @@ func (f demoFlags) files() (*subnet.Fabric, []tenants.Tenant, []tenants.Flow, er
 		ts, flows, err := sampleTenants(topo)
 		return topo, ts, flows, err
 	}
-	ts, flows, err := readTenants(f.tenants, topo)
+	ts, flows, err := cmdline.ReadTenants(f.tenants, topo)
 	return topo, ts, flows, err
 }
 
@@ -254,6 +255,6 @@ func (d *demo) stay(ctx context.Context, l []net.Listener, words io.Writer) erro
 	if err != nil {
 		return err
 	}
-	_, _ = fmt.Fprintln(words, d.app.t("demo.stay", "addr", l[0].Addr(), "token", token, "fabric", d.source()))
+	_, _ = fmt.Fprintln(words, d.app.T("demo.stay", "addr", l[0].Addr(), "token", token, "fabric", d.source()))
 	return serveUntil(ctx, []endpoint{{api.HTTPServer(h), l}}, ending{drain: 10 * time.Second})
 }

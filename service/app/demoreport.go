@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"fairlane/ccconfig/ibcc"
+	"fairlane/command/cmdline"
 	"fairlane/internal/quantity"
 	"fairlane/policy"
 	"fairlane/service/control"
@@ -107,7 +108,7 @@ func (r *planeReport) missed() error {
 	if why == nil {
 		return nil
 	}
-	return fmt.Errorf("%w: %s", errBoundMissed, r.Plane+": "+strings.Join(why, "; "))
+	return fmt.Errorf("%w: %s", cmdline.ErrBoundMissed, r.Plane+": "+strings.Join(why, "; "))
 }
 
 // printReport draws the table that people read: what each tenant is entitled to, what it got
@@ -115,13 +116,13 @@ func (r *planeReport) missed() error {
 func (a *app) printReport(w io.Writer, r planeReport) error {
 	var most quantity.BitRate
 	for _, t := range r.Tenants {
-		most = max(most, t.Entitled, orZero(t.Before), orZero(t.Delivered))
+		most = max(most, t.Entitled, cmdline.OrZero(t.Before), cmdline.OrZero(t.Delivered))
 	}
-	tw := newTable(w, 0)
-	_, _ = fmt.Fprintln(tw, a.t("demo.table.head"))
+	tw := cmdline.NewTable(w, 0)
+	_, _ = fmt.Fprintln(tw, a.T("demo.table.head"))
 	for _, t := range r.Tenants {
 		_, _ = fmt.Fprintf(tw, "%s\t%s\t%d\t%s\t%s\t%s\t%s\n", t.Name, weightText(t.Weight), t.Flows,
-			bar(t.Entitled, most, '░'), a.barOf(t.Before, most, '▒'), a.barOf(t.Delivered, most, '█'), percentOrDash(t.ShareError))
+			cmdline.RateBar(t.Entitled, most, '░'), a.barOf(t.Before, most, '▒'), a.barOf(t.Delivered, most, '█'), cmdline.PercentOrDash(t.ShareError))
 	}
 	if err := tw.Flush(); err != nil {
 		return err
@@ -129,13 +130,13 @@ func (a *app) printReport(w io.Writer, r planeReport) error {
 	if err := a.printRival(w, r); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintln(w, a.t("demo.summary", "error", percentOrDash(r.MaxShareError), "use", percentOrDash(r.Utilisation),
-		"before", percentOrDash(r.UtilisationBefore), "seconds", fmt.Sprintf("%.1f", r.WallS)))
+	_, err := fmt.Fprintln(w, a.T("demo.summary", "error", cmdline.PercentOrDash(r.MaxShareError), "use", cmdline.PercentOrDash(r.Utilisation),
+		"before", cmdline.PercentOrDash(r.UtilisationBefore), "seconds", fmt.Sprintf("%.1f", r.WallS)))
 	if err != nil {
 		return err
 	}
 	for i := range r.Findings {
-		if _, err := fmt.Fprintln(w, a.finding(&r.Findings[i])); err != nil {
+		if _, err := fmt.Fprintln(w, a.Finding(&r.Findings[i])); err != nil {
 			return err
 		}
 	}
@@ -147,8 +148,8 @@ func (a *app) printRival(w io.Writer, r planeReport) error {
 	if !slices.ContainsFunc(r.Tenants, func(t tenantReport) bool { return t.DCQCN > 0 }) {
 		return nil
 	}
-	tw := newTable(w, 0)
-	_, _ = fmt.Fprintln(tw, a.t("demo.rival.head"))
+	tw := cmdline.NewTable(w, 0)
+	_, _ = fmt.Fprintln(tw, a.T("demo.rival.head"))
 	for _, t := range r.Tenants {
 		delivered := "-"
 		if t.Delivered != nil {
@@ -159,41 +160,12 @@ func (a *app) printRival(w io.Writer, r planeReport) error {
 	return tw.Flush()
 }
 
-const barWidth = 18
-
-// bar draws a rate as a bar of fixed width with the figure behind it.
-func bar(v, most quantity.BitRate, fill rune) string {
-	n := 0
-	if most > 0 {
-		n = int((int64(v)*barWidth + int64(most)/2) / int64(most))
-	}
-	return strings.Repeat(string(fill), n) + strings.Repeat(" ", barWidth-n) + fmt.Sprintf(" %5.1f", v.Gbit())
-}
-
-// orZero is 0 for what is not known.
-func orZero(v *quantity.BitRate) quantity.BitRate {
-	if v == nil {
-		return 0
-	}
-	return *v
-}
-
 // barOf is bar of what may not have been measured.
 func (a *app) barOf(v *quantity.BitRate, most quantity.BitRate, fill rune) string {
 	if v == nil {
-		return a.t("demo.not-measured")
+		return a.T("demo.not-measured")
 	}
-	return bar(*v, most, fill)
+	return cmdline.RateBar(*v, most, fill)
 }
 
 func weightText(w float64) string { return fmt.Sprintf("%g", w) }
-
-func percent(v float64) string { return fmt.Sprintf("%.1f %%", 100*v) }
-
-// percentOrDash is percent of what may not be known.
-func percentOrDash(v *float64) string {
-	if v == nil {
-		return "-"
-	}
-	return percent(*v)
-}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fairlane/command/cmdline"
 	"fairlane/command/remote"
 	"fairlane/internal/i18n"
 )
@@ -39,7 +40,7 @@ func TestDestructiveCommandsNeedYesWithoutATerminal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	root := (&app{stdout: &bytes.Buffer{}, stderr: &bytes.Buffer{}, text: text}).root(nil)
+	root := (&app{&cmdline.App{Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{}, Texts: text}}).root(nil)
 	guarded := 0
 	var walk func(cmd *cobra.Command)
 	walk = func(cmd *cobra.Command) {

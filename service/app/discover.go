@@ -1,13 +1,13 @@
 package app
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/spf13/cobra"
 
+	"fairlane/command/cmdline"
+	"fairlane/internal/outfile"
 	"fairlane/internal/phrase"
 	"fairlane/internal/progress"
 	"fairlane/internal/usage"
@@ -36,8 +36,8 @@ func (a *app) discoverCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "discover --from SOURCE",
-		Short: a.t("discover.short"),
-		Long:  a.t("discover.long"),
+		Short: a.T("discover.short"),
+		Long:  a.T("discover.long"),
 		Example: `  fairlane discover --from file:fabric.topo
   fairlane discover --from umad:mlx5_0:1
   fairlane discover --from ibsim:unix:lab --json
@@ -55,20 +55,20 @@ func (a *app) discoverCommand() *cobra.Command {
 			if key != "" && (src.file != "" || src.ethernet != "") {
 				return usage.Errorf("--m-key-file: %s is not asked with an M_Key: want it with a live InfiniBand fabric", src)
 			}
-			line := progress.On(a.stderr)
+			line := progress.On(a.Stderr)
 			var last discover.Progress
 			o, err := discoverSource(cmd.Context(), src, func(p discover.Progress) {
 				last = p
 				if src.ethernet != "" {
-					line.Show(a.t("discover.progress.ethernet", "asked", p.Nodes, "devices", p.MADs))
+					line.Show(a.T("discover.progress.ethernet", "asked", p.Nodes, "devices", p.MADs))
 					return
 				}
-				line.Show(a.t("discover.progress", "nodes", p.Nodes, "mads", p.MADs))
+				line.Show(a.T("discover.progress", "nodes", p.Nodes, "mads", p.MADs))
 			})
 			line.Clear()
 			if err != nil {
 				if cmd.Context().Err() != nil {
-					_, _ = fmt.Fprintln(a.stderr, a.t("discover.stopped", "nodes", last.Nodes))
+					_, _ = fmt.Fprintln(a.Stderr, a.T("discover.stopped", "nodes", last.Nodes))
 				}
 				return err
 			}
@@ -84,28 +84,28 @@ func (a *app) discoverCommand() *cobra.Command {
 				DevicesAsked: o.asked, DevicesAnswered: o.answered,
 			}
 			if asJSON {
-				return printJSON(a.stdout, report)
+				return cmdline.PrintJSON(a.Stdout, report)
 			}
 			return a.printDiscovery(f, report, o.warnings)
 		},
 	}
-	cmd.Flags().StringVar(&from, "from", "", a.t("discover.from"))
-	a.mKeyFlag(cmd, &key)
-	cmd.Flags().StringVarP(&out, "write", "w", "", a.t("discover.write"))
-	cmd.Flags().BoolVar(&asJSON, "json", false, a.t("flag.json"))
-	must(cmd.MarkFlagRequired("from"))
+	cmd.Flags().StringVar(&from, "from", "", a.T("discover.from"))
+	a.MKeyFlag(cmd, &key)
+	cmd.Flags().StringVarP(&out, "write", "w", "", a.T("discover.write"))
+	cmd.Flags().BoolVar(&asJSON, "json", false, a.T("flag.json"))
+	cmdline.Must(cmd.MarkFlagRequired("from"))
 	return cmd
 }
 
 func (a *app) printDiscovery(f *subnet.Fabric, r discoverReport, warnings []phrase.Text) error {
-	a.warn(a.say(warnings)...)
-	text := a.t("discover.result", "nodes", r.Nodes, "switches", r.Switches, "hosts", r.Hosts,
+	a.Warn(a.Say(warnings)...)
+	text := a.T("discover.result", "nodes", r.Nodes, "switches", r.Switches, "hosts", r.Hosts,
 		"links", r.Links, "seconds", fmt.Sprintf("%.3f", r.WallS), "mads", r.MADsSent)
 	if r.DevicesAsked > 0 {
-		text = a.t("discover.result.ethernet", "nodes", r.Nodes, "switches", r.Switches, "hosts", r.Hosts,
+		text = a.T("discover.result.ethernet", "nodes", r.Nodes, "switches", r.Switches, "hosts", r.Hosts,
 			"links", r.Links, "seconds", fmt.Sprintf("%.3f", r.WallS), "asked", r.DevicesAsked, "answered", r.DevicesAnswered)
 	}
-	_, err := fmt.Fprintln(a.stdout, text)
+	_, err := fmt.Fprintln(a.Stdout, text)
 	if err != nil {
 		return err
 	}
@@ -120,11 +120,11 @@ func (a *app) printDiscovery(f *subnet.Fabric, r discoverReport, warnings []phra
 		if counts[t] == 0 {
 			continue
 		}
-		name := a.t("discover.tier.switches", "tier", t)
+		name := a.T("discover.tier.switches", "tier", t)
 		if t == 0 {
-			name = a.t("discover.tier.hosts")
+			name = a.T("discover.tier.hosts")
 		}
-		if _, err := fmt.Fprintf(a.stdout, "  %-12s %6d\n", name, counts[t]); err != nil {
+		if _, err := fmt.Fprintf(a.Stdout, "  %-12s %6d\n", name, counts[t]); err != nil {
 			return err
 		}
 	}
@@ -133,41 +133,10 @@ func (a *app) printDiscovery(f *subnet.Fabric, r discoverReport, warnings []phra
 
 // writeFabric writes a fabric file in the form that the name's ending asks for.
 func writeFabric(path string, f *subnet.Fabric) error {
-	return writeFile(path, func(w io.Writer) error {
-		if isYAML(path) {
+	return outfile.Write(path, func(w io.Writer) error {
+		if cmdline.IsYAML(path) {
 			return topofile.WriteYAML(w, f)
 		}
 		return topofile.WriteIbnetdiscover(w, f)
 	})
-}
-
-// writeFile writes a file whole or not at all.
-func writeFile(path string, write func(io.Writer) error) (err error) {
-	if at, err := os.Stat(path); err == nil && at.IsDir() {
-		return usage.Errorf("write %s: it is a directory: want a file", path)
-	}
-	tmp := path + ".tmp"
-	w, err := os.Create(tmp)
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	if err := write(w); err != nil {
-		_ = w.Close()
-		_ = os.Remove(tmp)
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	if err = w.Close(); err == nil {
-		err = os.Rename(tmp, path)
-	}
-	if err != nil {
-		_ = os.Remove(tmp)
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	return nil
-}
-
-func printJSON(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	return enc.Encode(v)
 }

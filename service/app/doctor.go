@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlane/api"
+	"fairlane/command/cmdline"
 	"fairlane/internal/usage"
 	"fairlane/service/config"
 	"fairlane/subnet/opensm"
@@ -49,9 +50,9 @@ type doctor struct {
 // note adds a finding. Its text is the catalogue's doctor.CODE, with the values; one that is not good also has
 // doctor.CODE.do.
 func (d *doctor) note(check, subject, status, code string, values ...any) {
-	f := finding{Check: check, Subject: subject, Status: status, Code: code, Found: d.app.t("doctor."+code, values...)}
+	f := finding{Check: check, Subject: subject, Status: status, Code: code, Found: d.app.T("doctor."+code, values...)}
 	if status == statusWarn || status == statusFail {
-		f.Do = d.app.t("doctor."+code+".do", values...)
+		f.Do = d.app.T("doctor."+code+".do", values...)
 	}
 	d.findings = append(d.findings, f)
 }
@@ -64,7 +65,7 @@ func (a *app) doctorCommand() *cobra.Command {
 	var url string
 	var asJSON, strict bool
 	cmd := &cobra.Command{
-		Use: "doctor", Short: a.t("doctor.short"), Long: a.t("doctor.long"), Args: cobra.NoArgs,
+		Use: "doctor", Short: a.T("doctor.short"), Long: a.T("doctor.long"), Args: cobra.NoArgs,
 		Example: "  fairlane doctor --config /etc/fairlane/fairlane.yaml\n  fairlane doctor --database fairlane.db --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			for _, u := range [...]struct{ from, url string }{{"--url", url}, {"FAIRLANE_URL", os.Getenv("FAIRLANE_URL")}} {
@@ -80,16 +81,16 @@ func (a *app) doctorCommand() *cobra.Command {
 			return d.verdict(strict)
 		},
 	}
-	path = a.configFlags(cmd)
-	cmd.Flags().StringVar(&url, "url", "", a.t("doctor.flag.url"))
-	cmd.Flags().BoolVar(&asJSON, "json", false, a.t("flag.json"))
-	cmd.Flags().BoolVar(&strict, "strict", false, a.t("doctor.flag.strict"))
+	path = a.ConfigFlags(cmd)
+	cmd.Flags().StringVar(&url, "url", "", a.T("doctor.flag.url"))
+	cmd.Flags().BoolVar(&asJSON, "json", false, a.T("flag.json"))
+	cmd.Flags().BoolVar(&strict, "strict", false, a.T("doctor.flag.strict"))
 	return cmd
 }
 
 // run makes all checks. One that fails does not keep the others from being made, where they can be.
 func (d *doctor) run(ctx context.Context, cmd *cobra.Command, path string) {
-	l, err := loadConfig(cmd, path)
+	l, err := cmdline.LoadConfig(cmd, path)
 	if err != nil {
 		d.note("config", path, statusFail, "config-wrong", "error", err)
 		return
@@ -111,16 +112,16 @@ func (d *doctor) run(ctx context.Context, cmd *cobra.Command, path string) {
 // print shows the findings as JSON or as a table, what to do below each that is not good.
 func (d *doctor) print(asJSON bool) error {
 	if asJSON {
-		return printJSON(d.app.stdout, d.findings)
+		return cmdline.PrintJSON(d.app.Stdout, d.findings)
 	}
-	t := newTable(d.app.stdout, 0)
-	fmt.Fprintf(t, "%s\t%s\t%s\n", d.app.t("doctor.col.check"), d.app.t("doctor.col.status"), d.app.t("doctor.col.found"))
+	t := cmdline.NewTable(d.app.Stdout, 0)
+	fmt.Fprintf(t, "%s\t%s\t%s\n", d.app.T("doctor.col.check"), d.app.T("doctor.col.status"), d.app.T("doctor.col.found"))
 	for _, f := range d.findings {
 		name := f.Check
 		if f.Subject != "" {
 			name += " " + f.Subject
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\n", name, d.app.t("doctor.status."+f.Status), oneLine(f.Found))
+		fmt.Fprintf(t, "%s\t%s\t%s\n", name, d.app.T("doctor.status."+f.Status), oneLine(f.Found))
 		if f.Do != "" {
 			fmt.Fprintf(t, "\t\t→ %s\n", oneLine(f.Do))
 		}
@@ -140,7 +141,7 @@ func (d *doctor) verdict(strict bool) error {
 		}
 	}
 	if faults > 0 || strict && warnings > 0 {
-		return errors.New(d.app.t("doctor.verdict", "faults", faults, "warnings", warnings))
+		return errors.New(d.app.T("doctor.verdict", "faults", faults, "warnings", warnings))
 	}
 	return nil
 }

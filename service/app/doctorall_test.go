@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"fairlane/command/cmdline"
 	"fairlane/internal/smfile"
 	"fairlane/policy"
 	"fairlane/service/config"
@@ -182,8 +183,8 @@ func services(t *testing.T, on onDoctor) {
 		ready   int
 		version string
 	}{
-		"service-right": {200, `{"version":"` + version() + `"}`}, "service-version": {200, `{"version":"0.0.1-other"}`}, "service-other": {200, "<html>"},
-		"service-not-ready": {503, `{"version":"` + version() + `"}`},
+		"service-right": {200, `{"version":"` + cmdline.Version() + `"}`}, "service-version": {200, `{"version":"0.0.1-other"}`}, "service-other": {200, "<html>"},
+		"service-not-ready": {503, `{"version":"` + cmdline.Version() + `"}`},
 	} {
 		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if strings.HasSuffix(r.URL.Path, "/ready") {

@@ -17,6 +17,7 @@ import (
 	"syscall"
 	"time"
 
+	"fairlane/command/cmdline"
 	"fairlane/internal/servertls"
 	"fairlane/service/config"
 	"fairlane/service/store"
@@ -274,8 +275,8 @@ func (d *doctor) service(ctx context.Context) {
 	case err != nil || json.Unmarshal(body, &v) != nil || v.Version == "":
 		d.note("service", base, statusFail, "service-other")
 		return
-	case v.Version != version():
-		d.note("service", base, statusWarn, "service-version", "theirs", v.Version, "ours", version())
+	case v.Version != cmdline.Version():
+		d.note("service", base, statusWarn, "service-version", "theirs", v.Version, "ours", cmdline.Version())
 	case status == http.StatusOK:
 		d.note("service", base, statusOK, "service-right", "version", v.Version)
 	}

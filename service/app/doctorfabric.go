@@ -90,7 +90,7 @@ func (d *doctor) ethernet(ctx context.Context, f store.FabricSource, s source) {
 			status, code = statusWarn, "fabric-settings"
 		}
 		d.note("fabric", f.Name, status, code, "source", f.Source, "answered", o.answered, "asked", o.asked,
-			"first", d.app.text.Say(phrase.Of("{}", o.warnings[:min(most, len(o.warnings))])))
+			"first", d.app.Texts.Say(phrase.Of("{}", o.warnings[:min(most, len(o.warnings))])))
 	default:
 		d.note("fabric", f.Name, statusOK, "fabric-devices", "source", f.Source, "answered", o.answered)
 	}

@@ -21,6 +21,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	"fairlane/ccconfig/driver"
+	"fairlane/command/cmdline"
 	"fairlane/command/remote"
 	"fairlane/internal/gnmid"
 	"fairlane/internal/phrase"
@@ -99,7 +100,7 @@ func etherLabOf(t *testing.T, c *etherCase) *demo {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &demo{app: &app{stdout: io.Discard, stderr: io.Discard}, timeScale: 0.5, ether: l, manager: m, step: func(string, ...any) {}}
+	d := &demo{app: &app{&cmdline.App{Stdout: io.Discard, Stderr: io.Discard}}, timeScale: 0.5, ether: l, manager: m, step: func(string, ...any) {}}
 	t.Cleanup(func() {
 		if err := d.close(); err != nil {
 			t.Error(err)

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"fairlane/ccconfig/nic/nicparam"
+	"fairlane/internal/outfile"
 	"fairlane/internal/quantity"
 	"fairlane/internal/usage"
 	"fairlane/policy"
@@ -308,7 +309,7 @@ func writeKeeping(path string, write func(io.Writer) error) error {
 			return err
 		}
 	}
-	return writeFile(path, func(w io.Writer) error {
+	return outfile.Write(path, func(w io.Writer) error {
 		_, err := w.Write(want.Bytes())
 		return err
 	})

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fairlane/command/cmdline"
 	"fairlane/internal/progress"
 	"fairlane/internal/usage"
 	"fairlane/policy"
@@ -28,7 +29,7 @@ type evaluateFlags struct {
 func (a *app) evaluateCommand() *cobra.Command {
 	var f evaluateFlags
 	cmd := &cobra.Command{
-		Use: "evaluate", Short: a.t("evaluate.short"), Long: a.t("evaluate.long"), Args: cobra.NoArgs,
+		Use: "evaluate", Short: a.T("evaluate.short"), Long: a.T("evaluate.long"), Args: cobra.NoArgs,
 		Example: `  fairlane evaluate --cases 200 --seed 7
   fairlane evaluate --cases 20 --plane wrcc --json
   fairlane evaluate --cases 200 --out results.jsonl
@@ -47,13 +48,13 @@ func (a *app) evaluateCommand() *cobra.Command {
 			return a.runEvaluate(cmd.Context(), f, planes)
 		},
 	}
-	cmd.Flags().IntVar(&f.cases, "cases", 200, a.t("evaluate.flag.cases"))
-	a.seedFlag(cmd, &f.seed, 1)
-	cmd.Flags().StringVar(&f.plane, "plane", "all", a.t("evaluate.flag.plane"))
-	cmd.Flags().IntVar(&f.jobs, "jobs", min(runtime.GOMAXPROCS(0), evaluate.MaxJobs), a.t("evaluate.flag.jobs"))
-	cmd.Flags().StringVar(&f.out, "out", "", a.t("evaluate.flag.out"))
-	cmd.Flags().IntVar(&f.one, "case", 0, a.t("evaluate.flag.case"))
-	cmd.Flags().BoolVar(&f.json, "json", false, a.t("flag.json"))
+	cmd.Flags().IntVar(&f.cases, "cases", 200, a.T("evaluate.flag.cases"))
+	a.SeedFlag(cmd, &f.seed, 1)
+	cmd.Flags().StringVar(&f.plane, "plane", "all", a.T("evaluate.flag.plane"))
+	cmd.Flags().IntVar(&f.jobs, "jobs", min(runtime.GOMAXPROCS(0), evaluate.MaxJobs), a.T("evaluate.flag.jobs"))
+	cmd.Flags().StringVar(&f.out, "out", "", a.T("evaluate.flag.out"))
+	cmd.Flags().IntVar(&f.one, "case", 0, a.T("evaluate.flag.case"))
+	cmd.Flags().BoolVar(&f.json, "json", false, a.T("flag.json"))
 	return cmd
 }
 
@@ -103,9 +104,9 @@ func (a *app) runEvaluate(ctx context.Context, f evaluateFlags, planes []policy.
 		lines := json.NewEncoder(file)
 		req.Done = func(r *evaluate.Result) error { return lines.Encode(r) }
 	}
-	p, begun := progress.On(a.stderr), time.Now()
+	p, begun := progress.On(a.Stderr), time.Now()
 	req.Progress = func(done, all int) {
-		p.Show(a.t("evaluate.progress", "done", done, "total", all, "left", progress.Left(begun, float64(done)/float64(all))))
+		p.Show(a.T("evaluate.progress", "done", done, "total", all, "left", progress.Left(begun, float64(done)/float64(all))))
 	}
 	results, err := evaluate.Run(ctx, req)
 	p.Clear()
@@ -124,23 +125,23 @@ func (a *app) runEvaluate(ctx context.Context, f evaluateFlags, planes []policy.
 	if stopped {
 		err = fmt.Errorf("evaluation: %d of %d runs done: %w", len(results), f.cases*len(planes), err)
 	} else if err != nil {
-		err = fmt.Errorf("%w: %w", errBoundMissed, err)
+		err = fmt.Errorf("%w: %w", cmdline.ErrBoundMissed, err)
 	}
 	if f.json {
-		return errors.Join(printJSON(a.stdout, out), err)
+		return errors.Join(cmdline.PrintJSON(a.Stdout, out), err)
 	}
 	return errors.Join(a.printEvaluation(&out, planes), err)
 }
 
 // printEvaluation prints one row a plane, and the tenants that were furthest off.
 func (a *app) printEvaluation(e *evaluation, planes []policy.Plane) error {
-	tw := newTable(a.stdout, 0)
-	_, _ = fmt.Fprintln(tw, a.t("evaluate.head"))
+	tw := cmdline.NewTable(a.Stdout, 0)
+	_, _ = fmt.Fprintln(tw, a.T("evaluate.head"))
 	for _, plane := range planes {
 		s := e.Planes[plane]
 		printScore(tw, string(plane), &s.Score)
-		printScore(tw, a.t("evaluate.within", "plane", plane), s.Within)
-		printScore(tw, a.t("evaluate.beyond", "plane", plane), s.Beyond)
+		printScore(tw, a.T("evaluate.within", "plane", plane), s.Within)
+		printScore(tw, a.T("evaluate.beyond", "plane", plane), s.Beyond)
 	}
 	if err := tw.Flush(); err != nil {
 		return err
@@ -150,7 +151,7 @@ func (a *app) printEvaluation(e *evaluation, planes []policy.Plane) error {
 	}
 	for _, plane := range planes {
 		for _, w := range e.Planes[plane].Worst {
-			_, _ = fmt.Fprintln(a.stdout, a.t("evaluate.worst", "plane", plane, "tenant", w.Tenant, "case", w.Case, "error", fine(w.Error),
+			_, _ = fmt.Fprintln(a.Stdout, a.T("evaluate.worst", "plane", plane, "tenant", w.Tenant, "case", w.Case, "error", fine(w.Error),
 				"bound", fine(w.Bound), "seed", e.Seed))
 		}
 	}
@@ -159,19 +160,19 @@ func (a *app) printEvaluation(e *evaluation, planes []policy.Plane) error {
 
 // printCauses prints which findings name the tenants that are far off their entitlements.
 func (a *app) printCauses(e *evaluation, planes []policy.Plane) error {
-	tw := newTable(a.stdout, 0)
+	tw := cmdline.NewTable(a.Stdout, 0)
 	head := true
 	for _, plane := range planes {
 		for _, c := range e.Planes[plane].Causes {
 			if head {
-				_, _ = fmt.Fprintln(tw, "\n"+a.t("evaluate.causes.head"))
+				_, _ = fmt.Fprintln(tw, "\n"+a.T("evaluate.causes.head"))
 				head = false
 			}
 			code := c.Code
 			if code == "" {
-				code = a.t("evaluate.causes.none")
+				code = a.T("evaluate.causes.none")
 			}
-			_, _ = fmt.Fprintf(tw, "%s\t%s\t%d\t%s\t%s\n", plane, percent(policy.MissLimit(plane)), c.Tenants, fine(c.EntitledMax), code)
+			_, _ = fmt.Fprintf(tw, "%s\t%s\t%d\t%s\t%s\n", plane, cmdline.Percent(policy.MissLimit(plane)), c.Tenants, fine(c.EntitledMax), code)
 		}
 	}
 	if !head {
@@ -182,8 +183,8 @@ func (a *app) printCauses(e *evaluation, planes []policy.Plane) error {
 
 func printScore(w io.Writer, name string, s *evaluate.Score) {
 	_, _ = fmt.Fprintf(w, "%s\t%d\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\n", name, s.Cases, s.Tenants, fine(s.ShareErrorP50), fine(s.ShareErrorP95),
-		fine(s.ShareErrorMax), fine(s.EntitledP50), fine(s.EntitledP95), fine(s.EntitledMax), percent(s.BoundCoverage), fine(s.BoundP50), s.Unannounced,
-		percent(s.Utilisation), percent(s.UtilisationLeast))
+		fine(s.ShareErrorMax), fine(s.EntitledP50), fine(s.EntitledP95), fine(s.EntitledMax), cmdline.Percent(s.BoundCoverage), fine(s.BoundP50), s.Unannounced,
+		cmdline.Percent(s.Utilisation), cmdline.Percent(s.UtilisationLeast))
 }
 
 // fine is percent with one more digit.
@@ -191,14 +192,14 @@ func fine(v float64) string { return fmt.Sprintf("%.2f %%", 100*v) }
 
 // runEvaluateOne evaluates one case and prints all that it gave.
 func (a *app) runEvaluateOne(ctx context.Context, f evaluateFlags, planes []policy.Plane) error {
-	p := progress.On(a.stderr)
+	p := progress.On(a.Stderr)
 	var results []*evaluate.Result
 	for _, plane := range planes {
 		c, err := evaluate.Generate(f.seed, f.one, plane)
 		if err != nil {
 			return err
 		}
-		r, plan, err := c.Evaluate(ctx, func(done float64) { p.Show(a.t("simulate.progress", "done", percent(done))) })
+		r, plan, err := c.Evaluate(ctx, func(done float64) { p.Show(a.T("simulate.progress", "done", cmdline.Percent(done))) })
 		p.Clear()
 		if err != nil {
 			return err
@@ -211,33 +212,33 @@ func (a *app) runEvaluateOne(ctx context.Context, f evaluateFlags, planes []poli
 		}
 	}
 	if f.json {
-		return printJSON(a.stdout, results)
+		return cmdline.PrintJSON(a.Stdout, results)
 	}
 	return nil
 }
 
 func (a *app) printCase(c *evaluate.Case, r *evaluate.Result, plan *policy.Plan) error {
-	_, _ = fmt.Fprintln(a.stdout, a.t("evaluate.case", "case", c.Index, "seed", c.Seed, "plane", c.Plane, "kind", c.Kind,
+	_, _ = fmt.Fprintln(a.Stdout, a.T("evaluate.case", "case", c.Index, "seed", c.Seed, "plane", c.Plane, "kind", c.Kind,
 		"rate", c.Input.Fabric.Links[0].Rate, "ratio", fmt.Sprintf("%.1f", r.Ratio)))
 	if r.Failed != "" {
-		_, _ = fmt.Fprintln(a.stdout, a.t("evaluate.failed", "error", r.Failed))
+		_, _ = fmt.Fprintln(a.Stdout, a.T("evaluate.failed", "error", r.Failed))
 		return nil
 	}
-	tw := newTable(a.stdout, 0)
-	_, _ = fmt.Fprintln(tw, a.t("evaluate.case.head"))
+	tw := cmdline.NewTable(a.Stdout, 0)
+	_, _ = fmt.Fprintln(tw, a.T("evaluate.case.head"))
 	for _, t := range r.Tenants {
 		_, _ = fmt.Fprintf(tw, "%s\t%g\t%d\t%.3f\t%.3f\t%.3f\t%s\t%s\t%s\t%s\n", t.Tenant, t.Weight, t.QPs, t.Entitled/1e9, t.Predicted/1e9, t.Simulated/1e9,
 			fine(t.Entitle), fine(t.Error), fine(t.Bound), fine(t.Drift))
 	}
-	_, _ = fmt.Fprintln(tw, "\n"+a.t("evaluate.case.links"))
+	_, _ = fmt.Fprintln(tw, "\n"+a.T("evaluate.case.links"))
 	for i, l := range plan.Links {
-		_, _ = fmt.Fprintf(tw, "%s\t%s\t%d\t%s\t%s\n", l.Name, l.Capacity, len(l.Tenants), percent(r.Links[i].Use), percent(r.Links[i].Before))
+		_, _ = fmt.Fprintf(tw, "%s\t%s\t%d\t%s\t%s\n", l.Name, l.Capacity, len(l.Tenants), cmdline.Percent(r.Links[i].Use), cmdline.Percent(r.Links[i].Before))
 	}
 	if err := tw.Flush(); err != nil {
 		return err
 	}
 	for i := range plan.Findings {
-		_, _ = fmt.Fprintln(a.stdout, a.finding(&plan.Findings[i]))
+		_, _ = fmt.Fprintln(a.Stdout, a.Finding(&plan.Findings[i]))
 	}
 	return nil
 }

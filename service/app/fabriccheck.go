@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fairlane/command/cmdline"
 	"fairlane/internal/phrase"
 	"fairlane/subnet/check"
 )
@@ -31,8 +32,8 @@ func (a *app) fabricCheckCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "check --from SOURCE",
-		Short: a.t("fabriccheck.short"),
-		Long:  a.t("fabriccheck.long"),
+		Short: a.T("fabriccheck.short"),
+		Long:  a.T("fabriccheck.long"),
 		Example: `  fairlane fabric check --from file:fabric.topo
   fairlane fabric check --from ibsim:unix:lab --tenants tenants.yaml
   fairlane fabric check --from ibsim:unix:lab --m-key-file mkey --json`,
@@ -40,19 +41,19 @@ func (a *app) fabricCheckCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.fabricCheck(cmd.Context(), f, asJSON) },
 	}
 	a.lookAt(cmd, &f)
-	cmd.Flags().BoolVar(&asJSON, "json", false, a.t("flag.json"))
-	must(cmd.MarkFlagRequired("from"))
-	a.localOnly(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, a.T("flag.json"))
+	cmdline.Must(cmd.MarkFlagRequired("from"))
+	a.LocalOnly(cmd)
 	return cmd
 }
 
 // lookAt gives a command the flags that say which fabric to look at.
 func (a *app) lookAt(cmd *cobra.Command, f *lookFlags) {
-	cmd.Flags().StringVar(&f.from, "from", "", a.t("fabriccheck.from", "forms", "file:PATH, umad:CA:PORT, ibsim:unix:NAME, ibsim:udp:HOST:PORT"))
-	a.mKeyFlag(cmd, &f.mKey)
-	cmd.Flags().StringVar(&f.ccKey, "cc-key-file", "", a.t("fabriccheck.cckey"))
-	cmd.Flags().StringVar(&f.tenants, "tenants", "", a.t("fabriccheck.tenants"))
-	cmd.Flags().BoolVar(&f.quick, "quick", false, a.t("fabriccheck.quick"))
+	cmd.Flags().StringVar(&f.from, "from", "", a.T("fabriccheck.from", "forms", "file:PATH, umad:CA:PORT, ibsim:unix:NAME, ibsim:udp:HOST:PORT"))
+	a.MKeyFlag(cmd, &f.mKey)
+	cmd.Flags().StringVar(&f.ccKey, "cc-key-file", "", a.T("fabriccheck.cckey"))
+	cmd.Flags().StringVar(&f.tenants, "tenants", "", a.T("fabriccheck.tenants"))
+	cmd.Flags().BoolVar(&f.quick, "quick", false, a.T("fabriccheck.quick"))
 }
 
 func (a *app) fabricCheck(ctx context.Context, f lookFlags, asJSON bool) error {
@@ -62,7 +63,7 @@ func (a *app) fabricCheck(ctx context.Context, f lookFlags, asJSON bool) error {
 	}
 	r := l.check()
 	if asJSON {
-		err = printJSON(a.stdout, r)
+		err = cmdline.PrintJSON(a.Stdout, r)
 	} else {
 		err = a.printCheck(r)
 	}
@@ -70,7 +71,7 @@ func (a *app) fabricCheck(ctx context.Context, f lookFlags, asJSON bool) error {
 		return err
 	}
 	if bad := r.Totals[check.Error]; bad.Findings > 0 {
-		return errors.New(a.t("fabriccheck.failed", "n", bad.Findings, "places", bad.Places))
+		return errors.New(a.T("fabriccheck.failed", "n", bad.Findings, "places", bad.Places))
 	}
 	return nil
 }
@@ -85,19 +86,19 @@ func (l *look) check() checkReport {
 
 // printCheck prints the findings, worst first, each code with its remedy, and what was looked at.
 func (a *app) printCheck(r checkReport) error {
-	a.warn(a.say(r.said)...)
-	w := a.stdout
+	a.Warn(a.Say(r.said)...)
+	w := a.Stdout
 	for i, f := range r.Findings {
 		if i == 0 || f.Code != r.Findings[i-1].Code || f.Severity != r.Findings[i-1].Severity {
-			if _, err := fmt.Fprintf(w, "%s %s\n", a.t("fabriccheck."+f.Severity.String()), f.Code); err != nil {
+			if _, err := fmt.Fprintf(w, "%s %s\n", a.T("fabriccheck."+f.Severity.String()), f.Code); err != nil {
 				return err
 			}
 		}
-		if _, err := fmt.Fprintf(w, "  %s\n", a.text.Say(f.Said)); err != nil {
+		if _, err := fmt.Fprintf(w, "  %s\n", a.Texts.Say(f.Said)); err != nil {
 			return err
 		}
 		if i == len(r.Findings)-1 || f.Code != r.Findings[i+1].Code || f.Severity != r.Findings[i+1].Severity {
-			if _, err := fmt.Fprintf(w, "  -> %s\n\n", a.t("fabriccheck.do."+string(f.Code))); err != nil {
+			if _, err := fmt.Fprintf(w, "  -> %s\n\n", a.T("fabriccheck.do."+string(f.Code))); err != nil {
 				return err
 			}
 		}
@@ -112,30 +113,30 @@ func (a *app) printCheck(r checkReport) error {
 func (a *app) printTotals(r checkReport) error {
 	total := func(s check.Severity) string {
 		n := r.Totals[s]
-		text := a.t("fabriccheck.total."+s.String(), "n", n.Findings)
+		text := a.T("fabriccheck.total."+s.String(), "n", n.Findings)
 		if n.Findings > 0 {
-			text += a.t("fabriccheck.places", "n", n.Places)
+			text += a.T("fabriccheck.places", "n", n.Places)
 		}
 		return text
 	}
-	_, err := fmt.Fprintln(a.stdout, a.t("fabriccheck.result", "nodes", r.Nodes, "switches", r.Switches, "hosts", r.Hosts, "links", r.Links,
+	_, err := fmt.Fprintln(a.Stdout, a.T("fabriccheck.result", "nodes", r.Nodes, "switches", r.Switches, "hosts", r.Hosts, "links", r.Links,
 		"errors", total(check.Error), "warnings", total(check.Warning), "infos", total(check.Info)))
 	return err
 }
 
 func (a *app) printTallies(w io.Writer, all []check.Tally) error {
-	t := newTable(w, 0)
-	if _, err := fmt.Fprintln(t, a.t("fabriccheck.columns")); err != nil {
+	t := cmdline.NewTable(w, 0)
+	if _, err := fmt.Fprintln(t, a.T("fabriccheck.columns")); err != nil {
 		return err
 	}
 	for _, g := range all {
-		name := a.t("fabriccheck.group." + string(g.Group))
+		name := a.T("fabriccheck.group." + string(g.Group))
 		row := fmt.Sprintf("%s\t%d\t%d\t%d", name, g.Of, max(g.Of-g.Bad, 0), g.Bad)
 		switch {
 		case g.Skipped != "":
-			row = fmt.Sprintf("%s\t-\t-\t-\t%s", name, a.t("fabriccheck.skipped", "why", a.t("fabriccheck.skip."+string(g.Skipped))))
+			row = fmt.Sprintf("%s\t-\t-\t-\t%s", name, a.T("fabriccheck.skipped", "why", a.T("fabriccheck.skip."+string(g.Skipped))))
 		case g.Unread > 0:
-			row += "\t" + a.t("fabriccheck.unread", "n", g.Unread)
+			row += "\t" + a.T("fabriccheck.unread", "n", g.Unread)
 		}
 		if _, err := fmt.Fprintf(t, "%s\n", row); err != nil {
 			return err

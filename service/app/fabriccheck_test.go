@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"fairlane/command/cmdline"
 	"fairlane/internal/i18n"
 	"fairlane/sim/fabric"
 	"fairlane/sim/simdev"
@@ -192,11 +193,11 @@ func TestFaultsOfALiveFabricAreFound(t *testing.T) {
 	}{
 		{"none", func(f *faulty) []string { return []string{"--tenants", f.file("t.yaml", twoTenants)} }, nil, 0},
 		{"an M_Key that was not given", func(f *faulty) []string {
-			must(f.dev.GuardSM(f.node("leaf2"), 0x77, 2, 0))
+			cmdline.Must(f.dev.GuardSM(f.node("leaf2"), 0x77, 2, 0))
 			return nil
 		}, []string{"error unresponsive: spine1/P2: no NodeInfo"}, 1},
 		{"an M_Key that was given", func(f *faulty) []string {
-			must(f.dev.GuardSM(f.node("leaf2"), 0x77, 2, 0))
+			cmdline.Must(f.dev.GuardSM(f.node("leaf2"), 0x77, 2, 0))
 			return []string{"--m-key-file", f.file("mkey", "0x77\n")}
 		}, nil, 0},
 		{"firmware without congestion control", func(f *faulty) []string {
@@ -297,12 +298,12 @@ func TestEveryWordOfTheCheckIsInTheCatalogues(t *testing.T) {
 		}
 		for _, c := range check.Codes() {
 			k := "fabriccheck.do." + string(c)
-			if keys = append(keys, k); lang == i18n.Default && a.t(k) != check.Remedy(c) {
-				t.Errorf("%s is %q: want %q", k, a.t(k), check.Remedy(c))
+			if keys = append(keys, k); lang == i18n.Default && a.T(k) != check.Remedy(c) {
+				t.Errorf("%s is %q: want %q", k, a.T(k), check.Remedy(c))
 			}
 		}
 		for _, k := range keys {
-			if a.t(k) == k {
+			if a.T(k) == k {
 				t.Errorf("%s: no text for %s", lang, k)
 			}
 		}

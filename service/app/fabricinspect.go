@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"fairlane/command/cmdline"
 	"fairlane/internal/phrase"
 	"fairlane/internal/progress"
 	"fairlane/internal/usage"
@@ -104,10 +105,10 @@ func (a *app) sweepAll(ctx context.Context, src source, f lookFlags, l *look) er
 
 // sweep finds the fabric that a transport is attached to, and shows how far it is.
 func (a *app) sweep(ctx context.Context, from string, t mad.Transport, o discover.Options) (*discover.Result, error) {
-	line := progress.On(a.stderr)
+	line := progress.On(a.Stderr)
 	defer line.Clear()
 	o.Parallel = sweepParallel
-	o.Progress = func(p discover.Progress) { line.Show(a.t("discover.progress", "nodes", p.Nodes, "mads", p.MADs)) }
+	o.Progress = func(p discover.Progress) { line.Show(a.T("discover.progress", "nodes", p.Nodes, "mads", p.MADs)) }
 	r, err := discover.Sweep(ctx, t, o)
 	if err != nil {
 		return nil, fmt.Errorf("discover fabric %s: %w", from, err)
@@ -117,7 +118,7 @@ func (a *app) sweep(ctx context.Context, from string, t mad.Transport, o discove
 
 // addTenants reads a tenant file and finds the SLs that its tenants would have.
 func (l *look) addTenants(path string) error {
-	ts, flows, err := readTenants(path, l.fabric)
+	ts, flows, err := cmdline.ReadTenants(path, l.fabric)
 	if err != nil {
 		return err
 	}

@@ -67,7 +67,7 @@ func (a *app) printWays(ways []showWay) error {
 		if w.Error != "" {
 			text = w.Error
 		}
-		if _, err := fmt.Fprintln(a.stdout, a.t("fabricshow.way", "from", w.From, "to", w.To, "lid", w.LID, "way", text)); err != nil {
+		if _, err := fmt.Fprintln(a.Stdout, a.T("fabricshow.way", "from", w.From, "to", w.To, "lid", w.LID, "way", text)); err != nil {
 			return err
 		}
 	}

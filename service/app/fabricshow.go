@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fairlane/command/cmdline"
+	"fairlane/internal/outfile"
 	"fairlane/internal/usage"
 	"fairlane/subnet"
 	"fairlane/subnet/check"
@@ -54,14 +56,14 @@ type showLink struct {
 // service as ever.
 func (a *app) localShow(root *cobra.Command) {
 	show, _, err := root.Find([]string{"fabric", "show"})
-	must(err)
+	cmdline.Must(err)
 	var f lookFlags
 	var out showOutput
 	a.lookAt(show, &f)
-	show.Flags().StringVar(&out.dot, "dot", "", a.t("fabricshow.dot"))
-	show.Flags().StringVar(&out.svg, "svg", "", a.t("fabricshow.svg"))
-	show.Flags().StringSliceVar(&out.between, "between", nil, a.t("fabricshow.between"))
-	show.Long = a.t("fabricshow.long")
+	show.Flags().StringVar(&out.dot, "dot", "", a.T("fabricshow.dot"))
+	show.Flags().StringVar(&out.svg, "svg", "", a.T("fabricshow.svg"))
+	show.Flags().StringSliceVar(&out.between, "between", nil, a.T("fabricshow.between"))
+	show.Long = a.T("fabricshow.long")
 	show.Example += "\n  fairlane fabric show --from ibsim:unix:lab --svg fabric.svg\n  fairlane fabric show --from file:fabric.topo --json"
 	remote := show.RunE
 	show.RunE = func(cmd *cobra.Command, args []string) error {
@@ -74,7 +76,7 @@ func (a *app) localShow(root *cobra.Command) {
 		if !local {
 			return remote(cmd, args)
 		}
-		if err := a.without(cmd, reachFlags()); err != nil {
+		if err := a.Without(cmd, cmdline.ReachFlags()); err != nil {
 			return err
 		}
 		if len(args) > 0 {
@@ -108,7 +110,7 @@ func (a *app) fabricShow(ctx context.Context, f lookFlags, out showOutput) error
 	if err != nil {
 		return err
 	}
-	a.warn(a.say(l.notes)...)
+	a.Warn(a.Say(l.notes)...)
 	r := l.check()
 	o := marks(r.Report)
 	for _, p := range []struct {
@@ -118,14 +120,14 @@ func (a *app) fabricShow(ctx context.Context, f lookFlags, out showOutput) error
 		if p.path == "" {
 			continue
 		}
-		if err := writeFile(p.path, func(w io.Writer) error { return p.write(w, l.fabric, o) }); err != nil {
+		if err := outfile.Write(p.path, func(w io.Writer) error { return p.write(w, l.fabric, o) }); err != nil {
 			return err
 		}
 	}
 	if out.json {
 		shown := shownFabric(l, o)
 		shown.Ways = ways
-		return printJSON(a.stdout, shown)
+		return cmdline.PrintJSON(a.Stdout, shown)
 	}
 	if err := a.printFabric(l, r, o); err != nil {
 		return err
@@ -211,8 +213,8 @@ func nodeShown(l *look, i int32, tier int, o draw.Options) showNode {
 // printFabric prints the switches, the top tier first, and how many hosts and findings there are.
 func (a *app) printFabric(l *look, r checkReport, o draw.Options) error {
 	f := l.fabric
-	t := newTable(a.stdout, 0)
-	if _, err := fmt.Fprintln(t, a.t("fabricshow.columns")); err != nil {
+	t := cmdline.NewTable(a.Stdout, 0)
+	if _, err := fmt.Fprintln(t, a.T("fabricshow.columns")); err != nil {
 		return err
 	}
 	tiers := f.Tiers()

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"unicode"
 
+	"fairlane/command/cmdline"
 	"fairlane/internal/i18n"
 	"fairlane/sim/simdev"
 	"fairlane/subnet"
@@ -16,7 +17,7 @@ import (
 func TestFabricsAreToldInChinese(t *testing.T) {
 	t.Parallel()
 	f := newFaulty(t, simdev.Options{})
-	must(f.dev.GuardSM(f.node("leaf2"), 0x77, 2, 0))
+	cmdline.Must(f.dev.GuardSM(f.node("leaf2"), 0x77, 2, 0))
 	for name, c := range map[string]struct {
 		args []string
 		want string
@@ -42,7 +43,7 @@ func TestFabricsAreToldInChinese(t *testing.T) {
 func TestJSONOfAFabricIsInOneLanguage(t *testing.T) {
 	t.Parallel()
 	f := newFaulty(t, simdev.Options{})
-	must(f.dev.GuardSM(f.node("leaf2"), 0x77, 2, 0))
+	cmdline.Must(f.dev.GuardSM(f.node("leaf2"), 0x77, 2, 0))
 	said := map[string]string{}
 	for _, lang := range i18n.Languages() {
 		var out, words bytes.Buffer

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fairlane/command/cmdline"
 	"fairlane/internal/phrase"
 	"fairlane/internal/usage"
 	"fairlane/subnet/discover"
@@ -58,23 +59,23 @@ func (a *app) fabricWatchCommand() *cobra.Command {
 	var f watchFlags
 	cmd := &cobra.Command{
 		Use:   "watch --from SOURCE",
-		Short: a.t("fabricwatch.short"),
-		Long:  a.t("fabricwatch.long"),
+		Short: a.T("fabricwatch.short"),
+		Long:  a.T("fabricwatch.long"),
 		Example: `  fairlane fabric watch --from ibsim:unix:lab
   fairlane fabric watch --from umad:mlx5_0:1 --every 30s --m-key-file mkey
   fairlane fabric watch --from ibsim:unix:lab --every 1s --count 60 --json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.fabricWatch(cmd.Context(), f) },
 	}
-	cmd.Flags().StringVar(&f.from, "from", "", a.t("fabricwatch.from", "forms", "umad:CA:PORT, ibsim:unix:NAME, ibsim:udp:HOST:PORT"))
-	a.mKeyFlag(cmd, &f.mKey)
-	cmd.Flags().DurationVar(&f.every, "every", 10*time.Second, a.t("fabricwatch.every"))
-	cmd.Flags().IntVar(&f.count, "count", 0, a.t("fabricwatch.count"))
-	cmd.Flags().BoolVar(&f.routes, "routes", false, a.t("fabricwatch.routes"))
-	cmd.Flags().BoolVar(&f.traps, "traps", false, a.t("fabricwatch.traps"))
-	cmd.Flags().BoolVar(&f.asJSON, "json", false, a.t("flag.json"))
-	must(cmd.MarkFlagRequired("from"))
-	a.localOnly(cmd)
+	cmd.Flags().StringVar(&f.from, "from", "", a.T("fabricwatch.from", "forms", "umad:CA:PORT, ibsim:unix:NAME, ibsim:udp:HOST:PORT"))
+	a.MKeyFlag(cmd, &f.mKey)
+	cmd.Flags().DurationVar(&f.every, "every", 10*time.Second, a.T("fabricwatch.every"))
+	cmd.Flags().IntVar(&f.count, "count", 0, a.T("fabricwatch.count"))
+	cmd.Flags().BoolVar(&f.routes, "routes", false, a.T("fabricwatch.routes"))
+	cmd.Flags().BoolVar(&f.traps, "traps", false, a.T("fabricwatch.traps"))
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, a.T("flag.json"))
+	cmdline.Must(cmd.MarkFlagRequired("from"))
+	a.LocalOnly(cmd)
 	return cmd
 }
 
@@ -170,7 +171,7 @@ func (w *fabricWatch) run(ctx context.Context) error {
 func (w *fabricWatch) end() error {
 	w.sum()
 	if w.silent {
-		return errors.New(w.a.t("fabricwatch.silent", "error", w.failure))
+		return errors.New(w.a.T("fabricwatch.silent", "error", w.failure))
 	}
 	return nil
 }
@@ -260,7 +261,7 @@ func (w *fabricWatch) disconnect() {
 // introduce says what is watched.
 func (w *fabricWatch) introduce(r *discover.Result) {
 	f := r.Fabric
-	w.words(w.a.t("fabricwatch.begin", "source", w.flags.from, "nodes", len(f.Nodes), "switches", len(f.Switches()), "hosts", len(f.Hosts()),
+	w.words(w.a.T("fabricwatch.begin", "source", w.flags.from, "nodes", len(f.Nodes), "switches", len(f.Switches()), "hosts", len(f.Hosts()),
 		"links", len(f.Links), "every", w.flags.every))
 }
 
@@ -317,19 +318,19 @@ func (w *fabricWatch) tell(l watchLine) error {
 	w.told[l.Kind]++
 	l.Time = w.looked.UTC().Truncate(time.Millisecond)
 	if w.flags.asJSON {
-		return json.NewEncoder(w.a.stdout).Encode(l)
+		return json.NewEncoder(w.a.Stdout).Encode(l)
 	}
-	text := w.a.text.Told(l.Text, &l.said)
+	text := w.a.Texts.Told(l.Text, &l.said)
 	if l.Warning != "" {
 		text = string(l.Warning) + ": " + text
 	}
-	_, err := fmt.Fprintf(w.a.stdout, "%s  %s  %s\n", l.Time.Format(time.RFC3339), l.Kind, text)
+	_, err := fmt.Fprintf(w.a.Stdout, "%s  %s  %s\n", l.Time.Format(time.RFC3339), l.Kind, text)
 	return err
 }
 
 // words prints to people.
 func (w *fabricWatch) words(text string) {
-	_, _ = fmt.Fprintln(w.a.stderr, text) // a broken terminal changes nothing
+	_, _ = fmt.Fprintln(w.a.Stderr, text) // a broken terminal changes nothing
 }
 
 // sum says what was seen in all.
@@ -340,13 +341,13 @@ func (w *fabricWatch) sum() {
 		kinds = append(kinds, fmt.Sprintf("%s %d", k, w.told[k]))
 		events += w.told[k]
 	}
-	text := w.a.t("fabricwatch.end", "looks", w.looks, "time", time.Since(w.begun).Round(time.Second), "events", events, "mads", w.mads)
+	text := w.a.T("fabricwatch.end", "looks", w.looks, "time", time.Since(w.begun).Round(time.Second), "events", events, "mads", w.mads)
 	if events > 0 {
-		text += w.a.t("fabricwatch.kinds", "kinds", strings.Join(kinds, ", "))
+		text += w.a.T("fabricwatch.kinds", "kinds", strings.Join(kinds, ", "))
 	}
 	w.words(text)
 	if len(w.warned) > 0 {
-		w.words(w.a.t("fabricwatch.left", "n", len(w.warned)))
+		w.words(w.a.T("fabricwatch.left", "n", len(w.warned)))
 	}
 }
 

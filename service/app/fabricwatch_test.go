@@ -34,7 +34,7 @@ func newWatched(t *testing.T, asJSON bool, lang string) *watched {
 	t.Helper()
 	x := &watched{faulty: newFaultyOf(t, topogen.LeafSpineOptions{Leaves: 2, HostsPerLeaf: 2, Spines: 1, Parallel: 2}, simdev.Options{})}
 	a := testApp(t, lang)
-	a.stdout, a.stderr = &x.out, &x.words
+	a.Stdout, a.Stderr = &x.out, &x.words
 	var err error
 	if x.w, err = a.newWatch(watchFlags{from: "ibsim:" + x.addr, every: time.Second, asJSON: asJSON}, umad.Options{}); err != nil {
 		t.Fatal(err)
@@ -262,7 +262,7 @@ func TestTrapsAreLookedAfterWithoutWaitingForTheInterval(t *testing.T) {
 		}
 		a := testApp(t, i18n.Default)
 		var out, words bytes.Buffer
-		a.stdout, a.stderr = &out, &words
+		a.Stdout, a.Stderr = &out, &words
 		w, err := a.newWatch(watchFlags{from: "umad:mlx5_0:1", every: time.Hour, traps: true}, o)
 		if err != nil {
 			t.Fatal(err)

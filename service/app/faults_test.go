@@ -13,6 +13,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"fairlane/command/cmdline"
 	"fairlane/service/control"
 	"fairlane/sim/fabric"
 	"fairlane/sim/scenario"
@@ -60,7 +61,7 @@ func onFabricOf(t *testing.T, model fabric.Config, node string, f simdev.Faults,
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &demo{timeScale: 0.2, app: &app{stdout: io.Discard, stderr: io.Discard}, live: l, manager: m, step: func(string, ...any) {}}
+	d := &demo{timeScale: 0.2, app: &app{&cmdline.App{Stdout: io.Discard, Stderr: io.Discard}}, live: l, manager: m, step: func(string, ...any) {}}
 	t.Cleanup(func() {
 		if err := d.close(); err != nil {
 			t.Error(err)

@@ -7,6 +7,7 @@ import (
 
 	"fairlane/ccconfig/ibprofile"
 	"fairlane/ccconfig/ibprofile/profilefile"
+	"fairlane/command/cmdline"
 	"fairlane/internal/suggest"
 	"fairlane/internal/usage"
 )
@@ -23,13 +24,8 @@ func readIBProfiles(path string) (*ibprofile.Set, error) {
 	return s, nil
 }
 
-// ibProfilesFlag gives a command the flag that names a site's file.
-func (a *app) ibProfilesFlag(cmd *cobra.Command, to *string) {
-	cmd.Flags().StringVar(to, "ib-profiles", "", a.t("flag.ib-profiles"))
-}
-
 func (a *app) ibProfileCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "ib-profile", Short: a.t("ibprofile.short")}
+	cmd := &cobra.Command{Use: "ib-profile", Short: a.T("ibprofile.short")}
 	cmd.AddCommand(a.ibProfileListCommand(), a.ibProfileShowCommand(), a.ibProfileCheckCommand())
 	return cmd
 }
@@ -38,7 +34,7 @@ func (a *app) ibProfileListCommand() *cobra.Command {
 	var file string
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "list", Short: a.t("ibprofile.list.short"), Args: cobra.NoArgs,
+		Use: "list", Short: a.T("ibprofile.list.short"), Args: cobra.NoArgs,
 		Example: "  fairlane ib-profile list\n  fairlane ib-profile list --ib-profiles site.yaml --json",
 		RunE: func(*cobra.Command, []string) error {
 			set, err := readIBProfiles(file)
@@ -51,17 +47,17 @@ func (a *app) ibProfileListCommand() *cobra.Command {
 				for i := range all {
 					list[i] = profileMap(&all[i])
 				}
-				return printJSON(a.stdout, list)
+				return cmdline.PrintJSON(a.Stdout, list)
 			}
-			tw := newTable(a.stdout, 0)
+			tw := cmdline.NewTable(a.Stdout, 0)
 			for _, p := range all {
 				_, _ = fmt.Fprintf(tw, "%s\t%s\t%s\t%s\n", p.Name, p.Kind, p.Basis, p.Title)
 			}
 			return tw.Flush()
 		},
 	}
-	a.ibProfilesFlag(cmd, &file)
-	cmd.Flags().BoolVar(&asJSON, "json", false, a.t("flag.json"))
+	a.IBProfilesFlag(cmd, &file)
+	cmd.Flags().BoolVar(&asJSON, "json", false, a.T("flag.json"))
 	return cmd
 }
 
@@ -69,7 +65,7 @@ func (a *app) ibProfileShowCommand() *cobra.Command {
 	var file string
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "show NAME", Short: a.t("ibprofile.show.short"), Args: oneArg("NAME"),
+		Use: "show NAME", Short: a.T("ibprofile.show.short"), Args: cmdline.OneArgument("NAME"),
 		Example: "  fairlane ib-profile show ibta-switch\n  fairlane ib-profile show acme-hca --ib-profiles site.yaml --json",
 		RunE: func(_ *cobra.Command, args []string) error {
 			set, err := readIBProfiles(file)
@@ -85,14 +81,14 @@ func (a *app) ibProfileShowCommand() *cobra.Command {
 				return usage.Errorf("profile %q: want one that `fairlane ib-profile list` names, or --ib-profiles with the file that has it%s", args[0], suggest.Hint(args[0], names))
 			}
 			if asJSON {
-				return printJSON(a.stdout, profileMap(&p))
+				return cmdline.PrintJSON(a.Stdout, profileMap(&p))
 			}
-			_, err = fmt.Fprint(a.stdout, profilefile.Text(&p))
+			_, err = fmt.Fprint(a.Stdout, profilefile.Text(&p))
 			return err
 		},
 	}
-	a.ibProfilesFlag(cmd, &file)
-	cmd.Flags().BoolVar(&asJSON, "json", false, a.t("flag.json"))
+	a.IBProfilesFlag(cmd, &file)
+	cmd.Flags().BoolVar(&asJSON, "json", false, a.T("flag.json"))
 	return cmd
 }
 
@@ -108,7 +104,7 @@ func profileMap(p *ibprofile.Profile) map[string]any {
 func (a *app) ibProfileCheckCommand() *cobra.Command {
 	var fabric string
 	cmd := &cobra.Command{
-		Use: "check FILE", Short: a.t("ibprofile.check.short"), Args: oneArg("FILE"),
+		Use: "check FILE", Short: a.T("ibprofile.check.short"), Args: cmdline.OneArgument("FILE"),
 		Example: "  fairlane ib-profile check site.yaml\n  fairlane ib-profile check site.yaml --fabric fabric.topo",
 		RunE: func(_ *cobra.Command, args []string) error {
 			set, err := readIBProfiles(args[0])
@@ -116,7 +112,7 @@ func (a *app) ibProfileCheckCommand() *cobra.Command {
 				return err
 			}
 			n := len(set.Profiles()) - len((*ibprofile.Set)(nil).Profiles())
-			_, _ = fmt.Fprintln(a.stdout, a.t("ibprofile.check.valid", "file", args[0], "profiles", n))
+			_, _ = fmt.Fprintln(a.Stdout, a.T("ibprofile.check.valid", "file", args[0], "profiles", n))
 			if fabric == "" {
 				return nil
 			}
@@ -128,7 +124,7 @@ func (a *app) ibProfileCheckCommand() *cobra.Command {
 			for _, p := range set.ByNode(topo) {
 				count[p.Name]++
 			}
-			tw := newTable(a.stdout, 0)
+			tw := cmdline.NewTable(a.Stdout, 0)
 			for _, p := range set.Profiles() {
 				if count[p.Name] > 0 {
 					_, _ = fmt.Fprintf(tw, "%d\t%s\t%s\t%s\n", count[p.Name], p.Name, p.Basis, p.Title)
@@ -137,6 +133,6 @@ func (a *app) ibProfileCheckCommand() *cobra.Command {
 			return tw.Flush()
 		},
 	}
-	cmd.Flags().StringVar(&fabric, "fabric", "", a.t("ibprofile.check.flag.fabric"))
+	cmd.Flags().StringVar(&fabric, "fabric", "", a.T("ibprofile.check.flag.fabric"))
 	return cmd
 }

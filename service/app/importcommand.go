@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fairlane/command/cmdline"
 	"fairlane/internal/usage"
 	"fairlane/policy"
 )
@@ -18,8 +19,8 @@ func (a *app) importCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "import --from DEVICE=KIND:FILE [--from ...]",
-		Short: a.t("import.short"),
-		Long:  a.t("import.long"),
+		Short: a.T("import.short"),
+		Long:  a.T("import.long"),
 		Example: `  fairlane import --from host1=mlxconfig:host1.txt
   fairlane import --from host1=mlxconfig:host1.txt --from host1/P1=dcb:dcb.json --from host1/P1=ethtool:stats.txt --json
   fairlane import --from leaf1=sonic:config_db.json
@@ -31,15 +32,15 @@ func (a *app) importCommand() *cobra.Command {
 				return err
 			}
 			if asJSON {
-				return printJSON(a.stdout, out)
+				return cmdline.PrintJSON(a.Stdout, out)
 			}
 			return a.printImported(out)
 		},
 	}
-	cmd.Flags().StringArrayVar(&from, "from", nil, a.t("import.from"))
-	cmd.Flags().StringVar(&plan, "plan", "", a.t("import.plan"))
-	cmd.Flags().BoolVar(&asJSON, "json", false, a.t("flag.json"))
-	must(cmd.MarkFlagRequired("from"))
+	cmd.Flags().StringArrayVar(&from, "from", nil, a.T("import.from"))
+	cmd.Flags().StringVar(&plan, "plan", "", a.T("import.plan"))
+	cmd.Flags().BoolVar(&asJSON, "json", false, a.T("flag.json"))
+	cmdline.Must(cmd.MarkFlagRequired("from"))
 	return cmd
 }
 
@@ -76,22 +77,22 @@ func runImport(from []string, planPath string) (*imported, error) {
 
 // printImported prints what was found, what a policy starts from, and the drift.
 func (a *app) printImported(r *imported) error {
-	a.warn(r.Warnings...)
+	a.Warn(r.Warnings...)
 	for i := range r.NICs {
-		if err := a.printImportedNIC(a.stdout, &r.NICs[i]); err != nil {
+		if err := a.printImportedNIC(a.Stdout, &r.NICs[i]); err != nil {
 			return err
 		}
 	}
 	for i := range r.Switches {
-		if err := a.printImportedSwitch(a.stdout, &r.Switches[i]); err != nil {
+		if err := a.printImportedSwitch(a.Stdout, &r.Switches[i]); err != nil {
 			return err
 		}
 	}
-	a.printStartPolicy(a.stdout, &r.Policy)
+	a.printStartPolicy(a.Stdout, &r.Policy)
 	if r.Plan == "" {
 		return nil
 	}
-	return a.printImportedDrift(a.stdout, r)
+	return a.printImportedDrift(a.Stdout, r)
 }
 
 // orDash prints a number, or a dash for none.
@@ -111,10 +112,10 @@ func place(file string, line int) string {
 }
 
 func (a *app) printImportedNIC(w io.Writer, n *importedNIC) error {
-	_, _ = fmt.Fprintln(w, a.t("import.nic", "device", n.Device, "params", len(n.Params), "counters", len(n.Counters)))
-	t := newTable(w, 0)
+	_, _ = fmt.Fprintln(w, a.T("import.nic", "device", n.Device, "params", len(n.Params), "counters", len(n.Counters)))
+	t := cmdline.NewTable(w, 0)
 	if len(n.Params) > 0 {
-		_, _ = fmt.Fprintln(t, a.t("import.nic.columns"))
+		_, _ = fmt.Fprintln(t, a.T("import.nic.columns"))
 	}
 	for i := 0; i < len(n.Params); {
 		same := n.Params[i : i+alike(n.Params[i:])]
@@ -130,11 +131,11 @@ func (a *app) printImportedNIC(w io.Writer, n *importedNIC) error {
 	}
 	for _, c := range n.Counters {
 		if c.Problem != "" {
-			_, _ = fmt.Fprintln(w, "  "+a.t("import.nic.unread", "port", c.Port, "name", c.Name, "problem", c.Problem))
+			_, _ = fmt.Fprintln(w, "  "+a.T("import.nic.unread", "port", c.Port, "name", c.Name, "problem", c.Problem))
 		}
 	}
 	if len(n.Unknown) > 0 {
-		_, _ = fmt.Fprintln(w, "  "+a.t("import.nic.unknown", "n", len(n.Unknown), "names", some(n.Unknown)))
+		_, _ = fmt.Fprintln(w, "  "+a.T("import.nic.unknown", "n", len(n.Unknown), "names", some(n.Unknown)))
 	}
 	return nil
 }
@@ -172,10 +173,10 @@ func some(names []string) string {
 }
 
 func (a *app) printImportedSwitch(w io.Writer, s *importedSwitch) error {
-	_, _ = fmt.Fprintln(w, a.t("import.switch", "device", s.Device, "queues", len(s.Queues), "ports", len(s.Ports)))
-	t := newTable(w, 0)
+	_, _ = fmt.Fprintln(w, a.T("import.switch", "device", s.Device, "queues", len(s.Queues), "ports", len(s.Ports)))
+	t := cmdline.NewTable(w, 0)
 	if len(s.Queues) > 0 {
-		_, _ = fmt.Fprintln(t, a.t("import.switch.columns"))
+		_, _ = fmt.Fprintln(t, a.T("import.switch.columns"))
 	}
 	for _, q := range s.Queues {
 		share, weight := "-", "-"
@@ -197,36 +198,36 @@ func (a *app) printImportedSwitch(w io.Writer, s *importedSwitch) error {
 
 func (a *app) printStartPolicy(w io.Writer, p *importedPolicy) {
 	if len(p.DCQCN)+len(p.Marking)+len(p.Weights) == 0 {
-		_, _ = fmt.Fprintln(w, a.t("import.policy.none"))
+		_, _ = fmt.Fprintln(w, a.T("import.policy.none"))
 		return
 	}
-	_, _ = fmt.Fprintln(w, a.t("import.policy"))
+	_, _ = fmt.Fprintln(w, a.T("import.policy"))
 	for _, d := range p.DCQCN {
 		s := d.Settings
 		key := "import.policy.dcqcn"
 		if d.Default {
 			key = "import.policy.dcqcn.default"
 		}
-		_, _ = fmt.Fprintln(w, "  "+a.t(key, "n", len(d.Ports), "ports", some(d.Ports), "ai", s.AIRate, "hai", s.HAIRate, "timer", s.TimeReset, "gd", s.GD))
+		_, _ = fmt.Fprintln(w, "  "+a.T(key, "n", len(d.Ports), "ports", some(d.Ports), "ai", s.AIRate, "hai", s.HAIRate, "timer", s.TimeReset, "gd", s.GD))
 	}
 	for _, m := range p.Marking {
-		_, _ = fmt.Fprintln(w, "  "+a.t("import.policy.marking", "n", len(m.Queues), "queues", some(m.Queues), "min", m.Marking.Min, "max", m.Marking.Max, "pmax", m.Marking.PMaxPct))
+		_, _ = fmt.Fprintln(w, "  "+a.T("import.policy.marking", "n", len(m.Queues), "queues", some(m.Queues), "min", m.Marking.Min, "max", m.Marking.Max, "pmax", m.Marking.PMaxPct))
 	}
 	for _, x := range p.Weights {
-		_, _ = fmt.Fprintln(w, "  "+a.t("import.policy.weight", "weight", x.Weight, "percent", fmt.Sprintf("%.1f", x.Percent), "of", some(x.Of)))
+		_, _ = fmt.Fprintln(w, "  "+a.T("import.policy.weight", "weight", x.Weight, "percent", fmt.Sprintf("%.1f", x.Percent), "of", some(x.Of)))
 	}
 }
 
 func (a *app) printImportedDrift(w io.Writer, r *imported) error {
 	if len(r.Drift) == 0 {
-		_, _ = fmt.Fprintln(w, a.t("import.drift.none", "plan", r.Plan))
+		_, _ = fmt.Fprintln(w, a.T("import.drift.none", "plan", r.Plan))
 		return nil
 	}
-	_, _ = fmt.Fprintln(w, a.t("import.drift", "plan", r.Plan, "n", len(r.Drift)))
-	t := newTable(w, 0)
-	_, _ = fmt.Fprintln(t, a.t("import.drift.columns"))
+	_, _ = fmt.Fprintln(w, a.T("import.drift", "plan", r.Plan, "n", len(r.Drift)))
+	t := cmdline.NewTable(w, 0)
+	_, _ = fmt.Fprintln(t, a.T("import.drift.columns"))
 	for _, d := range r.Drift {
-		_, _ = fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%s\t%s\n", d.Device, d.What, d.Want, dash(d.Got), a.t("import.drift."+string(d.Reason)), dash(place(d.File, d.Line)))
+		_, _ = fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%s\t%s\n", d.Device, d.What, d.Want, dash(d.Got), a.T("import.drift."+string(d.Reason)), dash(place(d.File, d.Line)))
 	}
 	return t.Flush()
 }

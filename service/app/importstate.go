@@ -12,6 +12,7 @@ import (
 	"fairlane/ccconfig/nic/adopt"
 	"fairlane/ccconfig/nic/niccount"
 	"fairlane/ccconfig/nic/nicparam"
+	"fairlane/command/cmdline"
 	"fairlane/internal/usage"
 )
 
@@ -78,7 +79,7 @@ func readImports(texts []string) ([]*importedDevice, error) {
 		if err != nil {
 			return nil, err
 		}
-		b, err := readFile(s.kind, s.path, adopt.MaxBytes)
+		b, err := cmdline.ReadFile(s.kind, s.path, adopt.MaxBytes)
 		if err != nil {
 			return nil, err
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fairlane/command/cmdline"
 	"fairlane/internal/usage"
 	"fairlane/policy"
 )
@@ -52,7 +53,7 @@ type labFile struct {
 func (a *app) initCommand() *cobra.Command {
 	var plane string
 	cmd := &cobra.Command{
-		Use: "init DIR", Short: a.t("init.short"), Long: a.t("init.long"), Args: oneArg("DIR"),
+		Use: "init DIR", Short: a.T("init.short"), Long: a.T("init.long"), Args: cmdline.OneArgument("DIR"),
 		Example: "  fairlane init lab\n  fairlane init lab --plane roce",
 		RunE: func(_ *cobra.Command, args []string) error {
 			p := policy.Plane(plane)
@@ -62,13 +63,13 @@ func (a *app) initCommand() *cobra.Command {
 			return a.runInit(args[0], p)
 		},
 	}
-	cmd.Flags().StringVar(&plane, "plane", string(policy.PlaneIB), a.t("init.flag.plane"))
+	cmd.Flags().StringVar(&plane, "plane", string(policy.PlaneIB), a.T("init.flag.plane"))
 	return cmd
 }
 
 // runInit writes a lab into a directory that does not exist or is empty.
 func (a *app) runInit(dir string, plane policy.Plane) error {
-	files, err := labOf(plane, a.t("init.readme"))
+	files, err := labOf(plane, a.T("init.readme"))
 	if err != nil {
 		return err
 	}
@@ -82,7 +83,7 @@ func (a *app) runInit(dir string, plane policy.Plane) error {
 	for _, f := range files {
 		names = append(names, f.name)
 	}
-	_, err = fmt.Fprintln(a.stdout, a.t("init.written", "dir", dir, "files", strings.Join(names, ", ")))
+	_, err = fmt.Fprintln(a.Stdout, a.T("init.written", "dir", dir, "files", strings.Join(names, ", ")))
 	return err
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"fairlane/command/cmdline"
 	"fairlane/policy"
 	"fairlane/service/config"
 	"fairlane/sim/scenario"
@@ -36,7 +37,7 @@ func TestTheFilesOfALabAgree(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			ts, flows, err := readTenants(filepath.Join(dir, "tenants.yaml"), topo)
+			ts, flows, err := cmdline.ReadTenants(filepath.Join(dir, "tenants.yaml"), topo)
 			if err != nil {
 				t.Fatal(err)
 			}

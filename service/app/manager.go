@@ -14,6 +14,7 @@ import (
 
 	"fairlane/api"
 	"fairlane/ccconfig/ibprofile"
+	"fairlane/command/cmdline"
 	"fairlane/internal/span"
 	"fairlane/service/control"
 	"fairlane/service/reconcile/engine"
@@ -177,7 +178,7 @@ func (leveled) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.
 
 // handler is the API over the service. The version is filled in.
 func (m *manager) handler(o api.Options) (*api.Server, error) {
-	o.Version = version()
+	o.Version = cmdline.Version()
 	return api.New(m.service, o)
 }
 

@@ -3,8 +3,6 @@ package app
 import (
 	"context"
 
-	"github.com/spf13/cobra"
-
 	"fairlane/subnet/mad"
 )
 
@@ -29,9 +27,4 @@ func withMKey(t transport, key mad.Key) transport {
 		return t
 	}
 	return keyed{t, key}
-}
-
-// mKeyFlag is where commands that ask the devices of a live fabric find its M_Key.
-func (a *app) mKeyFlag(cmd *cobra.Command, file *string) {
-	cmd.Flags().StringVar(file, "m-key-file", "", a.t("fabriccheck.mkey"))
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"fairlane/ccconfig/driver"
+	"fairlane/command/cmdline"
 	"fairlane/policy"
 	"fairlane/service/control"
 	"fairlane/sim/simdev"
@@ -20,7 +21,7 @@ import (
 func hidden(t *testing.T) (*faulty, mad.Key) {
 	t.Helper()
 	f, key := newFaulty(t, simdev.Options{}), mad.Key(0x77)
-	must(f.dev.GuardSM(f.node("leaf2"), key, 2, 0))
+	cmdline.Must(f.dev.GuardSM(f.node("leaf2"), key, 2, 0))
 	return f, key
 }
 

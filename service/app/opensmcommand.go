@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fairlane/command/cmdline"
 	"fairlane/internal/smfile"
 	"fairlane/internal/usage"
 	"fairlane/policy"
@@ -34,14 +35,14 @@ type opensmFlags struct {
 
 // opensmCommand is `opensm`, which works on an OpenSM and its fabric without the service.
 func (a *app) opensmCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "opensm", Short: a.t("opensm.short"), Long: a.t("opensm.long"), Args: cobra.NoArgs}
+	cmd := &cobra.Command{Use: "opensm", Short: a.T("opensm.short"), Long: a.T("opensm.long"), Args: cobra.NoArgs}
 	cmd.AddCommand(a.opensmShow(), a.opensmDiff(), a.opensmApply(), a.opensmVerify())
 	return cmd
 }
 
 func (a *app) opensmVerb(use, key, example string, f *opensmFlags, run func(context.Context, *opensmFlags, *opensmAt) error) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: use, Short: a.t(key + ".short"), Long: a.t(key + ".long"), Example: example, Args: cobra.NoArgs,
+		Use: use, Short: a.T(key + ".short"), Long: a.T(key + ".long"), Example: example, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			at, err := a.attachOpenSM(cmd.Context(), f)
 			if err != nil {
@@ -51,22 +52,22 @@ func (a *app) opensmVerb(use, key, example string, f *opensmFlags, run func(cont
 			return run(cmd.Context(), f, at)
 		},
 	}
-	cmd.Flags().StringVar(&f.manager, "sm", "", a.t("opensm.flag.sm"))
-	cmd.Flags().StringVar(&f.from, "from", "", a.t("opensm.flag.from"))
-	a.mKeyFlag(cmd, &f.mKey)
-	cmd.Flags().BoolVar(&f.asJSON, "json", false, a.t("flag.json"))
-	must(cmd.MarkFlagRequired("sm"))
-	must(cmd.MarkFlagRequired("from"))
+	cmd.Flags().StringVar(&f.manager, "sm", "", a.T("opensm.flag.sm"))
+	cmd.Flags().StringVar(&f.from, "from", "", a.T("opensm.flag.from"))
+	a.MKeyFlag(cmd, &f.mKey)
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, a.T("flag.json"))
+	cmdline.Must(cmd.MarkFlagRequired("sm"))
+	cmdline.Must(cmd.MarkFlagRequired("from"))
 	return cmd
 }
 
 // wishFlags say what the files are to hold.
 func (a *app) wishFlags(cmd *cobra.Command, f *opensmFlags) {
-	cmd.Flags().StringVar(&f.plan, "plan", "", a.t("opensm.flag.plan"))
-	cmd.Flags().StringVar(&f.tenants, "tenants", "", a.t("opensm.flag.tenants"))
-	cmd.Flags().StringVar(&f.flows, "flows", "", a.t("compile.flag.flows"))
-	cmd.Flags().StringVar(&f.fabric, "fabric", "", a.t("opensm.flag.fabric"))
-	cmd.Flags().BoolVar(&f.lanes, "vl-arbitration", false, a.t("compile.flag.arbitration"))
+	cmd.Flags().StringVar(&f.plan, "plan", "", a.T("opensm.flag.plan"))
+	cmd.Flags().StringVar(&f.tenants, "tenants", "", a.T("opensm.flag.tenants"))
+	cmd.Flags().StringVar(&f.flows, "flows", "", a.T("compile.flag.flows"))
+	cmd.Flags().StringVar(&f.fabric, "fabric", "", a.T("opensm.flag.fabric"))
+	cmd.Flags().BoolVar(&f.lanes, "vl-arbitration", false, a.T("compile.flag.arbitration"))
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		switch {
@@ -80,8 +81,8 @@ func (a *app) wishFlags(cmd *cobra.Command, f *opensmFlags) {
 }
 
 func (a *app) forceFlags(cmd *cobra.Command, f *opensmFlags) {
-	cmd.Flags().StringSliceVar(&f.force, "force", nil, a.t("opensm.flag.force"))
-	cmd.Flags().BoolVar(&f.prepare, "prepare", false, a.t("opensm.flag.prepare"))
+	cmd.Flags().StringSliceVar(&f.force, "force", nil, a.T("opensm.flag.force"))
+	cmd.Flags().BoolVar(&f.prepare, "prepare", false, a.T("opensm.flag.prepare"))
 }
 
 func (a *app) opensmShow() *cobra.Command {
@@ -106,7 +107,7 @@ func (a *app) opensmApply() *cobra.Command {
   fairlane opensm apply --sm standby.yaml --from umad:mlx5_0:1 --plan plan.json --standby`, f, a.applyOpenSM)
 	a.wishFlags(cmd, f)
 	a.forceFlags(cmd, f)
-	cmd.Flags().BoolVar(&f.standby, "standby", false, a.t("opensm.flag.standby"))
+	cmd.Flags().BoolVar(&f.standby, "standby", false, a.T("opensm.flag.standby"))
 	return cmd
 }
 
@@ -211,7 +212,7 @@ func (a *app) showOpenSM(ctx context.Context, f *opensmFlags, at *opensmAt) erro
 		return err
 	}
 	if f.asJSON {
-		return printJSON(a.stdout, state)
+		return cmdline.PrintJSON(a.Stdout, state)
 	}
 	return a.printOpenSM(&state)
 }
@@ -227,7 +228,7 @@ func (a *app) diffOpenSM(ctx context.Context, f *opensmFlags, at *opensmAt) erro
 	}
 	p.Problems = append(problems, p.Problems...)
 	if f.asJSON {
-		err = printJSON(a.stdout, p)
+		err = cmdline.PrintJSON(a.Stdout, p)
 	} else {
 		err = a.printDifference(p.Differences, p.Problems)
 	}
@@ -235,11 +236,11 @@ func (a *app) diffOpenSM(ctx context.Context, f *opensmFlags, at *opensmAt) erro
 	case err != nil:
 		return err
 	case len(stop) > 0:
-		return errors.New(a.t("opensm.diff.refused", "codes", codeList(stop)))
+		return errors.New(a.T("opensm.diff.refused", "codes", codeList(stop)))
 	case len(p.Differences) > 0:
-		return errors.New(a.t("opensm.diff.differs", "n", len(p.Differences)))
+		return errors.New(a.T("opensm.diff.differs", "n", len(p.Differences)))
 	}
-	_, err = fmt.Fprintln(a.stderr, a.t("opensm.diff.same"))
+	_, err = fmt.Fprintln(a.Stderr, a.T("opensm.diff.same"))
 	return err
 }
 
@@ -270,7 +271,7 @@ func (a *app) applyOpenSM(ctx context.Context, f *opensmFlags, at *opensmAt) err
 		return e
 	}
 	if len(out.Refused) > 0 {
-		return errors.New(a.t("opensm.apply.refused", "codes", codeList(out.Refused)))
+		return errors.New(a.T("opensm.apply.refused", "codes", codeList(out.Refused)))
 	}
 	return err
 }
@@ -285,12 +286,12 @@ func (a *app) verifyOpenSM(ctx context.Context, f *opensmFlags, at *opensmAt) er
 		return err
 	}
 	if f.asJSON {
-		err = printJSON(a.stdout, proof)
+		err = cmdline.PrintJSON(a.Stdout, proof)
 	} else {
 		err = a.printProof(proof)
 	}
 	if err == nil && !proof.Holds() {
-		err = errors.New(a.t("opensm.verify.failed"))
+		err = errors.New(a.T("opensm.verify.failed"))
 	}
 	return err
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"fairlane/command/cmdline"
 	"fairlane/subnet/ident"
 	"fairlane/subnet/mad"
 	"fairlane/subnet/opensm"
@@ -13,27 +14,27 @@ import (
 // printOpenSM prints who is master, what our part of the files says, and what is wrong with them.
 func (a *app) printOpenSM(s *opensm.State) error {
 	o := s.Observation
-	t := newTable(a.stdout, 0)
-	row := func(key string, value any) { fmt.Fprintf(t, "%s\t%v\n", a.t("opensm.show."+key), value) }
+	t := cmdline.NewTable(a.Stdout, 0)
+	row := func(key string, value any) { fmt.Fprintf(t, "%s\t%v\n", a.T("opensm.show."+key), value) }
 	row("master", fmt.Sprintf("%s, LID %d", o.GUID, o.LID))
 	if o.UnknownMaster != "" {
-		row("ours", a.t("opensm.show.unknown", "error", o.UnknownMaster))
+		row("ours", a.T("opensm.show.unknown", "error", o.UnknownMaster))
 	}
-	row("state", fmt.Sprintf("%s, %s", smState(o.State), a.t("opensm.show.priority", "priority", o.Priority, "activity", o.Activity)))
+	row("state", fmt.Sprintf("%s, %s", smState(o.State), a.T("opensm.show.priority", "priority", o.Priority, "activity", o.Activity)))
 	if o.Foreign {
-		row("process", a.t("opensm.show.foreign"))
+		row("process", a.T("opensm.show.foreign"))
 	} else {
 		process := o.Process
 		if process == "" {
-			process = a.t("opensm.show.unknown", "error", o.NoProcess)
+			process = a.T("opensm.show.unknown", "error", o.NoProcess)
 		}
 		row("process", process)
-		row("congestion", a.t(fmt.Sprintf("opensm.show.congestion.%t", o.WritesCC)))
+		row("congestion", a.T(fmt.Sprintf("opensm.show.congestion.%t", o.WritesCC)))
 	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintln(a.stdout)
+	_, err := fmt.Fprintln(a.Stdout)
 	if err == nil {
 		err = a.printPartitions(s.Partitions)
 	}
@@ -56,15 +57,15 @@ func smState(state uint8) string {
 
 func (a *app) printPartitions(ps []osmfile.Partition) error {
 	if len(ps) == 0 {
-		_, err := fmt.Fprintln(a.stdout, a.t("opensm.show.none"))
+		_, err := fmt.Fprintln(a.Stdout, a.T("opensm.show.none"))
 		return err
 	}
-	t := newTable(a.stdout, 0)
-	fmt.Fprintln(t, a.t("opensm.show.columns"))
+	t := cmdline.NewTable(a.Stdout, 0)
+	fmt.Fprintln(t, a.T("opensm.show.columns"))
 	for _, p := range ps {
 		members := fmt.Sprint(len(p.Members) - len(p.Grouped()))
 		if p.All {
-			members = a.t("opensm.show.all")
+			members = a.T("opensm.show.all")
 		}
 		row := func(sl ident.SL, members any) {
 			fmt.Fprintf(t, "%s\t0x%04x\t%d\t%v\n", p.Tenant, uint16(p.PKey), sl, members)
@@ -87,7 +88,7 @@ func (a *app) printProblems(ps []osmfile.Problem) error {
 		case p.Final:
 			grade = "opensm.final"
 		}
-		if _, err := fmt.Fprintf(a.stdout, "%s %s\n  %s\n  -> %s\n", a.t(grade), p.Code, problemText(p), p.Remedy); err != nil {
+		if _, err := fmt.Fprintf(a.Stdout, "%s %s\n  %s\n  -> %s\n", a.T(grade), p.Code, problemText(p), p.Remedy); err != nil {
 			return err
 		}
 	}
@@ -100,7 +101,7 @@ func (a *app) printDifference(differences []string, ps []osmfile.Problem) error 
 		return err
 	}
 	for _, d := range differences {
-		if _, err := fmt.Fprintln(a.stdout, strings.TrimRight(d, "\n")); err != nil {
+		if _, err := fmt.Fprintln(a.Stdout, strings.TrimRight(d, "\n")); err != nil {
 			return err
 		}
 	}
@@ -110,18 +111,18 @@ func (a *app) printDifference(differences []string, ps []osmfile.Problem) error 
 // printApplied prints what was done, or why nothing was.
 func (a *app) printApplied(r *opensmApplied, asJSON bool) error {
 	if asJSON {
-		return printJSON(a.stdout, r)
+		return cmdline.PrintJSON(a.Stdout, r)
 	}
 	if err := a.printDifference(r.Differences, r.Problems); err != nil {
 		return err
 	}
 	for _, s := range r.Steps {
-		if _, err := fmt.Fprintf(a.stdout, "%s: %s\n", a.t("opensm.step."+s.Name), s.Text); err != nil {
+		if _, err := fmt.Fprintf(a.Stdout, "%s: %s\n", a.T("opensm.step."+s.Name), s.Text); err != nil {
 			return err
 		}
 	}
 	if r.Cause.Text != "" {
-		if _, err := fmt.Fprintln(a.stdout, a.t("opensm.apply.cause", "cause", r.Cause.Text)); err != nil {
+		if _, err := fmt.Fprintln(a.Stdout, a.T("opensm.apply.cause", "cause", r.Cause.Text)); err != nil {
 			return err
 		}
 	}
@@ -130,8 +131,8 @@ func (a *app) printApplied(r *opensmApplied, asJSON bool) error {
 
 // printProof prints what subnet administration said of each partition.
 func (a *app) printProof(p opensm.Proof) error {
-	t := newTable(a.stdout, 0)
-	fmt.Fprintln(t, a.t("opensm.verify.columns"))
+	t := cmdline.NewTable(a.Stdout, 0)
+	fmt.Fprintln(t, a.T("opensm.verify.columns"))
 	for _, x := range p.Partitions {
 		verdict := "opensm.verify.holds"
 		switch {
@@ -140,7 +141,7 @@ func (a *app) printProof(p opensm.Proof) error {
 		case x.Asked == x.Silent:
 			verdict = "opensm.verify.silent"
 		}
-		fmt.Fprintf(t, "%s\t0x%04x\t%d\t%d\t%s\t%s\n", x.Tenant, uint16(x.PKey), x.Want, x.Asked-x.Silent, a.t(verdict), x.Problem)
+		fmt.Fprintf(t, "%s\t0x%04x\t%d\t%d\t%s\t%s\n", x.Tenant, uint16(x.PKey), x.Want, x.Asked-x.Silent, a.T(verdict), x.Problem)
 	}
 	for _, x := range p.Lanes {
 		verdict := "opensm.verify.holds"
@@ -150,7 +151,7 @@ func (a *app) printProof(p opensm.Proof) error {
 		case x.Silent:
 			verdict = "opensm.verify.silent"
 		}
-		fmt.Fprintf(t, "%s\t\t\t\t%s\t%s\n", a.t("opensm.verify.lanes", "lid", x.LID), a.t(verdict), x.Problem)
+		fmt.Fprintf(t, "%s\t\t\t\t%s\t%s\n", a.T("opensm.verify.lanes", "lid", x.LID), a.T(verdict), x.Problem)
 	}
 	return t.Flush()
 }

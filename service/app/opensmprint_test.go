@@ -15,7 +15,7 @@ func TestWhyAProcessIsNotKnownIsShown(t *testing.T) {
 	for _, lang := range i18n.Languages() {
 		a := testApp(t, lang)
 		var out bytes.Buffer
-		a.stdout = &out
+		a.Stdout = &out
 		const why = "OpenSM is not running: /run/opensm.pid names process 77"
 		if err := a.printOpenSM(&opensm.State{Observation: osmfile.Observation{NoProcess: why}}); err != nil || !strings.Contains(out.String(), why) {
 			t.Errorf("%s: %v, no reason in %s", lang, err, out.String())

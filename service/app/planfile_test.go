@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"fairlane/command/cmdline"
 	"fairlane/policy"
 	"fairlane/policy/plantest"
 )
@@ -33,7 +34,7 @@ func TestWhatCompilePrintsOfTheLargestFabricsCanBeReadAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		var n byteCount
-		if err := printJSON(&n, p); err != nil {
+		if err := cmdline.PrintJSON(&n, p); err != nil {
 			t.Fatal(err)
 		}
 		if all := int64(n) * most / hosts; 2*all > maxPlanBytes {
@@ -48,10 +49,10 @@ func TestFilesAreReadUpToTheirLimit(t *testing.T) {
 	if err := os.WriteFile(path, []byte(strings.Repeat("x", 1<<20)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if b, err := readFile("plan", path, 1<<20); err != nil || len(b) != 1<<20 {
+	if b, err := cmdline.ReadFile("plan", path, 1<<20); err != nil || len(b) != 1<<20 {
 		t.Errorf("a file of as much as is allowed: %d bytes, %v", len(b), err)
 	}
-	if _, err := readFile("plan", path, 1<<20-1); err == nil || !strings.Contains(err.Error(), "want at most") {
+	if _, err := cmdline.ReadFile("plan", path, 1<<20-1); err == nil || !strings.Contains(err.Error(), "want at most") {
 		t.Errorf("a file of a byte too many: %v", err)
 	}
 }

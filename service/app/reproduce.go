@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fairlane/command/cmdline"
 	"fairlane/internal/progress"
 	"fairlane/internal/usage"
 	"fairlane/sim/lab/reproduce"
@@ -23,7 +24,7 @@ type reproduceFlags struct {
 func (a *app) reproduceCommand() *cobra.Command {
 	var f reproduceFlags
 	cmd := &cobra.Command{
-		Use: "reproduce [NAME...]", Short: a.t("reproduce.short"), Long: a.reproduceLong(),
+		Use: "reproduce [NAME...]", Short: a.T("reproduce.short"), Long: a.reproduceLong(),
 		Example: `  fairlane reproduce                                  # all, in a few minutes
   fairlane reproduce s1-tenants s2-recovery
   fairlane reproduce s4-clamp --out results           # rows.csv, rows.json, figures.json, charts as PNG and SVG
@@ -31,16 +32,16 @@ func (a *app) reproduceCommand() *cobra.Command {
 		ValidArgs: reproduce.Names(),
 		RunE:      func(cmd *cobra.Command, names []string) error { return a.runReproduce(cmd.Context(), f, names) },
 	}
-	cmd.Flags().BoolVar(&f.json, "json", false, a.t("flag.json"))
-	cmd.Flags().BoolVar(&f.full, "full", false, a.t("reproduce.flag.full"))
-	a.seedFlag(cmd, &f.seed, 1)
-	cmd.Flags().StringVar(&f.out, "out", "", a.t("reproduce.flag.out"))
+	cmd.Flags().BoolVar(&f.json, "json", false, a.T("flag.json"))
+	cmd.Flags().BoolVar(&f.full, "full", false, a.T("reproduce.flag.full"))
+	a.SeedFlag(cmd, &f.seed, 1)
+	cmd.Flags().StringVar(&f.out, "out", "", a.T("reproduce.flag.out"))
 	return cmd
 }
 
 // reproduceLong is the help text with the experiments listed.
 func (a *app) reproduceLong() string {
-	text := a.t("reproduce.long") + "\n"
+	text := a.T("reproduce.long") + "\n"
 	for _, e := range reproduce.List() {
 		text += fmt.Sprintf("\n  %-16s %s", e.Name, e.Description)
 	}
@@ -65,24 +66,24 @@ func (a *app) runReproduce(ctx context.Context, f reproduceFlags, names []string
 	if err != nil {
 		return err
 	}
-	_, _ = fmt.Fprintln(a.stderr, a.t("reproduce.written", "charts", strconv.Itoa(charts), "dir", f.out))
+	_, _ = fmt.Fprintln(a.Stderr, a.T("reproduce.written", "charts", strconv.Itoa(charts), "dir", f.out))
 	return nil
 }
 
 // reproduce repeats the experiments and prints their rows; those of the experiments that had finished when it is interrupted.
 func (a *app) reproduce(ctx context.Context, f reproduceFlags, names []string) (*reproduce.Result, error) {
-	p := progress.On(a.stderr)
+	p := progress.On(a.Stderr)
 	result, err := reproduce.Repeat(ctx, reproduce.Options{Seed: f.seed, Full: f.full, Progress: func(done float64) {
-		p.Show(a.t("reproduce.progress", "done", percent(done)))
+		p.Show(a.T("reproduce.progress", "done", cmdline.Percent(done)))
 	}}, names...)
 	p.Clear()
 	if err != nil && (result == nil || len(result.Rows) == 0) {
 		return nil, err
 	}
 	if f.json {
-		return result, errors.Join(err, printJSON(a.stdout, result.Rows))
+		return result, errors.Join(err, cmdline.PrintJSON(a.Stdout, result.Rows))
 	}
-	return result, errors.Join(err, a.printReproduced(a.stdout, result.Rows))
+	return result, errors.Join(err, a.printReproduced(a.Stdout, result.Rows))
 }
 
 // printReproduced writes a table for each experiment, under its name.
@@ -101,8 +102,8 @@ func (a *app) printReproduced(w io.Writer, rows []reproduce.Row) error {
 		if _, err := fmt.Fprintf(w, "%s: %s\n", name, about[name]); err != nil {
 			return err
 		}
-		tw := newTable(w, 0)
-		_, _ = fmt.Fprintln(tw, a.t("reproduce.head"))
+		tw := cmdline.NewTable(w, 0)
+		_, _ = fmt.Fprintln(tw, a.T("reproduce.head"))
 		for ; i < len(rows) && rows[i].Name == name; i++ {
 			r := &rows[i]
 			_, _ = fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\n", r.Metric, figure(r.Published), figure(&r.Ours), figure(r.Ratio), r.Unit, r.Note)

@@ -20,6 +20,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"fairlane/api"
+	"fairlane/command/cmdline"
 	"fairlane/internal/sdnotify"
 	"fairlane/internal/usage"
 	"fairlane/policy"
@@ -58,12 +59,12 @@ func hexKey(path, what string) (mad.Key, error) {
 
 func (a *app) serveCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "serve", Short: a.t("serve.short"), Long: a.t("serve.long"), Args: cobra.NoArgs,
+		Use: "serve", Short: a.T("serve.short"), Long: a.T("serve.long"), Args: cobra.NoArgs,
 		Example: "  fairlane serve --config fairlane.yaml\n  fairlane serve --database /var/lib/fairlane/fairlane.db --listen 127.0.0.1:8470",
 	}
-	path := a.configFlags(cmd)
+	path := a.ConfigFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return a.runServe(cmd.Context(), func() (*config.Loaded, error) { return loadConfig(cmd, *path) })
+		return a.runServe(cmd.Context(), func() (*config.Loaded, error) { return cmdline.LoadConfig(cmd, *path) })
 	}
 	return cmd
 }
@@ -95,7 +96,7 @@ func (a *app) runServe(ctx context.Context, load func() (*config.Loaded, error))
 		return err // before anything is created
 	}
 	s := &serving{app: a, config: c, notify: sdnotify.New(os.Getenv)}
-	if s.log, s.level, err = obs.NewLogger(a.stderr, c.Log.Level, c.Log.Format); err != nil {
+	if s.log, s.level, err = obs.NewLogger(a.Stderr, c.Log.Level, c.Log.Format); err != nil {
 		return err
 	}
 	again, stop := newReloader(s, load)
@@ -103,7 +104,7 @@ func (a *app) runServe(ctx context.Context, load func() (*config.Loaded, error))
 	if c.Trace.Endpoint != "" {
 		host, _ := os.Hostname() // an unknown name is an empty one
 		tracing, err := obs.NewTracing(ctx, obs.TraceOptions{
-			Endpoint: c.Trace.Endpoint, SampleRatio: c.Trace.SampleRatio, Version: version(), Instance: host,
+			Endpoint: c.Trace.Endpoint, SampleRatio: c.Trace.SampleRatio, Version: cmdline.Version(), Instance: host,
 		})
 		if err != nil {
 			return err
@@ -148,7 +149,7 @@ func (s *serving) open(ctx context.Context) error {
 	if err != nil {
 		return &usage.Error{Err: err}
 	}
-	if s.metrics, err = obs.NewMetrics(version(), obs.NewCensusCache(s.census, nil)); err != nil {
+	if s.metrics, err = obs.NewMetrics(cmdline.Version(), obs.NewCensusCache(s.census, nil)); err != nil {
 		return err
 	}
 	p := &ports{portSettings: reach, work: workOptions{
@@ -185,7 +186,7 @@ func (s *serving) signIn(ctx context.Context) error {
 		return err
 	}
 	if generated != "" {
-		_, _ = fmt.Fprintln(s.app.stderr, s.app.t("serve.token", "token", generated))
+		_, _ = fmt.Fprintln(s.app.Stderr, s.app.T("serve.token", "token", generated))
 	}
 	return nil
 }
@@ -244,7 +245,7 @@ func (s *serving) ready(context.Context) error {
 // run serves until the context ends.
 func (s *serving) run(ctx context.Context, endpoints []endpoint, again *reloader) error {
 	attrs := []any{"addr", addresses(endpoints[0]), "tls", s.config.TLS.CertFile != "",
-		"database", config.ShownDatabase(s.config.Database), "version", version()}
+		"database", config.ShownDatabase(s.config.Database), "version", cmdline.Version()}
 	if len(endpoints) > 1 {
 		attrs = append(attrs, "operations", addresses(endpoints[1]))
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fairlane/command/cmdline"
 	"fairlane/internal/progress"
 	"fairlane/internal/usage"
 	"fairlane/sim/scenario"
@@ -55,8 +56,8 @@ func (a *app) simBenchCommand() *cobra.Command {
 	var asJSON, child bool
 	var threads int
 	cmd := &cobra.Command{
-		Use: "bench [SCENARIO...]", Short: a.t("sim.bench.short"),
-		Long: a.t("sim.bench.long", "workloads", strings.Join(simBenchmarks(), ", "), "threaded", strings.Join(threadedBenchmarks(), ", ")),
+		Use: "bench [SCENARIO...]", Short: a.T("sim.bench.short"),
+		Long: a.T("sim.bench.long", "workloads", strings.Join(simBenchmarks(), ", "), "threaded", strings.Join(threadedBenchmarks(), ", ")),
 		Example: `  fairlane sim bench
   fairlane sim bench incast20 fattree128 --json
   fairlane sim bench fattree320 --threads 2`,
@@ -70,9 +71,9 @@ func (a *app) simBenchCommand() *cobra.Command {
 			return a.runSimBench(cmd.Context(), args, threads, asJSON)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, a.t("flag.json"))
-	cmd.Flags().IntVar(&threads, "threads", 1, a.t("sim.bench.flag.threads"))
-	cmd.Flags().BoolVar(&child, "child", false, a.t("sim.bench.flag.child"))
+	cmd.Flags().BoolVar(&asJSON, "json", false, a.T("flag.json"))
+	cmd.Flags().IntVar(&threads, "threads", 1, a.T("sim.bench.flag.threads"))
+	cmd.Flags().BoolVar(&child, "child", false, a.T("sim.bench.flag.child"))
 	cmd.Flags().Lookup("child").Hidden = true
 	return cmd
 }
@@ -94,13 +95,13 @@ func (a *app) runSimBench(ctx context.Context, names []string, threads int, asJS
 	if threads > 1 {
 		counts = append(counts, threads)
 	}
-	p := progress.On(a.stderr)
+	p := progress.On(a.Stderr)
 	defer p.Clear()
 	results := make([]simBench, 0, len(names)*len(counts))
 	for _, name := range names {
 		for _, n := range counts {
-			p.Show(a.t("sim.bench.progress", "name", name, "number", len(results)+1, "of", len(names)*len(counts)))
-			r, err := benchChild(ctx, name, n, a.stderr)
+			p.Show(a.T("sim.bench.progress", "name", name, "number", len(results)+1, "of", len(names)*len(counts)))
+			r, err := benchChild(ctx, name, n, a.Stderr)
 			if err != nil {
 				return err
 			}
@@ -109,9 +110,9 @@ func (a *app) runSimBench(ctx context.Context, names []string, threads int, asJS
 	}
 	p.Clear()
 	if asJSON {
-		return printJSON(a.stdout, results)
+		return cmdline.PrintJSON(a.Stdout, results)
 	}
-	return a.printBench(a.stdout, results)
+	return a.printBench(a.Stdout, results)
 }
 
 func checkBench(name string, threads int) error {
@@ -180,7 +181,7 @@ func (a *app) benchHere(ctx context.Context, name string, threads int) error {
 	if r.CPUS > 0 {
 		r.HopsPerCPUS = float64(r.PacketHops) / r.CPUS
 	}
-	return json.NewEncoder(a.stdout).Encode(r)
+	return json.NewEncoder(a.Stdout).Encode(r)
 }
 
 // resources is what a process has used so far.
@@ -223,8 +224,8 @@ func statusBytes(status, field string) (int64, error) {
 }
 
 func (a *app) printBench(w io.Writer, results []simBench) error {
-	tw := newTable(w, tabwriter.AlignRight)
-	_, _ = fmt.Fprintln(tw, a.t("sim.bench.head"))
+	tw := cmdline.NewTable(w, tabwriter.AlignRight)
+	_, _ = fmt.Fprintln(tw, a.T("sim.bench.head"))
 	for _, r := range results {
 		_, _ = fmt.Fprintf(tw, "%s\t%d\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%.1f\t%d\t%d\t\n", r.Workload, r.Threads, float64(r.PacketHops)/1e6, float64(r.Events)/1e6,
 			r.WallS, r.CPUS, r.HopsPerCPUS/1e6, float64(r.PeakRSS-r.IdleRSS)/1e6, r.Flows, r.PeakFlows)
@@ -234,7 +235,7 @@ func (a *app) printBench(w io.Writer, results []simBench) error {
 	}
 	for i := 1; i < len(results); i++ {
 		if one, many := &results[i-1], &results[i]; many.Threads > 1 && many.WallS > 0 {
-			if _, err := fmt.Fprintln(w, a.t("sim.bench.ratio", "name", many.Workload, "threads", many.Threads, "ratio", fmt.Sprintf("%.2f", one.WallS/many.WallS))); err != nil {
+			if _, err := fmt.Fprintln(w, a.T("sim.bench.ratio", "name", many.Workload, "threads", many.Threads, "ratio", fmt.Sprintf("%.2f", one.WallS/many.WallS))); err != nil {
 				return err
 			}
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fairlane/command/cmdline"
 	"fairlane/internal/usage"
 	"fairlane/sim/scenario"
 	"fairlane/sim/simdev"
@@ -17,7 +18,7 @@ import (
 )
 
 func (a *app) simCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "sim", Short: a.t("sim.short")}
+	cmd := &cobra.Command{Use: "sim", Short: a.T("sim.short")}
 	cmd.AddCommand(a.simListCommand(), a.simRunCommand(), a.simSweepCommand(), a.simServeCommand(), a.simBenchCommand())
 	return cmd
 }
@@ -25,7 +26,7 @@ func (a *app) simCommand() *cobra.Command {
 func (a *app) simListCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "list", Short: a.t("sim.list.short"), Args: cobra.NoArgs,
+		Use: "list", Short: a.T("sim.list.short"), Args: cobra.NoArgs,
 		Example: "  fairlane sim list\n  fairlane sim list --json",
 		RunE: func(*cobra.Command, []string) error {
 			list, err := scenario.Builtins()
@@ -34,16 +35,16 @@ func (a *app) simListCommand() *cobra.Command {
 			}
 			slices.SortFunc(list, func(x, y scenario.Builtin) int { return strings.Compare(x.Name, y.Name) })
 			if asJSON {
-				return printJSON(a.stdout, list)
+				return cmdline.PrintJSON(a.Stdout, list)
 			}
-			tw := newTable(a.stdout, 0)
+			tw := cmdline.NewTable(a.Stdout, 0)
 			for _, b := range list {
 				_, _ = fmt.Fprintf(tw, "%s\t%s\t%s\n", b.Name, b.Plane, b.Description)
 			}
 			return tw.Flush()
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, a.t("flag.json"))
+	cmd.Flags().BoolVar(&asJSON, "json", false, a.T("flag.json"))
 	return cmd
 }
 
@@ -59,7 +60,7 @@ type simServeFlags struct {
 func (a *app) simServeCommand() *cobra.Command {
 	var f simServeFlags
 	cmd := &cobra.Command{
-		Use: "serve SCENARIO|FABRIC", Short: a.t("sim.serve.short"), Long: a.t("sim.serve.long"), Args: oneArg("SCENARIO|FABRIC"),
+		Use: "serve SCENARIO|FABRIC", Short: a.T("sim.serve.short"), Long: a.T("sim.serve.long"), Args: cmdline.OneArgument("SCENARIO|FABRIC"),
 		Example: `  fairlane sim serve ib16
   fairlane sim serve fabric.topo --tenants tenants.yaml --time-scale 0.01
   fairlane sim serve ib16 --cold --addr unix:lab      # ports down, waiting for OpenSM
@@ -76,14 +77,14 @@ func (a *app) simServeCommand() *cobra.Command {
 			return a.runSimServe(cmd.Context(), args[0], f)
 		},
 	}
-	cmd.Flags().StringVar(&f.addr, "addr", "unix:fairlane", a.t("sim.serve.flag.addr"))
-	cmd.Flags().StringVar(&f.tenants, "tenants", "", a.t("sim.serve.flag.tenants"))
-	cmd.Flags().StringVar(&f.plane, "plane", "", a.t("sim.serve.flag.plane"))
-	cmd.Flags().StringVar(&f.dir, "dir", "", a.t("sim.serve.flag.dir"))
-	cmd.Flags().Float64Var(&f.timeScale, "time-scale", 0.01, a.t("sim.serve.flag.timescale"))
-	cmd.Flags().BoolVar(&f.cold, "cold", false, a.t("sim.serve.flag.cold"))
-	a.ibProfilesFlag(cmd, &f.ibProfiles)
-	a.seedFlag(cmd, &f.seed, 1)
+	cmd.Flags().StringVar(&f.addr, "addr", "unix:fairlane", a.T("sim.serve.flag.addr"))
+	cmd.Flags().StringVar(&f.tenants, "tenants", "", a.T("sim.serve.flag.tenants"))
+	cmd.Flags().StringVar(&f.plane, "plane", "", a.T("sim.serve.flag.plane"))
+	cmd.Flags().StringVar(&f.dir, "dir", "", a.T("sim.serve.flag.dir"))
+	cmd.Flags().Float64Var(&f.timeScale, "time-scale", 0.01, a.T("sim.serve.flag.timescale"))
+	cmd.Flags().BoolVar(&f.cold, "cold", false, a.T("sim.serve.flag.cold"))
+	a.IBProfilesFlag(cmd, &f.ibProfiles)
+	a.SeedFlag(cmd, &f.seed, 1)
 	return cmd
 }
 
@@ -114,13 +115,13 @@ func (a *app) runSimServe(ctx context.Context, what string, f simServeFlags) err
 	case <-ctx.Done():
 	case <-l.done.Done(): // the server failed; close says why
 	}
-	_, _ = fmt.Fprintln(a.stderr, a.servedText(l.server.Stats()))
+	_, _ = fmt.Fprintln(a.Stderr, a.servedText(l.server.Stats()))
 	return l.close()
 }
 
 // servedText says what a server has done.
 func (a *app) servedText(st simdev.ServerStats) string {
-	return a.t("sim.serve.ended", "datagrams", st.Datagrams, "malformed", st.Malformed, "unroutable", st.Unroutable,
+	return a.T("sim.serve.ended", "datagrams", st.Datagrams, "malformed", st.Malformed, "unroutable", st.Unroutable,
 		"dropped", st.Dropped, "refused", st.Refused, "clients", st.Clients)
 }
 
@@ -148,7 +149,7 @@ func loadServed(what, tenantFile string) (*scenario.Scenario, error) {
 	if tenantFile == "" {
 		return s, nil
 	}
-	ts, flows, err := readTenants(tenantFile, topo)
+	ts, flows, err := cmdline.ReadTenants(tenantFile, topo)
 	if err != nil {
 		return nil, err
 	}
@@ -203,9 +204,9 @@ func (a *app) printServed(l *live) {
 	if hosts := f.Hosts(); len(hosts) > 0 {
 		host = f.Nodes[hosts[0]].Name
 	}
-	_, _ = fmt.Fprintln(a.stdout, a.t("sim.serve.ready", "name", l.scenario.Name, "switches", len(f.Switches()), "hosts", len(f.Hosts()), "addr", l.server.Addr()))
+	_, _ = fmt.Fprintln(a.Stdout, a.T("sim.serve.ready", "name", l.scenario.Name, "switches", len(f.Switches()), "hosts", len(f.Hosts()), "addr", l.server.Addr()))
 	for _, line := range toolEnvironment(reachable(l.server.Addr()), host) {
-		_, _ = fmt.Fprintln(a.stdout, "  export "+line)
+		_, _ = fmt.Fprintln(a.Stdout, "  export "+line)
 	}
-	_, _ = fmt.Fprintln(a.stdout, a.t("sim.serve.try", "addr", reachable(l.server.Addr()), "preload", preloadPath()))
+	_, _ = fmt.Fprintln(a.Stdout, a.T("sim.serve.try", "addr", reachable(l.server.Addr()), "preload", preloadPath()))
 }

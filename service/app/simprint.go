@@ -8,6 +8,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"fairlane/command/cmdline"
 	"fairlane/internal/quantity"
 	"fairlane/internal/stats"
 	"fairlane/sim/scenario"
@@ -19,15 +20,15 @@ func (a *app) printRun(w io.Writer, r *scenario.Result) error {
 	for _, t := range r.Tenants {
 		most = max(most, t.DeliveredBps)
 	}
-	tw := newTable(w, 0)
-	_, _ = fmt.Fprintln(tw, a.t("sim.run.head"))
+	tw := cmdline.NewTable(w, 0)
+	_, _ = fmt.Fprintln(tw, a.T("sim.run.head"))
 	for _, t := range r.Tenants {
-		_, _ = fmt.Fprintf(tw, "%s\t%s\t%d\t%s\t%s\t%d\n", t.Name, t.Weight, t.QPs, bar(t.DeliveredBps, most, '█'), percent(t.Share), t.BECNs)
+		_, _ = fmt.Fprintf(tw, "%s\t%s\t%d\t%s\t%s\t%d\n", t.Name, t.Weight, t.QPs, cmdline.RateBar(t.DeliveredBps, most, '█'), cmdline.Percent(t.Share), t.BECNs)
 	}
 	if err := tw.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintln(w, a.t("sim.run.totals", "packets", r.Totals.Packets, "hops", r.Totals.Hops,
+	_, err := fmt.Fprintln(w, a.T("sim.run.totals", "packets", r.Totals.Packets, "hops", r.Totals.Hops,
 		"marks", r.Totals.Marks, "jain", fmt.Sprintf("%.4f", r.Jain), "digest", r.Totals.Digest))
 	return err
 }
@@ -38,14 +39,14 @@ func (a *app) printEtherRun(w io.Writer, r *scenario.EtherResult) error {
 	for _, t := range r.Tenants {
 		most = max(most, t.DeliveredBps)
 	}
-	tw := newTable(w, 0)
-	_, _ = fmt.Fprintln(tw, a.t("sim.ether.head"))
+	tw := cmdline.NewTable(w, 0)
+	_, _ = fmt.Fprintln(tw, a.T("sim.ether.head"))
 	for _, t := range r.Tenants {
 		off := "-"
 		if r.ContendedS > 0 {
-			off = percent(t.ShareError)
+			off = cmdline.Percent(t.ShareError)
 		}
-		_, _ = fmt.Fprintf(tw, "%s\t%s\t%d\t%s\t%s\t%s\n", t.Name, t.Weight, t.Completed, bar(t.DeliveredBps, most, '█'), percent(t.Share), off)
+		_, _ = fmt.Fprintf(tw, "%s\t%s\t%d\t%s\t%s\t%s\n", t.Name, t.Weight, t.Completed, cmdline.RateBar(t.DeliveredBps, most, '█'), cmdline.Percent(t.Share), off)
 	}
 	if err := tw.Flush(); err != nil {
 		return err
@@ -54,7 +55,7 @@ func (a *app) printEtherRun(w io.Writer, r *scenario.EtherResult) error {
 		return err
 	}
 	for _, j := range r.Jobs {
-		_, _ = fmt.Fprintln(w, a.t("sim.ether.job", "kind", j.Kind, "ranks", j.Ranks, "rounds", j.Rounds,
+		_, _ = fmt.Fprintln(w, a.T("sim.ether.job", "kind", j.Kind, "ranks", j.Ranks, "rounds", j.Rounds,
 			"round", fmt.Sprintf("%.1f", j.RoundUs), "bus", fmt.Sprintf("%.1f", j.BusBps/1e9)))
 	}
 	return a.printEtherTotals(w, r)
@@ -65,11 +66,11 @@ func (a *app) printSlowdowns(w io.Writer, r *scenario.EtherResult) error {
 	if len(r.BySize) == 0 {
 		return nil
 	}
-	tw := newTable(w, tabwriter.AlignRight)
+	tw := cmdline.NewTable(w, tabwriter.AlignRight)
 	line := func(before string, row stats.SlowdownRow) {
 		_, _ = fmt.Fprintf(tw, "%s%s\t%d\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t\n", before, a.sizeName(row), row.Flows, row.Mean, row.P50, row.P95, row.P99, row.Max)
 	}
-	_, _ = fmt.Fprintln(tw, "\n"+a.t("sim.ether.sizes"))
+	_, _ = fmt.Fprintln(tw, "\n"+a.T("sim.ether.sizes"))
 	for _, row := range append(r.BySize, r.Slowdown) {
 		line("", row)
 	}
@@ -80,7 +81,7 @@ func (a *app) printSlowdowns(w io.Writer, r *scenario.EtherResult) error {
 	for _, t := range r.ByTag {
 		if t.Column != column {
 			column = t.Column
-			_, _ = fmt.Fprintln(tw, "\n"+strings.ToUpper(column)+"\t"+a.t("sim.ether.sizes"))
+			_, _ = fmt.Fprintln(tw, "\n"+strings.ToUpper(column)+"\t"+a.T("sim.ether.sizes"))
 		}
 		if len(t.BySize) > 1 {
 			for _, row := range t.BySize {
@@ -95,31 +96,18 @@ func (a *app) printSlowdowns(w io.Writer, r *scenario.EtherResult) error {
 func (a *app) sizeName(row stats.SlowdownRow) string {
 	switch {
 	case row.UpTo == 0 && row.Above == 0:
-		return a.t("sim.ether.all")
+		return a.T("sim.ether.all")
 	case row.UpTo == 0:
-		return "> " + sizeText(row.Above)
+		return "> " + cmdline.Size(row.Above)
 	default:
-		return "≤ " + sizeText(row.UpTo)
+		return "≤ " + cmdline.Size(row.UpTo)
 	}
-}
-
-// sizeText prints bytes in decimal units, as flow sizes are given.
-func sizeText(n int64) string {
-	for _, u := range []struct {
-		div  int64
-		name string
-	}{{1e9, "GB"}, {1e6, "MB"}, {1e3, "KB"}} {
-		if n >= u.div {
-			return fmt.Sprintf("%.4g %s", float64(n)/float64(u.div), u.name)
-		}
-	}
-	return fmt.Sprintf("%d B", n)
 }
 
 // expectedSize prints an expectation of bytes, which may be far beyond what an integer holds.
 func expectedSize(bytes float64) string {
 	if bytes < 1e13 {
-		return sizeText(int64(bytes))
+		return cmdline.Size(int64(bytes))
 	}
 	return fmt.Sprintf("%.4g TB", bytes/1e12)
 }
@@ -135,18 +123,18 @@ func expectedTime(seconds float64) time.Duration {
 func (a *app) printEtherTotals(w io.Writer, r *scenario.EtherResult) error {
 	t := r.Totals
 	if r.Threads > 1 {
-		if _, err := fmt.Fprintln(w, a.t("sim.ether.threads", "threads", r.Threads)); err != nil {
+		if _, err := fmt.Fprintln(w, a.T("sim.ether.threads", "threads", r.Threads)); err != nil {
 			return err
 		}
 	}
 	for _, line := range []string{
-		a.t("sim.ether.flows", "completed", r.Flows.Completed, "active", r.Flows.Active, "peak", r.Flows.PeakActive,
-			"time", quantity.Picoseconds(r.SimulatedS*1e12), "jain", fmt.Sprintf("%.4f", r.Jain), "use", percent(r.Utilisation)),
-		a.t("sim.ether.delay", "p50", fmt.Sprintf("%.1f", r.RTT.P50), "p99", fmt.Sprintf("%.1f", r.RTT.P99), "max", fmt.Sprintf("%.1f", r.RTT.Max),
-			"queue", sizeText(r.Queues.BusyP50), "tail", sizeText(r.Queues.BusyP99), "peak", sizeText(r.Queues.Peak)),
-		a.t("sim.ether.signals", "marks", t.Marks, "cnps", t.CNPs, "fcnps", t.FCNPs, "pauses", t.Pauses,
-			"paused", quantity.Picoseconds(t.PausedS*1e12), "drops", t.Dropped, "resent", sizeText(int64(t.ResentBytes))),
-		a.t("sim.ether.totals", "packets", t.SentPackets, "hops", t.Hops, "mean", fmt.Sprintf("%.2f", t.MeanHops), "events", t.Events, "digest", t.Digest),
+		a.T("sim.ether.flows", "completed", r.Flows.Completed, "active", r.Flows.Active, "peak", r.Flows.PeakActive,
+			"time", quantity.Picoseconds(r.SimulatedS*1e12), "jain", fmt.Sprintf("%.4f", r.Jain), "use", cmdline.Percent(r.Utilisation)),
+		a.T("sim.ether.delay", "p50", fmt.Sprintf("%.1f", r.RTT.P50), "p99", fmt.Sprintf("%.1f", r.RTT.P99), "max", fmt.Sprintf("%.1f", r.RTT.Max),
+			"queue", cmdline.Size(r.Queues.BusyP50), "tail", cmdline.Size(r.Queues.BusyP99), "peak", cmdline.Size(r.Queues.Peak)),
+		a.T("sim.ether.signals", "marks", t.Marks, "cnps", t.CNPs, "fcnps", t.FCNPs, "pauses", t.Pauses,
+			"paused", quantity.Picoseconds(t.PausedS*1e12), "drops", t.Dropped, "resent", cmdline.Size(int64(t.ResentBytes))),
+		a.T("sim.ether.totals", "packets", t.SentPackets, "hops", t.Hops, "mean", fmt.Sprintf("%.2f", t.MeanHops), "events", t.Events, "digest", t.Digest),
 	} {
 		if _, err := fmt.Fprintln(w, line); err != nil {
 			return err
@@ -159,16 +147,16 @@ func (a *app) printEtherTotals(w io.Writer, r *scenario.EtherResult) error {
 func (a *app) dryRun(s *scenario.Scenario, asJSON bool) error {
 	est := s.Estimate()
 	if asJSON {
-		return printJSON(a.stdout, est)
+		return cmdline.PrintJSON(a.Stdout, est)
 	}
-	_, err := fmt.Fprintln(a.stdout, a.t("sim.run.estimate", "name", s.Name, "plane", est.Plane, "hosts", est.Hosts, "switches", est.Switches,
+	_, err := fmt.Fprintln(a.Stdout, a.T("sim.run.estimate", "name", s.Name, "plane", est.Plane, "hosts", est.Hosts, "switches", est.Switches,
 		"links", est.Links, "flows", fmt.Sprintf("%.0f", est.Flows), "bytes", expectedSize(est.Bytes), "hops", fmt.Sprintf("%.1f", est.PacketHops/1e6),
 		"limit", s.Duration, "memory", expectedSize(est.MemoryBytes), "time", expectedTime(est.CPUSeconds)))
 	if err != nil || len(est.Speeds) < 2 {
 		return err
 	}
-	tw := newTable(a.stdout, 0)
-	_, _ = fmt.Fprintln(tw, "\n"+a.t("sim.run.speeds"))
+	tw := cmdline.NewTable(a.Stdout, 0)
+	_, _ = fmt.Fprintln(tw, "\n"+a.T("sim.run.speeds"))
 	for _, v := range est.Speeds {
 		marks := "-"
 		if v.ECNMax > 0 {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fairlane/command/cmdline"
 	"fairlane/internal/progress"
 	"fairlane/internal/quantity"
 	"fairlane/internal/usage"
@@ -27,7 +28,7 @@ type simRunFlags struct {
 func (a *app) simRunCommand() *cobra.Command {
 	var f simRunFlags
 	cmd := &cobra.Command{
-		Use: "run SCENARIO", Short: a.t("sim.run.short"), Long: a.t("sim.run.long"), Args: oneArg("SCENARIO"),
+		Use: "run SCENARIO", Short: a.T("sim.run.short"), Long: a.T("sim.run.long"), Args: cmdline.OneArgument("SCENARIO"),
 		Example: `  fairlane sim run ib16
   fairlane sim run fattree320 --dry-run
   fairlane sim run fattree320 --out results      # flows.csv, rates.csv, queues.csv, result.json, charts
@@ -60,18 +61,18 @@ func (a *app) simRunCommand() *cobra.Command {
 				return a.dryRun(s, f.json)
 			}
 			if same := s.Unscaled(); len(same) > 0 {
-				_, _ = fmt.Fprintln(a.stderr, a.t("sim.run.unscaled", "settings", strings.Join(same, ", ")))
+				_, _ = fmt.Fprintln(a.Stderr, a.T("sim.run.unscaled", "settings", strings.Join(same, ", ")))
 			}
 			return a.runSim(cmd.Context(), s, f)
 		},
 	}
-	cmd.Flags().BoolVar(&f.json, "json", false, a.t("flag.json"))
-	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, a.t("sim.run.flag.dryrun"))
-	a.seedFlag(cmd, &f.seed, 0)
-	cmd.Flags().IntVar(&f.threads, "threads", 1, a.t("sim.run.flag.threads"))
-	cmd.Flags().StringVar(&f.out, "out", "", a.t("sim.run.flag.out"))
-	cmd.Flags().StringVar(&f.duration, "duration", "", a.t("sim.run.flag.duration"))
-	cmd.Flags().StringVar(&f.interval, "interval", "", a.t("sim.run.flag.interval"))
+	cmd.Flags().BoolVar(&f.json, "json", false, a.T("flag.json"))
+	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, a.T("sim.run.flag.dryrun"))
+	a.SeedFlag(cmd, &f.seed, 0)
+	cmd.Flags().IntVar(&f.threads, "threads", 1, a.T("sim.run.flag.threads"))
+	cmd.Flags().StringVar(&f.out, "out", "", a.T("sim.run.flag.out"))
+	cmd.Flags().StringVar(&f.duration, "duration", "", a.T("sim.run.flag.duration"))
+	cmd.Flags().StringVar(&f.interval, "interval", "", a.T("sim.run.flag.interval"))
 	a.seriesFlags(cmd, &f.series)
 	return cmd
 }
@@ -97,10 +98,10 @@ func (f *simRunFlags) times(s *scenario.Scenario) error {
 
 // runSim runs a scenario of either plane and reports.
 func (a *app) runSim(ctx context.Context, s *scenario.Scenario, f simRunFlags) error {
-	p := progress.On(a.stderr)
+	p := progress.On(a.Stderr)
 	begun := time.Now()
 	show := func(now quantity.Picoseconds, part float64) {
-		p.Show(a.t("sim.run.progress", "done", percent(part), "now", now, "end", s.Duration, "left", progress.Left(begun, part)))
+		p.Show(a.T("sim.run.progress", "done", cmdline.Percent(part), "now", now, "end", s.Duration, "left", progress.Left(begun, part)))
 	}
 	if s.Ethernet != nil {
 		return a.runEthernet(ctx, s, f, p, show)
@@ -114,9 +115,9 @@ func (a *app) runSim(ctx context.Context, s *scenario.Scenario, f simRunFlags) e
 		err = errors.Join(err, saveInfiniBand(f.out, r))
 	}
 	if f.json {
-		return errors.Join(err, printJSON(a.stdout, r))
+		return errors.Join(err, cmdline.PrintJSON(a.Stdout, r))
 	}
-	return errors.Join(err, a.printRun(a.stdout, r))
+	return errors.Join(err, a.printRun(a.Stdout, r))
 }
 
 // runEthernet runs an Ethernet scenario. What was measured is kept and printed even when the run is
@@ -144,7 +145,7 @@ func (a *app) runEthernet(ctx context.Context, s *scenario.Scenario, f simRunFla
 		err = errors.Join(err, files.finish(r, err))
 		if files.series != nil {
 			for _, line := range files.series.missing(a) {
-				_, _ = fmt.Fprintln(a.stderr, line)
+				_, _ = fmt.Fprintln(a.Stderr, line)
 			}
 		}
 	}
@@ -152,7 +153,7 @@ func (a *app) runEthernet(ctx context.Context, s *scenario.Scenario, f simRunFla
 		return err
 	}
 	if f.json {
-		return errors.Join(err, printJSON(a.stdout, r))
+		return errors.Join(err, cmdline.PrintJSON(a.Stdout, r))
 	}
-	return errors.Join(err, a.printEtherRun(a.stdout, r))
+	return errors.Join(err, a.printEtherRun(a.Stdout, r))
 }

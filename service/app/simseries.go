@@ -15,10 +15,10 @@ import (
 
 // seriesFlags adds the flags that choose time series.
 func (a *app) seriesFlags(cmd *cobra.Command, t *scenario.SeriesText) {
-	cmd.Flags().StringVar(&t.Values, "series", "", a.t("sim.run.flag.series"))
-	cmd.Flags().StringVar(&t.Every, "series-every", "", a.t("sim.run.flag.series.every"))
-	cmd.Flags().StringVar(&t.Flows, "series-flows", "", a.t("sim.run.flag.series.flows"))
-	cmd.Flags().StringVar(&t.Ports, "series-ports", "", a.t("sim.run.flag.series.ports"))
+	cmd.Flags().StringVar(&t.Values, "series", "", a.T("sim.run.flag.series"))
+	cmd.Flags().StringVar(&t.Every, "series-every", "", a.T("sim.run.flag.series.every"))
+	cmd.Flags().StringVar(&t.Flows, "series-flows", "", a.T("sim.run.flag.series.flows"))
+	cmd.Flags().StringVar(&t.Ports, "series-ports", "", a.T("sim.run.flag.series.ports"))
 }
 
 // chooseSeries puts the series of the flags in place of the scenario's.
@@ -130,14 +130,14 @@ func (s *simSeries) missing(a *app) []string {
 	var out []string
 	say := func(f *record.File, from quantity.Picoseconds, cut bool) {
 		if cut {
-			out = append(out, a.t("sim.run.series.cut", "file", f.Name(), "rows", record.MaxSeriesRows, "from", from))
+			out = append(out, a.T("sim.run.series.cut", "file", f.Name(), "rows", record.MaxSeriesRows, "from", from))
 		}
 	}
 	if s.flows != nil {
 		at, cut := s.flows.Cut()
 		say(s.flows.File(), at, cut)
 		if s.flows.File().Rows() == 0 {
-			out = append(out, a.t("sim.run.series.none", "file", s.flows.File().Name()))
+			out = append(out, a.T("sim.run.series.none", "file", s.flows.File().Name()))
 		}
 	}
 	if s.queues != nil {

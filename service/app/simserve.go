@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fairlane/command/cmdline"
 	"fairlane/internal/usage"
 	"fairlane/policy"
 	"fairlane/service/config"
@@ -68,7 +69,7 @@ func (f *simServeFlags) etherCase(p policy.Plane, what string) (*etherCase, erro
 	}
 	c := &etherCase{name: topo.Name, description: what, plane: p, fabric: topo}
 	if f.tenants != "" {
-		c.tenants, c.flows, err = readTenants(f.tenants, topo)
+		c.tenants, c.flows, err = cmdline.ReadTenants(f.tenants, topo)
 	}
 	return c, err
 }
@@ -104,7 +105,7 @@ func (a *app) serveEther(ctx context.Context, c *etherCase, f simServeFlags, fix
 	case <-ctx.Done():
 	case <-l.done.Done(): // a server failed; close says why
 	}
-	_, _ = fmt.Fprintln(a.stderr, a.t("sim.serve.ended.ethernet", "time", l.fabric.Now()))
+	_, _ = fmt.Fprintln(a.Stderr, a.T("sim.serve.ended.ethernet", "time", l.fabric.Now()))
 	return l.close()
 }
 
@@ -112,12 +113,12 @@ func (a *app) serveEther(ctx context.Context, c *etherCase, f simServeFlags, fix
 func (a *app) printServedEther(l *etherLive, scale float64) {
 	p4 := ""
 	if l.p4 != nil {
-		p4 = a.t("sim.serve.ready.p4", "addr", l.p4Addr)
+		p4 = a.T("sim.serve.ready.p4", "addr", l.p4Addr)
 	}
-	_, _ = fmt.Fprintln(a.stdout, a.t("sim.serve.ready.ethernet", "name", l.c.name, "switches", len(l.c.fabric.Switches()), "hosts", len(l.c.fabric.Hosts()),
+	_, _ = fmt.Fprintln(a.Stdout, a.T("sim.serve.ready.ethernet", "name", l.c.name, "switches", len(l.c.fabric.Switches()), "hosts", len(l.c.fabric.Hosts()),
 		"addr", l.addr, "p4", p4, "path", filepath.Join(l.dir, inventoryName)))
-	_, _ = fmt.Fprintln(a.stdout, a.t("sim.serve.try.ethernet", "source", l.source(), "plane", l.c.plane, "scale", scale))
+	_, _ = fmt.Fprintln(a.Stdout, a.T("sim.serve.try.ethernet", "source", l.source(), "plane", l.c.plane, "scale", scale))
 	if rules, err := config.NewSourceRules(config.DefaultSources()); err != nil || rules.Check(l.source()) != nil {
-		_, _ = fmt.Fprintln(a.stdout, a.t("sim.serve.allow", "dir", l.dir))
+		_, _ = fmt.Fprintln(a.Stdout, a.T("sim.serve.allow", "dir", l.dir))
 	}
 }

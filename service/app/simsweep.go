@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fairlane/command/cmdline"
 	"fairlane/internal/progress"
 	"fairlane/internal/usage"
 	"fairlane/sim/scenario"
@@ -25,7 +26,7 @@ type simSweepFlags struct {
 func (a *app) simSweepCommand() *cobra.Command {
 	var f simSweepFlags
 	cmd := &cobra.Command{
-		Use: "sweep SCENARIO", Short: a.t("sim.sweep.short"), Long: a.t("sim.sweep.long", "most", scenario.MaxSweepRuns), Args: oneArg("SCENARIO"),
+		Use: "sweep SCENARIO", Short: a.T("sim.sweep.short"), Long: a.T("sim.sweep.long", "most", scenario.MaxSweepRuns), Args: cmdline.OneArgument("SCENARIO"),
 		Example: `  fairlane sim sweep incast20 --seeds 1..8
   fairlane sim sweep incast20 --seeds 1..4 --set model.ecn.max=400000 --set model.ecn.min=50000,100000,200000 --out results
   fairlane sim sweep fattree320 --set workload.0.load=0.1,0.2,0.3 --set duration=1ms --json
@@ -38,11 +39,11 @@ func (a *app) simSweepCommand() *cobra.Command {
 			return a.runSweep(cmd.Context(), args[0], sweep, f)
 		},
 	}
-	cmd.Flags().BoolVar(&f.json, "json", false, a.t("flag.json"))
-	cmd.Flags().StringVar(&f.seeds, "seeds", "", a.t("sim.sweep.flag.seeds"))
-	cmd.Flags().StringArrayVar(&f.set, "set", nil, a.t("sim.sweep.flag.set"))
-	cmd.Flags().StringVar(&f.out, "out", "", a.t("sim.sweep.flag.out"))
-	cmd.Flags().IntVar(&f.jobs, "jobs", min(runtime.GOMAXPROCS(0), scenario.MaxJobs), a.t("sim.sweep.flag.jobs"))
+	cmd.Flags().BoolVar(&f.json, "json", false, a.T("flag.json"))
+	cmd.Flags().StringVar(&f.seeds, "seeds", "", a.T("sim.sweep.flag.seeds"))
+	cmd.Flags().StringArrayVar(&f.set, "set", nil, a.T("sim.sweep.flag.set"))
+	cmd.Flags().StringVar(&f.out, "out", "", a.T("sim.sweep.flag.out"))
+	cmd.Flags().IntVar(&f.jobs, "jobs", min(runtime.GOMAXPROCS(0), scenario.MaxJobs), a.T("sim.sweep.flag.jobs"))
 	return cmd
 }
 
@@ -83,8 +84,8 @@ func newSweep(name string, f *simSweepFlags, jobsGiven bool) (*scenario.Sweep, e
 // runSweep makes the runs and reports. What has finished is kept and printed even when the sweep is interrupted
 // or runs fail.
 func (a *app) runSweep(ctx context.Context, name string, sweep *scenario.Sweep, f simSweepFlags) error {
-	p := progress.On(a.stderr)
-	p.Show(a.t("sim.sweep.checking"))
+	p := progress.On(a.Stderr)
+	p.Show(a.T("sim.sweep.checking"))
 	err := sweep.Check(ctx, f.jobs)
 	p.Clear()
 	if err != nil {
@@ -94,13 +95,13 @@ func (a *app) runSweep(ctx context.Context, name string, sweep *scenario.Sweep, 
 		return &usage.Error{Err: err}
 	}
 	total, begun := sweep.Runs(), time.Now()
-	p.Show(a.t("sim.sweep.progress", "done", 0, "total", total, "left", "?"))
+	p.Show(a.T("sim.sweep.progress", "done", 0, "total", total, "left", "?"))
 	var record scenario.RunRecorder
 	if f.out != "" {
 		record = sweepFlows(f.out, sweep)
 	}
 	points, err := sweep.Run(ctx, f.jobs, record, func(done int) {
-		p.Show(a.t("sim.sweep.progress", "done", done, "total", total, "left", progress.Left(begun, float64(done)/float64(total))))
+		p.Show(a.T("sim.sweep.progress", "done", done, "total", total, "left", progress.Left(begun, float64(done)/float64(total))))
 	})
 	p.Clear()
 	finished, failed := countRuns(points)
@@ -113,9 +114,9 @@ func (a *app) runSweep(ctx context.Context, name string, sweep *scenario.Sweep, 
 		err = errors.Join(err, saveSweep(f.out, name, sweep, points))
 	}
 	if f.json {
-		return errors.Join(err, printJSON(a.stdout, points))
+		return errors.Join(err, cmdline.PrintJSON(a.Stdout, points))
 	}
-	return errors.Join(err, a.printSweep(a.stdout, sweep, points))
+	return errors.Join(err, a.printSweep(a.Stdout, sweep, points))
 }
 
 // countRuns counts runs, and says what became of those that failed.

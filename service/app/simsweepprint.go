@@ -8,6 +8,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"fairlane/command/cmdline"
 	"fairlane/sim/scenario"
 )
 
@@ -18,7 +19,7 @@ func measureText(m scenario.Measure, v float64) string {
 	}
 	switch m {
 	case scenario.Utilisation, scenario.ShareError:
-		return percent(v)
+		return cmdline.Percent(v)
 	case scenario.Jain:
 		return fmt.Sprintf("%.4f", v)
 	case scenario.SlowdownP50, scenario.SlowdownP99:
@@ -39,10 +40,10 @@ func (a *app) printSweep(w io.Writer, sweep *scenario.Sweep, points []scenario.S
 		paths = append(paths, x.Path)
 	}
 	head := func(column string) string {
-		return strings.Join(append(paths, column), "\t") + "\t" + a.t("sim.sweep.measures")
+		return strings.Join(append(paths, column), "\t") + "\t" + a.T("sim.sweep.measures")
 	}
-	tw := newTable(w, tabwriter.AlignRight)
-	_, _ = fmt.Fprintln(tw, head(a.t("sim.sweep.seed")))
+	tw := cmdline.NewTable(w, tabwriter.AlignRight)
+	_, _ = fmt.Fprintln(tw, head(a.T("sim.sweep.seed")))
 	for i := range points {
 		for k := range points[i].Runs {
 			r := &points[i].Runs[k]
@@ -52,9 +53,9 @@ func (a *app) printSweep(w io.Writer, sweep *scenario.Sweep, points []scenario.S
 			}
 			switch {
 			case r.Error != "":
-				_, _ = fmt.Fprint(tw, a.t("sim.sweep.failed"), "\t")
+				_, _ = fmt.Fprint(tw, a.T("sim.sweep.failed"), "\t")
 			case !r.Finished:
-				_, _ = fmt.Fprint(tw, a.t("sim.sweep.unfinished"), "\t")
+				_, _ = fmt.Fprint(tw, a.T("sim.sweep.unfinished"), "\t")
 			}
 			_, _ = fmt.Fprintln(tw)
 		}
@@ -62,7 +63,7 @@ func (a *app) printSweep(w io.Writer, sweep *scenario.Sweep, points []scenario.S
 	if err := tw.Flush(); err != nil || len(sweep.Seeds) < 2 {
 		return err
 	}
-	_, _ = fmt.Fprintln(tw, "\n"+head(a.t("sim.sweep.runs")))
+	_, _ = fmt.Fprintln(tw, "\n"+head(a.T("sim.sweep.runs")))
 	for i := range points {
 		p := &points[i]
 		_, _ = fmt.Fprint(tw, settingCells(p.Settings), goodRuns(p), "\t")

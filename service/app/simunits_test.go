@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"fairlane/command/cmdline"
 	"fairlane/internal/i18n"
 	"fairlane/internal/plot"
 	"fairlane/internal/quantity"
@@ -51,7 +52,7 @@ func TestUsageNowGrowsWithWork(t *testing.T) {
 func TestSizeText(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int64]string{0: "0 B", 999: "999 B", 1000: "1 KB", 36_000: "36 KB", 10_000_000: "10 MB", 2_500_000_000: "2.5 GB"} {
-		if got := sizeText(n); got != want {
+		if got := cmdline.Size(n); got != want {
 			t.Errorf("%d: %q, want %q", n, got, want)
 		}
 	}
@@ -100,7 +101,7 @@ func TestSizeNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &app{text: text}
+	a := &app{&cmdline.App{Texts: text}}
 	for want, row := range map[string]stats.SlowdownRow{
 		"≤ 1 KB": {Above: 300, UpTo: 1000}, "> 10 MB": {Above: 10_000_000}, "all": {},
 	} {

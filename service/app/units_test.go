@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"fairlane/command/cmdline"
 	"fairlane/command/remote"
 	"fairlane/internal/usage"
 	"fairlane/policy"
@@ -87,7 +88,7 @@ func TestExitCode(t *testing.T) {
 	}{
 		{nil, exitDone},
 		{errors.New("x"), exitFailed},
-		{fmt.Errorf("run: %w", errBoundMissed), exitFailed},
+		{fmt.Errorf("run: %w", cmdline.ErrBoundMissed), exitFailed},
 		{fmt.Errorf("read: %w", usage.Errorf("x")), exitUsage},
 		{errors.Join(errors.New("x"), usage.Errorf("y")), exitUsage},
 	} {

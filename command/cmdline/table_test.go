@@ -1,4 +1,4 @@
-package app
+package cmdline
 
 import (
 	"fmt"
@@ -23,7 +23,7 @@ func TestTableAlignsByTerminalColumns(t *testing.T) {
 		{tabwriter.AlignRight, "场景\t数\t\n5\t10\t\n", "  场景  数\n     5  10\n"},
 	} {
 		var out strings.Builder
-		tw := newTable(&out, c.flags)
+		tw := NewTable(&out, c.flags)
 		n, err := fmt.Fprint(tw, c.in)
 		if err != nil || n != len(c.in) {
 			t.Errorf("%q: %d bytes written, %v", c.in, n, err)
@@ -43,7 +43,7 @@ func TestTableColumnsLineUp(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		cells := rapid.SliceOfN(rapid.StringOfN(rapid.RuneFrom([]rune("ab█，中文（")), 1, 12, -1), 1, 8).Draw(t, "cells")
 		var out strings.Builder
-		tw := newTable(&out, 0)
+		tw := NewTable(&out, 0)
 		for _, cell := range cells {
 			_, _ = fmt.Fprintf(tw, "%s\t|\n", cell)
 		}
@@ -76,7 +76,7 @@ func (brokenWriter) Write([]byte) (int, error) { return 0, fmt.Errorf("broken") 
 
 func TestTableReportsABrokenWriter(t *testing.T) {
 	t.Parallel()
-	tw := newTable(brokenWriter{}, 0)
+	tw := NewTable(brokenWriter{}, 0)
 	_, _ = fmt.Fprint(tw, "a\tb\n")
 	if err := tw.Flush(); err == nil || err.Error() != "broken" {
 		t.Errorf("got %v", err)

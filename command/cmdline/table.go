@@ -1,4 +1,4 @@
-package app
+package cmdline
 
 import (
 	"io"
@@ -9,29 +9,29 @@ import (
 	"fairlane/internal/texttable"
 )
 
-// table takes text with tabs between cells, as text/tabwriter does, and lays it out with texttable when it is flushed.
-type table struct {
+// Table takes text with tabs between cells, as text/tabwriter does, and lays it out with texttable when it is flushed.
+type Table struct {
 	w     io.Writer
 	right bool // all cells stand right
-	prose bool // the last column is sentences
-	whole bool // nothing is shortened
+	Prose bool // the last column is sentences
+	Whole bool // nothing is shortened
 	text  strings.Builder
 }
 
-// newTable starts a table; flags are those of tabwriter, of which it knows AlignRight.
-func newTable(w io.Writer, flags uint) *table {
-	return &table{w: w, right: flags&tabwriter.AlignRight != 0}
+// NewTable starts a table; flags are those of tabwriter, of which it knows AlignRight.
+func NewTable(w io.Writer, flags uint) *Table {
+	return &Table{w: w, right: flags&tabwriter.AlignRight != 0}
 }
 
 // Write adds text.
-func (t *table) Write(text []byte) (int, error) { return t.text.Write(text) }
+func (t *Table) Write(text []byte) (int, error) { return t.text.Write(text) }
 
 // Flush prints the table.
-func (t *table) Flush() error {
+func (t *Table) Flush() error {
 	if t.text.Len() == 0 {
 		return nil
 	}
-	out := texttable.Table{Prose: t.prose}
+	out := texttable.Table{Prose: t.Prose}
 	for line := range strings.SplitSeq(strings.TrimSuffix(t.text.String(), "\n"), "\n") {
 		var row []texttable.Cell
 		for cell := range strings.SplitSeq(line, "\t") {
@@ -47,7 +47,7 @@ func (t *table) Flush() error {
 	}
 	t.text.Reset()
 	columns := texttable.Columns(t.w, os.Getenv)
-	if t.whole {
+	if t.Whole {
 		columns = 0
 	}
 	return out.Write(t.w, columns)

@@ -1,4 +1,4 @@
-package app
+package cmdline
 
 import (
 	"fmt"
@@ -6,35 +6,34 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fairlane/command/remote"
 	"fairlane/internal/usage"
 )
 
-// helpWords says what cobra says of its own in the user's language: the headings of help, the flags that every command has, and the
+// TranslateHelp says what cobra says of its own in the user's language: the headings of help, the flags that every command has, and the
 // commands that come with it.
-func (a *app) helpWords(root *cobra.Command) {
+func (a *App) TranslateHelp(root *cobra.Command) {
 	root.SetHelpCommand(a.helpCommand())
 	root.InitDefaultHelpCmd() // cobra would add both later
 	root.InitDefaultCompletionCmd()
 	root.InitDefaultVersionFlag()
-	root.Flags().Lookup("version").Usage = a.t("flag.version")
+	root.Flags().Lookup("version").Usage = a.T("flag.version")
 	for _, cmd := range root.Commands() {
 		if cmd.Name() == "completion" {
 			a.completionWords(cmd)
 		}
 	}
 	root.SetUsageTemplate(strings.NewReplacer(
-		"Usage:{{", a.t("help.usage")+"{{", "Aliases:", a.t("help.aliases"), "Examples:", a.t("help.examples"), "Available Commands:", a.t("help.commands"),
-		"Global Flags:", a.t("help.global-flags"), "\nFlags:", "\n"+a.t("help.flags"),
-		`Use "{{.CommandPath}} [command] --help" for more information about a command.`, a.t("help.more", "command", "{{.CommandPath}}"),
+		"Usage:{{", a.T("help.usage")+"{{", "Aliases:", a.T("help.aliases"), "Examples:", a.T("help.examples"), "Available Commands:", a.T("help.commands"),
+		"Global Flags:", a.T("help.global-flags"), "\nFlags:", "\n"+a.T("help.flags"),
+		`Use "{{.CommandPath}} [command] --help" for more information about a command.`, a.T("help.more", "command", "{{.CommandPath}}"),
 		"{{if .HasAvailableInheritedFlags}}", "{{if and .HasAvailableInheritedFlags (not .Annotations."+alone+")}}",
 	).Replace(root.UsageTemplate()))
 	a.helpFlags(root)
 }
 
 // completionWords says how the script for each shell is loaded: in the shell that runs, or in every new one.
-func (a *app) completionWords(cmd *cobra.Command) {
-	cmd.Short = a.t("completion.short")
+func (a *App) completionWords(cmd *cobra.Command) {
+	cmd.Short = a.T("completion.short")
 	cmd.Long = cmd.Short
 	examples := map[string]string{
 		"bash":       "  source <(fairlane completion bash)\n  fairlane completion bash > /etc/bash_completion.d/fairlane",
@@ -43,26 +42,26 @@ func (a *app) completionWords(cmd *cobra.Command) {
 		"powershell": "  fairlane completion powershell | Out-String | Invoke-Expression",
 	}
 	for _, shell := range cmd.Commands() {
-		shell.Short = a.t("completion.shell", "shell", shell.Name())
-		shell.Long, shell.Example = a.t("completion.long"), examples[shell.Name()]
+		shell.Short = a.T("completion.shell", "shell", shell.Name())
+		shell.Long, shell.Example = a.T("completion.long"), examples[shell.Name()]
 		if f := shell.Flags().Lookup("no-descriptions"); f != nil {
-			f.Usage = a.t("completion.bare")
+			f.Usage = a.T("completion.bare")
 		}
 	}
 }
 
-func (a *app) helpFlags(cmd *cobra.Command) {
+func (a *App) helpFlags(cmd *cobra.Command) {
 	cmd.InitDefaultHelpFlag()
-	cmd.Flags().Lookup("help").Usage = a.t("flag.help")
+	cmd.Flags().Lookup("help").Usage = a.T("flag.help")
 	for _, sub := range cmd.Commands() {
 		a.helpFlags(sub)
 	}
 }
 
 // helpCommand prints the help of the command that its arguments name.
-func (a *app) helpCommand() *cobra.Command {
+func (a *App) helpCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "help [command]", Short: a.t("help.short"), Long: a.t("help.long"), DisableFlagsInUseLine: true, Args: cobra.ArbitraryArgs,
+		Use: "help [command]", Short: a.T("help.short"), Long: a.T("help.long"), DisableFlagsInUseLine: true, Args: cobra.ArbitraryArgs,
 		Example: "  fairlane help compile\n  fairlane help device cc-key",
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			var out []cobra.Completion
@@ -81,7 +80,7 @@ func (a *app) helpCommand() *cobra.Command {
 			case len(rest) == 0:
 				return at.Help()
 			case at.HasSubCommands():
-				return &usage.Error{Err: remote.UnknownCommand(at, rest[0])}
+				return &usage.Error{Err: UnknownCommand(at, rest[0])}
 			}
 			return &usage.Error{Err: fmt.Errorf("%q: %s has no commands below it", rest[0], at.CommandPath())}
 		},
