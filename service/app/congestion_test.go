@@ -30,7 +30,7 @@ func TestAMeasurementTellsOfCongestion(t *testing.T) {
 	var got []*telemetry.Congestion
 	p := &ports{congested: func(c *telemetry.Congestion) { got = append(got, c) }}
 	target := control.Target{
-		Fabric: control.Fabric{Name: demoFabric, Source: "ibsim:" + d.live.server.Addr(), TimeScale: 0.2}, Topology: topo, Plan: stored.Plan,
+		Fabric: control.Fabric{Name: demoFabric, Source: "ibsim:" + d.live.Server.Addr(), TimeScale: 0.2}, Topology: topo, Plan: stored.Plan,
 	}
 	shares, err := p.Measure(ctx, target, 5*time.Millisecond)
 	if err != nil {
@@ -72,7 +72,7 @@ func TestAFabricThatMarksNothingIsToldNotToAct(t *testing.T) {
 	}
 	p := &ports{congested: func(*telemetry.Congestion) {}}
 	target := control.Target{
-		Fabric: control.Fabric{Name: demoFabric, Source: "ibsim:" + d.live.server.Addr(), TimeScale: 0.2}, Topology: topo, Plan: stored.Plan,
+		Fabric: control.Fabric{Name: demoFabric, Source: "ibsim:" + d.live.Server.Addr(), TimeScale: 0.2}, Topology: topo, Plan: stored.Plan,
 	}
 	shares, err := p.Measure(t.Context(), target, 5*time.Millisecond)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"fairlane/policy"
 	"fairlane/service/config"
 	"fairlane/service/control"
+	"fairlane/sim/live"
 	"fairlane/sim/scenario"
 	"fairlane/sim/simdev"
 	"fairlane/subnet/ident"
@@ -52,8 +53,8 @@ func demoTimeScale(s *scenario.Scenario) float64 {
 // demo is one run of the main job on a live simulated fabric: an InfiniBand one, or an Ethernet one.
 type demo struct {
 	app     *app
-	live    *live      // nil on Ethernet
-	ether   *etherLive // nil on InfiniBand
+	live    *live.InfiniBand // nil on Ethernet
+	ether   *live.Ethernet   // nil on InfiniBand
 	manager *manager
 	// timeScale is the fabric's simulated seconds per second.
 	timeScale float64
@@ -87,35 +88,35 @@ func (p demoPlace) pace(timeScale float64) float64 {
 // newDemo starts the fabric and the manager.
 func (a *app) newDemo(ctx context.Context, s *scenario.Scenario, at demoPlace, step func(string, ...any)) (*demo, error) {
 	scale := demoTimeScale(s)
-	l, err := startLive(ctx, s, fmt.Sprintf("unix:fairlane-demo-%d-%d", os.Getpid(), demos.Add(1)), simdev.Options{TimeScale: at.pace(scale)})
+	l, err := live.StartInfiniBand(ctx, s, fmt.Sprintf("unix:fairlane-demo-%d-%d", os.Getpid(), demos.Add(1)), simdev.Options{TimeScale: at.pace(scale)})
 	if err != nil {
 		return nil, err
 	}
-	p := &ports{patience: clockPatience, partitions: map[string]func(ident.PKey, ident.SL) int{demoFabric: l.devices.SetPartitionSL}}
-	if p.sources, err = demoSources("ibsim:" + l.server.Addr()); err != nil {
-		return nil, errors.Join(err, l.close())
+	p := &ports{patience: clockPatience, partitions: map[string]func(ident.PKey, ident.SL) int{demoFabric: l.Devices.SetPartitionSL}}
+	if p.sources, err = demoSources("ibsim:" + l.Server.Addr()); err != nil {
+		return nil, errors.Join(err, l.Close())
 	}
 	m, err := openManager(ctx, filepath.Join(at.dir, "fairlane.db"), p)
 	if err != nil {
-		return nil, errors.Join(err, l.close())
+		return nil, errors.Join(err, l.Close())
 	}
 	return &demo{app: a, timeScale: scale, live: l, manager: m, step: step}, nil
 }
 
 // newEtherDemo starts an Ethernet fabric and the manager.
-func (a *app) newEtherDemo(ctx context.Context, c *etherCase, at demoPlace, step func(string, ...any)) (*demo, error) {
+func (a *app) newEtherDemo(ctx context.Context, c *live.Case, at demoPlace, step func(string, ...any)) (*demo, error) {
 	scale := etherTimeScale(c)
-	l, err := startEther(ctx, c, etherOptions{timeScale: at.pace(scale)})
+	l, err := live.StartEthernet(ctx, c, live.EthernetOptions{TimeScale: at.pace(scale)})
 	if err != nil {
 		return nil, err
 	}
 	p := &ports{patience: clockPatience}
-	if p.sources, err = demoSources(l.source()); err != nil {
-		return nil, errors.Join(err, l.close())
+	if p.sources, err = demoSources(l.Source()); err != nil {
+		return nil, errors.Join(err, l.Close())
 	}
 	m, err := openManager(ctx, filepath.Join(at.dir, "fairlane.db"), p)
 	if err != nil {
-		return nil, errors.Join(err, l.close())
+		return nil, errors.Join(err, l.Close())
 	}
 	return &demo{app: a, timeScale: scale, ether: l, manager: m, step: step}, nil
 }
@@ -127,15 +128,15 @@ func demoSources(own string) (*config.SourceRules, error) {
 
 func (d *demo) close() error {
 	if d.ether != nil {
-		return errors.Join(d.manager.close(), d.ether.close())
+		return errors.Join(d.manager.close(), d.ether.Close())
 	}
-	return errors.Join(d.manager.close(), d.live.close())
+	return errors.Join(d.manager.close(), d.live.Close())
 }
 
 // plane is the one of the fabric.
 func (d *demo) plane() policy.Plane {
 	if d.ether != nil {
-		return d.ether.c.plane
+		return d.ether.Case.Plane
 	}
 	return policy.PlaneIB
 }
@@ -143,17 +144,17 @@ func (d *demo) plane() policy.Plane {
 // source is where the manager finds the fabric.
 func (d *demo) source() string {
 	if d.ether != nil {
-		return d.ether.source()
+		return d.ether.Source()
 	}
-	return "ibsim:" + d.live.server.Addr()
+	return "ibsim:" + d.live.Server.Addr()
 }
 
 // declared is who uses the fabric.
 func (d *demo) declared() ([]tenants.Tenant, []tenants.Flow) {
 	if d.ether != nil {
-		return d.ether.c.tenants, d.ether.c.flows
+		return d.ether.Case.Tenants, d.ether.Case.Flows
 	}
-	return d.live.scenario.Tenants, d.live.scenario.TenantFlows()
+	return d.live.Scenario.Tenants, d.live.Scenario.TenantFlows()
 }
 
 // Limits of waiting, in wall time. They are for a machine on which nothing advances: a busy one makes a demo slow and no more.
@@ -166,7 +167,7 @@ const (
 // wait lets the fabric's own time advance.
 func (d *demo) wait(ctx context.Context, span quantity.Picoseconds) error {
 	wait, clock := d.waiter()
-	limit := fabricPatience + 100*time.Duration(float64(wallDuration(span))/d.timeScale)
+	limit := fabricPatience + 100*time.Duration(float64(live.WallDuration(span))/d.timeScale)
 	begun, from := time.Now(), clock.Now()
 	within, cancel := context.WithTimeoutCause(ctx, limit, errStandsStill)
 	defer cancel()
@@ -181,11 +182,11 @@ func (d *demo) wait(ctx context.Context, span quantity.Picoseconds) error {
 var errStandsStill = errors.New("the simulated fabric does not advance")
 
 // waiter is how the fabric's own time is waited for, and that time.
-func (d *demo) waiter() (func(context.Context, quantity.Picoseconds) error, simClock) {
+func (d *demo) waiter() (func(context.Context, quantity.Picoseconds) error, live.Clock) {
 	if d.ether != nil {
-		return d.ether.wait, d.ether.fabric
+		return d.ether.Wait, d.ether.Fabric
 	}
-	return d.live.wait, d.live.devices
+	return d.live.Wait, d.live.Devices
 }
 
 // run takes the whole way: discover, compile, measure, push, read back, measure.
@@ -213,7 +214,7 @@ func (d *demo) run(ctx context.Context) (*demoResult, error) {
 	if err := d.wait(ctx, pace.unmanaged); err != nil {
 		return nil, err
 	}
-	if r.before, err = svc.Shares(ctx, demoFabric, r.plan.Name, wallDuration(pace.unmanaged)); err != nil {
+	if r.before, err = svc.Shares(ctx, demoFabric, r.plan.Name, live.WallDuration(pace.unmanaged)); err != nil {
 		return nil, err
 	}
 	step := "demo.step.before"
@@ -322,7 +323,7 @@ func (d *demo) settle(ctx context.Context, plan string, p pace) (control.Shares,
 	}
 	var last control.Shares
 	for i := range rounds {
-		s, err := d.manager.service.Shares(ctx, demoFabric, plan, wallDuration(p.round))
+		s, err := d.manager.service.Shares(ctx, demoFabric, plan, live.WallDuration(p.round))
 		if err != nil {
 			return s, err
 		}
@@ -331,7 +332,7 @@ func (d *demo) settle(ctx context.Context, plan string, p pace) (control.Shares,
 		}
 		last = s
 	}
-	return d.manager.service.Shares(ctx, demoFabric, plan, wallDuration(p.final))
+	return d.manager.service.Shares(ctx, demoFabric, plan, live.WallDuration(p.final))
 }
 
 // largestChange is the largest relative change of a tenant's delivered rate, 1 when one is not known.
@@ -411,10 +412,6 @@ func becnTime(p *policy.Plan) quantity.Picoseconds {
 	}
 	count := 1 / (standardError * standardError)
 	return quantity.Picoseconds(1e12 * count * float64(marking) * packetBits / (load * float64(smallest)))
-}
-
-func wallDuration(p quantity.Picoseconds) time.Duration {
-	return time.Duration(p / quantity.Nanosecond)
 }
 
 // utilisation is the use of links together, nil when one was not measured or none has a capacity.

@@ -15,8 +15,10 @@ import (
 
 	"fairlane/api"
 	"fairlane/command/cmdline"
+	"fairlane/internal/listen"
 	"fairlane/internal/usage"
 	"fairlane/policy"
+	"fairlane/sim/live"
 	"fairlane/sim/scenario"
 	"fairlane/subnet"
 	"fairlane/tenants"
@@ -122,7 +124,7 @@ func (a *app) showPlanes(ctx context.Context, f demoFlags, planes []policy.Plane
 func (a *app) demoOf(ctx context.Context, f demoFlags, p policy.Plane) (_ *planeReport, err error) {
 	var listeners []net.Listener
 	if !f.once { // an address that is taken is better known before the work
-		if listeners, err = listenOn(ctx, []string{f.listen}, nil); err != nil {
+		if listeners, err = listen.On(ctx, []string{f.listen}, nil); err != nil {
 			return nil, err
 		}
 		defer func() {
@@ -179,11 +181,11 @@ func (a *app) startDemo(ctx context.Context, f demoFlags, p policy.Plane, at dem
 		return nil, "", err
 	}
 	d, err = a.newEtherDemo(ctx, c, at, step)
-	return d, a.T("demo.title", "name", c.name, "description", c.description), err
+	return d, a.T("demo.title", "name", c.Name, "description", c.Description), err
 }
 
 // loadEther makes the case of a demo on Ethernet from its flags.
-func (f demoFlags) loadEther(p policy.Plane) (*etherCase, error) {
+func (f demoFlags) loadEther(p policy.Plane) (*live.Case, error) {
 	if f.fabric == "" && f.tenants == "" {
 		s, err := scenario.Load(cmp.Or(f.scenario, defaultScenario(p)))
 		if err != nil {
@@ -193,9 +195,9 @@ func (f demoFlags) loadEther(p policy.Plane) (*etherCase, error) {
 			return nil, usage.Errorf("scenario %s: plane %s: want ethernet", s.Name, s.Plane())
 		}
 		s.Config.Seed = f.seed
-		c, err := etherCaseOf(s)
-		if err == nil && c.plane != p {
-			err = usage.Errorf("scenario %s is for --plane %s, not %s", s.Name, c.plane, p)
+		c, err := live.CaseOf(s)
+		if err == nil && c.Plane != p {
+			err = usage.Errorf("scenario %s is for --plane %s, not %s", s.Name, c.Plane, p)
 		}
 		return c, err
 	}
@@ -203,7 +205,7 @@ func (f demoFlags) loadEther(p policy.Plane) (*etherCase, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &etherCase{name: topo.Name, description: f.fabric, plane: p, fabric: topo, tenants: ts, flows: flows, seed: f.seed}, nil
+	return &live.Case{Name: topo.Name, Description: f.fabric, Plane: p, Fabric: topo, Tenants: ts, Flows: flows, Seed: f.seed}, nil
 }
 
 // files reads the fabric and the tenants that the flags name.
@@ -256,5 +258,5 @@ func (d *demo) stay(ctx context.Context, l []net.Listener, words io.Writer) erro
 		return err
 	}
 	_, _ = fmt.Fprintln(words, d.app.T("demo.stay", "addr", l[0].Addr(), "token", token, "fabric", d.source()))
-	return serveUntil(ctx, []endpoint{{api.HTTPServer(h), l}}, ending{drain: 10 * time.Second})
+	return listen.Serve(ctx, []listen.Endpoint{{Server: api.HTTPServer(h), Listeners: l}}, listen.Ending{Drain: 10 * time.Second})
 }

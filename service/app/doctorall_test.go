@@ -19,6 +19,8 @@ import (
 	"fairlane/policy"
 	"fairlane/service/config"
 	"fairlane/service/store"
+	"fairlane/sim/live"
+	"fairlane/sim/live/livetest"
 	"fairlane/subnet/mad"
 	"fairlane/subnet/ufm/ufmtest"
 )
@@ -210,18 +212,18 @@ func fabrics(t *testing.T, on onDoctor) {
 	on([]string{"fabric-forbidden"}, config.Config{Discovery: config.Discovery{Sources: []string{"umad:*"}}}, func(d *doctor) {
 		d.fabric(ctx, store.FabricSource{Name: "lab", Source: "file:/etc/passwd"}, 1, 0)
 	})
-	lab, err := startEther(ctx, slowCase(t, policy.PlaneWRCC), etherOptions{timeScale: 1e-6, dir: filepath.Join(t.TempDir(), "lab")})
+	lab, err := live.StartEthernet(ctx, livetest.SlowCase(t, policy.PlaneWRCC), live.EthernetOptions{TimeScale: 1e-6, Dir: filepath.Join(t.TempDir(), "lab")})
 	if err != nil {
 		t.Fatal(err)
 	}
 	ask := func(want string) {
-		on([]string{want}, config.Config{}, func(d *doctor) { d.fabric(ctx, store.FabricSource{Name: "lab", Source: lab.source()}, 0, 0) })
+		on([]string{want}, config.Config{}, func(d *doctor) { d.fabric(ctx, store.FabricSource{Name: "lab", Source: lab.Source()}, 0, 0) })
 	}
 	ask("fabric-devices")
-	roce := liveFabric(t, slowCase(t, policy.PlaneRoCE), etherOptions{timeScale: 1e-6, dir: filepath.Join(t.TempDir(), "roce")})
-	pauseOff(t, roce.addr)
-	on([]string{"fabric-settings"}, config.Config{}, func(d *doctor) { d.fabric(ctx, store.FabricSource{Name: "lab", Source: roce.source()}, 0, 0) })
-	if err := lab.close(); err != nil {
+	roce := livetest.Ethernet(t, livetest.SlowCase(t, policy.PlaneRoCE), live.EthernetOptions{TimeScale: 1e-6, Dir: filepath.Join(t.TempDir(), "roce")})
+	pauseOff(t, roce.Addr)
+	on([]string{"fabric-settings"}, config.Config{}, func(d *doctor) { d.fabric(ctx, store.FabricSource{Name: "lab", Source: roce.Source()}, 0, 0) })
+	if err := lab.Close(); err != nil {
 		t.Error(err)
 	}
 	ask("fabric-strangers")

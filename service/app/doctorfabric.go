@@ -10,6 +10,7 @@ import (
 	"fairlane/subnet/mad"
 	"fairlane/subnet/opensm"
 	"fairlane/subnet/opensm/osmfile"
+	"fairlane/subnet/saquery"
 	"fairlane/subnet/umad"
 )
 
@@ -98,7 +99,7 @@ func (d *doctor) ethernet(ctx context.Context, f store.FabricSource, s source) {
 
 // attached asks the port that we are attached at, and the subnet manager that it names.
 func (d *doctor) attached(ctx context.Context, f store.FabricSource, c mad.Transport, key mad.Key) {
-	port, err := ownPort(ctx, c)
+	port, err := saquery.OwnPort(ctx, c)
 	if err != nil {
 		d.note("fabric", f.Name, statusFail, "fabric-silent", "source", f.Source, "error", err)
 		return
@@ -122,7 +123,7 @@ func (d *doctor) manager(ctx context.Context, fabric string, t mad.Transport, li
 	}
 	req := mad.NewSMP(mad.MethodGet, mad.AttrSMInfo, 0)
 	var info mad.SMInfo
-	if err := read(ctx, t, mad.Target{LID: lid}, &req, &info); err != nil {
+	if err := saquery.Read(ctx, t, mad.Target{LID: lid}, &req, &info); err != nil {
 		d.note("sm", fabric, statusSkip, "sm-silent", "lid", lid, "error", err)
 	} else {
 		state := "sm-other"

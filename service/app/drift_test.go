@@ -89,7 +89,7 @@ func (l *driftLab) device() control.DeviceView {
 }
 
 // node is h2.
-func (l *driftLab) node() int32 { return l.d.live.scenario.Fabric.NodesByName("h2")[0] }
+func (l *driftLab) node() int32 { return l.d.live.Scenario.Fabric.NodesByName("h2")[0] }
 
 // ref is h2's port.
 func (l *driftLab) ref() subnet.PortRef { return subnet.PortRef{Node: l.node(), Port: 1} }
@@ -102,14 +102,14 @@ func (l *driftLab) meddle() {
 	for i := range s.SLs {
 		s.SLs[i].Timer++
 	}
-	if err := l.d.live.devices.OverwriteCA(l.ref(), s); err != nil {
+	if err := l.d.live.Devices.OverwriteCA(l.ref(), s); err != nil {
 		l.t.Fatal(err)
 	}
 }
 
 func (l *driftLab) reboot() {
 	l.t.Helper()
-	if err := l.d.live.devices.Reboot(l.node()); err != nil {
+	if err := l.d.live.Devices.Reboot(l.node()); err != nil {
 		l.t.Fatal(err)
 	}
 }
@@ -117,7 +117,7 @@ func (l *driftLab) reboot() {
 // faults gives h2 alone faults.
 func (l *driftLab) faults(f simdev.Faults) {
 	f.Nodes = []int32{l.node()}
-	l.d.live.devices.SetFaults(f)
+	l.d.live.Devices.SetFaults(f)
 }
 
 // holds reports whether h2 is as wanted, by asking it.

@@ -22,7 +22,6 @@ import (
 
 	"fairlane/ccconfig/driver"
 	"fairlane/command/cmdline"
-	"fairlane/command/remote"
 	"fairlane/internal/gnmid"
 	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
@@ -30,43 +29,10 @@ import (
 	"fairlane/service/control"
 	"fairlane/service/reconcile"
 	"fairlane/sim/gnmidev"
-	"fairlane/sim/scenario"
+	"fairlane/sim/live"
+	"fairlane/sim/live/livetest"
 	"fairlane/subnet"
-	"fairlane/subnet/topogen"
-	"fairlane/tenants"
 )
-
-// slowCase is a case whose packets cost next to nothing: three tenants on links of 100 Mbit/s, two of them on one port.
-func slowCase(t testing.TB, p policy.Plane) *etherCase {
-	t.Helper()
-	topo, err := topogen.LeafSpine(topogen.LeafSpineOptions{Leaves: 2, HostsPerLeaf: 2, Spines: 1, Wire: topogen.Wire{Rate: 100 * quantity.Mbps, Delay: quantity.Microsecond}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ids := connectedPorts(topo)
-	c := &etherCase{name: "slow", plane: p, fabric: topo, seed: 1, flows: []tenants.Flow{
-		{Tenant: "gold", Src: ids[0], Dst: ids[3], QPs: 1}, {Tenant: "silver", Src: ids[1], Dst: ids[3], QPs: 1}, {Tenant: "bronze", Src: ids[1], Dst: ids[3], QPs: 1},
-	}}
-	c.tenants = tenants.Attach([]tenants.Tenant{
-		{Name: "gold", Weight: 4 * quantity.WeightOne}, {Name: "silver", Weight: 2 * quantity.WeightOne}, {Name: "bronze", Weight: quantity.WeightOne},
-	}, c.flows)
-	return c
-}
-
-// liveFabric is a live fabric until the test ends.
-func liveFabric(t *testing.T, c *etherCase, o etherOptions) *etherLive {
-	t.Helper()
-	l, err := startEther(t.Context(), c, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := l.close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return l
-}
 
 // connectTo reads the inventory of a source and speaks with its devices until the test ends.
 func connectTo(t *testing.T, from string) (*keptInventory, *etherDriver) {
@@ -86,13 +52,13 @@ func connectTo(t *testing.T, from string) (*keptInventory, *etherDriver) {
 // etherLab is a demo on a live Ethernet fabric, with nothing rolled out yet.
 func etherLab(t *testing.T, p policy.Plane) *demo {
 	t.Helper()
-	return etherLabOf(t, slowCase(t, p))
+	return etherLabOf(t, livetest.SlowCase(t, p))
 }
 
 // etherLabOf is etherLab with another case.
-func etherLabOf(t *testing.T, c *etherCase) *demo {
+func etherLabOf(t *testing.T, c *live.Case) *demo {
 	t.Helper()
-	l, err := startEther(t.Context(), c, etherOptions{timeScale: 0.5})
+	l, err := live.StartEthernet(t.Context(), c, live.EthernetOptions{TimeScale: 0.5})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +139,7 @@ func TestAPlanOnEthernetIsRolledOutReadBackRepairedAndUndone(t *testing.T) {
 			if _, drifted := states(); len(drifted) > 0 {
 				t.Errorf("after the repair %q drifted", drifted)
 			}
-			d.ether.c.tenants[0].Weight = 3 * quantity.WeightOne
+			d.ether.Case.Tenants[0].Weight = 3 * quantity.WeightOne
 			second := d.replan(t)
 			next := rollToEnd(t, d, second)
 			if next.State != control.RolloutSucceeded {
@@ -194,7 +160,7 @@ func TestAPlanOnEthernetIsRolledOutReadBackRepairedAndUndone(t *testing.T) {
 // replan declares the case's tenants anew and makes a plan.
 func (d *demo) replan(t *testing.T) string {
 	t.Helper()
-	svc, list := d.manager.service, d.ether.c.tenants
+	svc, list := d.manager.service, d.ether.Case.Tenants
 	set := control.TenantSet{}
 	for _, x := range list {
 		in := control.TenantInput{Name: x.Name, Weight: x.Weight}
@@ -231,7 +197,7 @@ func waitRollout(t *testing.T, d *demo, id int64) {
 
 func deviceID(t *testing.T, d *demo, p *policy.Plan, name string) string {
 	t.Helper()
-	targets, err := reconcile.Desired(p, d.ether.c.fabric)
+	targets, err := reconcile.Desired(p, d.ether.Case.Fabric)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -308,8 +274,8 @@ func TestPlansOfOtherPlanesStayOnPaper(t *testing.T) {
 // that its host lacks, what it offers, and what to do.
 func TestAPortWithoutFunctionsForItsTenantsIsRefusedAndSaysWhatToDo(t *testing.T) {
 	t.Parallel()
-	l := liveFabric(t, slowCase(t, policy.PlaneRoCE), etherOptions{timeScale: 1e-6})
-	k, d := connectTo(t, l.source())
+	l := livetest.Ethernet(t, livetest.SlowCase(t, policy.PlaneRoCE), live.EthernetOptions{TimeScale: 1e-6})
+	k, d := connectTo(t, l.Source())
 	dev := portDevice(k.fabric, subnet.PortRef{Node: k.fabric.Hosts()[0], Port: 1}, driver.PlaneRoCE)
 	before, err := d.Read(t.Context(), dev)
 	if err != nil {
@@ -375,9 +341,9 @@ func pauseOff(t *testing.T, addr string) {
 
 func TestASwitchOnWhichPauseIsOffIsNamed(t *testing.T) {
 	t.Parallel()
-	l := liveFabric(t, slowCase(t, policy.PlaneRoCE), etherOptions{timeScale: 1e-6})
-	pauseOff(t, l.addr)
-	o, err := discoverSource(t.Context(), source{ethernet: strings.TrimPrefix(l.source(), "ethernet:")}, nil)
+	l := livetest.Ethernet(t, livetest.SlowCase(t, policy.PlaneRoCE), live.EthernetOptions{TimeScale: 1e-6})
+	pauseOff(t, l.Addr)
+	o, err := discoverSource(t.Context(), source{ethernet: strings.TrimPrefix(l.Source(), "ethernet:")}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -388,10 +354,10 @@ func TestASwitchOnWhichPauseIsOffIsNamed(t *testing.T) {
 
 func TestDevicesOfAnInventoryAreAskedWhoTheyAre(t *testing.T) {
 	t.Parallel()
-	l := liveFabric(t, slowCase(t, policy.PlaneRoCE), etherOptions{timeScale: 1e-6, dir: filepath.Join(t.TempDir(), "lab")})
+	l := livetest.Ethernet(t, livetest.SlowCase(t, policy.PlaneRoCE), live.EthernetOptions{TimeScale: 1e-6, Dir: filepath.Join(t.TempDir(), "lab")})
 	find := func() *found {
 		t.Helper()
-		s, err := parseSource(l.source())
+		s, err := parseSource(l.Source())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -404,22 +370,22 @@ func TestDevicesOfAnInventoryAreAskedWhoTheyAre(t *testing.T) {
 	if o := find(); len(o.warnings) > 0 || o.asked != 7 || o.answered != 7 || len(o.fabric.Nodes) != 7 {
 		t.Errorf("%d of %d answered; %q", o.answered, o.asked, o.warnings)
 	}
-	rewrite(t, l.dir, "fabric.yaml", "rate: 100 Mbit/s", "rate: 200 Mbit/s")
-	rewrite(t, l.dir, inventoryName, "protocol: sonic\n", `protocol: sonic
+	rewrite(t, l.Dir, "fabric.yaml", "rate: 100 Mbit/s", "rate: 200 Mbit/s")
+	rewrite(t, l.Dir, live.InventoryName, "protocol: sonic\n", `protocol: sonic
 devices:
-  - {node: host-002, address: "`+l.addr+`", target: host-003}
+  - {node: host-002, address: "`+l.Addr+`", target: host-003}
   - {node: host-004, address: "127.0.0.1:1"}
-  - {node: leaf2, address: "`+l.addr+`", target: leaf1}
-  - {node: spine1, address: "`+l.addr+`", target: nobody}
+  - {node: leaf2, address: "`+l.Addr+`", target: leaf1}
+  - {node: spine1, address: "`+l.Addr+`", target: nobody}
 `)
 	o := find()
 	text := strings.Join(phrase.English(o.warnings), "\n")
 	for _, want := range []string{
 		"host-001: port 1 runs at 100 Mbit/s, the fabric file says 200 Mbit/s",
-		"host-002: the agent at " + l.addr + " is of another host: it has no port",
+		"host-002: the agent at " + l.Addr + " is of another host: it has no port",
 		"host-004: the agent at 127.0.0.1:1 does not say who it is",
-		"spine1: the switch at " + l.addr + " does not say who it is",
-		"leaf2: another device: who answers at " + l.addr + " calls itself \"leaf1\", want \"leaf2\"; nothing is written to it",
+		"spine1: the switch at " + l.Addr + " does not say who it is",
+		"leaf2: another device: who answers at " + l.Addr + " calls itself \"leaf1\", want \"leaf2\"; nothing is written to it",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the warnings do not say %q:\n%s", want, text)
@@ -428,18 +394,18 @@ devices:
 	if o.answered != 5 {
 		t.Errorf("%d of %d answered, want 5 of 7", o.answered, o.asked)
 	}
-	rewrite(t, l.dir, inventoryName, "protocol: sonic\n", "protocol: p4runtime\n")
+	rewrite(t, l.Dir, live.InventoryName, "protocol: sonic\n", "protocol: p4runtime\n")
 	if text := strings.Join(phrase.English(find().warnings), "\n"); !strings.Contains(text, "host-001: port 1 runs at 100 Mbit/s") || !strings.Contains(text, "host-001: port 1 has no WRCC") {
 		t.Errorf("hosts without WRCC among its switches are not told:\n%s", text)
 	}
-	rewrite(t, l.dir, inventoryName, "protocol: p4runtime\n", "protocol: sonic\n")
-	rewrite(t, l.dir, inventoryName, "agents: "+l.addr+"\n", "")
+	rewrite(t, l.Dir, live.InventoryName, "protocol: p4runtime\n", "protocol: sonic\n")
+	rewrite(t, l.Dir, live.InventoryName, "agents: "+l.Addr+"\n", "")
 	if text := strings.Join(phrase.English(find().warnings), "\n"); !strings.Contains(text, "2 hosts and switches have no address") {
 		t.Errorf("unlisted hosts are not told:\n%s", text)
 	}
 	// A client of the service learns where a fault is and never what the file holds.
-	rewrite(t, l.dir, inventoryName, "insecure: true", "insecure: canary")
-	if _, _, err := (&ports{}).Discover(t.Context(), l.source()); err == nil || strings.Contains(err.Error(), "canary") || !strings.Contains(err.Error(), inventoryName+":") {
+	rewrite(t, l.Dir, live.InventoryName, "insecure: true", "insecure: canary")
+	if _, _, err := (&ports{}).Discover(t.Context(), l.Source()); err == nil || strings.Contains(err.Error(), "canary") || !strings.Contains(err.Error(), live.InventoryName+":") {
 		t.Errorf("a faulty inventory: %v", err)
 	}
 }
@@ -462,9 +428,9 @@ func TestInventoriesWithCertificates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := slowCase(t, policy.PlaneRoCE)
-	host := &c.fabric.Nodes[c.fabric.Hosts()[0]]
-	_, err = s.AddHost(host.Name, gnmidev.HostOptions{Cards: []gnmidev.CardOptions{{GUID: host.GUID, Caps: simulatedCaps(), Ports: []gnmidev.PortOptions{{Number: 1, Speed: 100 * quantity.Mbps}}}}})
+	c := livetest.SlowCase(t, policy.PlaneRoCE)
+	host := &c.Fabric.Nodes[c.Fabric.Hosts()[0]]
+	_, err = s.AddHost(host.Name, gnmidev.HostOptions{Cards: []gnmidev.CardOptions{{GUID: host.GUID, Caps: live.SimulatedCaps(), Ports: []gnmidev.PortOptions{{Number: 1, Speed: 100 * quantity.Mbps}}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -490,7 +456,7 @@ func TestInventoriesWithCertificates(t *testing.T) {
 	}
 	put("ca.pem", string(a.pem))
 	put("text.pem", "no certificate\n")
-	if err := writeFabric(filepath.Join(dir, "fabric.yaml"), c.fabric); err != nil {
+	if err := writeFabric(filepath.Join(dir, "fabric.yaml"), c.Fabric); err != nil {
 		t.Fatal(err)
 	}
 	for name, x := range map[string]struct {
@@ -529,28 +495,6 @@ func TestInventoriesWithCertificates(t *testing.T) {
 		}
 		if text := strings.Join(phrase.English(o.warnings), "\n"); o.answered != 1 || says == "" && strings.Contains(text, "clock") || says != "" && !strings.Contains(text, host.Name+": its clock is 2") || !strings.Contains(text, says) {
 			t.Errorf("a clock off by %s: %d answered, %q", by, o.answered, o.warnings)
-		}
-	}
-}
-
-func TestEthernetScenariosThatCannotLiveAreRefused(t *testing.T) {
-	t.Parallel()
-	for name, says := range map[string]string{"dualdc": "no workload", "twoflow": "begins late or ends", "incast20": "begins late or ends"} {
-		s, err := scenario.LoadBuiltin(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := etherCaseOf(s); err == nil || remote.ExitCode(err) != exitUsage || !strings.Contains(err.Error(), says) {
-			t.Errorf("%s: %v, want %q", name, err, says)
-		}
-	}
-	for name, plane := range map[string]policy.Plane{"roce8": policy.PlaneRoCE, "wrcc2dc": policy.PlaneWRCC, "roce-tenants": policy.PlaneRoCE} {
-		s, err := scenario.LoadBuiltin(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if c, err := etherCaseOf(s); err != nil || c.plane != plane || len(c.flows) == 0 {
-			t.Errorf("%s: %+v, %v", name, c, err)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fairlane/internal/quantity"
 	"fairlane/policy"
 	"fairlane/sim/etherlive"
+	"fairlane/sim/live"
 	"fairlane/sim/plane"
 	"fairlane/sim/tenantnet"
 	"fairlane/subnet/ident"
@@ -14,17 +15,17 @@ import (
 )
 
 // etherTimeScale is demoTimeScale for Ethernet: smaller packets, and about six hops.
-func etherTimeScale(c *etherCase) float64 {
+func etherTimeScale(c *live.Case) float64 {
 	const hops, hop, busy = 6, 60e-9, 0.8
 	load := 0.0 // seconds of computing for a second of fabric time
 	seen := map[ident.PortID]bool{}
-	for _, f := range c.flows {
-		ref, ok := c.fabric.PortByID(f.Dst)
+	for _, f := range c.Flows {
+		ref, ok := c.Fabric.PortByID(f.Dst)
 		if !ok || seen[f.Dst] {
 			continue
 		}
 		seen[f.Dst] = true
-		if l, _ := c.fabric.Link(ref); l != nil {
+		if l, _ := c.Fabric.Link(ref); l != nil {
 			load += float64(l.Rate) / 8 / (tenantnet.Payload + tenantnet.Headers) * hops * hop
 		}
 	}
@@ -82,7 +83,7 @@ func (d *demo) startRival(ctx context.Context, p *policy.Plan) *contest {
 	}
 	go func() {
 		defer close(c.done)
-		c.result, c.err = runRival(ctx, d.ether.c)
+		c.result, c.err = runRival(ctx, d.ether.Case)
 	}()
 	return c
 }
@@ -100,14 +101,14 @@ func (c *contest) close() {
 }
 
 // runRival simulates the traffic of a case under DCQCN.
-func runRival(ctx context.Context, c *etherCase) (*rival, error) {
-	plan, err := policy.Compile(policy.Input{Fabric: c.fabric, Tenants: c.tenants, Flows: c.flows, Options: policy.Options{Plane: policy.PlaneRoCE}})
+func runRival(ctx context.Context, c *live.Case) (*rival, error) {
+	plan, err := policy.Compile(policy.Input{Fabric: c.Fabric, Tenants: c.Tenants, Flows: c.Flows, Options: policy.Options{Plane: policy.PlaneRoCE}})
 	if err != nil {
 		return nil, err
 	}
 	out := &rival{}
 	for _, p := range []*policy.Plan{nil, plan} {
-		f, err := etherlive.New(c.fabric, c.flows, etherlive.Options{Seed: c.seed, Buffer: c.buffer, Buffers: c.buffers})
+		f, err := etherlive.New(c.Fabric, c.Flows, etherlive.Options{Seed: c.Seed, Buffer: c.Buffer, Buffers: c.Buffers})
 		if err != nil {
 			return nil, err
 		}
@@ -116,7 +117,7 @@ func runRival(ctx context.Context, c *etherCase) (*rival, error) {
 				return nil, err
 			}
 		}
-		rates, err := ratesOf(ctx, f, c.flows)
+		rates, err := ratesOf(ctx, f, c.Flows)
 		switch {
 		case err != nil:
 			return nil, err

@@ -13,6 +13,8 @@ import (
 	"fairlane/ccconfig/ecn"
 	"fairlane/internal/phrase"
 	"fairlane/policy"
+	"fairlane/sim/live"
+	"fairlane/sim/live/livetest"
 	"fairlane/subnet"
 	"fairlane/subnet/inventory"
 )
@@ -20,11 +22,11 @@ import (
 // Two leaves are alike but for their names. Swapped in the inventory, neither is programmed with the settings of the other.
 func TestSwitchesThatAreSwappedInTheInventoryAreNotWrittenTo(t *testing.T) {
 	t.Parallel()
-	l := liveFabric(t, slowCase(t, policy.PlaneRoCE), etherOptions{timeScale: 1e-6, dir: filepath.Join(t.TempDir(), "lab")})
+	l := livetest.Ethernet(t, livetest.SlowCase(t, policy.PlaneRoCE), live.EthernetOptions{TimeScale: 1e-6, Dir: filepath.Join(t.TempDir(), "lab")})
 	leaf := func(k *keptInventory, name string) driver.Device {
 		return switchDevice(k.fabric, k.fabric.NodesByName(name)[0], driver.PlaneRoCE)
 	}
-	k, right := connectTo(t, l.source())
+	k, right := connectTo(t, l.Source())
 	before := map[string]driver.Settings{}
 	for _, name := range []string{"leaf1", "leaf2"} {
 		is, err := right.Read(t.Context(), leaf(k, name))
@@ -33,12 +35,12 @@ func TestSwitchesThatAreSwappedInTheInventoryAreNotWrittenTo(t *testing.T) {
 		}
 		before[name] = is
 	}
-	rewrite(t, l.dir, inventoryName, "protocol: sonic\n", `protocol: sonic
+	rewrite(t, l.Dir, live.InventoryName, "protocol: sonic\n", `protocol: sonic
 devices:
-  - {node: leaf1, address: "`+l.addr+`", target: leaf2}
-  - {node: leaf2, address: "`+l.addr+`", target: leaf1}
+  - {node: leaf1, address: "`+l.Addr+`", target: leaf2}
+  - {node: leaf2, address: "`+l.Addr+`", target: leaf1}
 `)
-	k, swapped := connectTo(t, l.source())
+	k, swapped := connectTo(t, l.Source())
 	want := driver.Settings{Queues: &driver.QueueState{Marking: slices.Clone(before["leaf1"].Queues.Marking)}}
 	for i := range want.Queues.Marking {
 		want.Queues.Marking[i].Marking = ecn.Marking{Min: 7000, Max: 70_000, PMaxPct: 7}
@@ -54,8 +56,8 @@ devices:
 		}
 	}
 	// An inventory that says so is believed.
-	rewrite(t, l.dir, inventoryName, "target: leaf2}", "target: leaf2, hostname: leaf2}")
-	k, named := connectTo(t, l.source())
+	rewrite(t, l.Dir, live.InventoryName, "target: leaf2}", "target: leaf2, hostname: leaf2}")
+	k, named := connectTo(t, l.Source())
 	if _, err := named.Apply(t.Context(), leaf(k, "leaf1"), want); err != nil {
 		t.Error(err)
 	}
@@ -64,14 +66,14 @@ devices:
 // Nodes may have names that hosts cannot have: the inventory of a live fabric says what its switches are called.
 func TestALiveFabricOfOddNamesFindsItsSwitches(t *testing.T) {
 	t.Parallel()
-	c := slowCase(t, policy.PlaneRoCE)
-	for i := range c.fabric.Nodes {
-		if n := &c.fabric.Nodes[i]; n.Kind == subnet.KindSwitch {
+	c := livetest.SlowCase(t, policy.PlaneRoCE)
+	for i := range c.Fabric.Nodes {
+		if n := &c.Fabric.Nodes[i]; n.Kind == subnet.KindSwitch {
 			n.Name = "rack " + n.Name
 		}
 	}
-	l := liveFabric(t, c, etherOptions{timeScale: 1e-6})
-	o, err := discoverSource(t.Context(), source{ethernet: strings.TrimPrefix(l.source(), "ethernet:")}, nil)
+	l := livetest.Ethernet(t, c, live.EthernetOptions{TimeScale: 1e-6})
+	o, err := discoverSource(t.Context(), source{ethernet: strings.TrimPrefix(l.Source(), "ethernet:")}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,8 +99,8 @@ func TestSharedDeviceIDsAreTold(t *testing.T) {
 		}
 	}
 	write("fabric.yaml", nodes)
-	write(inventoryName, "version: 1\nfabric: fabric.yaml\ninsecure: true\nprotocol: "+string(inventory.P4Runtime)+"\nswitches: 127.0.0.1:9000\ndevices:\n"+devices)
-	k, err := readInventory(filepath.Join(dir, inventoryName))
+	write(live.InventoryName, "version: 1\nfabric: fabric.yaml\ninsecure: true\nprotocol: "+string(inventory.P4Runtime)+"\nswitches: 127.0.0.1:9000\ndevices:\n"+devices)
+	k, err := readInventory(filepath.Join(dir, live.InventoryName))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,14 +116,14 @@ func TestSwitchesOfOneTargetAreTold(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"fabric.yaml": "version: 1\nnodes:\n  - {name: leaf-1, kind: switch, ports: 4}\n  - {name: leaf-2, kind: switch, ports: 4}\n  - {name: leaf-3, kind: switch, ports: 4}\n",
-		inventoryName: "version: 1\nfabric: fabric.yaml\ninsecure: true\nswitches: 127.0.0.1:9000\ndevices:\n" +
+		live.InventoryName: "version: 1\nfabric: fabric.yaml\ninsecure: true\nswitches: 127.0.0.1:9000\ndevices:\n" +
 			"  - {node: leaf-1, address: 127.0.0.1:9000, target: leaf-2, hostname: leaf-2}\n  - {node: leaf-3, address: 127.0.0.1:9001, target: leaf-2}\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	k, err := readInventory(filepath.Join(dir, inventoryName))
+	k, err := readInventory(filepath.Join(dir, live.InventoryName))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"fairlane/command/cmdline"
 	"fairlane/service/control"
 	"fairlane/sim/fabric"
+	"fairlane/sim/live"
 	"fairlane/sim/scenario"
 	"fairlane/sim/simdev"
 	"fairlane/subnet/ident"
@@ -52,12 +53,12 @@ func onFabricOf(t *testing.T, model fabric.Config, node string, f simdev.Faults,
 		s.Flows = append(s.Flows, scenario.Flow{Flow: fl})
 	}
 	ctx := t.Context()
-	l, err := startLive(ctx, s, fmt.Sprintf("unix:fairlane-%d-%s", os.Getpid(), t.Name()), simdev.Options{TimeScale: 0.2, Faults: f})
+	l, err := live.StartInfiniBand(ctx, s, fmt.Sprintf("unix:fairlane-%d-%s", os.Getpid(), t.Name()), simdev.Options{TimeScale: 0.2, Faults: f})
 	if err != nil {
 		t.Fatal(err)
 	}
 	m, err := openManager(ctx, filepath.Join(t.TempDir(), "fairlane.db"),
-		&ports{partitions: map[string]func(ident.PKey, ident.SL) int{demoFabric: l.devices.SetPartitionSL}, work: workOptions{still: true}}, adjust...)
+		&ports{partitions: map[string]func(ident.PKey, ident.SL) int{demoFabric: l.Devices.SetPartitionSL}, work: workOptions{still: true}}, adjust...)
 	if err != nil {
 		t.Fatal(err)
 	}

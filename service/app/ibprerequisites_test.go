@@ -27,8 +27,8 @@ type ibFault struct {
 // ibFaults are the faults of a plan on the star of onFaultyFabric.
 func ibFaults(t *testing.T, d *demo, plan string) []ibFault {
 	t.Helper()
-	devices := d.live.devices
-	topo := d.live.scenario.Fabric
+	devices := d.live.Devices
+	topo := d.live.Scenario.Fabric
 	h2 := topo.NodesByName("h2")[0]
 	stored, err := d.manager.service.Plan(t.Context(), demoFabric, plan)
 	if err != nil {
@@ -86,9 +86,9 @@ func ibFaults(t *testing.T, d *demo, plan string) []ibFault {
 func TestWrongPrerequisitesOfInfiniBandAreReportedAndRefuseRollouts(t *testing.T) {
 	t.Parallel()
 	d, plan := onFabricOf(t, fabric.Config{DataVLs: 4}, "h2", simdev.Faults{})
-	d.live.devices.With(func(n *fabric.Network) { // one VL for all tenants
-		for node := range d.live.scenario.Fabric.Nodes {
-			ports := ident.PortNum(len(d.live.scenario.Fabric.Nodes[node].Ports))
+	d.live.Devices.With(func(n *fabric.Network) { // one VL for all tenants
+		for node := range d.live.Scenario.Fabric.Nodes {
+			ports := ident.PortNum(len(d.live.Scenario.Fabric.Nodes[node].Ports))
 			for in := range ports {
 				for out := ident.PortNum(1); out < ports; out++ {
 					n.SetSL2VL(int32(node), in, out, [ident.NumSLs]ident.VL{})

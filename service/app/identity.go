@@ -12,23 +12,8 @@ import (
 	"fairlane/ccconfig/prereq"
 	"fairlane/subnet/ident"
 	"fairlane/subnet/mad"
+	"fairlane/subnet/saquery"
 )
-
-// read exchanges a request for one attribute.
-func read(ctx context.Context, t mad.Transport, to mad.Target, req *mad.Packet, a mad.Attribute) error {
-	resp, err := mad.Call(ctx, t, to, req)
-	if err != nil {
-		return err
-	}
-	return a.Decode(resp.Data())
-}
-
-// ownPort reads PortInfo of the port that the transport is attached at.
-func ownPort(ctx context.Context, t mad.Transport) (p mad.PortInfo, err error) {
-	req := mad.NewDirected(mad.MethodGet, mad.AttrPortInfo, 0)
-	err = read(ctx, t, mad.Target{}, &req, &p)
-	return p, err
-}
 
 // othersAmong refuses to go on when one of the devices is not who it was.
 func othersAmong(devices []driver.Device, wrong map[ident.PortID]error) error {
@@ -62,7 +47,7 @@ func (c *identityGuard) check(ctx context.Context, d driver.Device) error {
 	}
 	req := mad.NewSMP(mad.MethodGet, mad.AttrNodeInfo, 0)
 	var info mad.NodeInfo
-	if err := read(ctx, c.transport, mad.Target{LID: d.LID}, &req, &info); err != nil {
+	if err := saquery.Read(ctx, c.transport, mad.Target{LID: d.LID}, &req, &info); err != nil {
 		return fmt.Errorf("%w: the node at LID %d does not say whether it is %s: %w", driver.ErrUnreachable, d.LID, d.Name, err)
 	}
 	if info.NodeGUID != d.ID.Node {

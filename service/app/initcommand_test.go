@@ -11,6 +11,7 @@ import (
 	"fairlane/command/cmdline"
 	"fairlane/policy"
 	"fairlane/service/config"
+	"fairlane/sim/live"
 	"fairlane/sim/scenario"
 )
 
@@ -59,11 +60,11 @@ func TestTheFilesOfALabAgree(t *testing.T) {
 			}
 			served := s.TenantFlows()
 			if s.Ethernet != nil {
-				c, err := etherCaseOf(s)
+				c, err := live.CaseOf(s)
 				if err != nil {
 					t.Fatal(err)
 				}
-				served = c.flows
+				served = c.Flows
 			}
 			if len(served) != len(flows) {
 				t.Fatalf("the scenario has %d flows, the tenants %d", len(served), len(flows))

@@ -10,6 +10,7 @@ import (
 	"fairlane/policy"
 	"fairlane/service/control"
 	"fairlane/sim/gnmidev"
+	"fairlane/sim/live/livetest"
 	"fairlane/subnet/ident"
 )
 
@@ -34,7 +35,7 @@ func TestALoopThatIsDeadIsToldByItsStage(t *testing.T) {
 	if ro.State != control.RolloutSucceeded || !strings.Contains(ro.Result, "congestion control acts: ") {
 		t.Fatalf("rollout %s: %s", ro.State, ro.Result)
 	}
-	flows := d.ether.c.flows
+	flows := d.ether.Case.Flows
 	one, two, to := flows[0].Src, flows[1].Src, flows[0].Dst
 	acts := func(when string) {
 		t.Helper()
@@ -62,13 +63,13 @@ func TestALoopThatIsDeadIsToldByItsStage(t *testing.T) {
 					behindTheBack(t, d, at, c.set.Name, c.set.Index, v)
 					continue
 				}
-				ref, _ := d.ether.c.fabric.PortByID(at)
+				ref, _ := d.ether.Case.Fabric.PortByID(at)
 				_, dev := connectTo(t, d.source())
 				want := driver.Settings{NIC: &driver.NICState{Params: []driver.NICParam{{Name: c.set.Name, Value: v}}}}
-				if _, err := dev.Apply(t.Context(), portDevice(d.ether.c.fabric, ref, driver.PlaneRoCE), want); err != nil {
+				if _, err := dev.Apply(t.Context(), portDevice(d.ether.Case.Fabric, ref, driver.PlaneRoCE), want); err != nil {
 					t.Fatal(err)
 				}
-				d.ether.hosts[at.Node].ResetFirmware()
+				d.ether.Hosts[at.Node].ResetFirmware()
 			}
 			until(t, "the agents set again", func() bool { return len(settingsOff(t, d)) == 0 })
 		}
@@ -92,9 +93,9 @@ func TestALoopThatIsDeadAfterARolloutUndoesIt(t *testing.T) {
 	t.Parallel()
 	d := etherLab(t, policy.PlaneRoCE)
 	plan := d.onlyTenants(t, "gold", "silver", "bronze")
-	at := d.ether.c.flows[0].Src
+	at := d.ether.Case.Flows[0].Src
 	behindTheBack(t, d, at, "rp_enable", 3, 0)
-	if err := d.ether.hosts[at.Node].InjectPort(at, func(f *gnmidev.PortFaults) { f.Unreadable = append(f.Unreadable, "rp_enable") }); err != nil {
+	if err := d.ether.Hosts[at.Node].InjectPort(at, func(f *gnmidev.PortFaults) { f.Unreadable = append(f.Unreadable, "rp_enable") }); err != nil {
 		t.Fatal(err)
 	}
 	ro := rollToEnd(t, d, plan.Name)
@@ -124,8 +125,8 @@ func TestALoopThatIsDeadAfterARolloutUndoesIt(t *testing.T) {
 // Without load congestion control is not tested, and never said to act.
 func TestALoopWithoutLoadIsNotTested(t *testing.T) {
 	t.Parallel()
-	c := slowCase(t, policy.PlaneRoCE)
-	c.flows, c.tenants = c.flows[:1], c.tenants[:1] // nobody for it to meet
+	c := livetest.SlowCase(t, policy.PlaneRoCE)
+	c.Flows, c.Tenants = c.Flows[:1], c.Tenants[:1] // nobody for it to meet
 	d := etherLabOf(t, c)
 	ro := rollToEnd(t, d, d.onlyTenants(t, "gold").Name)
 	if ro.State != control.RolloutSucceeded || !strings.Contains(ro.Result, "congestion control was not tested: no queue was full") {

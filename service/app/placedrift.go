@@ -12,6 +12,7 @@ import (
 	"fairlane/service/reconcile"
 	"fairlane/subnet/ident"
 	"fairlane/subnet/mad"
+	"fairlane/subnet/saquery"
 	"fairlane/subnet/ufm"
 )
 
@@ -115,18 +116,18 @@ func (p *placer) answer(ctx context.Context, sa ident.LID, plan *policy.Plan, wa
 		if err != nil {
 			return "", err
 		}
-		sl, err := pathSL(ctx, p.transport, sa, lid, lid, e.PKey)
+		sl, err := saquery.PathSL(ctx, p.transport, sa, lid, lid, e.PKey)
 		if err == nil {
 			return fmt.Sprintf("SL %d", sl), nil
 		}
-		if !errors.As(err, new(noPathError)) {
+		if !errors.As(err, new(saquery.NoPathError)) {
 			return "", err
 		}
-		_, err = askPath(ctx, p.transport, sa, mad.PathRecord{SLID: lid, DLID: lid}, 0) // in whatever partition
+		_, err = saquery.Path(ctx, p.transport, sa, mad.PathRecord{SLID: lid, DLID: lid}, 0) // in whatever partition
 		if err == nil {
 			return "no path", nil
 		}
-		if !errors.As(err, new(noPathError)) {
+		if !errors.As(err, new(saquery.NoPathError)) {
 			return "", err
 		}
 	}

@@ -61,7 +61,7 @@ func movedByHand(t *testing.T, policy reconcile.Policy, repaired bool) {
 		t.Fatalf("after the rollout the subnet manager is %+v", v)
 	}
 	moved := l.placement()
-	l.d.live.devices.SetPartitionSL(moved.PKey, 9)
+	l.d.live.Devices.SetPartitionSL(moved.PKey, 9)
 	l.look()
 	v := l.manager()
 	if repaired != (v.State == "in-sync") || repaired != (v.Repair != 0) {

@@ -11,6 +11,7 @@ import (
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 	"fairlane/subnet/mad"
+	"fairlane/subnet/saquery"
 )
 
 // placer brings tenants' traffic onto service levels where no subnet manager is ours to tell. Who hands out service levels
@@ -76,7 +77,7 @@ func (p *placer) Verify(ctx context.Context, plan *policy.Plan) error {
 			wrong = append(wrong, err)
 			continue
 		}
-		got, err := pathSL(ctx, p.transport, sa, lid, lid, e.PKey)
+		got, err := saquery.PathSL(ctx, p.transport, sa, lid, lid, e.PKey)
 		switch {
 		case err != nil:
 			wrong = append(wrong, fmt.Errorf("path of tenant %s in partition %s: %w", e.Tenant, e.PKey, err))
@@ -124,7 +125,7 @@ func (f faults) Unwrap() []error { return f }
 
 // administration finds the LID of subnet administration: the master SM's, as our own port knows it.
 func (p *placer) administration(ctx context.Context) (ident.LID, error) {
-	info, err := ownPort(ctx, p.transport)
+	info, err := saquery.OwnPort(ctx, p.transport)
 	if err != nil {
 		return 0, fmt.Errorf("read own PortInfo: %w", err)
 	}
@@ -132,47 +133,6 @@ func (p *placer) administration(ctx context.Context) (ident.LID, error) {
 		return 0, errors.New("no subnet administration: the port's master SM LID is not set")
 	}
 	return info.MasterSMLID, nil
-}
-
-// saNoRecords is the class-specific half of a status of subnet administration (IBTA vol. 1, 15.2.3).
-const saNoRecords = 3
-
-// noPathError says that there is no path in a partition.
-type noPathError struct{ pkey ident.PKey }
-
-// Error says what may be wrong.
-func (e noPathError) Error() string {
-	return fmt.Sprintf("subnet administration knows no path: partition %s is not in the subnet manager's partitions.conf, or the port is not a member", e.pkey)
-}
-
-// pathSL asks subnet administration for a path between two ports in a partition and returns its service level. It fails with
-// noPathError when there is none.
-func pathSL(ctx context.Context, t mad.Transport, sa, from, to ident.LID, pkey ident.PKey) (ident.SL, error) {
-	return askPath(ctx, t, sa, mad.PathRecord{SLID: from, DLID: to, PKey: pkey}, mad.PathCompPKey)
-}
-
-// askPath is pathSL for a query with more components than its LIDs.
-func askPath(ctx context.Context, t mad.Transport, sa ident.LID, query mad.PathRecord, more uint64) (ident.SL, error) {
-	req := mad.NewSA(mad.MethodGet, mad.AttrPathRecord, 0)
-	req.SetComponentMask(mad.PathCompSLID | mad.PathCompDLID | mad.PathCompNumbPath | more)
-	query.NumbPath = 1
-	if err := query.Encode(req.Data()); err != nil {
-		return 0, err
-	}
-	resp, err := t.Exchange(ctx, mad.Target{LID: sa}, &req)
-	if err != nil {
-		return 0, err
-	}
-	if s := resp.Status(); s>>8 == saNoRecords {
-		return 0, noPathError{query.PKey}
-	} else if s != mad.StatusOK {
-		return 0, fmt.Errorf("subnet administration answers status 0x%04x", uint16(s))
-	}
-	var rec mad.PathRecord
-	if err := rec.Decode(resp.Data()); err != nil {
-		return 0, err
-	}
-	return rec.SL, nil
 }
 
 // distinct is one placement for each partition and service level in it: subnet administration knows partitions and ports, not

@@ -39,7 +39,7 @@ func repairs(t *testing.T, d *demo) {
 // behindTheBack sets a parameter of a host's port without Fairlane, as an administrator of the host would.
 func behindTheBack(t *testing.T, d *demo, at ident.PortID, name string, index int, v uint64) {
 	t.Helper()
-	h := d.ether.hosts[at.Node]
+	h := d.ether.Hosts[at.Node]
 	if err := h.Put(at, []nicparam.Setting{{Key: nicparam.Key{Name: name, Index: index}, Value: v}}); err != nil {
 		t.Fatal(err)
 	}
@@ -49,8 +49,8 @@ func behindTheBack(t *testing.T, d *demo, at ident.PortID, name string, index in
 func nowOf(t *testing.T, d *demo, at ident.PortID, name string, index int) uint64 {
 	t.Helper()
 	_, c := connectTo(t, d.source())
-	ref, _ := d.ether.c.fabric.PortByID(at)
-	s, err := c.Read(t.Context(), portDevice(d.ether.c.fabric, ref, driver.PlaneRoCE))
+	ref, _ := d.ether.Case.Fabric.PortByID(at)
+	s, err := c.Read(t.Context(), portDevice(d.ether.Case.Fabric, ref, driver.PlaneRoCE))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func TestDiscoveryAndDriftReportWrongPrerequisites(t *testing.T) {
 	if bad := notInSync(t, d); len(bad) > 0 {
 		t.Fatalf("not in sync: %q", bad)
 	}
-	at := d.ether.c.flows[0].Src
+	at := d.ether.Case.Flows[0].Src
 	for _, c := range []struct {
 		name  string
 		index int
@@ -149,10 +149,10 @@ func TestDiscoveryAndDriftReportWrongPrerequisites(t *testing.T) {
 func TestAFirmwarePrerequisiteCountsByItsValueInForce(t *testing.T) {
 	t.Parallel()
 	d := threeTenants(t)
-	at := d.ether.c.flows[0].Src
-	ref, _ := d.ether.c.fabric.PortByID(at)
+	at := d.ether.Case.Flows[0].Src
+	ref, _ := d.ether.Case.Fabric.PortByID(at)
 	_, c := connectTo(t, d.source())
-	dev := portDevice(d.ether.c.fabric, ref, driver.PlaneRoCE)
+	dev := portDevice(d.ether.Case.Fabric, ref, driver.PlaneRoCE)
 	for name, v := range map[string][2]uint64{"roce_cc_prio_mask": {0xf7, 0xff}, "user_programmable_cc": {1, 0}, "roce_cc_algorithm": {1, 0}} {
 		set := func(v uint64) {
 			t.Helper()
@@ -162,7 +162,7 @@ func TestAFirmwarePrerequisiteCountsByItsValueInForce(t *testing.T) {
 		}
 		reset := func() {
 			t.Helper()
-			d.ether.hosts[at.Node].ResetFirmware()
+			d.ether.Hosts[at.Node].ResetFirmware()
 			until(t, "the agent sets again", func() bool { return len(settingsOff(t, d)) == 0 })
 		}
 		reported := func(when string, want bool) {
@@ -188,9 +188,9 @@ func TestAWrongPrerequisiteRefusesARolloutBeforeAnyWrite(t *testing.T) {
 	t.Parallel()
 	d := etherLab(t, policy.PlaneRoCE)
 	plan := d.onlyTenants(t, "gold", "silver", "bronze")
-	at := d.ether.c.flows[0].Src
+	at := d.ether.Case.Flows[0].Src
 	behindTheBack(t, d, at, "rp_enable", 3, 0)
-	behindTheBack(t, d, d.ether.c.flows[1].Src, "pfc", 3, 0)
+	behindTheBack(t, d, d.ether.Case.Flows[1].Src, "pfc", 3, 0)
 	ro := rollToEnd(t, d, plan.Name)
 	if ro.State != control.RolloutRefused {
 		t.Fatalf("rollout %s: %s", ro.State, ro.Result)
@@ -210,7 +210,7 @@ func TestAWrongPrerequisiteRefusesARolloutBeforeAnyWrite(t *testing.T) {
 		}
 	}
 	behindTheBack(t, d, at, "rp_enable", 3, 1)
-	behindTheBack(t, d, d.ether.c.flows[1].Src, "pfc", 3, 1)
+	behindTheBack(t, d, d.ether.Case.Flows[1].Src, "pfc", 3, 1)
 	if ro := rollToEnd(t, d, plan.Name); ro.State != control.RolloutSucceeded {
 		t.Errorf("rollout %s: %s", ro.State, ro.Result)
 	}
@@ -223,7 +223,7 @@ func TestARolloutSetsPrerequisitesAndUndoesThem(t *testing.T) {
 	svc := d.manager.service
 	repairs(t, d)
 	plan := d.onlyTenants(t, "gold", "silver", "bronze")
-	at := d.ether.c.flows[0].Src
+	at := d.ether.Case.Flows[0].Src
 	wrong := []driver.NICParam{{Name: "rp_enable", Index: 3}, {Name: "pfc", Index: 3}, {Name: "dscp2prio", Index: 26, Value: 5}, {Name: "default_roce_tos", Value: 104}}
 	for _, p := range wrong {
 		behindTheBack(t, d, at, p.Name, p.Index, p.Value)
@@ -275,7 +275,7 @@ func TestASwitchThatMapsTrafficElsewhereRefusesARollout(t *testing.T) {
 	t.Parallel()
 	d := etherLab(t, policy.PlaneRoCE)
 	plan := d.onlyTenants(t, "gold", "silver", "bronze")
-	for _, w := range d.ether.switches {
+	for _, w := range d.ether.Switches {
 		w.Edit("DSCP_TO_TC_MAP", "AZURE", map[string]string{"26": "4"})
 		break
 	}
@@ -300,7 +300,7 @@ func TestDriftOfAPrerequisiteIsRepairedOnlyWhereTheFabricSaysSo(t *testing.T) {
 	if ro := rollToEnd(t, d, d.onlyTenants(t, "gold", "silver", "bronze").Name); ro.State != control.RolloutSucceeded {
 		t.Fatalf("rollout %s: %s", ro.State, ro.Result)
 	}
-	at := d.ether.c.flows[0].Src
+	at := d.ether.Case.Flows[0].Src
 	reading := func() reconcile.Reading {
 		t.Helper()
 		v, err := svc.Device(t.Context(), demoFabric, at.String(), false)

@@ -13,6 +13,7 @@ import (
 	"fairlane/policy"
 	"fairlane/service/control"
 	"fairlane/service/store/pgtest"
+	"fairlane/sim/live"
 	"fairlane/sim/scenario"
 	"fairlane/sim/simdev"
 	"fairlane/subnet"
@@ -71,7 +72,7 @@ func BenchmarkManagers(b *testing.B) {
 					}
 				})
 			}
-			d.live.devices.SetFaults(simdev.Faults{DelayReply: 1, Delay: 50 * time.Millisecond})
+			d.live.Devices.SetFaults(simdev.Faults{DelayReply: 1, Delay: 50 * time.Millisecond})
 			i := 0
 			for b.Loop() {
 				push(b, d, plans[i%2], control.RolloutOptions{Wave: 1024, Shard: 16, Parallel: 4})
@@ -90,7 +91,7 @@ func pushLab(tb testing.TB, database string, leaves, hosts int) (d *demo, plans 
 	}
 	ctx := tb.Context()
 	addr := fmt.Sprintf("unix:fairlane-push-%d-%d", os.Getpid(), time.Now().UnixNano())
-	l, err := startLive(ctx, &scenario.Scenario{Name: "push", Fabric: topo}, addr, simdev.Options{TimeScale: 1e-6})
+	l, err := live.StartInfiniBand(ctx, &scenario.Scenario{Name: "push", Fabric: topo}, addr, simdev.Options{TimeScale: 1e-6})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -105,7 +106,7 @@ func pushLab(tb testing.TB, database string, leaves, hosts int) (d *demo, plans 
 		}
 	})
 	svc := m.service
-	if _, err := svc.CreateFabric(ctx, control.Fabric{Name: demoFabric, Source: "ibsim:" + l.server.Addr(), TimeScale: 1}); err != nil {
+	if _, err := svc.CreateFabric(ctx, control.Fabric{Name: demoFabric, Source: "ibsim:" + l.Server.Addr(), TimeScale: 1}); err != nil {
 		tb.Fatal(err)
 	}
 	if _, err := svc.Discover(ctx, demoFabric); err != nil {

@@ -73,15 +73,15 @@ func (x *followed) known() *subnet.Fabric {
 
 // plug gives a host of the simulated fabric its link, or takes it away.
 func (x *followed) plug(host string, up bool) {
-	topo := x.d.live.scenario.Fabric
-	x.d.live.devices.SetLink(subnet.PortRef{Node: topo.NodesByName(host)[0], Port: 1}, up)
+	topo := x.d.live.Scenario.Fabric
+	x.d.live.Devices.SetLink(subnet.PortRef{Node: topo.NodesByName(host)[0], Port: 1}, up)
 }
 
 func TestTheServiceFollowsALiveFabric(t *testing.T) {
 	t.Parallel()
 	x := newFollowed(t)
 	whole := len(x.known().Nodes)
-	silent := simdev.Faults{DropRequest: 1, Nodes: x.d.live.scenario.Fabric.NodesByName("h2")}
+	silent := simdev.Faults{DropRequest: 1, Nodes: x.d.live.Scenario.Fabric.NodesByName("h2")}
 	for step, c := range []struct {
 		what   string
 		happen func()
@@ -92,11 +92,11 @@ func TestTheServiceFollowsALiveFabric(t *testing.T) {
 		{"nothing", func() {}, 2 * time.Minute, "", whole},
 		{"a host is unplugged", func() { x.plug("h3", false) }, 2 * time.Minute, "node-gone h3", whole - 1},
 		{"and plugged in again", func() { x.plug("h3", true) }, 2 * time.Minute, "node-new h3", whole},
-		{"a host does not answer", func() { x.d.live.devices.SetFaults(silent) }, 2 * time.Minute, "", whole},
-		{"and answers again", func() { x.d.live.devices.SetFaults(simdev.Faults{}) }, 10 * time.Second, "", whole},
-		{"it is silent once more", func() { x.d.live.devices.SetFaults(silent) }, 2 * time.Minute, "", whole},
+		{"a host does not answer", func() { x.d.live.Devices.SetFaults(silent) }, 2 * time.Minute, "", whole},
+		{"and answers again", func() { x.d.live.Devices.SetFaults(simdev.Faults{}) }, 10 * time.Second, "", whole},
+		{"it is silent once more", func() { x.d.live.Devices.SetFaults(silent) }, 2 * time.Minute, "", whole},
 		{"and again", func() {}, 10 * time.Second, "node-gone h2", whole - 1},
-		{"until it is there", func() { x.d.live.devices.SetFaults(simdev.Faults{}) }, 2 * time.Minute, "node-new h2", whole},
+		{"until it is there", func() { x.d.live.Devices.SetFaults(simdev.Faults{}) }, 2 * time.Minute, "node-new h2", whole},
 		{"the service is unplugged", func() { x.plug("h1", false) }, 2 * time.Minute, "shrunk lab", whole},
 		{"and plugged in again", func() { x.plug("h1", true) }, 2 * time.Minute, "", whole},
 	} {

@@ -67,7 +67,7 @@ func TestAnEthernetFabricIsReleased(t *testing.T) {
 			svc, ctx := d.manager.service, t.Context()
 			const site = 77 // Mbit/s, which neither a plan nor the vendor sets
 			if p == policy.PlaneRoCE {
-				behindTheBack(t, d, d.ether.c.flows[0].Src, "rpg_hai_rate", 0, site)
+				behindTheBack(t, d, d.ether.Case.Flows[0].Src, "rpg_hai_rate", 0, site)
 			}
 			plan, _, err := svc.CreatePlan(ctx, demoFabric, control.CompileOptions{}, false)
 			if err != nil {

@@ -21,6 +21,7 @@ import (
 
 	"fairlane/api"
 	"fairlane/command/cmdline"
+	"fairlane/internal/listen"
 	"fairlane/internal/sdnotify"
 	"fairlane/internal/usage"
 	"fairlane/policy"
@@ -192,7 +193,7 @@ func (s *serving) signIn(ctx context.Context) error {
 }
 
 // endpoints opens every listener before anything is served, so that a taken port is found at the start.
-func (s *serving) endpoints(ctx context.Context) ([]endpoint, error) {
+func (s *serving) endpoints(ctx context.Context) ([]listen.Endpoint, error) {
 	o := api.Options{Log: s.log, Watch: watch(s.metrics), Ready: s.ready, PublicURL: s.config.PublicURL, Tracer: s.tracer}
 	if err := withOpenID(&o, &s.config); err != nil {
 		return nil, &usage.Error{Err: err}
@@ -209,24 +210,24 @@ func (s *serving) endpoints(ctx context.Context) ([]endpoint, error) {
 		}
 		secure = c.Config()
 	}
-	first := endpoint{server: api.HTTPServer(h)}
-	first.server.ErrorLog = slog.NewLogLogger(s.log.Handler(), slog.LevelDebug) // of handshakes and the like
-	first.listeners, err = listenOn(ctx, s.config.Listen, secure)
+	first := listen.Endpoint{Server: api.HTTPServer(h)}
+	first.Server.ErrorLog = slog.NewLogLogger(s.log.Handler(), slog.LevelDebug) // of handshakes and the like
+	first.Listeners, err = listen.On(ctx, s.config.Listen, secure)
 	if err != nil || len(s.config.Operations.Listen) == 0 {
-		return []endpoint{first}, err
+		return []listen.Endpoint{first}, err
 	}
 	var guard func(http.Handler) http.Handler // nil: no profiles
 	if s.config.Operations.Pprof {
 		guard = h.GuardProfiles
 	}
-	second := endpoint{server: operationsServer(operationsHandler(s.metrics, guard))}
-	if second.listeners, err = listenOn(ctx, s.config.Operations.Listen, nil); err != nil {
-		for _, l := range first.listeners {
+	second := listen.Endpoint{Server: operationsServer(operationsHandler(s.metrics, guard))}
+	if second.Listeners, err = listen.On(ctx, s.config.Operations.Listen, nil); err != nil {
+		for _, l := range first.Listeners {
 			err = errors.Join(err, l.Close())
 		}
 		return nil, err
 	}
-	return []endpoint{first, second}, nil
+	return []listen.Endpoint{first, second}, nil
 }
 
 // operationsServer leaves a profile the time it takes.
@@ -243,7 +244,7 @@ func (s *serving) ready(context.Context) error {
 }
 
 // run serves until the context ends.
-func (s *serving) run(ctx context.Context, endpoints []endpoint, again *reloader) error {
+func (s *serving) run(ctx context.Context, endpoints []listen.Endpoint, again *reloader) error {
 	attrs := []any{"addr", addresses(endpoints[0]), "tls", s.config.TLS.CertFile != "",
 		"database", config.ShownDatabase(s.config.Database), "version", cmdline.Version()}
 	if len(endpoints) > 1 {
@@ -256,20 +257,20 @@ func (s *serving) run(ctx context.Context, endpoints []endpoint, again *reloader
 	aside.Go(func() { s.notify.Beat(beating) })
 	aside.Go(func() { again.run(beating) })
 	defer func() { stop(); aside.Wait() }()
-	return serveUntil(ctx, endpoints, ending{
-		begin: func() {
+	return listen.Serve(ctx, endpoints, listen.Ending{
+		Begin: func() {
 			s.stopping.Store(true)
 			s.log.Info("stopping", "delay", s.config.Shutdown.Delay.String(), "drain", s.config.Shutdown.Drain.String())
 			s.tell(context.WithoutCancel(ctx), "STOPPING=1")
 		},
-		delay: s.config.Shutdown.Delay, drain: s.config.Shutdown.Drain,
-		abandoned: func() { s.log.Error("requests did not finish in time and were broken off") },
+		Delay: s.config.Shutdown.Delay, Drain: s.config.Shutdown.Drain,
+		Abandoned: func() { s.log.Error("requests did not finish in time and were broken off") },
 	})
 }
 
-func addresses(e endpoint) string {
-	out := make([]string, len(e.listeners))
-	for i, l := range e.listeners {
+func addresses(e listen.Endpoint) string {
+	out := make([]string, len(e.Listeners))
+	for i, l := range e.Listeners {
 		out[i] = l.Addr().String()
 	}
 	return strings.Join(out, ",")

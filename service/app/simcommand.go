@@ -11,6 +11,7 @@ import (
 
 	"fairlane/command/cmdline"
 	"fairlane/internal/usage"
+	"fairlane/sim/live"
 	"fairlane/sim/scenario"
 	"fairlane/sim/simdev"
 	"fairlane/subnet/ident"
@@ -104,19 +105,19 @@ func (a *app) runSimServe(ctx context.Context, what string, f simServeFlags) err
 	if f.cold {
 		o.SMMode = simdev.Cold
 	}
-	l, err := startLive(ctx, s, f.addr, o)
+	l, err := live.StartInfiniBand(ctx, s, f.addr, o)
 	if err != nil {
 		return err
 	}
 	administer(l)
-	l.group.Go(func() error { return l.reconnect(l.done, reconnectPeriod) })
+	l.Reconnect()
 	a.printServed(l)
 	select {
 	case <-ctx.Done():
-	case <-l.done.Done(): // the server failed; close says why
+	case <-l.Ended(): // the server failed; close says why
 	}
-	_, _ = fmt.Fprintln(a.Stderr, a.servedText(l.server.Stats()))
-	return l.close()
+	_, _ = fmt.Fprintln(a.Stderr, a.servedText(l.Server.Stats()))
+	return l.Close()
 }
 
 // servedText says what a server has done.
@@ -182,31 +183,31 @@ func pinnedSL(ts []tenants.Tenant, f tenants.Flow) ident.SL {
 
 // administer lets the stand-in of subnet administration hand out the service levels that the
 // scenario's flows have, by the partition of their tenants; the first flow of a tenant decides.
-func administer(l *live) {
+func administer(l *live.InfiniBand) {
 	seen := map[string]bool{}
-	for _, f := range l.scenario.Flows {
+	for _, f := range l.Scenario.Flows {
 		if seen[f.Tenant] {
 			continue
 		}
 		seen[f.Tenant] = true
-		for _, t := range l.scenario.Tenants {
+		for _, t := range l.Scenario.Tenants {
 			if t.Name == f.Tenant && t.PKey != 0 {
-				l.devices.SetPartitionSL(t.PKey, f.SL)
+				l.Devices.SetPartitionSL(t.PKey, f.SL)
 			}
 		}
 	}
 }
 
 // printServed prints how an operator's own tools reach the fabric.
-func (a *app) printServed(l *live) {
-	f := l.scenario.Fabric
+func (a *app) printServed(l *live.InfiniBand) {
+	f := l.Scenario.Fabric
 	host := ""
 	if hosts := f.Hosts(); len(hosts) > 0 {
 		host = f.Nodes[hosts[0]].Name
 	}
-	_, _ = fmt.Fprintln(a.Stdout, a.T("sim.serve.ready", "name", l.scenario.Name, "switches", len(f.Switches()), "hosts", len(f.Hosts()), "addr", l.server.Addr()))
-	for _, line := range toolEnvironment(reachable(l.server.Addr()), host) {
+	_, _ = fmt.Fprintln(a.Stdout, a.T("sim.serve.ready", "name", l.Scenario.Name, "switches", len(f.Switches()), "hosts", len(f.Hosts()), "addr", l.Server.Addr()))
+	for _, line := range toolEnvironment(reachable(l.Server.Addr()), host) {
 		_, _ = fmt.Fprintln(a.Stdout, "  export "+line)
 	}
-	_, _ = fmt.Fprintln(a.Stdout, a.T("sim.serve.try", "addr", reachable(l.server.Addr()), "preload", preloadPath()))
+	_, _ = fmt.Fprintln(a.Stdout, a.T("sim.serve.try", "addr", reachable(l.Server.Addr()), "preload", preloadPath()))
 }

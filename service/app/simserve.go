@@ -16,12 +16,13 @@ import (
 	"fairlane/internal/usage"
 	"fairlane/policy"
 	"fairlane/service/config"
+	"fairlane/sim/live"
 	"fairlane/sim/scenario"
 )
 
 // ethernet returns the Ethernet fabric that is to be served, or nil when it is InfiniBand: a scenario says what it is, a
 // fabric file is what --plane says.
-func (f *simServeFlags) ethernet(cmd *cobra.Command, what string) (*etherCase, error) {
+func (f *simServeFlags) ethernet(cmd *cobra.Command, what string) (*live.Case, error) {
 	p := policy.Plane(f.plane)
 	switch p {
 	case "", policy.PlaneIB, policy.PlaneRoCE, policy.PlaneWRCC:
@@ -42,22 +43,22 @@ func (f *simServeFlags) ethernet(cmd *cobra.Command, what string) (*etherCase, e
 		return nil, usage.Errorf("--ib-profiles: an Ethernet fabric has no InfiniBand devices")
 	case f.cold:
 		return nil, usage.Errorf("--cold: an Ethernet fabric has no subnet manager to wait for")
-	case p != "" && p != c.plane:
-		return nil, usage.Errorf("scenario %s is for --plane %s, not %s", c.name, c.plane, p)
+	case p != "" && p != c.Plane:
+		return nil, usage.Errorf("scenario %s is for --plane %s, not %s", c.Name, c.Plane, p)
 	case cmd.Flags().Changed("addr") && !isLoopback(f.addr):
 		return nil, usage.Errorf("--addr %s: want HOST:PORT with a loopback address, since the devices of a simulated fabric answer in plain text", f.addr)
 	}
-	c.seed = f.seed
+	c.Seed = f.seed
 	return c, nil
 }
 
-func (f *simServeFlags) etherCase(p policy.Plane, what string) (*etherCase, error) {
+func (f *simServeFlags) etherCase(p policy.Plane, what string) (*live.Case, error) {
 	if f.tenants == "" {
 		if s, err := scenario.Load(what); err == nil {
 			if s.Ethernet == nil {
 				return nil, needPlane(p, s.Name)
 			}
-			return etherCaseOf(s)
+			return live.CaseOf(s)
 		}
 	}
 	if p == "" || p == policy.PlaneIB {
@@ -67,9 +68,9 @@ func (f *simServeFlags) etherCase(p policy.Plane, what string) (*etherCase, erro
 	if err != nil {
 		return nil, err
 	}
-	c := &etherCase{name: topo.Name, description: what, plane: p, fabric: topo}
+	c := &live.Case{Name: topo.Name, Description: what, Plane: p, Fabric: topo}
 	if f.tenants != "" {
-		c.tenants, c.flows, err = cmdline.ReadTenants(f.tenants, topo)
+		c.Tenants, c.Flows, err = cmdline.ReadTenants(f.tenants, topo)
 	}
 	return c, err
 }
@@ -91,34 +92,34 @@ func isLoopback(addr string) bool {
 }
 
 // serveEther serves an Ethernet fabric until the context ends.
-func (a *app) serveEther(ctx context.Context, c *etherCase, f simServeFlags, fixed bool) error {
-	o := etherOptions{timeScale: f.timeScale, dir: f.dir}
+func (a *app) serveEther(ctx context.Context, c *live.Case, f simServeFlags, fixed bool) error {
+	o := live.EthernetOptions{TimeScale: f.timeScale, Dir: f.dir}
 	if fixed {
-		o.addr = f.addr
+		o.Addr = f.addr
 	}
-	l, err := startEther(ctx, c, o)
+	l, err := live.StartEthernet(ctx, c, o)
 	if err != nil {
 		return err
 	}
 	a.printServedEther(l, f.timeScale)
 	select {
 	case <-ctx.Done():
-	case <-l.done.Done(): // a server failed; close says why
+	case <-l.Ended(): // a server failed; close says why
 	}
-	_, _ = fmt.Fprintln(a.Stderr, a.T("sim.serve.ended.ethernet", "time", l.fabric.Now()))
-	return l.close()
+	_, _ = fmt.Fprintln(a.Stderr, a.T("sim.serve.ended.ethernet", "time", l.Fabric.Now()))
+	return l.Close()
 }
 
 // printServedEther prints where the fabric's devices answer.
-func (a *app) printServedEther(l *etherLive, scale float64) {
+func (a *app) printServedEther(l *live.Ethernet, scale float64) {
 	p4 := ""
-	if l.p4 != nil {
-		p4 = a.T("sim.serve.ready.p4", "addr", l.p4Addr)
+	if l.P4Addr != "" {
+		p4 = a.T("sim.serve.ready.p4", "addr", l.P4Addr)
 	}
-	_, _ = fmt.Fprintln(a.Stdout, a.T("sim.serve.ready.ethernet", "name", l.c.name, "switches", len(l.c.fabric.Switches()), "hosts", len(l.c.fabric.Hosts()),
-		"addr", l.addr, "p4", p4, "path", filepath.Join(l.dir, inventoryName)))
-	_, _ = fmt.Fprintln(a.Stdout, a.T("sim.serve.try.ethernet", "source", l.source(), "plane", l.c.plane, "scale", scale))
-	if rules, err := config.NewSourceRules(config.DefaultSources()); err != nil || rules.Check(l.source()) != nil {
-		_, _ = fmt.Fprintln(a.Stdout, a.T("sim.serve.allow", "dir", l.dir))
+	_, _ = fmt.Fprintln(a.Stdout, a.T("sim.serve.ready.ethernet", "name", l.Case.Name, "switches", len(l.Case.Fabric.Switches()), "hosts", len(l.Case.Fabric.Hosts()),
+		"addr", l.Addr, "p4", p4, "path", filepath.Join(l.Dir, live.InventoryName)))
+	_, _ = fmt.Fprintln(a.Stdout, a.T("sim.serve.try.ethernet", "source", l.Source(), "plane", l.Case.Plane, "scale", scale))
+	if rules, err := config.NewSourceRules(config.DefaultSources()); err != nil || rules.Check(l.Source()) != nil {
+		_, _ = fmt.Fprintln(a.Stdout, a.T("sim.serve.allow", "dir", l.Dir))
 	}
 }

@@ -18,8 +18,8 @@ import (
 func saturate(t *testing.T, d *demo) {
 	t.Helper()
 	var topo *subnet.Fabric
-	d.live.devices.With(func(n *fabric.Network) { topo = n.Topology() })
-	wire, err := d.live.devices.Local(subnet.PortRef{Node: topo.Hosts()[0], Port: 1})
+	d.live.Devices.With(func(n *fabric.Network) { topo = n.Topology() })
+	wire, err := d.live.Devices.Local(subnet.PortRef{Node: topo.Hosts()[0], Port: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"fairlane/policy"
 	"fairlane/service/control"
 	"fairlane/service/reconcile"
+	"fairlane/sim/live/livetest"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 )
@@ -39,9 +40,9 @@ func functionShares(t *testing.T, d *demo) string {
 // onlyTenants makes the case that of some of its tenants and returns a plan of it.
 func (d *demo) onlyTenants(t *testing.T, names ...string) *policy.Plan {
 	t.Helper()
-	c := d.ether.c
+	c := d.ether.Case
 	set := control.TenantSet{Prune: true, Flows: []control.FlowInput{}}
-	for _, x := range c.tenants {
+	for _, x := range c.Tenants {
 		if !slices.Contains(names, x.Name) {
 			continue
 		}
@@ -51,7 +52,7 @@ func (d *demo) onlyTenants(t *testing.T, names ...string) *policy.Plan {
 		}
 		set.Tenants = append(set.Tenants, in)
 	}
-	for _, f := range c.flows {
+	for _, f := range c.Flows {
 		if slices.Contains(names, f.Tenant) {
 			set.Flows = append(set.Flows, control.FlowInput{Tenant: f.Tenant, Src: f.Src.String(), Dst: f.Dst.String(), QPs: f.QPs})
 		}
@@ -123,7 +124,7 @@ func TestTheShareOfATenantThatLeftGoes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	left := d.ether.c.flows[1].Src
+	left := d.ether.Case.Flows[1].Src
 	at := slices.IndexFunc(whole.Devices, func(x control.RolloutDevice) bool { return x.Device.ID == left })
 	if at < 0 || whole.Devices[at].State != string(reconcile.InSync) || !whole.Devices[at].Wanted.NIC.AllShares || len(whole.Devices) != len(gold.RoCE.NICs)+len(gold.RoCE.Switches)+1 {
 		t.Fatalf("the port that left is not in the rollout: %d of %+v", at, whole.Devices)
@@ -137,11 +138,11 @@ func TestTheShareOfATenantThatLeftGoes(t *testing.T) {
 		t.Errorf("after the way back shares %s, want %s", got, all)
 	}
 	// A function that no tenant has is given a share by somebody else: drift, whose repair takes it.
-	meddle(t, d, portDevice(d.ether.c.fabric, subnet.PortRef{Node: d.ether.c.fabric.Hosts()[0], Port: 1}, driver.PlaneRoCE), 7)
+	meddle(t, d, portDevice(d.ether.Case.Fabric, subnet.PortRef{Node: d.ether.Case.Fabric.Hosts()[0], Port: 1}, driver.PlaneRoCE), 7)
 	if bad := notInSync(t, d); len(bad) != 1 || !strings.Contains(bad[0], "drifted") || !strings.Contains(bad[0], "vf_tx_share 0 7") {
 		t.Errorf("a share of nobody's: %q", bad)
 	}
-	repair, err := svc.RepairDevice(t.Context(), demoFabric, d.ether.c.flows[0].Src.String())
+	repair, err := svc.RepairDevice(t.Context(), demoFabric, d.ether.Case.Flows[0].Src.String())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,8 +155,8 @@ func TestTheShareOfATenantThatLeftGoes(t *testing.T) {
 // A port that only receives, from several tenants, needs no virtual function: none has a share.
 func TestAReceiverOfSeveralTenantsNeedsNoFunctions(t *testing.T) {
 	t.Parallel()
-	c := slowCase(t, policy.PlaneRoCE)
-	c.bare = []ident.PortID{c.flows[0].Dst}
+	c := livetest.SlowCase(t, policy.PlaneRoCE)
+	c.Bare = []ident.PortID{c.Flows[0].Dst}
 	d := etherLabOf(t, c)
 	ro := rollToEnd(t, d, d.onlyTenants(t, "gold", "silver", "bronze").Name)
 	if ro.State != control.RolloutSucceeded {

@@ -1,4 +1,4 @@
-package app
+package live
 
 import (
 	"bytes"
@@ -33,29 +33,29 @@ import (
 	"fairlane/wrcc"
 )
 
-// etherCase is a live Ethernet fabric to be: its topology, its tenants, and their flows, which never end.
-type etherCase struct {
-	name, description string
-	plane             policy.Plane
-	fabric            *subnet.Fabric
-	tenants           []tenants.Tenant
-	flows             []tenants.Flow
-	buffer            ether.Buffer
-	buffers           map[int32]ether.Buffer
-	bare              []ident.PortID // NIC ports without virtual functions
-	seed              uint64
+// Case is a live Ethernet fabric to be: its topology, its tenants, and their flows, which never end.
+type Case struct {
+	Name, Description string
+	Plane             policy.Plane
+	Fabric            *subnet.Fabric
+	Tenants           []tenants.Tenant
+	Flows             []tenants.Flow
+	Buffer            ether.Buffer
+	Buffers           map[int32]ether.Buffer
+	Bare              []ident.PortID // NIC ports without virtual functions
+	Seed              uint64
 }
 
-// etherCaseOf turns an Ethernet scenario into one that lives: its flows become tenants' queue pairs that send without end. It
+// CaseOf turns an Ethernet scenario into one that lives: its flows become tenants' queue pairs that send without end. It
 // refuses traffic that ends or is drawn from a distribution.
-func etherCaseOf(s *scenario.Scenario) (*etherCase, error) {
+func CaseOf(s *scenario.Scenario) (*Case, error) {
 	e := s.Ethernet
-	c := &etherCase{
-		name: s.Name, description: s.Description, plane: policy.PlaneRoCE, fabric: s.Fabric, seed: s.Config.Seed,
-		buffer: e.Model.Buffer, buffers: e.SwitchBuffers(s.Fabric),
+	c := &Case{
+		Name: s.Name, Description: s.Description, Plane: policy.PlaneRoCE, Fabric: s.Fabric, Seed: s.Config.Seed,
+		Buffer: e.Model.Buffer, Buffers: e.SwitchBuffers(s.Fabric),
 	}
 	if e.WRCC != nil {
-		c.plane = policy.PlaneWRCC
+		c.Plane = policy.PlaneWRCC
 	}
 	if len(e.Workload) > 0 || e.BiCC != nil {
 		return nil, usage.Errorf("scenario %s: a live fabric carries tenants' flows without end: want no workload and no bicc", s.Name)
@@ -66,62 +66,62 @@ func etherCaseOf(s *scenario.Scenario) (*etherCase, error) {
 		if f.Bytes != 0 || f.Start != 0 || f.Stop != 0 {
 			return nil, usage.Errorf("scenario %s: flow %d begins late or ends: a live fabric carries flows without end", s.Name, i)
 		}
-		c.flows = append(c.flows, tenants.Flow{
+		c.Flows = append(c.Flows, tenants.Flow{
 			Tenant: s.Tenants[f.Tenant].Name, Src: s.Fabric.PortID(hosts[f.Src]), Dst: s.Fabric.PortID(hosts[f.Dst]), QPs: max(1, f.Count), Demand: f.Demand,
 		})
 	}
 	for i, t := range s.Tenants {
 		t.Attachments = nil
-		c.tenants = append(c.tenants, t)
-		c.tenants[i].Attachments = nil
+		c.Tenants = append(c.Tenants, t)
+		c.Tenants[i].Attachments = nil
 	}
-	c.tenants = tenants.Attach(c.tenants, c.flows)
-	if err := tenants.Validate(c.tenants, c.flows); err != nil {
+	c.Tenants = tenants.Attach(c.Tenants, c.Flows)
+	if err := tenants.Validate(c.Tenants, c.Flows); err != nil {
 		return nil, usage.Errorf("scenario %s: %w", s.Name, err)
 	}
 	return c, nil
 }
 
-// etherLive is a simulated Ethernet fabric that runs and answers gNMI and, where switches are for WRCC, P4Runtime.
-type etherLive struct {
-	c      *etherCase
-	fabric *etherlive.Fabric
+// Ethernet is a simulated Ethernet fabric that runs and answers gNMI and, where switches are for WRCC, P4Runtime.
+type Ethernet struct {
+	Case   *Case
+	Fabric *etherlive.Fabric
 	gnmi   *gnmidev.Server
 	p4     *p4dev.Server // nil without WRCC
 
-	hosts    map[ident.GUID]*gnmidev.Host // by node, as far as they have ports with a link
-	switches map[ident.GUID]*gnmidev.Switch
+	Hosts    map[ident.GUID]*gnmidev.Host // by node, as far as they have ports with a link
+	Switches map[ident.GUID]*gnmidev.Switch
 	renamed  []inventory.Device // switches whose name is none for a host, without address
 
-	addr, p4Addr string
-	dir          string // of the inventory
+	Addr, P4Addr string
+	Dir          string // of the inventory
 	ownDir       bool   // it goes with the fabric
 	group        *errgroup.Group
 	stop         context.CancelFunc
 	done         context.Context // ends when the fabric does
 }
 
-// etherOptions say where a live fabric answers.
-type etherOptions struct {
-	addr      string // of gNMI, a loopback address; empty is any free port
-	dir       string // for the inventory and the fabric file; empty is a new one that goes with the fabric
-	timeScale float64
+// EthernetOptions say where a live fabric answers.
+type EthernetOptions struct {
+	Addr      string // of gNMI, a loopback address; empty is any free port
+	Dir       string // for the inventory and the fabric file; empty is a new one that goes with the fabric
+	TimeScale float64
 }
 
-// inventoryName is the file that says where the devices of a live fabric answer.
-const inventoryName = "inventory.yaml"
+// InventoryName is the file that says where the devices of a live fabric answer.
+const InventoryName = "inventory.yaml"
 
-// startEther builds a live fabric, serves its devices until the context ends or close is called, and writes the inventory.
-func startEther(ctx context.Context, c *etherCase, o etherOptions) (_ *etherLive, err error) {
-	l := &etherLive{c: c, dir: o.dir, hosts: map[ident.GUID]*gnmidev.Host{}, switches: map[ident.GUID]*gnmidev.Switch{}}
-	l.fabric, err = etherlive.New(c.fabric, c.flows, etherlive.Options{
-		WRCC: c.plane == policy.PlaneWRCC, Seed: c.seed, TimeScale: o.timeScale, Buffer: c.buffer, Buffers: c.buffers,
+// StartEthernet builds a live fabric, serves its devices until the context ends or close is called, and writes the inventory.
+func StartEthernet(ctx context.Context, c *Case, o EthernetOptions) (_ *Ethernet, err error) {
+	l := &Ethernet{Case: c, Dir: o.Dir, Hosts: map[ident.GUID]*gnmidev.Host{}, Switches: map[ident.GUID]*gnmidev.Switch{}}
+	l.Fabric, err = etherlive.New(c.Fabric, c.Flows, etherlive.Options{
+		WRCC: c.Plane == policy.PlaneWRCC, Seed: c.Seed, TimeScale: o.TimeScale, Buffer: c.Buffer, Buffers: c.Buffers,
 	})
 	if err != nil {
 		return nil, &usage.Error{Err: err}
 	}
 	began := time.Now()
-	l.gnmi, err = gnmidev.NewServer(gnmidev.Options{Clock: func() time.Time { return began.Add(wallDuration(l.fabric.Now())) }})
+	l.gnmi, err = gnmidev.NewServer(gnmidev.Options{Clock: func() time.Time { return began.Add(WallDuration(l.Fabric.Now())) }})
 	if err != nil {
 		return nil, err
 	}
@@ -133,13 +133,13 @@ func startEther(ctx context.Context, c *etherCase, o etherOptions) (_ *etherLive
 	l.group, l.done = errgroup.WithContext(ctx)
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, l.close())
+			err = errors.Join(err, l.Close())
 		}
 	}()
-	if err = l.serve(o.addr); err != nil {
+	if err = l.serve(o.Addr); err != nil {
 		return nil, err
 	}
-	l.group.Go(func() error { return l.fabric.Run(l.done) })
+	l.group.Go(func() error { return l.Fabric.Run(l.done) })
 	if err = l.write(); err != nil {
 		return nil, err
 	}
@@ -147,13 +147,13 @@ func startEther(ctx context.Context, c *etherCase, o etherOptions) (_ *etherLive
 }
 
 // addDevices puts a device before the data plane of every host and switch.
-func (l *etherLive) addDevices() error {
-	if l.c.plane == policy.PlaneWRCC {
+func (l *Ethernet) addDevices() error {
+	if l.Case.Plane == policy.PlaneWRCC {
 		l.p4 = p4dev.NewServer()
 	}
-	for i := range l.c.fabric.Nodes {
+	for i := range l.Case.Fabric.Nodes {
 		var err error
-		switch l.c.fabric.Nodes[i].Kind {
+		switch l.Case.Fabric.Nodes[i].Kind {
 		case subnet.KindCA:
 			err = l.addHost(int32(i))
 		case subnet.KindSwitch:
@@ -166,31 +166,31 @@ func (l *etherLive) addDevices() error {
 	return nil
 }
 
-// simulatedCaps are what the simulated NICs have.
-func simulatedCaps() nicparam.Caps {
+// SimulatedCaps are what the simulated NICs have.
+func SimulatedCaps() nicparam.Caps {
 	c := nicparam.Caps{GeneralCC: true, NewNV: true, Switchdev: true, VFRates: true, TCRates: true}
 	c.Rate32 = true
 	return c
 }
 
-func (l *etherLive) addHost(node int32) error {
-	n := &l.c.fabric.Nodes[node]
-	card := gnmidev.CardOptions{GUID: n.GUID, Caps: simulatedCaps()}
+func (l *Ethernet) addHost(node int32) error {
+	n := &l.Case.Fabric.Nodes[node]
+	card := gnmidev.CardOptions{GUID: n.GUID, Caps: SimulatedCaps()}
 	for num := 1; num < len(n.Ports); num++ {
 		ref := subnet.PortRef{Node: node, Port: ident.PortNum(num)}
-		link, _ := l.c.fabric.Link(ref)
+		link, _ := l.Case.Fabric.Link(ref)
 		if link == nil {
 			continue
 		}
-		nic, err := l.fabric.NIC(l.c.fabric.PortID(ref))
+		nic, err := l.Fabric.NIC(l.Case.Fabric.PortID(ref))
 		if err != nil {
 			return err
 		}
 		port := gnmidev.PortOptions{Number: num, Plane: nic, Speed: link.Rate, Functions: len(nic.Tenants())}
-		if slices.Contains(l.c.bare, l.c.fabric.PortID(ref)) {
+		if slices.Contains(l.Case.Bare, l.Case.Fabric.PortID(ref)) {
 			port.Functions = 0
 		}
-		if l.c.plane == policy.PlaneWRCC {
+		if l.Case.Plane == policy.PlaneWRCC {
 			port.Senders = wrcc.MaxSenders
 		}
 		card.Ports = append(card.Ports, port)
@@ -199,14 +199,14 @@ func (l *etherLive) addHost(node int32) error {
 		return nil
 	}
 	h, err := l.gnmi.AddHost(n.Name, gnmidev.HostOptions{Cards: []gnmidev.CardOptions{card}})
-	l.hosts[n.GUID] = h
+	l.Hosts[n.GUID] = h
 	return err
 }
 
-func (l *etherLive) addSwitch(node int32) error {
-	n := &l.c.fabric.Nodes[node]
+func (l *Ethernet) addSwitch(node int32) error {
+	n := &l.Case.Fabric.Nodes[node]
 	if l.p4 != nil {
-		plane, err := l.fabric.FairSwitch(n.GUID)
+		plane, err := l.Fabric.FairSwitch(n.GUID)
 		if err != nil {
 			return err
 		}
@@ -217,14 +217,14 @@ func (l *etherLive) addSwitch(node int32) error {
 		d.Put(plane.DefaultFair()) // as it comes: the same rate for everybody
 		return nil
 	}
-	plane, err := l.fabric.Switch(n.GUID)
+	plane, err := l.Fabric.Switch(n.GUID)
 	if err != nil {
 		return err
 	}
 	o := gnmidev.SwitchOptions{Plane: plane}
 	for num := 1; num < len(n.Ports); num++ {
 		port := gnmidev.SwitchPort{}
-		if link, _ := l.c.fabric.Link(subnet.PortRef{Node: node, Port: ident.PortNum(num)}); link != nil {
+		if link, _ := l.Case.Fabric.Link(subnet.PortRef{Node: node, Port: ident.PortNum(num)}); link != nil {
 			port.Speed = link.Rate
 		}
 		o.Ports = append(o.Ports, port)
@@ -233,7 +233,7 @@ func (l *etherLive) addSwitch(node int32) error {
 	if err != nil {
 		return err
 	}
-	l.switches[n.GUID] = w
+	l.Switches[n.GUID] = w
 	if w.Hostname() != n.Name {
 		l.renamed = append(l.renamed, inventory.Device{Node: n.GUID.String(), Hostname: w.Hostname()})
 	}
@@ -241,7 +241,7 @@ func (l *etherLive) addSwitch(node int32) error {
 }
 
 // serve opens the listeners.
-func (l *etherLive) serve(addr string) error {
+func (l *Ethernet) serve(addr string) error {
 	if addr == "" {
 		addr = "127.0.0.1:0"
 	}
@@ -250,45 +250,45 @@ func (l *etherLive) serve(addr string) error {
 	if err != nil {
 		return fmt.Errorf("serve the simulated fabric: %w", err)
 	}
-	l.addr = listener.Addr().String()
+	l.Addr = listener.Addr().String()
 	l.group.Go(func() error { return l.gnmi.Serve(l.done, listener) })
 	if l.p4 == nil {
 		return nil
 	}
-	host, _, _ := net.SplitHostPort(l.addr) // it is an address
+	host, _, _ := net.SplitHostPort(l.Addr) // it is an address
 	p4, err := lc.Listen(l.done, "tcp", net.JoinHostPort(host, "0"))
 	if err != nil {
 		return fmt.Errorf("serve the simulated fabric: %w", err)
 	}
-	l.p4Addr = p4.Addr().String()
+	l.P4Addr = p4.Addr().String()
 	l.group.Go(func() error { return l.p4.Serve(l.done, p4) })
 	return nil
 }
 
 // write writes the inventory and the fabric file beside it.
-func (l *etherLive) write() error {
-	if l.dir == "" {
+func (l *Ethernet) write() error {
+	if l.Dir == "" {
 		var err error
-		if l.dir, err = os.MkdirTemp("", "fairlane-ethernet-"); err != nil {
+		if l.Dir, err = os.MkdirTemp("", "fairlane-ethernet-"); err != nil {
 			return err
 		}
 		l.ownDir = true
-	} else if err := os.MkdirAll(l.dir, 0o750); err != nil {
+	} else if err := os.MkdirAll(l.Dir, 0o750); err != nil {
 		return err
 	}
-	v := &inventory.Inventory{Fabric: "fabric.yaml", Agents: l.addr, Switches: l.addr, Protocol: inventory.SONiC}
+	v := &inventory.Inventory{Fabric: "fabric.yaml", Agents: l.Addr, Switches: l.Addr, Protocol: inventory.SONiC}
 	if l.p4 != nil {
-		v.Switches, v.Protocol = l.p4Addr, inventory.P4Runtime
+		v.Switches, v.Protocol = l.P4Addr, inventory.P4Runtime
 	}
 	for _, d := range l.renamed {
-		d.Address = l.addr
+		d.Address = l.Addr
 		v.Devices = append(v.Devices, d)
 	}
-	err := writeKeeping(filepath.Join(l.dir, v.Fabric), func(w io.Writer) error { return topofile.WriteYAML(w, l.c.fabric) })
+	err := writeKeeping(filepath.Join(l.Dir, v.Fabric), func(w io.Writer) error { return topofile.WriteYAML(w, l.Case.Fabric) })
 	if err != nil {
 		return err
 	}
-	return writeKeeping(filepath.Join(l.dir, inventoryName), func(w io.Writer) error { return inventory.Write(w, v) })
+	return writeKeeping(filepath.Join(l.Dir, InventoryName), func(w io.Writer) error { return inventory.Write(w, v) })
 }
 
 // writeKeeping writes a file. One that was there with other contents, such as those that somebody has edited, stays beside
@@ -315,24 +315,27 @@ func writeKeeping(path string, write func(io.Writer) error) error {
 	})
 }
 
-// source is where a manager finds the fabric.
-func (l *etherLive) source() string { return "ethernet:" + filepath.Join(l.dir, inventoryName) }
+// Source is where a manager finds the fabric.
+func (l *Ethernet) Source() string { return "ethernet:" + filepath.Join(l.Dir, InventoryName) }
 
-// close stops the fabric and waits for it.
-func (l *etherLive) close() error {
+// Ended is closed when the fabric has ended, also on its own; close says why.
+func (l *Ethernet) Ended() <-chan struct{} { return l.done.Done() }
+
+// Close stops the fabric and waits for it.
+func (l *Ethernet) Close() error {
 	l.stop()
 	err := l.group.Wait()
 	l.gnmi.Close()
 	if l.ownDir {
-		err = errors.Join(err, os.RemoveAll(l.dir))
+		err = errors.Join(err, os.RemoveAll(l.Dir))
 	}
-	return errors.Join(err, l.fabric.Err())
+	return errors.Join(err, l.Fabric.Err())
 }
 
-// wait returns when the fabric's own time has advanced by span.
-func (l *etherLive) wait(ctx context.Context, span quantity.Picoseconds) error {
+// Wait returns when the fabric's own time has advanced by span.
+func (l *Ethernet) Wait(ctx context.Context, span quantity.Picoseconds) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(l.done, cancel)() // a fabric that died stands still
-	return waitFor(ctx, l.fabric, l.fabric.Now()+span)
+	return waitFor(ctx, l.Fabric, l.Fabric.Now()+span)
 }

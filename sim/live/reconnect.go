@@ -1,4 +1,4 @@
-package app
+package live
 
 import (
 	"context"
@@ -9,17 +9,18 @@ import (
 	"fairlane/subnet/ibsim"
 	"fairlane/subnet/ident"
 	"fairlane/subnet/mad"
+	"fairlane/subnet/saquery"
 )
 
 // reconnectPeriod is how often the applications of a simulated fabric connect anew.
 const reconnectPeriod = time.Second
 
-// reconnect gives simulated applications the habit of real ones, whose connection manager asks subnet administration for
+// keepReconnecting gives simulated applications the habit of real ones, whose connection manager asks subnet administration for
 // a path at every connection: it makes all flows that belong to a partition connect anew every so often, and
 // each takes the service level of the answer. It asks as any client of the fabric does. A fabric without a subnet manager
 // has a stand-in, which needs no asking; a flow whose partition has no path stays as it is, as a connection does.
 // It returns nil when the context ends.
-func (l *live) reconnect(ctx context.Context, every time.Duration) error {
+func (l *InfiniBand) keepReconnecting(ctx context.Context, every time.Duration) error {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	var c *ibsim.Client
@@ -34,12 +35,12 @@ func (l *live) reconnect(ctx context.Context, every time.Duration) error {
 			return nil
 		case <-tick.C:
 		}
-		if !l.devices.Managed() {
+		if !l.Devices.Managed() {
 			continue
 		}
 		if c == nil {
 			var err error
-			if c, err = ibsim.Dial(ctx, l.server.Addr(), ibsim.Options{}); err != nil {
+			if c, err = ibsim.Dial(ctx, l.Server.Addr(), ibsim.Options{}); err != nil {
 				c = nil // all slots are taken; next time
 				continue
 			}
@@ -58,10 +59,10 @@ type connection struct {
 }
 
 // reconnectOnce asks for the path of each connection once, and moves the flows of those that have one.
-func (l *live) reconnectOnce(ctx context.Context, t mad.Transport) error {
+func (l *InfiniBand) reconnectOnce(ctx context.Context, t mad.Transport) error {
 	flows := map[connection][]fabric.FlowID{}
 	var order []connection
-	l.devices.With(func(n *fabric.Network) {
+	l.Devices.With(func(n *fabric.Network) {
 		for id := range fabric.FlowID(n.Flows()) {
 			s := n.Flow(id).Spec
 			if s.PKey.Base() == 0 {
@@ -76,7 +77,7 @@ func (l *live) reconnectOnce(ctx context.Context, t mad.Transport) error {
 			flows[c] = append(flows[c], id)
 		}
 	})
-	own, err := ownPort(ctx, t)
+	own, err := saquery.OwnPort(ctx, t)
 	if err != nil || !own.MasterSMLID.IsUnicast() {
 		return err
 	}
@@ -84,14 +85,14 @@ func (l *live) reconnectOnce(ctx context.Context, t mad.Transport) error {
 		if c.from == 0 || c.to == 0 {
 			continue // not yet given LIDs
 		}
-		sl, err := pathSL(ctx, t, own.MasterSMLID, c.from, c.to, c.pkey)
+		sl, err := saquery.PathSL(ctx, t, own.MasterSMLID, c.from, c.to, c.pkey)
 		if errors.Is(err, ibsim.ErrClosed) || ctx.Err() != nil {
 			return err
 		}
 		if err != nil {
 			continue // no path, or the subnet manager is away
 		}
-		l.devices.With(func(n *fabric.Network) {
+		l.Devices.With(func(n *fabric.Network) {
 			for _, id := range flows[c] {
 				n.SetFlowSL(id, sl)
 			}

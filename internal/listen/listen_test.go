@@ -1,4 +1,4 @@
-package app
+package listen
 
 import (
 	"context"
@@ -18,18 +18,18 @@ func TestAddressesAreOpenedAllOrNone(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	socket := "unix:" + filepath.Join(dir, "s")
-	open, err := listenOn(t.Context(), []string{"127.0.0.1:0", socket}, nil)
+	open, err := On(t.Context(), []string{"127.0.0.1:0", socket}, nil)
 	if err != nil || len(open) != 2 {
 		t.Fatal(open, err)
 	}
 	if st, err := os.Stat(filepath.Join(dir, "s")); err != nil || st.Mode().Perm() != 0o660 {
 		t.Errorf("socket %v, %v", st, err)
 	}
-	if _, err := listenOn(t.Context(), []string{socket}, nil); err == nil || !strings.Contains(err.Error(), "another process serves it") {
+	if _, err := On(t.Context(), []string{socket}, nil); err == nil || !strings.Contains(err.Error(), "another process serves it") {
 		t.Errorf("a socket in use was taken: %v", err)
 	}
 	taken := open[0].Addr().String()
-	if _, err := listenOn(t.Context(), []string{"unix:" + filepath.Join(dir, "other"), taken}, nil); err == nil || !strings.Contains(err.Error(), taken) {
+	if _, err := On(t.Context(), []string{"unix:" + filepath.Join(dir, "other"), taken}, nil); err == nil || !strings.Contains(err.Error(), taken) {
 		t.Errorf("a taken port: %v", err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "other")); err == nil {
@@ -42,7 +42,7 @@ func TestAddressesAreOpenedAllOrNone(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	again, err := listenOn(t.Context(), []string{socket}, nil)
+	again, err := On(t.Context(), []string{socket}, nil)
 	if err != nil {
 		t.Fatalf("a stale socket: %v", err)
 	}
@@ -51,7 +51,7 @@ func TestAddressesAreOpenedAllOrNone(t *testing.T) {
 	if err := os.WriteFile(plain, []byte("precious"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := listenOn(t.Context(), []string{"unix:" + plain}, nil); err == nil || !strings.Contains(err.Error(), "no socket") {
+	if _, err := On(t.Context(), []string{"unix:" + plain}, nil); err == nil || !strings.Contains(err.Error(), "no socket") {
 		t.Errorf("a plain file: %v", err)
 	}
 	if b, err := os.ReadFile(plain); err != nil || string(b) != "precious" {
@@ -127,9 +127,9 @@ func TestTheEndLetsRequestsFinishWithinTheDrain(t *testing.T) {
 				var order []string
 				done := make(chan error, 1)
 				go func() {
-					done <- serveUntil(ctx, []endpoint{{srv, []net.Listener{l}}}, ending{
-						begin: func() { order = append(order, "begin") }, delay: c.delay, drain: c.drain,
-						abandoned: func() { order = append(order, "abandoned") },
+					done <- Serve(ctx, []Endpoint{{srv, []net.Listener{l}}}, Ending{
+						Begin: func() { order = append(order, "begin") }, Delay: c.delay, Drain: c.drain,
+						Abandoned: func() { order = append(order, "abandoned") },
 					})
 				}()
 				if c.takes > 0 {
@@ -174,7 +174,7 @@ func TestAListenerThatFailsEndsTheService(t *testing.T) {
 	t.Parallel()
 	l := newPipes()
 	_ = l.Close()
-	err := serveUntil(t.Context(), []endpoint{{&http.Server{}, []net.Listener{l}}}, ending{delay: time.Hour, drain: time.Second})
+	err := Serve(t.Context(), []Endpoint{{&http.Server{}, []net.Listener{l}}}, Ending{Delay: time.Hour, Drain: time.Second})
 	if err == nil || !strings.Contains(err.Error(), "serve pipe") {
 		t.Errorf("%v", err)
 	}

@@ -1,4 +1,4 @@
-package app
+package live
 
 import (
 	"context"
@@ -7,11 +7,11 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// simClock is the time of a live simulated fabric.
-type simClock interface{ Now() quantity.Picoseconds }
+// Clock is the time of a live simulated fabric.
+type Clock interface{ Now() quantity.Picoseconds }
 
 // waitFor returns when the clock has reached the given time.
-func waitFor(ctx context.Context, c simClock, until quantity.Picoseconds) error {
+func waitFor(ctx context.Context, c Clock, until quantity.Picoseconds) error {
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
 	for c.Now() < until {

@@ -1,4 +1,5 @@
-package app
+// Package listen opens the addresses of a service, serves at them, and ends without losing requests under way.
+package listen
 
 import (
 	"context"
@@ -15,15 +16,15 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// endpoint is a handler with the addresses it is served at.
-type endpoint struct {
-	server    *http.Server
-	listeners []net.Listener
+// Endpoint is a handler with the addresses it is served at.
+type Endpoint struct {
+	Server    *http.Server
+	Listeners []net.Listener
 }
 
-// listenOn opens addresses, HOST:PORT or unix:PATH, with TLS when a configuration is given. When one cannot be
+// On opens addresses, HOST:PORT or unix:PATH, with TLS when a configuration is given. When one cannot be
 // opened, none is left open.
-func listenOn(ctx context.Context, addresses []string, secure *tls.Config) ([]net.Listener, error) {
+func On(ctx context.Context, addresses []string, secure *tls.Config) ([]net.Listener, error) {
 	var open []net.Listener
 	for _, a := range addresses {
 		l, err := listenOne(ctx, a)
@@ -82,24 +83,24 @@ func removeStale(ctx context.Context, path string) error {
 	return os.Remove(path)
 }
 
-// ending is how a service ends.
-type ending struct {
-	begin        func()        // told first, before anything is closed: readiness goes false
-	delay, drain time.Duration // before the end of accepting; for requests under way
-	abandoned    func()        // told when requests did not finish within drain
+// Ending is how a service ends.
+type Ending struct {
+	Begin        func()        // told first, before anything is closed: readiness goes false
+	Delay, Drain time.Duration // before the end of accepting; for requests under way
+	Abandoned    func()        // told when requests did not finish within drain
 }
 
-// serveUntil serves endpoints until the context ends or one of them fails, then lets requests finish: for delay
+// Serve serves endpoints until the context ends or one of them fails, then lets requests finish: for delay
 // everything is served as before, then nothing new is accepted, and what is not answered after drain is broken
 // off. The last endpoint ends last, so that operations can be watched while the others drain.
-func serveUntil(ctx context.Context, endpoints []endpoint, e ending) error {
+func Serve(ctx context.Context, endpoints []Endpoint, e Ending) error {
 	var g errgroup.Group
 	failed, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	for _, p := range endpoints {
-		for _, l := range p.listeners {
+		for _, l := range p.Listeners {
 			g.Go(func() error {
-				err := p.server.Serve(l)
+				err := p.Server.Serve(l)
 				if errors.Is(err, http.ErrServerClosed) {
 					return nil
 				}
@@ -109,29 +110,29 @@ func serveUntil(ctx context.Context, endpoints []endpoint, e ending) error {
 		}
 	}
 	<-failed.Done()
-	if e.begin != nil {
-		e.begin()
+	if e.Begin != nil {
+		e.Begin()
 	}
 	if ctx.Err() != nil {
-		time.Sleep(e.delay) // nothing interrupts it but the end of the process
+		time.Sleep(e.Delay) // nothing interrupts it but the end of the process
 	}
 	var faults []error
 	for _, p := range endpoints {
-		faults = append(faults, shut(ctx, p.server, e))
+		faults = append(faults, shut(ctx, p.Server, e))
 	}
 	return errors.Join(append(faults, g.Wait())...)
 }
 
 // shut ends one server.
-func shut(ctx context.Context, s *http.Server, e ending) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.drain)
+func shut(ctx context.Context, s *http.Server, e Ending) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.Drain)
 	defer cancel()
 	err := s.Shutdown(ctx)
 	if !errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	if e.abandoned != nil {
-		e.abandoned()
+	if e.Abandoned != nil {
+		e.Abandoned()
 	}
 	return s.Close()
 }
