@@ -120,7 +120,7 @@ var rules = []rule{
 	{"service/store/pgtest", []string{"internal/testkit/peertest"}, "starts a real PostgreSQL for tests"},
 	{"service/store", []string{"service/audit", "migrations", "subnet", "subnet/topofile", "ccconfig/driver", "ccconfig/ibcc", "tenants", "policy", "service/control"}, "repositories return domain types"},
 	{"internal/i18n", []string{"internal/phrase"}, "catalogues"},
-	{"service/config", []string{"internal/yamltree"}, "the table of settings knows no service"},
+	{"service/config", []string{"internal/usage", "internal/yamltree"}, "the table of settings knows no service"},
 	{"internal/listen", nil, "a server serves handlers at addresses, whatever they answer"},
 	{"internal/span", nil, "a span is made from the context alone"},
 	{"service/obs", []string{"internal/span"}, "metrics, logs and traces know numbers and names, not the service"},

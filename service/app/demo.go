@@ -92,7 +92,7 @@ func (a *app) newDemo(ctx context.Context, s *scenario.Scenario, at demoPlace, s
 	if err != nil {
 		return nil, err
 	}
-	p := &ports{patience: clockPatience, partitions: map[string]func(ident.PKey, ident.SL) int{demoFabric: l.Devices.SetPartitionSL}}
+	p := &ports{patience: clockPatience, placements: placements{simulated: map[string]func(ident.PKey, ident.SL) int{demoFabric: l.Devices.SetPartitionSL}}}
 	if p.sources, err = demoSources("ibsim:" + l.Server.Addr()); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}

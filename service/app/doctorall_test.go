@@ -285,10 +285,14 @@ func withManagers(t *testing.T, on onDoctor) {
 	}
 	server := ufmtest.New()
 	url, _ := server.Start(t)
-	site := newUFMSite(t)
+	_, path := ufmtest.Start(t)
+	ufmManaged, err := readSubnetManagers([]string{"lab=" + path})
+	if err != nil {
+		t.Fatal(err)
+	}
 	away := subnetManagers{"lab": {UFM: &smfile.UFM{URL: url, TokenFile: write(t, "token", "another\n")}}}
 	lab := []store.FabricSource{{Name: "lab"}}
-	on([]string{"sm-ufm-right"}, config.Config{}, func(d *doctor) { d.managers = site.ports.managers; d.subnetManagers(ctx, lab) })
+	on([]string{"sm-ufm-right"}, config.Config{}, func(d *doctor) { d.managers = ufmManaged; d.subnetManagers(ctx, lab) })
 	open := write(t, "token", "x")
 	if err := os.Chmod(open, 0o644); err != nil {
 		t.Fatal(err)

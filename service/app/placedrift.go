@@ -33,22 +33,22 @@ type placing interface {
 	refusal(ctx context.Context, p *policy.Plan) error
 }
 
-// observeManager looks at the subnet manager of a session's fabric, at all of its answers or at a sample that is another one
+// observe looks at the subnet manager of a target's fabric by its port, at all of its answers or at a sample that is another one
 // each time.
-func (p *ports) observeManager(ctx context.Context, t control.Target, s *session, all bool) control.DeviceReport {
+func (p *placements) observe(ctx context.Context, t control.Target, port placing, all bool) control.DeviceReport {
 	r := control.DeviceReport{Device: reconcile.Manager(), State: string(reconcile.InSync)}
 	var ask []ident.PKey
 	if !all {
 		ask = sampled(partitionsOf(t.Plan), p.watch.turn(t.Fabric.Name))
 	}
-	found, leftover, err := s.placer.drift(ctx, t.Plan, ask)
+	found, leftover, err := port.drift(ctx, t.Plan, ask)
 	switch {
 	case err != nil:
 		r.State, r.Error = string(reconcile.Failed), err.Error()
 	case len(found) > 0:
 		r.State, r.Differences = string(reconcile.Drifted), found[:min(len(found), maxDeviations)]
 		r.Leftover = leftover
-		if err := s.placer.refusal(ctx, t.Plan); err != nil {
+		if err := port.refusal(ctx, t.Plan); err != nil {
 			r.Refused, r.Error = true, err.Error()
 		}
 	}

@@ -152,12 +152,12 @@ func TestPlacementsInUFMAreLookedAt(t *testing.T) {
 	t.Parallel()
 	s := newUFMSite(t)
 	target := control.Target{Fabric: control.Fabric{Name: "lab"}, Topology: s.topo, Plan: s.plan(0x8010, 3, 0, 1)}
-	place, err := s.ports.placer(target, s.sa)
+	place, err := s.placements.open(target, s.file, s.sa)
 	if err != nil {
 		t.Fatal(err)
 	}
 	look := func() control.DeviceReport {
-		return s.ports.observeManager(t.Context(), target, &session{placer: place}, true)
+		return s.placements.observe(t.Context(), target, place, true)
 	}
 	if r := look(); r.State != string(reconcile.Failed) || r.Error == "" { // subnet administration is silent
 		t.Errorf("no answer: %+v", r)
@@ -184,7 +184,7 @@ func TestPlacementsInUFMAreLookedAt(t *testing.T) {
 	}
 	repair := target
 	repair.Repair = true
-	if place, err = s.ports.placer(repair, s.sa); err != nil {
+	if place, err = s.placements.open(repair, s.file, s.sa); err != nil {
 		t.Fatal(err)
 	}
 	r := look()
@@ -305,15 +305,15 @@ func TestALookAtPlacementsCostsLittle(t *testing.T) {
 			plan.Placements = append(plan.Placements, policy.Placement{Tenant: fmt.Sprintf("t%d", k), PKey: key, Port: topo.PortID(subnet.PortRef{Node: h, Port: 1}), SL: sa.sl[key]})
 		}
 	}
-	p := &ports{}
+	p := &placements{}
 	target := control.Target{Fabric: control.Fabric{Name: "lab"}, Topology: topo, Plan: plan}
-	place, err := p.placer(target, sa)
+	place, err := p.open(target, nil, sa)
 	if err != nil {
 		t.Fatal(err)
 	}
 	look := func(all bool) (control.DeviceReport, int64) {
 		before := sa.n.Load()
-		r := p.observeManager(t.Context(), target, &session{placer: place}, all)
+		r := p.observe(t.Context(), target, place, all)
 		return r, sa.n.Load() - before
 	}
 	if r, sent := look(true); r.State != string(reconcile.InSync) || sent != partitions+1 {

@@ -30,11 +30,7 @@ type ports struct {
 	mu sync.RWMutex // guards portSettings
 	portSettings
 
-	// partitions moves a partition's traffic to a service level, by fabric name, where the
-	// manager can do it itself: on a simulated fabric in this process. Elsewhere that is the
-	// subnet manager's business, and ports only verifies.
-	partitions map[string]func(ident.PKey, ident.SL) int
-	watch      smWatch     // what happens to them
+	placements placements
 	work       workOptions // how the manager works rollouts
 	// congested receives what congestion control did during each measurement; nil: it is not read.
 	congested func(*telemetry.Congestion)
@@ -100,7 +96,7 @@ func (p *ports) open(ctx context.Context, t control.Target) (*session, error) {
 	if err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
-	place, err := p.placer(t, c)
+	place, err := p.placements.open(t, now.managers[t.Fabric.Name], c)
 	if err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
@@ -182,12 +178,12 @@ func (p *ports) Observe(ctx context.Context, t control.Target, ids []ident.PortI
 		markRefused(&reports[i], t.Fabric.Prerequisites)
 	}
 	if s.placer != nil && t.Placed && reconcile.Manages(t.Plan) && (ids == nil || slices.ContainsFunc(ids, reconcile.IsManager)) {
-		reports = append(reports, p.observeManager(ctx, t, s, ids == nil))
+		reports = append(reports, p.placements.observe(ctx, t, s.placer, ids == nil))
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("look at the subnet manager: %w", err)
 		}
 	}
-	p.watchManager(ctx, t.Fabric.Name, s, reports)
+	p.placements.explain(ctx, t.Fabric.Name, s.placer, reports)
 	return reports, nil
 }
 

@@ -32,22 +32,13 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// secret reads a one-line file; an empty path is no secret, an empty file is an error.
-func secret(path string) (string, error) {
-	text, err := config.Secret(path)
-	if err != nil {
-		return "", &usage.Error{Err: err}
-	}
-	return text, nil
-}
-
 func ccKey(path string) (mad.Key, error) { return hexKey(path, "a CC_Key") }
 
 func mKey(path string) (mad.Key, error) { return hexKey(path, "an M_Key") }
 
 // hexKey reads a key from a file; an empty path is no key.
 func hexKey(path, what string) (mad.Key, error) {
-	text, err := secret(path)
+	text, err := config.Secret(path)
 	if err != nil || text == "" {
 		return 0, err
 	}
@@ -178,7 +169,7 @@ func (s *serving) open(ctx context.Context) error {
 
 // signIn makes sure that somebody can get in, and prints a token that was made for that.
 func (s *serving) signIn(ctx context.Context) error {
-	given, err := secret(s.config.AdminTokenFile)
+	given, err := config.Secret(s.config.AdminTokenFile)
 	if err != nil {
 		return err
 	}

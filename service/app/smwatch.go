@@ -113,9 +113,10 @@ func (w *smWatch) explain(fabric string, reports []control.DeviceReport) {
 	}
 }
 
-// watchManager looks at the subnet manager of a session's fabric, when its files are ours, and explains the reports.
-func (p *ports) watchManager(ctx context.Context, fabric string, s *session, reports []control.DeviceReport) {
-	sm, ok := s.placer.(osmPlacer)
+// explain looks at what happened to the subnet manager behind a port, when its files are ours, and gives those of its fabric's reports
+// that drifted the cause.
+func (p *placements) explain(ctx context.Context, fabric string, port placing, reports []control.DeviceReport) {
+	sm, ok := port.(osmPlacer)
 	if !ok {
 		return
 	}

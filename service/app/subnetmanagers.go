@@ -13,6 +13,7 @@ import (
 
 	"fairlane/internal/smfile"
 	"fairlane/policy"
+	"fairlane/service/config"
 	"fairlane/service/control"
 	"fairlane/service/reconcile"
 	"fairlane/subnet/ident"
@@ -105,10 +106,10 @@ func openSM(o *smfile.OpenSM, t mad.Transport) (*opensm.Manager, error) {
 func ufmClient(u *smfile.UFM) (*ufm.Client, error) {
 	o := ufm.Options{URL: u.URL, User: u.User}
 	var err error
-	if o.Token, err = secret(u.TokenFile); err != nil {
+	if o.Token, err = config.Secret(u.TokenFile); err != nil {
 		return nil, err
 	}
-	if o.Password, err = secret(u.PasswordFile); err != nil {
+	if o.Password, err = config.Secret(u.PasswordFile); err != nil {
 		return nil, err
 	}
 	t := &tls.Config{MinVersion: tls.VersionTLS12}
@@ -126,10 +127,19 @@ func ufmClient(u *smfile.UFM) (*ufm.Client, error) {
 	return ufm.New(o)
 }
 
-// placer is how placements come about on the fabric of a target, with a transport on it.
-func (p *ports) placer(t control.Target, c mad.Transport) (placing, error) {
-	asked := &placer{transport: c, topology: t.Topology, set: p.partitions[t.Fabric.Name]}
-	f := p.settings().managers[t.Fabric.Name]
+// placements bring tenants' service levels in force on fabrics, and remember what happened to the subnet managers there. The zero value
+// is ready. They are safe for concurrent use.
+type placements struct {
+	// simulated moves a partition's traffic to a service level, by fabric name, where the manager can do it itself: on a simulated
+	// fabric in this process. Elsewhere that is the subnet manager's business.
+	simulated map[string]func(ident.PKey, ident.SL) int
+	watch     smWatch
+}
+
+// open is the port to the subnet manager of a target's fabric, with a transport there. f says how the manager is reached; nil is one
+// that nobody here may tell, and that is asked only.
+func (p *placements) open(t control.Target, f *smfile.File, c mad.Transport) (placing, error) {
+	asked := &placer{transport: c, topology: t.Topology, set: p.simulated[t.Fabric.Name]}
 	switch {
 	case f == nil:
 		return asked, nil

@@ -1,16 +1,15 @@
 package app
 
 import (
-	"encoding/pem"
 	"errors"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"fairlane/internal/smfile"
 	"fairlane/policy"
 	"fairlane/service/control"
 	"fairlane/subnet"
@@ -22,32 +21,21 @@ import (
 // ufmSite is a fabric whose subnet manager is UFM's, with the file that says so.
 type ufmSite struct {
 	*ufmtest.Server
-	topo  *subnet.Fabric
-	ports *ports
-	sa    fakeSA
+	topo       *subnet.Fabric
+	placements placements
+	file       *smfile.File
+	sa         fakeSA
 }
 
 func newUFMSite(t *testing.T) *ufmSite {
 	t.Helper()
-	dir := t.TempDir()
-	s := &ufmSite{Server: ufmtest.New(), sa: fakeSA{1, map[ident.PKey]ident.SL{}}}
-	h := httptest.NewTLSServer(s)
-	t.Cleanup(h.Close)
-	write := func(name, text string) string {
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
-	write("token", ufmtest.Token+"\n")
-	write("ca.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: h.Certificate().Raw})))
-	path := write("sm.yaml", "ufm: {url: '"+h.URL+"', token_file: token, ca_file: ca.pem}\n")
+	server, path := ufmtest.Start(t)
+	s := &ufmSite{Server: server, sa: fakeSA{1, map[ident.PKey]ident.SL{}}}
 	managers, err := readSubnetManagers([]string{"lab=" + path})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.ports = &ports{portSettings: portSettings{managers: managers}}
+	s.file = managers["lab"]
 	if s.topo, err = topogen.Star(4, topogen.Wire{}); err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +54,7 @@ func (s *ufmSite) plan(key ident.PKey, sl ident.SL, hosts ...int) *policy.Plan {
 func TestPlacementsGoThroughUFM(t *testing.T) {
 	t.Parallel()
 	s := newUFMSite(t)
-	place, err := s.ports.placer(control.Target{Fabric: control.Fabric{Name: "lab"}, Topology: s.topo}, s.sa)
+	place, err := s.placements.open(control.Target{Fabric: control.Fabric{Name: "lab"}, Topology: s.topo}, s.file, s.sa)
 	if err != nil {
 		t.Fatal(err)
 	}
