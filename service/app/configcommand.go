@@ -13,6 +13,7 @@ import (
 	"fairlane/internal/usage"
 	"fairlane/service/config"
 	"fairlane/service/control"
+	"fairlane/service/placement"
 )
 
 // configCommand is `fairlane config`: what the service would run with, without running it.
@@ -74,7 +75,7 @@ func readFiles(c *config.Config) (faults []error) {
 	add("m_key_file", err)
 	_, err = readIBProfiles(c.IBProfiles)
 	add("ib_profiles", err)
-	_, err = readSubnetManagers(c.SubnetManagers)
+	_, err = placement.ReadManagers(c.SubnetManagers)
 	add("subnet_managers", err)
 	if c.TLS.CertFile != "" {
 		_, err = certificates(c.TLS, slog.New(slog.DiscardHandler))

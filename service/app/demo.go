@@ -14,6 +14,7 @@ import (
 	"fairlane/policy"
 	"fairlane/service/config"
 	"fairlane/service/control"
+	"fairlane/service/placement"
 	"fairlane/sim/live"
 	"fairlane/sim/scenario"
 	"fairlane/sim/simdev"
@@ -92,7 +93,7 @@ func (a *app) newDemo(ctx context.Context, s *scenario.Scenario, at demoPlace, s
 	if err != nil {
 		return nil, err
 	}
-	p := &ports{patience: clockPatience, placements: placements{simulated: map[string]func(ident.PKey, ident.SL) int{demoFabric: l.Devices.SetPartitionSL}}}
+	p := &ports{patience: clockPatience, placements: placement.Placements{Simulated: map[string]func(ident.PKey, ident.SL) int{demoFabric: l.Devices.SetPartitionSL}}}
 	if p.sources, err = demoSources("ibsim:" + l.Server.Addr()); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}

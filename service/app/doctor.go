@@ -13,6 +13,7 @@ import (
 	"fairlane/command/cmdline"
 	"fairlane/internal/usage"
 	"fairlane/service/config"
+	"fairlane/service/placement"
 	"fairlane/subnet/opensm"
 	"fairlane/subnet/umad"
 )
@@ -41,7 +42,7 @@ type doctor struct {
 	config   *config.Loaded
 	url      string // of the running service
 	opensm   string // OpenSM's options file
-	managers subnetManagers
+	managers placement.Managers
 	umad     umad.Options
 	findings []finding
 	now      func() time.Time
@@ -96,7 +97,7 @@ func (d *doctor) run(ctx context.Context, cmd *cobra.Command, path string) {
 		return
 	}
 	d.config = l
-	d.managers, _ = readSubnetManagers(l.SubnetManagers) // the check below says what is wrong
+	d.managers, _ = placement.ReadManagers(l.SubnetManagers) // the check below says what is wrong
 	if err := errors.Join(readFiles(&l.Config)...); err != nil {
 		d.note("config", path, statusFail, "config-files", "error", err)
 	} else {

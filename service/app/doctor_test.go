@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"fairlane/internal/testkit/filetest"
 	"fairlane/service/config"
 	"fairlane/service/control"
 	"fairlane/service/store"
@@ -73,7 +74,7 @@ func TestTheDoctorLooksAtEverythingAndSaysWhatToDo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	topology := write(t, "fabric.yaml", "rubbish: [")
+	topology := filetest.Write(t, "fabric.yaml", "rubbish: [")
 	for name, source := range map[string]string{"away": "ibsim:unix:fairlane-no-such-fabric", "broken": "file:" + topology} {
 		if _, err := m.service.CreateFabric(t.Context(), control.Fabric{Name: name, Source: source, TimeScale: 1}); err != nil {
 			t.Fatal(err)
@@ -81,11 +82,11 @@ func TestTheDoctorLooksAtEverythingAndSaysWhatToDo(t *testing.T) {
 	}
 	a := newAuthority(t)
 	files := a.files(dir, "fairlane.test", time.Now().Add(48*time.Hour))
-	open := write(t, "token", strings.Repeat("x", 40))
+	open := filetest.Write(t, "token", strings.Repeat("x", 40))
 	if err := os.Chmod(open, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	config := write(t, "c.yaml", "database: "+database+"\nlisten: 0.0.0.0:0\nadmin_token_file: "+open+
+	config := filetest.Write(t, "c.yaml", "database: "+database+"\nlisten: 0.0.0.0:0\nadmin_token_file: "+open+
 		"\ntls: {cert_file: "+files.CertFile+", key_file: "+files.KeyFile+"}\noperations: {listen: ':0'}\n")
 	got, code, words := diagnose(t, "--config", config) // while the manager runs
 	if err := m.close(); err != nil {
@@ -98,16 +99,16 @@ func TestTheDoctorLooksAtEverythingAndSaysWhatToDo(t *testing.T) {
 	if code != exitFailed || !strings.Contains(words, "faults") {
 		t.Errorf("exit code %d: %s", code, words)
 	}
-	plain := write(t, "plain.yaml", "database: "+database+"\nlisten: 0.0.0.0:1\n")
+	plain := filetest.Write(t, "plain.yaml", "database: "+database+"\nlisten: 0.0.0.0:1\n")
 	got, _, _ = diagnose(t, "--config", plain)
 	wants(t, got, "tls-none")
-	wrong := write(t, "wrong.yaml", "colour: red\n")
+	wrong := filetest.Write(t, "wrong.yaml", "colour: red\n")
 	got, code, _ = diagnose(t, "--config", wrong)
 	wants(t, got, "config-wrong")
 	if code != exitFailed || len(got) != 1 {
 		t.Errorf("exit code %d: %+v", code, got)
 	}
-	short := write(t, "short.yaml", "database: "+database+"\nadmin_token_file: "+write(t, "t", "hunter2")+"\n")
+	short := filetest.Write(t, "short.yaml", "database: "+database+"\nadmin_token_file: "+filetest.Write(t, "t", "hunter2")+"\n")
 	got, _, words = diagnose(t, "--config", short)
 	wants(t, got, "config-files")
 	if strings.Contains(got["config-files"].Found+words, "hunter2") {
@@ -147,7 +148,7 @@ func TestOpenSMsOptionIsRead(t *testing.T) {
 		"congestion_control FALSE\ncongestion_control TRUE": {true, true},
 		"congestion_control true\n":                         {false, true}, // as OpenSM takes it
 	} {
-		on, known := opensmCongestionControl(write(t, "opensm.conf", text))
+		on, known := opensmCongestionControl(filetest.Write(t, "opensm.conf", text))
 		if on != want[0] || known != want[1] {
 			t.Errorf("%q: %v, %v", text, on, known)
 		}
@@ -159,7 +160,7 @@ func TestOpenSMsOptionIsRead(t *testing.T) {
 
 func TestConfigCommandsSayWhatWouldRun(t *testing.T) {
 	t.Parallel()
-	path := write(t, "c.yaml", "log: {level: debug}\n")
+	path := filetest.Write(t, "c.yaml", "log: {level: debug}\n")
 	var out bytes.Buffer
 	if code := Main(t.Context(), []string{"config", "print", "--config", path, "--json", "--listen", ":9", "--lang", "en"}, &out, &out); code != exitDone {
 		t.Fatalf("%d %s", code, &out)
@@ -181,13 +182,13 @@ func TestConfigCommandsSayWhatWouldRun(t *testing.T) {
 		want string
 	}{
 		{[]string{"check", "--config", path}, exitDone, "configuration is valid"},
-		{[]string{"check", "--config", write(t, "w.yaml", "cc_key_file: /no/such/file\n")}, exitUsage, "cc_key_file"},
+		{[]string{"check", "--config", filetest.Write(t, "w.yaml", "cc_key_file: /no/such/file\n")}, exitUsage, "cc_key_file"},
 		{[]string{"check", "--database", "/no/such/directory/f.db"}, exitUsage, "database: /no/such/directory/f.db: directory /no/such/directory does not exist"},
 		{[]string{"check", "--database", path + "/f.db"}, exitUsage, path + " is not a directory"},
 		{[]string{"check", "--database", t.TempDir()}, exitUsage, "is no regular file"},
 		{[]string{"check", "--database", path}, exitUsage, path + " is no SQLite database: correct the path"},
-		{[]string{"check", "--database", write(t, "short.db", "SQLite")}, exitUsage, "is no SQLite database"},
-		{[]string{"check", "--database", write(t, "empty.db", "")}, exitDone, "configuration is valid"},
+		{[]string{"check", "--database", filetest.Write(t, "short.db", "SQLite")}, exitUsage, "is no SQLite database"},
+		{[]string{"check", "--database", filetest.Write(t, "empty.db", "")}, exitDone, "configuration is valid"},
 		{[]string{"print", "--config", path}, exitDone, "shutdown.drain"},
 		{[]string{"reference"}, exitDone, "| `tls.cert_file` |"},
 		{[]string{"reference", "--example"}, exitDone, "#  cert_file:"},
@@ -204,7 +205,7 @@ func TestServeRefusesADatabaseThatCannotBeThereAsBadInput(t *testing.T) {
 	for path, want := range map[string]string{
 		"/no/such/directory/f.db": "database: /no/such/directory/f.db: directory /no/such/directory does not exist",
 		t.TempDir():               "is no regular file: want the path of a SQLite file",
-		write(t, "f.yaml", "listen: 127.0.0.1:0\n"): "is no SQLite database: correct the path, or restore a backup",
+		filetest.Write(t, "f.yaml", "listen: 127.0.0.1:0\n"): "is no SQLite database: correct the path, or restore a backup",
 	} {
 		var out bytes.Buffer
 		code := Main(t.Context(), []string{"serve", "--database", path, "--listen", "127.0.0.1:0", "--lang", "en"}, &out, &out)

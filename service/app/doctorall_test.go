@@ -15,9 +15,11 @@ import (
 	"time"
 
 	"fairlane/command/cmdline"
-	"fairlane/internal/smfile"
+	"fairlane/internal/testkit/filetest"
 	"fairlane/policy"
 	"fairlane/service/config"
+	"fairlane/service/placement"
+	"fairlane/service/placement/smfile"
 	"fairlane/service/store"
 	"fairlane/sim/live"
 	"fairlane/sim/live/livetest"
@@ -73,7 +75,7 @@ func TestEveryFindingIsTriggered(t *testing.T) {
 		}
 	}
 	ctx := t.Context()
-	open, closed := write(t, "open", "x"), write(t, "closed", "x")
+	open, closed := filetest.Write(t, "open", "x"), filetest.Write(t, "closed", "x")
 	if err := errors.Join(os.Chmod(open, 0o640), os.Chmod(closed, 0o600)); err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +158,7 @@ func databases(t *testing.T, on onDoctor) {
 	look("store-right", at("right.db"), rest...)
 	look("store-newer", at("newer.db", "INSERT INTO goose_db_version (version_id, is_applied) VALUES (99001, 1)"), rest...)
 	look("store-older", at("older.db", "DELETE FROM goose_db_version WHERE version_id = (SELECT MAX(version_id) FROM goose_db_version)"), rest...)
-	look("store-damaged", config.Config{Database: write(t, "letter.db", strings.Repeat("a letter to grandmother\n", 300))})
+	look("store-damaged", config.Config{Database: filetest.Write(t, "letter.db", strings.Repeat("a letter to grandmother\n", 300))})
 	damaged := at("damaged.db")
 	spoilPage(t, damaged.Database, "audit")
 	look("store-damaged", damaged, rest...)
@@ -174,7 +176,7 @@ func databases(t *testing.T, on onDoctor) {
 		on([]string{want}, config.Config{Database: path}, func(d *doctor) { d.store(t.Context()) })
 	}
 	wrong("store-path", filepath.Join(t.TempDir(), "no", "f.db"))
-	wrong("store-path", filepath.Join(write(t, "file", ""), "f.db"))
+	wrong("store-path", filepath.Join(filetest.Write(t, "file", ""), "f.db"))
 	wrong("store-path", t.TempDir())
 	wrong("store-directory", filepath.Join(t.TempDir(), strings.Repeat("x", 300), "f.db")) // too long to look up
 }
@@ -205,7 +207,7 @@ func fabrics(t *testing.T, on onDoctor) {
 	t.Helper()
 	ctx := t.Context()
 	for want, source := range map[string]string{
-		"fabric-source": "smoke:signals", "fabric-away": "ibsim:unix:fairlane-no-such-fabric", "fabric-file": "file:" + write(t, "fabric.yaml", twoHosts),
+		"fabric-source": "smoke:signals", "fabric-away": "ibsim:unix:fairlane-no-such-fabric", "fabric-file": "file:" + filetest.Write(t, "fabric.yaml", twoHosts),
 	} {
 		on([]string{want}, config.Config{}, func(d *doctor) { d.fabric(ctx, store.FabricSource{Name: "lab", Source: source}, 1, 0) })
 	}
@@ -229,7 +231,7 @@ func fabrics(t *testing.T, on onDoctor) {
 	ask("fabric-strangers")
 	master, standby := &mad.SMInfo{GUID: 7, State: mad.SMStateMaster}, &mad.SMInfo{GUID: 7, State: mad.SMStateStandby}
 	managed := &mad.PortInfo{LID: 3, MasterSMLID: 1}
-	yes, no := write(t, "yes.conf", "congestion_control TRUE\n"), write(t, "no.conf", "guid 0x0\n")
+	yes, no := filetest.Write(t, "yes.conf", "congestion_control TRUE\n"), filetest.Write(t, "no.conf", "guid 0x0\n")
 	for _, c := range []struct {
 		a      agents
 		key    mad.Key
@@ -255,16 +257,16 @@ func withManagers(t *testing.T, on onDoctor) {
 	ctx := t.Context()
 	guid := mad.SMInfo{GUID: 0x11, State: mad.SMStateMaster}
 	fabric := &agents{port: &mad.PortInfo{LID: 3, MasterSMLID: 1}, manager: &guid}
-	self := write(t, "pid", fmt.Sprint(os.Getpid(), "\n")) // no OpenSM
-	file := func(options, partitions string) subnetManagers {
-		return subnetManagers{"lab": {OpenSM: &smfile.OpenSM{Options: options, Partitions: partitions, PIDFile: self}}}
+	self := filetest.Write(t, "pid", fmt.Sprint(os.Getpid(), "\n")) // no OpenSM
+	file := func(options, partitions string) placement.Managers {
+		return placement.Managers{"lab": {OpenSM: &smfile.OpenSM{Options: options, Partitions: partitions, PIDFile: self}}}
 	}
 	none := filepath.Join(t.TempDir(), "partitions.conf")
-	fine, foreign := write(t, "opensm.conf", "qos TRUE\n"), write(t, "opensm.conf", "guid 0x12\n")
-	cc, broken := write(t, "opensm.conf", "congestion_control TRUE\n"), write(t, "partitions.conf", "Default=0x7fff:ALL=full\n")
+	fine, foreign := filetest.Write(t, "opensm.conf", "qos TRUE\n"), filetest.Write(t, "opensm.conf", "guid 0x12\n")
+	cc, broken := filetest.Write(t, "opensm.conf", "congestion_control TRUE\n"), filetest.Write(t, "partitions.conf", "Default=0x7fff:ALL=full\n")
 	attached := []string{"fabric-right", "sm-master"}
 	for _, c := range []struct {
-		managers subnetManagers
+		managers placement.Managers
 		want     []string
 	}{
 		{file(fine, none), []string{"sm-congestion-off", "sm-process-away", "sm-master-unknown", "sm-files-right"}},
@@ -286,18 +288,21 @@ func withManagers(t *testing.T, on onDoctor) {
 	server := ufmtest.New()
 	url, _ := server.Start(t)
 	_, path := ufmtest.Start(t)
-	ufmManaged, err := readSubnetManagers([]string{"lab=" + path})
+	ufmManaged, err := placement.ReadManagers([]string{"lab=" + path})
 	if err != nil {
 		t.Fatal(err)
 	}
-	away := subnetManagers{"lab": {UFM: &smfile.UFM{URL: url, TokenFile: write(t, "token", "another\n")}}}
+	away := placement.Managers{"lab": {UFM: &smfile.UFM{URL: url, TokenFile: filetest.Write(t, "token", "another\n")}}}
 	lab := []store.FabricSource{{Name: "lab"}}
 	on([]string{"sm-ufm-right"}, config.Config{}, func(d *doctor) { d.managers = ufmManaged; d.subnetManagers(ctx, lab) })
-	open := write(t, "token", "x")
+	open := filetest.Write(t, "token", "x")
 	if err := os.Chmod(open, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	on([]string{"key-open"}, config.Config{}, func(d *doctor) { d.managers = subnetManagers{"lab": {UFM: &smfile.UFM{TokenFile: open}}}; d.keys(ctx) })
+	on([]string{"key-open"}, config.Config{}, func(d *doctor) {
+		d.managers = placement.Managers{"lab": {UFM: &smfile.UFM{TokenFile: open}}}
+		d.keys(ctx)
+	})
 	on([]string{"sm-ufm-away"}, config.Config{}, func(d *doctor) { d.managers = away; d.subnetManagers(ctx, lab) })
 	on([]string{"sm-no-fabric"}, config.Config{}, func(d *doctor) { d.managers = file(fine, none); d.subnetManagers(ctx, nil) })
 	on([]string{"sm-files-closed"}, config.Config{}, func(d *doctor) {
@@ -321,11 +326,11 @@ links:
 func commanded(t *testing.T) map[string]finding {
 	t.Helper()
 	all := map[string]finding{}
-	secret := write(t, "secret", "")
+	secret := filetest.Write(t, "secret", "")
 	for name, text := range map[string]string{
 		"config-right": "", "config-wrong": "colour: red\n", "config-files": "public_url: https://f.example\noidc: {issuer: 'https://id.example', client_id: f, client_secret_file: " + secret + "}\n",
 	} {
-		got, _, _ := diagnose(t, "--config", write(t, "c.yaml", "database: "+filepath.Join(t.TempDir(), "none.db")+"\n"+text))
+		got, _, _ := diagnose(t, "--config", filetest.Write(t, "c.yaml", "database: "+filepath.Join(t.TempDir(), "none.db")+"\n"+text))
 		if _, ok := got[name]; !ok {
 			t.Errorf("no %s among %v", name, got)
 		}

@@ -8,7 +8,8 @@ import (
 	"slices"
 	"syscall"
 
-	"fairlane/internal/smfile"
+	"fairlane/service/placement"
+	"fairlane/service/placement/smfile"
 	"fairlane/service/store"
 	"fairlane/subnet/mad"
 	"fairlane/subnet/opensm/osmfile"
@@ -29,7 +30,7 @@ func (d *doctor) subnetManagers(ctx context.Context, fabrics []store.FabricSourc
 
 // ufm asks UFM for its partitions, which needs the rights that rollouts need, and changes nothing.
 func (d *doctor) ufm(ctx context.Context, fabric string, u *smfile.UFM) {
-	client, err := ufmClient(u)
+	client, err := placement.UFMClient(u)
 	if err != nil {
 		return // the check of the configuration has said so
 	}
@@ -43,7 +44,7 @@ func (d *doctor) ufm(ctx context.Context, fabric string, u *smfile.UFM) {
 
 // files looks at an OpenSM's files as they are: who reads them, whether we may write them, and what is wrong with them.
 func (d *doctor) files(ctx context.Context, fabric string, o *smfile.OpenSM, t mad.Transport) {
-	m, err := openSM(o, t)
+	m, err := placement.OpenSM(o, t)
 	if err != nil {
 		return // the check of the configuration has said so
 	}
@@ -62,7 +63,7 @@ func (d *doctor) files(ctx context.Context, fabric string, o *smfile.OpenSM, t m
 	if why := state.Observation.UnknownMaster; why != "" {
 		d.note("sm", fabric, statusWarn, "sm-master-unknown", "guid", state.Observation.GUID, "why", why)
 	}
-	accepted, err := acceptedCodes(o)
+	accepted, err := placement.AcceptedCodes(o)
 	if err != nil {
 		return // the check of the configuration has said so
 	}

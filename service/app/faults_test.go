@@ -15,6 +15,7 @@ import (
 
 	"fairlane/command/cmdline"
 	"fairlane/service/control"
+	"fairlane/service/placement"
 	"fairlane/sim/fabric"
 	"fairlane/sim/live"
 	"fairlane/sim/scenario"
@@ -58,7 +59,7 @@ func onFabricOf(t *testing.T, model fabric.Config, node string, f simdev.Faults,
 		t.Fatal(err)
 	}
 	m, err := openManager(ctx, filepath.Join(t.TempDir(), "fairlane.db"),
-		&ports{placements: placements{simulated: map[string]func(ident.PKey, ident.SL) int{demoFabric: l.Devices.SetPartitionSL}}, work: workOptions{still: true}}, adjust...)
+		&ports{placements: placement.Placements{Simulated: map[string]func(ident.PKey, ident.SL) int{demoFabric: l.Devices.SetPartitionSL}}, work: workOptions{still: true}}, adjust...)
 	if err != nil {
 		t.Fatal(err)
 	}

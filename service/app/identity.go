@@ -10,6 +10,7 @@ import (
 
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/prereq"
+	"fairlane/internal/joined"
 	"fairlane/subnet/ident"
 	"fairlane/subnet/mad"
 	"fairlane/subnet/saquery"
@@ -17,13 +18,13 @@ import (
 
 // othersAmong refuses to go on when one of the devices is not who it was.
 func othersAmong(devices []driver.Device, wrong map[ident.PortID]error) error {
-	var list faults
+	var list joined.Errors
 	for i := range devices {
 		if err := wrong[devices[i].ID]; err != nil {
 			list = append(list, err)
 		}
 	}
-	return list.err()
+	return list.OrNil()
 }
 
 // identityGuard is a driver of devices at LIDs. It verifies the GUID of the node behind a LID before any access: LIDs come from the

@@ -9,9 +9,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlane/command/cmdline"
-	"fairlane/internal/smfile"
 	"fairlane/internal/usage"
 	"fairlane/policy"
+	"fairlane/service/placement"
+	"fairlane/service/placement/smfile"
 	"fairlane/subnet"
 	"fairlane/subnet/discover"
 	"fairlane/subnet/opensm"
@@ -137,10 +138,10 @@ func (a *app) attachOpenSM(ctx context.Context, f *opensmFlags) (*opensmAt, erro
 		return nil, usage.Errorf("%s: found ufm; want opensm", f.manager)
 	}
 	out := &opensmAt{file: file.OpenSM}
-	if err := hasOptions(file.OpenSM); err != nil {
+	if err := placement.CheckOptions(file.OpenSM); err != nil {
 		return nil, &usage.Error{Err: fmt.Errorf("%s: %w", f.manager, err)}
 	}
-	if out.force, err = acceptedCodes(file.OpenSM); err != nil {
+	if out.force, err = placement.AcceptedCodes(file.OpenSM); err != nil {
 		return nil, usage.Errorf("%s: %w", f.manager, err)
 	}
 	for _, text := range f.force {
@@ -153,7 +154,7 @@ func (a *app) attachOpenSM(ctx context.Context, f *opensmFlags) (*opensmAt, erro
 	if out.mads, err = dial(ctx, f.from, f.mKey); err != nil {
 		return nil, err
 	}
-	if out.manager, err = openSM(file.OpenSM, out.mads); err != nil {
+	if out.manager, err = placement.OpenSM(file.OpenSM, out.mads); err != nil {
 		return nil, errors.Join(usage.Errorf("%s: %w", f.manager, err), out.mads.Close())
 	}
 	return out, nil
@@ -169,7 +170,7 @@ func (a *app) wish(ctx context.Context, f *opensmFlags, at *opensmAt) (osmfile.D
 	if err != nil {
 		return osmfile.Desired{}, nil, err
 	}
-	d, problems := opensm.FromPlan(plan, topo, planOptions(at.file))
+	d, problems := opensm.FromPlan(placement.ForOpenSM(plan), topo, placement.PlanOptions(at.file))
 	return d, problems, nil
 }
 

@@ -16,6 +16,7 @@ import (
 	"fairlane/policy"
 	"fairlane/service/config"
 	"fairlane/service/control"
+	"fairlane/service/placement"
 	"fairlane/service/reconcile"
 	"fairlane/service/reconcile/engine"
 	"fairlane/service/telemetry"
@@ -30,7 +31,7 @@ type ports struct {
 	mu sync.RWMutex // guards portSettings
 	portSettings
 
-	placements placements
+	placements placement.Placements
 	work       workOptions // how the manager works rollouts
 	// congested receives what congestion control did during each measurement; nil: it is not read.
 	congested func(*telemetry.Congestion)
@@ -96,7 +97,7 @@ func (p *ports) open(ctx context.Context, t control.Target) (*session, error) {
 	if err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
-	place, err := p.placements.open(t, now.managers[t.Fabric.Name], c)
+	place, err := p.placements.Open(t, now.managers[t.Fabric.Name], c)
 	if err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
@@ -114,7 +115,7 @@ type session struct {
 	driver driver.Driver
 	// others finds the devices among some that are not the ones meant.
 	others  func(context.Context, []driver.Device) map[ident.PortID]error
-	placer  placing // nil: nothing is placed on the plane
+	placer  placement.Port // nil: nothing is placed on the plane
 	measure func(ctx context.Context, window quantity.Picoseconds) (telemetry.Report, error)
 	close   func() error
 }
@@ -178,12 +179,12 @@ func (p *ports) Observe(ctx context.Context, t control.Target, ids []ident.PortI
 		markRefused(&reports[i], t.Fabric.Prerequisites)
 	}
 	if s.placer != nil && t.Placed && reconcile.Manages(t.Plan) && (ids == nil || slices.ContainsFunc(ids, reconcile.IsManager)) {
-		reports = append(reports, p.placements.observe(ctx, t, s.placer, ids == nil))
+		reports = append(reports, p.placements.Observe(ctx, t, s.placer, ids == nil))
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("look at the subnet manager: %w", err)
 		}
 	}
-	p.placements.explain(ctx, t.Fabric.Name, s.placer, reports)
+	p.placements.Explain(ctx, t.Fabric.Name, s.placer, reports)
 	return reports, nil
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"fairlane/internal/usage"
 	"fairlane/service/config"
+	"fairlane/service/placement"
 	"fairlane/subnet/mad"
 )
 
@@ -22,7 +23,7 @@ type portSettings struct {
 	ccKey    mad.Key
 	mKey     mad.Key
 	models   deviceModels
-	managers subnetManagers      // by fabric, those that Fairlane configures
+	managers placement.Managers  // by fabric, those that Fairlane configures
 	sources  *config.SourceRules // allowed for fabrics; nil allows all
 }
 
@@ -32,7 +33,7 @@ func newPortSettings(c *config.Config) (s portSettings, err error) {
 	s.ccKey, errs[0] = ccKey(c.CCKeyFile)
 	s.mKey, errs[1] = mKey(c.MKeyFile)
 	s.models, errs[2] = newDeviceModels(c.IBProfiles, c.CCLayouts)
-	if s.managers, err = readSubnetManagers(c.SubnetManagers); err != nil {
+	if s.managers, err = placement.ReadManagers(c.SubnetManagers); err != nil {
 		errs[3] = fmt.Errorf("subnet_managers: %w", err)
 	}
 	if s.sources, err = config.NewSourceRules(c.Discovery.Sources); err != nil {

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"fairlane/internal/testkit/filetest"
 )
 
 // transcript is what a process says, safe to read while it runs.
@@ -76,8 +78,8 @@ func startServeOn(t testing.TB, database, more string) *process {
 		_, _ = io.Copy(&p.spans, r.Body)
 	}))
 	t.Cleanup(p.collector.Close)
-	path := write(t, "fairlane.yaml", "listen: 127.0.0.1:0\ndatabase: "+database+
-		"\nadmin_token_file: "+write(t, "token", testToken+"\n")+
+	path := filetest.Write(t, "fairlane.yaml", "listen: 127.0.0.1:0\ndatabase: "+database+
+		"\nadmin_token_file: "+filetest.Write(t, "token", testToken+"\n")+
 		"\noperations: {listen: '127.0.0.1:0', pprof: true}\ntrace: {endpoint: '"+p.collector.URL+"'}\n"+more)
 	p.config = path
 	ctx, cancel := context.WithCancel(context.Background())

@@ -17,6 +17,7 @@ import (
 	"fairlane/ccconfig/ibcc"
 	"fairlane/policy"
 	"fairlane/service/control"
+	"fairlane/service/placement"
 	"fairlane/service/reconcile"
 	"fairlane/sim/fabric"
 	"fairlane/sim/live"
@@ -80,7 +81,7 @@ func newSMLab(t *testing.T) *smLab {
 	})
 	l.sm = ibsimtest.NewSM(t, addr, smHost, l.options(""))
 	l.sm.Start("SUBNET UP")
-	managers, err := readSubnetManagers([]string{demoFabric + "=" + l.smFile()})
+	managers, err := placement.ReadManagers([]string{demoFabric + "=" + l.smFile()})
 	if err != nil {
 		t.Fatal(err)
 	}

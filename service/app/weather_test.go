@@ -15,6 +15,7 @@ import (
 
 	_ "github.com/glebarez/go-sqlite"
 
+	"fairlane/internal/testkit/filetest"
 	"fairlane/internal/testkit/peertest"
 	"fairlane/service/audit"
 	"fairlane/service/control"
@@ -102,7 +103,7 @@ func (p *process) fabrics(t *testing.T) map[string]bool {
 func doesNotStart(t *testing.T, database string, exit int, want string) {
 	t.Helper()
 	var said transcript
-	config := write(t, "c.yaml", "listen: 127.0.0.1:0\ndatabase: "+database+"\n")
+	config := filetest.Write(t, "c.yaml", "listen: 127.0.0.1:0\ndatabase: "+database+"\n")
 	code := Main(t.Context(), []string{"serve", "--config", config, "--lang", "en"}, io.Discard, &said)
 	if code != exit || !strings.Contains(said.String(), database) || !strings.Contains(said.String(), want) {
 		t.Errorf("exit code %d: %s", code, said.String())

@@ -1,4 +1,4 @@
-package app
+package placement
 
 import (
 	"errors"
@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"fairlane/internal/smfile"
 	"fairlane/policy"
 	"fairlane/service/control"
+	"fairlane/service/placement/smfile"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 	"fairlane/subnet/topogen"
@@ -22,7 +22,7 @@ import (
 type ufmSite struct {
 	*ufmtest.Server
 	topo       *subnet.Fabric
-	placements placements
+	placements Placements
 	file       *smfile.File
 	sa         fakeSA
 }
@@ -31,7 +31,7 @@ func newUFMSite(t *testing.T) *ufmSite {
 	t.Helper()
 	server, path := ufmtest.Start(t)
 	s := &ufmSite{Server: server, sa: fakeSA{1, map[ident.PKey]ident.SL{}}}
-	managers, err := readSubnetManagers([]string{"lab=" + path})
+	managers, err := ReadManagers([]string{"lab=" + path})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func (s *ufmSite) plan(key ident.PKey, sl ident.SL, hosts ...int) *policy.Plan {
 func TestPlacementsGoThroughUFM(t *testing.T) {
 	t.Parallel()
 	s := newUFMSite(t)
-	place, err := s.placements.open(control.Target{Fabric: control.Fabric{Name: "lab"}, Topology: s.topo}, s.file, s.sa)
+	place, err := s.placements.Open(control.Target{Fabric: control.Fabric{Name: "lab"}, Topology: s.topo}, s.file, s.sa)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func TestPlacementsGoThroughUFM(t *testing.T) {
 	if err := place.Check(ctx, second, first); err == nil || !strings.Contains(err.Error(), "has service level 9, we set 3 and want 4") {
 		t.Errorf("a second writer, before any device is written: %v", err)
 	}
-	accepting := *place.(*ufmPlacer)
+	accepting := *place.(*byUFM)
 	accepting.force = true
 	if err := errors.Join(accepting.Check(ctx, second, first), accepting.Place(ctx, second, first, false)); err != nil || s.Partitions["0x10"].SL != 4 {
 		t.Errorf("accepted: %v, partition is %+v", err, s.Partitions["0x10"])
@@ -143,11 +143,11 @@ func TestSubnetManagerFilesThatAreRefused(t *testing.T) {
 		if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := readSubnetManagers([]string{"lab=" + path}); err == nil || !strings.Contains(err.Error(), c.say) || strings.Contains(err.Error(), "a-token") {
+		if _, err := ReadManagers([]string{"lab=" + path}); err == nil || !strings.Contains(err.Error(), c.say) || strings.Contains(err.Error(), "a-token") {
 			t.Errorf("%s: error is %v, want it to say %q", name, err, c.say)
 		}
 	}
-	if _, err := readSubnetManagers([]string{"lab=" + filepath.Join(dir, "absent")}); err == nil {
+	if _, err := ReadManagers([]string{"lab=" + filepath.Join(dir, "absent")}); err == nil {
 		t.Error("a file that is not there is taken")
 	}
 }

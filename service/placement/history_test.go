@@ -1,4 +1,4 @@
-package app
+package placement
 
 import (
 	"strings"
@@ -33,7 +33,7 @@ func TestDriftIsToldWithWhatTheSubnetManagerDid(t *testing.T) {
 		"another one, of which nothing is known":        {[]osmfile.Observation{base, {GUID: 0x22, LID: 2, Foreign: true}}, false, "handed over to the one on 0x0000000000000022; what its options say is not known"},
 		"no change, but it writes when ports come back": {[]osmfile.Observation{writes, writes}, false, "writes its own settings when ports come back"},
 	} {
-		var w smWatch
+		var w history
 		report := func(state reconcile.State) string {
 			list := []control.DeviceReport{{Device: driver.Device{ID: ident.PortID{Node: 1, Port: 1}}, State: string(state)}}
 			w.explain("lab", list)

@@ -1,7 +1,6 @@
-package app
+package placement
 
 import (
-	"context"
 	"slices"
 	"strings"
 	"sync"
@@ -12,9 +11,9 @@ import (
 	"fairlane/subnet/opensm/osmfile"
 )
 
-// smWatch remembers what happened to the subnet managers whose files are ours to write, so that drift of devices is told with
+// history remembers what happened to the subnet managers whose files are ours to write, so that drift of devices is told with
 // its cause. Its zero value has seen nothing. It is safe for concurrent use.
-type smWatch struct {
+type history struct {
 	mu      sync.Mutex
 	fabrics map[string]*smSeen
 	turns   map[string]int // looks at placements so far, by fabric
@@ -34,7 +33,7 @@ type smSeen struct {
 
 // look takes an observation of a fabric's subnet manager. One that leaves congestion control alone explains nothing, whatever
 // happened to it.
-func (w *smWatch) look(fabric string, now osmfile.Observation) {
+func (w *history) look(fabric string, now osmfile.Observation) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	s := w.fabrics[fabric]
@@ -64,7 +63,7 @@ func (w *smWatch) look(fabric string, now osmfile.Observation) {
 }
 
 // turn counts the looks at the placements of a fabric, from 0.
-func (w *smWatch) turn(fabric string) int {
+func (w *history) turn(fabric string) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.turns == nil {
@@ -75,7 +74,7 @@ func (w *smWatch) turn(fabric string) int {
 }
 
 // wrote notes that a fabric's files were changed by us, which is no news.
-func (w *smWatch) wrote(fabric string) {
+func (w *history) wrote(fabric string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if s := w.fabrics[fabric]; s != nil {
@@ -85,7 +84,7 @@ func (w *smWatch) wrote(fabric string) {
 
 // explain gives those of a fabric's reports that drifted the cause, as far as it is known: what happened to the subnet manager since
 // the device was last read as wanted.
-func (w *smWatch) explain(fabric string, reports []control.DeviceReport) {
+func (w *history) explain(fabric string, reports []control.DeviceReport) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	s := w.fabrics[fabric]
@@ -111,17 +110,4 @@ func (w *smWatch) explain(fabric string, reports []control.DeviceReport) {
 			}
 		}
 	}
-}
-
-// explain looks at what happened to the subnet manager behind a port, when its files are ours, and gives those of its fabric's reports
-// that drifted the cause.
-func (p *placements) explain(ctx context.Context, fabric string, port placing, reports []control.DeviceReport) {
-	sm, ok := port.(osmPlacer)
-	if !ok {
-		return
-	}
-	if now, err := sm.Manager.Observe(ctx); err == nil { // else there is nothing to compare with
-		p.watch.look(fabric, now)
-	}
-	p.watch.explain(fabric, reports)
 }

@@ -1,12 +1,12 @@
-package app
+package placement
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
+	"fairlane/internal/joined"
 	"fairlane/policy"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
@@ -14,10 +14,10 @@ import (
 	"fairlane/subnet/saquery"
 )
 
-// placer brings tenants' traffic onto service levels where no subnet manager is ours to tell. Who hands out service levels
+// verifyOnly brings tenants' traffic onto service levels where no subnet manager is ours to tell. Who hands out service levels
 // is subnet administration, by partition: a simulated fabric in this process is told directly, any other
 // is only asked, by PathRecord, whether it hands out what the plan needs.
-type placer struct {
+type verifyOnly struct {
 	transport mad.Transport
 	topology  *subnet.Fabric
 	set       func(ident.PKey, ident.SL) int // nil where only the subnet manager can
@@ -27,7 +27,7 @@ type placer struct {
 const simulatedSM = "the simulated subnet manager"
 
 // Check implements reconcile.Placer: what nobody here can change must be in force already.
-func (p *placer) Check(ctx context.Context, plan, _ *policy.Plan) error {
+func (p *verifyOnly) Check(ctx context.Context, plan, _ *policy.Plan) error {
 	if p.set == nil {
 		return p.Verify(ctx, plan)
 	}
@@ -37,7 +37,7 @@ func (p *placer) Check(ctx context.Context, plan, _ *policy.Plan) error {
 
 // Place implements reconcile.Placer. With clear, partitions that only the plan before needed get service level 0, which they had
 // before anybody placed them.
-func (p *placer) Place(_ context.Context, plan, before *policy.Plan, clear bool) error {
+func (p *verifyOnly) Place(_ context.Context, plan, before *policy.Plan, clear bool) error {
 	if p.set == nil {
 		return nil
 	}
@@ -61,7 +61,7 @@ func (p *placer) Place(_ context.Context, plan, before *policy.Plan, clear bool)
 
 // Verify implements reconcile.Placer: it asks subnet administration for a path of each partition
 // and compares the service level it hands out.
-func (p *placer) Verify(ctx context.Context, plan *policy.Plan) error {
+func (p *verifyOnly) Verify(ctx context.Context, plan *policy.Plan) error {
 	each, err := distinct(plan.Placements)
 	if err != nil || len(each) == 0 {
 		return err
@@ -70,7 +70,7 @@ func (p *placer) Verify(ctx context.Context, plan *policy.Plan) error {
 	if err != nil {
 		return err
 	}
-	var wrong faults
+	var wrong joined.Errors
 	for _, e := range each {
 		lid, err := p.lid(e)
 		if err != nil {
@@ -89,11 +89,11 @@ func (p *placer) Verify(ctx context.Context, plan *policy.Plan) error {
 			wrong = append(wrong, fmt.Errorf("tenant %s: subnet administration hands out SL %d in partition %s, the plan needs SL %d: %s", e.Tenant, got, e.PKey, e.SL, advice))
 		}
 	}
-	return wrong.err()
+	return wrong.OrNil()
 }
 
 // lid is that of the port of a placement.
-func (p *placer) lid(e policy.Placement) (ident.LID, error) {
+func (p *verifyOnly) lid(e policy.Placement) (ident.LID, error) {
 	ref, ok := p.topology.PortByID(e.Port)
 	if !ok {
 		return 0, fmt.Errorf("placement of tenant %s: port %s is not on the fabric", e.Tenant, e.Port)
@@ -101,30 +101,8 @@ func (p *placer) lid(e policy.Placement) (ident.LID, error) {
 	return p.topology.Port(ref).LID, nil
 }
 
-// faults are several errors told in one line, as tables and events show them.
-type faults []error
-
-func (f faults) err() error {
-	if len(f) == 0 {
-		return nil
-	}
-	return f
-}
-
-// Error joins the texts by semicolons.
-func (f faults) Error() string {
-	texts := make([]string, len(f))
-	for i, err := range f {
-		texts[i] = err.Error()
-	}
-	return strings.Join(texts, "; ")
-}
-
-// Unwrap returns the errors.
-func (f faults) Unwrap() []error { return f }
-
 // administration finds the LID of subnet administration: the master SM's, as our own port knows it.
-func (p *placer) administration(ctx context.Context) (ident.LID, error) {
+func (p *verifyOnly) administration(ctx context.Context) (ident.LID, error) {
 	info, err := saquery.OwnPort(ctx, p.transport)
 	if err != nil {
 		return 0, fmt.Errorf("read own PortInfo: %w", err)
@@ -145,7 +123,7 @@ func distinct(ps []policy.Placement) ([]policy.Placement, error) {
 	at, told := map[place]policy.Placement{}, map[ident.PKey]bool{}
 	seen := map[ident.PKey][]ident.SL{}
 	var out []policy.Placement
-	var wrong faults
+	var wrong joined.Errors
 	for _, e := range ps {
 		base := basePKey(e)
 		if !slices.Contains(seen[base], e.SL) {
@@ -161,7 +139,7 @@ func distinct(ps []policy.Placement) ([]policy.Placement, error) {
 				base, first.Tenant, first.SL, e.Tenant, e.SL))
 		}
 	}
-	return out, wrong.err()
+	return out, wrong.OrNil()
 }
 
 // basePKey is the partition of a placement.
@@ -179,7 +157,7 @@ func onePerPartition(ps []policy.Placement, who string) ([]policy.Placement, err
 		return nil, err
 	}
 	seen := map[ident.PKey]policy.Placement{}
-	var wrong faults
+	var wrong joined.Errors
 	for _, e := range out {
 		base := basePKey(e)
 		first, dup := seen[base]
@@ -193,5 +171,5 @@ func onePerPartition(ps []policy.Placement, who string) ([]policy.Placement, err
 		}
 		wrong = append(wrong, fmt.Errorf("partition %s: %s, and %s has one service level for a partition: free SLs, or give each part a tenant and a partition of its own", base, needs, who))
 	}
-	return out, wrong.err()
+	return out, wrong.OrNil()
 }
