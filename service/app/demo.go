@@ -94,10 +94,10 @@ func (a *app) newDemo(ctx context.Context, s *scenario.Scenario, at demoPlace, s
 		return nil, err
 	}
 	p := &ports{patience: clockPatience, placements: placement.Placements{Simulated: map[string]func(ident.PKey, ident.SL) int{demoFabric: l.Devices.SetPartitionSL}}}
-	if p.sources, err = demoSources("ibsim:" + l.Server.Addr()); err != nil {
+	if p.current.sources, err = demoSources("ibsim:" + l.Server.Addr()); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
-	m, err := openManager(ctx, filepath.Join(at.dir, "fairlane.db"), p)
+	m, err := openManager(ctx, filepath.Join(at.dir, "fairlane.db"), p, workOptions{})
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
@@ -112,10 +112,10 @@ func (a *app) newEtherDemo(ctx context.Context, c *live.Case, at demoPlace, step
 		return nil, err
 	}
 	p := &ports{patience: clockPatience}
-	if p.sources, err = demoSources(l.Source()); err != nil {
+	if p.current.sources, err = demoSources(l.Source()); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
-	m, err := openManager(ctx, filepath.Join(at.dir, "fairlane.db"), p)
+	m, err := openManager(ctx, filepath.Join(at.dir, "fairlane.db"), p, workOptions{})
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
 	}

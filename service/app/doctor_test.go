@@ -70,7 +70,7 @@ func TestTheDoctorLooksAtEverythingAndSaysWhatToDo(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	database := filepath.Join(dir, "f.db")
-	m, err := openManager(t.Context(), database, &ports{})
+	m, err := openManager(t.Context(), database, &ports{}, workOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -138,7 +138,7 @@ func databases(t *testing.T, on onDoctor) {
 	t.Helper()
 	at := func(name string, spoil ...string) config.Config {
 		path := filepath.Join(t.TempDir(), name)
-		m, err := openManager(t.Context(), path, &ports{})
+		m, err := openManager(t.Context(), path, &ports{}, workOptions{})
 		if err == nil {
 			err = m.close()
 		}

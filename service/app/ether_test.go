@@ -62,7 +62,7 @@ func etherLabOf(t *testing.T, c *live.Case) *demo {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := openManager(t.Context(), filepath.Join(t.TempDir(), "fairlane.db"), &ports{work: workOptions{still: true}})
+	m, err := openManager(t.Context(), filepath.Join(t.TempDir(), "fairlane.db"), &ports{}, workOptions{still: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -59,7 +59,7 @@ func onFabricOf(t *testing.T, model fabric.Config, node string, f simdev.Faults,
 		t.Fatal(err)
 	}
 	m, err := openManager(ctx, filepath.Join(t.TempDir(), "fairlane.db"),
-		&ports{placements: placement.Placements{Simulated: map[string]func(ident.PKey, ident.SL) int{demoFabric: l.Devices.SetPartitionSL}}, work: workOptions{still: true}}, adjust...)
+		&ports{placements: placement.Placements{Simulated: map[string]func(ident.PKey, ident.SL) int{demoFabric: l.Devices.SetPartitionSL}}}, workOptions{still: true}, adjust...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,6 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"fairlane/api"
-	"fairlane/ccconfig/ibprofile"
 	"fairlane/command/cmdline"
 	"fairlane/internal/span"
 	"fairlane/service/control"
@@ -60,8 +59,8 @@ func lockDatabase(path string) (*os.File, error) {
 
 // openManager opens the store, puts the service on it and begins to work its jobs: rollouts that an earlier process
 // left go on. Each of adjust may change what the service works through.
-func openManager(ctx context.Context, database string, p *ports, adjust ...func(*control.Deps)) (_ *manager, err error) {
-	m := &manager{options: p.work, log: p.work.log}
+func openManager(ctx context.Context, database string, p *ports, o workOptions, adjust ...func(*control.Deps)) (_ *manager, err error) {
+	m := &manager{options: o, log: o.log}
 	if m.log == nil {
 		m.log = slog.New(slog.DiscardHandler)
 	}
@@ -78,8 +77,7 @@ func openManager(ctx context.Context, database string, p *ports, adjust ...func(
 	if m.store, err = store.Open(ctx, database, store.Options{}); err != nil {
 		return nil, err
 	}
-	deps := control.Deps{Store: m.store, Discoverer: p, Observer: p, Meter: p, Looker: p, Laboratory: laboratory{}, SourceAllowed: func(source string) error { return p.settings().sources.Check(source) },
-		IBProfiles: func() *ibprofile.Set { return p.settings().models.set }}
+	deps := control.Deps{Store: m.store, Discoverer: p, Observer: p, Meter: p, Looker: p, Laboratory: laboratory{}, SourceAllowed: p.sourceAllowed, IBProfiles: p.ibProfiles}
 	for _, f := range adjust {
 		f(&deps)
 	}

@@ -30,7 +30,7 @@ func TestTheServiceReachesWhatAnMKeyHides(t *testing.T) {
 	f, key := hidden(t)
 	lab := control.Fabric{Name: "lab", Source: "ibsim:" + f.addr}
 	all := len(f.topo.Nodes)
-	owner, stranger := &ports{portSettings: portSettings{mKey: key}}, &ports{}
+	owner, stranger := &ports{current: portSettings{mKey: key}}, &ports{}
 	found, _, err := owner.Discover(t.Context(), lab.Source)
 	if err != nil || len(found.Nodes) != all {
 		t.Fatalf("with the key it finds %v of %d nodes: %v", found, all, err)

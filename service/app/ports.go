@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/ibcc"
@@ -28,14 +29,14 @@ import (
 // fabric's source, and by gNMI and P4Runtime where the inventory of an Ethernet fabric says. Connections live
 // for one operation, so that a fabric that went away and came back needs no care.
 type ports struct {
-	mu sync.RWMutex // guards portSettings
-	portSettings
+	mu      sync.RWMutex // guards current
+	current portSettings
 
 	placements placement.Placements
-	work       workOptions // how the manager works rollouts
 	// congested receives what congestion control did during each measurement; nil: it is not read.
 	congested func(*telemetry.Congestion)
-	patience  int // with clocks of simulated devices, see telemetry.Options
+	relook    time.Duration // between looks at a fabric; 0 is never
+	patience  int           // with clocks of simulated devices, see telemetry.Options
 	files     inventories
 	lookouts  lookouts // what is known from sweeping fabrics again
 }

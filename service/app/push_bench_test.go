@@ -62,7 +62,7 @@ func BenchmarkManagers(b *testing.B) {
 			database := pgtest.Start(b, pgtest.Options{Durable: true}).Database(b)
 			d, plans := pushLab(b, database, 25, 40)
 			for range n - 1 {
-				m, err := openManager(b.Context(), database, &ports{})
+				m, err := openManager(b.Context(), database, &ports{}, workOptions{})
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -95,7 +95,7 @@ func pushLab(tb testing.TB, database string, leaves, hosts int) (d *demo, plans 
 	if err != nil {
 		tb.Fatal(err)
 	}
-	m, err := openManager(ctx, database, &ports{})
+	m, err := openManager(ctx, database, &ports{}, workOptions{})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -53,7 +53,7 @@ func (l *lookouts) of(f control.Fabric, now time.Time, keep time.Duration) *swep
 // Look implements control.Looker. The transport lives for one look, like that of everything else, so traps are not listened to.
 func (p *ports) Look(ctx context.Context, f control.Fabric, known *subnet.Fabric, manager ident.PortID) (out control.Look, err error) {
 	begun := time.Now()
-	s := p.lookouts.of(f, begun, max(keepLooks, 2*p.work.relook))
+	s := p.lookouts.of(f, begun, max(keepLooks, 2*p.relook))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now, err := s.sweep(ctx, p.source)

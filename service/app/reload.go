@@ -12,6 +12,7 @@ import (
 	"slices"
 	"syscall"
 
+	"fairlane/ccconfig/ibprofile"
 	"fairlane/internal/usage"
 	"fairlane/service/config"
 	"fairlane/service/placement"
@@ -69,14 +70,20 @@ func (s *portSettings) changed(before *portSettings) []string {
 func (p *ports) settings() portSettings {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
-	return p.portSettings
+	return p.current
 }
+
+// sourceAllowed is an error when the configuration does not allow a source.
+func (p *ports) sourceAllowed(source string) error { return p.settings().sources.Check(source) }
+
+// ibProfiles are the profiles of InfiniBand devices in force.
+func (p *ports) ibProfiles() *ibprofile.Set { return p.settings().models.set }
 
 // reset replaces the settings in force.
 func (p *ports) reset(s portSettings) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.portSettings = s
+	p.current = s
 }
 
 // reloader reloads the configuration of a running service.

@@ -85,17 +85,17 @@ func TestSettingsDoNotReachANodeThatTookOverALID(t *testing.T) {
 func TestADatabaseHasOneManager(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "fairlane.db")
-	first, err := openManager(t.Context(), path, &ports{})
+	first, err := openManager(t.Context(), path, &ports{}, workOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := openManager(t.Context(), path, &ports{}); err == nil || !strings.Contains(err.Error(), "in use by another manager") {
+	if _, err := openManager(t.Context(), path, &ports{}, workOptions{}); err == nil || !strings.Contains(err.Error(), "in use by another manager") {
 		t.Errorf("second manager: %v", err)
 	}
 	if err := first.close(); err != nil {
 		t.Fatal(err)
 	}
-	again, err := openManager(t.Context(), path, &ports{})
+	again, err := openManager(t.Context(), path, &ports{}, workOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -144,9 +144,10 @@ func (s *serving) open(ctx context.Context) error {
 	if s.metrics, err = obs.NewMetrics(cmdline.Version(), obs.NewCensusCache(s.census, nil)); err != nil {
 		return err
 	}
-	p := &ports{portSettings: reach, work: workOptions{
+	p := &ports{current: reach, relook: s.config.Discovery.Interval}
+	o := workOptions{
 		log: s.log, tracer: s.tracer, lease: s.config.Rollouts.Lease, retention: control.Retention(s.config.Retention), relook: s.config.Discovery.Interval,
-	}}
+	}
 	s.ports = p
 	p.congested = func(c *telemetry.Congestion) {
 		sum := obs.Congestion{Adapter: c.Adapter, Switch: c.Switch, Unattributed: c.Unattributed, Unread: c.Unread()}
@@ -155,7 +156,7 @@ func (s *serving) open(ctx context.Context) error {
 		}
 		s.metrics.Congested(sum)
 	}
-	s.manager, err = openManager(ctx, database, p, func(d *control.Deps) {
+	s.manager, err = openManager(ctx, database, p, o, func(d *control.Deps) {
 		measured := measuredPorts{Discoverer: d.Discoverer, Meter: d.Meter, Looker: d.Looker, m: s.metrics}
 		d.Store = measuredStore{d.Store, s.metrics}
 		d.Discoverer, d.Meter, d.Looker = measured, measured, measured

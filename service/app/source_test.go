@@ -69,7 +69,7 @@ func TestSourcesThatAreNotAllowedAreRefusedAndNeverRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	database := filepath.Join(t.TempDir(), "fairlane.db")
-	old, err := openManager(t.Context(), database, &ports{work: workOptions{still: true}}) // of a release that allowed all
+	old, err := openManager(t.Context(), database, &ports{}, workOptions{still: true}) // of a release that allowed all
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func TestSourcesThatAreNotAllowedAreRefusedAndNeverRead(t *testing.T) {
 	if err := errors.Join(err, old.close()); err != nil {
 		t.Fatal(err)
 	}
-	m, err := openManager(t.Context(), database, &ports{portSettings: portSettings{sources: rules}, work: workOptions{still: true}})
+	m, err := openManager(t.Context(), database, &ports{current: portSettings{sources: rules}}, workOptions{still: true})
 	if err != nil {
 		t.Fatal(err)
 	}

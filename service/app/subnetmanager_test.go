@@ -85,8 +85,8 @@ func newSMLab(t *testing.T) *smLab {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &ports{portSettings: portSettings{managers: managers}, work: workOptions{still: true}}
-	l.d.manager, err = openManager(t.Context(), filepath.Join(t.TempDir(), "fairlane.db"), p, func(d *control.Deps) {
+	p := &ports{current: portSettings{managers: managers}}
+	l.d.manager, err = openManager(t.Context(), filepath.Join(t.TempDir(), "fairlane.db"), p, workOptions{still: true}, func(d *control.Deps) {
 		d.Clock = func() time.Time { return time.Now().Add(time.Duration(l.skew.Load())) }
 	})
 	if err != nil {

@@ -234,7 +234,7 @@ func TestAServiceThatCannotWorkSaysWhatToDo(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), "f.db")
-			m, err := openManager(t.Context(), path, &ports{})
+			m, err := openManager(t.Context(), path, &ports{}, workOptions{})
 			if err == nil {
 				_, err = m.service.CreateFabric(t.Context(), control.Fabric{Name: "lab", Source: "file:x", TimeScale: 1})
 			}
