@@ -13,7 +13,7 @@ func TestResumedRunsKeepTheirLines(t *testing.T) {
 	t.Parallel()
 	const one = `{"key":"one","rates_bps":[1,2],"use":0.5,"queue_bytes":0,"pauses":0,"marked":0}`
 	for name, c := range map[string]struct {
-		found, kept string
+		Found, kept string
 		runs        int
 	}{
 		"nothing":              {"", "", 0},
@@ -25,7 +25,7 @@ func TestResumedRunsKeepTheirLines(t *testing.T) {
 		"a first line cut":     {one[:30], "", 0},
 	} {
 		path := filepath.Join(t.TempDir(), "runs.jsonl")
-		if err := os.WriteFile(path, []byte(c.found), 0o600); err != nil {
+		if err := os.WriteFile(path, []byte(c.Found), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		var o calibrate.Options

@@ -14,9 +14,8 @@ import (
 	"fairlane/command/remote"
 	"fairlane/internal/progress"
 	"fairlane/internal/usage"
-	"fairlane/subnet"
+	"fairlane/service/site"
 	"fairlane/subnet/discover"
-	"fairlane/subnet/ident"
 	"fairlane/subnet/mad"
 )
 
@@ -143,35 +142,12 @@ func (a *app) keyFleet(ctx context.Context, from string, t mad.Transport) (*keyF
 	for _, w := range r.Warnings {
 		a.Warn(a.Texts.Say(w.Sentence()))
 	}
-	f := &keyFleet{devices: ccDevices(r.Fabric), unmet: len(r.Warnings)}
+	f := &keyFleet{devices: site.CCDevices(r.Fabric), unmet: len(r.Warnings)}
 	if len(f.devices) == 0 {
 		return nil, fmt.Errorf("fabric %s has no device with a LID: is its subnet manager running?", from)
 	}
 	f.driver, err = ibmad.New(t, ibmad.Options{InFlight: 256})
 	return f, err
-}
-
-// ccDevices are the devices of a fabric that have an agent of congestion control: switches, and the linked ports of
-// channel adapters.
-func ccDevices(f *subnet.Fabric) []driver.Device {
-	var out []driver.Device
-	for i := range f.Nodes {
-		n := &f.Nodes[i]
-		switch n.Kind {
-		case subnet.KindSwitch:
-			if lid := n.Ports[0].LID; lid != 0 {
-				out = append(out, driver.Device{Plane: "ib", ID: ident.PortID{Node: n.GUID}, Name: n.Name, Kind: n.Kind, LID: lid, Ports: len(n.Ports) - 1})
-			}
-		case subnet.KindCA:
-			for p := 1; p < len(n.Ports); p++ {
-				ref := subnet.PortRef{Node: int32(i), Port: ident.PortNum(p)}
-				if lid := n.Ports[p].LID; lid != 0 && n.Ports[p].Link >= 0 {
-					out = append(out, driver.Device{Plane: "ib", ID: ident.PortID{Node: n.GUID, Port: ref.Port}, Name: f.PortName(ref), Kind: n.Kind, LID: lid})
-				}
-			}
-		}
-	}
-	return out
 }
 
 func (a *app) showKeys(ctx context.Context, f *ccKeyFlags) error {
@@ -182,7 +158,7 @@ func (a *app) showKeys(ctx context.Context, f *ccKeyFlags) error {
 	if err != nil {
 		return err
 	}
-	t, err := dial(ctx, f.from, f.mKey)
+	t, err := site.Dial(ctx, f.from, f.mKey)
 	if err != nil {
 		return err
 	}
@@ -295,7 +271,7 @@ func (a *app) changeKeys(ctx context.Context, f *ccKeyFlags) error {
 	if err := c.Check(); err != nil {
 		return &usage.Error{Err: err}
 	}
-	t, err := dial(ctx, f.from, f.mKey)
+	t, err := site.Dial(ctx, f.from, f.mKey)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"fairlane/internal/usage"
+	"fairlane/service/site"
 	"fairlane/subnet/mad"
 )
 
@@ -23,7 +24,7 @@ type keyFile struct {
 func readKeyFiles(paths []string) ([]keyFile, error) {
 	var out []keyFile
 	for _, path := range paths {
-		key, err := ccKey(path)
+		key, err := site.CCKey(path)
 		if err != nil {
 			return nil, err
 		}
@@ -87,7 +88,7 @@ func (k keyFile) keep(context.Context) error {
 			return err
 		}
 	}
-	again, err := ccKey(k.path)
+	again, err := site.CCKey(k.path)
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/ibcc"
 	"fairlane/ccconfig/ibmad"
+	"fairlane/service/site"
 	"fairlane/sim/live"
 	"fairlane/sim/scenario"
 	"fairlane/sim/simdev"
@@ -59,7 +60,7 @@ func newCCLab(tb testing.TB) *ccLab {
 	if l.driver, err = ibmad.New(l.wire, ibmad.Options{InFlight: 64}); err != nil {
 		tb.Fatal(err)
 	}
-	if l.devices = ccDevices(found.Fabric); len(l.devices) != 280 {
+	if l.devices = site.CCDevices(found.Fabric); len(l.devices) != 280 {
 		tb.Fatalf("%d devices, want 280", len(l.devices))
 	}
 	return l

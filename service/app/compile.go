@@ -20,6 +20,7 @@ import (
 	"fairlane/internal/quantity"
 	"fairlane/internal/usage"
 	"fairlane/policy"
+	"fairlane/service/site"
 	"fairlane/sim/fabric"
 	"fairlane/sim/lab/evaluate"
 	"fairlane/subnet"
@@ -293,7 +294,7 @@ func readPlan(path string, plane policy.Plane) (*policy.Plan, error) {
 
 // input reads everything that the plan depends on.
 func (f compileFlags) input() (policy.Input, error) {
-	topo, err := readFabric(f.fabric)
+	topo, err := site.ReadFabric(f.fabric)
 	if err != nil {
 		return policy.Input{}, err
 	}
@@ -331,7 +332,7 @@ func (f compileFlags) inputOn(topo *subnet.Fabric) (policy.Input, error) {
 	if err != nil {
 		return policy.Input{}, err
 	}
-	models, err := readIBProfiles(f.ibProfiles)
+	models, err := site.ReadIBProfiles(f.ibProfiles)
 	if err != nil {
 		return policy.Input{}, err
 	}

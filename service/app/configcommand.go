@@ -14,6 +14,7 @@ import (
 	"fairlane/service/config"
 	"fairlane/service/control"
 	"fairlane/service/placement"
+	"fairlane/service/site"
 )
 
 // configCommand is `fairlane config`: what the service would run with, without running it.
@@ -69,11 +70,11 @@ func readFiles(c *config.Config) (faults []error) {
 		}
 	}
 	add("admin_token_file", err)
-	_, err = ccKey(c.CCKeyFile)
+	_, err = site.CCKey(c.CCKeyFile)
 	add("cc_key_file", err)
-	_, err = mKey(c.MKeyFile)
+	_, err = site.MKey(c.MKeyFile)
 	add("m_key_file", err)
-	_, err = readIBProfiles(c.IBProfiles)
+	_, err = site.ReadIBProfiles(c.IBProfiles)
 	add("ib_profiles", err)
 	_, err = placement.ReadManagers(c.SubnetManagers)
 	add("subnet_managers", err)

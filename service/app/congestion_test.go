@@ -6,6 +6,7 @@ import (
 
 	"fairlane/policy"
 	"fairlane/service/control"
+	"fairlane/service/site"
 	"fairlane/service/telemetry"
 	"fairlane/sim/simdev"
 )
@@ -28,7 +29,7 @@ func TestAMeasurementTellsOfCongestion(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []*telemetry.Congestion
-	p := &ports{congested: func(c *telemetry.Congestion) { got = append(got, c) }}
+	p := &site.Access{Congested: func(c *telemetry.Congestion) { got = append(got, c) }}
 	target := control.Target{
 		Fabric: control.Fabric{Name: demoFabric, Source: "ibsim:" + d.live.Server.Addr(), TimeScale: 0.2}, Topology: topo, Plan: stored.Plan,
 	}
@@ -70,7 +71,7 @@ func TestAFabricThatMarksNothingIsToldNotToAct(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &ports{congested: func(*telemetry.Congestion) {}}
+	p := &site.Access{Congested: func(*telemetry.Congestion) {}}
 	target := control.Target{
 		Fabric: control.Fabric{Name: demoFabric, Source: "ibsim:" + d.live.Server.Addr(), TimeScale: 0.2}, Topology: topo, Plan: stored.Plan,
 	}

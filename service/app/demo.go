@@ -14,7 +14,7 @@ import (
 	"fairlane/policy"
 	"fairlane/service/config"
 	"fairlane/service/control"
-	"fairlane/service/placement"
+	"fairlane/service/site"
 	"fairlane/sim/live"
 	"fairlane/sim/scenario"
 	"fairlane/sim/simdev"
@@ -93,10 +93,12 @@ func (a *app) newDemo(ctx context.Context, s *scenario.Scenario, at demoPlace, s
 	if err != nil {
 		return nil, err
 	}
-	p := &ports{patience: clockPatience, placements: placement.Placements{Simulated: map[string]func(ident.PKey, ident.SL) int{demoFabric: l.Devices.SetPartitionSL}}}
-	if p.current.sources, err = demoSources("ibsim:" + l.Server.Addr()); err != nil {
+	sources, err := demoSources("ibsim:" + l.Server.Addr())
+	if err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
+	p := site.New(site.Settings{Sources: sources})
+	p.Patience, p.Placements.Simulated = clockPatience, map[string]func(ident.PKey, ident.SL) int{demoFabric: l.Devices.SetPartitionSL}
 	m, err := openManager(ctx, filepath.Join(at.dir, "fairlane.db"), p, workOptions{})
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
@@ -111,10 +113,12 @@ func (a *app) newEtherDemo(ctx context.Context, c *live.Case, at demoPlace, step
 	if err != nil {
 		return nil, err
 	}
-	p := &ports{patience: clockPatience}
-	if p.current.sources, err = demoSources(l.Source()); err != nil {
+	sources, err := demoSources(l.Source())
+	if err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
+	p := site.New(site.Settings{Sources: sources})
+	p.Patience = clockPatience
 	m, err := openManager(ctx, filepath.Join(at.dir, "fairlane.db"), p, workOptions{})
 	if err != nil {
 		return nil, errors.Join(err, l.Close())

@@ -18,6 +18,7 @@ import (
 	"fairlane/internal/listen"
 	"fairlane/internal/usage"
 	"fairlane/policy"
+	"fairlane/service/site"
 	"fairlane/sim/live"
 	"fairlane/sim/scenario"
 	"fairlane/subnet"
@@ -213,7 +214,7 @@ func (f demoFlags) files() (*subnet.Fabric, []tenants.Tenant, []tenants.Flow, er
 	if f.fabric == "" {
 		return nil, nil, nil, usage.Errorf("--tenants %s: want --fabric FILE too, on which its hosts are", f.tenants)
 	}
-	topo, err := readFabric(f.fabric)
+	topo, err := site.ReadFabric(f.fabric)
 	if err != nil {
 		return nil, nil, nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"fairlane/internal/phrase"
 	"fairlane/internal/progress"
 	"fairlane/internal/usage"
+	"fairlane/service/site"
 	"fairlane/subnet"
 	"fairlane/subnet/discover"
 	"fairlane/subnet/topofile"
@@ -45,21 +46,21 @@ func (a *app) discoverCommand() *cobra.Command {
   fairlane discover --from ethernet:inventory.yaml`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			src, err := parseSource(from)
+			src, err := site.ParseSource(from)
 			if err != nil {
 				return err
 			}
-			if src.mKey, err = mKey(key); err != nil {
+			if src.MKey, err = site.MKey(key); err != nil {
 				return err
 			}
-			if key != "" && (src.file != "" || src.ethernet != "") {
+			if key != "" && (src.File != "" || src.Ethernet != "") {
 				return usage.Errorf("--m-key-file: %s is not asked with an M_Key: want it with a live InfiniBand fabric", src)
 			}
 			line := progress.On(a.Stderr)
 			var last discover.Progress
-			o, err := discoverSource(cmd.Context(), src, func(p discover.Progress) {
+			o, err := site.DiscoverSource(cmd.Context(), src, func(p discover.Progress) {
 				last = p
-				if src.ethernet != "" {
+				if src.Ethernet != "" {
 					line.Show(a.T("discover.progress.ethernet", "asked", p.Nodes, "devices", p.MADs))
 					return
 				}
@@ -72,7 +73,7 @@ func (a *app) discoverCommand() *cobra.Command {
 				}
 				return err
 			}
-			f := o.fabric
+			f := o.Fabric
 			if out != "" {
 				if err := writeFabric(out, f); err != nil {
 					return err
@@ -80,13 +81,13 @@ func (a *app) discoverCommand() *cobra.Command {
 			}
 			report := discoverReport{
 				Nodes: len(f.Nodes), Switches: len(f.Switches()), Hosts: len(f.Hosts()), Links: len(f.Links),
-				WallS: o.stats.Wall.Seconds(), MADsSent: o.stats.MADsSent, Warnings: phrase.English(o.warnings),
-				DevicesAsked: o.asked, DevicesAnswered: o.answered,
+				WallS: o.Stats.Wall.Seconds(), MADsSent: o.Stats.MADsSent, Warnings: phrase.English(o.Warnings),
+				DevicesAsked: o.Asked, DevicesAnswered: o.Answered,
 			}
 			if asJSON {
 				return cmdline.PrintJSON(a.Stdout, report)
 			}
-			return a.printDiscovery(f, report, o.warnings)
+			return a.printDiscovery(f, report, o.Warnings)
 		},
 	}
 	cmd.Flags().StringVar(&from, "from", "", a.T("discover.from"))

@@ -12,6 +12,7 @@ import (
 	"fairlane/internal/testkit/filetest"
 	"fairlane/service/config"
 	"fairlane/service/control"
+	"fairlane/service/site"
 	"fairlane/service/store"
 	"fairlane/subnet/mad"
 )
@@ -70,7 +71,7 @@ func TestTheDoctorLooksAtEverythingAndSaysWhatToDo(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	database := filepath.Join(dir, "f.db")
-	m, err := openManager(t.Context(), database, &ports{}, workOptions{})
+	m, err := openManager(t.Context(), database, &site.Access{}, workOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,6 +20,7 @@ import (
 	"fairlane/service/config"
 	"fairlane/service/placement"
 	"fairlane/service/placement/smfile"
+	"fairlane/service/site"
 	"fairlane/service/store"
 	"fairlane/sim/live"
 	"fairlane/sim/live/livetest"
@@ -138,7 +139,7 @@ func databases(t *testing.T, on onDoctor) {
 	t.Helper()
 	at := func(name string, spoil ...string) config.Config {
 		path := filepath.Join(t.TempDir(), name)
-		m, err := openManager(t.Context(), path, &ports{}, workOptions{})
+		m, err := openManager(t.Context(), path, &site.Access{}, workOptions{})
 		if err == nil {
 			err = m.close()
 		}
@@ -223,7 +224,7 @@ func fabrics(t *testing.T, on onDoctor) {
 	}
 	ask("fabric-devices")
 	roce := livetest.Ethernet(t, livetest.SlowCase(t, policy.PlaneRoCE), live.EthernetOptions{TimeScale: 1e-6, Dir: filepath.Join(t.TempDir(), "roce")})
-	pauseOff(t, roce.Addr)
+	livetest.PauseOff(t, roce.Addr)
 	on([]string{"fabric-settings"}, config.Config{}, func(d *doctor) { d.fabric(ctx, store.FabricSource{Name: "lab", Source: roce.Source()}, 0, 0) })
 	if err := lab.Close(); err != nil {
 		t.Error(err)

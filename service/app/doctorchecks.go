@@ -20,6 +20,7 @@ import (
 	"fairlane/command/cmdline"
 	"fairlane/internal/servertls"
 	"fairlane/service/config"
+	"fairlane/service/site"
 	"fairlane/service/store"
 )
 
@@ -143,8 +144,8 @@ func (d *doctor) store(ctx context.Context) {
 	d.clock(&n)
 	d.jobs(&n)
 	d.holds(n.Fabrics)
-	key, err := ccKey(d.config.CCKeyFile)
-	owner, wrong := mKey(d.config.MKeyFile)
+	key, err := site.CCKey(d.config.CCKeyFile)
+	owner, wrong := site.MKey(d.config.MKeyFile)
 	if err != nil || wrong != nil {
 		return // the check of the configuration has said so
 	}

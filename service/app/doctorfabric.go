@@ -5,6 +5,7 @@ import (
 
 	"fairlane/internal/phrase"
 	"fairlane/service/config"
+	"fairlane/service/site"
 	"fairlane/service/store"
 	"fairlane/subnet/ident"
 	"fairlane/subnet/mad"
@@ -16,7 +17,7 @@ import (
 
 // fabric attaches to a fabric as the service does and asks the port it attached at.
 func (d *doctor) fabric(ctx context.Context, f store.FabricSource, key, owner mad.Key) {
-	s, err := parseSource(f.Source)
+	s, err := site.ParseSource(f.Source)
 	if err != nil {
 		d.note("fabric", f.Name, statusFail, "fabric-source", "source", f.Source, "error", err)
 		return
@@ -29,23 +30,23 @@ func (d *doctor) fabric(ctx context.Context, f store.FabricSource, key, owner ma
 		d.note("fabric", f.Name, statusFail, "fabric-forbidden", "source", f.Source, "error", err)
 		return
 	}
-	s.mKey = owner
-	if s.file != "" {
-		if _, err := readFabric(s.file); err != nil {
+	s.MKey = owner
+	if s.File != "" {
+		if _, err := site.ReadFabric(s.File); err != nil {
 			d.note("fabric", f.Name, statusFail, "fabric-away", "source", f.Source, "error", err)
 			return
 		}
 		d.note("fabric", f.Name, statusOK, "fabric-file", "source", f.Source)
 		return
 	}
-	if s.ethernet != "" {
+	if s.Ethernet != "" {
 		d.ethernet(ctx, f, s)
 		return
 	}
-	if s.umad != (umad.Name{}) && !d.port(f, s.umad) {
+	if s.UMAD != (umad.Name{}) && !d.port(f, s.UMAD) {
 		return
 	}
-	c, err := s.dialBy(ctx, d.umad)
+	c, err := s.DialBy(ctx, d.umad)
 	if err != nil {
 		d.note("fabric", f.Name, statusFail, "fabric-away", "source", f.Source, "error", err)
 		return
@@ -79,21 +80,21 @@ func (d *doctor) port(f store.FabricSource, n umad.Name) bool {
 }
 
 // ethernet asks every device of an inventory who it is.
-func (d *doctor) ethernet(ctx context.Context, f store.FabricSource, s source) {
+func (d *doctor) ethernet(ctx context.Context, f store.FabricSource, s site.Source) {
 	const most = 3 // devices that are named
-	o, err := discoverSource(ctx, s, nil)
+	o, err := site.DiscoverSource(ctx, s, nil)
 	switch {
 	case err != nil:
 		d.note("fabric", f.Name, statusFail, "fabric-away", "source", f.Source, "error", err)
-	case len(o.warnings) > 0:
+	case len(o.Warnings) > 0:
 		status, code := statusFail, "fabric-strangers"
-		if len(o.warnings) == o.settings { // all answer and are who they should be
+		if len(o.Warnings) == o.Settings { // all answer and are who they should be
 			status, code = statusWarn, "fabric-settings"
 		}
-		d.note("fabric", f.Name, status, code, "source", f.Source, "answered", o.answered, "asked", o.asked,
-			"first", d.app.Texts.Say(phrase.Of("{}", o.warnings[:min(most, len(o.warnings))])))
+		d.note("fabric", f.Name, status, code, "source", f.Source, "answered", o.Answered, "asked", o.Asked,
+			"first", d.app.Texts.Say(phrase.Of("{}", o.Warnings[:min(most, len(o.Warnings))])))
 	default:
-		d.note("fabric", f.Name, statusOK, "fabric-devices", "source", f.Source, "answered", o.answered)
+		d.note("fabric", f.Name, statusOK, "fabric-devices", "source", f.Source, "answered", o.Answered)
 	}
 }
 

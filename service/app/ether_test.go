@@ -1,51 +1,38 @@
 package app
 
 import (
-	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"io"
-	"net"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
-	gpb "github.com/openconfig/gnmi/proto/gnmi"
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials"
-	"google.golang.org/grpc/credentials/insecure"
-
 	"fairlane/ccconfig/driver"
 	"fairlane/command/cmdline"
-	"fairlane/internal/gnmid"
-	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/policy"
 	"fairlane/service/control"
 	"fairlane/service/reconcile"
-	"fairlane/sim/gnmidev"
+	"fairlane/service/site"
 	"fairlane/sim/live"
 	"fairlane/sim/live/livetest"
 	"fairlane/subnet"
 )
 
 // connectTo reads the inventory of a source and speaks with its devices until the test ends.
-func connectTo(t *testing.T, from string) (*keptInventory, *etherDriver) {
+func connectTo(t *testing.T, from string) (*site.Inventory, *site.InventoryDriver) {
 	t.Helper()
-	k, err := readInventory(strings.TrimPrefix(from, "ethernet:"))
+	k, err := site.ReadInventory(strings.TrimPrefix(from, "ethernet:"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := k.connect()
+	d, err := k.Connect()
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = d.close() }) // everything was answered
+	t.Cleanup(func() { _ = d.Close() }) // everything was answered
 	return k, d
 }
 
@@ -62,7 +49,7 @@ func etherLabOf(t *testing.T, c *live.Case) *demo {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := openManager(t.Context(), filepath.Join(t.TempDir(), "fairlane.db"), &ports{}, workOptions{still: true})
+	m, err := openManager(t.Context(), filepath.Join(t.TempDir(), "fairlane.db"), &site.Access{}, workOptions{still: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,8 +202,8 @@ func deviceID(t *testing.T, d *demo, p *policy.Plan, name string) string {
 func meddleEther(t *testing.T, d *demo, p policy.Plane) string {
 	t.Helper()
 	k, other := connectTo(t, d.source())
-	f := k.fabric
-	dev := portDevice(f, subnet.PortRef{Node: f.Hosts()[0], Port: 1}, string(p))
+	f := k.Fabric
+	dev := site.PortDevice(f, subnet.PortRef{Node: f.Hosts()[0], Port: 1}, string(p))
 	if p == policy.PlaneRoCE {
 		want := driver.Settings{NIC: &driver.NICState{Params: []driver.NICParam{{Name: "rpg_ai_rate", Value: 77}}}}
 		if _, err := other.Apply(t.Context(), dev, want); err != nil {
@@ -276,7 +263,7 @@ func TestAPortWithoutFunctionsForItsTenantsIsRefusedAndSaysWhatToDo(t *testing.T
 	t.Parallel()
 	l := livetest.Ethernet(t, livetest.SlowCase(t, policy.PlaneRoCE), live.EthernetOptions{TimeScale: 1e-6})
 	k, d := connectTo(t, l.Source())
-	dev := portDevice(k.fabric, subnet.PortRef{Node: k.fabric.Hosts()[0], Port: 1}, driver.PlaneRoCE)
+	dev := site.PortDevice(k.Fabric, subnet.PortRef{Node: k.Fabric.Hosts()[0], Port: 1}, driver.PlaneRoCE)
 	before, err := d.Read(t.Context(), dev)
 	if err != nil {
 		t.Fatal(err)
@@ -299,202 +286,5 @@ func TestAPortWithoutFunctionsForItsTenantsIsRefusedAndSaysWhatToDo(t *testing.T
 	_, err = d.Apply(t.Context(), dev, driver.Settings{NIC: &driver.NICState{Params: []driver.NICParam{{Name: "pfc", Index: 9, Value: 1}}}})
 	if err == nil || strings.Contains(err.Error(), "tenants") {
 		t.Errorf("another lack: %v", err)
-	}
-}
-
-// rewrite changes the inventory or the fabric file of a live fabric.
-func rewrite(t *testing.T, dir, name, old, replacement string) {
-	t.Helper()
-	path := filepath.Join(dir, name)
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := strings.Replace(string(b), old, replacement, 1)
-	if text == string(b) {
-		t.Fatalf("%s has no %q:\n%s", name, old, b)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// Switches are looked at as far as plans take their classes of service for granted.
-// pauseOff takes pause away from one port of the switch leaf1.
-func pauseOff(t *testing.T, addr string) {
-	t.Helper()
-	conn, err := grpc.NewClient("passthrough:///"+addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = conn.Close() }()
-	path := gnmid.PathOf("CONFIG_DB", "localhost", "PORT_QOS_MAP", "Ethernet0", "pfc_enable")
-	path.Origin = "sonic-db"
-	_, err = gpb.NewGNMIClient(conn).Set(t.Context(), &gpb.SetRequest{
-		Prefix:  &gpb.Path{Target: "leaf1"},
-		Replace: []*gpb.Update{{Path: path.Proto(), Val: &gpb.TypedValue{Value: &gpb.TypedValue_JsonIetfVal{JsonIetfVal: []byte(`"6"`)}}}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func TestASwitchOnWhichPauseIsOffIsNamed(t *testing.T) {
-	t.Parallel()
-	l := livetest.Ethernet(t, livetest.SlowCase(t, policy.PlaneRoCE), live.EthernetOptions{TimeScale: 1e-6})
-	pauseOff(t, l.Addr)
-	o, err := discoverSource(t.Context(), source{ethernet: strings.TrimPrefix(l.Source(), "ethernet:")}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(o.warnings) != 1 || !strings.HasPrefix(o.warnings[0].String(), "leaf1: pfc-off: ") || o.answered != o.asked {
-		t.Errorf("%q", o.warnings)
-	}
-}
-
-func TestDevicesOfAnInventoryAreAskedWhoTheyAre(t *testing.T) {
-	t.Parallel()
-	l := livetest.Ethernet(t, livetest.SlowCase(t, policy.PlaneRoCE), live.EthernetOptions{TimeScale: 1e-6, Dir: filepath.Join(t.TempDir(), "lab")})
-	find := func() *found {
-		t.Helper()
-		s, err := parseSource(l.Source())
-		if err != nil {
-			t.Fatal(err)
-		}
-		o, err := discoverSource(t.Context(), s, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return o
-	}
-	if o := find(); len(o.warnings) > 0 || o.asked != 7 || o.answered != 7 || len(o.fabric.Nodes) != 7 {
-		t.Errorf("%d of %d answered; %q", o.answered, o.asked, o.warnings)
-	}
-	rewrite(t, l.Dir, "fabric.yaml", "rate: 100 Mbit/s", "rate: 200 Mbit/s")
-	rewrite(t, l.Dir, live.InventoryName, "protocol: sonic\n", `protocol: sonic
-devices:
-  - {node: host-002, address: "`+l.Addr+`", target: host-003}
-  - {node: host-004, address: "127.0.0.1:1"}
-  - {node: leaf2, address: "`+l.Addr+`", target: leaf1}
-  - {node: spine1, address: "`+l.Addr+`", target: nobody}
-`)
-	o := find()
-	text := strings.Join(phrase.English(o.warnings), "\n")
-	for _, want := range []string{
-		"host-001: port 1 runs at 100 Mbit/s, the fabric file says 200 Mbit/s",
-		"host-002: the agent at " + l.Addr + " is of another host: it has no port",
-		"host-004: the agent at 127.0.0.1:1 does not say who it is",
-		"spine1: the switch at " + l.Addr + " does not say who it is",
-		"leaf2: another device: who answers at " + l.Addr + " calls itself \"leaf1\", want \"leaf2\"; nothing is written to it",
-	} {
-		if !strings.Contains(text, want) {
-			t.Errorf("the warnings do not say %q:\n%s", want, text)
-		}
-	}
-	if o.answered != 5 {
-		t.Errorf("%d of %d answered, want 5 of 7", o.answered, o.asked)
-	}
-	rewrite(t, l.Dir, live.InventoryName, "protocol: sonic\n", "protocol: p4runtime\n")
-	if text := strings.Join(phrase.English(find().warnings), "\n"); !strings.Contains(text, "host-001: port 1 runs at 100 Mbit/s") || !strings.Contains(text, "host-001: port 1 has no WRCC") {
-		t.Errorf("hosts without WRCC among its switches are not told:\n%s", text)
-	}
-	rewrite(t, l.Dir, live.InventoryName, "protocol: p4runtime\n", "protocol: sonic\n")
-	rewrite(t, l.Dir, live.InventoryName, "agents: "+l.Addr+"\n", "")
-	if text := strings.Join(phrase.English(find().warnings), "\n"); !strings.Contains(text, "2 hosts and switches have no address") {
-		t.Errorf("unlisted hosts are not told:\n%s", text)
-	}
-	// A client of the service learns where a fault is and never what the file holds.
-	rewrite(t, l.Dir, live.InventoryName, "insecure: true", "insecure: canary")
-	if _, _, err := (&ports{}).Discover(t.Context(), l.Source()); err == nil || strings.Contains(err.Error(), "canary") || !strings.Contains(err.Error(), live.InventoryName+":") {
-		t.Errorf("a faulty inventory: %v", err)
-	}
-}
-
-// Devices are asked over TLS with certificates of both sides, and a manager without one, or with one that is over, is told why.
-func TestInventoriesWithCertificates(t *testing.T) {
-	t.Parallel()
-	a, dir := newAuthority(t), t.TempDir()
-	serverFiles := a.files(t.TempDir(), "server", time.Now().Add(time.Hour))
-	manager := a.files(t.TempDir(), "manager", time.Now().Add(time.Hour))
-	old := a.files(t.TempDir(), "old", time.Now().Add(-time.Minute))
-	pair, err := tls.LoadX509KeyPair(serverFiles.CertFile, serverFiles.KeyFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	roots := x509.NewCertPool()
-	roots.AddCert(a.cert)
-	var off atomic.Int64 // of the agent's clock
-	s, err := gnmidev.NewServer(gnmidev.Options{Clock: func() time.Time { return time.Now().Add(time.Duration(off.Load())) }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := livetest.SlowCase(t, policy.PlaneRoCE)
-	host := &c.Fabric.Nodes[c.Fabric.Hosts()[0]]
-	_, err = s.AddHost(host.Name, gnmidev.HostOptions{Cards: []gnmidev.CardOptions{{GUID: host.GUID, Caps: live.SimulatedCaps(), Ports: []gnmidev.PortOptions{{Number: 1, Speed: 100 * quantity.Mbps}}}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	creds := credentials.NewTLS(&tls.Config{Certificates: []tls.Certificate{pair}, ClientCAs: roots, ClientAuth: tls.RequireAndVerifyClientCert, MinVersion: tls.VersionTLS13})
-	go func() { done <- s.Serve(ctx, l, grpc.Creds(creds)) }()
-	defer func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-		s.Close()
-	}()
-	put := func(name, text string) {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	put("ca.pem", string(a.pem))
-	put("text.pem", "no certificate\n")
-	if err := writeFabric(filepath.Join(dir, "fabric.yaml"), c.Fabric); err != nil {
-		t.Fatal(err)
-	}
-	for name, x := range map[string]struct {
-		tls, says string
-		fails     bool // at once, without asking anybody
-	}{
-		"right":          {"{ca: ca.pem, certificate: " + manager.CertFile + ", key: " + manager.KeyFile + "}", "", false},
-		"none":           {"{ca: ca.pem}", "we show no certificate", false},
-		"over":           {"{ca: ca.pem, certificate: " + old.CertFile + ", key: " + old.KeyFile + "}", "has expired", false},
-		"other name":     {"{ca: ca.pem, server_name: elsewhere, certificate: " + manager.CertFile + ", key: " + manager.KeyFile + "}", "elsewhere", false},
-		"no file":        {"{ca: none.pem}", "none.pem", true},
-		"no certificate": {"{ca: text.pem}", "found no certificate", true},
-		"wrong key":      {"{ca: ca.pem, certificate: " + manager.CertFile + ", key: " + old.KeyFile + "}", "the manager's certificate", true},
-	} {
-		put("inv.yaml", "version: 1\nfabric: fabric.yaml\ntls: "+x.tls+"\ndevices:\n  - {node: "+host.Name+", address: \""+l.Addr().String()+"\"}\n")
-		o, err := discoverSource(t.Context(), source{ethernet: filepath.Join(dir, "inv.yaml")}, nil)
-		switch {
-		case x.fails:
-			if err == nil || !strings.Contains(err.Error(), x.says) {
-				t.Errorf("%s: %v, want an error that says %q", name, err, x.says)
-			}
-		case err != nil:
-			t.Errorf("%s: %v", name, err)
-		case x.says == "" && (o.answered != 1 || strings.Contains(o.warnings[0].String(), "does not say") || strings.Contains(o.warnings[0].String(), "clock")):
-			t.Errorf("%s: %q", name, o.warnings)
-		case x.says != "" && (o.answered != 0 || !strings.Contains(strings.Join(phrase.English(o.warnings), "\n"), x.says)):
-			t.Errorf("%s: %q, want a warning that says %q", name, o.warnings, x.says)
-		}
-	}
-	put("inv.yaml", "version: 1\nfabric: fabric.yaml\ntls: {ca: ca.pem, certificate: "+manager.CertFile+", key: "+manager.KeyFile+"}\ndevices:\n  - {node: "+host.Name+", address: \""+l.Addr().String()+"\"}\n")
-	for by, says := range map[time.Duration]string{24 * time.Hour: " ahead of ours", -24 * time.Hour: " behind ours", time.Minute: ""} {
-		off.Store(int64(by))
-		o, err := discoverSource(t.Context(), source{ethernet: filepath.Join(dir, "inv.yaml")}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if text := strings.Join(phrase.English(o.warnings), "\n"); o.answered != 1 || says == "" && strings.Contains(text, "clock") || says != "" && !strings.Contains(text, host.Name+": its clock is 2") || !strings.Contains(text, says) {
-			t.Errorf("a clock off by %s: %d answered, %q", by, o.answered, o.warnings)
-		}
 	}
 }

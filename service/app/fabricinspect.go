@@ -10,6 +10,7 @@ import (
 	"fairlane/internal/progress"
 	"fairlane/internal/usage"
 	"fairlane/policy"
+	"fairlane/service/site"
 	"fairlane/subnet"
 	"fairlane/subnet/check"
 	"fairlane/subnet/discover"
@@ -35,22 +36,22 @@ type look struct {
 
 // look reads a fabric file, or sweeps a live InfiniBand fabric with its tables.
 func (a *app) look(ctx context.Context, f lookFlags) (*look, error) {
-	src, err := parseSourceOf(f.from, infiniBandForms)
+	src, err := site.ParseSourceOf(f.from, site.InfiniBandForms)
 	if err != nil {
 		return nil, err
 	}
-	if src.ethernet != "" {
+	if src.Ethernet != "" {
 		return nil, usage.Errorf("source %s: want an InfiniBand fabric: file:PATH or a live one", f.from)
 	}
-	if src.file != "" {
+	if src.File != "" {
 		if err := f.forFile(); err != nil {
 			return nil, err
 		}
 	}
 	start := time.Now()
 	l := &look{}
-	if src.file != "" {
-		l.fabric, err = readFabric(src.file)
+	if src.File != "" {
+		l.fabric, err = site.ReadFabric(src.File)
 	} else {
 		err = a.sweepAll(ctx, src, f, l)
 	}
@@ -78,16 +79,16 @@ func (f *lookFlags) forFile() error {
 }
 
 // sweepAll sweeps a live fabric.
-func (a *app) sweepAll(ctx context.Context, src source, f lookFlags, l *look) error {
+func (a *app) sweepAll(ctx context.Context, src site.Source, f lookFlags, l *look) error {
 	o := discover.Options{Tables: !f.quick}
 	var err error
-	if src.mKey, err = mKey(f.mKey); err != nil {
+	if src.MKey, err = site.MKey(f.mKey); err != nil {
 		return err
 	}
-	if o.CCKey, err = ccKey(f.ccKey); err != nil {
+	if o.CCKey, err = site.CCKey(f.ccKey); err != nil {
 		return err
 	}
-	c, err := src.dial(ctx)
+	c, err := src.Dial(ctx)
 	if err != nil {
 		return err
 	}
@@ -107,7 +108,7 @@ func (a *app) sweepAll(ctx context.Context, src source, f lookFlags, l *look) er
 func (a *app) sweep(ctx context.Context, from string, t mad.Transport, o discover.Options) (*discover.Result, error) {
 	line := progress.On(a.Stderr)
 	defer line.Clear()
-	o.Parallel = sweepParallel
+	o.Parallel = site.SweepParallel
 	o.Progress = func(p discover.Progress) { line.Show(a.T("discover.progress", "nodes", p.Nodes, "mads", p.MADs)) }
 	r, err := discover.Sweep(ctx, t, o)
 	if err != nil {

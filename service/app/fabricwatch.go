@@ -16,6 +16,7 @@ import (
 	"fairlane/command/cmdline"
 	"fairlane/internal/phrase"
 	"fairlane/internal/usage"
+	"fairlane/service/site"
 	"fairlane/subnet/discover"
 	"fairlane/subnet/ident"
 	"fairlane/subnet/mad"
@@ -94,12 +95,12 @@ func (a *app) fabricWatch(ctx context.Context, f watchFlags) error {
 type fabricWatch struct {
 	a       *app
 	flags   watchFlags
-	dial    func(context.Context) (transport, error)
+	dial    func(context.Context) (site.Transport, error)
 	options discover.AgainOptions
 	ticks   <-chan time.Time
 	traps   trapBox
 
-	conn    transport // nil before the first look, and after one that failed
+	conn    site.Transport // nil before the first look, and after one that failed
 	last    *discover.Result
 	warned  []watchWarning // of the last look
 	silent  bool           // the last look failed
@@ -124,30 +125,30 @@ func (w *watchWarning) same(o *watchWarning) bool {
 
 // newWatch judges the flags. The port's options are for tests.
 func (a *app) newWatch(f watchFlags, o umad.Options) (*fabricWatch, error) {
-	src, err := parseSourceOf(f.from, liveForms)
+	src, err := site.ParseSourceOf(f.from, site.LiveForms)
 	switch {
 	case err != nil:
 		return nil, err
-	case src.ethernet != "":
-		return nil, usage.Errorf("source %s: want a live InfiniBand fabric, %s", f.from, liveForms)
-	case src.file != "":
-		return nil, usage.Errorf("source %s: a file does not change: want a live fabric, %s", f.from, liveForms)
+	case src.Ethernet != "":
+		return nil, usage.Errorf("source %s: want a live InfiniBand fabric, %s", f.from, site.LiveForms)
+	case src.File != "":
+		return nil, usage.Errorf("source %s: a file does not change: want a live fabric, %s", f.from, site.LiveForms)
 	case f.every < watchRest:
 		return nil, usage.Errorf("--every %s: want %s or more", f.every, watchRest)
 	case f.count < 0:
 		return nil, usage.Errorf("--count %d: want 1 or more looks, or 0 for no end", f.count)
-	case f.traps && src.umad == umad.Name{}:
+	case f.traps && src.UMAD == umad.Name{}:
 		return nil, usage.Errorf("--traps: %s does not pass traps on: want umad:CA:PORT, or leave the flag out", f.from)
 	}
 	w := &fabricWatch{a: a, flags: f, told: map[string]int{}, traps: trapBox{news: make(chan struct{}, 1)}}
-	w.options = discover.AgainOptions{Options: discover.Options{Parallel: sweepParallel}, Routes: f.routes}
-	if src.mKey, err = mKey(f.mKey); err != nil {
+	w.options = discover.AgainOptions{Options: discover.Options{Parallel: site.SweepParallel}, Routes: f.routes}
+	if src.MKey, err = site.MKey(f.mKey); err != nil {
 		return nil, err
 	}
 	if f.traps {
 		o.Traps = w.traps.take
 	}
-	w.dial = func(ctx context.Context) (transport, error) { return src.dialBy(ctx, o) }
+	w.dial = func(ctx context.Context) (site.Transport, error) { return src.DialBy(ctx, o) }
 	return w, nil
 }
 

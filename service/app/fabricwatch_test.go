@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"fairlane/internal/i18n"
+	"fairlane/service/site"
 	"fairlane/sim/simdev"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
@@ -219,7 +220,7 @@ func TestAWatchOutlivesAFabricThatDoesNotAnswer(t *testing.T) {
 	}
 	s := &fragile{Transport: local}
 	dials := 0
-	x.w.dial = func(context.Context) (transport, error) { dials++; return s, nil }
+	x.w.dial = func(context.Context) (site.Transport, error) { dials++; return s, nil }
 	x.look()
 	s.breakWith(errors.New("cut off"))
 	x.look()

@@ -16,6 +16,7 @@ import (
 	"fairlane/command/cmdline"
 	"fairlane/service/control"
 	"fairlane/service/placement"
+	"fairlane/service/site"
 	"fairlane/sim/fabric"
 	"fairlane/sim/live"
 	"fairlane/sim/scenario"
@@ -59,7 +60,7 @@ func onFabricOf(t *testing.T, model fabric.Config, node string, f simdev.Faults,
 		t.Fatal(err)
 	}
 	m, err := openManager(ctx, filepath.Join(t.TempDir(), "fairlane.db"),
-		&ports{placements: placement.Placements{Simulated: map[string]func(ident.PKey, ident.SL) int{demoFabric: l.Devices.SetPartitionSL}}}, workOptions{still: true}, adjust...)
+		&site.Access{Placements: placement.Placements{Simulated: map[string]func(ident.PKey, ident.SL) int{demoFabric: l.Devices.SetPartitionSL}}}, workOptions{still: true}, adjust...)
 	if err != nil {
 		t.Fatal(err)
 	}

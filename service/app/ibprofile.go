@@ -10,19 +10,8 @@ import (
 	"fairlane/command/cmdline"
 	"fairlane/internal/suggest"
 	"fairlane/internal/usage"
+	"fairlane/service/site"
 )
-
-// readIBProfiles reads a site's profiles of InfiniBand devices; of no file there are the built-in ones alone.
-func readIBProfiles(path string) (*ibprofile.Set, error) {
-	if path == "" {
-		return nil, nil //nolint:nilnil // a nil set is the built-in profiles
-	}
-	s, err := profilefile.Load(path)
-	if err != nil {
-		return nil, &usage.Error{Err: err}
-	}
-	return s, nil
-}
 
 func (a *app) ibProfileCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "ib-profile", Short: a.T("ibprofile.short")}
@@ -37,7 +26,7 @@ func (a *app) ibProfileListCommand() *cobra.Command {
 		Use: "list", Short: a.T("ibprofile.list.short"), Args: cobra.NoArgs,
 		Example: "  fairlane ib-profile list\n  fairlane ib-profile list --ib-profiles site.yaml --json",
 		RunE: func(*cobra.Command, []string) error {
-			set, err := readIBProfiles(file)
+			set, err := site.ReadIBProfiles(file)
 			if err != nil {
 				return err
 			}
@@ -68,7 +57,7 @@ func (a *app) ibProfileShowCommand() *cobra.Command {
 		Use: "show NAME", Short: a.T("ibprofile.show.short"), Args: cmdline.OneArgument("NAME"),
 		Example: "  fairlane ib-profile show ibta-switch\n  fairlane ib-profile show acme-hca --ib-profiles site.yaml --json",
 		RunE: func(_ *cobra.Command, args []string) error {
-			set, err := readIBProfiles(file)
+			set, err := site.ReadIBProfiles(file)
 			if err != nil {
 				return err
 			}
@@ -107,7 +96,7 @@ func (a *app) ibProfileCheckCommand() *cobra.Command {
 		Use: "check FILE", Short: a.T("ibprofile.check.short"), Args: cmdline.OneArgument("FILE"),
 		Example: "  fairlane ib-profile check site.yaml\n  fairlane ib-profile check site.yaml --fabric fabric.topo",
 		RunE: func(_ *cobra.Command, args []string) error {
-			set, err := readIBProfiles(args[0])
+			set, err := site.ReadIBProfiles(args[0])
 			if err != nil {
 				return err
 			}
@@ -116,7 +105,7 @@ func (a *app) ibProfileCheckCommand() *cobra.Command {
 			if fabric == "" {
 				return nil
 			}
-			topo, err := readFabric(fabric)
+			topo, err := site.ReadFabric(fabric)
 			if err != nil {
 				return err
 			}

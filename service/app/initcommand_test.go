@@ -11,6 +11,7 @@ import (
 	"fairlane/command/cmdline"
 	"fairlane/policy"
 	"fairlane/service/config"
+	"fairlane/service/site"
 	"fairlane/sim/live"
 	"fairlane/sim/scenario"
 )
@@ -34,7 +35,7 @@ func TestTheFilesOfALabAgree(t *testing.T) {
 		t.Run(string(plane), func(t *testing.T) {
 			t.Parallel()
 			dir := newLab(t, plane)
-			topo, err := readFabric(filepath.Join(dir, "fabric.yaml"))
+			topo, err := site.ReadFabric(filepath.Join(dir, "fabric.yaml"))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -9,6 +9,7 @@ import (
 	"fairlane/ccconfig/driver"
 	"fairlane/policy"
 	"fairlane/service/control"
+	"fairlane/service/site"
 	"fairlane/sim/gnmidev"
 	"fairlane/sim/live/livetest"
 	"fairlane/subnet/ident"
@@ -43,11 +44,11 @@ func TestALoopThatIsDeadIsToldByItsStage(t *testing.T) {
 	}
 	acts("first")
 	for _, c := range []struct {
-		what  string
-		ports []ident.PortID
-		set   driver.NICParam
-		stage string
-		where string
+		what   string
+		Access []ident.PortID
+		set    driver.NICParam
+		stage  string
+		where  string
 	}{
 		{"senders do not react", []ident.PortID{one, two}, driver.NICParam{Name: "rp_enable", Index: 3}, "reaction", "host-001/P1 host-002/P1"},
 		{"one sender does not react", []ident.PortID{two}, driver.NICParam{Name: "rp_enable", Index: 3}, "reaction", "host-002/P1"},
@@ -55,10 +56,10 @@ func TestALoopThatIsDeadIsToldByItsStage(t *testing.T) {
 		{"senders are not ECN-capable", []ident.PortID{one, two}, driver.NICParam{Name: "default_roce_tos", Value: 104}, "marks", "host-004/P1"},
 		{"another algorithm is in the place of DCQCN", []ident.PortID{one, two}, driver.NICParam{Name: "user_programmable_cc", Value: 1}, "rates", "host-001/P1 host-002/P1"},
 	} {
-		was := nowOf(t, d, c.ports[0], c.set.Name, c.set.Index)
+		was := nowOf(t, d, c.Access[0], c.set.Name, c.set.Index)
 		put := func(v uint64) {
 			t.Helper()
-			for _, at := range c.ports {
+			for _, at := range c.Access {
 				if c.set.Name != "user_programmable_cc" {
 					behindTheBack(t, d, at, c.set.Name, c.set.Index, v)
 					continue
@@ -66,7 +67,7 @@ func TestALoopThatIsDeadIsToldByItsStage(t *testing.T) {
 				ref, _ := d.ether.Case.Fabric.PortByID(at)
 				_, dev := connectTo(t, d.source())
 				want := driver.Settings{NIC: &driver.NICState{Params: []driver.NICParam{{Name: c.set.Name, Value: v}}}}
-				if _, err := dev.Apply(t.Context(), portDevice(d.ether.Case.Fabric, ref, driver.PlaneRoCE), want); err != nil {
+				if _, err := dev.Apply(t.Context(), site.PortDevice(d.ether.Case.Fabric, ref, driver.PlaneRoCE), want); err != nil {
 					t.Fatal(err)
 				}
 				d.ether.Hosts[at.Node].ResetFirmware()

@@ -18,6 +18,7 @@ import (
 	"fairlane/service/control"
 	"fairlane/service/reconcile/engine"
 	"fairlane/service/reconcile/riverwork"
+	"fairlane/service/site"
 	"fairlane/service/store"
 )
 
@@ -59,7 +60,7 @@ func lockDatabase(path string) (*os.File, error) {
 
 // openManager opens the store, puts the service on it and begins to work its jobs: rollouts that an earlier process
 // left go on. Each of adjust may change what the service works through.
-func openManager(ctx context.Context, database string, p *ports, o workOptions, adjust ...func(*control.Deps)) (_ *manager, err error) {
+func openManager(ctx context.Context, database string, p *site.Access, o workOptions, adjust ...func(*control.Deps)) (_ *manager, err error) {
 	m := &manager{options: o, log: o.log}
 	if m.log == nil {
 		m.log = slog.New(slog.DiscardHandler)
@@ -77,7 +78,7 @@ func openManager(ctx context.Context, database string, p *ports, o workOptions, 
 	if m.store, err = store.Open(ctx, database, store.Options{}); err != nil {
 		return nil, err
 	}
-	deps := control.Deps{Store: m.store, Discoverer: p, Observer: p, Meter: p, Looker: p, Laboratory: laboratory{}, SourceAllowed: p.sourceAllowed, IBProfiles: p.ibProfiles}
+	deps := control.Deps{Store: m.store, Discoverer: p, Observer: p, Meter: p, Looker: p, Laboratory: laboratory{}, SourceAllowed: p.SourceAllowed, IBProfiles: p.IBProfiles}
 	for _, f := range adjust {
 		f(&deps)
 	}
@@ -91,7 +92,7 @@ func openManager(ctx context.Context, database string, p *ports, o workOptions, 
 }
 
 // work sets up the engine and the queue and starts them.
-func (m *manager) work(ctx context.Context, p *ports, meter control.Meter) (err error) {
+func (m *manager) work(ctx context.Context, p *site.Access, meter control.Meter) (err error) {
 	name := managerName()
 	m.engine, err = engine.New(engine.Deps{
 		Store: m.service.JobStore(), Targets: m.service.JobTarget, Home: m.service.JobHome, Opener: p, Ended: m.service.RolloutEnded,

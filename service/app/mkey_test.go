@@ -2,7 +2,6 @@ package app
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"fairlane/command/cmdline"
 	"fairlane/policy"
 	"fairlane/service/control"
+	"fairlane/service/site"
 	"fairlane/sim/simdev"
 	"fairlane/subnet/ident"
 	"fairlane/subnet/mad"
@@ -30,7 +30,7 @@ func TestTheServiceReachesWhatAnMKeyHides(t *testing.T) {
 	f, key := hidden(t)
 	lab := control.Fabric{Name: "lab", Source: "ibsim:" + f.addr}
 	all := len(f.topo.Nodes)
-	owner, stranger := &ports{current: portSettings{mKey: key}}, &ports{}
+	owner, stranger := site.New(site.Settings{MKey: key}), &site.Access{}
 	found, _, err := owner.Discover(t.Context(), lab.Source)
 	if err != nil || len(found.Nodes) != all {
 		t.Fatalf("with the key it finds %v of %d nodes: %v", found, all, err)
@@ -43,16 +43,16 @@ func TestTheServiceReachesWhatAnMKeyHides(t *testing.T) {
 			t.Errorf("with the key it sees %+v, %v", l, err)
 		}
 	}
-	devices := ccDevices(found)
+	devices := site.CCDevices(found)
 	target := control.Target{Fabric: lab, Topology: found, Plan: &policy.Plan{Plane: string(policy.PlaneIB)}}
-	for who, p := range map[string]*ports{"owner": owner, "stranger": stranger} {
-		s, err := p.open(t.Context(), target)
+	for who, p := range map[string]*site.Access{"owner": owner, "stranger": stranger} {
+		s, err := p.Open(t.Context(), target, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		silent := 0
 		for _, d := range devices {
-			if _, err := s.driver.Read(t.Context(), d); errors.Is(err, driver.ErrUnreachable) {
+			if _, err := s.Driver.Read(t.Context(), d); errors.Is(err, driver.ErrUnreachable) {
 				silent++
 			} else if err != nil {
 				t.Errorf("%s reads %s: %v", who, d.Name, err)
@@ -61,7 +61,7 @@ func TestTheServiceReachesWhatAnMKeyHides(t *testing.T) {
 		if want := map[string]int{"owner": 0, "stranger": 1}[who]; silent != want {
 			t.Errorf("%d of %d devices say nothing to the %s, want %d", silent, len(devices), who, want)
 		}
-		if err := s.close(); err != nil {
+		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
 	}
@@ -93,37 +93,5 @@ func TestCommandsTakeAnMKey(t *testing.T) {
 		if strings.Contains(out.String()+words.String(), "no key\n") {
 			t.Errorf("%q prints what is in the file", c.args)
 		}
-	}
-}
-
-// heard remembers the M_Keys of requests.
-type heard struct{ keys []mad.Key }
-
-func (*heard) Close() error { return nil }
-
-func (h *heard) Exchange(_ context.Context, _ mad.Target, p *mad.Packet) (mad.Packet, error) {
-	h.keys = append(h.keys, p.MKey())
-	return mad.Packet{}, nil
-}
-
-func TestAnMKeyGoesWithSubnetManagementAlone(t *testing.T) {
-	t.Parallel()
-	own := mad.NewSMP(mad.MethodGet, mad.AttrNodeInfo, 0)
-	own.SetMKey(9)
-	other := mad.NewPerf(mad.MethodGet, mad.AttrPortCounters, 0)
-	was := other
-	direct, routed := mad.NewDirected(mad.MethodGet, mad.AttrNodeInfo, 0), mad.NewSMP(mad.MethodGet, mad.AttrNodeInfo, 0)
-	h := &heard{}
-	k := withMKey(h, 7)
-	for _, p := range []*mad.Packet{&direct, &routed, &own, &other} {
-		if _, err := k.Exchange(t.Context(), mad.Target{}, p); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if got := fmt.Sprint(h.keys[:3]); got != fmt.Sprint([]mad.Key{7, 7, 9}) || other != was {
-		t.Errorf("keys are %s, and a request of another class is %v", got, other)
-	}
-	if withMKey(h, 0) != transport(h) {
-		t.Error("without a key there is something in between")
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"fairlane/policy"
 	"fairlane/service/placement"
 	"fairlane/service/placement/smfile"
+	"fairlane/service/site"
 	"fairlane/subnet"
 	"fairlane/subnet/discover"
 	"fairlane/subnet/opensm"
@@ -125,7 +126,7 @@ type opensmAt struct {
 	manager *opensm.Manager
 	file    *smfile.OpenSM
 	force   []osmfile.Code // by the file and the command line
-	mads    transport
+	mads    site.Transport
 }
 
 // attachOpenSM reads the file that says where OpenSM is, and attaches to its fabric.
@@ -151,7 +152,7 @@ func (a *app) attachOpenSM(ctx context.Context, f *opensmFlags) (*opensmAt, erro
 		}
 		out.force = append(out.force, code)
 	}
-	if out.mads, err = dial(ctx, f.from, f.mKey); err != nil {
+	if out.mads, err = site.Dial(ctx, f.from, f.mKey); err != nil {
 		return nil, err
 	}
 	if out.manager, err = placement.OpenSM(file.OpenSM, out.mads); err != nil {
@@ -177,7 +178,7 @@ func (a *app) wish(ctx context.Context, f *opensmFlags, at *opensmAt) (osmfile.D
 // opensmFabric is the fabric of the file that was named, else what a sweep finds.
 func (a *app) opensmFabric(ctx context.Context, f *opensmFlags, at *opensmAt) (*subnet.Fabric, error) {
 	if f.fabric != "" {
-		return readFabric(f.fabric)
+		return site.ReadFabric(f.fabric)
 	}
 	r, err := a.sweep(ctx, f.from, at.mads, discover.Options{})
 	if err != nil {

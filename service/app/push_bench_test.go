@@ -12,6 +12,7 @@ import (
 	"fairlane/internal/quantity"
 	"fairlane/policy"
 	"fairlane/service/control"
+	"fairlane/service/site"
 	"fairlane/service/store/pgtest"
 	"fairlane/sim/live"
 	"fairlane/sim/scenario"
@@ -62,7 +63,7 @@ func BenchmarkManagers(b *testing.B) {
 			database := pgtest.Start(b, pgtest.Options{Durable: true}).Database(b)
 			d, plans := pushLab(b, database, 25, 40)
 			for range n - 1 {
-				m, err := openManager(b.Context(), database, &ports{}, workOptions{})
+				m, err := openManager(b.Context(), database, &site.Access{}, workOptions{})
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -95,7 +96,7 @@ func pushLab(tb testing.TB, database string, leaves, hosts int) (d *demo, plans 
 	if err != nil {
 		tb.Fatal(err)
 	}
-	m, err := openManager(ctx, database, &ports{}, workOptions{})
+	m, err := openManager(ctx, database, &site.Access{}, workOptions{})
 	if err != nil {
 		tb.Fatal(err)
 	}

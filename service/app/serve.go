@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -28,26 +27,9 @@ import (
 	"fairlane/service/config"
 	"fairlane/service/control"
 	"fairlane/service/obs"
+	"fairlane/service/site"
 	"fairlane/service/telemetry"
-	"fairlane/subnet/mad"
 )
-
-func ccKey(path string) (mad.Key, error) { return hexKey(path, "a CC_Key") }
-
-func mKey(path string) (mad.Key, error) { return hexKey(path, "an M_Key") }
-
-// hexKey reads a key from a file; an empty path is no key.
-func hexKey(path, what string) (mad.Key, error) {
-	text, err := config.Secret(path)
-	if err != nil || text == "" {
-		return 0, err
-	}
-	v, err := strconv.ParseUint(strings.TrimPrefix(strings.ToLower(text), "0x"), 16, 64)
-	if err != nil {
-		return 0, usage.Errorf("%s: want %s of 1 to 16 hexadecimal digits", path, what) // never the content
-	}
-	return mad.Key(v), nil
-}
 
 func (a *app) serveCommand() *cobra.Command {
 	cmd := &cobra.Command{
@@ -67,7 +49,7 @@ type serving struct {
 	config   config.Config
 	log      *slog.Logger
 	level    *slog.LevelVar // of log
-	ports    *ports
+	ports    *site.Access
 	notify   sdnotify.Notifier
 	manager  *manager
 	metrics  *obs.Metrics
@@ -130,7 +112,7 @@ func (s *serving) flush(ctx context.Context, tracing *sdktrace.TracerProvider) {
 
 // open makes the metrics and opens the manager on the database.
 func (s *serving) open(ctx context.Context) error {
-	reach, err := newPortSettings(&s.config)
+	reach, err := site.ReadSettings(&s.config)
 	if err != nil {
 		return err
 	}
@@ -144,12 +126,13 @@ func (s *serving) open(ctx context.Context) error {
 	if s.metrics, err = obs.NewMetrics(cmdline.Version(), obs.NewCensusCache(s.census, nil)); err != nil {
 		return err
 	}
-	p := &ports{current: reach, relook: s.config.Discovery.Interval}
+	p := site.New(reach)
+	p.Relook = s.config.Discovery.Interval
 	o := workOptions{
 		log: s.log, tracer: s.tracer, lease: s.config.Rollouts.Lease, retention: control.Retention(s.config.Retention), relook: s.config.Discovery.Interval,
 	}
 	s.ports = p
-	p.congested = func(c *telemetry.Congestion) {
+	p.Congested = func(c *telemetry.Congestion) {
 		sum := obs.Congestion{Adapter: c.Adapter, Switch: c.Switch, Unattributed: c.Unattributed, Unread: c.Unread()}
 		for i := range c.Tenants {
 			sum.BECN += c.Tenants[i].BECN

@@ -11,6 +11,7 @@ import (
 
 	"fairlane/command/cmdline"
 	"fairlane/internal/usage"
+	"fairlane/service/site"
 	"fairlane/sim/live"
 	"fairlane/sim/scenario"
 	"fairlane/sim/simdev"
@@ -98,7 +99,7 @@ func (a *app) runSimServe(ctx context.Context, what string, f simServeFlags) err
 		return usage.Errorf("--dir %s: an InfiniBand fabric has no inventory", f.dir)
 	}
 	s.Config.Seed = f.seed
-	if s.Config.Devices, err = readIBProfiles(f.ibProfiles); err != nil {
+	if s.Config.Devices, err = site.ReadIBProfiles(f.ibProfiles); err != nil {
 		return err
 	}
 	o := simdev.Options{TimeScale: f.timeScale}
@@ -139,7 +140,7 @@ func loadServed(what, tenantFile string) (*scenario.Scenario, error) {
 			return nil, &usage.Error{Err: scenarioErr}
 		}
 	}
-	topo, err := readFabric(what)
+	topo, err := site.ReadFabric(what)
 	switch {
 	case err != nil && scenarioErr != nil:
 		return nil, usage.Errorf("%s is neither a scenario nor a fabric:\n%w\n%w", what, scenarioErr, err)

@@ -16,6 +16,7 @@ import (
 	"fairlane/internal/usage"
 	"fairlane/policy"
 	"fairlane/service/config"
+	"fairlane/service/site"
 	"fairlane/sim/live"
 	"fairlane/sim/scenario"
 )
@@ -64,7 +65,7 @@ func (f *simServeFlags) etherCase(p policy.Plane, what string) (*live.Case, erro
 	if p == "" || p == policy.PlaneIB {
 		return nil, nil //nolint:nilnil // InfiniBand, whose own way says what is wrong with it
 	}
-	topo, err := readFabric(what)
+	topo, err := site.ReadFabric(what)
 	if err != nil {
 		return nil, err
 	}

@@ -12,39 +12,8 @@ import (
 
 	"fairlane/service/config"
 	"fairlane/service/control"
+	"fairlane/service/site"
 )
-
-// TestNoFileOfTheServerIsToldToItsClients names files that are no fabrics as the source of one.
-func TestNoFileOfTheServerIsToldToItsClients(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	for name, text := range map[string]string{
-		"token":   "flt_canary0123456789\n",
-		"keys":    "canary: flt_canary0123456789\n",
-		"passwd":  "root:canary:0:0\n",
-		"yaml":    "version: 1\nname: canary\nnodes: canary\n",
-		"node":    "version: 1\nname: x\nnodes: [{name: canary, kind: canary, guid: canary}]\n",
-		"broken":  "version: 1\nnodes: [canary\n",
-		"binary":  "\x00\x01canary\n",
-		"ibnet":   "Switch\t2 \"canary\"\n[1] canary\n",
-		"private": "-----BEGIN CANARY KEY-----\ncanary\n",
-	} {
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		_, _, err := (&ports{}).Discover(t.Context(), "file:"+path)
-		if err == nil || strings.Contains(strings.ToLower(strings.ReplaceAll(err.Error(), dir, "")), "canary") {
-			t.Errorf("%s: %v", name, err)
-		}
-		if _, err := readFabric(path); err == nil {
-			t.Errorf("%s was taken for a fabric", name)
-		}
-	}
-	if _, _, err := (&ports{}).Discover(t.Context(), "file:"+filepath.Join(dir, "none")); err == nil || strings.Contains(err.Error(), "no such file") {
-		t.Errorf("of a missing file: %v", err)
-	}
-}
 
 // A client of the API learns nothing about files and hosts that the configuration does not allow, and reaches none of them, through
 // stored fabrics or new ones.
@@ -69,7 +38,7 @@ func TestSourcesThatAreNotAllowedAreRefusedAndNeverRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	database := filepath.Join(t.TempDir(), "fairlane.db")
-	old, err := openManager(t.Context(), database, &ports{}, workOptions{still: true}) // of a release that allowed all
+	old, err := openManager(t.Context(), database, &site.Access{}, workOptions{still: true}) // of a release that allowed all
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +47,7 @@ func TestSourcesThatAreNotAllowedAreRefusedAndNeverRead(t *testing.T) {
 	if err := errors.Join(err, old.close()); err != nil {
 		t.Fatal(err)
 	}
-	m, err := openManager(t.Context(), database, &ports{current: portSettings{sources: rules}}, workOptions{still: true})
+	m, err := openManager(t.Context(), database, site.New(site.Settings{Sources: rules}), workOptions{still: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,6 +19,7 @@ import (
 	"fairlane/service/control"
 	"fairlane/service/placement"
 	"fairlane/service/reconcile"
+	"fairlane/service/site"
 	"fairlane/sim/fabric"
 	"fairlane/sim/live"
 	"fairlane/sim/scenario"
@@ -85,7 +86,7 @@ func newSMLab(t *testing.T) *smLab {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &ports{current: portSettings{managers: managers}}
+	p := site.New(site.Settings{Managers: managers})
 	l.d.manager, err = openManager(t.Context(), filepath.Join(t.TempDir(), "fairlane.db"), p, workOptions{still: true}, func(d *control.Deps) {
 		d.Clock = func() time.Time { return time.Now().Add(time.Duration(l.skew.Load())) }
 	})

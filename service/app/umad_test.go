@@ -10,6 +10,7 @@ import (
 
 	"fairlane/command/remote"
 	"fairlane/service/config"
+	"fairlane/service/site"
 	"fairlane/service/store"
 	"fairlane/sim/fabric"
 	"fairlane/sim/simdev"
@@ -72,7 +73,7 @@ func devicePorts(t *testing.T, on onDoctor) {
 	other.SysRoot, _ = umadtest.Machine(t, umadtest.Port{CA: "mlx5_0", Port: 1, LinkLayer: "Ethernet"})
 	for _, c := range []struct {
 		o      umad.Options
-		source string
+		Source string
 		want   []string
 	}{
 		{machine, "umad:mlx5_0:1", []string{"port-right", "fabric-right", "cc-key-none", "sm-silent", "sm-congestion-unknown"}},
@@ -84,7 +85,7 @@ func devicePorts(t *testing.T, on onDoctor) {
 	} {
 		on(c.want, config.Config{}, func(d *doctor) {
 			d.umad = c.o
-			d.fabric(t.Context(), store.FabricSource{Name: "lab", Source: c.source}, 0, 0)
+			d.fabric(t.Context(), store.FabricSource{Name: "lab", Source: c.Source}, 0, 0)
 		})
 	}
 }
@@ -92,11 +93,11 @@ func devicePorts(t *testing.T, on onDoctor) {
 func TestAPortOfThisMachineIsASource(t *testing.T) {
 	t.Parallel()
 	topo := twoHostFabric(t)
-	s, err := parseSource("umad:mlx5_0:1")
+	s, err := site.ParseSource("umad:mlx5_0:1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := s.dialBy(t.Context(), umadMachine(t, topo, umadtest.Port{CA: "mlx5_0", Port: 1, LID: 2, SMLID: 1}))
+	c, err := s.DialBy(t.Context(), umadMachine(t, topo, umadtest.Port{CA: "mlx5_0", Port: 1, LID: 2, SMLID: 1}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,15 +109,15 @@ func TestAPortOfThisMachineIsASource(t *testing.T) {
 		t.Error(err)
 	}
 	// A port that is not there is wrong input; a machine without the module is not.
-	other, err := parseSource("umad:mlx5_7:1")
+	other, err := site.ParseSource("umad:mlx5_7:1")
 	if err != nil {
 		t.Fatal(err)
 	}
 	sys, dev := umadtest.Machine(t, umadtest.Port{CA: "mlx5_0", Port: 1})
-	if _, err := other.dialBy(t.Context(), umad.Options{SysRoot: sys, DevRoot: dev}); remote.ExitCode(err) != exitUsage || !strings.Contains(err.Error(), "want one of mlx5_0:1") {
+	if _, err := other.DialBy(t.Context(), umad.Options{SysRoot: sys, DevRoot: dev}); remote.ExitCode(err) != exitUsage || !strings.Contains(err.Error(), "want one of mlx5_0:1") {
 		t.Errorf("a port that is not there: %v", err)
 	}
-	if _, err := s.dialBy(t.Context(), umad.Options{SysRoot: filepath.Join(sys, "none")}); err == nil || remote.ExitCode(err) != exitFailed || !strings.Contains(err.Error(), "modprobe ib_umad") {
+	if _, err := s.DialBy(t.Context(), umad.Options{SysRoot: filepath.Join(sys, "none")}); err == nil || remote.ExitCode(err) != exitFailed || !strings.Contains(err.Error(), "modprobe ib_umad") {
 		t.Errorf("a machine without the module: %v", err)
 	}
 }

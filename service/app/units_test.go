@@ -3,70 +3,15 @@ package app
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"testing"
 
 	"fairlane/command/cmdline"
 	"fairlane/command/remote"
-	"fairlane/internal/testkit/filetest"
 	"fairlane/internal/usage"
 	"fairlane/subnet/ident"
-	"fairlane/subnet/mad"
 	"fairlane/subnet/topogen"
-	"fairlane/subnet/umad"
 	"fairlane/tenants"
 )
-
-func TestParseSource(t *testing.T) {
-	t.Parallel()
-	for in, want := range map[string]source{
-		"file:a b.topo":     {file: "a b.topo"},
-		"file:C:/x":         {file: "C:/x"},
-		"ibsim:lab":         {ibsim: "unix:lab"},
-		"ibsim:unix:lab":    {ibsim: "unix:lab"},
-		"ibsim:udp:h:7070":  {ibsim: "udp:h:7070"},
-		"ethernet:inv.yaml": {ethernet: "inv.yaml"},
-		"ethernet:":         {},
-		"":                  {},
-		"file:":             {},
-		"ibsim:":            {},
-		"ibsim:udp":         {},
-		"ibsim:unix":        {},
-		"ibsim:tcp:h:1":     {},
-		"http://x":          {},
-		"umad:mlx5_0:1":     {umad: umad.Name{CA: "mlx5_0", Port: 1}},
-		"umad:mlx5_0":       {},
-		"umad:../x:1":       {},
-		"umad:mlx5_0:0":     {},
-		"fabric.yaml":       {},
-	} {
-		got, err := parseSource(in)
-		if got != want || (err != nil) != (want == source{}) {
-			t.Errorf("parseSource(%q) = %+v, %v", in, got, err)
-		}
-		if err != nil && (remote.ExitCode(err) != exitUsage || !strings.Contains(err.Error(), "want file:PATH")) {
-			t.Errorf("parseSource(%q): %v", in, err)
-		}
-	}
-}
-
-func TestCCKeyIsReadAndNeverEchoed(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]mad.Key{"0xAB\n": 0xab, "00000000000000ff": 0xff} {
-		if got, err := ccKey(filetest.Write(t, "k", text)); err != nil || got != want {
-			t.Errorf("%q: %x, %v", text, got, err)
-		}
-	}
-	if got, err := ccKey(""); got != 0 || err != nil {
-		t.Errorf("no file: %x, %v", got, err)
-	}
-	for _, text := range []string{"hunter2", "112233445566778899", "\n"} {
-		_, err := ccKey(filetest.Write(t, "k", text))
-		if remote.ExitCode(err) != exitUsage || text != "\n" && strings.Contains(err.Error(), text) {
-			t.Errorf("%q: %v", text, err)
-		}
-	}
-}
 
 func TestExitCode(t *testing.T) {
 	t.Parallel()

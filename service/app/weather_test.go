@@ -19,6 +19,7 @@ import (
 	"fairlane/internal/testkit/peertest"
 	"fairlane/service/audit"
 	"fairlane/service/control"
+	"fairlane/service/site"
 )
 
 // smallDisk is the environment variable that names the small file system for the tests that need one.
@@ -234,7 +235,7 @@ func TestAServiceThatCannotWorkSaysWhatToDo(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), "f.db")
-			m, err := openManager(t.Context(), path, &ports{}, workOptions{})
+			m, err := openManager(t.Context(), path, &site.Access{}, workOptions{})
 			if err == nil {
 				_, err = m.service.CreateFabric(t.Context(), control.Fabric{Name: "lab", Source: "file:x", TimeScale: 1})
 			}

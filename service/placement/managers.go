@@ -66,6 +66,7 @@ func CheckOptions(o *smfile.OpenSM) error {
 	return nil
 }
 
+// AcceptedCodes are the problems of OpenSM's files that the operator accepts.
 func AcceptedCodes(o *smfile.OpenSM) ([]osmfile.Code, error) {
 	var codes []osmfile.Code
 	for _, text := range o.Accept {

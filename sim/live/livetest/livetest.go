@@ -2,12 +2,21 @@
 package livetest
 
 import (
+	"fmt"
+	"os"
+	"sync/atomic"
 	"testing"
 
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"fairlane/internal/gnmid"
 	"fairlane/internal/quantity"
 	"fairlane/policy"
 	"fairlane/sim/live"
 	"fairlane/sim/scenario"
+	"fairlane/sim/simdev"
 	"fairlane/subnet/ident"
 	"fairlane/subnet/topogen"
 	"fairlane/tenants"
@@ -37,6 +46,42 @@ func SlowCase(t testing.TB, p policy.Plane) *live.Case {
 func Ethernet(t testing.TB, c *live.Case, o live.EthernetOptions) *live.Ethernet {
 	t.Helper()
 	l, err := live.StartEthernet(t.Context(), c, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return l
+}
+
+// PauseOff takes pause away from one port of the switch leaf1.
+func PauseOff(t testing.TB, addr string) {
+	t.Helper()
+	conn, err := grpc.NewClient("passthrough:///"+addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	path := gnmid.PathOf("CONFIG_DB", "localhost", "PORT_QOS_MAP", "Ethernet0", "pfc_enable")
+	path.Origin = "sonic-db"
+	_, err = gpb.NewGNMIClient(conn).Set(t.Context(), &gpb.SetRequest{
+		Prefix:  &gpb.Path{Target: "leaf1"},
+		Replace: []*gpb.Update{{Path: path.Proto(), Val: &gpb.TypedValue{Value: &gpb.TypedValue_JsonIetfVal{JsonIetfVal: []byte(`"6"`)}}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+var fabrics atomic.Int64 // names of abstract sockets belong to the machine
+
+// InfiniBand runs a scenario until the test ends.
+func InfiniBand(t testing.TB, s *scenario.Scenario, o simdev.Options) *live.InfiniBand {
+	t.Helper()
+	l, err := live.StartInfiniBand(t.Context(), s, fmt.Sprintf("unix:fairlane-livetest-%d-%d", os.Getpid(), fabrics.Add(1)), o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package app
+package site
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 // keyed is a transport whose requests of subnet management carry the fabric's M_Key: a device that the key protects answers no
 // others (IBTA vol. 1, 14.2.4).
 type keyed struct {
-	transport
+	Transport
 	key mad.Key
 }
 
@@ -18,11 +18,11 @@ func (k keyed) Exchange(ctx context.Context, to mad.Target, request *mad.Packet)
 	if request.Class().IsSMP() && request.MKey() == 0 {
 		request.SetMKey(k.key)
 	}
-	return k.transport.Exchange(ctx, to, request)
+	return k.Transport.Exchange(ctx, to, request)
 }
 
 // withMKey has a transport send an M_Key; key 0 is none.
-func withMKey(t transport, key mad.Key) transport {
+func withMKey(t Transport, key mad.Key) Transport {
 	if key == 0 {
 		return t
 	}

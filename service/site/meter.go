@@ -1,4 +1,4 @@
-package app
+package site
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 )
 
 // Measure implements control.Meter. The window is the fabric's own time.
-func (p *ports) Measure(ctx context.Context, t control.Target, window time.Duration) (control.Shares, error) {
+func (p *Access) Measure(ctx context.Context, t control.Target, window time.Duration) (control.Shares, error) {
 	s, err := p.open(ctx, t)
 	if err != nil {
 		return control.Shares{}, err
@@ -27,7 +27,7 @@ func (p *ports) Measure(ctx context.Context, t control.Target, window time.Durat
 }
 
 // measure reads the counters of InfiniBand ports.
-func (p *ports) measure(ctx context.Context, transport mad.Transport, t control.Target, window quantity.Picoseconds) (telemetry.Report, error) {
+func (p *Access) measure(ctx context.Context, transport mad.Transport, t control.Target, window quantity.Picoseconds) (telemetry.Report, error) {
 	where, err := telemetry.PortsOf(t.Plan, t.Topology)
 	if err != nil {
 		return telemetry.Report{}, err
@@ -56,17 +56,17 @@ func (p *ports) measure(ctx context.Context, transport mad.Transport, t control.
 }
 
 // counting is how the counters of a fabric are read.
-func (p *ports) counting(t control.Target) telemetry.Options {
-	return telemetry.Options{CCKey: p.settings().ccKey, TimeScale: t.Fabric.TimeScale, Patience: p.patience, KeepCounters: t.Fabric.Counters == control.CountersKeep}
+func (p *Access) counting(t control.Target) telemetry.Options {
+	return telemetry.Options{CCKey: p.Settings().CCKey, TimeScale: t.Fabric.TimeScale, Patience: p.Patience, KeepCounters: t.Fabric.Counters == control.CountersKeep}
 }
 
 // watchCongestion begins to count the events of congestion control. The function that it returns reports those since to p.congested
 // and returns them: nil when they are not read.
-func (p *ports) watchCongestion(ctx context.Context, transport mad.Transport, t control.Target) (since func() *telemetry.Congestion, err error) {
-	if p.congested == nil {
+func (p *Access) watchCongestion(ctx context.Context, transport mad.Transport, t control.Target) (since func() *telemetry.Congestion, err error) {
+	if p.Congested == nil {
 		return func() *telemetry.Congestion { return nil }, nil
 	}
-	models := p.settings().models
+	models := p.Settings().models
 	w, err := telemetry.NewCongestionWatch(transport, t.Plan, t.Topology, telemetry.CongestionOptions{
 		Options: p.counting(t),
 		Layout:  func(id ident.PortID) mad.CCLayout { return models.layout(t.Topology, id) },
@@ -82,7 +82,7 @@ func (p *ports) watchCongestion(ctx context.Context, transport mad.Transport, t 
 		if err != nil { // the context ended, which the measurement outlived
 			return nil
 		}
-		p.congested(c)
+		p.Congested(c)
 		return c
 	}, nil
 }

@@ -1,4 +1,4 @@
-package app
+package site
 
 import (
 	"errors"
@@ -23,10 +23,10 @@ import (
 func TestSwitchesThatAreSwappedInTheInventoryAreNotWrittenTo(t *testing.T) {
 	t.Parallel()
 	l := livetest.Ethernet(t, livetest.SlowCase(t, policy.PlaneRoCE), live.EthernetOptions{TimeScale: 1e-6, Dir: filepath.Join(t.TempDir(), "lab")})
-	leaf := func(k *keptInventory, name string) driver.Device {
-		return switchDevice(k.fabric, k.fabric.NodesByName(name)[0], driver.PlaneRoCE)
+	leaf := func(k *Inventory, name string) driver.Device {
+		return switchDevice(k.Fabric, k.Fabric.NodesByName(name)[0], driver.PlaneRoCE)
 	}
-	k, right := connectTo(t, l.Source())
+	k, right := connect(t, l.Source())
 	before := map[string]driver.Settings{}
 	for _, name := range []string{"leaf1", "leaf2"} {
 		is, err := right.Read(t.Context(), leaf(k, name))
@@ -40,7 +40,7 @@ devices:
   - {node: leaf1, address: "`+l.Addr+`", target: leaf2}
   - {node: leaf2, address: "`+l.Addr+`", target: leaf1}
 `)
-	k, swapped := connectTo(t, l.Source())
+	k, swapped := connect(t, l.Source())
 	want := driver.Settings{Queues: &driver.QueueState{Marking: slices.Clone(before["leaf1"].Queues.Marking)}}
 	for i := range want.Queues.Marking {
 		want.Queues.Marking[i].Marking = ecn.Marking{Min: 7000, Max: 70_000, PMaxPct: 7}
@@ -57,7 +57,7 @@ devices:
 	}
 	// An inventory that says so is believed.
 	rewrite(t, l.Dir, live.InventoryName, "target: leaf2}", "target: leaf2, hostname: leaf2}")
-	k, named := connectTo(t, l.Source())
+	k, named := connect(t, l.Source())
 	if _, err := named.Apply(t.Context(), leaf(k, "leaf1"), want); err != nil {
 		t.Error(err)
 	}
@@ -73,12 +73,12 @@ func TestALiveFabricOfOddNamesFindsItsSwitches(t *testing.T) {
 		}
 	}
 	l := livetest.Ethernet(t, c, live.EthernetOptions{TimeScale: 1e-6})
-	o, err := discoverSource(t.Context(), source{ethernet: strings.TrimPrefix(l.Source(), "ethernet:")}, nil)
+	o, err := DiscoverSource(t.Context(), Source{Ethernet: strings.TrimPrefix(l.Source(), "ethernet:")}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(o.warnings) > 0 || o.answered != o.asked {
-		t.Errorf("%d of %d answered: %q", o.answered, o.asked, o.warnings)
+	if len(o.Warnings) > 0 || o.Answered != o.Asked {
+		t.Errorf("%d of %d answered: %q", o.Answered, o.Asked, o.Warnings)
 	}
 }
 
@@ -100,7 +100,7 @@ func TestSharedDeviceIDsAreTold(t *testing.T) {
 	}
 	write("fabric.yaml", nodes)
 	write(live.InventoryName, "version: 1\nfabric: fabric.yaml\ninsecure: true\nprotocol: "+string(inventory.P4Runtime)+"\nswitches: 127.0.0.1:9000\ndevices:\n"+devices)
-	k, err := readInventory(filepath.Join(dir, live.InventoryName))
+	k, err := ReadInventory(filepath.Join(dir, live.InventoryName))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func TestSwitchesOfOneTargetAreTold(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	k, err := readInventory(filepath.Join(dir, live.InventoryName))
+	k, err := ReadInventory(filepath.Join(dir, live.InventoryName))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,4 +132,19 @@ func TestSwitchesOfOneTargetAreTold(t *testing.T) {
 	if !slices.Equal(got, []string{want}) {
 		t.Errorf("%q, want %q", got, want)
 	}
+}
+
+// connect reads the inventory of a source and speaks with its devices until the test ends.
+func connect(t *testing.T, from string) (*Inventory, *InventoryDriver) {
+	t.Helper()
+	k, err := ReadInventory(strings.TrimPrefix(from, "ethernet:"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := k.Connect()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = d.Close() }) // everything was answered
+	return k, d
 }

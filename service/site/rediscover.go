@@ -1,4 +1,4 @@
-package app
+package site
 
 import (
 	"context"
@@ -51,9 +51,9 @@ func (l *lookouts) of(f control.Fabric, now time.Time, keep time.Duration) *swep
 }
 
 // Look implements control.Looker. The transport lives for one look, like that of everything else, so traps are not listened to.
-func (p *ports) Look(ctx context.Context, f control.Fabric, known *subnet.Fabric, manager ident.PortID) (out control.Look, err error) {
+func (p *Access) Look(ctx context.Context, f control.Fabric, known *subnet.Fabric, manager ident.PortID) (out control.Look, err error) {
 	begun := time.Now()
-	s := p.lookouts.of(f, begun, max(keepLooks, 2*p.relook))
+	s := p.lookouts.of(f, begun, max(keepLooks, 2*p.Relook))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now, err := s.sweep(ctx, p.source)
@@ -81,17 +81,17 @@ func (p *ports) Look(ctx context.Context, f control.Fabric, known *subnet.Fabric
 }
 
 // sweep finds the whole fabric the first time, and later what is other than before.
-func (s *swept) sweep(ctx context.Context, parse func(string) (source, error)) (*discover.Result, error) {
+func (s *swept) sweep(ctx context.Context, parse func(string) (Source, error)) (*discover.Result, error) {
 	from, err := parse(s.source)
 	if err != nil {
 		return nil, err
 	}
-	c, err := from.dial(ctx)
+	c, err := from.Dial(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = c.Close() }() // the slot is gone either way
-	o := discover.AgainOptions{Options: discover.Options{Parallel: sweepParallel}, Routes: s.looks%routesEvery == routesEvery-1}
+	o := discover.AgainOptions{Options: discover.Options{Parallel: SweepParallel}, Routes: s.looks%routesEvery == routesEvery-1}
 	var r *discover.Result
 	if s.last == nil {
 		r, err = discover.Sweep(ctx, c, o.Options)

@@ -1,4 +1,4 @@
-package app
+package site
 
 import (
 	"fmt"
@@ -39,7 +39,7 @@ func newDeviceModels(file string, layouts []string) (m deviceModels, err error) 
 			LibibmadLog: has("libibmad-log"), WidePorts: has("wide-ports"), PackedCA: has("packed-ca"),
 		}})
 	}
-	if m.set, err = readIBProfiles(file); err != nil {
+	if m.set, err = ReadIBProfiles(file); err != nil {
 		return m, fmt.Errorf("ib_profiles: %w", err)
 	}
 	m.chooser = m.set.Chooser()

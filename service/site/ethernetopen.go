@@ -1,4 +1,4 @@
-package app
+package site
 
 import (
 	"context"
@@ -19,24 +19,24 @@ import (
 
 // openEthernet makes a session on the devices of an inventory. Who answers at an address is asked for by the driver: an
 // agent that does not have the port that is meant is one that cannot be reached.
-func (p *ports) openEthernet(path string, t control.Target) (*session, error) {
+func (p *Access) openEthernet(path string, t control.Target) (*session, error) {
 	k, err := p.files.open(path)
 	if err != nil {
 		return nil, withoutContent("ethernet:"+path, err)
 	}
-	d, err := k.connect()
+	d, err := k.Connect()
 	if err != nil {
 		return nil, err
 	}
 	return &session{
-		close: d.close, driver: tracedDriver{d},
+		close: d.Close, driver: tracedDriver{d},
 		others: func(context.Context, []driver.Device) map[ident.PortID]error { return nil },
 		measure: func(ctx context.Context, window quantity.Picoseconds) (telemetry.Report, error) {
 			if len(t.Flows) == 0 { // of a plan that takes everything away
 				return telemetry.Shares(t.Plan, telemetry.Window{}), nil
 			}
 			source := &etherSource{driver: d, topo: t.Topology, plane: t.Plan.Plane}
-			c, err := telemetry.NewEther(source, t.Plan, t.Topology, t.Flows, telemetry.EtherOptions{Parallel: discoverParallel, TimeScale: t.Fabric.TimeScale, Patience: p.patience})
+			c, err := telemetry.NewEther(source, t.Plan, t.Topology, t.Flows, telemetry.EtherOptions{Parallel: discoverParallel, TimeScale: t.Fabric.TimeScale, Patience: p.Patience})
 			if err != nil {
 				return telemetry.Report{}, err
 			}
@@ -47,7 +47,7 @@ func (p *ports) openEthernet(path string, t control.Target) (*session, error) {
 
 // etherSource reads counters by the driver's connections.
 type etherSource struct {
-	driver *etherDriver
+	driver *InventoryDriver
 	topo   *subnet.Fabric
 	plane  string
 }
@@ -60,7 +60,7 @@ func (s *etherSource) ReadNIC(ctx context.Context, port ident.PortID) (telemetry
 	if !ok {
 		return telemetry.NICReading{}, fmt.Errorf("port %s is not on the fabric", port)
 	}
-	c, err := s.driver.gnmi.ReadCounters(ctx, portDevice(s.topo, ref, s.plane))
+	c, err := s.driver.gnmi.ReadCounters(ctx, PortDevice(s.topo, ref, s.plane))
 	if err != nil {
 		return telemetry.NICReading{}, err
 	}

@@ -1,4 +1,4 @@
-package app
+package site
 
 import (
 	"context"
@@ -88,6 +88,7 @@ type otherNodeError struct {
 	found  ident.GUID
 }
 
+// Error names both.
 func (e *otherNodeError) Error() string {
 	return fmt.Sprintf("LID %d of %s now belongs to node %s: discover the fabric again and make a new plan", e.device.LID, e.device.Name, e.found)
 }

@@ -1,4 +1,4 @@
-package app
+package site
 
 import (
 	"context"
@@ -26,8 +26,8 @@ import (
 
 // etherCensus asks every device of an inventory who it is.
 type etherCensus struct {
-	k      *keptInventory
-	driver *etherDriver
+	k      *Inventory
+	driver *InventoryDriver
 	plane  string
 
 	mu       sync.Mutex
@@ -49,18 +49,18 @@ const discoverParallel = 128
 
 // census asks every device of the inventory, in parallel, and notes what is wrong, in the order of the fabric's nodes, and
 // how many answered. progress may be nil.
-func (o *found) census(ctx context.Context, k *keptInventory, progress func(asked, of int)) error {
-	d, err := k.connect()
+func (o *Found) census(ctx context.Context, k *Inventory, progress func(asked, of int)) error {
+	d, err := k.Connect()
 	if err != nil {
 		return err
 	}
-	defer func() { _ = d.close() }() // everything was answered, or will not be
+	defer func() { _ = d.Close() }() // everything was answered, or will not be
 	c := &etherCensus{k: k, driver: d, plane: k.plane(), progress: progress}
 	var g errgroup.Group
 	g.SetLimit(discoverParallel)
 	unlisted := 0
-	for i := range k.fabric.Nodes {
-		n := &k.fabric.Nodes[i]
+	for i := range k.Fabric.Nodes {
+		n := &k.Fabric.Nodes[i]
 		e, ok := k.devices[n.GUID]
 		if !ok {
 			if n.Kind == subnet.KindCA || n.Kind == subnet.KindSwitch {
@@ -79,23 +79,23 @@ func (o *found) census(ctx context.Context, k *keptInventory, progress func(aske
 	}
 	slices.SortStableFunc(c.warnings, func(a, b etherWarning) int { return int(a.node) - int(b.node) })
 	for _, w := range c.warnings {
-		o.warnings = append(o.warnings, w.said)
+		o.Warnings = append(o.Warnings, w.said)
 	}
-	o.warnings = append(o.warnings, k.sharedIDs()...)
+	o.Warnings = append(o.Warnings, k.sharedIDs()...)
 	if unlisted > 0 {
-		o.warnings = append(o.warnings, phrase.Of("{} hosts and switches have no address in {}: they are part of the topology and are not managed", unlisted, k.path))
+		o.Warnings = append(o.Warnings, phrase.Of("{} hosts and switches have no address in {}: they are part of the topology and are not managed", unlisted, k.path))
 	}
-	o.answered, o.settings = c.answered, c.settings
+	o.Answered, o.Settings = c.answered, c.settings
 	return nil
 }
 
 // sharedIDs tells of switches that only their address tells apart, since P4Runtime says nothing of who answers, but every
 // switch refuses requests that name another device_id than its own; and of nodes that lead to one and the same switch by gNMI.
-func (k *keptInventory) sharedIDs() (warnings []phrase.Text) {
+func (k *Inventory) sharedIDs() (warnings []phrase.Text) {
 	by := map[uint64][]string{}
 	targets := map[[2]string][]string{}
-	for i := range k.fabric.Nodes {
-		n := &k.fabric.Nodes[i]
+	for i := range k.Fabric.Nodes {
+		n := &k.Fabric.Nodes[i]
 		switch e := k.devices[n.GUID]; e.Protocol {
 		case inventory.P4Runtime:
 			by[e.DeviceID] = append(by[e.DeviceID], n.Name)
@@ -125,7 +125,7 @@ func (c *etherCensus) ask(ctx context.Context, node int32, e inventory.Endpoint)
 	if ctx.Err() != nil {
 		return
 	}
-	f := c.k.fabric
+	f := c.k.Fabric
 	var faults, settings []phrase.Text
 	var answered bool
 	if f.Nodes[node].Kind == subnet.KindSwitch {
@@ -150,7 +150,7 @@ func (c *etherCensus) ask(ctx context.Context, node int32, e inventory.Endpoint)
 
 // askHost asks the agent of a host which ports it has. Settings that are not as plans need them are told apart from other faults.
 func (c *etherCensus) askHost(ctx context.Context, node int32, e inventory.Endpoint) (faults, settings []phrase.Text, answered bool) {
-	f := c.k.fabric
+	f := c.k.Fabric
 	n := &f.Nodes[node]
 	var ports []subnet.PortRef // with a link
 	for num := range n.Ports {
@@ -162,7 +162,7 @@ func (c *etherCensus) askHost(ctx context.Context, node int32, e inventory.Endpo
 	if len(ports) == 0 {
 		return nil, nil, true // nothing of it is part of the fabric
 	}
-	list, err := c.driver.gnmi.HostPorts(ctx, portDevice(f, ports[0], c.plane))
+	list, err := c.driver.gnmi.HostPorts(ctx, PortDevice(f, ports[0], c.plane))
 	if err != nil {
 		return []phrase.Text{phrase.Of("the agent at {} does not say who it is: {}", e.Address, err)}, nil, false
 	}
@@ -192,7 +192,7 @@ func (c *etherCensus) askHost(ctx context.Context, node int32, e inventory.Endpo
 
 // prerequisites tells which prerequisites of DCQCN do not hold on a port, or are not known.
 func (c *etherCensus) prerequisites(ctx context.Context, ref subnet.PortRef) (faults []phrase.Text) {
-	dev := portDevice(c.k.fabric, ref, c.plane)
+	dev := PortDevice(c.k.Fabric, ref, c.plane)
 	got, err := c.driver.Read(ctx, dev)
 	if err != nil {
 		return []phrase.Text{phrase.Of("port {}: prerequisites of congestion control are not known: {}", ref.Port, err)}
@@ -212,7 +212,7 @@ func (c *etherCensus) clockOf(ctx context.Context, ref subnet.PortRef) []phrase.
 	if c.k.file.TLS == nil {
 		return nil
 	}
-	r, err := c.driver.gnmi.ReadCounters(ctx, portDevice(c.k.fabric, ref, c.plane))
+	r, err := c.driver.gnmi.ReadCounters(ctx, PortDevice(c.k.Fabric, ref, c.plane))
 	if err != nil {
 		return nil // who measures is told why
 	}
@@ -240,7 +240,7 @@ func idsOf(list []gnmi.HostPort) phrase.Text {
 
 // askSwitch asks a switch what it can be told, as askHost does.
 func (c *etherCensus) askSwitch(ctx context.Context, node int32, e inventory.Endpoint) (faults, settings []phrase.Text, answered bool) {
-	f := c.k.fabric
+	f := c.k.Fabric
 	dev := switchDevice(f, node, c.plane)
 	caps, err := c.driver.Capabilities(ctx, dev)
 	var other *driver.IdentityError

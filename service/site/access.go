@@ -1,4 +1,7 @@
-package app
+// Package site is the access to the devices of fabrics: sources, discovery, observing, measuring and sessions of rollouts, over management
+// datagrams on InfiniBand and by gNMI and P4Runtime on Ethernet. Before anything is read from a device or written to it, the guard of
+// identities makes sure that it is the one meant.
+package site
 
 import (
 	"context"
@@ -25,80 +28,80 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// ports implements what control needs from the outside: over the MAD transport of an InfiniBand
+// Access implements what control needs from the outside: over the MAD transport of an InfiniBand
 // fabric's source, and by gNMI and P4Runtime where the inventory of an Ethernet fabric says. Connections live
 // for one operation, so that a fabric that went away and came back needs no care.
-type ports struct {
+type Access struct {
 	mu      sync.RWMutex // guards current
-	current portSettings
+	current Settings
 
-	placements placement.Placements
-	// congested receives what congestion control did during each measurement; nil: it is not read.
-	congested func(*telemetry.Congestion)
-	relook    time.Duration // between looks at a fabric; 0 is never
-	patience  int           // with clocks of simulated devices, see telemetry.Options
+	Placements placement.Placements
+	// Congested receives what congestion control did during each measurement; nil: it is not read.
+	Congested func(*telemetry.Congestion)
+	Relook    time.Duration // between looks at a fabric; 0 is never
+	Patience  int           // with clocks of simulated devices, see telemetry.Options
 	files     inventories
 	lookouts  lookouts // what is known from sweeping fabrics again
 }
 
 // Discover implements control.Discoverer.
-func (p *ports) Discover(ctx context.Context, src string) (_ *subnet.Fabric, stats control.DiscoverStats, err error) {
+func (p *Access) Discover(ctx context.Context, src string) (_ *subnet.Fabric, stats control.DiscoverStats, err error) {
 	s, err := p.source(src)
 	if err != nil {
 		return nil, stats, err
 	}
-	o, err := discoverSource(ctx, s, nil)
+	o, err := DiscoverSource(ctx, s, nil)
 	if isFile(s) {
 		err = withoutContent(src, err)
 	}
 	if err != nil {
 		return nil, stats, err
 	}
-	o.stats.Warnings = phrase.English(o.warnings)
-	return o.fabric, o.stats, nil
+	o.Stats.Warnings = phrase.English(o.Warnings)
+	return o.Fabric, o.Stats, nil
 }
 
 // source parses the source of a fabric, with links resolved, when the configuration allows it.
-func (p *ports) source(src string) (source, error) {
-	s, err := parseSource(src)
+func (p *Access) source(src string) (Source, error) {
+	s, err := ParseSource(src)
 	if err != nil {
 		return s, err
 	}
-	now := p.settings()
-	resolved, err := now.sources.Resolve(src)
+	now := p.Settings()
+	resolved, err := now.Sources.Resolve(src)
 	switch {
 	case errors.Is(err, config.ErrSource):
 		return s, err
 	case err != nil:
 		return s, withoutContent(src, err)
 	}
-	s, err = parseSource(resolved)
-	s.mKey, s.ccKey, s.examine = now.mKey, now.ccKey, true
+	s, err = ParseSource(resolved)
+	s.MKey, s.CCKey, s.examine = now.MKey, now.CCKey, true
 	return s, err
 }
 
 // open attaches to the fabric of a target, with a driver for its plane.
-func (p *ports) open(ctx context.Context, t control.Target) (*session, error) {
+func (p *Access) open(ctx context.Context, t control.Target) (*session, error) {
 	s, err := p.source(t.Fabric.Source)
 	if err != nil {
 		return nil, err
 	}
-	if ether, plane := s.ethernet != "", t.Plan.Plane != string(policy.PlaneIB); ether != plane && s.file == "" {
+	if ether, plane := s.Ethernet != "", t.Plan.Plane != string(policy.PlaneIB); ether != plane && s.File == "" {
 		return nil, fmt.Errorf("fabric %s at %s: the plan is for plane %s, which has no device there", t.Fabric.Name, t.Fabric.Source, t.Plan.Plane)
 	}
-	if s.ethernet != "" {
-		return p.openEthernet(s.ethernet, t)
+	if s.Ethernet != "" {
+		return p.openEthernet(s.Ethernet, t)
 	}
-	c, err := s.dial(ctx)
+	c, err := s.Dial(ctx)
 	if err != nil {
 		return nil, err
 	}
-	now := p.settings()
-	d, err := ibmad.New(c, ibmad.Options{CCKey: now.ccKey, InFlight: 256, Layout: now.models.driver(t.Topology)})
+	now := p.Settings()
+	d, err := ibmad.New(c, ibmad.Options{CCKey: now.CCKey, InFlight: 256, Layout: now.models.driver(t.Topology)})
 	if err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
-	place, err := p.placements.Open(t, now.managers[t.Fabric.Name], c)
+	place, err := p.Placements.Open(t, now.Managers[t.Fabric.Name], c)
 	if err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
@@ -122,7 +125,7 @@ type session struct {
 }
 
 // Open implements engine.Opener.
-func (p *ports) Open(ctx context.Context, t control.Target, devices []driver.Device) (engine.Session, error) {
+func (p *Access) Open(ctx context.Context, t control.Target, devices []driver.Device) (engine.Session, error) {
 	s, err := p.open(ctx, t)
 	if err != nil {
 		return engine.Session{}, err
@@ -138,7 +141,7 @@ func (p *ports) Open(ctx context.Context, t control.Target, devices []driver.Dev
 }
 
 // Observe implements control.Observer. A device at whose address another one is by now is one that cannot be read.
-func (p *ports) Observe(ctx context.Context, t control.Target, ids []ident.PortID) ([]control.DeviceReport, error) {
+func (p *Access) Observe(ctx context.Context, t control.Target, ids []ident.PortID) ([]control.DeviceReport, error) {
 	targets := slices.Clone(t.Devices)
 	if t.Devices == nil {
 		var err error
@@ -153,7 +156,7 @@ func (p *ports) Observe(ctx context.Context, t control.Target, ids []ident.PortI
 		}
 		targets = slices.DeleteFunc(targets, func(t reconcile.Target) bool { return !wanted[t.Device.ID] })
 	}
-	if m := p.settings().managers[t.Fabric.Name]; m != nil && m.OpenSM != nil && !t.Placed {
+	if m := p.Settings().Managers[t.Fabric.Name]; m != nil && m.OpenSM != nil && !t.Placed {
 		reconcile.WithoutLanes(targets) // the placement of the plan sets OpenSM's lanes
 	}
 	t.Repair = true // for what would refuse one; nothing is written
@@ -180,12 +183,12 @@ func (p *ports) Observe(ctx context.Context, t control.Target, ids []ident.PortI
 		markRefused(&reports[i], t.Fabric.Prerequisites)
 	}
 	if s.placer != nil && t.Placed && reconcile.Manages(t.Plan) && (ids == nil || slices.ContainsFunc(ids, reconcile.IsManager)) {
-		reports = append(reports, p.placements.Observe(ctx, t, s.placer, ids == nil))
+		reports = append(reports, p.Placements.Observe(ctx, t, s.placer, ids == nil))
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("look at the subnet manager: %w", err)
 		}
 	}
-	p.placements.Explain(ctx, t.Fabric.Name, s.placer, reports)
+	p.Placements.Explain(ctx, t.Fabric.Name, s.placer, reports)
 	return reports, nil
 }
 
