@@ -63,17 +63,8 @@ func (a *app) calibrateCommand() *cobra.Command {
 	return cmd
 }
 
-// command is what makes the same profile again; how many runs go at once and where files are does not matter.
-func (f *calibrateFlags) command() string {
-	text := fmt.Sprintf("fairlane calibrate --profile %s --seed %d", f.profile, f.seed)
-	if f.quick {
-		text += " --quick"
-	}
-	return text
-}
-
 func (a *app) runCalibrate(ctx context.Context, f calibrateFlags) (err error) {
-	o := calibrate.Options{Profile: f.profile, Seed: f.seed, Jobs: f.jobs, Quick: f.quick, Command: f.command()}
+	o := calibrate.Options{Profile: f.profile, Seed: f.seed, Jobs: f.jobs, Quick: f.quick, Command: calibrate.CommandLine(f.profile, f.seed, f.quick)}
 	if f.resume != "" {
 		file, openErr := resumeRuns(f.resume, &o)
 		if openErr != nil {

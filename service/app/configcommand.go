@@ -2,19 +2,13 @@ package app
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"log/slog"
 
 	"github.com/spf13/cobra"
 
-	"fairlane/api"
 	"fairlane/command/cmdline"
-	"fairlane/internal/usage"
 	"fairlane/service/config"
-	"fairlane/service/control"
-	"fairlane/service/placement"
-	"fairlane/service/site"
+	"fairlane/service/setup"
 )
 
 // configCommand is `fairlane config`: what the service would run with, without running it.
@@ -30,62 +24,12 @@ func (a *app) configCheckCommand() *cobra.Command {
 		Use: "check", Short: a.T("config.check.short"), Long: a.T("config.check.long"),
 		Example: "  fairlane config check --config /etc/fairlane/fairlane.yaml",
 	}, func(_ context.Context, l *config.Loaded) error {
-		if err := checkFiles(&l.Config); err != nil {
+		if err := setup.CheckFiles(&l.Config); err != nil {
 			return err
 		}
 		_, err := fmt.Fprintln(a.Stdout, a.T("config.right"))
 		return err
 	})
-}
-
-// checkFiles is an error when the service could not begin with the files that a configuration names, the database among them.
-func checkFiles(c *config.Config) error {
-	var faults []error
-	err := checkDatabase(c.Database)
-	if err == nil {
-		err = checkHeader(c.Database)
-	}
-	if err != nil {
-		faults = append(faults, fmt.Errorf("database: %w", err))
-	}
-	if faults = append(faults, readFiles(c)...); faults == nil {
-		return nil
-	}
-	return &usage.Error{Err: errors.Join(faults...)}
-}
-
-// readFiles reads every file that a configuration names as the service would, and returns what is wrong with them.
-func readFiles(c *config.Config) (faults []error) {
-	add := func(key string, err error) {
-		if err != nil {
-			faults = append(faults, fmt.Errorf("%s: %w", key, err))
-		}
-	}
-	_, err := databaseURL(c)
-	add("database_password_file", err)
-	token, err := config.Secret(c.AdminTokenFile)
-	if err == nil && token != "" {
-		if err = control.CheckAdminToken(token); err != nil {
-			err = fmt.Errorf("%s: %w", c.AdminTokenFile, err)
-		}
-	}
-	add("admin_token_file", err)
-	_, err = site.CCKey(c.CCKeyFile)
-	add("cc_key_file", err)
-	_, err = site.MKey(c.MKeyFile)
-	add("m_key_file", err)
-	_, err = site.ReadIBProfiles(c.IBProfiles)
-	add("ib_profiles", err)
-	_, err = placement.ReadManagers(c.SubnetManagers)
-	add("subnet_managers", err)
-	if c.TLS.CertFile != "" {
-		_, err = certificates(c.TLS, slog.New(slog.DiscardHandler))
-		add("tls", err)
-	}
-	if err := withOpenID(&api.Options{}, c); err != nil {
-		faults = append(faults, err) // it names its key
-	}
-	return faults
 }
 
 // setting is one effective value, as `fairlane config print` shows it.

@@ -15,7 +15,6 @@ import (
 	"fairlane/internal/usage"
 	"fairlane/service/config"
 	"fairlane/service/control"
-	"fairlane/service/reconcile/riverwork"
 	"fairlane/service/store"
 )
 
@@ -31,7 +30,7 @@ func (a *app) dbVerb(name, example string, run func(ctx context.Context, l *conf
 	return a.Configured(&cobra.Command{
 		Use: name, Short: a.T("db." + name + ".short"), Long: a.T("db." + name + ".long"), Example: example,
 	}, func(ctx context.Context, l *config.Loaded) error {
-		database, err := databaseURL(&l.Config)
+		database, err := config.DatabaseURL(&l.Config)
 		if err != nil {
 			return &usage.Error{Err: err}
 		}
@@ -74,7 +73,7 @@ func (a *app) dbRestoreCommand() *cobra.Command {
 				return usage.Errorf("%s", a.T("db.need", "flag", "from"))
 			}
 			if !store.IsPostgres(database) {
-				lock, err := lockDatabase(database) // no manager may start meanwhile
+				lock, err := store.Lock(database) // no manager may start meanwhile
 				if err != nil {
 					return err
 				}
@@ -203,19 +202,4 @@ func (a *app) dbPruneCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&asJSON, "json", false, a.T("flag.json"))
 	remote.Destroys(cmd, a.Texts, "ask.db-prune")
 	return cmd
-}
-
-// pruneEvery is how often one of the managers applies the retention. A new leader among them counts from its own
-// beginning, so it has to be shorter than the time between two restarts.
-const pruneEvery = time.Hour
-
-// pruning is the retention as periodic work.
-func (m *manager) pruning() riverwork.Periodic {
-	return riverwork.Periodic{Name: "retention", Every: pruneEvery, Do: func(ctx context.Context) error {
-		out, err := m.service.Prune(ctx, m.options.retention)
-		if err == nil && out != (control.Pruned{}) {
-			m.log.Info("retention applied", "events", out.Events, "rollout_devices", out.RolloutDevices, "plans", out.Plans, "snapshots", out.Snapshots, "audit", out.Audit)
-		}
-		return err
-	}}
 }

@@ -81,7 +81,7 @@ func checkDatabaseCommands(t *testing.T, database string) {
 	if store.IsPostgres(database) {
 		return // the test's database goes away by its name; the store's own tests restore over one
 	}
-	held, err := lockDatabase(database)
+	held, err := store.Lock(database)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -418,19 +418,3 @@ func becnTime(p *policy.Plan) quantity.Picoseconds {
 	count := 1 / (standardError * standardError)
 	return quantity.Picoseconds(1e12 * count * float64(marking) * packetBits / (load * float64(smallest)))
 }
-
-// utilisation is the use of links together, nil when one was not measured or none has a capacity.
-func utilisation(links []control.LinkUse) *float64 {
-	var used, capacity quantity.BitRate
-	for _, l := range links {
-		if l.Delivered == nil {
-			return nil
-		}
-		used += *l.Delivered
-		capacity += l.Capacity
-	}
-	if capacity == 0 {
-		return nil
-	}
-	return new(float64(used) / float64(capacity))
-}

@@ -55,7 +55,7 @@ type rolloutReport struct {
 func (r *demoResult) report() planeReport {
 	out := planeReport{
 		Plane:             r.plan.Plane,
-		UtilisationBefore: utilisation(r.before.Links), Utilisation: utilisation(r.after.Links),
+		UtilisationBefore: control.Utilisation(r.before.Links), Utilisation: control.Utilisation(r.after.Links),
 		MaxShareError: r.after.MaxShareError,
 		Plan:          r.plan.Name,
 		Rollout:       rolloutReport{r.rollout.ID, r.rollout.State, r.rollout.Result, len(r.rollout.Devices)},

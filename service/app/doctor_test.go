@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"fairlane/internal/testkit/filetest"
+	"fairlane/internal/testkit/tlstest"
 	"fairlane/service/config"
 	"fairlane/service/control"
 	"fairlane/service/site"
@@ -81,8 +82,7 @@ func TestTheDoctorLooksAtEverythingAndSaysWhatToDo(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	a := newAuthority(t)
-	files := a.files(dir, "fairlane.test", time.Now().Add(48*time.Hour))
+	files := tlstest.New(t).Issue("fairlane.test", tlstest.Until(48*time.Hour))
 	open := filetest.Write(t, "token", strings.Repeat("x", 40))
 	if err := os.Chmod(open, 0o644); err != nil {
 		t.Fatal(err)

@@ -16,12 +16,14 @@ import (
 
 	"fairlane/command/cmdline"
 	"fairlane/internal/testkit/filetest"
+	"fairlane/internal/testkit/tlstest"
 	"fairlane/policy"
 	"fairlane/service/config"
 	"fairlane/service/placement"
 	"fairlane/service/placement/smfile"
 	"fairlane/service/site"
 	"fairlane/service/store"
+	"fairlane/service/store/storetest"
 	"fairlane/sim/live"
 	"fairlane/sim/live/livetest"
 	"fairlane/subnet/mad"
@@ -111,9 +113,10 @@ type onDoctor = func(want []string, c config.Config, check func(*doctor))
 
 func certified(t *testing.T, now time.Time, on onDoctor) {
 	t.Helper()
-	a := newAuthority(t)
+	a := tlstest.New(t)
 	for left, want := range map[time.Duration]string{-time.Hour: "tls-expired", 48 * time.Hour: "tls-soon", 90 * 24 * time.Hour: "tls-right"} {
-		files := a.files(t.TempDir(), "fairlane.test", now.Add(left))
+		c := a.Issue("fairlane.test", tlstest.Until(time.Until(now.Add(left))))
+		files := config.TLS{CertFile: c.CertFile, KeyFile: c.KeyFile, ClientAuth: "optional"}
 		on([]string{want}, config.Config{TLS: files}, func(d *doctor) { d.tls(t.Context()) })
 	}
 	plain := config.Config{Listen: []string{"127.0.0.1:1", "0.0.0.0:1"}}
@@ -147,7 +150,7 @@ func databases(t *testing.T, on onDoctor) {
 			t.Fatal(err)
 		}
 		for _, statement := range spoil {
-			execute(t, path, statement)
+			storetest.Execute(t, path, statement)
 		}
 		return config.Config{Database: path}
 	}
@@ -161,7 +164,7 @@ func databases(t *testing.T, on onDoctor) {
 	look("store-older", at("older.db", "DELETE FROM goose_db_version WHERE version_id = (SELECT MAX(version_id) FROM goose_db_version)"), rest...)
 	look("store-damaged", config.Config{Database: filetest.Write(t, "letter.db", strings.Repeat("a letter to grandmother\n", 300))})
 	damaged := at("damaged.db")
-	spoilPage(t, damaged.Database, "audit")
+	storetest.SpoilPage(t, damaged.Database, "audit")
 	look("store-damaged", damaged, rest...)
 	on([]string{"store-unchecked"}, config.Config{}, func(d *doctor) {
 		ctx, cancel := context.WithCancel(t.Context())

@@ -106,12 +106,12 @@ func farAddress(addresses []string) string {
 // store looks at the database, and then at what it knows of: clock, fabrics, jobs.
 func (d *doctor) store(ctx context.Context) {
 	shown := config.ShownDatabase(d.config.Database)
-	database, err := databaseURL(&d.config.Config)
+	database, err := config.DatabaseURL(&d.config.Config)
 	if err != nil {
 		return // the configuration's check has said so
 	}
 	if !store.IsPostgres(database) {
-		if err := checkDatabase(database); err != nil {
+		if err := store.CheckPath(database); err != nil {
 			d.note("store", shown, statusFail, "store-path", "error", err)
 			return
 		}

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"os"
 	"sync"
-	"syscall"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -20,7 +19,10 @@ import (
 	"fairlane/service/reconcile/riverwork"
 	"fairlane/service/site"
 	"fairlane/service/store"
+	"fairlane/sim/lab"
 )
+
+var _ control.Laboratory = lab.Laboratory{}
 
 // manager is the service with its store and the workers of its jobs.
 type manager struct {
@@ -45,19 +47,6 @@ type workOptions struct {
 	still     bool                 // no periodic work: for tests, which ask for it themselves
 }
 
-// lockDatabase makes this the only manager of a database file. A second one would take the rollouts of
-// the first for abandoned. The lock ends with the process, however it ends.
-func lockDatabase(path string) (*os.File, error) {
-	f, err := os.OpenFile(path+".lock", os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("lock database %s: %w: give the file and its directory, on a disk that takes changes, to the user that runs the service", path, err)
-	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		return nil, errors.Join(fmt.Errorf("database %s is in use by another manager: stop it, or use PostgreSQL for several: %w", path, err), f.Close())
-	}
-	return f, nil
-}
-
 // openManager opens the store, puts the service on it and begins to work its jobs: rollouts that an earlier process
 // left go on. Each of adjust may change what the service works through.
 func openManager(ctx context.Context, database string, p *site.Access, o workOptions, adjust ...func(*control.Deps)) (_ *manager, err error) {
@@ -71,14 +60,14 @@ func openManager(ctx context.Context, database string, p *site.Access, o workOpt
 		}
 	}()
 	if !store.IsPostgres(database) {
-		if m.lock, err = lockDatabase(database); err != nil {
+		if m.lock, err = store.Lock(database); err != nil {
 			return nil, err
 		}
 	}
 	if m.store, err = store.Open(ctx, database, store.Options{}); err != nil {
 		return nil, err
 	}
-	deps := control.Deps{Store: m.store, Discoverer: p, Observer: p, Meter: p, Looker: p, Laboratory: laboratory{}, SourceAllowed: p.SourceAllowed, IBProfiles: p.IBProfiles}
+	deps := control.Deps{Store: m.store, Discoverer: p, Observer: p, Meter: p, Looker: p, Laboratory: lab.Laboratory{}, SourceAllowed: p.SourceAllowed, IBProfiles: p.IBProfiles}
 	for _, f := range adjust {
 		f(&deps)
 	}
@@ -96,7 +85,7 @@ func (m *manager) work(ctx context.Context, p *site.Access, meter control.Meter)
 	name := managerName()
 	m.engine, err = engine.New(engine.Deps{
 		Store: m.service.JobStore(), Targets: m.service.JobTarget, Home: m.service.JobHome, Opener: p, Ended: m.service.RolloutEnded,
-		Gate: gates{meter}, Prerequisites: p, Name: name, Lease: m.options.lease,
+		Gate: engine.Gates{Meter: meter}, Prerequisites: p, Name: name, Lease: m.options.lease,
 	})
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"fairlane/service/config"
+	"fairlane/service/setup"
 	"fairlane/service/site"
 )
 
@@ -61,7 +62,7 @@ func (r *reloader) reload() {
 	log := r.s.log
 	l, err := r.load()
 	if err == nil {
-		err = checkFiles(&l.Config)
+		err = setup.CheckFiles(&l.Config)
 	}
 	var next site.Settings
 	if err == nil {

@@ -27,6 +27,7 @@ import (
 	"fairlane/service/config"
 	"fairlane/service/control"
 	"fairlane/service/obs"
+	"fairlane/service/setup"
 	"fairlane/service/site"
 	"fairlane/service/telemetry"
 )
@@ -66,7 +67,7 @@ func (a *app) runServe(ctx context.Context, load func() (*config.Loaded, error))
 		return err
 	}
 	c := l.Config
-	if err := checkFiles(&c); err != nil {
+	if err := setup.CheckFiles(&c); err != nil {
 		return err // before anything is created
 	}
 	s := &serving{app: a, config: c, notify: sdnotify.New(os.Getenv)}
@@ -119,7 +120,7 @@ func (s *serving) open(ctx context.Context) error {
 	if len(s.config.CCLayouts) > 0 {
 		s.log.Warn("cc_layouts is deprecated: give the layouts by device profiles in the file that ib_profiles names")
 	}
-	database, err := databaseURL(&s.config)
+	database, err := config.DatabaseURL(&s.config)
 	if err != nil {
 		return &usage.Error{Err: err}
 	}
@@ -170,7 +171,7 @@ func (s *serving) signIn(ctx context.Context) error {
 // endpoints opens every listener before anything is served, so that a taken port is found at the start.
 func (s *serving) endpoints(ctx context.Context) ([]listen.Endpoint, error) {
 	o := api.Options{Log: s.log, Watch: watch(s.metrics), Ready: s.ready, PublicURL: s.config.PublicURL, Tracer: s.tracer}
-	if err := withOpenID(&o, &s.config); err != nil {
+	if err := setup.WithOpenID(&o, &s.config); err != nil {
 		return nil, &usage.Error{Err: err}
 	}
 	h, err := s.manager.handler(o)
@@ -179,7 +180,7 @@ func (s *serving) endpoints(ctx context.Context) ([]listen.Endpoint, error) {
 	}
 	var secure *tls.Config // nil: plain HTTP
 	if s.config.TLS.CertFile != "" {
-		c, err := certificates(s.config.TLS, s.log)
+		c, err := setup.Certificates(s.config.TLS, s.log)
 		if err != nil {
 			return nil, &usage.Error{Err: err}
 		}

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,6 +19,7 @@ import (
 	"fairlane/service/audit"
 	"fairlane/service/control"
 	"fairlane/service/site"
+	"fairlane/service/store/storetest"
 )
 
 // smallDisk is the environment variable that names the small file system for the tests that need one.
@@ -221,7 +221,7 @@ func TestAServiceThatCannotWorkSaysWhatToDo(t *testing.T) {
 		want  string
 	}{
 		"a newer schema": {func(t *testing.T, path string) {
-			execute(t, path, "INSERT INTO goose_db_version (version_id, is_applied) VALUES (99001, 1)")
+			storetest.Execute(t, path, "INSERT INTO goose_db_version (version_id, is_applied) VALUES (99001, 1)")
 		}, exitFailed, "run the release that wrote it or a newer one"},
 		"no database": {func(t *testing.T, path string) {
 			if err := os.WriteFile(path, []byte(strings.Repeat("this is a letter to grandmother\n", 400)), 0o600); err != nil {
@@ -229,7 +229,7 @@ func TestAServiceThatCannotWorkSaysWhatToDo(t *testing.T) {
 			}
 		}, exitUsage, "correct the path, or restore a backup"},
 		"a migration that does not fit": {func(t *testing.T, path string) {
-			execute(t, path, "DELETE FROM goose_db_version WHERE version_id = (SELECT MAX(version_id) FROM goose_db_version)")
+			storetest.Execute(t, path, "DELETE FROM goose_db_version WHERE version_id = (SELECT MAX(version_id) FROM goose_db_version)")
 		}, exitFailed, "could not be applied, the schema stays at version"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -252,21 +252,5 @@ func TestAServiceThatCannotWorkSaysWhatToDo(t *testing.T) {
 				t.Error("the file was changed")
 			}
 		})
-	}
-}
-
-// execute runs a statement on a SQLite file and leaves no log of it behind.
-func execute(t *testing.T, path, statement string) {
-	t.Helper()
-	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = db.ExecContext(t.Context(), statement)
-	if err == nil {
-		_, err = db.ExecContext(t.Context(), "PRAGMA wal_checkpoint(TRUNCATE)")
-	}
-	if err := errors.Join(err, db.Close()); err != nil {
-		t.Fatal(err)
 	}
 }

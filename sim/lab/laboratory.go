@@ -1,4 +1,6 @@
-package app
+// Package lab is the laboratory of the service: simulations and calibrations within bounds. The experiments themselves are in the packages
+// below.
+package lab
 
 import (
 	"context"
@@ -13,17 +15,14 @@ import (
 	"fairlane/internal/quantity"
 	"fairlane/internal/suggest"
 	"fairlane/policy"
-	"fairlane/service/control"
 	"fairlane/sim/lab/calibrate"
 	"fairlane/sim/lab/evaluate"
 	"fairlane/sim/scenario"
 )
 
-// laboratory runs simulations and calibrations in this process, each on one processor so that they leave the manager
+// Laboratory runs simulations and calibrations in this process, each on one processor so that they leave the manager
 // some.
-type laboratory struct{}
-
-var _ control.Laboratory = laboratory{}
+type Laboratory struct{}
 
 // Bounds of what the service simulates, so that nobody keeps a manager busy for days.
 const (
@@ -45,13 +44,13 @@ func parseScenario(text string) (*scenario.Scenario, error) {
 }
 
 // CheckScenario implements control.Laboratory.
-func (laboratory) CheckScenario(text string) error {
+func (Laboratory) CheckScenario(text string) error {
 	_, err := parseScenario(text)
 	return err
 }
 
 // CheckProfile implements control.Laboratory.
-func (laboratory) CheckProfile(name string) error {
+func (Laboratory) CheckProfile(name string) error {
 	if !slices.Contains(profile.Names(), name) {
 		return fmt.Errorf("profile %q: want one of %s%s", name, strings.Join(profile.Names(), ", "), suggest.Hint(name, profile.Names()))
 	}
@@ -59,7 +58,7 @@ func (laboratory) CheckProfile(name string) error {
 }
 
 // SimulatePlan implements control.Laboratory.
-func (laboratory) SimulatePlan(ctx context.Context, in policy.Input, p *policy.Plan, seed uint64, before bool, progress func(float64)) (json.RawMessage, error) {
+func (Laboratory) SimulatePlan(ctx context.Context, in policy.Input, p *policy.Plan, seed uint64, before bool, progress func(float64)) (json.RawMessage, error) {
 	ctx, cancel := context.WithTimeout(ctx, maxSimulationWall)
 	defer cancel()
 	r, err := evaluate.Simulate(ctx, in, p, evaluate.Options{Seed: seed, Before: before, Progress: progress})
@@ -71,7 +70,7 @@ func (laboratory) SimulatePlan(ctx context.Context, in policy.Input, p *policy.P
 
 // SimulateScenario implements control.Laboratory. Single flows and series are left out of the result: they can be as
 // large as the run.
-func (laboratory) SimulateScenario(ctx context.Context, text string, seed uint64, progress func(float64)) (json.RawMessage, error) {
+func (Laboratory) SimulateScenario(ctx context.Context, text string, seed uint64, progress func(float64)) (json.RawMessage, error) {
 	ctx, cancel := context.WithTimeout(ctx, maxSimulationWall)
 	defer cancel()
 	s, err := parseScenario(text)
@@ -101,12 +100,11 @@ func (laboratory) SimulateScenario(ctx context.Context, text string, seed uint64
 }
 
 // Calibrate implements control.Laboratory.
-func (laboratory) Calibrate(ctx context.Context, name string, seed uint64, quick bool, progress func(float64)) (json.RawMessage, error) {
+func (Laboratory) Calibrate(ctx context.Context, name string, seed uint64, quick bool, progress func(float64)) (json.RawMessage, error) {
 	ctx, cancel := context.WithTimeout(ctx, maxCalibrationWall)
 	defer cancel()
-	f := calibrateFlags{profile: name, seed: seed, quick: quick}
 	r, err := calibrate.Calibrate(ctx, calibrate.Options{
-		Profile: name, Seed: seed, Quick: quick, Jobs: 1, Command: f.command(),
+		Profile: name, Seed: seed, Quick: quick, Jobs: 1, Command: calibrate.CommandLine(name, seed, quick),
 		Progress: func(done, all int) { progress(float64(done) / float64(max(all, 1))) },
 	})
 	if err != nil {

@@ -1,4 +1,4 @@
-package app
+package engine
 
 import (
 	"cmp"
@@ -12,8 +12,8 @@ import (
 	"fairlane/service/control"
 )
 
-// gates judges the health of a fabric by what tenants and links get.
-type gates struct{ meter control.Meter }
+// Gates judges the health of a fabric by what tenants and links get.
+type Gates struct{ Meter control.Meter }
 
 // Defaults of gates.
 const (
@@ -24,7 +24,7 @@ const (
 
 // Check implements engine.Gate. Tenants and links that cannot be measured neither fail a gate nor pass it: it is judged by the
 // others, and the notice names those left out. When none could be measured, that is an error.
-func (g gates) Check(ctx context.Context, t control.Target, ro control.Rollout) (notice string, err error) {
+func (g Gates) Check(ctx context.Context, t control.Target, ro control.Rollout) (notice string, err error) {
 	o := ro.Options
 	last := ro.Wave+1 >= ro.Waves
 	requested := o.MinUtilisation > 0 || last && (o.MaxShareError > 0 || o.VerifyShares)
@@ -32,7 +32,7 @@ func (g gates) Check(ctx context.Context, t control.Target, ro control.Rollout) 
 	if !requested && o.MeasureWindow == 0 {
 		window = min(window, time.Duration(t.Fabric.TimeScale*float64(loopTime)))
 	}
-	s, err := g.meter.Measure(ctx, t, window)
+	s, err := g.Meter.Measure(ctx, t, window)
 	if err != nil && !requested {
 		return "congestion control was not tested: " + err.Error(), nil
 	}
@@ -60,7 +60,7 @@ func (g gates) Check(ctx context.Context, t control.Target, ro control.Rollout) 
 		if left = append(left, out...); len(links) == 0 && len(s.Links) > 0 {
 			return "", fmt.Errorf("the use of no contended link could be measured: %w", errors.Join(out...))
 		}
-		u := utilisation(links)
+		u := control.Utilisation(links)
 		if u == nil {
 			return "", errors.New("the plan has no contended link: link use cannot be judged")
 		}

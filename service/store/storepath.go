@@ -1,23 +1,19 @@
-package app
+package store
 
 import (
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"net/url"
 	"os"
 	"path/filepath"
 	"syscall"
-
-	"fairlane/service/config"
-	"fairlane/service/store"
 )
 
-// checkDatabase refuses a path that no SQLite file can have: its directory is missing, or it is a directory itself. It does not
+// CheckPath refuses a path that no SQLite file can have: its directory is missing, or it is a directory itself. It does not
 // check permissions, since the service may run as another user.
-func checkDatabase(path string) error {
-	if store.IsPostgres(path) {
+func CheckPath(path string) error {
+	if IsPostgres(path) {
 		return nil
 	}
 	dir := filepath.Dir(path)
@@ -37,10 +33,10 @@ func checkDatabase(path string) error {
 // sqliteHeader begins every SQLite file that was ever written to (sqlite.org/fileformat2.html, 1.3).
 const sqliteHeader = "SQLite format 3\x00"
 
-// checkHeader refuses an existing file that is no SQLite database, such as a path of something else. An empty file becomes one. A file
+// CheckHeader refuses an existing file that is no SQLite database, such as a path of something else. An empty file becomes one. A file
 // that cannot be opened is not judged, since the service may run as another user.
-func checkHeader(path string) error {
-	if store.IsPostgres(path) {
+func CheckHeader(path string) error {
+	if IsPostgres(path) {
 		return nil
 	}
 	f, err := os.Open(path)
@@ -53,19 +49,4 @@ func checkHeader(path string) error {
 		return nil
 	}
 	return fmt.Errorf("%s is no SQLite database: correct the path, or restore a backup with `fairlane db restore`", path)
-}
-
-// databaseURL is the database that a configuration names, with the password of its file put into the URL. It is
-// never printed: config.ShownDatabase makes it fit for that.
-func databaseURL(c *config.Config) (string, error) {
-	password, err := config.Secret(c.DatabasePasswordFile)
-	if err != nil || password == "" {
-		return c.Database, err
-	}
-	u, err := url.Parse(c.Database)
-	if err != nil { // the text would repeat the URL
-		return "", fmt.Errorf("the database URL cannot be read")
-	}
-	u.User = url.UserPassword(u.User.Username(), password)
-	return u.String(), nil
 }

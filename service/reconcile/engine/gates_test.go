@@ -1,4 +1,4 @@
-package app
+package engine
 
 import (
 	"context"
@@ -56,7 +56,7 @@ func TestWhoCannotBeMeasuredNeitherFailsNorPassesAGate(t *testing.T) {
 		"no link measured":                        {s: control.Shares{Links: []control.LinkUse{mute}}, o: use, err: "no contended link"},
 	} {
 		ro := control.Rollout{Options: tc.o, Wave: tc.wave, Waves: 3}
-		notice, err := gates{fixedMeter{s: tc.s}}.Check(t.Context(), control.Target{}, ro)
+		notice, err := Gates{Meter: fixedMeter{s: tc.s}}.Check(t.Context(), control.Target{}, ro)
 		if (err == nil) != (tc.err == "") || err != nil && !strings.Contains(err.Error(), tc.err) {
 			t.Errorf("%s: error %v, want %q", name, err, tc.err)
 		}
@@ -64,7 +64,7 @@ func TestWhoCannotBeMeasuredNeitherFailsNorPassesAGate(t *testing.T) {
 			t.Errorf("%s: notice %q, want %q", name, notice, tc.notice)
 		}
 	}
-	_, err := gates{fixedMeter{err: errors.New("away")}}.Check(t.Context(), control.Target{}, control.Rollout{Options: shares})
+	_, err := Gates{Meter: fixedMeter{err: errors.New("away")}}.Check(t.Context(), control.Target{}, control.Rollout{Options: shares})
 	if err == nil {
 		t.Error("a fabric that cannot be measured passes")
 	}
@@ -93,7 +93,7 @@ func TestLookingAtCongestionControlHoldsUpNoRolloutOnASlowFabric(t *testing.T) {
 		var got time.Duration
 		tc.o.CheckLoop = true
 		target := control.Target{Plan: &policy.Plan{}, Fabric: control.Fabric{TimeScale: tc.scale}}
-		if _, err := (gates{windowMeter{&got}}).Check(t.Context(), target, control.Rollout{Waves: 1, Options: tc.o}); err != nil && !tc.o.VerifyShares {
+		if _, err := (Gates{Meter: windowMeter{&got}}).Check(t.Context(), target, control.Rollout{Waves: 1, Options: tc.o}); err != nil && !tc.o.VerifyShares {
 			t.Errorf("%s: %v", name, err)
 		}
 		if got != tc.want {
@@ -116,7 +116,7 @@ func TestRatesThatHaveNotSettledFailNoGate(t *testing.T) {
 	} {
 		loop := &control.CongestionLoop{State: control.LoopNotActing, Stage: tc.stage, Text: "nothing happens"}
 		target := control.Target{Plan: &policy.Plan{Settle: 26 * quantity.Millisecond}, Fabric: control.Fabric{TimeScale: tc.scale}}
-		notice, err := gates{fixedMeter{s: control.Shares{Loop: loop}}}.Check(t.Context(), target, control.Rollout{Waves: 1, Options: control.RolloutOptions{CheckLoop: true}})
+		notice, err := Gates{Meter: fixedMeter{s: control.Shares{Loop: loop}}}.Check(t.Context(), target, control.Rollout{Waves: 1, Options: control.RolloutOptions{CheckLoop: true}})
 		if (err != nil) != tc.failed || !tc.failed && !strings.Contains(notice, "not tested: rates settle in about 26 ms, and 2.5 ms") {
 			t.Errorf("%s: notice %q, error %v", name, notice, err)
 		}

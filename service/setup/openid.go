@@ -1,4 +1,4 @@
-package app
+package setup
 
 import (
 	"fmt"
@@ -9,8 +9,8 @@ import (
 	"fairlane/service/openid"
 )
 
-// withOpenID gives the API the OpenID provider of the configuration, when there is one.
-func withOpenID(o *api.Options, c *config.Config) error {
+// WithOpenID gives the API the OpenID provider of the configuration, when there is one.
+func WithOpenID(o *api.Options, c *config.Config) error {
 	if c.OIDC.Issuer == "" {
 		return nil
 	}
