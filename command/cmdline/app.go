@@ -53,8 +53,8 @@ func (a *App) ErrorText(ctx context.Context, err error) string {
 	return strings.NewReplacer(context.Canceled.Error(), interrupted, cause.Error(), interrupted).Replace(err.Error())
 }
 
-// NoteBegin makes every command say when its own code begins, after the command line was accepted.
-func (a *App) NoteBegin(cmd *cobra.Command) {
+// noteBegin makes every command say when its own code begins, after the command line was accepted.
+func (a *App) noteBegin(cmd *cobra.Command) {
 	if run := cmd.RunE; run != nil {
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {
 			a.Began = true
@@ -62,7 +62,7 @@ func (a *App) NoteBegin(cmd *cobra.Command) {
 		}
 	}
 	for _, sub := range cmd.Commands() {
-		a.NoteBegin(sub)
+		a.noteBegin(sub)
 	}
 }
 

@@ -24,9 +24,9 @@ func OneArgument(name string) cobra.PositionalArgs {
 	}
 }
 
-// JudgeArguments makes a command, and those below it, say what is wrong with arguments. Cobra takes any word behind a group of
+// judgeArguments makes a command, and those below it, say what is wrong with arguments. Cobra takes any word behind a group of
 // commands for a question for help.
-func JudgeArguments(cmd *cobra.Command) {
+func judgeArguments(cmd *cobra.Command) {
 	if cmd.HasSubCommands() && !cmd.Runnable() {
 		cmd.Args, cmd.DisableFlagsInUseLine = nil, true
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -46,7 +46,7 @@ func JudgeArguments(cmd *cobra.Command) {
 		return missingFlags(cmd)
 	}
 	for _, sub := range cmd.Commands() {
-		JudgeArguments(sub)
+		judgeArguments(sub)
 	}
 }
 
@@ -63,7 +63,7 @@ func missingFlags(cmd *cobra.Command) error {
 	return usage.Of(phrase.Of("{}; see --help", texts))
 }
 
-// WrongFlag is the error of a flag whose value cannot be read, in words instead of those of package strconv.
-func WrongFlag(cmd *cobra.Command, err error) error {
+// wrongFlag is the error of a flag whose value cannot be read, in words instead of those of package strconv.
+func wrongFlag(cmd *cobra.Command, err error) error {
 	return &usage.Error{Err: FlagError(cmd, err)}
 }

@@ -9,9 +9,9 @@ import (
 	"fairlane/internal/usage"
 )
 
-// TranslateHelp says what cobra says of its own in the user's language: the headings of help, the flags that every command has, and the
+// translateHelp says what cobra says of its own in the user's language: the headings of help, the flags that every command has, and the
 // commands that come with it.
-func (a *App) TranslateHelp(root *cobra.Command) {
+func (a *App) translateHelp(root *cobra.Command) {
 	root.SetHelpCommand(a.helpCommand())
 	root.InitDefaultHelpCmd() // cobra would add both later
 	root.InitDefaultCompletionCmd()

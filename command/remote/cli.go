@@ -1,10 +1,9 @@
 // Package remote is the remote half of the command line: nouns and verbs over the generated API
-// client. Data goes to standard output, words to standard error. ExitCode says how the process
+// client. Data goes to standard output, words to standard error. cmdline.ExitCode says how the process
 // should end: 0 done, 1 failed, 2 wrong usage or bad input.
 package remote
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fairlane/api"
 	"fairlane/api/gen"
 	"fairlane/command/cmdline"
 	"fairlane/internal/i18n"
@@ -161,19 +159,6 @@ func (c *cli) usageOfArgs(verb *cobra.Command) {
 
 // usage is wrong usage in the words of a key.
 func (c *cli) usage(key string, values ...any) error { return usage.Errorf("%s", c.t(key, values...)) }
-
-// ExitCode is 0 for nil, 2 for wrong usage or input that the service refuses, 1 otherwise.
-func ExitCode(err error) int {
-	var wrong *usage.Error
-	var problem *api.ProblemError
-	switch {
-	case err == nil:
-		return 0
-	case errors.As(err, &wrong), errors.As(err, &problem) && problem.BadInput():
-		return 2
-	}
-	return 1
-}
 
 // say prints words for people on standard error.
 func (c *cli) say(cmd *cobra.Command, key string, values ...any) {

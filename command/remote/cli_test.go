@@ -19,6 +19,7 @@ import (
 	"fairlane/api"
 	"fairlane/api/gen"
 	"fairlane/ccconfig/driver"
+	"fairlane/command/cmdline"
 	"fairlane/internal/i18n"
 	"fairlane/internal/phrase"
 	"fairlane/internal/usage"
@@ -54,7 +55,7 @@ func TestMain(m *testing.M) {
 		r := root(Options{})
 		if err := r.ExecuteContext(context.Background()); err != nil {
 			fmt.Fprintln(os.Stderr, "fairlane:", err)
-			os.Exit(ExitCode(err))
+			os.Exit(cmdline.ExitCode(err))
 		}
 	}})
 }
@@ -332,7 +333,7 @@ func TestExitCodes(t *testing.T) {
 		{nil, 0}, {errors.New("x"), 1}, {usage.Errorf("x"), 2}, {fmt.Errorf("y: %w", usage.Errorf("x")), 2},
 		{problem(400), 2}, {problem(422), 2}, {problem(404), 1}, {problem(409), 1}, {problem(500), 1},
 	} {
-		if got := ExitCode(tc.err); got != tc.want {
+		if got := cmdline.ExitCode(tc.err); got != tc.want {
 			t.Errorf("%v ends with %d, want %d", tc.err, got, tc.want)
 		}
 	}

@@ -4,21 +4,15 @@ package app
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"os"
 	"os/signal"
-	"slices"
-	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"fairlane/command/cmdline"
 	"fairlane/command/remote"
-	"fairlane/internal/i18n"
-	"fairlane/internal/phrase"
-	"fairlane/internal/usage"
 )
 
 // app is the command tree with what every command shares.
@@ -36,62 +30,20 @@ func Process() int {
 // Main runs the command line and returns its exit code: 0 done, 1 failed or a bound was
 // missed, 2 wrong usage or bad input. Data goes to stdout, words to stderr.
 func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	text, err := i18n.Load(i18n.Pick(i18n.Asked(args), os.Getenv))
-	if err != nil {
-		_, _ = fmt.Fprintln(stderr, err)
-		return exitFailed
-	}
-	a := &app{&cmdline.App{Stdout: stdout, Stderr: stderr, Texts: text}}
-	root := a.root(args)
-	root.SetArgs(args)
-	root.SetOut(stdout)
-	root.SetErr(stderr)
-	err = root.ExecuteContext(ctx)
-	if err == nil {
-		return exitDone
-	}
-	_, _ = fmt.Fprintln(stderr, a.T("error", "error", a.ErrorText(ctx, err)))
-	if !a.Began {
-		return exitUsage
-	}
-	return remote.ExitCode(err)
+	return cmdline.Main(ctx, args, stdout, stderr, commands(args))
 }
 
-func (a *app) root(args []string) *cobra.Command {
-	root := &cobra.Command{
-		Use:           "fairlane",
-		Short:         a.T("root.short"),
-		Long:          a.T("root.long"),
-		Version:       cmdline.Version(),
-		SilenceErrors: true,
-		SilenceUsage:  true,
+// commands adds all commands to the root.
+func commands(args []string) func(*cmdline.App, *cobra.Command) {
+	return func(shared *cmdline.App, root *cobra.Command) {
+		a := &app{shared}
+		root.AddCommand(a.initCommand(), a.demoCommand(), a.serveCommand(), a.configCommand(), a.dbCommand(), a.doctorCommand(), a.opensmCommand(), a.discoverCommand(), a.importCommand(), a.compileCommand(), a.ibProfileCommand(), a.simCommand(), a.reproduceCommand(), a.evaluateCommand(), a.calibrateCommand(), a.versionCommand())
+		root.AddCommand(remote.New(remote.Options{Args: args, Admit: admitByFiles})...)
+		cmdline.AddBelow(root, "device", a.ccKeyCommand())
+		cmdline.AddBelow(root, "fabric", a.fabricCheckCommand(), a.fabricWatchCommand())
+		a.localShow(root)
 	}
-	root.PersistentPreRunE = func(*cobra.Command, []string) error {
-		lang := i18n.Asked(args)
-		if lang != "" && !slices.Contains(i18n.Languages(), lang) {
-			return usage.Of(phrase.Of("language {}: want {}", fmt.Sprintf("%q", lang), strings.Join(i18n.Languages(), " or ")))
-		}
-		if of := os.Getenv("FAIRLANE_LANG"); lang == "" && of != "" && !i18n.Known(of) {
-			return usage.Of(phrase.Of("FAIRLANE_LANG is {}: want {}", fmt.Sprintf("%q", of), strings.Join(i18n.Languages(), " or ")))
-		}
-		return nil
-	}
-	root.AddCommand(a.initCommand(), a.demoCommand(), a.serveCommand(), a.configCommand(), a.dbCommand(), a.doctorCommand(), a.opensmCommand(), a.discoverCommand(), a.importCommand(), a.compileCommand(), a.ibProfileCommand(), a.simCommand(), a.reproduceCommand(), a.evaluateCommand(), a.calibrateCommand(), a.versionCommand())
-	root.PersistentFlags().String("lang", "", a.T("flag.lang"))
-	root.AddCommand(remote.New(remote.Options{Args: args, Admit: admitByFiles})...)
-	cmdline.AddBelow(root, "device", a.ccKeyCommand())
-	cmdline.AddBelow(root, "fabric", a.fabricCheckCommand(), a.fabricWatchCommand())
-	a.localShow(root)
-	root.SetFlagErrorFunc(cmdline.WrongFlag)
-	a.TranslateHelp(root)
-	cmdline.JudgeArguments(root)
-	a.NoteBegin(root)
-	return root
 }
 
-// Exit codes that others rely on.
-const (
-	exitDone   = 0
-	exitFailed = 1 // failed, or a bound was missed
-	exitUsage  = 2 // wrong usage or bad input
-)
+// root is the command tree.
+func (a *app) root(args []string) *cobra.Command { return a.Root(args, commands(args)) }

@@ -57,12 +57,12 @@ func TestHelpOfWhatIsNotThere(t *testing.T) {
 	} {
 		var out, words bytes.Buffer
 		code := Main(t.Context(), append(strings.Fields(args), "--lang", "en"), &out, &words)
-		if code != exitUsage || out.Len() > 0 || !strings.Contains(words.String(), want) {
+		if code != cmdline.ExitUsage || out.Len() > 0 || !strings.Contains(words.String(), want) {
 			t.Errorf("fairlane %s: exit %d, %q on standard output, want %q in %q", args, code, out.String(), want, words.String())
 		}
 	}
 	var out, words bytes.Buffer
-	if code := Main(t.Context(), []string{"help", "device", "cc-key", "--lang", "en"}, &out, &words); code != exitDone || !strings.Contains(out.String(), "fairlane device cc-key") {
+	if code := Main(t.Context(), []string{"help", "device", "cc-key", "--lang", "en"}, &out, &words); code != cmdline.ExitDone || !strings.Contains(out.String(), "fairlane device cc-key") {
 		t.Errorf("exit %d, %q, %q", code, out.String(), words.String())
 	}
 }

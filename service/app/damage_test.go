@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"fairlane/command/cmdline"
 	"fairlane/service/store/storetest"
 )
 
@@ -47,7 +48,7 @@ func TestAPageThatIsDamagedUnderARunningService(t *testing.T) {
 	}
 	got, code, _ := diagnose(t, "--database", database)
 	f, found := got["store-damaged"]
-	if code != exitFailed || !found || !strings.Contains(f.Do, "fairlane db restore") {
+	if code != cmdline.ExitFailed || !found || !strings.Contains(f.Do, "fairlane db restore") {
 		t.Errorf("the doctor ends with %d and says %+v", code, got)
 	}
 	if _, ok := got["store-right"]; ok {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"fairlane/command/remote"
+	"fairlane/command/cmdline"
 	"fairlane/internal/i18n"
 	"fairlane/policy"
 )
@@ -62,8 +62,8 @@ func TestFinishedPlanesArePrintedWhenOneFails(t *testing.T) {
 		}
 		return whole(p), nil
 	})
-	if err == nil || !strings.Contains(err.Error(), "plane roce: no such luck") || remote.ExitCode(err) != exitFailed {
-		t.Errorf("error %v with exit code %d, want that plane roce failed, and %d", err, remote.ExitCode(err), exitFailed)
+	if err == nil || !strings.Contains(err.Error(), "plane roce: no such luck") || cmdline.ExitCode(err) != cmdline.ExitFailed {
+		t.Errorf("error %v with exit code %d, want that plane roce failed, and %d", err, cmdline.ExitCode(err), cmdline.ExitFailed)
 	}
 	var got []planeReport
 	if err := json.Unmarshal(out.Bytes(), &got); err != nil {
@@ -85,7 +85,7 @@ func TestADemoWhoseAddressIsTakenDoesNotBegin(t *testing.T) {
 	defer func() { _ = l.Close() }()
 	var out, words bytes.Buffer
 	code := Main(t.Context(), []string{"--lang=en", "demo", "--listen", l.Addr().String()}, &out, &words)
-	if code != exitFailed || !strings.Contains(words.String(), l.Addr().String()) || out.Len() > 0 {
-		t.Errorf("exit code %d, %q and %q, want %d, the address and no demo", code, out.String(), words.String(), exitFailed)
+	if code != cmdline.ExitFailed || !strings.Contains(words.String(), l.Addr().String()) || out.Len() > 0 {
+		t.Errorf("exit code %d, %q and %q, want %d, the address and no demo", code, out.String(), words.String(), cmdline.ExitFailed)
 	}
 }

@@ -64,7 +64,7 @@ func TestDestructiveCommandsNeedYesWithoutATerminal(t *testing.T) {
 			args = append(args, "7")
 		}
 		var out, words bytes.Buffer
-		if code := Main(t.Context(), append(args, "--lang", "en"), &out, &words); code != exitUsage || !strings.Contains(words.String(), "Not a terminal: confirm with --yes") {
+		if code := Main(t.Context(), append(args, "--lang", "en"), &out, &words); code != cmdline.ExitUsage || !strings.Contains(words.String(), "Not a terminal: confirm with --yes") {
 			t.Errorf("fairlane %s: exit %d: %s%s", strings.Join(args, " "), code, out.String(), words.String())
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"fairlane/command/cmdline"
 	"fairlane/internal/testkit/filetest"
 	"fairlane/internal/testkit/tlstest"
 	"fairlane/service/config"
@@ -53,7 +54,7 @@ func TestTheDoctorOfANewMachine(t *testing.T) {
 	t.Parallel()
 	got, code, _ := diagnose(t, "--database", filepath.Join(t.TempDir(), "none.db"))
 	wants(t, got, "config-right", "store-absent", "service-away")
-	if code != exitDone {
+	if code != cmdline.ExitDone {
 		t.Errorf("exit code %d: %+v", code, got)
 	}
 	got, code, _ = diagnose(t, "--database", filepath.Join(t.TempDir(), "no", "such", "f.db"))
@@ -63,7 +64,7 @@ func TestTheDoctorOfANewMachine(t *testing.T) {
 			t.Errorf("a database that cannot be there is also %s", c)
 		}
 	}
-	if code != exitFailed {
+	if code != cmdline.ExitFailed {
 		t.Errorf("exit code %d without a directory", code)
 	}
 }
@@ -97,7 +98,7 @@ func TestTheDoctorLooksAtEverythingAndSaysWhatToDo(t *testing.T) {
 	if got["tls-soon"].Status != statusWarn || !strings.Contains(got["key-open"].Do, "chmod 600 "+open) {
 		t.Errorf("%+v", got)
 	}
-	if code != exitFailed || !strings.Contains(words, "faults") {
+	if code != cmdline.ExitFailed || !strings.Contains(words, "faults") {
 		t.Errorf("exit code %d: %s", code, words)
 	}
 	plain := filetest.Write(t, "plain.yaml", "database: "+database+"\nlisten: 0.0.0.0:1\n")
@@ -106,7 +107,7 @@ func TestTheDoctorLooksAtEverythingAndSaysWhatToDo(t *testing.T) {
 	wrong := filetest.Write(t, "wrong.yaml", "colour: red\n")
 	got, code, _ = diagnose(t, "--config", wrong)
 	wants(t, got, "config-wrong")
-	if code != exitFailed || len(got) != 1 {
+	if code != cmdline.ExitFailed || len(got) != 1 {
 		t.Errorf("exit code %d: %+v", code, got)
 	}
 	short := filetest.Write(t, "short.yaml", "database: "+database+"\nadmin_token_file: "+filetest.Write(t, "t", "hunter2")+"\n")
@@ -122,7 +123,7 @@ func TestTheDoctorAsksTheRunningService(t *testing.T) {
 	p := startServe(t, "")
 	var out bytes.Buffer
 	code := Main(t.Context(), []string{"doctor", "--lang", "zh", "--url", p.api, "--database", filepath.Join(t.TempDir(), "none.db")}, &out, &out)
-	if code != exitDone || !strings.Contains(out.String(), "服务已就绪") || !strings.Contains(out.String(), "检查") {
+	if code != cmdline.ExitDone || !strings.Contains(out.String(), "服务已就绪") || !strings.Contains(out.String(), "检查") {
 		t.Errorf("exit code %d:\n%s", code, &out)
 	}
 }
@@ -163,7 +164,7 @@ func TestConfigCommandsSayWhatWouldRun(t *testing.T) {
 	t.Parallel()
 	path := filetest.Write(t, "c.yaml", "log: {level: debug}\n")
 	var out bytes.Buffer
-	if code := Main(t.Context(), []string{"config", "print", "--config", path, "--json", "--listen", ":9", "--lang", "en"}, &out, &out); code != exitDone {
+	if code := Main(t.Context(), []string{"config", "print", "--config", path, "--json", "--listen", ":9", "--lang", "en"}, &out, &out); code != cmdline.ExitDone {
 		t.Fatalf("%d %s", code, &out)
 	}
 	var all []setting
@@ -182,17 +183,17 @@ func TestConfigCommandsSayWhatWouldRun(t *testing.T) {
 		code int
 		want string
 	}{
-		{[]string{"check", "--config", path}, exitDone, "configuration is valid"},
-		{[]string{"check", "--config", filetest.Write(t, "w.yaml", "cc_key_file: /no/such/file\n")}, exitUsage, "cc_key_file"},
-		{[]string{"check", "--database", "/no/such/directory/f.db"}, exitUsage, "database: /no/such/directory/f.db: directory /no/such/directory does not exist"},
-		{[]string{"check", "--database", path + "/f.db"}, exitUsage, path + " is not a directory"},
-		{[]string{"check", "--database", t.TempDir()}, exitUsage, "is no regular file"},
-		{[]string{"check", "--database", path}, exitUsage, path + " is no SQLite database: correct the path"},
-		{[]string{"check", "--database", filetest.Write(t, "short.db", "SQLite")}, exitUsage, "is no SQLite database"},
-		{[]string{"check", "--database", filetest.Write(t, "empty.db", "")}, exitDone, "configuration is valid"},
-		{[]string{"print", "--config", path}, exitDone, "shutdown.drain"},
-		{[]string{"reference"}, exitDone, "| `tls.cert_file` |"},
-		{[]string{"reference", "--example"}, exitDone, "#  cert_file:"},
+		{[]string{"check", "--config", path}, cmdline.ExitDone, "configuration is valid"},
+		{[]string{"check", "--config", filetest.Write(t, "w.yaml", "cc_key_file: /no/such/file\n")}, cmdline.ExitUsage, "cc_key_file"},
+		{[]string{"check", "--database", "/no/such/directory/f.db"}, cmdline.ExitUsage, "database: /no/such/directory/f.db: directory /no/such/directory does not exist"},
+		{[]string{"check", "--database", path + "/f.db"}, cmdline.ExitUsage, path + " is not a directory"},
+		{[]string{"check", "--database", t.TempDir()}, cmdline.ExitUsage, "is no regular file"},
+		{[]string{"check", "--database", path}, cmdline.ExitUsage, path + " is no SQLite database: correct the path"},
+		{[]string{"check", "--database", filetest.Write(t, "short.db", "SQLite")}, cmdline.ExitUsage, "is no SQLite database"},
+		{[]string{"check", "--database", filetest.Write(t, "empty.db", "")}, cmdline.ExitDone, "configuration is valid"},
+		{[]string{"print", "--config", path}, cmdline.ExitDone, "shutdown.drain"},
+		{[]string{"reference"}, cmdline.ExitDone, "| `tls.cert_file` |"},
+		{[]string{"reference", "--example"}, cmdline.ExitDone, "#  cert_file:"},
 	} {
 		out.Reset()
 		if code := Main(t.Context(), append(append([]string{"config"}, c.args...), "--lang", "en"), &out, &out); code != c.code || !strings.Contains(out.String(), c.want) {
@@ -210,7 +211,7 @@ func TestServeRefusesADatabaseThatCannotBeThereAsBadInput(t *testing.T) {
 	} {
 		var out bytes.Buffer
 		code := Main(t.Context(), []string{"serve", "--database", path, "--listen", "127.0.0.1:0", "--lang", "en"}, &out, &out)
-		if code != exitUsage || !strings.Contains(out.String(), want) {
+		if code != cmdline.ExitUsage || !strings.Contains(out.String(), want) {
 			t.Errorf("exit code %d: %s", code, &out)
 		}
 	}

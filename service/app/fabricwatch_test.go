@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"fairlane/command/cmdline"
 	"fairlane/internal/i18n"
 	"fairlane/service/site"
 	"fairlane/sim/simdev"
@@ -331,7 +332,7 @@ func TestTheInputOfAWatchIsJudged(t *testing.T) {
 		{[]string{"--from", "ibsim:unix:nobody", "--fabric", "lab"}, "--fabric: this command works on the fabric itself"},
 	} {
 		var out, words bytes.Buffer
-		if code := Main(t.Context(), append([]string{"fabric", "watch"}, c.args...), &out, &words); code != exitUsage || !strings.Contains(words.String(), c.want) || out.Len() > 0 {
+		if code := Main(t.Context(), append([]string{"fabric", "watch"}, c.args...), &out, &words); code != cmdline.ExitUsage || !strings.Contains(words.String(), c.want) || out.Len() > 0 {
 			t.Errorf("%v: exit code %d, %q: want %q", c.args, code, words.String(), c.want)
 		}
 	}
@@ -341,13 +342,13 @@ func TestAWatchOfOneLookAndOneThatIsEndedAtOnce(t *testing.T) {
 	t.Parallel()
 	f := newFaulty(t, simdev.Options{})
 	var out, words bytes.Buffer
-	if code := Main(t.Context(), []string{"fabric", "watch", "--from", "ibsim:" + f.addr, "--count", "1"}, &out, &words); code != exitDone || out.Len() > 0 || !strings.Contains(words.String(), "1 look in") {
+	if code := Main(t.Context(), []string{"fabric", "watch", "--from", "ibsim:" + f.addr, "--count", "1"}, &out, &words); code != cmdline.ExitDone || out.Len() > 0 || !strings.Contains(words.String(), "1 look in") {
 		t.Errorf("exit code %d, %q, %q", code, out.String(), words.String())
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
 	words.Reset()
-	if code := Main(ctx, []string{"fabric", "watch", "--from", "ibsim:" + f.addr}, &out, &words); code != exitDone || !strings.Contains(words.String(), "0 looks in") {
+	if code := Main(ctx, []string{"fabric", "watch", "--from", "ibsim:" + f.addr}, &out, &words); code != cmdline.ExitDone || !strings.Contains(words.String(), "0 looks in") {
 		t.Errorf("exit code %d, %q", code, words.String())
 	}
 }

@@ -21,7 +21,7 @@ func newLab(t *testing.T, plane policy.Plane) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "labs", "one")
 	var out, words bytes.Buffer
-	if code := Main(t.Context(), []string{"--lang=en", "init", dir, "--plane", string(plane)}, &out, &words); code != exitDone {
+	if code := Main(t.Context(), []string{"--lang=en", "init", dir, "--plane", string(plane)}, &out, &words); code != cmdline.ExitDone {
 		t.Fatalf("exit code %d: %s", code, words.String())
 	}
 	return dir
@@ -123,8 +123,8 @@ func TestInitOverwritesNothing(t *testing.T) {
 		{[]string{filepath.Join(dir, "new"), "--plane", "token"}, "want ib, roce or wrcc"},
 	} {
 		var out, words bytes.Buffer
-		if code := Main(t.Context(), append([]string{"--lang=en", "init"}, c.args...), &out, &words); code != exitUsage || !strings.Contains(words.String(), c.says) {
-			t.Errorf("init %s: exit code %d and %q, want %d and %q", c.args, code, words.String(), exitUsage, c.says)
+		if code := Main(t.Context(), append([]string{"--lang=en", "init"}, c.args...), &out, &words); code != cmdline.ExitUsage || !strings.Contains(words.String(), c.says) {
+			t.Errorf("init %s: exit code %d and %q, want %d and %q", c.args, code, words.String(), cmdline.ExitUsage, c.says)
 		}
 	}
 	after, err := os.ReadFile(filepath.Join(dir, labToken))

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"fairlane/command/cmdline"
 	"fairlane/internal/plot"
 	"fairlane/sim/lab/reproduce"
 )
@@ -18,8 +19,8 @@ import (
 func TestReproduceUnknownNameIsWrongUsage(t *testing.T) {
 	t.Parallel()
 	var out, words bytes.Buffer
-	if code := Main(t.Context(), []string{"reproduce", "s1-ratelimit", "nothing"}, &out, &words); code != exitUsage {
-		t.Errorf("exit code %d, want %d", code, exitUsage)
+	if code := Main(t.Context(), []string{"reproduce", "s1-ratelimit", "nothing"}, &out, &words); code != cmdline.ExitUsage {
+		t.Errorf("exit code %d, want %d", code, cmdline.ExitUsage)
 	}
 	for _, name := range reproduce.Names() {
 		if !strings.Contains(words.String(), name) {
@@ -34,7 +35,7 @@ func TestReproduceUnknownNameIsWrongUsage(t *testing.T) {
 func TestReproducePrintsRows(t *testing.T) {
 	t.Parallel()
 	var out, words bytes.Buffer
-	if code := Main(t.Context(), []string{"--lang=en", "reproduce", "s1-ratelimit", "--json"}, &out, &words); code != exitDone {
+	if code := Main(t.Context(), []string{"--lang=en", "reproduce", "s1-ratelimit", "--json"}, &out, &words); code != cmdline.ExitDone {
 		t.Fatalf("exit code %d: %s", code, words.String())
 	}
 	var rows []reproduce.Row
@@ -48,7 +49,7 @@ func TestReproducePrintsRows(t *testing.T) {
 		t.Errorf("progress %q where there is no terminal", words.String())
 	}
 	out.Reset()
-	if code := Main(t.Context(), []string{"--lang=en", "reproduce", "s1-ratelimit"}, &out, &words); code != exitDone {
+	if code := Main(t.Context(), []string{"--lang=en", "reproduce", "s1-ratelimit"}, &out, &words); code != cmdline.ExitDone {
 		t.Fatalf("exit code %d: %s", code, words.String())
 	}
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
@@ -63,7 +64,7 @@ func TestReproduceWritesFiles(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "results")
 	var out, words bytes.Buffer
-	if code := Main(t.Context(), []string{"--lang=en", "reproduce", "s2-recovery", "s4-clamp", "--json", "--out", dir}, &out, &words); code != exitDone {
+	if code := Main(t.Context(), []string{"--lang=en", "reproduce", "s2-recovery", "s4-clamp", "--json", "--out", dir}, &out, &words); code != cmdline.ExitDone {
 		t.Fatalf("exit code %d: %s", code, words.String())
 	}
 	if !strings.Contains(words.String(), dir) {
@@ -120,8 +121,8 @@ func TestReproduceIntoAFileFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out, words bytes.Buffer
-	if code := Main(t.Context(), []string{"--lang=en", "reproduce", "s1-ratelimit", "--out", path}, &out, &words); code != exitFailed {
-		t.Errorf("exit code %d, want %d", code, exitFailed)
+	if code := Main(t.Context(), []string{"--lang=en", "reproduce", "s1-ratelimit", "--out", path}, &out, &words); code != cmdline.ExitFailed {
+		t.Errorf("exit code %d, want %d", code, cmdline.ExitFailed)
 	}
 	if out.Len() > 0 || !strings.Contains(words.String(), path) {
 		t.Errorf("output %q, words %q", out.String(), words.String())

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"fairlane/command/cmdline"
 	"fairlane/internal/testkit/filetest"
 )
 
@@ -173,7 +174,7 @@ func TestTheServiceTellsAboutItselfAndKeepsSecrets(t *testing.T) {
 		}
 	}
 	p.stop()
-	if code := <-p.exit; code != exitDone {
+	if code := <-p.exit; code != cmdline.ExitDone {
 		t.Errorf("exit code %d: %s", code, p.said.String())
 	}
 	spans := p.spans.String()
@@ -204,7 +205,7 @@ func TestReadinessGoesFirst(t *testing.T) {
 	if code, _ := p.send(t, "GET", p.api+"/api/v1/fabrics", ""); code != http.StatusOK {
 		t.Errorf("a request while it stops: %d", code)
 	}
-	if code := <-p.exit; code != exitDone {
+	if code := <-p.exit; code != cmdline.ExitDone {
 		t.Errorf("exit code %d", code)
 	}
 }
@@ -214,7 +215,7 @@ func TestAServiceThatCannotListenSaysWhere(t *testing.T) {
 	p := startServe(t, "")
 	var said transcript
 	code := Main(t.Context(), []string{"serve", "--listen", strings.TrimPrefix(p.api, "http://"), "--database", filepath.Join(t.TempDir(), "x.db"), "--lang", "en"}, io.Discard, &said)
-	if code != exitFailed || !strings.Contains(said.String(), strings.TrimPrefix(p.api, "http://")) {
+	if code != cmdline.ExitFailed || !strings.Contains(said.String(), strings.TrimPrefix(p.api, "http://")) {
 		t.Errorf("exit code %d: %s", code, said.String())
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"fairlane/command/remote"
+	"fairlane/command/cmdline"
 	"fairlane/service/config"
 	"fairlane/service/site"
 	"fairlane/service/store"
@@ -114,10 +114,10 @@ func TestAPortOfThisMachineIsASource(t *testing.T) {
 		t.Fatal(err)
 	}
 	sys, dev := umadtest.Machine(t, umadtest.Port{CA: "mlx5_0", Port: 1})
-	if _, err := other.DialBy(t.Context(), umad.Options{SysRoot: sys, DevRoot: dev}); remote.ExitCode(err) != exitUsage || !strings.Contains(err.Error(), "want one of mlx5_0:1") {
+	if _, err := other.DialBy(t.Context(), umad.Options{SysRoot: sys, DevRoot: dev}); cmdline.ExitCode(err) != cmdline.ExitUsage || !strings.Contains(err.Error(), "want one of mlx5_0:1") {
 		t.Errorf("a port that is not there: %v", err)
 	}
-	if _, err := s.DialBy(t.Context(), umad.Options{SysRoot: filepath.Join(sys, "none")}); err == nil || remote.ExitCode(err) != exitFailed || !strings.Contains(err.Error(), "modprobe ib_umad") {
+	if _, err := s.DialBy(t.Context(), umad.Options{SysRoot: filepath.Join(sys, "none")}); err == nil || cmdline.ExitCode(err) != cmdline.ExitFailed || !strings.Contains(err.Error(), "modprobe ib_umad") {
 		t.Errorf("a machine without the module: %v", err)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"fairlane/command/cmdline"
-	"fairlane/command/remote"
 	"fairlane/internal/usage"
 	"fairlane/subnet/ident"
 	"fairlane/subnet/topogen"
@@ -19,13 +18,13 @@ func TestExitCode(t *testing.T) {
 		err  error
 		want int
 	}{
-		{nil, exitDone},
-		{errors.New("x"), exitFailed},
-		{fmt.Errorf("run: %w", cmdline.ErrBoundMissed), exitFailed},
-		{fmt.Errorf("read: %w", usage.Errorf("x")), exitUsage},
-		{errors.Join(errors.New("x"), usage.Errorf("y")), exitUsage},
+		{nil, cmdline.ExitDone},
+		{errors.New("x"), cmdline.ExitFailed},
+		{fmt.Errorf("run: %w", cmdline.ErrBoundMissed), cmdline.ExitFailed},
+		{fmt.Errorf("read: %w", usage.Errorf("x")), cmdline.ExitUsage},
+		{errors.Join(errors.New("x"), usage.Errorf("y")), cmdline.ExitUsage},
 	} {
-		if got := remote.ExitCode(c.err); got != c.want {
+		if got := cmdline.ExitCode(c.err); got != c.want {
 			t.Errorf("%v: %d, want %d", c.err, got, c.want)
 		}
 	}
@@ -40,7 +39,7 @@ func TestSampleTenants(t *testing.T) {
 		}
 		ts, flows, err := sampleTenants(topo)
 		if hosts < 4 {
-			if remote.ExitCode(err) != exitUsage {
+			if cmdline.ExitCode(err) != cmdline.ExitUsage {
 				t.Errorf("%d hosts: %v", hosts, err)
 			}
 			continue

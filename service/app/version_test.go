@@ -15,7 +15,7 @@ func TestVersionTellsTheBuild(t *testing.T) {
 	t.Parallel()
 	for _, lang := range i18n.Languages() {
 		var out, words bytes.Buffer
-		if code := Main(t.Context(), []string{"version", "--lang", lang}, &out, &words); code != exitDone || words.Len() > 0 || !strings.Contains(out.String(), cmdline.Version()) {
+		if code := Main(t.Context(), []string{"version", "--lang", lang}, &out, &words); code != cmdline.ExitDone || words.Len() > 0 || !strings.Contains(out.String(), cmdline.Version()) {
 			t.Errorf("%s: code %d, %q, %q", lang, code, out.String(), words.String())
 		}
 	}

@@ -14,6 +14,7 @@ import (
 
 	_ "github.com/glebarez/go-sqlite"
 
+	"fairlane/command/cmdline"
 	"fairlane/internal/testkit/filetest"
 	"fairlane/internal/testkit/peertest"
 	"fairlane/service/audit"
@@ -167,7 +168,7 @@ func TestAFullDiskUnderARunningService(t *testing.T) {
 		t.Errorf("%d fabrics are there, %d were acknowledged", len(have), len(acknowledged))
 	}
 	p.stop()
-	if code := <-p.exit; code != exitDone {
+	if code := <-p.exit; code != cmdline.ExitDone {
 		t.Errorf("exit code %d\n%s", code, p.said.String())
 	}
 }
@@ -186,7 +187,7 @@ func TestAServiceThatStartsOnAFullDisk(t *testing.T) {
 	first.stop()
 	<-first.exit
 	fill(t, filepath.Join(dir, "ballast"))
-	doesNotStart(t, database, exitFailed, "make room and start again")
+	doesNotStart(t, database, cmdline.ExitFailed, "make room and start again")
 	if err := os.Remove(filepath.Join(dir, "ballast")); err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +210,7 @@ func TestAServiceThatStartsOnAReadOnlyDisk(t *testing.T) {
 	if out, err := exec.CommandContext(t.Context(), "mount", "-o", "remount,ro", dir).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	doesNotStart(t, database, exitFailed, "the user that runs the service")
+	doesNotStart(t, database, cmdline.ExitFailed, "the user that runs the service")
 }
 
 // TestAServiceThatCannotWorkSaysWhatToDo starts the service on databases that it must not touch.
@@ -222,15 +223,15 @@ func TestAServiceThatCannotWorkSaysWhatToDo(t *testing.T) {
 	}{
 		"a newer schema": {func(t *testing.T, path string) {
 			storetest.Execute(t, path, "INSERT INTO goose_db_version (version_id, is_applied) VALUES (99001, 1)")
-		}, exitFailed, "run the release that wrote it or a newer one"},
+		}, cmdline.ExitFailed, "run the release that wrote it or a newer one"},
 		"no database": {func(t *testing.T, path string) {
 			if err := os.WriteFile(path, []byte(strings.Repeat("this is a letter to grandmother\n", 400)), 0o600); err != nil {
 				t.Fatal(err)
 			}
-		}, exitUsage, "correct the path, or restore a backup"},
+		}, cmdline.ExitUsage, "correct the path, or restore a backup"},
 		"a migration that does not fit": {func(t *testing.T, path string) {
 			storetest.Execute(t, path, "DELETE FROM goose_db_version WHERE version_id = (SELECT MAX(version_id) FROM goose_db_version)")
-		}, exitFailed, "could not be applied, the schema stays at version"},
+		}, cmdline.ExitFailed, "could not be applied, the schema stays at version"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
