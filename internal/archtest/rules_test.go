@@ -144,6 +144,7 @@ var rules = []rule{
 	{"api/reference", []string{"docs", "internal/i18n"}, "the pages about the API are made of the contract and of words"},
 	{"command/manifest", []string{"internal/yamltree", "internal/hostset", "tenants"}, "files of resources are read without a service"},
 	{"command/cmdline", []string{"internal/i18n", "internal/phrase", "internal/suggest", "internal/texttable", "internal/usage", "service/config", "subnet", "tenants", "tenants/tenantfile", "policy"}, "what all commands share: the terminal's words, tables and flags, and no command"},
+	{"command/lab", []string{"ccconfig/profile", "command/cmdline", "internal/plot", "internal/progress", "internal/stats", "internal/usage", "policy", "service/config", "service/site", "sim/lab/calibrate", "sim/lab/evaluate", "sim/lab/reproduce", "sim/live", "sim/record", "sim/scenario", "sim/simdev", "tenants"}, "the laboratory runs simulations and needs no service: of the service it knows how sources and their files are read"},
 	{"command/cmdline/cmdlinetest", []string{"command/cmdline", "internal/i18n"}, "what commands share, for their tests"},
 	{"command/remote", []string{"command/manifest", "command/cmdline", "internal/usage", "internal/hostset", "internal/suggest", "api", "service/audit", "api/gen", "internal/i18n", "internal/phrase", "internal/progress", "internal/texttable", "tenants", "tenants/tenantfile", "subnet", "subnet/topofile"}, "remote commands know the API client only"},
 
@@ -183,7 +184,7 @@ var only = map[string]struct {
 	"gonum.org/v1/plot":             {[]string{"internal/plot"}, "charts are drawn in one place, in one style"},
 	"github.com/prometheus/":        {[]string{"service/obs"}, "metrics are registered in one table"},
 	"go.opentelemetry.io/":          {[]string{"internal/span", "service/obs", "service/app", "api"}, "spans are made through internal/span"},
-	"github.com/spf13/cobra":        {[]string{"command/cmdline", "command/remote", "service/app", "agent/app"}, "the command line is an edge"},
+	"github.com/spf13/cobra":        {[]string{"command/cmdline", "command/lab", "command/local", "command/demo", "command/remote", "service/app", "agent/app"}, "the command line is an edge"},
 	"github.com/p4lang/":            {[]string{"wrcc/p4info", "wrcc/p4rt", "sim/p4dev"}, "P4Runtime is spoken by one driver and by its simulated switches"},
 	"github.com/getkin/kin-openapi": {[]string{"api", "api/gen", "api/reference"}, "the contract is enforced at the edge"},
 }

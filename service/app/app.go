@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlane/command/cmdline"
+	"fairlane/command/lab"
 	"fairlane/command/remote"
 )
 
@@ -37,7 +38,8 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 func commands(args []string) func(*cmdline.App, *cobra.Command) {
 	return func(shared *cmdline.App, root *cobra.Command) {
 		a := &app{shared}
-		root.AddCommand(a.initCommand(), a.demoCommand(), a.serveCommand(), a.configCommand(), a.dbCommand(), a.doctorCommand(), a.opensmCommand(), a.discoverCommand(), a.importCommand(), a.compileCommand(), a.ibProfileCommand(), a.simCommand(), a.reproduceCommand(), a.evaluateCommand(), a.calibrateCommand(), a.versionCommand())
+		root.AddCommand(a.initCommand(), a.demoCommand(), a.serveCommand(), a.configCommand(), a.dbCommand(), a.doctorCommand(), a.opensmCommand(), a.discoverCommand(), a.importCommand(), a.compileCommand(), a.ibProfileCommand(), a.versionCommand())
+		lab.Add(shared, root)
 		root.AddCommand(remote.New(remote.Options{Args: args, Admit: admitByFiles})...)
 		cmdline.AddBelow(root, "device", a.ccKeyCommand())
 		cmdline.AddBelow(root, "fabric", a.fabricCheckCommand(), a.fabricWatchCommand())

@@ -56,7 +56,7 @@ func TestFinishedPlanesArePrintedWhenOneFails(t *testing.T) {
 	a := testApp(t, i18n.Default)
 	var out bytes.Buffer
 	a.Stdout = &out
-	err := a.showPlanes(t.Context(), demoFlags{once: true, json: true}, demoPlanes(), func(p policy.Plane) (*planeReport, error) {
+	err := a.showPlanes(t.Context(), demoFlags{once: true, json: true}, policy.Planes(), func(p policy.Plane) (*planeReport, error) {
 		if p == policy.PlaneRoCE {
 			return nil, errors.New("no such luck")
 		}

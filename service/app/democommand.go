@@ -58,11 +58,6 @@ func (a *app) demoCommand() *cobra.Command {
 	return cmd
 }
 
-// demoPlanes are the planes that a demo can show, in the order in which it shows all.
-func demoPlanes() []policy.Plane {
-	return []policy.Plane{policy.PlaneIB, policy.PlaneRoCE, policy.PlaneWRCC}
-}
-
 // defaultScenario is what a demo of a plane runs.
 func defaultScenario(p policy.Plane) string {
 	switch p {
@@ -76,7 +71,7 @@ func defaultScenario(p policy.Plane) string {
 
 // planes are those that the flags ask for.
 func (f *demoFlags) planes() ([]policy.Plane, error) {
-	all := demoPlanes()
+	all := policy.Planes()
 	switch {
 	case slices.Contains(all, policy.Plane(f.plane)):
 		return []policy.Plane{policy.Plane(f.plane)}, nil
@@ -234,7 +229,7 @@ func (f demoFlags) load() (*scenario.Scenario, error) {
 			return nil, &usage.Error{Err: err}
 		}
 		s.Config.Seed = f.seed
-		return s, needInfiniBand(s)
+		return s, live.CheckInfiniBand(s)
 	}
 	topo, ts, flows, err := f.files()
 	if err != nil {

@@ -123,9 +123,9 @@ func (d *doctor) print(asJSON bool) error {
 		if f.Subject != "" {
 			name += " " + f.Subject
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\n", name, d.app.T("doctor.status."+f.Status), oneLine(f.Found))
+		fmt.Fprintf(t, "%s\t%s\t%s\n", name, d.app.T("doctor.status."+f.Status), cmdline.OneLine(f.Found))
 		if f.Do != "" {
-			fmt.Fprintf(t, "\t\t→ %s\n", oneLine(f.Do))
+			fmt.Fprintf(t, "\t\t→ %s\n", cmdline.OneLine(f.Do))
 		}
 	}
 	return t.Flush()

@@ -32,15 +32,6 @@ const (
 	jobWait              = 5 * time.Minute   // longer in the queue is too long
 )
 
-// oneLine makes a text fit for a cell. Joined errors have a line each.
-func oneLine(s string) string {
-	lines := strings.Split(strings.TrimSpace(s), "\n")
-	for i := range lines {
-		lines[i] = strings.Join(strings.Fields(lines[i]), " ")
-	}
-	return strings.Join(lines, "; ")
-}
-
 // keys looks at who may read the files that hold secrets.
 func (d *doctor) keys(context.Context) {
 	c := &d.config.Config

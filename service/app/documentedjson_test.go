@@ -12,6 +12,7 @@ import (
 	"fairlane/ccconfig/dcqcn"
 	"fairlane/ccconfig/ecn"
 	"fairlane/ccconfig/ibcc"
+	"fairlane/command/lab"
 	"fairlane/internal/phrase"
 	"fairlane/policy"
 	"fairlane/sim/lab/evaluate"
@@ -65,7 +66,7 @@ var jsonSections = map[reflect.Type]string{
 	reflect.TypeFor[policy.DeviceChange]():      "Changes of devices",
 	reflect.TypeFor[policy.NameList]():          "Lists of names",
 	reflect.TypeFor[policy.FindingChange]():     "Changes of a finding",
-	reflect.TypeFor[evaluation]():               "The evaluation",
+	reflect.TypeFor[lab.Evaluation]():           "The evaluation",
 	reflect.TypeFor[evaluate.PlaneScore]():      "Scores",
 	reflect.TypeFor[evaluate.Score]():           "Scores",
 	reflect.TypeFor[evaluate.Cause]():           "Causes",
@@ -94,7 +95,7 @@ func TestEveryFieldOfPrintedJSONIsDocumented(t *testing.T) {
 	}
 	has := map[string][]string{}
 	seen := map[reflect.Type]bool{}
-	for _, root := range []reflect.Type{reflect.TypeFor[compiled](), reflect.TypeFor[evaluation](), reflect.TypeFor[evaluate.Result]()} {
+	for _, root := range []reflect.Type{reflect.TypeFor[compiled](), reflect.TypeFor[lab.Evaluation](), reflect.TypeFor[evaluate.Result]()} {
 		walkJSON(t, root, seen, has)
 	}
 	if len(seen) < 40 {

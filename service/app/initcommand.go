@@ -57,7 +57,7 @@ func (a *app) initCommand() *cobra.Command {
 		Example: "  fairlane init lab\n  fairlane init lab --plane roce",
 		RunE: func(_ *cobra.Command, args []string) error {
 			p := policy.Plane(plane)
-			if !slices.Contains(demoPlanes(), p) {
+			if !slices.Contains(policy.Planes(), p) {
 				return usage.Errorf("plane %q: want ib, roce or wrcc", plane)
 			}
 			return a.runInit(args[0], p)

@@ -31,7 +31,7 @@ func newLab(t *testing.T, plane policy.Plane) string {
 // configuration allows the fabric that the README names.
 func TestTheFilesOfALabAgree(t *testing.T) {
 	t.Parallel()
-	for _, plane := range demoPlanes() {
+	for _, plane := range policy.Planes() {
 		t.Run(string(plane), func(t *testing.T) {
 			t.Parallel()
 			dir := newLab(t, plane)

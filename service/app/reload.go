@@ -9,6 +9,7 @@ import (
 	"slices"
 	"syscall"
 
+	"fairlane/command/cmdline"
 	"fairlane/service/config"
 	"fairlane/service/setup"
 	"fairlane/service/site"
@@ -73,7 +74,7 @@ func (r *reloader) reload() {
 		err = level.UnmarshalText([]byte(l.Log.Level))
 	}
 	if err != nil {
-		log.Error("configuration not reloaded; the one before stays in force", "error", oneLine(err.Error()))
+		log.Error("configuration not reloaded; the one before stays in force", "error", cmdline.OneLine(err.Error()))
 		return
 	}
 	was, now := &r.s.config, &l.Config

@@ -7,18 +7,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func TestReachable(t *testing.T) {
-	t.Parallel()
-	for addr, want := range map[string]string{
-		"unix:lab": "unix:lab", "udp:[::]:7000": "udp:127.0.0.1:7000", "udp:0.0.0.0:7000": "udp:127.0.0.1:7000",
-		"udp:127.0.0.1:7000": "udp:127.0.0.1:7000", "udp:[::1]:7000": "udp:[::1]:7000", "udp:10.0.0.7:7000": "udp:10.0.0.7:7000", "": "",
-	} {
-		if got := reachable(addr); got != want {
-			t.Errorf("%s: %s, want %s", addr, got, want)
-		}
-	}
-}
-
 // A word between backquotes in the text of a flag is printed as the kind of its value, so a whole command there reads as
 // if it were the value.
 func TestKindsOfFlagsAreWords(t *testing.T) {

@@ -1,9 +1,11 @@
-package app
+package lab
 
 import (
 	"bytes"
+	"context"
 	"encoding/csv"
 	"encoding/json"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -19,7 +21,7 @@ import (
 func TestReproduceUnknownNameIsWrongUsage(t *testing.T) {
 	t.Parallel()
 	var out, words bytes.Buffer
-	if code := Main(t.Context(), []string{"reproduce", "s1-ratelimit", "nothing"}, &out, &words); code != cmdline.ExitUsage {
+	if code := runLab(t.Context(), []string{"reproduce", "s1-ratelimit", "nothing"}, &out, &words); code != cmdline.ExitUsage {
 		t.Errorf("exit code %d, want %d", code, cmdline.ExitUsage)
 	}
 	for _, name := range reproduce.Names() {
@@ -35,7 +37,7 @@ func TestReproduceUnknownNameIsWrongUsage(t *testing.T) {
 func TestReproducePrintsRows(t *testing.T) {
 	t.Parallel()
 	var out, words bytes.Buffer
-	if code := Main(t.Context(), []string{"--lang=en", "reproduce", "s1-ratelimit", "--json"}, &out, &words); code != cmdline.ExitDone {
+	if code := runLab(t.Context(), []string{"--lang=en", "reproduce", "s1-ratelimit", "--json"}, &out, &words); code != cmdline.ExitDone {
 		t.Fatalf("exit code %d: %s", code, words.String())
 	}
 	var rows []reproduce.Row
@@ -49,7 +51,7 @@ func TestReproducePrintsRows(t *testing.T) {
 		t.Errorf("progress %q where there is no terminal", words.String())
 	}
 	out.Reset()
-	if code := Main(t.Context(), []string{"--lang=en", "reproduce", "s1-ratelimit"}, &out, &words); code != cmdline.ExitDone {
+	if code := runLab(t.Context(), []string{"--lang=en", "reproduce", "s1-ratelimit"}, &out, &words); code != cmdline.ExitDone {
 		t.Fatalf("exit code %d: %s", code, words.String())
 	}
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
@@ -64,7 +66,7 @@ func TestReproduceWritesFiles(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "results")
 	var out, words bytes.Buffer
-	if code := Main(t.Context(), []string{"--lang=en", "reproduce", "s2-recovery", "s4-clamp", "--json", "--out", dir}, &out, &words); code != cmdline.ExitDone {
+	if code := runLab(t.Context(), []string{"--lang=en", "reproduce", "s2-recovery", "s4-clamp", "--json", "--out", dir}, &out, &words); code != cmdline.ExitDone {
 		t.Fatalf("exit code %d: %s", code, words.String())
 	}
 	if !strings.Contains(words.String(), dir) {
@@ -121,7 +123,7 @@ func TestReproduceIntoAFileFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out, words bytes.Buffer
-	if code := Main(t.Context(), []string{"--lang=en", "reproduce", "s1-ratelimit", "--out", path}, &out, &words); code != cmdline.ExitFailed {
+	if code := runLab(t.Context(), []string{"--lang=en", "reproduce", "s1-ratelimit", "--out", path}, &out, &words); code != cmdline.ExitFailed {
 		t.Errorf("exit code %d, want %d", code, cmdline.ExitFailed)
 	}
 	if out.Len() > 0 || !strings.Contains(words.String(), path) {
@@ -187,4 +189,9 @@ func TestKindsOfSeries(t *testing.T) {
 			t.Errorf("%+v: %d series, kind %v, want 1 of kind %v", c.s, len(chart.Series), chart.Series[0].Kind, c.want)
 		}
 	}
+}
+
+// runLab runs a command line of the laboratory.
+func runLab(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	return cmdline.Main(ctx, args, stdout, stderr, Add)
 }

@@ -1,4 +1,4 @@
-package app
+package lab
 
 import (
 	"context"
@@ -133,7 +133,7 @@ func loadServed(what, tenantFile string) (*scenario.Scenario, error) {
 	if tenantFile == "" {
 		s, err := scenario.Load(what)
 		if err == nil {
-			return s, needInfiniBand(s)
+			return s, live.CheckInfiniBand(s)
 		}
 		scenarioErr = err
 		if _, err := os.Stat(what); err != nil {
@@ -160,14 +160,6 @@ func loadServed(what, tenantFile string) (*scenario.Scenario, error) {
 		s.Flows = append(s.Flows, scenario.Flow{Flow: fl, SL: pinnedSL(ts, fl)})
 	}
 	return s, nil
-}
-
-// needInfiniBand refuses a scenario whose devices answer no InfiniBand management.
-func needInfiniBand(s *scenario.Scenario) error {
-	if s.Ethernet != nil {
-		return usage.Errorf("scenario %s: plane %s: want %s", s.Name, s.Plane(), scenario.PlaneInfiniBand)
-	}
-	return nil
 }
 
 // pinnedSL is the service level that a flow's tenant is pinned to at its source port; 0 when it is not.

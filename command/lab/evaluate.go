@@ -1,4 +1,4 @@
-package app
+package lab
 
 import (
 	"context"
@@ -84,8 +84,8 @@ func (f *evaluateFlags) check(one, cases bool) error {
 	return nil
 }
 
-// evaluation is what `evaluate --json` prints.
-type evaluation struct {
+// Evaluation is what `evaluate --json` prints.
+type Evaluation struct {
 	Cases       int                                  `json:"cases"`
 	Seed        uint64                               `json:"seed"`
 	Interrupted bool                                 `json:"interrupted,omitempty"` // planes have the cases that were done
@@ -114,7 +114,7 @@ func (a *app) runEvaluate(ctx context.Context, f evaluateFlags, planes []policy.
 	if stopped && ctx.Err() == nil {
 		return err
 	}
-	out := evaluation{Cases: f.cases, Seed: f.seed, Interrupted: stopped, Planes: make(map[policy.Plane]evaluate.PlaneScore)}
+	out := Evaluation{Cases: f.cases, Seed: f.seed, Interrupted: stopped, Planes: make(map[policy.Plane]evaluate.PlaneScore)}
 	for _, plane := range planes {
 		s := evaluate.ScoreOf(plane, results)
 		out.Planes[plane] = s
@@ -134,7 +134,7 @@ func (a *app) runEvaluate(ctx context.Context, f evaluateFlags, planes []policy.
 }
 
 // printEvaluation prints one row a plane, and the tenants that were furthest off.
-func (a *app) printEvaluation(e *evaluation, planes []policy.Plane) error {
+func (a *app) printEvaluation(e *Evaluation, planes []policy.Plane) error {
 	tw := cmdline.NewTable(a.Stdout, 0)
 	_, _ = fmt.Fprintln(tw, a.T("evaluate.head"))
 	for _, plane := range planes {
@@ -159,7 +159,7 @@ func (a *app) printEvaluation(e *evaluation, planes []policy.Plane) error {
 }
 
 // printCauses prints which findings name the tenants that are far off their entitlements.
-func (a *app) printCauses(e *evaluation, planes []policy.Plane) error {
+func (a *app) printCauses(e *Evaluation, planes []policy.Plane) error {
 	tw := cmdline.NewTable(a.Stdout, 0)
 	head := true
 	for _, plane := range planes {
