@@ -13,6 +13,7 @@ import (
 
 	"fairlane/command/cmdline"
 	"fairlane/command/lab"
+	"fairlane/command/local"
 	"fairlane/command/remote"
 )
 
@@ -38,12 +39,10 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 func commands(args []string) func(*cmdline.App, *cobra.Command) {
 	return func(shared *cmdline.App, root *cobra.Command) {
 		a := &app{shared}
-		root.AddCommand(a.initCommand(), a.demoCommand(), a.serveCommand(), a.configCommand(), a.dbCommand(), a.doctorCommand(), a.opensmCommand(), a.discoverCommand(), a.importCommand(), a.compileCommand(), a.ibProfileCommand(), a.versionCommand())
+		root.AddCommand(a.demoCommand(), a.serveCommand())
+		root.AddCommand(remote.New(remote.Options{Args: args, Admit: local.AdmitByFiles})...)
+		local.Add(shared, root)
 		lab.Add(shared, root)
-		root.AddCommand(remote.New(remote.Options{Args: args, Admit: admitByFiles})...)
-		cmdline.AddBelow(root, "device", a.ccKeyCommand())
-		cmdline.AddBelow(root, "fabric", a.fabricCheckCommand(), a.fabricWatchCommand())
-		a.localShow(root)
 	}
 }
 

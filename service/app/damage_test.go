@@ -46,7 +46,7 @@ func TestAPageThatIsDamagedUnderARunningService(t *testing.T) {
 			t.Errorf("%s %s: %s", c.method, c.path, body)
 		}
 	}
-	got, code, _ := diagnose(t, "--database", database)
+	got, code, _ := diagnoseService(t, "--database", database)
 	f, found := got["store-damaged"]
 	if code != cmdline.ExitFailed || !found || !strings.Contains(f.Do, "fairlane db restore") {
 		t.Errorf("the doctor ends with %d and says %+v", code, got)

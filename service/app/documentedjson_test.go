@@ -13,6 +13,7 @@ import (
 	"fairlane/ccconfig/ecn"
 	"fairlane/ccconfig/ibcc"
 	"fairlane/command/lab"
+	"fairlane/command/local"
 	"fairlane/internal/phrase"
 	"fairlane/policy"
 	"fairlane/sim/lab/evaluate"
@@ -21,8 +22,8 @@ import (
 
 // jsonSections are the headings under which docs/json.md tells the fields of each type. The plan and what stands beside it are one.
 var jsonSections = map[reflect.Type]string{
-	reflect.TypeFor[compiled]():                 "The plan",
-	reflect.TypeFor[planShares]():               "The plan before",
+	reflect.TypeFor[local.Compiled]():           "The plan",
+	reflect.TypeFor[local.PlanShares]():         "The plan before",
 	reflect.TypeFor[policy.TenantShare]():       "Tenants",
 	reflect.TypeFor[policy.ClassShare]():        "Classes",
 	reflect.TypeFor[policy.LinkShare]():         "Links",
@@ -95,7 +96,7 @@ func TestEveryFieldOfPrintedJSONIsDocumented(t *testing.T) {
 	}
 	has := map[string][]string{}
 	seen := map[reflect.Type]bool{}
-	for _, root := range []reflect.Type{reflect.TypeFor[compiled](), reflect.TypeFor[lab.Evaluation](), reflect.TypeFor[evaluate.Result]()} {
+	for _, root := range []reflect.Type{reflect.TypeFor[local.Compiled](), reflect.TypeFor[lab.Evaluation](), reflect.TypeFor[evaluate.Result]()} {
 		walkJSON(t, root, seen, has)
 	}
 	if len(seen) < 40 {

@@ -13,6 +13,7 @@ import (
 	"fairlane/service/config"
 	"fairlane/service/control"
 	"fairlane/service/site"
+	"fairlane/subnet/subnettest"
 )
 
 // A client of the API learns nothing about files and hosts that the configuration does not allow, and reaches none of them, through
@@ -21,7 +22,7 @@ func TestSourcesThatAreNotAllowedAreRefusedAndNeverRead(t *testing.T) {
 	t.Parallel()
 	in, out := t.TempDir(), t.TempDir()
 	for _, path := range []string{filepath.Join(in, "fabric.yaml"), filepath.Join(out, "there")} {
-		if err := os.WriteFile(path, []byte(twoHosts), 0o600); err != nil {
+		if err := os.WriteFile(path, []byte(subnettest.TwoHosts), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
