@@ -231,7 +231,7 @@ func TestEveryTextUsedIsInTheCatalogueAndUsed(t *testing.T) {
 		}
 	}
 	var elsewhere strings.Builder
-	for _, name := range sources(t, "../../service/app", "../cmdline", "../local", "../lab") {
+	for _, name := range sources(t, "../../service/app", "../cmdline", "../local", "../lab", "../demo") {
 		src, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)

@@ -12,9 +12,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlane/command/cmdline"
+	"fairlane/command/demo"
 	"fairlane/command/lab"
 	"fairlane/command/local"
 	"fairlane/command/remote"
+	"fairlane/service/site"
 )
 
 // app is the command tree with what every command shares.
@@ -39,11 +41,21 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 func commands(args []string) func(*cmdline.App, *cobra.Command) {
 	return func(shared *cmdline.App, root *cobra.Command) {
 		a := &app{shared}
-		root.AddCommand(a.demoCommand(), a.serveCommand())
+		root.AddCommand(a.serveCommand())
+		demo.Add(shared, root, openForDemo)
 		root.AddCommand(remote.New(remote.Options{Args: args, Admit: local.AdmitByFiles})...)
 		local.Add(shared, root)
 		lab.Add(shared, root)
 	}
+}
+
+// openForDemo opens a manager with the default of each option.
+func openForDemo(ctx context.Context, database string, access *site.Access) (demo.Manager, error) {
+	m, err := openManager(ctx, database, access, workOptions{})
+	if err != nil {
+		return nil, err
+	}
+	return m, nil
 }
 
 // root is the command tree.

@@ -39,7 +39,7 @@ func TestTheDoctorLooksAtEverythingAndSaysWhatToDo(t *testing.T) {
 	config := filetest.Write(t, "c.yaml", "database: "+database+"\nlisten: 0.0.0.0:0\nadmin_token_file: "+open+
 		"\ntls: {cert_file: "+files.CertFile+", key_file: "+files.KeyFile+"}\noperations: {listen: ':0'}\n")
 	got, code, words := diagnoseService(t, "--config", config) // while the manager runs
-	if err := m.close(); err != nil {
+	if err := m.Close(); err != nil {
 		t.Fatal(err)
 	}
 	wantsAll(t, got, "config-right", "key-open", "key-closed", "tls-soon", "operations-open", "store-right", "clock-own", "fabric-away", "service-away")

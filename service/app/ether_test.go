@@ -2,7 +2,6 @@ package app
 
 import (
 	"errors"
-	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -10,7 +9,7 @@ import (
 	"time"
 
 	"fairlane/ccconfig/driver"
-	"fairlane/command/cmdline"
+	"fairlane/command/demo"
 	"fairlane/internal/quantity"
 	"fairlane/policy"
 	"fairlane/service/control"
@@ -37,13 +36,13 @@ func connectTo(t *testing.T, from string) (*site.Inventory, *site.InventoryDrive
 }
 
 // etherLab is a demo on a live Ethernet fabric, with nothing rolled out yet.
-func etherLab(t *testing.T, p policy.Plane) *demo {
+func etherLab(t *testing.T, p policy.Plane) *rig {
 	t.Helper()
 	return etherLabOf(t, livetest.SlowCase(t, p))
 }
 
 // etherLabOf is etherLab with another case.
-func etherLabOf(t *testing.T, c *live.Case) *demo {
+func etherLabOf(t *testing.T, c *live.Case) *rig {
 	t.Helper()
 	l, err := live.StartEthernet(t.Context(), c, live.EthernetOptions{TimeScale: 0.5})
 	if err != nil {
@@ -53,13 +52,14 @@ func etherLabOf(t *testing.T, c *live.Case) *demo {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &demo{app: &app{&cmdline.App{Stdout: io.Discard, Stderr: io.Discard}}, timeScale: 0.5, ether: l, manager: m, step: func(string, ...any) {}}
+	d := newRig(demo.Ethernet(l), m, 0.5)
+	d.ether = l
 	t.Cleanup(func() {
-		if err := d.close(); err != nil {
+		if err := d.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	if err := d.onboard(t.Context()); err != nil {
+	if err := d.Onboard(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return d
@@ -74,7 +74,7 @@ func TestAPlanOnEthernetIsRolledOutReadBackRepairedAndUndone(t *testing.T) {
 			t.Parallel()
 			d := etherLab(t, p)
 			svc, ctx := d.manager.service, t.Context()
-			plan, _, err := svc.CreatePlan(ctx, demoFabric, control.CompileOptions{}, false)
+			plan, _, err := svc.CreatePlan(ctx, demo.FabricName, control.CompileOptions{}, false)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -86,7 +86,7 @@ func TestAPlanOnEthernetIsRolledOutReadBackRepairedAndUndone(t *testing.T) {
 				t.Fatalf("rollout %s: %s", ro.State, ro.Result)
 			}
 			states := func() (in, drifted []string) {
-				_, list, err := svc.Devices(ctx, demoFabric, plan.Plan.Name)
+				_, list, err := svc.Devices(ctx, demo.FabricName, plan.Plan.Name)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -105,7 +105,7 @@ func TestAPlanOnEthernetIsRolledOutReadBackRepairedAndUndone(t *testing.T) {
 			if in, drifted := states(); len(drifted) > 0 || len(in) != len(ro.Devices) {
 				t.Errorf("after the rollout %q are as wanted, %q are not", in, drifted)
 			}
-			shares, err := svc.Shares(ctx, demoFabric, plan.Plan.Name, 20*time.Millisecond)
+			shares, err := svc.Shares(ctx, demo.FabricName, plan.Plan.Name, 20*time.Millisecond)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -118,7 +118,7 @@ func TestAPlanOnEthernetIsRolledOutReadBackRepairedAndUndone(t *testing.T) {
 			if _, drifted := states(); !slices.Equal(drifted, []string{victim}) {
 				t.Errorf("%q drifted, want %s", drifted, victim)
 			}
-			repair, err := svc.RepairDevice(ctx, demoFabric, deviceID(t, d, plan.Plan, victim))
+			repair, err := svc.RepairDevice(ctx, demo.FabricName, deviceID(t, d, plan.Plan, victim))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -132,7 +132,7 @@ func TestAPlanOnEthernetIsRolledOutReadBackRepairedAndUndone(t *testing.T) {
 			if next.State != control.RolloutSucceeded {
 				t.Fatalf("the second rollout %s: %s", next.State, next.Result)
 			}
-			back, err := svc.RollBack(ctx, demoFabric, next.ID, "")
+			back, err := svc.RollBack(ctx, demo.FabricName, next.ID, "")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -145,7 +145,7 @@ func TestAPlanOnEthernetIsRolledOutReadBackRepairedAndUndone(t *testing.T) {
 }
 
 // replan declares the case's tenants anew and makes a plan.
-func (d *demo) replan(t *testing.T) string {
+func (d *rig) replan(t *testing.T) string {
 	t.Helper()
 	svc, list := d.manager.service, d.ether.Case.Tenants
 	set := control.TenantSet{}
@@ -156,10 +156,10 @@ func (d *demo) replan(t *testing.T) string {
 		}
 		set.Tenants = append(set.Tenants, in)
 	}
-	if _, err := svc.ApplyTenants(t.Context(), demoFabric, set, false); err != nil {
+	if _, err := svc.ApplyTenants(t.Context(), demo.FabricName, set, false); err != nil {
 		t.Fatal(err)
 	}
-	plan, _, err := svc.CreatePlan(t.Context(), demoFabric, control.CompileOptions{}, false)
+	plan, _, err := svc.CreatePlan(t.Context(), demo.FabricName, control.CompileOptions{}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,10 +167,10 @@ func (d *demo) replan(t *testing.T) string {
 }
 
 // waitRollout waits for the end of a rollout, which must be a success.
-func waitRollout(t *testing.T, d *demo, id int64) {
+func waitRollout(t *testing.T, d *rig, id int64) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
-		ro, err := d.manager.service.Rollout(t.Context(), demoFabric, id)
+		ro, err := d.manager.service.Rollout(t.Context(), demo.FabricName, id)
 		switch {
 		case err != nil:
 			t.Fatal(err)
@@ -182,7 +182,7 @@ func waitRollout(t *testing.T, d *demo, id int64) {
 	}
 }
 
-func deviceID(t *testing.T, d *demo, p *policy.Plan, name string) string {
+func deviceID(t *testing.T, d *rig, p *policy.Plan, name string) string {
 	t.Helper()
 	targets, err := reconcile.Desired(p, d.ether.Case.Fabric)
 	if err != nil {
@@ -199,7 +199,7 @@ func deviceID(t *testing.T, d *demo, p *policy.Plan, name string) string {
 
 // meddleEther changes a device as a second manager would and returns its name: a register of a NIC, or a table of a WRCC
 // switch.
-func meddleEther(t *testing.T, d *demo, p policy.Plane) string {
+func meddleEther(t *testing.T, d *rig, p policy.Plane) string {
 	t.Helper()
 	k, other := connectTo(t, d.source())
 	f := k.Fabric
@@ -227,15 +227,15 @@ func TestPlansOfOtherPlanesStayOnPaper(t *testing.T) {
 	t.Parallel()
 	d := etherLab(t, policy.PlaneRoCE)
 	svc := d.manager.service
-	plan, _, err := svc.CreatePlan(t.Context(), demoFabric, control.CompileOptions{Plane: policy.PlaneWRCC}, false)
+	plan, _, err := svc.CreatePlan(t.Context(), demo.FabricName, control.CompileOptions{Plane: policy.PlaneWRCC}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = svc.StartRollout(t.Context(), demoFabric, control.RolloutInput{Plan: plan.Plan.Name})
+	_, err = svc.StartRollout(t.Context(), demo.FabricName, control.RolloutInput{Plan: plan.Plan.Name})
 	if err == nil || !strings.Contains(err.Error(), "is for the plane wrcc") {
 		t.Errorf("a plan of another plane: %v", err)
 	}
-	if _, _, err := svc.CreatePlan(t.Context(), demoFabric, control.CompileOptions{Mode: policy.ModeTheorem1}, false); err == nil {
+	if _, _, err := svc.CreatePlan(t.Context(), demo.FabricName, control.CompileOptions{Mode: policy.ModeTheorem1}, false); err == nil {
 		t.Error("options of InfiniBand are taken on Ethernet")
 	}
 	for want, f := range map[string]control.Fabric{

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"fairlane/command/demo"
 	"fairlane/service/control"
 	"fairlane/sim/fabric"
 	"fairlane/sim/simdev"
@@ -25,12 +26,12 @@ type ibFault struct {
 }
 
 // ibFaults are the faults of a plan on the star of onFaultyFabric.
-func ibFaults(t *testing.T, d *demo, plan string) []ibFault {
+func ibFaults(t *testing.T, d *rig, plan string) []ibFault {
 	t.Helper()
 	devices := d.live.Devices
 	topo := d.live.Scenario.Fabric
 	h2 := topo.NodesByName("h2")[0]
-	stored, err := d.manager.service.Plan(t.Context(), demoFabric, plan)
+	stored, err := d.manager.service.Plan(t.Context(), demo.FabricName, plan)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +109,7 @@ func TestWrongPrerequisitesOfInfiniBandAreReportedAndRefuseRollouts(t *testing.T
 		} else if ro.State != control.RolloutRefused || !strings.Contains(ro.Result, "congestion control cannot act: ") || !strings.Contains(ro.Result, f.device+": prerequisite ") || !strings.Contains(ro.Result, f.said) {
 			t.Errorf("%s: rollout %s: %s", f.name, ro.State, ro.Result)
 		}
-		snap, err := svc.Discover(t.Context(), demoFabric)
+		snap, err := svc.Discover(t.Context(), demo.FabricName)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -140,7 +141,7 @@ func TestWrongPrerequisitesOfInfiniBandAreReportedAndRefuseRollouts(t *testing.T
 func TestADeviceWithoutCongestionControlCountsAgainstTheFailureBudget(t *testing.T) {
 	t.Parallel()
 	d, plan := onFaultyFabric(t, "h2", simdev.Faults{CC: simdev.CCNoClass})
-	ro, err := d.toEnd(t.Context(), control.RolloutInput{Plan: plan, Options: control.RolloutOptions{FailureBudget: 1}})
+	ro, err := d.ToEnd(t.Context(), control.RolloutInput{Plan: plan, Options: control.RolloutOptions{FailureBudget: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,9 +151,9 @@ func TestADeviceWithoutCongestionControlCountsAgainstTheFailureBudget(t *testing
 }
 
 // eventsOf joins the events of a rollout.
-func eventsOf(t *testing.T, d *demo, rollout int64) string {
+func eventsOf(t *testing.T, d *rig, rollout int64) string {
 	t.Helper()
-	list, _, err := d.manager.service.Events(t.Context(), demoFabric, rollout, control.Page{})
+	list, _, err := d.manager.service.Events(t.Context(), demo.FabricName, rollout, control.Page{})
 	if err != nil {
 		t.Fatal(err)
 	}

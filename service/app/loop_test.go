@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"fairlane/ccconfig/driver"
+	"fairlane/command/demo"
 	"fairlane/policy"
 	"fairlane/service/control"
 	"fairlane/service/site"
@@ -16,9 +17,9 @@ import (
 )
 
 // loopNow says whether congestion control acts, by counters of the live fabric.
-func loopNow(t *testing.T, d *demo) control.CongestionLoop {
+func loopNow(t *testing.T, d *rig) control.CongestionLoop {
 	t.Helper()
-	sh, err := d.manager.service.Shares(t.Context(), demoFabric, "", 200*time.Millisecond)
+	sh, err := d.manager.service.Shares(t.Context(), demo.FabricName, "", 200*time.Millisecond)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +110,7 @@ func TestALoopThatIsDeadAfterARolloutUndoesIt(t *testing.T) {
 		}
 	}
 	var said []string
-	list, _, err := d.manager.service.Events(t.Context(), demoFabric, ro.ID, control.Page{})
+	list, _, err := d.manager.service.Events(t.Context(), demo.FabricName, ro.ID, control.Page{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -56,7 +56,7 @@ func openManager(ctx context.Context, database string, p *site.Access, o workOpt
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, m.close())
+			err = errors.Join(err, m.Close())
 		}
 	}()
 	if !store.IsPostgres(database) {
@@ -164,8 +164,8 @@ type leveled struct{ slog.Handler }
 // Enabled implements slog.Handler.
 func (leveled) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelError }
 
-// handler is the API over the service. The version is filled in.
-func (m *manager) handler(o api.Options) (*api.Server, error) {
+// Handler is the API over the service. The version is filled in.
+func (m *manager) Handler(o api.Options) (*api.Server, error) {
 	o.Version = cmdline.Version()
 	return api.New(m.service, o)
 }
@@ -173,8 +173,11 @@ func (m *manager) handler(o api.Options) (*api.Server, error) {
 // closeGrace bounds how long the end waits for devices that are being written.
 const closeGrace = 20 * time.Second
 
-// close lets running jobs end at their next safe point, hands the rest on, and closes the store.
-func (m *manager) close() error {
+// Service is the use cases that the manager offers.
+func (m *manager) Service() *control.Service { return m.service }
+
+// Close lets running jobs end at their next safe point, hands the rest on, and closes the store.
+func (m *manager) Close() error {
 	var errs []error
 	if m.stop != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), closeGrace)

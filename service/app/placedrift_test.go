@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"fairlane/command/demo"
 	"fairlane/policy"
 	"fairlane/service/control"
 	"fairlane/service/reconcile"
@@ -14,7 +15,7 @@ import (
 // manager is what is known of the lab's subnet manager.
 func (l *driftLab) manager() control.DeviceView {
 	l.t.Helper()
-	v, err := l.d.manager.service.Device(l.t.Context(), demoFabric, reconcile.ManagerName, false)
+	v, err := l.d.manager.service.Device(l.t.Context(), demo.FabricName, reconcile.ManagerName, false)
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -24,7 +25,7 @@ func (l *driftLab) manager() control.DeviceView {
 // placement is one of the plan in force.
 func (l *driftLab) placement() policy.Placement {
 	l.t.Helper()
-	p, err := l.d.manager.service.Plan(l.t.Context(), demoFabric, l.plan)
+	p, err := l.d.manager.service.Plan(l.t.Context(), demo.FabricName, l.plan)
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -60,7 +61,7 @@ func movedByHand(t *testing.T, policy reconcile.Policy, repaired bool) {
 		t.Errorf("differences are %+v", v.Differences)
 	}
 	// Asked anew, all of it.
-	_, list, err := l.d.manager.service.Devices(t.Context(), demoFabric, "")
+	_, list, err := l.d.manager.service.Devices(t.Context(), demo.FabricName, "")
 	if err != nil || list[0].Device.Name != reconcile.ManagerName || repaired != (list[0].State == "in-sync") {
 		t.Errorf("read now it is %+v, %v", list[0], err)
 	}
@@ -75,7 +76,7 @@ func TestFilesOfOpenSMThatWereEditedByHandAreRepaired(t *testing.T) {
 	l.sm.Options(l.options(fmt.Sprintf("partition_config_file %s\nqos_policy_file %s\n", l.sm.Path("partitions.conf"), l.sm.Path("qos-policy.conf"))))
 	l.sm.Kill()
 	l.sm.Start("SUBNET UP")
-	if ro, err := l.d.toEnd(t.Context(), control.RolloutInput{Plan: l.plans[0]}); err != nil || ro.State != control.RolloutSucceeded {
+	if ro, err := l.d.ToEnd(t.Context(), control.RolloutInput{Plan: l.plans[0]}); err != nil || ro.State != control.RolloutSucceeded {
 		t.Fatalf("rollout %s: %s, %v", ro.State, ro.Result, err)
 	}
 	for range 3 {
@@ -90,7 +91,7 @@ func TestFilesOfOpenSMThatWereEditedByHandAreRepaired(t *testing.T) {
 	if v := l.driftLab.manager(); v.State != "in-sync" {
 		t.Fatalf("after the rollout the subnet manager is %+v", v)
 	}
-	p, err := svc.Plan(t.Context(), demoFabric, l.plans[0])
+	p, err := svc.Plan(t.Context(), demo.FabricName, l.plans[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +129,7 @@ func TestFilesOfOpenSMThatWereEditedByHandAreRepaired(t *testing.T) {
 		if told := l.drifted(); len(told) > 0 {
 			t.Errorf("%s: one look later drift is told: %q", name, told)
 		}
-		if err := svc.ReleaseDevice(t.Context(), demoFabric, reconcile.ManagerName); err == nil {
+		if err := svc.ReleaseDevice(t.Context(), demo.FabricName, reconcile.ManagerName); err == nil {
 			t.Errorf("%s: it was quarantined", name)
 		}
 	}

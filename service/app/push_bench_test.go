@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"fairlane/command/demo"
 	"fairlane/internal/quantity"
 	"fairlane/policy"
 	"fairlane/service/control"
@@ -68,7 +69,7 @@ func BenchmarkManagers(b *testing.B) {
 					b.Fatal(err)
 				}
 				b.Cleanup(func() {
-					if err := m.close(); err != nil {
+					if err := m.Close(); err != nil {
 						b.Error(err)
 					}
 				})
@@ -84,7 +85,7 @@ func BenchmarkManagers(b *testing.B) {
 }
 
 // pushLab puts a fabric under management and makes two plans that differ on every port.
-func pushLab(tb testing.TB, database string, leaves, hosts int) (d *demo, plans [2]string) {
+func pushLab(tb testing.TB, database string, leaves, hosts int) (d *rig, plans [2]string) {
 	tb.Helper()
 	topo, err := topogen.LeafSpine(topogen.LeafSpineOptions{Leaves: leaves, HostsPerLeaf: hosts, Spines: 2})
 	if err != nil {
@@ -100,24 +101,25 @@ func pushLab(tb testing.TB, database string, leaves, hosts int) (d *demo, plans 
 	if err != nil {
 		tb.Fatal(err)
 	}
-	d = &demo{timeScale: 1, live: l, manager: m, step: func(string, ...any) {}}
+	d = newRig(demo.InfiniBand(l), m, 1)
+	d.live = l
 	tb.Cleanup(func() {
-		if err := d.close(); err != nil {
+		if err := d.Close(); err != nil {
 			tb.Error(err)
 		}
 	})
 	svc := m.service
-	if _, err := svc.CreateFabric(ctx, control.Fabric{Name: demoFabric, Source: "ibsim:" + l.Server.Addr(), TimeScale: 1}); err != nil {
+	if _, err := svc.CreateFabric(ctx, control.Fabric{Name: demo.FabricName, Source: "ibsim:" + l.Server.Addr(), TimeScale: 1}); err != nil {
 		tb.Fatal(err)
 	}
-	if _, err := svc.Discover(ctx, demoFabric); err != nil {
+	if _, err := svc.Discover(ctx, demo.FabricName); err != nil {
 		tb.Fatal(err)
 	}
 	for i := range plans {
-		if _, err := svc.ApplyTenants(ctx, demoFabric, everyPort(topo, i), false); err != nil {
+		if _, err := svc.ApplyTenants(ctx, demo.FabricName, everyPort(topo, i), false); err != nil {
 			tb.Fatal(err)
 		}
-		p, _, err := svc.CreatePlan(ctx, demoFabric, control.CompileOptions{CCTLaw: [...]policy.CCTLaw{policy.CCTGeometric, policy.CCTQuadratic}[i]}, false)
+		p, _, err := svc.CreatePlan(ctx, demo.FabricName, control.CompileOptions{CCTLaw: [...]policy.CCTLaw{policy.CCTGeometric, policy.CCTQuadratic}[i]}, false)
 		if err != nil {
 			tb.Fatal(err)
 		}
@@ -145,11 +147,11 @@ func everyPort(topo *subnet.Fabric, weight int) control.TenantSet {
 }
 
 // push rolls a plan's settings out and waits for the end.
-func push(tb testing.TB, d *demo, plan string, o control.RolloutOptions) control.Rollout {
+func push(tb testing.TB, d *rig, plan string, o control.RolloutOptions) control.Rollout {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(tb.Context(), 5*time.Minute)
 	defer cancel()
-	ro, err := d.toEnd(ctx, control.RolloutInput{Plan: plan, Stages: []control.Stage{control.StageSettings}, Options: o})
+	ro, err := d.ToEnd(ctx, control.RolloutInput{Plan: plan, Stages: []control.Stage{control.StageSettings}, Options: o})
 	if err != nil || ro.State != control.RolloutSucceeded {
 		tb.Fatalf("rollout ended as %s: %s (%v)", ro.State, ro.Result, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"fairlane/command/demo"
 	"fairlane/service/control"
 	"fairlane/service/reconcile/riverwork"
 	"fairlane/sim/simdev"
@@ -17,7 +18,7 @@ import (
 // followed is a live fabric that the service looks at again and again, by the work that a manager has for it.
 type followed struct {
 	t    *testing.T
-	d    *demo
+	d    *rig
 	skew atomic.Int64
 	do   func(context.Context) error
 	told int
@@ -47,7 +48,7 @@ func (x *followed) look(passed time.Duration) string {
 	if err := x.do(x.t.Context()); err != nil {
 		x.t.Fatal(err)
 	}
-	list, _, err := x.d.manager.service.Events(x.t.Context(), demoFabric, 0, control.Page{Limit: 1000})
+	list, _, err := x.d.manager.service.Events(x.t.Context(), demo.FabricName, 0, control.Page{Limit: 1000})
 	if err != nil {
 		x.t.Fatal(err)
 	}
@@ -63,7 +64,7 @@ func (x *followed) look(passed time.Duration) string {
 
 func (x *followed) known() *subnet.Fabric {
 	x.t.Helper()
-	_, f, err := x.d.manager.service.Topology(x.t.Context(), demoFabric, "")
+	_, f, err := x.d.manager.service.Topology(x.t.Context(), demo.FabricName, "")
 	if err != nil {
 		x.t.Fatal(err)
 	}
@@ -101,7 +102,7 @@ func TestTheServiceFollowsALiveFabric(t *testing.T) {
 	} {
 		c.happen()
 		told := x.look(c.passed)
-		if f := x.known(); told != strings.Replace(c.told, "lab", demoFabric, 1) || len(f.Nodes) != c.nodes {
+		if f := x.known(); told != strings.Replace(c.told, "lab", demo.FabricName, 1) || len(f.Nodes) != c.nodes {
 			t.Errorf("step %d, %s: told %q and %d nodes are known, want %q and %d", step, c.what, told, len(f.Nodes), c.told, c.nodes)
 		}
 	}

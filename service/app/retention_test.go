@@ -23,7 +23,7 @@ func TestTheServiceAppliesItsRetention(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() {
-		if err := s.manager.close(); err != nil {
+		if err := s.manager.Close(); err != nil {
 			t.Error(err)
 		}
 	}()

@@ -18,14 +18,14 @@ func TestADatabaseHasOneManager(t *testing.T) {
 	if _, err := openManager(t.Context(), path, &site.Access{}, workOptions{}); err == nil || !strings.Contains(err.Error(), "in use by another manager") {
 		t.Errorf("second manager: %v", err)
 	}
-	if err := first.close(); err != nil {
+	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
 	again, err := openManager(t.Context(), path, &site.Access{}, workOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := again.close(); err != nil {
+	if err := again.Close(); err != nil {
 		t.Error(err)
 	}
 }

@@ -91,7 +91,7 @@ func (a *app) runServe(ctx context.Context, load func() (*config.Loaded, error))
 	if err := s.open(ctx); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.manager.close()) }()
+	defer func() { err = errors.Join(err, s.manager.Close()) }()
 	endpoints, err := s.endpoints(ctx)
 	if err != nil {
 		return err
@@ -174,7 +174,7 @@ func (s *serving) endpoints(ctx context.Context) ([]listen.Endpoint, error) {
 	if err := setup.WithOpenID(&o, &s.config); err != nil {
 		return nil, &usage.Error{Err: err}
 	}
-	h, err := s.manager.handler(o)
+	h, err := s.manager.Handler(o)
 	if err != nil {
 		return nil, err
 	}

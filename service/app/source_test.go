@@ -45,14 +45,14 @@ func TestSourcesThatAreNotAllowedAreRefusedAndNeverRead(t *testing.T) {
 	}
 	stored := "ibsim:udp:" + udp.LocalAddr().String()
 	_, err = old.service.CreateFabric(t.Context(), control.Fabric{Name: "stored", Source: stored, TimeScale: 1})
-	if err := errors.Join(err, old.close()); err != nil {
+	if err := errors.Join(err, old.Close()); err != nil {
 		t.Fatal(err)
 	}
 	m, err := openManager(t.Context(), database, site.New(site.Settings{Sources: rules}), workOptions{still: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = m.close() }()
+	defer func() { _ = m.Close() }()
 	var said []string
 	for i, source := range []string{"file:" + out + "/there", "file:" + out + "/none", "file:" + in + "/../" + filepath.Base(out) + "/there", stored, "ibsim:udp:192.0.2.1:53", "ethernet:" + in + "/fabric.yaml"} {
 		_, err := m.service.CreateFabric(t.Context(), control.Fabric{Name: fmt.Sprintf("f%d", i), Source: source, TimeScale: 1})

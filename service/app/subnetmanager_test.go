@@ -15,6 +15,7 @@ import (
 
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/ibcc"
+	"fairlane/command/demo"
 	"fairlane/policy"
 	"fairlane/service/control"
 	"fairlane/service/placement"
@@ -68,7 +69,7 @@ func newSMLab(t *testing.T) *smLab {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &smLab{driftLab: &driftLab{t: t, d: &demo{timeScale: 1, step: func(string, ...any) {}}}}
+	l := &smLab{driftLab: &driftLab{t: t, d: &rig{}}}
 	addr := "unix:" + ibsimtest.SockName(t)
 	ibsimtest.Preload(t)
 	l.d.live, err = live.StartInfiniBand(t.Context(), &scenario.Scenario{Name: "managed", Fabric: topo}, addr, simdev.Options{SMMode: simdev.Cold, TimeScale: 1e-6})
@@ -82,7 +83,7 @@ func newSMLab(t *testing.T) *smLab {
 	})
 	l.sm = ibsimtest.NewSM(t, addr, smHost, l.options(""))
 	l.sm.Start("SUBNET UP")
-	managers, err := placement.ReadManagers([]string{demoFabric + "=" + l.smFile()})
+	managers, err := placement.ReadManagers([]string{demo.FabricName + "=" + l.smFile()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +95,7 @@ func newSMLab(t *testing.T) *smLab {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := l.d.manager.close(); err != nil {
+		if err := l.d.manager.Close(); err != nil {
 			t.Error(err)
 		}
 	})
@@ -140,18 +141,18 @@ func (l *smLab) watch(addr string) {
 func (l *smLab) begun(topo *subnet.Fabric) {
 	t, svc := l.t, l.d.manager.service
 	t.Helper()
-	_, err := svc.CreateFabric(t.Context(), control.Fabric{Name: demoFabric, Source: "ibsim:" + l.d.live.Server.Addr(), TimeScale: 1})
+	_, err := svc.CreateFabric(t.Context(), control.Fabric{Name: demo.FabricName, Source: "ibsim:" + l.d.live.Server.Addr(), TimeScale: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := svc.Discover(t.Context(), demoFabric); err != nil {
+	if _, err := svc.Discover(t.Context(), demo.FabricName); err != nil {
 		t.Fatal(err)
 	}
 	for i, law := range []policy.CCTLaw{policy.CCTGeometric, policy.CCTQuadratic} {
-		if _, err := svc.ApplyTenants(t.Context(), demoFabric, everyPort(topo, i), false); err != nil {
+		if _, err := svc.ApplyTenants(t.Context(), demo.FabricName, everyPort(topo, i), false); err != nil {
 			t.Fatal(err)
 		}
-		p, _, err := svc.CreatePlan(t.Context(), demoFabric, control.CompileOptions{CCTLaw: law}, false)
+		p, _, err := svc.CreatePlan(t.Context(), demo.FabricName, control.CompileOptions{CCTLaw: law}, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -159,7 +160,7 @@ func (l *smLab) begun(topo *subnet.Fabric) {
 	}
 	push(t, l.d, l.plans[0], control.RolloutOptions{})
 	rules := control.DriftPolicy{Policy: reconcile.PolicyRepair, Interval: int(lookEvery / time.Second), Limit: 5, Window: 3600, Release: 600}
-	if _, err := svc.PutDriftPolicy(t.Context(), demoFabric, 0, rules); err != nil {
+	if _, err := svc.PutDriftPolicy(t.Context(), demo.FabricName, 0, rules); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 { // the first finds the devices, whose first turns come within the interval
@@ -259,7 +260,7 @@ func (l *smLab) held(n *fabric.Network, d driver.Device) driver.Settings {
 // lost are the devices that do not hold what the plan in force wants, and a field of each.
 func (l *smLab) lost() map[string]string {
 	l.t.Helper()
-	_, list, _, err := l.d.manager.service.ListDevices(l.t.Context(), demoFabric, control.Page{Limit: 1000})
+	_, list, _, err := l.d.manager.service.ListDevices(l.t.Context(), demo.FabricName, control.Page{Limit: 1000})
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -283,7 +284,7 @@ func (l *smLab) drifted() map[string]string {
 	out := map[string]string{}
 	at := 0
 	for p := (control.Page{Limit: 1000}); ; {
-		list, next, err := l.d.manager.service.Events(l.t.Context(), demoFabric, 0, p)
+		list, next, err := l.d.manager.service.Events(l.t.Context(), demo.FabricName, 0, p)
 		if err != nil {
 			l.t.Fatal(err)
 		}
@@ -498,7 +499,7 @@ func (l *smLab) disturbed(x disturbance) control.Rollout {
 	l.t.Helper()
 	devices, svc := l.d.live.Devices, l.d.manager.service
 	devices.SetFaults(simdev.Faults{Classes: []mad.Class{mad.ClassCongestion}, DelayReply: 1, Delay: 15 * time.Millisecond})
-	ro, err := svc.StartRollout(l.t.Context(), demoFabric, control.RolloutInput{
+	ro, err := svc.StartRollout(l.t.Context(), demo.FabricName, control.RolloutInput{
 		Plan: l.plans[1], Stages: []control.Stage{control.StageSettings}, Options: control.RolloutOptions{Wave: 8, Parallel: 4},
 	})
 	if err != nil {
@@ -520,11 +521,11 @@ func (l *smLab) asPlanned() {
 	if told := l.drifted(); len(told) > 0 {
 		l.t.Errorf("after the repair these drifted: %v", told)
 	}
-	plan, list, _, err := l.d.manager.service.ListDevices(l.t.Context(), demoFabric, control.Page{Limit: 1000})
+	plan, list, _, err := l.d.manager.service.ListDevices(l.t.Context(), demo.FabricName, control.Page{Limit: 1000})
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	_, read, err := l.d.manager.service.Devices(l.t.Context(), demoFabric, plan)
+	_, read, err := l.d.manager.service.Devices(l.t.Context(), demo.FabricName, plan)
 	if err != nil {
 		l.t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"fairlane/command/cmdline"
+	"fairlane/command/demo"
 	"fairlane/internal/usage"
 	"fairlane/subnet/ident"
 	"fairlane/subnet/topogen"
@@ -37,7 +38,7 @@ func TestSampleTenants(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ts, flows, err := sampleTenants(topo)
+		ts, flows, err := demo.SampleTenants(topo)
 		if hosts < 4 {
 			if cmdline.ExitCode(err) != cmdline.ExitUsage {
 				t.Errorf("%d hosts: %v", hosts, err)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"fairlane/ccconfig/driver"
+	"fairlane/command/demo"
 	"fairlane/policy"
 	"fairlane/service/control"
 	"fairlane/service/reconcile"
@@ -18,7 +19,7 @@ import (
 )
 
 // functionShares reads the shares of the functions of every host's port, in Mbit/s.
-func functionShares(t *testing.T, d *demo) string {
+func functionShares(t *testing.T, d *rig) string {
 	t.Helper()
 	k, c := connectTo(t, d.source())
 	var out []string
@@ -39,7 +40,7 @@ func functionShares(t *testing.T, d *demo) string {
 }
 
 // onlyTenants makes the case that of some of its tenants and returns a plan of it.
-func (d *demo) onlyTenants(t *testing.T, names ...string) *policy.Plan {
+func (d *rig) onlyTenants(t *testing.T, names ...string) *policy.Plan {
 	t.Helper()
 	c := d.ether.Case
 	set := control.TenantSet{Prune: true, Flows: []control.FlowInput{}}
@@ -59,10 +60,10 @@ func (d *demo) onlyTenants(t *testing.T, names ...string) *policy.Plan {
 		}
 	}
 	svc := d.manager.service
-	if _, err := svc.ApplyTenants(t.Context(), demoFabric, set, false); err != nil {
+	if _, err := svc.ApplyTenants(t.Context(), demo.FabricName, set, false); err != nil {
 		t.Fatal(err)
 	}
-	p, _, err := svc.CreatePlan(t.Context(), demoFabric, control.CompileOptions{}, false)
+	p, _, err := svc.CreatePlan(t.Context(), demo.FabricName, control.CompileOptions{}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,9 +71,9 @@ func (d *demo) onlyTenants(t *testing.T, names ...string) *policy.Plan {
 }
 
 // notInSync lists the devices of the plan in force that are not as it wants.
-func notInSync(t *testing.T, d *demo) (out []string) {
+func notInSync(t *testing.T, d *rig) (out []string) {
 	t.Helper()
-	_, list, err := d.manager.service.Devices(t.Context(), demoFabric, "")
+	_, list, err := d.manager.service.Devices(t.Context(), demo.FabricName, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +113,7 @@ func TestTheShareOfATenantThatLeftGoes(t *testing.T) {
 	// Kept functions: gold and silver stay where the fabric has their traffic, and that is measured.
 	rolled(three, all)
 	d.onlyTenants(t, "gold", "silver")
-	kept, _, err := svc.MakePlan(t.Context(), demoFabric, control.PlanRequest{KeepPlacements: true}, false)
+	kept, _, err := svc.MakePlan(t.Context(), demo.FabricName, control.PlanRequest{KeepPlacements: true}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +122,7 @@ func TestTheShareOfATenantThatLeftGoes(t *testing.T) {
 	// The second host's port leaves the plan, which its rollout says.
 	gold := d.onlyTenants(t, "gold")
 	ro := rolled(gold, "[0] [0 0] [] [0 0 0]")
-	whole, err := svc.RolloutSettings(t.Context(), demoFabric, ro.ID)
+	whole, err := svc.RolloutSettings(t.Context(), demo.FabricName, ro.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +131,7 @@ func TestTheShareOfATenantThatLeftGoes(t *testing.T) {
 	if at < 0 || whole.Devices[at].State != string(reconcile.InSync) || !whole.Devices[at].Wanted.NIC.AllShares || len(whole.Devices) != len(gold.RoCE.NICs)+len(gold.RoCE.Switches)+1 {
 		t.Fatalf("the port that left is not in the rollout: %d of %+v", at, whole.Devices)
 	}
-	back, err := svc.RollBack(t.Context(), demoFabric, ro.ID, "")
+	back, err := svc.RollBack(t.Context(), demo.FabricName, ro.ID, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +144,7 @@ func TestTheShareOfATenantThatLeftGoes(t *testing.T) {
 	if bad := notInSync(t, d); len(bad) != 1 || !strings.Contains(bad[0], "drifted") || !strings.Contains(bad[0], "vf_tx_share 0 7") {
 		t.Errorf("a share of nobody's: %q", bad)
 	}
-	repair, err := svc.RepairDevice(t.Context(), demoFabric, d.ether.Case.Flows[0].Src.String())
+	repair, err := svc.RepairDevice(t.Context(), demo.FabricName, d.ether.Case.Flows[0].Src.String())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,24 +181,24 @@ func TestUndoingGivesTheShareOfATenantThatLeftAgain(t *testing.T) {
 		t.Fatalf("rollout %s: %s", ro.State, ro.Result)
 	}
 	before := functionShares(t, d)
-	ro, err := svc.StartRollout(t.Context(), demoFabric, control.RolloutInput{
+	ro, err := svc.StartRollout(t.Context(), demo.FabricName, control.RolloutInput{
 		Plan: d.onlyTenants(t, "gold").Name, Options: control.RolloutOptions{ConfirmWindow: control.MaxConfirmWindow},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	until(t, "the rollout waits to be confirmed", func() bool {
-		now, err := svc.Rollout(t.Context(), demoFabric, ro.ID)
+		now, err := svc.Rollout(t.Context(), demo.FabricName, ro.ID)
 		return err == nil && now.Phase == control.PhaseConfirming
 	})
 	if got := functionShares(t, d); got != "[0] [0 0] [] [0 0 0]" {
 		t.Errorf("before it is confirmed shares %s", got)
 	}
-	if _, err := svc.UndoRollout(t.Context(), demoFabric, ro.ID); err != nil {
+	if _, err := svc.UndoRollout(t.Context(), demo.FabricName, ro.ID); err != nil {
 		t.Fatal(err)
 	}
 	until(t, "the rollout is undone", func() bool {
-		now, err := svc.Rollout(t.Context(), demoFabric, ro.ID)
+		now, err := svc.Rollout(t.Context(), demo.FabricName, ro.ID)
 		return err == nil && now.State == control.RolloutRolledBack
 	})
 	if got := functionShares(t, d); got != before {
@@ -206,7 +207,7 @@ func TestUndoingGivesTheShareOfATenantThatLeftAgain(t *testing.T) {
 }
 
 // meddle gives the first function of a port a share, as a second manager would.
-func meddle(t *testing.T, d *demo, dev driver.Device, share uint64) {
+func meddle(t *testing.T, d *rig, dev driver.Device, share uint64) {
 	t.Helper()
 	_, c := connectTo(t, d.source())
 	want := driver.Settings{NIC: &driver.NICState{Params: []driver.NICParam{{Name: driver.ShareParam, Value: share}}}}

@@ -243,7 +243,7 @@ func TestAServiceThatCannotWorkSaysWhatToDo(t *testing.T) {
 			if err == nil {
 				_, err = m.service.VerifyAudit(t.Context(), audit.Tail{})
 			}
-			if err = errors.Join(err, m.close()); err != nil {
+			if err = errors.Join(err, m.Close()); err != nil {
 				t.Fatal(err)
 			}
 			c.spoil(t, path)

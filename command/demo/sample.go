@@ -1,4 +1,4 @@
-package app
+package demo
 
 import (
 	"fmt"
@@ -10,10 +10,10 @@ import (
 	"fairlane/tenants"
 )
 
-// sampleTenants puts three tenants with weights 4:2:1 and 1, 4 and 16 queue pairs on a fabric,
+// SampleTenants puts three tenants with weights 4:2:1 and 1, 4 and 16 queue pairs on a fabric,
 // all sending to its last host: the contention that the demo shows, on a fabric that came
 // without tenants. It needs four hosts that are plugged in.
-func sampleTenants(f *subnet.Fabric) ([]tenants.Tenant, []tenants.Flow, error) {
+func SampleTenants(f *subnet.Fabric) ([]tenants.Tenant, []tenants.Flow, error) {
 	hosts := connectedPorts(f)
 	if len(hosts) < 4 {
 		return nil, nil, usage.Errorf("fabric %q has %d connected host ports: want at least 4, or name tenants with --tenants", f.Name, len(hosts))

@@ -1,4 +1,5 @@
-package app
+// Package demo has the command that shows the main job on live simulated fabrics: discover, compile, measure, push, read back, measure.
+package demo
 
 import (
 	"cmp"
@@ -24,6 +25,17 @@ import (
 	"fairlane/subnet"
 	"fairlane/tenants"
 )
+
+// app is the demo with what every command shares.
+type app struct {
+	*cmdline.App
+	open OpenFunc
+}
+
+// Add adds the demo to the root. open opens its managers.
+func Add(shared *cmdline.App, root *cobra.Command, open OpenFunc) {
+	root.AddCommand((&app{shared, open}).demoCommand())
+}
 
 type demoFlags struct {
 	plane, scenario, fabric, tenants, listen string
@@ -90,18 +102,18 @@ func (a *app) runDemo(ctx context.Context, f demoFlags) error {
 	if err != nil {
 		return err
 	}
-	return a.showPlanes(ctx, f, planes, func(p policy.Plane) (*planeReport, error) { return a.demoOf(ctx, f, p) })
+	return a.showPlanes(ctx, f, planes, func(p policy.Plane) (*Report, error) { return a.demoOf(ctx, f, p) })
 }
 
 // showPlanes shows planes one after the other. One that fails does not keep the others from being shown, and the JSON has those that finished.
-func (a *app) showPlanes(ctx context.Context, f demoFlags, planes []policy.Plane, show func(policy.Plane) (*planeReport, error)) error {
-	reports := []planeReport{}
+func (a *app) showPlanes(ctx context.Context, f demoFlags, planes []policy.Plane, show func(policy.Plane) (*Report, error)) error {
+	reports := []Report{}
 	var faults []error
 	for _, p := range planes {
 		r, err := show(p)
 		if r != nil {
 			reports = append(reports, *r)
-			faults = append(faults, r.missed())
+			faults = append(faults, r.Missed())
 		}
 		if err != nil && len(planes) > 1 {
 			err = fmt.Errorf("plane %s: %w", p, err)
@@ -117,7 +129,7 @@ func (a *app) showPlanes(ctx context.Context, f demoFlags, planes []policy.Plane
 }
 
 // demoOf shows one plane. What it measured is returned even when a bound was missed; without --once it stays up.
-func (a *app) demoOf(ctx context.Context, f demoFlags, p policy.Plane) (_ *planeReport, err error) {
+func (a *app) demoOf(ctx context.Context, f demoFlags, p policy.Plane) (_ *Report, err error) {
 	var listeners []net.Listener
 	if !f.once { // an address that is taken is better known before the work
 		if listeners, err = listen.On(ctx, []string{f.listen}, nil); err != nil {
@@ -138,45 +150,45 @@ func (a *app) demoOf(ctx context.Context, f demoFlags, p policy.Plane) (_ *plane
 	if !f.json {
 		words = a.Stdout
 	}
-	d, name, err := a.startDemo(ctx, f, p, demoPlace{dir: dir}, func(key string, args ...any) { _, _ = fmt.Fprintln(words, a.T(key, args...)) })
+	d, name, err := a.startDemo(ctx, f, p, Place{Dir: dir}, func(key string, args ...any) { _, _ = fmt.Fprintln(words, a.T(key, args...)) })
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, d.close()) }()
+	defer func() { err = errors.Join(err, d.Close()) }()
 	_, _ = fmt.Fprintln(words, name)
-	res, err := d.run(ctx)
+	res, err := d.Run(ctx)
 	if err != nil {
 		return nil, err
 	}
-	report := res.report()
+	report := res.Report()
 	switch {
 	case !f.json:
 		_, _ = fmt.Fprintln(a.Stdout)
 		err = a.printReport(a.Stdout, report)
 	case !f.once:
-		err = cmdline.PrintJSON(a.Stdout, []planeReport{report})
+		err = cmdline.PrintJSON(a.Stdout, []Report{report})
 	}
-	if err != nil || f.once || report.missed() != nil {
+	if err != nil || f.once || report.Missed() != nil {
 		return &report, err
 	}
-	return &report, d.stay(ctx, listeners, words)
+	return &report, a.stay(ctx, d, listeners, words)
 }
 
 // startDemo starts the fabric that the flags ask for, and its manager; title says what it is.
-func (a *app) startDemo(ctx context.Context, f demoFlags, p policy.Plane, at demoPlace, step func(string, ...any)) (d *demo, title string, err error) {
+func (a *app) startDemo(ctx context.Context, f demoFlags, p policy.Plane, at Place, step func(string, ...any)) (d *Demo, title string, err error) {
 	if p == policy.PlaneIB {
 		s, err := f.load()
 		if err != nil {
 			return nil, "", err
 		}
-		d, err = a.newDemo(ctx, s, at, step)
+		d, err = OnInfiniBand(ctx, s, at, a.open, step)
 		return d, a.T("demo.title", "name", s.Name, "description", s.Description), err
 	}
 	c, err := f.loadEther(p)
 	if err != nil {
 		return nil, "", err
 	}
-	d, err = a.newEtherDemo(ctx, c, at, step)
+	d, err = OnEthernet(ctx, c, at, a.open, step)
 	return d, a.T("demo.title", "name", c.Name, "description", c.Description), err
 }
 
@@ -214,7 +226,7 @@ func (f demoFlags) files() (*subnet.Fabric, []tenants.Tenant, []tenants.Flow, er
 		return nil, nil, nil, err
 	}
 	if f.tenants == "" {
-		ts, flows, err := sampleTenants(topo)
+		ts, flows, err := SampleTenants(topo)
 		return topo, ts, flows, err
 	}
 	ts, flows, err := cmdline.ReadTenants(f.tenants, topo)
@@ -244,15 +256,15 @@ func (f demoFlags) load() (*scenario.Scenario, error) {
 }
 
 // stay serves the API on the live fabric until the context ends.
-func (d *demo) stay(ctx context.Context, l []net.Listener, words io.Writer) error {
-	token, err := d.manager.service.Bootstrap(ctx, "")
+func (a *app) stay(ctx context.Context, d *Demo, l []net.Listener, words io.Writer) error {
+	token, err := d.manager.Service().Bootstrap(ctx, "")
 	if err != nil {
 		return err
 	}
-	h, err := d.manager.handler(api.Options{})
+	h, err := d.manager.Handler(api.Options{})
 	if err != nil {
 		return err
 	}
-	_, _ = fmt.Fprintln(words, d.app.T("demo.stay", "addr", l[0].Addr(), "token", token, "fabric", d.source()))
+	_, _ = fmt.Fprintln(words, a.T("demo.stay", "addr", l[0].Addr(), "token", token, "fabric", d.fabric.Source()))
 	return listen.Serve(ctx, []listen.Endpoint{{Server: api.HTTPServer(h), Listeners: l}}, listen.Ending{Drain: 10 * time.Second})
 }

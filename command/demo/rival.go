@@ -1,4 +1,4 @@
-package app
+package demo
 
 import (
 	"context"
@@ -9,28 +9,9 @@ import (
 	"fairlane/sim/etherlive"
 	"fairlane/sim/live"
 	"fairlane/sim/plane"
-	"fairlane/sim/tenantnet"
 	"fairlane/subnet/ident"
 	"fairlane/tenants"
 )
-
-// etherTimeScale is demoTimeScale for Ethernet: smaller packets, and about six hops.
-func etherTimeScale(c *live.Case) float64 {
-	const hops, hop, busy = 6, 60e-9, 0.8
-	load := 0.0 // seconds of computing for a second of fabric time
-	seen := map[ident.PortID]bool{}
-	for _, f := range c.Flows {
-		ref, ok := c.Fabric.PortByID(f.Dst)
-		if !ok || seen[f.Dst] {
-			continue
-		}
-		seen[f.Dst] = true
-		if l, _ := c.Fabric.Link(ref); l != nil {
-			load += float64(l.Rate) / 8 / (tenantnet.Payload + tenantnet.Headers) * hops * hop
-		}
-	}
-	return min(max(busy/max(load, 1e-3), 0.0001), 2)
-}
 
 // portsAndSwitches counts the devices of a plan.
 func portsAndSwitches(p *policy.Plan) (ports, switches int) {
@@ -73,17 +54,18 @@ type contest struct {
 	err    error
 }
 
-// startRival simulates the traffic of a plan for WRCC under DCQCN; on other planes there is no rival. Close it.
-func (d *demo) startRival(ctx context.Context, p *policy.Plan) *contest {
+// startContest simulates the traffic of a plan for WRCC under DCQCN; on other planes there is no rival. Close it.
+func startContest(ctx context.Context, f Fabric, p *policy.Plan) *contest {
 	ctx, stop := context.WithCancel(ctx)
 	c := &contest{stop: stop, done: make(chan struct{})}
-	if p.WRCC == nil || d.ether == nil {
+	e, ok := f.(ethernet)
+	if p.WRCC == nil || !ok {
 		close(c.done)
 		return c
 	}
 	go func() {
 		defer close(c.done)
-		c.result, c.err = runRival(ctx, d.ether.Case)
+		c.result, c.err = runRival(ctx, e.Case)
 	}()
 	return c
 }

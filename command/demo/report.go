@@ -1,4 +1,4 @@
-package app
+package demo
 
 import (
 	"fmt"
@@ -16,8 +16,8 @@ import (
 
 const timerUnit = quantity.Picoseconds(ibcc.TimerUnitPicoseconds)
 
-// planeReport is one element of what `demo --once --json` prints.
-type planeReport struct {
+// Report is one element of what `demo --once --json` prints.
+type Report struct {
 	Plane             string           `json:"plane"`
 	Tenants           []tenantReport   `json:"tenants"`
 	UtilisationBefore *float64         `json:"utilisation_before,omitempty"` // nil when it was not measured, as all figures of the fabric
@@ -52,14 +52,15 @@ type rolloutReport struct {
 	Devices int                  `json:"devices"`
 }
 
-func (r *demoResult) report() planeReport {
-	out := planeReport{
-		Plane:             r.plan.Plane,
+// Report is the result as it is printed.
+func (r *Result) Report() Report {
+	out := Report{
+		Plane:             r.Plan.Plane,
 		UtilisationBefore: control.Utilisation(r.before.Links), Utilisation: control.Utilisation(r.after.Links),
 		MaxShareError: r.after.MaxShareError,
-		Plan:          r.plan.Name,
+		Plan:          r.Plan.Name,
 		Rollout:       rolloutReport{r.rollout.ID, r.rollout.State, r.rollout.Result, len(r.rollout.Devices)},
-		Findings:      r.plan.Findings,
+		Findings:      r.Plan.Findings,
 		WallS:         r.elapsed.Seconds(),
 		links:         len(r.after.Links),
 	}
@@ -68,7 +69,7 @@ func (r *demoResult) report() planeReport {
 	}
 	for i, t := range r.after.Tenants {
 		row := tenantReport{
-			Name: t.Tenant, Weight: t.Weight.Float(), Flows: r.plan.Tenants[i].QPs, Entitled: t.Entitled,
+			Name: t.Tenant, Weight: t.Weight.Float(), Flows: r.Plan.Tenants[i].QPs, Entitled: t.Entitled,
 			Before: r.before.Tenants[i].Delivered, Delivered: t.Delivered, ShareError: t.ShareError,
 		}
 		if r.rival != nil {
@@ -92,7 +93,7 @@ func (r *demoResult) report() planeReport {
 }
 
 // missed names the bounds that a run missed, or is nil.
-func (r *planeReport) missed() error {
+func (r *Report) Missed() error {
 	why := slices.Clone(r.problems)
 	if most := evaluate.ErrorBound(policy.Plane(r.Plane)); r.MaxShareError == nil {
 		why = append(why, "share error was not measured")
@@ -101,9 +102,9 @@ func (r *planeReport) missed() error {
 	}
 	if r.links > 0 && (r.Utilisation == nil || r.UtilisationBefore == nil) {
 		why = append(why, "link use was not measured")
-	} else if r.links > 0 && *r.Utilisation < minUtilisation**r.UtilisationBefore {
+	} else if r.links > 0 && *r.Utilisation < MinUtilisation**r.UtilisationBefore {
 		why = append(why, fmt.Sprintf("link use %.1f %% is below %.0f %% of the %.1f %% before",
-			100**r.Utilisation, 100*minUtilisation, 100**r.UtilisationBefore))
+			100**r.Utilisation, 100*MinUtilisation, 100**r.UtilisationBefore))
 	}
 	if why == nil {
 		return nil
@@ -113,7 +114,7 @@ func (r *planeReport) missed() error {
 
 // printReport draws the table that people read: what each tenant is entitled to, what it got
 // before and after, as bars of the same scale.
-func (a *app) printReport(w io.Writer, r planeReport) error {
+func (a *app) printReport(w io.Writer, r Report) error {
 	var most quantity.BitRate
 	for _, t := range r.Tenants {
 		most = max(most, t.Entitled, cmdline.OrZero(t.Before), cmdline.OrZero(t.Delivered))
@@ -144,7 +145,7 @@ func (a *app) printReport(w io.Writer, r planeReport) error {
 }
 
 // printRival tells what the same traffic gets from DCQCN.
-func (a *app) printRival(w io.Writer, r planeReport) error {
+func (a *app) printRival(w io.Writer, r Report) error {
 	if !slices.ContainsFunc(r.Tenants, func(t tenantReport) bool { return t.DCQCN > 0 }) {
 		return nil
 	}
