@@ -99,7 +99,7 @@ func (d *doctor) run(ctx context.Context, cmd *cobra.Command, path string) {
 	}
 	d.config = l
 	d.managers, _ = placement.ReadManagers(l.SubnetManagers) // the check below says what is wrong
-	if err := errors.Join(setup.ReadFiles(&l.Config)...); err != nil {
+	if err := errors.Join(setup.ReadFiles(&l.Config, api.OIDCCallback)...); err != nil {
 		d.note("config", path, statusFail, "config-files", "error", err)
 	} else {
 		d.note("config", path, statusOK, "config-right")

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"syscall"
 
+	"fairlane/api"
 	"fairlane/command/cmdline"
 	"fairlane/service/config"
 	"fairlane/service/setup"
@@ -63,7 +64,7 @@ func (r *reloader) reload() {
 	log := r.s.log
 	l, err := r.load()
 	if err == nil {
-		err = setup.CheckFiles(&l.Config)
+		err = setup.CheckFiles(&l.Config, api.OIDCCallback)
 	}
 	var next site.Settings
 	if err == nil {

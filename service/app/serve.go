@@ -67,7 +67,7 @@ func (a *app) runServe(ctx context.Context, load func() (*config.Loaded, error))
 		return err
 	}
 	c := l.Config
-	if err := setup.CheckFiles(&c); err != nil {
+	if err := setup.CheckFiles(&c, api.OIDCCallback); err != nil {
 		return err // before anything is created
 	}
 	s := &serving{app: a, config: c, notify: sdnotify.New(os.Getenv)}
@@ -171,8 +171,12 @@ func (s *serving) signIn(ctx context.Context) error {
 // endpoints opens every listener before anything is served, so that a taken port is found at the start.
 func (s *serving) endpoints(ctx context.Context) ([]listen.Endpoint, error) {
 	o := api.Options{Log: s.log, Watch: watch(s.metrics), Ready: s.ready, PublicURL: s.config.PublicURL, Tracer: s.tracer}
-	if err := setup.WithOpenID(&o, &s.config); err != nil {
+	provider, err := setup.OpenID(&s.config, api.OIDCCallback)
+	if err != nil {
 		return nil, &usage.Error{Err: err}
+	}
+	if provider != nil {
+		o.OIDC = provider
 	}
 	h, err := s.manager.Handler(o)
 	if err != nil {

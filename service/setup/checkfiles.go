@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 
-	"fairlane/api"
 	"fairlane/internal/usage"
 	"fairlane/service/config"
 	"fairlane/service/control"
@@ -17,7 +16,8 @@ import (
 )
 
 // CheckFiles is an error when the service could not begin with the files that a configuration names, the database among them.
-func CheckFiles(c *config.Config) error {
+// callback is that of OpenID.
+func CheckFiles(c *config.Config, callback string) error {
 	var faults []error
 	err := store.CheckPath(c.Database)
 	if err == nil {
@@ -26,14 +26,14 @@ func CheckFiles(c *config.Config) error {
 	if err != nil {
 		faults = append(faults, fmt.Errorf("database: %w", err))
 	}
-	if faults = append(faults, ReadFiles(c)...); faults == nil {
+	if faults = append(faults, ReadFiles(c, callback)...); faults == nil {
 		return nil
 	}
 	return &usage.Error{Err: errors.Join(faults...)}
 }
 
 // ReadFiles reads every file that a configuration names as the service would, and returns what is wrong with them.
-func ReadFiles(c *config.Config) (faults []error) {
+func ReadFiles(c *config.Config, callback string) (faults []error) {
 	add := func(key string, err error) {
 		if err != nil {
 			faults = append(faults, fmt.Errorf("%s: %w", key, err))
@@ -60,7 +60,7 @@ func ReadFiles(c *config.Config) (faults []error) {
 		_, err = Certificates(c.TLS, slog.New(slog.DiscardHandler))
 		add("tls", err)
 	}
-	if err := WithOpenID(&api.Options{}, c); err != nil {
+	if _, err := OpenID(c, callback); err != nil {
 		faults = append(faults, err) // it names its key
 	}
 	return faults

@@ -1,12 +1,13 @@
 package site
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"fairlane/command/remote"
+	"fairlane/internal/usage"
 	"fairlane/service/config"
 	"fairlane/subnet/ident"
 	"fairlane/subnet/mad"
@@ -69,7 +70,7 @@ func TestLayoutsComeFromProfilesUnlessCCLayoutsNamesTheNode(t *testing.T) {
 	if got := ls.layout(f, ident.PortID{Node: f.Nodes[f.Switches()[0]].GUID}); got != (mad.CCLayout{}) {
 		t.Errorf("the switch: %+v", got)
 	}
-	if _, err := newDeviceModels(site+".not", nil); err == nil || remote.ExitCode(err) != 2 || !strings.Contains(err.Error(), "ib_profiles") {
+	if _, err := newDeviceModels(site+".not", nil); err == nil || !errors.As(err, new(*usage.Error)) || !strings.Contains(err.Error(), "ib_profiles") {
 		t.Errorf("a file that does not exist: %v", err)
 	}
 }
