@@ -35,7 +35,7 @@ func (a *App) Configured(cmd *cobra.Command, run func(ctx context.Context, l *co
 	return cmd
 }
 
-// LoadConfig reads the configuration of a command that has configFlags. Its errors are wrong usage.
+// LoadConfig reads the configuration of a command that has ConfigFlags. Its errors are wrong usage.
 func LoadConfig(cmd *cobra.Command, path string) (*config.Loaded, error) {
 	flags := map[string]string{}
 	for _, k := range config.Keys() {

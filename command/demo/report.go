@@ -92,7 +92,7 @@ func (r *Result) Report() Report {
 	return out
 }
 
-// missed names the bounds that a run missed, or is nil.
+// Missed names the bounds that a run missed, or is nil.
 func (r *Report) Missed() error {
 	why := slices.Clone(r.problems)
 	if most := evaluate.ErrorBound(policy.Plane(r.Plane)); r.MaxShareError == nil {

@@ -9,8 +9,8 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// showWay is the way to one LID of a port.
-type showWay struct {
+// shownPath is the path to one LID of a port.
+type shownPath struct {
 	From  string    `json:"from"`
 	To    string    `json:"to"`
 	LID   ident.LID `json:"lid"`
@@ -18,8 +18,8 @@ type showWay struct {
 	Error string    `json:"error,omitempty"`
 }
 
-// waysBetween follows the forwarding tables between two ports that a person named, both ways, to every LID.
-func waysBetween(f *subnet.Fabric, names []string) ([]showWay, error) {
+// pathsBetween follows the forwarding tables between two ports that a person named, in both directions, to every LID.
+func pathsBetween(f *subnet.Fabric, names []string) ([]shownPath, error) {
 	if len(names) == 0 {
 		return nil, nil
 	}
@@ -40,14 +40,14 @@ func waysBetween(f *subnet.Fabric, names []string) ([]showWay, error) {
 	if f.LFTs == nil {
 		return nil, usage.Errorf("--between: the fabric has no forwarding tables: want a live one, or a file that has them")
 	}
-	var out []showWay
+	var out []shownPath
 	for _, way := range [2][2]subnet.PortRef{{ends[0], ends[1]}, {ends[1], ends[0]}} {
 		found := subnet.PathsToPort(f, way[0], way[1])
 		if len(found) == 0 {
 			return nil, usage.Errorf("--between: %s has no LID", f.PortName(way[1]))
 		}
 		for _, p := range found {
-			w := showWay{From: f.PortName(way[0]), To: f.PortName(way[1]), LID: p.LID, Ports: []string{}}
+			w := shownPath{From: f.PortName(way[0]), To: f.PortName(way[1]), LID: p.LID, Ports: []string{}}
 			for _, ref := range p.Path {
 				w.Ports = append(w.Ports, f.PortName(ref))
 			}
@@ -60,9 +60,9 @@ func waysBetween(f *subnet.Fabric, names []string) ([]showWay, error) {
 	return out, nil
 }
 
-// printWays prints one way a line.
-func (a *app) printWays(ways []showWay) error {
-	for _, w := range ways {
+// printPaths prints one path a line.
+func (a *app) printPaths(paths []shownPath) error {
+	for _, w := range paths {
 		text := strings.Join(w.Ports, " > ")
 		if w.Error != "" {
 			text = w.Error

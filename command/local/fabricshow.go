@@ -22,7 +22,7 @@ type showReport struct {
 	Name  string     `json:"name"`
 	Nodes []showNode `json:"nodes"`
 	Links []showLink `json:"links"`
-	Ways  []showWay  `json:"ways,omitempty"` // of --between
+	Ways  []shownPath  `json:"ways,omitempty"` // of --between
 }
 
 type showNode struct {
@@ -106,7 +106,7 @@ func (a *app) fabricShow(ctx context.Context, f lookFlags, out showOutput) error
 	if err != nil {
 		return err
 	}
-	ways, err := waysBetween(l.fabric, out.between)
+	paths, err := pathsBetween(l.fabric, out.between)
 	if err != nil {
 		return err
 	}
@@ -126,13 +126,13 @@ func (a *app) fabricShow(ctx context.Context, f lookFlags, out showOutput) error
 	}
 	if out.json {
 		shown := shownFabric(l, o)
-		shown.Ways = ways
+		shown.Ways = paths
 		return cmdline.PrintJSON(a.Stdout, shown)
 	}
 	if err := a.printFabric(l, r, o); err != nil {
 		return err
 	}
-	return a.printWays(ways)
+	return a.printPaths(paths)
 }
 
 // marks turns findings into what a picture sets apart.

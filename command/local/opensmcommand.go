@@ -63,8 +63,8 @@ func (a *app) opensmVerb(use, key, example string, f *opensmFlags, run func(cont
 	return cmd
 }
 
-// wishFlags say what the files are to hold.
-func (a *app) wishFlags(cmd *cobra.Command, f *opensmFlags) {
+// desiredFlags say what the files are to hold.
+func (a *app) desiredFlags(cmd *cobra.Command, f *opensmFlags) {
 	cmd.Flags().StringVar(&f.plan, "plan", "", a.T("opensm.flag.plan"))
 	cmd.Flags().StringVar(&f.tenants, "tenants", "", a.T("opensm.flag.tenants"))
 	cmd.Flags().StringVar(&f.flows, "flows", "", a.T("compile.flag.flows"))
@@ -96,7 +96,7 @@ func (a *app) opensmDiff() *cobra.Command {
 	f := &opensmFlags{}
 	cmd := a.opensmVerb("diff --sm FILE --from SOURCE --plan FILE", "opensm.diff", `  fairlane opensm diff --sm sm.yaml --from ibsim:unix:lab --tenants tenants.yaml
   fairlane opensm diff --sm sm.yaml --from umad:mlx5_0:1 --plan plan.json --prepare`, f, a.diffOpenSM)
-	a.wishFlags(cmd, f)
+	a.desiredFlags(cmd, f)
 	a.forceFlags(cmd, f)
 	return cmd
 }
@@ -107,7 +107,7 @@ func (a *app) opensmApply() *cobra.Command {
   fairlane opensm apply --sm sm.yaml --from umad:mlx5_0:1 --plan plan.json
   fairlane opensm apply --sm sm.yaml --from ibsim:unix:lab --tenants tenants.yaml --force edited-by-hand
   fairlane opensm apply --sm standby.yaml --from umad:mlx5_0:1 --plan plan.json --standby`, f, a.applyOpenSM)
-	a.wishFlags(cmd, f)
+	a.desiredFlags(cmd, f)
 	a.forceFlags(cmd, f)
 	cmd.Flags().BoolVar(&f.standby, "standby", false, a.T("opensm.flag.standby"))
 	return cmd
@@ -117,7 +117,7 @@ func (a *app) opensmVerify() *cobra.Command {
 	f := &opensmFlags{}
 	cmd := a.opensmVerb("verify --sm FILE --from SOURCE --plan FILE", "opensm.verify", `  fairlane opensm verify --sm sm.yaml --from umad:mlx5_0:1 --plan plan.json
   fairlane opensm verify --sm sm.yaml --from ibsim:unix:lab --tenants tenants.yaml --json`, f, a.verifyOpenSM)
-	a.wishFlags(cmd, f)
+	a.desiredFlags(cmd, f)
 	return cmd
 }
 
@@ -161,8 +161,8 @@ func (a *app) attachOpenSM(ctx context.Context, f *opensmFlags) (*opensmAt, erro
 	return out, nil
 }
 
-// wish is what the files are to say for the plan that the flags name. Problems are those of the plan itself.
-func (a *app) wish(ctx context.Context, f *opensmFlags, at *opensmAt) (osmfile.Desired, []osmfile.Problem, error) {
+// desired is what the files are to say for the plan that the flags name. Problems are those of the plan itself.
+func (a *app) desired(ctx context.Context, f *opensmFlags, at *opensmAt) (osmfile.Desired, []osmfile.Problem, error) {
 	topo, err := a.opensmFabric(ctx, f, at)
 	if err != nil {
 		return osmfile.Desired{}, nil, err
@@ -220,7 +220,7 @@ func (a *app) showOpenSM(ctx context.Context, f *opensmFlags, at *opensmAt) erro
 }
 
 func (a *app) diffOpenSM(ctx context.Context, f *opensmFlags, at *opensmAt) error {
-	d, problems, err := a.wish(ctx, f, at)
+	d, problems, err := a.desired(ctx, f, at)
 	if err != nil {
 		return err
 	}
@@ -254,7 +254,7 @@ type opensmApplied struct {
 }
 
 func (a *app) applyOpenSM(ctx context.Context, f *opensmFlags, at *opensmAt) error {
-	d, problems, err := a.wish(ctx, f, at)
+	d, problems, err := a.desired(ctx, f, at)
 	if err != nil {
 		return err
 	}
@@ -279,7 +279,7 @@ func (a *app) applyOpenSM(ctx context.Context, f *opensmFlags, at *opensmAt) err
 }
 
 func (a *app) verifyOpenSM(ctx context.Context, f *opensmFlags, at *opensmAt) error {
-	d, _, err := a.wish(ctx, f, at)
+	d, _, err := a.desired(ctx, f, at)
 	if err != nil {
 		return err
 	}

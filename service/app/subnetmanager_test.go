@@ -88,12 +88,15 @@ func newSMLab(t *testing.T) *smLab {
 		t.Fatal(err)
 	}
 	p := site.New(site.Settings{Managers: managers})
-	l.d.manager, err = openManager(t.Context(), filepath.Join(t.TempDir(), "fairlane.db"), p, workOptions{still: true}, func(d *control.Deps) {
+	m, err := openManager(t.Context(), filepath.Join(t.TempDir(), "fairlane.db"), p, workOptions{still: true}, func(d *control.Deps) {
 		d.Clock = func() time.Time { return time.Now().Add(time.Duration(l.skew.Load())) }
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+	running := l.d.live
+	l.d = newRig(demo.InfiniBand(running), m, 1)
+	l.d.live = running
 	t.Cleanup(func() {
 		if err := l.d.manager.Close(); err != nil {
 			t.Error(err)

@@ -15,12 +15,12 @@ import (
 // its cause. Its zero value has seen nothing. It is safe for concurrent use.
 type history struct {
 	mu      sync.Mutex
-	fabrics map[string]*smSeen
+	fabrics map[string]*managerHistory
 	turns   map[string]int // looks at placements so far, by fabric
 }
 
-// smSeen is what was seen on one fabric.
-type smSeen struct {
+// managerHistory is what was seen on one fabric.
+type managerHistory struct {
 	last    osmfile.Observation // of the latest look
 	changes int                 // that were seen so far
 	text    string              // what the latest change was; empty when it explains no settings
@@ -39,9 +39,9 @@ func (w *history) look(fabric string, now osmfile.Observation) {
 	s := w.fabrics[fabric]
 	if s == nil {
 		if w.fabrics == nil {
-			w.fabrics = map[string]*smSeen{}
+			w.fabrics = map[string]*managerHistory{}
 		}
-		w.fabrics[fabric] = &smSeen{last: now, clean: map[ident.PortID]int{}}
+		w.fabrics[fabric] = &managerHistory{last: now, clean: map[ident.PortID]int{}}
 		return
 	}
 	cause := osmfile.CauseOf(s.last, now)
