@@ -19,7 +19,7 @@ import (
 	"fairlane/service/site"
 )
 
-// app is the command tree with what every command shares.
+// app is the commands of the service itself, with what every command shares.
 type app struct{ *cmdline.App }
 
 // Process is Main for the arguments and the streams of this process, and returns its exit code. Ctrl-C or SIGTERM ends
@@ -57,6 +57,3 @@ func openForDemo(ctx context.Context, database string, access *site.Access) (dem
 	}
 	return m, nil
 }
-
-// root is the command tree.
-func (a *app) root(args []string) *cobra.Command { return a.Root(args, commands(args)) }

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
+
 	"fairlane/command/cmdline/cmdlinetest"
 )
 
@@ -26,3 +28,6 @@ func testApp(t *testing.T, lang string) *app {
 	t.Helper()
 	return &app{cmdlinetest.App(t, lang)}
 }
+
+// root is the whole command tree.
+func (a *app) root(args []string) *cobra.Command { return a.Root(args, commands(args)) }
