@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlane/api/gen"
+	"fairlane/command/cmdline"
 	"fairlane/internal/quantity"
 )
 
@@ -114,7 +115,7 @@ func (c *cli) predicted(p *gen.Plan) *table {
 		if s.PredictedBps == 0 { // of nothing there is no error
 			bound = "-"
 		}
-		t.addRanked(s.PredictedError, s.Tenant, s.Weight, s.QPS, quantity.BitRate(s.EntitledBps), quantity.BitRate(s.PredictedBps), percent(s.PredictedError), bound,
+		t.addRanked(s.PredictedError, s.Tenant, s.Weight, s.QPS, quantity.BitRate(s.EntitledBps), quantity.BitRate(s.PredictedBps), cmdline.Percent(s.PredictedError), bound,
 			bar(float64(s.PredictedBps), float64(s.EntitledBps), most))
 	}
 	return t
@@ -128,7 +129,7 @@ func (c *cli) planPage(cmd *cobra.Command, client *gen.ClientWithResponses, fabr
 func (c *cli) planTable(list []gen.PlanSummary) *table {
 	t := c.newTable("plan", "devices>", "findings>", "worst>", "created")
 	for _, p := range list {
-		t.add(short(p.Name), p.Devices, p.Findings, percent(p.MaxPredictedError), p.CreatedAt.Format(timeFormat))
+		t.add(short(p.Name), p.Devices, p.Findings, cmdline.Percent(p.MaxPredictedError), p.CreatedAt.Format(timeFormat))
 	}
 	return t
 }

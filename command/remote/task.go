@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlane/api/gen"
+	"fairlane/command/cmdline"
 	"fairlane/internal/usage"
 )
 
@@ -83,7 +84,7 @@ func (k *tasks[T]) table(list []T) *table {
 	t := k.c.newTable("id>", "about", "state", "progress>", "actor", "created", "fault")
 	for i := range list {
 		x := k.of(&list[i])
-		t.add(x.id, x.what, k.c.t("state."+string(x.state)), percent(x.progress), x.actor, x.created.Format(timeFormat), x.failure)
+		t.add(x.id, x.what, k.c.t("state."+string(x.state)), cmdline.Percent(x.progress), x.actor, x.created.Format(timeFormat), x.failure)
 	}
 	return t
 }
