@@ -11,6 +11,7 @@ import (
 
 	apiclient "fairlane/api/client"
 	"fairlane/command/manifest"
+	"fairlane/internal/usage"
 )
 
 // applyFlags are the flags of `apply`.
@@ -48,7 +49,7 @@ func (c *cli) applyFiles(cmd *cobra.Command, f *applyFlags) error {
 		fabric = c.getenv("FAIRLANE_FABRIC")
 	}
 	if err := manifest.InFabric(list, fabric); err != nil {
-		return &UsageError{err.Error()}
+		return usage.Errorf("%v", err)
 	}
 	manifest.Sort(list)
 	client, err := c.client()
@@ -69,7 +70,7 @@ func (c *cli) readManifests(cmd *cobra.Command, paths []string) ([]manifest.Reso
 	for _, path := range paths {
 		files, err := manifestFiles(path)
 		if err != nil {
-			return nil, &UsageError{err.Error()}
+			return nil, usage.Errorf("%v", err)
 		}
 		for _, file := range files {
 			in, name, err := c.open(cmd, file)
@@ -82,7 +83,7 @@ func (c *cli) readManifests(cmd *cobra.Command, paths []string) ([]manifest.Reso
 		}
 	}
 	if err := errors.Join(faults...); err != nil {
-		return nil, &UsageError{err.Error()}
+		return nil, usage.Errorf("%v", err)
 	}
 	if len(list) == 0 {
 		return nil, c.usage("err.no-resources", "files", strings.Join(paths, ", "))
@@ -224,8 +225,8 @@ func (a *applying) do(r *report) error {
 			}
 			a.c.say(a.cmd, "msg.apply-stopped", "done", commas(r.Applied), "refused", s.id, "rest", commas(rest))
 			var placed *refusedError
-			var usage *UsageError
-			if errors.As(err, &placed) || errors.As(err, &usage) {
+			var wrong *usage.Error
+			if errors.As(err, &placed) || errors.As(err, &wrong) {
 				return err // it says where already
 			}
 			return &refusedError{s.at.String() + ": " + s.id, err}

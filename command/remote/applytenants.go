@@ -10,6 +10,7 @@ import (
 	apiclient "fairlane/api/client"
 	"fairlane/api/gen"
 	"fairlane/command/manifest"
+	"fairlane/internal/usage"
 	"fairlane/tenants"
 )
 
@@ -34,14 +35,14 @@ func collect(groups map[string]*group, r *manifest.Resource) error {
 	case *manifest.TenantSpec:
 		t, err := declared(r.Name, spec)
 		if err != nil {
-			return &UsageError{err.Error()}
+			return usage.Errorf("%v", err)
 		}
 		g.tenants = append(g.tenants, r)
 		g.set.Tenants = append(g.set.Tenants, t)
 	case *manifest.FlowsSpec:
 		flows, err := expanded(*spec)
 		if err != nil {
-			return &UsageError{err.Error()}
+			return usage.Errorf("%v", err)
 		}
 		g.flows, g.set.Flows = r, flows
 	}
@@ -278,5 +279,5 @@ func (a *applying) located(g *group, err error) error {
 	if len(faults) == 0 || !problem.BadInput() {
 		return a.refused(g.at(), err)
 	}
-	return &UsageError{strings.Join(faults, "\n")}
+	return usage.Errorf("%s", strings.Join(faults, "\n"))
 }

@@ -10,6 +10,7 @@ import (
 	apiclient "fairlane/api/client"
 	"fairlane/api/gen"
 	"fairlane/internal/hostset"
+	"fairlane/internal/usage"
 	"fairlane/subnet"
 )
 
@@ -29,7 +30,7 @@ func someNames(names []string) string {
 func expandPorts(ports []string) ([]string, error) {
 	names, err := hostset.Expand(strings.Join(ports, ","))
 	if err != nil {
-		return nil, &UsageError{err.Error()}
+		return nil, usage.Errorf("%v", err)
 	}
 	return names, nil
 }
@@ -72,7 +73,7 @@ func (c *cli) resolved(topo *subnet.Fabric, names []string) ([]string, error) {
 	case 0:
 		return ids, nil
 	case 1:
-		return nil, &UsageError{why.Error()}
+		return nil, usage.Errorf("%v", why)
 	}
 	return nil, c.usage("err.unknown-ports", "names", someNames(unknown))
 }

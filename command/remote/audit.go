@@ -13,6 +13,7 @@ import (
 
 	apiclient "fairlane/api/client"
 	"fairlane/api/gen"
+	"fairlane/internal/usage"
 	"fairlane/service/audit"
 )
 
@@ -117,7 +118,7 @@ func (c *cli) auditExport(cmd *cobra.Command, to string) (err error) {
 	if to != "-" {
 		f, openErr := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 		if openErr != nil {
-			return &UsageError{openErr.Error()}
+			return usage.Errorf("%v", openErr)
 		}
 		defer func() {
 			if err = errors.Join(err, f.Close()); err != nil {
@@ -175,7 +176,7 @@ func (c *cli) auditVerify(cmd *cobra.Command, expect, from string) error {
 	if expect != "" {
 		var err error
 		if tail, err = audit.ParseTail(expect); err != nil {
-			return &UsageError{err.Error()}
+			return usage.Errorf("%v", err)
 		}
 	}
 	var report *gen.AuditReport
@@ -240,14 +241,14 @@ func verifyLines(name string, r io.Reader, v *audit.Verifier) (audit.Report, err
 		line++
 		var e audit.Entry
 		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
-			return audit.Report{}, &UsageError{fmt.Sprintf("%s:%d: want one audit entry as JSON: %v", name, line, err)}
+			return audit.Report{}, usage.Errorf("%s:%d: want one audit entry as JSON: %v", name, line, err)
 		}
 		if err := v.Add(e); err != nil {
 			return audit.Report{Tail: v.Tail()}, err
 		}
 	}
 	if err := lines.Err(); err != nil {
-		return audit.Report{}, &UsageError{fmt.Sprintf("%s:%d: %v", name, line+1, err)}
+		return audit.Report{}, usage.Errorf("%s:%d: %v", name, line+1, err)
 	}
 	return v.Finish(v.Tail())
 }

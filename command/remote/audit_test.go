@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"fairlane/command/cmdline"
 )
 
 // Half a log looks like a whole one: an export that fails leaves no file.
@@ -26,7 +28,7 @@ func TestAnExportThatFailsLeavesNoFile(t *testing.T) {
 	defer server.Close()
 	file := filepath.Join(t.TempDir(), "audit.jsonl")
 	cmd, _, words := asks(map[string]string{"FAIRLANE_URL": server.URL, "FAIRLANE_TOKEN": "t"}, "audit", "export", "--to", file)
-	if err := cmd.ExecuteContext(t.Context()); ExitCode(err) != 1 {
+	if err := cmd.ExecuteContext(t.Context()); cmdline.ExitCode(err) != 1 {
 		t.Errorf("the export ended with %v\n%s", err, words)
 	}
 	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {

@@ -1,10 +1,9 @@
 // Package remote is the remote half of the command line: nouns and verbs over the generated API
-// client. Data goes to standard output, words to standard error. ExitCode says how the process
+// client. Data goes to standard output, words to standard error. cmdline.ExitCode says how the process
 // should end: 0 done, 1 failed, 2 wrong usage or bad input.
 package remote
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -12,9 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	apiclient "fairlane/api/client"
 	"fairlane/api/gen"
+	"fairlane/command/cmdline"
 	"fairlane/internal/i18n"
+	"fairlane/internal/usage"
 )
 
 // DefaultURL is where the service is looked for when nothing else is said.
@@ -114,7 +114,7 @@ func (c *cli) addCommon(noun *cobra.Command) {
 		return nil
 	}
 	noun.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return c.wrongArgs(FlagError(cmd, err))
+		return c.wrongArgs(cmdline.FlagError(cmd, err))
 	})
 	if !noun.HasSubCommands() {
 		c.usageOfArgs(noun)
@@ -123,7 +123,7 @@ func (c *cli) addCommon(noun *cobra.Command) {
 	}
 	noun.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 {
-			return c.wrongArgs(UnknownCommand(cmd, args[0]))
+			return c.wrongArgs(cmdline.UnknownCommand(cmd, args[0]))
 		}
 		return cmd.Help()
 	}
@@ -138,7 +138,7 @@ func (c *cli) addCommon(noun *cobra.Command) {
 func (c *cli) wrongArgs(err error) error {
 	text := c.texts.Error(err)
 	if strings.HasSuffix(text, "?") || strings.HasSuffix(text, "？") {
-		return &UsageError{text}
+		return usage.Errorf("%s", text)
 	}
 	return c.usage("err.args", "error", text)
 }
@@ -151,32 +151,14 @@ func (c *cli) usageOfArgs(verb *cobra.Command) {
 			check = cobra.NoArgs
 		}
 		if err := check(cmd, args); err != nil {
-			return c.wrongArgs(ArgsError(cmd, args, err))
+			return c.wrongArgs(cmdline.ArgsError(cmd, args, err))
 		}
 		return nil
 	}
 }
 
-// UsageError is wrong usage or bad input.
-type UsageError struct{ text string }
-
-// Error returns what is wrong and what is allowed.
-func (e *UsageError) Error() string { return e.text }
-
-func (c *cli) usage(key string, values ...any) error { return &UsageError{c.t(key, values...)} }
-
-// ExitCode is 0 for nil, 2 for wrong usage or input that the service refuses, 1 otherwise.
-func ExitCode(err error) int {
-	var usage *UsageError
-	var problem *apiclient.ProblemError
-	switch {
-	case err == nil:
-		return 0
-	case errors.As(err, &usage), errors.As(err, &problem) && problem.BadInput():
-		return 2
-	}
-	return 1
-}
+// usage is wrong usage in the words of a key.
+func (c *cli) usage(key string, values ...any) error { return usage.Errorf("%s", c.t(key, values...)) }
 
 // say prints words for people on standard error.
 func (c *cli) say(cmd *cobra.Command, key string, values ...any) {
@@ -190,7 +172,7 @@ func (c *cli) open(cmd *cobra.Command, path string) (r io.ReadCloser, name strin
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, "", &UsageError{err.Error()}
+		return nil, "", usage.Errorf("%v", err)
 	}
 	if info, err := f.Stat(); err == nil && info.IsDir() {
 		_ = f.Close() // only looked at

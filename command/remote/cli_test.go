@@ -20,8 +20,10 @@ import (
 	apiclient "fairlane/api/client"
 	"fairlane/api/gen"
 	"fairlane/ccconfig/driver"
+	"fairlane/command/cmdline"
 	"fairlane/internal/i18n"
 	"fairlane/internal/phrase"
+	"fairlane/internal/usage"
 	"fairlane/service/control"
 	"fairlane/service/control/controltest"
 	"fairlane/service/store"
@@ -54,7 +56,7 @@ func TestMain(m *testing.M) {
 		r := root(Options{})
 		if err := r.ExecuteContext(context.Background()); err != nil {
 			fmt.Fprintln(os.Stderr, "fairlane:", err)
-			os.Exit(ExitCode(err))
+			os.Exit(cmdline.ExitCode(err))
 		}
 	}})
 }
@@ -182,18 +184,27 @@ func TestEveryExampleIsACommandThatExists(t *testing.T) {
 	}
 }
 
+// sources lists the Go files of folders.
+func sources(t *testing.T, folders ...string) (files []string) {
+	t.Helper()
+	for _, folder := range folders {
+		list, err := filepath.Glob(filepath.Join(folder, "*.go"))
+		if err != nil || len(list) == 0 {
+			t.Fatalf("%s: %d files, %v", folder, len(list), err)
+		}
+		files = append(files, list...)
+	}
+	return files
+}
+
 func TestEveryTextUsedIsInTheCatalogueAndUsed(t *testing.T) {
 	t.Parallel()
 	c, err := i18n.Load(i18n.Default)
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
 	used := map[string]bool{}
-	for _, name := range files {
+	for _, name := range sources(t, ".") {
 		if strings.HasSuffix(name, "_test.go") {
 			continue
 		}
@@ -220,12 +231,8 @@ func TestEveryTextUsedIsInTheCatalogueAndUsed(t *testing.T) {
 			t.Errorf("text %s is used and not in the catalogue", k)
 		}
 	}
-	others, err := filepath.Glob("../../service/app/*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var elsewhere strings.Builder
-	for _, name := range others {
+	for _, name := range sources(t, "../../service/app", "../cmdline", "../local", "../lab", "../demo") {
 		src, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
@@ -324,10 +331,10 @@ func TestExitCodes(t *testing.T) {
 		err  error
 		want int
 	}{
-		{nil, 0}, {errors.New("x"), 1}, {&UsageError{"x"}, 2}, {fmt.Errorf("y: %w", &UsageError{"x"}), 2},
+		{nil, 0}, {errors.New("x"), 1}, {usage.Errorf("x"), 2}, {fmt.Errorf("y: %w", usage.Errorf("x")), 2},
 		{problem(400), 2}, {problem(422), 2}, {problem(404), 1}, {problem(409), 1}, {problem(500), 1},
 	} {
-		if got := ExitCode(tc.err); got != tc.want {
+		if got := cmdline.ExitCode(tc.err); got != tc.want {
 			t.Errorf("%v ends with %d, want %d", tc.err, got, tc.want)
 		}
 	}

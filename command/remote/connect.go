@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	apiclient "fairlane/api/client"
+	"fairlane/internal/usage"
 )
 
 // patience is how long an answer may take; measurements and discoveries are the slow ones, which the service itself ends
@@ -60,7 +61,7 @@ func (c *cli) dial(token string, h *http.Client) (*apiclient.ClientWithResponses
 	h.Transport = t
 	client, err := apiclient.New(c.base(), token, h)
 	if err != nil {
-		return nil, &UsageError{err.Error()}
+		return nil, usage.Errorf("%v", err)
 	}
 	return client, nil
 }
@@ -81,7 +82,7 @@ func (c *cli) transport() (http.RoundTripper, error) {
 	if ca != "" {
 		text, err := os.ReadFile(ca)
 		if err != nil {
-			return nil, &UsageError{err.Error()}
+			return nil, usage.Errorf("%v", err)
 		}
 		config.RootCAs = x509.NewCertPool()
 		if !config.RootCAs.AppendCertsFromPEM(text) {

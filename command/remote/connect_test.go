@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"fairlane/api"
+	"fairlane/command/cmdline"
 	"fairlane/internal/testkit/tlstest"
 	"fairlane/service/control/controltest"
 )
@@ -47,7 +48,7 @@ func TestCertificatesAreCheckedAndShown(t *testing.T) {
 		if err != nil {
 			text += err.Error()
 		}
-		if code := ExitCode(err); code != tc.code || !strings.Contains(text, tc.want) {
+		if code := cmdline.ExitCode(err); code != tc.code || !strings.Contains(text, tc.want) {
 			t.Errorf("%s: ends with %d and %q, want %d and %q", tc.name, code, text, tc.code, tc.want)
 		}
 	}

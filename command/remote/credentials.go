@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v3"
+
+	"fairlane/internal/usage"
 )
 
 // maxCredentials bounds the file of credentials, in bytes.
@@ -51,7 +53,7 @@ func (c *cli) credentials() (map[string]credential, error) {
 		return all, nil
 	}
 	if err != nil {
-		return nil, &UsageError{err.Error()}
+		return nil, usage.Errorf("%v", err)
 	}
 	defer func() { _ = f.Close() }() // read only
 	b, err := io.ReadAll(io.LimitReader(f, maxCredentials))
@@ -108,7 +110,7 @@ func (c *cli) secretFrom(cmd *cobra.Command, path, key string) (string, error) {
 	defer func() { _ = r.Close() }() // read only
 	b, err := io.ReadAll(io.LimitReader(r, 4096))
 	if err != nil {
-		return "", &UsageError{err.Error()}
+		return "", usage.Errorf("%v", err)
 	}
 	line, _, _ := strings.Cut(string(b), "\n")
 	if line = strings.TrimSuffix(line, "\r"); line == "" {

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlane/internal/i18n"
+	"fairlane/internal/usage"
 )
 
 // destructive is the annotation of commands that Destroys guards.
@@ -15,7 +16,7 @@ const destructive = "destructive"
 
 // Destroys makes a command ask for confirmation before it runs, because it removes something for good. It gives the command the
 // flag --yes. At a terminal it asks the question of the catalogue key question, in which {what} is the command's arguments.
-// Without a terminal the command fails with *UsageError unless --yes is given. Dry runs need no confirmation. With names of
+// Without a terminal the command fails with *usage.Error unless --yes is given. Dry runs need no confirmation. With names of
 // flags in when, only a run with one of these flags needs it.
 func Destroys(cmd *cobra.Command, text *i18n.Catalogue, question string, when ...string) {
 	if cmd.Annotations == nil {
@@ -43,11 +44,11 @@ func (c *cli) destroys(cmd *cobra.Command, question string, when ...string) {
 	Destroys(cmd, c.texts, question, when...)
 }
 
-// agreed asks for confirmation at the terminal. Any answer but yes is an error. Without a terminal the error is *UsageError.
+// agreed asks for confirmation at the terminal. Any answer but yes is an error. Without a terminal the error is *usage.Error.
 func agreed(cmd *cobra.Command, text *i18n.Catalogue, question string, values ...any) error {
 	tty := person(cmd)
 	if tty == nil {
-		return &UsageError{text.T("err.need-yes")}
+		return usage.Errorf("%s", text.T("err.need-yes"))
 	}
 	line, err := typed(cmd, tty, text.T(question, values...), false)
 	if err == nil && !slices.Contains([]string{"y", "yes", "是"}, strings.ToLower(strings.TrimSpace(line))) {

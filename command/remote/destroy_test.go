@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"fairlane/internal/usage"
 )
 
 func TestADestructiveCommandAsksAtATerminal(t *testing.T) {
@@ -37,8 +39,8 @@ func TestADestructiveCommandNeedsYesWithoutATerminal(t *testing.T) {
 		cmd.SetIn(strings.NewReader("y\n"))
 		cmd.SetArgs(strings.Fields(args))
 		err := cmd.ExecuteContext(t.Context())
-		var usage *UsageError
-		if ran != want || want != (err == nil) || !want && (!errors.As(err, &usage) || err.Error() != "Not a terminal: confirm with --yes") {
+		var wrong *usage.Error
+		if ran != want || want != (err == nil) || !want && (!errors.As(err, &wrong) || err.Error() != "Not a terminal: confirm with --yes") {
 			t.Errorf("%q: ran %t, %v", args, ran, err)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	apiclient "fairlane/api/client"
 	"fairlane/api/gen"
 	"fairlane/internal/quantity"
+	"fairlane/internal/usage"
 	"fairlane/tenants/tenantfile"
 )
 
@@ -85,7 +86,7 @@ func (c *cli) flowSet(cmd *cobra.Command, file string) error {
 	}
 	flows, err := tenantfile.ReadFlows(name, in, topo, known)
 	if err != nil {
-		return &UsageError{err.Error()}
+		return usage.Errorf("%v", err)
 	}
 	now, err := c.flows(cmd, client, fabric)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 
 	apiclient "fairlane/api/client"
 	"fairlane/api/gen"
+	"fairlane/command/cmdline"
 	"fairlane/internal/quantity"
 )
 
@@ -115,7 +116,7 @@ func (c *cli) predicted(p *gen.Plan) *table {
 		if s.PredictedBps == 0 { // of nothing there is no error
 			bound = "-"
 		}
-		t.addRanked(s.PredictedError, s.Tenant, s.Weight, s.QPS, quantity.BitRate(s.EntitledBps), quantity.BitRate(s.PredictedBps), percent(s.PredictedError), bound,
+		t.addRanked(s.PredictedError, s.Tenant, s.Weight, s.QPS, quantity.BitRate(s.EntitledBps), quantity.BitRate(s.PredictedBps), cmdline.Percent(s.PredictedError), bound,
 			bar(float64(s.PredictedBps), float64(s.EntitledBps), most))
 	}
 	return t
@@ -129,7 +130,7 @@ func (c *cli) planPage(cmd *cobra.Command, client *apiclient.ClientWithResponses
 func (c *cli) planTable(list []gen.PlanSummary) *table {
 	t := c.newTable("plan", "devices>", "findings>", "worst>", "created")
 	for _, p := range list {
-		t.add(short(p.Name), p.Devices, p.Findings, percent(p.MaxPredictedError), p.CreatedAt.Format(timeFormat))
+		t.add(short(p.Name), p.Devices, p.Findings, cmdline.Percent(p.MaxPredictedError), p.CreatedAt.Format(timeFormat))
 	}
 	return t
 }

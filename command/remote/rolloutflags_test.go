@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"fairlane/internal/i18n"
+	"fairlane/internal/usage"
 )
 
 // A safeguard that would be rounded away is refused, and so is one that lacks its other half.
@@ -28,7 +29,7 @@ func TestRolloutFlagsThatWouldDoNothingAreRefused(t *testing.T) {
 		{rolloutFlags{}, ""},
 	} {
 		err := tc.f.check(&cli{texts: texts})
-		if usage := (*UsageError)(nil); tc.want == "" && err != nil || tc.want != "" && (!errors.As(err, &usage) || !strings.Contains(err.Error(), tc.want)) {
+		if wrong := (*usage.Error)(nil); tc.want == "" && err != nil || tc.want != "" && (!errors.As(err, &wrong) || !strings.Contains(err.Error(), tc.want)) {
 			t.Errorf("%+v gives %v, want %q", tc.f, err, tc.want)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlane/api/gen"
+	"fairlane/command/cmdline"
 	"fairlane/internal/i18n"
 	"fairlane/internal/phrase"
 )
@@ -187,7 +188,7 @@ func TestSharesOfOneTenantAndOfThoseFarOff(t *testing.T) {
 	if err := c.onlyTenant(s, "far"); err != nil || len(s.Tenants) != 1 || s.Tenants[0].Tenant != "far" || len(s.Links) != 0 {
 		t.Errorf("one tenant: %+v, %v", s, err)
 	}
-	if err := c.onlyTenant(measured(), "fra"); ExitCode(err) != 2 || !strings.Contains(err.Error(), `"fra"`) {
+	if err := c.onlyTenant(measured(), "fra"); cmdline.ExitCode(err) != 2 || !strings.Contains(err.Error(), `"fra"`) {
 		t.Errorf("an unknown tenant: %v", err)
 	}
 	s = measured()

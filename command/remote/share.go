@@ -16,6 +16,7 @@ import (
 	"golang.org/x/term"
 
 	"fairlane/api/gen"
+	"fairlane/command/cmdline"
 	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/internal/texttable"
@@ -121,7 +122,7 @@ func (c *cli) sayShares(cmd *cobra.Command, s *gen.Shares, tenants int) {
 	}
 	c.sayAtSenders(cmd, s)
 	if s.Coverage != nil && *s.Coverage < fullCoverage {
-		c.say(cmd, "msg.coverage", "coverage", percent(*s.Coverage))
+		c.say(cmd, "msg.coverage", "coverage", cmdline.Percent(*s.Coverage))
 	}
 	if l := s.CongestionControl; l != nil {
 		c.say(cmd, "loop."+string(l.State), "text", clean(c.texts.Either(l.Text, l.Said)))
@@ -130,7 +131,7 @@ func (c *cli) sayShares(cmd *cobra.Command, s *gen.Shares, tenants int) {
 
 // worstShare is the largest share error, with the tenant that has it where there are several.
 func (c *cli) worstShare(s *gen.Shares) string {
-	worst := percentOrDash(s.MaxShareError)
+	worst := cmdline.PercentOrDash(s.MaxShareError)
 	for _, x := range s.Tenants {
 		if s.MaxShareError != nil && x.ShareError != nil && *x.ShareError == *s.MaxShareError && len(s.Tenants) > 1 {
 			return c.t("msg.worst-share", "error", worst, "tenant", x.Tenant)
@@ -211,7 +212,7 @@ func (c *cli) linkTable(s *gen.Shares) *table {
 		if l.DeliveredBps != nil {
 			rank = orZero(l.Use)
 		}
-		t.addRanked(rank, l.Name, quantity.BitRate(l.CapacityBps), measuredRate(l.DeliveredBps), percentOrDash(l.Use), c.barOr(l.DeliveredBps, 0, float64(l.CapacityBps), l.Problem, l.Said))
+		t.addRanked(rank, l.Name, quantity.BitRate(l.CapacityBps), measuredRate(l.DeliveredBps), cmdline.PercentOrDash(l.Use), c.barOr(l.DeliveredBps, 0, float64(l.CapacityBps), l.Problem, l.Said))
 	}
 	return t
 }
@@ -226,7 +227,7 @@ func (c *cli) shareTable(s *gen.Shares) *table {
 		most = max(most, float64(x.EntitledBps), float64(orZero(x.DeliveredBps)))
 	}
 	for _, x := range s.Tenants {
-		t.addRanked(offBy(x), x.Tenant, x.Weight, quantity.BitRate(x.EntitledBps), measuredRate(x.DeliveredBps), percentOrDash(x.ShareError),
+		t.addRanked(offBy(x), x.Tenant, x.Weight, quantity.BitRate(x.EntitledBps), measuredRate(x.DeliveredBps), cmdline.PercentOrDash(x.ShareError),
 			c.barOr(x.DeliveredBps, float64(x.EntitledBps), most, x.Problem, x.Said))
 	}
 	return t

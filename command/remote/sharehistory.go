@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlane/api/gen"
+	"fairlane/command/cmdline"
 	"fairlane/internal/quantity"
 )
 
@@ -72,7 +73,7 @@ func (c *cli) historyTable(all []gen.Shares, tenant string) *table {
 			cells := c.worstOf(s.Tenants)
 			without, _ := notMeasured(&s)
 			t.add(s.MeasuredAt.Format(timeFormat), short(s.Plan), time.Duration(s.WindowMs)*time.Millisecond, fmt.Sprintf("%d/%d", len(s.Tenants)-without, len(s.Tenants)),
-				percentOrDash(s.MaxShareError), jainOrDash(s.JainIndex), strings.Join(cells, " "))
+				cmdline.PercentOrDash(s.MaxShareError), jainOrDash(s.JainIndex), strings.Join(cells, " "))
 		}
 		return t
 	}
@@ -88,7 +89,7 @@ func (c *cli) historyTable(all []gen.Shares, tenant string) *table {
 	for _, s := range all {
 		for _, x := range s.Tenants {
 			if x.Tenant == tenant {
-				t.add(s.MeasuredAt.Format(timeFormat), short(s.Plan), quantity.BitRate(x.EntitledBps), measuredRate(x.DeliveredBps), percentOrDash(x.ShareError),
+				t.add(s.MeasuredAt.Format(timeFormat), short(s.Plan), quantity.BitRate(x.EntitledBps), measuredRate(x.DeliveredBps), cmdline.PercentOrDash(x.ShareError),
 					c.barOr(x.DeliveredBps, float64(x.EntitledBps), most, x.Problem, x.Said))
 			}
 		}

@@ -218,15 +218,5 @@ func bar(part, entitled, whole float64) texttable.Cell {
 	}}
 }
 
-func percent(v float64) string { return fmt.Sprintf("%.1f %%", 100*v) }
-
-// percentOrDash is percent of what may not be known.
-func percentOrDash(v *float64) string {
-	if v == nil {
-		return "-"
-	}
-	return percent(*v)
-}
-
 // short is the first twelve digits of a long name, enough to give back to a command.
 func short(name string) string { return name[:min(12, len(name))] }

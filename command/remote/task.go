@@ -10,6 +10,8 @@ import (
 
 	apiclient "fairlane/api/client"
 	"fairlane/api/gen"
+	"fairlane/command/cmdline"
+	"fairlane/internal/usage"
 )
 
 // maxScenario bounds a scenario file, in bytes, as the contract does.
@@ -83,7 +85,7 @@ func (k *tasks[T]) table(list []T) *table {
 	t := k.c.newTable("id>", "about", "state", "progress>", "actor", "created", "fault")
 	for i := range list {
 		x := k.of(&list[i])
-		t.add(x.id, x.what, k.c.t("state."+string(x.state)), percent(x.progress), x.actor, x.created.Format(timeFormat), x.failure)
+		t.add(x.id, x.what, k.c.t("state."+string(x.state)), cmdline.Percent(x.progress), x.actor, x.created.Format(timeFormat), x.failure)
 	}
 	return t
 }
@@ -220,7 +222,7 @@ func (c *cli) readAll(cmd *cobra.Command, path string, limit int64) ([]byte, err
 	defer func() { _ = in.Close() }() // only read from
 	text, err := io.ReadAll(io.LimitReader(in, limit+1))
 	if err != nil {
-		return nil, &UsageError{err.Error()}
+		return nil, usage.Errorf("%v", err)
 	}
 	if int64(len(text)) > limit {
 		return nil, c.usage("err.file-size", "file", name, "limit", limit)

@@ -9,6 +9,7 @@ import (
 	apiclient "fairlane/api/client"
 	"fairlane/api/gen"
 	"fairlane/internal/quantity"
+	"fairlane/internal/usage"
 	"fairlane/subnet/ident"
 	"fairlane/tenants"
 	"fairlane/tenants/tenantfile"
@@ -260,7 +261,7 @@ func (c *cli) tenantApply(cmd *cobra.Command, file string, prune bool) error {
 	}
 	ts, flows, err := tenantfile.Read(name, in, topo)
 	if err != nil {
-		return &UsageError{err.Error()}
+		return usage.Errorf("%v", err)
 	}
 	set := gen.TenantSet{Tenants: []gen.TenantCreate{}, Flows: flowsOut(flows)}
 	for _, t := range ts {

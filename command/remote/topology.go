@@ -9,6 +9,7 @@ import (
 
 	apiclient "fairlane/api/client"
 	"fairlane/api/gen"
+	"fairlane/command/cmdline"
 	"fairlane/internal/quantity"
 	"fairlane/subnet"
 	"fairlane/subnet/topofile"
@@ -81,7 +82,7 @@ func (c *cli) topologyLinks(cmd *cobra.Command, params gen.ListLinksParams) erro
 		for _, l := range all {
 			var planned, measured []string
 			for _, d := range l.Directions {
-				planned, measured = append(planned, percentOrDash(d.PredictedUse)), append(measured, percentOrDash(d.Use))
+				planned, measured = append(planned, cmdline.PercentOrDash(d.PredictedUse)), append(measured, cmdline.PercentOrDash(d.Use))
 			}
 			t.add(l.AName, l.BName, knownOrDash(quantity.BitRate(l.RateBps)), knownOrDash(quantity.Picoseconds(l.DelayPs)), bothWays(planned), bothWays(measured))
 		}

@@ -13,6 +13,8 @@ import (
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/ibcc"
 	"fairlane/ccconfig/ibmad"
+	"fairlane/service/site"
+	"fairlane/sim/live"
 	"fairlane/sim/scenario"
 	"fairlane/sim/simdev"
 	"fairlane/subnet"
@@ -24,7 +26,7 @@ import (
 
 // ccLab is 256 hosts and 24 switches behind a socket, and a driver that reaches them with at most 64 exchanges in flight.
 type ccLab struct {
-	live    *live
+	live    *live.InfiniBand
 	wire    *ibsim.Client
 	driver  *ibmad.Driver
 	devices []driver.Device
@@ -39,15 +41,15 @@ func newCCLab(tb testing.TB) *ccLab {
 	ctx := tb.Context()
 	addr := fmt.Sprintf("unix:fairlane-cc-%d-%d", os.Getpid(), time.Now().UnixNano())
 	l := &ccLab{}
-	if l.live, err = startLive(ctx, &scenario.Scenario{Name: "cc", Fabric: topo}, addr, simdev.Options{TimeScale: 1e-6}); err != nil {
+	if l.live, err = live.StartInfiniBand(ctx, &scenario.Scenario{Name: "cc", Fabric: topo}, addr, simdev.Options{TimeScale: 1e-6}); err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() {
-		if err := l.live.close(); err != nil {
+		if err := l.live.Close(); err != nil {
 			tb.Error(err)
 		}
 	})
-	if l.wire, err = ibsim.Dial(ctx, l.live.server.Addr(), ibsim.Options{InFlight: 64}); err != nil {
+	if l.wire, err = ibsim.Dial(ctx, l.live.Server.Addr(), ibsim.Options{InFlight: 64}); err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { _ = l.wire.Close() })
@@ -58,7 +60,7 @@ func newCCLab(tb testing.TB) *ccLab {
 	if l.driver, err = ibmad.New(l.wire, ibmad.Options{InFlight: 64}); err != nil {
 		tb.Fatal(err)
 	}
-	if l.devices = ccDevices(found.Fabric); len(l.devices) != 280 {
+	if l.devices = site.CCDevices(found.Fabric); len(l.devices) != 280 {
 		tb.Fatalf("%d devices, want 280", len(l.devices))
 	}
 	return l
@@ -70,7 +72,7 @@ func (l *ccLab) lose(seed uint64, part float64, delay time.Duration) {
 	if delay > 0 {
 		f.DelayReply = 1
 	}
-	l.live.devices.SetFaults(f)
+	l.live.Devices.SetFaults(f)
 }
 
 // ccWanted are settings with a table of two blocks, or marking on every port, that differ from variant to variant.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fairlane/command/cmdline"
 	"fairlane/internal/i18n"
 )
 
@@ -18,7 +19,7 @@ func TestHelpIsInTheUsersLanguage(t *testing.T) {
 		t.Fatal(err)
 	}
 	args := []string{"--lang", "zh"}
-	root := (&app{stdout: &bytes.Buffer{}, stderr: &bytes.Buffer{}, text: text}).root(args)
+	root := (&app{&cmdline.App{Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{}, Texts: text}}).root(args)
 	commands := 0
 	var read func(cmd *cobra.Command)
 	read = func(cmd *cobra.Command) {
@@ -56,12 +57,12 @@ func TestHelpOfWhatIsNotThere(t *testing.T) {
 	} {
 		var out, words bytes.Buffer
 		code := Main(t.Context(), append(strings.Fields(args), "--lang", "en"), &out, &words)
-		if code != exitUsage || out.Len() > 0 || !strings.Contains(words.String(), want) {
+		if code != cmdline.ExitUsage || out.Len() > 0 || !strings.Contains(words.String(), want) {
 			t.Errorf("fairlane %s: exit %d, %q on standard output, want %q in %q", args, code, out.String(), want, words.String())
 		}
 	}
 	var out, words bytes.Buffer
-	if code := Main(t.Context(), []string{"help", "device", "cc-key", "--lang", "en"}, &out, &words); code != exitDone || !strings.Contains(out.String(), "fairlane device cc-key") {
+	if code := Main(t.Context(), []string{"help", "device", "cc-key", "--lang", "en"}, &out, &words); code != cmdline.ExitDone || !strings.Contains(out.String(), "fairlane device cc-key") {
 		t.Errorf("exit %d, %q, %q", code, out.String(), words.String())
 	}
 }

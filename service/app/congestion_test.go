@@ -4,8 +4,11 @@ import (
 	"testing"
 	"time"
 
+	"fairlane/command/demo"
 	"fairlane/policy"
 	"fairlane/service/control"
+	"fairlane/service/reconcile/engine"
+	"fairlane/service/site"
 	"fairlane/service/telemetry"
 	"fairlane/sim/simdev"
 )
@@ -19,18 +22,18 @@ func TestAMeasurementTellsOfCongestion(t *testing.T) {
 		t.Fatalf("rollout %s: %s", ro.State, ro.Result)
 	}
 	ctx := t.Context()
-	stored, err := d.manager.service.Plan(ctx, demoFabric, plan)
+	stored, err := d.manager.service.Plan(ctx, demo.FabricName, plan)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, topo, err := d.manager.service.Topology(ctx, demoFabric, "")
+	_, topo, err := d.manager.service.Topology(ctx, demo.FabricName, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var got []*telemetry.Congestion
-	p := &ports{congested: func(c *telemetry.Congestion) { got = append(got, c) }}
+	p := &site.Access{Congested: func(c *telemetry.Congestion) { got = append(got, c) }}
 	target := control.Target{
-		Fabric: control.Fabric{Name: demoFabric, Source: "ibsim:" + d.live.server.Addr(), TimeScale: 0.2}, Topology: topo, Plan: stored.Plan,
+		Fabric: control.Fabric{Name: demo.FabricName, Source: "ibsim:" + d.live.Server.Addr(), TimeScale: 0.2}, Topology: topo, Plan: stored.Plan,
 	}
 	shares, err := p.Measure(ctx, target, 5*time.Millisecond)
 	if err != nil {
@@ -62,17 +65,17 @@ func TestAMeasurementTellsOfCongestion(t *testing.T) {
 func TestAFabricThatMarksNothingIsToldNotToAct(t *testing.T) {
 	t.Parallel()
 	d, plan := onFaultyFabric(t, "h2", simdev.Faults{})
-	stored, err := d.manager.service.Plan(t.Context(), demoFabric, plan)
+	stored, err := d.manager.service.Plan(t.Context(), demo.FabricName, plan)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, topo, err := d.manager.service.Topology(t.Context(), demoFabric, "")
+	_, topo, err := d.manager.service.Topology(t.Context(), demo.FabricName, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &ports{congested: func(*telemetry.Congestion) {}}
+	p := &site.Access{Congested: func(*telemetry.Congestion) {}}
 	target := control.Target{
-		Fabric: control.Fabric{Name: demoFabric, Source: "ibsim:" + d.live.server.Addr(), TimeScale: 0.2}, Topology: topo, Plan: stored.Plan,
+		Fabric: control.Fabric{Name: demo.FabricName, Source: "ibsim:" + d.live.Server.Addr(), TimeScale: 0.2}, Topology: topo, Plan: stored.Plan,
 	}
 	shares, err := p.Measure(t.Context(), target, 5*time.Millisecond)
 	if err != nil {
@@ -86,7 +89,7 @@ func TestAFabricThatMarksNothingIsToldNotToAct(t *testing.T) {
 	if shares, err = p.Measure(t.Context(), target, 5*time.Millisecond); err != nil || len(shares.Tenants) != 0 || !shares.Complete() {
 		t.Errorf("under a plan without tenants: %+v, %v", shares, err)
 	}
-	if notice, err := (gates{p}).Check(t.Context(), target, control.Rollout{Options: control.RolloutOptions{CheckLoop: true}}); err != nil || notice.ID != "" {
+	if notice, err := (engine.Gates{Meter: p}).Check(t.Context(), target, control.Rollout{Options: control.RolloutOptions{CheckLoop: true}}); err != nil || notice.ID != "" {
 		t.Errorf("the gate of a plan without tenants: %q, %v", notice, err)
 	}
 }

@@ -1,36 +1,14 @@
 package app
 
 import (
-	"database/sql"
-	"errors"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-)
 
-// spoilPage overwrites the beginning of the first page of a table.
-func spoilPage(t *testing.T, path, table string) {
-	t.Helper()
-	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var root, size int64
-	err = db.QueryRowContext(t.Context(), "SELECT rootpage, page_size FROM sqlite_schema, pragma_page_size WHERE type = 'table' AND name = ?", table).Scan(&root, &size)
-	if err := errors.Join(err, db.Close()); err != nil {
-		t.Fatal(err)
-	}
-	f, err := os.OpenFile(path, os.O_WRONLY, 0)
-	if err == nil {
-		_, err = f.WriteAt([]byte(strings.Repeat("\xff", 64)), (root-1)*size)
-		err = errors.Join(err, f.Close())
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+	"fairlane/command/cmdline"
+	"fairlane/service/store/storetest"
+)
 
 // TestAPageThatIsDamagedUnderARunningService damages a page after the service has checked its file: the first request that
 // reads the page stops all writes, other reads go on, and the problems and the doctor say what to do.
@@ -47,7 +25,7 @@ func TestAPageThatIsDamagedUnderARunningService(t *testing.T) {
 	first.stop()
 	<-first.exit
 	p := startServeOn(t, database, "")
-	spoilPage(t, database, "policies")
+	storetest.SpoilPage(t, database, "policies")
 	for _, c := range []struct {
 		method, path, body string
 		want               int
@@ -68,9 +46,9 @@ func TestAPageThatIsDamagedUnderARunningService(t *testing.T) {
 			t.Errorf("%s %s: %s", c.method, c.path, body)
 		}
 	}
-	got, code, _ := diagnose(t, "--database", database)
+	got, code, _ := diagnoseService(t, "--database", database)
 	f, found := got["store-damaged"]
-	if code != exitFailed || !found || !strings.Contains(f.Do, "fairlane db restore") {
+	if code != cmdline.ExitFailed || !found || !strings.Contains(f.Do, "fairlane db restore") {
 		t.Errorf("the doctor ends with %d and says %+v", code, got)
 	}
 	if _, ok := got["store-right"]; ok {

@@ -1,31 +1,27 @@
 package app
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
-	"net"
-	"strings"
 	"testing"
 
-	"fairlane/internal/i18n"
-	"fairlane/policy"
+	"fairlane/command/demo"
+	"fairlane/sim/scenario"
 )
 
 // demoOn runs the main job on a scenario whose fabric is slower than its time scale says.
-func demoOn(t *testing.T, scenario string, slowdown float64) *demoResult {
+func demoOn(t *testing.T, name string, slowdown float64) *demo.Result {
 	t.Helper()
-	a := testApp(t, i18n.Default)
-	s, err := demoFlags{scenario: scenario, seed: 1}.load()
+	s, err := scenario.Load(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := a.newDemo(t.Context(), s, demoPlace{dir: t.TempDir(), slowdown: slowdown}, func(string, ...any) {})
+	s.Config.Seed = 1
+	d, err := demo.OnInfiniBand(t.Context(), s, demo.Place{Dir: t.TempDir(), Slowdown: slowdown}, openForDemo, func(string, ...any) {})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := d.run(t.Context())
-	if err := errors.Join(err, d.close()); err != nil {
+	r, err := d.Run(t.Context())
+	if err := errors.Join(err, d.Close()); err != nil {
 		t.Fatal(err)
 	}
 	return r
@@ -35,56 +31,13 @@ func demoOn(t *testing.T, scenario string, slowdown float64) *demoResult {
 func TestASlowFabricGivesTheSameDemo(t *testing.T) {
 	t.Parallel()
 	fast, slow := demoOn(t, "ib3to2", 0), demoOn(t, "ib3to2", 3)
-	if fast.plan.Name != slow.plan.Name {
-		t.Errorf("plans %s and %s", fast.plan.Name, slow.plan.Name)
+	if fast.Plan.Name != slow.Plan.Name {
+		t.Errorf("plans %s and %s", fast.Plan.Name, slow.Plan.Name)
 	}
-	for _, r := range []*demoResult{fast, slow} {
-		report := r.report()
-		if err := report.missed(); err != nil {
+	for _, r := range []*demo.Result{fast, slow} {
+		report := r.Report()
+		if err := report.Missed(); err != nil {
 			t.Error(err)
 		}
-	}
-}
-
-func TestFinishedPlanesArePrintedWhenOneFails(t *testing.T) {
-	t.Parallel()
-	whole := func(p policy.Plane) *planeReport {
-		small, full := 0.001, 1.0
-		return &planeReport{Plane: string(p), MaxShareError: &small, Utilisation: &full, UtilisationBefore: &full}
-	}
-	a := testApp(t, i18n.Default)
-	var out bytes.Buffer
-	a.stdout = &out
-	err := a.showPlanes(t.Context(), demoFlags{once: true, json: true}, demoPlanes(), func(p policy.Plane) (*planeReport, error) {
-		if p == policy.PlaneRoCE {
-			return nil, errors.New("no such luck")
-		}
-		return whole(p), nil
-	})
-	if err == nil || !strings.Contains(err.Error(), "plane roce: no such luck") || exitCode(err) != exitFailed {
-		t.Errorf("error %v with exit code %d, want that plane roce failed, and %d", err, exitCode(err), exitFailed)
-	}
-	var got []planeReport
-	if err := json.Unmarshal(out.Bytes(), &got); err != nil {
-		t.Fatalf("%v in %s", err, out.String())
-	}
-	if len(got) != 2 || got[0].Plane != "ib" || got[1].Plane != "wrcc" {
-		t.Errorf("printed %s, want the planes ib and wrcc", out.String())
-	}
-}
-
-// An address that another process listens on is reported before the demo, not after it.
-func TestADemoWhoseAddressIsTakenDoesNotBegin(t *testing.T) {
-	t.Parallel()
-	var lc net.ListenConfig
-	l, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	var out, words bytes.Buffer
-	code := Main(t.Context(), []string{"--lang=en", "demo", "--listen", l.Addr().String()}, &out, &words)
-	if code != exitFailed || !strings.Contains(words.String(), l.Addr().String()) || out.Len() > 0 {
-		t.Errorf("exit code %d, %q and %q, want %d, the address and no demo", code, out.String(), words.String(), exitFailed)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fairlane/command/cmdline"
 	"fairlane/command/remote"
 	"fairlane/internal/i18n"
 )
@@ -39,7 +40,7 @@ func TestDestructiveCommandsNeedYesWithoutATerminal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	root := (&app{stdout: &bytes.Buffer{}, stderr: &bytes.Buffer{}, text: text}).root(nil)
+	root := (&app{&cmdline.App{Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{}, Texts: text}}).root(nil)
 	guarded := 0
 	var walk func(cmd *cobra.Command)
 	walk = func(cmd *cobra.Command) {
@@ -63,7 +64,7 @@ func TestDestructiveCommandsNeedYesWithoutATerminal(t *testing.T) {
 			args = append(args, "7")
 		}
 		var out, words bytes.Buffer
-		if code := Main(t.Context(), append(args, "--lang", "en"), &out, &words); code != exitUsage || !strings.Contains(words.String(), "Not a terminal: confirm with --yes") {
+		if code := Main(t.Context(), append(args, "--lang", "en"), &out, &words); code != cmdline.ExitUsage || !strings.Contains(words.String(), "Not a terminal: confirm with --yes") {
 			t.Errorf("fairlane %s: exit %d: %s%s", strings.Join(args, " "), code, out.String(), words.String())
 		}
 	}

@@ -12,6 +12,8 @@ import (
 	"fairlane/ccconfig/dcqcn"
 	"fairlane/ccconfig/ecn"
 	"fairlane/ccconfig/ibcc"
+	"fairlane/command/lab"
+	"fairlane/command/local"
 	"fairlane/policy"
 	"fairlane/sim/lab/evaluate"
 	"fairlane/wrcc"
@@ -19,8 +21,8 @@ import (
 
 // jsonSections are the headings under which docs/json.md tells the fields of each type. The plan and what stands beside it are one.
 var jsonSections = map[reflect.Type]string{
-	reflect.TypeFor[compiled]():                 "The plan",
-	reflect.TypeFor[planShares]():               "The plan before",
+	reflect.TypeFor[local.Compiled]():           "The plan",
+	reflect.TypeFor[local.PlanShares]():         "The plan before",
 	reflect.TypeFor[policy.TenantShare]():       "Tenants",
 	reflect.TypeFor[policy.ClassShare]():        "Classes",
 	reflect.TypeFor[policy.LinkShare]():         "Links",
@@ -62,7 +64,7 @@ var jsonSections = map[reflect.Type]string{
 	reflect.TypeFor[policy.DeviceChange]():      "Changes of devices",
 	reflect.TypeFor[policy.NameList]():          "Lists of names",
 	reflect.TypeFor[policy.FindingChange]():     "Changes of a finding",
-	reflect.TypeFor[evaluation]():               "The evaluation",
+	reflect.TypeFor[lab.Evaluation]():           "The evaluation",
 	reflect.TypeFor[evaluate.PlaneScore]():      "Scores",
 	reflect.TypeFor[evaluate.Score]():           "Scores",
 	reflect.TypeFor[evaluate.Cause]():           "Causes",
@@ -91,7 +93,7 @@ func TestEveryFieldOfPrintedJSONIsDocumented(t *testing.T) {
 	}
 	has := map[string][]string{}
 	seen := map[reflect.Type]bool{}
-	for _, root := range []reflect.Type{reflect.TypeFor[compiled](), reflect.TypeFor[evaluation](), reflect.TypeFor[evaluate.Result]()} {
+	for _, root := range []reflect.Type{reflect.TypeFor[local.Compiled](), reflect.TypeFor[lab.Evaluation](), reflect.TypeFor[evaluate.Result]()} {
 		walkJSON(t, root, seen, has)
 	}
 	if len(seen) < 40 {

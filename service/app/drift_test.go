@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"fairlane/ccconfig/ibcc"
+	"fairlane/command/demo"
 	"fairlane/service/control"
 	"fairlane/service/reconcile"
 	"fairlane/sim/simdev"
@@ -17,7 +18,7 @@ import (
 // test sets forward.
 type driftLab struct {
 	t    *testing.T
-	d    *demo
+	d    *rig
 	plan string
 	skew atomic.Int64 // nanoseconds that the service's clock is ahead
 }
@@ -35,7 +36,7 @@ func newDriftLab(t *testing.T, p reconcile.Policy) *driftLab {
 		t.Fatalf("rollout %s: %s", ro.State, ro.Result)
 	}
 	policy := control.DriftPolicy{Policy: p, Interval: int(lookEvery / time.Second), Limit: 3, Window: 3600, Release: 600}
-	if _, err := l.d.manager.service.PutDriftPolicy(t.Context(), demoFabric, 0, policy); err != nil {
+	if _, err := l.d.manager.service.PutDriftPolicy(t.Context(), demo.FabricName, 0, policy); err != nil {
 		t.Fatal(err)
 	}
 	l.look() // finds the devices, whose first turns come within the interval
@@ -68,7 +69,7 @@ func (l *driftLab) quietBy(every time.Duration) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
-		list, _, err := l.d.manager.service.ListRollouts(l.t.Context(), demoFabric, control.Page{Limit: 1})
+		list, _, err := l.d.manager.service.ListRollouts(l.t.Context(), demo.FabricName, control.Page{Limit: 1})
 		if err != nil {
 			l.t.Fatal(err)
 		}
@@ -81,7 +82,7 @@ func (l *driftLab) quietBy(every time.Duration) {
 
 func (l *driftLab) device() control.DeviceView {
 	l.t.Helper()
-	v, err := l.d.manager.service.Device(l.t.Context(), demoFabric, "h2", false)
+	v, err := l.d.manager.service.Device(l.t.Context(), demo.FabricName, "h2", false)
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -89,7 +90,7 @@ func (l *driftLab) device() control.DeviceView {
 }
 
 // node is h2.
-func (l *driftLab) node() int32 { return l.d.live.scenario.Fabric.NodesByName("h2")[0] }
+func (l *driftLab) node() int32 { return l.d.live.Scenario.Fabric.NodesByName("h2")[0] }
 
 // ref is h2's port.
 func (l *driftLab) ref() subnet.PortRef { return subnet.PortRef{Node: l.node(), Port: 1} }
@@ -102,14 +103,14 @@ func (l *driftLab) meddle() {
 	for i := range s.SLs {
 		s.SLs[i].Timer++
 	}
-	if err := l.d.live.devices.OverwriteCA(l.ref(), s); err != nil {
+	if err := l.d.live.Devices.OverwriteCA(l.ref(), s); err != nil {
 		l.t.Fatal(err)
 	}
 }
 
 func (l *driftLab) reboot() {
 	l.t.Helper()
-	if err := l.d.live.devices.Reboot(l.node()); err != nil {
+	if err := l.d.live.Devices.Reboot(l.node()); err != nil {
 		l.t.Fatal(err)
 	}
 }
@@ -117,13 +118,13 @@ func (l *driftLab) reboot() {
 // faults gives h2 alone faults.
 func (l *driftLab) faults(f simdev.Faults) {
 	f.Nodes = []int32{l.node()}
-	l.d.live.devices.SetFaults(f)
+	l.d.live.Devices.SetFaults(f)
 }
 
 // holds reports whether h2 is as wanted, by asking it.
 func (l *driftLab) holds() bool {
 	l.t.Helper()
-	v, err := l.d.manager.service.Device(l.t.Context(), demoFabric, "h2", true)
+	v, err := l.d.manager.service.Device(l.t.Context(), demo.FabricName, "h2", true)
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -135,7 +136,7 @@ func (l *driftLab) told() string {
 	l.t.Helper()
 	var out []string
 	for p := (control.Page{Limit: 1000}); ; {
-		list, next, err := l.d.manager.service.Events(l.t.Context(), demoFabric, 0, p)
+		list, next, err := l.d.manager.service.Events(l.t.Context(), demo.FabricName, 0, p)
 		if err != nil {
 			l.t.Fatal(err)
 		}
@@ -190,7 +191,7 @@ func TestAnotherWritersSettingsAreRepairedUntilItIsTooMuch(t *testing.T) {
 	}
 	l.wantTold("drifted in-sync drifted in-sync drifted quarantined")
 	// By hand it can be repaired, and when it was as wanted for long enough it is released.
-	ro, err := l.d.manager.service.RepairDevice(t.Context(), demoFabric, v.Device.ID.String())
+	ro, err := l.d.manager.service.RepairDevice(t.Context(), demo.FabricName, v.Device.ID.String())
 	if err != nil || !ro.Options.Repair {
 		t.Fatalf("repair by hand: %+v, %v", ro, err)
 	}
@@ -214,7 +215,7 @@ func TestAnotherWritersSettingsAreRepairedUntilItIsTooMuch(t *testing.T) {
 func TestAQuarantineIsEndedByHand(t *testing.T) {
 	t.Parallel()
 	l := newDriftLab(t, reconcile.PolicyRepair)
-	if err := l.d.manager.service.ReleaseDevice(t.Context(), demoFabric, "h2"); err == nil || !strings.Contains(err.Error(), "not quarantined") {
+	if err := l.d.manager.service.ReleaseDevice(t.Context(), demo.FabricName, "h2"); err == nil || !strings.Contains(err.Error(), "not quarantined") {
 		t.Errorf("release of a device that is not quarantined: %v", err)
 	}
 	for range 3 {
@@ -224,7 +225,7 @@ func TestAQuarantineIsEndedByHand(t *testing.T) {
 	if v := l.device(); v.State != control.StateQuarantined {
 		t.Fatalf("h2 is %+v", v)
 	}
-	if err := l.d.manager.service.ReleaseDevice(t.Context(), demoFabric, "h2"); err != nil {
+	if err := l.d.manager.service.ReleaseDevice(t.Context(), demo.FabricName, "h2"); err != nil {
 		t.Fatal(err)
 	}
 	if v := l.look(); v.State != "in-sync" || !l.holds() {
@@ -272,7 +273,7 @@ func TestADeviceThatClampsIsNotFought(t *testing.T) {
 
 func (l *driftLab) rollout(id int64) control.Rollout {
 	l.t.Helper()
-	ro, err := l.d.manager.service.Rollout(l.t.Context(), demoFabric, id)
+	ro, err := l.d.manager.service.Rollout(l.t.Context(), demo.FabricName, id)
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -284,10 +285,10 @@ func TestNobodyWritesAFrozenDevice(t *testing.T) {
 	l := newDriftLab(t, reconcile.PolicyRepair)
 	svc := l.d.manager.service
 	version := l.device().Version
-	if err := svc.SetDevicePolicy(t.Context(), demoFabric, "h2", version+7, reconcile.PolicyFreeze); err == nil {
+	if err := svc.SetDevicePolicy(t.Context(), demo.FabricName, "h2", version+7, reconcile.PolicyFreeze); err == nil {
 		t.Error("a policy was set against a version that is not there")
 	}
-	if err := svc.SetDevicePolicy(t.Context(), demoFabric, "h2", version, reconcile.PolicyFreeze); err != nil {
+	if err := svc.SetDevicePolicy(t.Context(), demo.FabricName, "h2", version, reconcile.PolicyFreeze); err != nil {
 		t.Fatal(err)
 	}
 	l.meddle()
@@ -295,16 +296,16 @@ func TestNobodyWritesAFrozenDevice(t *testing.T) {
 		t.Fatalf("h2 is %+v", v)
 	}
 	for what, f := range map[string]func() (control.Rollout, error){
-		"a repair": func() (control.Rollout, error) { return svc.RepairDevice(t.Context(), demoFabric, "h2") },
+		"a repair": func() (control.Rollout, error) { return svc.RepairDevice(t.Context(), demo.FabricName, "h2") },
 		"a rollout": func() (control.Rollout, error) {
-			return svc.StartRollout(t.Context(), demoFabric, control.RolloutInput{Plan: l.plan})
+			return svc.StartRollout(t.Context(), demo.FabricName, control.RolloutInput{Plan: l.plan})
 		},
 	} {
 		if ro, err := f(); err == nil || !strings.Contains(err.Error(), "h2/P1") {
 			t.Errorf("%s of a frozen device: %+v, %v", what, ro, err)
 		}
 	}
-	if err := svc.SetDevicePolicy(t.Context(), demoFabric, "h2", 0, ""); err != nil {
+	if err := svc.SetDevicePolicy(t.Context(), demo.FabricName, "h2", 0, ""); err != nil {
 		t.Fatal(err)
 	}
 	if v := l.look(); v.State != "in-sync" || v.InForce != reconcile.PolicyRepair {
@@ -316,7 +317,7 @@ func TestASweepLeavesAFabricWithARolloutAlone(t *testing.T) {
 	t.Parallel()
 	l := newDriftLab(t, reconcile.PolicyRepair)
 	svc := l.d.manager.service
-	ro, err := svc.StartRollout(t.Context(), demoFabric, control.RolloutInput{Plan: l.plan, Options: control.RolloutOptions{ConfirmWindow: time.Hour}})
+	ro, err := svc.StartRollout(t.Context(), demo.FabricName, control.RolloutInput{Plan: l.plan, Options: control.RolloutOptions{ConfirmWindow: time.Hour}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -330,10 +331,10 @@ func TestASweepLeavesAFabricWithARolloutAlone(t *testing.T) {
 	if v := l.device(); v.ReadAt != before || v.Repair != 0 {
 		t.Errorf("h2 was read or repaired during a rollout: %+v", v)
 	}
-	if _, err := svc.RepairDevice(t.Context(), demoFabric, "h2"); err == nil || !strings.Contains(err.Error(), "rollout running") {
+	if _, err := svc.RepairDevice(t.Context(), demo.FabricName, "h2"); err == nil || !strings.Contains(err.Error(), "rollout running") {
 		t.Errorf("a repair beside a rollout: %v", err)
 	}
-	if _, err := svc.ConfirmRollout(t.Context(), demoFabric, ro.ID); err != nil {
+	if _, err := svc.ConfirmRollout(t.Context(), demo.FabricName, ro.ID); err != nil {
 		t.Fatal(err)
 	}
 	l.quiet()
@@ -348,10 +349,10 @@ func TestARepairIsNoPlanToGoBackFrom(t *testing.T) {
 	l := newDriftLab(t, reconcile.PolicyRepair)
 	l.meddle()
 	v := l.look()
-	if _, err := l.d.manager.service.RollBack(t.Context(), demoFabric, v.Repair, ""); err == nil || !strings.Contains(err.Error(), "repair") {
+	if _, err := l.d.manager.service.RollBack(t.Context(), demo.FabricName, v.Repair, ""); err == nil || !strings.Contains(err.Error(), "repair") {
 		t.Errorf("roll-back of a repair: %v", err)
 	}
-	if _, err := l.d.manager.service.RollbackPlan(t.Context(), demoFabric, v.Repair+1); err != nil {
+	if _, err := l.d.manager.service.RollbackPlan(t.Context(), demo.FabricName, v.Repair+1); err != nil {
 		t.Error(err)
 	}
 }

@@ -1,110 +1,65 @@
 package app
 
 import (
-	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
-	"io"
-	"net"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
-	gpb "github.com/openconfig/gnmi/proto/gnmi"
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials"
-	"google.golang.org/grpc/credentials/insecure"
-
 	"fairlane/ccconfig/driver"
-	"fairlane/ccconfig/gnmi/gnmitree"
-	"fairlane/internal/phrase"
+	"fairlane/command/demo"
 	"fairlane/internal/quantity"
 	"fairlane/policy"
 	"fairlane/service/control"
 	"fairlane/service/reconcile"
-	"fairlane/sim/gnmidev"
-	"fairlane/sim/scenario"
+	"fairlane/service/site"
+	"fairlane/sim/live"
+	"fairlane/sim/live/livetest"
 	"fairlane/subnet"
-	"fairlane/subnet/topogen"
-	"fairlane/tenants"
 )
 
-// slowCase is a case whose packets cost next to nothing: three tenants on links of 100 Mbit/s, two of them on one port.
-func slowCase(t testing.TB, p policy.Plane) *etherCase {
-	t.Helper()
-	topo, err := topogen.LeafSpine(topogen.LeafSpineOptions{Leaves: 2, HostsPerLeaf: 2, Spines: 1, Wire: topogen.Wire{Rate: 100 * quantity.Mbps, Delay: quantity.Microsecond}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ids := connectedPorts(topo)
-	c := &etherCase{name: "slow", plane: p, fabric: topo, seed: 1, flows: []tenants.Flow{
-		{Tenant: "gold", Src: ids[0], Dst: ids[3], QPs: 1}, {Tenant: "silver", Src: ids[1], Dst: ids[3], QPs: 1}, {Tenant: "bronze", Src: ids[1], Dst: ids[3], QPs: 1},
-	}}
-	c.tenants = tenants.Attach([]tenants.Tenant{
-		{Name: "gold", Weight: 4 * quantity.WeightOne}, {Name: "silver", Weight: 2 * quantity.WeightOne}, {Name: "bronze", Weight: quantity.WeightOne},
-	}, c.flows)
-	return c
-}
-
-// liveFabric is a live fabric until the test ends.
-func liveFabric(t *testing.T, c *etherCase, o etherOptions) *etherLive {
-	t.Helper()
-	l, err := startEther(t.Context(), c, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := l.close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return l
-}
-
 // connectTo reads the inventory of a source and speaks with its devices until the test ends.
-func connectTo(t *testing.T, from string) (*keptInventory, *etherDriver) {
+func connectTo(t *testing.T, from string) (*site.Inventory, *site.InventoryDriver) {
 	t.Helper()
-	k, err := readInventory(strings.TrimPrefix(from, "ethernet:"))
+	k, err := site.ReadInventory(strings.TrimPrefix(from, "ethernet:"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := k.connect()
+	d, err := k.Connect()
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = d.close() }) // everything was answered
+	t.Cleanup(func() { _ = d.Close() }) // everything was answered
 	return k, d
 }
 
 // etherLab is a demo on a live Ethernet fabric, with nothing rolled out yet.
-func etherLab(t *testing.T, p policy.Plane) *demo {
+func etherLab(t *testing.T, p policy.Plane) *rig {
 	t.Helper()
-	return etherLabOf(t, slowCase(t, p))
+	return etherLabOf(t, livetest.SlowCase(t, p))
 }
 
 // etherLabOf is etherLab with another case.
-func etherLabOf(t *testing.T, c *etherCase) *demo {
+func etherLabOf(t *testing.T, c *live.Case) *rig {
 	t.Helper()
-	l, err := startEther(t.Context(), c, etherOptions{timeScale: 0.5})
+	l, err := live.StartEthernet(t.Context(), c, live.EthernetOptions{TimeScale: 0.5})
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := openManager(t.Context(), filepath.Join(t.TempDir(), "fairlane.db"), &ports{work: workOptions{still: true}})
+	m, err := openManager(t.Context(), filepath.Join(t.TempDir(), "fairlane.db"), &site.Access{}, workOptions{still: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &demo{app: &app{stdout: io.Discard, stderr: io.Discard}, timeScale: 0.5, ether: l, manager: m, step: func(string, ...any) {}}
+	d := newRig(demo.Ethernet(l), m, 0.5)
+	d.ether = l
 	t.Cleanup(func() {
-		if err := d.close(); err != nil {
+		if err := d.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	if err := d.onboard(t.Context()); err != nil {
+	if err := d.Onboard(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return d
@@ -119,7 +74,7 @@ func TestAPlanOnEthernetIsRolledOutReadBackRepairedAndUndone(t *testing.T) {
 			t.Parallel()
 			d := etherLab(t, p)
 			svc, ctx := d.manager.service, t.Context()
-			plan, _, err := svc.CreatePlan(ctx, demoFabric, control.CompileOptions{}, false)
+			plan, _, err := svc.CreatePlan(ctx, demo.FabricName, control.CompileOptions{}, false)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -131,7 +86,7 @@ func TestAPlanOnEthernetIsRolledOutReadBackRepairedAndUndone(t *testing.T) {
 				t.Fatalf("rollout %s: %s", ro.State, ro.Result)
 			}
 			states := func() (in, drifted []string) {
-				_, list, err := svc.Devices(ctx, demoFabric, plan.Plan.Name)
+				_, list, err := svc.Devices(ctx, demo.FabricName, plan.Plan.Name)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -150,7 +105,7 @@ func TestAPlanOnEthernetIsRolledOutReadBackRepairedAndUndone(t *testing.T) {
 			if in, drifted := states(); len(drifted) > 0 || len(in) != len(ro.Devices) {
 				t.Errorf("after the rollout %q are as wanted, %q are not", in, drifted)
 			}
-			shares, err := svc.Shares(ctx, demoFabric, plan.Plan.Name, 20*time.Millisecond)
+			shares, err := svc.Shares(ctx, demo.FabricName, plan.Plan.Name, 20*time.Millisecond)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -163,7 +118,7 @@ func TestAPlanOnEthernetIsRolledOutReadBackRepairedAndUndone(t *testing.T) {
 			if _, drifted := states(); !slices.Equal(drifted, []string{victim}) {
 				t.Errorf("%q drifted, want %s", drifted, victim)
 			}
-			repair, err := svc.RepairDevice(ctx, demoFabric, deviceID(t, d, plan.Plan, victim))
+			repair, err := svc.RepairDevice(ctx, demo.FabricName, deviceID(t, d, plan.Plan, victim))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -171,13 +126,13 @@ func TestAPlanOnEthernetIsRolledOutReadBackRepairedAndUndone(t *testing.T) {
 			if _, drifted := states(); len(drifted) > 0 {
 				t.Errorf("after the repair %q drifted", drifted)
 			}
-			d.ether.c.tenants[0].Weight = 3 * quantity.WeightOne
+			d.ether.Case.Tenants[0].Weight = 3 * quantity.WeightOne
 			second := d.replan(t)
 			next := rollToEnd(t, d, second)
 			if next.State != control.RolloutSucceeded {
 				t.Fatalf("the second rollout %s: %s", next.State, next.Result)
 			}
-			back, err := svc.RollBack(ctx, demoFabric, next.ID, "")
+			back, err := svc.RollBack(ctx, demo.FabricName, next.ID, "")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -190,9 +145,9 @@ func TestAPlanOnEthernetIsRolledOutReadBackRepairedAndUndone(t *testing.T) {
 }
 
 // replan declares the case's tenants anew and makes a plan.
-func (d *demo) replan(t *testing.T) string {
+func (d *rig) replan(t *testing.T) string {
 	t.Helper()
-	svc, list := d.manager.service, d.ether.c.tenants
+	svc, list := d.manager.service, d.ether.Case.Tenants
 	set := control.TenantSet{}
 	for _, x := range list {
 		in := control.TenantInput{Name: x.Name, Weight: x.Weight}
@@ -201,10 +156,10 @@ func (d *demo) replan(t *testing.T) string {
 		}
 		set.Tenants = append(set.Tenants, in)
 	}
-	if _, err := svc.ApplyTenants(t.Context(), demoFabric, set, false); err != nil {
+	if _, err := svc.ApplyTenants(t.Context(), demo.FabricName, set, false); err != nil {
 		t.Fatal(err)
 	}
-	plan, _, err := svc.CreatePlan(t.Context(), demoFabric, control.CompileOptions{}, false)
+	plan, _, err := svc.CreatePlan(t.Context(), demo.FabricName, control.CompileOptions{}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,10 +167,10 @@ func (d *demo) replan(t *testing.T) string {
 }
 
 // waitRollout waits for the end of a rollout, which must be a success.
-func waitRollout(t *testing.T, d *demo, id int64) {
+func waitRollout(t *testing.T, d *rig, id int64) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
-		ro, err := d.manager.service.Rollout(t.Context(), demoFabric, id)
+		ro, err := d.manager.service.Rollout(t.Context(), demo.FabricName, id)
 		switch {
 		case err != nil:
 			t.Fatal(err)
@@ -227,9 +182,9 @@ func waitRollout(t *testing.T, d *demo, id int64) {
 	}
 }
 
-func deviceID(t *testing.T, d *demo, p *policy.Plan, name string) string {
+func deviceID(t *testing.T, d *rig, p *policy.Plan, name string) string {
 	t.Helper()
-	targets, err := reconcile.Desired(p, d.ether.c.fabric)
+	targets, err := reconcile.Desired(p, d.ether.Case.Fabric)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -244,11 +199,11 @@ func deviceID(t *testing.T, d *demo, p *policy.Plan, name string) string {
 
 // meddleEther changes a device as a second manager would and returns its name: a register of a NIC, or a table of a WRCC
 // switch.
-func meddleEther(t *testing.T, d *demo, p policy.Plane) string {
+func meddleEther(t *testing.T, d *rig, p policy.Plane) string {
 	t.Helper()
 	k, other := connectTo(t, d.source())
-	f := k.fabric
-	dev := portDevice(f, subnet.PortRef{Node: f.Hosts()[0], Port: 1}, string(p))
+	f := k.Fabric
+	dev := site.PortDevice(f, subnet.PortRef{Node: f.Hosts()[0], Port: 1}, string(p))
 	if p == policy.PlaneRoCE {
 		want := driver.Settings{NIC: &driver.NICState{Params: []driver.NICParam{{Name: "rpg_ai_rate", Value: 77}}}}
 		if _, err := other.Apply(t.Context(), dev, want); err != nil {
@@ -272,15 +227,15 @@ func TestPlansOfOtherPlanesStayOnPaper(t *testing.T) {
 	t.Parallel()
 	d := etherLab(t, policy.PlaneRoCE)
 	svc := d.manager.service
-	plan, _, err := svc.CreatePlan(t.Context(), demoFabric, control.CompileOptions{Plane: policy.PlaneWRCC}, false)
+	plan, _, err := svc.CreatePlan(t.Context(), demo.FabricName, control.CompileOptions{Plane: policy.PlaneWRCC}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = svc.StartRollout(t.Context(), demoFabric, control.RolloutInput{Plan: plan.Plan.Name})
+	_, err = svc.StartRollout(t.Context(), demo.FabricName, control.RolloutInput{Plan: plan.Plan.Name})
 	if err == nil || !strings.Contains(err.Error(), "is for the plane wrcc") {
 		t.Errorf("a plan of another plane: %v", err)
 	}
-	if _, _, err := svc.CreatePlan(t.Context(), demoFabric, control.CompileOptions{Mode: policy.ModeTheorem1}, false); err == nil {
+	if _, _, err := svc.CreatePlan(t.Context(), demo.FabricName, control.CompileOptions{Mode: policy.ModeTheorem1}, false); err == nil {
 		t.Error("options of InfiniBand are taken on Ethernet")
 	}
 	for want, f := range map[string]control.Fabric{
@@ -306,9 +261,9 @@ func TestPlansOfOtherPlanesStayOnPaper(t *testing.T) {
 // that its host lacks, what it offers, and what to do.
 func TestAPortWithoutFunctionsForItsTenantsIsRefusedAndSaysWhatToDo(t *testing.T) {
 	t.Parallel()
-	l := liveFabric(t, slowCase(t, policy.PlaneRoCE), etherOptions{timeScale: 1e-6})
-	k, d := connectTo(t, l.source())
-	dev := portDevice(k.fabric, subnet.PortRef{Node: k.fabric.Hosts()[0], Port: 1}, driver.PlaneRoCE)
+	l := livetest.Ethernet(t, livetest.SlowCase(t, policy.PlaneRoCE), live.EthernetOptions{TimeScale: 1e-6})
+	k, d := connectTo(t, l.Source())
+	dev := site.PortDevice(k.Fabric, subnet.PortRef{Node: k.Fabric.Hosts()[0], Port: 1}, driver.PlaneRoCE)
 	before, err := d.Read(t.Context(), dev)
 	if err != nil {
 		t.Fatal(err)
@@ -331,224 +286,5 @@ func TestAPortWithoutFunctionsForItsTenantsIsRefusedAndSaysWhatToDo(t *testing.T
 	_, err = d.Apply(t.Context(), dev, driver.Settings{NIC: &driver.NICState{Params: []driver.NICParam{{Name: "pfc", Index: 9, Value: 1}}}})
 	if err == nil || strings.Contains(err.Error(), "tenants") {
 		t.Errorf("another lack: %v", err)
-	}
-}
-
-// rewrite changes the inventory or the fabric file of a live fabric.
-func rewrite(t *testing.T, dir, name, old, replacement string) {
-	t.Helper()
-	path := filepath.Join(dir, name)
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := strings.Replace(string(b), old, replacement, 1)
-	if text == string(b) {
-		t.Fatalf("%s has no %q:\n%s", name, old, b)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// Switches are looked at as far as plans take their classes of service for granted.
-// pauseOff takes pause away from one port of the switch leaf1.
-func pauseOff(t *testing.T, addr string) {
-	t.Helper()
-	conn, err := grpc.NewClient("passthrough:///"+addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = conn.Close() }()
-	path := gnmitree.PathOf("CONFIG_DB", "localhost", "PORT_QOS_MAP", "Ethernet0", "pfc_enable")
-	path.Origin = "sonic-db"
-	_, err = gpb.NewGNMIClient(conn).Set(t.Context(), &gpb.SetRequest{
-		Prefix:  &gpb.Path{Target: "leaf1"},
-		Replace: []*gpb.Update{{Path: path.Proto(), Val: &gpb.TypedValue{Value: &gpb.TypedValue_JsonIetfVal{JsonIetfVal: []byte(`"6"`)}}}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func TestASwitchOnWhichPauseIsOffIsNamed(t *testing.T) {
-	t.Parallel()
-	l := liveFabric(t, slowCase(t, policy.PlaneRoCE), etherOptions{timeScale: 1e-6})
-	pauseOff(t, l.addr)
-	o, err := discoverSource(t.Context(), source{ethernet: strings.TrimPrefix(l.source(), "ethernet:")}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(o.warnings) != 1 || !strings.HasPrefix(o.warnings[0].String(), "leaf1: pfc-off: ") || o.answered != o.asked {
-		t.Errorf("%q", o.warnings)
-	}
-}
-
-func TestDevicesOfAnInventoryAreAskedWhoTheyAre(t *testing.T) {
-	t.Parallel()
-	l := liveFabric(t, slowCase(t, policy.PlaneRoCE), etherOptions{timeScale: 1e-6, dir: filepath.Join(t.TempDir(), "lab")})
-	find := func() *found {
-		t.Helper()
-		s, err := parseSource(l.source())
-		if err != nil {
-			t.Fatal(err)
-		}
-		o, err := discoverSource(t.Context(), s, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return o
-	}
-	if o := find(); len(o.warnings) > 0 || o.asked != 7 || o.answered != 7 || len(o.fabric.Nodes) != 7 {
-		t.Errorf("%d of %d answered; %q", o.answered, o.asked, o.warnings)
-	}
-	rewrite(t, l.dir, "fabric.yaml", "rate: 100 Mbit/s", "rate: 200 Mbit/s")
-	rewrite(t, l.dir, inventoryName, "protocol: sonic\n", `protocol: sonic
-devices:
-  - {node: host-002, address: "`+l.addr+`", target: host-003}
-  - {node: host-004, address: "127.0.0.1:1"}
-  - {node: leaf2, address: "`+l.addr+`", target: leaf1}
-  - {node: spine1, address: "`+l.addr+`", target: nobody}
-`)
-	o := find()
-	text := strings.Join(phrase.English(o.warnings), "\n")
-	for _, want := range []string{
-		"host-001: port 1 runs at 100 Mbit/s; the fabric file has 200 Mbit/s",
-		"host-002: the agent at " + l.addr + " belongs to another host: it has no port",
-		"host-004: the agent at 127.0.0.1:1 does not identify itself",
-		"spine1: the switch at " + l.addr + " does not identify itself",
-		"leaf2: another device: who answers at " + l.addr + " calls itself \"leaf1\", want \"leaf2\"; nothing is written to it",
-	} {
-		if !strings.Contains(text, want) {
-			t.Errorf("the warnings do not say %q:\n%s", want, text)
-		}
-	}
-	if o.answered != 5 {
-		t.Errorf("%d of %d answered, want 5 of 7", o.answered, o.asked)
-	}
-	rewrite(t, l.dir, inventoryName, "protocol: sonic\n", "protocol: p4runtime\n")
-	if text := strings.Join(phrase.English(find().warnings), "\n"); !strings.Contains(text, "host-001: port 1 runs at 100 Mbit/s") || !strings.Contains(text, "host-001: port 1 has no WRCC") {
-		t.Errorf("hosts without WRCC among its switches are not told:\n%s", text)
-	}
-	rewrite(t, l.dir, inventoryName, "protocol: p4runtime\n", "protocol: sonic\n")
-	rewrite(t, l.dir, inventoryName, "agents: "+l.addr+"\n", "")
-	if text := strings.Join(phrase.English(find().warnings), "\n"); !strings.Contains(text, "2 hosts and switches have no address") {
-		t.Errorf("unlisted hosts are not told:\n%s", text)
-	}
-	// A client of the service learns where a fault is and never what the file holds.
-	rewrite(t, l.dir, inventoryName, "insecure: true", "insecure: canary")
-	if _, _, err := (&ports{}).Discover(t.Context(), l.source()); err == nil || strings.Contains(err.Error(), "canary") || !strings.Contains(err.Error(), inventoryName+":") {
-		t.Errorf("a faulty inventory: %v", err)
-	}
-}
-
-// Devices are asked over TLS with certificates of both sides, and a manager without one, or with one that is over, is told why.
-func TestInventoriesWithCertificates(t *testing.T) {
-	t.Parallel()
-	a, dir := newAuthority(t), t.TempDir()
-	serverFiles := a.files(t.TempDir(), "server", time.Now().Add(time.Hour))
-	manager := a.files(t.TempDir(), "manager", time.Now().Add(time.Hour))
-	old := a.files(t.TempDir(), "old", time.Now().Add(-time.Minute))
-	pair, err := tls.LoadX509KeyPair(serverFiles.CertFile, serverFiles.KeyFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	roots := x509.NewCertPool()
-	roots.AddCert(a.cert)
-	var off atomic.Int64 // of the agent's clock
-	s, err := gnmidev.NewServer(gnmidev.Options{Clock: func() time.Time { return time.Now().Add(time.Duration(off.Load())) }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := slowCase(t, policy.PlaneRoCE)
-	host := &c.fabric.Nodes[c.fabric.Hosts()[0]]
-	_, err = s.AddHost(host.Name, gnmidev.HostOptions{Cards: []gnmidev.CardOptions{{GUID: host.GUID, Caps: simulatedCaps(), Ports: []gnmidev.PortOptions{{Number: 1, Speed: 100 * quantity.Mbps}}}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	creds := credentials.NewTLS(&tls.Config{Certificates: []tls.Certificate{pair}, ClientCAs: roots, ClientAuth: tls.RequireAndVerifyClientCert, MinVersion: tls.VersionTLS13})
-	go func() { done <- s.Serve(ctx, l, grpc.Creds(creds)) }()
-	defer func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-		s.Close()
-	}()
-	put := func(name, text string) {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	put("ca.pem", string(a.pem))
-	put("text.pem", "no certificate\n")
-	if err := writeFabric(filepath.Join(dir, "fabric.yaml"), c.fabric); err != nil {
-		t.Fatal(err)
-	}
-	for name, x := range map[string]struct {
-		tls, says string
-		fails     bool // at once, without asking anybody
-	}{
-		"right":          {"{ca: ca.pem, certificate: " + manager.CertFile + ", key: " + manager.KeyFile + "}", "", false},
-		"none":           {"{ca: ca.pem}", "we show no certificate", false},
-		"over":           {"{ca: ca.pem, certificate: " + old.CertFile + ", key: " + old.KeyFile + "}", "has expired", false},
-		"other name":     {"{ca: ca.pem, server_name: elsewhere, certificate: " + manager.CertFile + ", key: " + manager.KeyFile + "}", "elsewhere", false},
-		"no file":        {"{ca: none.pem}", "none.pem", true},
-		"no certificate": {"{ca: text.pem}", "found no certificate", true},
-		"wrong key":      {"{ca: ca.pem, certificate: " + manager.CertFile + ", key: " + old.KeyFile + "}", "the manager's certificate", true},
-	} {
-		put("inv.yaml", "version: 1\nfabric: fabric.yaml\ntls: "+x.tls+"\ndevices:\n  - {node: "+host.Name+", address: \""+l.Addr().String()+"\"}\n")
-		o, err := discoverSource(t.Context(), source{ethernet: filepath.Join(dir, "inv.yaml")}, nil)
-		switch {
-		case x.fails:
-			if err == nil || !strings.Contains(err.Error(), x.says) {
-				t.Errorf("%s: %v, want an error that says %q", name, err, x.says)
-			}
-		case err != nil:
-			t.Errorf("%s: %v", name, err)
-		case x.says == "" && (o.answered != 1 || strings.Contains(o.warnings[0].String(), "does not identify") || strings.Contains(o.warnings[0].String(), "clock")):
-			t.Errorf("%s: %q", name, o.warnings)
-		case x.says != "" && (o.answered != 0 || !strings.Contains(strings.Join(phrase.English(o.warnings), "\n"), x.says)):
-			t.Errorf("%s: %q, want a warning that says %q", name, o.warnings, x.says)
-		}
-	}
-	put("inv.yaml", "version: 1\nfabric: fabric.yaml\ntls: {ca: ca.pem, certificate: "+manager.CertFile+", key: "+manager.KeyFile+"}\ndevices:\n  - {node: "+host.Name+", address: \""+l.Addr().String()+"\"}\n")
-	for by, says := range map[time.Duration]string{24 * time.Hour: " ahead of this machine's", -24 * time.Hour: " behind this machine's", time.Minute: ""} {
-		off.Store(int64(by))
-		o, err := discoverSource(t.Context(), source{ethernet: filepath.Join(dir, "inv.yaml")}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if text := strings.Join(phrase.English(o.warnings), "\n"); o.answered != 1 || says == "" && strings.Contains(text, "clock") || says != "" && !strings.Contains(text, host.Name+": its clock is 2") || !strings.Contains(text, says) {
-			t.Errorf("a clock off by %s: %d answered, %q", by, o.answered, o.warnings)
-		}
-	}
-}
-
-func TestEthernetScenariosThatCannotLiveAreRefused(t *testing.T) {
-	t.Parallel()
-	for name, says := range map[string]string{"dualdc": "no workload", "twoflow": "begins late or ends", "incast20": "begins late or ends"} {
-		s, err := scenario.LoadBuiltin(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := etherCaseOf(s); err == nil || exitCode(err) != exitUsage || !strings.Contains(err.Error(), says) {
-			t.Errorf("%s: %v, want %q", name, err, says)
-		}
-	}
-	for name, plane := range map[string]policy.Plane{"roce8": policy.PlaneRoCE, "wrcc2dc": policy.PlaneWRCC, "roce-tenants": policy.PlaneRoCE} {
-		s, err := scenario.LoadBuiltin(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if c, err := etherCaseOf(s); err != nil || c.plane != plane || len(c.flows) == 0 {
-			t.Errorf("%s: %+v, %v", name, c, err)
-		}
 	}
 }

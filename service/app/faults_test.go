@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,8 +12,12 @@ import (
 
 	"go.uber.org/goleak"
 
+	"fairlane/command/demo"
 	"fairlane/service/control"
+	"fairlane/service/placement"
+	"fairlane/service/site"
 	"fairlane/sim/fabric"
+	"fairlane/sim/live"
 	"fairlane/sim/scenario"
 	"fairlane/sim/simdev"
 	"fairlane/subnet/ident"
@@ -25,13 +28,13 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // onFaultyFabric starts a live star of four hosts whose agents have the given fault on one node,
 // puts it under management with sample tenants, and stores a plan.
-func onFaultyFabric(t *testing.T, node string, f simdev.Faults, adjust ...func(*control.Deps)) (*demo, string) {
+func onFaultyFabric(t *testing.T, node string, f simdev.Faults, adjust ...func(*control.Deps)) (*rig, string) {
 	t.Helper()
 	return onFabricOf(t, fabric.Config{}, node, f, adjust...)
 }
 
 // onFabricOf is onFaultyFabric with settings of the fabric's model.
-func onFabricOf(t *testing.T, model fabric.Config, node string, f simdev.Faults, adjust ...func(*control.Deps)) (*demo, string) {
+func onFabricOf(t *testing.T, model fabric.Config, node string, f simdev.Faults, adjust ...func(*control.Deps)) (*rig, string) {
 	t.Helper()
 	topo, err := topogen.Star(4, topogen.Wire{})
 	if err != nil {
@@ -42,7 +45,7 @@ func onFabricOf(t *testing.T, model fabric.Config, node string, f simdev.Faults,
 		t.Fatalf("%d nodes have the name %q", len(nodes), node)
 	}
 	f.Nodes = nodes
-	ts, flows, err := sampleTenants(topo)
+	ts, flows, err := demo.SampleTenants(topo)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,25 +54,26 @@ func onFabricOf(t *testing.T, model fabric.Config, node string, f simdev.Faults,
 		s.Flows = append(s.Flows, scenario.Flow{Flow: fl})
 	}
 	ctx := t.Context()
-	l, err := startLive(ctx, s, fmt.Sprintf("unix:fairlane-%d-%s", os.Getpid(), t.Name()), simdev.Options{TimeScale: 0.2, Faults: f})
+	l, err := live.StartInfiniBand(ctx, s, fmt.Sprintf("unix:fairlane-%d-%s", os.Getpid(), t.Name()), simdev.Options{TimeScale: 0.2, Faults: f})
 	if err != nil {
 		t.Fatal(err)
 	}
 	m, err := openManager(ctx, filepath.Join(t.TempDir(), "fairlane.db"),
-		&ports{partitions: map[string]func(ident.PKey, ident.SL) int{demoFabric: l.devices.SetPartitionSL}, work: workOptions{still: true}}, adjust...)
+		&site.Access{Placements: placement.Placements{Simulated: map[string]func(ident.PKey, ident.SL) int{demo.FabricName: l.Devices.SetPartitionSL}}}, workOptions{still: true}, adjust...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &demo{timeScale: 0.2, app: &app{stdout: io.Discard, stderr: io.Discard}, live: l, manager: m, step: func(string, ...any) {}}
+	d := newRig(demo.InfiniBand(l), m, 0.2)
+	d.live = l
 	t.Cleanup(func() {
-		if err := d.close(); err != nil {
+		if err := d.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	if err := d.onboard(ctx); err != nil {
+	if err := d.Onboard(ctx); err != nil {
 		t.Fatal(err)
 	}
-	plan, _, err := m.service.CreatePlan(ctx, demoFabric, control.CompileOptions{}, false)
+	plan, _, err := m.service.CreatePlan(ctx, demo.FabricName, control.CompileOptions{}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,11 +81,11 @@ func onFabricOf(t *testing.T, model fabric.Config, node string, f simdev.Faults,
 }
 
 // rollToEnd rolls both stages out and returns how it ended.
-func rollToEnd(t *testing.T, d *demo, plan string) control.Rollout {
+func rollToEnd(t *testing.T, d *rig, plan string) control.Rollout {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	ro, err := d.toEnd(ctx, control.RolloutInput{Plan: plan})
+	ro, err := d.ToEnd(ctx, control.RolloutInput{Plan: plan})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +129,7 @@ func TestASilentClampIsNoSuccessAndTheDifferenceIsShown(t *testing.T) {
 		t.Errorf("the result does not name device and field: %s", ro.Result)
 	}
 	settled(t, ro)
-	_, reports, err := d.manager.service.Devices(t.Context(), demoFabric, plan)
+	_, reports, err := d.manager.service.Devices(t.Context(), demo.FabricName, plan)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"fairlane/command/demo"
 	"fairlane/service/control"
 	"fairlane/sim/fabric"
 	"fairlane/sim/simdev"
@@ -25,12 +26,12 @@ type ibFault struct {
 }
 
 // ibFaults are the faults of a plan on the star of onFaultyFabric.
-func ibFaults(t *testing.T, d *demo, plan string) []ibFault {
+func ibFaults(t *testing.T, d *rig, plan string) []ibFault {
 	t.Helper()
-	devices := d.live.devices
-	topo := d.live.scenario.Fabric
+	devices := d.live.Devices
+	topo := d.live.Scenario.Fabric
 	h2 := topo.NodesByName("h2")[0]
-	stored, err := d.manager.service.Plan(t.Context(), demoFabric, plan)
+	stored, err := d.manager.service.Plan(t.Context(), demo.FabricName, plan)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,9 +87,9 @@ func ibFaults(t *testing.T, d *demo, plan string) []ibFault {
 func TestWrongPrerequisitesOfInfiniBandAreReportedAndRefuseRollouts(t *testing.T) {
 	t.Parallel()
 	d, plan := onFabricOf(t, fabric.Config{DataVLs: 4}, "h2", simdev.Faults{})
-	d.live.devices.With(func(n *fabric.Network) { // one VL for all tenants
-		for node := range d.live.scenario.Fabric.Nodes {
-			ports := ident.PortNum(len(d.live.scenario.Fabric.Nodes[node].Ports))
+	d.live.Devices.With(func(n *fabric.Network) { // one VL for all tenants
+		for node := range d.live.Scenario.Fabric.Nodes {
+			ports := ident.PortNum(len(d.live.Scenario.Fabric.Nodes[node].Ports))
 			for in := range ports {
 				for out := ident.PortNum(1); out < ports; out++ {
 					n.SetSL2VL(int32(node), in, out, [ident.NumSLs]ident.VL{})
@@ -108,7 +109,7 @@ func TestWrongPrerequisitesOfInfiniBandAreReportedAndRefuseRollouts(t *testing.T
 		} else if ro.State != control.RolloutRefused || !strings.Contains(ro.Result.String(), "congestion control cannot act: ") || !strings.Contains(ro.Result.String(), f.device+": prerequisite ") || !strings.Contains(ro.Result.String(), f.said) {
 			t.Errorf("%s: rollout %s: %s", f.name, ro.State, ro.Result)
 		}
-		snap, err := svc.Discover(t.Context(), demoFabric)
+		snap, err := svc.Discover(t.Context(), demo.FabricName)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -140,7 +141,7 @@ func TestWrongPrerequisitesOfInfiniBandAreReportedAndRefuseRollouts(t *testing.T
 func TestADeviceWithoutCongestionControlCountsAgainstTheFailureBudget(t *testing.T) {
 	t.Parallel()
 	d, plan := onFaultyFabric(t, "h2", simdev.Faults{CC: simdev.CCNoClass})
-	ro, err := d.toEnd(t.Context(), control.RolloutInput{Plan: plan, Options: control.RolloutOptions{FailureBudget: 1}})
+	ro, err := d.ToEnd(t.Context(), control.RolloutInput{Plan: plan, Options: control.RolloutOptions{FailureBudget: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,9 +151,9 @@ func TestADeviceWithoutCongestionControlCountsAgainstTheFailureBudget(t *testing
 }
 
 // eventsOf joins the events of a rollout.
-func eventsOf(t *testing.T, d *demo, rollout int64) string {
+func eventsOf(t *testing.T, d *rig, rollout int64) string {
 	t.Helper()
-	list, _, err := d.manager.service.Events(t.Context(), demoFabric, rollout, control.Page{})
+	list, _, err := d.manager.service.Events(t.Context(), demo.FabricName, rollout, control.Page{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,16 +7,19 @@ import (
 	"time"
 
 	"fairlane/ccconfig/driver"
+	"fairlane/command/demo"
 	"fairlane/policy"
 	"fairlane/service/control"
+	"fairlane/service/site"
 	"fairlane/sim/gnmidev"
+	"fairlane/sim/live/livetest"
 	"fairlane/subnet/ident"
 )
 
 // loopNow says whether congestion control acts, by counters of the live fabric.
-func loopNow(t *testing.T, d *demo) control.CongestionLoop {
+func loopNow(t *testing.T, d *rig) control.CongestionLoop {
 	t.Helper()
-	sh, err := d.manager.service.Shares(t.Context(), demoFabric, "", 200*time.Millisecond)
+	sh, err := d.manager.service.Shares(t.Context(), demo.FabricName, "", 200*time.Millisecond)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +37,7 @@ func TestALoopThatIsDeadIsToldByItsStage(t *testing.T) {
 	if ro.State != control.RolloutSucceeded || !strings.Contains(ro.Result.String(), "congestion control acts: ") {
 		t.Fatalf("rollout %s: %s", ro.State, ro.Result)
 	}
-	flows := d.ether.c.flows
+	flows := d.ether.Case.Flows
 	one, two, to := flows[0].Src, flows[1].Src, flows[0].Dst
 	acts := func(when string) {
 		t.Helper()
@@ -42,11 +45,11 @@ func TestALoopThatIsDeadIsToldByItsStage(t *testing.T) {
 	}
 	acts("first")
 	for _, c := range []struct {
-		what  string
-		ports []ident.PortID
-		set   driver.NICParam
-		stage string
-		where string
+		what   string
+		Access []ident.PortID
+		set    driver.NICParam
+		stage  string
+		where  string
 	}{
 		{"senders do not react", []ident.PortID{one, two}, driver.NICParam{Name: "rp_enable", Index: 3}, "reaction", "host-001/P1 host-002/P1"},
 		{"one sender does not react", []ident.PortID{two}, driver.NICParam{Name: "rp_enable", Index: 3}, "reaction", "host-002/P1"},
@@ -54,21 +57,21 @@ func TestALoopThatIsDeadIsToldByItsStage(t *testing.T) {
 		{"senders are not ECN-capable", []ident.PortID{one, two}, driver.NICParam{Name: "default_roce_tos", Value: 104}, "marks", "host-004/P1"},
 		{"another algorithm is in the place of DCQCN", []ident.PortID{one, two}, driver.NICParam{Name: "user_programmable_cc", Value: 1}, "rates", "host-001/P1 host-002/P1"},
 	} {
-		was := nowOf(t, d, c.ports[0], c.set.Name, c.set.Index)
+		was := nowOf(t, d, c.Access[0], c.set.Name, c.set.Index)
 		put := func(v uint64) {
 			t.Helper()
-			for _, at := range c.ports {
+			for _, at := range c.Access {
 				if c.set.Name != "user_programmable_cc" {
 					behindTheBack(t, d, at, c.set.Name, c.set.Index, v)
 					continue
 				}
-				ref, _ := d.ether.c.fabric.PortByID(at)
+				ref, _ := d.ether.Case.Fabric.PortByID(at)
 				_, dev := connectTo(t, d.source())
 				want := driver.Settings{NIC: &driver.NICState{Params: []driver.NICParam{{Name: c.set.Name, Value: v}}}}
-				if _, err := dev.Apply(t.Context(), portDevice(d.ether.c.fabric, ref, driver.PlaneRoCE), want); err != nil {
+				if _, err := dev.Apply(t.Context(), site.PortDevice(d.ether.Case.Fabric, ref, driver.PlaneRoCE), want); err != nil {
 					t.Fatal(err)
 				}
-				d.ether.hosts[at.Node].ResetFirmware()
+				d.ether.Hosts[at.Node].ResetFirmware()
 			}
 			until(t, "the agents set again", func() bool { return len(settingsOff(t, d)) == 0 })
 		}
@@ -92,9 +95,9 @@ func TestALoopThatIsDeadAfterARolloutUndoesIt(t *testing.T) {
 	t.Parallel()
 	d := etherLab(t, policy.PlaneRoCE)
 	plan := d.onlyTenants(t, "gold", "silver", "bronze")
-	at := d.ether.c.flows[0].Src
+	at := d.ether.Case.Flows[0].Src
 	behindTheBack(t, d, at, "rp_enable", 3, 0)
-	if err := d.ether.hosts[at.Node].InjectPort(at, func(f *gnmidev.PortFaults) { f.Unreadable = append(f.Unreadable, "rp_enable") }); err != nil {
+	if err := d.ether.Hosts[at.Node].InjectPort(at, func(f *gnmidev.PortFaults) { f.Unreadable = append(f.Unreadable, "rp_enable") }); err != nil {
 		t.Fatal(err)
 	}
 	ro := rollToEnd(t, d, plan.Name)
@@ -107,7 +110,7 @@ func TestALoopThatIsDeadAfterARolloutUndoesIt(t *testing.T) {
 		}
 	}
 	var said []string
-	list, _, err := d.manager.service.Events(t.Context(), demoFabric, ro.ID, control.Page{})
+	list, _, err := d.manager.service.Events(t.Context(), demo.FabricName, ro.ID, control.Page{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,8 +127,8 @@ func TestALoopThatIsDeadAfterARolloutUndoesIt(t *testing.T) {
 // Without load congestion control is not tested, and never said to act.
 func TestALoopWithoutLoadIsNotTested(t *testing.T) {
 	t.Parallel()
-	c := slowCase(t, policy.PlaneRoCE)
-	c.flows, c.tenants = c.flows[:1], c.tenants[:1] // nobody for it to meet
+	c := livetest.SlowCase(t, policy.PlaneRoCE)
+	c.Flows, c.Tenants = c.Flows[:1], c.Tenants[:1] // nobody for it to meet
 	d := etherLabOf(t, c)
 	ro := rollToEnd(t, d, d.onlyTenants(t, "gold").Name)
 	if ro.State != control.RolloutSucceeded || !strings.Contains(ro.Result.String(), "congestion control was not tested: no queue was full") {

@@ -7,19 +7,22 @@ import (
 	"log/slog"
 	"os"
 	"sync"
-	"syscall"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
 
 	"fairlane/api"
-	"fairlane/ccconfig/ibprofile"
+	"fairlane/command/cmdline"
 	"fairlane/internal/span"
 	"fairlane/service/control"
 	"fairlane/service/reconcile/engine"
 	"fairlane/service/reconcile/riverwork"
+	"fairlane/service/site"
 	"fairlane/service/store"
+	"fairlane/sim/lab"
 )
+
+var _ control.Laboratory = lab.Laboratory{}
 
 // manager is the service with its store and the workers of its jobs.
 type manager struct {
@@ -44,41 +47,27 @@ type workOptions struct {
 	still     bool                 // no periodic work: for tests, which ask for it themselves
 }
 
-// lockDatabase makes this the only manager of a database file. A second one would take the rollouts of
-// the first for abandoned. The lock ends with the process, however it ends.
-func lockDatabase(path string) (*os.File, error) {
-	f, err := os.OpenFile(path+".lock", os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("lock database %s: %w: give the file and its directory, on a disk that takes changes, to the user that runs the service", path, err)
-	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		return nil, errors.Join(fmt.Errorf("database %s is in use by another manager: stop it, or use PostgreSQL for several: %w", path, err), f.Close())
-	}
-	return f, nil
-}
-
 // openManager opens the store, puts the service on it and begins to work its jobs: rollouts that an earlier process
 // left go on. Each of adjust may change what the service works through.
-func openManager(ctx context.Context, database string, p *ports, adjust ...func(*control.Deps)) (_ *manager, err error) {
-	m := &manager{options: p.work, log: p.work.log}
+func openManager(ctx context.Context, database string, p *site.Access, o workOptions, adjust ...func(*control.Deps)) (_ *manager, err error) {
+	m := &manager{options: o, log: o.log}
 	if m.log == nil {
 		m.log = slog.New(slog.DiscardHandler)
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, m.close())
+			err = errors.Join(err, m.Close())
 		}
 	}()
 	if !store.IsPostgres(database) {
-		if m.lock, err = lockDatabase(database); err != nil {
+		if m.lock, err = store.Lock(database); err != nil {
 			return nil, err
 		}
 	}
 	if m.store, err = store.Open(ctx, database, store.Options{}); err != nil {
 		return nil, err
 	}
-	deps := control.Deps{Store: m.store, Discoverer: p, Observer: p, Meter: p, Looker: p, Laboratory: laboratory{}, SourceAllowed: func(source string) error { return p.settings().sources.Check(source) },
-		IBProfiles: func() *ibprofile.Set { return p.settings().models.set }}
+	deps := control.Deps{Store: m.store, Discoverer: p, Observer: p, Meter: p, Looker: p, Laboratory: lab.Laboratory{}, SourceAllowed: p.SourceAllowed, IBProfiles: p.IBProfiles}
 	for _, f := range adjust {
 		f(&deps)
 	}
@@ -92,11 +81,11 @@ func openManager(ctx context.Context, database string, p *ports, adjust ...func(
 }
 
 // work sets up the engine and the queue and starts them.
-func (m *manager) work(ctx context.Context, p *ports, meter control.Meter) (err error) {
+func (m *manager) work(ctx context.Context, p *site.Access, meter control.Meter) (err error) {
 	name := managerName()
 	m.engine, err = engine.New(engine.Deps{
 		Store: m.service.JobStore(), Targets: m.service.JobTarget, Home: m.service.JobHome, Opener: p, Ended: m.service.RolloutEnded,
-		Gate: gates{meter}, Prerequisites: p, Name: name, Lease: m.options.lease,
+		Gate: engine.Gates{Meter: meter}, Prerequisites: p, Name: name, Lease: m.options.lease,
 	})
 	if err != nil {
 		return err
@@ -175,17 +164,20 @@ type leveled struct{ slog.Handler }
 // Enabled implements slog.Handler.
 func (leveled) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelError }
 
-// handler is the API over the service. The version is filled in.
-func (m *manager) handler(o api.Options) (*api.Server, error) {
-	o.Version = version()
+// Handler is the API over the service. The version is filled in.
+func (m *manager) Handler(o api.Options) (*api.Server, error) {
+	o.Version = cmdline.Version()
 	return api.New(m.service, o)
 }
 
 // closeGrace bounds how long the end waits for devices that are being written.
 const closeGrace = 20 * time.Second
 
-// close lets running jobs end at their next safe point, hands the rest on, and closes the store.
-func (m *manager) close() error {
+// Service is the use cases that the manager offers.
+func (m *manager) Service() *control.Service { return m.service }
+
+// Close lets running jobs end at their next safe point, hands the rest on, and closes the store.
+func (m *manager) Close() error {
 	var errs []error
 	if m.stop != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), closeGrace)

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"fairlane/api"
-	"fairlane/ccconfig/driver"
 	"fairlane/internal/span"
 	"fairlane/service/control"
 	"fairlane/service/obs"
@@ -138,26 +137,4 @@ func watch(m *obs.Metrics) func() func(api.Answered) {
 			m.Answered(obs.Request(a))
 		}
 	}
-}
-
-// tracedDriver makes a span of each operation on a device.
-type tracedDriver struct{ driver.Driver }
-
-// Unwrap returns the driver that is traced.
-func (d tracedDriver) Unwrap() driver.Driver { return d.Driver }
-
-// Read implements driver.Driver.
-func (d tracedDriver) Read(ctx context.Context, dev driver.Device) (driver.Settings, error) {
-	ctx, sp := span.Start(ctx, "device.read", "device", dev.Name, "id", dev.ID)
-	got, err := d.Driver.Read(ctx, dev)
-	sp.End(err)
-	return got, err
-}
-
-// Apply implements driver.Driver.
-func (d tracedDriver) Apply(ctx context.Context, dev driver.Device, want driver.Settings) (driver.Receipt, error) {
-	ctx, sp := span.Start(ctx, "device.apply", "device", dev.Name, "id", dev.ID)
-	r, err := d.Driver.Apply(ctx, dev, want)
-	sp.End(err)
-	return r, err
 }

@@ -1,31 +1,21 @@
 package app
 
 import (
-	"context"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 
-	"pgregory.net/rapid"
-
-	"fairlane/ccconfig/driver"
+	"fairlane/command/demo"
 	"fairlane/policy"
 	"fairlane/service/control"
 	"fairlane/service/reconcile"
-	"fairlane/subnet"
-	"fairlane/subnet/ident"
-	"fairlane/subnet/mad"
-	"fairlane/subnet/opensm/osmfile"
-	"fairlane/subnet/topogen"
 )
 
 // manager is what is known of the lab's subnet manager.
 func (l *driftLab) manager() control.DeviceView {
 	l.t.Helper()
-	v, err := l.d.manager.service.Device(l.t.Context(), demoFabric, reconcile.ManagerName, false)
+	v, err := l.d.manager.service.Device(l.t.Context(), demo.FabricName, reconcile.ManagerName, false)
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -35,7 +25,7 @@ func (l *driftLab) manager() control.DeviceView {
 // placement is one of the plan in force.
 func (l *driftLab) placement() policy.Placement {
 	l.t.Helper()
-	p, err := l.d.manager.service.Plan(l.t.Context(), demoFabric, l.plan)
+	p, err := l.d.manager.service.Plan(l.t.Context(), demo.FabricName, l.plan)
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -61,7 +51,7 @@ func movedByHand(t *testing.T, policy reconcile.Policy, repaired bool) {
 		t.Fatalf("after the rollout the subnet manager is %+v", v)
 	}
 	moved := l.placement()
-	l.d.live.devices.SetPartitionSL(moved.PKey, 9)
+	l.d.live.Devices.SetPartitionSL(moved.PKey, 9)
 	l.look()
 	v := l.manager()
 	if repaired != (v.State == "in-sync") || repaired != (v.Repair != 0) {
@@ -71,133 +61,9 @@ func movedByHand(t *testing.T, policy reconcile.Policy, repaired bool) {
 		t.Errorf("differences are %+v", v.Differences)
 	}
 	// Asked anew, all of it.
-	_, list, err := l.d.manager.service.Devices(t.Context(), demoFabric, "")
+	_, list, err := l.d.manager.service.Devices(t.Context(), demo.FabricName, "")
 	if err != nil || list[0].Device.Name != reconcile.ManagerName || repaired != (list[0].State == "in-sync") {
 		t.Errorf("read now it is %+v, %v", list[0], err)
-	}
-}
-
-// However many partitions a plan has, one look asks about a bounded number, and some looks about all of them.
-func TestLooksTakeTurnsOverPartitions(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		p := &policy.Plan{}
-		for _, k := range rapid.SliceOfN(rapid.Uint16(), 0, 200).Draw(t, "partitions") {
-			p.Placements = append(p.Placements, policy.Placement{PKey: ident.PKey(k)})
-		}
-		all := partitionsOf(p)
-		from := rapid.IntRange(0, 1<<20).Draw(t, "turn")
-		var seen []ident.PKey
-		for k := range (len(all) + askedPartitions - 1) / askedPartitions {
-			part := sampled(all, from+k)
-			if len(part) > askedPartitions || len(part) == 0 {
-				t.Fatalf("look %d asks about %d partitions", k, len(part))
-			}
-			seen = append(seen, part...)
-		}
-		slices.Sort(seen)
-		if !slices.Equal(seen, all) {
-			t.Fatalf("asked about %v of %v", seen, all)
-		}
-	})
-}
-
-// The service tells with drift of placements whatever happened to the subnet manager or its files, and only since it was as
-// wanted.
-func TestDriftOfPlacementsIsToldWithItsCause(t *testing.T) {
-	t.Parallel()
-	base := osmfile.Observation{GUID: 0x11, LID: 1, Activity: 100, Process: "7@1", Options: "a", Partitions: "p", Policy: "q"}
-	with := func(f func(*osmfile.Observation)) osmfile.Observation { o := base; f(&o); return o }
-	for name, c := range map[string]struct {
-		now   osmfile.Observation
-		wrote bool // by us
-		want  string
-	}{
-		"nothing":        {base, false, ""},
-		"an edit":        {with(func(o *osmfile.Observation) { o.Partitions = "x" }), false, "the partitions file changed"},
-		"our own edit":   {with(func(o *osmfile.Observation) { o.Partitions = "x" }), true, ""},
-		"a policy":       {with(func(o *osmfile.Observation) { o.Policy = "x" }), false, "the QoS policy changed"},
-		"a restart":      {with(func(o *osmfile.Observation) { o.Process = "8@2" }), false, "the subnet manager on 0x0000000000000011 started again"},
-		"a handover":     {osmfile.Observation{GUID: 0x22, LID: 2, Foreign: true}, false, "handed over to the one on 0x0000000000000022"},
-		"both":           {with(func(o *osmfile.Observation) { o.Process, o.Partitions = "8@2", "x" }), false, "started again, the partitions file changed"},
-		"only CC wishes": {with(func(o *osmfile.Observation) { o.WritesCC = true }), false, ""},
-	} {
-		var w smWatch
-		report := func(state reconcile.State) string {
-			list := []control.DeviceReport{{Device: reconcile.Manager(), State: string(state)}}
-			w.explain("lab", list)
-			return list[0].Cause
-		}
-		w.look("lab", base)
-		report(reconcile.InSync)
-		if c.wrote {
-			w.wrote("lab")
-		}
-		w.look("lab", c.now)
-		for range 2 { // the cause stays until it is as wanted
-			if got := report(reconcile.Drifted); (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
-				t.Errorf("%s: cause %q, want %q", name, got, c.want)
-			}
-			w.look("lab", c.now)
-		}
-		report(reconcile.InSync)
-		if got := report(reconcile.Drifted); got != "" {
-			t.Errorf("%s: told once more after it was as wanted: %q", name, got)
-		}
-	}
-}
-
-// What UFM has is compared whole, and a service level that somebody else set is told and left to him.
-func TestPlacementsInUFMAreLookedAt(t *testing.T) {
-	t.Parallel()
-	s := newUFMSite(t)
-	target := control.Target{Fabric: control.Fabric{Name: "lab"}, Topology: s.topo, Plan: s.plan(0x8010, 3, 0, 1)}
-	place, err := s.ports.placer(target, s.sa)
-	if err != nil {
-		t.Fatal(err)
-	}
-	look := func() control.DeviceReport {
-		return s.ports.observeManager(t.Context(), target, &session{placer: place}, true)
-	}
-	if r := look(); r.State != string(reconcile.Failed) || r.Error == "" { // subnet administration is silent
-		t.Errorf("no answer: %+v", r)
-	}
-	s.sa.sl[0x8010] = 3
-	if r := look(); r.State != string(reconcile.Drifted) || r.Refused || len(r.Differences) != 2 || r.Differences[0].Observed != "absent" {
-		t.Errorf("before anything was placed: %+v", r)
-	}
-	if err := place.Place(t.Context(), target.Plan, nil, false); err != nil {
-		t.Fatal(err)
-	}
-	if r := look(); r.State != string(reconcile.InSync) || r.Error != "" {
-		t.Errorf("in force: %+v", r)
-	}
-	s.sa.sl[0x8010] = 0
-	if r := look(); r.State != string(reconcile.Drifted) || r.Refused || len(r.Differences) != 1 || r.Differences[0] != (control.Difference{Field: "path of red in partition 0x8010", Desired: "SL 3", Observed: "SL 0"}) {
-		t.Errorf("another answer: %+v", r)
-	}
-	s.sa.sl[0x8010] = 3
-	requests := len(s.Log)
-	s.With(func() { s.Partitions["0x10"].SL = 9 })
-	if r := look(); r.State != string(reconcile.Drifted) || !r.Refused || !strings.Contains(r.Error, "has service level 9, we set 3") || r.Differences[0].Observed != "SL 9" {
-		t.Errorf("a second writer: %+v", r)
-	}
-	repair := target
-	repair.Repair = true
-	if place, err = s.ports.placer(repair, s.sa); err != nil {
-		t.Fatal(err)
-	}
-	r := look()
-	if r.State != string(reconcile.Drifted) || r.Refused || r.Error != "" {
-		t.Errorf("a second writer, whom a repair is to write over: %+v", r)
-	}
-	for _, line := range s.Log[requests:] {
-		if !strings.HasPrefix(line, "GET") {
-			t.Errorf("a look sent %q", line)
-		}
-	}
-	if r.Device != reconcile.Manager() || r.Device == (driver.Device{}) {
-		t.Errorf("the report is of %+v", r.Device)
 	}
 }
 
@@ -210,7 +76,7 @@ func TestFilesOfOpenSMThatWereEditedByHandAreRepaired(t *testing.T) {
 	l.sm.Options(l.options(fmt.Sprintf("partition_config_file %s\nqos_policy_file %s\n", l.sm.Path("partitions.conf"), l.sm.Path("qos-policy.conf"))))
 	l.sm.Kill()
 	l.sm.Start("SUBNET UP")
-	if ro, err := l.d.toEnd(t.Context(), control.RolloutInput{Plan: l.plans[0]}); err != nil || ro.State != control.RolloutSucceeded {
+	if ro, err := l.d.ToEnd(t.Context(), control.RolloutInput{Plan: l.plans[0]}); err != nil || ro.State != control.RolloutSucceeded {
 		t.Fatalf("rollout %s: %s, %v", ro.State, ro.Result, err)
 	}
 	for range 3 {
@@ -225,7 +91,7 @@ func TestFilesOfOpenSMThatWereEditedByHandAreRepaired(t *testing.T) {
 	if v := l.driftLab.manager(); v.State != "in-sync" {
 		t.Fatalf("after the rollout the subnet manager is %+v", v)
 	}
-	p, err := svc.Plan(t.Context(), demoFabric, l.plans[0])
+	p, err := svc.Plan(t.Context(), demo.FabricName, l.plans[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -263,7 +129,7 @@ func TestFilesOfOpenSMThatWereEditedByHandAreRepaired(t *testing.T) {
 		if told := l.drifted(); len(told) > 0 {
 			t.Errorf("%s: one look later drift is told: %q", name, told)
 		}
-		if err := svc.ReleaseDevice(t.Context(), demoFabric, reconcile.ManagerName); err == nil {
+		if err := svc.ReleaseDevice(t.Context(), demo.FabricName, reconcile.ManagerName); err == nil {
 			t.Errorf("%s: it was quarantined", name)
 		}
 	}
@@ -273,80 +139,5 @@ func overwrite(t *testing.T, path, text string) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
-	}
-}
-
-// counting counts the requests that reach subnet administration.
-type counting struct {
-	fakeSA
-	n *atomic.Int64
-}
-
-func (c counting) Exchange(ctx context.Context, to mad.Target, req *mad.Packet) (mad.Packet, error) {
-	c.n.Add(1)
-	return c.fakeSA.Exchange(ctx, to, req)
-}
-
-// One look costs a bounded number of requests, however many partitions and ports there are, and finds what is wrong within as many
-// looks as it takes to see all.
-func TestALookAtPlacementsCostsLittle(t *testing.T) {
-	t.Parallel()
-	topo, err := topogen.Star(40, topogen.Wire{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	sa := counting{fakeSA{1, map[ident.PKey]ident.SL{}}, &atomic.Int64{}}
-	plan := &policy.Plan{Plane: "ib"}
-	const partitions = 200
-	for k := range partitions {
-		key := ident.PKey(0x8001 + k)
-		sa.sl[key] = ident.SL(k % 15)
-		for _, h := range topo.Hosts() {
-			plan.Placements = append(plan.Placements, policy.Placement{Tenant: fmt.Sprintf("t%d", k), PKey: key, Port: topo.PortID(subnet.PortRef{Node: h, Port: 1}), SL: sa.sl[key]})
-		}
-	}
-	p := &ports{}
-	target := control.Target{Fabric: control.Fabric{Name: "lab"}, Topology: topo, Plan: plan}
-	place, err := p.placer(target, sa)
-	if err != nil {
-		t.Fatal(err)
-	}
-	look := func(all bool) (control.DeviceReport, int64) {
-		before := sa.n.Load()
-		r := p.observeManager(t.Context(), target, &session{placer: place}, all)
-		return r, sa.n.Load() - before
-	}
-	if r, sent := look(true); r.State != string(reconcile.InSync) || sent != partitions+1 {
-		t.Errorf("all of it took %d requests: %+v", sent, r)
-	}
-	for range 3 {
-		if r, sent := look(false); r.State != string(reconcile.InSync) || sent > askedPartitions+1 {
-			t.Errorf("one look took %d requests: %+v", sent, r)
-		}
-	}
-	sa.sl[0x8001+150] = 14
-	found := 0
-	for range (partitions + askedPartitions - 1) / askedPartitions {
-		r, sent := look(false)
-		if sent > askedPartitions+1 {
-			t.Errorf("one look took %d requests: %+v", sent, r)
-		}
-		if r.State == string(reconcile.Drifted) {
-			if found++; r.Differences[0].Field != "path of t150 in partition 0x8097" || !r.Refused || !strings.Contains(r.Error, "set sl= for the partition") {
-				t.Errorf("found %+v", r)
-			}
-		}
-	}
-	if found != 1 {
-		t.Errorf("%d looks of a whole turn found it, want one", found)
-	}
-}
-
-// A tenant without a P_Key is in the default partition, and asked about as such.
-func TestTheDefaultPartitionIsAskedAbout(t *testing.T) {
-	t.Parallel()
-	p := &policy.Plan{Placements: []policy.Placement{{Tenant: "a", PKey: 2}, {Tenant: "b"}, {Tenant: "c", PKey: ident.DefaultPKey}}}
-	if got, want := partitionsOf(p), []ident.PKey{2, ident.DefaultPKey.Base()}; !slices.Equal(got, want) {
-		t.Errorf("partitions %v, want %v", got, want)
 	}
 }

@@ -7,14 +7,16 @@ import (
 
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/nic/nicparam"
+	"fairlane/command/demo"
 	"fairlane/policy"
 	"fairlane/service/control"
 	"fairlane/service/reconcile"
+	"fairlane/service/site"
 	"fairlane/subnet/ident"
 )
 
 // threeTenants rolls a plan of three tenants out on an Ethernet lab.
-func threeTenants(t *testing.T) *demo {
+func threeTenants(t *testing.T) *rig {
 	t.Helper()
 	d := etherLab(t, policy.PlaneRoCE)
 	if ro := rollToEnd(t, d, d.onlyTenants(t, "gold", "silver", "bronze").Name); ro.State != control.RolloutSucceeded {
@@ -24,9 +26,9 @@ func threeTenants(t *testing.T) *demo {
 }
 
 // repairs sets the fabric's prerequisites to repair.
-func repairs(t *testing.T, d *demo) {
+func repairs(t *testing.T, d *rig) {
 	t.Helper()
-	f, err := d.manager.service.Fabric(t.Context(), demoFabric)
+	f, err := d.manager.service.Fabric(t.Context(), demo.FabricName)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,20 +39,20 @@ func repairs(t *testing.T, d *demo) {
 }
 
 // behindTheBack sets a parameter of a host's port without Fairlane, as an administrator of the host would.
-func behindTheBack(t *testing.T, d *demo, at ident.PortID, name string, index int, v uint64) {
+func behindTheBack(t *testing.T, d *rig, at ident.PortID, name string, index int, v uint64) {
 	t.Helper()
-	h := d.ether.hosts[at.Node]
+	h := d.ether.Hosts[at.Node]
 	if err := h.Put(at, []nicparam.Setting{{Key: nicparam.Key{Name: name, Index: index}, Value: v}}); err != nil {
 		t.Fatal(err)
 	}
 }
 
 // nowOf reads the value in force of a parameter of a port.
-func nowOf(t *testing.T, d *demo, at ident.PortID, name string, index int) uint64 {
+func nowOf(t *testing.T, d *rig, at ident.PortID, name string, index int) uint64 {
 	t.Helper()
 	_, c := connectTo(t, d.source())
-	ref, _ := d.ether.c.fabric.PortByID(at)
-	s, err := c.Read(t.Context(), portDevice(d.ether.c.fabric, ref, driver.PlaneRoCE))
+	ref, _ := d.ether.Case.Fabric.PortByID(at)
+	s, err := c.Read(t.Context(), site.PortDevice(d.ether.Case.Fabric, ref, driver.PlaneRoCE))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,9 +64,9 @@ func nowOf(t *testing.T, d *demo, at ident.PortID, name string, index int) uint6
 }
 
 // eachDifference calls f with every difference of the devices of the plan in force, and returns the errors of devices.
-func eachDifference(t *testing.T, d *demo, f func(device, state string, x *control.Difference)) (errs []string) {
+func eachDifference(t *testing.T, d *rig, f func(device, state string, x *control.Difference)) (errs []string) {
 	t.Helper()
-	_, list, err := d.manager.service.Devices(t.Context(), demoFabric, "")
+	_, list, err := d.manager.service.Devices(t.Context(), demo.FabricName, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +82,7 @@ func eachDifference(t *testing.T, d *demo, f func(device, state string, x *contr
 }
 
 // unmetOf lists the unmet prerequisites of the devices of the plan in force, each with the state of its device.
-func unmetOf(t *testing.T, d *demo) (out []string) {
+func unmetOf(t *testing.T, d *rig) (out []string) {
 	t.Helper()
 	eachDifference(t, d, func(device, state string, x *control.Difference) {
 		if x.Prerequisite != "" {
@@ -91,7 +93,7 @@ func unmetOf(t *testing.T, d *demo) (out []string) {
 }
 
 // settingsOff lists the settings of the plan that are not read back equal, and the errors of devices.
-func settingsOff(t *testing.T, d *demo) (out []string) {
+func settingsOff(t *testing.T, d *rig) (out []string) {
 	t.Helper()
 	errs := eachDifference(t, d, func(_, _ string, x *control.Difference) {
 		if x.Prerequisite == "" {
@@ -109,7 +111,7 @@ func TestDiscoveryAndDriftReportWrongPrerequisites(t *testing.T) {
 	if bad := notInSync(t, d); len(bad) > 0 {
 		t.Fatalf("not in sync: %q", bad)
 	}
-	at := d.ether.c.flows[0].Src
+	at := d.ether.Case.Flows[0].Src
 	for _, c := range []struct {
 		name  string
 		index int
@@ -129,7 +131,7 @@ func TestDiscoveryAndDriftReportWrongPrerequisites(t *testing.T) {
 		if got := unmetOf(t, d); len(got) != 1 || got[0] != "host-001/P1 drifted "+c.want {
 			t.Errorf("%s is %d: drift reports %q", c.name, c.bad, got)
 		}
-		snap, err := d.manager.service.Discover(t.Context(), demoFabric)
+		snap, err := d.manager.service.Discover(t.Context(), demo.FabricName)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -149,10 +151,10 @@ func TestDiscoveryAndDriftReportWrongPrerequisites(t *testing.T) {
 func TestAFirmwarePrerequisiteCountsByItsValueInForce(t *testing.T) {
 	t.Parallel()
 	d := threeTenants(t)
-	at := d.ether.c.flows[0].Src
-	ref, _ := d.ether.c.fabric.PortByID(at)
+	at := d.ether.Case.Flows[0].Src
+	ref, _ := d.ether.Case.Fabric.PortByID(at)
 	_, c := connectTo(t, d.source())
-	dev := portDevice(d.ether.c.fabric, ref, driver.PlaneRoCE)
+	dev := site.PortDevice(d.ether.Case.Fabric, ref, driver.PlaneRoCE)
 	for name, v := range map[string][2]uint64{"roce_cc_prio_mask": {0xf7, 0xff}, "user_programmable_cc": {1, 0}, "roce_cc_algorithm": {1, 0}} {
 		set := func(v uint64) {
 			t.Helper()
@@ -162,7 +164,7 @@ func TestAFirmwarePrerequisiteCountsByItsValueInForce(t *testing.T) {
 		}
 		reset := func() {
 			t.Helper()
-			d.ether.hosts[at.Node].ResetFirmware()
+			d.ether.Hosts[at.Node].ResetFirmware()
 			until(t, "the agent sets again", func() bool { return len(settingsOff(t, d)) == 0 })
 		}
 		reported := func(when string, want bool) {
@@ -188,9 +190,9 @@ func TestAWrongPrerequisiteRefusesARolloutBeforeAnyWrite(t *testing.T) {
 	t.Parallel()
 	d := etherLab(t, policy.PlaneRoCE)
 	plan := d.onlyTenants(t, "gold", "silver", "bronze")
-	at := d.ether.c.flows[0].Src
+	at := d.ether.Case.Flows[0].Src
 	behindTheBack(t, d, at, "rp_enable", 3, 0)
-	behindTheBack(t, d, d.ether.c.flows[1].Src, "pfc", 3, 0)
+	behindTheBack(t, d, d.ether.Case.Flows[1].Src, "pfc", 3, 0)
 	ro := rollToEnd(t, d, plan.Name)
 	if ro.State != control.RolloutRefused {
 		t.Fatalf("rollout %s: %s", ro.State, ro.Result)
@@ -200,7 +202,7 @@ func TestAWrongPrerequisiteRefusesARolloutBeforeAnyWrite(t *testing.T) {
 			t.Errorf("the result %q has no %q", ro.Result, part)
 		}
 	}
-	whole, err := d.manager.service.Rollout(t.Context(), demoFabric, ro.ID)
+	whole, err := d.manager.service.Rollout(t.Context(), demo.FabricName, ro.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,7 +212,7 @@ func TestAWrongPrerequisiteRefusesARolloutBeforeAnyWrite(t *testing.T) {
 		}
 	}
 	behindTheBack(t, d, at, "rp_enable", 3, 1)
-	behindTheBack(t, d, d.ether.c.flows[1].Src, "pfc", 3, 1)
+	behindTheBack(t, d, d.ether.Case.Flows[1].Src, "pfc", 3, 1)
 	if ro := rollToEnd(t, d, plan.Name); ro.State != control.RolloutSucceeded {
 		t.Errorf("rollout %s: %s", ro.State, ro.Result)
 	}
@@ -223,17 +225,17 @@ func TestARolloutSetsPrerequisitesAndUndoesThem(t *testing.T) {
 	svc := d.manager.service
 	repairs(t, d)
 	plan := d.onlyTenants(t, "gold", "silver", "bronze")
-	at := d.ether.c.flows[0].Src
+	at := d.ether.Case.Flows[0].Src
 	wrong := []driver.NICParam{{Name: "rp_enable", Index: 3}, {Name: "pfc", Index: 3}, {Name: "dscp2prio", Index: 26, Value: 5}, {Name: "default_roce_tos", Value: 104}}
 	for _, p := range wrong {
 		behindTheBack(t, d, at, p.Name, p.Index, p.Value)
 	}
-	ro, err := svc.StartRollout(t.Context(), demoFabric, control.RolloutInput{Plan: plan.Name, Options: control.RolloutOptions{ConfirmWindow: control.MaxConfirmWindow}})
+	ro, err := svc.StartRollout(t.Context(), demo.FabricName, control.RolloutInput{Plan: plan.Name, Options: control.RolloutOptions{ConfirmWindow: control.MaxConfirmWindow}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	until(t, "the rollout waits to be confirmed", func() bool {
-		now, err := svc.Rollout(t.Context(), demoFabric, ro.ID)
+		now, err := svc.Rollout(t.Context(), demo.FabricName, ro.ID)
 		if err == nil && now.State != control.RolloutRunning {
 			t.Fatalf("rollout %s: %s", now.State, now.Result)
 		}
@@ -244,7 +246,7 @@ func TestARolloutSetsPrerequisitesAndUndoesThem(t *testing.T) {
 			t.Errorf("%s[%d] is %d still", p.Name, p.Index, v)
 		}
 	}
-	whole, err := svc.RolloutSettings(t.Context(), demoFabric, ro.ID)
+	whole, err := svc.RolloutSettings(t.Context(), demo.FabricName, ro.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -256,11 +258,11 @@ func TestARolloutSetsPrerequisitesAndUndoesThem(t *testing.T) {
 			t.Errorf("the rollout does not show that it sets rp_enable[3]: %v %v", v, ok)
 		}
 	}
-	if _, err := svc.UndoRollout(t.Context(), demoFabric, ro.ID); err != nil {
+	if _, err := svc.UndoRollout(t.Context(), demo.FabricName, ro.ID); err != nil {
 		t.Fatal(err)
 	}
 	until(t, "the rollout is undone", func() bool {
-		now, err := svc.Rollout(t.Context(), demoFabric, ro.ID)
+		now, err := svc.Rollout(t.Context(), demo.FabricName, ro.ID)
 		return err == nil && now.State == control.RolloutRolledBack
 	})
 	for _, p := range wrong {
@@ -275,7 +277,7 @@ func TestASwitchThatMapsTrafficElsewhereRefusesARollout(t *testing.T) {
 	t.Parallel()
 	d := etherLab(t, policy.PlaneRoCE)
 	plan := d.onlyTenants(t, "gold", "silver", "bronze")
-	for _, w := range d.ether.switches {
+	for _, w := range d.ether.Switches {
 		w.Edit("DSCP_TO_TC_MAP", "AZURE", map[string]string{"26": "4"})
 		break
 	}
@@ -294,16 +296,16 @@ func TestDriftOfAPrerequisiteIsRepairedOnlyWhereTheFabricSaysSo(t *testing.T) {
 	svc := d.manager.service
 	p := control.DefaultDriftPolicy()
 	p.Policy, p.Interval = reconcile.PolicyRepair, 5
-	if _, err := svc.PutDriftPolicy(t.Context(), demoFabric, control.AnyVersion, p); err != nil {
+	if _, err := svc.PutDriftPolicy(t.Context(), demo.FabricName, control.AnyVersion, p); err != nil {
 		t.Fatal(err)
 	}
 	if ro := rollToEnd(t, d, d.onlyTenants(t, "gold", "silver", "bronze").Name); ro.State != control.RolloutSucceeded {
 		t.Fatalf("rollout %s: %s", ro.State, ro.Result)
 	}
-	at := d.ether.c.flows[0].Src
+	at := d.ether.Case.Flows[0].Src
 	reading := func() reconcile.Reading {
 		t.Helper()
-		v, err := svc.Device(t.Context(), demoFabric, at.String(), false)
+		v, err := svc.Device(t.Context(), demo.FabricName, at.String(), false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -324,12 +326,12 @@ func TestDriftOfAPrerequisiteIsRepairedOnlyWhereTheFabricSaysSo(t *testing.T) {
 	sweepsTo(reconcile.ReadingInSync)
 	behindTheBack(t, d, at, "rp_enable", 3, 0)
 	sweepsTo(reconcile.ReadingDrifted)
-	list, _, err := svc.ListRollouts(t.Context(), demoFabric, control.Page{})
+	list, _, err := svc.ListRollouts(t.Context(), demo.FabricName, control.Page{})
 	if err != nil || len(list) != 1 {
 		t.Fatalf("%d rollouts, %v: a repair of what Fairlane may not set was attempted", len(list), err)
 	}
 	repairs(t, d)
-	ro, err := svc.RepairDevice(t.Context(), demoFabric, at.String())
+	ro, err := svc.RepairDevice(t.Context(), demo.FabricName, at.String())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,10 +9,13 @@ import (
 	"testing"
 	"time"
 
+	"fairlane/command/demo"
 	"fairlane/internal/quantity"
 	"fairlane/policy"
 	"fairlane/service/control"
+	"fairlane/service/site"
 	"fairlane/service/store/pgtest"
+	"fairlane/sim/live"
 	"fairlane/sim/scenario"
 	"fairlane/sim/simdev"
 	"fairlane/subnet"
@@ -61,17 +64,17 @@ func BenchmarkManagers(b *testing.B) {
 			database := pgtest.Start(b, pgtest.Options{Durable: true}).Database(b)
 			d, plans := pushLab(b, database, 25, 40)
 			for range n - 1 {
-				m, err := openManager(b.Context(), database, &ports{})
+				m, err := openManager(b.Context(), database, &site.Access{}, workOptions{})
 				if err != nil {
 					b.Fatal(err)
 				}
 				b.Cleanup(func() {
-					if err := m.close(); err != nil {
+					if err := m.Close(); err != nil {
 						b.Error(err)
 					}
 				})
 			}
-			d.live.devices.SetFaults(simdev.Faults{DelayReply: 1, Delay: 50 * time.Millisecond})
+			d.live.Devices.SetFaults(simdev.Faults{DelayReply: 1, Delay: 50 * time.Millisecond})
 			i := 0
 			for b.Loop() {
 				push(b, d, plans[i%2], control.RolloutOptions{Wave: 1024, Shard: 16, Parallel: 4})
@@ -82,7 +85,7 @@ func BenchmarkManagers(b *testing.B) {
 }
 
 // pushLab puts a fabric under management and makes two plans that differ on every port.
-func pushLab(tb testing.TB, database string, leaves, hosts int) (d *demo, plans [2]string) {
+func pushLab(tb testing.TB, database string, leaves, hosts int) (d *rig, plans [2]string) {
 	tb.Helper()
 	topo, err := topogen.LeafSpine(topogen.LeafSpineOptions{Leaves: leaves, HostsPerLeaf: hosts, Spines: 2})
 	if err != nil {
@@ -90,32 +93,33 @@ func pushLab(tb testing.TB, database string, leaves, hosts int) (d *demo, plans 
 	}
 	ctx := tb.Context()
 	addr := fmt.Sprintf("unix:fairlane-push-%d-%d", os.Getpid(), time.Now().UnixNano())
-	l, err := startLive(ctx, &scenario.Scenario{Name: "push", Fabric: topo}, addr, simdev.Options{TimeScale: 1e-6})
+	l, err := live.StartInfiniBand(ctx, &scenario.Scenario{Name: "push", Fabric: topo}, addr, simdev.Options{TimeScale: 1e-6})
 	if err != nil {
 		tb.Fatal(err)
 	}
-	m, err := openManager(ctx, database, &ports{})
+	m, err := openManager(ctx, database, &site.Access{}, workOptions{})
 	if err != nil {
 		tb.Fatal(err)
 	}
-	d = &demo{timeScale: 1, live: l, manager: m, step: func(string, ...any) {}}
+	d = newRig(demo.InfiniBand(l), m, 1)
+	d.live = l
 	tb.Cleanup(func() {
-		if err := d.close(); err != nil {
+		if err := d.Close(); err != nil {
 			tb.Error(err)
 		}
 	})
 	svc := m.service
-	if _, err := svc.CreateFabric(ctx, control.Fabric{Name: demoFabric, Source: "ibsim:" + l.server.Addr(), TimeScale: 1}); err != nil {
+	if _, err := svc.CreateFabric(ctx, control.Fabric{Name: demo.FabricName, Source: "ibsim:" + l.Server.Addr(), TimeScale: 1}); err != nil {
 		tb.Fatal(err)
 	}
-	if _, err := svc.Discover(ctx, demoFabric); err != nil {
+	if _, err := svc.Discover(ctx, demo.FabricName); err != nil {
 		tb.Fatal(err)
 	}
 	for i := range plans {
-		if _, err := svc.ApplyTenants(ctx, demoFabric, everyPort(topo, i), false); err != nil {
+		if _, err := svc.ApplyTenants(ctx, demo.FabricName, everyPort(topo, i), false); err != nil {
 			tb.Fatal(err)
 		}
-		p, _, err := svc.CreatePlan(ctx, demoFabric, control.CompileOptions{CCTLaw: [...]policy.CCTLaw{policy.CCTGeometric, policy.CCTQuadratic}[i]}, false)
+		p, _, err := svc.CreatePlan(ctx, demo.FabricName, control.CompileOptions{CCTLaw: [...]policy.CCTLaw{policy.CCTGeometric, policy.CCTQuadratic}[i]}, false)
 		if err != nil {
 			tb.Fatal(err)
 		}
@@ -143,11 +147,11 @@ func everyPort(topo *subnet.Fabric, weight int) control.TenantSet {
 }
 
 // push rolls a plan's settings out and waits for the end.
-func push(tb testing.TB, d *demo, plan string, o control.RolloutOptions) control.Rollout {
+func push(tb testing.TB, d *rig, plan string, o control.RolloutOptions) control.Rollout {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(tb.Context(), 5*time.Minute)
 	defer cancel()
-	ro, err := d.toEnd(ctx, control.RolloutInput{Plan: plan, Stages: []control.Stage{control.StageSettings}, Options: o})
+	ro, err := d.ToEnd(ctx, control.RolloutInput{Plan: plan, Stages: []control.Stage{control.StageSettings}, Options: o})
 	if err != nil || ro.State != control.RolloutSucceeded {
 		tb.Fatalf("rollout ended as %s: %s (%v)", ro.State, ro.Result, err)
 	}

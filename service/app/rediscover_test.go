@@ -8,17 +8,17 @@ import (
 	"testing"
 	"time"
 
+	"fairlane/command/demo"
 	"fairlane/service/control"
 	"fairlane/service/reconcile/riverwork"
 	"fairlane/sim/simdev"
 	"fairlane/subnet"
-	"fairlane/subnet/ident"
 )
 
 // followed is a live fabric that the service looks at again and again, by the work that a manager has for it.
 type followed struct {
 	t    *testing.T
-	d    *demo
+	d    *rig
 	skew atomic.Int64
 	do   func(context.Context) error
 	told int
@@ -48,7 +48,7 @@ func (x *followed) look(passed time.Duration) string {
 	if err := x.do(x.t.Context()); err != nil {
 		x.t.Fatal(err)
 	}
-	list, _, err := x.d.manager.service.Events(x.t.Context(), demoFabric, 0, control.Page{Limit: 1000})
+	list, _, err := x.d.manager.service.Events(x.t.Context(), demo.FabricName, 0, control.Page{Limit: 1000})
 	if err != nil {
 		x.t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func (x *followed) look(passed time.Duration) string {
 
 func (x *followed) known() *subnet.Fabric {
 	x.t.Helper()
-	_, f, err := x.d.manager.service.Topology(x.t.Context(), demoFabric, "")
+	_, f, err := x.d.manager.service.Topology(x.t.Context(), demo.FabricName, "")
 	if err != nil {
 		x.t.Fatal(err)
 	}
@@ -73,15 +73,15 @@ func (x *followed) known() *subnet.Fabric {
 
 // plug gives a host of the simulated fabric its link, or takes it away.
 func (x *followed) plug(host string, up bool) {
-	topo := x.d.live.scenario.Fabric
-	x.d.live.devices.SetLink(subnet.PortRef{Node: topo.NodesByName(host)[0], Port: 1}, up)
+	topo := x.d.live.Scenario.Fabric
+	x.d.live.Devices.SetLink(subnet.PortRef{Node: topo.NodesByName(host)[0], Port: 1}, up)
 }
 
 func TestTheServiceFollowsALiveFabric(t *testing.T) {
 	t.Parallel()
 	x := newFollowed(t)
 	whole := len(x.known().Nodes)
-	silent := simdev.Faults{DropRequest: 1, Nodes: x.d.live.scenario.Fabric.NodesByName("h2")}
+	silent := simdev.Faults{DropRequest: 1, Nodes: x.d.live.Scenario.Fabric.NodesByName("h2")}
 	for step, c := range []struct {
 		what   string
 		happen func()
@@ -92,76 +92,18 @@ func TestTheServiceFollowsALiveFabric(t *testing.T) {
 		{"nothing", func() {}, 2 * time.Minute, "", whole},
 		{"a host is unplugged", func() { x.plug("h3", false) }, 2 * time.Minute, "node-gone h3", whole - 1},
 		{"and plugged in again", func() { x.plug("h3", true) }, 2 * time.Minute, "node-new h3", whole},
-		{"a host does not answer", func() { x.d.live.devices.SetFaults(silent) }, 2 * time.Minute, "", whole},
-		{"and answers again", func() { x.d.live.devices.SetFaults(simdev.Faults{}) }, 10 * time.Second, "", whole},
-		{"it is silent once more", func() { x.d.live.devices.SetFaults(silent) }, 2 * time.Minute, "", whole},
+		{"a host does not answer", func() { x.d.live.Devices.SetFaults(silent) }, 2 * time.Minute, "", whole},
+		{"and answers again", func() { x.d.live.Devices.SetFaults(simdev.Faults{}) }, 10 * time.Second, "", whole},
+		{"it is silent once more", func() { x.d.live.Devices.SetFaults(silent) }, 2 * time.Minute, "", whole},
 		{"and again", func() {}, 10 * time.Second, "node-gone h2", whole - 1},
-		{"until it is there", func() { x.d.live.devices.SetFaults(simdev.Faults{}) }, 2 * time.Minute, "node-new h2", whole},
+		{"until it is there", func() { x.d.live.Devices.SetFaults(simdev.Faults{}) }, 2 * time.Minute, "node-new h2", whole},
 		{"the service is unplugged", func() { x.plug("h1", false) }, 2 * time.Minute, "shrunk lab", whole},
 		{"and plugged in again", func() { x.plug("h1", true) }, 2 * time.Minute, "", whole},
 	} {
 		c.happen()
 		told := x.look(c.passed)
-		if f := x.known(); told != strings.Replace(c.told, "lab", demoFabric, 1) || len(f.Nodes) != c.nodes {
+		if f := x.known(); told != strings.Replace(c.told, "lab", demo.FabricName, 1) || len(f.Nodes) != c.nodes {
 			t.Errorf("step %d, %s: told %q and %d nodes are known, want %q and %d", step, c.what, told, len(f.Nodes), c.told, c.nodes)
 		}
-	}
-}
-
-func TestSweepsOfDeletedFabricsAreForgotten(t *testing.T) {
-	t.Parallel()
-	var l lookouts
-	at := func(name, source string, after time.Duration) *swept {
-		return l.of(control.Fabric{Name: name, Source: source}, time.Unix(1e9, 0).Add(after), keepLooks)
-	}
-	a, b := at("a", "here", 0), at("b", "here", 0)
-	if at("a", "here", keepLooks) != a || len(l.fabrics) != 2 {
-		t.Errorf("%d fabrics after an hour, want both", len(l.fabrics))
-	}
-	if at("a", "here", keepLooks+time.Second) != a || len(l.fabrics) != 1 {
-		t.Errorf("%d fabrics later, want the one that is looked at", len(l.fabrics))
-	}
-	if at("b", "here", keepLooks+2*time.Second) == b || at("a", "there", keepLooks+3*time.Second) == a {
-		t.Error("what was forgotten, or is elsewhere now, is remembered")
-	}
-}
-
-// A look asks for less than a discovery, for routes only now and then, and tells when another port manages the subnet.
-func TestLooksAreCheapAndKnowTheSubnetManager(t *testing.T) {
-	t.Parallel()
-	x := newFollowed(t)
-	p := &ports{}
-	f, err := x.d.manager.service.Fabric(t.Context(), demoFabric)
-	if err != nil {
-		t.Fatal(err)
-	}
-	known := x.known()
-	first, err := p.Look(t.Context(), f, known, ident.PortID{})
-	if err != nil || len(first.Changes) > 0 || first.Manager == (ident.PortID{}) || first.Topology == nil {
-		t.Fatalf("the first look is %+v, %v", first, err)
-	}
-	other := known.PortID(subnet.PortRef{Node: known.NodesByName("h4")[0], Port: 1})
-	last := first.Stats.MADsSent
-	for look := 1; look < 2*routesEvery; look++ {
-		again, err := p.Look(t.Context(), f, known, other)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(again.Changes) != 1 || again.Changes[0].Kind != "sm-handover" || again.Changes[0].Peer != other || again.Changes[0].Port != first.Manager {
-			t.Errorf("look %d tells %+v, want that the subnet manager was on %s", look, again.Changes, other)
-		}
-		if sent, routes := again.Stats.MADsSent, look%routesEvery == routesEvery-1; !routes && sent >= first.Stats.MADsSent || routes && sent <= last {
-			t.Errorf("look %d sent %d requests, the one before %d, the first %d", look, sent, last, first.Stats.MADsSent)
-		}
-		last = again.Stats.MADsSent
-	}
-	f.Source = "ibsim:unix:nobody-is-there"
-	if _, err := p.Look(t.Context(), f, known, other); err == nil || !strings.Contains(err.Error(), "nobody-is-there") {
-		t.Errorf("a fabric that is not there: %v", err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := p.Look(ctx, f, known, other); err == nil {
-		t.Error("a look after its end")
 	}
 }

@@ -7,14 +7,15 @@ import (
 	"fairlane/ccconfig/dcqcn"
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/nic/nicparam"
+	"fairlane/command/demo"
 	"fairlane/policy"
 	"fairlane/service/control"
 )
 
 // held reads the devices of the baselines past the service, by name.
-func held(t *testing.T, d *demo) map[string]driver.Settings {
+func held(t *testing.T, d *rig) map[string]driver.Settings {
 	t.Helper()
-	_, list, _, err := d.manager.service.ListBaseline(t.Context(), demoFabric, control.BaselineQuery{}, control.Page{Limit: 1000})
+	_, list, _, err := d.manager.service.ListBaseline(t.Context(), demo.FabricName, control.BaselineQuery{}, control.Page{Limit: 1000})
 	if err != nil || len(list) == 0 {
 		t.Fatalf("%d baselines, %v", len(list), err)
 	}
@@ -67,9 +68,9 @@ func TestAnEthernetFabricIsReleased(t *testing.T) {
 			svc, ctx := d.manager.service, t.Context()
 			const site = 77 // Mbit/s, which neither a plan nor the vendor sets
 			if p == policy.PlaneRoCE {
-				behindTheBack(t, d, d.ether.c.flows[0].Src, "rpg_hai_rate", 0, site)
+				behindTheBack(t, d, d.ether.Case.Flows[0].Src, "rpg_hai_rate", 0, site)
 			}
-			plan, _, err := svc.CreatePlan(ctx, demoFabric, control.CompileOptions{}, false)
+			plan, _, err := svc.CreatePlan(ctx, demo.FabricName, control.CompileOptions{}, false)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -77,19 +78,19 @@ func TestAnEthernetFabricIsReleased(t *testing.T) {
 				if ro := rollToEnd(t, d, plan.Plan.Name); ro.State != control.RolloutSucceeded {
 					t.Fatalf("rollout %s: %s", ro.State, ro.Result)
 				}
-				_, list, _, err := svc.ListBaseline(ctx, demoFabric, control.BaselineQuery{Against: control.AgainstObserved}, control.Page{Limit: 1000})
+				_, list, _, err := svc.ListBaseline(ctx, demo.FabricName, control.BaselineQuery{Against: control.AgainstObserved}, control.Page{Limit: 1000})
 				if err != nil {
 					t.Fatal(err)
 				}
 				if !slices.ContainsFunc(list, func(b control.BaselineView) bool { return len(b.Differences) > 0 }) {
 					t.Fatal("the rollout changed nothing")
 				}
-				ro, err := svc.ReleaseFabric(ctx, demoFabric, to, control.RolloutOptions{})
+				ro, err := svc.ReleaseFabric(ctx, demo.FabricName, to, control.RolloutOptions{})
 				if err != nil {
 					t.Fatal(err)
 				}
 				waitRollout(t, d, ro.ID)
-				if f, err := svc.Fabric(ctx, demoFabric); err != nil || f.Management != control.Released {
+				if f, err := svc.Fabric(ctx, demo.FabricName); err != nil || f.Management != control.Released {
 					t.Errorf("released to %s the fabric is %s, %v", to, f.Management, err)
 				}
 				sites := 0
@@ -110,7 +111,7 @@ func TestAnEthernetFabricIsReleased(t *testing.T) {
 				if want := map[bool]int{true: 1}[p == policy.PlaneRoCE && to == control.ToBaseline]; sites != want {
 					t.Errorf("released to %s, %d ports have the site's setting, want %d", to, sites, want)
 				}
-				if _, err := svc.ManageFabric(ctx, demoFabric); err != nil {
+				if _, err := svc.ManageFabric(ctx, demo.FabricName); err != nil {
 					t.Fatal(err)
 				}
 			}

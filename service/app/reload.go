@@ -3,79 +3,18 @@ package app
 import (
 	"context"
 	"crypto/sha256"
-	"errors"
-	"fmt"
 	"log/slog"
 	"os"
 	"os/signal"
-	"reflect"
 	"slices"
 	"syscall"
 
+	"fairlane/api"
+	"fairlane/command/cmdline"
 	"fairlane/service/config"
-	"fairlane/subnet/mad"
+	"fairlane/service/setup"
+	"fairlane/service/site"
 )
-
-// portSettings are the settings for reaching fabrics that a reload may change. Operations under way keep those they began with.
-type portSettings struct {
-	ccKey    mad.Key
-	mKey     mad.Key
-	models   deviceModels
-	managers subnetManagers      // by fabric, those that Fairlane configures
-	sources  *config.SourceRules // allowed for fabrics; nil allows all
-}
-
-// newPortSettings reads the files that a configuration names for them. Its errors are usage errors.
-func newPortSettings(c *Config) (s portSettings, err error) {
-	var errs [5]error
-	s.ccKey, errs[0] = ccKey(c.CCKeyFile)
-	s.mKey, errs[1] = mKey(c.MKeyFile)
-	s.models, errs[2] = newDeviceModels(c.IBProfiles, c.CCLayouts)
-	if s.managers, err = readSubnetManagers(c.SubnetManagers); err != nil {
-		errs[3] = fmt.Errorf("subnet_managers: %w", err)
-	}
-	if s.sources, err = config.NewSourceRules(c.Discovery.Sources); err != nil {
-		errs[4] = fmt.Errorf("discovery.sources: %w", err)
-	}
-	if err := errors.Join(errs[:]...); err != nil {
-		return s, &UsageError{err}
-	}
-	return s, nil
-}
-
-// changed names the keys whose settings differ from before.
-func (s *portSettings) changed(before *portSettings) []string {
-	keys := []string{}
-	for _, x := range []struct {
-		key  string
-		same bool
-	}{
-		{"cc_key_file", s.ccKey == before.ccKey}, {"m_key_file", s.mKey == before.mKey},
-		{"cc_layouts", reflect.DeepEqual(s.models.old, before.models.old)},
-		{"ib_profiles", reflect.DeepEqual(s.models.set, before.models.set)},
-		{"subnet_managers", reflect.DeepEqual(s.managers, before.managers)},
-		{"discovery.sources", reflect.DeepEqual(s.sources, before.sources)},
-	} {
-		if !x.same {
-			keys = append(keys, x.key)
-		}
-	}
-	return keys
-}
-
-// settings returns the settings in force.
-func (p *ports) settings() portSettings {
-	p.mu.RLock()
-	defer p.mu.RUnlock()
-	return p.portSettings
-}
-
-// reset replaces the settings in force.
-func (p *ports) reset(s portSettings) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.portSettings = s
-}
 
 // reloader reloads the configuration of a running service.
 type reloader struct {
@@ -108,7 +47,7 @@ func (r *reloader) run(ctx context.Context) {
 var applied = []string{"log.level", "cc_key_file", "m_key_file", "cc_layouts", "ib_profiles", "subnet_managers", "discovery.sources"}
 
 // onceRead hashes the files that are read at the start only, by key.
-func onceRead(c *Config) map[string][sha256.Size]byte {
+func onceRead(c *config.Config) map[string][sha256.Size]byte {
 	out := map[string][sha256.Size]byte{}
 	for key, path := range map[string]string{
 		"admin_token_file": c.AdminTokenFile, "database_password_file": c.DatabasePasswordFile, "oidc.client_secret_file": c.OIDC.ClientSecretFile,
@@ -125,23 +64,23 @@ func (r *reloader) reload() {
 	log := r.s.log
 	l, err := r.load()
 	if err == nil {
-		err = checkFiles(&l.Config)
+		err = setup.CheckFiles(&l.Config, api.OIDCCallback)
 	}
-	var next portSettings
+	var next site.Settings
 	if err == nil {
-		next, err = newPortSettings(&l.Config)
+		next, err = site.ReadSettings(&l.Config)
 	}
 	var level slog.Level
 	if err == nil {
 		err = level.UnmarshalText([]byte(l.Log.Level))
 	}
 	if err != nil {
-		log.Error("configuration not reloaded; the one before stays in force", "error", oneLine(err.Error()))
+		log.Error("configuration not reloaded; the one before stays in force", "error", cmdline.OneLine(err.Error()))
 		return
 	}
 	was, now := &r.s.config, &l.Config
-	before := r.s.ports.settings()
-	changed := next.changed(&before)
+	before := r.s.ports.Settings()
+	changed := next.Changed(&before)
 	restart := []string{}
 	contents := onceRead(now)
 	for _, k := range config.Keys() {
@@ -155,7 +94,7 @@ func (r *reloader) reload() {
 			changed = append(changed, k.Name)
 		}
 	}
-	r.s.ports.reset(next)
+	r.s.ports.Reset(next)
 	r.s.level.Set(min(level, r.s.level.Level())) // so that the message below is logged at the old level or the new one
 	defer r.s.level.Set(level)
 	was.Log.Level, was.CCKeyFile, was.MKeyFile = now.Log.Level, now.CCKeyFile, now.MKeyFile

@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"fairlane/internal/testkit/filetest"
 )
 
 // reloaded sends SIGHUP and returns the log record of its outcome.
@@ -38,7 +40,7 @@ func (p *process) reloaded(t *testing.T) map[string]any {
 
 // Without a handler SIGHUP would end the process. It reloads the configuration: all of it or, when anything is wrong, nothing.
 func TestSIGHUPReloadsAllOrNothing(t *testing.T) { // not parallel: the signal goes to the whole process
-	key := write(t, "cc_key", "0x1\n")
+	key := filetest.Write(t, "cc_key", "0x1\n")
 	p := startServe(t, "log: {level: info}\ncc_key_file: "+key+"\n")
 	text, err := os.ReadFile(p.config)
 	if err != nil {

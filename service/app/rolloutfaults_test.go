@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"fairlane/command/demo"
 	"fairlane/service/control"
 	"fairlane/service/reconcile"
 	"fairlane/sim/simdev"
@@ -31,14 +32,14 @@ func (l *driftLab) until(id int64, phase control.Phase) control.Rollout {
 func (l *driftLab) begin(o control.RolloutOptions) control.Rollout {
 	l.t.Helper()
 	svc := l.d.manager.service
-	p, _, err := svc.CreatePlan(l.t.Context(), demoFabric, control.CompileOptions{TableEntries: 64}, false)
+	p, _, err := svc.CreatePlan(l.t.Context(), demo.FabricName, control.CompileOptions{TableEntries: 64}, false)
 	if err != nil {
 		l.t.Fatal(err)
 	}
 	if p.Plan.Name == l.plan {
 		l.t.Fatal("the other plan is the same")
 	}
-	ro, err := svc.StartRollout(l.t.Context(), demoFabric, control.RolloutInput{Plan: p.Plan.Name, Options: o})
+	ro, err := svc.StartRollout(l.t.Context(), demo.FabricName, control.RolloutInput{Plan: p.Plan.Name, Options: o})
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -89,7 +90,7 @@ func TestADeviceThatVanishedIsOverTheFailureBudgetAndAllGoesBack(t *testing.T) {
 	settled(t, ro)
 	l.faults(simdev.Faults{})
 	l.look()
-	_, list, _, err := l.d.manager.service.ListDevices(t.Context(), demoFabric, control.Page{})
+	_, list, _, err := l.d.manager.service.ListDevices(t.Context(), demo.FabricName, control.Page{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +108,7 @@ func TestADeviceThatRebootsBeforeTheConfirmationGoesBackToWhatItWas(t *testing.T
 	ro := l.begin(control.RolloutOptions{ConfirmWindow: time.Hour})
 	l.until(ro.ID, control.PhaseConfirming)
 	l.reboot()
-	if _, err := l.d.manager.service.RollBack(t.Context(), demoFabric, ro.ID, ""); err != nil {
+	if _, err := l.d.manager.service.RollBack(t.Context(), demo.FabricName, ro.ID, ""); err != nil {
 		t.Fatal(err)
 	}
 	l.quiet()
@@ -142,7 +143,7 @@ func TestADeviceThatVanishesInTheMiddleIsNeverClaimed(t *testing.T) {
 	ro := l.begin(control.RolloutOptions{ConfirmWindow: time.Hour, Attempts: 1})
 	l.until(ro.ID, control.PhaseConfirming)
 	l.faults(simdev.Faults{DropRequest: 1})
-	if _, err := l.d.manager.service.RollBack(t.Context(), demoFabric, ro.ID, ""); err != nil {
+	if _, err := l.d.manager.service.RollBack(t.Context(), demo.FabricName, ro.ID, ""); err != nil {
 		t.Fatal(err)
 	}
 	l.quiet()
@@ -161,7 +162,7 @@ func TestADeviceThatVanishesInTheMiddleIsNeverClaimed(t *testing.T) {
 	if got := l.part(l.until(next.ID, control.PhaseConfirming), "h2/P1"); got.State != "in-sync" || !got.Before.Equal(*d.Before) {
 		t.Errorf("in the next rollout h2 is %+v, with another state before", got)
 	}
-	if _, err := l.d.manager.service.RollBack(t.Context(), demoFabric, next.ID, ""); err != nil {
+	if _, err := l.d.manager.service.RollBack(t.Context(), demo.FabricName, next.ID, ""); err != nil {
 		t.Fatal(err)
 	}
 	if l.quiet(); !l.holds() {

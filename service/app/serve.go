@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -20,49 +19,27 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"fairlane/api"
+	"fairlane/command/cmdline"
+	"fairlane/internal/listen"
 	"fairlane/internal/sdnotify"
+	"fairlane/internal/usage"
 	"fairlane/policy"
 	"fairlane/service/config"
 	"fairlane/service/control"
 	"fairlane/service/obs"
+	"fairlane/service/setup"
+	"fairlane/service/site"
 	"fairlane/service/telemetry"
-	"fairlane/subnet/mad"
 )
-
-// secret reads a one-line file; an empty path is no secret, an empty file is an error.
-func secret(path string) (string, error) {
-	text, err := config.Secret(path)
-	if err != nil {
-		return "", &UsageError{err}
-	}
-	return text, nil
-}
-
-func ccKey(path string) (mad.Key, error) { return hexKey(path, "a CC_Key") }
-
-func mKey(path string) (mad.Key, error) { return hexKey(path, "an M_Key") }
-
-// hexKey reads a key from a file; an empty path is no key.
-func hexKey(path, what string) (mad.Key, error) {
-	text, err := secret(path)
-	if err != nil || text == "" {
-		return 0, err
-	}
-	v, err := strconv.ParseUint(strings.TrimPrefix(strings.ToLower(text), "0x"), 16, 64)
-	if err != nil {
-		return 0, usagef("%s: want %s of 1 to 16 hexadecimal digits", path, what) // never the content
-	}
-	return mad.Key(v), nil
-}
 
 func (a *app) serveCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "serve", Short: a.t("serve.short"), Long: a.t("serve.long"), Args: cobra.NoArgs,
+		Use: "serve", Short: a.T("serve.short"), Long: a.T("serve.long"), Args: cobra.NoArgs,
 		Example: "  fairlane serve --config fairlane.yaml\n  fairlane serve --database /var/lib/fairlane/fairlane.db --listen 127.0.0.1:8470",
 	}
-	path := a.configFlags(cmd)
+	path := a.ConfigFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return a.runServe(cmd.Context(), func() (*config.Loaded, error) { return loadConfig(cmd, *path) })
+		return a.runServe(cmd.Context(), func() (*config.Loaded, error) { return cmdline.LoadConfig(cmd, *path) })
 	}
 	return cmd
 }
@@ -70,10 +47,10 @@ func (a *app) serveCommand() *cobra.Command {
 // serving is the process of `fairlane serve` while it is built up and taken down.
 type serving struct {
 	app      *app
-	config   Config
+	config   config.Config
 	log      *slog.Logger
 	level    *slog.LevelVar // of log
-	ports    *ports
+	ports    *site.Access
 	notify   sdnotify.Notifier
 	manager  *manager
 	metrics  *obs.Metrics
@@ -90,11 +67,11 @@ func (a *app) runServe(ctx context.Context, load func() (*config.Loaded, error))
 		return err
 	}
 	c := l.Config
-	if err := checkFiles(&c); err != nil {
+	if err := setup.CheckFiles(&c, api.OIDCCallback); err != nil {
 		return err // before anything is created
 	}
 	s := &serving{app: a, config: c, notify: sdnotify.New(os.Getenv)}
-	if s.log, s.level, err = obs.NewLogger(a.stderr, c.Log.Level, c.Log.Format); err != nil {
+	if s.log, s.level, err = obs.NewLogger(a.Stderr, c.Log.Level, c.Log.Format); err != nil {
 		return err
 	}
 	again, stop := newReloader(s, load)
@@ -102,7 +79,7 @@ func (a *app) runServe(ctx context.Context, load func() (*config.Loaded, error))
 	if c.Trace.Endpoint != "" {
 		host, _ := os.Hostname() // an unknown name is an empty one
 		tracing, err := obs.NewTracing(ctx, obs.TraceOptions{
-			Endpoint: c.Trace.Endpoint, SampleRatio: c.Trace.SampleRatio, Version: version(), Instance: host,
+			Endpoint: c.Trace.Endpoint, SampleRatio: c.Trace.SampleRatio, Version: cmdline.Version(), Instance: host,
 		})
 		if err != nil {
 			return err
@@ -114,7 +91,7 @@ func (a *app) runServe(ctx context.Context, load func() (*config.Loaded, error))
 	if err := s.open(ctx); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.manager.close()) }()
+	defer func() { err = errors.Join(err, s.manager.Close()) }()
 	endpoints, err := s.endpoints(ctx)
 	if err != nil {
 		return err
@@ -136,32 +113,34 @@ func (s *serving) flush(ctx context.Context, tracing *sdktrace.TracerProvider) {
 
 // open makes the metrics and opens the manager on the database.
 func (s *serving) open(ctx context.Context) error {
-	reach, err := newPortSettings(&s.config)
+	reach, err := site.ReadSettings(&s.config)
 	if err != nil {
 		return err
 	}
 	if len(s.config.CCLayouts) > 0 {
 		s.log.Warn("cc_layouts is deprecated: give the layouts by device profiles in the file that ib_profiles names")
 	}
-	database, err := databaseURL(&s.config)
+	database, err := config.DatabaseURL(&s.config)
 	if err != nil {
-		return &UsageError{err}
+		return &usage.Error{Err: err}
 	}
-	if s.metrics, err = obs.NewMetrics(version(), obs.NewCensusCache(s.census, nil)); err != nil {
+	if s.metrics, err = obs.NewMetrics(cmdline.Version(), obs.NewCensusCache(s.census, nil)); err != nil {
 		return err
 	}
-	p := &ports{portSettings: reach, work: workOptions{
+	p := site.New(reach)
+	p.Relook = s.config.Discovery.Interval
+	o := workOptions{
 		log: s.log, tracer: s.tracer, lease: s.config.Rollouts.Lease, retention: control.Retention(s.config.Retention), relook: s.config.Discovery.Interval,
-	}}
+	}
 	s.ports = p
-	p.congested = func(c *telemetry.Congestion) {
+	p.Congested = func(c *telemetry.Congestion) {
 		sum := obs.Congestion{Adapter: c.Adapter, Switch: c.Switch, Unattributed: c.Unattributed, Unread: c.Unread()}
 		for i := range c.Tenants {
 			sum.BECN += c.Tenants[i].BECN
 		}
 		s.metrics.Congested(sum)
 	}
-	s.manager, err = openManager(ctx, database, p, func(d *control.Deps) {
+	s.manager, err = openManager(ctx, database, p, o, func(d *control.Deps) {
 		measured := measuredPorts{Discoverer: d.Discoverer, Meter: d.Meter, Looker: d.Looker, m: s.metrics}
 		d.Store = measuredStore{d.Store, s.metrics}
 		d.Discoverer, d.Meter, d.Looker = measured, measured, measured
@@ -175,7 +154,7 @@ func (s *serving) open(ctx context.Context) error {
 
 // signIn makes sure that somebody can get in, and prints a token that was made for that.
 func (s *serving) signIn(ctx context.Context) error {
-	given, err := secret(s.config.AdminTokenFile)
+	given, err := config.Secret(s.config.AdminTokenFile)
 	if err != nil {
 		return err
 	}
@@ -184,47 +163,51 @@ func (s *serving) signIn(ctx context.Context) error {
 		return err
 	}
 	if generated != "" {
-		_, _ = fmt.Fprintln(s.app.stderr, s.app.t("serve.token", "token", generated))
+		_, _ = fmt.Fprintln(s.app.Stderr, s.app.T("serve.token", "token", generated))
 	}
 	return nil
 }
 
 // endpoints opens every listener before anything is served, so that a taken port is found at the start.
-func (s *serving) endpoints(ctx context.Context) ([]endpoint, error) {
+func (s *serving) endpoints(ctx context.Context) ([]listen.Endpoint, error) {
 	o := api.Options{Log: s.log, Watch: watch(s.metrics), Ready: s.ready, PublicURL: s.config.PublicURL, Tracer: s.tracer}
-	if err := withOpenID(&o, &s.config); err != nil {
-		return nil, &UsageError{err}
+	provider, err := setup.OpenID(&s.config, api.OIDCCallback)
+	if err != nil {
+		return nil, &usage.Error{Err: err}
 	}
-	h, err := s.manager.handler(o)
+	if provider != nil {
+		o.OIDC = provider
+	}
+	h, err := s.manager.Handler(o)
 	if err != nil {
 		return nil, err
 	}
 	var secure *tls.Config // nil: plain HTTP
 	if s.config.TLS.CertFile != "" {
-		c, err := certificates(s.config.TLS, s.log)
+		c, err := setup.Certificates(s.config.TLS, s.log)
 		if err != nil {
-			return nil, &UsageError{err}
+			return nil, &usage.Error{Err: err}
 		}
 		secure = c.Config()
 	}
-	first := endpoint{server: api.HTTPServer(h)}
-	first.server.ErrorLog = slog.NewLogLogger(s.log.Handler(), slog.LevelDebug) // of handshakes and the like
-	first.listeners, err = listenOn(ctx, s.config.Listen, secure)
+	first := listen.Endpoint{Server: api.HTTPServer(h)}
+	first.Server.ErrorLog = slog.NewLogLogger(s.log.Handler(), slog.LevelDebug) // of handshakes and the like
+	first.Listeners, err = listen.On(ctx, s.config.Listen, secure)
 	if err != nil || len(s.config.Operations.Listen) == 0 {
-		return []endpoint{first}, err
+		return []listen.Endpoint{first}, err
 	}
 	var guard func(http.Handler) http.Handler // nil: no profiles
 	if s.config.Operations.Pprof {
 		guard = h.GuardProfiles
 	}
-	second := endpoint{server: operationsServer(operationsHandler(s.metrics, guard))}
-	if second.listeners, err = listenOn(ctx, s.config.Operations.Listen, nil); err != nil {
-		for _, l := range first.listeners {
+	second := listen.Endpoint{Server: operationsServer(operationsHandler(s.metrics, guard))}
+	if second.Listeners, err = listen.On(ctx, s.config.Operations.Listen, nil); err != nil {
+		for _, l := range first.Listeners {
 			err = errors.Join(err, l.Close())
 		}
 		return nil, err
 	}
-	return []endpoint{first, second}, nil
+	return []listen.Endpoint{first, second}, nil
 }
 
 // operationsServer leaves a profile the time it takes.
@@ -241,9 +224,9 @@ func (s *serving) ready(context.Context) error {
 }
 
 // run serves until the context ends.
-func (s *serving) run(ctx context.Context, endpoints []endpoint, again *reloader) error {
+func (s *serving) run(ctx context.Context, endpoints []listen.Endpoint, again *reloader) error {
 	attrs := []any{"addr", addresses(endpoints[0]), "tls", s.config.TLS.CertFile != "",
-		"database", config.ShownDatabase(s.config.Database), "version", version()}
+		"database", config.ShownDatabase(s.config.Database), "version", cmdline.Version()}
 	if len(endpoints) > 1 {
 		attrs = append(attrs, "operations", addresses(endpoints[1]))
 	}
@@ -254,20 +237,20 @@ func (s *serving) run(ctx context.Context, endpoints []endpoint, again *reloader
 	aside.Go(func() { s.notify.Beat(beating) })
 	aside.Go(func() { again.run(beating) })
 	defer func() { stop(); aside.Wait() }()
-	return serveUntil(ctx, endpoints, ending{
-		begin: func() {
+	return listen.Serve(ctx, endpoints, listen.Ending{
+		Begin: func() {
 			s.stopping.Store(true)
 			s.log.Info("stopping", "delay", s.config.Shutdown.Delay.String(), "drain", s.config.Shutdown.Drain.String())
 			s.tell(context.WithoutCancel(ctx), "STOPPING=1")
 		},
-		delay: s.config.Shutdown.Delay, drain: s.config.Shutdown.Drain,
-		abandoned: func() { s.log.Error("requests did not finish in time and were broken off") },
+		Delay: s.config.Shutdown.Delay, Drain: s.config.Shutdown.Drain,
+		Abandoned: func() { s.log.Error("requests did not finish in time and were broken off") },
 	})
 }
 
-func addresses(e endpoint) string {
-	out := make([]string, len(e.listeners))
-	for i, l := range e.listeners {
+func addresses(e listen.Endpoint) string {
+	out := make([]string, len(e.Listeners))
+	for i, l := range e.Listeners {
 		out[i] = l.Addr().String()
 	}
 	return strings.Join(out, ",")

@@ -12,6 +12,9 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"fairlane/command/cmdline"
+	"fairlane/internal/testkit/filetest"
 )
 
 // transcript is what a process says, safe to read while it runs.
@@ -76,8 +79,8 @@ func startServeOn(t testing.TB, database, more string) *process {
 		_, _ = io.Copy(&p.spans, r.Body)
 	}))
 	t.Cleanup(p.collector.Close)
-	path := write(t, "fairlane.yaml", "listen: 127.0.0.1:0\ndatabase: "+database+
-		"\nadmin_token_file: "+write(t, "token", testToken+"\n")+
+	path := filetest.Write(t, "fairlane.yaml", "listen: 127.0.0.1:0\ndatabase: "+database+
+		"\nadmin_token_file: "+filetest.Write(t, "token", testToken+"\n")+
 		"\noperations: {listen: '127.0.0.1:0', pprof: true}\ntrace: {endpoint: '"+p.collector.URL+"'}\n"+more)
 	p.config = path
 	ctx, cancel := context.WithCancel(context.Background())
@@ -171,7 +174,7 @@ func TestTheServiceTellsAboutItselfAndKeepsSecrets(t *testing.T) {
 		}
 	}
 	p.stop()
-	if code := <-p.exit; code != exitDone {
+	if code := <-p.exit; code != cmdline.ExitDone {
 		t.Errorf("exit code %d: %s", code, p.said.String())
 	}
 	spans := p.spans.String()
@@ -202,7 +205,7 @@ func TestReadinessGoesFirst(t *testing.T) {
 	if code, _ := p.send(t, "GET", p.api+"/api/v1/fabrics", ""); code != http.StatusOK {
 		t.Errorf("a request while it stops: %d", code)
 	}
-	if code := <-p.exit; code != exitDone {
+	if code := <-p.exit; code != cmdline.ExitDone {
 		t.Errorf("exit code %d", code)
 	}
 }
@@ -212,7 +215,7 @@ func TestAServiceThatCannotListenSaysWhere(t *testing.T) {
 	p := startServe(t, "")
 	var said transcript
 	code := Main(t.Context(), []string{"serve", "--listen", strings.TrimPrefix(p.api, "http://"), "--database", filepath.Join(t.TempDir(), "x.db"), "--lang", "en"}, io.Discard, &said)
-	if code != exitFailed || !strings.Contains(said.String(), strings.TrimPrefix(p.api, "http://")) {
+	if code != cmdline.ExitFailed || !strings.Contains(said.String(), strings.TrimPrefix(p.api, "http://")) {
 		t.Errorf("exit code %d: %s", code, said.String())
 	}
 }

@@ -3,6 +3,7 @@ package app
 import (
 	"testing"
 
+	"fairlane/command/demo"
 	"fairlane/policy"
 	"fairlane/sim/lab/evaluate"
 	"fairlane/sim/scenario"
@@ -38,8 +39,8 @@ func TestCompiledPlansHoldInThePacketSimulator(t *testing.T) {
 				for _, x := range got.Tenants {
 					sum += float64(x.Delivered)
 				}
-				if use := sum / float64(p.Links[0].Capacity); use < minUtilisation {
-					t.Errorf("seed %d: link use %.3f, want at least %.2f", seed, use, minUtilisation)
+				if use := sum / float64(p.Links[0].Capacity); use < demo.MinUtilisation {
+					t.Errorf("seed %d: link use %.3f, want at least %.2f", seed, use, demo.MinUtilisation)
 				}
 			})
 		}

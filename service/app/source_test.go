@@ -12,39 +12,9 @@ import (
 
 	"fairlane/service/config"
 	"fairlane/service/control"
+	"fairlane/service/site"
+	"fairlane/subnet/subnettest"
 )
-
-// TestNoFileOfTheServerIsToldToItsClients names files that are no fabrics as the source of one.
-func TestNoFileOfTheServerIsToldToItsClients(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	for name, text := range map[string]string{
-		"token":   "flt_canary0123456789\n",
-		"keys":    "canary: flt_canary0123456789\n",
-		"passwd":  "root:canary:0:0\n",
-		"yaml":    "version: 1\nname: canary\nnodes: canary\n",
-		"node":    "version: 1\nname: x\nnodes: [{name: canary, kind: canary, guid: canary}]\n",
-		"broken":  "version: 1\nnodes: [canary\n",
-		"binary":  "\x00\x01canary\n",
-		"ibnet":   "Switch\t2 \"canary\"\n[1] canary\n",
-		"private": "-----BEGIN CANARY KEY-----\ncanary\n",
-	} {
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		_, _, err := (&ports{}).Discover(t.Context(), "file:"+path)
-		if err == nil || strings.Contains(strings.ToLower(strings.ReplaceAll(err.Error(), dir, "")), "canary") {
-			t.Errorf("%s: %v", name, err)
-		}
-		if _, err := readFabric(path); err == nil {
-			t.Errorf("%s was taken for a fabric", name)
-		}
-	}
-	if _, _, err := (&ports{}).Discover(t.Context(), "file:"+filepath.Join(dir, "none")); err == nil || strings.Contains(err.Error(), "no such file") {
-		t.Errorf("of a missing file: %v", err)
-	}
-}
 
 // A client of the API learns nothing about files and hosts that the configuration does not allow, and reaches none of them, through
 // stored fabrics or new ones.
@@ -52,7 +22,7 @@ func TestSourcesThatAreNotAllowedAreRefusedAndNeverRead(t *testing.T) {
 	t.Parallel()
 	in, out := t.TempDir(), t.TempDir()
 	for _, path := range []string{filepath.Join(in, "fabric.yaml"), filepath.Join(out, "there")} {
-		if err := os.WriteFile(path, []byte(twoHosts), 0o600); err != nil {
+		if err := os.WriteFile(path, []byte(subnettest.TwoHosts), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -69,20 +39,20 @@ func TestSourcesThatAreNotAllowedAreRefusedAndNeverRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	database := filepath.Join(t.TempDir(), "fairlane.db")
-	old, err := openManager(t.Context(), database, &ports{work: workOptions{still: true}}) // of a release that allowed all
+	old, err := openManager(t.Context(), database, &site.Access{}, workOptions{still: true}) // of a release that allowed all
 	if err != nil {
 		t.Fatal(err)
 	}
 	stored := "ibsim:udp:" + udp.LocalAddr().String()
 	_, err = old.service.CreateFabric(t.Context(), control.Fabric{Name: "stored", Source: stored, TimeScale: 1})
-	if err := errors.Join(err, old.close()); err != nil {
+	if err := errors.Join(err, old.Close()); err != nil {
 		t.Fatal(err)
 	}
-	m, err := openManager(t.Context(), database, &ports{portSettings: portSettings{sources: rules}, work: workOptions{still: true}})
+	m, err := openManager(t.Context(), database, site.New(site.Settings{Sources: rules}), workOptions{still: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = m.close() }()
+	defer func() { _ = m.Close() }()
 	var said []string
 	for i, source := range []string{"file:" + out + "/there", "file:" + out + "/none", "file:" + in + "/../" + filepath.Base(out) + "/there", stored, "ibsim:udp:192.0.2.1:53", "ethernet:" + in + "/fabric.yaml"} {
 		_, err := m.service.CreateFabric(t.Context(), control.Fabric{Name: fmt.Sprintf("f%d", i), Source: source, TimeScale: 1})

@@ -15,10 +15,14 @@ import (
 
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/ibcc"
+	"fairlane/command/demo"
 	"fairlane/policy"
 	"fairlane/service/control"
+	"fairlane/service/placement"
 	"fairlane/service/reconcile"
+	"fairlane/service/site"
 	"fairlane/sim/fabric"
+	"fairlane/sim/live"
 	"fairlane/sim/scenario"
 	"fairlane/sim/simdev"
 	"fairlane/subnet"
@@ -65,33 +69,36 @@ func newSMLab(t *testing.T) *smLab {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &smLab{driftLab: &driftLab{t: t, d: &demo{timeScale: 1, step: func(string, ...any) {}}}}
+	l := &smLab{driftLab: &driftLab{t: t, d: &rig{}}}
 	addr := "unix:" + ibsimtest.SockName(t)
 	ibsimtest.Preload(t)
-	l.d.live, err = startLive(t.Context(), &scenario.Scenario{Name: "managed", Fabric: topo}, addr, simdev.Options{SMMode: simdev.Cold, TimeScale: 1e-6})
+	l.d.live, err = live.StartInfiniBand(t.Context(), &scenario.Scenario{Name: "managed", Fabric: topo}, addr, simdev.Options{SMMode: simdev.Cold, TimeScale: 1e-6})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := l.d.live.close(); err != nil {
+		if err := l.d.live.Close(); err != nil {
 			t.Error(err)
 		}
 	})
 	l.sm = ibsimtest.NewSM(t, addr, smHost, l.options(""))
 	l.sm.Start("SUBNET UP")
-	managers, err := readSubnetManagers([]string{demoFabric + "=" + l.smFile()})
+	managers, err := placement.ReadManagers([]string{demo.FabricName + "=" + l.smFile()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &ports{portSettings: portSettings{managers: managers}, work: workOptions{still: true}}
-	l.d.manager, err = openManager(t.Context(), filepath.Join(t.TempDir(), "fairlane.db"), p, func(d *control.Deps) {
+	p := site.New(site.Settings{Managers: managers})
+	m, err := openManager(t.Context(), filepath.Join(t.TempDir(), "fairlane.db"), p, workOptions{still: true}, func(d *control.Deps) {
 		d.Clock = func() time.Time { return time.Now().Add(time.Duration(l.skew.Load())) }
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+	running := l.d.live
+	l.d = newRig(demo.InfiniBand(running), m, 1)
+	l.d.live = running
 	t.Cleanup(func() {
-		if err := l.d.manager.close(); err != nil {
+		if err := l.d.manager.Close(); err != nil {
 			t.Error(err)
 		}
 	})
@@ -102,7 +109,7 @@ func newSMLab(t *testing.T) *smLab {
 
 // options are those of the first subnet manager, with others behind them.
 func (l *smLab) options(more string) string {
-	topo := l.d.live.scenario.Fabric
+	topo := l.d.live.Scenario.Fabric
 	return fmt.Sprintf("guid %s\n%s%s", topo.Nodes[topo.NodesByName(smHost)[0]].Ports[1].GUID, smOptions, more)
 }
 
@@ -137,18 +144,18 @@ func (l *smLab) watch(addr string) {
 func (l *smLab) begun(topo *subnet.Fabric) {
 	t, svc := l.t, l.d.manager.service
 	t.Helper()
-	_, err := svc.CreateFabric(t.Context(), control.Fabric{Name: demoFabric, Source: "ibsim:" + l.d.live.server.Addr(), TimeScale: 1})
+	_, err := svc.CreateFabric(t.Context(), control.Fabric{Name: demo.FabricName, Source: "ibsim:" + l.d.live.Server.Addr(), TimeScale: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := svc.Discover(t.Context(), demoFabric); err != nil {
+	if _, err := svc.Discover(t.Context(), demo.FabricName); err != nil {
 		t.Fatal(err)
 	}
 	for i, law := range []policy.CCTLaw{policy.CCTGeometric, policy.CCTQuadratic} {
-		if _, err := svc.ApplyTenants(t.Context(), demoFabric, everyPort(topo, i), false); err != nil {
+		if _, err := svc.ApplyTenants(t.Context(), demo.FabricName, everyPort(topo, i), false); err != nil {
 			t.Fatal(err)
 		}
-		p, _, err := svc.CreatePlan(t.Context(), demoFabric, control.CompileOptions{CCTLaw: law}, false)
+		p, _, err := svc.CreatePlan(t.Context(), demo.FabricName, control.CompileOptions{CCTLaw: law}, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -156,7 +163,7 @@ func (l *smLab) begun(topo *subnet.Fabric) {
 	}
 	push(t, l.d, l.plans[0], control.RolloutOptions{})
 	rules := control.DriftPolicy{Policy: reconcile.PolicyRepair, Interval: int(lookEvery / time.Second), Limit: 5, Window: 3600, Release: 600}
-	if _, err := svc.PutDriftPolicy(t.Context(), demoFabric, 0, rules); err != nil {
+	if _, err := svc.PutDriftPolicy(t.Context(), demo.FabricName, 0, rules); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 { // the first finds the devices, whose first turns come within the interval
@@ -256,7 +263,7 @@ func (l *smLab) held(n *fabric.Network, d driver.Device) driver.Settings {
 // lost are the devices that do not hold what the plan in force wants, and a field of each.
 func (l *smLab) lost() map[string]string {
 	l.t.Helper()
-	_, list, _, err := l.d.manager.service.ListDevices(l.t.Context(), demoFabric, control.Page{Limit: 1000})
+	_, list, _, err := l.d.manager.service.ListDevices(l.t.Context(), demo.FabricName, control.Page{Limit: 1000})
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -264,7 +271,7 @@ func (l *smLab) lost() map[string]string {
 		l.t.Fatalf("the plan has %d devices, want 32 adapters and 6 switches", len(list))
 	}
 	out := map[string]string{}
-	l.d.live.devices.With(func(n *fabric.Network) {
+	l.d.live.Devices.With(func(n *fabric.Network) {
 		for _, v := range list {
 			if diff := v.Desired.Diff(l.held(n, v.Device)); len(diff) > 0 {
 				out[v.Device.Name] = diff[0].Field
@@ -280,7 +287,7 @@ func (l *smLab) drifted() map[string]string {
 	out := map[string]string{}
 	at := 0
 	for p := (control.Page{Limit: 1000}); ; {
-		list, next, err := l.d.manager.service.Events(l.t.Context(), demoFabric, 0, p)
+		list, next, err := l.d.manager.service.Events(l.t.Context(), demo.FabricName, 0, p)
 		if err != nil {
 			l.t.Fatal(err)
 		}
@@ -304,7 +311,7 @@ func (l *smLab) settles() {
 	defer tick.Stop()
 	deadline := time.After(30 * time.Second)
 	for last := uint64(0); ; {
-		now := l.d.live.server.Stats().Datagrams
+		now := l.d.live.Server.Stats().Datagrams
 		if now-last < 20 {
 			return
 		}
@@ -331,10 +338,10 @@ func (l *smLab) observe() osmfile.Observation {
 // flap takes a link of a node away and gives it back.
 func (l *smLab) flap(node string, port ident.PortNum) {
 	l.t.Helper()
-	at := subnet.PortRef{Node: l.d.live.scenario.Fabric.NodesByName(node)[0], Port: port}
+	at := subnet.PortRef{Node: l.d.live.Scenario.Fabric.NodesByName(node)[0], Port: port}
 	for _, up := range []bool{false, true} {
 		n := l.sm.Count("SUBNET UP")
-		l.d.live.devices.SetLink(at, up)
+		l.d.live.Devices.SetLink(at, up)
 		l.sm.Wait("SUBNET UP", n+1)
 	}
 }
@@ -344,11 +351,11 @@ func (l *smLab) flap(node string, port ident.PortNum) {
 func (l *smLab) away(ro control.Rollout) (set func(up bool)) {
 	l.t.Helper()
 	_, open := written(ro, subnet.KindCA)
-	name, topo := open[len(open)-1], l.d.live.scenario.Fabric
+	name, topo := open[len(open)-1], l.d.live.Scenario.Fabric
 	at := subnet.PortRef{Node: topo.NodesByName(strings.TrimSuffix(name, "/P1"))[0], Port: 1}
 	set = func(up bool) {
 		n := l.sm.Count("SUBNET UP")
-		l.d.live.devices.SetLink(at, up)
+		l.d.live.Devices.SetLink(at, up)
 		l.sm.Wait("SUBNET UP", n+1)
 	}
 	set(false)
@@ -399,7 +406,7 @@ func disturbances() []disturbance {
 			l.sm.Wait("SUBNET UP", n+1)
 		}},
 		{name: "OpenSM is killed and a standby takes over", when: amidAdapters, cause: osmfile.CauseHandover, do: func(l *smLab, _ control.Rollout) {
-			l.rival = ibsimtest.NewSM(l.t, l.d.live.server.Addr(), rivalHost, standbyOptions)
+			l.rival = ibsimtest.NewSM(l.t, l.d.live.Server.Addr(), rivalHost, standbyOptions)
 			l.rival.Start("Entering STANDBY")
 			l.sm.Kill()
 			l.rival.Wait("SUBNET UP", 1)
@@ -424,7 +431,7 @@ func disturbances() []disturbance {
 		{name: "a switch starts again", when: amidSwitches, loses: true, do: func(l *smLab, ro control.Rollout) {
 			done, _ := written(ro, subnet.KindSwitch)
 			n := l.sm.Count("SUBNET UP")
-			if err := l.d.live.devices.Reboot(l.d.live.scenario.Fabric.NodesByName(done[0])[0]); err != nil {
+			if err := l.d.live.Devices.Reboot(l.d.live.Scenario.Fabric.NodesByName(done[0])[0]); err != nil {
 				l.t.Fatal(err)
 			}
 			l.sm.Wait("SUBNET UP", n+1)
@@ -435,7 +442,7 @@ func disturbances() []disturbance {
 // takeOver starts a second OpenSM, which is to be master.
 func (l *smLab) takeOver(options string) {
 	l.t.Helper()
-	l.rival = ibsimtest.NewSM(l.t, l.d.live.server.Addr(), rivalHost, options)
+	l.rival = ibsimtest.NewSM(l.t, l.d.live.Server.Addr(), rivalHost, options)
 	l.rival.Start("SUBNET UP")
 }
 
@@ -493,9 +500,9 @@ func (x disturbance) test(t *testing.T) {
 // disturbed rolls the other plan out, lets x happen in the middle, and returns how it ended.
 func (l *smLab) disturbed(x disturbance) control.Rollout {
 	l.t.Helper()
-	devices, svc := l.d.live.devices, l.d.manager.service
+	devices, svc := l.d.live.Devices, l.d.manager.service
 	devices.SetFaults(simdev.Faults{Classes: []mad.Class{mad.ClassCongestion}, DelayReply: 1, Delay: 15 * time.Millisecond})
-	ro, err := svc.StartRollout(l.t.Context(), demoFabric, control.RolloutInput{
+	ro, err := svc.StartRollout(l.t.Context(), demo.FabricName, control.RolloutInput{
 		Plan: l.plans[1], Stages: []control.Stage{control.StageSettings}, Options: control.RolloutOptions{Wave: 8, Parallel: 4},
 	})
 	if err != nil {
@@ -517,11 +524,11 @@ func (l *smLab) asPlanned() {
 	if told := l.drifted(); len(told) > 0 {
 		l.t.Errorf("after the repair these drifted: %v", told)
 	}
-	plan, list, _, err := l.d.manager.service.ListDevices(l.t.Context(), demoFabric, control.Page{Limit: 1000})
+	plan, list, _, err := l.d.manager.service.ListDevices(l.t.Context(), demo.FabricName, control.Page{Limit: 1000})
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	_, read, err := l.d.manager.service.Devices(l.t.Context(), demoFabric, plan)
+	_, read, err := l.d.manager.service.Devices(l.t.Context(), demo.FabricName, plan)
 	if err != nil {
 		l.t.Fatal(err)
 	}

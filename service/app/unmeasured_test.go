@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"fairlane/command/demo"
 	"fairlane/service/control"
 	"fairlane/sim/fabric"
 	"fairlane/sim/simdev"
@@ -15,11 +16,11 @@ import (
 )
 
 // saturate takes the counters by SL of every port of a simulated fabric to their end, where 16 GiB of traffic leave them.
-func saturate(t *testing.T, d *demo) {
+func saturate(t *testing.T, d *rig) {
 	t.Helper()
 	var topo *subnet.Fabric
-	d.live.devices.With(func(n *fabric.Network) { topo = n.Topology() })
-	wire, err := d.live.devices.Local(subnet.PortRef{Node: topo.Hosts()[0], Port: 1})
+	d.live.Devices.With(func(n *fabric.Network) { topo = n.Topology() })
+	wire, err := d.live.Devices.Local(subnet.PortRef{Node: topo.Hosts()[0], Port: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,13 +59,13 @@ func TestTheFirstMeasurementAfterLongTrafficIsRight(t *testing.T) {
 	const window = 10 * time.Millisecond
 	measure := func() control.Shares {
 		t.Helper()
-		s, err := svc.Shares(ctx, demoFabric, plan, window)
+		s, err := svc.Shares(ctx, demo.FabricName, plan, window)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return s
 	}
-	if before, err := d.settle(ctx, plan, pace{round: 10e9, final: 10e9}); err != nil || !before.Complete() {
+	if before, err := d.Settle(ctx, plan, demo.Pace{Round: 10e9, Final: 10e9}); err != nil || !before.Complete() {
 		t.Fatalf("before: %+v, %v", before, err)
 	}
 	saturate(t, d)
@@ -79,7 +80,7 @@ func TestTheFirstMeasurementAfterLongTrafficIsRight(t *testing.T) {
 			t.Errorf("tenant %s: %s first and %s then", x.Tenant, x.Delivered, second.Tenants[i].Delivered)
 		}
 	}
-	f, err := svc.Fabric(ctx, demoFabric)
+	f, err := svc.Fabric(ctx, demo.FabricName)
 	if err != nil {
 		t.Fatal(err)
 	}

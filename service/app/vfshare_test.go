@@ -8,20 +8,23 @@ import (
 	"time"
 
 	"fairlane/ccconfig/driver"
+	"fairlane/command/demo"
 	"fairlane/policy"
 	"fairlane/service/control"
 	"fairlane/service/reconcile"
+	"fairlane/service/site"
+	"fairlane/sim/live/livetest"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 )
 
 // functionShares reads the shares of the functions of every host's port, in Mbit/s.
-func functionShares(t *testing.T, d *demo) string {
+func functionShares(t *testing.T, d *rig) string {
 	t.Helper()
 	k, c := connectTo(t, d.source())
 	var out []string
-	for _, h := range k.fabric.Hosts() {
-		s, err := c.Read(t.Context(), portDevice(k.fabric, subnet.PortRef{Node: h, Port: 1}, driver.PlaneRoCE))
+	for _, h := range k.Fabric.Hosts() {
+		s, err := c.Read(t.Context(), site.PortDevice(k.Fabric, subnet.PortRef{Node: h, Port: 1}, driver.PlaneRoCE))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -37,11 +40,11 @@ func functionShares(t *testing.T, d *demo) string {
 }
 
 // onlyTenants makes the case that of some of its tenants and returns a plan of it.
-func (d *demo) onlyTenants(t *testing.T, names ...string) *policy.Plan {
+func (d *rig) onlyTenants(t *testing.T, names ...string) *policy.Plan {
 	t.Helper()
-	c := d.ether.c
+	c := d.ether.Case
 	set := control.TenantSet{Prune: true, Flows: []control.FlowInput{}}
-	for _, x := range c.tenants {
+	for _, x := range c.Tenants {
 		if !slices.Contains(names, x.Name) {
 			continue
 		}
@@ -51,16 +54,16 @@ func (d *demo) onlyTenants(t *testing.T, names ...string) *policy.Plan {
 		}
 		set.Tenants = append(set.Tenants, in)
 	}
-	for _, f := range c.flows {
+	for _, f := range c.Flows {
 		if slices.Contains(names, f.Tenant) {
 			set.Flows = append(set.Flows, control.FlowInput{Tenant: f.Tenant, Src: f.Src.String(), Dst: f.Dst.String(), QPs: f.QPs})
 		}
 	}
 	svc := d.manager.service
-	if _, err := svc.ApplyTenants(t.Context(), demoFabric, set, false); err != nil {
+	if _, err := svc.ApplyTenants(t.Context(), demo.FabricName, set, false); err != nil {
 		t.Fatal(err)
 	}
-	p, _, err := svc.CreatePlan(t.Context(), demoFabric, control.CompileOptions{}, false)
+	p, _, err := svc.CreatePlan(t.Context(), demo.FabricName, control.CompileOptions{}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,9 +71,9 @@ func (d *demo) onlyTenants(t *testing.T, names ...string) *policy.Plan {
 }
 
 // notInSync lists the devices of the plan in force that are not as it wants.
-func notInSync(t *testing.T, d *demo) (out []string) {
+func notInSync(t *testing.T, d *rig) (out []string) {
 	t.Helper()
-	_, list, err := d.manager.service.Devices(t.Context(), demoFabric, "")
+	_, list, err := d.manager.service.Devices(t.Context(), demo.FabricName, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +113,7 @@ func TestTheShareOfATenantThatLeftGoes(t *testing.T) {
 	// Kept functions: gold and silver stay where the fabric has their traffic, and that is measured.
 	rolled(three, all)
 	d.onlyTenants(t, "gold", "silver")
-	kept, _, err := svc.MakePlan(t.Context(), demoFabric, control.PlanRequest{KeepPlacements: true}, false)
+	kept, _, err := svc.MakePlan(t.Context(), demo.FabricName, control.PlanRequest{KeepPlacements: true}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,16 +122,16 @@ func TestTheShareOfATenantThatLeftGoes(t *testing.T) {
 	// The second host's port leaves the plan, which its rollout says.
 	gold := d.onlyTenants(t, "gold")
 	ro := rolled(gold, "[0] [0 0] [] [0 0 0]")
-	whole, err := svc.RolloutSettings(t.Context(), demoFabric, ro.ID)
+	whole, err := svc.RolloutSettings(t.Context(), demo.FabricName, ro.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
-	left := d.ether.c.flows[1].Src
+	left := d.ether.Case.Flows[1].Src
 	at := slices.IndexFunc(whole.Devices, func(x control.RolloutDevice) bool { return x.Device.ID == left })
 	if at < 0 || whole.Devices[at].State != string(reconcile.InSync) || !whole.Devices[at].Wanted.NIC.AllShares || len(whole.Devices) != len(gold.RoCE.NICs)+len(gold.RoCE.Switches)+1 {
 		t.Fatalf("the port that left is not in the rollout: %d of %+v", at, whole.Devices)
 	}
-	back, err := svc.RollBack(t.Context(), demoFabric, ro.ID, "")
+	back, err := svc.RollBack(t.Context(), demo.FabricName, ro.ID, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,11 +140,11 @@ func TestTheShareOfATenantThatLeftGoes(t *testing.T) {
 		t.Errorf("after the way back shares %s, want %s", got, all)
 	}
 	// A function that no tenant has is given a share by somebody else: drift, whose repair takes it.
-	meddle(t, d, portDevice(d.ether.c.fabric, subnet.PortRef{Node: d.ether.c.fabric.Hosts()[0], Port: 1}, driver.PlaneRoCE), 7)
+	meddle(t, d, site.PortDevice(d.ether.Case.Fabric, subnet.PortRef{Node: d.ether.Case.Fabric.Hosts()[0], Port: 1}, driver.PlaneRoCE), 7)
 	if bad := notInSync(t, d); len(bad) != 1 || !strings.Contains(bad[0], "drifted") || !strings.Contains(bad[0], "vf_tx_share 0 7") {
 		t.Errorf("a share of nobody's: %q", bad)
 	}
-	repair, err := svc.RepairDevice(t.Context(), demoFabric, d.ether.c.flows[0].Src.String())
+	repair, err := svc.RepairDevice(t.Context(), demo.FabricName, d.ether.Case.Flows[0].Src.String())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,8 +157,8 @@ func TestTheShareOfATenantThatLeftGoes(t *testing.T) {
 // A port that only receives, from several tenants, needs no virtual function: none has a share.
 func TestAReceiverOfSeveralTenantsNeedsNoFunctions(t *testing.T) {
 	t.Parallel()
-	c := slowCase(t, policy.PlaneRoCE)
-	c.bare = []ident.PortID{c.flows[0].Dst}
+	c := livetest.SlowCase(t, policy.PlaneRoCE)
+	c.Bare = []ident.PortID{c.Flows[0].Dst}
 	d := etherLabOf(t, c)
 	ro := rollToEnd(t, d, d.onlyTenants(t, "gold", "silver", "bronze").Name)
 	if ro.State != control.RolloutSucceeded {
@@ -178,24 +181,24 @@ func TestUndoingGivesTheShareOfATenantThatLeftAgain(t *testing.T) {
 		t.Fatalf("rollout %s: %s", ro.State, ro.Result)
 	}
 	before := functionShares(t, d)
-	ro, err := svc.StartRollout(t.Context(), demoFabric, control.RolloutInput{
+	ro, err := svc.StartRollout(t.Context(), demo.FabricName, control.RolloutInput{
 		Plan: d.onlyTenants(t, "gold").Name, Options: control.RolloutOptions{ConfirmWindow: control.MaxConfirmWindow},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	until(t, "the rollout waits to be confirmed", func() bool {
-		now, err := svc.Rollout(t.Context(), demoFabric, ro.ID)
+		now, err := svc.Rollout(t.Context(), demo.FabricName, ro.ID)
 		return err == nil && now.Phase == control.PhaseConfirming
 	})
 	if got := functionShares(t, d); got != "[0] [0 0] [] [0 0 0]" {
 		t.Errorf("before it is confirmed shares %s", got)
 	}
-	if _, err := svc.UndoRollout(t.Context(), demoFabric, ro.ID); err != nil {
+	if _, err := svc.UndoRollout(t.Context(), demo.FabricName, ro.ID); err != nil {
 		t.Fatal(err)
 	}
 	until(t, "the rollout is undone", func() bool {
-		now, err := svc.Rollout(t.Context(), demoFabric, ro.ID)
+		now, err := svc.Rollout(t.Context(), demo.FabricName, ro.ID)
 		return err == nil && now.State == control.RolloutRolledBack
 	})
 	if got := functionShares(t, d); got != before {
@@ -204,7 +207,7 @@ func TestUndoingGivesTheShareOfATenantThatLeftAgain(t *testing.T) {
 }
 
 // meddle gives the first function of a port a share, as a second manager would.
-func meddle(t *testing.T, d *demo, dev driver.Device, share uint64) {
+func meddle(t *testing.T, d *rig, dev driver.Device, share uint64) {
 	t.Helper()
 	_, c := connectTo(t, d.source())
 	want := driver.Settings{NIC: &driver.NICState{Params: []driver.NICParam{{Name: driver.ShareParam, Value: share}}}}

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,9 +14,13 @@ import (
 
 	_ "github.com/glebarez/go-sqlite"
 
+	"fairlane/command/cmdline"
+	"fairlane/internal/testkit/filetest"
 	"fairlane/internal/testkit/peertest"
 	"fairlane/service/audit"
 	"fairlane/service/control"
+	"fairlane/service/site"
+	"fairlane/service/store/storetest"
 )
 
 // smallDisk is the environment variable that names the small file system for the tests that need one.
@@ -102,7 +105,7 @@ func (p *process) fabrics(t *testing.T) map[string]bool {
 func doesNotStart(t *testing.T, database string, exit int, want string) {
 	t.Helper()
 	var said transcript
-	config := write(t, "c.yaml", "listen: 127.0.0.1:0\ndatabase: "+database+"\n")
+	config := filetest.Write(t, "c.yaml", "listen: 127.0.0.1:0\ndatabase: "+database+"\n")
 	code := Main(t.Context(), []string{"serve", "--config", config, "--lang", "en"}, io.Discard, &said)
 	if code != exit || !strings.Contains(said.String(), database) || !strings.Contains(said.String(), want) {
 		t.Errorf("exit code %d: %s", code, said.String())
@@ -165,7 +168,7 @@ func TestAFullDiskUnderARunningService(t *testing.T) {
 		t.Errorf("%d fabrics are there, %d were acknowledged", len(have), len(acknowledged))
 	}
 	p.stop()
-	if code := <-p.exit; code != exitDone {
+	if code := <-p.exit; code != cmdline.ExitDone {
 		t.Errorf("exit code %d\n%s", code, p.said.String())
 	}
 }
@@ -184,7 +187,7 @@ func TestAServiceThatStartsOnAFullDisk(t *testing.T) {
 	first.stop()
 	<-first.exit
 	fill(t, filepath.Join(dir, "ballast"))
-	doesNotStart(t, database, exitFailed, "make room and start again")
+	doesNotStart(t, database, cmdline.ExitFailed, "make room and start again")
 	if err := os.Remove(filepath.Join(dir, "ballast")); err != nil {
 		t.Fatal(err)
 	}
@@ -207,7 +210,7 @@ func TestAServiceThatStartsOnAReadOnlyDisk(t *testing.T) {
 	if out, err := exec.CommandContext(t.Context(), "mount", "-o", "remount,ro", dir).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	doesNotStart(t, database, exitFailed, "the user that runs the service")
+	doesNotStart(t, database, cmdline.ExitFailed, "the user that runs the service")
 }
 
 // TestAServiceThatCannotWorkSaysWhatToDo starts the service on databases that it must not touch.
@@ -219,28 +222,28 @@ func TestAServiceThatCannotWorkSaysWhatToDo(t *testing.T) {
 		want  string
 	}{
 		"a newer schema": {func(t *testing.T, path string) {
-			execute(t, path, "INSERT INTO goose_db_version (version_id, is_applied) VALUES (99001, 1)")
-		}, exitFailed, "run the release that wrote it or a newer one"},
+			storetest.Execute(t, path, "INSERT INTO goose_db_version (version_id, is_applied) VALUES (99001, 1)")
+		}, cmdline.ExitFailed, "run the release that wrote it or a newer one"},
 		"no database": {func(t *testing.T, path string) {
 			if err := os.WriteFile(path, []byte(strings.Repeat("this is a letter to grandmother\n", 400)), 0o600); err != nil {
 				t.Fatal(err)
 			}
-		}, exitUsage, "correct the path, or restore a backup"},
+		}, cmdline.ExitUsage, "correct the path, or restore a backup"},
 		"a migration that does not fit": {func(t *testing.T, path string) {
-			execute(t, path, "DELETE FROM goose_db_version WHERE version_id = (SELECT MAX(version_id) FROM goose_db_version)")
-		}, exitFailed, "could not be applied, the schema stays at version"},
+			storetest.Execute(t, path, "DELETE FROM goose_db_version WHERE version_id = (SELECT MAX(version_id) FROM goose_db_version)")
+		}, cmdline.ExitFailed, "could not be applied, the schema stays at version"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), "f.db")
-			m, err := openManager(t.Context(), path, &ports{})
+			m, err := openManager(t.Context(), path, &site.Access{}, workOptions{})
 			if err == nil {
 				_, err = m.service.CreateFabric(t.Context(), control.Fabric{Name: "lab", Source: "file:x", TimeScale: 1})
 			}
 			if err == nil {
 				_, err = m.service.VerifyAudit(t.Context(), audit.Tail{})
 			}
-			if err = errors.Join(err, m.close()); err != nil {
+			if err = errors.Join(err, m.Close()); err != nil {
 				t.Fatal(err)
 			}
 			c.spoil(t, path)
@@ -250,21 +253,5 @@ func TestAServiceThatCannotWorkSaysWhatToDo(t *testing.T) {
 				t.Error("the file was changed")
 			}
 		})
-	}
-}
-
-// execute runs a statement on a SQLite file and leaves no log of it behind.
-func execute(t *testing.T, path, statement string) {
-	t.Helper()
-	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = db.ExecContext(t.Context(), statement)
-	if err == nil {
-		_, err = db.ExecContext(t.Context(), "PRAGMA wal_checkpoint(TRUNCATE)")
-	}
-	if err := errors.Join(err, db.Close()); err != nil {
-		t.Fatal(err)
 	}
 }

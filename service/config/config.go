@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"fairlane/internal/usage"
 )
 
 // Config is what the service runs with. The meaning and the range of each field are those of its key in Keys.
@@ -235,25 +237,25 @@ func (l *Loaded) together() []error {
 }
 
 // Secret reads the secret in a file: its text without white space around it. An empty path is no secret, an
-// empty file is an error. The text is never part of an error.
+// empty file is an error. The text is never part of an error, which is a *usage.Error.
 func Secret(path string) (string, error) {
 	if path == "" {
 		return "", nil
 	}
 	st, err := os.Stat(path)
 	if err != nil {
-		return "", err
+		return "", &usage.Error{Err: err}
 	}
 	if st.Size() > maxSecret || !st.Mode().IsRegular() {
-		return "", fmt.Errorf("%s: want a regular file of at most %d bytes that holds the secret", path, maxSecret)
+		return "", usage.Errorf("%s: want a regular file of at most %d bytes that holds the secret", path, maxSecret)
 	}
 	b, err := os.ReadFile(path)
 	if err != nil {
-		return "", err
+		return "", &usage.Error{Err: err}
 	}
 	text := strings.TrimSpace(string(b))
 	if text == "" {
-		return "", fmt.Errorf("%s is empty: want the secret as its only line", path)
+		return "", usage.Errorf("%s is empty: want the secret as its only line", path)
 	}
 	return text, nil
 }

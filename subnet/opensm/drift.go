@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"fairlane/policy"
 	"fairlane/subnet/ident"
 	"fairlane/subnet/opensm/osmfile"
 )
@@ -27,7 +26,7 @@ const NoLine = "no such line"
 // Drift looks whether a plan is still in force, and writes nothing. Files are compared whole with what PhaseFinish would
 // write. Subnet administration is asked once about the partitions with the base P_Keys of ask, Config.Pairs paths for
 // each; nil is all of them. The error is that of reading and asking, or a *RefusedError for a plan that is none for OpenSM.
-func (p *Placer) Drift(ctx context.Context, plan *policy.Plan, ask []ident.PKey) ([]Deviation, error) {
+func (p *Placer) Drift(ctx context.Context, plan *Plan, ask []ident.PKey) ([]Deviation, error) {
 	d, err := p.desired(plan)
 	if err != nil {
 		return nil, err

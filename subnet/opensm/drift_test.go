@@ -10,7 +10,6 @@ import (
 
 	"pgregory.net/rapid"
 
-	"fairlane/policy"
 	"fairlane/subnet/ident"
 	"fairlane/subnet/opensm/osmfile"
 )
@@ -73,7 +72,7 @@ func TestDriftIsWhatFilesAndAnswersHaveOtherThanThePlan(t *testing.T) {
 			f, ids := star(t)
 			s := newFakeSM("guid 0x99\n", "Default=0x7fff,ipoib:ALL=full;\n", "-")
 			p := &Placer{Manager: manager(t, s, Config{}), Fabric: f}
-			plan := &policy.Plan{Placements: []policy.Placement{
+			plan := &Plan{Placements: []Placement{
 				{Tenant: "gold", PKey: gold, Port: ids[0], SL: 2}, {Tenant: "gold", PKey: gold, Port: ids[1], SL: 2}, {Tenant: "silver", PKey: silver, Port: ids[2], SL: 3},
 			}}
 			if err := p.Place(t.Context(), plan, true); err != nil {
@@ -120,9 +119,9 @@ func TestWhatAnEarlierPlanLeftIsDriftUntilItIsClearedAway(t *testing.T) {
 		f, ids := star(t)
 		s := newFakeSM("-", "-", "-")
 		p := &Placer{Manager: manager(t, s, Config{}), Fabric: f}
-		old := &policy.Plan{Placements: []policy.Placement{{Tenant: "old", PKey: 2, Port: ids[1], SL: 3}}}
-		next := &policy.Plan{Placements: []policy.Placement{{Tenant: "new", PKey: 3, Port: ids[2], SL: 5}}}
-		for _, plan := range []*policy.Plan{old, next} {
+		old := &Plan{Placements: []Placement{{Tenant: "old", PKey: 2, Port: ids[1], SL: 3}}}
+		next := &Plan{Placements: []Placement{{Tenant: "new", PKey: 3, Port: ids[2], SL: 5}}}
+		for _, plan := range []*Plan{old, next} {
 			if err := p.Place(t.Context(), plan, false); err != nil {
 				t.Fatal(err)
 			}

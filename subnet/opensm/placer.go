@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"fairlane/policy"
 	"fairlane/subnet"
 	"fairlane/subnet/opensm/osmfile"
 )
@@ -20,7 +19,7 @@ type Placer struct {
 }
 
 // Check returns a *RefusedError when Place could not bring a plan about, and changes nothing.
-func (p *Placer) Check(ctx context.Context, plan *policy.Plan) error {
+func (p *Placer) Check(ctx context.Context, plan *Plan) error {
 	d, err := p.desired(plan)
 	if err != nil {
 		return err
@@ -37,7 +36,7 @@ func (p *Placer) Check(ctx context.Context, plan *policy.Plan) error {
 
 // Place adds what a plan needs and proves it. What earlier plans needed and this one does not stays, for traffic that
 // still moves, unless clear is set.
-func (p *Placer) Place(ctx context.Context, plan *policy.Plan, clear bool) error {
+func (p *Placer) Place(ctx context.Context, plan *Plan, clear bool) error {
 	d, err := p.desired(plan)
 	if err != nil {
 		return err
@@ -54,7 +53,7 @@ func (p *Placer) Place(ctx context.Context, plan *policy.Plan, clear bool) error
 }
 
 // Verify asks whether a plan's placements and lanes are in force, and writes nothing. The error names each that is not.
-func (p *Placer) Verify(ctx context.Context, plan *policy.Plan) error {
+func (p *Placer) Verify(ctx context.Context, plan *Plan) error {
 	d, err := p.desired(plan)
 	if err != nil {
 		return err
@@ -66,7 +65,7 @@ func (p *Placer) Verify(ctx context.Context, plan *policy.Plan) error {
 	return err
 }
 
-func (p *Placer) desired(plan *policy.Plan) (osmfile.Desired, error) {
+func (p *Placer) desired(plan *Plan) (osmfile.Desired, error) {
 	d, problems := FromPlan(plan, p.Fabric, p.Options)
 	if stop := osmfile.Blocking(problems, p.Force); len(stop) > 0 {
 		return d, &RefusedError{Problems: stop}

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"fairlane/policy"
 	"fairlane/subnet/ident"
 	"fairlane/subnet/opensm/osmfile"
 )
@@ -18,15 +17,15 @@ func TestAPlacerPreparesVerifiesAndFinishes(t *testing.T) {
 		s := newFakeSM("-", "-", "-")
 		var last Report
 		p := &Placer{Manager: manager(t, s, Config{}), Fabric: f, Done: func(r Report) { last = r }}
-		plan := func(ps ...policy.Placement) *policy.Plan { return &policy.Plan{Placements: ps} }
-		old := plan(policy.Placement{Tenant: "gold", PKey: 1, Port: ids[0], SL: 2}, policy.Placement{Tenant: "old", PKey: 2, Port: ids[1], SL: 3})
+		plan := func(ps ...Placement) *Plan { return &Plan{Placements: ps} }
+		old := plan(Placement{Tenant: "gold", PKey: 1, Port: ids[0], SL: 2}, Placement{Tenant: "old", PKey: 2, Port: ids[1], SL: 3})
 		if err := p.Check(t.Context(), old); err != nil || s.disk[partPath].Present {
 			t.Fatalf("%v, or a check writes", err)
 		}
 		if err := p.Place(t.Context(), old, false); err != nil {
 			t.Fatal(err)
 		}
-		next := plan(policy.Placement{Tenant: "gold", PKey: 1, Port: ids[0], SL: 4}, policy.Placement{Tenant: "new", PKey: 3, Port: ids[2], SL: 5})
+		next := plan(Placement{Tenant: "gold", PKey: 1, Port: ids[0], SL: 4}, Placement{Tenant: "new", PKey: 3, Port: ids[2], SL: 5})
 		if err := p.Verify(t.Context(), next); err == nil || !strings.Contains(err.Error(), "hands out SL 2 in partition 0x0001") || !strings.Contains(err.Error(), "knows no path in partition 0x0003") {
 			t.Errorf("before: %v", err)
 		}
@@ -46,13 +45,13 @@ func TestAPlacerPreparesVerifiesAndFinishes(t *testing.T) {
 			t.Errorf("left over:\n%s", s.disk[partPath].Data)
 		}
 		var refused *RefusedError
-		err := p.Check(t.Context(), plan(policy.Placement{Tenant: "lost", PKey: 1, Port: ident.PortID{Node: 99, Port: 1}}))
+		err := p.Check(t.Context(), plan(Placement{Tenant: "lost", PKey: 1, Port: ident.PortID{Node: 99, Port: 1}}))
 		if !errors.As(err, &refused) || refused.Problems[0].Code != osmfile.CodeNoMembers {
 			t.Errorf("a port that is not there: %v", err)
 		}
 		// A port with two service levels in a partition is refused before anything is written.
 		was := s.disk[partPath]
-		both := plan(policy.Placement{Tenant: "gold", PKey: 1, Port: ids[0], SL: 4}, policy.Placement{Tenant: "silver", PKey: 1, Port: ids[0], SL: 5})
+		both := plan(Placement{Tenant: "gold", PKey: 1, Port: ids[0], SL: 4}, Placement{Tenant: "silver", PKey: 1, Port: ids[0], SL: 5})
 		if err = p.Check(t.Context(), both); !errors.As(err, &refused) {
 			t.Errorf("two service levels: %v", err)
 		}
@@ -71,10 +70,10 @@ func TestASplitTenantIsPlacedByPort(t *testing.T) {
 		f, ids := star(t)
 		s := newFakeSM("-", "-", "-")
 		p := &Placer{Manager: manager(t, s, Config{}), Fabric: f}
-		plan := func(sls ...ident.SL) *policy.Plan {
-			out := &policy.Plan{}
+		plan := func(sls ...ident.SL) *Plan {
+			out := &Plan{}
 			for i, sl := range sls {
-				out.Placements = append(out.Placements, policy.Placement{Tenant: "gold", PKey: 1, Port: ids[i], SL: sl})
+				out.Placements = append(out.Placements, Placement{Tenant: "gold", PKey: 1, Port: ids[i], SL: sl})
 			}
 			return out
 		}

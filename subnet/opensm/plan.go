@@ -7,11 +7,32 @@ import (
 	"slices"
 	"strings"
 
-	"fairlane/policy"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 	"fairlane/subnet/opensm/osmfile"
 )
+
+// Plan is what a plan for a fabric wants of OpenSM.
+type Plan struct {
+	Placements []Placement
+	Lanes      []PortLanes
+}
+
+// Placement is the service level that a tenant has at a port, in its partition.
+type Placement struct {
+	Tenant string
+	PKey   ident.PKey
+	Port   ident.PortID
+	SL     ident.SL
+}
+
+// PortLanes are the tables by which an adapter port divides its lanes, as the plan says them.
+type PortLanes struct {
+	Port      ident.PortID
+	Name      string
+	SL2VL     [ident.NumSLs]ident.VL
+	High, Low []osmfile.VLWeight
+}
 
 // PlanOptions say what a plan leaves open.
 type PlanOptions struct {
@@ -25,7 +46,7 @@ type PlanOptions struct {
 // where the tenant is attached and groups of those that have another level, and the tables of lanes. Tenants without a P_Key are in
 // the default partition, which is the operator's: it is proven, not written. What OpenSM cannot do for the plan is among the
 // problems; lanes that it cannot hold are left out.
-func FromPlan(p *policy.Plan, f *subnet.Fabric, o PlanOptions) (osmfile.Desired, []osmfile.Problem) {
+func FromPlan(p *Plan, f *subnet.Fabric, o PlanOptions) (osmfile.Desired, []osmfile.Problem) {
 	var d osmfile.Desired
 	var problems []osmfile.Problem
 	at := map[ident.PKey]*placed{}
@@ -107,7 +128,7 @@ func (p *placed) partition(k ident.PKey, o PlanOptions) osmfile.Partition {
 const dataVLs = 8
 
 // planLanes is the one table for all adapter ports, when the plan has one.
-func planLanes(p *policy.Plan, f *subnet.Fabric) ([]osmfile.Lanes, *osmfile.Problem) {
+func planLanes(p *Plan, f *subnet.Fabric) ([]osmfile.Lanes, *osmfile.Problem) {
 	if len(p.Lanes) == 0 {
 		return nil, nil
 	}
@@ -127,7 +148,7 @@ func planLanes(p *policy.Plan, f *subnet.Fabric) ([]osmfile.Lanes, *osmfile.Prob
 		}
 	}
 	limit, sl2vl := 0, first.SL2VL
-	out := osmfile.Lanes{Kind: osmfile.AdapterPort, MaxVLs: vls, HighLimit: &limit, SL2VL: &sl2vl, Low: entries(first.Low), High: entries(first.High)}
+	out := osmfile.Lanes{Kind: osmfile.AdapterPort, MaxVLs: vls, HighLimit: &limit, SL2VL: &sl2vl, Low: slices.Clone(first.Low), High: slices.Clone(first.High)}
 	if len(out.High) == 0 {
 		out.High = []osmfile.VLWeight{{}} // weight 0: the table serves nobody
 	}
@@ -150,12 +171,4 @@ func portVLs(f *subnet.Fabric, id ident.PortID) int {
 		return dataVLs
 	}
 	return n
-}
-
-func entries(ws []policy.VLWeight) []osmfile.VLWeight {
-	out := make([]osmfile.VLWeight, len(ws))
-	for i, w := range ws {
-		out[i] = osmfile.VLWeight{VL: w.VL, Weight: w.Weight}
-	}
-	return out
 }

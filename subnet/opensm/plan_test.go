@@ -6,7 +6,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"fairlane/policy"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 	"fairlane/subnet/opensm/osmfile"
@@ -33,7 +32,7 @@ func TestAPlansPlacementsArePartitions(t *testing.T) {
 		ref, _ := f.PortByID(ids[i])
 		return f.Port(ref).GUID
 	}
-	plan := &policy.Plan{Placements: []policy.Placement{
+	plan := &Plan{Placements: []Placement{
 		{Tenant: "bronze", PKey: 0, Port: ids[0], SL: 0},
 		{Tenant: "gold", PKey: 0x8002, Port: ids[0], SL: 3},
 		{Tenant: "gold", PKey: 0x8002, Port: ids[1], SL: 3},
@@ -56,7 +55,7 @@ func TestAPlansPlacementsArePartitions(t *testing.T) {
 		t.Errorf("problems %v, %v, partition %+v", got, problems, d.Partitions[0])
 	}
 	// What OpenSM cannot do: two service levels for a port in one partition, and any split of the operator's.
-	plan.Placements = append(plan.Placements, policy.Placement{Tenant: "silver", PKey: 2, Port: ids[0], SL: 1}, policy.Placement{Tenant: "bronze", Port: ids[1], SL: 5})
+	plan.Placements = append(plan.Placements, Placement{Tenant: "silver", PKey: 2, Port: ids[0], SL: 1}, Placement{Tenant: "bronze", Port: ids[1], SL: 5})
 	d, problems = FromPlan(plan, f, PlanOptions{})
 	got = osmfile.Compose(osmfile.Texts{}, d, osmfile.Settings{OneLane: true}).Problems
 	if len(problems) != 1 || problems[0].Code != osmfile.CodeTwoSLs || !problems[0].Final ||
@@ -81,10 +80,10 @@ func name(f *subnet.Fabric, id ident.PortID) string {
 func TestAPlansLanesAreOneTable(t *testing.T) {
 	t.Parallel()
 	f, ids := star(t)
-	lane := func(i int) policy.LanePlan {
-		return policy.LanePlan{Port: ids[i], SL2VL: [ident.NumSLs]ident.VL{0, 1, 2}, Low: []policy.VLWeight{{VL: 1, Weight: 65}, {VL: 0, Weight: 65}}}
+	lane := func(i int) PortLanes {
+		return PortLanes{Port: ids[i], SL2VL: [ident.NumSLs]ident.VL{0, 1, 2}, Low: []osmfile.VLWeight{{VL: 1, Weight: 65}, {VL: 0, Weight: 65}}}
 	}
-	plan := &policy.Plan{Lanes: []policy.LanePlan{lane(0), lane(1)}}
+	plan := &Plan{Lanes: []PortLanes{lane(0), lane(1)}}
 	d, problems := FromPlan(plan, f, PlanOptions{})
 	limit := 0
 	m := [ident.NumSLs]ident.VL{0, 1, 2}

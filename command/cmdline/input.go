@@ -1,0 +1,69 @@
+package cmdline
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"fairlane/internal/usage"
+	"fairlane/subnet"
+	"fairlane/tenants"
+	"fairlane/tenants/tenantfile"
+)
+
+// ReadFile reads a file, of at most most bytes, that somebody named; kind is what it should hold.
+func ReadFile(kind, path string, most int) ([]byte, error) {
+	r, err := os.Open(path)
+	if err != nil {
+		return nil, &usage.Error{Err: err}
+	}
+	defer func() { _ = r.Close() }() // read only
+	var b bytes.Buffer
+	if at, err := r.Stat(); err == nil && at.Size() <= int64(most) {
+		b.Grow(int(at.Size()) + bytes.MinRead) // room made once: growing by doubling would take three times the file
+	}
+	if _, err := b.ReadFrom(io.LimitReader(r, int64(most)+1)); err != nil {
+		return nil, usage.Errorf("read %s: %w", kind, err)
+	}
+	if b.Len() > most {
+		return nil, usage.Errorf("%s %s: over %d MiB: want at most that", kind, path, most>>20)
+	}
+	return b.Bytes(), nil
+}
+
+// ReadTenants reads a tenant file against a fabric and completes the attachments.
+func ReadTenants(path string, topo *subnet.Fabric) ([]tenants.Tenant, []tenants.Flow, error) {
+	r, err := os.Open(path)
+	if err != nil {
+		return nil, nil, &usage.Error{Err: err}
+	}
+	defer func() { _ = r.Close() }() // read only
+	ts, flows, err := tenantfile.Read(path, r, topo)
+	if err != nil {
+		return nil, nil, &usage.Error{Err: err}
+	}
+	return tenants.Attach(ts, flows), flows, nil
+}
+
+// JSONLine is ":LINE" of what a JSON decoder refused in a text, where its error tells the place: of a text that was
+// cut off, the last line.
+func JSONLine(text []byte, err error) string {
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	at := int64(-1)
+	switch {
+	case errors.As(err, &syntax):
+		at = syntax.Offset
+	case errors.As(err, &kind):
+		at = kind.Offset
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		at = int64(len(bytes.TrimRight(text, "\n")))
+	}
+	if at < 0 || at > int64(len(text)) {
+		return ""
+	}
+	return fmt.Sprintf(":%d", 1+bytes.Count(text[:at], []byte{'\n'}))
+}

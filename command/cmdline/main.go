@@ -1,0 +1,92 @@
+package cmdline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fairlane/internal/i18n"
+	"fairlane/internal/phrase"
+	"fairlane/internal/usage"
+)
+
+// Exit codes that others rely on.
+const (
+	ExitDone   = 0
+	ExitFailed = 1 // failed, or a bound was missed
+	ExitUsage  = 2 // wrong usage or bad input
+)
+
+// ExitCode is ExitDone for nil, ExitUsage for wrong usage or input that the service refuses, ExitFailed otherwise.
+func ExitCode(err error) int {
+	var wrong *usage.Error
+	var refused interface {
+		error
+		BadInput() bool
+	}
+	switch {
+	case err == nil:
+		return ExitDone
+	case errors.As(err, &wrong), errors.As(err, &refused) && refused.BadInput():
+		return ExitUsage
+	}
+	return ExitFailed
+}
+
+// Main runs the command line whose commands build adds, and returns its exit code. Data goes to stdout, words to stderr.
+func Main(ctx context.Context, args []string, stdout, stderr io.Writer, build func(*App, *cobra.Command)) int {
+	text, err := i18n.Load(i18n.Pick(i18n.Asked(args), os.Getenv))
+	if err != nil {
+		_, _ = fmt.Fprintln(stderr, err)
+		return ExitFailed
+	}
+	a := &App{Stdout: stdout, Stderr: stderr, Texts: text}
+	root := a.Root(args, build)
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err = root.ExecuteContext(ctx)
+	if err == nil {
+		return ExitDone
+	}
+	_, _ = fmt.Fprintln(stderr, a.T("error", "error", a.ErrorText(ctx, err)))
+	if !a.Began {
+		return ExitUsage
+	}
+	return ExitCode(err)
+}
+
+// Root is the command above all those that build adds. args are the process's, looked through for --lang.
+func (a *App) Root(args []string, build func(*App, *cobra.Command)) *cobra.Command {
+	root := &cobra.Command{
+		Use:           "fairlane",
+		Short:         a.T("root.short"),
+		Long:          a.T("root.long"),
+		Version:       Version(),
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.PersistentPreRunE = func(*cobra.Command, []string) error {
+		lang := i18n.Asked(args)
+		if lang != "" && !slices.Contains(i18n.Languages(), lang) {
+			return usage.Of(phrase.Of("usage.language", "found", fmt.Sprintf("%q", lang), "want", strings.Join(i18n.Languages(), " or ")))
+		}
+		if of := os.Getenv("FAIRLANE_LANG"); lang == "" && of != "" && !i18n.Known(of) {
+			return usage.Of(phrase.Of("usage.language-variable", "found", fmt.Sprintf("%q", of), "want", strings.Join(i18n.Languages(), " or ")))
+		}
+		return nil
+	}
+	root.PersistentFlags().String("lang", "", a.T("flag.lang"))
+	build(a, root)
+	root.SetFlagErrorFunc(wrongFlag)
+	a.translateHelp(root)
+	judgeArguments(root)
+	a.noteBegin(root)
+	return root
+}

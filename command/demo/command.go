@@ -1,0 +1,270 @@
+// Package demo has the command that shows the main job on live simulated fabrics: discover, compile, measure, push, read back, measure.
+package demo
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fairlane/api"
+	"fairlane/command/cmdline"
+	"fairlane/internal/listen"
+	"fairlane/internal/usage"
+	"fairlane/policy"
+	"fairlane/service/site"
+	"fairlane/sim/live"
+	"fairlane/sim/scenario"
+	"fairlane/subnet"
+	"fairlane/tenants"
+)
+
+// app is the demo with what every command shares.
+type app struct {
+	*cmdline.App
+	open OpenFunc
+}
+
+// Add adds the demo to the root. open opens its managers.
+func Add(shared *cmdline.App, root *cobra.Command, open OpenFunc) {
+	root.AddCommand((&app{shared, open}).demoCommand())
+}
+
+type demoFlags struct {
+	plane, scenario, fabric, tenants, listen string
+	once, json                               bool
+	seed                                     uint64
+}
+
+func (a *app) demoCommand() *cobra.Command {
+	var f demoFlags
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: a.T("demo.short"),
+		Long:  a.T("demo.long"),
+		Example: `  fairlane demo --plane ib --once
+  fairlane demo --once --json
+  fairlane demo --plane all --once --json
+  fairlane demo --plane wrcc --once
+  fairlane demo --scenario ib8tenants --once
+  fairlane demo --fabric fabric.topo --tenants tenants.yaml
+  fairlane demo --listen 127.0.0.1:8470        # stays up with the API`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.runDemo(cmd.Context(), f) },
+	}
+	cmd.Flags().StringVar(&f.plane, "plane", "ib", a.T("demo.flag.plane"))
+	cmd.Flags().StringVar(&f.scenario, "scenario", "", a.T("demo.flag.scenario"))
+	cmd.Flags().StringVar(&f.fabric, "fabric", "", a.T("demo.flag.fabric"))
+	cmd.Flags().StringVar(&f.tenants, "tenants", "", a.T("demo.flag.tenants"))
+	cmd.Flags().StringVar(&f.listen, "listen", "127.0.0.1:8470", a.T("demo.flag.listen"))
+	cmd.Flags().BoolVar(&f.once, "once", false, a.T("demo.flag.once"))
+	cmd.Flags().BoolVar(&f.json, "json", false, a.T("flag.json"))
+	a.SeedFlag(cmd, &f.seed, 1)
+	return cmd
+}
+
+// defaultScenario is what a demo of a plane runs.
+func defaultScenario(p policy.Plane) string {
+	switch p {
+	case policy.PlaneRoCE:
+		return "roce8"
+	case policy.PlaneWRCC:
+		return "wrcc2dc"
+	}
+	return "ib16"
+}
+
+// planes are those that the flags ask for.
+func (f *demoFlags) planes() ([]policy.Plane, error) {
+	all := policy.Planes()
+	switch {
+	case slices.Contains(all, policy.Plane(f.plane)):
+		return []policy.Plane{policy.Plane(f.plane)}, nil
+	case f.plane != "all":
+		return nil, usage.Errorf("plane %q: want ib, roce, wrcc or all", f.plane)
+	case f.scenario != "" || f.fabric != "" || f.tenants != "":
+		return nil, usage.Errorf("--plane all: want one of the planes with --scenario, --fabric or --tenants")
+	case !f.once:
+		return nil, usage.Errorf("--plane all: want --once too: one demo at a time stays up")
+	}
+	return all, nil
+}
+
+func (a *app) runDemo(ctx context.Context, f demoFlags) error {
+	planes, err := f.planes()
+	if err != nil {
+		return err
+	}
+	return a.showPlanes(ctx, f, planes, func(p policy.Plane) (*Report, error) { return a.demoOf(ctx, f, p) })
+}
+
+// showPlanes shows planes one after the other. One that fails does not keep the others from being shown, and the JSON has those that finished.
+func (a *app) showPlanes(ctx context.Context, f demoFlags, planes []policy.Plane, show func(policy.Plane) (*Report, error)) error {
+	reports := []Report{}
+	var faults []error
+	for _, p := range planes {
+		r, err := show(p)
+		if r != nil {
+			reports = append(reports, *r)
+			faults = append(faults, r.Missed())
+		}
+		if err != nil && len(planes) > 1 {
+			err = fmt.Errorf("plane %s: %w", p, err)
+		}
+		if faults = append(faults, err); ctx.Err() != nil {
+			break
+		}
+	}
+	if f.json && f.once && (len(reports) > 0 || len(planes) > 1) {
+		faults = append(faults, cmdline.PrintJSON(a.Stdout, reports))
+	}
+	return errors.Join(faults...)
+}
+
+// demoOf shows one plane. What it measured is returned even when a bound was missed; without --once it stays up.
+func (a *app) demoOf(ctx context.Context, f demoFlags, p policy.Plane) (_ *Report, err error) {
+	var listeners []net.Listener
+	if !f.once { // an address that is taken is better known before the work
+		if listeners, err = listen.On(ctx, []string{f.listen}, nil); err != nil {
+			return nil, err
+		}
+		defer func() {
+			for _, l := range listeners {
+				_ = l.Close() // what served it has closed it
+			}
+		}()
+	}
+	dir, err := os.MkdirTemp("", "fairlane-demo-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	words := a.Stderr
+	if !f.json {
+		words = a.Stdout
+	}
+	d, name, err := a.startDemo(ctx, f, p, Place{Dir: dir}, func(key string, args ...any) { _, _ = fmt.Fprintln(words, a.T(key, args...)) })
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	_, _ = fmt.Fprintln(words, name)
+	res, err := d.Run(ctx)
+	if err != nil {
+		return nil, err
+	}
+	report := res.Report()
+	switch {
+	case !f.json:
+		_, _ = fmt.Fprintln(a.Stdout)
+		err = a.printReport(a.Stdout, report)
+	case !f.once:
+		err = cmdline.PrintJSON(a.Stdout, []Report{report})
+	}
+	if err != nil || f.once || report.Missed() != nil {
+		return &report, err
+	}
+	return &report, a.stay(ctx, d, listeners, words)
+}
+
+// startDemo starts the fabric that the flags ask for, and its manager; title says what it is.
+func (a *app) startDemo(ctx context.Context, f demoFlags, p policy.Plane, at Place, step func(string, ...any)) (d *Demo, title string, err error) {
+	if p == policy.PlaneIB {
+		s, err := f.load()
+		if err != nil {
+			return nil, "", err
+		}
+		d, err = OnInfiniBand(ctx, s, at, a.open, step)
+		return d, a.T("demo.title", "name", s.Name, "description", s.Description), err
+	}
+	c, err := f.loadEther(p)
+	if err != nil {
+		return nil, "", err
+	}
+	d, err = OnEthernet(ctx, c, at, a.open, step)
+	return d, a.T("demo.title", "name", c.Name, "description", c.Description), err
+}
+
+// loadEther makes the case of a demo on Ethernet from its flags.
+func (f demoFlags) loadEther(p policy.Plane) (*live.Case, error) {
+	if f.fabric == "" && f.tenants == "" {
+		s, err := scenario.Load(cmp.Or(f.scenario, defaultScenario(p)))
+		if err != nil {
+			return nil, &usage.Error{Err: err}
+		}
+		if s.Ethernet == nil {
+			return nil, usage.Errorf("scenario %s: plane %s: want ethernet", s.Name, s.Plane())
+		}
+		s.Config.Seed = f.seed
+		c, err := live.CaseOf(s)
+		if err == nil && c.Plane != p {
+			err = usage.Errorf("scenario %s is for --plane %s, not %s", s.Name, c.Plane, p)
+		}
+		return c, err
+	}
+	topo, ts, flows, err := f.files()
+	if err != nil {
+		return nil, err
+	}
+	return &live.Case{Name: topo.Name, Description: f.fabric, Plane: p, Fabric: topo, Tenants: ts, Flows: flows, Seed: f.seed}, nil
+}
+
+// files reads the fabric and the tenants that the flags name.
+func (f demoFlags) files() (*subnet.Fabric, []tenants.Tenant, []tenants.Flow, error) {
+	if f.fabric == "" {
+		return nil, nil, nil, usage.Errorf("--tenants %s: want --fabric FILE too, on which its hosts are", f.tenants)
+	}
+	topo, err := site.ReadFabric(f.fabric)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if f.tenants == "" {
+		ts, flows, err := SampleTenants(topo)
+		return topo, ts, flows, err
+	}
+	ts, flows, err := cmdline.ReadTenants(f.tenants, topo)
+	return topo, ts, flows, err
+}
+
+// load makes the scenario of a demo from its flags.
+func (f demoFlags) load() (*scenario.Scenario, error) {
+	if f.fabric == "" && f.tenants == "" {
+		s, err := scenario.Load(cmp.Or(f.scenario, defaultScenario(policy.PlaneIB)))
+		if err != nil {
+			return nil, &usage.Error{Err: err}
+		}
+		s.Config.Seed = f.seed
+		return s, live.CheckInfiniBand(s)
+	}
+	topo, ts, flows, err := f.files()
+	if err != nil {
+		return nil, err
+	}
+	s := &scenario.Scenario{Name: topo.Name, Description: f.fabric, Fabric: topo, Tenants: ts}
+	s.Config.Seed = f.seed
+	for _, fl := range flows {
+		s.Flows = append(s.Flows, scenario.Flow{Flow: fl})
+	}
+	return s, nil
+}
+
+// stay serves the API on the live fabric until the context ends.
+func (a *app) stay(ctx context.Context, d *Demo, l []net.Listener, words io.Writer) error {
+	token, err := d.manager.Service().Bootstrap(ctx, "")
+	if err != nil {
+		return err
+	}
+	h, err := d.manager.Handler(api.Options{})
+	if err != nil {
+		return err
+	}
+	_, _ = fmt.Fprintln(words, a.T("demo.stay", "addr", l[0].Addr(), "token", token, "fabric", d.fabric.Source()))
+	return listen.Serve(ctx, []listen.Endpoint{{Server: api.HTTPServer(h), Listeners: l}}, listen.Ending{Drain: 10 * time.Second})
+}

@@ -1,0 +1,172 @@
+package demo
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"fairlane/ccconfig/ibcc"
+	"fairlane/command/cmdline"
+	"fairlane/internal/quantity"
+	"fairlane/policy"
+	"fairlane/service/control"
+	"fairlane/sim/lab/evaluate"
+)
+
+const timerUnit = quantity.Picoseconds(ibcc.TimerUnitPicoseconds)
+
+// Report is one element of what `demo --once --json` prints.
+type Report struct {
+	Plane             string           `json:"plane"`
+	Tenants           []tenantReport   `json:"tenants"`
+	UtilisationBefore *float64         `json:"utilisation_before,omitempty"` // nil when it was not measured, as all figures of the fabric
+	Utilisation       *float64         `json:"utilisation,omitempty"`
+	MaxShareError     *float64         `json:"max_share_error,omitempty"`
+	Plan              string           `json:"plan"`
+	Rollout           rolloutReport    `json:"rollout"`
+	Findings          []policy.Finding `json:"findings"`
+	WallS             float64          `json:"wall_s"`
+
+	problems []string // of measurements
+	links    int      // contended ones of the plan
+}
+
+type tenantReport struct {
+	Name       string            `json:"name"`
+	Weight     float64           `json:"weight"`
+	Flows      int               `json:"flows"`
+	Entitled   quantity.BitRate  `json:"entitled_bps"`
+	Before     *quantity.BitRate `json:"before_bps,omitempty"`
+	Delivered  *quantity.BitRate `json:"delivered_bps,omitempty"`
+	ShareError *float64          `json:"share_error,omitempty"`
+	// What the tenant gets from DCQCN in place of WRCC: with the vendor's registers, and with those for its weight.
+	DCQCN         quantity.BitRate `json:"dcqcn_bps,omitempty"`
+	DCQCNWeighted quantity.BitRate `json:"dcqcn_weighted_bps,omitempty"`
+}
+
+type rolloutReport struct {
+	ID      int64                `json:"id"`
+	State   control.RolloutState `json:"state"`
+	Result  string               `json:"result"`
+	Devices int                  `json:"devices"`
+}
+
+// Report is the result as it is printed.
+func (r *Result) Report() Report {
+	out := Report{
+		Plane:             r.Plan.Plane,
+		UtilisationBefore: control.Utilisation(r.before.Links), Utilisation: control.Utilisation(r.after.Links),
+		MaxShareError: r.after.MaxShareError,
+		Plan:          r.Plan.Name,
+		Rollout:       rolloutReport{r.rollout.ID, r.rollout.State, r.rollout.Result.String(), len(r.rollout.Devices)},
+		Findings:      r.Plan.Findings,
+		WallS:         r.elapsed.Seconds(),
+		links:         len(r.after.Links),
+	}
+	if out.Findings == nil {
+		out.Findings = []policy.Finding{}
+	}
+	for i, t := range r.after.Tenants {
+		row := tenantReport{
+			Name: t.Tenant, Weight: t.Weight.Float(), Flows: r.Plan.Tenants[i].QPs, Entitled: t.Entitled,
+			Before: r.before.Tenants[i].Delivered, Delivered: t.Delivered, ShareError: t.ShareError,
+		}
+		if r.rival != nil {
+			row.DCQCN, row.DCQCNWeighted = r.rival.vendor[t.Tenant], r.rival.weighted[t.Tenant]
+		}
+		out.Tenants = append(out.Tenants, row)
+		for _, problem := range []string{r.before.Tenants[i].Problem, t.Problem} {
+			if problem != "" {
+				out.problems = append(out.problems, fmt.Sprintf("tenant %s could not be measured: %s", t.Tenant, problem))
+			}
+		}
+	}
+	for _, s := range []control.Shares{r.before, r.after} {
+		for _, l := range s.Links {
+			if l.Delivered == nil {
+				out.problems = append(out.problems, fmt.Sprintf("link %s could not be measured: %s", l.Name, l.Problem))
+			}
+		}
+	}
+	return out
+}
+
+// Missed names the bounds that a run missed, or is nil.
+func (r *Report) Missed() error {
+	why := slices.Clone(r.problems)
+	if most := evaluate.ErrorBound(policy.Plane(r.Plane)); r.MaxShareError == nil {
+		why = append(why, "share error was not measured")
+	} else if *r.MaxShareError > most {
+		why = append(why, fmt.Sprintf("share error %.1f %% is above %.0f %%", 100**r.MaxShareError, 100*most))
+	}
+	if r.links > 0 && (r.Utilisation == nil || r.UtilisationBefore == nil) {
+		why = append(why, "link use was not measured")
+	} else if r.links > 0 && *r.Utilisation < MinUtilisation*min(*r.UtilisationBefore, 1) { // a link has no more than its rate: what is beyond it was counted late
+		why = append(why, fmt.Sprintf("link use %.1f %% is below %.0f %% of the %.1f %% before",
+			100**r.Utilisation, 100*MinUtilisation, 100**r.UtilisationBefore))
+	}
+	if why == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %s", cmdline.ErrBoundMissed, r.Plane+": "+strings.Join(why, "; "))
+}
+
+// printReport draws the table that people read: what each tenant is entitled to, what it got
+// before and after, as bars of the same scale.
+func (a *app) printReport(w io.Writer, r Report) error {
+	var most quantity.BitRate
+	for _, t := range r.Tenants {
+		most = max(most, t.Entitled, cmdline.OrZero(t.Before), cmdline.OrZero(t.Delivered))
+	}
+	tw := cmdline.NewTable(w, 0)
+	_, _ = fmt.Fprintln(tw, a.T("demo.table.head"))
+	for _, t := range r.Tenants {
+		_, _ = fmt.Fprintf(tw, "%s\t%s\t%d\t%s\t%s\t%s\t%s\n", t.Name, weightText(t.Weight), t.Flows,
+			cmdline.RateBar(t.Entitled, most, '░'), a.barOf(t.Before, most, '▒'), a.barOf(t.Delivered, most, '█'), cmdline.PercentOrDash(t.ShareError))
+	}
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	if err := a.printRival(w, r); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(w, a.T("demo.summary", "error", cmdline.PercentOrDash(r.MaxShareError), "use", cmdline.PercentOrDash(r.Utilisation),
+		"before", cmdline.PercentOrDash(r.UtilisationBefore), "seconds", fmt.Sprintf("%.1f", r.WallS)))
+	if err != nil {
+		return err
+	}
+	for i := range r.Findings {
+		if _, err := fmt.Fprintln(w, a.Finding(&r.Findings[i])); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// printRival tells what the same traffic gets from DCQCN.
+func (a *app) printRival(w io.Writer, r Report) error {
+	if !slices.ContainsFunc(r.Tenants, func(t tenantReport) bool { return t.DCQCN > 0 }) {
+		return nil
+	}
+	tw := cmdline.NewTable(w, 0)
+	_, _ = fmt.Fprintln(tw, a.T("demo.rival.head"))
+	for _, t := range r.Tenants {
+		delivered := "-"
+		if t.Delivered != nil {
+			delivered = fmt.Sprintf("%.1f", t.Delivered.Gbit())
+		}
+		_, _ = fmt.Fprintf(tw, "%s\t%s\t%.1f\t%.1f\n", t.Name, delivered, t.DCQCN.Gbit(), t.DCQCNWeighted.Gbit())
+	}
+	return tw.Flush()
+}
+
+// barOf is bar of what may not have been measured.
+func (a *app) barOf(v *quantity.BitRate, most quantity.BitRate, fill rune) string {
+	if v == nil {
+		return a.T("demo.not-measured")
+	}
+	return cmdline.RateBar(*v, most, fill)
+}
+
+func weightText(w float64) string { return fmt.Sprintf("%g", w) }

@@ -1,0 +1,244 @@
+package lab
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fairlane/command/cmdline"
+	"fairlane/internal/progress"
+	"fairlane/internal/usage"
+	"fairlane/policy"
+	"fairlane/sim/lab/evaluate"
+)
+
+type evaluateFlags struct {
+	cases, jobs, one int
+	seed             uint64
+	plane, out       string
+	json             bool
+}
+
+func (a *app) evaluateCommand() *cobra.Command {
+	var f evaluateFlags
+	cmd := &cobra.Command{
+		Use: "evaluate", Short: a.T("evaluate.short"), Long: a.T("evaluate.long"), Args: cobra.NoArgs,
+		Example: `  fairlane evaluate --cases 200 --seed 7
+  fairlane evaluate --cases 20 --plane wrcc --json
+  fairlane evaluate --cases 200 --out results.jsonl
+  fairlane evaluate --plane ib --seed 7 --case 31`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			planes, err := f.planes()
+			if err == nil {
+				err = f.check(cmd.Flags().Changed("case"), cmd.Flags().Changed("cases"))
+			}
+			if err != nil {
+				return &usage.Error{Err: err}
+			}
+			if cmd.Flags().Changed("case") {
+				return a.runEvaluateOne(cmd.Context(), f, planes)
+			}
+			return a.runEvaluate(cmd.Context(), f, planes)
+		},
+	}
+	cmd.Flags().IntVar(&f.cases, "cases", 200, a.T("evaluate.flag.cases"))
+	a.SeedFlag(cmd, &f.seed, 1)
+	cmd.Flags().StringVar(&f.plane, "plane", "all", a.T("evaluate.flag.plane"))
+	cmd.Flags().IntVar(&f.jobs, "jobs", min(runtime.GOMAXPROCS(0), evaluate.MaxJobs), a.T("evaluate.flag.jobs"))
+	cmd.Flags().StringVar(&f.out, "out", "", a.T("evaluate.flag.out"))
+	cmd.Flags().IntVar(&f.one, "case", 0, a.T("evaluate.flag.case"))
+	cmd.Flags().BoolVar(&f.json, "json", false, a.T("flag.json"))
+	return cmd
+}
+
+func (f *evaluateFlags) planes() ([]policy.Plane, error) {
+	if f.plane == "all" {
+		return evaluate.Planes(), nil
+	}
+	for _, p := range evaluate.Planes() {
+		if f.plane == string(p) {
+			return []policy.Plane{p}, nil
+		}
+	}
+	return nil, fmt.Errorf("--plane %q: want ib, roce, wrcc or all", f.plane)
+}
+
+func (f *evaluateFlags) check(one, cases bool) error {
+	switch {
+	case f.cases < 1 || f.cases > evaluate.MaxCases:
+		return fmt.Errorf("--cases %d: want 1 to %d", f.cases, evaluate.MaxCases)
+	case f.jobs < 1 || f.jobs > evaluate.MaxJobs:
+		return fmt.Errorf("--jobs %d: want 1 to %d", f.jobs, evaluate.MaxJobs)
+	case f.one < 0 || f.one >= evaluate.MaxCases:
+		return fmt.Errorf("--case %d: want 0 to %d", f.one, evaluate.MaxCases-1)
+	case one && (cases || f.out != ""):
+		return errors.New("--case runs a single case and prints all of it: want it without --cases and --out")
+	}
+	return nil
+}
+
+// Evaluation is what `evaluate --json` prints.
+type Evaluation struct {
+	Cases       int                                  `json:"cases"`
+	Seed        uint64                               `json:"seed"`
+	Interrupted bool                                 `json:"interrupted,omitempty"` // planes have the cases that were done
+	Planes      map[policy.Plane]evaluate.PlaneScore `json:"planes"`
+}
+
+// runEvaluate evaluates random cases and reports, even when it is interrupted.
+func (a *app) runEvaluate(ctx context.Context, f evaluateFlags, planes []policy.Plane) (err error) {
+	req := evaluate.Request{Cases: f.cases, Seed: f.seed, Planes: planes, Jobs: f.jobs}
+	if f.out != "" {
+		file, createErr := os.Create(f.out)
+		if createErr != nil {
+			return &usage.Error{Err: createErr}
+		}
+		defer func() { err = errors.Join(err, file.Close()) }()
+		lines := json.NewEncoder(file)
+		req.Done = func(r *evaluate.Result) error { return lines.Encode(r) }
+	}
+	p, begun := progress.On(a.Stderr), time.Now()
+	req.Progress = func(done, all int) {
+		p.Show(a.T("evaluate.progress", "done", done, "total", all, "left", progress.Left(begun, float64(done)/float64(all))))
+	}
+	results, err := evaluate.Run(ctx, req)
+	p.Clear()
+	stopped := err != nil
+	if stopped && ctx.Err() == nil {
+		return err
+	}
+	out := Evaluation{Cases: f.cases, Seed: f.seed, Interrupted: stopped, Planes: make(map[policy.Plane]evaluate.PlaneScore)}
+	for _, plane := range planes {
+		s := evaluate.ScoreOf(plane, results)
+		out.Planes[plane] = s
+		if !stopped {
+			err = errors.Join(err, s.Missed(plane))
+		}
+	}
+	if stopped {
+		err = fmt.Errorf("evaluation: %d of %d runs done: %w", len(results), f.cases*len(planes), err)
+	} else if err != nil {
+		err = fmt.Errorf("%w: %w", cmdline.ErrBoundMissed, err)
+	}
+	if f.json {
+		return errors.Join(cmdline.PrintJSON(a.Stdout, out), err)
+	}
+	return errors.Join(a.printEvaluation(&out, planes), err)
+}
+
+// printEvaluation prints one row a plane, and the tenants that were furthest off.
+func (a *app) printEvaluation(e *Evaluation, planes []policy.Plane) error {
+	tw := cmdline.NewTable(a.Stdout, 0)
+	_, _ = fmt.Fprintln(tw, a.T("evaluate.head"))
+	for _, plane := range planes {
+		s := e.Planes[plane]
+		printScore(tw, string(plane), &s.Score)
+		printScore(tw, a.T("evaluate.within", "plane", plane), s.Within)
+		printScore(tw, a.T("evaluate.beyond", "plane", plane), s.Beyond)
+	}
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	if err := a.printCauses(e, planes); err != nil {
+		return err
+	}
+	for _, plane := range planes {
+		for _, w := range e.Planes[plane].Worst {
+			_, _ = fmt.Fprintln(a.Stdout, a.T("evaluate.worst", "plane", plane, "tenant", w.Tenant, "case", w.Case, "error", fine(w.Error),
+				"bound", fine(w.Bound), "seed", e.Seed))
+		}
+	}
+	return nil
+}
+
+// printCauses prints which findings name the tenants that are far off their entitlements.
+func (a *app) printCauses(e *Evaluation, planes []policy.Plane) error {
+	tw := cmdline.NewTable(a.Stdout, 0)
+	head := true
+	for _, plane := range planes {
+		for _, c := range e.Planes[plane].Causes {
+			if head {
+				_, _ = fmt.Fprintln(tw, "\n"+a.T("evaluate.causes.head"))
+				head = false
+			}
+			code := c.Code
+			if code == "" {
+				code = a.T("evaluate.causes.none")
+			}
+			_, _ = fmt.Fprintf(tw, "%s\t%s\t%d\t%s\t%s\n", plane, cmdline.Percent(policy.MissLimit(plane)), c.Tenants, fine(c.EntitledMax), code)
+		}
+	}
+	if !head {
+		_, _ = fmt.Fprintln(tw)
+	}
+	return tw.Flush()
+}
+
+func printScore(w io.Writer, name string, s *evaluate.Score) {
+	_, _ = fmt.Fprintf(w, "%s\t%d\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\n", name, s.Cases, s.Tenants, fine(s.ShareErrorP50), fine(s.ShareErrorP95),
+		fine(s.ShareErrorMax), fine(s.EntitledP50), fine(s.EntitledP95), fine(s.EntitledMax), cmdline.Percent(s.BoundCoverage), fine(s.BoundP50), s.Unannounced,
+		cmdline.Percent(s.Utilisation), cmdline.Percent(s.UtilisationLeast))
+}
+
+// fine is percent with one more digit.
+func fine(v float64) string { return fmt.Sprintf("%.2f %%", 100*v) }
+
+// runEvaluateOne evaluates one case and prints all that it gave.
+func (a *app) runEvaluateOne(ctx context.Context, f evaluateFlags, planes []policy.Plane) error {
+	p := progress.On(a.Stderr)
+	var results []*evaluate.Result
+	for _, plane := range planes {
+		c, err := evaluate.Generate(f.seed, f.one, plane)
+		if err != nil {
+			return err
+		}
+		r, plan, err := c.Evaluate(ctx, func(done float64) { p.Show(a.T("simulate.progress", "done", cmdline.Percent(done))) })
+		p.Clear()
+		if err != nil {
+			return err
+		}
+		results = append(results, r)
+		if !f.json {
+			if err := a.printCase(c, r, plan); err != nil {
+				return err
+			}
+		}
+	}
+	if f.json {
+		return cmdline.PrintJSON(a.Stdout, results)
+	}
+	return nil
+}
+
+func (a *app) printCase(c *evaluate.Case, r *evaluate.Result, plan *policy.Plan) error {
+	_, _ = fmt.Fprintln(a.Stdout, a.T("evaluate.case", "case", c.Index, "seed", c.Seed, "plane", c.Plane, "kind", c.Kind,
+		"rate", c.Input.Fabric.Links[0].Rate, "ratio", fmt.Sprintf("%.1f", r.Ratio)))
+	if r.Failed != "" {
+		_, _ = fmt.Fprintln(a.Stdout, a.T("evaluate.failed", "error", r.Failed))
+		return nil
+	}
+	tw := cmdline.NewTable(a.Stdout, 0)
+	_, _ = fmt.Fprintln(tw, a.T("evaluate.case.head"))
+	for _, t := range r.Tenants {
+		_, _ = fmt.Fprintf(tw, "%s\t%g\t%d\t%.3f\t%.3f\t%.3f\t%s\t%s\t%s\t%s\n", t.Tenant, t.Weight, t.QPs, t.Entitled/1e9, t.Predicted/1e9, t.Simulated/1e9,
+			fine(t.Entitle), fine(t.Error), fine(t.Bound), fine(t.Drift))
+	}
+	_, _ = fmt.Fprintln(tw, "\n"+a.T("evaluate.case.links"))
+	for i, l := range plan.Links {
+		_, _ = fmt.Fprintf(tw, "%s\t%s\t%d\t%s\t%s\n", l.Name, l.Capacity, len(l.Tenants), cmdline.Percent(r.Links[i].Use), cmdline.Percent(r.Links[i].Before))
+	}
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	for i := range plan.Findings {
+		_, _ = fmt.Fprintln(a.Stdout, a.Finding(&plan.Findings[i]))
+	}
+	return nil
+}

@@ -1,0 +1,109 @@
+package local
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"fairlane/internal/usage"
+	"fairlane/service/site"
+	"fairlane/subnet/mad"
+)
+
+// keyFile is a CC_Key in a file.
+type keyFile struct {
+	path string
+	key  mad.Key
+}
+
+// readKeyFiles reads keys; 0 is none.
+func readKeyFiles(paths []string) ([]keyFile, error) {
+	var out []keyFile
+	for _, path := range paths {
+		key, err := site.CCKey(path)
+		if err != nil {
+			return nil, err
+		}
+		if key == 0 {
+			return nil, usage.Errorf("%s: CC_Key 0 is no key: want another one", path)
+		}
+		out = append(out, keyFile{path, key})
+	}
+	return out, nil
+}
+
+// keysOf are the keys alone.
+func keysOf(files []keyFile) []mad.Key {
+	out := make([]mad.Key, len(files))
+	for i := range files {
+		out[i] = files[i].key
+	}
+	return out
+}
+
+// newKey makes a random key that is not 0, for a file that does not exist yet: see create.
+func newKey(path string) (keyFile, error) {
+	if _, err := os.Lstat(path); err == nil {
+		return keyFile{}, usage.Errorf("%s: exists; want a name that is free for a new CC_Key", path)
+	}
+	var b [8]byte
+	for binary.BigEndian.Uint64(b[:]) == 0 {
+		if _, err := rand.Read(b[:]); err != nil {
+			return keyFile{}, err
+		}
+	}
+	return keyFile{path, mad.Key(binary.BigEndian.Uint64(b[:]))}, nil
+}
+
+// create writes the key to its file, which nobody else may read and which must not exist.
+func (k keyFile) create() (err error) {
+	f, err := os.OpenFile(k.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	_, err = fmt.Fprintf(f, "%016x\n", uint64(k.key))
+	return err
+}
+
+// keep proves that the key is in its file, that nobody else can read it, and that both the file and its name outlive a
+// loss of power.
+func (k keyFile) keep(context.Context) error {
+	st, err := os.Stat(k.path)
+	if err != nil {
+		return err
+	}
+	if !st.Mode().IsRegular() {
+		return fmt.Errorf("%s: want a regular file", k.path)
+	}
+	if mode := st.Mode().Perm(); mode&0o077 != 0 {
+		return fmt.Errorf("%s: others may read it, mode %#o: want 0600", k.path, mode)
+	}
+	for _, path := range []string{k.path, filepath.Dir(k.path)} {
+		if err := syncPath(path); err != nil {
+			return err
+		}
+	}
+	again, err := site.CCKey(k.path)
+	if err != nil {
+		return err
+	}
+	if again != k.key {
+		return fmt.Errorf("%s: holds another CC_Key by now", k.path)
+	}
+	return nil
+}
+
+// syncPath brings a file or a directory to the disk.
+func syncPath(path string) (err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	return f.Sync()
+}

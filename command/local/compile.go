@@ -1,0 +1,364 @@
+package local
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fairlane/ccconfig/profile"
+	"fairlane/command/cmdline"
+	"fairlane/command/remote"
+	"fairlane/internal/phrase"
+	"fairlane/internal/progress"
+	"fairlane/internal/quantity"
+	"fairlane/internal/usage"
+	"fairlane/policy"
+	"fairlane/service/site"
+	"fairlane/sim/fabric"
+	"fairlane/sim/lab/evaluate"
+	"fairlane/subnet"
+	"fairlane/subnet/ident"
+	"fairlane/tenants"
+	"fairlane/tenants/tenantfile"
+)
+
+type compileFlags struct {
+	fabric, tenants, flows        string
+	plane, profile, ibProfiles    string
+	mode, law, perQP              string
+	against                       string
+	beside                        string // a tenant that the flow file may have flows of, although the tenant file does not have it
+	explainPort, explainTenant    string
+	editTexts                     []string
+	explain, links                bool
+	simulate, json, restart, arbs bool
+	reserved                      remote.SLs
+	entries, top                  int
+	all                           bool
+	seed                          uint64
+}
+
+// maxPlanBytes bounds a stored plan that is read, in bytes: twice what the plans of the largest fabrics that docs/compiler.md
+// tells of have as compile --json prints them, 561 MiB on InfiniBand and 695 MiB on RoCE.
+const maxPlanBytes = 1536 << 20
+
+func (a *app) compileCommand() *cobra.Command {
+	var f compileFlags
+	cmd := &cobra.Command{
+		Use:   "compile --fabric FILE --tenants FILE",
+		Short: a.T("compile.short"),
+		Long:  a.T("compile.long"),
+		Example: `  fairlane compile --fabric fabric.topo --tenants tenants.yaml
+  fairlane compile --fabric fabric.yaml --tenants tenants.yaml --explain-tenant gold
+  fairlane compile --fabric fabric.yaml --tenants tenants.yaml --edit weight:gold=8 --edit fail:leaf1/P5
+  fairlane compile --fabric fabric.yaml --tenants tenants.yaml --against plan.json
+  fairlane compile --fabric fabric.yaml --tenants tenants.yaml --simulate --json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := f.ofPlane(cmd); err != nil {
+				return err
+			}
+			return a.runCompile(cmd.Context(), f)
+		},
+	}
+	text := func(to *string, name, initial, key string) { cmd.Flags().StringVar(to, name, initial, a.T(key)) }
+	flag := func(to *bool, name, key string) { cmd.Flags().BoolVar(to, name, false, a.T(key)) }
+	text(&f.fabric, "fabric", "", "compile.flag.fabric")
+	text(&f.tenants, "tenants", "", "compile.flag.tenants")
+	text(&f.flows, "flows", "", "compile.flag.flows")
+	text(&f.plane, "plane", string(policy.PlaneIB), "compile.flag.plane")
+	text(&f.profile, "profile", "", "compile.flag.profile")
+	text(&f.mode, "mode", string(policy.ModeProduct), "compile.flag.mode")
+	text(&f.law, "cct", string(policy.CCTGeometric), "compile.flag.cct")
+	text(&f.perQP, "cc-mode", string(policy.PerQPAuto), "compile.flag.ccmode")
+	text(&f.against, "against", "", "compile.flag.against")
+	text(&f.explainPort, "explain-port", "", "compile.flag.explainport")
+	text(&f.explainTenant, "explain-tenant", "", "compile.flag.explaintenant")
+	cmd.Flags().StringArrayVar(&f.editTexts, "edit", nil, a.T("compile.flag.edit"))
+	cmdline.FormerName(cmd, "what-if", "edit")
+	cmd.Flags().Var(&f.reserved, "reserved-sl", a.T("flag.reserved-sl"))
+	cmd.Flags().IntVar(&f.entries, "table-entries", 0, a.T("flag.table-entries"))
+	a.IBProfilesFlag(cmd, &f.ibProfiles)
+	flag(&f.arbs, "vl-arbitration", "compile.flag.arbitration")
+	flag(&f.restart, "timer-restart", "compile.flag.restart")
+	flag(&f.explain, "explain", "compile.flag.explain")
+	flag(&f.links, "links", "compile.flag.links")
+	flag(&f.simulate, "simulate", "compile.flag.simulate")
+	flag(&f.all, "all", "flag.all")
+	cmd.Flags().IntVar(&f.top, "top", 0, a.T("compile.flag.top"))
+	flag(&f.json, "json", "flag.json")
+	a.SeedFlag(cmd, &f.seed, 1)
+	cmdline.Must(cmd.MarkFlagRequired("fabric"))
+	cmdline.Must(cmd.MarkFlagRequired("tenants"))
+	return cmd
+}
+
+// ofPlane refuses flags that mean nothing on the plane asked for, so that nobody takes one for done. Planes that
+// there are not are the compiler's to refuse.
+func (f compileFlags) ofPlane(cmd *cobra.Command) error {
+	only := map[string][]string{
+		string(policy.PlaneIB):   {"cc-mode", "cct", "ib-profiles", "mode", "reserved-sl", "table-entries", "timer-restart", "vl-arbitration"},
+		string(policy.PlaneRoCE): {"profile"},
+		string(policy.PlaneWRCC): nil,
+	}
+	if _, known := only[f.plane]; !known {
+		return nil
+	}
+	for _, plane := range slices.Sorted(maps.Keys(only)) {
+		for _, name := range only[plane] {
+			if plane != f.plane && cmd.Flags().Changed(name) {
+				return usage.Of(phrase.Of("usage.flag-plane", "flag", name, "plane", f.plane, "want", plane))
+			}
+		}
+	}
+	return f.printed(cmd)
+}
+
+// printed refuses flags that say how to print what is not printed.
+func (f compileFlags) printed(cmd *cobra.Command) error {
+	if !f.simulate && cmd.Flags().Changed("seed") {
+		return usage.Of(phrase.Of("usage.flag-without", "flag", "seed", "other", "simulate"))
+	}
+	switch {
+	case cmd.Flags().Changed("top") && f.top < 1:
+		return usage.Of(phrase.Of("usage.flag-from-one", "flag", "top", "value", f.top))
+	case f.all && f.top > 0:
+		return usage.Of(phrase.Of("usage.flags-exclusive", "flag", "top", "other", "all"))
+	}
+	for _, name := range []string{"all", "explain", "explain-port", "explain-tenant", "links", "top"} {
+		if f.json && cmd.Flags().Changed(name) {
+			return usage.Of(phrase.Of("usage.flag-with", "flag", name, "other", "json"))
+		}
+	}
+	return nil
+}
+
+// Compiled is what a run of compile has found out; as JSON it is the plan with more beside it.
+type Compiled struct {
+	*policy.Plan
+	Edits      []string             `json:"edits,omitempty"`      // done to the input
+	WhatIf     []string             `json:"what_if,omitempty"`    // Edits by their former name
+	Notices    []policy.Finding     `json:"notices,omitempty"`    // of the edits
+	Before     *PlanShares          `json:"before,omitempty"`     // what the difference is from
+	Difference *policy.Difference   `json:"difference,omitempty"` // from Before to this plan
+	Simulation *evaluate.Simulation `json:"simulation,omitempty"`
+	Why        []policy.Explanation `json:"-"` // with --explain: what its filters let through
+}
+
+// PlanShares is a plan in short.
+type PlanShares struct {
+	Name    string               `json:"name"`
+	Tenants []policy.TenantShare `json:"tenants"`
+}
+
+func (a *app) runCompile(ctx context.Context, f compileFlags) error {
+	edits, err := f.edits()
+	if err != nil {
+		return err
+	}
+	in, err := f.input()
+	if err != nil {
+		return err
+	}
+	out, in, err := f.compile(in, edits)
+	if err != nil {
+		return inputError(err)
+	}
+	if f.explain || f.explainPort != "" || f.explainTenant != "" {
+		if out.Why, err = out.Explain(policy.ExplainFilter{Port: f.explainPort, Tenant: f.explainTenant}); err != nil {
+			return &usage.Error{Err: cmp.Or(unknownPort(in.Fabric, f.explainPort), err)}
+		}
+	}
+	if f.simulate {
+		p := progress.On(a.Stderr)
+		out.Simulation, err = evaluate.Simulate(ctx, in, out.Plan, evaluate.Options{
+			Seed: f.seed, Progress: func(done float64) { p.Show(a.T("simulate.progress", "done", cmdline.Percent(done))) },
+		})
+		p.Clear()
+		if err != nil {
+			return err
+		}
+	}
+	if f.json {
+		return cmdline.PrintJSON(a.Stdout, out)
+	}
+	return a.printCompiled(a.Stdout, out, f)
+}
+
+// unknownPort is an error, with near misses, when a name is neither that of a node nor that of a port; "" is fine.
+func unknownPort(f *subnet.Fabric, name string) error {
+	if name == "" || len(f.NodesByName(name)) > 0 {
+		return nil
+	}
+	if guid, err := ident.ParseGUID(name); err == nil {
+		if _, ok := f.NodeByGUID(guid); ok {
+			return nil
+		}
+	}
+	_, err := f.ResolvePort(name)
+	return err
+}
+
+// inputError makes what the compiler refuses of its input an error of usage.
+func inputError(err error) error {
+	if errors.Is(err, policy.ErrInput) {
+		return &usage.Error{Err: err}
+	}
+	return err
+}
+
+func (f compileFlags) edits() ([]policy.Edit, error) {
+	var out []policy.Edit
+	for _, text := range f.editTexts {
+		x, err := policy.ParseEdit(text)
+		if err != nil {
+			return nil, &usage.Error{Err: fmt.Errorf("--edit: %w", err)}
+		}
+		out = append(out, x)
+	}
+	return out, nil
+}
+
+// compile compiles the input as it is or, with edits, as it would be. What it is compared with is the stored plan,
+// when one is given, or with edits the plan without them; its placements are kept where they still serve.
+// It returns the input that the plan is of.
+func (f compileFlags) compile(in policy.Input, edits []policy.Edit) (*Compiled, policy.Input, error) {
+	out := &Compiled{Edits: f.editTexts, WhatIf: f.editTexts}
+	var before *policy.Plan
+	var err error
+	if f.against != "" {
+		if before, err = readPlan(f.against, in.Options.Plane); err != nil {
+			return nil, in, err
+		}
+	} else if len(edits) > 0 {
+		if before, err = policy.Compile(in); err != nil {
+			return nil, in, err
+		}
+	}
+	if len(edits) > 0 {
+		if in, out.Notices, err = policy.Apply(in, edits...); err != nil {
+			return nil, in, fmt.Errorf("--edit: %w", err)
+		}
+	}
+	if err := f.simulable(in); err != nil {
+		return nil, in, err
+	}
+	in.InForce = before
+	if out.Plan, err = policy.Compile(in); err != nil {
+		return nil, in, err
+	}
+	if before != nil {
+		d := policy.Diff(before, out.Plan)
+		out.Difference, out.Before = &d, &PlanShares{before.Name, before.Tenants}
+	}
+	return out, in, nil
+}
+
+// simulable refuses, before anything is compiled, what the packet simulator cannot hold.
+func (f compileFlags) simulable(in policy.Input) error {
+	if !f.simulate || in.Options.Plane != policy.PlaneIB {
+		return nil
+	}
+	qps := 0
+	for i := range in.Flows {
+		qps += in.Flows[i].QPs
+	}
+	if qps > fabric.MaxQPs {
+		return usage.Of(phrase.Of("usage.simulate-too-large", "qps", qps, "max", fabric.MaxQPs))
+	}
+	return nil
+}
+
+// readPlan reads a plan as compile --json and the service give it.
+func readPlan(path string, plane policy.Plane) (*policy.Plan, error) {
+	b, err := cmdline.ReadFile("plan", path, maxPlanBytes)
+	if err != nil {
+		return nil, err
+	}
+	p, err := policy.Decode(b)
+	if err != nil {
+		return nil, usage.Errorf("plan %s%s: %w: want the output of compile --json", path, cmdline.JSONLine(b, err), err)
+	}
+	if want := cmp.Or(plane, policy.PlaneIB); p.Plane != string(want) {
+		return nil, usage.Errorf("plan %s is for the plane %s: want one for %s, or --plane %s", path, p.Plane, want, p.Plane)
+	}
+	return p, nil
+}
+
+// input reads everything that the plan depends on.
+func (f compileFlags) input() (policy.Input, error) {
+	topo, err := site.ReadFabric(f.fabric)
+	if err != nil {
+		return policy.Input{}, err
+	}
+	return f.inputOn(topo)
+}
+
+// inputOn reads everything but the fabric.
+func (f compileFlags) inputOn(topo *subnet.Fabric) (policy.Input, error) {
+	ts, flows, err := cmdline.ReadTenants(f.tenants, topo)
+	if err != nil {
+		return policy.Input{}, err
+	}
+	if f.flows != "" {
+		r, err := os.Open(f.flows)
+		if err != nil {
+			return policy.Input{}, &usage.Error{Err: err}
+		}
+		defer func() { _ = r.Close() }() // read only
+		known := ts
+		if f.beside != "" {
+			known = append(slices.Clone(ts), tenants.Tenant{Name: f.beside, Weight: quantity.WeightOne})
+		}
+		if flows, err = tenantfile.ReadFlows(f.flows, r, topo, known); err != nil {
+			return policy.Input{}, &usage.Error{Err: err}
+		}
+	}
+	var reserved []ident.SL // nil: the compiler's default
+	if f.reserved != nil {
+		reserved = []ident.SL{}
+		for _, sl := range f.reserved {
+			reserved = append(reserved, ident.SL(sl))
+		}
+	}
+	profiles, name, err := readProfile(f.profile)
+	if err != nil {
+		return policy.Input{}, err
+	}
+	models, err := site.ReadIBProfiles(f.ibProfiles)
+	if err != nil {
+		return policy.Input{}, err
+	}
+	return policy.Input{
+		Fabric: topo, Tenants: tenants.Attach(ts, flows), Flows: flows, Profiles: profiles, IBProfiles: models,
+		Options: policy.Options{
+			Plane: policy.Plane(f.plane), Profile: name, VLArbitration: f.arbs,
+			Mode: policy.Mode(f.mode), CCTLaw: policy.CCTLaw(f.law), PerQP: policy.PerQPMode(f.perQP), TimerRestart: f.restart,
+			ReservedSLs: reserved, TableEntries: f.entries,
+		},
+	}, nil
+}
+
+// readProfile takes the name of an embedded device profile, or the path of a file, ending in .json, with one that was
+// calibrated here.
+func readProfile(text string) (own []profile.Profile, name string, err error) {
+	if !strings.HasSuffix(text, ".json") {
+		return nil, text, nil
+	}
+	b, err := cmdline.ReadFile("profile", text, profile.MaxBytes)
+	if err != nil {
+		return nil, "", err
+	}
+	p, err := profile.Decode(b)
+	if err != nil {
+		return nil, "", usage.Errorf("%s%s: %w: want a file that calibrate --out wrote", text, cmdline.JSONLine(b, err), err)
+	}
+	return []profile.Profile{*p}, p.Name, nil
+}

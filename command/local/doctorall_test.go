@@ -1,0 +1,362 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"fairlane/command/cmdline"
+	"fairlane/command/cmdline/cmdlinetest"
+	"fairlane/internal/testkit/filetest"
+	"fairlane/internal/testkit/tlstest"
+	"fairlane/policy"
+	"fairlane/service/config"
+	"fairlane/service/control"
+	"fairlane/service/placement"
+	"fairlane/service/placement/smfile"
+	"fairlane/service/reconcile/riverwork"
+	"fairlane/service/store"
+	"fairlane/service/store/storetest"
+	"fairlane/sim/live"
+	"fairlane/sim/live/livetest"
+	"fairlane/subnet/mad"
+	"fairlane/subnet/subnettest"
+	"fairlane/subnet/ufm/ufmtest"
+)
+
+// agents answer the two questions that the doctor asks on a fabric.
+type agents struct {
+	port    *mad.PortInfo // nil: silent
+	manager *mad.SMInfo
+}
+
+func (a *agents) Exchange(_ context.Context, to mad.Target, request *mad.Packet) (mad.Packet, error) {
+	r := *request
+	if directed := to.LID == 0; directed != (request.Class() == mad.ClassSubnDR) {
+		return r, fmt.Errorf("class %#x to %v", request.Class(), to)
+	}
+	r.SetMethod(mad.MethodGetResp)
+	switch {
+	case request.Attr() == mad.AttrPortInfo && a.port != nil:
+		return r, a.port.Encode(r.Data())
+	case request.Attr() == mad.AttrSMInfo && a.manager != nil:
+		return r, a.manager.Encode(r.Data())
+	}
+	return r, mad.ErrTimeout
+}
+
+// TestEveryFindingIsTriggered makes each finding of the doctor happen: one that no case triggers fails, and so does one
+// that its source has and this test does not.
+func TestEveryFindingIsTriggered(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	seen := map[string]Finding{}
+	// on runs a check of a doctor with a configuration and takes its findings.
+	on := func(want []string, c config.Config, check func(*doctor)) {
+		t.Helper()
+		if c.Discovery.Sources == nil {
+			c.Discovery.Sources = []string{"umad:*", "ibsim:unix:*", "ibsim:udp:*:*", "ethernet:*", "file:*"}
+		}
+		d := &doctor{app: &app{cmdlinetest.App(t, "en")}, config: &config.Loaded{Config: c}, opensm: "no/such/file", now: func() time.Time { return now }}
+		check(d)
+		var got []string
+		for _, f := range d.findings {
+			got = append(got, f.Code)
+			seen[f.Code] = f
+			if bad := f.Status == statusWarn || f.Status == statusFail; bad != (f.Do != "") || f.Found == "" || strings.Contains(f.Found+f.Do, "{") {
+				t.Errorf("%s is %s, found %q, do %q", f.Code, f.Status, f.Found, f.Do)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("found %v, want %v", got, want)
+		}
+	}
+	ctx := t.Context()
+	open, closed := filetest.Write(t, "open", "x"), filetest.Write(t, "closed", "x")
+	if err := errors.Join(os.Chmod(open, 0o640), os.Chmod(closed, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	on([]string{"key-open"}, config.Config{OIDC: config.OIDC{ClientSecretFile: open}}, func(d *doctor) { d.keys(ctx) })
+	on([]string{"key-closed"}, config.Config{CCKeyFile: closed}, func(d *doctor) { d.keys(ctx) })
+	certified(t, now, on)
+	for free, want := range map[int64]string{1 << 20: "space-none", 900 << 20: "space-little", 8 << 30: "space-right"} {
+		on([]string{want}, config.Config{}, func(d *doctor) { d.room("f.db", free) })
+	}
+	for by, want := range map[time.Duration]string{0: "clock-right", 2 * time.Second: "clock-skew", -time.Minute: "clock-wrong"} {
+		on([]string{want}, config.Config{}, func(d *doctor) { d.clock(&store.Survey{Clock: now.Add(by)}) })
+	}
+	queues(now, on)
+	databases(t, on)
+	services(t, on)
+	fabrics(t, on)
+	held := []store.FabricSource{{Name: "lab"}, {Name: "old", RestoredAt: now}}
+	on([]string{"repairs-wait"}, config.Config{}, func(d *doctor) { d.holds(held) })
+	devicePorts(t, on)
+	withManagers(t, on)
+	for code := range commanded(t) {
+		seen[code] = Finding{}
+	}
+	for _, code := range codesOf(t) {
+		if _, ok := seen[code]; !ok {
+			t.Errorf("nothing triggers %s", code)
+		}
+	}
+}
+
+type onDoctor = func(want []string, c config.Config, check func(*doctor))
+
+func certified(t *testing.T, now time.Time, on onDoctor) {
+	t.Helper()
+	a := tlstest.New(t)
+	for left, want := range map[time.Duration]string{-time.Hour: "tls-expired", 48 * time.Hour: "tls-soon", 90 * 24 * time.Hour: "tls-right"} {
+		c := a.Issue("fairlane.test", tlstest.Until(time.Until(now.Add(left))))
+		files := config.TLS{CertFile: c.CertFile, KeyFile: c.KeyFile, ClientAuth: "optional"}
+		on([]string{want}, config.Config{TLS: files}, func(d *doctor) { d.tls(t.Context()) })
+	}
+	plain := config.Config{Listen: []string{"127.0.0.1:1", "0.0.0.0:1"}}
+	plain.Operations.Listen = []string{":2"}
+	on([]string{"tls-none", "operations-open"}, plain, func(d *doctor) { d.tls(t.Context()) })
+}
+
+func queues(now time.Time, on onDoctor) {
+	led := store.Survey{Jobs: map[string]int64{"available": 3}, Leader: "m1", LeaderUntil: now.Add(time.Minute)}
+	late, unworked, discarded, idle := led, led, led, led
+	late.OldestJob = now.Add(-time.Hour)
+	unworked.OldestJob, unworked.LeaderUntil = late.OldestJob, now.Add(-time.Minute)
+	discarded.Jobs = map[string]int64{"discarded": 1}
+	idle.Leader, idle.LeaderUntil = "", time.Time{}
+	for want, s := range map[string]store.Survey{
+		"jobs-none": {}, "jobs-right": led, "jobs-late": late, "jobs-unworked": unworked, "jobs-discarded": discarded, "jobs-no-leader": idle,
+	} {
+		on([]string{want}, config.Config{}, func(d *doctor) { d.jobs(&s) })
+	}
+}
+
+func databases(t *testing.T, on onDoctor) {
+	t.Helper()
+	at := func(name string, spoil ...string) config.Config {
+		path := filepath.Join(t.TempDir(), name)
+		m, err := store.Open(t.Context(), path, store.Options{})
+		if err == nil { // with the queue's tables, as a manager leaves them
+			_, err = riverwork.New(t.Context(), m.Writer(), riverwork.Options{Name: "m", Log: slog.New(slog.DiscardHandler), Work: func(context.Context, control.Job) error { return nil }})
+			err = errors.Join(err, m.Close())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, statement := range spoil {
+			storetest.Execute(t, path, statement)
+		}
+		return config.Config{Database: path}
+	}
+	rest := []string{"clock-own", "jobs-no-leader"}
+	look := func(want string, c config.Config, rest ...string) {
+		t.Helper()
+		on(append([]string{"space-right", want}, rest...), c, func(d *doctor) { d.store(t.Context()) })
+	}
+	look("store-right", at("right.db"), rest...)
+	look("store-newer", at("newer.db", "INSERT INTO goose_db_version (version_id, is_applied) VALUES (99001, 1)"), rest...)
+	look("store-older", at("older.db", "DELETE FROM goose_db_version WHERE version_id = (SELECT MAX(version_id) FROM goose_db_version)"), rest...)
+	look("store-damaged", config.Config{Database: filetest.Write(t, "letter.db", strings.Repeat("a letter to grandmother\n", 300))})
+	damaged := at("damaged.db")
+	storetest.SpoilPage(t, damaged.Database, "audit")
+	look("store-damaged", damaged, rest...)
+	on([]string{"store-unchecked"}, config.Config{}, func(d *doctor) {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := d.pages(ctx, "", damaged.Database); err != nil {
+			t.Error(err)
+		}
+	})
+	on([]string{"store-away"}, config.Config{Database: "postgres://nobody@127.0.0.1:1/none"}, func(d *doctor) { d.store(t.Context()) })
+	look("store-absent", config.Config{Database: filepath.Join(t.TempDir(), "none.db")})
+	wrong := func(want, path string) {
+		t.Helper()
+		on([]string{want}, config.Config{Database: path}, func(d *doctor) { d.store(t.Context()) })
+	}
+	wrong("store-path", filepath.Join(t.TempDir(), "no", "f.db"))
+	wrong("store-path", filepath.Join(filetest.Write(t, "file", ""), "f.db"))
+	wrong("store-path", t.TempDir())
+	wrong("store-directory", filepath.Join(t.TempDir(), strings.Repeat("x", 300), "f.db")) // too long to look up
+}
+
+func services(t *testing.T, on onDoctor) {
+	t.Helper()
+	for want, c := range map[string]struct {
+		ready   int
+		version string
+	}{
+		"service-right": {200, `{"version":"` + cmdline.Version() + `"}`}, "service-version": {200, `{"version":"0.0.1-other"}`}, "service-other": {200, "<html>"},
+		"service-not-ready": {503, `{"version":"` + cmdline.Version() + `"}`},
+	} {
+		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if strings.HasSuffix(r.URL.Path, "/ready") {
+				w.WriteHeader(c.ready)
+				return
+			}
+			_, _ = fmt.Fprint(w, c.version) // the client may be gone
+		}))
+		on([]string{want}, config.Config{}, func(d *doctor) { d.now = time.Now; d.url = srv.URL; d.service(t.Context()) })
+		srv.Close()
+		on([]string{"service-away"}, config.Config{}, func(d *doctor) { d.url = srv.URL; d.service(t.Context()) })
+	}
+}
+
+func fabrics(t *testing.T, on onDoctor) {
+	t.Helper()
+	ctx := t.Context()
+	for want, source := range map[string]string{
+		"fabric-source": "smoke:signals", "fabric-away": "ibsim:unix:fairlane-no-such-fabric", "fabric-file": "file:" + filetest.Write(t, "fabric.yaml", subnettest.TwoHosts),
+	} {
+		on([]string{want}, config.Config{}, func(d *doctor) { d.fabric(ctx, store.FabricSource{Name: "lab", Source: source}, 1, 0) })
+	}
+	on([]string{"fabric-forbidden"}, config.Config{Discovery: config.Discovery{Sources: []string{"umad:*"}}}, func(d *doctor) {
+		d.fabric(ctx, store.FabricSource{Name: "lab", Source: "file:/etc/passwd"}, 1, 0)
+	})
+	lab, err := live.StartEthernet(ctx, livetest.SlowCase(t, policy.PlaneWRCC), live.EthernetOptions{TimeScale: 1e-6, Dir: filepath.Join(t.TempDir(), "lab")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := func(want string) {
+		on([]string{want}, config.Config{}, func(d *doctor) { d.fabric(ctx, store.FabricSource{Name: "lab", Source: lab.Source()}, 0, 0) })
+	}
+	ask("fabric-devices")
+	roce := livetest.Ethernet(t, livetest.SlowCase(t, policy.PlaneRoCE), live.EthernetOptions{TimeScale: 1e-6, Dir: filepath.Join(t.TempDir(), "roce")})
+	livetest.PauseOff(t, roce.Addr)
+	on([]string{"fabric-settings"}, config.Config{}, func(d *doctor) { d.fabric(ctx, store.FabricSource{Name: "lab", Source: roce.Source()}, 0, 0) })
+	if err := lab.Close(); err != nil {
+		t.Error(err)
+	}
+	ask("fabric-strangers")
+	master, standby := &mad.SMInfo{GUID: 7, State: mad.SMStateMaster}, &mad.SMInfo{GUID: 7, State: mad.SMStateStandby}
+	managed := &mad.PortInfo{LID: 3, MasterSMLID: 1}
+	yes, no := filetest.Write(t, "yes.conf", "congestion_control TRUE\n"), filetest.Write(t, "no.conf", "guid 0x0\n")
+	for _, c := range []struct {
+		a      agents
+		key    mad.Key
+		opensm string
+		want   []string
+	}{
+		{agents{}, 1, "", []string{"fabric-silent"}},
+		{agents{port: &mad.PortInfo{LID: 3}}, 0, "", []string{"fabric-right", "cc-key-none", "sm-none"}},
+		{agents{port: managed, manager: master}, 1, yes, []string{"fabric-right", "sm-master", "sm-congestion-on"}},
+		{agents{port: managed, manager: standby}, 1, no, []string{"fabric-right", "sm-other", "sm-congestion-off"}},
+		{agents{port: managed}, 1, "no/such/file", []string{"fabric-right", "sm-silent", "sm-congestion-unknown"}},
+	} {
+		on(c.want, config.Config{}, func(d *doctor) {
+			d.opensm = c.opensm
+			d.attached(ctx, store.FabricSource{Name: "lab", Source: "ibsim:unix:lab"}, &c.a, c.key)
+		})
+	}
+}
+
+// withManagers makes the findings about subnet managers whose files are ours to write.
+func withManagers(t *testing.T, on onDoctor) {
+	t.Helper()
+	ctx := t.Context()
+	guid := mad.SMInfo{GUID: 0x11, State: mad.SMStateMaster}
+	fabric := &agents{port: &mad.PortInfo{LID: 3, MasterSMLID: 1}, manager: &guid}
+	self := filetest.Write(t, "pid", fmt.Sprint(os.Getpid(), "\n")) // no OpenSM
+	file := func(options, partitions string) placement.Managers {
+		return placement.Managers{"lab": {OpenSM: &smfile.OpenSM{Options: options, Partitions: partitions, PIDFile: self}}}
+	}
+	none := filepath.Join(t.TempDir(), "partitions.conf")
+	fine, foreign := filetest.Write(t, "opensm.conf", "qos TRUE\n"), filetest.Write(t, "opensm.conf", "guid 0x12\n")
+	cc, broken := filetest.Write(t, "opensm.conf", "congestion_control TRUE\n"), filetest.Write(t, "partitions.conf", "Default=0x7fff:ALL=full\n")
+	attached := []string{"fabric-right", "sm-master"}
+	for _, c := range []struct {
+		managers placement.Managers
+		want     []string
+	}{
+		{file(fine, none), []string{"sm-congestion-off", "sm-process-away", "sm-master-unknown", "sm-files-right"}},
+		{file(foreign, none), []string{"sm-congestion-off", "sm-files-not-master", "sm-files-right"}},
+		{file(cc, none), []string{"sm-congestion-on", "sm-process-away", "sm-master-unknown", "sm-files-problem"}},
+		{file(fine, broken), []string{"sm-congestion-off", "sm-process-away", "sm-master-unknown", "sm-files-problem"}},
+		{file(filepath.Dir(none), none), []string{"sm-congestion-unknown", "sm-files-away"}},
+	} {
+		on(append(slices.Clone(attached), c.want...), config.Config{}, func(d *doctor) {
+			d.managers = c.managers
+			d.attached(ctx, store.FabricSource{Name: "lab", Source: "ibsim:unix:lab"}, fabric, 1)
+			for _, f := range d.findings {
+				if f.Code == "sm-process-away" && !strings.Contains(f.Found, self+" names process ") {
+					t.Errorf("no reason why the process is not known: %s", f.Found)
+				}
+			}
+		})
+	}
+	server := ufmtest.New()
+	url, _ := server.Start(t)
+	_, path := ufmtest.Start(t)
+	ufmManaged, err := placement.ReadManagers([]string{"lab=" + path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	away := placement.Managers{"lab": {UFM: &smfile.UFM{URL: url, TokenFile: filetest.Write(t, "token", "another\n")}}}
+	lab := []store.FabricSource{{Name: "lab"}}
+	on([]string{"sm-ufm-right"}, config.Config{}, func(d *doctor) { d.managers = ufmManaged; d.subnetManagers(ctx, lab) })
+	open := filetest.Write(t, "token", "x")
+	if err := os.Chmod(open, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	on([]string{"key-open"}, config.Config{}, func(d *doctor) {
+		d.managers = placement.Managers{"lab": {UFM: &smfile.UFM{TokenFile: open}}}
+		d.keys(ctx)
+	})
+	on([]string{"sm-ufm-away"}, config.Config{}, func(d *doctor) { d.managers = away; d.subnetManagers(ctx, lab) })
+	on([]string{"sm-no-fabric"}, config.Config{}, func(d *doctor) { d.managers = file(fine, none); d.subnetManagers(ctx, nil) })
+	on([]string{"sm-files-closed"}, config.Config{}, func(d *doctor) {
+		d.writable("lab", file(fine, filepath.Join(filepath.Dir(none), "none", "p"))["lab"].OpenSM)
+	})
+}
+
+// commanded are the findings that the command makes before there is a doctor to ask.
+func commanded(t *testing.T) map[string]Finding {
+	t.Helper()
+	all := map[string]Finding{}
+	secret := filetest.Write(t, "secret", "")
+	for name, text := range map[string]string{
+		"config-right": "", "config-wrong": "colour: red\n", "config-files": "public_url: https://f.example\noidc: {issuer: 'https://id.example', client_id: f, client_secret_file: " + secret + "}\n",
+	} {
+		got, _, _ := diagnose(t, "--config", filetest.Write(t, "c.yaml", "database: "+filepath.Join(t.TempDir(), "none.db")+"\n"+text))
+		if _, ok := got[name]; !ok {
+			t.Errorf("no %s among %v", name, got)
+		}
+		all[name] = got[name]
+	}
+	return all
+}
+
+// codesOf lists the codes in the doctor's source.
+func codesOf(t *testing.T) (codes []string) {
+	t.Helper()
+	files, err := filepath.Glob("doctor*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range files {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile(`"((?:config|key|cc-key|tls|operations|store|space|clock|jobs|service|port|fabric|sm)-[a-z-]+)"`).FindAllStringSubmatch(string(text), -1) {
+			codes = append(codes, m[1])
+		}
+	}
+	if len(codes) < 40 {
+		t.Fatalf("%d codes are in the doctor's source: the pattern does not fit it any more", len(codes))
+	}
+	return codes
+}

@@ -1,0 +1,114 @@
+package local
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"syscall"
+
+	"fairlane/service/placement"
+	"fairlane/service/placement/smfile"
+	"fairlane/service/store"
+	"fairlane/subnet/mad"
+	"fairlane/subnet/opensm/osmfile"
+)
+
+// subnetManagers looks at the files that say who manages the subnets of fabrics, as far as no fabric is needed. What
+// is wrong with a file itself the check of the configuration has said.
+func (d *doctor) subnetManagers(ctx context.Context, fabrics []store.FabricSource) {
+	for _, name := range slices.Sorted(maps.Keys(d.managers)) {
+		if !slices.ContainsFunc(fabrics, func(f store.FabricSource) bool { return f.Name == name }) {
+			d.note("sm", name, statusWarn, "sm-no-fabric", "fabric", name)
+		}
+		if f := d.managers[name]; f.UFM != nil {
+			d.ufm(ctx, name, f.UFM)
+		}
+	}
+}
+
+// ufm asks UFM for its partitions, which needs the rights that rollouts need, and changes nothing.
+func (d *doctor) ufm(ctx context.Context, fabric string, u *smfile.UFM) {
+	client, err := placement.UFMClient(u)
+	if err != nil {
+		return // the check of the configuration has said so
+	}
+	list, err := client.Partitions(ctx)
+	if err != nil {
+		d.note("sm", fabric, statusFail, "sm-ufm-away", "url", u.URL, "error", err)
+		return
+	}
+	d.note("sm", fabric, statusOK, "sm-ufm-right", "url", u.URL, "n", len(list))
+}
+
+// files looks at an OpenSM's files as they are: who reads them, whether we may write them, and what is wrong with them.
+func (d *doctor) files(ctx context.Context, fabric string, o *smfile.OpenSM, t mad.Transport) {
+	m, err := placement.OpenSM(o, t)
+	if err != nil {
+		return // the check of the configuration has said so
+	}
+	state, err := m.Read(ctx)
+	if err != nil {
+		d.note("sm", fabric, statusFail, "sm-files-away", "error", err)
+		return
+	}
+	d.writable(fabric, o)
+	switch seen := state.Observation; {
+	case seen.Foreign:
+		d.note("sm", fabric, statusWarn, "sm-files-not-master", "guid", seen.GUID)
+	case seen.Process == "":
+		d.note("sm", fabric, statusFail, "sm-process-away", "how", reloadedBy(o), "error", seen.NoProcess)
+	}
+	if why := state.Observation.UnknownMaster; why != "" {
+		d.note("sm", fabric, statusWarn, "sm-master-unknown", "guid", state.Observation.GUID, "why", why)
+	}
+	accepted, err := placement.AcceptedCodes(o)
+	if err != nil {
+		return // the check of the configuration has said so
+	}
+	for _, p := range state.Problems {
+		status := statusFail
+		if p.Warning || len(osmfile.Blocking([]osmfile.Problem{p}, accepted)) == 0 {
+			status = statusWarn
+		}
+		d.note("sm", fabric, status, "sm-files-problem", "code", p.Code, "problem", problemText(p), "remedy", p.Remedy)
+	}
+	if len(state.Problems) == 0 {
+		d.note("sm", fabric, statusOK, "sm-files-right", "n", len(state.Partitions), "path", o.Partitions)
+	}
+}
+
+// writable looks at whether files can be replaced by who runs this.
+func (d *doctor) writable(fabric string, o *smfile.OpenSM) {
+	const write = 2 // W_OK of access(2)
+	paths := []string{o.Partitions}
+	if !o.LeaveOptions {
+		paths = append(paths, o.Options)
+	}
+	for _, path := range paths {
+		if err := syscall.Access(filepath.Dir(path), write); err != nil {
+			d.note("sm", fabric, statusWarn, "sm-files-closed", "directory", filepath.Dir(path), "error", err)
+			return
+		}
+	}
+}
+
+// reloadedBy says what OpenSM's process is found by.
+func reloadedBy(o *smfile.OpenSM) string {
+	if o.Unit != "" {
+		return "unit " + o.Unit
+	}
+	return "pid_file " + o.PIDFile
+}
+
+// problemText is where a problem is and what was found.
+func problemText(p osmfile.Problem) string {
+	switch {
+	case p.File != "" && p.Line > 0:
+		return fmt.Sprintf("%s:%d: %s", p.File, p.Line, p.Text)
+	case p.File != "":
+		return p.File + ": " + p.Text
+	}
+	return p.Text
+}

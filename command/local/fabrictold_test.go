@@ -1,0 +1,78 @@
+package local
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+
+	"fairlane/command/cmdline"
+	"fairlane/internal/i18n"
+	"fairlane/sim/simdev"
+	"fairlane/subnet"
+)
+
+// TestFabricsAreToldInChinese has faults of a live fabric, what a sweep could not read, and an event, in Chinese.
+func TestFabricsAreToldInChinese(t *testing.T) {
+	t.Parallel()
+	f := newFaulty(t, simdev.Options{})
+	cmdline.Must(f.dev.GuardSM(f.node("leaf2"), 0x77, 2, 0))
+	for name, c := range map[string]struct {
+		args []string
+		want string
+	}{
+		"check":    {[]string{"fabric", "check"}, "  spine1/P2：没有 NodeInfo：该处所接的设备不在模型中；受 M_Key 保护的设备同样不回答\n"},
+		"discover": {[]string{"discover"}, "）：没有 NodeInfo：该处所接的设备不在模型中"},
+	} {
+		var out, words bytes.Buffer
+		runLocal(t.Context(), append(c.args, "--from", "ibsim:"+f.addr, "--lang", "zh"), &out, &words)
+		text := out.String() + words.String()
+		if !strings.Contains(text, c.want) {
+			t.Errorf("%s: said\n%s\nwant %q in it", name, text, c.want)
+		}
+		for l := range strings.Lines(text) {
+			if strings.ContainsFunc(l, unicode.IsLetter) && !strings.ContainsFunc(l, func(r rune) bool { return unicode.Is(unicode.Han, r) }) {
+				t.Errorf("%s: said %q, want it in Chinese", name, l)
+			}
+		}
+	}
+}
+
+// TestJSONOfAFabricIsInOneLanguage asks for the same findings in two.
+func TestJSONOfAFabricIsInOneLanguage(t *testing.T) {
+	t.Parallel()
+	f := newFaulty(t, simdev.Options{})
+	cmdline.Must(f.dev.GuardSM(f.node("leaf2"), 0x77, 2, 0))
+	said := map[string]string{}
+	for _, lang := range i18n.Languages() {
+		var out, words bytes.Buffer
+		runLocal(t.Context(), []string{"fabric", "check", "--json", "--from", "ibsim:" + f.addr, "--lang", lang}, &out, &words)
+		_, text, _ := strings.Cut(out.String(), `"mads_sent"`) // behind the time that it took
+		said[lang] = text
+	}
+	if said["en"] != said["zh"] || !strings.Contains(said["en"], "no NodeInfo") {
+		t.Errorf("in English\n%s\nin Chinese\n%s", said["en"], said["zh"])
+	}
+}
+
+func TestAWatchIsToldInChinese(t *testing.T) {
+	t.Parallel()
+	x := newWatched(t, false, "zh")
+	host := subnet.PortRef{Node: x.node("host-004"), Port: 1}
+	x.look()
+	x.dev.SetLink(host, false)
+	x.look()
+	lines, err := x.end()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(lines, func(l string) bool { return strings.HasSuffix(l, "  node-gone  host-004 已消失") }) {
+		t.Errorf("told %q: want that host-004 is gone", lines)
+	}
+	for _, l := range lines {
+		if !strings.ContainsFunc(l, func(r rune) bool { return unicode.Is(unicode.Han, r) }) {
+			t.Errorf("told %q, want it in Chinese", l)
+		}
+	}
+}

@@ -1,0 +1,274 @@
+package local
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"fairlane/ccconfig/dcqcn"
+	"fairlane/ccconfig/ecn"
+	"fairlane/ccconfig/nic/adopt"
+	"fairlane/ccconfig/nic/nicparam"
+	"fairlane/policy"
+)
+
+// importedPolicy is what of the state can be said as our settings: where a policy starts from that changes nothing.
+type importedPolicy struct {
+	// DCQCN is the settings of NIC ports, each with the ports that have them. Weights do not follow from them: a curve of
+	// calibration leads from weights to settings of one base, and the ports may have others.
+	DCQCN []importedDCQCN `json:"dcqcn"`
+	// Marking is the rules of queues, each with the queues that have it.
+	Marking []importedMarking `json:"marking"`
+	// Weights is the shares of queues and classes that schedulers give, each with those that have it.
+	Weights []importedWeight `json:"weights"`
+}
+
+// importedDCQCN is settings and the ports that have them.
+type importedDCQCN struct {
+	Settings dcqcn.Settings `json:"settings"`
+	Default  bool           `json:"default"` // as the vendor's devices come
+	Ports    []string       `json:"ports"`
+}
+
+// importedMarking is a marking rule and the queues that have it.
+type importedMarking struct {
+	Marking ecn.Marking `json:"marking"`
+	Queues  []string    `json:"queues"` // such as leaf1/Ethernet0 queue 3
+}
+
+// importedWeight is a share of a port and what has it.
+type importedWeight struct {
+	Weight  int      `json:"weight"`
+	Percent float64  `json:"percent"`
+	Of      []string `json:"of"` // such as leaf1/Ethernet0 queue 3 or host1/P1 class 3
+}
+
+// startPolicy gathers what devices have alike.
+func startPolicy(devices []*importedDevice) (importedPolicy, []string) {
+	p := importedPolicy{DCQCN: []importedDCQCN{}, Marking: []importedMarking{}, Weights: []importedWeight{}}
+	var warnings []string
+	for _, d := range devices {
+		warnings = append(warnings, p.dcqcn(d)...)
+		p.classes(d)
+		if d.state.Switch != nil {
+			p.queues(d.sw())
+		}
+	}
+	return p, warnings
+}
+
+// ports lists the ports of a NIC that its texts tell of.
+func (d *importedDevice) ports() []int {
+	var out []int
+	for _, s := range d.state.Start() {
+		if s.Port > 0 && !slices.Contains(out, s.Port) {
+			out = append(out, s.Port)
+		}
+	}
+	return out
+}
+
+// dcqcn adds the settings of a NIC's ports. A port of which a text tells some and not all is warned of.
+func (p *importedPolicy) dcqcn(d *importedDevice) (warnings []string) {
+	start := d.state.Start()
+	for _, port := range d.ports() {
+		name := d.name + "/P" + strconv.Itoa(port)
+		s, err := nicparam.DCQCN(port, start)
+		if err != nil {
+			if slices.ContainsFunc(start, func(s nicparam.Setting) bool { return s.Port == port && s.Name == "rpg_ai_rate" }) {
+				warnings = append(warnings, fmt.Sprintf("%s: %v", name, err))
+			}
+			continue
+		}
+		i := slices.IndexFunc(p.DCQCN, func(o importedDCQCN) bool { return o.Settings == s })
+		if i < 0 {
+			i = len(p.DCQCN)
+			p.DCQCN = append(p.DCQCN, importedDCQCN{Settings: s, Default: s == dcqcn.Default()})
+		}
+		p.DCQCN[i].Ports = append(p.DCQCN[i].Ports, name)
+	}
+	return warnings
+}
+
+// classes adds the shares of a NIC's traffic classes.
+func (p *importedPolicy) classes(d *importedDevice) {
+	for _, port := range d.ports() {
+		for class := range 8 {
+			kind, ok := d.state.Value(nicparam.Key{Port: port, Name: "tsa", Index: class}, adopt.StageCurrent)
+			bw, has := d.state.Value(nicparam.Key{Port: port, Name: "tc_bw", Index: class}, adopt.StageCurrent)
+			if ok && has && kind == nicparam.TSAETS && bw > 0 {
+				p.weight(int(bw), float64(bw), fmt.Sprintf("%s/P%d class %d", d.name, port, class))
+			}
+		}
+	}
+}
+
+// queues adds the marking and the shares of a switch's queues.
+func (p *importedPolicy) queues(s importedSwitch) {
+	for _, q := range s.Queues {
+		name := fmt.Sprintf("%s/%s queue %d", s.Device, q.Port, q.Queue)
+		if q.Share > 0 {
+			p.weight(max(q.Weight, 1), q.Share, name)
+		}
+		if q.MinBytes == nil {
+			continue
+		}
+		m := ecn.Marking{Min: *q.MinBytes, Max: *q.MaxBytes, PMaxPct: *q.PMaxPct}
+		i := slices.IndexFunc(p.Marking, func(o importedMarking) bool { return o.Marking == m })
+		if i < 0 {
+			i = len(p.Marking)
+			p.Marking = append(p.Marking, importedMarking{Marking: m})
+		}
+		p.Marking[i].Queues = append(p.Marking[i].Queues, name)
+	}
+}
+
+func (p *importedPolicy) weight(weight int, percent float64, of string) {
+	i := slices.IndexFunc(p.Weights, func(o importedWeight) bool { return o.Weight == weight && o.Percent == percent })
+	if i < 0 {
+		i = len(p.Weights)
+		p.Weights = append(p.Weights, importedWeight{Weight: weight, Percent: percent})
+	}
+	p.Weights[i].Of = append(p.Weights[i].Of, of)
+}
+
+// importedDrift is one thing that is not as a plan has it.
+type importedDrift struct {
+	Device string       `json:"device"`
+	What   string       `json:"what"` // such as "port 1 rpg_gd" or "port 3 queue 3 min_bytes"
+	Reason adopt.Reason `json:"reason"`
+	Want   string       `json:"want"`
+	Got    string       `json:"got,omitempty"`
+	File   string       `json:"file,omitempty"`
+	Line   int          `json:"line,omitempty"`
+}
+
+// driftOf compares the state with a plan. Devices of the plan that no text tells of are not in it; they are counted.
+func driftOf(devices []*importedDevice, plan *policy.Plan) (drift []importedDrift, warnings []string) {
+	named := map[string]bool{}
+	for _, d := range devices {
+		wanted, unknown := wantedOf(d, plan)
+		warnings = append(warnings, unknown...)
+		found := len(wanted)+len(unknown) > 0
+		for _, x := range d.state.Drift(wanted) {
+			row := importedDrift{Device: d.name, What: x.Key.String(), Reason: x.Reason, Want: fmt.Sprint(x.Want), Got: fmt.Sprint(x.Got), File: x.File, Line: x.Line}
+			if x.Reason == adopt.Missing {
+				row.Got = ""
+			}
+			drift = append(drift, row)
+		}
+		for i := range plan.RoCE.Switches {
+			if s := &plan.RoCE.Switches[i]; s.Name == d.name && d.state.Switch != nil {
+				found = true
+				if len(d.state.Switch.Front) == 0 {
+					warnings = append(warnings, fmt.Sprintf("%s: %s has no table PORT: which of its ports is which of the plan cannot be told", d.name, d.state.Switch.File))
+					continue
+				}
+				drift = append(drift, switchDrift(d, s)...)
+			}
+		}
+		if named[d.name] = found; !found {
+			warnings = append(warnings, fmt.Sprintf("%s: plan %s has nothing for it that its texts tell", d.name, plan.Name))
+		}
+	}
+	untold := 0
+	for i := range plan.RoCE.NICs {
+		if node, _ := splitPort(plan.RoCE.NICs[i].Name); !named[node] {
+			untold++
+		}
+	}
+	for i := range plan.RoCE.Switches {
+		if !named[plan.RoCE.Switches[i].Name] {
+			untold++
+		}
+	}
+	if untold > 0 {
+		warnings = append(warnings, fmt.Sprintf("%d NIC ports and switches of plan %s have no text: nothing is known of their drift", untold, plan.Name))
+	}
+	return drift, warnings
+}
+
+// splitPort takes a port's name apart: "host1/P2" is port 2 of host1.
+func splitPort(name string) (node string, port int) {
+	for i := len(name) - 1; i > 0; i-- {
+		if name[i] == 'P' && name[i-1] == '/' {
+			if n, err := strconv.Atoi(name[i+1:]); err == nil {
+				return name[:i-1], n
+			}
+			break
+		}
+	}
+	return name, 0
+}
+
+// wantedOf lists the parameters that a plan has for a NIC: its registers, and for what the tenants' traffic goes by, the
+// priority of its DSCP, with pause. Those only where a text tells of classes at all.
+func wantedOf(d *importedDevice, plan *policy.Plan) (out []nicparam.Setting, warnings []string) {
+	for i := range plan.RoCE.NICs {
+		n := &plan.RoCE.NICs[i]
+		node, port := splitPort(n.Name)
+		if node != d.name {
+			continue
+		}
+		registers := nicparam.OfDCQCN(port, &n.Settings)
+		if !slices.ContainsFunc(registers, func(r nicparam.Setting) bool { return d.tells(r.Key) }) {
+			warnings = append(warnings, fmt.Sprintf("%s: none of the texts has its DCQCN registers: their drift is unknown", n.Name))
+			registers = nil
+		}
+		out = append(out, registers...)
+		if !d.tells(nicparam.Key{Port: port, Name: "pfc"}) {
+			continue
+		}
+		have := map[nicparam.Key]bool{}
+		want := func(name string, index, value int) {
+			k := nicparam.Key{Port: port, Name: name, Index: index}
+			if !have[k] {
+				have[k] = true
+				out = append(out, nicparam.Setting{Key: k, Value: uint64(value)})
+			}
+		}
+		for _, t := range plan.RoCE.Traffic {
+			if t.Port == n.Port {
+				want("trust", 0, nicparam.TrustDSCP)
+				want("dscp2prio", int(t.DSCP), int(t.Priority))
+				want("pfc", int(t.Priority), 1)
+			}
+		}
+	}
+	return out, warnings
+}
+
+// tells reports whether a text tells what a parameter is.
+func (d *importedDevice) tells(k nicparam.Key) bool {
+	_, ok := d.state.Value(k, adopt.StageCurrent)
+	return ok
+}
+
+// switchDrift compares the queues that a plan marks with what a switch was told.
+func switchDrift(d *importedDevice, plan *policy.ECNPlan) []importedDrift {
+	var out []importedDrift
+	state := d.sw()
+	for _, want := range plan.Queues {
+		what := fmt.Sprintf("port %d queue %d", want.Port, want.Queue)
+		i := slices.IndexFunc(state.Queues, func(q importedQueue) bool { return q.Number == int(want.Port) && q.Queue == int(want.Queue) })
+		if i < 0 || state.Queues[i].MinBytes == nil {
+			out = append(out, importedDrift{Device: d.name, What: what + " marking", Reason: adopt.Missing, Want: fmt.Sprintf("%d..%d bytes, %d %%", want.Marking.Min, want.Marking.Max, want.Marking.PMaxPct), File: state.File})
+			continue
+		}
+		q := state.Queues[i]
+		for _, f := range []struct {
+			name      string
+			want, got int64
+		}{
+			{"min_bytes", want.Marking.Min, *q.MinBytes}, {"max_bytes", want.Marking.Max, *q.MaxBytes},
+			{"p_max_percent", int64(want.Marking.PMaxPct), int64(*q.PMaxPct)},
+		} {
+			if f.want != f.got {
+				out = append(out, importedDrift{Device: d.name, What: what + " " + f.name, Reason: adopt.Differs, Want: fmt.Sprint(f.want), Got: fmt.Sprint(f.got), File: state.File})
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b importedDrift) int { return cmp.Compare(a.Device, b.Device) })
+	return out
+}

@@ -1,0 +1,124 @@
+package local
+
+import (
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"fairlane/command/cmdline"
+	"fairlane/service/config"
+	"fairlane/service/site"
+	"fairlane/service/store"
+	"fairlane/sim/fabric"
+	"fairlane/sim/simdev"
+	"fairlane/subnet"
+	"fairlane/subnet/discover"
+	"fairlane/subnet/ident"
+	"fairlane/subnet/mad"
+	"fairlane/subnet/subnettest"
+	"fairlane/subnet/topofile"
+	"fairlane/subnet/umad"
+	"fairlane/subnet/umad/umadtest"
+)
+
+// umadMachine is a machine on the first host of a simulated fabric, which no subnet manager answers on, and the options
+// by which its port is opened.
+func umadMachine(t *testing.T, topo *subnet.Fabric, p umadtest.Port) umad.Options {
+	t.Helper()
+	n, err := fabric.New(topo, fabric.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	devices, err := simdev.New(n, simdev.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := subnet.PortRef{Node: topo.Hosts()[0], Port: 1}
+	sys, dev := umadtest.Machine(t, p)
+	return umad.Options{SysRoot: sys, DevRoot: dev, Timeout: 100 * time.Millisecond, Retries: 1, OpenDevice: func(string) (umad.Device, error) {
+		return umadtest.New(func(s umadtest.Sent) []byte {
+			m := simdev.Message{DLID: ident.LID(s.LID), DQP: ident.QPN(s.QPN), SQP: ident.QPN(s.QPN), MAD: s.MAD}
+			if s.MAD.Class() == mad.ClassSubnDR {
+				m.SLID = ident.PermissiveLID
+			}
+			if v := devices.Handle(at, &m); v.Outcome != simdev.Replied {
+				return nil
+			}
+			return m.MAD[:]
+		}), nil
+	}}
+}
+
+func twoHostFabric(t *testing.T) *subnet.Fabric {
+	t.Helper()
+	f, err := topofile.Read("fabric.yaml", strings.NewReader(subnettest.TwoHosts))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// devicePorts triggers the findings about the device file.
+func devicePorts(t *testing.T, on onDoctor) {
+	t.Helper()
+	good := umadtest.Port{CA: "mlx5_0", Port: 1, LID: 2, SMLID: 1}
+	machine := umadMachine(t, twoHostFabric(t), good)
+	closed, waits, other := machine, machine, machine
+	closed.OpenDevice = func(path string) (umad.Device, error) {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: syscall.EACCES}
+	}
+	waits.SysRoot, _ = umadtest.Machine(t, umadtest.Port{CA: "mlx5_0", Port: 1, State: "2: INIT"})
+	other.SysRoot, _ = umadtest.Machine(t, umadtest.Port{CA: "mlx5_0", Port: 1, LinkLayer: "Ethernet"})
+	for _, c := range []struct {
+		o      umad.Options
+		Source string
+		want   []string
+	}{
+		{machine, "umad:mlx5_0:1", []string{"port-right", "fabric-right", "cc-key-none", "sm-silent", "sm-congestion-unknown"}},
+		{waits, "umad:mlx5_0:1", []string{"port-waits", "fabric-right", "cc-key-none", "sm-silent", "sm-congestion-unknown"}},
+		{closed, "umad:mlx5_0:1", []string{"port-closed"}},
+		{machine, "umad:mlx4_0:1", []string{"port-away"}},
+		{other, "umad:mlx5_0:1", []string{"port-away"}},
+		{machine, "umad:mlx5_0", []string{"fabric-source"}},
+	} {
+		on(c.want, config.Config{}, func(d *doctor) {
+			d.umad = c.o
+			d.fabric(t.Context(), store.FabricSource{Name: "lab", Source: c.Source}, 0, 0)
+		})
+	}
+}
+
+func TestAPortOfThisMachineIsASource(t *testing.T) {
+	t.Parallel()
+	topo := twoHostFabric(t)
+	s, err := site.ParseSource("umad:mlx5_0:1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := s.DialBy(t.Context(), umadMachine(t, topo, umadtest.Port{CA: "mlx5_0", Port: 1, LID: 2, SMLID: 1}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := discover.Sweep(t.Context(), c, discover.Options{})
+	if err != nil || len(r.Fabric.Nodes) != len(topo.Nodes) || len(r.Fabric.Links) != len(topo.Links) {
+		t.Errorf("found %+v, error %v", r, err)
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+	// A port that is not there is wrong input; a machine without the module is not.
+	other, err := site.ParseSource("umad:mlx5_7:1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sys, dev := umadtest.Machine(t, umadtest.Port{CA: "mlx5_0", Port: 1})
+	if _, err := other.DialBy(t.Context(), umad.Options{SysRoot: sys, DevRoot: dev}); cmdline.ExitCode(err) != cmdline.ExitUsage || !strings.Contains(err.Error(), "want one of mlx5_0:1") {
+		t.Errorf("a port that is not there: %v", err)
+	}
+	if _, err := s.DialBy(t.Context(), umad.Options{SysRoot: filepath.Join(sys, "none")}); err == nil || cmdline.ExitCode(err) != cmdline.ExitFailed || !strings.Contains(err.Error(), "modprobe ib_umad") {
+		t.Errorf("a machine without the module: %v", err)
+	}
+}

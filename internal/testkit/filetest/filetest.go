@@ -1,0 +1,18 @@
+// Package filetest makes files for tests.
+package filetest
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// Write writes a file into a directory of its own, which goes with the test, and returns its path.
+func Write(t testing.TB, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}

@@ -1,0 +1,4 @@
+package policy
+
+// Planes are all planes, InfiniBand first.
+func Planes() []Plane { return []Plane{PlaneIB, PlaneRoCE, PlaneWRCC} }

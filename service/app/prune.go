@@ -1,0 +1,24 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	"fairlane/service/control"
+	"fairlane/service/reconcile/riverwork"
+)
+
+// pruneEvery is how often one of the managers applies the retention. A new leader among them counts from its own
+// beginning, so it has to be shorter than the time between two restarts.
+const pruneEvery = time.Hour
+
+// pruning is the retention as periodic work.
+func (m *manager) pruning() riverwork.Periodic {
+	return riverwork.Periodic{Name: "retention", Every: pruneEvery, Do: func(ctx context.Context) error {
+		out, err := m.service.Prune(ctx, m.options.retention)
+		if err == nil && out != (control.Pruned{}) {
+			m.log.Info("retention applied", "events", out.Events, "rollout_devices", out.RolloutDevices, "plans", out.Plans, "snapshots", out.Snapshots, "audit", out.Audit)
+		}
+		return err
+	}}
+}

@@ -1,0 +1,90 @@
+package placement
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"fairlane/policy"
+	"fairlane/service/control"
+	"fairlane/subnet/ident"
+	"fairlane/subnet/mad"
+	"fairlane/subnet/saquery"
+)
+
+// Drift implements Port.
+func (p *verifyOnly) Drift(ctx context.Context, plan *policy.Plan, ask []ident.PKey) (out []control.Difference, leftover bool, err error) {
+	each, err := distinct(plan.Placements)
+	if err != nil {
+		return nil, false, err
+	}
+	sa, err := p.administration(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	for _, e := range each {
+		if ask != nil && !slices.Contains(ask, basePKey(e)) {
+			continue
+		}
+		got, err := p.answer(ctx, sa, plan, e)
+		if err != nil {
+			return nil, false, fmt.Errorf("path of tenant %s in partition %s: %w", e.Tenant, e.PKey, err)
+		}
+		if want := fmt.Sprintf("SL %d", e.SL); got != "" && got != want {
+			out = append(out, control.Difference{Field: fmt.Sprintf("path of %s in partition %s", e.Tenant, e.PKey), Desired: want, Observed: got})
+		}
+	}
+	return out, false, nil
+}
+
+// spareHosts is how many ports of a partition are asked about when the first ones are down.
+const spareHosts = 4
+
+// answer is what subnet administration says of a partition, asked about the first of the ports with the service level wanted that is
+// up; "" when none is.
+func (p *verifyOnly) answer(ctx context.Context, sa ident.LID, plan *policy.Plan, want policy.Placement) (string, error) {
+	tried := 0
+	for _, e := range plan.Placements {
+		if basePKey(e) != basePKey(want) || e.SL != want.SL {
+			continue
+		}
+		if tried++; tried > spareHosts {
+			break
+		}
+		lid, err := p.lid(e)
+		if err != nil {
+			return "", err
+		}
+		sl, err := saquery.PathSL(ctx, p.transport, sa, lid, lid, e.PKey)
+		if err == nil {
+			return fmt.Sprintf("SL %d", sl), nil
+		}
+		if !errors.As(err, new(saquery.NoPathError)) {
+			return "", err
+		}
+		_, err = saquery.Path(ctx, p.transport, sa, mad.PathRecord{SLID: lid, DLID: lid}, 0) // in whatever partition
+		if err == nil {
+			return "no path", nil
+		}
+		if !errors.As(err, new(saquery.NoPathError)) {
+			return "", err
+		}
+	}
+	return "", nil
+}
+
+// Refusal implements Port.
+func (p *verifyOnly) Refusal(_ context.Context, plan *policy.Plan) error {
+	if p.set != nil {
+		return nil
+	}
+	each, err := distinct(plan.Placements)
+	if err != nil {
+		return err
+	}
+	if len(each) > len(partitionsOf(plan)) {
+		return errors.New("this subnet manager is not ours to tell: let it choose by port where a partition has several SLs, in OpenSM by a QoS policy, or name its files in subnet_managers")
+	}
+	return errors.New("this subnet manager is not ours to tell: set sl= for the partition in its partitions.conf, or name its files in subnet_managers")
+}

@@ -1,0 +1,124 @@
+package placement
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+
+	"fairlane/service/config"
+	"fairlane/service/placement/smfile"
+	"fairlane/subnet/ident"
+	"fairlane/subnet/mad"
+	"fairlane/subnet/opensm"
+	"fairlane/subnet/opensm/osmfile"
+	"fairlane/subnet/ufm"
+	"fairlane/subnet/umad"
+)
+
+// Managers are the subnet managers that tenants' partitions are placed with, by fabric.
+type Managers map[string]*smfile.File
+
+// ReadManagers reads the files of the setting subnet_managers, "FABRIC=PATH" each.
+func ReadManagers(list []string) (Managers, error) {
+	out := Managers{}
+	var faults []error
+	for _, entry := range list {
+		fabric, path, _ := strings.Cut(entry, "=")
+		if out[fabric] != nil {
+			faults = append(faults, fmt.Errorf("fabric %q has two files: want one", fabric))
+			continue
+		}
+		f, err := smfile.Load(path)
+		if err == nil {
+			err = checkSubnetManager(f)
+		}
+		if err != nil {
+			faults = append(faults, err)
+			continue
+		}
+		out[fabric] = f
+	}
+	return out, errors.Join(faults...)
+}
+
+// checkSubnetManager looks at what the reader of the file does not know, and at the files of secrets.
+func checkSubnetManager(f *smfile.File) error {
+	if f.UFM != nil {
+		_, err := UFMClient(f.UFM)
+		return err
+	}
+	if _, err := AcceptedCodes(f.OpenSM); err != nil {
+		return err
+	}
+	return CheckOptions(f.OpenSM)
+}
+
+// CheckOptions is an error when OpenSM's options are not where the file says. Its partitions may not be there yet: they are
+// written; options that nobody made are read by no OpenSM.
+func CheckOptions(o *smfile.OpenSM) error {
+	if _, err := os.Stat(o.Options); err != nil {
+		return fmt.Errorf("opensm.options: %w: want the file that OpenSM is given with -F; opensm -c %s writes one", err, o.Options)
+	}
+	return nil
+}
+
+// AcceptedCodes are the problems of OpenSM's files that the operator accepts.
+func AcceptedCodes(o *smfile.OpenSM) ([]osmfile.Code, error) {
+	var codes []osmfile.Code
+	for _, text := range o.Accept {
+		code, err := osmfile.ParseCode(text)
+		if err != nil {
+			return nil, fmt.Errorf("opensm.accept: %w", err)
+		}
+		codes = append(codes, code)
+	}
+	return codes, nil
+}
+
+// PlanOptions are what a plan leaves open for OpenSM.
+func PlanOptions(o *smfile.OpenSM) opensm.PlanOptions {
+	return opensm.PlanOptions{IPoIB: !o.NoIPoIB, AllMembers: o.AllMembers}
+}
+
+// OpenSM is the manager of an OpenSM's files, with a transport on its fabric.
+func OpenSM(o *smfile.OpenSM, t mad.Transport) (*opensm.Manager, error) {
+	cfg := opensm.Config{
+		Options: o.Options, Partitions: o.Partitions, Policy: o.Policy,
+		SMPorts:  func() ([]ident.GUID, error) { return umad.SMPorts(umad.Options{}) },
+		Settings: osmfile.Settings{LeaveOptions: o.LeaveOptions, LeavePolicy: o.LeavePolicy, OneLane: !o.LeaveLanes, StopCC: o.StopCC},
+	}
+	var reload opensm.Reloader = opensm.PIDFile{Path: o.PIDFile}
+	if o.Unit != "" {
+		reload = opensm.Unit{Name: o.Unit}
+	}
+	return opensm.New(cfg, opensm.Disk{}, reload, t)
+}
+
+// UFMClient signs in nowhere yet: it reads who asks, and by which authorities UFM's certificate is checked.
+func UFMClient(u *smfile.UFM) (*ufm.Client, error) {
+	o := ufm.Options{URL: u.URL, User: u.User}
+	var err error
+	if o.Token, err = config.Secret(u.TokenFile); err != nil {
+		return nil, err
+	}
+	if o.Password, err = config.Secret(u.PasswordFile); err != nil {
+		return nil, err
+	}
+	t := &tls.Config{MinVersion: tls.VersionTLS12}
+	if u.CAFile != "" {
+		pem, err := os.ReadFile(u.CAFile)
+		if err != nil {
+			return nil, err
+		}
+		t.RootCAs = x509.NewCertPool()
+		if !t.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("%s: found no certificate: want authorities in PEM", u.CAFile)
+		}
+	}
+	o.HTTP = &http.Client{Transport: &http.Transport{TLSClientConfig: t, Proxy: http.ProxyFromEnvironment}}
+	return ufm.New(o)
+}

@@ -1,0 +1,175 @@
+package placement
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"fairlane/internal/joined"
+	"fairlane/policy"
+	"fairlane/subnet"
+	"fairlane/subnet/ident"
+	"fairlane/subnet/mad"
+	"fairlane/subnet/saquery"
+)
+
+// verifyOnly brings tenants' traffic onto service levels where no subnet manager is ours to tell. Who hands out service levels
+// is subnet administration, by partition: a simulated fabric in this process is told directly, any other
+// is only asked, by PathRecord, whether it hands out what the plan needs.
+type verifyOnly struct {
+	transport mad.Transport
+	topology  *subnet.Fabric
+	set       func(ident.PKey, ident.SL) int // nil where only the subnet manager can
+}
+
+// simulatedSM is the subnet manager of a simulated fabric, in words.
+const simulatedSM = "the simulated subnet manager"
+
+// Check implements reconcile.Placer: what nobody here can change must be in force already.
+func (p *verifyOnly) Check(ctx context.Context, plan, _ *policy.Plan) error {
+	if p.set == nil {
+		return p.Verify(ctx, plan)
+	}
+	_, err := onePerPartition(plan.Placements, simulatedSM)
+	return err
+}
+
+// Place implements reconcile.Placer. With clear, partitions that only the plan before needed get service level 0, which they had
+// before anybody placed them.
+func (p *verifyOnly) Place(_ context.Context, plan, before *policy.Plan, clear bool) error {
+	if p.set == nil {
+		return nil
+	}
+	each, err := onePerPartition(plan.Placements, simulatedSM)
+	if err != nil {
+		return err
+	}
+	for _, e := range each {
+		p.set(e.PKey, e.SL)
+	}
+	if !clear || before == nil {
+		return nil
+	}
+	for _, e := range before.Placements {
+		if !slices.ContainsFunc(each, func(o policy.Placement) bool { return basePKey(o) == basePKey(e) }) {
+			p.set(e.PKey, 0)
+		}
+	}
+	return nil
+}
+
+// Verify implements reconcile.Placer: it asks subnet administration for a path of each partition
+// and compares the service level it hands out.
+func (p *verifyOnly) Verify(ctx context.Context, plan *policy.Plan) error {
+	each, err := distinct(plan.Placements)
+	if err != nil || len(each) == 0 {
+		return err
+	}
+	sa, err := p.administration(ctx)
+	if err != nil {
+		return err
+	}
+	var wrong joined.Errors
+	for _, e := range each {
+		lid, err := p.lid(e)
+		if err != nil {
+			wrong = append(wrong, err)
+			continue
+		}
+		got, err := saquery.PathSL(ctx, p.transport, sa, lid, lid, e.PKey)
+		switch {
+		case err != nil:
+			wrong = append(wrong, fmt.Errorf("path of tenant %s in partition %s: %w", e.Tenant, e.PKey, err))
+		case got != e.SL:
+			advice := fmt.Sprintf("set sl=%d for the partition in the subnet manager's partitions.conf", e.SL)
+			if slices.ContainsFunc(each, func(o policy.Placement) bool { return basePKey(o) == basePKey(e) && o.SL != e.SL }) {
+				advice = "other ports of the partition need another one, so let the subnet manager choose by port, in OpenSM by a QoS policy"
+			}
+			wrong = append(wrong, fmt.Errorf("tenant %s: subnet administration hands out SL %d in partition %s, the plan needs SL %d: %s", e.Tenant, got, e.PKey, e.SL, advice))
+		}
+	}
+	return wrong.OrNil()
+}
+
+// lid is that of the port of a placement.
+func (p *verifyOnly) lid(e policy.Placement) (ident.LID, error) {
+	ref, ok := p.topology.PortByID(e.Port)
+	if !ok {
+		return 0, fmt.Errorf("placement of tenant %s: port %s is not on the fabric", e.Tenant, e.Port)
+	}
+	return p.topology.Port(ref).LID, nil
+}
+
+// administration finds the LID of subnet administration: the master SM's, as our own port knows it.
+func (p *verifyOnly) administration(ctx context.Context) (ident.LID, error) {
+	info, err := saquery.OwnPort(ctx, p.transport)
+	if err != nil {
+		return 0, fmt.Errorf("read own PortInfo: %w", err)
+	}
+	if !info.MasterSMLID.IsUnicast() {
+		return 0, errors.New("no subnet administration: the port's master SM LID is not set")
+	}
+	return info.MasterSMLID, nil
+}
+
+// distinct is one placement for each partition and service level in it: subnet administration knows partitions and ports, not
+// tenants. It fails when a plan wants two service levels for a port in one partition, which no subnet manager can hand out.
+func distinct(ps []policy.Placement) ([]policy.Placement, error) {
+	type place struct {
+		base ident.PKey
+		port ident.PortID
+	}
+	at, told := map[place]policy.Placement{}, map[ident.PKey]bool{}
+	seen := map[ident.PKey][]ident.SL{}
+	var out []policy.Placement
+	var wrong joined.Errors
+	for _, e := range ps {
+		base := basePKey(e)
+		if !slices.Contains(seen[base], e.SL) {
+			seen[base] = append(seen[base], e.SL)
+			out = append(out, e)
+		}
+		switch first, dup := at[place{base, e.Port}]; {
+		case !dup:
+			at[place{base, e.Port}] = e
+		case first.SL != e.SL && !told[base]:
+			told[base] = true
+			wrong = append(wrong, fmt.Errorf("partition %s: tenant %s needs SL %d and tenant %s needs SL %d on one port, but a port has one in a partition: give each tenant a partition of its own",
+				base, first.Tenant, first.SL, e.Tenant, e.SL))
+		}
+	}
+	return out, wrong.OrNil()
+}
+
+// basePKey is the partition of a placement.
+func basePKey(e policy.Placement) ident.PKey {
+	if base := e.PKey.Base(); base != 0 {
+		return base
+	}
+	return ident.DefaultPKey.Base() // none given
+}
+
+// onePerPartition is distinct where a partition has one service level, whatever the port: who, in words.
+func onePerPartition(ps []policy.Placement, who string) ([]policy.Placement, error) {
+	out, err := distinct(ps)
+	if err != nil {
+		return nil, err
+	}
+	seen := map[ident.PKey]policy.Placement{}
+	var wrong joined.Errors
+	for _, e := range out {
+		base := basePKey(e)
+		first, dup := seen[base]
+		if !dup {
+			seen[base] = e
+			continue
+		}
+		needs := fmt.Sprintf("tenant %s needs SL %d and tenant %s needs SL %d", first.Tenant, first.SL, e.Tenant, e.SL)
+		if first.Tenant == e.Tenant {
+			needs = fmt.Sprintf("tenant %s needs SL %d on some ports and SL %d on others", e.Tenant, first.SL, e.SL)
+		}
+		wrong = append(wrong, fmt.Errorf("partition %s: %s, and %s has one service level for a partition: free SLs, or give each part a tenant and a partition of its own", base, needs, who))
+	}
+	return out, wrong.OrNil()
+}

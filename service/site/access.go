@@ -1,0 +1,229 @@
+// Package site is the access to the devices of fabrics: sources, discovery, observing, measuring and sessions of rollouts, over management
+// datagrams on InfiniBand and by gNMI and P4Runtime on Ethernet. Before anything is read from a device or written to it, the guard of
+// identities makes sure that it is the one meant.
+package site
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"fairlane/ccconfig/driver"
+	"fairlane/ccconfig/ibmad"
+	"fairlane/ccconfig/prereq"
+	"fairlane/internal/fieldwise"
+	"fairlane/internal/phrase"
+	"fairlane/internal/quantity"
+	"fairlane/policy"
+	"fairlane/service/config"
+	"fairlane/service/control"
+	"fairlane/service/placement"
+	"fairlane/service/reconcile"
+	"fairlane/service/reconcile/engine"
+	"fairlane/service/telemetry"
+	"fairlane/subnet"
+	"fairlane/subnet/ident"
+)
+
+// Access implements what control needs from the outside: over the MAD transport of an InfiniBand
+// fabric's source, and by gNMI and P4Runtime where the inventory of an Ethernet fabric says. Connections live
+// for one operation, so that a fabric that went away and came back needs no care.
+type Access struct {
+	mu      sync.RWMutex // guards current
+	current Settings
+
+	Placements placement.Placements
+	// Congested receives what congestion control did during each measurement; nil: it is not read.
+	Congested func(*telemetry.Congestion)
+	Relook    time.Duration // between looks at a fabric; 0 is never
+	Patience  int           // with clocks of simulated devices, see telemetry.Options
+	files     inventories
+	lookouts  lookouts // what is known from sweeping fabrics again
+}
+
+// Discover implements control.Discoverer.
+func (p *Access) Discover(ctx context.Context, src string) (_ *subnet.Fabric, stats control.DiscoverStats, err error) {
+	s, err := p.source(src)
+	if err != nil {
+		return nil, stats, err
+	}
+	o, err := DiscoverSource(ctx, s, nil)
+	if isFile(s) {
+		err = withoutContent(src, err)
+	}
+	if err != nil {
+		return nil, stats, err
+	}
+	o.Stats.Warnings = phrase.English(o.Warnings)
+	return o.Fabric, o.Stats, nil
+}
+
+// source parses the source of a fabric, with links resolved, when the configuration allows it.
+func (p *Access) source(src string) (Source, error) {
+	s, err := ParseSource(src)
+	if err != nil {
+		return s, err
+	}
+	now := p.Settings()
+	resolved, err := now.Sources.Resolve(src)
+	switch {
+	case errors.Is(err, config.ErrSource):
+		return s, err
+	case err != nil:
+		return s, withoutContent(src, err)
+	}
+	s, err = ParseSource(resolved)
+	s.MKey, s.CCKey, s.examine = now.MKey, now.CCKey, true
+	return s, err
+}
+
+// open attaches to the fabric of a target, with a driver for its plane.
+func (p *Access) open(ctx context.Context, t control.Target) (*session, error) {
+	s, err := p.source(t.Fabric.Source)
+	if err != nil {
+		return nil, err
+	}
+	if ether, plane := s.Ethernet != "", t.Plan.Plane != string(policy.PlaneIB); ether != plane && s.File == "" {
+		return nil, fmt.Errorf("fabric %s at %s: the plan is for plane %s, which has no device there", t.Fabric.Name, t.Fabric.Source, t.Plan.Plane)
+	}
+	if s.Ethernet != "" {
+		return p.openEthernet(s.Ethernet, t)
+	}
+	c, err := s.Dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	now := p.Settings()
+	d, err := ibmad.New(c, ibmad.Options{CCKey: now.CCKey, InFlight: 256, Layout: now.models.driver(t.Topology)})
+	if err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	place, err := p.Placements.Open(t, now.Managers[t.Fabric.Name], c)
+	if err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	sure := &identityGuard{Driver: tracedDriver{d}, transport: c, known: map[ident.PortID]bool{}}
+	return &session{
+		close: c.Close, driver: sure, others: sure.others, placer: place,
+		measure: func(ctx context.Context, window quantity.Picoseconds) (telemetry.Report, error) {
+			return p.measure(ctx, c, t, window)
+		},
+	}, nil
+}
+
+// session is an attachment to one fabric.
+type session struct {
+	driver driver.Driver
+	// others finds the devices among some that are not the ones meant.
+	others  func(context.Context, []driver.Device) map[ident.PortID]error
+	placer  placement.Port // nil: nothing is placed on the plane
+	measure func(ctx context.Context, window quantity.Picoseconds) (telemetry.Report, error)
+	close   func() error
+}
+
+// Open implements engine.Opener.
+func (p *Access) Open(ctx context.Context, t control.Target, devices []driver.Device) (engine.Session, error) {
+	s, err := p.open(ctx, t)
+	if err != nil {
+		return engine.Session{}, err
+	}
+	if err := othersAmong(devices, s.others(ctx, devices)); err != nil {
+		return engine.Session{}, errors.Join(fmt.Errorf("%w: %w", driver.ErrInvalid, err), s.close())
+	}
+	out := engine.Session{Driver: s.driver, Close: s.close}
+	if s.placer != nil {
+		out.Placer = s.placer
+	}
+	return out, nil
+}
+
+// Observe implements control.Observer. A device at whose address another one is by now is one that cannot be read.
+func (p *Access) Observe(ctx context.Context, t control.Target, ids []ident.PortID) ([]control.DeviceReport, error) {
+	targets := slices.Clone(t.Devices)
+	if t.Devices == nil {
+		var err error
+		if targets, err = reconcile.Desired(t.Plan, t.Topology); err != nil {
+			return nil, err
+		}
+	}
+	if ids != nil {
+		wanted := make(map[ident.PortID]bool, len(ids))
+		for _, id := range ids {
+			wanted[id] = true
+		}
+		targets = slices.DeleteFunc(targets, func(t reconcile.Target) bool { return !wanted[t.Device.ID] })
+	}
+	if m := p.Settings().Managers[t.Fabric.Name]; m != nil && m.OpenSM != nil && !t.Placed {
+		reconcile.WithoutLanes(targets) // the placement of the plan sets OpenSM's lanes
+	}
+	t.Repair = true // for what would refuse one; nothing is written
+	s, err := p.open(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = s.close() }() // the slot is gone either way
+	observed := reconcile.Observe(ctx, targets, s.driver, observers)
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("read devices back: %w", err)
+	}
+	reports := make([]control.DeviceReport, len(observed), len(observed)+1)
+	for i, o := range observed {
+		reports[i] = control.DeviceReport{
+			Device: o.Device, State: string(o.State), Desired: &targets[i].Want, Observed: o.Observed,
+			Differences: append(differences(o.Differences), prerequisites(o.Unmet)...), Error: o.Error,
+		}
+		for k := range o.Unmet {
+			if o.Observed == nil { // the differences of a device that cannot be read are those of its last reading
+				reports[i].Error += "; " + o.Unmet[k].Sentence().String()
+			}
+		}
+		markRefused(&reports[i], t.Fabric.Prerequisites)
+	}
+	if s.placer != nil && t.Placed && reconcile.Manages(t.Plan) && (ids == nil || slices.ContainsFunc(ids, reconcile.IsManager)) {
+		reports = append(reports, p.Placements.Observe(ctx, t, s.placer, ids == nil))
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("look at the subnet manager: %w", err)
+		}
+	}
+	p.Placements.Explain(ctx, t.Fabric.Name, s.placer, reports)
+	return reports, nil
+}
+
+// observers is how many devices are read at the same time.
+const observers = 64
+
+func differences(in []fieldwise.Difference) []control.Difference {
+	out := make([]control.Difference, len(in))
+	for i, d := range in {
+		out[i] = control.Difference{Field: d.Field, Desired: d.Want, Observed: d.Got}
+	}
+	return out
+}
+
+// prerequisites makes differences of unmet prerequisites, each with the reason why it matters.
+func prerequisites(in []prereq.Item) []control.Difference {
+	var out []control.Difference
+	for i := range in {
+		item := &in[i]
+		said := item.Sentence()
+		d := control.Difference{
+			Field: item.Field, Desired: item.Want, Observed: item.Found, Prerequisite: string(item.ID), Reason: said.String(), Said: &said, Repairable: item.Repair != nil, Advisory: item.Advisory,
+		}
+		if item.State == prereq.Unknown {
+			d.Observed = control.ObservedUnknown
+		}
+		out = append(out, d)
+	}
+	return out
+}
+
+// markRefused marks a drifted device of which a repair would change nothing.
+func markRefused(x *control.DeviceReport, p control.Prerequisites) {
+	if x.State != string(reconcile.Drifted) || slices.ContainsFunc(x.Differences, func(d control.Difference) bool { return !d.Left(p) }) {
+		return
+	}
+	x.Refused = true
+}

@@ -1,0 +1,164 @@
+package site
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"fairlane/ccconfig/driver"
+	"fairlane/ccconfig/nic/niccount"
+	"fairlane/internal/phrase"
+	"fairlane/internal/quantity"
+	"fairlane/policy"
+	"fairlane/service/control"
+	"fairlane/service/telemetry"
+	"fairlane/subnet"
+	"fairlane/subnet/ident"
+	"fairlane/subnet/inventory"
+)
+
+// openEthernet makes a session on the devices of an inventory. Who answers at an address is asked for by the driver: an
+// agent that does not have the port that is meant is one that cannot be reached.
+func (p *Access) openEthernet(path string, t control.Target) (*session, error) {
+	k, err := p.files.open(path)
+	if err != nil {
+		return nil, withoutContent("ethernet:"+path, err)
+	}
+	d, err := k.Connect()
+	if err != nil {
+		return nil, err
+	}
+	return &session{
+		close: d.Close, driver: tracedDriver{d},
+		others: func(context.Context, []driver.Device) map[ident.PortID]error { return nil },
+		measure: func(ctx context.Context, window quantity.Picoseconds) (telemetry.Report, error) {
+			if len(t.Flows) == 0 { // of a plan that takes everything away
+				return telemetry.Shares(t.Plan, telemetry.Window{}), nil
+			}
+			source := &etherSource{driver: d, topo: t.Topology, plane: t.Plan.Plane}
+			c, err := telemetry.NewEther(source, t.Plan, t.Topology, t.Flows, telemetry.EtherOptions{Parallel: discoverParallel, TimeScale: t.Fabric.TimeScale, Patience: p.Patience})
+			if err != nil {
+				return telemetry.Report{}, err
+			}
+			return c.Measure(ctx, window)
+		},
+	}, nil
+}
+
+// etherSource reads counters by the driver's connections.
+type etherSource struct {
+	driver *InventoryDriver
+	topo   *subnet.Fabric
+	plane  string
+}
+
+var _ telemetry.EtherSource = (*etherSource)(nil)
+
+// ReadNIC implements telemetry.EtherSource.
+func (s *etherSource) ReadNIC(ctx context.Context, port ident.PortID) (telemetry.NICReading, error) {
+	ref, ok := s.topo.PortByID(port)
+	if !ok {
+		return telemetry.NICReading{}, fmt.Errorf("port %s is not on the fabric", port)
+	}
+	c, err := s.driver.gnmi.ReadCounters(ctx, PortDevice(s.topo, ref, s.plane))
+	if err != nil {
+		return telemetry.NICReading{}, err
+	}
+	// Only differences mean something: that a number of picoseconds since 1970 wraps does no harm.
+	at := quantity.Picoseconds(c.At.UnixNano()) * quantity.Nanosecond
+	read := func(n niccount.Counter) telemetry.Octets { return telemetry.Octets{N: n.Value, At: at, Err: n.Err} }
+	r := telemetry.NICReading{
+		Tx: whole(c.Counters, at, "tx_bytes_phy", "port_xmit_data"), Rx: whole(c.Counters, at, "rx_bytes_phy", "port_rcv_data"),
+		Functions: make(map[int]telemetry.FunctionRead, len(c.Functions)), Senders: make(map[string]telemetry.Octets, len(c.Senders)),
+	}
+	for _, f := range c.Functions {
+		r.Functions[f.Index] = telemetry.FunctionRead{Tx: read(f.TxOctets), Rx: read(f.RxOctets)}
+	}
+	if s.plane == driver.PlaneRoCE {
+		r.Loop = loopOf(c.Counters, at)
+	}
+	for _, sender := range c.Senders {
+		r.Senders[sender.Name] = read(sender.TxOctets)
+	}
+	return r, nil
+}
+
+// loopOf is what a port has counted of congestion control.
+func loopOf(c niccount.Counters, at quantity.Picoseconds) *telemetry.LoopReading {
+	read := func(name string) telemetry.Octets {
+		n, err := c.Read(name)
+		return telemetry.Octets{N: n, At: at, Err: err}
+	}
+	pause := fmt.Sprintf("rx_prio%d_pause", policy.RoCEPriority)
+	return &telemetry.LoopReading{
+		Marks: read("np_ecn_marked_roce_packets"), Sent: read("np_cnp_sent"), Handled: read("rp_cnp_handled"), Ignored: read("rp_cnp_ignored"),
+		Pauses: read(pause), Paused: read(pause + "_duration"),
+	}
+}
+
+// whole is what a port has counted altogether: octets by ethtool's counter, or words of four octets by that of the RDMA
+// port.
+func whole(c niccount.Counters, at quantity.Picoseconds, octets, words string) telemetry.Octets {
+	if n, ok := c[octets]; ok && n.Err == nil {
+		return telemetry.Octets{N: n.Value, At: at}
+	}
+	n, err := c.Read(words)
+	return telemetry.Octets{N: 4 * n, At: at, Err: err}
+}
+
+// ReadSwitch implements telemetry.EtherSource. A switch that marks tells what its queues sent, and may look at them
+// seldom; a WRCC switch counts what is on its way to a port, and tells no time.
+func (s *etherSource) ReadSwitch(ctx context.Context, port ident.PortID) (telemetry.Octets, error) {
+	node, ok := s.topo.NodeByGUID(port.Node)
+	if !ok {
+		return telemetry.Octets{}, fmt.Errorf("port %s is not on the fabric", port)
+	}
+	dev := switchDevice(s.topo, node, s.plane)
+	e, err := s.driver.endpoint(dev)
+	switch {
+	case err != nil:
+		return telemetry.Octets{}, err
+	case e.Protocol != inventory.P4Runtime:
+		return s.queues(ctx, dev, port.Port)
+	}
+	begun := time.Now()
+	counters, err := s.driver.p4rt.Counters(ctx, dev)
+	if err != nil {
+		return telemetry.Octets{}, err
+	}
+	read := begun.Add(time.Since(begun) / 2)
+	for i := range counters {
+		if c := &counters[i]; ident.PortNum(c.Port) == port.Port && c.Input != nil {
+			return telemetry.Octets{N: c.Input.Bytes, Wall: read}, nil
+		}
+	}
+	return telemetry.Octets{}, fmt.Errorf("%s has no counter of port %d", dev, port.Port)
+}
+
+// queues sums what the queues of a port have sent.
+func (s *etherSource) queues(ctx context.Context, dev driver.Device, port ident.PortNum) (telemetry.Octets, error) {
+	list, err := s.driver.gnmi.QueueCounters(ctx, dev, 0, 1, 2, 3, 4, 5, 6, 7)
+	if err != nil {
+		return telemetry.Octets{}, err
+	}
+	var out telemetry.Octets
+	read, fresh := 0, false
+	var every time.Duration
+	for i := range list {
+		q := &list[i]
+		if q.Port != port || q.Octets == nil {
+			continue
+		}
+		read++
+		out.N += *q.Octets
+		out.At = quantity.Picoseconds(q.At.UnixNano()) * quantity.Nanosecond
+		fresh, every = fresh || !q.Stale, max(every, q.Every)
+	}
+	switch {
+	case read == 0:
+		return telemetry.Octets{}, fmt.Errorf("%s tells no octets of port %d", dev, port)
+	case !fresh:
+		out.Err = phrase.Because(telemetry.ErrStale, phrase.Of("measure.not-refreshed", "device", dev, "every", every))
+	}
+	return out, nil
+}

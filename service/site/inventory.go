@@ -1,0 +1,151 @@
+package site
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"fairlane/ccconfig/driver"
+	"fairlane/internal/usage"
+	"fairlane/subnet"
+	"fairlane/subnet/inventory"
+)
+
+// inventories keeps what inventory files say while they stay as they are: a large fabric takes a noticeable time to read.
+// The zero value is ready.
+type inventories struct {
+	mu   sync.Mutex
+	kept map[string]*Inventory // by path; at most maxInventories
+}
+
+// maxInventories bounds the inventories kept.
+const maxInventories = 8
+
+// Inventory is an inventory on its fabric.
+type Inventory struct {
+	Fabric  *subnet.Fabric
+	devices inventory.Directory
+	file    *inventory.Inventory
+	path    string
+	stamps  [2]stamp // of the inventory and its fabric file
+}
+
+// stamp tells whether a file was changed.
+type stamp struct {
+	at   time.Time
+	size int64
+}
+
+func stampOf(path string) stamp {
+	st, err := os.Stat(path)
+	if err != nil {
+		return stamp{}
+	}
+	return stamp{st.ModTime(), st.Size()}
+}
+
+// open reads an inventory and its fabric, or returns what was read before when neither file was changed.
+func (v *inventories) open(path string) (*Inventory, error) {
+	v.mu.Lock()
+	k := v.kept[path]
+	v.mu.Unlock()
+	if k != nil && k.stamps == [2]stamp{stampOf(path), stampOf(k.beside(k.file.Fabric))} {
+		return k, nil
+	}
+	k, err := ReadInventory(path)
+	if err != nil {
+		return nil, err
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.kept == nil || len(v.kept) >= maxInventories {
+		v.kept = map[string]*Inventory{}
+	}
+	v.kept[path] = k
+	return k, nil
+}
+
+// ReadInventory reads an inventory and the fabric file that it names.
+func ReadInventory(path string) (*Inventory, error) {
+	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {
+		return nil, usage.Errorf("%s: want a regular file", path)
+	}
+	k := &Inventory{path: path}
+	k.stamps[0] = stampOf(path)
+	r, err := os.Open(path)
+	if err != nil {
+		return nil, &usage.Error{Err: err}
+	}
+	defer func() { _ = r.Close() }() // read only
+	if k.file, err = inventory.Read(path, r); err != nil {
+		return nil, &usage.Error{Err: err}
+	}
+	topo := k.beside(k.file.Fabric)
+	k.stamps[1] = stampOf(topo)
+	if k.Fabric, err = ReadFabric(topo); err != nil {
+		return nil, err
+	}
+	if k.devices, err = k.file.On(k.Fabric, path); err != nil {
+		return nil, &usage.Error{Err: err}
+	}
+	return k, nil
+}
+
+// beside is a path that the inventory names.
+func (k *Inventory) beside(path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(filepath.Dir(k.path), path)
+}
+
+// plane is the one that the fabric's switches are for.
+func (k *Inventory) plane() string {
+	for _, e := range k.devices {
+		if e.Protocol == inventory.P4Runtime {
+			return driver.PlaneWRCC
+		}
+	}
+	return driver.PlaneRoCE
+}
+
+// switchPlane is plane, or "" where no switch answers: hosts are the same on both.
+func (k *Inventory) switchPlane() string {
+	for id := range k.devices {
+		if n, ok := k.Fabric.NodeByGUID(id); ok && k.Fabric.Nodes[n].Kind == subnet.KindSwitch {
+			return k.plane()
+		}
+	}
+	return ""
+}
+
+// tls reads the certificates that the inventory names; nil is plain text. Errors name files, never what is in them.
+func (k *Inventory) tls() (*tls.Config, error) {
+	t := k.file.TLS
+	if t == nil {
+		return nil, nil //nolint:nilnil // plain text
+	}
+	ca, err := os.ReadFile(k.beside(t.CA))
+	if err != nil {
+		return nil, fmt.Errorf("certificates of the fabric's devices: %w", err)
+	}
+	c := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: x509.NewCertPool(), ServerName: t.ServerName}
+	if !c.RootCAs.AppendCertsFromPEM(ca) {
+		return nil, fmt.Errorf("%s: found no certificate, want at least one in PEM", k.beside(t.CA))
+	}
+	if t.Certificate == "" {
+		return c, nil
+	}
+	own, err := tls.LoadX509KeyPair(k.beside(t.Certificate), k.beside(t.Key))
+	if err != nil {
+		return nil, fmt.Errorf("the manager's certificate %s and its key: %w", k.beside(t.Certificate), err)
+	}
+	c.Certificates = []tls.Certificate{own}
+	return c, nil
+}
+
+var _ driver.Examiner = (*InventoryDriver)(nil)

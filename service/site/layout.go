@@ -1,0 +1,73 @@
+package site
+
+import (
+	"fmt"
+	"path"
+	"slices"
+
+	"fairlane/ccconfig/driver"
+	"fairlane/ccconfig/ibprofile"
+	"fairlane/internal/usage"
+	"fairlane/service/config"
+	"fairlane/subnet"
+	"fairlane/subnet/ident"
+	"fairlane/subnet/mad"
+)
+
+// deviceModels are the profiles of InfiniBand devices, and the layouts of the deprecated setting cc_layouts, which replace those of the
+// profiles on the nodes that they name.
+type deviceModels struct {
+	set     *ibprofile.Set
+	chooser *ibprofile.Chooser // of set; nil: as of the built-in profiles
+	old     []ccLayout         // the first entry that fits counts
+}
+
+type ccLayout struct {
+	pattern string // of path.Match
+	mad.CCLayout
+}
+
+// newDeviceModels reads ib_profiles and cc_layouts.
+func newDeviceModels(file string, layouts []string) (m deviceModels, err error) {
+	for _, e := range layouts {
+		l, err := config.ParseCCLayout(e)
+		if err != nil {
+			return m, usage.Errorf("cc_layouts: %w", err)
+		}
+		has := func(word string) bool { return slices.Contains(l.Switches, word) }
+		m.old = append(m.old, ccLayout{l.Pattern, mad.CCLayout{
+			LibibmadLog: has("libibmad-log"), WidePorts: has("wide-ports"), PackedCA: has("packed-ca"),
+		}})
+	}
+	if m.set, err = ReadIBProfiles(file); err != nil {
+		return m, fmt.Errorf("ib_profiles: %w", err)
+	}
+	m.chooser = m.set.Chooser()
+	return m, nil
+}
+
+// layout is the layout of a device of a fabric.
+func (m deviceModels) layout(f *subnet.Fabric, id ident.PortID) mad.CCLayout {
+	if f == nil {
+		return mad.CCLayout{}
+	}
+	at, ok := f.NodeByGUID(id.Node)
+	if !ok {
+		return mad.CCLayout{}
+	}
+	for _, l := range m.old {
+		if fits, err := path.Match(l.pattern, f.Nodes[at].Name); err == nil && fits {
+			return l.CCLayout
+		}
+	}
+	c := m.chooser
+	if c == nil {
+		c = m.set.Chooser()
+	}
+	return mad.CCLayout(c.Of(ibprofile.IdentityOf(&f.Nodes[at])).Layout)
+}
+
+// driver is layout for the driver of a fabric.
+func (m deviceModels) driver(f *subnet.Fabric) func(driver.Device) mad.CCLayout {
+	return func(d driver.Device) mad.CCLayout { return m.layout(f, d.ID) }
+}

@@ -1,0 +1,121 @@
+package site
+
+import (
+	"context"
+	"time"
+
+	"fairlane/internal/phrase"
+	"fairlane/internal/quantity"
+	"fairlane/service/control"
+	"fairlane/service/telemetry"
+	"fairlane/subnet/ident"
+	"fairlane/subnet/mad"
+)
+
+// Measure implements control.Meter. The window is the fabric's own time.
+func (p *Access) Measure(ctx context.Context, t control.Target, window time.Duration) (control.Shares, error) {
+	s, err := p.open(ctx, t)
+	if err != nil {
+		return control.Shares{}, err
+	}
+	defer func() { _ = s.close() }() // the slot is gone either way
+	r, err := s.measure(ctx, quantity.Picoseconds(window.Nanoseconds())*quantity.Nanosecond)
+	if err != nil {
+		return control.Shares{}, err
+	}
+	return sharesOf(t, &r), nil
+}
+
+// measure reads the counters of InfiniBand ports.
+func (p *Access) measure(ctx context.Context, transport mad.Transport, t control.Target, window quantity.Picoseconds) (telemetry.Report, error) {
+	where, err := telemetry.PortsOf(t.Plan, t.Topology)
+	if err != nil {
+		return telemetry.Report{}, err
+	}
+	if len(where) == 0 { // of a plan that takes everything away
+		return telemetry.Shares(t.Plan, telemetry.Window{}), nil
+	}
+	c, err := telemetry.New(transport, where, p.counting(t))
+	if err != nil {
+		return telemetry.Report{}, err
+	}
+	since, err := p.watchCongestion(ctx, transport, t)
+	if err != nil {
+		return telemetry.Report{}, err
+	}
+	w, err := c.Measure(ctx, window)
+	if err != nil {
+		return telemetry.Report{}, err
+	}
+	r := telemetry.Shares(t.Plan, w)
+	if c := since(); c != nil {
+		l := telemetry.JudgeBECN(c, r.Links)
+		r.Loop = &l
+	}
+	return r, nil
+}
+
+// counting is how the counters of a fabric are read.
+func (p *Access) counting(t control.Target) telemetry.Options {
+	return telemetry.Options{CCKey: p.Settings().CCKey, TimeScale: t.Fabric.TimeScale, Patience: p.Patience, KeepCounters: t.Fabric.Counters == control.CountersKeep}
+}
+
+// watchCongestion begins to count the events of congestion control. The function that it returns reports those since to p.congested
+// and returns them: nil when they are not read.
+func (p *Access) watchCongestion(ctx context.Context, transport mad.Transport, t control.Target) (since func() *telemetry.Congestion, err error) {
+	if p.Congested == nil {
+		return func() *telemetry.Congestion { return nil }, nil
+	}
+	models := p.Settings().models
+	w, err := telemetry.NewCongestionWatch(transport, t.Plan, t.Topology, telemetry.CongestionOptions{
+		Options: p.counting(t),
+		Layout:  func(id ident.PortID) mad.CCLayout { return models.layout(t.Topology, id) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	if _, err = w.Read(ctx); err != nil { // the base line
+		return nil, err
+	}
+	return func() *telemetry.Congestion {
+		c, err := w.Read(ctx)
+		if err != nil { // the context ended, which the measurement outlived
+			return nil
+		}
+		p.Congested(c)
+		return c
+	}, nil
+}
+
+func sharesOf(t control.Target, r *telemetry.Report) control.Shares {
+	out := control.Shares{
+		Plan: t.Plan.Name, Window: time.Duration(r.Window / quantity.Nanosecond), MeasuredAt: time.Now().UTC(),
+		MaxShareError: r.MaxShareError, Jain: r.Jain,
+	}
+	if r.Coverage > 0 {
+		out.Coverage = &r.Coverage
+	}
+	if l := r.Loop; l != nil {
+		out.Loop = &control.CongestionLoop{State: control.LoopState(l.State), Stage: string(l.Stage), Where: l.Where, Text: l.Text.String(), Said: &l.Text}
+	}
+	for _, x := range r.Tenants {
+		out.Tenants = append(out.Tenants, control.TenantShare{
+			Tenant: x.Tenant, Weight: x.Weight, Entitled: x.Entitled, Delivered: x.Delivered, ShareError: x.ShareError, Problem: english(x.Problem), Said: x.Problem,
+			AtSenders: x.AtSenders, Ambiguous: x.Ambiguous,
+		})
+	}
+	for i, x := range r.Links {
+		out.Links = append(out.Links, control.LinkUse{
+			Port: x.Port, Peer: t.Plan.Links[i].Peer, Name: x.Name, Capacity: x.Capacity, Delivered: x.Used, Use: x.Utilisation, Problem: english(x.Problem), Said: x.Problem,
+		})
+	}
+	return out
+}
+
+// english is a sentence in English, "" for none.
+func english(t *phrase.Text) string {
+	if t == nil {
+		return ""
+	}
+	return t.String()
+}

@@ -1,0 +1,30 @@
+package site
+
+import (
+	"context"
+
+	"fairlane/subnet/mad"
+)
+
+// keyed is a transport whose requests of subnet management carry the fabric's M_Key: a device that the key protects answers no
+// others (IBTA vol. 1, 14.2.4).
+type keyed struct {
+	Transport
+	key mad.Key
+}
+
+// Exchange implements mad.Transport. A key that a request has already stays.
+func (k keyed) Exchange(ctx context.Context, to mad.Target, request *mad.Packet) (mad.Packet, error) {
+	if request.Class().IsSMP() && request.MKey() == 0 {
+		request.SetMKey(k.key)
+	}
+	return k.Transport.Exchange(ctx, to, request)
+}
+
+// withMKey has a transport send an M_Key; key 0 is none.
+func withMKey(t Transport, key mad.Key) Transport {
+	if key == 0 {
+		return t
+	}
+	return keyed{t, key}
+}

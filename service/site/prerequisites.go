@@ -1,0 +1,85 @@
+package site
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"fairlane/ccconfig/driver"
+	"fairlane/ccconfig/ibmad"
+	"fairlane/ccconfig/prereq"
+	"fairlane/internal/phrase"
+	"fairlane/subnet"
+	"fairlane/subnet/ident"
+	"fairlane/subnet/mad"
+)
+
+// examineTime bounds how long a discovery reads the prerequisites of InfiniBand devices: a fabric without congestion control may
+// answer none of the requests.
+const examineTime = 15 * time.Second
+
+// examineDevices returns a warning for each kind of prerequisite that is not met on devices of a live InfiniBand fabric. No plan is
+// known: congestion control and the CC_Key are judged, and lanes are not.
+func examineDevices(ctx context.Context, t mad.Transport, key mad.Key, f *subnet.Fabric) ([]phrase.Text, error) {
+	d, err := ibmad.New(t, ibmad.Options{CCKey: key, InFlight: SweepParallel})
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, examineTime)
+	defer cancel()
+	devices := CCDevices(f)
+	items := make([][]prereq.Item, len(devices))
+	var g errgroup.Group
+	g.SetLimit(SweepParallel)
+	for i := range devices {
+		g.Go(func() error {
+			items[i] = prereq.Unmet(driver.Examine(ctx, d, devices[i], driver.Settings{}, &prereq.Needs{InfiniBand: &prereq.InfiniBand{}}))
+			return nil
+		})
+	}
+	_ = g.Wait() // the goroutines return no errors
+	said := map[string]phrase.Text{}
+	names := map[string][]string{}
+	for i := range devices {
+		for _, item := range items[i] {
+			text := item.Sentence()
+			if item.ID == prereq.Readable { // each with its own reason
+				text = phrase.Of("prereq.unread")
+			}
+			k := text.String()
+			said[k], names[k] = text, append(names[k], devices[i].Name)
+		}
+	}
+	var out []phrase.Text
+	for k, list := range names {
+		out = append(out, phrase.Of("labelled", "label", firstNames(list), "text", said[k]))
+	}
+	slices.SortFunc(out, func(a, b phrase.Text) int { return strings.Compare(a.String(), b.String()) })
+	return out, nil
+}
+
+// CCDevices are the devices of a fabric that have an agent of congestion control: switches, and the linked ports of
+// channel adapters.
+func CCDevices(f *subnet.Fabric) []driver.Device {
+	var out []driver.Device
+	for i := range f.Nodes {
+		n := &f.Nodes[i]
+		switch n.Kind {
+		case subnet.KindSwitch:
+			if lid := n.Ports[0].LID; lid != 0 {
+				out = append(out, driver.Device{Plane: "ib", ID: ident.PortID{Node: n.GUID}, Name: n.Name, Kind: n.Kind, LID: lid, Ports: len(n.Ports) - 1})
+			}
+		case subnet.KindCA:
+			for p := 1; p < len(n.Ports); p++ {
+				ref := subnet.PortRef{Node: int32(i), Port: ident.PortNum(p)}
+				if lid := n.Ports[p].LID; lid != 0 && n.Ports[p].Link >= 0 {
+					out = append(out, driver.Device{Plane: "ib", ID: ident.PortID{Node: n.GUID, Port: ref.Port}, Name: f.PortName(ref), Kind: n.Kind, LID: lid})
+				}
+			}
+		}
+	}
+	return out
+}

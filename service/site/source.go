@@ -1,0 +1,228 @@
+package site
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"fairlane/internal/phrase"
+	"fairlane/internal/usage"
+	"fairlane/service/control"
+	"fairlane/subnet"
+	"fairlane/subnet/discover"
+	"fairlane/subnet/ibsim"
+	"fairlane/subnet/mad"
+	"fairlane/subnet/topofile"
+	"fairlane/subnet/umad"
+)
+
+// Source is where a fabric comes from: exactly one of the first four fields is set.
+type Source struct {
+	File     string    // path of a fabric file
+	IBSim    string    // address for ibsim.Dial
+	UMAD     umad.Name // port of this machine
+	Ethernet string    // path of an inventory
+	MKey     mad.Key   // of a live InfiniBand fabric; 0 is none
+	CCKey    mad.Key   // as mKey
+	examine  bool      // discovery checks the prerequisites of InfiniBand devices
+}
+
+// sourceForms says what sources look like.
+const sourceForms = "file:PATH, umad:CA:PORT, ibsim:unix:NAME, ibsim:udp:HOST:PORT or ethernet:PATH"
+
+// InfiniBandForms says what sources of InfiniBand fabrics look like.
+const InfiniBandForms = "file:PATH, " + LiveForms
+
+// LiveForms says what sources of live InfiniBand fabrics look like.
+const LiveForms = "umad:CA:PORT, ibsim:unix:NAME or ibsim:udp:HOST:PORT"
+
+// ParseSource reads "file:PATH", "ethernet:PATH", "umad:CA:PORT" or "ibsim:ADDR", ADDR as ibsim.Dial takes it or a bare
+// name for abstract Unix sockets.
+func ParseSource(s string) (Source, error) { return ParseSourceOf(s, sourceForms) }
+
+// ParseSourceOf is ParseSource for those who take fewer forms; forms says which.
+func ParseSourceOf(s, forms string) (Source, error) {
+	kind, rest, _ := strings.Cut(s, ":")
+	switch {
+	case rest == "":
+	case kind == "file":
+		return Source{File: rest}, nil
+	case kind == "ethernet":
+		return Source{Ethernet: rest}, nil
+	case kind == "umad":
+		n, err := umad.ParseName(rest)
+		if err != nil {
+			return Source{}, usage.Errorf("source %q: want %s: %w", s, forms, err)
+		}
+		return Source{UMAD: n}, nil
+	case kind == "ibsim" && (strings.HasPrefix(rest, "unix:") || strings.HasPrefix(rest, "udp:")):
+		return Source{IBSim: rest}, nil
+	case kind == "ibsim" && !strings.Contains(rest, ":") && rest != "unix" && rest != "udp": // those lack their address
+		return Source{IBSim: "unix:" + rest}, nil
+	}
+	return Source{}, usage.Errorf("source %q: want %s", s, forms)
+}
+
+// Transport is an attachment to a live InfiniBand fabric.
+type Transport interface {
+	mad.Transport
+	io.Closer
+}
+
+// String prints the source; that of a live InfiniBand fabric without its kind.
+func (s Source) String() string {
+	switch {
+	case s.File != "":
+		return "file:" + s.File
+	case s.Ethernet != "":
+		return "ethernet:" + s.Ethernet
+	case s.UMAD != umad.Name{}:
+		return s.UMAD.String()
+	}
+	return s.IBSim
+}
+
+// isFile reports whether a source is a file on this machine.
+func isFile(s Source) bool { return s.File+s.Ethernet != "" }
+
+// Dial opens a management transport to the live fabric that a source names. mKeyFile holds its M_Key; empty is no key.
+func Dial(ctx context.Context, from, mKeyFile string) (Transport, error) {
+	s, err := ParseSource(from)
+	if err != nil {
+		return nil, err
+	}
+	if s.MKey, err = MKey(mKeyFile); err != nil {
+		return nil, err
+	}
+	return s.Dial(ctx)
+}
+
+// Dial opens a management transport to a live fabric.
+func (s Source) Dial(ctx context.Context) (Transport, error) { return s.DialBy(ctx, umad.Options{}) }
+
+// DialBy is dial with options for the port of this machine.
+func (s Source) DialBy(ctx context.Context, o umad.Options) (Transport, error) {
+	switch {
+	case s.UMAD != umad.Name{}:
+		c, err := umad.Open(ctx, s.UMAD, o)
+		if absent := new(umad.AbsentError); errors.As(err, &absent) {
+			return nil, &usage.Error{Err: err}
+		} else if err != nil {
+			return nil, fmt.Errorf("attach to the fabric: %w", err)
+		}
+		return withMKey(c, s.MKey), nil
+	case s.IBSim == "":
+		return nil, usage.Errorf("source %s: want a live InfiniBand fabric, %s", s, LiveForms)
+	}
+	c, err := ibsim.Dial(ctx, s.IBSim, ibsim.Options{InFlight: 256})
+	if err != nil {
+		return nil, fmt.Errorf("attach to fabric %s: %w", s.IBSim, err)
+	}
+	return withMKey(c, s.MKey), nil
+}
+
+// SweepParallel is how many requests of a sweep are under way.
+const SweepParallel = 256
+
+// Found is a fabric as its source has it.
+type Found struct {
+	Fabric   *subnet.Fabric
+	Stats    control.DiscoverStats
+	Warnings []phrase.Text
+	Settings int // of the warnings: settings of devices that are not as plans need them
+	Asked    int // devices of an inventory
+	Answered int // of them
+}
+
+// DiscoverSource turns a source into the model: a file is read, an InfiniBand fabric is swept, and the devices of an inventory
+// are asked who they are. progress may be nil.
+func DiscoverSource(ctx context.Context, s Source, progress func(discover.Progress)) (*Found, error) {
+	start := time.Now()
+	out := &Found{}
+	var err error
+	switch {
+	case s.File != "":
+		out.Fabric, err = ReadFabric(s.File)
+	case s.Ethernet != "":
+		err = out.ask(ctx, s.Ethernet, progress)
+	default:
+		err = out.sweep(ctx, s, progress)
+	}
+	if err != nil {
+		return nil, err
+	}
+	out.Stats.Wall = time.Since(start)
+	return out, nil
+}
+
+// ask reads an inventory and asks its devices.
+func (o *Found) ask(ctx context.Context, path string, progress func(discover.Progress)) error {
+	k, err := ReadInventory(path)
+	if err != nil {
+		return err
+	}
+	var tell func(asked, of int)
+	if progress != nil {
+		tell = func(asked, of int) { progress(discover.Progress{Nodes: asked, MADs: of}) }
+	}
+	o.Fabric, o.Asked, o.Stats.Plane = k.Fabric, len(k.devices), k.switchPlane()
+	return o.census(ctx, k, tell)
+}
+
+// sweep discovers an InfiniBand fabric.
+func (o *Found) sweep(ctx context.Context, s Source, progress func(discover.Progress)) error {
+	c, err := s.Dial(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = c.Close() }() // the slot is gone either way
+	r, err := discover.Sweep(ctx, c, discover.Options{Parallel: SweepParallel, Progress: progress})
+	if err != nil {
+		return fmt.Errorf("discover fabric %s: %w", s, err)
+	}
+	o.Fabric, o.Stats.MADsSent = r.Fabric, int64(r.MADs)
+	for _, w := range r.Warnings {
+		o.Warnings = append(o.Warnings, w.Sentence())
+	}
+	if !s.examine {
+		return nil
+	}
+	unmet, err := examineDevices(ctx, c, s.CCKey, r.Fabric)
+	o.Warnings = append(o.Warnings, unmet...)
+	return err
+}
+
+// ReadFabric reads a fabric file of either form.
+func ReadFabric(path string) (*subnet.Fabric, error) {
+	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {
+		return nil, usage.Errorf("%s: want a regular file", path)
+	}
+	r, err := os.Open(path)
+	if err != nil {
+		return nil, &usage.Error{Err: err}
+	}
+	defer func() { _ = r.Close() }() // read only
+	f, err := topofile.Read(path, r)
+	if err != nil {
+		return nil, &usage.Error{Err: err}
+	}
+	return f, nil
+}
+
+// withoutContent keeps what a file holds out of an error that goes to a client of the service: whoever may name a file
+// to the service need not be one who may read it.
+func withoutContent(source string, err error) error {
+	if err == nil {
+		return nil
+	}
+	_, where, _ := strings.Cut(source, ":")
+	var fault *topofile.ParseError
+	if errors.As(err, &fault) && fault.Line > 0 {
+		where = fmt.Sprintf("%s:%d", fault.File, fault.Line)
+	}
+	return fmt.Errorf("%s cannot be read; on the machine of the service, `fairlane discover --from %s` says why", where, source)
+}

@@ -1,0 +1,114 @@
+// Package lab is the laboratory of the service: simulations and calibrations within bounds. The experiments themselves are in the packages
+// below.
+package lab
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"fairlane/ccconfig/profile"
+	"fairlane/internal/quantity"
+	"fairlane/internal/suggest"
+	"fairlane/policy"
+	"fairlane/sim/lab/calibrate"
+	"fairlane/sim/lab/evaluate"
+	"fairlane/sim/scenario"
+)
+
+// Laboratory runs simulations and calibrations in this process, each on one processor so that they leave the manager
+// some.
+type Laboratory struct{}
+
+// Bounds of what the service simulates, so that nobody keeps a manager busy for days.
+const (
+	maxScenarioDuration = 10 * quantity.Second
+	maxSimulationWall   = 2 * time.Hour
+	maxCalibrationWall  = 24 * time.Hour
+)
+
+// parseScenario reads a scenario that names no file: the manager's files are none of its callers' business.
+func parseScenario(text string) (*scenario.Scenario, error) {
+	s, err := scenario.Parse("scenario", []byte(text), nil)
+	if err != nil {
+		return nil, err
+	}
+	if s.Duration > maxScenarioDuration {
+		return nil, fmt.Errorf("duration %s: want at most %s in the service; run it with fairlane sim run", s.Duration, maxScenarioDuration)
+	}
+	return s, s.SetThreads(1)
+}
+
+// CheckScenario implements control.Laboratory.
+func (Laboratory) CheckScenario(text string) error {
+	_, err := parseScenario(text)
+	return err
+}
+
+// CheckProfile implements control.Laboratory.
+func (Laboratory) CheckProfile(name string) error {
+	if !slices.Contains(profile.Names(), name) {
+		return fmt.Errorf("profile %q: want one of %s%s", name, strings.Join(profile.Names(), ", "), suggest.Hint(name, profile.Names()))
+	}
+	return nil
+}
+
+// SimulatePlan implements control.Laboratory.
+func (Laboratory) SimulatePlan(ctx context.Context, in policy.Input, p *policy.Plan, seed uint64, before bool, progress func(float64)) (json.RawMessage, error) {
+	ctx, cancel := context.WithTimeout(ctx, maxSimulationWall)
+	defer cancel()
+	r, err := evaluate.Simulate(ctx, in, p, evaluate.Options{Seed: seed, Before: before, Progress: progress})
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(r)
+}
+
+// SimulateScenario implements control.Laboratory. Single flows and series are left out of the result: they can be as
+// large as the run.
+func (Laboratory) SimulateScenario(ctx context.Context, text string, seed uint64, progress func(float64)) (json.RawMessage, error) {
+	ctx, cancel := context.WithTimeout(ctx, maxSimulationWall)
+	defer cancel()
+	s, err := parseScenario(text)
+	if err != nil {
+		return nil, err
+	}
+	if seed != 0 {
+		s.Config.Seed = seed
+	}
+	if s.Ethernet != nil {
+		r, err := scenario.RunEthernet(ctx, s, scenario.EtherOptions{Progress: func(_ quantity.Picoseconds, part float64) { progress(part) }})
+		if err != nil {
+			return nil, err
+		}
+		r.Listed, r.TimesS = nil, nil
+		for i := range r.Tenants {
+			r.Tenants[i].RateBps = nil
+		}
+		return json.Marshal(r)
+	}
+	r, err := scenario.Run(ctx, s, func(now, end quantity.Picoseconds) { progress(float64(now) / float64(end)) })
+	if err != nil {
+		return nil, err
+	}
+	r.Flows = nil
+	return json.Marshal(r)
+}
+
+// Calibrate implements control.Laboratory.
+func (Laboratory) Calibrate(ctx context.Context, name string, seed uint64, quick bool, progress func(float64)) (json.RawMessage, error) {
+	ctx, cancel := context.WithTimeout(ctx, maxCalibrationWall)
+	defer cancel()
+	r, err := calibrate.Calibrate(ctx, calibrate.Options{
+		Profile: name, Seed: seed, Quick: quick, Jobs: 1, Command: calibrate.CommandLine(name, seed, quick),
+		Progress: func(done, all int) { progress(float64(done) / float64(max(all, 1))) },
+	})
+	if err != nil {
+		return nil, errors.Join(err, ctx.Err())
+	}
+	return json.Marshal(r)
+}

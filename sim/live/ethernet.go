@@ -1,0 +1,341 @@
+package live
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"fairlane/ccconfig/nic/nicparam"
+	"fairlane/internal/outfile"
+	"fairlane/internal/quantity"
+	"fairlane/internal/usage"
+	"fairlane/policy"
+	"fairlane/sim/ether"
+	"fairlane/sim/etherlive"
+	"fairlane/sim/gnmidev"
+	"fairlane/sim/p4dev"
+	"fairlane/sim/scenario"
+	"fairlane/subnet"
+	"fairlane/subnet/ident"
+	"fairlane/subnet/inventory"
+	"fairlane/subnet/topofile"
+	"fairlane/tenants"
+	"fairlane/wrcc"
+)
+
+// Case is a live Ethernet fabric to be: its topology, its tenants, and their flows, which never end.
+type Case struct {
+	Name, Description string
+	Plane             policy.Plane
+	Fabric            *subnet.Fabric
+	Tenants           []tenants.Tenant
+	Flows             []tenants.Flow
+	Buffer            ether.Buffer
+	Buffers           map[int32]ether.Buffer
+	Bare              []ident.PortID // NIC ports without virtual functions
+	Seed              uint64
+}
+
+// CaseOf turns an Ethernet scenario into one that lives: its flows become tenants' queue pairs that send without end. It
+// refuses traffic that ends or is drawn from a distribution.
+func CaseOf(s *scenario.Scenario) (*Case, error) {
+	e := s.Ethernet
+	c := &Case{
+		Name: s.Name, Description: s.Description, Plane: policy.PlaneRoCE, Fabric: s.Fabric, Seed: s.Config.Seed,
+		Buffer: e.Model.Buffer, Buffers: e.SwitchBuffers(s.Fabric),
+	}
+	if e.WRCC != nil {
+		c.Plane = policy.PlaneWRCC
+	}
+	if len(e.Workload) > 0 || e.BiCC != nil {
+		return nil, usage.Errorf("scenario %s: a live fabric carries tenants' flows without end: want no workload and no bicc", s.Name)
+	}
+	hosts := scenario.Hosts(s.Fabric)
+	for i := range e.Flows {
+		f := &e.Flows[i]
+		if f.Bytes != 0 || f.Start != 0 || f.Stop != 0 {
+			return nil, usage.Errorf("scenario %s: flow %d begins late or ends: a live fabric carries flows without end", s.Name, i)
+		}
+		c.Flows = append(c.Flows, tenants.Flow{
+			Tenant: s.Tenants[f.Tenant].Name, Src: s.Fabric.PortID(hosts[f.Src]), Dst: s.Fabric.PortID(hosts[f.Dst]), QPs: max(1, f.Count), Demand: f.Demand,
+		})
+	}
+	for i, t := range s.Tenants {
+		t.Attachments = nil
+		c.Tenants = append(c.Tenants, t)
+		c.Tenants[i].Attachments = nil
+	}
+	c.Tenants = tenants.Attach(c.Tenants, c.Flows)
+	if err := tenants.Validate(c.Tenants, c.Flows); err != nil {
+		return nil, usage.Errorf("scenario %s: %w", s.Name, err)
+	}
+	return c, nil
+}
+
+// Ethernet is a simulated Ethernet fabric that runs and answers gNMI and, where switches are for WRCC, P4Runtime.
+type Ethernet struct {
+	Case   *Case
+	Fabric *etherlive.Fabric
+	gnmi   *gnmidev.Server
+	p4     *p4dev.Server // nil without WRCC
+
+	Hosts    map[ident.GUID]*gnmidev.Host // by node, as far as they have ports with a link
+	Switches map[ident.GUID]*gnmidev.Switch
+	renamed  []inventory.Device // switches whose name is none for a host, without address
+
+	Addr, P4Addr string
+	Dir          string // of the inventory
+	ownDir       bool   // it goes with the fabric
+	group        *errgroup.Group
+	stop         context.CancelFunc
+	done         context.Context // ends when the fabric does
+}
+
+// EthernetOptions say where a live fabric answers.
+type EthernetOptions struct {
+	Addr      string // of gNMI, a loopback address; empty is any free port
+	Dir       string // for the inventory and the fabric file; empty is a new one that goes with the fabric
+	TimeScale float64
+}
+
+// InventoryName is the file that says where the devices of a live fabric answer.
+const InventoryName = "inventory.yaml"
+
+// StartEthernet builds a live fabric, serves its devices until the context ends or close is called, and writes the inventory.
+func StartEthernet(ctx context.Context, c *Case, o EthernetOptions) (_ *Ethernet, err error) {
+	l := &Ethernet{Case: c, Dir: o.Dir, Hosts: map[ident.GUID]*gnmidev.Host{}, Switches: map[ident.GUID]*gnmidev.Switch{}}
+	l.Fabric, err = etherlive.New(c.Fabric, c.Flows, etherlive.Options{
+		WRCC: c.Plane == policy.PlaneWRCC, Seed: c.Seed, TimeScale: o.TimeScale, Buffer: c.Buffer, Buffers: c.Buffers,
+	})
+	if err != nil {
+		return nil, &usage.Error{Err: err}
+	}
+	began := time.Now()
+	l.gnmi, err = gnmidev.NewServer(gnmidev.Options{Clock: func() time.Time { return began.Add(WallDuration(l.Fabric.Now())) }})
+	if err != nil {
+		return nil, err
+	}
+	if err = l.addDevices(); err != nil {
+		l.gnmi.Close()
+		return nil, err
+	}
+	ctx, l.stop = context.WithCancel(ctx)
+	l.group, l.done = errgroup.WithContext(ctx)
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, l.Close())
+		}
+	}()
+	if err = l.serve(o.Addr); err != nil {
+		return nil, err
+	}
+	l.group.Go(func() error { return l.Fabric.Run(l.done) })
+	if err = l.write(); err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// addDevices puts a device before the data plane of every host and switch.
+func (l *Ethernet) addDevices() error {
+	if l.Case.Plane == policy.PlaneWRCC {
+		l.p4 = p4dev.NewServer()
+	}
+	for i := range l.Case.Fabric.Nodes {
+		var err error
+		switch l.Case.Fabric.Nodes[i].Kind {
+		case subnet.KindCA:
+			err = l.addHost(int32(i))
+		case subnet.KindSwitch:
+			err = l.addSwitch(int32(i))
+		}
+		if err != nil {
+			return fmt.Errorf("simulated devices: %w", err)
+		}
+	}
+	return nil
+}
+
+// SimulatedCaps are what the simulated NICs have.
+func SimulatedCaps() nicparam.Caps {
+	c := nicparam.Caps{GeneralCC: true, NewNV: true, Switchdev: true, VFRates: true, TCRates: true}
+	c.Rate32 = true
+	return c
+}
+
+func (l *Ethernet) addHost(node int32) error {
+	n := &l.Case.Fabric.Nodes[node]
+	card := gnmidev.CardOptions{GUID: n.GUID, Caps: SimulatedCaps()}
+	for num := 1; num < len(n.Ports); num++ {
+		ref := subnet.PortRef{Node: node, Port: ident.PortNum(num)}
+		link, _ := l.Case.Fabric.Link(ref)
+		if link == nil {
+			continue
+		}
+		nic, err := l.Fabric.NIC(l.Case.Fabric.PortID(ref))
+		if err != nil {
+			return err
+		}
+		port := gnmidev.PortOptions{Number: num, Plane: nic, Speed: link.Rate, Functions: len(nic.Tenants())}
+		if slices.Contains(l.Case.Bare, l.Case.Fabric.PortID(ref)) {
+			port.Functions = 0
+		}
+		if l.Case.Plane == policy.PlaneWRCC {
+			port.Senders = wrcc.MaxSenders
+		}
+		card.Ports = append(card.Ports, port)
+	}
+	if len(card.Ports) == 0 {
+		return nil
+	}
+	h, err := l.gnmi.AddHost(n.Name, gnmidev.HostOptions{Cards: []gnmidev.CardOptions{card}})
+	l.Hosts[n.GUID] = h
+	return err
+}
+
+func (l *Ethernet) addSwitch(node int32) error {
+	n := &l.Case.Fabric.Nodes[node]
+	if l.p4 != nil {
+		plane, err := l.Fabric.FairSwitch(n.GUID)
+		if err != nil {
+			return err
+		}
+		d, err := l.p4.Add(uint64(n.GUID), p4dev.Options{Ports: len(n.Ports) - 1, Plane: plane})
+		if err != nil {
+			return err
+		}
+		d.Put(plane.DefaultFair()) // as it comes: the same rate for everybody
+		return nil
+	}
+	plane, err := l.Fabric.Switch(n.GUID)
+	if err != nil {
+		return err
+	}
+	o := gnmidev.SwitchOptions{Plane: plane}
+	for num := 1; num < len(n.Ports); num++ {
+		port := gnmidev.SwitchPort{}
+		if link, _ := l.Case.Fabric.Link(subnet.PortRef{Node: node, Port: ident.PortNum(num)}); link != nil {
+			port.Speed = link.Rate
+		}
+		o.Ports = append(o.Ports, port)
+	}
+	w, err := l.gnmi.AddSwitch(n.Name, o)
+	if err != nil {
+		return err
+	}
+	l.Switches[n.GUID] = w
+	if w.Hostname() != n.Name {
+		l.renamed = append(l.renamed, inventory.Device{Node: n.GUID.String(), Hostname: w.Hostname()})
+	}
+	return nil
+}
+
+// serve opens the listeners.
+func (l *Ethernet) serve(addr string) error {
+	if addr == "" {
+		addr = "127.0.0.1:0"
+	}
+	var lc net.ListenConfig
+	listener, err := lc.Listen(l.done, "tcp", addr)
+	if err != nil {
+		return fmt.Errorf("serve the simulated fabric: %w", err)
+	}
+	l.Addr = listener.Addr().String()
+	l.group.Go(func() error { return l.gnmi.Serve(l.done, listener) })
+	if l.p4 == nil {
+		return nil
+	}
+	host, _, _ := net.SplitHostPort(l.Addr) // it is an address
+	p4, err := lc.Listen(l.done, "tcp", net.JoinHostPort(host, "0"))
+	if err != nil {
+		return fmt.Errorf("serve the simulated fabric: %w", err)
+	}
+	l.P4Addr = p4.Addr().String()
+	l.group.Go(func() error { return l.p4.Serve(l.done, p4) })
+	return nil
+}
+
+// write writes the inventory and the fabric file beside it.
+func (l *Ethernet) write() error {
+	if l.Dir == "" {
+		var err error
+		if l.Dir, err = os.MkdirTemp("", "fairlane-ethernet-"); err != nil {
+			return err
+		}
+		l.ownDir = true
+	} else if err := os.MkdirAll(l.Dir, 0o750); err != nil {
+		return err
+	}
+	v := &inventory.Inventory{Fabric: "fabric.yaml", Agents: l.Addr, Switches: l.Addr, Protocol: inventory.SONiC}
+	if l.p4 != nil {
+		v.Switches, v.Protocol = l.P4Addr, inventory.P4Runtime
+	}
+	for _, d := range l.renamed {
+		d.Address = l.Addr
+		v.Devices = append(v.Devices, d)
+	}
+	err := writeKeeping(filepath.Join(l.Dir, v.Fabric), func(w io.Writer) error { return topofile.WriteYAML(w, l.Case.Fabric) })
+	if err != nil {
+		return err
+	}
+	return writeKeeping(filepath.Join(l.Dir, InventoryName), func(w io.Writer) error { return inventory.Write(w, v) })
+}
+
+// writeKeeping writes a file. One that was there with other contents, such as those that somebody has edited, stays beside
+// it as NAME.previous.
+func writeKeeping(path string, write func(io.Writer) error) error {
+	var want bytes.Buffer
+	if err := write(&want); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	switch former, err := os.ReadFile(path); {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return err
+	case bytes.Equal(former, want.Bytes()):
+		return nil
+	default:
+		if err := os.Rename(path, path+".previous"); err != nil {
+			return err
+		}
+	}
+	return outfile.Write(path, func(w io.Writer) error {
+		_, err := w.Write(want.Bytes())
+		return err
+	})
+}
+
+// Source is where a manager finds the fabric.
+func (l *Ethernet) Source() string { return "ethernet:" + filepath.Join(l.Dir, InventoryName) }
+
+// Ended is closed when the fabric has ended, also on its own; close says why.
+func (l *Ethernet) Ended() <-chan struct{} { return l.done.Done() }
+
+// Close stops the fabric and waits for it.
+func (l *Ethernet) Close() error {
+	l.stop()
+	err := l.group.Wait()
+	l.gnmi.Close()
+	if l.ownDir {
+		err = errors.Join(err, os.RemoveAll(l.Dir))
+	}
+	return errors.Join(err, l.Fabric.Err())
+}
+
+// Wait returns when the fabric's own time has advanced by span.
+func (l *Ethernet) Wait(ctx context.Context, span quantity.Picoseconds) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(l.done, cancel)() // a fabric that died stands still
+	return waitFor(ctx, l.Fabric, l.Fabric.Now()+span)
+}

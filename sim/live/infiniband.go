@@ -1,0 +1,74 @@
+// Package live runs simulated fabrics that answer the protocols of real devices: management datagrams over the wire protocol of ibsim,
+// gNMI and P4Runtime.
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+
+	"golang.org/x/sync/errgroup"
+
+	"fairlane/internal/quantity"
+	"fairlane/internal/usage"
+	"fairlane/sim/scenario"
+	"fairlane/sim/simdev"
+)
+
+// InfiniBand is a simulated fabric that runs and answers the ibsim wire protocol.
+type InfiniBand struct {
+	Scenario *scenario.Scenario
+	Devices  *simdev.Devices
+	Server   *simdev.Server
+	group    *errgroup.Group
+	stop     context.CancelFunc
+	done     context.Context // ends when the fabric does
+}
+
+// StartInfiniBand builds a scenario and serves it at addr until the context ends or close is called.
+func StartInfiniBand(ctx context.Context, s *scenario.Scenario, addr string, o simdev.Options) (*InfiniBand, error) {
+	network, _, err := s.Build()
+	if err != nil {
+		return nil, err
+	}
+	devices, err := simdev.New(network, o)
+	if err != nil {
+		return nil, &usage.Error{Err: err} // it refuses nothing but options
+	}
+	server, err := simdev.Listen(devices, addr)
+	var socket *net.OpError
+	switch {
+	case errors.As(err, &socket):
+		return nil, fmt.Errorf("serve the simulated fabric: %w", err)
+	case err != nil:
+		return nil, usage.Errorf("serve the simulated fabric: %w", err)
+	}
+	ctx, stop := context.WithCancel(ctx)
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return devices.Run(ctx) })
+	group.Go(func() error { return server.Serve(ctx) })
+	return &InfiniBand{Scenario: s, Devices: devices, Server: server, group: group, stop: stop, done: ctx}, nil
+}
+
+// Reconnect lets applications of the fabric connect anew every so often, as keepReconnecting says.
+func (l *InfiniBand) Reconnect() {
+	l.group.Go(func() error { return l.keepReconnecting(l.done, reconnectPeriod) })
+}
+
+// Ended is closed when the fabric has ended, also on its own; close says why.
+func (l *InfiniBand) Ended() <-chan struct{} { return l.done.Done() }
+
+// Close stops the fabric and waits for it.
+func (l *InfiniBand) Close() error {
+	l.stop()
+	return l.group.Wait()
+}
+
+// Wait returns when the fabric's own time has advanced by span.
+func (l *InfiniBand) Wait(ctx context.Context, span quantity.Picoseconds) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(l.done, cancel)() // a fabric that died stands still
+	return waitFor(ctx, l.Devices, l.Devices.Now()+span)
+}

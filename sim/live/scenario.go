@@ -1,0 +1,14 @@
+package live
+
+import (
+	"fairlane/internal/usage"
+	"fairlane/sim/scenario"
+)
+
+// CheckInfiniBand refuses a scenario whose devices answer no InfiniBand management.
+func CheckInfiniBand(s *scenario.Scenario) error {
+	if s.Ethernet != nil {
+		return usage.Errorf("scenario %s: plane %s: want %s", s.Name, s.Plane(), scenario.PlaneInfiniBand)
+	}
+	return nil
+}
