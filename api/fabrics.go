@@ -24,7 +24,7 @@ func (s *Server) ListFabrics(ctx context.Context, r server.ListFabricsRequestObj
 
 func (s *Server) CreateFabric(ctx context.Context, r server.CreateFabricRequestObject) (server.CreateFabricResponseObject, error) {
 	f, err := s.control.CreateFabric(ctx, control.Fabric{
-		Name: r.Body.Name, Source: r.Body.Source, Plane: string(deref(r.Body.Plane)), TimeScale: deref(r.Body.TimeScale),
+		Name: r.Body.Name, Source: r.Body.Source, Plane: subnet.Plane(deref(r.Body.Plane)), TimeScale: deref(r.Body.TimeScale),
 		Counters: control.Counters(deref(r.Body.Counters)), Prerequisites: control.Prerequisites(deref(r.Body.Prerequisites)),
 	})
 	if err != nil {

@@ -69,7 +69,7 @@ func (c *Compiler) compile(in Input) (*Plan, error) {
 	if o.predicted.err != nil {
 		return nil, o.predicted.err
 	}
-	p := &Plan{Format: PlanFormat, Plane: string(m.plane), Placements: []Placement{}, CAs: []CAPlan{}, Switches: []SwitchPlan{}}
+	p := &Plan{Format: PlanFormat, Plane: m.plane, Placements: []Placement{}, CAs: []CAPlan{}, Switches: []SwitchPlan{}}
 	chance := m.writeShares(p, target, o.predicted)
 	o.write(p)
 	p.Settle = about(o.settle)
@@ -89,7 +89,7 @@ func (c *Compiler) compile(in Input) (*Plan, error) {
 // emptyPlan is the plan for zero tenants. It lists no device, so a rollout of it removes every setting of earlier plans, on any fabric.
 func emptyPlan(plane Plane) *Plan {
 	p := &Plan{
-		Format: PlanFormat, Plane: string(plane), Placements: []Placement{}, CAs: []CAPlan{}, Switches: []SwitchPlan{},
+		Format: PlanFormat, Plane: plane, Placements: []Placement{}, CAs: []CAPlan{}, Switches: []SwitchPlan{},
 		Tenants: []TenantShare{}, Links: []LinkShare{}, Findings: []Finding{},
 	}
 	switch plane {

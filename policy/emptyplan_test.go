@@ -26,7 +26,7 @@ func TestThePlanForZeroTenantsIsEmpty(t *testing.T) {
 		if p.WRCC != nil {
 			devices += len(p.WRCC.Ports) + len(p.WRCC.Senders) + len(p.WRCC.Domains)
 		}
-		if devices != 0 || p.Plane != string(plane) || p.Name != p.Hash() {
+		if devices != 0 || p.Plane != plane || p.Name != p.Hash() {
 			t.Errorf("plane %s: %d devices in the plan %+v", plane, devices, p)
 		}
 	}

@@ -42,14 +42,17 @@ type Way struct {
 }
 
 // Plane is a kind of fabric with its own levers.
-type Plane string
+type Plane = subnet.Plane
 
-// Planes.
+// The planes.
 const (
-	PlaneIB   Plane = "ib"   // InfiniBand: CCT, CCTI_Increase, CCTI_Timer, switch marking
-	PlaneRoCE Plane = "roce" // Ethernet with DCQCN NICs and ECN switches
-	PlaneWRCC Plane = "wrcc" // Ethernet with WRCC switches and NICs
+	PlaneIB   = subnet.PlaneIB
+	PlaneRoCE = subnet.PlaneRoCE
+	PlaneWRCC = subnet.PlaneWRCC
 )
+
+// Planes are all planes, InfiniBand first.
+func Planes() []Plane { return subnet.Planes() }
 
 // Options are the operator's choices; the zero value is the default of each.
 type Options struct {
@@ -102,7 +105,7 @@ const PlanFormat = 2
 type Plan struct {
 	Format     int           `json:"format,omitempty" canonical:"2"` // of the canonical form: PlanFormat, or 0 in plans of format 1
 	Name       string        `json:"name"`
-	Plane      string        `json:"plane"`             // "ib", "roce" or "wrcc"
+	Plane      Plane         `json:"plane"`
 	Placements []Placement   `json:"placements"`        // by tenant, then port
 	CAs        []CAPlan      `json:"cas"`               // by port
 	Switches   []SwitchPlan  `json:"switches"`          // by GUID

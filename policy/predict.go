@@ -24,7 +24,7 @@ type Prediction struct {
 // last table entry. It is for plans of the InfiniBand plane. It fails like Compile, and when the plan is of another
 // plane or lacks a port or tenant of the input.
 func Predict(in Input, p *Plan) (*Prediction, error) {
-	if p.Plane != string(PlaneIB) {
+	if p.Plane != PlaneIB {
 		return nil, fmt.Errorf("%w: a plan of plane %q: want %q", ErrInput, p.Plane, PlaneIB)
 	}
 	m, err := newModel(in)

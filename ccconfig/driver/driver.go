@@ -19,9 +19,9 @@ import (
 
 // Device names one manageable unit: a port of a channel adapter or NIC, or a whole switch (Port 0).
 type Device struct {
-	Plane string          `json:"plane"` // "ib", PlaneRoCE or PlaneWRCC
-	ID    ident.PortID    `json:"id"`    // node GUID and port; port 0 for a switch
-	Name  string          `json:"name"`  // for people: node description and port
+	Plane subnet.Plane    `json:"plane"`
+	ID    ident.PortID    `json:"id"`   // node GUID and port; port 0 for a switch
+	Name  string          `json:"name"` // for people: node description and port
 	Kind  subnet.NodeKind `json:"kind"`
 	LID   ident.LID       `json:"lid"`   // where its agents answer; 0 on Ethernet
 	Ports int             `json:"ports"` // external ports of a switch

@@ -11,14 +11,15 @@ import (
 	"fairlane/ccconfig/ecn"
 	"fairlane/ccconfig/nic/nicparam"
 	"fairlane/internal/fieldwise"
+	"fairlane/subnet"
 	"fairlane/subnet/ident"
 	"fairlane/wrcc"
 )
 
 // Planes of Ethernet fabrics. Their devices have no LID: how one is reached is up to its driver.
 const (
-	PlaneRoCE = "roce" // NIC ports and switches with marking
-	PlaneWRCC = "wrcc" // NIC ports and switches with fair rates
+	PlaneRoCE = subnet.PlaneRoCE // NIC ports and switches with marking
+	PlaneWRCC = subnet.PlaneWRCC // NIC ports and switches with fair rates
 )
 
 // NICState is what a NIC port is told: the parameters that a plan manages and no others. As an observed state it is

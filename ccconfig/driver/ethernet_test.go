@@ -13,7 +13,7 @@ import (
 	"fairlane/wrcc"
 )
 
-func testNIC(plane string) Device {
+func testNIC(plane subnet.Plane) Device {
 	return Device{Plane: plane, ID: ident.PortID{Node: 0x44, Port: 2}, Name: "host-4/P2", Kind: subnet.KindCA}
 }
 

@@ -163,7 +163,7 @@ func (r *rig) driver(t testing.TB, dialect gnmi.Dialect, change ...func(*gnmi.Op
 	return d
 }
 
-func nicDevice(plane string, id ident.PortID, name string) driver.Device {
+func nicDevice(plane subnet.Plane, id ident.PortID, name string) driver.Device {
 	return driver.Device{Plane: plane, ID: id, Name: name, Kind: subnet.KindCA}
 }
 

@@ -12,6 +12,7 @@ import (
 	"fairlane/internal/quantity"
 	"fairlane/internal/testkit/grpctest"
 	"fairlane/sim/gnmidev"
+	"fairlane/subnet"
 	"fairlane/subnet/ident"
 )
 
@@ -97,7 +98,7 @@ func TestSimulatedHosts(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := r.driver(t, gnmi.Agent)
-	for _, plane := range []string{driver.PlaneRoCE, driver.PlaneWRCC} {
+	for _, plane := range []subnet.Plane{driver.PlaneRoCE, driver.PlaneWRCC} {
 		dev := nicDevice(plane, ident.PortID{Node: 0x51, Port: 1}, "host-1/P1")
 		caps, err := d.Capabilities(t.Context(), dev)
 		if err != nil {

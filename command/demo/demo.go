@@ -189,7 +189,7 @@ func (d *Demo) Run(ctx context.Context) (*Result, error) {
 // Onboard puts the fabric under management and declares its tenants and flows.
 func (d *Demo) Onboard(ctx context.Context) error {
 	svc := d.manager.Service()
-	_, err := svc.CreateFabric(ctx, control.Fabric{Name: FabricName, Plane: string(d.fabric.Plane()), Source: d.fabric.Source(), TimeScale: d.timeScale})
+	_, err := svc.CreateFabric(ctx, control.Fabric{Name: FabricName, Plane: d.fabric.Plane(), Source: d.fabric.Source(), TimeScale: d.timeScale})
 	if err != nil {
 		return err
 	}

@@ -55,7 +55,7 @@ type rolloutReport struct {
 // Report is the result as it is printed.
 func (r *Result) Report() Report {
 	out := Report{
-		Plane:             r.Plan.Plane,
+		Plane:             string(r.Plan.Plane),
 		UtilisationBefore: control.Utilisation(r.before.Links), Utilisation: control.Utilisation(r.after.Links),
 		MaxShareError: r.after.MaxShareError,
 		Plan:          r.Plan.Name,

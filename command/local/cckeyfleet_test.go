@@ -29,7 +29,7 @@ func TestCommandsOfKeysTellOfDevicesThatTheyDoNotReach(t *testing.T) {
 		}, "7 changed, 0 unchanged", 0, nil},
 		"an M_Key of a switch": {func(f *faulty) {
 			cmdline.Must(f.dev.GuardSM(f.node("leaf2"), 0x77, 2, 0))
-		}, "4 changed, 0 unchanged", 1, []string{"warning: unresponsive: ", "a device that an M_Key protects is silent too", "those keep their keys"}},
+		}, "4 changed, 0 unchanged", 1, []string{"warning: unresponsive: ", "a device that an M_Key protects does not answer either", "those keep their keys"}},
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()

@@ -103,17 +103,17 @@ func (a *app) compileCommand() *cobra.Command {
 // ofPlane refuses flags that mean nothing on the plane asked for, so that nobody takes one for done. Planes that
 // there are not are the compiler's to refuse.
 func (f compileFlags) ofPlane(cmd *cobra.Command) error {
-	only := map[string][]string{
-		string(policy.PlaneIB):   {"cc-mode", "cct", "ib-profiles", "mode", "reserved-sl", "table-entries", "timer-restart", "vl-arbitration"},
-		string(policy.PlaneRoCE): {"profile"},
-		string(policy.PlaneWRCC): nil,
+	only := map[policy.Plane][]string{
+		policy.PlaneIB:   {"cc-mode", "cct", "ib-profiles", "mode", "reserved-sl", "table-entries", "timer-restart", "vl-arbitration"},
+		policy.PlaneRoCE: {"profile"},
+		policy.PlaneWRCC: nil,
 	}
-	if _, known := only[f.plane]; !known {
+	if _, known := only[policy.Plane(f.plane)]; !known {
 		return nil
 	}
 	for _, plane := range slices.Sorted(maps.Keys(only)) {
 		for _, name := range only[plane] {
-			if plane != f.plane && cmd.Flags().Changed(name) {
+			if string(plane) != f.plane && cmd.Flags().Changed(name) {
 				return usage.Of(phrase.Of("usage.flag-plane", "flag", name, "plane", f.plane, "want", plane))
 			}
 		}
@@ -286,7 +286,7 @@ func readPlan(path string, plane policy.Plane) (*policy.Plan, error) {
 	if err != nil {
 		return nil, usage.Errorf("plan %s%s: %w: want the output of compile --json", path, cmdline.JSONLine(b, err), err)
 	}
-	if want := cmp.Or(plane, policy.PlaneIB); p.Plane != string(want) {
+	if want := cmp.Or(plane, policy.PlaneIB); p.Plane != want {
 		return nil, usage.Errorf("plan %s is for the plane %s: want one for %s, or --plane %s", path, p.Plane, want, p.Plane)
 	}
 	return p, nil

@@ -45,7 +45,7 @@ func TestTheServiceReachesWhatAnMKeyHides(t *testing.T) {
 		}
 	}
 	devices := site.CCDevices(found)
-	target := control.Target{Fabric: lab, Topology: found, Plan: &policy.Plan{Plane: string(policy.PlaneIB)}}
+	target := control.Target{Fabric: lab, Topology: found, Plan: &policy.Plan{Plane: policy.PlaneIB}}
 	for who, p := range map[string]*site.Access{"owner": owner, "stranger": stranger} {
 		s, err := p.Open(t.Context(), target, nil)
 		if err != nil {

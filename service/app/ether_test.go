@@ -78,7 +78,7 @@ func TestAPlanOnEthernetIsRolledOutReadBackRepairedAndUndone(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if plan.Plan.Plane != string(p) {
+			if plan.Plan.Plane != p {
 				t.Fatalf("the plan is for the plane %s, its fabric is of %s", plan.Plan.Plane, p)
 			}
 			ro := rollToEnd(t, d, plan.Plan.Name)
@@ -203,7 +203,7 @@ func meddleEther(t *testing.T, d *rig, p policy.Plane) string {
 	t.Helper()
 	k, other := connectTo(t, d.source())
 	f := k.Fabric
-	dev := site.PortDevice(f, subnet.PortRef{Node: f.Hosts()[0], Port: 1}, string(p))
+	dev := site.PortDevice(f, subnet.PortRef{Node: f.Hosts()[0], Port: 1}, p)
 	if p == policy.PlaneRoCE {
 		want := driver.Settings{NIC: &driver.NICState{Params: []driver.NICParam{{Name: "rpg_ai_rate", Value: 77}}}}
 		if _, err := other.Apply(t.Context(), dev, want); err != nil {

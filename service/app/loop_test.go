@@ -118,7 +118,7 @@ func TestALoopThatIsDeadAfterARolloutUndoesIt(t *testing.T) {
 		said = append(said, e.Said.String())
 	}
 	if !slices.ContainsFunc(said, func(s string) bool {
-		return strings.Contains(s, "1 prerequisites of congestion control are not known: host-001/P1") && strings.Contains(s, "rp_enable[3] is unknown")
+		return strings.Contains(s, "1 prerequisite of congestion control is unknown: host-001/P1") && strings.Contains(s, "rp_enable[3] is unknown")
 	}) {
 		t.Errorf("no event reports that rp_enable[3] is unknown: %q", said)
 	}

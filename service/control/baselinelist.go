@@ -188,7 +188,7 @@ func present(d driver.Device, f *subnet.Fabric) (driver.Device, bool) {
 		return d, false
 	}
 	d.LID = f.Nodes[n].Ports[d.ID.Port].LID
-	if d.Plane == string(policy.PlaneIB) && !d.LID.IsUnicast() {
+	if d.Plane == policy.PlaneIB && !d.LID.IsUnicast() {
 		return d, false
 	}
 	return d, true

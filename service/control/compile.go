@@ -55,7 +55,7 @@ func (o CompileOptions) plane() policy.Plane {
 // follow gives options that name no plane that of their fabric; the zero plane stays for InfiniBand.
 func (o *CompileOptions) follow(ctx context.Context, r Repos, fabric string) error {
 	f, err := r.Fabric(ctx, fabric)
-	if err == nil && o.Plane == "" && f.Plane != string(policy.PlaneIB) {
+	if err == nil && o.Plane == "" && f.Plane != policy.PlaneIB {
 		o.Plane = policy.Plane(f.Plane)
 	}
 	return err

@@ -121,7 +121,7 @@ func (s *Service) settleDevices(ctx context.Context, r Repos, ro Rollout) error 
 			return err
 		}
 		// Where a plan has prerequisites beside its settings, devices are in sync when they were read with these.
-		kept := (ro.State == RolloutSucceeded || ro.State == RolloutPartial) && f.Plane != string(policy.PlaneRoCE)
+		kept := (ro.State == RolloutSucceeded || ro.State == RolloutPartial) && f.Plane != policy.PlaneRoCE
 		return errors.Join(r.SettleDevices(ctx, ro.ID, kept, now), s.tellTurns(ctx, r, events))
 	}
 	whole, err := r.Rollout(ctx, ro.Fabric, ro.ID)

@@ -20,9 +20,9 @@ import (
 // is 1; Counters "" is CountersClear, Prerequisites "" is PrerequisitesReport.
 func (s *Service) CreateFabric(ctx context.Context, f Fabric) (Fabric, error) {
 	if f.Plane == "" {
-		f.Plane = string(policy.PlaneIB)
+		f.Plane = policy.PlaneIB
 		if isInventory(f.Source) {
-			f.Plane = string(policy.PlaneRoCE)
+			f.Plane = policy.PlaneRoCE
 		}
 	}
 	if f.TimeScale == 0 {
@@ -74,7 +74,7 @@ const sources = "umad:CA:PORT, ibsim:unix:NAME, ibsim:udp:HOST:PORT, ethernet:PA
 func isInventory(source string) bool { return strings.HasPrefix(source, "ethernet:") }
 
 // checkSource refuses a source that cannot have devices of a plane, or that the configuration does not allow.
-func (s *Service) checkSource(source, plane string) error {
+func (s *Service) checkSource(source string, plane policy.Plane) error {
 	if err := checkSource(source, plane); err != nil || s.d.SourceAllowed == nil {
 		return err
 	}
@@ -85,8 +85,8 @@ func (s *Service) checkSource(source, plane string) error {
 }
 
 // checkSource refuses a source that cannot have devices of a plane.
-func checkSource(source, plane string) error {
-	ib := plane == string(policy.PlaneIB)
+func checkSource(source string, plane policy.Plane) error {
+	ib := plane == policy.PlaneIB
 	switch {
 	case source == "":
 		return Invalid("/source", phrase.Of("problem.source-empty", "want", sources))

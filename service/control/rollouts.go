@@ -228,7 +228,7 @@ func startable(ctx context.Context, r Repos, ro *Rollout, devices []RolloutDevic
 	if err := underManagement(f, ro); err != nil {
 		return f, err
 	}
-	if f.Plane == string(policy.PlaneIB) && slices.Contains(ro.Stages, StagePlacement) {
+	if f.Plane == policy.PlaneIB && slices.Contains(ro.Stages, StagePlacement) {
 		devices = append(slices.Clone(devices), RolloutDevice{Device: reconcile.Manager()})
 	}
 	return f, frozen(ctx, r, ro.Fabric, devices)

@@ -3,6 +3,8 @@ package control
 import (
 	"strings"
 	"testing"
+
+	"fairlane/subnet"
 )
 
 func TestCheckSource(t *testing.T) {
@@ -25,7 +27,7 @@ func TestCheckSource(t *testing.T) {
 		{"umad:mlx5_0:one", "ib", "a port of 1 to 254"},
 		{"umad:mlx5_0:1:2", "ib", "a port of 1 to 254"},
 	} {
-		err := checkSource(c.source, c.plane)
+		err := checkSource(c.source, subnet.Plane(c.plane))
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%q on %s: %v, want %q", c.source, c.plane, err, c.want)
 		}

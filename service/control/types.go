@@ -8,14 +8,15 @@ import (
 	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/policy"
+	"fairlane/subnet"
 	"fairlane/subnet/ident"
 	"fairlane/tenants"
 )
 
 // Fabric is one InfiniBand subnet or RoCE domain under management.
 type Fabric struct {
-	Name      string   // 1..63 of a-z 0-9 -, unique
-	Plane     string   // "ib", "roce" or "wrcc"
+	Name      string // 1..63 of a-z 0-9 -, unique
+	Plane     subnet.Plane
 	Source    string   // where it is discovered: "umad:CA:PORT", "ibsim:unix:NAME", "ibsim:udp:HOST:PORT", "ethernet:PATH" or "file:PATH"
 	TimeScale float64  // device seconds per wall second; 1 for hardware
 	Counters  Counters // "" stands for CountersClear
@@ -72,7 +73,7 @@ type DiscoverStats struct {
 	Wall     time.Duration
 	MADsSent int64
 	// Plane is what the devices that were found are for, "" when that is not known.
-	Plane string
+	Plane subnet.Plane
 	// Warnings are what was found amiss, one for each device or link. They are told to who asked for the discovery and are
 	// not kept.
 	Warnings []string

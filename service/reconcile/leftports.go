@@ -53,7 +53,7 @@ func Gone(d driver.Device) (want driver.Settings, ok bool) {
 		return want, false
 	case d.Plane == driver.PlaneRoCE:
 		return driver.Settings{NIC: &driver.NICState{Params: []driver.NICParam{}, AllShares: true}}, true
-	case d.Plane == string(policy.PlaneIB):
+	case d.Plane == policy.PlaneIB:
 		return driver.Settings{CA: &ibcc.CASettings{Table: make([]ibcc.Entry, 1)}}, true
 	}
 	return want, false

@@ -17,7 +17,7 @@ func TestAdaptersThatLeaveAPlanAnswerNoNotificationsAnyMore(t *testing.T) {
 		t.Fatal(err)
 	}
 	plan := func(min uint8, hosts ...string) *policy.Plan {
-		p := &policy.Plan{Plane: string(policy.PlaneIB)}
+		p := &policy.Plan{Plane: policy.PlaneIB}
 		for _, h := range hosts {
 			ref, err := f.ResolvePort(h)
 			if err != nil {

@@ -18,7 +18,7 @@ import (
 //     the baseline's, and so are a switch's: no default of its queues is known.
 //   - WRCC: no sender and no class has a weight. Other settings are the baseline's.
 func Factory(d driver.Device, baseline driver.Settings) driver.Settings {
-	if d.Plane == string(policy.PlaneIB) {
+	if d.Plane == policy.PlaneIB {
 		if want, ok := Gone(d); ok {
 			return want
 		}

@@ -18,7 +18,7 @@ import (
 const MaxEthernetTargets = 262_144
 
 // nicDevice is a NIC port of a plan.
-func nicDevice(plane string, id ident.PortID, name string, f *subnet.Fabric) (driver.Device, subnet.PortRef, error) {
+func nicDevice(plane subnet.Plane, id ident.PortID, name string, f *subnet.Fabric) (driver.Device, subnet.PortRef, error) {
 	ref, ok := f.PortByID(id)
 	if !ok || f.Nodes[ref.Node].Kind != subnet.KindCA {
 		return driver.Device{}, ref, fmt.Errorf("plan for NIC port %s %q: no such port on fabric %q", id, name, f.Name)
@@ -27,7 +27,7 @@ func nicDevice(plane string, id ident.PortID, name string, f *subnet.Fabric) (dr
 }
 
 // etherSwitch is a switch of a plan.
-func etherSwitch(plane string, id ident.GUID, name string, f *subnet.Fabric) (driver.Device, error) {
+func etherSwitch(plane subnet.Plane, id ident.GUID, name string, f *subnet.Fabric) (driver.Device, error) {
 	n, ok := f.NodeByGUID(id)
 	if !ok || f.Nodes[n].Kind != subnet.KindSwitch {
 		return driver.Device{}, fmt.Errorf("plan for switch %s %q: no such switch on fabric %q", id, name, f.Name)

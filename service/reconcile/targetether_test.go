@@ -63,7 +63,7 @@ func etherTargets(t testing.TB, p policy.Plane) (*policy.Plan, policy.Input, []r
 		t.Fatal(err)
 	}
 	for _, target := range targets {
-		if err := target.Want.Validate(target.Device); err != nil || target.Device.Plane != string(p) || target.Device.LID != 0 || target.Device.Name == "" {
+		if err := target.Want.Validate(target.Device); err != nil || target.Device.Plane != p || target.Device.LID != 0 || target.Device.Name == "" {
 			t.Errorf("%+v: %v", target.Device, err)
 		}
 	}

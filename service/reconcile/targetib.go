@@ -46,7 +46,7 @@ func infiniBandNeeds(p *policy.Plan, f *subnet.Fabric, targets []Target) {
 	for i := range targets {
 		t := &targets[i]
 		switch {
-		case t.Device.Plane != string(policy.PlaneIB):
+		case t.Device.Plane != policy.PlaneIB:
 		case t.Want.CA != nil:
 			t.Needs = &prereq.Needs{InfiniBand: &prereq.InfiniBand{TableEntries: len(t.Want.CA.Table)}}
 			if sls := levels.ports[t.Device.ID]; len(sls) > 0 {

@@ -86,7 +86,7 @@ func (p *Access) open(ctx context.Context, t control.Target) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	if ether, plane := s.Ethernet != "", t.Plan.Plane != string(policy.PlaneIB); ether != plane && s.File == "" {
+	if ether, plane := s.Ethernet != "", t.Plan.Plane != policy.PlaneIB; ether != plane && s.File == "" {
 		return nil, fmt.Errorf("fabric %s at %s: the plan is for plane %s, which has no device there", t.Fabric.Name, t.Fabric.Source, t.Plan.Plane)
 	}
 	if s.Ethernet != "" {

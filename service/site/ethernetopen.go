@@ -49,7 +49,7 @@ func (p *Access) openEthernet(path string, t control.Target) (*session, error) {
 type etherSource struct {
 	driver *InventoryDriver
 	topo   *subnet.Fabric
-	plane  string
+	plane  subnet.Plane
 }
 
 var _ telemetry.EtherSource = (*etherSource)(nil)

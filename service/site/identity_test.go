@@ -37,7 +37,7 @@ func TestSettingsDoNotReachANodeThatTookOverALID(t *testing.T) {
 	}
 	target := func(node, lidOf int32) driver.Device {
 		lid, _ := n.LID(lidOf, 1)
-		return driver.Device{ID: n.Topology().PortID(subnet.PortRef{Node: node, Port: 1}), LID: lid, Name: n.Topology().Nodes[node].Name, Kind: subnet.KindCA, Plane: string(policy.PlaneIB)}
+		return driver.Device{ID: n.Topology().PortID(subnet.PortRef{Node: node, Port: 1}), LID: lid, Name: n.Topology().Nodes[node].Name, Kind: subnet.KindCA, Plane: policy.PlaneIB}
 	}
 	right := []driver.Device{target(hosts[1], hosts[1]), target(hosts[2], hosts[2])}
 	d, err := ibmad.New(tr, ibmad.Options{})

@@ -104,7 +104,7 @@ func (k *Inventory) beside(path string) string {
 }
 
 // plane is the one that the fabric's switches are for.
-func (k *Inventory) plane() string {
+func (k *Inventory) plane() subnet.Plane {
 	for _, e := range k.devices {
 		if e.Protocol == inventory.P4Runtime {
 			return driver.PlaneWRCC
@@ -114,7 +114,7 @@ func (k *Inventory) plane() string {
 }
 
 // switchPlane is plane, or "" where no switch answers: hosts are the same on both.
-func (k *Inventory) switchPlane() string {
+func (k *Inventory) switchPlane() subnet.Plane {
 	for id := range k.devices {
 		if n, ok := k.Fabric.NodeByGUID(id); ok && k.Fabric.Nodes[n].Kind == subnet.KindSwitch {
 			return k.plane()

@@ -28,7 +28,7 @@ import (
 type etherCensus struct {
 	k      *Inventory
 	driver *InventoryDriver
-	plane  string
+	plane  subnet.Plane
 
 	mu       sync.Mutex
 	asked    int

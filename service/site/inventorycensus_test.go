@@ -68,10 +68,10 @@ devices:
 	o := find()
 	text := strings.Join(phrase.English(o.Warnings), "\n")
 	for _, want := range []string{
-		"host-001: port 1 runs at 100 Mbit/s, the fabric file says 200 Mbit/s",
-		"host-002: the agent at " + l.Addr + " is of another host: it has no port",
-		"host-004: the agent at 127.0.0.1:1 does not say who it is",
-		"spine1: the switch at " + l.Addr + " does not say who it is",
+		"host-001: port 1 runs at 100 Mbit/s; the fabric file has 200 Mbit/s",
+		"host-002: the agent at " + l.Addr + " belongs to another host: it has no port",
+		"host-004: the agent at 127.0.0.1:1 does not identify itself",
+		"spine1: the switch at " + l.Addr + " does not identify itself",
 		"leaf2: another device: who answers at " + l.Addr + " calls itself \"leaf1\", want \"leaf2\"; nothing is written to it",
 	} {
 		if !strings.Contains(text, want) {
@@ -165,14 +165,14 @@ func TestInventoriesWithCertificates(t *testing.T) {
 			}
 		case err != nil:
 			t.Errorf("%s: %v", name, err)
-		case x.says == "" && (o.Answered != 1 || strings.Contains(o.Warnings[0].String(), "does not say") || strings.Contains(o.Warnings[0].String(), "clock")):
+		case x.says == "" && (o.Answered != 1 || strings.Contains(o.Warnings[0].String(), "does not identify") || strings.Contains(o.Warnings[0].String(), "clock")):
 			t.Errorf("%s: %q", name, o.Warnings)
 		case x.says != "" && (o.Answered != 0 || !strings.Contains(strings.Join(phrase.English(o.Warnings), "\n"), x.says)):
 			t.Errorf("%s: %q, want a warning that says %q", name, o.Warnings, x.says)
 		}
 	}
 	put("inv.yaml", "version: 1\nfabric: fabric.yaml\ntls: {ca: ca.pem, certificate: "+manager.CertFile+", key: "+manager.KeyFile+"}\ndevices:\n  - {node: "+host.Name+", address: \""+l.Addr().String()+"\"}\n")
-	for by, says := range map[time.Duration]string{24 * time.Hour: " ahead of ours", -24 * time.Hour: " behind ours", time.Minute: ""} {
+	for by, says := range map[time.Duration]string{24 * time.Hour: " ahead of this machine's", -24 * time.Hour: " behind this machine's", time.Minute: ""} {
 		off.Store(int64(by))
 		o, err := DiscoverSource(t.Context(), Source{Ethernet: filepath.Join(dir, "inv.yaml")}, nil)
 		if err != nil {

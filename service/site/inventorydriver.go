@@ -153,12 +153,12 @@ func withoutShares(ctx context.Context, to driver.Driver, dev driver.Device, wan
 }
 
 // PortDevice is a NIC port of a fabric.
-func PortDevice(f *subnet.Fabric, ref subnet.PortRef, plane string) driver.Device {
+func PortDevice(f *subnet.Fabric, ref subnet.PortRef, plane subnet.Plane) driver.Device {
 	return driver.Device{Plane: plane, ID: f.PortID(ref), Name: f.PortName(ref), Kind: subnet.KindCA}
 }
 
 // switchDevice is a switch of a fabric.
-func switchDevice(f *subnet.Fabric, node int32, plane string) driver.Device {
+func switchDevice(f *subnet.Fabric, node int32, plane subnet.Plane) driver.Device {
 	n := &f.Nodes[node]
 	return driver.Device{Plane: plane, ID: ident.PortID{Node: n.GUID}, Name: n.Name, Kind: subnet.KindSwitch, Ports: len(n.Ports) - 1}
 }

@@ -11,6 +11,7 @@ import (
 
 	"fairlane/internal/phrase"
 	"fairlane/internal/usage"
+	"fairlane/internal/yamltree"
 	"fairlane/service/control"
 	"fairlane/subnet"
 	"fairlane/subnet/discover"
@@ -220,9 +221,13 @@ func withoutContent(source string, err error) error {
 		return nil
 	}
 	_, where, _ := strings.Cut(source, ":")
-	var fault *topofile.ParseError
-	if errors.As(err, &fault) && fault.Line > 0 {
-		where = fmt.Sprintf("%s:%d", fault.File, fault.Line)
+	var fabric *topofile.ParseError
+	var inventory *yamltree.Fault
+	switch {
+	case errors.As(err, &fabric) && fabric.Line > 0:
+		where = fmt.Sprintf("%s:%d", fabric.File, fabric.Line)
+	case errors.As(err, &inventory) && inventory.Line > 0:
+		where = fmt.Sprintf("%s:%d", inventory.File, inventory.Line)
 	}
 	return fmt.Errorf("%s cannot be read; on the machine of the service, `fairlane discover --from %s` says why", where, source)
 }

@@ -11,13 +11,14 @@ import (
 
 	"fairlane/internal/phrase"
 	"fairlane/service/control"
+	"fairlane/subnet"
 )
 
 var _ control.FabricRepo = (*repos)(nil)
 
 func (r *repos) CreateFabric(ctx context.Context, f control.Fabric) (control.Fabric, error) {
 	row := fabricRow{
-		Name: f.Name, Plane: f.Plane, Source: f.Source, TimeScale: f.TimeScale, Version: 1,
+		Name: f.Name, Plane: string(f.Plane), Source: f.Source, TimeScale: f.TimeScale, Version: 1,
 		Counters: counters(f.Counters), Prerequisites: prerequisites(f.Prerequisites), Management: string(control.Managed),
 		CreatedAtUS: micros(f.CreatedAt), UpdatedAtUS: micros(f.CreatedAt),
 	}
@@ -158,7 +159,7 @@ func (row fabricRow) name() string { return row.Name }
 
 func (row fabricRow) domain() control.Fabric {
 	return control.Fabric{
-		Name: row.Name, Plane: row.Plane, Source: row.Source, TimeScale: row.TimeScale,
+		Name: row.Name, Plane: subnet.Plane(row.Plane), Source: row.Source, TimeScale: row.TimeScale,
 		Counters: control.Counters(row.Counters), Prerequisites: control.Prerequisites(row.Prerequisites),
 		Version: row.Version, FlowsVersion: row.FlowsVersion,
 		Management: control.Management(row.Management), ManagementAt: optionalTime(row.ManagementAtUS), RestoredAt: optionalTime(row.RestoredAtUS), RepairsWait: row.RepairsWait != 0,

@@ -157,7 +157,11 @@ func (w *world) judge(c *caller, m *manager, r request, a *answer) {
 		}
 	}
 	for _, word := range c.forbidden {
-		if bytes.Contains(a.body, []byte(word)) && !strings.Contains(r.String(), word) {
+		body := a.body
+		if strings.Contains(r.path, "/"+strings.Trim(word, `"`)) { // what was not found has the name that the caller gave
+			body = bytes.ReplaceAll(body, []byte(`"name":`+word), nil)
+		}
+		if bytes.Contains(body, []byte(word)) && !strings.Contains(r.String(), word) {
 			w.book.violation("a leak", "%q in the answer to %s of %s: %s", word, r, c.name, a)
 		}
 	}

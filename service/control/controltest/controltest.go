@@ -159,7 +159,7 @@ type Devices struct {
 	stubborn bool  // and do not come in force
 	refusal  error // why they cannot be placed
 
-	plane    string // that the devices are for, as discovery tells
+	plane    subnet.Plane // that the devices are for, as discovery tells
 	warnings []string
 	problems map[string]phrase.Text // why tenants are not measured
 }
@@ -209,7 +209,7 @@ func (d *Devices) Break(err error) {
 }
 
 // Warn makes discoveries say which plane the devices are for, and what is amiss.
-func (d *Devices) Warn(plane string, warnings ...string) {
+func (d *Devices) Warn(plane subnet.Plane, warnings ...string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.plane, d.warnings = plane, warnings

@@ -63,7 +63,7 @@ func (g Gates) Check(ctx context.Context, t control.Target, ro control.Rollout) 
 			return phrase.Text{}, &phrase.Error{Text: phrase.Of("gate.no-contended-link")}
 		}
 		if *u < o.MinUtilisation {
-			return phrase.Text{}, &phrase.Error{Text: phrase.Of("gate.use", "use", phrase.PercentOf(*u, 1), "want", phrase.PercentOf(o.MinUtilisation, 1))}
+			return phrase.Text{}, &phrase.Error{Text: phrase.Of("gate.use", "use", phrase.PercentOf(*u, 2), "want", phrase.PercentOf(o.MinUtilisation, 2))}
 		}
 	}
 	bound := o.MaxShareError
@@ -76,7 +76,7 @@ func (g Gates) Check(ctx context.Context, t control.Target, ro control.Rollout) 
 			return phrase.Text{}, &phrase.Error{Text: phrase.Of("gate.no-tenant", "reasons", out)}
 		}
 		if worst > bound {
-			return phrase.Text{}, &phrase.Error{Text: phrase.Of("gate.share-error", "error", phrase.PercentOf(worst, 1), "want", phrase.PercentOf(bound, 1))}
+			return phrase.Text{}, &phrase.Error{Text: phrase.Of("gate.share-error", "error", phrase.PercentOf(worst, 2), "want", phrase.PercentOf(bound, 2))}
 		}
 	}
 	if len(left) > 0 {

@@ -44,7 +44,7 @@ func TestWhoCannotBeMeasuredNeitherFailsNorPassesAGate(t *testing.T) {
 		"a tenant has too little":                 {s: control.Shares{Tenants: []control.TenantShare{good, bad}}, o: shares, wave: 2, err: "worst share error is 30 %"},
 		"a bound below a tenth of a percent":      {s: control.Shares{Tenants: []control.TenantShare{good, bad}}, o: control.RolloutOptions{MaxShareError: 0.0001}, wave: 2, err: "30 %, want at most 0.01 %"},
 		"too little matters at the end only":      {s: control.Shares{Tenants: []control.TenantShare{good, bad}}, o: shares, wave: 1},
-		"a dark tenant is named":                  {s: control.Shares{Tenants: []control.TenantShare{good, dark}}, o: shares, wave: 2, notice: "1 tenants or links were not measured: share of tenant dark: its SL is shared"},
+		"a dark tenant is named":                  {s: control.Shares{Tenants: []control.TenantShare{good, dark}}, o: shares, wave: 2, notice: "1 tenant or link was not measured: share of tenant dark: its SL is shared"},
 		"a dark tenant hides no bad one":          {s: control.Shares{Tenants: []control.TenantShare{dark, bad}}, o: shares, wave: 2, err: "30 %"},
 		"only dark tenants are no proof":          {s: control.Shares{Tenants: []control.TenantShare{dark}}, o: shares, wave: 2, err: "no tenant could be measured"},
 		"only dark tenants are no confirmation":   {s: control.Shares{Tenants: []control.TenantShare{dark}}, o: control.RolloutOptions{VerifyShares: true}, wave: 2, err: "no tenant could be measured"},

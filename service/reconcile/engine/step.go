@@ -198,7 +198,7 @@ func (e *Engine) view(ctx context.Context, r control.Repos, ro control.Rollout) 
 }
 
 // places reports whether tenants are placed on service levels on a plane.
-func places(plane string) bool { return plane == string(policy.PlaneIB) || plane == "" }
+func places(plane policy.Plane) bool { return plane == policy.PlaneIB || plane == "" }
 
 // maxFaults bounds the devices that a reason names.
 const maxFaults = 8

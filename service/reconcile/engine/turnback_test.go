@@ -154,7 +154,7 @@ func TestARollbackWhereNothingIsPlacedSaysNothingOfPlacements(t *testing.T) {
 	t.Parallel()
 	for plane, told := range map[string]bool{"": true, "ib": true, "roce": false, "wrcc": false} {
 		target := lab(t)
-		target.Fabric.Plane = plane
+		target.Fabric.Plane = subnet.Plane(plane)
 		w := peaceful(t, target, 1, func(o *control.RolloutOptions) { o.MaxShareError = 0.1 })
 		w.gate = func(control.Rollout) error { return errors.New("nobody gets his share") }
 		w.after("") // not known
