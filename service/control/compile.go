@@ -56,7 +56,7 @@ func (o CompileOptions) plane() policy.Plane {
 func (o *CompileOptions) follow(ctx context.Context, r Repos, fabric string) error {
 	f, err := r.Fabric(ctx, fabric)
 	if err == nil && o.Plane == "" && f.Plane != policy.PlaneIB {
-		o.Plane = policy.Plane(f.Plane)
+		o.Plane = f.Plane
 	}
 	return err
 }

@@ -292,6 +292,6 @@ func (s *Service) shares(ctx context.Context, fabric, plan string, window time.D
 	if err != nil {
 		return Shares{}, &UnavailableError{Code: "measurement-failed", Said: phrase.Of("problem.shares-unmeasured", "fabric", fabric), Err: err}
 	}
-	sh.Plan, sh.MeasuredAt, sh.Requested, sh.Limit = t.Plan.Name, s.now(), window, policy.MissLimit(policy.Plane(t.Plan.Plane))
+	sh.Plan, sh.MeasuredAt, sh.Requested, sh.Limit = t.Plan.Name, s.now(), window, policy.MissLimit(t.Plan.Plane)
 	return sh, nil
 }

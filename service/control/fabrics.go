@@ -33,7 +33,7 @@ func (s *Service) CreateFabric(ctx context.Context, f Fabric) (Fabric, error) {
 	switch {
 	case !tenants.ValidName(f.Name):
 		return Fabric{}, Invalid("/name", phrase.Of("problem.bad-name", "found", f.Name))
-	case !slices.Contains([]policy.Plane{policy.PlaneIB, policy.PlaneRoCE, policy.PlaneWRCC}, policy.Plane(f.Plane)):
+	case !slices.Contains(policy.Planes(), f.Plane):
 		return Fabric{}, Invalid("/plane", phrase.Of("problem.plane", "found", f.Plane))
 	}
 	if err := f.checkSettings(); err != nil {

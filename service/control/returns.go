@@ -68,7 +68,7 @@ func (s *Service) prepareReturn(ctx context.Context, fabric string, to ReturnTo,
 	if err != nil {
 		return x, err
 	}
-	options := CompileOptions{Plane: policy.Plane(x.target.Fabric.Plane)}
+	options := CompileOptions{Plane: x.target.Fabric.Plane}
 	if x.target.Plan, err = policy.Compile(policy.Input{Fabric: x.target.Topology, Options: options.Policy()}); err != nil {
 		return x, uncompilable(err)
 	}
