@@ -227,7 +227,7 @@ type ClientInterface interface {
 
 	// UpdateDeviceWithBody Say what is done about a device that drifts
 	//
-	// `report` tells of drift, `repair` also brings the device back, `freeze` lets nobody write to it, rollouts included; `inherit` goes by the fabric's drift policy.
+	// `report` reports drift, `repair` also restores the desired settings, `freeze` refuses all writes to the device, rollouts included; `inherit` follows the fabric's drift policy.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -236,7 +236,7 @@ type ClientInterface interface {
 
 	// UpdateDevice Say what is done about a device that drifts
 	//
-	// `report` tells of drift, `repair` also brings the device back, `freeze` lets nobody write to it, rollouts included; `inherit` goes by the fabric's drift policy.
+	// `report` reports drift, `repair` also restores the desired settings, `freeze` refuses all writes to the device, rollouts included; `inherit` follows the fabric's drift policy.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -245,7 +245,7 @@ type ClientInterface interface {
 
 	// ReleaseDevice End the quarantine of a device
 	//
-	// Forgets the incidents that led to it. The device is read soon, and repaired when its policy says so.
+	// Clears the incidents that led to it. The device is read soon, and repaired when its policy is `repair`.
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/devices/{device}/release (the `ReleaseDevice` operationId).
 	ReleaseDevice(ctx context.Context, fabric FabricPath, device DevicePath, params *ReleaseDeviceParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -443,7 +443,7 @@ type ClientInterface interface {
 	// Corresponds with POST /api/v1/fabrics/{fabric}/plans/admit (the `AdmitTenant` operationId).
 	AdmitTenant(ctx context.Context, fabric FabricPath, body AdmitTenantJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// WhatIfWithBody Compile with edits, and tell what they would change; keeps nothing
+	// WhatIfWithBody Compile with edits and report what they would change; stores nothing
 	//
 	// Applies edits to what is declared, in memory, and compares both plans: who gains, who loses, which devices change.
 	//
@@ -452,7 +452,7 @@ type ClientInterface interface {
 	// Corresponds with POST /api/v1/fabrics/{fabric}/plans/what-if (the `WhatIf` operationId).
 	WhatIfWithBody(ctx context.Context, fabric FabricPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// WhatIf Compile with edits, and tell what they would change; keeps nothing
+	// WhatIf Compile with edits and report what they would change; stores nothing
 	//
 	// Applies edits to what is declared, in memory, and compares both plans: who gains, who loses, which devices change.
 	//
@@ -468,14 +468,14 @@ type ClientInterface interface {
 	// Corresponds with GET /api/v1/fabrics/{fabric}/plans/{plan} (the `GetPlan` operationId).
 	GetPlan(ctx context.Context, fabric FabricPath, plan PlanPath, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// DiffPlans Tell what changes from another plan to this one
+	// DiffPlans Compare this plan with another
 	//
 	// By tenant, device and setting, with what does not matter left out.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/plans/{plan}/diff (the `DiffPlans` operationId).
 	DiffPlans(ctx context.Context, fabric FabricPath, plan PlanPath, params *DiffPlansParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ExplainPlan Tell why devices are set as they are
+	// ExplainPlan Explain the settings of devices
 	//
 	// Field, value, rule, formula with its numbers, and where a device's range cut the value.
 	//
@@ -496,7 +496,7 @@ type ClientInterface interface {
 	// Corresponds with GET /api/v1/fabrics/{fabric}/policies/{revision} (the `GetPolicy` operationId).
 	GetPolicy(ctx context.Context, fabric FabricPath, revision RevisionPath, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// DiffPolicies Tell what changes from another revision to this one
+	// DiffPolicies Compare this revision with another
 	//
 	// Tenants that were added, removed and changed field by field, flows, and options.
 	//
@@ -619,7 +619,7 @@ type ClientInterface interface {
 	// Corresponds with POST /api/v1/fabrics/{fabric}/rollouts/{rollout}/resume (the `ResumeRollout` operationId).
 	ResumeRollout(ctx context.Context, fabric FabricPath, rollout RolloutPath, params *ResumeRolloutParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// RollBackRolloutWithBody Go back to what was before a rollout
+	// RollBackRolloutWithBody Roll back a rollout
 	//
 	// A running rollout returns every device it touched to what the device held before. For one that ended, a new rollout brings the plan that was in force before it, or the plan that the body names. With `dry_run` the answer is the waves.
 	//
@@ -628,7 +628,7 @@ type ClientInterface interface {
 	// Corresponds with POST /api/v1/fabrics/{fabric}/rollouts/{rollout}/roll-back (the `RollBackRollout` operationId).
 	RollBackRolloutWithBody(ctx context.Context, fabric FabricPath, rollout RolloutPath, params *RollBackRolloutParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// RollBackRollout Go back to what was before a rollout
+	// RollBackRollout Roll back a rollout
 	//
 	// A running rollout returns every device it touched to what the device held before. For one that ended, a new rollout brings the plan that was in force before it, or the plan that the body names. With `dry_run` the answer is the waves.
 	//
@@ -639,7 +639,7 @@ type ClientInterface interface {
 
 	// GetShares Measure what each tenant gets against what it is entitled to
 	//
-	// Reads counters twice, a window apart, and compares delivered with entitled rates. A counter that could not be read is told, never taken for 0. A tenant's people see their own rows.
+	// Reads counters twice, a window apart, and compares delivered with entitled rates. A counter that could not be read is reported as such, never taken for 0. Callers of a tenant see its own rows.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/shares (the `GetShares` operationId).
 	GetShares(ctx context.Context, fabric FabricPath, params *GetSharesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -667,7 +667,7 @@ type ClientInterface interface {
 
 	// ListTenants List tenants by name
 	//
-	// Whoever has roles in tenants only sees these.
+	// A caller whose roles are all in tenants sees these tenants only.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/tenants (the `ListTenants` operationId).
 	ListTenants(ctx context.Context, fabric FabricPath, params *ListTenantsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -710,14 +710,14 @@ type ClientInterface interface {
 
 	// DeleteTenant Remove a tenant that has no declared flows
 	//
-	// Replace the flows first: those of a tenant that is gone would be nobody's.
+	// Refused while the tenant has declared flows: replace the flows first.
 	//
 	// Corresponds with DELETE /api/v1/fabrics/{fabric}/tenants/{tenant} (the `DeleteTenant` operationId).
 	DeleteTenant(ctx context.Context, fabric FabricPath, tenant TenantPath, params *DeleteTenantParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetTenant Show a tenant
 	//
-	// Another tenant's people are told that it does not exist.
+	// Callers of other tenants get 404.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant} (the `GetTenant` operationId).
 	GetTenant(ctx context.Context, fabric FabricPath, tenant TenantPath, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -978,14 +978,14 @@ type ClientInterface interface {
 	// Corresponds with GET /api/v1/health (the `GetHealth` operationId).
 	GetHealth(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetMe Say who asks, and what it may do
+	// GetMe Return the caller's account and rights
 	//
 	// Roles, permissions by domain and, for a token, the scopes that narrow them. Nothing that it answers depends on others.
 	//
 	// Corresponds with GET /api/v1/me (the `GetMe` operationId).
 	GetMe(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ChangePasswordWithBody Change the password of who asks; all its other sessions end
+	// ChangePasswordWithBody Change the caller's password; all other sessions of the account end
 	//
 	// Only in a session that was begun with a password; wants the present one too.
 	//
@@ -994,7 +994,7 @@ type ClientInterface interface {
 	// Corresponds with PUT /api/v1/me/password (the `ChangePassword` operationId).
 	ChangePasswordWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ChangePassword Change the password of who asks; all its other sessions end
+	// ChangePassword Change the caller's password; all other sessions of the account end
 	//
 	// Only in a session that was begun with a password; wants the present one too.
 	//
@@ -1003,14 +1003,14 @@ type ClientInterface interface {
 	// Corresponds with PUT /api/v1/me/password (the `ChangePassword` operationId).
 	ChangePassword(ctx context.Context, body ChangePasswordJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ListMyTokens List the tokens of who asks
+	// ListMyTokens List the caller's tokens
 	//
 	// Names, scopes and when they end. Secrets are not kept and cannot be shown.
 	//
 	// Corresponds with GET /api/v1/me/tokens (the `ListMyTokens` operationId).
 	ListMyTokens(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateMyTokenWithBody Make a token for who asks
+	// CreateMyTokenWithBody Create a token for the caller
 	//
 	// It may do what its account may, or less when scopes are given. A caller that came with a token makes none that outlives it, and none at all when its own is narrowed to scopes.
 	//
@@ -1019,7 +1019,7 @@ type ClientInterface interface {
 	// Corresponds with POST /api/v1/me/tokens (the `CreateMyToken` operationId).
 	CreateMyTokenWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateMyToken Make a token for who asks
+	// CreateMyToken Create a token for the caller
 	//
 	// It may do what its account may, or less when scopes are given. A caller that came with a token makes none that outlives it, and none at all when its own is narrowed to scopes.
 	//
@@ -1028,7 +1028,7 @@ type ClientInterface interface {
 	// Corresponds with POST /api/v1/me/tokens (the `CreateMyToken` operationId).
 	CreateMyToken(ctx context.Context, body CreateMyTokenJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// DeleteMyToken Revoke a token of who asks
+	// DeleteMyToken Revoke a token of the caller
 	//
 	// It ends at once, for every manager.
 	//
@@ -1140,7 +1140,7 @@ type ClientInterface interface {
 
 	// ListSignInMethods Say how one can sign in
 	//
-	// For a sign-in page, before anybody is known.
+	// For a sign-in page; needs no session.
 	//
 	// Corresponds with GET /api/v1/sign-in (the `ListSignInMethods` operationId).
 	ListSignInMethods(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -1257,7 +1257,7 @@ type ClientInterface interface {
 
 	// GetUser Show a user
 	//
-	// With roles, and who gave each: somebody here or the OpenID provider.
+	// With roles, and the source of each: a local administrator or the OpenID provider.
 	//
 	// Corresponds with GET /api/v1/users/{user} (the `GetUser` operationId).
 	GetUser(ctx context.Context, user UserPath, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -1591,7 +1591,7 @@ func (c *Client) GetDevice(ctx context.Context, fabric FabricPath, device Device
 
 // UpdateDeviceWithBody Say what is done about a device that drifts
 //
-// `report` tells of drift, `repair` also brings the device back, `freeze` lets nobody write to it, rollouts included; `inherit` goes by the fabric's drift policy.
+// `report` reports drift, `repair` also restores the desired settings, `freeze` refuses all writes to the device, rollouts included; `inherit` follows the fabric's drift policy.
 //
 // Takes any type of body and a specified content type.
 //
@@ -1610,7 +1610,7 @@ func (c *Client) UpdateDeviceWithBody(ctx context.Context, fabric FabricPath, de
 
 // UpdateDevice Say what is done about a device that drifts
 //
-// `report` tells of drift, `repair` also brings the device back, `freeze` lets nobody write to it, rollouts included; `inherit` goes by the fabric's drift policy.
+// `report` reports drift, `repair` also restores the desired settings, `freeze` refuses all writes to the device, rollouts included; `inherit` follows the fabric's drift policy.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -1629,7 +1629,7 @@ func (c *Client) UpdateDevice(ctx context.Context, fabric FabricPath, device Dev
 
 // ReleaseDevice End the quarantine of a device
 //
-// Forgets the incidents that led to it. The device is read soon, and repaired when its policy says so.
+// Clears the incidents that led to it. The device is read soon, and repaired when its policy is `repair`.
 //
 // Corresponds with POST /api/v1/fabrics/{fabric}/devices/{device}/release (the `ReleaseDevice` operationId).
 func (c *Client) ReleaseDevice(ctx context.Context, fabric FabricPath, device DevicePath, params *ReleaseDeviceParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2077,7 +2077,7 @@ func (c *Client) AdmitTenant(ctx context.Context, fabric FabricPath, body AdmitT
 	return c.Client.Do(req)
 }
 
-// WhatIfWithBody Compile with edits, and tell what they would change; keeps nothing
+// WhatIfWithBody Compile with edits and report what they would change; stores nothing
 //
 // Applies edits to what is declared, in memory, and compares both plans: who gains, who loses, which devices change.
 //
@@ -2096,7 +2096,7 @@ func (c *Client) WhatIfWithBody(ctx context.Context, fabric FabricPath, contentT
 	return c.Client.Do(req)
 }
 
-// WhatIf Compile with edits, and tell what they would change; keeps nothing
+// WhatIf Compile with edits and report what they would change; stores nothing
 //
 // Applies edits to what is declared, in memory, and compares both plans: who gains, who loses, which devices change.
 //
@@ -2132,7 +2132,7 @@ func (c *Client) GetPlan(ctx context.Context, fabric FabricPath, plan PlanPath, 
 	return c.Client.Do(req)
 }
 
-// DiffPlans Tell what changes from another plan to this one
+// DiffPlans Compare this plan with another
 //
 // By tenant, device and setting, with what does not matter left out.
 //
@@ -2149,7 +2149,7 @@ func (c *Client) DiffPlans(ctx context.Context, fabric FabricPath, plan PlanPath
 	return c.Client.Do(req)
 }
 
-// ExplainPlan Tell why devices are set as they are
+// ExplainPlan Explain the settings of devices
 //
 // Field, value, rule, formula with its numbers, and where a device's range cut the value.
 //
@@ -2200,7 +2200,7 @@ func (c *Client) GetPolicy(ctx context.Context, fabric FabricPath, revision Revi
 	return c.Client.Do(req)
 }
 
-// DiffPolicies Tell what changes from another revision to this one
+// DiffPolicies Compare this revision with another
 //
 // Tenants that were added, removed and changed field by field, flows, and options.
 //
@@ -2473,7 +2473,7 @@ func (c *Client) ResumeRollout(ctx context.Context, fabric FabricPath, rollout R
 	return c.Client.Do(req)
 }
 
-// RollBackRolloutWithBody Go back to what was before a rollout
+// RollBackRolloutWithBody Roll back a rollout
 //
 // A running rollout returns every device it touched to what the device held before. For one that ended, a new rollout brings the plan that was in force before it, or the plan that the body names. With `dry_run` the answer is the waves.
 //
@@ -2492,7 +2492,7 @@ func (c *Client) RollBackRolloutWithBody(ctx context.Context, fabric FabricPath,
 	return c.Client.Do(req)
 }
 
-// RollBackRollout Go back to what was before a rollout
+// RollBackRollout Roll back a rollout
 //
 // A running rollout returns every device it touched to what the device held before. For one that ended, a new rollout brings the plan that was in force before it, or the plan that the body names. With `dry_run` the answer is the waves.
 //
@@ -2513,7 +2513,7 @@ func (c *Client) RollBackRollout(ctx context.Context, fabric FabricPath, rollout
 
 // GetShares Measure what each tenant gets against what it is entitled to
 //
-// Reads counters twice, a window apart, and compares delivered with entitled rates. A counter that could not be read is told, never taken for 0. A tenant's people see their own rows.
+// Reads counters twice, a window apart, and compares delivered with entitled rates. A counter that could not be read is reported as such, never taken for 0. Callers of a tenant see its own rows.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/shares (the `GetShares` operationId).
 func (c *Client) GetShares(ctx context.Context, fabric FabricPath, params *GetSharesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2581,7 +2581,7 @@ func (c *Client) ListSnapshots(ctx context.Context, fabric FabricPath, params *L
 
 // ListTenants List tenants by name
 //
-// Whoever has roles in tenants only sees these.
+// A caller whose roles are all in tenants sees these tenants only.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/tenants (the `ListTenants` operationId).
 func (c *Client) ListTenants(ctx context.Context, fabric FabricPath, params *ListTenantsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2674,7 +2674,7 @@ func (c *Client) ApplyTenants(ctx context.Context, fabric FabricPath, params *Ap
 
 // DeleteTenant Remove a tenant that has no declared flows
 //
-// Replace the flows first: those of a tenant that is gone would be nobody's.
+// Refused while the tenant has declared flows: replace the flows first.
 //
 // Corresponds with DELETE /api/v1/fabrics/{fabric}/tenants/{tenant} (the `DeleteTenant` operationId).
 func (c *Client) DeleteTenant(ctx context.Context, fabric FabricPath, tenant TenantPath, params *DeleteTenantParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2691,7 +2691,7 @@ func (c *Client) DeleteTenant(ctx context.Context, fabric FabricPath, tenant Ten
 
 // GetTenant Show a tenant
 //
-// Another tenant's people are told that it does not exist.
+// Callers of other tenants get 404.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant} (the `GetTenant` operationId).
 func (c *Client) GetTenant(ctx context.Context, fabric FabricPath, tenant TenantPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3282,7 +3282,7 @@ func (c *Client) GetHealth(ctx context.Context, reqEditors ...RequestEditorFn) (
 	return c.Client.Do(req)
 }
 
-// GetMe Say who asks, and what it may do
+// GetMe Return the caller's account and rights
 //
 // Roles, permissions by domain and, for a token, the scopes that narrow them. Nothing that it answers depends on others.
 //
@@ -3299,7 +3299,7 @@ func (c *Client) GetMe(ctx context.Context, reqEditors ...RequestEditorFn) (*htt
 	return c.Client.Do(req)
 }
 
-// ChangePasswordWithBody Change the password of who asks; all its other sessions end
+// ChangePasswordWithBody Change the caller's password; all other sessions of the account end
 //
 // Only in a session that was begun with a password; wants the present one too.
 //
@@ -3318,7 +3318,7 @@ func (c *Client) ChangePasswordWithBody(ctx context.Context, contentType string,
 	return c.Client.Do(req)
 }
 
-// ChangePassword Change the password of who asks; all its other sessions end
+// ChangePassword Change the caller's password; all other sessions of the account end
 //
 // Only in a session that was begun with a password; wants the present one too.
 //
@@ -3337,7 +3337,7 @@ func (c *Client) ChangePassword(ctx context.Context, body ChangePasswordJSONRequ
 	return c.Client.Do(req)
 }
 
-// ListMyTokens List the tokens of who asks
+// ListMyTokens List the caller's tokens
 //
 // Names, scopes and when they end. Secrets are not kept and cannot be shown.
 //
@@ -3354,7 +3354,7 @@ func (c *Client) ListMyTokens(ctx context.Context, reqEditors ...RequestEditorFn
 	return c.Client.Do(req)
 }
 
-// CreateMyTokenWithBody Make a token for who asks
+// CreateMyTokenWithBody Create a token for the caller
 //
 // It may do what its account may, or less when scopes are given. A caller that came with a token makes none that outlives it, and none at all when its own is narrowed to scopes.
 //
@@ -3373,7 +3373,7 @@ func (c *Client) CreateMyTokenWithBody(ctx context.Context, contentType string, 
 	return c.Client.Do(req)
 }
 
-// CreateMyToken Make a token for who asks
+// CreateMyToken Create a token for the caller
 //
 // It may do what its account may, or less when scopes are given. A caller that came with a token makes none that outlives it, and none at all when its own is narrowed to scopes.
 //
@@ -3392,7 +3392,7 @@ func (c *Client) CreateMyToken(ctx context.Context, body CreateMyTokenJSONReques
 	return c.Client.Do(req)
 }
 
-// DeleteMyToken Revoke a token of who asks
+// DeleteMyToken Revoke a token of the caller
 //
 // It ends at once, for every manager.
 //
@@ -3644,7 +3644,7 @@ func (c *Client) PutSettings(ctx context.Context, params *PutSettingsParams, bod
 
 // ListSignInMethods Say how one can sign in
 //
-// For a sign-in page, before anybody is known.
+// For a sign-in page; needs no session.
 //
 // Corresponds with GET /api/v1/sign-in (the `ListSignInMethods` operationId).
 func (c *Client) ListSignInMethods(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3911,7 +3911,7 @@ func (c *Client) DeleteUser(ctx context.Context, user UserPath, params *DeleteUs
 
 // GetUser Show a user
 //
-// With roles, and who gave each: somebody here or the OpenID provider.
+// With roles, and the source of each: a local administrator or the OpenID provider.
 //
 // Corresponds with GET /api/v1/users/{user} (the `GetUser` operationId).
 func (c *Client) GetUser(ctx context.Context, user UserPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -12224,7 +12224,7 @@ type ClientWithResponsesInterface interface {
 
 	// UpdateDeviceWithBodyWithResponse Say what is done about a device that drifts
 	//
-	// `report` tells of drift, `repair` also brings the device back, `freeze` lets nobody write to it, rollouts included; `inherit` goes by the fabric's drift policy.
+	// `report` reports drift, `repair` also restores the desired settings, `freeze` refuses all writes to the device, rollouts included; `inherit` follows the fabric's drift policy.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -12233,7 +12233,7 @@ type ClientWithResponsesInterface interface {
 
 	// UpdateDeviceWithResponse Say what is done about a device that drifts
 	//
-	// `report` tells of drift, `repair` also brings the device back, `freeze` lets nobody write to it, rollouts included; `inherit` goes by the fabric's drift policy.
+	// `report` reports drift, `repair` also restores the desired settings, `freeze` refuses all writes to the device, rollouts included; `inherit` follows the fabric's drift policy.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -12242,7 +12242,7 @@ type ClientWithResponsesInterface interface {
 
 	// ReleaseDeviceWithResponse End the quarantine of a device
 	//
-	// Forgets the incidents that led to it. The device is read soon, and repaired when its policy says so.
+	// Clears the incidents that led to it. The device is read soon, and repaired when its policy is `repair`.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -12466,7 +12466,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /api/v1/fabrics/{fabric}/plans/admit (the `AdmitTenant` operationId).
 	AdmitTenantWithResponse(ctx context.Context, fabric FabricPath, body AdmitTenantJSONRequestBody, reqEditors ...RequestEditorFn) (*AdmitTenantResponse, error)
 
-	// WhatIfWithBodyWithResponse Compile with edits, and tell what they would change; keeps nothing
+	// WhatIfWithBodyWithResponse Compile with edits and report what they would change; stores nothing
 	//
 	// Applies edits to what is declared, in memory, and compares both plans: who gains, who loses, which devices change.
 	//
@@ -12475,7 +12475,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /api/v1/fabrics/{fabric}/plans/what-if (the `WhatIf` operationId).
 	WhatIfWithBodyWithResponse(ctx context.Context, fabric FabricPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*WhatIfResponse, error)
 
-	// WhatIfWithResponse Compile with edits, and tell what they would change; keeps nothing
+	// WhatIfWithResponse Compile with edits and report what they would change; stores nothing
 	//
 	// Applies edits to what is declared, in memory, and compares both plans: who gains, who loses, which devices change.
 	//
@@ -12493,7 +12493,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /api/v1/fabrics/{fabric}/plans/{plan} (the `GetPlan` operationId).
 	GetPlanWithResponse(ctx context.Context, fabric FabricPath, plan PlanPath, reqEditors ...RequestEditorFn) (*GetPlanResponse, error)
 
-	// DiffPlansWithResponse Tell what changes from another plan to this one
+	// DiffPlansWithResponse Compare this plan with another
 	//
 	// By tenant, device and setting, with what does not matter left out.
 	//
@@ -12502,7 +12502,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /api/v1/fabrics/{fabric}/plans/{plan}/diff (the `DiffPlans` operationId).
 	DiffPlansWithResponse(ctx context.Context, fabric FabricPath, plan PlanPath, params *DiffPlansParams, reqEditors ...RequestEditorFn) (*DiffPlansResponse, error)
 
-	// ExplainPlanWithResponse Tell why devices are set as they are
+	// ExplainPlanWithResponse Explain the settings of devices
 	//
 	// Field, value, rule, formula with its numbers, and where a device's range cut the value.
 	//
@@ -12529,7 +12529,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /api/v1/fabrics/{fabric}/policies/{revision} (the `GetPolicy` operationId).
 	GetPolicyWithResponse(ctx context.Context, fabric FabricPath, revision RevisionPath, reqEditors ...RequestEditorFn) (*GetPolicyResponse, error)
 
-	// DiffPoliciesWithResponse Tell what changes from another revision to this one
+	// DiffPoliciesWithResponse Compare this revision with another
 	//
 	// Tenants that were added, removed and changed field by field, flows, and options.
 	//
@@ -12670,7 +12670,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /api/v1/fabrics/{fabric}/rollouts/{rollout}/resume (the `ResumeRollout` operationId).
 	ResumeRolloutWithResponse(ctx context.Context, fabric FabricPath, rollout RolloutPath, params *ResumeRolloutParams, reqEditors ...RequestEditorFn) (*ResumeRolloutResponse, error)
 
-	// RollBackRolloutWithBodyWithResponse Go back to what was before a rollout
+	// RollBackRolloutWithBodyWithResponse Roll back a rollout
 	//
 	// A running rollout returns every device it touched to what the device held before. For one that ended, a new rollout brings the plan that was in force before it, or the plan that the body names. With `dry_run` the answer is the waves.
 	//
@@ -12679,7 +12679,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /api/v1/fabrics/{fabric}/rollouts/{rollout}/roll-back (the `RollBackRollout` operationId).
 	RollBackRolloutWithBodyWithResponse(ctx context.Context, fabric FabricPath, rollout RolloutPath, params *RollBackRolloutParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RollBackRolloutResponse, error)
 
-	// RollBackRolloutWithResponse Go back to what was before a rollout
+	// RollBackRolloutWithResponse Roll back a rollout
 	//
 	// A running rollout returns every device it touched to what the device held before. For one that ended, a new rollout brings the plan that was in force before it, or the plan that the body names. With `dry_run` the answer is the waves.
 	//
@@ -12690,7 +12690,7 @@ type ClientWithResponsesInterface interface {
 
 	// GetSharesWithResponse Measure what each tenant gets against what it is entitled to
 	//
-	// Reads counters twice, a window apart, and compares delivered with entitled rates. A counter that could not be read is told, never taken for 0. A tenant's people see their own rows.
+	// Reads counters twice, a window apart, and compares delivered with entitled rates. A counter that could not be read is reported as such, never taken for 0. Callers of a tenant see its own rows.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -12726,7 +12726,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListTenantsWithResponse List tenants by name
 	//
-	// Whoever has roles in tenants only sees these.
+	// A caller whose roles are all in tenants sees these tenants only.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -12771,7 +12771,7 @@ type ClientWithResponsesInterface interface {
 
 	// DeleteTenantWithResponse Remove a tenant that has no declared flows
 	//
-	// Replace the flows first: those of a tenant that is gone would be nobody's.
+	// Refused while the tenant has declared flows: replace the flows first.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -12780,7 +12780,7 @@ type ClientWithResponsesInterface interface {
 
 	// GetTenantWithResponse Show a tenant
 	//
-	// Another tenant's people are told that it does not exist.
+	// Callers of other tenants get 404.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13075,7 +13075,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /api/v1/health (the `GetHealth` operationId).
 	GetHealthWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetHealthResponse, error)
 
-	// GetMeWithResponse Say who asks, and what it may do
+	// GetMeWithResponse Return the caller's account and rights
 	//
 	// Roles, permissions by domain and, for a token, the scopes that narrow them. Nothing that it answers depends on others.
 	//
@@ -13084,7 +13084,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /api/v1/me (the `GetMe` operationId).
 	GetMeWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetMeResponse, error)
 
-	// ChangePasswordWithBodyWithResponse Change the password of who asks; all its other sessions end
+	// ChangePasswordWithBodyWithResponse Change the caller's password; all other sessions of the account end
 	//
 	// Only in a session that was begun with a password; wants the present one too.
 	//
@@ -13093,7 +13093,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with PUT /api/v1/me/password (the `ChangePassword` operationId).
 	ChangePasswordWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ChangePasswordResponse, error)
 
-	// ChangePasswordWithResponse Change the password of who asks; all its other sessions end
+	// ChangePasswordWithResponse Change the caller's password; all other sessions of the account end
 	//
 	// Only in a session that was begun with a password; wants the present one too.
 	//
@@ -13102,7 +13102,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with PUT /api/v1/me/password (the `ChangePassword` operationId).
 	ChangePasswordWithResponse(ctx context.Context, body ChangePasswordJSONRequestBody, reqEditors ...RequestEditorFn) (*ChangePasswordResponse, error)
 
-	// ListMyTokensWithResponse List the tokens of who asks
+	// ListMyTokensWithResponse List the caller's tokens
 	//
 	// Names, scopes and when they end. Secrets are not kept and cannot be shown.
 	//
@@ -13111,7 +13111,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /api/v1/me/tokens (the `ListMyTokens` operationId).
 	ListMyTokensWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListMyTokensResponse, error)
 
-	// CreateMyTokenWithBodyWithResponse Make a token for who asks
+	// CreateMyTokenWithBodyWithResponse Create a token for the caller
 	//
 	// It may do what its account may, or less when scopes are given. A caller that came with a token makes none that outlives it, and none at all when its own is narrowed to scopes.
 	//
@@ -13120,7 +13120,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /api/v1/me/tokens (the `CreateMyToken` operationId).
 	CreateMyTokenWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateMyTokenResponse, error)
 
-	// CreateMyTokenWithResponse Make a token for who asks
+	// CreateMyTokenWithResponse Create a token for the caller
 	//
 	// It may do what its account may, or less when scopes are given. A caller that came with a token makes none that outlives it, and none at all when its own is narrowed to scopes.
 	//
@@ -13129,7 +13129,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /api/v1/me/tokens (the `CreateMyToken` operationId).
 	CreateMyTokenWithResponse(ctx context.Context, body CreateMyTokenJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateMyTokenResponse, error)
 
-	// DeleteMyTokenWithResponse Revoke a token of who asks
+	// DeleteMyTokenWithResponse Revoke a token of the caller
 	//
 	// It ends at once, for every manager.
 	//
@@ -13257,7 +13257,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListSignInMethodsWithResponse Say how one can sign in
 	//
-	// For a sign-in page, before anybody is known.
+	// For a sign-in page; needs no session.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13392,7 +13392,7 @@ type ClientWithResponsesInterface interface {
 
 	// GetUserWithResponse Show a user
 	//
-	// With roles, and who gave each: somebody here or the OpenID provider.
+	// With roles, and the source of each: a local administrator or the OpenID provider.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -19394,7 +19394,7 @@ func (c *ClientWithResponses) GetDeviceWithResponse(ctx context.Context, fabric 
 
 // UpdateDeviceWithBodyWithResponse Say what is done about a device that drifts
 //
-// `report` tells of drift, `repair` also brings the device back, `freeze` lets nobody write to it, rollouts included; `inherit` goes by the fabric's drift policy.
+// `report` reports drift, `repair` also restores the desired settings, `freeze` refuses all writes to the device, rollouts included; `inherit` follows the fabric's drift policy.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19409,7 +19409,7 @@ func (c *ClientWithResponses) UpdateDeviceWithBodyWithResponse(ctx context.Conte
 
 // UpdateDeviceWithResponse Say what is done about a device that drifts
 //
-// `report` tells of drift, `repair` also brings the device back, `freeze` lets nobody write to it, rollouts included; `inherit` goes by the fabric's drift policy.
+// `report` reports drift, `repair` also restores the desired settings, `freeze` refuses all writes to the device, rollouts included; `inherit` follows the fabric's drift policy.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19424,7 +19424,7 @@ func (c *ClientWithResponses) UpdateDeviceWithResponse(ctx context.Context, fabr
 
 // ReleaseDeviceWithResponse End the quarantine of a device
 //
-// Forgets the incidents that led to it. The device is read soon, and repaired when its policy says so.
+// Clears the incidents that led to it. The device is read soon, and repaired when its policy is `repair`.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -19798,7 +19798,7 @@ func (c *ClientWithResponses) AdmitTenantWithResponse(ctx context.Context, fabri
 	return ParseAdmitTenantResponse(rsp)
 }
 
-// WhatIfWithBodyWithResponse Compile with edits, and tell what they would change; keeps nothing
+// WhatIfWithBodyWithResponse Compile with edits and report what they would change; stores nothing
 //
 // Applies edits to what is declared, in memory, and compares both plans: who gains, who loses, which devices change.
 //
@@ -19813,7 +19813,7 @@ func (c *ClientWithResponses) WhatIfWithBodyWithResponse(ctx context.Context, fa
 	return ParseWhatIfResponse(rsp)
 }
 
-// WhatIfWithResponse Compile with edits, and tell what they would change; keeps nothing
+// WhatIfWithResponse Compile with edits and report what they would change; stores nothing
 //
 // Applies edits to what is declared, in memory, and compares both plans: who gains, who loses, which devices change.
 //
@@ -19843,7 +19843,7 @@ func (c *ClientWithResponses) GetPlanWithResponse(ctx context.Context, fabric Fa
 	return ParseGetPlanResponse(rsp)
 }
 
-// DiffPlansWithResponse Tell what changes from another plan to this one
+// DiffPlansWithResponse Compare this plan with another
 //
 // By tenant, device and setting, with what does not matter left out.
 //
@@ -19858,7 +19858,7 @@ func (c *ClientWithResponses) DiffPlansWithResponse(ctx context.Context, fabric 
 	return ParseDiffPlansResponse(rsp)
 }
 
-// ExplainPlanWithResponse Tell why devices are set as they are
+// ExplainPlanWithResponse Explain the settings of devices
 //
 // Field, value, rule, formula with its numbers, and where a device's range cut the value.
 //
@@ -19903,7 +19903,7 @@ func (c *ClientWithResponses) GetPolicyWithResponse(ctx context.Context, fabric 
 	return ParseGetPolicyResponse(rsp)
 }
 
-// DiffPoliciesWithResponse Tell what changes from another revision to this one
+// DiffPoliciesWithResponse Compare this revision with another
 //
 // Tenants that were added, removed and changed field by field, flows, and options.
 //
@@ -20134,7 +20134,7 @@ func (c *ClientWithResponses) ResumeRolloutWithResponse(ctx context.Context, fab
 	return ParseResumeRolloutResponse(rsp)
 }
 
-// RollBackRolloutWithBodyWithResponse Go back to what was before a rollout
+// RollBackRolloutWithBodyWithResponse Roll back a rollout
 //
 // A running rollout returns every device it touched to what the device held before. For one that ended, a new rollout brings the plan that was in force before it, or the plan that the body names. With `dry_run` the answer is the waves.
 //
@@ -20149,7 +20149,7 @@ func (c *ClientWithResponses) RollBackRolloutWithBodyWithResponse(ctx context.Co
 	return ParseRollBackRolloutResponse(rsp)
 }
 
-// RollBackRolloutWithResponse Go back to what was before a rollout
+// RollBackRolloutWithResponse Roll back a rollout
 //
 // A running rollout returns every device it touched to what the device held before. For one that ended, a new rollout brings the plan that was in force before it, or the plan that the body names. With `dry_run` the answer is the waves.
 //
@@ -20166,7 +20166,7 @@ func (c *ClientWithResponses) RollBackRolloutWithResponse(ctx context.Context, f
 
 // GetSharesWithResponse Measure what each tenant gets against what it is entitled to
 //
-// Reads counters twice, a window apart, and compares delivered with entitled rates. A counter that could not be read is told, never taken for 0. A tenant's people see their own rows.
+// Reads counters twice, a window apart, and compares delivered with entitled rates. A counter that could not be read is reported as such, never taken for 0. Callers of a tenant see its own rows.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -20226,7 +20226,7 @@ func (c *ClientWithResponses) ListSnapshotsWithResponse(ctx context.Context, fab
 
 // ListTenantsWithResponse List tenants by name
 //
-// Whoever has roles in tenants only sees these.
+// A caller whose roles are all in tenants sees these tenants only.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -20301,7 +20301,7 @@ func (c *ClientWithResponses) ApplyTenantsWithResponse(ctx context.Context, fabr
 
 // DeleteTenantWithResponse Remove a tenant that has no declared flows
 //
-// Replace the flows first: those of a tenant that is gone would be nobody's.
+// Refused while the tenant has declared flows: replace the flows first.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -20316,7 +20316,7 @@ func (c *ClientWithResponses) DeleteTenantWithResponse(ctx context.Context, fabr
 
 // GetTenantWithResponse Show a tenant
 //
-// Another tenant's people are told that it does not exist.
+// Callers of other tenants get 404.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -20809,7 +20809,7 @@ func (c *ClientWithResponses) GetHealthWithResponse(ctx context.Context, reqEdit
 	return ParseGetHealthResponse(rsp)
 }
 
-// GetMeWithResponse Say who asks, and what it may do
+// GetMeWithResponse Return the caller's account and rights
 //
 // Roles, permissions by domain and, for a token, the scopes that narrow them. Nothing that it answers depends on others.
 //
@@ -20824,7 +20824,7 @@ func (c *ClientWithResponses) GetMeWithResponse(ctx context.Context, reqEditors 
 	return ParseGetMeResponse(rsp)
 }
 
-// ChangePasswordWithBodyWithResponse Change the password of who asks; all its other sessions end
+// ChangePasswordWithBodyWithResponse Change the caller's password; all other sessions of the account end
 //
 // Only in a session that was begun with a password; wants the present one too.
 //
@@ -20839,7 +20839,7 @@ func (c *ClientWithResponses) ChangePasswordWithBodyWithResponse(ctx context.Con
 	return ParseChangePasswordResponse(rsp)
 }
 
-// ChangePasswordWithResponse Change the password of who asks; all its other sessions end
+// ChangePasswordWithResponse Change the caller's password; all other sessions of the account end
 //
 // Only in a session that was begun with a password; wants the present one too.
 //
@@ -20854,7 +20854,7 @@ func (c *ClientWithResponses) ChangePasswordWithResponse(ctx context.Context, bo
 	return ParseChangePasswordResponse(rsp)
 }
 
-// ListMyTokensWithResponse List the tokens of who asks
+// ListMyTokensWithResponse List the caller's tokens
 //
 // Names, scopes and when they end. Secrets are not kept and cannot be shown.
 //
@@ -20869,7 +20869,7 @@ func (c *ClientWithResponses) ListMyTokensWithResponse(ctx context.Context, reqE
 	return ParseListMyTokensResponse(rsp)
 }
 
-// CreateMyTokenWithBodyWithResponse Make a token for who asks
+// CreateMyTokenWithBodyWithResponse Create a token for the caller
 //
 // It may do what its account may, or less when scopes are given. A caller that came with a token makes none that outlives it, and none at all when its own is narrowed to scopes.
 //
@@ -20884,7 +20884,7 @@ func (c *ClientWithResponses) CreateMyTokenWithBodyWithResponse(ctx context.Cont
 	return ParseCreateMyTokenResponse(rsp)
 }
 
-// CreateMyTokenWithResponse Make a token for who asks
+// CreateMyTokenWithResponse Create a token for the caller
 //
 // It may do what its account may, or less when scopes are given. A caller that came with a token makes none that outlives it, and none at all when its own is narrowed to scopes.
 //
@@ -20899,7 +20899,7 @@ func (c *ClientWithResponses) CreateMyTokenWithResponse(ctx context.Context, bod
 	return ParseCreateMyTokenResponse(rsp)
 }
 
-// DeleteMyTokenWithResponse Revoke a token of who asks
+// DeleteMyTokenWithResponse Revoke a token of the caller
 //
 // It ends at once, for every manager.
 //
@@ -21111,7 +21111,7 @@ func (c *ClientWithResponses) PutSettingsWithResponse(ctx context.Context, param
 
 // ListSignInMethodsWithResponse Say how one can sign in
 //
-// For a sign-in page, before anybody is known.
+// For a sign-in page; needs no session.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -21336,7 +21336,7 @@ func (c *ClientWithResponses) DeleteUserWithResponse(ctx context.Context, user U
 
 // GetUserWithResponse Show a user
 //
-// With roles, and who gave each: somebody here or the OpenID provider.
+// With roles, and the source of each: a local administrator or the OpenID provider.
 //
 // Returns a wrapper object for the known response body format(s).
 //

@@ -1180,7 +1180,7 @@ type AuditEntry struct {
 	// Object Name of the thing.
 	Object string `json:"object"`
 
-	// Outcome `done`: the change was made, together with this entry. `refused`: somebody tried and was not let.
+	// Outcome `done`: the change was made, together with this entry. `refused`: the attempt was refused.
 	Outcome AuditOutcome `json:"outcome"`
 
 	// Prev Hash of the entry before; 64 zeros before the first.
@@ -1208,7 +1208,7 @@ type AuditList struct {
 	NextCursor *string      `json:"next_cursor,omitempty"`
 }
 
-// AuditOutcome `done`: the change was made, together with this entry. `refused`: somebody tried and was not let.
+// AuditOutcome `done`: the change was made, together with this entry. `refused`: the attempt was refused.
 type AuditOutcome string
 
 // AuditReport defines model for AuditReport.
@@ -1274,7 +1274,7 @@ type BaselineList struct {
 
 // Bundle defines model for Bundle.
 type Bundle struct {
-	// CapacityBps Of all links together, one way.
+	// CapacityBps Of all links together, in one direction.
 	CapacityBps int64 `json:"capacity_bps"`
 	Links       int   `json:"links"`
 
@@ -1492,7 +1492,7 @@ type Device struct {
 	// Observed The half that does not apply to the device's kind is absent.
 	Observed *DeviceSettings `json:"observed,omitempty"`
 
-	// Policy `report`: drift is told. `repair`: the device is also brought back, unless it is quarantined. `freeze`: nobody writes to it, rollouts included.
+	// Policy `report`: drift is reported. `repair`: the desired settings are also restored, unless the device is quarantined. `freeze`: all writes are refused, rollouts included.
 	Policy *DevicePolicy `json:"policy,omitempty"`
 
 	// PolicyInherited Whether the policy is the fabric's.
@@ -1514,7 +1514,7 @@ type Device struct {
 	// Repair The rollout that last repaired it.
 	Repair *int64 `json:"repair,omitempty"`
 
-	// Rollout The rollout that is under way and not done with it.
+	// Rollout The active rollout that is not done with it.
 	Rollout *int64 `json:"rollout,omitempty"`
 
 	// Said A sentence as a stable message id and named, typed parameters, so that a client writes it in the reader's language; the English sentence stands beside it.
@@ -1557,7 +1557,7 @@ type DeviceList struct {
 	Plan       SHA256   `json:"plan"`
 }
 
-// DevicePolicy `report`: drift is told. `repair`: the device is also brought back, unless it is quarantined. `freeze`: nobody writes to it, rollouts included.
+// DevicePolicy `report`: drift is reported. `repair`: the desired settings are also restored, unless the device is quarantined. `freeze`: all writes are refused, rollouts included.
 type DevicePolicy string
 
 // DeviceRef defines model for DeviceRef.
@@ -1568,7 +1568,7 @@ type DeviceSettings struct {
 	// CA Congestion-control state of a channel-adapter port (IBTA annex A10).
 	CA *CASettings `json:"ca,omitempty"`
 
-	// Nic What a NIC port on Ethernet is told, or was found to be.
+	// Nic Desired or observed settings of a NIC port on Ethernet.
 	Nic *NICSettings `json:"nic,omitempty"`
 
 	// Queues Marking of an Ethernet switch's queues.
@@ -1616,13 +1616,13 @@ type DriftPolicy struct {
 	// IntervalS Time between two readings of a device, up to a tenth more or less; 0 is never.
 	IntervalS int `json:"interval_s"`
 
-	// Policy `report`: drift is told. `repair`: the device is also brought back, unless it is quarantined. `freeze`: nobody writes to it, rollouts included.
+	// Policy `report`: drift is reported. `repair`: the desired settings are also restored, unless the device is quarantined. `freeze`: all writes are refused, rollouts included.
 	Policy DevicePolicy `json:"policy"`
 
 	// QuarantineAfter How often a device may change or fail to be repaired within the window before it is left alone.
 	QuarantineAfter int `json:"quarantine_after"`
 
-	// ReleaseS How long a quarantined device must have been as wanted to be released.
+	// ReleaseS How long a quarantined device must have been in sync to be released.
 	ReleaseS  int        `json:"release_s"`
 	UpdatedAt *time.Time `json:"updated_at,omitempty"`
 	Version   int64      `json:"version"`
@@ -1634,7 +1634,7 @@ type DriftPolicyUpdate struct {
 	// IntervalS 0, or 5 and more.
 	IntervalS *int `json:"interval_s,omitempty"`
 
-	// Policy `report`: drift is told. `repair`: the device is also brought back, unless it is quarantined. `freeze`: nobody writes to it, rollouts included.
+	// Policy `report`: drift is reported. `repair`: the desired settings are also restored, unless the device is quarantined. `freeze`: all writes are refused, rollouts included.
 	Policy          *DevicePolicy `json:"policy,omitempty"`
 	QuarantineAfter *int          `json:"quarantine_after,omitempty"`
 	ReleaseS        *int          `json:"release_s,omitempty"`
@@ -2159,7 +2159,7 @@ type NICParameter struct {
 	Value int64 `json:"value"`
 }
 
-// NICSettings What a NIC port on Ethernet is told, or was found to be.
+// NICSettings Desired or observed settings of a NIC port on Ethernet.
 type NICSettings struct {
 	// Params By name, then index.
 	Params []NICParameter `json:"params"`
@@ -2252,7 +2252,7 @@ type Plan struct {
 	// Roce NICs, queues and traffic of a plan for the plane roce, as `fairlane compile --json` prints them.
 	Roce map[string]interface{} `json:"roce,omitempty"`
 
-	// SettlePs About how long shares take to become what is predicted, after a change of settings or of traffic, in picoseconds. Absent where no marks hold anybody back, and in plans of earlier versions.
+	// SettlePs About how long shares take to become what is predicted, after a change of settings or of traffic, in picoseconds. Absent where no marks limit a sender, and in plans of earlier versions.
 	SettlePs *int64           `json:"settle_ps,omitempty"`
 	Snapshot SHA256           `json:"snapshot"`
 	Stored   bool             `json:"stored"`
@@ -2283,7 +2283,7 @@ type PlanDifference struct {
 	Devices   []DeviceChange `json:"devices,omitempty"`
 	From      string         `json:"from"`
 
-	// Minor Tenants, classes and parts of links whose rates differ by too little to be told.
+	// Minor Tenants, classes and parts of links whose rates differ too little to be listed.
 	Minor    *int            `json:"minor,omitempty"`
 	Relieved *NameList       `json:"relieved,omitempty"`
 	Reworded []FindingChange `json:"reworded,omitempty"`
@@ -2652,11 +2652,11 @@ type Rollout struct {
 	// ResultSaid A sentence as a stable message id and named, typed parameters, so that a client writes it in the reader's language; the English sentence stands beside it.
 	ResultSaid *Phrase `json:"result_said,omitempty"`
 
-	// Revision Grows with every step: whoever acts on a lower one is refused.
+	// Revision Grows with every step; an action on a lower revision is refused.
 	Revision int64   `json:"revision"`
 	Stages   []Stage `json:"stages"`
 
-	// State Only `succeeded` means that every device was read back equal to the plan. `refused` ended before anything was written to a device or to the subnet
+	// State Only `succeeded` means that every device was verified. `refused` ended before anything was written to a device or to the subnet
 	// manager: `result` names the cause and the remedy.
 	State RolloutState `json:"state"`
 
@@ -2721,7 +2721,7 @@ type RolloutDevice struct {
 	// State One of unknown, in-sync, pending, applying, verifying, drifted, failed, rolled-back, unsupported; outside of rollouts also unreachable, quarantined and clean-up-pending: it holds what the plan wants and what the plan before needs, until a clean-up takes that back; or it has left the plan in force (`leaving`), and a clean-up is due.
 	State DeviceState `json:"state"`
 
-	// Touched A write may have reached it, and it was not read back as before since.
+	// Touched A write may have reached it, and its previous settings have not been verified since.
 	Touched   *bool     `json:"touched,omitempty"`
 	UpdatedAt time.Time `json:"updated_at"`
 
@@ -2792,7 +2792,7 @@ type RolloutPreview struct {
 	Waves   []RolloutWave `json:"waves"`
 }
 
-// RolloutState Only `succeeded` means that every device was read back equal to the plan. `refused` ended before anything was written to a device or to the subnet
+// RolloutState Only `succeeded` means that every device was verified. `refused` ended before anything was written to a device or to the subnet
 // manager: `result` names the cause and the remedy.
 type RolloutState string
 
@@ -3438,7 +3438,7 @@ type WhatIf struct {
 	// Findings Of the plan with the edits.
 	Findings []Finding `json:"findings"`
 
-	// Notices What became of the edits themselves, such as flows that no way is left for.
+	// Notices Findings about the edits themselves, such as flows that have no path left.
 	Notices []Finding `json:"notices"`
 }
 
@@ -3578,7 +3578,7 @@ type ListAuditParamsOrder string
 
 // VerifyAuditParams defines parameters for VerifyAudit.
 type VerifyAuditParams struct {
-	// Expect The end of the chain as it was noted down before, NUMBER:HASH; that entry must still be in it.
+	// Expect The end of the chain at an earlier check, NUMBER:HASH; that entry must still be in it.
 	Expect *string `form:"expect,omitempty" json:"expect,omitempty"`
 }
 
@@ -4278,7 +4278,7 @@ type FinishOidcParams struct {
 	// Error The provider's word for why not.
 	Error *OidcError `form:"error,omitempty" json:"error,omitempty"`
 
-	// ErrorDescription The provider's words for why it refused; not shown to anybody.
+	// ErrorDescription The provider's reason for refusing; never shown.
 	ErrorDescription *OidcErrorDescription `form:"error_description,omitempty" json:"error_description,omitempty"`
 
 	// Iss The provider, as RFC 9207 has it.

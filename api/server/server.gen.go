@@ -123,16 +123,16 @@ type ServerInterface interface {
 	// AdmitTenant Judge whether a tenant can be admitted; keeps nothing
 	// (POST /api/v1/fabrics/{fabric}/plans/admit)
 	AdmitTenant(c *gin.Context, fabric FabricPath)
-	// WhatIf Compile with edits, and tell what they would change; keeps nothing
+	// WhatIf Compile with edits and report what they would change; stores nothing
 	// (POST /api/v1/fabrics/{fabric}/plans/what-if)
 	WhatIf(c *gin.Context, fabric FabricPath)
 	// GetPlan Show a stored plan with every setting and its reason
 	// (GET /api/v1/fabrics/{fabric}/plans/{plan})
 	GetPlan(c *gin.Context, fabric FabricPath, plan PlanPath)
-	// DiffPlans Tell what changes from another plan to this one
+	// DiffPlans Compare this plan with another
 	// (GET /api/v1/fabrics/{fabric}/plans/{plan}/diff)
 	DiffPlans(c *gin.Context, fabric FabricPath, plan PlanPath, params DiffPlansParams)
-	// ExplainPlan Tell why devices are set as they are
+	// ExplainPlan Explain the settings of devices
 	// (GET /api/v1/fabrics/{fabric}/plans/{plan}/explain)
 	ExplainPlan(c *gin.Context, fabric FabricPath, plan PlanPath, params ExplainPlanParams)
 	// ListPolicies List the revisions of the fabric's policy, newest first
@@ -141,7 +141,7 @@ type ServerInterface interface {
 	// GetPolicy Show the tenants, flows and options of a revision
 	// (GET /api/v1/fabrics/{fabric}/policies/{revision})
 	GetPolicy(c *gin.Context, fabric FabricPath, revision RevisionPath)
-	// DiffPolicies Tell what changes from another revision to this one
+	// DiffPolicies Compare this revision with another
 	// (GET /api/v1/fabrics/{fabric}/policies/{revision}/diff)
 	DiffPolicies(c *gin.Context, fabric FabricPath, revision RevisionPath, params DiffPoliciesParams)
 	// LabelPolicy Give a revision a name for people
@@ -177,7 +177,7 @@ type ServerInterface interface {
 	// ResumeRollout Let a paused rollout go on
 	// (POST /api/v1/fabrics/{fabric}/rollouts/{rollout}/resume)
 	ResumeRollout(c *gin.Context, fabric FabricPath, rollout RolloutPath, params ResumeRolloutParams)
-	// RollBackRollout Go back to what was before a rollout
+	// RollBackRollout Roll back a rollout
 	// (POST /api/v1/fabrics/{fabric}/rollouts/{rollout}/roll-back)
 	RollBackRollout(c *gin.Context, fabric FabricPath, rollout RolloutPath, params RollBackRolloutParams)
 	// GetShares Measure what each tenant gets against what it is entitled to
@@ -279,19 +279,19 @@ type ServerInterface interface {
 	// GetHealth Whether the process is alive
 	// (GET /api/v1/health)
 	GetHealth(c *gin.Context)
-	// GetMe Say who asks, and what it may do
+	// GetMe Return the caller's account and rights
 	// (GET /api/v1/me)
 	GetMe(c *gin.Context)
-	// ChangePassword Change the password of who asks; all its other sessions end
+	// ChangePassword Change the caller's password; all other sessions of the account end
 	// (PUT /api/v1/me/password)
 	ChangePassword(c *gin.Context)
-	// ListMyTokens List the tokens of who asks
+	// ListMyTokens List the caller's tokens
 	// (GET /api/v1/me/tokens)
 	ListMyTokens(c *gin.Context)
-	// CreateMyToken Make a token for who asks
+	// CreateMyToken Create a token for the caller
 	// (POST /api/v1/me/tokens)
 	CreateMyToken(c *gin.Context)
-	// DeleteMyToken Revoke a token of who asks
+	// DeleteMyToken Revoke a token of the caller
 	// (DELETE /api/v1/me/tokens/{token})
 	DeleteMyToken(c *gin.Context, token TokenPath)
 	// GetReady Whether the service can work, its store included
@@ -10910,16 +10910,16 @@ type StrictServerInterface interface {
 	// AdmitTenant Judge whether a tenant can be admitted; keeps nothing
 	// (POST /api/v1/fabrics/{fabric}/plans/admit)
 	AdmitTenant(ctx context.Context, request AdmitTenantRequestObject) (AdmitTenantResponseObject, error)
-	// WhatIf Compile with edits, and tell what they would change; keeps nothing
+	// WhatIf Compile with edits and report what they would change; stores nothing
 	// (POST /api/v1/fabrics/{fabric}/plans/what-if)
 	WhatIf(ctx context.Context, request WhatIfRequestObject) (WhatIfResponseObject, error)
 	// GetPlan Show a stored plan with every setting and its reason
 	// (GET /api/v1/fabrics/{fabric}/plans/{plan})
 	GetPlan(ctx context.Context, request GetPlanRequestObject) (GetPlanResponseObject, error)
-	// DiffPlans Tell what changes from another plan to this one
+	// DiffPlans Compare this plan with another
 	// (GET /api/v1/fabrics/{fabric}/plans/{plan}/diff)
 	DiffPlans(ctx context.Context, request DiffPlansRequestObject) (DiffPlansResponseObject, error)
-	// ExplainPlan Tell why devices are set as they are
+	// ExplainPlan Explain the settings of devices
 	// (GET /api/v1/fabrics/{fabric}/plans/{plan}/explain)
 	ExplainPlan(ctx context.Context, request ExplainPlanRequestObject) (ExplainPlanResponseObject, error)
 	// ListPolicies List the revisions of the fabric's policy, newest first
@@ -10928,7 +10928,7 @@ type StrictServerInterface interface {
 	// GetPolicy Show the tenants, flows and options of a revision
 	// (GET /api/v1/fabrics/{fabric}/policies/{revision})
 	GetPolicy(ctx context.Context, request GetPolicyRequestObject) (GetPolicyResponseObject, error)
-	// DiffPolicies Tell what changes from another revision to this one
+	// DiffPolicies Compare this revision with another
 	// (GET /api/v1/fabrics/{fabric}/policies/{revision}/diff)
 	DiffPolicies(ctx context.Context, request DiffPoliciesRequestObject) (DiffPoliciesResponseObject, error)
 	// LabelPolicy Give a revision a name for people
@@ -10964,7 +10964,7 @@ type StrictServerInterface interface {
 	// ResumeRollout Let a paused rollout go on
 	// (POST /api/v1/fabrics/{fabric}/rollouts/{rollout}/resume)
 	ResumeRollout(ctx context.Context, request ResumeRolloutRequestObject) (ResumeRolloutResponseObject, error)
-	// RollBackRollout Go back to what was before a rollout
+	// RollBackRollout Roll back a rollout
 	// (POST /api/v1/fabrics/{fabric}/rollouts/{rollout}/roll-back)
 	RollBackRollout(ctx context.Context, request RollBackRolloutRequestObject) (RollBackRolloutResponseObject, error)
 	// GetShares Measure what each tenant gets against what it is entitled to
@@ -11066,19 +11066,19 @@ type StrictServerInterface interface {
 	// GetHealth Whether the process is alive
 	// (GET /api/v1/health)
 	GetHealth(ctx context.Context, request GetHealthRequestObject) (GetHealthResponseObject, error)
-	// GetMe Say who asks, and what it may do
+	// GetMe Return the caller's account and rights
 	// (GET /api/v1/me)
 	GetMe(ctx context.Context, request GetMeRequestObject) (GetMeResponseObject, error)
-	// ChangePassword Change the password of who asks; all its other sessions end
+	// ChangePassword Change the caller's password; all other sessions of the account end
 	// (PUT /api/v1/me/password)
 	ChangePassword(ctx context.Context, request ChangePasswordRequestObject) (ChangePasswordResponseObject, error)
-	// ListMyTokens List the tokens of who asks
+	// ListMyTokens List the caller's tokens
 	// (GET /api/v1/me/tokens)
 	ListMyTokens(ctx context.Context, request ListMyTokensRequestObject) (ListMyTokensResponseObject, error)
-	// CreateMyToken Make a token for who asks
+	// CreateMyToken Create a token for the caller
 	// (POST /api/v1/me/tokens)
 	CreateMyToken(ctx context.Context, request CreateMyTokenRequestObject) (CreateMyTokenResponseObject, error)
-	// DeleteMyToken Revoke a token of who asks
+	// DeleteMyToken Revoke a token of the caller
 	// (DELETE /api/v1/me/tokens/{token})
 	DeleteMyToken(ctx context.Context, request DeleteMyTokenRequestObject) (DeleteMyTokenResponseObject, error)
 	// GetReady Whether the service can work, its store included

@@ -1,22 +1,26 @@
 package i18n
 
 import (
+	"os"
 	"regexp"
 	"testing"
+
+	"go.yaml.in/yaml/v3"
 )
 
-// coined are words that the field has another word for, beside that word. They do not stand in what people read.
+// coined maps words to the field's word for the same. They do not stand in what people read.
 var coined = map[string]string{
 	`tells?|told`:                                "reports, returns",
 	`wish(es|ed)?`:                               "requests",
 	`forgets?|forgot(ten)?`:                      "deletes",
-	`(brought|bring|brings|gone|goes) back`:      "restored, rolled back",
+	`(brought|bring|brings|gone|goes?) back`:     "restored, rolled back",
 	`(hand|hands|handed) out`:                    "assigns",
 	`course of chance`:                           "random seed",
 	`read back equal`:                            "verified",
 	`as (wanted|desired)`:                        "in sync, verified",
 	`in order`:                                   "valid, in sync",
 	`somebody|nobody|anybody|whoever`:            "who it is",
+	`who asks`:                                   "the caller",
 	`no such thing`:                              "not found",
 	`looked after`:                               "supervised",
 	`ways?|under way`:                            "path, interface; active",
@@ -25,15 +29,56 @@ var coined = map[string]string{
 	`what (of it )?is chance|what it may be off`: "error contribution, uncertainty",
 }
 
-func TestTheCatalogueUsesTheWordsOfTheField(t *testing.T) {
+func TestTextsUseTheWordsOfTheField(t *testing.T) {
 	t.Parallel()
+	texts := contractProse(t)
+	if len(texts) < 300 {
+		t.Fatalf("the contract has %d texts: the test is no test", len(texts))
+	}
+	for key, text := range load(t, "en").texts {
+		texts[key] = text
+	}
 	value := regexp.MustCompile(`\{[^}]*\}`)
 	for word, use := range coined {
 		bad := regexp.MustCompile(`(?i)\b(` + word + `)\b`)
-		for key, text := range load(t, "en").texts {
+		for key, text := range texts {
 			if found := bad.FindString(value.ReplaceAllString(text, "")); found != "" {
 				t.Errorf("%s says %q, want %s: %s", key, found, use, text)
 			}
 		}
 	}
+}
+
+// contractProse has the summaries and descriptions of the API's contract by their place.
+func contractProse(t *testing.T) map[string]string {
+	t.Helper()
+	b, err := os.ReadFile("../../api/openapi.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var contract any
+	if err := yaml.Unmarshal(b, &contract); err != nil {
+		t.Fatal(err)
+	}
+	texts := map[string]string{}
+	var walk func(at string, x any)
+	walk = func(at string, x any) {
+		switch x := x.(type) {
+		case []any:
+			for _, y := range x {
+				walk(at, y)
+			}
+		case map[string]any:
+			for name, y := range x {
+				if text, ok := y.(string); ok && (name == "description" || name == "summary") {
+					texts[at+"/"+name] += text + "\n"
+				}
+				if name != "example" && name != "examples" {
+					walk(at+"/"+name, y)
+				}
+			}
+		}
+	}
+	walk("contract", contract)
+	return texts
 }
