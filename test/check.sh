@@ -33,7 +33,7 @@ for p in "${packages[@]:-}"; do
   case $p in
     "") ;;
     ./api) go test ./api -contract.requests 300 ;;
-    ./service/reconcile/engine) go test ./service/reconcile/engine -schedules 250 ;;
+    ./service/rollout) go test ./service/rollout -schedules 250 ;;
     *) rest+=("$p") ;;
   esac
 done

@@ -42,7 +42,7 @@ properties() { go test -count=1 -timeout 60m -run 'TestConservation|TestNothingI
 
 contract() { go test -count=1 -timeout 60m -run TestGeneratedRequestsNeverHarm ./api -contract.requests 10000 -contract.seed $((seed * 100000 + $1)); }
 
-schedules() { go test -count=1 -timeout 60m -run TestWhateverFails ./service/reconcile/engine -schedules 5000 -seed $((1 + seed * 10000000 + $1 * 5000)); }
+schedules() { go test -count=1 -timeout 60m -run TestWhateverFails ./service/rollout -schedules 5000 -seed $((1 + seed * 10000000 + $1 * 5000)); }
 
 kills() { go test -count=1 -timeout 120m ./test/kill -hosts 1000 -kills 20 -seed $((seed * 100000 + $1)); }
 

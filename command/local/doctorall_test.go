@@ -24,7 +24,7 @@ import (
 	"fairlane/service/control"
 	"fairlane/service/placement"
 	"fairlane/service/placement/smfile"
-	"fairlane/service/reconcile/riverwork"
+	"fairlane/service/rollout/riverwork"
 	"fairlane/service/store"
 	"fairlane/service/store/storetest"
 	"fairlane/sim/live"

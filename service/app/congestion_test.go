@@ -7,7 +7,7 @@ import (
 	"fairlane/command/demo"
 	"fairlane/policy"
 	"fairlane/service/control"
-	"fairlane/service/reconcile/engine"
+	"fairlane/service/rollout"
 	"fairlane/service/site"
 	"fairlane/service/telemetry"
 	"fairlane/sim/simdev"
@@ -89,7 +89,7 @@ func TestAFabricThatMarksNothingIsToldNotToAct(t *testing.T) {
 	if shares, err = p.Measure(t.Context(), target, 5*time.Millisecond); err != nil || len(shares.Tenants) != 0 || !shares.Complete() {
 		t.Errorf("under a plan without tenants: %+v, %v", shares, err)
 	}
-	if notice, err := (engine.Gates{Meter: p}).Check(t.Context(), target, control.Rollout{Options: control.RolloutOptions{CheckLoop: true}}); err != nil || notice.ID != "" {
+	if notice, err := (rollout.Gates{Meter: p}).Check(t.Context(), target, control.Rollout{Options: control.RolloutOptions{CheckLoop: true}}); err != nil || notice.ID != "" {
 		t.Errorf("the gate of a plan without tenants: %q, %v", notice, err)
 	}
 }

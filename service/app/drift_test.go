@@ -9,7 +9,7 @@ import (
 	"fairlane/ccconfig/ibcc"
 	"fairlane/command/demo"
 	"fairlane/service/control"
-	"fairlane/service/reconcile"
+	"fairlane/service/device"
 	"fairlane/sim/simdev"
 	"fairlane/subnet"
 )
@@ -26,7 +26,7 @@ type driftLab struct {
 // lookEvery is the interval of the lab's policy.
 const lookEvery = time.Minute
 
-func newDriftLab(t *testing.T, p reconcile.Policy) *driftLab {
+func newDriftLab(t *testing.T, p device.Policy) *driftLab {
 	t.Helper()
 	l := &driftLab{t: t}
 	l.d, l.plan = onFaultyFabric(t, "h2", simdev.Faults{}, func(d *control.Deps) {
@@ -128,7 +128,7 @@ func (l *driftLab) holds() bool {
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	return v.Watch.Reading == reconcile.ReadingInSync
+	return v.Watch.Reading == device.ReadingInSync
 }
 
 // told lists the kinds of h2's events outside of rollouts.
@@ -160,7 +160,7 @@ func (l *driftLab) wantTold(want string) {
 
 func TestDriftIsToldAndLeftUnderThePolicyReport(t *testing.T) {
 	t.Parallel()
-	l := newDriftLab(t, reconcile.PolicyReport)
+	l := newDriftLab(t, device.PolicyReport)
 	l.meddle()
 	v := l.look()
 	if v.State != "drifted" || len(v.Differences) == 0 || v.Observed == nil || v.Observed.CA.SLs == v.Desired.CA.SLs || v.SeenAt.IsZero() {
@@ -177,7 +177,7 @@ func TestDriftIsToldAndLeftUnderThePolicyReport(t *testing.T) {
 
 func TestAnotherWritersSettingsAreRepairedUntilItIsTooMuch(t *testing.T) {
 	t.Parallel()
-	l := newDriftLab(t, reconcile.PolicyRepair)
+	l := newDriftLab(t, device.PolicyRepair)
 	for range 2 {
 		l.meddle()
 		if v := l.look(); v.State != "in-sync" || v.Repair == 0 || !l.holds() {
@@ -214,7 +214,7 @@ func TestAnotherWritersSettingsAreRepairedUntilItIsTooMuch(t *testing.T) {
 
 func TestAQuarantineIsEndedByHand(t *testing.T) {
 	t.Parallel()
-	l := newDriftLab(t, reconcile.PolicyRepair)
+	l := newDriftLab(t, device.PolicyRepair)
 	if err := l.d.manager.service.ReleaseDevice(t.Context(), demo.FabricName, "h2"); err == nil || !strings.Contains(err.Error(), "not quarantined") {
 		t.Errorf("release of a device that is not quarantined: %v", err)
 	}
@@ -235,7 +235,7 @@ func TestAQuarantineIsEndedByHand(t *testing.T) {
 
 func TestADeviceThatVanishesAndComesBackWithDefaultsIsRepaired(t *testing.T) {
 	t.Parallel()
-	l := newDriftLab(t, reconcile.PolicyRepair)
+	l := newDriftLab(t, device.PolicyRepair)
 	l.faults(simdev.Faults{DropRequest: 1})
 	v := l.look()
 	if v.State != "unreachable" || v.Error == "" || v.SeenAt.IsZero() || !v.SeenAt.Before(v.ReadAt) {
@@ -254,7 +254,7 @@ func TestADeviceThatVanishesAndComesBackWithDefaultsIsRepaired(t *testing.T) {
 
 func TestADeviceThatClampsIsNotFought(t *testing.T) {
 	t.Parallel()
-	l := newDriftLab(t, reconcile.PolicyRepair)
+	l := newDriftLab(t, device.PolicyRepair)
 	l.faults(simdev.Faults{ClampTimer: 3})
 	l.reboot()
 	v := l.look() // drifted, and its repair fails
@@ -282,17 +282,17 @@ func (l *driftLab) rollout(id int64) control.Rollout {
 
 func TestNobodyWritesAFrozenDevice(t *testing.T) {
 	t.Parallel()
-	l := newDriftLab(t, reconcile.PolicyRepair)
+	l := newDriftLab(t, device.PolicyRepair)
 	svc := l.d.manager.service
 	version := l.device().Version
-	if err := svc.SetDevicePolicy(t.Context(), demo.FabricName, "h2", version+7, reconcile.PolicyFreeze); err == nil {
+	if err := svc.SetDevicePolicy(t.Context(), demo.FabricName, "h2", version+7, device.PolicyFreeze); err == nil {
 		t.Error("a policy was set against a version that is not there")
 	}
-	if err := svc.SetDevicePolicy(t.Context(), demo.FabricName, "h2", version, reconcile.PolicyFreeze); err != nil {
+	if err := svc.SetDevicePolicy(t.Context(), demo.FabricName, "h2", version, device.PolicyFreeze); err != nil {
 		t.Fatal(err)
 	}
 	l.meddle()
-	if v := l.look(); v.State != "drifted" || v.InForce != reconcile.PolicyFreeze || v.Repair != 0 {
+	if v := l.look(); v.State != "drifted" || v.InForce != device.PolicyFreeze || v.Repair != 0 {
 		t.Fatalf("h2 is %+v", v)
 	}
 	for what, f := range map[string]func() (control.Rollout, error){
@@ -308,14 +308,14 @@ func TestNobodyWritesAFrozenDevice(t *testing.T) {
 	if err := svc.SetDevicePolicy(t.Context(), demo.FabricName, "h2", 0, ""); err != nil {
 		t.Fatal(err)
 	}
-	if v := l.look(); v.State != "in-sync" || v.InForce != reconcile.PolicyRepair {
+	if v := l.look(); v.State != "in-sync" || v.InForce != device.PolicyRepair {
 		t.Errorf("h2 is %+v", v)
 	}
 }
 
 func TestASweepLeavesAFabricWithARolloutAlone(t *testing.T) {
 	t.Parallel()
-	l := newDriftLab(t, reconcile.PolicyRepair)
+	l := newDriftLab(t, device.PolicyRepair)
 	svc := l.d.manager.service
 	ro, err := svc.StartRollout(t.Context(), demo.FabricName, control.RolloutInput{Plan: l.plan, Options: control.RolloutOptions{ConfirmWindow: time.Hour}})
 	if err != nil {
@@ -346,7 +346,7 @@ func TestASweepLeavesAFabricWithARolloutAlone(t *testing.T) {
 // A repair that is rolled back goes to the plan before, not to itself, and repairs are none that plans come from.
 func TestARepairIsNoPlanToGoBackFrom(t *testing.T) {
 	t.Parallel()
-	l := newDriftLab(t, reconcile.PolicyRepair)
+	l := newDriftLab(t, device.PolicyRepair)
 	l.meddle()
 	v := l.look()
 	if _, err := l.d.manager.service.RollBack(t.Context(), demo.FabricName, v.Repair, ""); err == nil || !strings.Contains(err.Error(), "repair") {

@@ -13,7 +13,7 @@ import (
 	"fairlane/internal/quantity"
 	"fairlane/policy"
 	"fairlane/service/control"
-	"fairlane/service/reconcile"
+	"fairlane/service/device"
 	"fairlane/service/site"
 	"fairlane/sim/live"
 	"fairlane/sim/live/livetest"
@@ -91,10 +91,10 @@ func TestAPlanOnEthernetIsRolledOutReadBackRepairedAndUndone(t *testing.T) {
 					t.Fatal(err)
 				}
 				for i := range list {
-					switch reconcile.State(list[i].State) {
-					case reconcile.InSync:
+					switch device.State(list[i].State) {
+					case device.InSync:
 						in = append(in, list[i].Device.Name)
-					case reconcile.Drifted:
+					case device.Drifted:
 						drifted = append(drifted, list[i].Device.Name)
 					default:
 						t.Errorf("%s is %s: %s", list[i].Device.Name, list[i].State, list[i].Error)
@@ -184,7 +184,7 @@ func waitRollout(t *testing.T, d *rig, id int64) {
 
 func deviceID(t *testing.T, d *rig, p *policy.Plan, name string) string {
 	t.Helper()
-	targets, err := reconcile.Desired(p, d.ether.Case.Fabric)
+	targets, err := device.Desired(p, d.ether.Case.Fabric)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,8 +15,8 @@ import (
 	"fairlane/command/cmdline"
 	"fairlane/internal/span"
 	"fairlane/service/control"
-	"fairlane/service/reconcile/engine"
-	"fairlane/service/reconcile/riverwork"
+	"fairlane/service/rollout"
+	"fairlane/service/rollout/riverwork"
 	"fairlane/service/site"
 	"fairlane/service/store"
 	"fairlane/sim/lab"
@@ -29,7 +29,7 @@ type manager struct {
 	store   *store.Store
 	service *control.Service
 	lock    *os.File // of a SQLite file; nil on PostgreSQL, which many managers share
-	engine  *engine.Engine
+	engine  *rollout.Engine
 	queue   *riverwork.Queue
 	options workOptions
 	log     *slog.Logger
@@ -41,7 +41,7 @@ type manager struct {
 type workOptions struct {
 	log       *slog.Logger
 	tracer    trace.TracerProvider // nil: no spans
-	lease     time.Duration        // see engine.Deps.Lease
+	lease     time.Duration        // see rollout.Deps.Lease
 	retention control.Retention    // for how long what is of no more use is kept
 	relook    time.Duration        // between looks at discovered fabrics; 0 is never
 	still     bool                 // no periodic work: for tests, which ask for it themselves
@@ -83,9 +83,9 @@ func openManager(ctx context.Context, database string, p *site.Access, o workOpt
 // work sets up the engine and the queue and starts them.
 func (m *manager) work(ctx context.Context, p *site.Access, meter control.Meter) (err error) {
 	name := managerName()
-	m.engine, err = engine.New(engine.Deps{
+	m.engine, err = rollout.New(rollout.Deps{
 		Store: m.service.JobStore(), Targets: m.service.JobTarget, Home: m.service.JobHome, Opener: p, Ended: m.service.RolloutEnded,
-		Gate: engine.Gates{Meter: meter}, Prerequisites: p, Name: name, Lease: m.options.lease,
+		Gate: rollout.Gates{Meter: meter}, Prerequisites: p, Name: name, Lease: m.options.lease,
 	})
 	if err != nil {
 		return err

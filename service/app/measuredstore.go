@@ -9,8 +9,8 @@ import (
 	"fairlane/api"
 	"fairlane/internal/span"
 	"fairlane/service/control"
+	"fairlane/service/device"
 	"fairlane/service/obs"
-	"fairlane/service/reconcile"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 )
@@ -123,7 +123,7 @@ func (p measuredPorts) Measure(ctx context.Context, t control.Target, window tim
 func readings(list []control.DeviceReport) map[string]int {
 	out := map[string]int{}
 	for i := range list {
-		out[string(reconcile.ReadingOf(reconcile.State(list[i].State)))]++
+		out[string(device.ReadingOf(device.State(list[i].State)))]++
 	}
 	return out
 }

@@ -9,13 +9,13 @@ import (
 	"fairlane/command/demo"
 	"fairlane/policy"
 	"fairlane/service/control"
-	"fairlane/service/reconcile"
+	"fairlane/service/device"
 )
 
 // manager is what is known of the lab's subnet manager.
 func (l *driftLab) manager() control.DeviceView {
 	l.t.Helper()
-	v, err := l.d.manager.service.Device(l.t.Context(), demo.FabricName, reconcile.ManagerName, false)
+	v, err := l.d.manager.service.Device(l.t.Context(), demo.FabricName, device.ManagerName, false)
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -36,15 +36,15 @@ func (l *driftLab) placement() policy.Placement {
 // what happens then is the policy's.
 func TestAPartitionThatWasMovedByHandIsDrift(t *testing.T) {
 	t.Parallel()
-	movedByHand(t, reconcile.PolicyReport, false)
+	movedByHand(t, device.PolicyReport, false)
 }
 
 func TestAPartitionThatWasMovedByHandIsRepaired(t *testing.T) {
 	t.Parallel()
-	movedByHand(t, reconcile.PolicyRepair, true)
+	movedByHand(t, device.PolicyRepair, true)
 }
 
-func movedByHand(t *testing.T, policy reconcile.Policy, repaired bool) {
+func movedByHand(t *testing.T, policy device.Policy, repaired bool) {
 	t.Helper()
 	l := newDriftLab(t, policy)
 	if v := l.manager(); v.State != "in-sync" || v.ReadBy != "m" || v.InForce != policy {
@@ -62,7 +62,7 @@ func movedByHand(t *testing.T, policy reconcile.Policy, repaired bool) {
 	}
 	// Asked anew, all of it.
 	_, list, err := l.d.manager.service.Devices(t.Context(), demo.FabricName, "")
-	if err != nil || list[0].Device.Name != reconcile.ManagerName || repaired != (list[0].State == "in-sync") {
+	if err != nil || list[0].Device.Name != device.ManagerName || repaired != (list[0].State == "in-sync") {
 		t.Errorf("read now it is %+v, %v", list[0], err)
 	}
 }
@@ -115,7 +115,7 @@ func TestFilesOfOpenSMThatWereEditedByHandAreRepaired(t *testing.T) {
 		l.sweep()
 		told := l.drifted()
 		for _, want := range c.told {
-			if len(told) != 1 || !strings.Contains(told[reconcile.ManagerName], want) {
+			if len(told) != 1 || !strings.Contains(told[device.ManagerName], want) {
 				t.Errorf("%s: told is %q, want %q", name, told, want)
 			}
 		}
@@ -129,7 +129,7 @@ func TestFilesOfOpenSMThatWereEditedByHandAreRepaired(t *testing.T) {
 		if told := l.drifted(); len(told) > 0 {
 			t.Errorf("%s: one look later drift is told: %q", name, told)
 		}
-		if err := svc.ReleaseDevice(t.Context(), demo.FabricName, reconcile.ManagerName); err == nil {
+		if err := svc.ReleaseDevice(t.Context(), demo.FabricName, device.ManagerName); err == nil {
 			t.Errorf("%s: it was quarantined", name)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"fairlane/command/demo"
 	"fairlane/policy"
 	"fairlane/service/control"
-	"fairlane/service/reconcile"
+	"fairlane/service/device"
 	"fairlane/service/site"
 	"fairlane/subnet/ident"
 )
@@ -207,7 +207,7 @@ func TestAWrongPrerequisiteRefusesARolloutBeforeAnyWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, x := range whole.Devices {
-		if x.Touched || x.State != string(reconcile.Pending) {
+		if x.Touched || x.State != string(device.Pending) {
 			t.Errorf("%s is %s, touched %v", x.Device.Name, x.State, x.Touched)
 		}
 	}
@@ -295,7 +295,7 @@ func TestDriftOfAPrerequisiteIsRepairedOnlyWhereTheFabricSaysSo(t *testing.T) {
 	d := etherLab(t, policy.PlaneRoCE)
 	svc := d.manager.service
 	p := control.DefaultDriftPolicy()
-	p.Policy, p.Interval = reconcile.PolicyRepair, 5
+	p.Policy, p.Interval = device.PolicyRepair, 5
 	if _, err := svc.PutDriftPolicy(t.Context(), demo.FabricName, control.AnyVersion, p); err != nil {
 		t.Fatal(err)
 	}
@@ -303,7 +303,7 @@ func TestDriftOfAPrerequisiteIsRepairedOnlyWhereTheFabricSaysSo(t *testing.T) {
 		t.Fatalf("rollout %s: %s", ro.State, ro.Result)
 	}
 	at := d.ether.Case.Flows[0].Src
-	reading := func() reconcile.Reading {
+	reading := func() device.Reading {
 		t.Helper()
 		v, err := svc.Device(t.Context(), demo.FabricName, at.String(), false)
 		if err != nil {
@@ -311,10 +311,10 @@ func TestDriftOfAPrerequisiteIsRepairedOnlyWhereTheFabricSaysSo(t *testing.T) {
 		}
 		return v.Watch.Reading
 	}
-	if got := reading(); got != reconcile.ReadingUnknown {
+	if got := reading(); got != device.ReadingUnknown {
 		t.Errorf("after the rollout the device is %s, and its prerequisites were not read", got)
 	}
-	sweepsTo := func(want reconcile.Reading) {
+	sweepsTo := func(want device.Reading) {
 		t.Helper()
 		until(t, "the device is "+string(want), func() bool {
 			if err := svc.SweepDrift(t.Context(), "test"); err != nil {
@@ -323,9 +323,9 @@ func TestDriftOfAPrerequisiteIsRepairedOnlyWhereTheFabricSaysSo(t *testing.T) {
 			return reading() == want
 		})
 	}
-	sweepsTo(reconcile.ReadingInSync)
+	sweepsTo(device.ReadingInSync)
 	behindTheBack(t, d, at, "rp_enable", 3, 0)
-	sweepsTo(reconcile.ReadingDrifted)
+	sweepsTo(device.ReadingDrifted)
 	list, _, err := svc.ListRollouts(t.Context(), demo.FabricName, control.Page{})
 	if err != nil || len(list) != 1 {
 		t.Fatalf("%d rollouts, %v: a repair of what Fairlane may not set was attempted", len(list), err)
@@ -339,5 +339,5 @@ func TestDriftOfAPrerequisiteIsRepairedOnlyWhereTheFabricSaysSo(t *testing.T) {
 	if v := nowOf(t, d, at, "rp_enable", 3); v != 1 {
 		t.Errorf("repaired, rp_enable[3] is %d", v)
 	}
-	sweepsTo(reconcile.ReadingInSync)
+	sweepsTo(device.ReadingInSync)
 }

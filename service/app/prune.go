@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"fairlane/service/control"
-	"fairlane/service/reconcile/riverwork"
+	"fairlane/service/rollout/riverwork"
 )
 
 // pruneEvery is how often one of the managers applies the retention. A new leader among them counts from its own

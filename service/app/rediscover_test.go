@@ -10,7 +10,7 @@ import (
 
 	"fairlane/command/demo"
 	"fairlane/service/control"
-	"fairlane/service/reconcile/riverwork"
+	"fairlane/service/rollout/riverwork"
 	"fairlane/sim/simdev"
 	"fairlane/subnet"
 )

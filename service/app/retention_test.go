@@ -10,7 +10,7 @@ import (
 
 	"fairlane/service/config"
 	"fairlane/service/control"
-	"fairlane/service/reconcile/riverwork"
+	"fairlane/service/rollout/riverwork"
 )
 
 // TestTheServiceAppliesItsRetention does the periodic work of a manager that was opened as `fairlane serve` opens it.

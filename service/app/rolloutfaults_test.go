@@ -7,7 +7,7 @@ import (
 
 	"fairlane/command/demo"
 	"fairlane/service/control"
-	"fairlane/service/reconcile"
+	"fairlane/service/device"
 	"fairlane/sim/simdev"
 )
 
@@ -59,7 +59,7 @@ func (l *driftLab) part(ro control.Rollout, name string) control.RolloutDevice {
 
 func TestADeviceThatVanishedIsWithinTheFailureBudgetAndMendedLater(t *testing.T) {
 	t.Parallel()
-	l := newDriftLab(t, reconcile.PolicyRepair)
+	l := newDriftLab(t, device.PolicyRepair)
 	l.faults(simdev.Faults{DropRequest: 1})
 	ro := l.begin(control.RolloutOptions{FailureBudget: 1, Attempts: 1})
 	l.quiet()
@@ -79,7 +79,7 @@ func TestADeviceThatVanishedIsWithinTheFailureBudgetAndMendedLater(t *testing.T)
 
 func TestADeviceThatVanishedIsOverTheFailureBudgetAndAllGoesBack(t *testing.T) {
 	t.Parallel()
-	l := newDriftLab(t, reconcile.PolicyReport)
+	l := newDriftLab(t, device.PolicyReport)
 	l.faults(simdev.Faults{DropRequest: 1})
 	ro := l.begin(control.RolloutOptions{Attempts: 1})
 	l.quiet()
@@ -104,7 +104,7 @@ func TestADeviceThatVanishedIsOverTheFailureBudgetAndAllGoesBack(t *testing.T) {
 // What a device lost meanwhile is written again on the way back: a roll-back goes by what is read, not by what was written.
 func TestADeviceThatRebootsBeforeTheConfirmationGoesBackToWhatItWas(t *testing.T) {
 	t.Parallel()
-	l := newDriftLab(t, reconcile.PolicyReport)
+	l := newDriftLab(t, device.PolicyReport)
 	ro := l.begin(control.RolloutOptions{ConfirmWindow: time.Hour})
 	l.until(ro.ID, control.PhaseConfirming)
 	l.reboot()
@@ -122,7 +122,7 @@ func TestADeviceThatRebootsBeforeTheConfirmationGoesBackToWhatItWas(t *testing.T
 
 func TestAnotherWriterBeforeTheConfirmationIsUndoneToo(t *testing.T) {
 	t.Parallel()
-	l := newDriftLab(t, reconcile.PolicyReport)
+	l := newDriftLab(t, device.PolicyReport)
 	ro := l.begin(control.RolloutOptions{ConfirmWindow: 3 * time.Second}) // nobody confirms it
 	l.until(ro.ID, control.PhaseConfirming)
 	l.meddle()
@@ -139,7 +139,7 @@ func TestAnotherWriterBeforeTheConfirmationIsUndoneToo(t *testing.T) {
 // one finishes the job with what the device held at first.
 func TestADeviceThatVanishesInTheMiddleIsNeverClaimed(t *testing.T) {
 	t.Parallel()
-	l := newDriftLab(t, reconcile.PolicyReport)
+	l := newDriftLab(t, device.PolicyReport)
 	ro := l.begin(control.RolloutOptions{ConfirmWindow: time.Hour, Attempts: 1})
 	l.until(ro.ID, control.PhaseConfirming)
 	l.faults(simdev.Faults{DropRequest: 1})
@@ -172,7 +172,7 @@ func TestADeviceThatVanishesInTheMiddleIsNeverClaimed(t *testing.T) {
 
 func TestADeviceThatClampsTakesTheWholeRolloutBack(t *testing.T) {
 	t.Parallel()
-	l := newDriftLab(t, reconcile.PolicyReport)
+	l := newDriftLab(t, device.PolicyReport)
 	l.faults(simdev.Faults{ClampIncrease: 1, ClampTimer: 3})
 	l.meddle() // what it has is not touched by the clamp; what is written is
 	ro := l.begin(control.RolloutOptions{Attempts: 2})

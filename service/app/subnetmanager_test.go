@@ -18,8 +18,8 @@ import (
 	"fairlane/command/demo"
 	"fairlane/policy"
 	"fairlane/service/control"
+	"fairlane/service/device"
 	"fairlane/service/placement"
-	"fairlane/service/reconcile"
 	"fairlane/service/site"
 	"fairlane/sim/fabric"
 	"fairlane/sim/live"
@@ -162,7 +162,7 @@ func (l *smLab) begun(topo *subnet.Fabric) {
 		l.plans[i] = p.Plan.Name
 	}
 	push(t, l.d, l.plans[0], control.RolloutOptions{})
-	rules := control.DriftPolicy{Policy: reconcile.PolicyRepair, Interval: int(lookEvery / time.Second), Limit: 5, Window: 3600, Release: 600}
+	rules := control.DriftPolicy{Policy: device.PolicyRepair, Interval: int(lookEvery / time.Second), Limit: 5, Window: 3600, Release: 600}
 	if _, err := svc.PutDriftPolicy(t.Context(), demo.FabricName, 0, rules); err != nil {
 		t.Fatal(err)
 	}
@@ -215,9 +215,9 @@ func written(ro control.Rollout, kind subnet.NodeKind) (done, open []string) {
 	for _, d := range ro.Devices {
 		switch {
 		case d.Device.Kind != kind:
-		case d.State == string(reconcile.InSync):
+		case d.State == string(device.InSync):
 			done = append(done, d.Device.Name)
-		case d.State == string(reconcile.Unknown) || d.State == string(reconcile.Pending):
+		case d.State == string(device.Unknown) || d.State == string(device.Pending):
 			open = append(open, d.Device.Name)
 		}
 	}
@@ -361,7 +361,7 @@ func (l *smLab) away(ro control.Rollout) (set func(up bool)) {
 	set(false)
 	l.half(ro.ID, func(ro control.Rollout) bool {
 		d := l.part(ro, name)
-		return slices.ContainsFunc(ro.Devices, func(o control.RolloutDevice) bool { return o.Wave == d.Wave && o.State == string(reconcile.InSync) })
+		return slices.ContainsFunc(ro.Devices, func(o control.RolloutDevice) bool { return o.Wave == d.Wave && o.State == string(device.InSync) })
 	})
 	return set
 }
@@ -533,7 +533,7 @@ func (l *smLab) asPlanned() {
 		l.t.Fatal(err)
 	}
 	for _, v := range slices.Concat(list, read) {
-		if v.State != string(reconcile.InSync) {
+		if v.State != string(device.InSync) {
 			l.t.Errorf("%s is %s: %s", v.Device.Name, v.State, v.Error)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"fairlane/command/demo"
 	"fairlane/policy"
 	"fairlane/service/control"
-	"fairlane/service/reconcile"
+	"fairlane/service/device"
 	"fairlane/service/site"
 	"fairlane/sim/live/livetest"
 	"fairlane/subnet"
@@ -78,7 +78,7 @@ func notInSync(t *testing.T, d *rig) (out []string) {
 		t.Fatal(err)
 	}
 	for i := range list {
-		if reconcile.State(list[i].State) != reconcile.InSync {
+		if device.State(list[i].State) != device.InSync {
 			out = append(out, fmt.Sprint(list[i].Device.Name, " ", list[i].State, list[i].Differences))
 		}
 	}
@@ -128,7 +128,7 @@ func TestTheShareOfATenantThatLeftGoes(t *testing.T) {
 	}
 	left := d.ether.Case.Flows[1].Src
 	at := slices.IndexFunc(whole.Devices, func(x control.RolloutDevice) bool { return x.Device.ID == left })
-	if at < 0 || whole.Devices[at].State != string(reconcile.InSync) || !whole.Devices[at].Wanted.NIC.AllShares || len(whole.Devices) != len(gold.RoCE.NICs)+len(gold.RoCE.Switches)+1 {
+	if at < 0 || whole.Devices[at].State != string(device.InSync) || !whole.Devices[at].Wanted.NIC.AllShares || len(whole.Devices) != len(gold.RoCE.NICs)+len(gold.RoCE.Switches)+1 {
 		t.Fatalf("the port that left is not in the rollout: %d of %+v", at, whole.Devices)
 	}
 	back, err := svc.RollBack(t.Context(), demo.FabricName, ro.ID, "")

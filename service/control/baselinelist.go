@@ -7,7 +7,7 @@ import (
 	"fairlane/ccconfig/driver"
 	"fairlane/internal/phrase"
 	"fairlane/policy"
-	"fairlane/service/reconcile"
+	"fairlane/service/device"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 )
@@ -151,7 +151,7 @@ func (s *Service) againstObserved(ctx context.Context, fabric string, out []Base
 			continue
 		}
 		at[d.ID] = b
-		t.Devices = append(t.Devices, reconcile.Target{Device: d, Want: b.Settings})
+		t.Devices = append(t.Devices, device.Target{Device: d, Want: b.Settings})
 	}
 	if len(t.Devices) == 0 {
 		return nil

@@ -8,7 +8,7 @@ import (
 
 	"fairlane/ccconfig/driver"
 	"fairlane/internal/phrase"
-	"fairlane/service/reconcile"
+	"fairlane/service/device"
 	"fairlane/subnet/ident"
 )
 
@@ -17,7 +17,7 @@ const SweepEvery = 5 * time.Second
 
 // ReadingCleanup is the reading of a device that holds exactly what the plan in force wants and what the plan before needs until
 // it is taken back. Devices are recorded as in sync then: neither drift nor an incident.
-const ReadingCleanup reconcile.Reading = "clean-up-pending"
+const ReadingCleanup device.Reading = "clean-up-pending"
 
 // cleanup is what the last rollout of a fabric left on purpose, until the rollout that takes it back has ended.
 type cleanup struct {
@@ -55,7 +55,7 @@ func (s *Service) pendingCleanup(ctx context.Context, k *known) (*cleanup, error
 		return nil, err
 	}
 	c.left, c.held, c.leaves = true, make(map[ident.PortID]driver.Settings, len(back)), map[ident.PortID]bool{}
-	devices := []RolloutDevice{{Device: reconcile.Manager()}}
+	devices := []RolloutDevice{{Device: device.Manager()}}
 	for i := range back {
 		if devices = append(devices, RolloutDevice{Device: back[i].Device}); back[i].held != nil {
 			c.held[back[i].Device.ID] = *back[i].held
@@ -91,10 +91,10 @@ func (c *cleanup) mark(reports []DeviceReport) {
 		x := &reports[i]
 		held, ok := c.held[x.Device.ID]
 		switch {
-		case x.State != string(reconcile.Drifted):
+		case x.State != string(device.Drifted):
 		case IsManager(x.Device) && c.left && x.Leftover, c.leaves[x.Device.ID],
 			ok && x.Observed != nil && len(held.Diff(*x.Observed)) == 0:
-			x.State, x.Pending, x.Error = string(reconcile.InSync), new(c.note()), ""
+			x.State, x.Pending, x.Error = string(device.InSync), new(c.note()), ""
 		}
 	}
 }
@@ -108,9 +108,9 @@ func (c *cleanup) show(list []DeviceView) {
 		v := &list[i]
 		held, ok := c.held[v.Device.ID]
 		switch {
-		case ok && v.Watch.Reading == reconcile.ReadingInSync:
+		case ok && v.Watch.Reading == device.ReadingInSync:
 			v.Observed = &held
-		case c.leaves[v.Device.ID] && v.Watch.Reading == reconcile.ReadingUnknown:
+		case c.leaves[v.Device.ID] && v.Watch.Reading == device.ReadingUnknown:
 		default:
 			continue
 		}

@@ -9,7 +9,7 @@ import (
 	"fairlane/ccconfig/driver"
 	"fairlane/internal/phrase"
 	"fairlane/policy"
-	"fairlane/service/reconcile"
+	"fairlane/service/device"
 	"fairlane/subnet/ident"
 )
 
@@ -42,7 +42,7 @@ func (s *Service) ClearUp(ctx context.Context, fabric string) error {
 		return err
 	}
 	k, back, err := s.heldOver(ctx, last)
-	list := make([]reconcile.Target, len(back))
+	list := make([]device.Target, len(back))
 	for i := range back {
 		list[i] = back[i].Target
 	}
@@ -114,7 +114,7 @@ func (s *Service) again(fabric string, must bool) {
 
 // takenBack is a device with what it is to be once the plan before is not needed any more.
 type takenBack struct {
-	reconcile.Target
+	device.Target
 	held *driver.Settings // what it holds until then; nil for a port that the plan before alone had
 }
 
@@ -146,14 +146,14 @@ func (s *Service) heldOver(ctx context.Context, ro Rollout) (k *known, out []tak
 			return nil, nil, err
 		}
 		for i := range rows {
-			if rows[i].State == string(reconcile.InSync) {
+			if rows[i].State == string(device.InSync) {
 				at := k.index[rows[i].Device.ID]
 				out = append(out, takenBack{k.list[at], &until[at].Want})
 			}
 		}
 		slices.SortFunc(out, func(a, b takenBack) int { return a.Device.ID.Compare(b.Device.ID) })
 		if before.Plan.RoCE == nil {
-			for _, t := range reconcile.Left(before.Plan, k.target.Topology, k.list) {
+			for _, t := range device.Left(before.Plan, k.target.Topology, k.list) {
 				out = append(out, takenBack{Target: t})
 			}
 		}
@@ -179,21 +179,21 @@ func leaves(before, after []policy.Placement) bool {
 }
 
 // startClearUp records the rollout, with the job that makes a manager begin it.
-func (s *Service) startClearUp(ctx context.Context, r Repos, k *known, targets []reconcile.Target) error {
+func (s *Service) startClearUp(ctx context.Context, r Repos, k *known, targets []device.Target) error {
 	ro := Rollout{
 		Fabric: k.target.Fabric.Name, Plan: k.target.Plan.Name, Stages: []Stage{StagePlacement},
-		Options: RolloutOptions{Repair: true, Wave: repairWave, Domain: string(reconcile.DomainNone), FailureBudget: len(targets), Attempts: repairTry},
+		Options: RolloutOptions{Repair: true, Wave: repairWave, Domain: string(device.DomainNone), FailureBudget: len(targets), Attempts: repairTry},
 	}
 	var devices []RolloutDevice
 	if len(targets) > 0 {
-		steps, err := reconcile.PlanWaves(targets, k.target.Topology, reconcile.WaveOptions{Wave: repairWave, Domain: reconcile.DomainNone})
+		steps, err := device.PlanWaves(targets, k.target.Topology, device.WaveOptions{Wave: repairWave, Domain: device.DomainNone})
 		if err != nil {
 			return err
 		}
 		ro.Stages, ro.Waves = append(ro.Stages, StageSettings), len(steps)
 		for w, step := range steps {
 			for _, t := range step.Targets {
-				d := RolloutDevice{Device: targets[t].Device, State: string(reconcile.Pending), Wave: w,
+				d := RolloutDevice{Device: targets[t].Device, State: string(device.Pending), Wave: w,
 					Note: phrase.Of("note.clean-up")}
 				if !k.has(d.Device.ID) {
 					d.Note = leftNote(d.Device)

@@ -11,7 +11,7 @@ import (
 	"fairlane/ccconfig/driver"
 	"fairlane/service/control"
 	"fairlane/service/control/controltest"
-	"fairlane/service/reconcile"
+	"fairlane/service/device"
 	"fairlane/subnet/ident"
 )
 
@@ -64,11 +64,11 @@ func planned(t *testing.T, r *controltest.Rig, plan, name string) driver.Setting
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := reconcile.Desired(target.Plan, target.Topology)
+	list, err := device.Desired(target.Plan, target.Topology)
 	if err != nil {
 		t.Fatal(err)
 	}
-	i := slices.IndexFunc(list, func(x reconcile.Target) bool { return x.Device.Name == name })
+	i := slices.IndexFunc(list, func(x device.Target) bool { return x.Device.Name == name })
 	return list[i].Want
 }
 
@@ -236,13 +236,13 @@ func TestARefusedRolloutDoesNotKeepFromClearingUp(t *testing.T) {
 // keeping is what devices of a lab answer after a rollout that moves: exactly what it left, but for what change does.
 type keeping struct {
 	control.Observer
-	list   []reconcile.Target
+	list   []device.Target
 	left   bool // the subnet manager has placements of the plan before
 	change func(string, *driver.Settings)
 }
 
 func (o *keeping) Observe(_ context.Context, t control.Target, ids []ident.PortID) (out []control.DeviceReport, err error) {
-	want, err := reconcile.Desired(t.Plan, t.Topology)
+	want, err := device.Desired(t.Plan, t.Topology)
 	for i, x := range o.list {
 		if ids != nil && !slices.Contains(ids, x.Device.ID) {
 			continue
@@ -256,7 +256,7 @@ func (o *keeping) Observe(_ context.Context, t control.Target, ids []ident.PortI
 		out = append(out, r)
 	}
 	if o.left {
-		out = append(out, control.DeviceReport{Device: reconcile.Manager(), State: "drifted", Leftover: true, Differences: []control.Difference{{Field: "partitions.conf"}}})
+		out = append(out, control.DeviceReport{Device: device.Manager(), State: "drifted", Leftover: true, Differences: []control.Difference{{Field: "partitions.conf"}}})
 	}
 	return out, err
 }
@@ -268,7 +268,7 @@ func TestWhatACleanUpTakesBackIsNoDrift(t *testing.T) {
 	ctx := t.Context()
 	o := &keeping{left: true, change: func(string, *driver.Settings) {}}
 	for _, d := range ro.Devices {
-		o.list = append(o.list, reconcile.Target{Device: d.Device, Want: *d.Wanted})
+		o.list = append(o.list, device.Target{Device: d.Device, Want: *d.Wanted})
 	}
 	s := r.Manager(t, func(d *control.Deps) { d.Observer = o })
 	states := func() map[string]string {
@@ -308,7 +308,7 @@ func TestWhatACleanUpTakesBackIsNoDrift(t *testing.T) {
 		t.Errorf("with two ports that somebody wrote devices are %v, want %v", got, want)
 	}
 	o.change = func(string, *driver.Settings) {}
-	if err := s.SetDevicePolicy(ctx, "lab", "h1/P1", 0, reconcile.PolicyFreeze); err != nil {
+	if err := s.SetDevicePolicy(ctx, "lab", "h1/P1", 0, device.PolicyFreeze); err != nil {
 		t.Fatal(err)
 	}
 	if got := states(); got["h1/P1"] != "drifted" || got["h2/P1"] != "drifted" {

@@ -8,7 +8,7 @@ import (
 	"fairlane/ccconfig/driver"
 	"fairlane/internal/phrase"
 	"fairlane/policy"
-	"fairlane/service/reconcile"
+	"fairlane/service/device"
 	"fairlane/subnet/ident"
 )
 
@@ -67,7 +67,7 @@ type DeviceView struct {
 	Left bool
 	// State is that in the rollout under way, "quarantined", or the reading.
 	State   string
-	InForce reconcile.Policy // the device's own policy, else the fabric's
+	InForce device.Policy // the device's own policy, else the fabric's
 	Desired *driver.Settings
 	Rollout int64        // the rollout that is under way and not done with it; 0 is none
 	Note    string       // what that does with it, or when a clean-up removes what it holds of the previous plan
@@ -93,7 +93,7 @@ func (s *Service) ListDevices(ctx context.Context, fabric string, p Page) (plan 
 			return "", nil, "", Invalid("cursor", phrase.Of("problem.cursor"))
 		}
 		var found bool
-		if from, found = slices.BinarySearchFunc(k.list, id, func(t reconcile.Target, id ident.PortID) int { return t.Device.ID.Compare(id) }); found {
+		if from, found = slices.BinarySearchFunc(k.list, id, func(t device.Target, id ident.PortID) int { return t.Device.ID.Compare(id) }); found {
 			from++
 		}
 	}
@@ -121,7 +121,7 @@ func (s *Service) Device(ctx context.Context, fabric, ref string, read bool) (De
 	if err != nil {
 		return DeviceView{}, err
 	}
-	list, err := s.deviceViews(ctx, k, []reconcile.Target{*t})
+	list, err := s.deviceViews(ctx, k, []device.Target{*t})
 	if err != nil {
 		return DeviceView{}, err
 	}
@@ -146,11 +146,11 @@ func (s *Service) Device(ctx context.Context, fabric, ref string, read bool) (De
 
 // live puts what was just read in the place of what was known.
 func (v *DeviceView) live(x *DeviceReport, now time.Time) {
-	v.Watch.Reading = reconcile.ReadingOf(reconcile.State(x.State))
+	v.Watch.Reading = device.ReadingOf(device.State(x.State))
 	if v.Error, v.ReadAt, v.ReadBy = x.Error, now, ""; x.Pending != nil {
 		v.pend(*x.Pending)
 	}
-	if v.Watch.Reading != reconcile.ReadingUnreachable {
+	if v.Watch.Reading != device.ReadingUnreachable {
 		v.Watch.Seen, v.SeenAt, v.Differences, v.Observed = v.Watch.Reading, now, x.Differences, x.Observed
 	}
 	v.judge()
@@ -172,7 +172,7 @@ func (v *DeviceView) judge() {
 	default:
 		v.State = string(v.Watch.Reading)
 	}
-	if v.State == string(reconcile.ReadingDrifted) && v.InForce == reconcile.PolicyRepair {
+	if v.State == string(device.ReadingDrifted) && v.InForce == device.PolicyRepair {
 		if v.Error == "" && v.waits != nil {
 			v.Error, v.Said = v.waits.String(), v.waits
 		}
@@ -180,7 +180,7 @@ func (v *DeviceView) judge() {
 }
 
 // deviceViews tells what is known of some devices of a plan in force.
-func (s *Service) deviceViews(ctx context.Context, k *known, part []reconcile.Target) ([]DeviceView, error) {
+func (s *Service) deviceViews(ctx context.Context, k *known, part []device.Target) ([]DeviceView, error) {
 	fabric := k.target.Fabric.Name
 	ids := make([]ident.PortID, len(part))
 	for i := range part {
@@ -211,23 +211,23 @@ func (s *Service) deviceViews(ctx context.Context, k *known, part []reconcile.Ta
 				v.DeviceRecord = *d
 			}
 			v.Device, v.InForce, v.waits = part[i].Device, v.policy(p), k.target.Fabric.Waiting()
-			if !reconcile.IsManager(ids[i]) { // whose placements are no settings
+			if !device.IsManager(ids[i]) { // whose placements are no settings
 				v.Desired = &part[i].Want
 			}
 			if v.Plan != k.target.Plan.Name { // it was judged by another
-				v.Watch.Reading, v.Differences, v.Observed = reconcile.ReadingUnknown, nil, nil
+				v.Watch.Reading, v.Differences, v.Observed = device.ReadingUnknown, nil, nil
 			}
-			if v.Left = k.left[ids[i]] != nil; v.Left && v.Watch.Reading == reconcile.ReadingInSync { // a clean-up was due then
-				v.Watch.Reading = reconcile.ReadingUnknown
+			if v.Left = k.left[ids[i]] != nil; v.Left && v.Watch.Reading == device.ReadingInSync { // a clean-up was due then
+				v.Watch.Reading = device.ReadingUnknown
 			}
-			if v.Observed == nil && v.Watch.Reading == reconcile.ReadingInSync {
+			if v.Observed == nil && v.Watch.Reading == device.ReadingInSync {
 				v.Observed = v.Desired
 			}
 			if v.Left {
 				note := k.leftText()
 				v.Note, v.Said = note.String(), &note
 			}
-			if x := work[ids[i]]; x != nil && !reconcile.State(x.State).Settled() {
+			if x := work[ids[i]]; x != nil && !device.State(x.State).Settled() {
 				v.State, v.Rollout = x.State, running
 				v.Note, v.Said = x.Note.String(), new(x.Note)
 			}

@@ -10,38 +10,38 @@ import (
 
 	"fairlane/ccconfig/driver"
 	"fairlane/internal/phrase"
-	"fairlane/service/reconcile"
+	"fairlane/service/device"
 	"fairlane/subnet/ident"
 )
 
-// DevicePolicy is a policy in the words of package reconcile, for those who store and show it.
-type DevicePolicy = reconcile.Policy
+// DevicePolicy is a policy in the words of package device, for those who store and show it.
+type DevicePolicy = device.Policy
 
-// DeviceReading is a reading in the words of package reconcile.
-type DeviceReading = reconcile.Reading
+// DeviceReading is a reading in the words of package device.
+type DeviceReading = device.Reading
 
-// DeviceWatch is what is remembered of a device, as package reconcile goes by it.
-type DeviceWatch = reconcile.Watch
+// DeviceWatch is what is remembered of a device, as package device goes by it.
+type DeviceWatch = device.Watch
 
 // IsManager reports whether a device stands for the subnet manager of its fabric.
-func IsManager(d driver.Device) bool { return reconcile.IsManager(d.ID) }
+func IsManager(d driver.Device) bool { return device.IsManager(d.ID) }
 
 // Readings that those need who count devices.
 const (
-	ReadingUnknown = reconcile.ReadingUnknown
-	ReadingInSync  = reconcile.ReadingInSync
-	ReadingDrifted = reconcile.ReadingDrifted
+	ReadingUnknown = device.ReadingUnknown
+	ReadingInSync  = device.ReadingInSync
+	ReadingDrifted = device.ReadingDrifted
 )
 
 // DriftPolicy is how drift of a fabric's devices is handled outside of rollouts.
 type DriftPolicy struct {
-	Policy    reconcile.Policy `json:"policy"`     // for devices that have none of their own
-	Interval  int              `json:"interval_s"` // seconds between two readings of a device, more or less; 0 is never
-	Limit     int              `json:"limit"`      // incidents within Window that quarantine a device
-	Window    int              `json:"window_s"`   // seconds that an incident counts
-	Release   int              `json:"release_s"`  // seconds that a quarantined device must have been as wanted
-	Version   int64            `json:"-"`          // 0 while all are defaults
-	UpdatedAt time.Time        `json:"-"`          // zero while all are defaults
+	Policy    device.Policy `json:"policy"`     // for devices that have none of their own
+	Interval  int           `json:"interval_s"` // seconds between two readings of a device, more or less; 0 is never
+	Limit     int           `json:"limit"`      // incidents within Window that quarantine a device
+	Window    int           `json:"window_s"`   // seconds that an incident counts
+	Release   int           `json:"release_s"`  // seconds that a quarantined device must have been as wanted
+	Version   int64         `json:"-"`          // 0 while all are defaults
+	UpdatedAt time.Time     `json:"-"`          // zero while all are defaults
 }
 
 // minDriftInterval is the shortest interval between readings of a device, in seconds.
@@ -49,13 +49,13 @@ const minDriftInterval = 5
 
 // DefaultDriftPolicy is that of a fabric whose policy nobody has changed: drift is told, nothing is written.
 func DefaultDriftPolicy() DriftPolicy {
-	return DriftPolicy{Policy: reconcile.PolicyReport, Interval: 300, Limit: 3, Window: 3600, Release: 1800}
+	return DriftPolicy{Policy: device.PolicyReport, Interval: 300, Limit: 3, Window: 3600, Release: 1800}
 }
 
 func (p DriftPolicy) check() error {
 	var bad InvalidError
-	if !slices.Contains(reconcile.Policies(), p.Policy) {
-		bad.add("/policy", phrase.Of("problem.drift-policy", "found", p.Policy, "want", reconcile.Policies()))
+	if !slices.Contains(device.Policies(), p.Policy) {
+		bad.add("/policy", phrase.Of("problem.drift-policy", "found", p.Policy, "want", device.Policies()))
 	}
 	if p.Interval != 0 {
 		bad.within("/interval_s", p.Interval, minDriftInterval, 86400)
@@ -66,8 +66,8 @@ func (p DriftPolicy) check() error {
 	return bad.orNil()
 }
 
-func (p DriftPolicy) rules() reconcile.Rules {
-	return reconcile.Rules{Limit: p.Limit, Window: time.Duration(p.Window) * time.Second, Release: time.Duration(p.Release) * time.Second}
+func (p DriftPolicy) rules() device.Rules {
+	return device.Rules{Limit: p.Limit, Window: time.Duration(p.Window) * time.Second, Release: time.Duration(p.Release) * time.Second}
 }
 
 func (p DriftPolicy) interval() time.Duration { return time.Duration(p.Interval) * time.Second }
@@ -75,9 +75,9 @@ func (p DriftPolicy) interval() time.Duration { return time.Duration(p.Interval)
 // DeviceRecord is what is known of a device of the plan in force from reading it outside of rollouts.
 type DeviceRecord struct {
 	Device      driver.Device
-	Plan        string           // by whose settings it was judged; empty before the first reading
-	Policy      reconcile.Policy // empty is the fabric's
-	Watch       reconcile.Watch
+	Plan        string        // by whose settings it was judged; empty before the first reading
+	Policy      device.Policy // empty is the fabric's
+	Watch       device.Watch
 	Observed    *driver.Settings // as it answered last; nil when that was as wanted, or it never did
 	Differences []Difference     // of the latest answer
 	Error       string           // of the latest reading
@@ -91,11 +91,11 @@ type DeviceRecord struct {
 
 // newRecord is the record of a device of which nothing is known yet.
 func newRecord(d driver.Device) DeviceRecord {
-	return DeviceRecord{Device: d, Watch: reconcile.Watch{Reading: reconcile.ReadingUnknown, Seen: reconcile.ReadingUnknown}, Version: 1}
+	return DeviceRecord{Device: d, Watch: device.Watch{Reading: device.ReadingUnknown, Seen: device.ReadingUnknown}, Version: 1}
 }
 
 // policy is the policy in force for the device.
-func (d *DeviceRecord) policy(p DriftPolicy) reconcile.Policy { return cmp.Or(d.Policy, p.Policy) }
+func (d *DeviceRecord) policy(p DriftPolicy) device.Policy { return cmp.Or(d.Policy, p.Policy) }
 
 // DriftRepo keeps what is known of devices outside of rollouts.
 type DriftRepo interface {
@@ -180,11 +180,11 @@ func (s *Service) PutDriftPolicy(ctx context.Context, fabric string, version int
 
 // SetDevicePolicy gives a device, named as Device takes it, a policy of its own, or, with "", the fabric's. version is
 // that of its record, or 0 for any.
-func (s *Service) SetDevicePolicy(ctx context.Context, fabric, ref string, version int64, p reconcile.Policy) error {
-	if p != "" && !slices.Contains(reconcile.Policies(), p) {
-		return Invalid("/policy", phrase.Of("problem.device-policy", "found", p, "want", reconcile.Policies()))
+func (s *Service) SetDevicePolicy(ctx context.Context, fabric, ref string, version int64, p device.Policy) error {
+	if p != "" && !slices.Contains(device.Policies(), p) {
+		return Invalid("/policy", phrase.Of("problem.device-policy", "found", p, "want", device.Policies()))
 	}
-	word := func(p reconcile.Policy) string { return cmp.Or(string(p), "inherit") }
+	word := func(p device.Policy) string { return cmp.Or(string(p), "inherit") }
 	return s.decide(ctx, fabric, ref, version, "device.policy", func(d *DeviceRecord) (phrase.Text, any, error) {
 		was := d.Policy
 		if d.Policy = p; was == p {
@@ -258,17 +258,17 @@ func frozen(ctx context.Context, r Repos, fabric string, devices []RolloutDevice
 		return err
 	}
 	list, err := r.DevicesWithPolicy(ctx, fabric)
-	if err != nil || len(list) == 0 && p.Policy != reconcile.PolicyFreeze {
+	if err != nil || len(list) == 0 && p.Policy != device.PolicyFreeze {
 		return err
 	}
-	own := make(map[ident.PortID]reconcile.Policy, len(list))
+	own := make(map[ident.PortID]device.Policy, len(list))
 	for i := range list {
 		own[list[i].Device.ID] = list[i].Policy
 	}
 	var names []string
 	n := 0
 	for i := range devices {
-		if cmp.Or(own[devices[i].Device.ID], p.Policy) != reconcile.PolicyFreeze {
+		if cmp.Or(own[devices[i].Device.ID], p.Policy) != device.PolicyFreeze {
 			continue
 		}
 		if n++; n <= maxNamed {

@@ -13,7 +13,7 @@ import (
 	"fairlane/policy"
 	"fairlane/service/control"
 	"fairlane/service/control/controltest"
-	"fairlane/service/reconcile"
+	"fairlane/service/device"
 	"fairlane/subnet/ident"
 )
 
@@ -147,7 +147,7 @@ func TestReadingsThatARolloutOvertookAreDropped(t *testing.T) {
 	all, ahead := managers(t, r, 1, func(d *control.Deps) { d.Observer = o })
 	s := all[0]
 	p := control.DefaultDriftPolicy()
-	p.Policy = reconcile.PolicyRepair
+	p.Policy = device.PolicyRepair
 	if _, err := s.PutDriftPolicy(t.Context(), "lab", 0, p); err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"fairlane/ccconfig/driver"
 	"fairlane/service/control"
 	"fairlane/service/control/controltest"
-	"fairlane/service/reconcile"
+	"fairlane/service/device"
 )
 
 // placedLab is a lab with a plan in force whose placements are looked after under a policy.
@@ -22,7 +22,7 @@ type placedLab struct {
 	ahead func(time.Duration)
 }
 
-func newPlacedLab(t *testing.T, p reconcile.Policy) *placedLab {
+func newPlacedLab(t *testing.T, p device.Policy) *placedLab {
 	t.Helper()
 	r, _ := inForce(t)
 	list, ahead := managers(t, r, 1)
@@ -51,7 +51,7 @@ func (l *placedLab) look() control.DeviceView {
 
 func (l *placedLab) manager() control.DeviceView {
 	l.t.Helper()
-	v, err := l.s.Device(l.t.Context(), "lab", reconcile.ManagerName, false)
+	v, err := l.s.Device(l.t.Context(), "lab", device.ManagerName, false)
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func (l *placedLab) told() (kinds, messages string) {
 		l.t.Fatal(err)
 	}
 	for _, e := range list {
-		if e.Subject == reconcile.ManagerName {
+		if e.Subject == device.ManagerName {
 			kinds += " " + strings.TrimPrefix(e.Kind, "device.")
 			messages += e.Said.String() + "\n"
 		}
@@ -86,7 +86,7 @@ func (l *placedLab) rollouts() []control.Rollout {
 
 func TestPlacementsThatDriftAreToldWithTheirCauseAndLeftUnderThePolicyReport(t *testing.T) {
 	t.Parallel()
-	l := newPlacedLab(t, reconcile.PolicyReport)
+	l := newPlacedLab(t, device.PolicyReport)
 	l.Devices.Stray(false, nil)
 	for range 2 { // it is told once
 		if v := l.look(); v.State != "drifted" || len(v.Differences) != 1 || v.Differences[0].Desired != "SL 1" || v.Repair != 0 {
@@ -110,18 +110,18 @@ func TestPlacementsThatDriftAreToldWithTheirCauseAndLeftUnderThePolicyReport(t *
 		},
 	} {
 		got, err := list()
-		if err != nil || got[0].Device.Name != reconcile.ManagerName || got[0].State != "drifted" || got[1].State != "in-sync" || got[0].Desired != nil {
+		if err != nil || got[0].Device.Name != device.ManagerName || got[0].State != "drifted" || got[1].State != "in-sync" || got[0].Desired != nil {
 			t.Errorf("%s: %+v, %v", what, got, err)
 		}
 	}
-	if v, err := l.s.Device(t.Context(), "lab", "0x0000000000000000:0", true); err != nil || v.State != "drifted" || v.InForce != reconcile.PolicyReport {
+	if v, err := l.s.Device(t.Context(), "lab", "0x0000000000000000:0", true); err != nil || v.State != "drifted" || v.InForce != device.PolicyReport {
 		t.Errorf("read by its id it is %+v, %v", v, err)
 	}
 }
 
 func TestPlacementsAreRepairedUnderThePolicyRepair(t *testing.T) {
 	t.Parallel()
-	l := newPlacedLab(t, reconcile.PolicyRepair)
+	l := newPlacedLab(t, device.PolicyRepair)
 	l.Devices.Stray(false, nil)
 	v := l.look()
 	list := l.rollouts()
@@ -142,7 +142,7 @@ func TestPlacementsAreRepairedUnderThePolicyRepair(t *testing.T) {
 // A subnet manager that takes placements and does not hand them out is left alone after some tries.
 func TestASubnetManagerThatDoesNotKeepPlacementsIsQuarantined(t *testing.T) {
 	t.Parallel()
-	l := newPlacedLab(t, reconcile.PolicyRepair)
+	l := newPlacedLab(t, device.PolicyRepair)
 	l.Devices.Stray(true, nil)
 	if v := l.look(); v.State != "drifted" || len(v.Watch.Incidents) != 2 || !strings.Contains(v.Error, "hands out SL 0") {
 		t.Fatalf("after a repair that did not help it is %+v", v)
@@ -162,7 +162,7 @@ func TestASubnetManagerThatDoesNotKeepPlacementsIsQuarantined(t *testing.T) {
 // Where nobody here can place, or somebody else did, a repair would be refused: it is told why and not tried.
 func TestPlacementsThatCannotBeRepairedAreOnlyTold(t *testing.T) {
 	t.Parallel()
-	l := newPlacedLab(t, reconcile.PolicyRepair)
+	l := newPlacedLab(t, device.PolicyRepair)
 	l.Devices.Stray(false, errors.New("set sl=1 for the partition"))
 	for range 4 {
 		if v := l.look(); v.State != "drifted" || v.Error != "set sl=1 for the partition" || len(v.Watch.Incidents) != 1 || len(l.rollouts()) > 0 {
@@ -176,22 +176,22 @@ func TestPlacementsThatCannotBeRepairedAreOnlyTold(t *testing.T) {
 
 func TestNobodyWritesAFrozenSubnetManager(t *testing.T) {
 	t.Parallel()
-	l := newPlacedLab(t, reconcile.PolicyRepair)
-	if err := l.s.SetDevicePolicy(t.Context(), "lab", reconcile.ManagerName, 0, reconcile.PolicyFreeze); err != nil {
+	l := newPlacedLab(t, device.PolicyRepair)
+	if err := l.s.SetDevicePolicy(t.Context(), "lab", device.ManagerName, 0, device.PolicyFreeze); err != nil {
 		t.Fatal(err)
 	}
 	l.Devices.Stray(false, nil)
-	if v := l.look(); v.State != "drifted" || v.InForce != reconcile.PolicyFreeze || len(l.rollouts()) > 0 {
+	if v := l.look(); v.State != "drifted" || v.InForce != device.PolicyFreeze || len(l.rollouts()) > 0 {
 		t.Fatalf("the subnet manager is %+v", v)
 	}
 	plan := movingPlan(t, l.Rig)
 	for what, f := range map[string]func() (control.Rollout, error){
-		"a repair": func() (control.Rollout, error) { return l.s.RepairDevice(t.Context(), "lab", reconcile.ManagerName) },
+		"a repair": func() (control.Rollout, error) { return l.s.RepairDevice(t.Context(), "lab", device.ManagerName) },
 		"a rollout": func() (control.Rollout, error) {
 			return l.s.StartRollout(t.Context(), "lab", control.RolloutInput{Plan: plan})
 		},
 	} {
-		if ro, err := f(); !errors.Is(err, control.ErrConflict) || !strings.Contains(err.Error(), reconcile.ManagerName) {
+		if ro, err := f(); !errors.Is(err, control.ErrConflict) || !strings.Contains(err.Error(), device.ManagerName) {
 			t.Errorf("%s: %+v, %v", what, ro, err)
 		}
 	}
@@ -204,7 +204,7 @@ func TestNobodyWritesAFrozenSubnetManager(t *testing.T) {
 // Traffic is moved when the devices on its way are as wanted: they are repaired first, each kind by a rollout of its own.
 func TestDevicesAreRepairedBeforePlacements(t *testing.T) {
 	t.Parallel()
-	l := newPlacedLab(t, reconcile.PolicyRepair)
+	l := newPlacedLab(t, device.PolicyRepair)
 	l.Devices.Stray(false, nil)
 	l.Devices.Drift()
 	l.look()
@@ -224,7 +224,7 @@ func TestDevicesAreRepairedBeforePlacements(t *testing.T) {
 // Placements that another plan than that in force brought about are not judged by it.
 func TestOnlyPlacementsThatWereRolledOutAreLookedAfter(t *testing.T) {
 	t.Parallel()
-	l := newPlacedLab(t, reconcile.PolicyRepair)
+	l := newPlacedLab(t, device.PolicyRepair)
 	plan := movingPlan(t, l.Rig)
 	for _, stage := range []control.Stage{control.StageSettings, control.StagePlacement} {
 		if _, err := l.s.StartRollout(t.Context(), "lab", control.RolloutInput{Plan: plan, Stages: []control.Stage{stage}}); err != nil {
@@ -238,7 +238,7 @@ func TestOnlyPlacementsThatWereRolledOutAreLookedAfter(t *testing.T) {
 			}
 			l.Wait()
 		}
-		v, err := l.s.Device(t.Context(), "lab", reconcile.ManagerName, false)
+		v, err := l.s.Device(t.Context(), "lab", device.ManagerName, false)
 		if known := stage == control.StagePlacement; known != (err == nil) || known && (v.State != "in-sync" || v.Plan != plan) {
 			t.Errorf("after stage %s the subnet manager is %+v, %v", stage, v, err)
 		}
@@ -250,7 +250,7 @@ func TestARepairOfPlacementsIsNoClearUp(t *testing.T) {
 	t.Parallel()
 	r, ro := moved(t)
 	r.Devices.Stray(false, nil)
-	repair, err := r.Service.RepairDevice(t.Context(), "lab", reconcile.ManagerName)
+	repair, err := r.Service.RepairDevice(t.Context(), "lab", device.ManagerName)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"fairlane/ccconfig/driver"
 	"fairlane/internal/phrase"
 	"fairlane/policy"
-	"fairlane/service/reconcile"
+	"fairlane/service/device"
 	"fairlane/subnet/ident"
 )
 
@@ -29,7 +29,7 @@ func (s *Service) RepairDevice(ctx context.Context, fabric, ref string) (ro Roll
 	if err != nil {
 		return Rollout{}, err
 	}
-	if _, ok := reconcile.Gone(t.Device); k.left[t.Device.ID] != nil && !ok {
+	if _, ok := device.Gone(t.Device); k.left[t.Device.ID] != nil && !ok {
 		return Rollout{}, &ConflictError{Code: "not-repairable", Said: phrase.Of("labelled", "label", t.Device.Name, "text", k.keptText())}
 	}
 	if err := s.onlyOthersRepair(ctx, k, t.Device); err != nil {
@@ -72,29 +72,29 @@ func (s *Service) startRepair(ctx context.Context, r Repos, k *known, ids []iden
 	if name != plan {
 		return Rollout{}, &ConflictError{Code: "plan-changed", Said: phrase.Of("problem.plan-changed", "plan", fmt.Sprintf("%.12s", name))}
 	}
-	if len(ids) == 1 && reconcile.IsManager(ids[0]) {
+	if len(ids) == 1 && device.IsManager(ids[0]) {
 		ro := Rollout{
 			Fabric: fabric, Plan: plan, Stages: []Stage{StagePlacement},
-			Options: RolloutOptions{Repair: true, Manager: true, Wave: repairWave, Domain: string(reconcile.DomainNone), Attempts: repairTry},
+			Options: RolloutOptions{Repair: true, Manager: true, Wave: repairWave, Domain: string(device.DomainNone), Attempts: repairTry},
 		}
 		return s.addRollout(ctx, r, ro, nil, func(id int64) phrase.Text { return phrase.Of("event.placement-repair", "rollout", id) })
 	}
-	targets := make([]reconcile.Target, len(ids))
+	targets := make([]device.Target, len(ids))
 	for i, id := range ids {
 		targets[i] = k.list[k.index[id]]
 	}
-	steps, err := reconcile.PlanWaves(targets, k.target.Topology, reconcile.WaveOptions{Wave: repairWave, Domain: reconcile.DomainNone})
+	steps, err := device.PlanWaves(targets, k.target.Topology, device.WaveOptions{Wave: repairWave, Domain: device.DomainNone})
 	if err != nil {
 		return Rollout{}, err
 	}
 	ro := Rollout{
 		Fabric: fabric, Plan: plan, Stages: []Stage{StageSettings}, Waves: len(steps),
-		Options: RolloutOptions{Repair: true, Wave: repairWave, Domain: string(reconcile.DomainNone), FailureBudget: len(targets), Attempts: repairTry},
+		Options: RolloutOptions{Repair: true, Wave: repairWave, Domain: string(device.DomainNone), FailureBudget: len(targets), Attempts: repairTry},
 	}
 	var devices []RolloutDevice
 	for w, step := range steps {
 		for _, t := range step.Targets {
-			devices = append(devices, RolloutDevice{Device: targets[t].Device, State: string(reconcile.Pending), Wave: w, Note: phrase.Of("note.waits-repair")})
+			devices = append(devices, RolloutDevice{Device: targets[t].Device, State: string(device.Pending), Wave: w, Note: phrase.Of("note.waits-repair")})
 		}
 	}
 	what := phrase.Verbatim(devices[0].Device.Name)
@@ -156,19 +156,19 @@ func (s *Service) settleManager(ctx context.Context, r Repos, ro Rollout, p Drif
 	if !slices.Contains(ro.Stages, StagePlacement) {
 		return nil, nil
 	}
-	list, err := r.DeviceRecords(ctx, ro.Fabric, []ident.PortID{reconcile.Manager().ID})
+	list, err := r.DeviceRecords(ctx, ro.Fabric, []ident.PortID{device.Manager().ID})
 	if err != nil || len(list) == 0 {
 		return nil, err
 	}
 	d := &list[0]
-	var turns []reconcile.Turn
+	var turns []device.Turn
 	switch {
 	case ro.Placed == PlacedVerified && (ro.State == RolloutSucceeded || ro.State == RolloutPartial):
 		d.ReadBy, turns = "", d.inSync(ro.Plan, now, p, now)
 	case ro.Options.Manager:
 		turns = d.notRepaired(ro.Result.String(), p, now)
 	default:
-		d.Watch.Reading, d.Watch.Seen, d.Watch.Steady = reconcile.ReadingUnknown, reconcile.ReadingUnknown, time.Time{}
+		d.Watch.Reading, d.Watch.Seen, d.Watch.Steady = device.ReadingUnknown, device.ReadingUnknown, time.Time{}
 		d.Differences, d.Error, d.Due = nil, "", now
 	}
 	if ro.Options.Manager {
@@ -180,15 +180,15 @@ func (s *Service) settleManager(ctx context.Context, r Repos, ro Rollout, p Drif
 // settleRepair notes in a device's record how its repair went.
 func (s *Service) settleRepair(d *DeviceRecord, x *RolloutDevice, ro Rollout, p DriftPolicy, now time.Time) []Event {
 	d.Repair = ro.ID
-	var turns []reconcile.Turn
-	switch reconcile.State(x.State) {
-	case reconcile.InSync:
+	var turns []device.Turn
+	switch device.State(x.State) {
+	case device.InSync:
 		if slices.ContainsFunc(d.Differences, func(x Difference) bool { return x.Prerequisite != "" }) {
 			d.Due = now // the next reading shows whether the prerequisites hold
 			break
 		}
 		turns = d.inSync(ro.Plan, x.UpdatedAt, p, now)
-	case reconcile.Pending, reconcile.Unknown: // it was not reached
+	case device.Pending, device.Unknown: // it was not reached
 		d.Due = now
 	default:
 		turns = d.notRepaired(x.Error, p, now)
@@ -197,18 +197,18 @@ func (s *Service) settleRepair(d *DeviceRecord, x *RolloutDevice, ro Rollout, p 
 }
 
 // inSync notes that a device was seen to be as a plan has it.
-func (d *DeviceRecord) inSync(plan string, seen time.Time, p DriftPolicy, now time.Time) (turns []reconcile.Turn) {
+func (d *DeviceRecord) inSync(plan string, seen time.Time, p DriftPolicy, now time.Time) (turns []device.Turn) {
 	d.Plan, d.Observed, d.Differences, d.Error = plan, nil, nil, ""
 	d.ReadAt, d.SeenAt = seen, seen
-	d.Watch, turns = d.Watch.Read(reconcile.ReadingInSync, now, p.rules())
-	d.Due = reconcile.NextLook(d.Device.ID, now, p.interval())
+	d.Watch, turns = d.Watch.Read(device.ReadingInSync, now, p.rules())
+	d.Due = device.NextLook(d.Device.ID, now, p.interval())
 	return turns
 }
 
 // notRepaired notes why a device was not.
-func (d *DeviceRecord) notRepaired(why string, p DriftPolicy, now time.Time) (turns []reconcile.Turn) {
+func (d *DeviceRecord) notRepaired(why string, p DriftPolicy, now time.Time) (turns []device.Turn) {
 	d.Error = why
 	d.Watch, turns = d.Watch.RepairFailed(now, p.rules())
-	d.Due = reconcile.NextLook(d.Device.ID, now, p.interval())
+	d.Due = device.NextLook(d.Device.ID, now, p.interval())
 	return turns
 }

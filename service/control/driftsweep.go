@@ -12,7 +12,7 @@ import (
 	"fairlane/ccconfig/driver"
 	"fairlane/internal/phrase"
 	"fairlane/internal/span"
-	"fairlane/service/reconcile"
+	"fairlane/service/device"
 	"fairlane/subnet/ident"
 )
 
@@ -54,7 +54,7 @@ type ground struct {
 // seed names what is recorded when it is the devices of the plan in force, with the subnet manager or without.
 func (g *ground) seed() string {
 	if g.placed {
-		return g.plan + "+" + reconcile.ManagerName
+		return g.plan + "+" + device.ManagerName
 	}
 	return g.plan
 }
@@ -161,7 +161,7 @@ func (s *Service) claimDevices(ctx context.Context, fabric, by string) (w sweep,
 		}
 		var gone []ident.PortID // devices that a rollout has verified since they left the plan
 		for i := range w.due {
-			w.due[i].Due = reconcile.NextLook(w.due[i].Device.ID, now, w.policy.interval())
+			w.due[i].Due = device.NextLook(w.due[i].Device.ID, now, w.policy.interval())
 			if id := w.due[i].Device.ID; !w.known.has(id) {
 				gone = append(gone, id)
 			}
@@ -203,7 +203,7 @@ func (s *Service) seedDevices(ctx context.Context, r Repos, w sweep, now time.Ti
 	for i := range list {
 		d := w.known.list[i].Device
 		list[i] = newRecord(d)
-		list[i].Due = reconcile.FirstLook(d.ID, now, w.policy.interval())
+		list[i].Due = device.FirstLook(d.ID, now, w.policy.interval())
 	}
 	return r.SeedDevices(ctx, w.fabric, w.seed(), list)
 }
@@ -288,7 +288,7 @@ func (s *Service) noteSweep(ctx context.Context, w sweep, reports []DeviceReport
 		for i := range list {
 			d := &list[i]
 			x := found[d.Device.ID]
-			if w.known.left[d.Device.ID] != nil && x.State == string(reconcile.InSync) && x.Pending == nil {
+			if w.known.left[d.Device.ID] != nil && x.State == string(device.InSync) && x.Pending == nil {
 				clean = append(clean, d.Device)
 				continue
 			}
@@ -296,7 +296,7 @@ func (s *Service) noteSweep(ctx context.Context, w sweep, reports []DeviceReport
 			events = append(events, es...)
 			switch {
 			case x.Refused || w.waits != "" || !d.Watch.WantsRepair(d.policy(w.policy)):
-			case reconcile.IsManager(d.Device.ID):
+			case device.IsManager(d.Device.ID):
 				manager = d
 			case len(broken) < maxRepair:
 				broken = append(broken, d.Device.ID)
@@ -329,21 +329,21 @@ func (s *Service) noteSweep(ctx context.Context, w sweep, reports []DeviceReport
 
 // noteReport brings a record up to date with what was read, and returns the events of it.
 func (s *Service) noteReport(d *DeviceRecord, x *DeviceReport, w sweep, now time.Time) []Event {
-	reading := reconcile.ReadingOf(reconcile.State(x.State))
-	if reading == reconcile.ReadingUnknown && x.Observed == nil {
+	reading := device.ReadingOf(device.State(x.State))
+	if reading == device.ReadingUnknown && x.Observed == nil {
 		return nil // it was not read
 	}
 	d.Plan, d.ReadBy, d.ReadAt, d.Error = w.plan, w.by, now, x.Error
-	if reading != reconcile.ReadingUnreachable {
+	if reading != device.ReadingUnreachable {
 		d.SeenAt, d.Differences, d.Observed = now, x.Differences, nil
 		if x.Pending != nil {
 			d.Differences = nil
 		}
-		if reading == reconcile.ReadingDrifted {
+		if reading == device.ReadingDrifted {
 			d.Observed = x.Observed
 		}
 	}
-	var turns []reconcile.Turn
+	var turns []device.Turn
 	d.Watch, turns = d.Watch.Read(reading, now, w.policy.rules())
 	cause := x.Cause
 	if w.waits != "" && d.Error == "" && d.Watch.WantsRepair(d.policy(w.policy)) {
@@ -358,7 +358,7 @@ func (s *Service) tellTurns(ctx context.Context, r Repos, events []Event) error 
 		return err
 	}
 	for _, e := range events {
-		if e.Kind == "device."+string(reconcile.TurnQuarantined) || e.Kind == "device."+string(reconcile.TurnReleased) {
+		if e.Kind == "device."+string(device.TurnQuarantined) || e.Kind == "device."+string(device.TurnReleased) {
 			if err := s.auditEvent(ctx, r, e, nil); err != nil {
 				return err
 			}
@@ -368,12 +368,12 @@ func (s *Service) tellTurns(ctx context.Context, r Repos, events []Event) error 
 }
 
 // turnEvents are the events of what changed about a device. cause is why it drifted and is not repaired, "" when unknown.
-func (s *Service) turnEvents(fabric string, d *DeviceRecord, turns []reconcile.Turn, cause string, now time.Time) []Event {
+func (s *Service) turnEvents(fabric string, d *DeviceRecord, turns []device.Turn, cause string, now time.Time) []Event {
 	var out []Event
 	for _, t := range turns {
 		said, about := phrase.Text{}, map[string]any{"device": d.Device.ID.String(), "reading": d.Watch.Reading, "differences": len(d.Differences), "error": d.Error}
 		switch t {
-		case reconcile.TurnDrifted:
+		case device.TurnDrifted:
 			why := []phrase.Text{firstDifference(d.Differences)}
 			if cause != "" {
 				why, about["cause"] = append(why, phrase.Verbatim(cause)), cause
@@ -382,15 +382,15 @@ func (s *Service) turnEvents(fabric string, d *DeviceRecord, turns []reconcile.T
 				why = append(why, phrase.Verbatim(d.Error))
 			}
 			said = phrase.Of("event.device-drifted", "device", d.Device.Name, "why", why)
-		case reconcile.TurnInSync:
+		case device.TurnInSync:
 			said = phrase.Of("event.device-in-sync", "device", d.Device.Name)
-		case reconcile.TurnLost:
+		case device.TurnLost:
 			said = phrase.Of("event.device-lost", "device", d.Device.Name, "reason", d.Error)
-		case reconcile.TurnFound:
+		case device.TurnFound:
 			said = phrase.Of("event.device-found", "device", d.Device.Name)
-		case reconcile.TurnQuarantined:
+		case device.TurnQuarantined:
 			said = phrase.Of("event.device-quarantined", "device", d.Device.Name, "reason", d.Watch.Reason)
-		case reconcile.TurnReleased:
+		case device.TurnReleased:
 			said = phrase.Of("event.device-steady", "device", d.Device.Name)
 		}
 		data, err := json.Marshal(about)
@@ -417,7 +417,7 @@ func firstDifference(list []Difference) phrase.Text {
 // known is what is known of a fabric's plan in force: what each device should be.
 type known struct {
 	target Target
-	list   []reconcile.Target // by device, the subnet manager first when it is one of them
+	list   []device.Target // by device, the subnet manager first when it is one of them
 	index  map[ident.PortID]int
 
 	left   map[ident.PortID]*Baseline // devices of list that have left the plan, see watched; nil without any
@@ -427,14 +427,14 @@ type known struct {
 func (k *known) has(id ident.PortID) bool { _, ok := k.index[id]; return ok }
 
 // find returns a device by its id, its name, or the name of a node that is one device.
-func (k *known) find(ref string) (*reconcile.Target, error) {
+func (k *known) find(ref string) (*device.Target, error) {
 	if id, err := ident.ParsePortID(ref); err == nil {
 		if i, ok := k.index[id]; ok {
 			return &k.list[i], nil
 		}
 		return nil, &NotFoundError{Kind: "device", Name: ref}
 	}
-	var hit *reconcile.Target
+	var hit *device.Target
 	for i := range k.list {
 		d := &k.list[i].Device
 		if d.Name != ref && k.target.nodeName(d.ID.Node) != ref {
@@ -499,8 +499,8 @@ func (s *Service) known(ctx context.Context, fabric string) (*known, error) {
 	if k.list, err = t.desired(); err != nil {
 		return nil, err
 	}
-	if placed && reconcile.Manages(t.Plan) {
-		k.list = slices.Insert(k.list, 0, reconcile.Target{Device: reconcile.Manager()})
+	if placed && device.Manages(t.Plan) {
+		k.list = slices.Insert(k.list, 0, device.Target{Device: device.Manager()})
 	}
 	k.index = make(map[ident.PortID]int, len(k.list))
 	for i := range k.list {

@@ -8,7 +8,7 @@ import (
 
 	"fairlane/ccconfig/driver"
 	"fairlane/internal/phrase"
-	"fairlane/service/reconcile"
+	"fairlane/service/device"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 )
@@ -55,15 +55,15 @@ func (s *Service) watched(ctx context.Context, fabric string) (*known, error) {
 	out := &known{target: k.target, list: slices.Clone(k.list), index: maps.Clone(k.index), newest: newest, left: make(map[ident.PortID]*Baseline, len(left))}
 	for i := range left {
 		b := &left[i]
-		want, ok := reconcile.Gone(b.Device)
+		want, ok := device.Gone(b.Device)
 		if !ok {
 			want = ToBaseline.Want(b)
 		}
 		d, _ := present(b.Device, topo)
 		out.left[d.ID] = b
-		out.list = append(out.list, reconcile.Target{Device: d, Want: want})
+		out.list = append(out.list, device.Target{Device: d, Want: want})
 	}
-	slices.SortFunc(out.list, func(a, b reconcile.Target) int { return a.Device.ID.Compare(b.Device.ID) })
+	slices.SortFunc(out.list, func(a, b device.Target) int { return a.Device.ID.Compare(b.Device.ID) })
 	for i := range out.list {
 		out.index[out.list[i].Device.ID] = i
 	}
@@ -132,7 +132,7 @@ func (s *Service) observeLeft(ctx context.Context, k *known, ids []ident.PortID)
 		target := k.list[k.index[id]]
 		var there bool
 		if target.Device, there = present(target.Device, t.Topology); !there {
-			out = append(out, DeviceReport{Device: target.Device, State: string(reconcile.Failed), Desired: &k.list[k.index[id]].Want, Error: notThere})
+			out = append(out, DeviceReport{Device: target.Device, State: string(device.Failed), Desired: &k.list[k.index[id]].Want, Error: notThere})
 			continue
 		}
 		t.Devices = append(t.Devices, target)
@@ -143,16 +143,16 @@ func (s *Service) observeLeft(ctx context.Context, k *known, ids []ident.PortID)
 	reports, err := s.observe(ctx, t, nil)
 	for i := range reports {
 		x := &reports[i]
-		if x.State != string(reconcile.Drifted) || x.Observed == nil {
+		if x.State != string(device.Drifted) || x.Observed == nil {
 			continue
 		}
 		before := ToBaseline.Want(k.left[x.Device.ID])
 		if len(before.Diff(*x.Observed)) == 0 {
-			x.State, x.Differences, x.Desired = string(reconcile.InSync), nil, &before
+			x.State, x.Differences, x.Desired = string(device.InSync), nil, &before
 			continue
 		}
 		x.Cause = "it has left the plan in force and holds settings of an earlier one"
-		if _, ok := reconcile.Gone(x.Device); !ok {
+		if _, ok := device.Gone(x.Device); !ok {
 			x.Refused, x.Error = true, k.keptText().String()
 		}
 	}

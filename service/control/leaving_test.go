@@ -12,7 +12,7 @@ import (
 	"fairlane/ccconfig/driver"
 	"fairlane/service/control"
 	"fairlane/service/control/controltest"
-	"fairlane/service/reconcile"
+	"fairlane/service/device"
 	"fairlane/subnet"
 )
 
@@ -25,7 +25,7 @@ type leavingLab struct {
 	ahead *atomic.Int64
 }
 
-func newLeavingLab(t *testing.T, policy reconcile.Policy) *leavingLab {
+func newLeavingLab(t *testing.T, policy device.Policy) *leavingLab {
 	t.Helper()
 	r, _ := inForce(t)
 	r.Devices.Compare()
@@ -138,7 +138,7 @@ func (l *leavingLab) gone() {
 
 func TestADeviceThatLeavesThePlanIsListedUntilItIsVerifiedClean(t *testing.T) {
 	t.Parallel()
-	l := newLeavingLab(t, reconcile.PolicyReport)
+	l := newLeavingLab(t, device.PolicyReport)
 	live, known := l.port()
 	if live.State != string(control.ReadingCleanup) || known.State != string(control.ReadingCleanup) || !strings.Contains(live.Note, "clean-up") || live.Note != known.Note {
 		t.Errorf("before its clean-up the port is %s, %q, and known as %s, %q", live.State, live.Note, known.State, known.Note)
@@ -169,7 +169,7 @@ func TestADeviceThatLeavesThePlanIsListedUntilItIsVerifiedClean(t *testing.T) {
 
 func TestADeviceThatLeftThePlanIsRepairedByPolicy(t *testing.T) {
 	t.Parallel()
-	l := newLeavingLab(t, reconcile.PolicyRepair)
+	l := newLeavingLab(t, device.PolicyRepair)
 	l.look() // the clean-up, which fails on the port
 	l.Devices.OnApply(nil)
 	l.look()
@@ -179,13 +179,13 @@ func TestADeviceThatLeftThePlanIsRepairedByPolicy(t *testing.T) {
 
 func TestASweepVerifiesADeviceThatWasCleanedElsewhere(t *testing.T) {
 	t.Parallel()
-	l := newLeavingLab(t, reconcile.PolicyReport)
+	l := newLeavingLab(t, device.PolicyReport)
 	l.look() // the clean-up, which fails on the port
 	l.look()
 	if live, _ := l.port(); live.State != "drifted" {
 		t.Fatalf("the port is %s", live.State)
 	}
-	want, _ := reconcile.Gone(driver.Device{Plane: "ib", Kind: subnet.KindCA})
+	want, _ := device.Gone(driver.Device{Plane: "ib", Kind: subnet.KindCA})
 	l.Devices.Put("h2/P1", want)
 	if live, _ := l.port(); live.State != "in-sync" || !live.Left {
 		t.Errorf("read clean, the port is %s", live.State)

@@ -7,7 +7,7 @@ import (
 
 	"fairlane/internal/phrase"
 	"fairlane/policy"
-	"fairlane/service/reconcile"
+	"fairlane/service/device"
 	"fairlane/subnet/ident"
 	"fairlane/tenants"
 )
@@ -91,8 +91,8 @@ func (s *Service) ListPlans(ctx context.Context, fabric string, p Page) (list []
 }
 
 // desired lists what the target's devices should be, by device.
-func (t *Target) desired() ([]reconcile.Target, error) {
-	list, err := reconcile.Desired(t.Plan, t.Topology)
+func (t *Target) desired() ([]device.Target, error) {
+	list, err := device.Desired(t.Plan, t.Topology)
 	if err != nil {
 		return nil, &ConflictError{Code: "topology-changed", Said: phrase.Of("problem.plan-misfit", "plan", fmt.Sprintf("%.12s", t.Plan.Name), "reason", err)}
 	}

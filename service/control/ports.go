@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"fairlane/policy"
-	"fairlane/service/reconcile"
+	"fairlane/service/device"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 	"fairlane/tenants"
@@ -149,7 +149,7 @@ type Target struct {
 	Placed   bool           // the plan's placements are in force, so that an Observer looks at the subnet manager, too
 	Repair   bool           // what others changed of placements is written over, as by a repair; else it refuses the change
 	// Devices are what an Observer compares instead of those of the plan; nil is those.
-	Devices []reconcile.Target
+	Devices []device.Target
 }
 
 // Observer reads devices of a plan back and compares, and the subnet manager with the plan's placements when these are in

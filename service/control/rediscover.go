@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"fairlane/internal/phrase"
-	"fairlane/service/reconcile"
+	"fairlane/service/device"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 )
@@ -102,7 +102,7 @@ func (s *Service) rediscover(ctx context.Context, fabric string, interval time.D
 	if o.tried.After(last) {
 		last = o.tried
 	}
-	due := reconcile.NextTurn(fabric, last, interval)
+	due := device.NextTurn(fabric, last, interval)
 	if o.doubt != "" {
 		due = o.tried.Add(min(doubtTime, interval))
 	}

@@ -12,7 +12,7 @@ import (
 	"fairlane/ccconfig/driver"
 	"fairlane/service/control"
 	"fairlane/service/control/controltest"
-	"fairlane/service/reconcile"
+	"fairlane/service/device"
 	"fairlane/service/store"
 )
 
@@ -36,7 +36,7 @@ func newRestoredLab(t *testing.T) *restoredLab {
 	old.Devices.Compare()
 	l := &restoredLab{t: t, first: first, before: baselines(t, old.Service, "")}
 	p := control.DefaultDriftPolicy()
-	p.Policy = reconcile.PolicyRepair
+	p.Policy = device.PolicyRepair
 	if _, err := old.Service.PutDriftPolicy(t.Context(), "lab", 0, p); err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func (l *restoredLab) waits() {
 	if at < 0 || !strings.Contains(live[at].Error, why) || live[at].Said == nil || live[at].Said.String() != live[at].Error || drifted < 2 {
 		l.t.Errorf("%d devices are reported as drifted, those just read are %+v", drifted, live)
 	}
-	if m, err := l.s.Device(l.t.Context(), "lab", reconcile.ManagerName, false); err != nil || m.State != "drifted" || !strings.Contains(m.Error, why) {
+	if m, err := l.s.Device(l.t.Context(), "lab", device.ManagerName, false); err != nil || m.State != "drifted" || !strings.Contains(m.Error, why) {
 		l.t.Errorf("the subnet manager is %s, %q: %v", m.State, m.Error, err)
 	}
 	reported := 0
@@ -185,7 +185,7 @@ func TestAfterARestoreNothingIsWrittenUnasked(t *testing.T) {
 				t.Errorf("after an operator acted repairs are still on hold: %v", err)
 			}
 			l.hold(wanted)
-			if m, err := l.s.Device(t.Context(), "lab", reconcile.ManagerName, false); err != nil || m.State != "in-sync" {
+			if m, err := l.s.Device(t.Context(), "lab", device.ManagerName, false); err != nil || m.State != "in-sync" {
 				t.Errorf("the subnet manager is %s, %q: %v", m.State, m.Error, err)
 			}
 			l.same()

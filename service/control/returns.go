@@ -7,7 +7,7 @@ import (
 
 	"fairlane/internal/phrase"
 	"fairlane/policy"
-	"fairlane/service/reconcile"
+	"fairlane/service/device"
 	"fairlane/subnet/ident"
 )
 
@@ -39,7 +39,7 @@ type returning struct {
 	plan    Plan // the one without devices
 	to      ReturnTo
 	all     []Baseline
-	list    []reconcile.Target // of those that are on the fabric
+	list    []device.Target // of those that are on the fabric
 	missing []Baseline
 	prepared
 }
@@ -81,9 +81,9 @@ func (s *Service) prepareReturn(ctx context.Context, fabric string, to ReturnTo,
 			x.missing = append(x.missing, *b)
 			continue
 		}
-		x.list = append(x.list, reconcile.Target{Device: d, Want: to.Want(b)})
+		x.list = append(x.list, device.Target{Device: d, Want: to.Want(b)})
 	}
-	o.To, o.FailureBudget = to, min(len(x.all), reconcile.MaxTargets)
+	o.To, o.FailureBudget = to, min(len(x.all), device.MaxTargets)
 	x.in = RolloutInput{Plan: x.target.Plan.Name, Stages: []Stage{StagePlacement, StageSettings}, Options: o}
 	return x, x.waving()
 }
@@ -91,7 +91,7 @@ func (s *Service) prepareReturn(ctx context.Context, fabric string, to ReturnTo,
 // waving cuts the devices that return into waves, without canaries: one that cannot be returned does not stop the others.
 // Devices that are not on the fabric any more are recorded as failed at once.
 func (x *returning) waving() error {
-	if err := x.cutTargets(x.list, func(reconcile.Target) phrase.Text { return phrase.Of("note.waits-return", "settings", x.to.words()) }); err != nil {
+	if err := x.cutTargets(x.list, func(device.Target) phrase.Text { return phrase.Of("note.waits-return", "settings", x.to.words()) }); err != nil {
 		return err
 	}
 	x.in.Options.CanaryWaves = nil
@@ -104,7 +104,7 @@ func (x *returning) waving() error {
 	last := WavePreview{Shards: 1} // of their own: another node may have the address of one of them by now
 	for _, b := range x.missing {
 		x.devices = append(x.devices, RolloutDevice{
-			Device: b.Device, State: string(reconcile.Failed), Error: notThere, Note: phrase.Of("note.cannot-return", "settings", x.to.words()), Wave: len(x.waves),
+			Device: b.Device, State: string(device.Failed), Error: notThere, Note: phrase.Of("note.cannot-return", "settings", x.to.words()), Wave: len(x.waves),
 		})
 		last.Devices = append(last.Devices, b.Device)
 	}
@@ -184,7 +184,7 @@ func (s *Service) ReleaseFabric(ctx context.Context, fabric string, to ReturnTo,
 }
 
 // returnTargets are the devices of a return with what each is to be.
-func (s *Service) returnTargets(ctx context.Context, ro *Rollout) (out []reconcile.Target, err error) {
+func (s *Service) returnTargets(ctx context.Context, ro *Rollout) (out []device.Target, err error) {
 	ids := make([]ident.PortID, len(ro.Devices))
 	for i := range ro.Devices {
 		ids[i] = ro.Devices[i].Device.ID
@@ -192,7 +192,7 @@ func (s *Service) returnTargets(ctx context.Context, ro *Rollout) (out []reconci
 	err = s.d.Store.View(ctx, func(r Repos) error {
 		list, err := r.Baselines(ctx, ro.Fabric, ids)
 		for i := range list {
-			out = append(out, reconcile.Target{Device: list[i].Device, Want: ro.Options.To.Want(&list[i])})
+			out = append(out, device.Target{Device: list[i].Device, Want: ro.Options.To.Want(&list[i])})
 		}
 		return err
 	})

@@ -7,7 +7,7 @@ import (
 
 	"fairlane/ccconfig/driver"
 	"fairlane/policy"
-	"fairlane/service/reconcile"
+	"fairlane/service/device"
 	"fairlane/subnet/ident"
 )
 
@@ -67,9 +67,9 @@ func (s *Service) RolloutSettings(ctx context.Context, fabric string, id int64) 
 		}
 		switch {
 		case d.Observed != nil:
-		case d.State == string(reconcile.InSync):
+		case d.State == string(device.InSync):
 			d.Observed = d.Wanted
-		case d.State == string(reconcile.RolledBack):
+		case d.State == string(device.RolledBack):
 			d.Observed = d.Before
 		}
 	}
@@ -77,21 +77,21 @@ func (s *Service) RolloutSettings(ctx context.Context, fabric string, id int64) 
 }
 
 // goneFrom are the devices of a rollout that only the plan before had.
-func goneFrom(list []reconcile.Target, devices []RolloutDevice) (out []reconcile.Target) {
+func goneFrom(list []device.Target, devices []RolloutDevice) (out []device.Target) {
 	has := make(map[ident.PortID]bool, len(list))
 	for i := range list {
 		has[list[i].Device.ID] = true
 	}
 	for i := range devices {
-		if want, ok := reconcile.Gone(devices[i].Device); ok && !has[devices[i].Device.ID] {
-			out = append(out, reconcile.Target{Device: devices[i].Device, Want: want})
+		if want, ok := device.Gone(devices[i].Device); ok && !has[devices[i].Device.ID] {
+			out = append(out, device.Target{Device: devices[i].Device, Want: want})
 		}
 	}
 	return out
 }
 
 // holdOver makes of what devices should be by a plan what they should be while traffic moves from the plan before.
-func holdOver(list []reconcile.Target, p *policy.Plan, before Target) (held []ident.PortID) {
+func holdOver(list []device.Target, p *policy.Plan, before Target) (held []ident.PortID) {
 	old, err := before.desired()
 	if err != nil {
 		return nil // it does not fit the fabric any more: nothing was held over
@@ -100,10 +100,10 @@ func holdOver(list []reconcile.Target, p *policy.Plan, before Target) (held []id
 	for i := range old {
 		was[old[i].Device.ID] = old[i].Want
 	}
-	moving := reconcile.Moving(before.Plan, p)
+	moving := device.Moving(before.Plan, p)
 	for i := range list {
 		t := &list[i]
-		if then := reconcile.HoldOver(t.Want, was[t.Device.ID], moving[t.Device.ID]); !then.Equal(t.Want) {
+		if then := device.HoldOver(t.Want, was[t.Device.ID], moving[t.Device.ID]); !then.Equal(t.Want) {
 			t.Want = then
 			held = append(held, t.Device.ID)
 		}

@@ -12,7 +12,7 @@ import (
 	"fairlane/internal/phrase"
 	"fairlane/internal/span"
 	"fairlane/policy"
-	"fairlane/service/reconcile"
+	"fairlane/service/device"
 	"fairlane/subnet/ident"
 )
 
@@ -46,14 +46,14 @@ func (o RolloutOptions) check() error {
 			bad.add("/options/"+name, phrase.Of("problem.at-most", "found", v, "max", most))
 		}
 	}
-	count("canary", o.Canary, reconcile.MaxTargets)
-	count("wave", o.Wave, reconcile.MaxTargets)
+	count("canary", o.Canary, device.MaxTargets)
+	count("wave", o.Wave, device.MaxTargets)
 	count("shard", o.Shard, 4096)
 	count("parallel", o.Parallel, maxParallel)
-	count("failure_budget", o.FailureBudget, reconcile.MaxTargets)
+	count("failure_budget", o.FailureBudget, device.MaxTargets)
 	count("attempts", o.Attempts, maxAttempts)
-	if o.Domain != "" && !slices.Contains(reconcile.Domains(), reconcile.Domain(o.Domain)) {
-		bad.add("/options/domain", phrase.Of("problem.rollout-domain", "found", o.Domain, "want", reconcile.Domains()))
+	if o.Domain != "" && !slices.Contains(device.Domains(), device.Domain(o.Domain)) {
+		bad.add("/options/domain", phrase.Of("problem.rollout-domain", "found", o.Domain, "want", device.Domains()))
 	}
 	if o.ConfirmWindow < 0 || o.ConfirmWindow > MaxConfirmWindow {
 		bad.add("/options/confirm_window_s", phrase.Of("problem.confirm-window", "found", o.ConfirmWindow, "max", MaxConfirmWindow))
@@ -153,13 +153,13 @@ func (p *prepared) cut(before *policy.Plan) error {
 	}
 	left := map[ident.PortID]bool{}
 	if before != nil {
-		for _, t := range reconcile.Left(before, p.target.Topology, targets) {
+		for _, t := range device.Left(before, p.target.Topology, targets) {
 			left[t.Device.ID] = true
 			targets = append(targets, t)
 		}
-		slices.SortStableFunc(targets, func(a, b reconcile.Target) int { return a.Device.ID.Compare(b.Device.ID) })
+		slices.SortStableFunc(targets, func(a, b device.Target) int { return a.Device.ID.Compare(b.Device.ID) })
 	}
-	return p.cutTargets(targets, func(t reconcile.Target) phrase.Text {
+	return p.cutTargets(targets, func(t device.Target) phrase.Text {
 		if left[t.Device.ID] {
 			return leftNote(t.Device)
 		}
@@ -168,9 +168,9 @@ func (p *prepared) cut(before *policy.Plan) error {
 }
 
 // cutTargets plans the waves and shards of targets, sorted by device, each with the note that it begins with.
-func (p *prepared) cutTargets(targets []reconcile.Target, note func(reconcile.Target) phrase.Text) error {
+func (p *prepared) cutTargets(targets []device.Target, note func(device.Target) phrase.Text) error {
 	o := &p.in.Options
-	steps, err := reconcile.PlanWaves(targets, p.target.Topology, reconcile.WaveOptions{Canary: o.Canary, Wave: o.Wave, Domain: reconcile.Domain(o.Domain)})
+	steps, err := device.PlanWaves(targets, p.target.Topology, device.WaveOptions{Canary: o.Canary, Wave: o.Wave, Domain: device.Domain(o.Domain)})
 	if err != nil {
 		return InvalidFrom("/options", err)
 	}
@@ -182,7 +182,7 @@ func (p *prepared) cutTargets(targets []reconcile.Target, note func(reconcile.Ta
 			o.CanaryWaves = append(o.CanaryWaves, w)
 		}
 		for i, t := range step.Targets {
-			d := RolloutDevice{Device: targets[t].Device, State: string(reconcile.Pending), Wave: w, Shard: i / size, Note: note(targets[t])}
+			d := RolloutDevice{Device: targets[t].Device, State: string(device.Pending), Wave: w, Shard: i / size, Note: note(targets[t])}
 			p.devices = append(p.devices, d)
 			preview.Devices = append(preview.Devices, d.Device)
 			preview.Shards = d.Shard + 1
@@ -229,7 +229,7 @@ func startable(ctx context.Context, r Repos, ro *Rollout, devices []RolloutDevic
 		return f, err
 	}
 	if f.Plane == policy.PlaneIB && slices.Contains(ro.Stages, StagePlacement) {
-		devices = append(slices.Clone(devices), RolloutDevice{Device: reconcile.Manager()})
+		devices = append(slices.Clone(devices), RolloutDevice{Device: device.Manager()})
 	}
 	return f, frozen(ctx, r, ro.Fabric, devices)
 }
@@ -298,7 +298,7 @@ func (s *Service) inherit(ctx context.Context, r Repos, fabric string, devices [
 		d := &devices[i]
 		d.UpdatedAt = now
 		if d.Before = before[d.Device.ID]; d.Before != nil {
-			d.Touched, d.State = true, string(reconcile.Unknown)
+			d.Touched, d.State = true, string(device.Unknown)
 		}
 	}
 	return nil

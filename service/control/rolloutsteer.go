@@ -55,7 +55,7 @@ func (s *Service) steer(ctx context.Context, fabric string, id int64, kind strin
 func (ro *Rollout) Undoing() bool { return ro.Phase == PhaseUndoing || ro.Phase == PhaseUnplacing }
 
 // Moves reports whether a rollout moves traffic from the placements of another plan, so that devices keep for a while what
-// that plan needs (reconcile.HoldOver).
+// that plan needs (device.HoldOver).
 func (ro *Rollout) Moves() bool {
 	return ro.Prior != "" && ro.Prior != ro.Plan && slices.Contains(ro.Stages, StagePlacement) && ro.Options.To == ""
 }

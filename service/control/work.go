@@ -6,14 +6,14 @@ import (
 	"time"
 
 	"fairlane/ccconfig/driver"
-	"fairlane/service/reconcile"
+	"fairlane/service/device"
 	"fairlane/subnet/ident"
 )
 
 // Phase says what a running rollout is busy with.
 type Phase string
 
-// Phases; the moves between them are in service/reconcile/engine.
+// Phases; the moves between them are in service/rollout.
 const (
 	PhasePlacing    Phase = "placing"    // bringing tenants' traffic onto its service levels
 	PhasePushing    Phase = "pushing"    // writing devices, wave by wave
@@ -195,27 +195,27 @@ const (
 // Want returns the settings of a device with baseline b that returns.
 func (to ReturnTo) Want(b *Baseline) driver.Settings {
 	if to == ToFactory {
-		return reconcile.Factory(b.Device, b.Settings)
+		return device.Factory(b.Device, b.Settings)
 	}
-	return reconcile.Restored(b.Settings)
+	return device.Restored(b.Settings)
 }
 
 // Add counts n devices in one state.
 func (t *Tally) Add(state string, touched bool, n int) {
 	t.All += n
-	s := reconcile.State(state)
-	if touched && s != reconcile.RolledBack {
+	s := device.State(state)
+	if touched && s != device.RolledBack {
 		t.Touched += n
 	}
 	switch s {
-	case reconcile.InSync:
+	case device.InSync:
 		t.InSync += n
-	case reconcile.RolledBack:
+	case device.RolledBack:
 		t.Failed += n
 		t.Returned += n
-	case reconcile.Unsupported:
+	case device.Unsupported:
 		t.Failed += n
-	case reconcile.Failed:
+	case device.Failed:
 		t.Failed += n
 		if touched {
 			t.Dirty += n

@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"fairlane/service/control"
-	"fairlane/service/reconcile"
+	"fairlane/service/device"
 	"fairlane/subnet/ident"
 	"fairlane/subnet/opensm/osmfile"
 )
@@ -93,15 +93,15 @@ func (w *history) explain(fabric string, reports []control.DeviceReport) {
 	}
 	for i := range reports {
 		r := &reports[i]
-		manager := reconcile.IsManager(r.Device.ID)
+		manager := device.IsManager(r.Device.ID)
 		changes, text := s.changes, s.text
 		if manager {
 			changes, text = s.news, s.placed
 		}
-		switch reconcile.State(r.State) {
-		case reconcile.InSync:
+		switch device.State(r.State) {
+		case device.InSync:
 			s.clean[r.Device.ID] = changes
-		case reconcile.Drifted:
+		case device.Drifted:
 			if s.clean[r.Device.ID] < changes {
 				r.Cause = text
 			}

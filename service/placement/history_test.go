@@ -6,7 +6,7 @@ import (
 
 	"fairlane/ccconfig/driver"
 	"fairlane/service/control"
-	"fairlane/service/reconcile"
+	"fairlane/service/device"
 	"fairlane/subnet/ident"
 	"fairlane/subnet/opensm/osmfile"
 )
@@ -34,7 +34,7 @@ func TestDriftIsToldWithWhatTheSubnetManagerDid(t *testing.T) {
 		"no change, but it writes when ports come back": {[]osmfile.Observation{writes, writes}, false, "writes its own settings when ports come back"},
 	} {
 		var w history
-		report := func(state reconcile.State) string {
+		report := func(state device.State) string {
 			list := []control.DeviceReport{{Device: driver.Device{ID: ident.PortID{Node: 1, Port: 1}}, State: string(state)}}
 			w.explain("lab", list)
 			return list[0].Cause
@@ -44,16 +44,16 @@ func TestDriftIsToldWithWhatTheSubnetManagerDid(t *testing.T) {
 				w.wrote("lab")
 			}
 			w.look("lab", o)
-			if i == 0 && report(reconcile.InSync) != "" {
+			if i == 0 && report(device.InSync) != "" {
 				t.Errorf("%s: a device that is as wanted has a cause", name)
 			}
 		}
-		if got := report(reconcile.Drifted); (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
+		if got := report(device.Drifted); (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
 			t.Errorf("%s: cause %q, want %q", name, got, c.want)
 		}
 		if c.want != "" && len(c.looks) == 2 && c.looks[1].Options != c.looks[0].Options {
-			report(reconcile.InSync) // it was repaired
-			if got := report(reconcile.Drifted); strings.Contains(got, "changed") {
+			report(device.InSync) // it was repaired
+			if got := report(device.Drifted); strings.Contains(got, "changed") {
 				t.Errorf("%s: told once more after the device was as wanted: %q", name, got)
 			}
 		}

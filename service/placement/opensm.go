@@ -9,7 +9,7 @@ import (
 
 	"fairlane/policy"
 	"fairlane/service/control"
-	"fairlane/service/reconcile"
+	"fairlane/service/device"
 	"fairlane/subnet/ident"
 	"fairlane/subnet/opensm"
 	"fairlane/subnet/opensm/osmfile"
@@ -42,17 +42,17 @@ func entries(ws []policy.VLWeight) []osmfile.VLWeight {
 	return out
 }
 
-// Check implements reconcile.Placer.
+// Check implements device.Placer.
 func (p byOpenSM) Check(ctx context.Context, plan, _ *policy.Plan) error {
 	return p.explained(p.Placer.Check(ctx, ForOpenSM(plan)))
 }
 
-// Place implements reconcile.Placer.
+// Place implements device.Placer.
 func (p byOpenSM) Place(ctx context.Context, plan, _ *policy.Plan, clear bool) error {
 	return p.explained(p.Placer.Place(ctx, ForOpenSM(plan), clear))
 }
 
-// Verify implements reconcile.Placer.
+// Verify implements device.Placer.
 func (p byOpenSM) Verify(ctx context.Context, plan *policy.Plan) error {
 	return p.Placer.Verify(ctx, ForOpenSM(plan))
 }
@@ -66,7 +66,7 @@ func (p byOpenSM) explained(err error) error {
 	}
 	err = withDifference(err)
 	if !slices.ContainsFunc(refused.Problems, func(p osmfile.Problem) bool { return p.Code != osmfile.CodeEdited }) {
-		return fmt.Errorf("%w; to write the plan in force over the edit: fairlane device repair %s --fabric %s --wait", err, reconcile.ManagerName, p.fabric)
+		return fmt.Errorf("%w; to write the plan in force over the edit: fairlane device repair %s --fabric %s --wait", err, device.ManagerName, p.fabric)
 	}
 	return fmt.Errorf("%w; to compare, on OpenSM's host: fairlane tenant export --fabric %s > tenants.yaml && fairlane opensm diff --sm FILE --from %s --tenants tenants.yaml --prepare",
 		err, p.fabric, p.source)

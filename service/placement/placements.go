@@ -8,8 +8,8 @@ import (
 
 	"fairlane/policy"
 	"fairlane/service/control"
+	"fairlane/service/device"
 	"fairlane/service/placement/smfile"
-	"fairlane/service/reconcile"
 	"fairlane/subnet/ident"
 	"fairlane/subnet/mad"
 	"fairlane/subnet/opensm"
@@ -58,7 +58,7 @@ func (p *Placements) Open(t control.Target, f *smfile.File, c mad.Transport) (Po
 // Port is how placements come about on one fabric, and how they are looked at: by OpenSM, by UFM, or by a subnet manager that is only
 // asked.
 type Port interface {
-	reconcile.Placer
+	device.Placer
 	// Drift lists the deviations from a plan's placements. It queries subnet administration about the partitions of ask, by
 	// their base P_Keys; nil is all. It changes nothing. leftover reports that an earlier plan placed all that it found.
 	Drift(ctx context.Context, p *policy.Plan, ask []ident.PKey) (found []control.Difference, leftover bool, err error)
@@ -69,7 +69,7 @@ type Port interface {
 // Observe looks at the subnet manager of a target's fabric by its port, at all of its answers or at a sample that is another one
 // each time.
 func (p *Placements) Observe(ctx context.Context, t control.Target, port Port, all bool) control.DeviceReport {
-	r := control.DeviceReport{Device: reconcile.Manager(), State: string(reconcile.InSync)}
+	r := control.DeviceReport{Device: device.Manager(), State: string(device.InSync)}
 	var ask []ident.PKey
 	if !all {
 		ask = sampled(partitionsOf(t.Plan), p.watch.turn(t.Fabric.Name))
@@ -77,9 +77,9 @@ func (p *Placements) Observe(ctx context.Context, t control.Target, port Port, a
 	found, leftover, err := port.Drift(ctx, t.Plan, ask)
 	switch {
 	case err != nil:
-		r.State, r.Error = string(reconcile.Failed), err.Error()
+		r.State, r.Error = string(device.Failed), err.Error()
 	case len(found) > 0:
-		r.State, r.Differences = string(reconcile.Drifted), found[:min(len(found), maxDeviations)]
+		r.State, r.Differences = string(device.Drifted), found[:min(len(found), maxDeviations)]
 		r.Leftover = leftover
 		if err := port.Refusal(ctx, t.Plan); err != nil {
 			r.Refused, r.Error = true, err.Error()

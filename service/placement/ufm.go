@@ -19,7 +19,7 @@ type byUFM struct {
 	force  bool // service levels that somebody else set are set, too
 }
 
-// Check implements reconcile.Placer.
+// Check implements device.Placer.
 func (p *byUFM) Check(ctx context.Context, plan, before *policy.Plan) error {
 	o, err := p.placement(plan, before)
 	if err != nil {
@@ -33,7 +33,7 @@ func (p *byUFM) Check(ctx context.Context, plan, before *policy.Plan) error {
 	return err
 }
 
-// Place implements reconcile.Placer. UFM knows no second step: what the plan before had and this one has not, goes last.
+// Place implements device.Placer. UFM knows no second step: what the plan before had and this one has not, goes last.
 func (p *byUFM) Place(ctx context.Context, plan, before *policy.Plan, _ bool) error {
 	o, err := p.placement(plan, before)
 	if err != nil {
@@ -59,7 +59,7 @@ func (p *byUFM) placement(plan, before *policy.Plan) (o ufm.Placement, err error
 	return o, err
 }
 
-// Verify implements reconcile.Placer.
+// Verify implements device.Placer.
 func (p *byUFM) Verify(ctx context.Context, plan *policy.Plan) error {
 	if err := p.verifyOnly.Verify(ctx, plan); err != nil {
 		return fmt.Errorf("%w; UFM has the partitions as wanted: a changed service level may need a restart of its subnet manager", err)

@@ -26,7 +26,7 @@ type verifyOnly struct {
 // simulatedSM is the subnet manager of a simulated fabric, in words.
 const simulatedSM = "the simulated subnet manager"
 
-// Check implements reconcile.Placer: what nobody here can change must be in force already.
+// Check implements device.Placer: what nobody here can change must be in force already.
 func (p *verifyOnly) Check(ctx context.Context, plan, _ *policy.Plan) error {
 	if p.set == nil {
 		return p.Verify(ctx, plan)
@@ -35,7 +35,7 @@ func (p *verifyOnly) Check(ctx context.Context, plan, _ *policy.Plan) error {
 	return err
 }
 
-// Place implements reconcile.Placer. With clear, partitions that only the plan before needed get service level 0, which they had
+// Place implements device.Placer. With clear, partitions that only the plan before needed get service level 0, which they had
 // before anybody placed them.
 func (p *verifyOnly) Place(_ context.Context, plan, before *policy.Plan, clear bool) error {
 	if p.set == nil {
@@ -59,7 +59,7 @@ func (p *verifyOnly) Place(_ context.Context, plan, before *policy.Plan, clear b
 	return nil
 }
 
-// Verify implements reconcile.Placer: it asks subnet administration for a path of each partition
+// Verify implements device.Placer: it asks subnet administration for a path of each partition
 // and compares the service level it hands out.
 func (p *verifyOnly) Verify(ctx context.Context, plan *policy.Plan) error {
 	each, err := distinct(plan.Placements)

@@ -20,9 +20,9 @@ import (
 	"fairlane/policy"
 	"fairlane/service/config"
 	"fairlane/service/control"
+	"fairlane/service/device"
 	"fairlane/service/placement"
-	"fairlane/service/reconcile"
-	"fairlane/service/reconcile/engine"
+	"fairlane/service/rollout"
 	"fairlane/service/telemetry"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
@@ -124,16 +124,16 @@ type session struct {
 	close   func() error
 }
 
-// Open implements engine.Opener.
-func (p *Access) Open(ctx context.Context, t control.Target, devices []driver.Device) (engine.Session, error) {
+// Open implements rollout.Opener.
+func (p *Access) Open(ctx context.Context, t control.Target, devices []driver.Device) (rollout.Session, error) {
 	s, err := p.open(ctx, t)
 	if err != nil {
-		return engine.Session{}, err
+		return rollout.Session{}, err
 	}
 	if err := othersAmong(devices, s.others(ctx, devices)); err != nil {
-		return engine.Session{}, errors.Join(fmt.Errorf("%w: %w", driver.ErrInvalid, err), s.close())
+		return rollout.Session{}, errors.Join(fmt.Errorf("%w: %w", driver.ErrInvalid, err), s.close())
 	}
-	out := engine.Session{Driver: s.driver, Close: s.close}
+	out := rollout.Session{Driver: s.driver, Close: s.close}
 	if s.placer != nil {
 		out.Placer = s.placer
 	}
@@ -145,7 +145,7 @@ func (p *Access) Observe(ctx context.Context, t control.Target, ids []ident.Port
 	targets := slices.Clone(t.Devices)
 	if t.Devices == nil {
 		var err error
-		if targets, err = reconcile.Desired(t.Plan, t.Topology); err != nil {
+		if targets, err = device.Desired(t.Plan, t.Topology); err != nil {
 			return nil, err
 		}
 	}
@@ -154,10 +154,10 @@ func (p *Access) Observe(ctx context.Context, t control.Target, ids []ident.Port
 		for _, id := range ids {
 			wanted[id] = true
 		}
-		targets = slices.DeleteFunc(targets, func(t reconcile.Target) bool { return !wanted[t.Device.ID] })
+		targets = slices.DeleteFunc(targets, func(t device.Target) bool { return !wanted[t.Device.ID] })
 	}
 	if m := p.Settings().Managers[t.Fabric.Name]; m != nil && m.OpenSM != nil && !t.Placed {
-		reconcile.WithoutLanes(targets) // the placement of the plan sets OpenSM's lanes
+		device.WithoutLanes(targets) // the placement of the plan sets OpenSM's lanes
 	}
 	t.Repair = true // for what would refuse one; nothing is written
 	s, err := p.open(ctx, t)
@@ -165,7 +165,7 @@ func (p *Access) Observe(ctx context.Context, t control.Target, ids []ident.Port
 		return nil, err
 	}
 	defer func() { _ = s.close() }() // the slot is gone either way
-	observed := reconcile.Observe(ctx, targets, s.driver, observers)
+	observed := device.Observe(ctx, targets, s.driver, observers)
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("read devices back: %w", err)
 	}
@@ -182,7 +182,7 @@ func (p *Access) Observe(ctx context.Context, t control.Target, ids []ident.Port
 		}
 		markRefused(&reports[i], t.Fabric.Prerequisites)
 	}
-	if s.placer != nil && t.Placed && reconcile.Manages(t.Plan) && (ids == nil || slices.ContainsFunc(ids, reconcile.IsManager)) {
+	if s.placer != nil && t.Placed && device.Manages(t.Plan) && (ids == nil || slices.ContainsFunc(ids, device.IsManager)) {
 		reports = append(reports, p.Placements.Observe(ctx, t, s.placer, ids == nil))
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("look at the subnet manager: %w", err)
@@ -222,7 +222,7 @@ func prerequisites(in []prereq.Item) []control.Difference {
 
 // markRefused marks a drifted device of which a repair would change nothing.
 func markRefused(x *control.DeviceReport, p control.Prerequisites) {
-	if x.State != string(reconcile.Drifted) || slices.ContainsFunc(x.Differences, func(d control.Difference) bool { return !d.Left(p) }) {
+	if x.State != string(device.Drifted) || slices.ContainsFunc(x.Differences, func(d control.Difference) bool { return !d.Left(p) }) {
 		return
 	}
 	x.Refused = true

@@ -18,7 +18,7 @@ import (
 	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/policy"
-	"fairlane/service/reconcile"
+	"fairlane/service/device"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 	"fairlane/subnet/inventory"
@@ -197,7 +197,7 @@ func (c *etherCensus) prerequisites(ctx context.Context, ref subnet.PortRef) (fa
 	if err != nil {
 		return []phrase.Text{phrase.Of("inventory.prereq-unknown", "port", ref.Port, "reason", err)}
 	}
-	for _, item := range prereq.Unmet(driver.Examine(ctx, c.driver, dev, got, reconcile.RoCENeeds())) {
+	for _, item := range prereq.Unmet(driver.Examine(ctx, c.driver, dev, got, device.RoCENeeds())) {
 		faults = append(faults, phrase.Of("inventory.port", "port", ref.Port, "text", item.Sentence()))
 	}
 	return faults

@@ -10,7 +10,7 @@ import (
 
 	"fairlane/migrations"
 	"fairlane/service/control"
-	"fairlane/service/reconcile/riverwork"
+	"fairlane/service/rollout/riverwork"
 )
 
 func TestASurveyReportsHoldsAfterARestore(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"fairlane/ccconfig/ibmad"
 	"fairlane/policy"
 	"fairlane/policy/plantest"
-	"fairlane/service/reconcile"
+	"fairlane/service/device"
 	"fairlane/sim/fabric"
 	"fairlane/sim/simdev"
 	"fairlane/subnet"
@@ -100,7 +100,7 @@ func TestAFabricIsManagedThroughTheDeviceFile(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			targets, err := reconcile.Desired(plan, found.Fabric)
+			targets, err := device.Desired(plan, found.Fabric)
 			if err != nil || len(targets) < 48 {
 				t.Fatalf("%d devices, error %v", len(targets), err)
 			}
@@ -115,7 +115,7 @@ func TestAFabricIsManagedThroughTheDeviceFile(t *testing.T) {
 }
 
 // pushAll writes every device and reads it back.
-func pushAll(t *testing.T, c mad.Transport, targets []reconcile.Target) {
+func pushAll(t *testing.T, c mad.Transport, targets []device.Target) {
 	t.Helper()
 	d, err := ibmad.New(c, ibmad.Options{})
 	if err != nil {

@@ -19,8 +19,8 @@ import (
 	"fairlane/internal/phrase"
 	"fairlane/policy"
 	"fairlane/service/control"
-	"fairlane/service/reconcile"
-	"fairlane/service/reconcile/engine"
+	"fairlane/service/device"
+	"fairlane/service/rollout"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 	"fairlane/subnet/topogen"
@@ -45,9 +45,9 @@ type Rig struct {
 func (r *Rig) Wait() { r.queue.wait() }
 
 // Engine makes an engine that works the rollouts of a service of this rig.
-func (r *Rig) Engine(t testing.TB, s *control.Service, name string) *engine.Engine {
+func (r *Rig) Engine(t testing.TB, s *control.Service, name string) *rollout.Engine {
 	t.Helper()
-	e, err := engine.New(engine.Deps{Store: s.JobStore(), Targets: s.JobTarget, Home: s.JobHome, Opener: r.Devices, Ended: s.RolloutEnded, Name: name})
+	e, err := rollout.New(rollout.Deps{Store: s.JobStore(), Targets: s.JobTarget, Home: s.JobHome, Opener: r.Devices, Ended: s.RolloutEnded, Name: name})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -289,19 +289,19 @@ func (d *Devices) Discover(_ context.Context, source string) (*subnet.Fabric, co
 	return f, control.DiscoverStats{Wall: 1500 * time.Microsecond, MADsSent: 42, Plane: d.plane, Warnings: d.warnings}, err
 }
 
-var _ engine.Opener = (*Devices)(nil)
+var _ rollout.Opener = (*Devices)(nil)
 
-func (d *Devices) Open(context.Context, control.Target, []driver.Device) (engine.Session, error) {
+func (d *Devices) Open(context.Context, control.Target, []driver.Device) (rollout.Session, error) {
 	if err := d.broken(); err != nil {
-		return engine.Session{}, err
+		return rollout.Session{}, err
 	}
-	return engine.Session{Driver: memory{d}, Placer: placer{d}, Close: func() error { return nil }}, nil
+	return rollout.Session{Driver: memory{d}, Placer: placer{d}, Close: func() error { return nil }}, nil
 }
 
 // placer is the subnet manager, which has every placement in force until it strays.
 type placer struct{ d *Devices }
 
-var _ reconcile.Placer = (*placer)(nil)
+var _ device.Placer = (*placer)(nil)
 
 func (p placer) Check(context.Context, *policy.Plan, *policy.Plan) error {
 	p.d.mu.Lock()
@@ -327,7 +327,7 @@ func (p placer) Verify(context.Context, *policy.Plan) error {
 
 // report is what a look at the subnet manager finds.
 func (p placer) report() control.DeviceReport {
-	r := control.DeviceReport{Device: reconcile.Manager(), State: "in-sync"}
+	r := control.DeviceReport{Device: device.Manager(), State: "in-sync"}
 	p.d.mu.Lock()
 	defer p.d.mu.Unlock()
 	if p.d.strayed {
@@ -389,8 +389,8 @@ func (m memory) Apply(ctx context.Context, d driver.Device, want driver.Settings
 }
 
 // read compares devices with what they hold.
-func (d *Devices) read(targets []reconcile.Target) (list []control.DeviceReport) {
-	for _, o := range reconcile.Observe(context.Background(), targets, memory{d}, 1) {
+func (d *Devices) read(targets []device.Target) (list []control.DeviceReport) {
+	for _, o := range device.Observe(context.Background(), targets, memory{d}, 1) {
 		x := control.DeviceReport{Device: o.Device, State: string(o.State), Observed: o.Observed, Error: o.Error}
 		for _, f := range o.Differences {
 			x.Differences = append(x.Differences, control.Difference{Field: f.Field, Desired: f.Want, Observed: f.Got})
@@ -418,16 +418,16 @@ func (d *Devices) Observe(_ context.Context, t control.Target, ids []ident.PortI
 	if t.Devices != nil {
 		return d.read(t.Devices), nil
 	}
-	targets, err := reconcile.Desired(t.Plan, t.Topology)
+	targets, err := device.Desired(t.Plan, t.Topology)
 	if err != nil {
 		return nil, err
 	}
 	var list []control.DeviceReport
-	if t.Placed && ids == nil && reconcile.Manages(t.Plan) || slices.ContainsFunc(ids, reconcile.IsManager) {
+	if t.Placed && ids == nil && device.Manages(t.Plan) || slices.ContainsFunc(ids, device.IsManager) {
 		list = append(list, placer{d}.report())
 	}
 	if honest {
-		of := slices.DeleteFunc(targets, func(t reconcile.Target) bool { return ids != nil && !slices.Contains(ids, t.Device.ID) })
+		of := slices.DeleteFunc(targets, func(t device.Target) bool { return ids != nil && !slices.Contains(ids, t.Device.ID) })
 		return append(list, d.read(of)...), nil
 	}
 	for i := range targets {

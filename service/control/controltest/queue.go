@@ -6,14 +6,14 @@ import (
 	"sync"
 
 	"fairlane/service/control"
-	"fairlane/service/reconcile/engine"
+	"fairlane/service/rollout"
 )
 
 // queue is a store whose jobs are worked in this process as soon as their transaction is committed.
 type queue struct {
 	control.Store
 
-	engine *engine.Engine
+	engine *rollout.Engine
 	tasks  *control.Service // works simulations and calibrations
 	ctx    context.Context
 	cancel context.CancelFunc

@@ -1,0 +1,94 @@
+package device
+
+import (
+	"context"
+	"time"
+
+	"fairlane/ccconfig/driver"
+	"fairlane/internal/phrase"
+	"fairlane/policy"
+)
+
+// Deps are what Work goes through. Driver and Recorder are required.
+type Deps struct {
+	Driver   driver.Driver
+	Recorder Recorder
+	Clock    Clock // nil is SystemClock
+}
+
+// Placer decides which service level a tenant's traffic uses, for example through the
+// partitions file of a subnet manager.
+type Placer interface {
+	// Check returns an error when Place, asked in the same way, could not bring the placements of a plan about, and changes
+	// nothing.
+	Check(ctx context.Context, p, before *policy.Plan) error
+	// Place brings the placements of a plan about. It is idempotent. before is the plan whose placements are in force until
+	// then, nil when that is not known. What it needed and this one does not stays where it can, for traffic that still
+	// moves, unless clear is set.
+	Place(ctx context.Context, p, before *policy.Plan, clear bool) error
+	// Verify returns an error naming the first placement that is not in force.
+	Verify(ctx context.Context, p *policy.Plan) error
+}
+
+// Clock waits. Tests give a virtual one.
+type Clock interface {
+	// Sleep returns after d, or earlier with the context's error.
+	Sleep(ctx context.Context, d time.Duration) error
+}
+
+// SystemClock is the real clock.
+type SystemClock struct{}
+
+// Sleep waits for d or the end of ctx.
+func (SystemClock) Sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Recorder persists what is done to devices. A move is recorded before the act it announces and
+// after the fact it states: when Record fails no further device is touched. Methods are called from
+// several goroutines, in order for each device.
+type Recorder interface {
+	Record(ctx context.Context, e Event) error
+}
+
+// Event is a device's move from one state to the next.
+type Event struct {
+	Device driver.Device
+	From   State
+	To     State
+	Said   phrase.Text
+	// Before is the state the device had before its first write, on the move that announces it.
+	Before   *driver.Settings
+	Observed *driver.Settings // what was read, on a move that rests on a read
+	Want     *driver.Settings // its target, where that has more than the plan; nil otherwise
+	Receipt  *driver.Receipt
+	Error    string
+	// Touched says that a write may have reached the device, or will in the act that the move announces.
+	Touched bool
+}
+
+// Broken is a driver all of whose devices answer with the same error: a fabric that could not be opened.
+func Broken(err error) driver.Driver { return broken{err} }
+
+type broken struct{ err error }
+
+var _ driver.Driver = (*broken)(nil)
+
+func (b broken) Capabilities(context.Context, driver.Device) (driver.Capabilities, error) {
+	return driver.Capabilities{}, b.err
+}
+
+func (b broken) Read(context.Context, driver.Device) (driver.Settings, error) {
+	return driver.Settings{}, b.err
+}
+
+func (b broken) Apply(context.Context, driver.Device, driver.Settings) (driver.Receipt, error) {
+	return driver.Receipt{}, b.err
+}

@@ -1,0 +1,76 @@
+package device
+
+import (
+	"context"
+	"errors"
+	"golang.org/x/sync/errgroup"
+	"slices"
+
+	"fairlane/ccconfig/driver"
+	"fairlane/ccconfig/prereq"
+	"fairlane/internal/fieldwise"
+)
+
+// Observation is one device compared with what it should be. Nothing was written.
+type Observation struct {
+	Device      driver.Device          `json:"device"`
+	State       State                  `json:"state"`                 // InSync, Drifted, Unsupported, Failed when it could not be read, or Unknown
+	Observed    *driver.Settings       `json:"observed,omitempty"`    // nil when it could not be read
+	Differences []fieldwise.Difference `json:"differences,omitempty"` // wanted against observed
+	// Unmet are the prerequisites that are wrong or unknown. With one of them a device is never InSync: Drifted where one is
+	// wrong, else Unknown. Of an InfiniBand device whose settings could not be read they are the wrong ones, which may be why.
+	Unmet []prereq.Item `json:"-"`
+	Error string        `json:"error,omitempty"`
+	Err   error         `json:"-"`
+}
+
+// Observe reads every target's device, at most parallel (at least one) at the same time, and
+// compares it with what is wanted. It writes nothing and retries nothing: the caller observes
+// again. The observations are in the order of the targets; those not reached before the
+// context ended are Unknown with the context's error.
+func Observe(ctx context.Context, targets []Target, d driver.Driver, parallel int) []Observation {
+	out := make([]Observation, len(targets))
+	var g errgroup.Group
+	g.SetLimit(max(parallel, 1))
+	for i := range targets {
+		g.Go(func() error {
+			out[i] = observeOne(ctx, &targets[i], d)
+			return nil
+		})
+	}
+	_ = g.Wait() // the goroutines return no errors: each observation carries its own
+	return out
+}
+
+func observeOne(ctx context.Context, t *Target, d driver.Driver) Observation {
+	o := Observation{Device: t.Device, State: Unknown}
+	got, err := driver.Settings{}, ctx.Err()
+	if err == nil {
+		got, err = d.Read(ctx, t.Device)
+	}
+	if err != nil {
+		o.Err, o.Error = err, err.Error()
+		switch {
+		case ctx.Err() != nil:
+		case errors.Is(err, driver.ErrUnsupported):
+			o.State = Unsupported
+		default:
+			o.State = Failed
+		}
+		if ctx.Err() == nil && t.Needs != nil && t.Needs.InfiniBand != nil {
+			o.Unmet = slices.DeleteFunc(driver.Examine(ctx, d, t.Device, got, t.Needs), func(i prereq.Item) bool { return i.State != prereq.Wrong })
+		}
+		return o
+	}
+	o.Observed, o.Differences = &got, t.Want.Diff(got)
+	o.Unmet = prereq.Unmet(driver.Examine(ctx, d, t.Device, got, t.Needs))
+	switch wrong, unknown := prereq.Count(o.Unmet); {
+	case len(o.Differences) > 0 || wrong > 0:
+		o.State = Drifted
+	case unknown > 0:
+		o.State = Unknown
+	default:
+		o.State = InSync
+	}
+	return o
+}

@@ -1,0 +1,146 @@
+package rollout
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"fairlane/ccconfig/driver"
+	"fairlane/service/control"
+	"fairlane/subnet/ident"
+)
+
+// ours is what distinguishes settings that Fairlane wrote from those that were there before.
+type ours struct {
+	fabric control.Fabric
+	plans  []wants // that rollouts brought to the fabric, the latest first
+}
+
+// wants are the settings of a plan's devices.
+type wants struct {
+	fabric, plan string
+	want         map[ident.PortID]driver.Settings
+}
+
+// Bounds of what is compared with a new baseline.
+const (
+	maxOurs      = 8   // the latest plans of a fabric
+	oursRollouts = 100 // the latest rollouts, in which these plans are found
+)
+
+// baseline is the baseline of a device that is about to be written for the first time.
+func (c *claim) baseline(d driver.Device, before driver.Settings) *control.Baseline {
+	b := &control.Baseline{Device: d, Settings: before, Origin: control.OriginBefore, Rollout: c.ro.ID, RecordedAt: c.e.d.Clock.Now().UTC()}
+	if note := c.ours.suspect(d.ID, before); note != "" {
+		b.Origin, b.Note = control.OriginUnknown, note
+	}
+	return b
+}
+
+// suspect says why the settings of a device may be Fairlane's own, "" when they are not. Inert settings are never suspect: they
+// are what unmanaged devices hold, too.
+func (o *ours) suspect(id ident.PortID, got driver.Settings) string {
+	for i := range o.plans {
+		if want, ok := o.plans[i].want[id]; ok && !inert(got) && want.Equal(got) {
+			return fmt.Sprintf("equal to the settings of plan %.12s", o.plans[i].plan)
+		}
+	}
+	if at := o.fabric.RestoredAt; !at.IsZero() {
+		return fmt.Sprintf("the database was restored from a backup on %s: the device may hold settings of a plan that is not in it",
+			at.UTC().Format("2006-01-02"))
+	}
+	return ""
+}
+
+// inert reports whether settings are of an InfiniBand device on which congestion control does nothing.
+func inert(s driver.Settings) bool {
+	switch {
+	case s.CA != nil:
+		return !s.CA.Reacts() && s.CA.HighestMin() == 0
+	case s.Switch != nil:
+		return !s.Marks()
+	}
+	return false
+}
+
+// suspect loads what ours.suspect compares with, if a device has no baseline yet.
+func (c *claim) suspect(ctx context.Context) (err error) {
+	joins := slices.ContainsFunc(c.rows, func(d control.RolloutDevice) bool { _, ok := c.based[d.Device.ID]; return !ok })
+	if c.ours.fabric = c.plan.target.Fabric; joins {
+		c.ours.plans, err = c.e.brought(ctx, c.ro)
+	}
+	return err
+}
+
+// returns are the settings of the devices of a return; nil in other rollouts.
+func (c *claim) returns(ctx context.Context) (map[ident.PortID]driver.Settings, error) {
+	if c.ro.Options.To == "" {
+		return nil, nil
+	}
+	ids := make([]ident.PortID, len(c.rows))
+	for i := range c.rows {
+		ids[i] = c.rows[i].Device.ID
+	}
+	out := make(map[ident.PortID]driver.Settings, len(ids))
+	err := c.e.d.Store.View(ctx, func(r control.Repos) error {
+		list, err := r.Baselines(ctx, c.ro.Fabric, ids)
+		for i := range list {
+			out[list[i].Device.ID] = c.ro.Options.To.Want(&list[i])
+		}
+		return err
+	})
+	return out, err
+}
+
+// brought loads the settings of the latest plans that rollouts before one brought to a fabric.
+func (e *Engine) brought(ctx context.Context, ro control.Rollout) (out []wants, err error) {
+	var earlier []control.Rollout
+	err = e.d.Store.View(ctx, func(r control.Repos) (err error) {
+		earlier, _, err = r.ListRollouts(ctx, ro.Fabric, control.Page{Limit: oursRollouts, After: fmt.Sprint(ro.ID)})
+		return err
+	})
+	var names []string
+	for i := range earlier {
+		if name := earlier[i].Plan; slices.Contains(earlier[i].Stages, control.StageSettings) && !slices.Contains(names, name) && len(names) < maxOurs {
+			names = append(names, name)
+		}
+	}
+	for _, name := range names {
+		w, lerr := e.wantsOf(ctx, ro.Fabric, name)
+		switch {
+		case outlived(lerr):
+			continue
+		case lerr != nil:
+			return nil, lerr
+		}
+		out = append(out, w)
+	}
+	return out, err
+}
+
+// wantsOf returns the settings of a plan's devices, from the cache when they were used lately: plans themselves are large.
+func (e *Engine) wantsOf(ctx context.Context, fabric, plan string) (wants, error) {
+	e.mu.Lock()
+	for _, w := range e.wants {
+		if w.fabric == fabric && w.plan == plan {
+			e.mu.Unlock()
+			return w, nil
+		}
+	}
+	e.mu.Unlock()
+	c, err := e.load(ctx, fabric, plan)
+	if err != nil {
+		return wants{}, err
+	}
+	w := wants{fabric: fabric, plan: plan, want: make(map[ident.PortID]driver.Settings, len(c.want))}
+	for id, t := range c.want {
+		w.want[id] = t.Want
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.wants) == maxOurs {
+		e.wants = slices.Delete(e.wants, 0, 1)
+	}
+	e.wants = append(e.wants, w)
+	return w, nil
+}

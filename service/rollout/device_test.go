@@ -1,0 +1,193 @@
+package rollout_test
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"fairlane/ccconfig/driver"
+	"fairlane/service/control"
+	"fairlane/subnet/ident"
+)
+
+// box is a simulated device.
+type box struct {
+	id     ident.PortID
+	first  driver.Settings // before any rollout
+	before driver.Settings
+	want   driver.Settings
+	holds  driver.Settings
+	told   *driver.Settings // what the last write wanted
+	clamps bool             // never takes what is wanted
+	// reread is the manager's task that read it last, and whether it was then as wanted, as before.
+	reader           *task
+	asWant, asBefore bool
+	rebooted         bool // after it was last read
+}
+
+// flight bounds how long a request is on its way. Packets of one sender to one device do not overtake each other; those
+// of two senders may. What a worker sent in its last moment must arrive before another takes over, and the quarter of the
+// lease that others wait longer is for that.
+const flight = lease / 4
+
+// stray is a write on its way whose sender does not wait for it any more: because it was killed, or gave up, or sent it
+// twice and had the answer to the other one.
+type stray struct {
+	at time.Time
+	m  *manager
+	b  *box
+	to driver.Settings
+}
+
+// deliver lets the strays of a kind arrive, in the order in which they were sent.
+func (w *world) deliver(due func(stray) bool) {
+	w.strays = slices.DeleteFunc(w.strays, func(s stray) bool {
+		if !due(s) {
+			return false
+		}
+		w.count("writes that nobody waits for")
+		if !s.b.holds.Equal(s.to) {
+			w.count("of them, changes")
+			s.b.holds, s.b.reader = s.to.Clone(), nil
+		}
+		return true
+	})
+}
+
+// kill ends a manager. What it has just sent goes on to its device.
+func (w *world) kill(m *manager) {
+	m.alive = false
+	m.cancel()
+	w.count("killed managers")
+	for _, t := range w.tasks {
+		if t.m == m && t.wire != nil && t.wire.at.After(w.now) {
+			w.strays = append(w.strays, *t.wire)
+		}
+	}
+}
+
+// boxes is the driver of the devices.
+type boxes opener
+
+// Capabilities implements driver.Driver.
+func (boxes) Capabilities(context.Context, driver.Device) (driver.Capabilities, error) {
+	return driver.Capabilities{}, driver.ErrUnsupported
+}
+
+// send waits for the seed, and says whether a request arrives: to is what it writes, nil for a read. One whose sender is
+// dead or gave up may arrive later.
+func (d boxes) send(ctx context.Context, b *box, to *driver.Settings) error {
+	t := taskOf(ctx)
+	if d.w.lag != nil {
+		t.wake = d.w.now.Add(d.w.lag())
+	} else if d.w.chance(d.w.o.slow) {
+		t.wake = d.w.now.Add(time.Duration(d.w.rng.IntN(12000)) * time.Millisecond)
+	}
+	if to != nil {
+		t.wire = &stray{at: d.w.now.Add(time.Duration(d.w.rng.Int64N(int64(flight)))), m: d.m, b: b, to: *to}
+	}
+	err := d.w.yield(t, d.m)
+	wire := t.wire
+	t.wire = nil
+	if err != nil {
+		return err
+	}
+	if until, ok := ctx.Value(deadlineKey{}).(time.Time); ok && !d.w.now.Before(until) {
+		if wire != nil && wire.at.After(d.w.now) {
+			d.w.strays = append(d.w.strays, *wire)
+		}
+		return context.DeadlineExceeded
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	d.catchUp(b)
+	if d.w.chance(d.w.o.loseRequest) {
+		return driver.ErrUnreachable
+	}
+	return nil
+}
+
+// catchUp lets arrive what the manager sent to the device before: nothing overtakes it, and whoever waits for an answer in
+// vain waits longer than a request takes.
+func (d boxes) catchUp(b *box) {
+	d.w.deliver(func(s stray) bool { return s.m == d.m && s.b == b })
+}
+
+// Read implements driver.Driver.
+func (d boxes) Read(ctx context.Context, dev driver.Device) (driver.Settings, error) {
+	b := d.w.devices[dev.ID]
+	if err := d.send(ctx, b, nil); err != nil {
+		return driver.Settings{}, err
+	}
+	d.alone(ctx, dev)
+	b.reader, b.asWant, b.asBefore, b.rebooted = taskOf(ctx), b.holds.Equal(b.want), b.holds.Equal(b.before), false
+	got := b.holds.Clone()
+	if d.w.credulous && b.told != nil {
+		got = b.told.Clone()
+	}
+	if err := d.w.yield(taskOf(ctx), d.m); err != nil {
+		return driver.Settings{}, err
+	}
+	if d.w.chance(d.w.o.loseReply) {
+		return driver.Settings{}, driver.ErrUnreachable
+	}
+	return got, nil
+}
+
+// Apply implements driver.Driver. It is two writes: between them the device is a mixture.
+func (d boxes) Apply(ctx context.Context, dev driver.Device, want driver.Settings) (driver.Receipt, error) {
+	b := d.w.devices[dev.ID]
+	if b.clamps && want.Equal(b.want) {
+		want = halfway(b.before, want)
+	}
+	b.told = &want
+	half := halfway(b.holds, want)
+	for i, to := range []driver.Settings{half, want} {
+		if err := d.send(ctx, b, &to); err != nil {
+			if i > 0 {
+				d.w.count("partial applies")
+			}
+			return driver.Receipt{}, err
+		}
+		d.alone(ctx, dev)
+		b.holds, b.reader = to.Clone(), nil // what was read before the write proves nothing
+		if d.w.chance(d.w.o.double) {
+			d.w.strays = append(d.w.strays, stray{at: d.w.now.Add(time.Duration(d.w.rng.Int64N(int64(flight)))), m: d.m, b: b, to: to})
+		}
+		if d.w.chance(d.w.o.partial) {
+			d.w.count("partial applies")
+			d.catchUp(b)
+			return driver.Receipt{}, driver.ErrUnreachable
+		}
+	}
+	if err := d.w.yield(taskOf(ctx), d.m); err != nil {
+		return driver.Receipt{}, err // killed between the write and the answer
+	}
+	if d.w.chance(d.w.o.loseReply) {
+		d.catchUp(b)
+		return driver.Receipt{}, driver.ErrUnreachable
+	}
+	return driver.Receipt{Fields: []driver.FieldReceipt{{Field: "all", Outcome: driver.OutcomeAcknowledged}}}, nil
+}
+
+// halfway is a mixture of two settings.
+func halfway(a, b driver.Settings) driver.Settings {
+	m := a.Clone()
+	if m.CA != nil {
+		m.CA.SLs[0], m.CA.SLs[1].Timer = b.CA.SLs[0], 4242
+	}
+	if m.Switch != nil {
+		m.Switch.Defaults = b.Switch.Defaults
+		m.Switch.Defaults.MarkingRate += 7
+	}
+	return m
+}
+
+// alone checks that nobody acts on a device who was given up.
+func (d boxes) alone(ctx context.Context, dev driver.Device) {
+	mine := taskOf(ctx).shard
+	if s := d.w.db.shards[mine.Key]; s.Epoch != mine.Epoch || s.Owner != d.m.name || s.State != control.ShardWorking {
+		d.w.fault("%s is acted on by %s under epoch %d, but the shard is at epoch %d of %q", dev, d.m.name, mine.Epoch, s.Epoch, s.Owner)
+	}
+}

@@ -1,0 +1,303 @@
+package rollout
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"fairlane/ccconfig/driver"
+	"fairlane/internal/phrase"
+	"fairlane/service/control"
+	"fairlane/service/device"
+	"fairlane/subnet/ident"
+)
+
+// Clock is the time of a manager. Now is used to measure spans only, but for the end of a confirm window.
+type Clock interface {
+	device.Clock
+	Now() time.Time
+	// Deadline returns a context that ends at t.
+	Deadline(ctx context.Context, t time.Time) (context.Context, context.CancelFunc)
+}
+
+// SystemClock is the real clock.
+type SystemClock struct{ device.SystemClock }
+
+// Now returns the current time.
+func (SystemClock) Now() time.Time { return time.Now() }
+
+// Deadline is context.WithDeadline.
+func (SystemClock) Deadline(ctx context.Context, t time.Time) (context.Context, context.CancelFunc) {
+	return context.WithDeadline(ctx, t)
+}
+
+// Session is an attachment to one fabric.
+type Session struct {
+	Driver driver.Driver
+	Placer device.Placer // nil where placements cannot even be verified
+	Close  func() error
+}
+
+// Opener attaches to a fabric. It makes sure that the devices are who the plan takes them for; when one is not,
+// the error wraps driver.ErrInvalid and none may be written.
+type Opener interface {
+	Open(ctx context.Context, t control.Target, devices []driver.Device) (Session, error)
+}
+
+// Gate judges the health of a fabric during a rollout.
+type Gate interface {
+	// Check returns an error that says what is wrong, or that nothing could be measured. notice says what could not be
+	// judged when the rest is healthy; empty when everything was.
+	Check(ctx context.Context, t control.Target, ro control.Rollout) (notice phrase.Text, err error)
+}
+
+// Deps are what the engine works through. Store, Targets and Opener are required.
+type Deps struct {
+	Store   control.Store
+	Targets func(ctx context.Context, fabric, plan string) (control.Target, error)
+	Opener  Opener
+	Gate    Gate // nil passes everything
+	// Prerequisites reads devices back for the gate before the first write of a rollout; nil skips the gate.
+	Prerequisites control.Observer
+	// Ended is told of a rollout's end in the transaction that ends it; nil is nobody.
+	Ended func(ctx context.Context, r control.Repos, ro control.Rollout) error
+	// Home returns the fabric of a rollout, which is the scope of its transactions; nil gives them the scope of the whole service.
+	Home  func(ctx context.Context, rollout int64) (fabric string, err error)
+	Clock Clock  // nil is SystemClock
+	Name  string // of this manager, unique among those alive; it is shown to people
+	// Lease is how long a worker may go without a sign of life; 0 is DefaultLease, the least is MinLease.
+	Lease time.Duration
+	// Steady runs beat every so often until stop is called, which waits for it; nil uses a goroutine and
+	// a ticker. Tests that must be deterministic give one that does nothing.
+	Steady func(every time.Duration, beat func()) (stop func())
+}
+
+// Bounds of the lease.
+const (
+	DefaultLease = 6 * time.Second
+	MinLease     = 200 * time.Millisecond
+)
+
+// Engine works rollouts. It is safe for concurrent use.
+type Engine struct {
+	d Deps
+
+	mu    sync.Mutex
+	plans []cachedPlan     // most recently used last, at most maxPlans
+	wants []wants          // oldest first, at most maxOurs
+	homes map[int64]string // fabrics of rollouts, at most maxHomes
+	seen  map[string]sighting
+}
+
+// cachedPlan is a plan with the settings of its devices.
+type cachedPlan struct {
+	fabric, plan string
+	target       control.Target
+	want         map[ident.PortID]device.Target
+}
+
+// maxPlans bounds the plans that are kept decoded.
+const maxPlans = 4
+
+// Errors of workers.
+var (
+	// ErrFenced says that another manager has taken the work over.
+	ErrFenced = errors.New("another manager has taken the work over")
+	// errParked is the cause of a context that ends because an operator wants the rollout to stop.
+	errParked = errors.New("the rollout is to stop at the next safe point")
+)
+
+// New returns an engine over the given parts.
+func New(d Deps) (*Engine, error) {
+	if d.Store == nil || d.Targets == nil || d.Opener == nil {
+		return nil, errors.New("engine needs a store, targets and an opener")
+	}
+	if d.Clock == nil {
+		d.Clock = SystemClock{}
+	}
+	if d.Lease == 0 {
+		d.Lease = DefaultLease
+	}
+	if d.Lease < MinLease || d.Lease > time.Hour {
+		return nil, fmt.Errorf("lease of %s: want %s to 1h", d.Lease, MinLease)
+	}
+	if d.Steady == nil {
+		d.Steady = steady
+	}
+	return &Engine{d: d, homes: map[int64]string{}, seen: map[string]sighting{}}, nil
+}
+
+// steady runs beat in a goroutine of its own.
+func steady(every time.Duration, beat func()) (stop func()) {
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		tick := time.NewTicker(every)
+		defer tick.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-tick.C:
+				beat()
+			}
+		}
+	})
+	return func() {
+		close(done)
+		wg.Wait()
+	}
+}
+
+// Work does a job, and goes on with what follows from it for a while, without the queue's delay. What follows is in the
+// queue as well, where it is found when this manager is lost; whoever comes second finds it done. An error asks for
+// another try of the job later.
+func (e *Engine) Work(ctx context.Context, j control.Job) error {
+	began := e.d.Clock.Now()
+	next, err := e.Do(ctx, j)
+	for err == nil && next != nil && ctx.Err() == nil && e.d.Clock.Now().Sub(began) < goOnFor {
+		following := *next
+		var broken error
+		if next, broken = e.Do(ctx, following); broken != nil {
+			return e.again(ctx, following)
+		}
+	}
+	return err
+}
+
+// again puts a job into the queue once more: it may have been taken out as done while it was worked without it.
+func (e *Engine) again(ctx context.Context, j control.Job) error {
+	return e.d.Store.Tx(e.on(context.WithoutCancel(ctx), j.Rollout), func(r control.Repos) error { return r.Enqueue(ctx, j) })
+}
+
+// maxHomes bounds the rollouts whose fabric is kept in memory.
+const maxHomes = 1024
+
+// on gives write transactions the scope of a rollout's fabric. When that cannot be found, they have that of the whole service.
+func (e *Engine) on(ctx context.Context, rollout int64) context.Context {
+	if e.d.Home == nil {
+		return ctx
+	}
+	e.mu.Lock()
+	fabric, ok := e.homes[rollout]
+	e.mu.Unlock()
+	if !ok {
+		var err error
+		if fabric, err = e.d.Home(ctx, rollout); err != nil {
+			return ctx
+		}
+		e.mu.Lock()
+		if len(e.homes) >= maxHomes {
+			clear(e.homes)
+		}
+		e.homes[rollout] = fabric
+		e.mu.Unlock()
+	}
+	return control.OnFabric(ctx, fabric)
+}
+
+// goOnFor bounds for how long Work goes on, so that the rollouts of many fabrics take turns.
+const goOnFor = 2 * time.Second
+
+// Do does one job. next is one of those that follow from it.
+func (e *Engine) Do(ctx context.Context, j control.Job) (next *control.Job, err error) {
+	switch j.Kind {
+	case control.JobStep:
+		return e.Step(ctx, j.Rollout, j.Revision)
+	case control.JobShard:
+		return e.WorkShard(ctx, control.ShardKey{Rollout: j.Rollout, Undo: j.Undo, Wave: j.Wave, Shard: j.Shard}, j.Revision)
+	}
+	return nil, fmt.Errorf("job of kind %q: want %s or %s", j.Kind, control.JobStep, control.JobShard)
+}
+
+// plan returns a plan with the settings of its devices, from the cache when it was used lately. The fabric is always as
+// stored: where it is found may have changed since, and nothing may be written at its former address.
+func (e *Engine) plan(ctx context.Context, fabric, plan string) (cachedPlan, error) {
+	if c, ok := e.cached(fabric, plan); ok && len(c.want) > 0 { // a plan without devices goes by the latest topology
+		err := e.d.Store.View(ctx, func(r control.Repos) (err error) { c.target.Fabric, err = r.Fabric(ctx, fabric); return err })
+		return c, err
+	}
+	c, err := e.load(ctx, fabric, plan)
+	if err != nil {
+		return cachedPlan{}, err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	// The workers of a wave begin together, so that several may have loaded it.
+	e.plans = slices.DeleteFunc(e.plans, func(x cachedPlan) bool { return x.fabric == fabric && x.plan == plan })
+	if len(e.plans) == maxPlans {
+		e.plans = slices.Delete(e.plans, 0, 1)
+	}
+	e.plans = append(e.plans, c)
+	return c, nil
+}
+
+// load reads a plan with the settings of its devices from the store.
+func (e *Engine) load(ctx context.Context, fabric, plan string) (cachedPlan, error) {
+	t, err := e.d.Targets(ctx, fabric, plan)
+	if err != nil {
+		return cachedPlan{}, err
+	}
+	list, err := device.Desired(t.Plan, t.Topology)
+	if err != nil {
+		return cachedPlan{}, &unfitError{err}
+	}
+	c := cachedPlan{fabric: fabric, plan: plan, target: t, want: make(map[ident.PortID]device.Target, len(list))}
+	for _, x := range list {
+		c.want[x.Device.ID] = x
+	}
+	return c, nil
+}
+
+// unfitError is a plan that does not fit the fabric any more.
+type unfitError struct{ error }
+
+// Unwrap returns why.
+func (e *unfitError) Unwrap() error { return e.error }
+
+// outlived reports that a plan of earlier is not there any more, or does not fit the fabric any more.
+func outlived(err error) bool {
+	var unfit *unfitError
+	return errors.As(err, &unfit) || errors.Is(err, control.ErrNotFound)
+}
+
+// holdOver returns what makes of a device's settings those that it has while a rollout moves traffic. A plan before that
+// does not fit the fabric any more has nothing to hold traffic to.
+func (e *Engine) holdOver(ctx context.Context, ro control.Rollout, next cachedPlan) (func(ident.PortID, driver.Settings) driver.Settings, error) {
+	none := func(_ ident.PortID, want driver.Settings) driver.Settings { return want }
+	if !ro.Moves() {
+		return none, nil
+	}
+	before, err := e.plan(ctx, ro.Fabric, ro.Prior)
+	switch {
+	case outlived(err):
+		return none, nil
+	case err != nil:
+		return nil, err
+	}
+	moving := device.Moving(before.target.Plan, next.target.Plan)
+	return func(id ident.PortID, want driver.Settings) driver.Settings {
+		return device.HoldOver(want, before.want[id].Want, moving[id])
+	}, nil
+}
+
+// cached returns a plan that was used lately, and notes that it was used again.
+func (e *Engine) cached(fabric, plan string) (cachedPlan, bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for i, c := range e.plans {
+		if c.fabric == fabric && c.plan == plan {
+			e.plans = append(slices.Delete(e.plans, i, i+1), c)
+			return c, true
+		}
+	}
+	return cachedPlan{}, false
+}
+
+// event fills in what all events of the engine have in common.
+func (e *Engine) event(ro control.Rollout, kind string, said phrase.Text) control.Event {
+	return control.Event{At: e.d.Clock.Now().UTC(), Fabric: ro.Fabric, Rollout: ro.ID, Actor: "system", Kind: kind, Subject: ro.Plan, Said: said}
+}

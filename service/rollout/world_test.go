@@ -1,0 +1,509 @@
+package rollout_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"fairlane/ccconfig/driver"
+	"fairlane/internal/phrase"
+	"fairlane/policy"
+	"fairlane/service/control"
+	"fairlane/service/device"
+	"fairlane/service/rollout"
+	"fairlane/subnet/ident"
+)
+
+// world is a fabric, a database and some managers, whose every step is chosen by a seed. One task runs at a time: it
+// stops at each operation on the store or a device, and the seed says who goes on.
+type world struct {
+	o    outlook
+	rng  *rand.Rand
+	now  time.Time
+	db   *state
+	plan control.Target
+
+	devices  map[ident.PortID]*box
+	managers []*manager
+	names    int
+	tasks    []*task
+	running  map[control.Job]bool
+	retry    []retried
+	outage   time.Time            // the database answers again then
+	calm     bool                 // no further faults
+	lag      func() time.Duration // of each answer of a device; nil is by the outlook
+	counts   map[string]int
+	faults   []string // broken promises
+	strays   []stray  // on their way to devices
+	beaters  []*beater
+	beating  bool                             // a sign of life is given, in one go
+	steady   bool                             // managers give signs of life; else they are so busy that they never come to it
+	opening  func() time.Duration             // of each attachment to the fabric; nil is by the outlook
+	id       int64                            // of the rollout
+	prior    control.Target                   // of every plan but the world's own
+	earlier  map[ident.PortID]driver.Settings // by that
+	wanted   map[ident.PortID]driver.Settings // by the plan, with nothing held over
+	gate     func(control.Rollout) error
+	placed   []policy.Placement // in force
+	refuses  bool               // the placer, before anything is done
+	deaf     bool               // no placement ever comes in force
+	lazy     int                // so many placements are refused first
+	onPlaced func(*manager)     // is told when placements came in force, before their manager hears of it
+	unready  string             // a device that did not have what the placements need when they were asked for
+	// What is sabotaged, to see that it would be noticed: devices are not read but believed, and nobody is told that his
+	// shard is in other hands.
+	credulous, unfenced bool
+}
+
+// outlook says how likely what is, in a thousand.
+type outlook struct {
+	loseCommit, outage, crash, stop, reboot, operator  int
+	loseRequest, loseReply, partial, slow, clampDevice int
+	double                                             int // a write arrives twice
+}
+
+// manager is a process.
+type manager struct {
+	name   string
+	engine *rollout.Engine
+	alive  bool
+	ctx    context.Context
+	cancel context.CancelFunc
+}
+
+// task is one job, or one look of a keeper, under way.
+type task struct {
+	m      *manager
+	job    *control.Job
+	resume chan struct{}
+	parked chan struct{} // it waits, or has ended
+	done   bool
+	err    error
+	wake   time.Time     // sleeps until then
+	wire   *stray        // the write that it waits for
+	shard  control.Shard // that it took last
+}
+
+type retried struct {
+	job control.Job
+	at  time.Time
+}
+
+type taskKey struct{}
+
+func taskOf(ctx context.Context) *task {
+	t, _ := ctx.Value(taskKey{}).(*task)
+	return t
+}
+
+var errKilled = errors.New("this process is dead")
+
+// yield lets the seed choose who goes on; it fails when the manager was killed meanwhile.
+func (w *world) yield(t *task, m *manager) error {
+	if t != nil && !w.beating {
+		t.parked <- struct{}{}
+		<-t.resume
+	}
+	if m != nil && !m.alive {
+		return errKilled
+	}
+	return nil
+}
+
+func (w *world) chance(in1000 int) bool { return !w.calm && w.rng.IntN(1000) < in1000 }
+
+func (w *world) noDatabase() bool { return w.now.Before(w.outage) }
+
+func (w *world) count(what string) { w.counts[what]++ }
+
+func (w *world) fault(format string, args ...any) {
+	w.faults = append(w.faults, fmt.Sprintf(format, args...))
+}
+
+const lease = 6 * time.Second
+
+// start adds a manager.
+func (w *world) start() {
+	w.names++
+	m := &manager{name: fmt.Sprintf("m%d", w.names), alive: true}
+	m.ctx, m.cancel = context.WithCancel(context.Background())
+	var err error
+	m.engine, err = rollout.New(rollout.Deps{
+		Store: memory{w, m}, Opener: opener{w, m}, Clock: clock{w, m}, Name: m.name, Lease: lease,
+		Gate: gate{w},
+		Targets: func(_ context.Context, _, plan string) (control.Target, error) {
+			if plan != w.plan.Plan.Name {
+				return w.prior, nil
+			}
+			return w.plan, nil
+		},
+		Ended: func(_ context.Context, r control.Repos, ro control.Rollout) error {
+			r.(*repos).s.ended = append(r.(*repos).s.ended, ro.ID)
+			return nil
+		},
+		Steady: func(every time.Duration, beat func()) func() { return w.steadily(m, every, beat) },
+	})
+	if err != nil {
+		panic(err) // a mistake of the test
+	}
+	w.managers = append(w.managers, m)
+}
+
+// beater gives signs of life for a task.
+type beater struct {
+	m     *manager
+	every time.Duration
+	next  time.Time
+	beat  func()
+}
+
+// steadily has signs of life given as time passes, until stop is called.
+func (w *world) steadily(m *manager, every time.Duration, beat func()) (stop func()) {
+	if !w.steady {
+		return func() {}
+	}
+	b := &beater{m: m, every: every, next: w.now.Add(every), beat: beat}
+	w.beaters = append(w.beaters, b)
+	return func() { w.beaters = slices.DeleteFunc(w.beaters, func(x *beater) bool { return x == b }) }
+}
+
+// run gives a manager something to do.
+func (w *world) run(m *manager, j *control.Job, f func(context.Context) error) {
+	t := &task{m: m, job: j, resume: make(chan struct{}), parked: make(chan struct{})}
+	w.tasks = append(w.tasks, t)
+	if j != nil {
+		w.running[*j] = true
+	}
+	ctx := context.WithValue(m.ctx, taskKey{}, t)
+	go func() {
+		<-t.resume
+		t.err = f(ctx)
+		t.done = true
+		t.parked <- struct{}{}
+	}()
+}
+
+// step lets one thing happen. It reports false when nothing can but the passing of time.
+func (w *world) step() {
+	w.disturb()
+	var ready []*task
+	for _, t := range w.tasks {
+		if !t.wake.After(w.now) {
+			ready = append(ready, t)
+		}
+	}
+	alive := w.alive()
+	var jobs []int
+	for i := range w.db.jobs {
+		jobs = append(jobs, i)
+	}
+	n := len(ready)
+	if len(alive) > 0 {
+		n += len(jobs) + 1
+	}
+	switch k := w.rng.IntN(n + 2); {
+	case k < len(ready):
+		w.resume(ready[k])
+	case k < n-1 && len(alive) > 0 && len(jobs) > 0:
+		i := w.rng.IntN(len(jobs))
+		j := w.db.jobs[i]
+		w.db.jobs = slices.Delete(slices.Clone(w.db.jobs), i, i+1)
+		m := alive[w.rng.IntN(len(alive))]
+		w.run(m, &j, func(ctx context.Context) error { return m.engine.Work(ctx, j) })
+	case k < n && len(alive) > 0:
+		m := alive[w.rng.IntN(len(alive))]
+		if !slices.ContainsFunc(w.tasks, func(t *task) bool { return t.m == m && t.job == nil }) {
+			w.run(m, nil, m.engine.Keep)
+		}
+	default:
+		most := 800
+		if w.calm {
+			most = 150 // nobody is kept waiting for longer than his lease by chance alone
+		}
+		w.pass(time.Duration(w.rng.IntN(most)) * time.Millisecond)
+	}
+	w.due()
+}
+
+func (w *world) alive() (out []*manager) {
+	for _, m := range w.managers {
+		if m.alive && m.ctx.Err() == nil {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// pass lets time pass.
+func (w *world) pass(d time.Duration) {
+	w.now = w.now.Add(d)
+	w.deliver(func(s stray) bool { return !s.at.After(w.now) })
+	for _, b := range slices.Clone(w.beaters) {
+		if b.m.alive && !b.next.After(w.now) {
+			b.next, w.beating = w.now.Add(b.every), true
+			b.beat()
+			w.beating = false
+		}
+	}
+}
+
+// due puts failed jobs back into the queue when their time has come.
+func (w *world) due() {
+	w.retry = slices.DeleteFunc(w.retry, func(r retried) bool {
+		if r.at.After(w.now) {
+			return false
+		}
+		delete(w.running, r.job)
+		if !slices.Contains(w.db.jobs, r.job) {
+			w.db.jobs = append(slices.Clone(w.db.jobs), r.job)
+		}
+		return true
+	})
+}
+
+// resume runs a task to its next operation.
+func (w *world) resume(t *task) {
+	t.resume <- struct{}{}
+	<-t.parked
+	if !t.done {
+		return
+	}
+	w.tasks = slices.DeleteFunc(w.tasks, func(x *task) bool { return x == t })
+	switch {
+	case t.job == nil || !t.m.alive: // the queue never hears of a killed manager's jobs
+	case t.err != nil:
+		w.retry = append(w.retry, retried{job: *t.job, at: w.now.Add(time.Second)})
+	default:
+		delete(w.running, *t.job)
+	}
+}
+
+// disturb lets bad things happen.
+func (w *world) disturb() {
+	alive := w.alive()
+	switch {
+	case w.calm:
+	case w.chance(w.o.crash) && len(alive) > 0:
+		m := alive[w.rng.IntN(len(alive))]
+		w.kill(m)
+	case w.chance(w.o.stop) && len(alive) > 1:
+		alive[w.rng.IntN(len(alive))].cancel() // its tasks end by themselves
+		w.count("stopped managers")
+	case w.chance(w.o.outage):
+		w.outage = w.now.Add(time.Duration(w.rng.IntN(20000)) * time.Millisecond)
+		w.count("database outages")
+	case w.chance(w.o.reboot):
+		adapters := w.plan.Plan.CAs
+		if len(adapters) == 0 { // a release, of the plan before
+			adapters = w.prior.Plan.CAs
+		}
+		b := w.devices[adapters[w.rng.IntN(len(adapters))].Port]
+		b.holds, b.rebooted = b.before.Clone(), true
+		w.count("reboots")
+	case w.chance(w.o.operator):
+		w.operate()
+	}
+	if len(w.alive()) == 0 || len(w.alive()) < 2 && w.rng.IntN(50) == 0 {
+		w.start()
+	}
+}
+
+// operate is an operator with a mind of his own. It goes by the same rules as control.Service's use cases.
+func (w *world) operate() {
+	ro := w.db.rollouts[w.id]
+	if ro.State != control.RolloutRunning || w.noDatabase() {
+		return
+	}
+	undoing := ro.Undoing()
+	switch w.rng.IntN(6) {
+	case 0:
+		if ro.Wish == control.WishRun {
+			ro.Wish = control.WishPause
+		}
+	case 1, 2:
+		if ro.Wish == control.WishPause {
+			ro.Wish = control.WishRun
+		}
+	case 3:
+		if !undoing && w.rng.IntN(3) == 0 {
+			ro.Wish = control.WishCancel
+		}
+	case 4:
+		if !undoing && !ro.Confirmed {
+			ro.Wish, ro.WishActor = control.WishUndo, "ada"
+		}
+	case 5:
+		if ro.Phase == control.PhaseConfirming {
+			ro.Wish, ro.Confirmed = control.WishRun, true
+		}
+	}
+	w.wish(ro)
+	w.count("operator commands")
+}
+
+// wish stores what the operator wants and asks for a step, as Service.steer does.
+func (w *world) wish(ro control.Rollout) {
+	next := w.db.clone()
+	if ro.Owner == "" {
+		ro.Revision++
+	}
+	next.rollouts[ro.ID] = ro
+	if ro.Owner == "" {
+		r := &repos{s: next, w: w}
+		_ = r.Enqueue(context.Background(), control.Job{Kind: control.JobStep, Rollout: ro.ID, Revision: ro.Revision})
+	}
+	w.db = next
+}
+
+// recorded checks what is claimed about a device against what was read.
+func (w *world) recorded(t *task, d control.RolloutDevice) {
+	b := w.devices[d.Device.ID]
+	switch device.State(d.State) {
+	case device.InSync:
+		if b.reader != t || !b.asWant {
+			w.fault("%s is recorded as in sync, but was not read so", d.Device)
+		}
+	case device.RolledBack:
+		if b.reader != t || !b.asBefore {
+			w.fault("%s is recorded as rolled back, but was not read so", d.Device)
+		}
+	case device.Applying:
+		if d.Before == nil {
+			w.fault("%s is about to be written, but what it was is not recorded", d.Device)
+		} else if !d.Before.Equal(b.before) {
+			w.fault("%s was not as recorded before the rollout", d.Device)
+		}
+	}
+}
+
+// joins checks a device's first baseline: it is what the device held before any rollout, and known to be.
+func (w *world) joins(b control.Baseline) {
+	if d := w.devices[b.Device.ID]; !b.Settings.Equal(d.first) || b.Origin != control.OriginBefore {
+		w.fault("the baseline of %s is not what it held before the first rollout (origin %s: %s)", b.Device, b.Origin, b.Note)
+	}
+}
+
+// clock is virtual.
+type clock struct {
+	w *world
+	m *manager
+}
+
+// Now implements rollout.Clock.
+func (c clock) Now() time.Time { return c.w.now }
+
+// Sleep implements device.Clock. The grace after the end of a context lasts as long as it is needed.
+func (c clock) Sleep(ctx context.Context, d time.Duration) error {
+	if d == 10*time.Second {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	t := taskOf(ctx)
+	t.wake = c.w.now.Add(d)
+	if err := c.w.yield(t, c.m); err != nil {
+		return err
+	}
+	return ctx.Err()
+}
+
+type deadlineKey struct{}
+
+// Deadline implements rollout.Clock.
+func (c clock) Deadline(ctx context.Context, t time.Time) (context.Context, context.CancelFunc) {
+	return context.WithCancel(context.WithValue(ctx, deadlineKey{}, t))
+}
+
+// opener gives the devices of the world.
+type opener struct {
+	w *world
+	m *manager
+}
+
+// Open implements rollout.Opener.
+func (o opener) Open(ctx context.Context, target control.Target, devices []driver.Device) (rollout.Session, error) {
+	t := taskOf(ctx)
+	if ro := o.w.db.rollouts[o.w.id]; devices == nil && (ro.Phase == control.PhaseUnplacing && ro.Prior == o.w.prior.Plan.Name) != (target.Plan == o.w.prior.Plan) {
+		o.w.fault("placements of %.4s are asked for on the fabric of another plan", target.Plan.Name)
+	}
+	if o.w.opening != nil {
+		t.wake = o.w.now.Add(o.w.opening())
+	} else if o.w.chance(o.w.o.slow) {
+		t.wake = o.w.now.Add(time.Duration(o.w.rng.IntN(12000)) * time.Millisecond)
+	}
+	if err := o.w.yield(t, o.m); err != nil {
+		return rollout.Session{}, err
+	}
+	if source := target.Fabric.Source; source != "" {
+		o.w.count("attached to " + source)
+	}
+	if o.w.chance(o.w.o.loseRequest) {
+		return rollout.Session{}, errors.New("nobody answers")
+	}
+	return rollout.Session{Driver: boxes(o), Placer: placer(o), Close: func() error { return nil }}, nil
+}
+
+type placer opener
+
+// Check implements device.Placer.
+func (p placer) Check(ctx context.Context, plan, before *policy.Plan) error {
+	if ro := p.w.db.rollouts[p.w.id]; ro.Moves() && (plan != p.w.plan.Plan || before != p.w.prior.Plan) {
+		p.w.fault("placements of %.4s were asked about as coming after those of another plan than they do, nil: %t", plan.Name, before == nil)
+	}
+	if p.w.refuses {
+		return errors.New("a partition file was edited by hand")
+	}
+	return p.w.yield(taskOf(ctx), p.m)
+}
+
+// Place implements device.Placer.
+func (p placer) Place(ctx context.Context, plan, before *policy.Plan, _ bool) error {
+	if err := p.w.yield(taskOf(ctx), p.m); err != nil {
+		return err
+	}
+	if p.w.lazy > 0 {
+		p.w.lazy--
+		return errors.New("the subnet manager did not reload")
+	}
+	ro := p.w.db.rollouts[p.w.id]
+	other := map[*policy.Plan]*policy.Plan{p.w.plan.Plan: p.w.prior.Plan, p.w.prior.Plan: p.w.plan.Plan}[plan]
+	if ro.Moves() && before != other {
+		p.w.fault("placements of %.4s were asked for as coming after those of another plan than it is, nil: %t", plan.Name, before == nil)
+	}
+	for _, d := range p.w.db.devices[p.w.id] {
+		b := p.w.devices[d.Device.ID]
+		missing := !b.rebooted && !b.clamps && d.State != "failed" && !b.holds.Equal(b.want)
+		if ro.Moves() && (missing && !ro.Undoing() || d.State == "rolled-back" && plan == p.w.prior.Plan) {
+			p.w.unready = d.Device.Name
+		}
+	}
+	if !p.w.deaf {
+		p.w.placed = plan.Placements
+	}
+	if p.w.onPlaced != nil {
+		p.w.onPlaced(p.m)
+		return p.w.yield(nil, p.m)
+	}
+	return nil
+}
+
+// Verify implements device.Placer.
+func (p placer) Verify(ctx context.Context, plan *policy.Plan) error {
+	if p.w.chance(p.w.o.loseReply) || !slices.Equal(p.w.placed, plan.Placements) {
+		return errors.New("no path")
+	}
+	return p.w.yield(taskOf(ctx), p.m)
+}
+
+// gate is the health gate of the world.
+type gate struct{ w *world }
+
+// Check implements rollout.Gate.
+func (g gate) Check(_ context.Context, _ control.Target, ro control.Rollout) (notice phrase.Text, err error) {
+	if g.w.gate != nil {
+		err = g.w.gate(ro)
+	}
+	return phrase.Text{}, err
+}
