@@ -15,7 +15,7 @@ func window(ms *gen.WindowQuery) time.Duration {
 }
 
 func (s *Server) GetShares(ctx context.Context, r server.GetSharesRequestObject) (server.GetSharesResponseObject, error) {
-	sh, err := s.control.Shares(ctx, r.Fabric, deref(r.Params.Plan), window(r.Params.WindowMs))
+	sh, err := s.control.ReadShares(ctx, r.Fabric, deref(r.Params.Plan), window(r.Params.WindowMs))
 	if err != nil {
 		return nil, err
 	}

@@ -164,7 +164,7 @@ func (d *Demo) Run(ctx context.Context) (*Result, error) {
 	if err := d.wait(ctx, pace.Unmanaged); err != nil {
 		return nil, err
 	}
-	if r.before, err = svc.Shares(ctx, FabricName, r.Plan.Name, live.WallDuration(pace.Unmanaged)); err != nil {
+	if r.before, err = svc.ReadShares(ctx, FabricName, r.Plan.Name, live.WallDuration(pace.Unmanaged)); err != nil {
 		return nil, err
 	}
 	d.step(d.fabric.StepKey("demo.step.before"), "window", pace.Unmanaged)
@@ -265,7 +265,7 @@ func (d *Demo) Settle(ctx context.Context, plan string, p Pace) (control.Shares,
 	}
 	var last control.Shares
 	for i := range rounds {
-		s, err := d.manager.Service().Shares(ctx, FabricName, plan, live.WallDuration(p.Round))
+		s, err := d.manager.Service().ReadShares(ctx, FabricName, plan, live.WallDuration(p.Round))
 		if err != nil {
 			return s, err
 		}
@@ -274,7 +274,7 @@ func (d *Demo) Settle(ctx context.Context, plan string, p Pace) (control.Shares,
 		}
 		last = s
 	}
-	return d.manager.Service().Shares(ctx, FabricName, plan, live.WallDuration(p.Final))
+	return d.manager.Service().ReadShares(ctx, FabricName, plan, live.WallDuration(p.Final))
 }
 
 // largestChange is the largest relative change of a tenant's delivered rate, 1 when one is not known.

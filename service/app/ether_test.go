@@ -105,7 +105,7 @@ func TestAPlanOnEthernetIsRolledOutReadBackRepairedAndUndone(t *testing.T) {
 			if in, drifted := states(); len(drifted) > 0 || len(in) != len(ro.Devices) {
 				t.Errorf("after the rollout %q are as wanted, %q are not", in, drifted)
 			}
-			shares, err := svc.Shares(ctx, demo.FabricName, plan.Plan.Name, 20*time.Millisecond)
+			shares, err := svc.ReadShares(ctx, demo.FabricName, plan.Plan.Name, 20*time.Millisecond)
 			if err != nil {
 				t.Fatal(err)
 			}

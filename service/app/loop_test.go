@@ -19,7 +19,7 @@ import (
 // loopNow says whether congestion control acts, by counters of the live fabric.
 func loopNow(t *testing.T, d *rig) control.CongestionLoop {
 	t.Helper()
-	sh, err := d.manager.service.Shares(t.Context(), demo.FabricName, "", 200*time.Millisecond)
+	sh, err := d.manager.service.ReadShares(t.Context(), demo.FabricName, "", 200*time.Millisecond)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -59,7 +59,7 @@ func TestTheFirstMeasurementAfterLongTrafficIsRight(t *testing.T) {
 	const window = 10 * time.Millisecond
 	measure := func() control.Shares {
 		t.Helper()
-		s, err := svc.Shares(ctx, demo.FabricName, plan, window)
+		s, err := svc.ReadShares(ctx, demo.FabricName, plan, window)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -417,18 +417,18 @@ func TestDevicesAndShares(t *testing.T) {
 	if err != nil || name != plan || len(list) == 0 {
 		t.Errorf("devices: plan %s, %d of them, %v", name, len(list), err)
 	}
-	sh, err := r.Service.Shares(ctx, "lab", "", 50*time.Millisecond)
+	sh, err := r.Service.ReadShares(ctx, "lab", "", 50*time.Millisecond)
 	if err != nil || sh.Plan != plan || sh.Window != 50*time.Millisecond || len(sh.Tenants) != 2 || sh.MeasuredAt.IsZero() {
 		t.Errorf("shares are %+v, %v", sh, err)
 	}
 	for _, w := range []time.Duration{0, time.Hour} {
-		_, err := r.Service.Shares(ctx, "lab", "", w)
+		_, err := r.Service.ReadShares(ctx, "lab", "", w)
 		mustFail(t, "window", err, control.ErrInvalid)
 	}
 	r.Devices.Break(os.ErrDeadlineExceeded)
 	_, _, err = r.Service.Devices(ctx, "lab", plan)
 	mustFail(t, "unreachable devices", err, control.ErrUnavailable)
-	_, err = r.Service.Shares(ctx, "lab", plan, time.Second)
+	_, err = r.Service.ReadShares(ctx, "lab", plan, time.Second)
 	mustFail(t, "failed measurement", err, os.ErrDeadlineExceeded)
 }
 
@@ -455,12 +455,12 @@ func TestAWindowThatASlowFabricCannotFillIsRefusedAtOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = r.Service.Shares(ctx, "slow", p.Plan.Name, 20*time.Second)
+	_, err = r.Service.ReadShares(ctx, "slow", p.Plan.Name, 20*time.Second)
 	mustFail(t, "20 s at a hundredth of real time", err, control.ErrInvalid)
-	if _, err := r.Service.Shares(ctx, "slow", p.Plan.Name, 100*time.Millisecond); err != nil {
+	if _, err := r.Service.ReadShares(ctx, "slow", p.Plan.Name, 100*time.Millisecond); err != nil {
 		t.Errorf("100 ms at a hundredth of real time: %v", err)
 	}
-	if _, err := r.Service.Shares(ctx, "lab", plan, 20*time.Second); err != nil {
+	if _, err := r.Service.ReadShares(ctx, "lab", plan, 20*time.Second); err != nil {
 		t.Errorf("20 s in real time: %v", err)
 	}
 }

@@ -263,9 +263,9 @@ const (
 	maxWall = 4 * time.Minute
 )
 
-// Shares measures what tenants get over a window of the fabric's own time, from MinWindow to
+// ReadShares measures what tenants get over a window of the fabric's own time, from MinWindow to
 // MaxWindow; plan "" is that of the latest successful rollout.
-func (s *Service) Shares(ctx context.Context, fabric, plan string, window time.Duration) (Shares, error) {
+func (s *Service) ReadShares(ctx context.Context, fabric, plan string, window time.Duration) (Shares, error) {
 	names := sight(ctx, fabric)
 	if names == nil {
 		return s.shares(ctx, fabric, plan, window)

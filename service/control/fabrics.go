@@ -137,7 +137,11 @@ func (s *Service) ListFabrics(ctx context.Context, p Page) (list []Fabric, next 
 func (s *Service) eachFabric(ctx context.Context, what string, do func(fabric string) error) error {
 	var errs []error
 	for p := (Page{Limit: MaxPageLimit}); ; {
-		list, next, err := s.ListFabrics(ctx, p)
+		var (
+			list []Fabric
+			next string
+		)
+		err := s.d.Store.View(ctx, func(r Repos) (err error) { list, next, err = r.ListFabrics(ctx, p); return err })
 		if err != nil {
 			return errors.Join(append(errs, err)...)
 		}

@@ -55,7 +55,7 @@ func TestMeasurementsFromBeforeShowNoNumberForWhatWasNotMeasured(t *testing.T) {
 func TestAnIncompleteMeasurementIsToldAsSuch(t *testing.T) {
 	t.Parallel()
 	r, _ := inForce(t)
-	first, err := r.Service.Shares(t.Context(), "lab", "", time.Second)
+	first, err := r.Service.ReadShares(t.Context(), "lab", "", time.Second)
 	if err != nil || len(first.Tenants) == 0 {
 		t.Fatalf("shares %+v, %v", first, err)
 	}

@@ -13,8 +13,6 @@ import (
 
 // Bounds of sign-in.
 const (
-	SessionIdle = 12 * time.Hour  // a browser session ends this long after its last request
-	SessionLife = 24 * time.Hour  // and this long after its sign-in, whatever happens
 	seenGrain   = time.Minute     // how coarsely "last seen" is kept
 	freeTries   = 5               // failed sign-ins under one name before the first lock
 	firstLock   = 2 * time.Second // doubles with each further failure,
@@ -33,6 +31,12 @@ const (
 	faultRefill = 10 * time.Second
 
 	parallelHashes = 4
+)
+
+// Ends of a browser session.
+const (
+	SessionIdle = 12 * time.Hour // after its last request
+	SessionLife = 24 * time.Hour // after its sign-in, whatever happens
 )
 
 // gate is the state of this process's sign-in.
