@@ -1,7 +1,6 @@
 package docs
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,8 +10,6 @@ import (
 	"testing"
 
 	"fairlane/agent/app"
-	"fairlane/ccconfig/dcqcn"
-	"fairlane/ccconfig/nic/nicparam"
 	"fairlane/ccconfig/nic/nicyang"
 	"fairlane/internal/testkit/peertest"
 )
@@ -22,47 +19,6 @@ func TestThePageOfTheAgentHasEverySetting(t *testing.T) {
 	t.Parallel()
 	if got := section(page(t, "docs/agent.md"), "Configuration"); !strings.Contains(got, app.Reference()) {
 		t.Errorf("docs/agent.md, section Configuration, lacks this table:\n%s", app.Reference())
-	}
-}
-
-// agentParams is the table of parameters as docs/agent.md shows it: narrow registers, and what 32-bit ones change.
-func agentParams() string {
-	caps := nicparam.Caps{GeneralCC: true, NewNV: true, VFRates: true, Switchdev: true, TCRates: true}
-	narrow := nicparam.New(caps)
-	caps.Limits = dcqcn.Limits{Rate32: true, UndocumentedGD: true}
-	wide := nicparam.New(caps)
-	var b strings.Builder
-	b.WriteString("| parameter | scope | values | unit | default | ways | effect |\n|---|---|---|---|---|---|---|\n")
-	for _, p := range narrow.Params() {
-		w, _ := wide.Find(p.Name)
-		allowed := p.Allowed()
-		if a := w.Allowed(); a != allowed {
-			allowed += " (" + a + ")"
-		}
-		def := "-"
-		if p.Known {
-			def = fmt.Sprint(p.Default)
-		}
-		var ways []string
-		for _, s := range p.Sources {
-			if !slices.Contains(ways, string(s.Backend)) {
-				ways = append(ways, string(s.Backend))
-			}
-		}
-		unit := p.Unit
-		if unit == "" {
-			unit = "-"
-		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s | %s |\n", p.Name, p.Scope, allowed, unit, def, strings.Join(ways, ", "), p.Description)
-	}
-	return b.String()
-}
-
-// TestThePageOfTheAgentHasEveryParameter compares the table of parameters with the program's.
-func TestThePageOfTheAgentHasEveryParameter(t *testing.T) {
-	t.Parallel()
-	if got := section(page(t, "docs/agent.md"), "Parameters"); !strings.Contains(got, agentParams()) {
-		t.Errorf("docs/agent.md, section Parameters, lacks this table:\n%s", agentParams())
 	}
 }
 

@@ -89,32 +89,68 @@ func section(text, heading string) string {
 	return out
 }
 
-// TestLinksLead checks that every relative link of every page leads to a file that exists.
-func TestLinksLead(t *testing.T) {
-	t.Parallel()
-	var pages []string
+// pages lists the pages of the repository by their path below its root.
+func pages(t *testing.T) []string {
+	t.Helper()
+	var out []string
 	for _, pattern := range []string{"*.md", "docs/*.md", "docs/decisions/*.md"} {
 		found, err := filepath.Glob(filepath.Join(root, pattern))
 		if err != nil {
 			t.Fatal(err)
 		}
-		pages = append(pages, found...)
+		out = append(out, found...)
 	}
-	if len(pages) < 10 {
-		t.Fatalf("%d pages found", len(pages))
+	if len(out) < 10 {
+		t.Fatalf("%d pages found", len(out))
 	}
-	link := regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
-	code := regexp.MustCompile("(?s)```.*?```")
-	for _, p := range pages {
+	return out
+}
+
+var (
+	fenced    = regexp.MustCompile("(?s)```.*?```")
+	pageTitle = regexp.MustCompile(`(?m)^#+ +(.*)$`)
+	notOfSlug = regexp.MustCompile(`[^\p{L}\p{N}\- _]`)
+)
+
+// anchors are the places in a page that a link can name: its headings, as GitHub and the service write them.
+func anchors(text string) map[string]bool {
+	out := map[string]bool{}
+	for _, m := range pageTitle.FindAllStringSubmatch(fenced.ReplaceAllString(text, ""), -1) {
+		out[strings.ReplaceAll(notOfSlug.ReplaceAllString(strings.ToLower(strings.TrimSpace(m[1])), ""), " ", "-")] = true
+	}
+	return out
+}
+
+// TestLinksLead checks that every relative link of every page leads to a file that exists, and to a heading that the file has.
+func TestLinksLead(t *testing.T) {
+	t.Parallel()
+	link := regexp.MustCompile(`\]\(([^)#:]*)(?:#([^)]*))?\)`)
+	named := 0
+	for _, p := range pages(t) {
 		text, err := os.ReadFile(p)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, m := range link.FindAllStringSubmatch(code.ReplaceAllString(string(text), ""), -1) {
-			if _, err := os.Stat(filepath.Join(filepath.Dir(p), m[1])); err != nil {
-				t.Errorf("%s: link to %s: %v", p, m[1], err)
+		for _, m := range link.FindAllStringSubmatch(fenced.ReplaceAllString(string(text), ""), -1) {
+			target := p
+			if m[1] != "" {
+				target = filepath.Join(filepath.Dir(p), m[1])
+			}
+			if m[2] == "" {
+				if _, err := os.Stat(target); err != nil {
+					t.Errorf("%s: link to %s: %v", p, m[1], err)
+				}
+				continue
+			}
+			named++
+			there, err := os.ReadFile(target)
+			if err != nil || !anchors(string(there))[m[2]] {
+				t.Errorf("%s: link to %s#%s: no such heading, or %v", p, m[1], m[2], err)
 			}
 		}
+	}
+	if named < 50 {
+		t.Fatalf("%d links to headings found", named)
 	}
 }
 

@@ -15,7 +15,7 @@ func widestNIC() *nicparam.Table {
 }
 
 // roceRow is a parameter's row in the page: what the narrowest device allows, and in brackets what the widest does where that
-// is more.
+// is more; the back ends with the width of a register; what the device needs; the effect.
 func roceRow(p, wide *nicparam.Param) string {
 	allowed := p.Allowed()
 	if w := wide.Allowed(); w != allowed {
@@ -29,22 +29,22 @@ func roceRow(p, wide *nicparam.Param) string {
 	if unit == "" {
 		unit = "-"
 	}
-	var ways []string
+	var backEnds []string
 	for _, s := range p.Sources {
-		way := string(s.Backend)
+		backEnd := string(s.Backend)
 		if s.Backend == nicparam.NV {
-			way += fmt.Sprintf(" %d", s.Bits)
+			backEnd += fmt.Sprintf(" %d", s.Bits)
 			if s.WideBits != s.Bits {
-				way += fmt.Sprintf("/%d", s.WideBits)
+				backEnd += fmt.Sprintf("/%d", s.WideBits)
 			}
 		}
-		ways = append(ways, way)
+		backEnds = append(backEnds, backEnd)
 	}
 	needs := string(p.Needs)
 	if needs == "" {
 		needs = "-"
 	}
-	return fmt.Sprintf("| `%s` | %s | %s | %s | %s | %s | %s |", p.Name, p.Scope, allowed, unit, value, strings.Join(ways, ", "), needs)
+	return fmt.Sprintf("| `%s` | %s | %s | %s | %s | %s | %s | %s |", p.Name, p.Scope, allowed, unit, value, strings.Join(backEnds, ", "), needs, p.Description)
 }
 
 // TestThePageOfRoCEHasEveryParameter compares the table of parameters with nicparam's, both of the narrowest and of the widest

@@ -121,20 +121,19 @@ func TestTheScenarioSchemaHasTheKeysOfTheReader(t *testing.T) {
 	}
 }
 
-func TestThePageOfTheSimulatorHasEveryKeyAndItsExamplesRun(t *testing.T) {
+func TestThePageOfScenariosHasEveryKeyAndItsExamplesRun(t *testing.T) {
 	t.Parallel()
-	text := page(t, "docs/simulator.md")
-	reference := section(text, "Scenario files")
+	reference := page(t, "docs/scenario-files.md")
 	for name, keys := range readerKeys(t) {
 		for _, k := range keys {
 			if !strings.Contains(reference, "`"+k+"`") {
-				t.Errorf("docs/simulator.md does not explain the key %s of %s", k, name)
+				t.Errorf("docs/scenario-files.md does not explain the key %s of %s", k, name)
 			}
 		}
 	}
 	blocks := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(reference, -1)
 	if len(blocks) == 0 {
-		t.Fatal("docs/simulator.md has no example")
+		t.Fatal("docs/scenario-files.md has no example")
 	}
 	for i, b := range blocks {
 		s, err := scenario.Parse("example.yaml", []byte(b[1]), nil)

@@ -222,7 +222,7 @@ func TestBuiltInScenariosAndExamplesFitTheSchema(t *testing.T) {
 			t.Errorf("%s: %s", b.Name, strings.Join(faults, "; "))
 		}
 	}
-	reference := section(page(t, "docs/simulator.md"), "Scenario files")
+	reference := page(t, "docs/scenario-files.md")
 	for i, b := range regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(reference, -1) {
 		if faults := againstSchema(t, b[1]); len(faults) > 0 {
 			t.Errorf("example %d: %s", i+1, strings.Join(faults, "; "))

@@ -7,13 +7,13 @@ func TestCommandsAreFoundInPages(t *testing.T) {
 	t.Parallel()
 	text := "# Page\n\n    first --flag   # why\n    # a comment\n\n    second \\\n      goes on\n\nWords\n    that are indented.\n\n" +
 		"<!-- not run: output -->\n    42 rows\n\n```yaml\nkey: value\n```\n\n<!-- file: a.yaml -->\n```yaml\nkey: value\n```\n\n" +
-		"```text\n$ third\nwhat it printed\n```\n\n<!-- exit: 2 -->\n```sh\nfourth\n```\n"
+		"```text\n$ third\nwhat it printed\n```\n\n<!-- exit: 2 -->\n```sh\nfourth\n```\n\n<!-- output: fifth -->\n<!-- exact -->\n    5\n"
 	blocks, err := blocksOf(text)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var got []command
-	files, marked := "", 0
+	files, outputs, marked := "", "", 0
 	for _, b := range blocks {
 		switch {
 		case b.marked:
@@ -23,13 +23,21 @@ func TestCommandsAreFoundInPages(t *testing.T) {
 			}
 		case b.file != "":
 			files += b.file + "=" + b.text
+		case b.output != "":
+			outputs += b.output + "=" + b.text
+			if !b.exact {
+				t.Error("the mark of an exact output is lost")
+			}
 		case b.isCode():
 			got = append(got, b.commandsOf()...)
 		}
 	}
-	want := []command{{3, "first --flag   # why", 0}, {6, "second \\\n  goes on", 0}, {25, "third", 0}, {31, "fourth", 2}}
-	if len(got) != len(want) || files != "a.yaml=key: value\n" || marked != 1 {
-		t.Fatalf("commands %+v, files %q, %d marked", got, files, marked)
+	want := []command{
+		{line: 3, text: "first --flag   # why"}, {line: 6, text: "second \\\n  goes on"},
+		{line: 25, text: "third", sample: "what it printed\n\n"}, {line: 31, text: "fourth", exits: 2},
+	}
+	if len(got) != len(want) || files != "a.yaml=key: value\n" || outputs != "fifth=5\n" || marked != 1 {
+		t.Fatalf("commands %+v, files %q, outputs %q, %d marked", got, files, outputs, marked)
 	}
 	for i := range want {
 		if got[i] != want[i] {

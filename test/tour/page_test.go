@@ -1,6 +1,7 @@
 package tour
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strings"
@@ -16,20 +17,27 @@ type block struct {
 	marked bool   // that it is not run, with or without a reason
 	file   string // that it is the contents of
 	exits  int    // what every command of it ends with
+	output string // the command that it is the output of; lastCommand for the one before it
+	exact  bool   // its output is compared with all figures
 }
+
+// lastCommand stands for the command that comes before a block in its page.
+const lastCommand = "$last"
 
 // Marks in a page, in comments that readers do not see. Each is about the next block.
 var (
 	notRunMark = regexp.MustCompile(`^<!-- not run:(.*)-->$`)
 	fileMark   = regexp.MustCompile(`^<!-- file: (\S+) -->$`)
 	exitMark   = regexp.MustCompile(`^<!-- exit: (\d) -->$`)
+	outputMark = regexp.MustCompile(`^<!-- output(?:: (.+))? -->$`)
+	exactMark  = "<!-- exact -->"
 )
 
 // marks are what comments said of the block that follows.
 type marks struct {
-	notRun, file string
-	marked       bool
-	exits        int
+	notRun, file, output string
+	marked, exact        bool
+	exits                int
 }
 
 func (m *marks) read(line string) bool {
@@ -43,6 +51,14 @@ func (m *marks) read(line string) bool {
 	}
 	if x := exitMark.FindStringSubmatch(line); x != nil {
 		m.exits = int(x[1][0] - '0')
+		return true
+	}
+	if x := outputMark.FindStringSubmatch(line); x != nil {
+		m.output = cmp.Or(x[1], lastCommand)
+		return true
+	}
+	if line == exactMark {
+		m.exact = true
 		return true
 	}
 	return false
@@ -63,7 +79,7 @@ func blocksOf(text string) ([]block, error) {
 		}
 	}
 	begin := func(line int) {
-		current = &block{line: line, notRun: next.notRun, marked: next.marked, file: next.file, exits: next.exits}
+		current = &block{line: line, notRun: next.notRun, marked: next.marked, file: next.file, exits: next.exits, output: next.output, exact: next.exact}
 		next = marks{}
 	}
 	for i, line := range strings.Split(text, "\n") {
@@ -101,15 +117,17 @@ func blocksOf(text string) ([]block, error) {
 	return out, nil
 }
 
-// command is one command line of a page.
+// command is one command line of a page, with what the page shows of its output.
 type command struct {
-	line  int
-	text  string
-	exits int
+	line   int
+	text   string
+	exits  int
+	sample string // "" where the page shows none
+	exact  bool
 }
 
 // commandsOf are the command lines of a block: those after a prompt where there are prompts, otherwise all lines but comments. A line
-// that ends in a backslash goes on in the next.
+// that ends in a backslash goes on in the next. What stands below a prompt's command is the sample of its output.
 func (b *block) commandsOf() []command {
 	prompts := strings.HasPrefix(b.text, "$ ")
 	var out []command
@@ -120,10 +138,13 @@ func (b *block) commandsOf() []command {
 		case open:
 			last := &out[len(out)-1]
 			last.text += "\n" + line
-		case prompts && !prompt, strings.TrimSpace(line) == "", strings.HasPrefix(line, "#"):
+		case prompts && !prompt:
+			out[len(out)-1].sample += line + "\n"
+			continue
+		case strings.TrimSpace(line) == "", strings.HasPrefix(line, "#"):
 			continue
 		default:
-			out = append(out, command{b.line + i, text, b.exits})
+			out = append(out, command{line: b.line + i, text: text, exits: b.exits, exact: b.exact})
 		}
 		open = strings.HasSuffix(line, "\\")
 	}

@@ -96,8 +96,12 @@ func walk(t *testing.T, path, dir, text, socket string) {
 		case b.marked && b.notRun == "":
 			t.Fatalf("%s:%d: not run, without a reason", path, b.line)
 		case b.marked:
+		case b.output == lastCommand:
+			commands[len(commands)-1].sample, commands[len(commands)-1].exact = b.text, b.exact
+		case b.output != "":
+			commands = append(commands, command{line: b.line, text: b.output, exits: b.exits, sample: b.text, exact: b.exact})
 		case b.file != "":
-			commands = append(commands, command{b.line, "cat > " + b.file + " <<'END'\n" + b.text + "END", 0})
+			commands = append(commands, command{line: b.line, text: "cat > " + b.file + " <<'END'\n" + b.text + "END"})
 		case b.isCode():
 			commands = append(commands, b.commandsOf()...)
 		}
@@ -119,7 +123,7 @@ up() { # OUTPUT PID
 }
 `
 
-// run runs commands in a shell and compares their exit codes.
+// run runs commands in a shell and compares their exit codes, and their output with what the page shows of it.
 func run(t *testing.T, path, dir string, commands []command, env []string) {
 	var script strings.Builder
 	script.WriteString(prelude)
@@ -169,6 +173,9 @@ func run(t *testing.T, path, dir string, commands []command, env []string) {
 	for i, c := range commands {
 		switch {
 		case got[i] == c.exits:
+			if text := said(output.String(), c); !shows(c.sample, text, c.exact) {
+				t.Errorf("%s:%d: %s: printed\n%s\nthe page shows\n%s", path, c.line, c.text, text, c.sample)
+			}
 		case got[i] < 0:
 			t.Fatalf("%s:%d: %s: did not end: %v\n%s", path, c.line, c.text, ended, said(output.String(), c))
 		default:
