@@ -14,6 +14,7 @@ import (
 
 	"fairlane/internal/phrase"
 	"fairlane/service/control"
+	"fairlane/service/control/identity"
 )
 
 // Names of cookies and headers. Over TLS the session's cookie has the prefix that binds it to this
@@ -57,7 +58,7 @@ func (s *Server) authenticate(c *gin.Context) {
 // faultKey is the key under which faults of the service are counted: the operation, and the caller or, before sign-in, its
 // address. The caller's other operations stay open.
 func faultKey(c *gin.Context) string {
-	who := "from " + control.SourceKey(c.Request.RemoteAddr)
+	who := "from " + identity.SourceKey(c.Request.RemoteAddr)
 	if p, ok := control.PrincipalFrom(c.Request.Context()); ok {
 		who = holder(p)
 	}

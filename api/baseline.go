@@ -5,7 +5,7 @@ import (
 
 	"fairlane/api/gen"
 	"fairlane/api/server"
-	"fairlane/service/control"
+	"fairlane/service/control/drift"
 )
 
 func (s *Server) ListBaseline(ctx context.Context, r server.ListBaselineRequestObject) (server.ListBaselineResponseObject, error) {
@@ -13,7 +13,7 @@ func (s *Server) ListBaseline(ctx context.Context, r server.ListBaselineRequestO
 	if err != nil {
 		return nil, err
 	}
-	q := control.BaselineQuery{Against: deref(r.Params.Against), Device: deref(r.Params.Device)}
+	q := drift.BaselineQuery{Against: deref(r.Params.Against), Device: deref(r.Params.Device)}
 	against, list, next, err := s.control.ListBaseline(ctx, r.Fabric, q, p)
 	if err != nil {
 		return nil, err
@@ -21,11 +21,11 @@ func (s *Server) ListBaseline(ctx context.Context, r server.ListBaselineRequestO
 	settings := valueOr(r.Params.Settings, false)
 	return server.ListBaseline200JSONResponse{
 		Against: optional(against), NextCursor: cursor(next),
-		Items: mapped(list, func(b control.BaselineView) gen.BaselineDevice { return baselineOut(&b, settings) }),
+		Items: mapped(list, func(b drift.BaselineView) gen.BaselineDevice { return baselineOut(&b, settings) }),
 	}, nil
 }
 
-func baselineOut(b *control.BaselineView, settings bool) gen.BaselineDevice {
+func baselineOut(b *drift.BaselineView, settings bool) gen.BaselineDevice {
 	out := gen.BaselineDevice{
 		ID: b.Device.ID.String(), Name: b.Device.Name, Kind: gen.BaselineDeviceKind(kindOut(b.Device.Kind)), Origin: gen.BaselineDeviceOrigin(b.Origin),
 		Note: optional(b.Note), Held: b.Held, RecordedAt: b.RecordedAt, Rollout: b.Rollout, Error: optional(b.Error),

@@ -29,10 +29,10 @@ func (b *breaks) add(at, format string, args ...any) {
 func breaking(before, after *openapi3.T) []string {
 	b := &breaks{}
 	next := map[string]operation{}
-	for _, o := range operations(after) {
+	for _, o := range operationsOf(after) {
 		next[o.method+" "+o.path] = o
 	}
-	for _, o := range operations(before) {
+	for _, o := range operationsOf(before) {
 		n, ok := next[o.method+" "+o.path]
 		if !ok {
 			b.add(o.OperationID, "the operation is gone")

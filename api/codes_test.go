@@ -90,7 +90,7 @@ func TestEveryProblemIsOneOfAnOperation(t *testing.T) {
 	t.Parallel()
 	sp := parsed(t)
 	told := append(ambient(), routing()...)
-	for _, o := range operations(sp.doc) {
+	for _, o := range operationsOf(sp.doc) {
 		told = append(told, sp.at(o.method, o.path).problems...)
 		own, err := ownProblems(o.Operation)
 		if err != nil {

@@ -23,6 +23,8 @@ import (
 	"fairlane/api/gen"
 	"fairlane/service/control"
 	"fairlane/service/control/controltest"
+	"fairlane/service/control/identity"
+	"fairlane/service/control/plans"
 	"fairlane/tenants"
 )
 
@@ -106,7 +108,7 @@ func TestGeneratedRequestsNeverHarm(t *testing.T) {
 func newFuzzer(t *testing.T, seed uint64) *fuzzer {
 	t.Helper()
 	f := &fuzzer{rig: newRig(t), rand: rand.New(rand.NewPCG(seed, 7)), counts: map[string]map[int]int{}}
-	for _, op := range operations(f.server.spec.doc) {
+	for _, op := range operationsOf(f.server.spec.doc) {
 		if !streams(op.path) { // goes on for ever; TestEventsStreamAsTheyHappen has it
 			f.ops = append(f.ops, op)
 		}
@@ -131,7 +133,7 @@ func (f *fuzzer) furnish() {
 		f.Lab(f.t)
 	}
 	f.people(ctx)
-	p, _, err := f.Service.MakePlan(ctx, "lab", control.PlanRequest{Options: &control.CompileOptions{}}, false)
+	p, _, err := f.Service.MakePlan(ctx, "lab", plans.PlanRequest{Options: &control.CompileOptions{}}, false)
 	if err == nil {
 		f.plan = p.Plan.Name
 	}
@@ -162,9 +164,9 @@ func (f *fuzzer) people(ctx context.Context) {
 			role = tenants.RoleTenantViewer
 			_ = f.Service.AddClass(ctx, "lab", d.Tenant, tenants.Class{Name: "bulk", Weight: 1000}) // it may be there
 		}
-		in := control.ServiceAccountInput{Name: "runner", Grant: tenants.Grant{Role: role, Domain: d}}
+		in := identity.ServiceAccountInput{Name: "runner", Grant: tenants.Grant{Role: role, Domain: d}}
 		if a, err := f.Service.CreateServiceAccount(ctx, in); err == nil {
-			_, _, _ = f.Service.CreateToken(ctx, a.Ref(), control.TokenInput{Name: "laptop"})
+			_, _, _ = f.Service.CreateToken(ctx, a.Ref(), identity.TokenInput{Name: "laptop"})
 		}
 	}
 }

@@ -8,11 +8,12 @@ import (
 	"fairlane/ccconfig/driver"
 	"fairlane/internal/phrase"
 	"fairlane/service/control"
+	"fairlane/service/control/drift"
 )
 
 func (s *Server) ListDevices(ctx context.Context, r server.ListDevicesRequestObject) (server.ListDevicesResponseObject, error) {
 	var out server.ListDevices200JSONResponse
-	var list []control.DeviceView
+	var list []drift.DeviceView
 	if valueOr(r.Params.Read, true) {
 		var err error
 		if out.Plan, list, err = s.control.Devices(ctx, r.Fabric, deref(r.Params.Plan)); err != nil {
@@ -38,7 +39,7 @@ func (s *Server) ListDevices(ctx context.Context, r server.ListDevicesRequestObj
 		switch list[i].Watch.Reading {
 		case control.ReadingInSync:
 			out.InSync++
-		case control.ReadingCleanup:
+		case drift.ReadingCleanup:
 			pending++
 		case control.ReadingDrifted:
 			out.Drifted++
@@ -138,13 +139,13 @@ func driftPolicyOut(p control.DriftPolicy) gen.DriftPolicy {
 }
 
 func deviceKind(d driver.Device) gen.DeviceKind {
-	if control.IsManager(d) {
+	if drift.IsManager(d) {
 		return gen.DeviceKindSubnetManager
 	}
 	return gen.DeviceKind(kindOut(d.Kind))
 }
 
-func deviceOut(v *control.DeviceView, settings bool) gen.Device {
+func deviceOut(v *drift.DeviceView, settings bool) gen.Device {
 	out := gen.Device{
 		ID: v.Device.ID.String(), Name: v.Device.Name, Kind: deviceKind(v.Device), State: v.State, Error: optional(v.Error),
 		Differences: mapped(v.Differences, settingDifferenceOut),

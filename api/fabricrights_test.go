@@ -12,6 +12,7 @@ import (
 	"fairlane/api/gen"
 	"fairlane/service/control"
 	"fairlane/service/control/controltest"
+	"fairlane/service/control/rollouts"
 	"fairlane/tenants"
 )
 
@@ -73,7 +74,7 @@ func newBusyTown(t *testing.T) *busyTown {
 		t.Fatal(err)
 	}
 	w.plan = p.Plan.Name
-	ro, err := w.Service.StartRollout(ctx, "lab", control.RolloutInput{Plan: w.plan})
+	ro, err := w.Service.StartRollout(ctx, "lab", rollouts.RolloutInput{Plan: w.plan})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +82,7 @@ func newBusyTown(t *testing.T) *busyTown {
 	w.Wait()
 	began, let := w.Devices.Hold()
 	t.Cleanup(let)
-	if ro, err = w.Service.StartRollout(ctx, "lab", control.RolloutInput{Plan: w.plan}); err != nil {
+	if ro, err = w.Service.StartRollout(ctx, "lab", rollouts.RolloutInput{Plan: w.plan}); err != nil {
 		t.Fatal(err)
 	}
 	w.running = ro.ID

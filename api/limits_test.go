@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"fairlane/service/control"
+	"fairlane/service/control/identity"
 )
 
 func TestThePageOfTheAPIHasTheLimits(t *testing.T) {
@@ -41,7 +42,7 @@ func TestThePageOfTheAPIHasTheLimits(t *testing.T) {
 	}
 	for _, words := range []string{
 		fmt.Sprintf("Keys are kept for %d hours", control.OnceTTL/time.Hour),
-		fmt.Sprintf("after %d days when nothing else is said", control.DefaultTokenLife/(24*time.Hour)),
+		fmt.Sprintf("after %d days when nothing else is said", identity.DefaultTokenLife/(24*time.Hour)),
 		fmt.Sprintf("within %d s and %d KiB a second", bodyGrace/time.Second, minRate>>10),
 		fmt.Sprintf("minute at most, that of a sign-in %d s", unknownBodyTime/time.Second),
 		fmt.Sprintf("waits %d s for its place", patience/time.Second),

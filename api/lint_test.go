@@ -62,7 +62,7 @@ func (o operation) param(in, name string) *openapi3.Parameter {
 
 func (o operation) write() bool { return o.method != http.MethodGet }
 
-func operations(doc *openapi3.T) []operation {
+func operationsOf(doc *openapi3.T) []operation {
 	var list []operation
 	for path, item := range doc.Paths.Map() {
 		for method, op := range item.Operations() {
@@ -327,7 +327,7 @@ func (l *lint) schemas(doc *openapi3.T) {
 
 func (l *lint) tags(doc *openapi3.T) {
 	used := map[string]bool{}
-	for _, o := range operations(doc) {
+	for _, o := range operationsOf(doc) {
 		for _, t := range o.Tags {
 			used[t] = true
 			if doc.Tags.Get(t) == nil {
@@ -348,7 +348,7 @@ func (l *lint) tags(doc *openapi3.T) {
 func lintContract(doc *openapi3.T) []string {
 	l := &lint{used: map[string]bool{}}
 	ids := map[string]bool{}
-	for _, o := range operations(doc) {
+	for _, o := range operationsOf(doc) {
 		if ids[o.OperationID] {
 			l.fault(o, "operationId is taken")
 		}

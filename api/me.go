@@ -11,6 +11,7 @@ import (
 
 	"fairlane/api/server"
 	"fairlane/service/control"
+	"fairlane/service/control/identity"
 	"fairlane/tenants"
 	"fairlane/tenants/authz"
 )
@@ -114,7 +115,7 @@ func (s *Server) DeleteMyToken(ctx context.Context, r server.DeleteMyTokenReques
 
 // newToken makes a token of an account.
 func (s *Server) newToken(ctx context.Context, ref control.AccountRef, body gen.TokenCreate) (gen.NewToken, error) {
-	in := control.TokenInput{Name: body.Name, Life: time.Duration(deref(body.ExpiresInS)) * time.Second}
+	in := identity.TokenInput{Name: body.Name, Life: time.Duration(deref(body.ExpiresInS)) * time.Second}
 	for i, text := range body.Scopes {
 		sc, err := control.ParseScope(text)
 		if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"fairlane/service/control"
+	"fairlane/service/control/identity"
 	"fairlane/tenants"
 )
 
@@ -142,7 +143,7 @@ func (s *Server) place(ctx context.Context, bounds []bound) (leave func(), err e
 func askerOf(c *gin.Context) asker {
 	p, ok := control.PrincipalFrom(c.Request.Context())
 	if !ok {
-		return asker{name: control.SourceKey(c.Request.RemoteAddr)}
+		return asker{name: identity.SourceKey(c.Request.RemoteAddr)}
 	}
 	wide := slices.ContainsFunc(p.Grants, func(g tenants.Grant) bool { return g.Role.Wide() })
 	a := asker{known: true, wide: wide, name: holder(p)}

@@ -12,6 +12,7 @@ import (
 
 	"fairlane/api/server"
 	"fairlane/service/control"
+	"fairlane/service/control/identity"
 )
 
 // IdentityProvider is an OpenID provider. Begin and Finish are the two halves of the authorization
@@ -24,9 +25,9 @@ type IdentityProvider interface {
 	Begin(ctx context.Context) (address, secret string, err error)
 	// Finish judges what came back: the state must be that of the secret, the code is exchanged,
 	// and the identity's signature, issuer, audience, time and nonce are checked.
-	Finish(ctx context.Context, secret, state, code string) (control.Identity, error)
+	Finish(ctx context.Context, secret, state, code string) (identity.Identity, error)
 	// Bearer judges a token of the provider that a program sent; an error when such are not taken.
-	Bearer(ctx context.Context, token string) (control.Identity, error)
+	Bearer(ctx context.Context, token string) (identity.Identity, error)
 }
 
 // oidcCookie holds the secret of a sign-in that is under way. It is used once.

@@ -7,6 +7,8 @@ import (
 
 	"fairlane/api/gen"
 	"fairlane/service/control"
+	"fairlane/service/control/identity"
+	"fairlane/service/control/tenancy"
 	"fairlane/service/openid"
 	"fairlane/service/openid/openidtest"
 	"fairlane/tenants"
@@ -47,7 +49,7 @@ func TestSignInThroughAProvider(t *testing.T) {
 	ctx := t.Context()
 	_, err := h.service.CreateFabric(ctx, control.Fabric{Name: "lab", Source: "ibsim:unix:star"})
 	if err == nil {
-		_, err = h.service.CreateTenant(ctx, "lab", control.TenantInput{Name: "red", Weight: 1000})
+		_, err = h.service.CreateTenant(ctx, "lab", tenancy.TenantInput{Name: "red", Weight: 1000})
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -87,7 +89,7 @@ func TestSignInThroughAProvider(t *testing.T) {
 func TestWhoComesFromAProviderTakesNothingOver(t *testing.T) {
 	t.Parallel()
 	h, s := newOIDCHouse(t)
-	if _, err := h.service.CreateUser(t.Context(), control.UserInput{Name: "alice", Password: "alice is local here", Grants: []tenants.Grant{{Role: tenants.RoleFabricAdmin}}}); err != nil {
+	if _, err := h.service.CreateUser(t.Context(), identity.UserInput{Name: "alice", Password: "alice is local here", Grants: []tenants.Grant{{Role: tenants.RoleFabricAdmin}}}); err != nil {
 		t.Fatal(err)
 	}
 	b := h.browser()

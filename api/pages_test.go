@@ -26,7 +26,7 @@ func TestTheReferenceNamesEveryOperation(t *testing.T) {
 		if !strings.Contains(text, `<html lang="`+lang+`">`) || strings.Contains(text, "docs.") {
 			t.Errorf("page in %s: a text is missing", lang)
 		}
-		for _, o := range operations(r.server.spec.doc) {
+		for _, o := range operationsOf(r.server.spec.doc) {
 			for _, want := range []string{
 				`id="` + o.OperationID + `"`, `href="#` + o.OperationID + `"`, "<code class=\"path\">" + o.path + "</code>",
 				html.EscapeString(o.Summary),

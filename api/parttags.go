@@ -11,6 +11,7 @@ import (
 	"fairlane/api/server"
 	"fairlane/internal/quantity"
 	"fairlane/service/control"
+	"fairlane/service/control/tenancy"
 	"fairlane/subnet/ident"
 	"fairlane/tenants"
 )
@@ -23,14 +24,14 @@ func tagMatch(h *gen.IfMatch) (string, error) {
 		return "", err
 	}
 	switch text := strings.TrimSpace(*h); text {
-	case control.AnyTag, `"` + control.AnyTag + `"`: // in quotes it is the tag of nothing
+	case tenancy.AnyTag, `"` + tenancy.AnyTag + `"`: // in quotes it is the tag of nothing
 		return text, nil
 	default:
 		return strings.Trim(text, `"`), nil
 	}
 }
 
-func partTag(part any) string { return `"` + control.Tag(part) + `"` }
+func partTag(part any) string { return `"` + tenancy.Tag(part) + `"` }
 
 // location is the path of a new thing, from the words and numbers that it is made of.
 func location(words ...any) string {
@@ -62,7 +63,7 @@ func (s *Server) ListAttachments(ctx context.Context, r server.ListAttachmentsRe
 }
 
 func (s *Server) AddAttachment(ctx context.Context, r server.AddAttachmentRequestObject) (server.AddAttachmentResponseObject, error) {
-	a, err := s.control.AddAttachment(ctx, r.Fabric, r.Tenant, control.AttachmentInput{Port: r.Body.Port, SL: slIn(r.Body.SL)})
+	a, err := s.control.AddAttachment(ctx, r.Fabric, r.Tenant, tenancy.AttachmentInput{Port: r.Body.Port, SL: slIn(r.Body.SL)})
 	if err != nil {
 		return nil, err
 	}

@@ -13,10 +13,11 @@ import (
 	"fairlane/internal/quantity"
 	"fairlane/policy"
 	"fairlane/service/control"
+	"fairlane/service/control/plans"
 )
 
 func (s *Server) WhatIf(ctx context.Context, r server.WhatIfRequestObject) (server.WhatIfResponseObject, error) {
-	w, err := s.control.WhatIf(ctx, r.Fabric, control.PlanRequest{Options: givenOptions(r.Body.Options), Policy: deref(r.Body.Policy), Edits: r.Body.Edits})
+	w, err := s.control.WhatIf(ctx, r.Fabric, plans.PlanRequest{Options: givenOptions(r.Body.Options), Policy: deref(r.Body.Policy), Edits: r.Body.Edits})
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +37,7 @@ func (s *Server) AdmitTenant(ctx context.Context, r server.AdmitTenantRequestObj
 	if err != nil {
 		return nil, err
 	}
-	req := control.PlanRequest{Options: givenOptions(r.Body.Options), Policy: deref(r.Body.Policy)}
+	req := plans.PlanRequest{Options: givenOptions(r.Body.Options), Policy: deref(r.Body.Policy)}
 	a, err := s.control.AdmitTenant(ctx, r.Fabric, req, ask)
 	if err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 	"fairlane/ccconfig/ibcc"
 	"fairlane/policy"
 	"fairlane/service/control"
+	"fairlane/service/control/plans"
 	"fairlane/subnet/ident"
 )
 
@@ -26,7 +27,7 @@ func planSummaryOut(p control.PlanSummary) gen.PlanSummary {
 }
 
 func (s *Server) CreatePlan(ctx context.Context, r server.CreatePlanRequestObject) (server.CreatePlanResponseObject, error) {
-	req := control.PlanRequest{Options: givenOptions(r.Body.Options), Policy: deref(r.Body.Policy), KeepPlacements: deref(r.Body.KeepPlacements)}
+	req := plans.PlanRequest{Options: givenOptions(r.Body.Options), Policy: deref(r.Body.Policy), KeepPlacements: deref(r.Body.KeepPlacements)}
 	p, created, err := s.control.MakePlan(ctx, r.Fabric, req, deref(r.Params.DryRun))
 	if err != nil {
 		return nil, err

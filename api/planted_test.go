@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"fairlane/service/control"
+	"fairlane/service/control/usecases"
 )
 
 // stubborn is a store that ends no session, and tells of each that is kept.
@@ -49,7 +50,7 @@ func TestASignInThatCannotEndThePlantedSessionBeginsNone(t *testing.T) {
 	d := h.rig.deps()
 	d.Store, d.Clock = st, h.clock.read
 	var err error
-	if h.service, err = control.New(d); err == nil {
+	if h.service, err = usecases.New(d); err == nil {
 		h.server, err = New(h.service, Options{})
 	}
 	if err != nil {

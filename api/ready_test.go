@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"fairlane/service/control"
+	"fairlane/service/control/usecases"
 )
 
 // unready is a store that answers no probe before its caller goes away, or fails it.
@@ -40,7 +41,7 @@ func TestReadinessWithoutACaller(t *testing.T) {
 		r := newRig(t)
 		d := r.deps()
 		d.Store = unready{d.Store, tc.err}
-		service, err := control.New(d)
+		service, err := usecases.New(d)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"fairlane/api/server"
 	"fairlane/policy"
 	"fairlane/service/control"
+	"fairlane/service/control/rollouts"
 )
 
 func (s *Server) ReleaseFabric(ctx context.Context, r server.ReleaseFabricRequestObject) (server.ReleaseFabricResponseObject, error) {
@@ -34,14 +35,14 @@ func (s *Server) ManageFabric(ctx context.Context, r server.ManageFabricRequestO
 	return server.ManageFabric200JSONResponse(fabricOut(f)), nil
 }
 
-func releaseOut(p control.ReleasePreview) gen.ReleasePreview {
+func releaseOut(p rollouts.ReleasePreview) gen.ReleasePreview {
 	return gen.ReleasePreview{
 		To:    string(p.To),
 		Waves: previewOut(p.Waves).Waves,
 		Placements: mapped(p.Placements, func(x policy.Placement) gen.ReleasedPlacement {
 			return gen.ReleasedPlacement{Tenant: x.Tenant, Port: x.Port.String(), Pkey: x.PKey.String(), SL: int(x.SL)}
 		}),
-		Devices: mapped(p.Devices, func(d control.ReturningDevice) gen.ReturningDevice {
+		Devices: mapped(p.Devices, func(d rollouts.ReturningDevice) gen.ReturningDevice {
 			return gen.ReturningDevice{
 				ID: d.Device.ID.String(), Name: d.Device.Name, Kind: gen.ReturningDeviceKind(kindOut(d.Device.Kind)), Origin: gen.ReturningDeviceOrigin(d.Origin),
 				Note: optional(d.Note), Missing: d.Missing, Error: optional(d.Error),

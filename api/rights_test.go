@@ -20,6 +20,8 @@ import (
 
 	"fairlane/api/gen"
 	"fairlane/service/control"
+	"fairlane/service/control/identity"
+	"fairlane/service/control/tenancy"
 	"fairlane/tenants"
 )
 
@@ -58,7 +60,7 @@ func newTown(t testing.TB) *town {
 	ctx := t.Context()
 	_, err := r.Service.CreateFabric(ctx, control.Fabric{Name: "prod", Source: "ibsim:unix:elsewhere"})
 	if err == nil {
-		_, err = r.Service.CreateTenant(ctx, "prod", control.TenantInput{Name: "green", Weight: 1000})
+		_, err = r.Service.CreateTenant(ctx, "prod", tenancy.TenantInput{Name: "green", Weight: 1000})
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -76,7 +78,7 @@ func newTown(t testing.TB) *town {
 // person makes a user with a role and returns a token of its own.
 func (w *town) person(name, grant string, scopes ...control.Scope) string {
 	w.t.Helper()
-	in := control.UserInput{Name: name}
+	in := identity.UserInput{Name: name}
 	if grant != "" {
 		g, err := tenants.ParseGrant(grant)
 		if err != nil {
@@ -88,7 +90,7 @@ func (w *town) person(name, grant string, scopes ...control.Scope) string {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	text, _, err := w.Service.CreateToken(w.t.Context(), a.Ref(), control.TokenInput{Name: "test", Scopes: scopes})
+	text, _, err := w.Service.CreateToken(w.t.Context(), a.Ref(), identity.TokenInput{Name: "test", Scopes: scopes})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -130,7 +132,7 @@ func TestEveryOperationHasARuleThatFitsItsPath(t *testing.T) {
 	t.Parallel()
 	s := parsed(t)
 	open := []string{}
-	for _, o := range operations(s.doc) {
+	for _, o := range operationsOf(s.doc) {
 		if _, ok, err := ruleOf(o.Operation); err != nil || !ok {
 			t.Errorf("%s has no rule in %s: %v", o, rightsExtension, err)
 		}
@@ -221,7 +223,7 @@ func TestRoleRouteMatrix(t *testing.T) {
 		b.WriteString(strings.TrimRight(row, " ") + "\n")
 	}
 	line("operation, with fabric lab and tenant red", func(name string) string { return name })
-	for _, o := range operations(w.rig.server.spec.doc) {
+	for _, o := range operationsOf(w.rig.server.spec.doc) {
 		if o.OperationID == "discoverFabric" || o.OperationID == "signOut" {
 			w.Devices.Break(nil)
 		}
@@ -277,7 +279,7 @@ func TestTheWrongTenantSeesNothing(t *testing.T) {
 	t.Parallel()
 	w := newTown(t)
 	secrets := []string{`"red"`, "0x8001", "red-admin", "red-viewer"}
-	for _, o := range operations(w.rig.server.spec.doc) {
+	for _, o := range operationsOf(w.rig.server.spec.doc) {
 		if o.method != http.MethodGet || o.rule.Domain == reachPublic || o.rule.Domain == reachSelf {
 			continue
 		}

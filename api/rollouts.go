@@ -10,6 +10,7 @@ import (
 	"fairlane/ccconfig/driver"
 	"fairlane/internal/phrase"
 	"fairlane/service/control"
+	"fairlane/service/control/rollouts"
 )
 
 func (s *Server) ListRollouts(ctx context.Context, r server.ListRolloutsRequestObject) (server.ListRolloutsResponseObject, error) {
@@ -18,7 +19,7 @@ func (s *Server) ListRollouts(ctx context.Context, r server.ListRolloutsRequestO
 }
 
 func (s *Server) StartRollout(ctx context.Context, r server.StartRolloutRequestObject) (server.StartRolloutResponseObject, error) {
-	in := control.RolloutInput{
+	in := rollouts.RolloutInput{
 		Plan: r.Body.Plan, Stages: mapped(r.Body.Stages, func(st gen.Stage) control.Stage { return control.Stage(st) }),
 		Options: rolloutOptionsIn(deref(r.Body.Options)),
 	}
@@ -59,7 +60,7 @@ func rolloutOptionsOut(o control.RolloutOptions) *gen.RolloutOptions {
 	}
 }
 
-func previewOut(waves []control.WavePreview) gen.RolloutPreview {
+func previewOut(waves []rollouts.WavePreview) gen.RolloutPreview {
 	out := gen.RolloutPreview{Waves: make([]gen.RolloutWave, len(waves))}
 	for i, w := range waves {
 		out.Devices += len(w.Devices)
@@ -178,7 +179,7 @@ func rolloutWith(ro control.Rollout, settings bool) gen.Rollout {
 func rolloutDeviceOut(d control.RolloutDevice, settings bool) gen.RolloutDevice {
 	out := gen.RolloutDevice{
 		ID: d.Device.ID.String(), Name: d.Device.Name, Kind: gen.RolloutDeviceKind(kindOut(d.Device.Kind)),
-		State: d.State, Error: optional(d.Error), UpdatedAt: d.UpdatedAt,
+		State: gen.DeviceState(d.State), Error: optional(d.Error), UpdatedAt: d.UpdatedAt,
 		Wave: &d.Wave, Touched: &d.Touched, Note: optional(d.Note.String()), NoteSaid: optionalText(d.Note),
 	}
 	if d.Receipt != nil {

@@ -49,7 +49,7 @@ type Options struct {
 
 // Server answers the contract's operations from the use cases.
 type Server struct {
-	control *control.Service
+	control UseCases
 	o       Options
 	spec    *spec
 	kinds   map[string]kind
@@ -69,7 +69,7 @@ var _ server.StrictServerInterface = (*Server)(nil)
 
 // New returns the API as an http.Handler, rooted at /api/v1/. Errors are those of the
 // contract itself.
-func New(c *control.Service, o Options) (*Server, error) {
+func New(c UseCases, o Options) (*Server, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.NewTextHandler(io.Discard, nil))
 	}

@@ -8,6 +8,7 @@ import (
 
 	"fairlane/api/server"
 	"fairlane/service/control"
+	"fairlane/service/control/identity"
 	"fairlane/tenants"
 )
 
@@ -24,7 +25,7 @@ func (s *Server) serviceAccounts(ctx context.Context, d tenants.Domain, limit *g
 }
 
 func (s *Server) createServiceAccount(ctx context.Context, d tenants.Domain, body gen.ServiceAccountCreate) (gen.ServiceAccount, error) {
-	a, err := s.control.CreateServiceAccount(ctx, control.ServiceAccountInput{
+	a, err := s.control.CreateServiceAccount(ctx, identity.ServiceAccountInput{
 		Name: body.Name, DisplayName: deref(body.DisplayName), Grant: tenants.Grant{Role: tenants.Role(body.Role), Domain: d},
 	})
 	return serviceAccountOut(a), err

@@ -15,6 +15,8 @@ import (
 
 	"fairlane/api/gen"
 	"fairlane/service/control"
+	"fairlane/service/control/identity"
+	"fairlane/service/control/usecases"
 	"fairlane/tenants"
 )
 
@@ -41,7 +43,7 @@ type house struct {
 	t       testing.TB
 	path    string
 	clock   *clock
-	service *control.Service
+	service *usecases.Services
 	server  *Server
 	log     *bytes.Buffer
 	rig     *rig // judges answers by the contract
@@ -56,7 +58,7 @@ func newHouse(t testing.TB, change ...func(*Options)) *house {
 	d := r.deps()
 	d.Clock = h.clock.read
 	var err error
-	if h.service, err = control.New(d); err != nil {
+	if h.service, err = usecases.New(d); err != nil {
 		t.Fatal(err)
 	}
 	o := Options{Log: slog.New(slog.NewTextHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug}))}
@@ -66,7 +68,7 @@ func newHouse(t testing.TB, change ...func(*Options)) *house {
 	if h.server, err = New(h.service, o); err != nil {
 		t.Fatal(err)
 	}
-	in := control.UserInput{Name: "ada", Password: adaPassword, Grants: []tenants.Grant{{Role: tenants.RoleFabricAdmin}}}
+	in := identity.UserInput{Name: "ada", Password: adaPassword, Grants: []tenants.Grant{{Role: tenants.RoleFabricAdmin}}}
 	if _, err = h.service.CreateUser(t.Context(), in); err != nil {
 		t.Fatal(err)
 	}
@@ -486,7 +488,7 @@ func TestEveryOperationOfIdentityAnswersByTheContract(t *testing.T) {
 	}
 	b.do("DELETE", "/users/bob", "", "If-Match", "*").want(204)
 	b.do("POST", "/sign-out", "").want(204)
-	for _, o := range operations(h.server.spec.doc) {
+	for _, o := range operationsOf(h.server.spec.doc) {
 		if o.Tags[0] == "identity" && !h.rig.seen[o.OperationID] && !strings.HasSuffix(o.OperationID, "Oidc") {
 			t.Errorf("operation %s was never answered", o.OperationID)
 		}

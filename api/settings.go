@@ -5,7 +5,7 @@ import (
 
 	"fairlane/api/gen"
 	"fairlane/api/server"
-	"fairlane/service/control"
+	"fairlane/service/control/operations"
 )
 
 func (s *Server) GetSettings(ctx context.Context, _ server.GetSettingsRequestObject) (server.GetSettingsResponseObject, error) {
@@ -29,8 +29,8 @@ func (s *Server) PutSettings(ctx context.Context, r server.PutSettingsRequestObj
 }
 
 // settingsIn fills in the defaults of what is left out.
-func settingsIn(in gen.SettingsUpdate) control.Settings {
-	set, shares, tasks := control.DefaultSettings(), deref(in.Shares), deref(in.Tasks)
+func settingsIn(in gen.SettingsUpdate) operations.Settings {
+	set, shares, tasks := operations.DefaultSettings(), deref(in.Shares), deref(in.Tasks)
 	set.Shares.Interval = valueOr(shares.IntervalS, set.Shares.Interval)
 	set.Shares.Window = valueOr(shares.WindowMs, set.Shares.Window)
 	set.Shares.Keep = valueOr(shares.Keep, set.Shares.Keep)
@@ -39,7 +39,7 @@ func settingsIn(in gen.SettingsUpdate) control.Settings {
 	return set
 }
 
-func settingsBody(s control.Settings) gen.Settings {
+func settingsBody(s operations.Settings) gen.Settings {
 	return gen.Settings{
 		Shares:  gen.ShareSettings{IntervalS: &s.Shares.Interval, WindowMs: &s.Shares.Window, Keep: &s.Shares.Keep},
 		Tasks:   gen.TaskSettings{Keep: &s.Tasks.Keep, Limit: &s.Tasks.Limit},

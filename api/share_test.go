@@ -14,6 +14,7 @@ import (
 
 	"fairlane/api/gen"
 	"fairlane/service/control"
+	"fairlane/service/control/identity"
 	"fairlane/tenants"
 )
 
@@ -156,9 +157,9 @@ func TestOneTenantLeavesStreamsToOthers(t *testing.T) {
 	red := tenants.Domain{Fabric: "lab", Tenant: "red"}
 	programs := make([]string, 2)
 	for i := range programs { // as many as red's administrator likes to make
-		a, err := r.Service.CreateServiceAccount(ctx, control.ServiceAccountInput{Name: fmt.Sprintf("p%d", i), Grant: tenants.Grant{Role: tenants.RoleTenantViewer, Domain: red}})
+		a, err := r.Service.CreateServiceAccount(ctx, identity.ServiceAccountInput{Name: fmt.Sprintf("p%d", i), Grant: tenants.Grant{Role: tenants.RoleTenantViewer, Domain: red}})
 		if err == nil {
-			programs[i], _, err = r.Service.CreateToken(ctx, a.Ref(), control.TokenInput{Name: "t"})
+			programs[i], _, err = r.Service.CreateToken(ctx, a.Ref(), identity.TokenInput{Name: "t"})
 		}
 		if err != nil {
 			t.Fatal(err)

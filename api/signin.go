@@ -9,6 +9,7 @@ import (
 
 	"fairlane/api/server"
 	"fairlane/service/control"
+	"fairlane/service/control/identity"
 )
 
 func (s *Server) ListSignInMethods(context.Context, server.ListSignInMethodsRequestObject) (server.ListSignInMethodsResponseObject, error) {
@@ -64,7 +65,7 @@ func (s *Server) replacing(ctx context.Context, r *http.Request) context.Context
 	if err != nil {
 		return ctx // no cookie, nothing to end
 	}
-	return control.Replacing(ctx, secret)
+	return identity.Replacing(ctx, secret)
 }
 
 // signedOut is the answer to a sign-out.

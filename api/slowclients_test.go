@@ -17,8 +17,9 @@ import (
 	"testing"
 	"time"
 
-	"fairlane/service/control"
 	"fairlane/service/control/controltest"
+	"fairlane/service/control/identity"
+	"fairlane/service/control/usecases"
 )
 
 // slowly sends the head of a write and then its body, a byte every 250 ms, until the server hangs up.
@@ -84,7 +85,7 @@ func TestSlowClientsHoldUpNobody(t *testing.T) {
 	for i := range 8 {
 		tokens = append(tokens, crowd.person(fmt.Sprintf("slow-tenant-%d", i), "tenant-admin@lab/red"))
 	}
-	if _, err := r.Service.CreateUser(t.Context(), control.UserInput{Name: "ada", Password: adaPassword}); err != nil {
+	if _, err := r.Service.CreateUser(t.Context(), identity.UserInput{Name: "ada", Password: adaPassword}); err != nil {
 		t.Fatal(err)
 	}
 	q := &quick{t: t, srv: started(t, r), operator: crowd.person("quick", "operator@*"), tenant: crowd.person("blue", "tenant-admin@lab/blue")}
@@ -258,7 +259,7 @@ func TestWorkOutlivesTheTimeOfABody(t *testing.T) {
 	slow := &failing{Store: r.Store, wait: 600 * time.Millisecond}
 	d := r.deps()
 	d.Store = slow
-	service, err := control.New(d)
+	service, err := usecases.New(d)
 	if err != nil {
 		t.Fatal(err)
 	}

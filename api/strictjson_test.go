@@ -14,6 +14,7 @@ import (
 
 	"fairlane/api/gen"
 	"fairlane/service/control"
+	"fairlane/service/control/usecases"
 )
 
 // TestMediaTypesAreComparedWithoutRegardToCase sends the same bad and good body under several spellings of a media type:
@@ -117,7 +118,7 @@ func TestAFaultCountsAgainstItsCaller(t *testing.T) {
 	s := &failing{Store: r.Store}
 	d := r.deps()
 	d.Store = s
-	service, err := control.New(d)
+	service, err := usecases.New(d)
 	if err != nil {
 		t.Fatal(err)
 	}

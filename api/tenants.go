@@ -8,6 +8,7 @@ import (
 	"fairlane/api/server"
 	"fairlane/internal/quantity"
 	"fairlane/service/control"
+	"fairlane/service/control/tenancy"
 	"fairlane/subnet/ident"
 	"fairlane/tenants"
 )
@@ -70,7 +71,7 @@ func (s *Server) DeleteTenant(ctx context.Context, r server.DeleteTenantRequestO
 }
 
 func (s *Server) ApplyTenants(ctx context.Context, r server.ApplyTenantsRequestObject) (server.ApplyTenantsResponseObject, error) {
-	set := control.TenantSet{Prune: deref(r.Params.Prune)}
+	set := tenancy.TenantSet{Prune: deref(r.Params.Prune)}
 	if r.Params.IfMatch != nil {
 		var err error
 		if set.Version, err = rowVersion(r.Params.IfMatch); err != nil {
@@ -143,8 +144,8 @@ func (s *Server) PutFlows(ctx context.Context, r server.PutFlowsRequestObject) (
 
 // tenantIn converts what the contract let through; what remains to refuse is a weight with
 // too many decimals. base is the JSON pointer of the tenant in the body.
-func tenantIn(t gen.TenantCreate, base string) (control.TenantInput, error) {
-	in := control.TenantInput{Name: t.Name, Guarantee: quantity.BitRate(deref(t.GuaranteeBps)), Cap: quantity.BitRate(deref(t.CapBps))}
+func tenantIn(t gen.TenantCreate, base string) (tenancy.TenantInput, error) {
+	in := tenancy.TenantInput{Name: t.Name, Guarantee: quantity.BitRate(deref(t.GuaranteeBps)), Cap: quantity.BitRate(deref(t.CapBps))}
 	var err error
 	if in.Weight, err = quantity.WeightFromFloat(t.Weight); err != nil {
 		return in, control.InvalidFrom(base+"/weight", err)
@@ -162,7 +163,7 @@ func tenantIn(t gen.TenantCreate, base string) (control.TenantInput, error) {
 		in.Classes = append(in.Classes, class)
 	}
 	for _, a := range t.Attachments {
-		in.Attachments = append(in.Attachments, control.AttachmentInput{Port: a.Port, SL: slIn(a.SL)})
+		in.Attachments = append(in.Attachments, tenancy.AttachmentInput{Port: a.Port, SL: slIn(a.SL)})
 	}
 	return in, nil
 }
@@ -175,8 +176,8 @@ func tenantOut(t control.Tenant) gen.Tenant {
 	}
 }
 
-func flowIn(f gen.Flow) control.FlowInput {
-	return control.FlowInput{
+func flowIn(f gen.Flow) tenancy.FlowInput {
+	return tenancy.FlowInput{
 		Tenant: f.Tenant, Class: deref(f.Class), Src: f.Src, Dst: f.Dst, QPs: deref(f.QPS), Demand: quantity.BitRate(deref(f.DemandBps)),
 	}
 }

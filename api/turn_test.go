@@ -7,6 +7,8 @@ import (
 
 	"fairlane/api/gen"
 	"fairlane/service/control"
+	"fairlane/service/control/rollouts"
+	"fairlane/service/control/usecases"
 )
 
 // watched is a store that tells what was done in write transactions, in which nobody else writes.
@@ -47,7 +49,7 @@ func (r *rig) again() *watched {
 	var err error
 	d := r.deps()
 	d.Store = w
-	if r.Service, err = control.New(d); err == nil {
+	if r.Service, err = usecases.New(d); err == nil {
 		r.server, err = New(r.Service, Options{})
 	}
 	if err != nil {
@@ -89,7 +91,7 @@ func TestNobodyWaitsForThePlanOfADevice(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.Service.StartRollout(t.Context(), "lab", control.RolloutInput{Plan: p.Plan.Name}); err != nil {
+	if _, err := r.Service.StartRollout(t.Context(), "lab", rollouts.RolloutInput{Plan: p.Plan.Name}); err != nil {
 		t.Fatal(err)
 	}
 	r.Wait()

@@ -9,6 +9,7 @@ import (
 
 	"fairlane/api/server"
 	"fairlane/service/control"
+	"fairlane/service/control/identity"
 	"fairlane/tenants"
 )
 
@@ -29,7 +30,7 @@ func (s *Server) CreateUser(ctx context.Context, r server.CreateUserRequestObjec
 	if err != nil {
 		return nil, err
 	}
-	a, err := s.control.CreateUser(ctx, control.UserInput{
+	a, err := s.control.CreateUser(ctx, identity.UserInput{
 		Name: r.Body.Name, DisplayName: deref(r.Body.DisplayName), Password: deref(r.Body.Password), Grants: grants,
 	})
 	if err != nil {
@@ -55,7 +56,7 @@ func (s *Server) UpdateUser(ctx context.Context, r server.UpdateUserRequestObjec
 	if err != nil {
 		return nil, err
 	}
-	a, err := s.control.UpdateUser(ctx, v, control.UserInput{
+	a, err := s.control.UpdateUser(ctx, v, identity.UserInput{
 		Name: r.User, DisplayName: deref(r.Body.DisplayName), Password: deref(r.Body.Password), Disabled: deref(r.Body.Disabled), Grants: grants,
 	})
 	if err != nil {

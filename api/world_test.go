@@ -16,6 +16,9 @@ import (
 	"fairlane/api/gen"
 	"fairlane/service/control"
 	"fairlane/service/control/controltest"
+	"fairlane/service/control/identity"
+	"fairlane/service/control/rollouts"
+	"fairlane/service/control/tenancy"
 	"fairlane/tenants"
 )
 
@@ -42,8 +45,8 @@ func newWorld(t *testing.T, crowded bool) *world {
 	t.Helper()
 	w := &world{house: newHouse(t), crowded: crowded}
 	ctx, s := t.Context(), w.service
-	blue := control.TenantInput{Name: "blue", Weight: 1000, PKey: 0x8002, Attachments: []control.AttachmentInput{{Port: "h2"}, {Port: "h4"}}}
-	red := control.TenantInput{Name: "red", Weight: 3000, PKey: 0x8001, Attachments: []control.AttachmentInput{{Port: "h1"}, {Port: "h3"}}}
+	blue := tenancy.TenantInput{Name: "blue", Weight: 1000, PKey: 0x8002, Attachments: []tenancy.AttachmentInput{{Port: "h2"}, {Port: "h4"}}}
+	red := tenancy.TenantInput{Name: "red", Weight: 3000, PKey: 0x8001, Attachments: []tenancy.AttachmentInput{{Port: "h1"}, {Port: "h3"}}}
 	must := func(err error) {
 		t.Helper()
 		if err != nil {
@@ -64,24 +67,24 @@ func newWorld(t *testing.T, crowded bool) *world {
 	})
 	_, err = s.CreateTenant(ctx, "lab", blue)
 	must(err)
-	flows := []control.FlowInput{{Tenant: "blue", Src: "h2", Dst: "h4"}}
+	flows := []tenancy.FlowInput{{Tenant: "blue", Src: "h2", Dst: "h4"}}
 	w.others("people", func() error {
 		for _, name := range []string{"carol", "dan"} {
-			_, err := s.CreateUser(ctx, control.UserInput{
+			_, err := s.CreateUser(ctx, identity.UserInput{
 				Name: name, DisplayName: "of Red", Password: "a long enough word", Grants: []tenants.Grant{{Role: tenants.RoleTenantAdmin, Domain: tenants.Domain{Fabric: "lab", Tenant: "red"}}},
 			})
 			if err != nil {
 				return err
 			}
 		}
-		flows = append([]control.FlowInput{{Tenant: "red", Src: "h1", Dst: "h3"}}, flows...)
+		flows = append([]tenancy.FlowInput{{Tenant: "red", Src: "h1", Dst: "h3"}}, flows...)
 		return nil
 	})
-	_, err = s.ApplyTenants(ctx, "lab", control.TenantSet{Flows: flows}, false)
+	_, err = s.ApplyTenants(ctx, "lab", tenancy.TenantSet{Flows: flows}, false)
 	must(err)
-	bob, err := s.CreateUser(ctx, control.UserInput{Name: "bob", Grants: []tenants.Grant{{Role: tenants.RoleTenantAdmin, Domain: tenants.Domain{Fabric: "lab", Tenant: "blue"}}}})
+	bob, err := s.CreateUser(ctx, identity.UserInput{Name: "bob", Grants: []tenants.Grant{{Role: tenants.RoleTenantAdmin, Domain: tenants.Domain{Fabric: "lab", Tenant: "blue"}}}})
 	must(err)
-	w.token, _, err = s.CreateToken(ctx, bob.Ref(), control.TokenInput{Name: "test"})
+	w.token, _, err = s.CreateToken(ctx, bob.Ref(), identity.TokenInput{Name: "test"})
 	must(err)
 	w.clock.pass(time.Minute)
 	w.rollOut()
@@ -93,7 +96,7 @@ func (w *world) rollOut() {
 	w.t.Helper()
 	p, _, err := w.service.CreatePlan(w.t.Context(), "lab", control.CompileOptions{}, false)
 	if err == nil {
-		_, err = w.service.StartRollout(w.t.Context(), "lab", control.RolloutInput{Plan: p.Plan.Name})
+		_, err = w.service.StartRollout(w.t.Context(), "lab", rollouts.RolloutInput{Plan: p.Plan.Name})
 	}
 	if err != nil {
 		w.t.Fatal(err)
@@ -117,7 +120,7 @@ func (w *world) ask(method, path, body string, header ...string) answer {
 // as a whole.
 func (w *world) walk() {
 	w.t.Helper()
-	for _, o := range operations(w.server.spec.doc) {
+	for _, o := range operationsOf(w.server.spec.doc) {
 		if o.method != http.MethodGet || streams(o.path) || strings.HasSuffix(o.OperationID, "Oidc") {
 			continue
 		}
@@ -169,7 +172,7 @@ func (w *world) life() {
 	w.walk()
 	w.clock.pass(time.Minute)
 	w.others("red changes", func() error {
-		_, err := s.UpdateTenant(ada, "lab", 0, control.TenantInput{Name: "red", Weight: 5000, PKey: 0x8001, Attachments: []control.AttachmentInput{{Port: "h1"}, {Port: "h3"}}})
+		_, err := s.UpdateTenant(ada, "lab", 0, tenancy.TenantInput{Name: "red", Weight: 5000, PKey: 0x8001, Attachments: []tenancy.AttachmentInput{{Port: "h1"}, {Port: "h3"}}})
 		return err
 	})
 	w.ask("PUT", blue+"/members/carol", `{"role":"tenant-viewer"}`)
@@ -180,14 +183,14 @@ func (w *world) life() {
 	w.ask("DELETE", blue+"/members/carol", "")
 	w.others("red's program", func() error {
 		d := tenants.Domain{Fabric: "lab", Tenant: "red"}
-		_, err := s.CreateServiceAccount(ada, control.ServiceAccountInput{Name: "ci", Grant: tenants.Grant{Role: tenants.RoleTenantAdmin, Domain: d}})
+		_, err := s.CreateServiceAccount(ada, identity.ServiceAccountInput{Name: "ci", Grant: tenants.Grant{Role: tenants.RoleTenantAdmin, Domain: d}})
 		return err
 	})
 	w.clock.pass(time.Minute)
 	w.ask("POST", blue+"/service-accounts", `{"name":"ci","role":"tenant-admin"}`)
 	w.ask("POST", blue+"/service-accounts/ci/tokens", `{"name":"t"}`)
 	w.others("red's flows go", func() error {
-		_, err := s.ApplyTenants(ada, "lab", control.TenantSet{Flows: []control.FlowInput{{Tenant: "blue", Src: "h2", Dst: "h4"}}}, false)
+		_, err := s.ApplyTenants(ada, "lab", tenancy.TenantSet{Flows: []tenancy.FlowInput{{Tenant: "blue", Src: "h2", Dst: "h4"}}}, false)
 		return err
 	})
 	w.ask("POST", blue+"/classes", `{"name":"bulk","weight":2}`)
@@ -196,7 +199,7 @@ func (w *world) life() {
 	w.ask("POST", "/fabrics/lab/tenants/red/classes", `{"name":"bulk","weight":2}`)
 	w.ask("DELETE", "/fabrics/another", "", "If-Match", "*")
 	w.clock.pass(time.Minute)
-	if _, err := s.UpdateTenant(ada, "lab", 0, control.TenantInput{Name: "blue", Weight: 2000, PKey: 0x8002, Attachments: []control.AttachmentInput{{Port: "h2"}, {Port: "h4"}}}); err != nil {
+	if _, err := s.UpdateTenant(ada, "lab", 0, tenancy.TenantInput{Name: "blue", Weight: 2000, PKey: 0x8002, Attachments: []tenancy.AttachmentInput{{Port: "h2"}, {Port: "h4"}}}); err != nil {
 		w.t.Fatal(err)
 	}
 	w.others("red goes", func() error { return s.DeleteTenant(ada, "lab", "red", 0) })

@@ -14,6 +14,9 @@ import (
 	"fairlane/policy"
 	"fairlane/service/config"
 	"fairlane/service/control"
+	"fairlane/service/control/rollouts"
+	"fairlane/service/control/tenancy"
+	"fairlane/service/control/usecases"
 	"fairlane/service/site"
 	"fairlane/sim/live"
 	"fairlane/sim/scenario"
@@ -29,7 +32,7 @@ const FabricName = "demo"
 
 // Manager is the service on a database, as a demo uses it.
 type Manager interface {
-	Service() *control.Service
+	Service() *usecases.Services
 	Handler(api.Options) (*api.Server, error)
 	Close() error
 }
@@ -200,16 +203,16 @@ func (d *Demo) Onboard(ctx context.Context) error {
 	d.step(d.fabric.StepKey("demo.step.discover"), "switches", snap.Switches, "hosts", snap.Hosts, "links", snap.Links,
 		"mads", snap.Stats.MADsSent, "wall", snap.Stats.Wall.Round(time.Millisecond))
 	list, traffic := d.fabric.Declared()
-	set := control.TenantSet{Flows: []control.FlowInput{}}
+	set := tenancy.TenantSet{Flows: []tenancy.FlowInput{}}
 	for _, t := range list {
-		in := control.TenantInput{Name: t.Name, Weight: t.Weight, PKey: t.PKey, Guarantee: t.Guarantee, Cap: t.Cap, Classes: t.Classes}
+		in := tenancy.TenantInput{Name: t.Name, Weight: t.Weight, PKey: t.PKey, Guarantee: t.Guarantee, Cap: t.Cap, Classes: t.Classes}
 		for _, at := range t.Attachments {
-			in.Attachments = append(in.Attachments, control.AttachmentInput{Port: at.Port.String(), SL: at.SL})
+			in.Attachments = append(in.Attachments, tenancy.AttachmentInput{Port: at.Port.String(), SL: at.SL})
 		}
 		set.Tenants = append(set.Tenants, in)
 	}
 	for _, f := range traffic {
-		set.Flows = append(set.Flows, control.FlowInput{
+		set.Flows = append(set.Flows, tenancy.FlowInput{
 			Tenant: f.Tenant, Class: f.Class, Src: f.Src.String(), Dst: f.Dst.String(), QPs: f.QPs, Demand: f.Demand,
 		})
 	}
@@ -219,7 +222,7 @@ func (d *Demo) Onboard(ctx context.Context) error {
 
 // rollOut runs one stage to its end; anything but success is an error.
 func (d *Demo) rollOut(ctx context.Context, plan string, stage control.Stage) (control.Rollout, error) {
-	ro, err := d.ToEnd(ctx, control.RolloutInput{Plan: plan, Stages: []control.Stage{stage}})
+	ro, err := d.ToEnd(ctx, rollouts.RolloutInput{Plan: plan, Stages: []control.Stage{stage}})
 	if err != nil {
 		return ro, err
 	}
@@ -230,7 +233,7 @@ func (d *Demo) rollOut(ctx context.Context, plan string, stage control.Stage) (c
 }
 
 // ToEnd starts a rollout and waits for its end, whatever that is.
-func (d *Demo) ToEnd(ctx context.Context, in control.RolloutInput) (control.Rollout, error) {
+func (d *Demo) ToEnd(ctx context.Context, in rollouts.RolloutInput) (control.Rollout, error) {
 	svc := d.manager.Service()
 	ro, err := svc.StartRollout(ctx, FabricName, in)
 	if err != nil {

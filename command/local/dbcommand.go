@@ -14,7 +14,7 @@ import (
 	"fairlane/internal/progress"
 	"fairlane/internal/usage"
 	"fairlane/service/config"
-	"fairlane/service/control"
+	"fairlane/service/control/operations"
 	"fairlane/service/store"
 )
 
@@ -188,7 +188,7 @@ func (a *app) dbPruneCommand() *cobra.Command {
 				return err
 			}
 			defer func() { err = errors.Join(err, s.Close()) }()
-			out, err := control.Prune(ctx, s, time.Now, control.Retention(l.Retention))
+			out, err := operations.Prune(ctx, s, time.Now, operations.Retention(l.Retention))
 			if err != nil {
 				return err
 			}

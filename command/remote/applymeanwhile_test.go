@@ -11,6 +11,7 @@ import (
 	"fairlane/api"
 	"fairlane/service/control"
 	"fairlane/service/control/controltest"
+	"fairlane/service/control/tenancy"
 )
 
 // What is shown is what is done: a tenant that somebody else makes or changes between the difference and the answer to the
@@ -20,10 +21,10 @@ func TestApplyLeavesAloneWhatChangedSinceItWasShown(t *testing.T) {
 	for _, c := range []struct {
 		name       string
 		discovered bool
-		meanwhile  control.TenantInput
+		meanwhile  tenancy.TenantInput
 	}{
-		{"a tenant that nobody saw", true, control.TenantInput{Name: "green", Weight: 1000}},
-		{"a tenant of a fabric whose ports nobody knows yet", false, control.TenantInput{Name: "green", Weight: 1000}},
+		{"a tenant that nobody saw", true, tenancy.TenantInput{Name: "green", Weight: 1000}},
+		{"a tenant of a fabric whose ports nobody knows yet", false, tenancy.TenantInput{Name: "green", Weight: 1000}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -36,7 +37,7 @@ func TestApplyLeavesAloneWhatChangedSinceItWasShown(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if _, err := r.Service.CreateTenant(t.Context(), "lab", control.TenantInput{Name: "old", Weight: 1000}); err != nil {
+			if _, err := r.Service.CreateTenant(t.Context(), "lab", tenancy.TenantInput{Name: "old", Weight: 1000}); err != nil {
 				t.Fatal(err)
 			}
 			h, err := api.New(r.Service, api.Options{})

@@ -10,6 +10,7 @@ import (
 	"fairlane/api"
 	"fairlane/service/control"
 	"fairlane/service/control/controltest"
+	"fairlane/service/control/rollouts"
 )
 
 func TestAWatchOutlivesAServiceThatRestarts(t *testing.T) {
@@ -43,7 +44,7 @@ func TestAWatchOutlivesAServiceThatRestarts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.Service.StartRollout(t.Context(), "lab", control.RolloutInput{Plan: p.Plan.Name}); err != nil {
+	if _, err := r.Service.StartRollout(t.Context(), "lab", rollouts.RolloutInput{Plan: p.Plan.Name}); err != nil {
 		t.Fatal(err)
 	}
 	<-began

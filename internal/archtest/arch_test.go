@@ -1,4 +1,4 @@
-// Package archtest turns the import table of docs/architecture.md into a test whose message
+// Package archtest turns the import rules into a test whose message
 // gives the reason.
 package archtest
 

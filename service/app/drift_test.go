@@ -9,6 +9,8 @@ import (
 	"fairlane/ccconfig/ibcc"
 	"fairlane/command/demo"
 	"fairlane/service/control"
+	"fairlane/service/control/drift"
+	"fairlane/service/control/rollouts"
 	"fairlane/service/device"
 	"fairlane/sim/simdev"
 	"fairlane/subnet"
@@ -47,7 +49,7 @@ func newDriftLab(t *testing.T, p device.Policy) *driftLab {
 }
 
 // look lets an interval pass and looks for drift, with the repairs that come of it, and returns what is known of h2.
-func (l *driftLab) look() control.DeviceView {
+func (l *driftLab) look() drift.DeviceView {
 	l.t.Helper()
 	l.skew.Add(int64(2 * lookEvery))
 	if err := l.d.manager.service.SweepDrift(l.t.Context(), "m"); err != nil {
@@ -80,7 +82,7 @@ func (l *driftLab) quietBy(every time.Duration) {
 	}
 }
 
-func (l *driftLab) device() control.DeviceView {
+func (l *driftLab) device() drift.DeviceView {
 	l.t.Helper()
 	v, err := l.d.manager.service.Device(l.t.Context(), demo.FabricName, "h2", false)
 	if err != nil {
@@ -298,7 +300,7 @@ func TestNobodyWritesAFrozenDevice(t *testing.T) {
 	for what, f := range map[string]func() (control.Rollout, error){
 		"a repair": func() (control.Rollout, error) { return svc.RepairDevice(t.Context(), demo.FabricName, "h2") },
 		"a rollout": func() (control.Rollout, error) {
-			return svc.StartRollout(t.Context(), demo.FabricName, control.RolloutInput{Plan: l.plan})
+			return svc.StartRollout(t.Context(), demo.FabricName, rollouts.RolloutInput{Plan: l.plan})
 		},
 	} {
 		if ro, err := f(); err == nil || !strings.Contains(err.Error(), "h2/P1") {
@@ -317,7 +319,7 @@ func TestASweepLeavesAFabricWithARolloutAlone(t *testing.T) {
 	t.Parallel()
 	l := newDriftLab(t, device.PolicyRepair)
 	svc := l.d.manager.service
-	ro, err := svc.StartRollout(t.Context(), demo.FabricName, control.RolloutInput{Plan: l.plan, Options: control.RolloutOptions{ConfirmWindow: time.Hour}})
+	ro, err := svc.StartRollout(t.Context(), demo.FabricName, rollouts.RolloutInput{Plan: l.plan, Options: control.RolloutOptions{ConfirmWindow: time.Hour}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,8 @@ import (
 	"fairlane/internal/quantity"
 	"fairlane/policy"
 	"fairlane/service/control"
+	"fairlane/service/control/rollouts"
+	"fairlane/service/control/tenancy"
 	"fairlane/service/device"
 	"fairlane/service/site"
 	"fairlane/sim/live"
@@ -148,11 +150,11 @@ func TestAPlanOnEthernetIsRolledOutReadBackRepairedAndUndone(t *testing.T) {
 func (d *rig) replan(t *testing.T) string {
 	t.Helper()
 	svc, list := d.manager.service, d.ether.Case.Tenants
-	set := control.TenantSet{}
+	set := tenancy.TenantSet{}
 	for _, x := range list {
-		in := control.TenantInput{Name: x.Name, Weight: x.Weight}
+		in := tenancy.TenantInput{Name: x.Name, Weight: x.Weight}
 		for _, at := range x.Attachments {
-			in.Attachments = append(in.Attachments, control.AttachmentInput{Port: at.Port.String()})
+			in.Attachments = append(in.Attachments, tenancy.AttachmentInput{Port: at.Port.String()})
 		}
 		set.Tenants = append(set.Tenants, in)
 	}
@@ -231,7 +233,7 @@ func TestPlansOfOtherPlanesStayOnPaper(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = svc.StartRollout(t.Context(), demo.FabricName, control.RolloutInput{Plan: plan.Plan.Name})
+	_, err = svc.StartRollout(t.Context(), demo.FabricName, rollouts.RolloutInput{Plan: plan.Plan.Name})
 	if err == nil || !strings.Contains(err.Error(), "is for the plane wrcc") {
 		t.Errorf("a plan of another plane: %v", err)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"fairlane/command/demo"
 	"fairlane/service/control"
+	"fairlane/service/control/rollouts"
 	"fairlane/service/placement"
 	"fairlane/service/site"
 	"fairlane/sim/fabric"
@@ -85,7 +86,7 @@ func rollToEnd(t *testing.T, d *rig, plan string) control.Rollout {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	ro, err := d.ToEnd(ctx, control.RolloutInput{Plan: plan})
+	ro, err := d.ToEnd(ctx, rollouts.RolloutInput{Plan: plan})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +100,7 @@ func settled(t *testing.T, ro control.Rollout) {
 		t.Fatal("the rollout has no devices")
 	}
 	for _, dev := range ro.Devices {
-		if slices.Contains([]string{"applying", "verifying", "in-sync"}, dev.State) {
+		if slices.Contains([]control.DeviceState{"applying", "verifying", "in-sync"}, dev.State) {
 			t.Errorf("%s is left %s by a rollout that ended as %s", dev.Device.Name, dev.State, ro.State)
 		}
 	}

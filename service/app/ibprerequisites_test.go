@@ -7,6 +7,7 @@ import (
 
 	"fairlane/command/demo"
 	"fairlane/service/control"
+	"fairlane/service/control/rollouts"
 	"fairlane/sim/fabric"
 	"fairlane/sim/simdev"
 	"fairlane/subnet"
@@ -141,7 +142,7 @@ func TestWrongPrerequisitesOfInfiniBandAreReportedAndRefuseRollouts(t *testing.T
 func TestADeviceWithoutCongestionControlCountsAgainstTheFailureBudget(t *testing.T) {
 	t.Parallel()
 	d, plan := onFaultyFabric(t, "h2", simdev.Faults{CC: simdev.CCNoClass})
-	ro, err := d.ToEnd(t.Context(), control.RolloutInput{Plan: plan, Options: control.RolloutOptions{FailureBudget: 1}})
+	ro, err := d.ToEnd(t.Context(), rollouts.RolloutInput{Plan: plan, Options: control.RolloutOptions{FailureBudget: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,9 @@ import (
 	"fairlane/command/cmdline"
 	"fairlane/internal/span"
 	"fairlane/service/control"
+	"fairlane/service/control/drift"
+	"fairlane/service/control/operations"
+	"fairlane/service/control/usecases"
 	"fairlane/service/rollout"
 	"fairlane/service/rollout/riverwork"
 	"fairlane/service/site"
@@ -27,7 +30,7 @@ var _ control.Laboratory = lab.Laboratory{}
 // manager is the service with its store and the workers of its jobs.
 type manager struct {
 	store   *store.Store
-	service *control.Service
+	service *usecases.Services
 	lock    *os.File // of a SQLite file; nil on PostgreSQL, which many managers share
 	engine  *rollout.Engine
 	queue   *riverwork.Queue
@@ -42,7 +45,7 @@ type workOptions struct {
 	log       *slog.Logger
 	tracer    trace.TracerProvider // nil: no spans
 	lease     time.Duration        // see rollout.Deps.Lease
-	retention control.Retention    // for how long what is of no more use is kept
+	retention operations.Retention // for how long what is of no more use is kept
 	relook    time.Duration        // between looks at discovered fabrics; 0 is never
 	still     bool                 // no periodic work: for tests, which ask for it themselves
 }
@@ -71,7 +74,7 @@ func openManager(ctx context.Context, database string, p *site.Access, o workOpt
 	for _, f := range adjust {
 		f(&deps)
 	}
-	if m.service, err = control.New(deps); err != nil {
+	if m.service, err = usecases.New(deps); err != nil {
 		return nil, err
 	}
 	if err := m.work(ctx, p, deps.Meter); err != nil {
@@ -84,7 +87,7 @@ func openManager(ctx context.Context, database string, p *site.Access, o workOpt
 func (m *manager) work(ctx context.Context, p *site.Access, meter control.Meter) (err error) {
 	name := managerName()
 	m.engine, err = rollout.New(rollout.Deps{
-		Store: m.service.JobStore(), Targets: m.service.JobTarget, Home: m.service.JobHome, Opener: p, Ended: m.service.RolloutEnded,
+		Store: m.service.Store, UseCases: m.service, Opener: p,
 		Gate: rollout.Gates{Meter: meter}, Prerequisites: p, Name: name, Lease: m.options.lease,
 	})
 	if err != nil {
@@ -124,7 +127,7 @@ func (m *manager) periodic(name string) []riverwork.Periodic {
 	return []riverwork.Periodic{
 		{Name: "shares", Every: 5 * time.Second, Do: m.service.SampleShares},
 		{Name: "tasks", Every: 15 * time.Second, Do: m.service.KeepTasks},
-		{Name: "drift", Every: control.SweepEvery, Do: func(ctx context.Context) error { return m.service.SweepDrift(ctx, name) }},
+		{Name: "drift", Every: drift.SweepEvery, Do: func(ctx context.Context) error { return m.service.SweepDrift(ctx, name) }},
 		{Name: "fabrics", Every: relookTick, Do: func(ctx context.Context) error { return m.service.Rediscover(ctx, m.options.relook) }},
 		m.pruning(),
 	}
@@ -174,7 +177,7 @@ func (m *manager) Handler(o api.Options) (*api.Server, error) {
 const closeGrace = 20 * time.Second
 
 // Service is the use cases that the manager offers.
-func (m *manager) Service() *control.Service { return m.service }
+func (m *manager) Service() *usecases.Services { return m.service }
 
 // Close lets running jobs end at their next safe point, hands the rest on, and closes the store.
 func (m *manager) Close() error {

@@ -123,7 +123,7 @@ func (p measuredPorts) Measure(ctx context.Context, t control.Target, window tim
 func readings(list []control.DeviceReport) map[string]int {
 	out := map[string]int{}
 	for i := range list {
-		out[string(device.ReadingOf(device.State(list[i].State)))]++
+		out[string(device.ReadingOf(list[i].State))]++
 	}
 	return out
 }

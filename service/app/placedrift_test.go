@@ -9,11 +9,13 @@ import (
 	"fairlane/command/demo"
 	"fairlane/policy"
 	"fairlane/service/control"
+	"fairlane/service/control/drift"
+	"fairlane/service/control/rollouts"
 	"fairlane/service/device"
 )
 
 // manager is what is known of the lab's subnet manager.
-func (l *driftLab) manager() control.DeviceView {
+func (l *driftLab) manager() drift.DeviceView {
 	l.t.Helper()
 	v, err := l.d.manager.service.Device(l.t.Context(), demo.FabricName, device.ManagerName, false)
 	if err != nil {
@@ -76,7 +78,7 @@ func TestFilesOfOpenSMThatWereEditedByHandAreRepaired(t *testing.T) {
 	l.sm.Options(l.options(fmt.Sprintf("partition_config_file %s\nqos_policy_file %s\n", l.sm.Path("partitions.conf"), l.sm.Path("qos-policy.conf"))))
 	l.sm.Kill()
 	l.sm.Start("SUBNET UP")
-	if ro, err := l.d.ToEnd(t.Context(), control.RolloutInput{Plan: l.plans[0]}); err != nil || ro.State != control.RolloutSucceeded {
+	if ro, err := l.d.ToEnd(t.Context(), rollouts.RolloutInput{Plan: l.plans[0]}); err != nil || ro.State != control.RolloutSucceeded {
 		t.Fatalf("rollout %s: %s, %v", ro.State, ro.Result, err)
 	}
 	for range 3 {

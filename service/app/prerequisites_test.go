@@ -10,6 +10,7 @@ import (
 	"fairlane/command/demo"
 	"fairlane/policy"
 	"fairlane/service/control"
+	"fairlane/service/control/rollouts"
 	"fairlane/service/device"
 	"fairlane/service/site"
 	"fairlane/subnet/ident"
@@ -207,7 +208,7 @@ func TestAWrongPrerequisiteRefusesARolloutBeforeAnyWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, x := range whole.Devices {
-		if x.Touched || x.State != string(device.Pending) {
+		if x.Touched || x.State != device.Pending {
 			t.Errorf("%s is %s, touched %v", x.Device.Name, x.State, x.Touched)
 		}
 	}
@@ -230,7 +231,7 @@ func TestARolloutSetsPrerequisitesAndUndoesThem(t *testing.T) {
 	for _, p := range wrong {
 		behindTheBack(t, d, at, p.Name, p.Index, p.Value)
 	}
-	ro, err := svc.StartRollout(t.Context(), demo.FabricName, control.RolloutInput{Plan: plan.Name, Options: control.RolloutOptions{ConfirmWindow: control.MaxConfirmWindow}})
+	ro, err := svc.StartRollout(t.Context(), demo.FabricName, rollouts.RolloutInput{Plan: plan.Name, Options: control.RolloutOptions{ConfirmWindow: control.MaxConfirmWindow}})
 	if err != nil {
 		t.Fatal(err)
 	}

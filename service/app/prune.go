@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"fairlane/service/control"
+	"fairlane/service/control/operations"
 	"fairlane/service/rollout/riverwork"
 )
 
@@ -16,7 +16,7 @@ const pruneEvery = time.Hour
 func (m *manager) pruning() riverwork.Periodic {
 	return riverwork.Periodic{Name: "retention", Every: pruneEvery, Do: func(ctx context.Context) error {
 		out, err := m.service.Prune(ctx, m.options.retention)
-		if err == nil && out != (control.Pruned{}) {
+		if err == nil && out != (operations.Pruned{}) {
 			m.log.Info("retention applied", "events", out.Events, "rollout_devices", out.RolloutDevices, "plans", out.Plans, "snapshots", out.Snapshots, "audit", out.Audit)
 		}
 		return err

@@ -13,6 +13,8 @@ import (
 	"fairlane/internal/quantity"
 	"fairlane/policy"
 	"fairlane/service/control"
+	"fairlane/service/control/rollouts"
+	"fairlane/service/control/tenancy"
 	"fairlane/service/site"
 	"fairlane/service/store/pgtest"
 	"fairlane/sim/live"
@@ -129,16 +131,16 @@ func pushLab(tb testing.TB, database string, leaves, hosts int) (d *rig, plans [
 }
 
 // everyPort is two tenants whose flows pair all hosts.
-func everyPort(topo *subnet.Fabric, weight int) control.TenantSet {
-	set := control.TenantSet{Flows: []control.FlowInput{}}
+func everyPort(topo *subnet.Fabric, weight int) tenancy.TenantSet {
+	set := tenancy.TenantSet{Flows: []tenancy.FlowInput{}}
 	hosts := topo.Hosts()
 	for k := range 2 {
-		t := control.TenantInput{Name: fmt.Sprintf("t%d", k), Weight: quantity.Weight(1000 * (1 + k*weight)), PKey: [...]ident.PKey{0x8001, 0x8002}[k]}
+		t := tenancy.TenantInput{Name: fmt.Sprintf("t%d", k), Weight: quantity.Weight(1000 * (1 + k*weight)), PKey: [...]ident.PKey{0x8001, 0x8002}[k]}
 		for i := k; i < len(hosts); i += 2 {
 			dst := (i + len(hosts)/2) % len(hosts)
-			t.Attachments = append(t.Attachments, control.AttachmentInput{Port: topo.Nodes[hosts[i]].Name})
+			t.Attachments = append(t.Attachments, tenancy.AttachmentInput{Port: topo.Nodes[hosts[i]].Name})
 			if dst%2 == k {
-				set.Flows = append(set.Flows, control.FlowInput{Tenant: t.Name, Src: topo.Nodes[hosts[i]].Name, Dst: topo.Nodes[hosts[dst]].Name, QPs: 1})
+				set.Flows = append(set.Flows, tenancy.FlowInput{Tenant: t.Name, Src: topo.Nodes[hosts[i]].Name, Dst: topo.Nodes[hosts[dst]].Name, QPs: 1})
 			}
 		}
 		set.Tenants = append(set.Tenants, t)
@@ -151,7 +153,7 @@ func push(tb testing.TB, d *rig, plan string, o control.RolloutOptions) control.
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(tb.Context(), 5*time.Minute)
 	defer cancel()
-	ro, err := d.ToEnd(ctx, control.RolloutInput{Plan: plan, Stages: []control.Stage{control.StageSettings}, Options: o})
+	ro, err := d.ToEnd(ctx, rollouts.RolloutInput{Plan: plan, Stages: []control.Stage{control.StageSettings}, Options: o})
 	if err != nil || ro.State != control.RolloutSucceeded {
 		tb.Fatalf("rollout ended as %s: %s (%v)", ro.State, ro.Result, err)
 	}

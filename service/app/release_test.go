@@ -10,12 +10,13 @@ import (
 	"fairlane/command/demo"
 	"fairlane/policy"
 	"fairlane/service/control"
+	"fairlane/service/control/drift"
 )
 
 // held reads the devices of the baselines past the service, by name.
 func held(t *testing.T, d *rig) map[string]driver.Settings {
 	t.Helper()
-	_, list, _, err := d.manager.service.ListBaseline(t.Context(), demo.FabricName, control.BaselineQuery{}, control.Page{Limit: 1000})
+	_, list, _, err := d.manager.service.ListBaseline(t.Context(), demo.FabricName, drift.BaselineQuery{}, control.Page{Limit: 1000})
 	if err != nil || len(list) == 0 {
 		t.Fatalf("%d baselines, %v", len(list), err)
 	}
@@ -78,11 +79,11 @@ func TestAnEthernetFabricIsReleased(t *testing.T) {
 				if ro := rollToEnd(t, d, plan.Plan.Name); ro.State != control.RolloutSucceeded {
 					t.Fatalf("rollout %s: %s", ro.State, ro.Result)
 				}
-				_, list, _, err := svc.ListBaseline(ctx, demo.FabricName, control.BaselineQuery{Against: control.AgainstObserved}, control.Page{Limit: 1000})
+				_, list, _, err := svc.ListBaseline(ctx, demo.FabricName, drift.BaselineQuery{Against: drift.AgainstObserved}, control.Page{Limit: 1000})
 				if err != nil {
 					t.Fatal(err)
 				}
-				if !slices.ContainsFunc(list, func(b control.BaselineView) bool { return len(b.Differences) > 0 }) {
+				if !slices.ContainsFunc(list, func(b drift.BaselineView) bool { return len(b.Differences) > 0 }) {
 					t.Fatal("the rollout changed nothing")
 				}
 				ro, err := svc.ReleaseFabric(ctx, demo.FabricName, to, control.RolloutOptions{})

@@ -7,6 +7,7 @@ import (
 
 	"fairlane/command/demo"
 	"fairlane/service/control"
+	"fairlane/service/control/rollouts"
 	"fairlane/service/device"
 	"fairlane/sim/simdev"
 )
@@ -39,7 +40,7 @@ func (l *driftLab) begin(o control.RolloutOptions) control.Rollout {
 	if p.Plan.Name == l.plan {
 		l.t.Fatal("the other plan is the same")
 	}
-	ro, err := svc.StartRollout(l.t.Context(), demo.FabricName, control.RolloutInput{Plan: p.Plan.Name, Options: o})
+	ro, err := svc.StartRollout(l.t.Context(), demo.FabricName, rollouts.RolloutInput{Plan: p.Plan.Name, Options: o})
 	if err != nil {
 		l.t.Fatal(err)
 	}

@@ -26,6 +26,7 @@ import (
 	"fairlane/policy"
 	"fairlane/service/config"
 	"fairlane/service/control"
+	"fairlane/service/control/operations"
 	"fairlane/service/obs"
 	"fairlane/service/setup"
 	"fairlane/service/site"
@@ -130,7 +131,7 @@ func (s *serving) open(ctx context.Context) error {
 	p := site.New(reach)
 	p.Relook = s.config.Discovery.Interval
 	o := workOptions{
-		log: s.log, tracer: s.tracer, lease: s.config.Rollouts.Lease, retention: control.Retention(s.config.Retention), relook: s.config.Discovery.Interval,
+		log: s.log, tracer: s.tracer, lease: s.config.Rollouts.Lease, retention: operations.Retention(s.config.Retention), relook: s.config.Discovery.Interval,
 	}
 	s.ports = p
 	p.Congested = func(c *telemetry.Congestion) {

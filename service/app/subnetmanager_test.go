@@ -18,6 +18,7 @@ import (
 	"fairlane/command/demo"
 	"fairlane/policy"
 	"fairlane/service/control"
+	"fairlane/service/control/rollouts"
 	"fairlane/service/device"
 	"fairlane/service/placement"
 	"fairlane/service/site"
@@ -215,9 +216,9 @@ func written(ro control.Rollout, kind subnet.NodeKind) (done, open []string) {
 	for _, d := range ro.Devices {
 		switch {
 		case d.Device.Kind != kind:
-		case d.State == string(device.InSync):
+		case d.State == device.InSync:
 			done = append(done, d.Device.Name)
-		case d.State == string(device.Unknown) || d.State == string(device.Pending):
+		case d.State == device.Unknown || d.State == device.Pending:
 			open = append(open, d.Device.Name)
 		}
 	}
@@ -361,7 +362,7 @@ func (l *smLab) away(ro control.Rollout) (set func(up bool)) {
 	set(false)
 	l.half(ro.ID, func(ro control.Rollout) bool {
 		d := l.part(ro, name)
-		return slices.ContainsFunc(ro.Devices, func(o control.RolloutDevice) bool { return o.Wave == d.Wave && o.State == string(device.InSync) })
+		return slices.ContainsFunc(ro.Devices, func(o control.RolloutDevice) bool { return o.Wave == d.Wave && o.State == device.InSync })
 	})
 	return set
 }
@@ -502,7 +503,7 @@ func (l *smLab) disturbed(x disturbance) control.Rollout {
 	l.t.Helper()
 	devices, svc := l.d.live.Devices, l.d.manager.service
 	devices.SetFaults(simdev.Faults{Classes: []mad.Class{mad.ClassCongestion}, DelayReply: 1, Delay: 15 * time.Millisecond})
-	ro, err := svc.StartRollout(l.t.Context(), demo.FabricName, control.RolloutInput{
+	ro, err := svc.StartRollout(l.t.Context(), demo.FabricName, rollouts.RolloutInput{
 		Plan: l.plans[1], Stages: []control.Stage{control.StageSettings}, Options: control.RolloutOptions{Wave: 8, Parallel: 4},
 	})
 	if err != nil {

@@ -11,6 +11,9 @@ import (
 	"fairlane/command/demo"
 	"fairlane/policy"
 	"fairlane/service/control"
+	"fairlane/service/control/plans"
+	"fairlane/service/control/rollouts"
+	"fairlane/service/control/tenancy"
 	"fairlane/service/device"
 	"fairlane/service/site"
 	"fairlane/sim/live/livetest"
@@ -43,20 +46,20 @@ func functionShares(t *testing.T, d *rig) string {
 func (d *rig) onlyTenants(t *testing.T, names ...string) *policy.Plan {
 	t.Helper()
 	c := d.ether.Case
-	set := control.TenantSet{Prune: true, Flows: []control.FlowInput{}}
+	set := tenancy.TenantSet{Prune: true, Flows: []tenancy.FlowInput{}}
 	for _, x := range c.Tenants {
 		if !slices.Contains(names, x.Name) {
 			continue
 		}
-		in := control.TenantInput{Name: x.Name, Weight: x.Weight}
+		in := tenancy.TenantInput{Name: x.Name, Weight: x.Weight}
 		for _, at := range x.Attachments {
-			in.Attachments = append(in.Attachments, control.AttachmentInput{Port: at.Port.String()})
+			in.Attachments = append(in.Attachments, tenancy.AttachmentInput{Port: at.Port.String()})
 		}
 		set.Tenants = append(set.Tenants, in)
 	}
 	for _, f := range c.Flows {
 		if slices.Contains(names, f.Tenant) {
-			set.Flows = append(set.Flows, control.FlowInput{Tenant: f.Tenant, Src: f.Src.String(), Dst: f.Dst.String(), QPs: f.QPs})
+			set.Flows = append(set.Flows, tenancy.FlowInput{Tenant: f.Tenant, Src: f.Src.String(), Dst: f.Dst.String(), QPs: f.QPs})
 		}
 	}
 	svc := d.manager.service
@@ -113,7 +116,7 @@ func TestTheShareOfATenantThatLeftGoes(t *testing.T) {
 	// Kept functions: gold and silver stay where the fabric has their traffic, and that is measured.
 	rolled(three, all)
 	d.onlyTenants(t, "gold", "silver")
-	kept, _, err := svc.MakePlan(t.Context(), demo.FabricName, control.PlanRequest{KeepPlacements: true}, false)
+	kept, _, err := svc.MakePlan(t.Context(), demo.FabricName, plans.PlanRequest{KeepPlacements: true}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +131,7 @@ func TestTheShareOfATenantThatLeftGoes(t *testing.T) {
 	}
 	left := d.ether.Case.Flows[1].Src
 	at := slices.IndexFunc(whole.Devices, func(x control.RolloutDevice) bool { return x.Device.ID == left })
-	if at < 0 || whole.Devices[at].State != string(device.InSync) || !whole.Devices[at].Wanted.NIC.AllShares || len(whole.Devices) != len(gold.RoCE.NICs)+len(gold.RoCE.Switches)+1 {
+	if at < 0 || whole.Devices[at].State != device.InSync || !whole.Devices[at].Wanted.NIC.AllShares || len(whole.Devices) != len(gold.RoCE.NICs)+len(gold.RoCE.Switches)+1 {
 		t.Fatalf("the port that left is not in the rollout: %d of %+v", at, whole.Devices)
 	}
 	back, err := svc.RollBack(t.Context(), demo.FabricName, ro.ID, "")
@@ -181,7 +184,7 @@ func TestUndoingGivesTheShareOfATenantThatLeftAgain(t *testing.T) {
 		t.Fatalf("rollout %s: %s", ro.State, ro.Result)
 	}
 	before := functionShares(t, d)
-	ro, err := svc.StartRollout(t.Context(), demo.FabricName, control.RolloutInput{
+	ro, err := svc.StartRollout(t.Context(), demo.FabricName, rollouts.RolloutInput{
 		Plan: d.onlyTenants(t, "gold").Name, Options: control.RolloutOptions{ConfirmWindow: control.MaxConfirmWindow},
 	})
 	if err != nil {

@@ -1,6 +1,5 @@
 // Package config is the configuration of `fairlane serve`: a YAML file, the environment and flags. Every key
-// stands once, in the table of keys.go; parsing, messages, `fairlane config check|print|reference` and the table
-// in docs/operations.md are made of it.
+// stands once, in the table of keys.go; parsing, messages and `fairlane config check|print|reference` are made of it.
 //
 // Later ones win: defaults, file, environment, flags. Secrets are never values of the file: a key whose name
 // ends in _file names the file that holds one.

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Reference is the table of all keys in Markdown, as docs/operations.md shows it.
+// Reference is the table of all keys in Markdown, as `fairlane config reference` prints it.
 func Reference() string {
 	var b strings.Builder
 	b.WriteString("| key | kind | default | environment | flag | meaning |\n|---|---|---|---|---|---|\n")

@@ -177,10 +177,10 @@ func ValidUserName(s string) bool {
 	return true
 }
 
-// errMasked refuses a new name that could be mistaken for whom tenants see in events of others.
-func errMasked(at, what string) error {
+// ErrMasked refuses a new name that could be mistaken for whom tenants see in events of others.
+func ErrMasked(at, what string) error {
 	return Invalid(at, phrase.Of("problem.masked-name", "what", what, "name", MaskedActor))
 }
 
-// reserved reports whether a name stands for something else in events and the audit log.
-func reserved(name string) bool { return name == BootstrapName || name == string(PrincipalSystem) }
+// Reserved reports whether a name stands for something else in events and the audit log.
+func Reserved(name string) bool { return name == BootstrapName || name == string(PrincipalSystem) }

@@ -71,24 +71,25 @@ type AuditRecord struct {
 
 // Audit adds an entry in a transaction of its own: for what changes nothing, such as a refused
 // sign-in. Changes go through AuditIn.
-func (s *Service) Audit(ctx context.Context, rec AuditRecord) error {
-	return s.d.Store.Tx(WithScope(ctx, ScopeSignIn), func(r Repos) error { return s.AuditIn(ctx, r, rec) })
+func (s *Base) Audit(ctx context.Context, rec AuditRecord) error {
+	return s.Store.Tx(WithScope(ctx, ScopeSignIn), func(r Repos) error { return s.AuditIn(ctx, r, rec) })
 }
 
 // AuditIn adds an entry in the transaction of the change it tells of. Who acts and from where
 // comes from the context.
-func (s *Service) AuditIn(ctx context.Context, r Repos, rec AuditRecord) error {
-	return auditAt(ctx, r, s.now(), rec)
+func (s *Base) AuditIn(ctx context.Context, r Repos, rec AuditRecord) error {
+	return AuditAt(ctx, r, s.Now(), rec)
 }
 
-func auditAt(ctx context.Context, r Repos, now time.Time, rec AuditRecord) error {
+// AuditAt adds an entry of a time to the audit log, in a transaction.
+func AuditAt(ctx context.Context, r Repos, now time.Time, rec AuditRecord) error {
 	origin := OriginFrom(ctx)
 	kind, token := PrincipalSystem, ""
 	if p, ok := PrincipalFrom(ctx); ok && p.Kind != "" {
 		kind, token = p.Kind, p.Token
 	}
 	e := audit.Entry{
-		At: now, Actor: actor(ctx), ActorKind: string(kind), Token: token, Addr: origin.Addr, RequestID: origin.RequestID,
+		At: now, Actor: Actor(ctx), ActorKind: string(kind), Token: token, Addr: origin.Addr, RequestID: origin.RequestID,
 		Fabric: rec.Fabric, Action: rec.Action, Object: rec.Object, Outcome: rec.Outcome, Detail: rec.Detail,
 	}
 	var err error
@@ -102,14 +103,14 @@ func auditAt(ctx context.Context, r Repos, now time.Time, rec AuditRecord) error
 	return err
 }
 
-// auditEvent adds the audit entry of an event. Progress is no change of its own: what a rollout did to
+// AuditEvent adds the audit entry of an event. Progress is no change of its own: what a rollout did to
 // each device is in its device rows, and its entries say who began, steered and ended it.
-func (s *Service) auditEvent(ctx context.Context, r Repos, e Event, data any) error {
+func (s *Base) AuditEvent(ctx context.Context, r Repos, e Event, data any) error {
 	if strings.HasSuffix(e.Kind, ".progress") || e.Kind == "device.state" {
 		return nil
 	}
 	rec := AuditRecord{Fabric: e.Fabric, Action: e.Kind, Object: e.Subject, Outcome: audit.Done, Detail: e.Said.String()}
-	if c, ok := data.(change); ok {
+	if c, ok := data.(Change); ok {
 		rec.Before, rec.After = c.Before, c.After
 	} else {
 		rec.After = data

@@ -4,33 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
-	"fairlane/internal/phrase"
 	"fairlane/service/audit"
 )
-
-// ListAudit returns audit entries.
-func (s *Service) ListAudit(ctx context.Context, f AuditFilter, p Page) (list []audit.Entry, next string, err error) {
-	if !f.Since.IsZero() && !f.Until.IsZero() && !f.Since.Before(f.Until) {
-		return nil, "", Invalid("since", phrase.Of("problem.since-until", "since", f.Since.Format(time.RFC3339), "until", f.Until.Format(time.RFC3339)))
-	}
-	err = s.d.Store.View(ctx, func(r Repos) (err error) { list, next, err = r.ListAudit(ctx, f, p); return err })
-	return list, next, err
-}
 
 // AuditReport is what a check of the audit log came to.
 type AuditReport struct {
 	audit.Report
 	Bad *audit.BadError // the first entry that does not fit; nil when the chain is whole
-}
-
-// VerifyAudit checks the whole chain in one consistent view. expect is an entry remembered from elsewhere
-// that must still be in it, or the zero value.
-func (s *Service) VerifyAudit(ctx context.Context, expect audit.Tail) (AuditReport, error) {
-	var out AuditReport
-	err := s.d.Store.View(ctx, func(r Repos) (err error) { out, err = VerifyAudit(ctx, r, expect); return err })
-	return out, err
 }
 
 // VerifyAudit checks the whole chain as a transaction sees it.

@@ -17,14 +17,14 @@ import (
 // DevicePolicy is a policy in the words of package device, for those who store and show it.
 type DevicePolicy = device.Policy
 
+// DeviceState is a state in the words of package device.
+type DeviceState = device.State
+
 // DeviceReading is a reading in the words of package device.
 type DeviceReading = device.Reading
 
 // DeviceWatch is what is remembered of a device, as package device goes by it.
 type DeviceWatch = device.Watch
-
-// IsManager reports whether a device stands for the subnet manager of its fabric.
-func IsManager(d driver.Device) bool { return device.IsManager(d.ID) }
 
 // Readings that those need who count devices.
 const (
@@ -52,25 +52,25 @@ func DefaultDriftPolicy() DriftPolicy {
 	return DriftPolicy{Policy: device.PolicyReport, Interval: 300, Limit: 3, Window: 3600, Release: 1800}
 }
 
-func (p DriftPolicy) check() error {
+func (p DriftPolicy) Check() error {
 	var bad InvalidError
 	if !slices.Contains(device.Policies(), p.Policy) {
-		bad.add("/policy", phrase.Of("problem.drift-policy", "found", p.Policy, "want", device.Policies()))
+		bad.Add("/policy", phrase.Of("problem.drift-policy", "found", p.Policy, "want", device.Policies()))
 	}
 	if p.Interval != 0 {
-		bad.within("/interval_s", p.Interval, minDriftInterval, 86400)
+		bad.Within("/interval_s", p.Interval, minDriftInterval, 86400)
 	}
-	bad.within("/limit", p.Limit, 1, 100)
-	bad.within("/window_s", p.Window, 1, 604800)
-	bad.within("/release_s", p.Release, 1, 604800)
-	return bad.orNil()
+	bad.Within("/limit", p.Limit, 1, 100)
+	bad.Within("/window_s", p.Window, 1, 604800)
+	bad.Within("/release_s", p.Release, 1, 604800)
+	return bad.OrNil()
 }
 
-func (p DriftPolicy) rules() device.Rules {
+func (p DriftPolicy) Rules() device.Rules {
 	return device.Rules{Limit: p.Limit, Window: time.Duration(p.Window) * time.Second, Release: time.Duration(p.Release) * time.Second}
 }
 
-func (p DriftPolicy) interval() time.Duration { return time.Duration(p.Interval) * time.Second }
+func (p DriftPolicy) Every() time.Duration { return time.Duration(p.Interval) * time.Second }
 
 // DeviceRecord is what is known of a device of the plan in force from reading it outside of rollouts.
 type DeviceRecord struct {
@@ -89,13 +89,8 @@ type DeviceRecord struct {
 	Version     int64            // of what people decide about it
 }
 
-// newRecord is the record of a device of which nothing is known yet.
-func newRecord(d driver.Device) DeviceRecord {
-	return DeviceRecord{Device: d, Watch: device.Watch{Reading: device.ReadingUnknown, Seen: device.ReadingUnknown}, Version: 1}
-}
-
-// policy is the policy in force for the device.
-func (d *DeviceRecord) policy(p DriftPolicy) device.Policy { return cmp.Or(d.Policy, p.Policy) }
+// PolicyInForce is the policy in force for the device.
+func (d *DeviceRecord) PolicyInForce(p DriftPolicy) device.Policy { return cmp.Or(d.Policy, p.Policy) }
 
 // DriftRepo keeps what is known of devices outside of rollouts.
 type DriftRepo interface {
@@ -124,14 +119,8 @@ type DriftRepo interface {
 	DevicesWithPolicy(ctx context.Context, fabric string) ([]DeviceRecord, error)
 }
 
-// DriftPolicy returns a fabric's policy.
-func (s *Service) DriftPolicy(ctx context.Context, fabric string) (p DriftPolicy, err error) {
-	err = s.d.Store.View(ctx, func(r Repos) (err error) { p, _, err = driftPolicy(ctx, r, fabric); return err })
-	return p, err
-}
-
-// driftPolicy returns a fabric's policy and the plan whose devices are recorded.
-func driftPolicy(ctx context.Context, r Repos, fabric string) (p DriftPolicy, plan string, err error) {
+// DriftPolicyOf returns a fabric's policy and the plan whose devices are recorded.
+func DriftPolicyOf(ctx context.Context, r Repos, fabric string) (p DriftPolicy, plan string, err error) {
 	p = DefaultDriftPolicy()
 	text, version, at, plan, err := r.StoredDriftPolicy(ctx, fabric)
 	if err != nil || version == 0 {
@@ -145,115 +134,9 @@ func driftPolicy(ctx context.Context, r Repos, fabric string) (p DriftPolicy, pl
 	return p, plan, nil
 }
 
-// PutDriftPolicy replaces a fabric's policy made against version, or AnyVersion.
-func (s *Service) PutDriftPolicy(ctx context.Context, fabric string, version int64, in DriftPolicy) (out DriftPolicy, err error) {
-	if err := in.check(); err != nil {
-		return DriftPolicy{}, err
-	}
-	err = s.d.Store.Tx(OnFabric(ctx, fabric), func(r Repos) error {
-		before, _, err := driftPolicy(ctx, r, fabric)
-		switch {
-		case err != nil:
-			return err
-		case version != AnyVersion && version != before.Version:
-			return &PreconditionError{Kind: "drift policy of", Name: fabric, Want: version, Have: before.Version}
-		}
-		if before.Version > 0 && sameJSON(before, in) {
-			out = before
-			return nil
-		}
-		text, err := json.Marshal(in)
-		if err != nil {
-			return fmt.Errorf("encode a drift policy: %w", err)
-		}
-		if err := r.PutDriftPolicy(ctx, fabric, text, before.Version, s.now()); err != nil {
-			return err
-		}
-		if out, _, err = driftPolicy(ctx, r, fabric); err != nil {
-			return err
-		}
-		return s.event(ctx, r, Event{Fabric: fabric, Kind: "fabric.drift-policy", Subject: fabric,
-			Said: phrase.Of("event.drift-policy", "fabric", fabric, "policy", string(out.Policy))}, change{Before: before, After: out})
-	})
-	return out, err
-}
-
-// SetDevicePolicy gives a device, named as Device takes it, a policy of its own, or, with "", the fabric's. version is
-// that of its record, or 0 for any.
-func (s *Service) SetDevicePolicy(ctx context.Context, fabric, ref string, version int64, p device.Policy) error {
-	if p != "" && !slices.Contains(device.Policies(), p) {
-		return Invalid("/policy", phrase.Of("problem.device-policy", "found", p, "want", device.Policies()))
-	}
-	word := func(p device.Policy) string { return cmp.Or(string(p), "inherit") }
-	return s.decide(ctx, fabric, ref, version, "device.policy", func(d *DeviceRecord) (phrase.Text, any, error) {
-		was := d.Policy
-		if d.Policy = p; was == p {
-			return phrase.Text{}, nil, nil
-		}
-		return phrase.Of("event.device-policy", "device", d.Device.Name, "policy", word(p)),
-			change{Before: map[string]string{"policy": word(was)}, After: map[string]string{"policy": word(p)}}, nil
-	})
-}
-
-// ReleaseDevice ends the quarantine of a device, named as Device takes it. It fails with *ConflictError
-// "not-quarantined" when there is none.
-func (s *Service) ReleaseDevice(ctx context.Context, fabric, ref string) error {
-	return s.decide(ctx, fabric, ref, 0, "device.released", func(d *DeviceRecord) (phrase.Text, any, error) {
-		if d.Watch.Quarantined.IsZero() {
-			return phrase.Text{}, nil, &ConflictError{Code: "not-quarantined", Said: phrase.Of("problem.not-quarantined", "device", d.Device.Name)}
-		}
-		before := map[string]any{"quarantined_at": d.Watch.Quarantined, "reason": d.Watch.Reason}
-		d.Watch, d.Due = d.Watch.Release(), s.now()
-		return phrase.Of("event.released-quarantine", "device", d.Device.Name), change{Before: before}, nil
-	})
-}
-
-// decide changes what people decide about a device. what returns the sentence of its event, none when nothing changed.
-func (s *Service) decide(ctx context.Context, fabric, ref string, version int64, kind string, what func(*DeviceRecord) (phrase.Text, any, error)) error {
-	known, err := s.watched(ctx, fabric)
-	if err != nil {
-		return err
-	}
-	t, err := known.find(ref)
-	if err != nil {
-		return err
-	}
-	return s.d.Store.Tx(OnFabric(ctx, fabric), func(r Repos) error {
-		d, err := recordOf(ctx, r, fabric, t.Device)
-		if err != nil {
-			return err
-		}
-		if version != 0 && version != d.Version {
-			return &PreconditionError{Kind: "device", Name: d.Device.Name, Want: version, Have: d.Version}
-		}
-		said, data, err := what(&d)
-		if err != nil || said.ID == "" {
-			return err
-		}
-		d.Version++
-		if err := r.PutDeviceRecords(ctx, fabric, []DeviceRecord{d}); err != nil {
-			return err
-		}
-		return s.event(ctx, r, Event{Fabric: fabric, Kind: kind, Subject: d.Device.Name, Said: said}, data)
-	})
-}
-
-// recordOf returns the record of a device of the plan in force, a new one when there is none.
-func recordOf(ctx context.Context, r Repos, fabric string, d driver.Device) (DeviceRecord, error) {
-	list, err := r.DeviceRecords(ctx, fabric, []ident.PortID{d.ID})
-	switch {
-	case err != nil:
-		return DeviceRecord{}, err
-	case len(list) == 0:
-		return newRecord(d), nil
-	}
-	list[0].Device = d
-	return list[0], nil
-}
-
-// frozen refuses a rollout that would write a device that nobody may write.
-func frozen(ctx context.Context, r Repos, fabric string, devices []RolloutDevice) error {
-	p, _, err := driftPolicy(ctx, r, fabric)
+// Frozen refuses a rollout that would write a device that nobody may write.
+func Frozen(ctx context.Context, r Repos, fabric string, devices []RolloutDevice) error {
+	p, _, err := DriftPolicyOf(ctx, r, fabric)
 	if err != nil {
 		return err
 	}

@@ -1,214 +1,24 @@
 package control
 
 import (
-	"context"
-	"errors"
-	"fmt"
-	"slices"
 	"time"
 
-	"fairlane/ccconfig/driver"
-	"fairlane/internal/phrase"
-	"fairlane/policy"
 	"fairlane/service/device"
-	"fairlane/subnet/ident"
 )
 
-// A repair is a rollout of the plan in force to some of its devices. So it goes by the same rules as every other: it
-// never runs beside another on its fabric, what a device held is recorded before the first write, what was written is read
-// back, any manager goes on with it when one dies. It differs in that devices fail each for itself: nothing is undone
-// because another device could not be repaired.
-
-// RepairDevice repairs one device, named as Device takes it, now, whatever its policy, but not when that is to freeze.
-func (s *Service) RepairDevice(ctx context.Context, fabric, ref string) (ro Rollout, err error) {
-	k, err := s.watched(ctx, fabric)
-	if err != nil {
-		return Rollout{}, err
-	}
-	t, err := k.find(ref)
-	if err != nil {
-		return Rollout{}, err
-	}
-	if _, ok := device.Gone(t.Device); k.left[t.Device.ID] != nil && !ok {
-		return Rollout{}, &ConflictError{Code: "not-repairable", Said: phrase.Of("labelled", "label", t.Device.Name, "text", k.keptText())}
-	}
-	if err := s.onlyOthersRepair(ctx, k, t.Device); err != nil {
-		return Rollout{}, err
-	}
-	err = s.d.Store.Tx(OnFabric(ctx, fabric), func(r Repos) (err error) {
-		ro, err = s.startRepair(ctx, r, k, []ident.PortID{t.Device.ID})
-		return err
-	})
-	return ro, err
-}
-
-// onlyOthersRepair fails with *ConflictError "not-repairable" when all that is wrong with a device are prerequisites that the fabric's
-// setting keeps Fairlane from writing: a repair would verify the settings and leave the device drifted. A device that cannot be read
-// now is repaired, which says why when it fails.
-func (s *Service) onlyOthersRepair(ctx context.Context, k *known, d driver.Device) error {
-	reports, err := s.observeWatched(ctx, k, []ident.PortID{d.ID})
-	if err != nil || len(reports) != 1 || len(reports[0].Differences) == 0 {
-		return ctx.Err()
-	}
-	var reasons []string
-	for i := range reports[0].Differences {
-		x := &reports[0].Differences[i]
-		if !x.Left(k.target.Fabric.Prerequisites) {
-			return nil
-		}
-		reasons = append(reasons, x.Reason)
-	}
-	return &ConflictError{Code: "not-repairable", Said: phrase.Of("problem.only-prerequisites", "device", d.Name, "reasons", reasons)}
-}
-
-// startRepair records a repair of devices of the plan in force, in their order, or of its subnet manager alone, with the job
-// that makes a manager begin it.
-func (s *Service) startRepair(ctx context.Context, r Repos, k *known, ids []ident.PortID) (Rollout, error) {
-	fabric, plan := k.target.Fabric.Name, k.target.Plan.Name
-	name, err := inForceName(ctx, r, fabric)
-	if err != nil {
-		return Rollout{}, err
-	}
-	if name != plan {
-		return Rollout{}, &ConflictError{Code: "plan-changed", Said: phrase.Of("problem.plan-changed", "plan", fmt.Sprintf("%.12s", name))}
-	}
-	if len(ids) == 1 && device.IsManager(ids[0]) {
-		ro := Rollout{
-			Fabric: fabric, Plan: plan, Stages: []Stage{StagePlacement},
-			Options: RolloutOptions{Repair: true, Manager: true, Wave: repairWave, Domain: string(device.DomainNone), Attempts: repairTry},
-		}
-		return s.addRollout(ctx, r, ro, nil, func(id int64) phrase.Text { return phrase.Of("event.placement-repair", "rollout", id) })
-	}
-	targets := make([]device.Target, len(ids))
-	for i, id := range ids {
-		targets[i] = k.list[k.index[id]]
-	}
-	steps, err := device.PlanWaves(targets, k.target.Topology, device.WaveOptions{Wave: repairWave, Domain: device.DomainNone})
-	if err != nil {
-		return Rollout{}, err
-	}
-	ro := Rollout{
-		Fabric: fabric, Plan: plan, Stages: []Stage{StageSettings}, Waves: len(steps),
-		Options: RolloutOptions{Repair: true, Wave: repairWave, Domain: string(device.DomainNone), FailureBudget: len(targets), Attempts: repairTry},
-	}
-	var devices []RolloutDevice
-	for w, step := range steps {
-		for _, t := range step.Targets {
-			devices = append(devices, RolloutDevice{Device: targets[t].Device, State: string(device.Pending), Wave: w, Note: phrase.Of("note.waits-repair")})
-		}
-	}
-	what := phrase.Verbatim(devices[0].Device.Name)
-	if n := len(devices); n > 1 {
-		what = phrase.Of("count.device", "n", n)
-	}
-	return s.addRollout(ctx, r, ro, devices, func(id int64) phrase.Text { return phrase.Of("event.repair", "rollout", id, "what", what) })
-}
-
-// settleDevices brings the records of devices up to date with a rollout that ended.
-func (s *Service) settleDevices(ctx context.Context, r Repos, ro Rollout) error {
-	p, _, err := driftPolicy(ctx, r, ro.Fabric)
-	if err != nil {
-		return err
-	}
-	now := s.now()
-	events, err := s.settleManager(ctx, r, ro, p, now)
-	if err != nil {
-		return err
-	}
-	if !ro.Options.Repair {
-		f, err := r.Fabric(ctx, ro.Fabric)
-		if err != nil {
-			return err
-		}
-		// Where a plan has prerequisites beside its settings, devices are in sync when they were read with these.
-		kept := (ro.State == RolloutSucceeded || ro.State == RolloutPartial) && f.Plane != policy.PlaneRoCE
-		return errors.Join(r.SettleDevices(ctx, ro.ID, kept, now), s.tellTurns(ctx, r, events))
-	}
-	whole, err := r.Rollout(ctx, ro.Fabric, ro.ID)
-	if err != nil {
-		return err
-	}
-	ids := make([]ident.PortID, len(whole.Devices))
-	for i := range whole.Devices {
-		ids[i] = whole.Devices[i].Device.ID
-	}
-	list, err := r.DeviceRecords(ctx, ro.Fabric, ids)
-	if err != nil {
-		return err
-	}
-	became := make(map[ident.PortID]*RolloutDevice, len(ids))
-	for i := range whole.Devices {
-		became[ids[i]] = &whole.Devices[i]
-	}
-	for i := range list {
-		d := &list[i]
-		events = append(events, s.settleRepair(d, became[d.Device.ID], ro, p, now)...)
-	}
-	if err := r.PutDeviceRecords(ctx, ro.Fabric, list); err != nil {
-		return err
-	}
-	return s.tellTurns(ctx, r, events)
-}
-
-// settleManager brings the record of the subnet manager, when there is one, up to date with a rollout that ended and had to do
-// with placements, and returns the events of it.
-func (s *Service) settleManager(ctx context.Context, r Repos, ro Rollout, p DriftPolicy, now time.Time) ([]Event, error) {
-	if !slices.Contains(ro.Stages, StagePlacement) {
-		return nil, nil
-	}
-	list, err := r.DeviceRecords(ctx, ro.Fabric, []ident.PortID{device.Manager().ID})
-	if err != nil || len(list) == 0 {
-		return nil, err
-	}
-	d := &list[0]
-	var turns []device.Turn
-	switch {
-	case ro.Placed == PlacedVerified && (ro.State == RolloutSucceeded || ro.State == RolloutPartial):
-		d.ReadBy, turns = "", d.inSync(ro.Plan, now, p, now)
-	case ro.Options.Manager:
-		turns = d.notRepaired(ro.Result.String(), p, now)
-	default:
-		d.Watch.Reading, d.Watch.Seen, d.Watch.Steady = device.ReadingUnknown, device.ReadingUnknown, time.Time{}
-		d.Differences, d.Error, d.Due = nil, "", now
-	}
-	if ro.Options.Manager {
-		d.Repair = ro.ID
-	}
-	return s.turnEvents(ro.Fabric, d, turns, "", now), r.PutDeviceRecords(ctx, ro.Fabric, list)
-}
-
-// settleRepair notes in a device's record how its repair went.
-func (s *Service) settleRepair(d *DeviceRecord, x *RolloutDevice, ro Rollout, p DriftPolicy, now time.Time) []Event {
-	d.Repair = ro.ID
-	var turns []device.Turn
-	switch device.State(x.State) {
-	case device.InSync:
-		if slices.ContainsFunc(d.Differences, func(x Difference) bool { return x.Prerequisite != "" }) {
-			d.Due = now // the next reading shows whether the prerequisites hold
-			break
-		}
-		turns = d.inSync(ro.Plan, x.UpdatedAt, p, now)
-	case device.Pending, device.Unknown: // it was not reached
-		d.Due = now
-	default:
-		turns = d.notRepaired(x.Error, p, now)
-	}
-	return s.turnEvents(ro.Fabric, d, turns, "", now)
-}
-
-// inSync notes that a device was seen to be as a plan has it.
-func (d *DeviceRecord) inSync(plan string, seen time.Time, p DriftPolicy, now time.Time) (turns []device.Turn) {
+// InSync notes that a device was seen to be as a plan has it.
+func (d *DeviceRecord) InSync(plan string, seen time.Time, p DriftPolicy, now time.Time) (turns []device.Turn) {
 	d.Plan, d.Observed, d.Differences, d.Error = plan, nil, nil, ""
 	d.ReadAt, d.SeenAt = seen, seen
-	d.Watch, turns = d.Watch.Read(device.ReadingInSync, now, p.rules())
-	d.Due = device.NextLook(d.Device.ID, now, p.interval())
+	d.Watch, turns = d.Watch.Read(device.ReadingInSync, now, p.Rules())
+	d.Due = device.NextLook(d.Device.ID, now, p.Every())
 	return turns
 }
 
-// notRepaired notes why a device was not.
-func (d *DeviceRecord) notRepaired(why string, p DriftPolicy, now time.Time) (turns []device.Turn) {
+// NotRepaired notes why a device was not.
+func (d *DeviceRecord) NotRepaired(why string, p DriftPolicy, now time.Time) (turns []device.Turn) {
 	d.Error = why
-	d.Watch, turns = d.Watch.RepairFailed(now, p.rules())
-	d.Due = device.NextLook(d.Device.ID, now, p.interval())
+	d.Watch, turns = d.Watch.RepairFailed(now, p.Rules())
+	d.Due = device.NextLook(d.Device.ID, now, p.Every())
 	return turns
 }

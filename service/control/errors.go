@@ -90,23 +90,23 @@ func (e *InvalidError) Error() string {
 // maxListed bounds the faults that an error lists.
 const maxListed = 20
 
-func (e *InvalidError) add(pointer string, said phrase.Text) {
+func (e *InvalidError) Add(pointer string, said phrase.Text) {
 	if len(e.Fields) < maxListed {
 		e.Fields = append(e.Fields, FieldError{pointer, said})
 	}
 }
 
-// addFrom adds the fault that another package found.
-func (e *InvalidError) addFrom(pointer string, err error) { e.add(pointer, phrase.OfError(err)) }
+// AddFrom adds the fault that another package found.
+func (e *InvalidError) AddFrom(pointer string, err error) { e.Add(pointer, phrase.OfError(err)) }
 
-// within adds a fault when a number is out of range.
-func (e *InvalidError) within(pointer string, v, least, most int) {
+// Within adds a fault when a number is out of range.
+func (e *InvalidError) Within(pointer string, v, least, most int) {
 	if v < least || v > most {
-		e.add(pointer, phrase.Of("problem.range", "found", v, "min", least, "max", most))
+		e.Add(pointer, phrase.Of("problem.range", "found", v, "min", least, "max", most))
 	}
 }
 
-func (e *InvalidError) orNil() error {
+func (e *InvalidError) OrNil() error {
 	if len(e.Fields) == 0 {
 		return nil
 	}

@@ -1,61 +1,16 @@
 package control
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
-	"slices"
-	"strconv"
-	"strings"
 
 	"fairlane/internal/phrase"
-	"fairlane/policy"
-	"fairlane/subnet"
-	"fairlane/tenants"
 )
 
-// CreateFabric puts a fabric under management. Plane "" is "roce" where the source is an inventory, else "ib"; TimeScale 0
-// is 1; Counters "" is CountersClear, Prerequisites "" is PrerequisitesReport.
-func (s *Service) CreateFabric(ctx context.Context, f Fabric) (Fabric, error) {
-	if f.Plane == "" {
-		f.Plane = policy.PlaneIB
-		if isInventory(f.Source) {
-			f.Plane = policy.PlaneRoCE
-		}
-	}
-	if f.TimeScale == 0 {
-		f.TimeScale = 1
-	}
-	f.Counters = cmp.Or(f.Counters, CountersClear)
-	f.Prerequisites = cmp.Or(f.Prerequisites, PrerequisitesReport)
-	switch {
-	case !tenants.ValidName(f.Name):
-		return Fabric{}, Invalid("/name", phrase.Of("problem.bad-name", "found", f.Name))
-	case !slices.Contains(policy.Planes(), f.Plane):
-		return Fabric{}, Invalid("/plane", phrase.Of("problem.plane", "found", f.Plane))
-	}
-	if err := f.checkSettings(); err != nil {
-		return Fabric{}, err
-	}
-	if err := s.checkSource(f.Source, f.Plane); err != nil {
-		return Fabric{}, err
-	}
-	f.CreatedAt = s.now()
-	var out Fabric
-	err := s.d.Store.Tx(ctx, func(r Repos) (err error) {
-		if out, err = r.CreateFabric(ctx, f); err != nil {
-			return err
-		}
-		return s.event(ctx, r, Event{Fabric: f.Name, Kind: "fabric.created", Subject: f.Name, Said: phrase.Of("event.fabric-created", "fabric", f.Name)},
-			change{After: where(f)})
-	})
-	return out, err
-}
-
-// checkSettings refuses settings that no fabric can have.
-func (f Fabric) checkSettings() error {
+// CheckSettings refuses settings that no fabric can have.
+func (f Fabric) CheckSettings() error {
 	switch {
 	case !(f.TimeScale > 0) || math.IsInf(f.TimeScale, 0):
 		return Invalid("/time_scale", phrase.Of("problem.time-scale", "found", f.TimeScale))
@@ -67,81 +22,16 @@ func (f Fabric) checkSettings() error {
 	return nil
 }
 
-// sources says where fabrics are found.
-const sources = "umad:CA:PORT, ibsim:unix:NAME, ibsim:udp:HOST:PORT, ethernet:PATH or file:PATH"
-
-// isInventory reports whether a source is the inventory of an Ethernet fabric.
-func isInventory(source string) bool { return strings.HasPrefix(source, "ethernet:") }
-
-// checkSource refuses a source that cannot have devices of a plane, or that the configuration does not allow.
-func (s *Service) checkSource(source string, plane policy.Plane) error {
-	if err := checkSource(source, plane); err != nil || s.d.SourceAllowed == nil {
-		return err
-	}
-	if err := s.d.SourceAllowed(source); err != nil {
-		return InvalidFrom("/source", err)
-	}
-	return nil
-}
-
-// checkSource refuses a source that cannot have devices of a plane.
-func checkSource(source string, plane policy.Plane) error {
-	ib := plane == policy.PlaneIB
-	switch {
-	case source == "":
-		return Invalid("/source", phrase.Of("problem.source-empty", "want", sources))
-	case isInventory(source) && ib:
-		return Invalid("/source", phrase.Of("problem.source-ethernet", "source", source))
-	case (strings.HasPrefix(source, "ibsim:") || strings.HasPrefix(source, "umad:")) && !ib:
-		return Invalid("/source", phrase.Of("problem.source-infiniband", "source", source, "plane", plane))
-	}
-	if port, ok := strings.CutPrefix(source, "umad:"); ok {
-		ca, number, _ := strings.Cut(port, ":")
-		if n, err := strconv.ParseUint(number, 10, 8); ca == "" || err != nil || n < 1 || n > 254 {
-			return Invalid("/source", phrase.Of("problem.source-umad", "source", source))
-		}
-	}
-	return nil
-}
-
-// Fabric returns a fabric, without what is fabric-wide when the caller sees only its own tenants.
-func (s *Service) Fabric(ctx context.Context, name string) (f Fabric, err error) {
-	err = s.d.Store.View(ctx, func(r Repos) (err error) { f, err = r.Fabric(ctx, name); return err })
-	if sight(ctx, name) != nil {
-		f = f.reduced()
-	}
-	return f, err
-}
-
-// ListFabrics returns the fabrics that the caller has something on, by name.
-func (s *Service) ListFabrics(ctx context.Context, p Page) (list []Fabric, next string, err error) {
-	err = s.d.Store.View(ctx, func(r Repos) (err error) {
-		who, ok := PrincipalFrom(ctx)
-		if !ok || who.Wide() {
-			list, next, err = r.ListFabrics(ctx, p)
-			return err
-		}
-		list, next, err = r.FabricsNamed(ctx, who.Fabrics(), p)
-		for i := range list {
-			if !who.Runs(list[i].Name) {
-				list[i] = list[i].reduced()
-			}
-		}
-		return err
-	})
-	return list, next, err
-}
-
-// eachFabric does the service's own work on every fabric. The error joins those of fabrics where it failed; that a fabric
+// EachFabric does the service's own work on every fabric. The error joins those of fabrics where it failed; that a fabric
 // has nothing in force, or is gone, is none.
-func (s *Service) eachFabric(ctx context.Context, what string, do func(fabric string) error) error {
+func (s *Base) EachFabric(ctx context.Context, what string, do func(fabric string) error) error {
 	var errs []error
 	for p := (Page{Limit: MaxPageLimit}); ; {
 		var (
 			list []Fabric
 			next string
 		)
-		err := s.d.Store.View(ctx, func(r Repos) (err error) { list, next, err = r.ListFabrics(ctx, p); return err })
+		err := s.Store.View(ctx, func(r Repos) (err error) { list, next, err = r.ListFabrics(ctx, p); return err })
 		if err != nil {
 			return errors.Join(append(errs, err)...)
 		}
@@ -156,180 +46,20 @@ func (s *Service) eachFabric(ctx context.Context, what string, do func(fabric st
 	}
 }
 
-// UpdateFabric changes where the fabric of f.Name is found and how it is measured, at f.Version (0: at any version):
-// Source and TimeScale, and Counters and Prerequisites, which "" leaves as they are. Nothing is discovered anew. While a rollout
-// runs the source cannot change, so that all devices are written and read back at one place: *ConflictError "rollout-running".
-// A caller without a role on everything cannot change it: the new source may have the devices of another fabric: *ForbiddenError.
-func (s *Service) UpdateFabric(ctx context.Context, f Fabric) (out Fabric, err error) {
-	if f.Source == "" {
-		return Fabric{}, Invalid("/source", phrase.Of("problem.source-empty", "want", sources))
-	}
-	err = s.d.Store.Tx(OnFabric(ctx, f.Name), func(r Repos) error {
-		before, err := r.Fabric(ctx, f.Name)
-		if err != nil {
-			return err
-		}
-		f.Counters = cmp.Or(f.Counters, before.Counters)
-		f.Prerequisites = cmp.Or(f.Prerequisites, before.Prerequisites)
-		if err := f.checkSettings(); err != nil {
-			return err
-		}
-		if f.Source != before.Source {
-			if who, ok := PrincipalFrom(ctx); ok && !who.Wide() {
-				return &ForbiddenError{Said: phrase.Of("problem.source-role")}
-			}
-			if err := s.checkSource(f.Source, before.Plane); err != nil {
-				return err
-			}
-			if err := atRest(ctx, r, f.Name); err != nil {
-				return err
-			}
-		}
-		f.UpdatedAt = s.now()
-		if out, err = r.UpdateFabric(ctx, f); err != nil {
-			return err
-		}
-		return s.event(ctx, r, Event{Fabric: f.Name, Kind: "fabric.updated", Subject: f.Name, Said: phrase.Of("event.fabric-changed", "fabric", f.Name)},
-			change{Before: where(before), After: where(out)})
-	})
-	return out, err
-}
-
-// where is what people can change of a fabric.
-func where(f Fabric) map[string]any {
-	return map[string]any{"source": f.Source, "plane": f.Plane, "time_scale": f.TimeScale, "counters": f.Counters, "prerequisites": f.Prerequisites}
-}
-
-// DeleteFabric deletes a fabric and all that belongs to it, unless a rollout runs on it. While settings of a plan may be on
-// its devices it fails with *ConflictError "plan-in-force" unless keep is set: nothing would manage these settings any more.
-func (s *Service) DeleteFabric(ctx context.Context, name string, version int64, keep bool) error {
-	return s.d.Store.Tx(ctx, func(r Repos) error {
-		if err := atRest(ctx, r, name); err != nil {
-			return err
-		}
-		if !keep {
-			if err := bare(ctx, r, name); err != nil {
-				return err
-			}
-		}
-		if err := r.DeleteFabric(ctx, name, version); err != nil {
-			return err
-		}
-		return s.event(ctx, r, Event{Fabric: name, Kind: "fabric.deleted", Subject: name, Said: deletedText(name, keep)}, nil)
-	})
-}
-
-func deletedText(name string, keep bool) phrase.Text {
-	if keep {
-		return phrase.Of("event.fabric-deleted-kept", "fabric", name)
-	}
-	return phrase.Of("event.fabric-deleted", "fabric", name)
-}
-
-// bare fails with *ConflictError "plan-in-force" while settings of a plan may be on a fabric's devices.
-func bare(ctx context.Context, r Repos, fabric string) error {
-	help := phrase.Of("problem.release-first", "fabric", fabric)
-	plan, err := inForceName(ctx, r, fabric)
-	switch {
-	case err == nil:
-		return &ConflictError{Code: "plan-in-force", Said: phrase.Of("problem.plan-in-force", "plan", fmt.Sprintf("%.12s", plan), "fabric", fabric, "help", help)}
-	case !errors.Is(err, ErrConflict):
-		return err
-	}
-	dirty, err := r.DirtyDevices(ctx, fabric)
-	if err == nil && len(dirty) > 0 {
-		err = &ConflictError{Code: "plan-in-force", Said: phrase.Of("problem.fabric-dirty", "n", len(dirty), "fabric", fabric, "device", dirty[0].Device.Name, "help", help)}
-	}
-	return err
-}
-
-// atRest fails with *ConflictError "rollout-running" while a rollout runs on a fabric.
-func atRest(ctx context.Context, r Repos, fabric string) error {
-	running, latest, err := rolloutsOf(ctx, r, fabric)
+// AtRest fails with *ConflictError "rollout-running" while a rollout runs on a fabric.
+func AtRest(ctx context.Context, r Repos, fabric string) error {
+	running, latest, err := RolloutsOf(ctx, r, fabric)
 	if err == nil && running {
 		err = &ConflictError{Code: "rollout-running", Said: phrase.Of("problem.rollout-running", "rollout", latest, "fabric", fabric)}
 	}
 	return err
 }
 
-// rolloutsOf returns whether a rollout runs on a fabric, and the number of its newest one, which is the one that runs.
-func rolloutsOf(ctx context.Context, r Repos, fabric string) (running bool, latest int64, err error) {
+// RolloutsOf returns whether a rollout runs on a fabric, and the number of its newest one, which is the one that runs.
+func RolloutsOf(ctx context.Context, r Repos, fabric string) (running bool, latest int64, err error) {
 	list, _, err := r.ListRollouts(ctx, fabric, Page{Limit: 1})
 	if err != nil || len(list) == 0 {
 		return false, 0, err
 	}
 	return list[0].State == RolloutRunning, list[0].ID, nil
-}
-
-// Discover sweeps the fabric's source, outside any transaction, and keeps the topology.
-func (s *Service) Discover(ctx context.Context, name string) (Snapshot, error) {
-	f, err := s.Fabric(ctx, name)
-	if err != nil {
-		return Snapshot{}, err
-	}
-	topo, stats, err := s.d.Discoverer.Discover(ctx, f.Source)
-	if err != nil {
-		return Snapshot{}, &UnavailableError{Code: "discovery-failed", Said: phrase.Of("problem.discovery-failed", "fabric", name, "source", f.Source), Err: err}
-	}
-	stats.Warnings = warningsOf(f, stats)
-	text, sha, err := encodeTopology(topo)
-	if err != nil {
-		return Snapshot{}, err
-	}
-	snap := s.snapshotOf(name, topo, stats, text, sha)
-	var out Snapshot
-	err = s.d.Store.Tx(OnFabric(ctx, name), func(r Repos) (err error) {
-		if out, err = r.PutSnapshot(ctx, snap); err != nil {
-			return err
-		}
-		said := phrase.Of("event.discovered", "switches", snap.Switches, "hosts", snap.Hosts, "links", snap.Links)
-		if n := len(stats.Warnings); n > 0 {
-			said = phrase.Of("joined", "first", said, "second", phrase.Of("event.warnings", "n", n, "first", stats.Warnings[0]))
-		}
-		return s.event(ctx, r, Event{Fabric: name, Kind: "fabric.discovered", Subject: sha, Said: said}, nil)
-	})
-	out.Stats.Warnings = stats.Warnings
-	return out, err
-}
-
-// snapshotOf is a topology that was just found.
-func (s *Service) snapshotOf(fabric string, topo *subnet.Fabric, stats DiscoverStats, text []byte, sha string) Snapshot {
-	now := s.now()
-	return Snapshot{
-		Fabric: fabric, SHA256: sha, Topology: text, Nodes: len(topo.Nodes),
-		Switches: len(topo.Switches()), Hosts: len(topo.Hosts()), Links: len(topo.Links),
-		TakenAt: now, SeenAt: now, Stats: stats,
-	}
-}
-
-// maxDiscoverWarnings bounds what an answer lists: what is wrong with most of a large fabric is seen from the first ones.
-const maxDiscoverWarnings = 100
-
-// warningsOf lists what a discovery found amiss, with what only the fabric's plane tells.
-func warningsOf(f Fabric, stats DiscoverStats) []string {
-	list := stats.Warnings
-	if stats.Plane != "" && stats.Plane != f.Plane {
-		list = append([]string{fmt.Sprintf("fabric %q is of plane %s, its switches are for plane %s and will refuse its plans: correct their protocols in the inventory, or create a fabric of plane %[3]s",
-			f.Name, f.Plane, stats.Plane)}, list...)
-	}
-	if more := len(list) - maxDiscoverWarnings; more > 0 {
-		list = append(slices.Clone(list[:maxDiscoverWarnings]), fmt.Sprintf("and %d more", more))
-	}
-	return list
-}
-
-// ListSnapshots returns a fabric's snapshots without their topologies, the one seen last first.
-func (s *Service) ListSnapshots(ctx context.Context, fabric string, p Page) (list []Snapshot, next string, err error) {
-	err = s.d.Store.View(ctx, func(r Repos) (err error) { list, next, err = r.ListSnapshots(ctx, fabric, p); return err })
-	return list, next, err
-}
-
-// Topology returns a snapshot and its parsed fabric; an empty sha means the latest.
-func (s *Service) Topology(ctx context.Context, fabric, sha string) (snap Snapshot, topo *subnet.Fabric, err error) {
-	err = s.d.Store.View(ctx, func(r Repos) (err error) { snap, err = r.Snapshot(ctx, fabric, sha); return err })
-	if err != nil {
-		return Snapshot{}, nil, err
-	}
-	topo, err = s.parseTopology(snap)
-	return snap, topo, err
 }

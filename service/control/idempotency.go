@@ -52,7 +52,7 @@ var ErrOnceMismatch = errors.New("the idempotency key was used for another reque
 var errOnceTaken = errors.New("idempotency key taken")
 
 // ActorName returns under whose name the changes of a context are recorded, "system" when nobody in particular acts.
-func ActorName(ctx context.Context) string { return actor(ctx) }
+func ActorName(ctx context.Context) string { return Actor(ctx) }
 
 // session is what a request's context carries into the store.
 type session struct {
@@ -106,7 +106,7 @@ func (j joining) Tx(ctx context.Context, f func(Repos) error) error {
 			return err
 		}
 		if s.dry {
-			return errDryRun
+			return ErrDryRun
 		}
 		return nil
 	})
@@ -116,7 +116,7 @@ func (j joining) Tx(ctx context.Context, f func(Repos) error) error {
 			s.once.taken.Store(true)
 		}
 		j.changed.fire()
-	case s.dry && errors.Is(err, errDryRun):
+	case s.dry && errors.Is(err, ErrDryRun):
 		return nil
 	case errors.Is(err, errOnceTaken):
 		return &ConflictError{Code: CodeOnceBusy, Said: phrase.Of("problem.idempotency-busy")}
@@ -145,8 +145,8 @@ func IsDryRun(ctx context.Context) bool { return sessionOf(ctx).dry }
 // Atomic runs do in one transaction of the context's scope, which the use cases called with its context join, all of that
 // scope or in that of the whole service: all of them are kept or none. A dry run rolls back after do went through. do may be called again when the database asks for it. Nobody else
 // writes meanwhile: what takes long is done before, by PreparePassword and PrepareDevices.
-func (s *Service) Atomic(ctx context.Context, do func(ctx context.Context) error) error {
-	return s.d.Store.Tx(ctx, func(r Repos) error {
+func (s *Base) Atomic(ctx context.Context, do func(ctx context.Context) error) error {
+	return s.Store.Tx(ctx, func(r Repos) error {
 		in := sessionOf(ctx)
 		in.repos, in.scope = r, ScopeOf(ctx)
 		return do(WithScope(context.WithValue(ctx, sessionKey{}, in), ScopeService)) // each says its own
@@ -156,10 +156,10 @@ func (s *Service) Atomic(ctx context.Context, do func(ctx context.Context) error
 // Replay returns the answer of a request that was done before under the same key; found is false when it was
 // not. It fails with ErrOnceMismatch when the key was another request's, and with a *ConflictError of code
 // CodeOnceLost when the request was done and its answer is not there.
-func (s *Service) Replay(ctx context.Context, k OnceKey) (a OnceAnswer, found bool, err error) {
+func (s *Base) Replay(ctx context.Context, k OnceKey) (a OnceAnswer, found bool, err error) {
 	var had OnceKey
-	err = s.d.Store.View(ctx, func(r Repos) (err error) {
-		had, a, err = r.Once(ctx, k.Actor, k.Key, s.now())
+	err = s.Store.View(ctx, func(r Repos) (err error) {
+		had, a, err = r.Once(ctx, k.Actor, k.Key, s.Now())
 		return err
 	})
 	switch {
@@ -170,7 +170,7 @@ func (s *Service) Replay(ctx context.Context, k OnceKey) (a OnceAnswer, found bo
 	case had.Request != k.Request:
 		return OnceAnswer{}, false, ErrOnceMismatch
 	case a.Status == 0:
-		return OnceAnswer{}, true, &ConflictError{Code: CodeOnceLost, Said: phrase.Of("problem.idempotency-lost", "key", clipped(k.Key))}
+		return OnceAnswer{}, true, &ConflictError{Code: CodeOnceLost, Said: phrase.Of("problem.idempotency-lost", "key", Clipped(k.Key))}
 	}
 	return a, true, nil
 }
@@ -178,7 +178,7 @@ func (s *Service) Replay(ctx context.Context, k OnceKey) (a OnceAnswer, found bo
 // Once runs do, whose changes are kept together with the key: in one transaction with the answer when whole is
 // set, else in do's first transaction, so that a crash never leaves a change without its key. The answer is what do
 // returns. When somebody has the key, the error is a *ConflictError of code CodeOnceBusy, and nothing is kept.
-func (s *Service) Once(ctx context.Context, k OnceKey, whole bool, do func(ctx context.Context) (OnceAnswer, error)) (a OnceAnswer, err error) {
+func (s *Base) Once(ctx context.Context, k OnceKey, whole bool, do func(ctx context.Context) (OnceAnswer, error)) (a OnceAnswer, err error) {
 	in := sessionOf(ctx)
 	in.once = &onceTaking{key: k}
 	ctx = context.WithValue(ctx, sessionKey{}, in)
@@ -195,7 +195,7 @@ func (s *Service) Once(ctx context.Context, k OnceKey, whole bool, do func(ctx c
 		return a, err
 	}
 	// The change is made. When its answer cannot be kept, a repetition is told that it is lost.
-	return a, s.d.Store.Tx(WithScope(ctx, ScopeSignIn), func(r Repos) error { return r.KeepOnce(ctx, k, a) })
+	return a, s.Store.Tx(WithScope(ctx, ScopeSignIn), func(r Repos) error { return r.KeepOnce(ctx, k, a) })
 }
 
 // signal wakes everybody who waits for it.

@@ -9,6 +9,7 @@ import (
 	"fairlane/internal/quantity"
 	"fairlane/service/control"
 	"fairlane/service/control/controltest"
+	"fairlane/service/control/identity"
 	"fairlane/tenants"
 )
 
@@ -16,7 +17,7 @@ import (
 // events that were there nor of later ones.
 func TestWhoWasMaskedInEventsStaysMasked(t *testing.T) {
 	t.Parallel()
-	r := controltest.New(t, openStore)
+	r := controltest.New(t, controltest.OpenSQLite)
 	r.Lab(t)
 	ctx := t.Context()
 	red := tenants.Domain{Fabric: "lab", Tenant: "red"}
@@ -78,23 +79,23 @@ func TestWhoWasMaskedInEventsStaysMasked(t *testing.T) {
 // What the mask shows is nobody's name.
 func TestNobodyNewIsCalledOperator(t *testing.T) {
 	t.Parallel()
-	r := controltest.New(t, openStore)
+	r := controltest.New(t, controltest.OpenSQLite)
 	r.Lab(t)
 	ctx := t.Context()
 	red := tenants.Grant{Role: tenants.RoleTenantAdmin, Domain: tenants.Domain{Fabric: "lab", Tenant: "red"}}
-	_, err := r.Service.CreateUser(ctx, control.UserInput{Name: "ann"})
+	_, err := r.Service.CreateUser(ctx, identity.UserInput{Name: "ann"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for what, do := range map[string]func() error{
-		"user":   func() error { _, err := r.Service.CreateUser(ctx, control.UserInput{Name: "operator"}); return err },
+		"user":   func() error { _, err := r.Service.CreateUser(ctx, identity.UserInput{Name: "operator"}); return err },
 		"member": func() error { _, err := r.Service.PutMember(ctx, "operator", red); return err },
 		"service account": func() error {
-			_, err := r.Service.CreateServiceAccount(ctx, control.ServiceAccountInput{Name: "operator", Grant: red})
+			_, err := r.Service.CreateServiceAccount(ctx, identity.ServiceAccountInput{Name: "operator", Grant: red})
 			return err
 		},
 		"token": func() error {
-			_, _, err := r.Service.CreateToken(ctx, control.AccountRef{Kind: control.PrincipalUser, Name: "ann"}, control.TokenInput{Name: "operator"})
+			_, _, err := r.Service.CreateToken(ctx, control.AccountRef{Kind: control.PrincipalUser, Name: "ann"}, identity.TokenInput{Name: "operator"})
 			return err
 		},
 	} {
@@ -102,7 +103,7 @@ func TestNobodyNewIsCalledOperator(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	id := control.Identity{Issuer: "https://id.test", Subject: "1", Name: "operator"}
+	id := identity.Identity{Issuer: "https://id.test", Subject: "1", Name: "operator"}
 	var no *control.ForbiddenError
 	if _, err := r.Service.SignInExternal(ctx, id); !errors.As(err, &no) || !strings.Contains(no.Error(), "operator, cannot be a user name here") {
 		t.Errorf("a new name of the provider: %v", err)
@@ -125,7 +126,7 @@ func TestNobodyNewIsCalledOperator(t *testing.T) {
 // the administrator has as well. On another fabric the same person may be one of the tenant's people.
 func TestWhoRunsAFabricIsMaskedInItsTenants(t *testing.T) {
 	t.Parallel()
-	r := controltest.New(t, openStore)
+	r := controltest.New(t, controltest.OpenSQLite)
 	r.Lab(t)
 	ctx := t.Context()
 	red := tenants.Domain{Fabric: "lab", Tenant: "red"}

@@ -36,8 +36,8 @@ type Principal struct {
 	Claims []tenants.Grant
 }
 
-// external reports whether the principal came with a token of the OpenID provider.
-func (p Principal) external() bool { return p.Account != 0 && p.Token == "" && p.Session == 0 }
+// External reports whether the principal came with a token of the OpenID provider.
+func (p Principal) External() bool { return p.Account != 0 && p.Token == "" && p.Session == 0 }
 
 // Wide reports whether the principal acts on everything rather than on single fabrics and tenants.
 func (p Principal) Wide() bool {
@@ -98,8 +98,8 @@ func WithActor(ctx context.Context, name string) context.Context {
 	return context.WithValue(ctx, actorKey{}, name)
 }
 
-// actor returns who acts: "system" when nobody in particular does.
-func actor(ctx context.Context) string {
+// Actor returns who acts: "system" when nobody in particular does.
+func Actor(ctx context.Context) string {
 	if name, ok := ctx.Value(actorKey{}).(string); ok && name != "" {
 		return name
 	}
@@ -109,9 +109,9 @@ func actor(ctx context.Context) string {
 	return string(PrincipalSystem)
 }
 
-// sight is what a context may see of a fabric's tenants: nil is all of them, else their names. A
+// TenantsInSight is what a context may see of a fabric's tenants: nil is all of them, else their names. A
 // context without a principal is the service's own and sees all.
-func sight(ctx context.Context, fabric string) []string {
+func TenantsInSight(ctx context.Context, fabric string) []string {
 	p, ok := PrincipalFrom(ctx)
 	if !ok || p.Runs(fabric) {
 		return nil

@@ -11,15 +11,15 @@ import (
 	"fairlane/internal/phrase"
 )
 
-// reduced is a fabric as those see it who have something on it and do not run it: that it is there.
+// Reduced is a fabric as those see it who have something on it and do not run it: that it is there.
 // Source, topology, versions and times of changes are about everybody.
-func (f Fabric) reduced() Fabric {
+func (f Fabric) Reduced() Fabric {
 	return Fabric{Name: f.Name, Plane: f.Plane, TimeScale: f.TimeScale, CreatedAt: f.CreatedAt, UpdatedAt: f.CreatedAt}
 }
 
-// reduced is a measurement as the named tenants see it: their own shares. Links carry everybody's
+// Reduced is a measurement as the named tenants see it: their own shares. Links carry everybody's
 // traffic, the plan's name changes when anybody changes, Jain's index counts all, and coverage is that of any port.
-func (sh Shares) reduced(names []string) Shares {
+func (sh Shares) Reduced(names []string) Shares {
 	out := Shares{Requested: sh.Requested, Window: sh.Window, MeasuredAt: sh.MeasuredAt, Limit: sh.Limit, Tenants: []TenantShare{}, Links: []LinkUse{}}
 	for _, t := range sh.Tenants {
 		if slices.Contains(names, t.Tenant) {
@@ -37,8 +37,8 @@ func (sh Shares) reduced(names []string) Shares {
 	return out
 }
 
-// reducedFault hides from the caller what a fault tells of devices and plans.
-func reducedFault(err error) error {
+// ReducedFault hides from the caller what a fault tells of devices and plans.
+func ReducedFault(err error) error {
 	var away *UnavailableError
 	switch {
 	case errors.As(err, &away):
@@ -56,7 +56,7 @@ const MaskedActor = "operator"
 // is written: adding a member later, by a guessed name, must not reveal the actor of earlier events.
 func byTenant(ctx context.Context, e Event) bool {
 	p, ok := PrincipalFrom(ctx)
-	return ok && e.Fabric != "" && !p.Runs(e.Fabric) && strings.HasPrefix(e.Kind, "tenant.") && actor(ctx) == p.Name && slices.Contains(p.TenantsOn(e.Fabric), e.Subject)
+	return ok && e.Fabric != "" && !p.Runs(e.Fabric) && strings.HasPrefix(e.Kind, "tenant.") && Actor(ctx) == p.Name && slices.Contains(p.TenantsOn(e.Fabric), e.Subject)
 }
 
 // reduced is an event as its tenant sees it: other actors than its own members are masked.
@@ -71,17 +71,17 @@ func (e Event) reduced() Event {
 	return e
 }
 
-// heardSince is when the events begin that a caller may see of a fabric: of an earlier fabric of its name they are for roles on
+// HeardSince is when the events begin that a caller may see of a fabric: of an earlier fabric of its name they are for roles on
 // everything only. The zero time is no limit.
-func heardSince(ctx context.Context, f Fabric) time.Time {
+func HeardSince(ctx context.Context, f Fabric) time.Time {
 	if who, ok := PrincipalFrom(ctx); ok && !who.Wide() {
 		return f.CreatedAt
 	}
 	return time.Time{}
 }
 
-// tenantEvents lists events about the named tenants. rollout must be 0: rollouts are not theirs.
-func tenantEvents(ctx context.Context, r Repos, fabric string, names []string, rollout int64, p Page) ([]Event, string, error) {
+// TenantEvents lists events about the named tenants. rollout must be 0: rollouts are not theirs.
+func TenantEvents(ctx context.Context, r Repos, fabric string, names []string, rollout int64, p Page) ([]Event, string, error) {
 	if rollout != 0 {
 		return nil, "", &NotFoundError{Kind: "rollout", Name: strconv.FormatInt(rollout, 10)}
 	}

@@ -32,8 +32,8 @@ func (f *Fabric) RestoredEvent(by string) Event {
 	return Event{At: f.RestoredAt, Fabric: f.Name, Actor: by, Kind: "fabric.repairs-wait", Subject: f.Name, Said: *f.Waiting()}
 }
 
-// acted ends the hold of automatic repairs on a fabric, since an operator acts on it.
-func acted(ctx context.Context, r Repos, f Fabric) error {
+// Acted ends the hold of automatic repairs on a fabric, since an operator acts on it.
+func Acted(ctx context.Context, r Repos, f Fabric) error {
 	if !f.RepairsWait {
 		return nil
 	}

@@ -19,7 +19,7 @@ func (s Scope) String() string { return s.Object + ":" + s.Action }
 func ParseScope(text string) (Scope, error) {
 	object, action, ok := strings.Cut(text, ":")
 	if !ok || !scopeWord(object) || !scopeWord(action) {
-		return Scope{}, fmt.Errorf("scope %q: want OBJECT:ACTION, with * for any", clipped(text))
+		return Scope{}, fmt.Errorf("scope %q: want OBJECT:ACTION, with * for any", Clipped(text))
 	}
 	return Scope{object, action}, nil
 }
@@ -38,8 +38,8 @@ func (p Principal) InScope(object, action string) bool {
 	return p.Scopes == nil || slices.ContainsFunc(p.Scopes, func(s Scope) bool { return s.Covers(object, action) })
 }
 
-// clipped bounds what an error repeats of the input.
-func clipped(s string) string {
+// Clipped bounds what an error repeats of the input.
+func Clipped(s string) string {
 	if len(s) > 60 {
 		return strings.ToValidUTF8(s[:60], "") + "..."
 	}

@@ -37,22 +37,14 @@ type Deps struct {
 	Swept func(list []DeviceReport, took time.Duration, err error)
 }
 
-// Service is the use cases. It is safe for concurrent use.
-type Service struct {
-	d         Deps
-	gate      gate
-	compilers compilers
-	changed   *signal // fires when a transaction was committed here
+// Base is what all use cases work with: what the service was given, the topologies that were read last, and what is common to
+// changes. It is safe for concurrent use.
+type Base struct {
+	Deps            // Store joins transactions, and watchers of events hear of its changes
+	changed *signal // fires when a transaction was committed here
 
 	mu         sync.Mutex
-	topologies []cachedTopology       // most recently used last, at most maxCached
-	inForce    []*known               // of at most maxKnown devices; the one loaded last is the last
-	cleared    map[string]int64       // by fabric, the last rollout that ClearUp looked at
-	held       map[string]heldOutside // by fabric
-	turned     map[string]int64       // by fabric, the newest rollout since which every held device has a turn
-
-	looking  sync.Mutex          // held while fabrics are looked at again
-	lookouts map[string]*lookout // by fabric
+	topologies []cachedTopology // most recently used last, at most maxCached
 }
 
 type cachedTopology struct {
@@ -63,8 +55,8 @@ type cachedTopology struct {
 // maxCached bounds the parsed topologies kept; parsing one of 10,000 hosts takes a noticeable time.
 const maxCached = 8
 
-// New returns a service over the given parts.
-func New(d Deps) (*Service, error) {
+// NewBase returns the base of use cases over the given parts.
+func NewBase(d Deps) (*Base, error) {
 	if d.Store == nil || d.Discoverer == nil || d.Observer == nil || d.Meter == nil {
 		return nil, fmt.Errorf("service needs a store, a discoverer, an observer and a meter")
 	}
@@ -73,30 +65,28 @@ func New(d Deps) (*Service, error) {
 	}
 	changed := newSignal()
 	d.Store = joining{Store: d.Store, now: func() time.Time { return d.Clock().UTC() }, changed: changed}
-	return &Service{d: d, gate: newGate(), changed: changed, cleared: map[string]int64{}, held: map[string]heldOutside{}, turned: map[string]int64{}}, nil
+	return &Base{Deps: d, changed: changed}, nil
 }
 
-// ibProfiles are the profiles of InfiniBand devices now.
-func (s *Service) ibProfiles() *ibprofile.Set {
-	if s.d.IBProfiles == nil {
+// ProfilesOfDevices are the profiles of InfiniBand devices now.
+func (s *Base) ProfilesOfDevices() *ibprofile.Set {
+	if s.IBProfiles == nil {
 		return nil
 	}
-	return s.d.IBProfiles()
+	return s.IBProfiles()
 }
 
 // Ready reports within seconds whether the service can work: whether its store answers and takes writes. When it does not,
 // the error is a *UnavailableError that says what does not go.
-func (s *Service) Ready(ctx context.Context) error { return s.d.Store.Ping(ctx) }
+func (s *Base) Ready(ctx context.Context) error { return s.Store.Ping(ctx) }
 
 // Now is the service's time, in UTC.
-func (s *Service) Now() time.Time { return s.now() }
+func (s *Base) Now() time.Time { return s.Clock().UTC() }
 
-func (s *Service) now() time.Time { return s.d.Clock().UTC() }
-
-// event adds an event in a transaction, and its entry in the audit log when it tells of a change;
+// AddEvent adds an event in a transaction, and its entry in the audit log when it tells of a change;
 // data is what the kind of event adds, or nil.
-func (s *Service) event(ctx context.Context, r Repos, e Event, data any) error {
-	e.At, e.Actor, e.ByTenant = s.now(), actor(ctx), byTenant(ctx, e)
+func (s *Base) AddEvent(ctx context.Context, r Repos, e Event, data any) error {
+	e.At, e.Actor, e.ByTenant = s.Now(), Actor(ctx), byTenant(ctx, e)
 	if data != nil {
 		b, err := json.Marshal(data)
 		if err != nil {
@@ -107,17 +97,17 @@ func (s *Service) event(ctx context.Context, r Repos, e Event, data any) error {
 	if err := r.AddEvent(ctx, e); err != nil {
 		return err
 	}
-	return s.auditEvent(ctx, r, e, data)
+	return s.AuditEvent(ctx, r, e, data)
 }
 
-// change is the data of an event about a changed thing.
-type change struct {
+// Change is the data of an event about a changed thing.
+type Change struct {
 	Before any `json:"before,omitempty"`
 	After  any `json:"after,omitempty"`
 }
 
-// encodeTopology gives a topology's file form and its name.
-func encodeTopology(f *subnet.Fabric) (text []byte, sha string, err error) {
+// EncodeTopology gives a topology's file form and its name.
+func EncodeTopology(f *subnet.Fabric) (text []byte, sha string, err error) {
 	var b strings.Builder
 	if err := topofile.WriteYAML(&b, f); err != nil {
 		return nil, "", fmt.Errorf("write topology: %w", err)
@@ -126,8 +116,8 @@ func encodeTopology(f *subnet.Fabric) (text []byte, sha string, err error) {
 	return []byte(b.String()), hex.EncodeToString(sum[:]), nil
 }
 
-// parseTopology returns a snapshot's fabric, from the cache when it was parsed before.
-func (s *Service) parseTopology(snap Snapshot) (*subnet.Fabric, error) {
+// ParseTopology returns a snapshot's fabric, from the cache when it was parsed before.
+func (s *Base) ParseTopology(snap Snapshot) (*subnet.Fabric, error) {
 	if f := s.cached(snap.SHA256); f != nil {
 		return f, nil
 	}
@@ -139,7 +129,7 @@ func (s *Service) parseTopology(snap Snapshot) (*subnet.Fabric, error) {
 	return f, nil
 }
 
-func (s *Service) cached(sha string) *subnet.Fabric {
+func (s *Base) cached(sha string) *subnet.Fabric {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	i := slices.IndexFunc(s.topologies, func(c cachedTopology) bool { return c.sha == sha })
@@ -151,7 +141,7 @@ func (s *Service) cached(sha string) *subnet.Fabric {
 	return hit.fabric
 }
 
-func (s *Service) keep(sha string, f *subnet.Fabric) {
+func (s *Base) keep(sha string, f *subnet.Fabric) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.topologies = slices.DeleteFunc(s.topologies, func(c cachedTopology) bool { return c.sha == sha }) // parsed twice at once
@@ -161,9 +151,9 @@ func (s *Service) keep(sha string, f *subnet.Fabric) {
 	s.topologies = append(s.topologies, cachedTopology{sha, f})
 }
 
-// latest returns a fabric's latest topology inside a transaction, or a conflict that says to
+// Latest returns a fabric's latest topology inside a transaction, or a conflict that says to
 // discover first.
-func (s *Service) latest(ctx context.Context, r Repos, fabric string) (Snapshot, *subnet.Fabric, error) {
+func (s *Base) Latest(ctx context.Context, r Repos, fabric string) (Snapshot, *subnet.Fabric, error) {
 	f, err := r.Fabric(ctx, fabric)
 	if err != nil {
 		return Snapshot{}, nil, err
@@ -178,6 +168,6 @@ func (s *Service) latest(ctx context.Context, r Repos, fabric string) (Snapshot,
 	if err != nil {
 		return Snapshot{}, nil, err
 	}
-	topo, err := s.parseTopology(snap)
+	topo, err := s.ParseTopology(snap)
 	return snap, topo, err
 }

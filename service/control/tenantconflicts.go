@@ -15,9 +15,9 @@ type NearRepo interface {
 	Near(ctx context.Context, fabric, name string, pkey ident.PKey) (near []Tenant, total int64, err error)
 }
 
-// checkWhole validates the fabric's tenants and flows with t in the place of its namesake, given that they were valid
+// CheckWhole validates the fabric's tenants and flows with t in the place of its namesake, given that they were valid
 // before: it reads only the tenants that can conflict with t, which are those of its partition.
-func checkWhole(ctx context.Context, r Repos, fabric string, t tenants.Tenant, base string) error {
+func CheckWhole(ctx context.Context, r Repos, fabric string, t tenants.Tenant, base string) error {
 	flows, err := r.FlowsOf(ctx, fabric, []string{t.Name})
 	if err != nil {
 		return err
@@ -29,6 +29,6 @@ func checkWhole(ctx context.Context, r Repos, fabric string, t tenants.Tenant, b
 	if total >= tenants.MaxTenants {
 		return Invalid(base, phrase.Of("problem.tenants-max", "n", total+1, "max", tenants.MaxTenants))
 	}
-	all := append(plain(near), t) // last, so that the error of a conflict names it
-	return invalidModel(tenants.Validate(all, flows), inTenant(base))
+	all := append(Plain(near), t) // last, so that the error of a conflict names it
+	return InvalidModel(tenants.Validate(all, flows), InTenant(base))
 }

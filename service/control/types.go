@@ -8,6 +8,7 @@ import (
 	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/policy"
+	"fairlane/service/device"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 	"fairlane/tenants"
@@ -215,7 +216,7 @@ const GatedUnexamined = -2
 // leaves the one recorded before.
 type RolloutDevice struct {
 	Device    driver.Device
-	State     string // unknown, in-sync, pending, applying, verifying, drifted, failed, rolled-back, unsupported
+	State     device.State
 	Before    *driver.Settings
 	Wanted    *driver.Settings
 	Observed  *driver.Settings
@@ -232,7 +233,7 @@ type RolloutDevice struct {
 // DeviceReport is one device read back now.
 type DeviceReport struct {
 	Device      driver.Device
-	State       string // as RolloutDevice.State
+	State       device.State
 	Desired     *driver.Settings
 	Observed    *driver.Settings
 	Differences []Difference

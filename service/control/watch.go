@@ -16,7 +16,7 @@ const watchPage = 200
 // Watch follows events. It reads the store, so it sees those of every manager, holds nothing but its place, and a
 // slow reader costs nobody anything. Not safe for concurrent use.
 type Watch struct {
-	s      *Service
+	s      *Base
 	filter EventFilter
 	after  int64
 }
@@ -24,17 +24,17 @@ type Watch struct {
 // WatchEvents returns a watch of the events after the one with the number after; below 0: of those to come.
 // It fails with *NotFoundError when the filter names a fabric that does not exist. Who sees single tenants only follows
 // their events, which are counted in times.
-func (s *Service) WatchEvents(ctx context.Context, f EventFilter, after int64) (*Watch, error) {
+func (s *Base) WatchEvents(ctx context.Context, f EventFilter, after int64) (*Watch, error) {
 	w := &Watch{s: s, filter: f, after: after}
-	err := s.d.Store.View(ctx, func(r Repos) error {
+	err := s.Store.View(ctx, func(r Repos) error {
 		if f.Fabric != "" {
 			if _, err := r.Fabric(ctx, f.Fabric); err != nil {
 				return err
 			}
 		}
 		last, err := r.LastEvent(ctx)
-		if sight(ctx, f.Fabric) != nil {
-			last = s.now().UnixMicro() // where those who see a part count in times
+		if TenantsInSight(ctx, f.Fabric) != nil {
+			last = s.Now().UnixMicro() // where those who see a part count in times
 		}
 		if after < 0 || after > last {
 			w.after = last
@@ -73,13 +73,13 @@ func (w *Watch) read(ctx context.Context) (list []Event, err error) {
 	if w.after > 0 {
 		p.After = strconv.FormatInt(w.after, 10)
 	}
-	err = w.s.d.Store.View(ctx, func(r Repos) error {
-		ctx, err := refresh(ctx, r, w.s.now()) // who lost its rights meanwhile hears no more
+	err = w.s.Store.View(ctx, func(r Repos) error {
+		ctx, err := refresh(ctx, r, w.s.Now()) // who lost its rights meanwhile hears no more
 		if err != nil {
 			return err
 		}
-		if names := sight(ctx, w.filter.Fabric); names != nil {
-			list, _, err = tenantEvents(ctx, r, w.filter.Fabric, names, w.filter.Rollout, p)
+		if names := TenantsInSight(ctx, w.filter.Fabric); names != nil {
+			list, _, err = TenantEvents(ctx, r, w.filter.Fabric, names, w.filter.Rollout, p)
 			return err
 		}
 		filter := w.filter
@@ -88,7 +88,7 @@ func (w *Watch) read(ctx context.Context) (list []Event, err error) {
 			if err != nil {
 				return err
 			}
-			filter.Since = heardSince(ctx, f)
+			filter.Since = HeardSince(ctx, f)
 		}
 		list, _, err = r.ListEvents(ctx, filter, p)
 		return err
@@ -118,8 +118,8 @@ func refresh(ctx context.Context, r Repos, now time.Time) (context.Context, erro
 		return ctx, err
 	}
 	present := a.Principal()
-	if p.external() { // what it claims is stored nowhere; what is stored may be of another sign-in
-		if present, err = claimed(ctx, r, a, p.Claims); err != nil {
+	if p.External() { // what it claims is stored nowhere; what is stored may be of another sign-in
+		if present, err = Claimed(ctx, r, a, p.Claims); err != nil {
 			return ctx, err
 		}
 	}
@@ -130,19 +130,19 @@ func refresh(ctx context.Context, r Repos, now time.Time) (context.Context, erro
 // stillHeld is ErrUnauthorized when the token or the session that a principal came with has ended.
 func stillHeld(ctx context.Context, r Repos, p Principal, now time.Time) error {
 	switch {
-	case p.external():
+	case p.External():
 		if !now.Before(p.ExpiresAt) {
 			return ErrUnauthorized
 		}
 	case p.Token != "":
-		t, err := heldToken(ctx, r, p)
-		if err == nil && t.ended(now) {
+		t, err := HeldToken(ctx, r, p)
+		if err == nil && t.Ended(now) {
 			err = ErrUnauthorized
 		}
 		return err
 	case p.Session != 0:
 		ses, err := r.SessionByID(ctx, p.Session)
-		if errors.Is(err, ErrNotFound) || err == nil && !ses.valid(now) {
+		if errors.Is(err, ErrNotFound) || err == nil && !ses.Valid(now) {
 			return ErrUnauthorized
 		}
 		return err

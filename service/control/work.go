@@ -201,9 +201,8 @@ func (to ReturnTo) Want(b *Baseline) driver.Settings {
 }
 
 // Add counts n devices in one state.
-func (t *Tally) Add(state string, touched bool, n int) {
+func (t *Tally) Add(s device.State, touched bool, n int) {
 	t.All += n
-	s := device.State(state)
 	if touched && s != device.RolledBack {
 		t.Touched += n
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/coreos/go-oidc/v3/oidc"
 
-	"fairlane/service/control"
+	"fairlane/service/control/identity"
 	"fairlane/tenants"
 )
 
@@ -34,15 +34,15 @@ func ParseMapping(lines []string) (Mapping, error) {
 }
 
 // identity maps claims to our words.
-func (p *Provider) identity(id *oidc.IDToken, claims map[string]any) (control.Identity, error) {
+func (p *Provider) identity(id *oidc.IDToken, claims map[string]any) (identity.Identity, error) {
 	name, _ := lookup(claims, p.o.NameClaim).(string)
 	if name == "" {
-		return control.Identity{}, fmt.Errorf("the claim %q is missing: it names the user", p.o.NameClaim)
+		return identity.Identity{}, fmt.Errorf("the claim %q is missing: it names the user", p.o.NameClaim)
 	}
 	// An address is a fine name but for its @. Two that become alike are told apart by their subject.
-	out := control.Identity{Issuer: id.Issuer, Subject: id.Subject, Name: strings.ReplaceAll(strings.ToLower(name), "@", "."), ExpiresAt: id.Expiry}
+	out := identity.Identity{Issuer: id.Issuer, Subject: id.Subject, Name: strings.ReplaceAll(strings.ToLower(name), "@", "."), ExpiresAt: id.Expiry}
 	if id.Subject == "" {
-		return control.Identity{}, errors.New("the token has no subject")
+		return identity.Identity{}, errors.New("the token has no subject")
 	}
 	if display, ok := claims["name"].(string); ok && len(display) <= 200 {
 		out.DisplayName = display

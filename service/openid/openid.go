@@ -25,7 +25,7 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
 
-	"fairlane/service/control"
+	"fairlane/service/control/identity"
 )
 
 // Options of a provider. Issuer, ClientID and RedirectURL are required.
@@ -138,34 +138,34 @@ func (p *Provider) Begin(ctx context.Context) (address, secret string, err error
 }
 
 // Finish exchanges the code for an identity.
-func (p *Provider) Finish(ctx context.Context, secret, state, code string) (control.Identity, error) {
+func (p *Provider) Finish(ctx context.Context, secret, state, code string) (identity.Identity, error) {
 	if err := p.fresh(secret); err != nil {
-		return control.Identity{}, err
+		return identity.Identity{}, err
 	}
 	if subtle.ConstantTimeCompare([]byte(state), []byte(derive(secret, "state"))) != 1 {
-		return control.Identity{}, errors.New("the state that came back is not that of this sign-in")
+		return identity.Identity{}, errors.New("the state that came back is not that of this sign-in")
 	}
 	if code == "" {
-		return control.Identity{}, errors.New("no code came back")
+		return identity.Identity{}, errors.New("no code came back")
 	}
 	found, err := p.discover(ctx)
 	if err != nil {
-		return control.Identity{}, err
+		return identity.Identity{}, err
 	}
 	token, err := p.oauth(found).Exchange(p.with(ctx), code, oauth2.VerifierOption(derive(secret, "verifier")))
 	if err != nil {
-		return control.Identity{}, fmt.Errorf("exchange the code: %w", withoutBody(err))
+		return identity.Identity{}, fmt.Errorf("exchange the code: %w", withoutBody(err))
 	}
 	raw, _ := token.Extra("id_token").(string)
 	id, claims, err := p.verify(ctx, found, raw, p.o.ClientID)
 	if err != nil {
-		return control.Identity{}, err
+		return identity.Identity{}, err
 	}
 	if subtle.ConstantTimeCompare([]byte(id.Nonce), []byte(derive(secret, "nonce"))) != 1 {
-		return control.Identity{}, errors.New("the nonce of the ID token is not that of this sign-in")
+		return identity.Identity{}, errors.New("the nonce of the ID token is not that of this sign-in")
 	}
 	if err := p.complete(ctx, found, token, id.Subject, claims); err != nil {
-		return control.Identity{}, err
+		return identity.Identity{}, err
 	}
 	return p.identity(id, claims)
 }
@@ -224,17 +224,17 @@ func (p *Provider) complete(ctx context.Context, found *oidc.Provider, token *oa
 }
 
 // Bearer judges a token of the provider that a program sent.
-func (p *Provider) Bearer(ctx context.Context, raw string) (control.Identity, error) {
+func (p *Provider) Bearer(ctx context.Context, raw string) (identity.Identity, error) {
 	if p.o.Audience == "" {
-		return control.Identity{}, errors.New("tokens of the provider are not taken")
+		return identity.Identity{}, errors.New("tokens of the provider are not taken")
 	}
 	found, err := p.discover(ctx)
 	if err != nil {
-		return control.Identity{}, err
+		return identity.Identity{}, err
 	}
 	id, claims, err := p.verify(ctx, found, raw, p.o.Audience)
 	if err != nil {
-		return control.Identity{}, err
+		return identity.Identity{}, err
 	}
 	return p.identity(id, claims)
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/oauth2"
 
-	"fairlane/service/control"
+	"fairlane/service/control/identity"
 	"fairlane/service/openid/openidtest"
 	"fairlane/tenants"
 )
@@ -80,7 +80,7 @@ func TestSignInAtARealProvider(t *testing.T) {
 	}
 	state, code := back(t, s, address, "alice")
 	id, err := p.Finish(t.Context(), secret, state, code)
-	want := control.Identity{
+	want := identity.Identity{
 		Issuer: s.Issuer, Subject: "alice", Name: "alice", DisplayName: "alice Example",
 		Grants: []tenants.Grant{{Role: tenants.RoleFabricAdmin}}, // wider than the auditor of staff
 	}

@@ -35,7 +35,7 @@ func TestDriftIsToldWithWhatTheSubnetManagerDid(t *testing.T) {
 	} {
 		var w history
 		report := func(state device.State) string {
-			list := []control.DeviceReport{{Device: driver.Device{ID: ident.PortID{Node: 1, Port: 1}}, State: string(state)}}
+			list := []control.DeviceReport{{Device: driver.Device{ID: ident.PortID{Node: 1, Port: 1}}, State: state}}
 			w.explain("lab", list)
 			return list[0].Cause
 		}

@@ -69,7 +69,7 @@ type Port interface {
 // Observe looks at the subnet manager of a target's fabric by its port, at all of its answers or at a sample that is another one
 // each time.
 func (p *Placements) Observe(ctx context.Context, t control.Target, port Port, all bool) control.DeviceReport {
-	r := control.DeviceReport{Device: device.Manager(), State: string(device.InSync)}
+	r := control.DeviceReport{Device: device.Manager(), State: device.InSync}
 	var ask []ident.PKey
 	if !all {
 		ask = sampled(partitionsOf(t.Plan), p.watch.turn(t.Fabric.Name))
@@ -77,9 +77,9 @@ func (p *Placements) Observe(ctx context.Context, t control.Target, port Port, a
 	found, leftover, err := port.Drift(ctx, t.Plan, ask)
 	switch {
 	case err != nil:
-		r.State, r.Error = string(device.Failed), err.Error()
+		r.State, r.Error = device.Failed, err.Error()
 	case len(found) > 0:
-		r.State, r.Differences = string(device.Drifted), found[:min(len(found), maxDeviations)]
+		r.State, r.Differences = device.Drifted, found[:min(len(found), maxDeviations)]
 		r.Leftover = leftover
 		if err := port.Refusal(ctx, t.Plan); err != nil {
 			r.Refused, r.Error = true, err.Error()

@@ -33,27 +33,27 @@ func TestPlacementsInUFMAreLookedAt(t *testing.T) {
 	look := func() control.DeviceReport {
 		return s.placements.Observe(t.Context(), target, place, true)
 	}
-	if r := look(); r.State != string(device.Failed) || r.Error == "" { // subnet administration is silent
+	if r := look(); r.State != device.Failed || r.Error == "" { // subnet administration is silent
 		t.Errorf("no answer: %+v", r)
 	}
 	s.sa.sl[0x8010] = 3
-	if r := look(); r.State != string(device.Drifted) || r.Refused || len(r.Differences) != 2 || r.Differences[0].Observed != "absent" {
+	if r := look(); r.State != device.Drifted || r.Refused || len(r.Differences) != 2 || r.Differences[0].Observed != "absent" {
 		t.Errorf("before anything was placed: %+v", r)
 	}
 	if err := place.Place(t.Context(), target.Plan, nil, false); err != nil {
 		t.Fatal(err)
 	}
-	if r := look(); r.State != string(device.InSync) || r.Error != "" {
+	if r := look(); r.State != device.InSync || r.Error != "" {
 		t.Errorf("in force: %+v", r)
 	}
 	s.sa.sl[0x8010] = 0
-	if r := look(); r.State != string(device.Drifted) || r.Refused || len(r.Differences) != 1 || r.Differences[0] != (control.Difference{Field: "path of red in partition 0x8010", Desired: "SL 3", Observed: "SL 0"}) {
+	if r := look(); r.State != device.Drifted || r.Refused || len(r.Differences) != 1 || r.Differences[0] != (control.Difference{Field: "path of red in partition 0x8010", Desired: "SL 3", Observed: "SL 0"}) {
 		t.Errorf("another answer: %+v", r)
 	}
 	s.sa.sl[0x8010] = 3
 	requests := len(s.Log)
 	s.With(func() { s.Partitions["0x10"].SL = 9 })
-	if r := look(); r.State != string(device.Drifted) || !r.Refused || !strings.Contains(r.Error, "has service level 9, we set 3") || r.Differences[0].Observed != "SL 9" {
+	if r := look(); r.State != device.Drifted || !r.Refused || !strings.Contains(r.Error, "has service level 9, we set 3") || r.Differences[0].Observed != "SL 9" {
 		t.Errorf("a second writer: %+v", r)
 	}
 	repair := target
@@ -62,7 +62,7 @@ func TestPlacementsInUFMAreLookedAt(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := look()
-	if r.State != string(device.Drifted) || r.Refused || r.Error != "" {
+	if r.State != device.Drifted || r.Refused || r.Error != "" {
 		t.Errorf("a second writer, whom a repair is to write over: %+v", r)
 	}
 	for _, line := range s.Log[requests:] {
@@ -122,7 +122,7 @@ func TestDriftOfPlacementsIsToldWithItsCause(t *testing.T) {
 	} {
 		var w history
 		report := func(state device.State) string {
-			list := []control.DeviceReport{{Device: device.Manager(), State: string(state)}}
+			list := []control.DeviceReport{{Device: device.Manager(), State: state}}
 			w.explain("lab", list)
 			return list[0].Cause
 		}
@@ -185,11 +185,11 @@ func TestALookAtPlacementsCostsLittle(t *testing.T) {
 		r := p.Observe(t.Context(), target, place, all)
 		return r, sa.n.Load() - before
 	}
-	if r, sent := look(true); r.State != string(device.InSync) || sent != partitions+1 {
+	if r, sent := look(true); r.State != device.InSync || sent != partitions+1 {
 		t.Errorf("all of it took %d requests: %+v", sent, r)
 	}
 	for range 3 {
-		if r, sent := look(false); r.State != string(device.InSync) || sent > askedPartitions+1 {
+		if r, sent := look(false); r.State != device.InSync || sent > askedPartitions+1 {
 			t.Errorf("one look took %d requests: %+v", sent, r)
 		}
 	}
@@ -200,7 +200,7 @@ func TestALookAtPlacementsCostsLittle(t *testing.T) {
 		if sent > askedPartitions+1 {
 			t.Errorf("one look took %d requests: %+v", sent, r)
 		}
-		if r.State == string(device.Drifted) {
+		if r.State == device.Drifted {
 			if found++; r.Differences[0].Field != "path of t150 in partition 0x8097" || !r.Refused || !strings.Contains(r.Error, "set sl= for the partition") {
 				t.Errorf("found %+v", r)
 			}

@@ -146,14 +146,14 @@ func (c *claim) take() []*record {
 func (c *claim) note(ev device.Event) *record {
 	row := &c.rows[c.byID[ev.Device.ID]]
 	if ev.To == device.Verifying {
-		row.State = string(ev.To)
+		row.State = ev.To
 		c.receipts[ev.Device.ID] = ev.Receipt
 		return nil
 	}
 	if ev.To == device.Applying {
 		c.tried[ev.Device.ID] = true
 	}
-	row.State, row.Note, row.UpdatedAt = string(ev.To), ev.Said, c.e.d.Clock.Now().UTC()
+	row.State, row.Note, row.UpdatedAt = ev.To, ev.Said, c.e.d.Clock.Now().UTC()
 	row.Touched = ev.Touched && ev.To != device.RolledBack
 	switch {
 	case ev.Error != "":

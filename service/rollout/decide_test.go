@@ -50,7 +50,7 @@ func moves(from control.Phase) []control.Phase {
 func each(f func(view)) {
 	now := time.Unix(1000, 0)
 	states := []struct {
-		state   string
+		state   control.DeviceState
 		touched bool
 	}{{"in-sync", true}, {"in-sync", false}, {"pending", false}, {"failed", true}, {"failed", false}, {"rolled-back", false}}
 	for _, phase := range []control.Phase{control.PhasePlacing, control.PhasePushing, control.PhaseConfirming, control.PhaseUndoing, control.PhaseUnplacing, control.PhaseEnded} {

@@ -54,20 +54,27 @@ type Gate interface {
 	Check(ctx context.Context, t control.Target, ro control.Rollout) (notice phrase.Text, err error)
 }
 
-// Deps are what the engine works through. Store, Targets and Opener are required.
+// UseCases is what the engine asks of the use cases that started a rollout, and tells them.
+type UseCases interface {
+	// LoadTarget returns a plan of a fabric with the fabric and its topology; plan "" is the one in force.
+	LoadTarget(ctx context.Context, fabric, plan string) (control.Target, error)
+	// RolloutHome returns the fabric of a rollout, which is the scope of its transactions. While it fails they have the scope of
+	// the whole service.
+	RolloutHome(ctx context.Context, rollout int64) (fabric string, err error)
+	// RolloutEnded is told of a rollout's end in the transaction that ends it.
+	RolloutEnded(ctx context.Context, r control.Repos, ro control.Rollout) error
+}
+
+// Deps are what the engine works through. Store, UseCases and Opener are required.
 type Deps struct {
-	Store   control.Store
-	Targets func(ctx context.Context, fabric, plan string) (control.Target, error)
-	Opener  Opener
-	Gate    Gate // nil passes everything
+	Store    control.Store
+	UseCases UseCases
+	Opener   Opener
+	Gate     Gate // nil passes everything
 	// Prerequisites reads devices back for the gate before the first write of a rollout; nil skips the gate.
 	Prerequisites control.Observer
-	// Ended is told of a rollout's end in the transaction that ends it; nil is nobody.
-	Ended func(ctx context.Context, r control.Repos, ro control.Rollout) error
-	// Home returns the fabric of a rollout, which is the scope of its transactions; nil gives them the scope of the whole service.
-	Home  func(ctx context.Context, rollout int64) (fabric string, err error)
-	Clock Clock  // nil is SystemClock
-	Name  string // of this manager, unique among those alive; it is shown to people
+	Clock         Clock  // nil is SystemClock
+	Name          string // of this manager, unique among those alive; it is shown to people
 	// Lease is how long a worker may go without a sign of life; 0 is DefaultLease, the least is MinLease.
 	Lease time.Duration
 	// Steady runs beat every so often until stop is called, which waits for it; nil uses a goroutine and
@@ -112,8 +119,8 @@ var (
 
 // New returns an engine over the given parts.
 func New(d Deps) (*Engine, error) {
-	if d.Store == nil || d.Targets == nil || d.Opener == nil {
-		return nil, errors.New("engine needs a store, targets and an opener")
+	if d.Store == nil || d.UseCases == nil || d.Opener == nil {
+		return nil, errors.New("engine needs a store, use cases and an opener")
 	}
 	if d.Clock == nil {
 		d.Clock = SystemClock{}
@@ -178,15 +185,12 @@ const maxHomes = 1024
 
 // on gives write transactions the scope of a rollout's fabric. When that cannot be found, they have that of the whole service.
 func (e *Engine) on(ctx context.Context, rollout int64) context.Context {
-	if e.d.Home == nil {
-		return ctx
-	}
 	e.mu.Lock()
 	fabric, ok := e.homes[rollout]
 	e.mu.Unlock()
 	if !ok {
 		var err error
-		if fabric, err = e.d.Home(ctx, rollout); err != nil {
+		if fabric, err = e.d.UseCases.RolloutHome(ctx, rollout); err != nil {
 			return ctx
 		}
 		e.mu.Lock()
@@ -237,7 +241,7 @@ func (e *Engine) plan(ctx context.Context, fabric, plan string) (cachedPlan, err
 
 // load reads a plan with the settings of its devices from the store.
 func (e *Engine) load(ctx context.Context, fabric, plan string) (cachedPlan, error) {
-	t, err := e.d.Targets(ctx, fabric, plan)
+	t, err := e.d.UseCases.LoadTarget(ctx, fabric, plan)
 	if err != nil {
 		return cachedPlan{}, err
 	}

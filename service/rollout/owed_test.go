@@ -35,7 +35,7 @@ func TestWhatIsOwedToDevices(t *testing.T) {
 		"undo, unsupported, written by an older": {undo: true, state: device.Unsupported, touched: true, left: true},
 		"undo, returned":                         {undo: true, state: device.RolledBack, tried: true},
 	} {
-		d := control.RolloutDevice{State: string(c.state), Touched: c.touched, Device: driver.Device{ID: ident.PortID{Node: 1, Port: 1}}}
+		d := control.RolloutDevice{State: c.state, Touched: c.touched, Device: driver.Device{ID: ident.PortID{Node: 1, Port: 1}}}
 		if c.touched {
 			d.Before = &driver.Settings{}
 		}

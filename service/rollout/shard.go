@@ -189,7 +189,7 @@ func (c *claim) items(ctx context.Context) (_ []device.Item, err error) {
 		items[i] = device.Item{
 			Target:  device.Target{Device: row.Device, Want: want.Want, Needs: want.Needs},
 			Before:  row.Before,
-			State:   device.State(row.State),
+			State:   row.State,
 			Touched: row.Touched,
 			AsRead:  returned,
 		}
@@ -252,7 +252,7 @@ func (c *claim) finish(ctx context.Context, stopping bool) (next *control.Job, e
 func (c *claim) left(ro control.Rollout) (left, midway bool) {
 	for i := range c.rows {
 		row := &c.rows[i]
-		settled := device.State(row.State).Settled()
+		settled := row.State.Settled()
 		back := c.owed(row)
 		left = left || back || !settled && (!c.key.Undo || row.Touched)
 		midway = midway || !settled && row.Touched || back && !c.key.Undo
@@ -268,7 +268,7 @@ func (c *claim) left(ro control.Rollout) (left, midway bool) {
 // that is every device that was written; one that was brought to what is wanted counts as settled on the way forward only.
 // Forward it is one that failed, when a worker was lost before it was returned.
 func (c *claim) owed(row *control.RolloutDevice) bool {
-	s := device.State(row.State)
+	s := row.State
 	if !row.Touched || row.Before == nil || !s.Settled() || s == device.RolledBack || c.tried[row.Device.ID] {
 		return false
 	}

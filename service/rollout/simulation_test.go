@@ -253,7 +253,7 @@ func (w *world) judge() {
 		} else if s == device.RolledBack && !asBefore {
 			w.fault("%s is recorded as rolled back and is not", d.Device)
 		}
-		if s := device.State(d.State); s.Settled() && last[d.Device.Name] != d.State {
+		if s := device.State(d.State); s.Settled() && last[d.Device.Name] != string(d.State) {
 			w.fault("%s is recorded as %s, its last event tells of %q", d.Device, d.State, last[d.Device.Name])
 		}
 	}

@@ -294,10 +294,7 @@ func (e *Engine) end(ctx context.Context, r control.Repos, ro control.Rollout, d
 	if err := r.AddEvents(ctx, []control.Event{ev}); err != nil {
 		return ro, err
 	}
-	if e.d.Ended != nil {
-		return ro, e.d.Ended(ctx, r, ro)
-	}
-	return ro, nil
+	return ro, e.d.UseCases.RolloutEnded(ctx, r, ro)
 }
 
 // oneLine makes a text fit for a table.
@@ -393,7 +390,7 @@ func (s *step) slowAct(ctx context.Context, a act, ro control.Rollout) (func(*co
 		}
 		return s.place(ctx, ro, c.target, before, control.PlacedVerified, placedText(c.target.Plan))
 	case actUnplace:
-		prior, err := s.e.d.Targets(ctx, ro.Fabric, ro.Prior)
+		prior, err := s.e.d.UseCases.LoadTarget(ctx, ro.Fabric, ro.Prior)
 		if err != nil {
 			return s.e.broken(ctx, ro, fmt.Errorf("return placements: %w", err))
 		}
@@ -468,7 +465,7 @@ func (e *Engine) before(ctx context.Context, ro control.Rollout) (*policy.Plan, 
 	if ro.Prior == "" {
 		return nil, nil
 	}
-	t, err := e.d.Targets(ctx, ro.Fabric, ro.Prior)
+	t, err := e.d.UseCases.LoadTarget(ctx, ro.Fabric, ro.Prior)
 	if err != nil {
 		if outlived(err) {
 			err = nil

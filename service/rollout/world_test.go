@@ -125,6 +125,23 @@ func (w *world) fault(format string, args ...any) {
 
 const lease = 6 * time.Second
 
+// useCases are those of a world: two plans, and a note of each rollout that ended.
+type useCases struct{ w *world }
+
+func (u useCases) LoadTarget(_ context.Context, _, plan string) (control.Target, error) {
+	if plan != u.w.plan.Plan.Name {
+		return u.w.prior, nil
+	}
+	return u.w.plan, nil
+}
+
+func (useCases) RolloutHome(context.Context, int64) (string, error) { return "", control.ErrNotFound }
+
+func (useCases) RolloutEnded(_ context.Context, r control.Repos, ro control.Rollout) error {
+	r.(*repos).s.ended = append(r.(*repos).s.ended, ro.ID)
+	return nil
+}
+
 // start adds a manager.
 func (w *world) start() {
 	w.names++
@@ -133,17 +150,7 @@ func (w *world) start() {
 	var err error
 	m.engine, err = rollout.New(rollout.Deps{
 		Store: memory{w, m}, Opener: opener{w, m}, Clock: clock{w, m}, Name: m.name, Lease: lease,
-		Gate: gate{w},
-		Targets: func(_ context.Context, _, plan string) (control.Target, error) {
-			if plan != w.plan.Plan.Name {
-				return w.prior, nil
-			}
-			return w.plan, nil
-		},
-		Ended: func(_ context.Context, r control.Repos, ro control.Rollout) error {
-			r.(*repos).s.ended = append(r.(*repos).s.ended, ro.ID)
-			return nil
-		},
+		Gate: gate{w}, UseCases: useCases{w},
 		Steady: func(every time.Duration, beat func()) func() { return w.steadily(m, every, beat) },
 	})
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 
 	"fairlane/internal/usage"
 	"fairlane/service/config"
-	"fairlane/service/control"
+	"fairlane/service/control/identity"
 	"fairlane/service/placement"
 	"fairlane/service/site"
 	"fairlane/service/store"
@@ -43,7 +43,7 @@ func ReadFiles(c *config.Config, callback string) (faults []error) {
 	add("database_password_file", err)
 	token, err := config.Secret(c.AdminTokenFile)
 	if err == nil && token != "" {
-		if err = control.CheckAdminToken(token); err != nil {
+		if err = identity.CheckAdminToken(token); err != nil {
 			err = fmt.Errorf("%s: %w", c.AdminTokenFile, err)
 		}
 	}

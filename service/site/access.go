@@ -172,7 +172,7 @@ func (p *Access) Observe(ctx context.Context, t control.Target, ids []ident.Port
 	reports := make([]control.DeviceReport, len(observed), len(observed)+1)
 	for i, o := range observed {
 		reports[i] = control.DeviceReport{
-			Device: o.Device, State: string(o.State), Desired: &targets[i].Want, Observed: o.Observed,
+			Device: o.Device, State: o.State, Desired: &targets[i].Want, Observed: o.Observed,
 			Differences: append(differences(o.Differences), prerequisites(o.Unmet)...), Error: o.Error,
 		}
 		for k := range o.Unmet {
@@ -222,7 +222,7 @@ func prerequisites(in []prereq.Item) []control.Difference {
 
 // markRefused marks a drifted device of which a repair would change nothing.
 func markRefused(x *control.DeviceReport, p control.Prerequisites) {
-	if x.State != string(device.Drifted) || slices.ContainsFunc(x.Differences, func(d control.Difference) bool { return !d.Left(p) }) {
+	if x.State != device.Drifted || slices.ContainsFunc(x.Differences, func(d control.Difference) bool { return !d.Left(p) }) {
 		return
 	}
 	x.Refused = true

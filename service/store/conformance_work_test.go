@@ -151,7 +151,7 @@ func checkDirtyDevices(t *testing.T, f *fixture) {
 	first := f.working(3)
 	before := &driver.Settings{CA: &ibcc.CASettings{Table: []ibcc.Entry{{}}}}
 	ds := workDevices(3)
-	put := func(rollout int64, i int, state string, touched bool) {
+	put := func(rollout int64, i int, state control.DeviceState, touched bool) {
 		d := ds[i]
 		d.State, d.Touched, d.Before = state, touched, before
 		f.tx(func(r control.Repos) error { return r.PutRolloutDevices(ctx, rollout, []control.RolloutDevice{d}) })

@@ -218,7 +218,7 @@ func (r *repos) PutRolloutDevices(ctx context.Context, rollout int64, ds []contr
 func deviceRow(rollout int64, d *control.RolloutDevice) (rolloutDeviceRow, error) {
 	row := rolloutDeviceRow{
 		RolloutID: rollout, NodeGUID: d.Device.ID.Node.String(), PortNum: int(d.Device.ID.Port),
-		State: d.State, Error: d.Error, UpdatedAtUS: micros(d.UpdatedAt),
+		State: string(d.State), Error: d.Error, UpdatedAtUS: micros(d.UpdatedAt),
 		Wave: d.Wave, Shard: d.Shard, Touched: flag(d.Touched), Note: text(d.Note.String()), NoteSaid: putSaid(d.Note),
 	}
 	var errs [5]error
@@ -258,7 +258,7 @@ func (r *repos) TallyRollout(ctx context.Context, rollout int64, wave int) (t co
 		return t, fmt.Errorf("count devices of rollout %d: %w", rollout, err)
 	}
 	for _, row := range rows {
-		t.Add(row.State, row.Touched != 0, row.N)
+		t.Add(control.DeviceState(row.State), row.Touched != 0, row.N)
 	}
 	return t, nil
 }

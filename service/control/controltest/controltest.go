@@ -19,6 +19,8 @@ import (
 	"fairlane/internal/phrase"
 	"fairlane/policy"
 	"fairlane/service/control"
+	"fairlane/service/control/tenancy"
+	"fairlane/service/control/usecases"
 	"fairlane/service/device"
 	"fairlane/service/rollout"
 	"fairlane/subnet"
@@ -34,7 +36,7 @@ const Source = "ibsim:unix:star"
 
 // Rig is a service with its stand-ins.
 type Rig struct {
-	Service *control.Service
+	Service *usecases.Services
 	Store   control.Store
 	Devices *Devices
 	Path    string // of the database file
@@ -45,9 +47,9 @@ type Rig struct {
 func (r *Rig) Wait() { r.queue.wait() }
 
 // Engine makes an engine that works the rollouts of a service of this rig.
-func (r *Rig) Engine(t testing.TB, s *control.Service, name string) *rollout.Engine {
+func (r *Rig) Engine(t testing.TB, s *usecases.Services, name string) *rollout.Engine {
 	t.Helper()
-	e, err := rollout.New(rollout.Deps{Store: s.JobStore(), Targets: s.JobTarget, Home: s.JobHome, Opener: r.Devices, Ended: s.RolloutEnded, Name: name})
+	e, err := rollout.New(rollout.Deps{Store: s.Store, UseCases: s, Opener: r.Devices, Name: name})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +93,7 @@ func On(t testing.TB, open Opener, path string, devices *Devices) *Rig {
 }
 
 // Manager is another service on the rig's store, as after a restart, with other parts where the test wants them.
-func (r *Rig) Manager(t testing.TB, change ...func(*control.Deps)) *control.Service {
+func (r *Rig) Manager(t testing.TB, change ...func(*control.Deps)) *usecases.Services {
 	t.Helper()
 	var mu sync.Mutex
 	now := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
@@ -107,7 +109,7 @@ func (r *Rig) Manager(t testing.TB, change ...func(*control.Deps)) *control.Serv
 	for _, f := range change {
 		f(&d)
 	}
-	s, err := control.New(d)
+	s, err := usecases.New(d)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,13 +134,13 @@ func (r *Rig) Lab(t testing.TB) {
 }
 
 // Tenants is the declared state of Lab.
-func Tenants() control.TenantSet {
-	return control.TenantSet{
-		Tenants: []control.TenantInput{
-			{Name: "red", Weight: 3000, PKey: 0x8001, Attachments: []control.AttachmentInput{{Port: "h1"}, {Port: "h4"}}},
-			{Name: "blue", Weight: 1000, PKey: 0x8002, Attachments: []control.AttachmentInput{{Port: "h2"}, {Port: "h4"}}},
+func Tenants() tenancy.TenantSet {
+	return tenancy.TenantSet{
+		Tenants: []tenancy.TenantInput{
+			{Name: "red", Weight: 3000, PKey: 0x8001, Attachments: []tenancy.AttachmentInput{{Port: "h1"}, {Port: "h4"}}},
+			{Name: "blue", Weight: 1000, PKey: 0x8002, Attachments: []tenancy.AttachmentInput{{Port: "h2"}, {Port: "h4"}}},
 		},
-		Flows: []control.FlowInput{{Tenant: "red", Src: "h1", Dst: "h4"}, {Tenant: "blue", Src: "h2", Dst: "h4", QPs: 4}},
+		Flows: []tenancy.FlowInput{{Tenant: "red", Src: "h1", Dst: "h4"}, {Tenant: "blue", Src: "h2", Dst: "h4", QPs: 4}},
 	}
 }
 
@@ -391,7 +393,7 @@ func (m memory) Apply(ctx context.Context, d driver.Device, want driver.Settings
 // read compares devices with what they hold.
 func (d *Devices) read(targets []device.Target) (list []control.DeviceReport) {
 	for _, o := range device.Observe(context.Background(), targets, memory{d}, 1) {
-		x := control.DeviceReport{Device: o.Device, State: string(o.State), Observed: o.Observed, Error: o.Error}
+		x := control.DeviceReport{Device: o.Device, State: o.State, Observed: o.Observed, Error: o.Error}
 		for _, f := range o.Differences {
 			x.Differences = append(x.Differences, control.Difference{Field: f.Field, Desired: f.Want, Observed: f.Got})
 		}

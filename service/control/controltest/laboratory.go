@@ -8,6 +8,7 @@ import (
 
 	"fairlane/policy"
 	"fairlane/service/control"
+	"fairlane/service/control/tasks"
 )
 
 var _ control.Laboratory = (*Devices)(nil)
@@ -50,7 +51,7 @@ func (d *Devices) SimulateScenario(ctx context.Context, text string, _ uint64, p
 		<-ctx.Done()
 		return nil, ctx.Err()
 	case ScenarioLarge:
-		return make(json.RawMessage, control.MaxTaskResult+1), nil
+		return make(json.RawMessage, tasks.MaxTaskResult+1), nil
 	}
 	return json.RawMessage(`{"jain":1}`), nil
 }

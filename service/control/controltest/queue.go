@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"fairlane/service/control"
+	"fairlane/service/control/usecases"
 	"fairlane/service/rollout"
 )
 
@@ -14,7 +15,7 @@ type queue struct {
 	control.Store
 
 	engine *rollout.Engine
-	tasks  *control.Service // works simulations and calibrations
+	tasks  *usecases.Services // works simulations and calibrations
 	ctx    context.Context
 	cancel context.CancelFunc
 	wg     sync.WaitGroup

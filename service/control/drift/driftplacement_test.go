@@ -1,0 +1,271 @@
+package drift_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"fairlane/ccconfig/driver"
+	"fairlane/service/control"
+	"fairlane/service/control/controltest"
+	"fairlane/service/control/drift"
+	"fairlane/service/control/rollouts"
+	"fairlane/service/control/usecases"
+	"fairlane/service/device"
+)
+
+// placedLab is a lab with a plan in force whose placements are looked after under a policy.
+type placedLab struct {
+	*controltest.Rig
+
+	t     *testing.T
+	s     *usecases.Services
+	ahead func(time.Duration)
+}
+
+func newPlacedLab(t *testing.T, p device.Policy) *placedLab {
+	t.Helper()
+	r, _ := controltest.InForce(t)
+	list, ahead := controltest.Managers(t, r, 1)
+	l := &placedLab{Rig: r, t: t, s: list[0], ahead: func(d time.Duration) { ahead.Add(int64(d)) }}
+	policy := control.DriftPolicy{Policy: p, Interval: 60, Limit: 3, Window: 36000, Release: 600}
+	if _, err := l.s.PutDriftPolicy(t.Context(), "lab", 0, policy); err != nil {
+		t.Fatal(err)
+	}
+	l.look()
+	if v := l.look(); v.State != "in-sync" || v.ReadBy != "m" || v.ReadAt.IsZero() {
+		t.Fatalf("at first the subnet manager is %+v", v)
+	}
+	return l
+}
+
+// look lets more than an interval pass and looks for drift, with the repair that comes of it.
+func (l *placedLab) look() drift.DeviceView {
+	l.t.Helper()
+	l.ahead(2 * time.Minute)
+	if err := l.s.SweepDrift(l.t.Context(), "m"); err != nil {
+		l.t.Fatal(err)
+	}
+	l.Wait()
+	return l.manager()
+}
+
+func (l *placedLab) manager() drift.DeviceView {
+	l.t.Helper()
+	v, err := l.s.Device(l.t.Context(), "lab", device.ManagerName, false)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return v
+}
+
+// told lists what was told of the subnet manager, and the messages.
+func (l *placedLab) told() (kinds, messages string) {
+	l.t.Helper()
+	list, _, err := l.s.Events(l.t.Context(), "lab", 0, control.Page{Limit: 1000})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	for _, e := range list {
+		if e.Subject == device.ManagerName {
+			kinds += " " + strings.TrimPrefix(e.Kind, "device.")
+			messages += e.Said.String() + "\n"
+		}
+	}
+	return strings.TrimSpace(kinds), messages
+}
+
+// rollouts are those after the one that put the plan in force, the newest first.
+func (l *placedLab) rollouts() []control.Rollout {
+	l.t.Helper()
+	list, _, err := l.s.ListRollouts(l.t.Context(), "lab", control.Page{Limit: 100})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return list[:len(list)-1]
+}
+
+func TestPlacementsThatDriftAreToldWithTheirCauseAndLeftUnderThePolicyReport(t *testing.T) {
+	t.Parallel()
+	l := newPlacedLab(t, device.PolicyReport)
+	l.Devices.Stray(false, nil)
+	for range 2 { // it is told once
+		if v := l.look(); v.State != "drifted" || len(v.Differences) != 1 || v.Differences[0].Desired != "SL 1" || v.Repair != 0 {
+			t.Fatalf("the subnet manager is %+v", v)
+		}
+	}
+	kinds, text := l.told()
+	const want = "subnet-manager has drifted: path of bronze in partition 0x8001 is SL 0, desired is SL 1; the partitions file changed\n"
+	if kinds != "drifted" || text != want || len(l.rollouts()) > 0 {
+		t.Errorf("events %q, %d rollouts:\n%s", kinds, len(l.rollouts()), text)
+	}
+	// It is among the devices, and one of those that are read when somebody asks.
+	for what, list := range map[string]func() ([]drift.DeviceView, error){
+		"known": func() ([]drift.DeviceView, error) {
+			_, list, _, err := l.s.ListDevices(t.Context(), "lab", control.Page{})
+			return list, err
+		},
+		"read": func() ([]drift.DeviceView, error) {
+			_, list, err := l.s.Devices(t.Context(), "lab", "")
+			return list, err
+		},
+	} {
+		got, err := list()
+		if err != nil || got[0].Device.Name != device.ManagerName || got[0].State != "drifted" || got[1].State != "in-sync" || got[0].Desired != nil {
+			t.Errorf("%s: %+v, %v", what, got, err)
+		}
+	}
+	if v, err := l.s.Device(t.Context(), "lab", "0x0000000000000000:0", true); err != nil || v.State != "drifted" || v.InForce != device.PolicyReport {
+		t.Errorf("read by its id it is %+v, %v", v, err)
+	}
+}
+
+func TestPlacementsAreRepairedUnderThePolicyRepair(t *testing.T) {
+	t.Parallel()
+	l := newPlacedLab(t, device.PolicyRepair)
+	l.Devices.Stray(false, nil)
+	v := l.look()
+	list := l.rollouts()
+	if len(list) != 1 || list[0].State != control.RolloutSucceeded || !slices.Equal(list[0].Stages, []control.Stage{control.StagePlacement}) || list[0].Waves != 0 {
+		t.Fatalf("repairs are %+v", list)
+	}
+	if v.State != "in-sync" || v.Repair != list[0].ID || len(v.Differences) > 0 || v.SeenAt.IsZero() || len(v.Watch.Incidents) != 1 {
+		t.Errorf("after its repair the subnet manager is %+v", v)
+	}
+	if v = l.look(); v.State != "in-sync" || len(l.rollouts()) != 1 {
+		t.Errorf("one look later it is %+v, with %d repairs", v, len(l.rollouts()))
+	}
+	if kinds, _ := l.told(); kinds != "drifted in-sync" {
+		t.Errorf("events are %q", kinds)
+	}
+}
+
+// A subnet manager that takes placements and does not hand them out is left alone after some tries.
+func TestASubnetManagerThatDoesNotKeepPlacementsIsQuarantined(t *testing.T) {
+	t.Parallel()
+	l := newPlacedLab(t, device.PolicyRepair)
+	l.Devices.Stray(true, nil)
+	if v := l.look(); v.State != "drifted" || len(v.Watch.Incidents) != 2 || !strings.Contains(v.Error, "hands out SL 0") {
+		t.Fatalf("after a repair that did not help it is %+v", v)
+	}
+	if v := l.look(); v.State != control.StateQuarantined {
+		t.Fatalf("after two such repairs it is %+v", v)
+	}
+	tries := len(l.rollouts())
+	if l.look(); len(l.rollouts()) != tries || tries != 2 {
+		t.Errorf("%d repairs, %d of them of one in quarantine", len(l.rollouts()), len(l.rollouts())-tries)
+	}
+	if kinds, _ := l.told(); kinds != "drifted quarantined" {
+		t.Errorf("events are %q", kinds)
+	}
+}
+
+// Where nobody here can place, or somebody else did, a repair would be refused: it is told why and not tried.
+func TestPlacementsThatCannotBeRepairedAreOnlyTold(t *testing.T) {
+	t.Parallel()
+	l := newPlacedLab(t, device.PolicyRepair)
+	l.Devices.Stray(false, errors.New("set sl=1 for the partition"))
+	for range 4 {
+		if v := l.look(); v.State != "drifted" || v.Error != "set sl=1 for the partition" || len(v.Watch.Incidents) != 1 || len(l.rollouts()) > 0 {
+			t.Fatalf("the subnet manager is %+v, with %d repairs", v, len(l.rollouts()))
+		}
+	}
+	if _, text := l.told(); !strings.Contains(text, "set sl=1") {
+		t.Errorf("told is %q", text)
+	}
+}
+
+func TestNobodyWritesAFrozenSubnetManager(t *testing.T) {
+	t.Parallel()
+	l := newPlacedLab(t, device.PolicyRepair)
+	if err := l.s.SetDevicePolicy(t.Context(), "lab", device.ManagerName, 0, device.PolicyFreeze); err != nil {
+		t.Fatal(err)
+	}
+	l.Devices.Stray(false, nil)
+	if v := l.look(); v.State != "drifted" || v.InForce != device.PolicyFreeze || len(l.rollouts()) > 0 {
+		t.Fatalf("the subnet manager is %+v", v)
+	}
+	plan := movingPlan(t, l.Rig)
+	for what, f := range map[string]func() (control.Rollout, error){
+		"a repair": func() (control.Rollout, error) { return l.s.RepairDevice(t.Context(), "lab", device.ManagerName) },
+		"a rollout": func() (control.Rollout, error) {
+			return l.s.StartRollout(t.Context(), "lab", rollouts.RolloutInput{Plan: plan})
+		},
+	} {
+		if ro, err := f(); !errors.Is(err, control.ErrConflict) || !strings.Contains(err.Error(), device.ManagerName) {
+			t.Errorf("%s: %+v, %v", what, ro, err)
+		}
+	}
+	if _, err := l.s.RepairDevice(t.Context(), "lab", "h1/P1"); err != nil {
+		t.Errorf("a repair of another device: %v", err)
+	}
+	l.Wait()
+}
+
+// Traffic is moved when the devices on its way are as wanted: they are repaired first, each kind by a rollout of its own.
+func TestDevicesAreRepairedBeforePlacements(t *testing.T) {
+	t.Parallel()
+	l := newPlacedLab(t, device.PolicyRepair)
+	l.Devices.Stray(false, nil)
+	l.Devices.Drift()
+	l.look()
+	if list := l.rollouts(); len(list) != 1 || !slices.Equal(list[0].Stages, []control.Stage{control.StageSettings}) {
+		t.Fatalf("the first repair is %+v", list)
+	}
+	l.Devices.Undrift()
+	if err := l.s.SweepDrift(t.Context(), "m"); err != nil { // no interval later
+		t.Fatal(err)
+	}
+	l.Wait()
+	if list := l.rollouts(); len(list) != 2 || !slices.Equal(list[0].Stages, []control.Stage{control.StagePlacement}) || l.manager().State != "in-sync" {
+		t.Errorf("the second repair is %+v, the subnet manager %+v", list[0], l.manager())
+	}
+}
+
+// Placements that another plan than that in force brought about are not judged by it.
+func TestOnlyPlacementsThatWereRolledOutAreLookedAfter(t *testing.T) {
+	t.Parallel()
+	l := newPlacedLab(t, device.PolicyRepair)
+	plan := movingPlan(t, l.Rig)
+	for _, stage := range []control.Stage{control.StageSettings, control.StagePlacement} {
+		if _, err := l.s.StartRollout(t.Context(), "lab", rollouts.RolloutInput{Plan: plan, Stages: []control.Stage{stage}}); err != nil {
+			t.Fatal(err)
+		}
+		l.Wait()
+		for range 3 { // clears up, finds the devices, reads them
+			l.ahead(2 * time.Minute)
+			if err := l.s.SweepDrift(t.Context(), "m"); err != nil {
+				t.Fatal(err)
+			}
+			l.Wait()
+		}
+		v, err := l.s.Device(t.Context(), "lab", device.ManagerName, false)
+		if known := stage == control.StagePlacement; known != (err == nil) || known && (v.State != "in-sync" || v.Plan != plan) {
+			t.Errorf("after stage %s the subnet manager is %+v, %v", stage, v, err)
+		}
+	}
+}
+
+// A repair of placements between a rollout that moves traffic and its clear-up does not take the clear-up's place.
+func TestARepairOfPlacementsIsNoClearUp(t *testing.T) {
+	t.Parallel()
+	r, ro := moved(t)
+	r.Devices.Stray(false, nil)
+	repair, err := r.Service.RepairDevice(t.Context(), "lab", device.ManagerName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Wait()
+	if repair = settings(t, r, repair.ID); repair.State != control.RolloutSucceeded || !repair.Options.Manager {
+		t.Fatalf("the repair is %s: %s", repair.State, repair.Result)
+	}
+	back := clearedUp(t, r, repair.ID)
+	if back.State != control.RolloutSucceeded || back.Plan != ro.Plan || len(back.Devices) == 0 {
+		t.Errorf("what takes back ended as %s with %d devices: %s", back.State, len(back.Devices), back.Result)
+	}
+	if slices.ContainsFunc(back.Devices, func(d control.RolloutDevice) bool { return d.Device == (driver.Device{}) }) {
+		t.Error("the subnet manager is a device of the rollout")
+	}
+}

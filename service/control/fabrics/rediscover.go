@@ -1,0 +1,191 @@
+package fabrics
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+
+	"fairlane/internal/phrase"
+	"fairlane/service/control"
+	"fairlane/service/device"
+	"fairlane/subnet"
+	"fairlane/subnet/ident"
+)
+
+// Bounds of looking again.
+const (
+	lookTime      = 2 * time.Minute  // of one look
+	doubtTime     = 10 * time.Second // after which a look is repeated that may have found too little
+	maxLookEvents = 100              // changes that are told one by one
+)
+
+// lookout is what is remembered of a fabric from one look to the next.
+type lookout struct {
+	source string // where the fabric was looked for; of another place nothing is remembered
+	tried  time.Time
+	silent bool   // the latest look failed, which was told
+	shrunk bool   // it found less than half of the fabric, which was told
+	doubt  string // the topology that it found, when that is believed only if it is found twice
+	// manager is the port of the subnet manager at the latest look that was believed.
+	manager ident.PortID
+}
+
+// Rediscover looks again at the live InfiniBand fabrics that were discovered before and whose turn it is: once in every
+// interval, up to a tenth earlier or later. What changed is told by events, and the topology that was found is the latest
+// from then on. Every manager may call it as often as it likes; calls at the same time wait for each other.
+//
+// A fabric is never given up for what one look found: a look that fails changes nothing, one during which something did not
+// answer is believed when the next finds the same, and one that finds less than half of the nodes never, since it is rather our
+// own cable than the fabric; a discovery that somebody asks for takes it as it is. The error joins what kept the
+// service itself from looking; that a fabric does not answer is an event.
+func (s *Fabrics) Rediscover(ctx context.Context, interval time.Duration) error {
+	if s.Looker == nil || interval <= 0 {
+		return nil
+	}
+	s.looking.Lock()
+	defer s.looking.Unlock()
+	now := map[string]*lookout{} // without fabrics that are gone
+	err := s.EachFabric(ctx, "look again at", func(fabric string) error {
+		o := cmp.Or(s.lookouts[fabric], &lookout{})
+		now[fabric] = o
+		return s.rediscover(ctx, fabric, interval, o)
+	})
+	if err != nil { // there may be fabrics that were not come to
+		maps.Copy(now, s.lookouts)
+	}
+	s.lookouts = now
+	return err
+}
+
+// isLive reports whether a source is a fabric that may change without anybody saying so.
+func isLive(source string) bool {
+	return strings.HasPrefix(source, "ibsim:") || strings.HasPrefix(source, "umad:")
+}
+
+func (s *Fabrics) rediscover(ctx context.Context, fabric string, interval time.Duration, o *lookout) error {
+	f, err := s.Fabric(ctx, fabric)
+	if err != nil || f.Snapshot == nil || !isLive(f.Source) {
+		return err
+	}
+	if o.source != f.Source {
+		*o = lookout{source: f.Source}
+	}
+	last := f.Snapshot.SeenAt
+	if o.tried.After(last) {
+		last = o.tried
+	}
+	due := device.NextTurn(fabric, last, interval)
+	if o.doubt != "" {
+		due = o.tried.Add(min(doubtTime, interval))
+	}
+	now := s.Now()
+	if now.Before(due) && !last.After(now) { // else the clock was set back
+		return nil
+	}
+	_, known, err := s.Topology(ctx, fabric, f.Snapshot.SHA256)
+	if err != nil {
+		return err
+	}
+	o.tried = now
+	within, cancel := context.WithTimeout(ctx, lookTime)
+	look, err := s.Looker.Look(within, f, known, o.manager)
+	cancel()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		o.doubt = "" // what was doubted has to be found by two looks in a row
+		if o.silent {
+			return nil
+		}
+		o.silent = true
+		return s.tellFabric(ctx, fabric, control.Event{Kind: "fabric.silent", Said: phrase.Of("event.fabric-silent", "fabric", fabric, "reason", err)})
+	}
+	return s.judgeLook(ctx, f, known, &look, o)
+}
+
+// judgeLook decides whether a look is believed.
+func (s *Fabrics) judgeLook(ctx context.Context, f control.Fabric, known *subnet.Fabric, look *control.Look, o *lookout) error {
+	if o.silent {
+		o.silent = false
+		if err := s.tellFabric(ctx, f.Name, control.Event{Kind: "fabric.answers", Said: phrase.Of("event.fabric-answers", "fabric", f.Name)}); err != nil {
+			return err
+		}
+	}
+	lost := 0
+	for i := range known.Nodes {
+		if _, ok := look.Topology.NodeByGUID(known.Nodes[i].GUID); !ok {
+			lost++
+		}
+	}
+	if 2*lost > len(known.Nodes) {
+		o.doubt = ""
+		if o.shrunk {
+			return nil
+		}
+		o.shrunk = true
+		return s.tellFabric(ctx, f.Name, control.Event{Kind: "fabric.shrunk", Said: phrase.Of("event.fabric-shrunk", "lost", lost, "nodes", len(known.Nodes), "fabric", f.Name)})
+	}
+	o.shrunk = false
+	text, sha, err := control.EncodeTopology(look.Topology)
+	if err != nil {
+		return err
+	}
+	if sha != f.Snapshot.SHA256 && len(look.Stats.Warnings) > 0 && o.doubt != sha {
+		o.doubt = sha
+		return nil
+	}
+	o.doubt = ""
+	if err := s.keepLook(ctx, f, look, text, sha); err != nil {
+		return err
+	}
+	o.manager = look.Manager
+	return nil
+}
+
+// keepLook makes what was found the latest that is known, unless somebody discovered or moved the fabric meanwhile.
+func (s *Fabrics) keepLook(ctx context.Context, f control.Fabric, look *control.Look, text []byte, sha string) error {
+	snap := s.snapshotOf(f.Name, look.Topology, look.Stats, text, sha)
+	return s.Store.Tx(control.OnFabric(ctx, f.Name), func(r control.Repos) error {
+		now, err := r.Fabric(ctx, f.Name)
+		if err != nil || now.Source != f.Source || now.Snapshot == nil || now.Snapshot.SHA256 != f.Snapshot.SHA256 || !now.Snapshot.SeenAt.Equal(f.Snapshot.SeenAt) {
+			return err
+		}
+		if _, err := r.PutSnapshot(ctx, snap); err != nil {
+			return err
+		}
+		var events []control.Event
+		for _, c := range look.Changes[:min(len(look.Changes), maxLookEvents)] {
+			data, err := json.Marshal(map[string]any{"node": c.Port.Node, "port": c.Port.Port, "peer": c.Peer})
+			if err != nil {
+				return fmt.Errorf("encode a change of a fabric: %w", err)
+			}
+			events = append(events, s.fabricEvent(f.Name, control.Event{Kind: "fabric." + c.Kind, Subject: c.Node, Said: c.Said, Data: data}))
+		}
+		if sha != f.Snapshot.SHA256 {
+			said := phrase.Of("event.rediscovered", "changes", len(look.Changes), "switches", snap.Switches, "hosts", snap.Hosts, "links", snap.Links)
+			events = append(events, s.fabricEvent(f.Name, control.Event{Kind: "fabric.rediscovered", Subject: sha, Said: said}))
+		}
+		return r.AddEvents(ctx, events)
+	})
+}
+
+// fabricEvent is an event about a fabric that the service tells by itself.
+func (s *Fabrics) fabricEvent(fabric string, e control.Event) control.Event {
+	e.At, e.Fabric, e.Actor, e.Subject = s.Now(), fabric, string(control.PrincipalSystem), cmp.Or(e.Subject, fabric)
+	return e
+}
+
+// tellFabric adds such an event; that the fabric is gone is no error.
+func (s *Fabrics) tellFabric(ctx context.Context, fabric string, e control.Event) error {
+	err := s.Store.Tx(control.OnFabric(ctx, fabric), func(r control.Repos) error { return r.AddEvents(ctx, []control.Event{s.fabricEvent(fabric, e)}) })
+	if errors.Is(err, control.ErrNotFound) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,378 @@
+package fabrics_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"fairlane/internal/phrase"
+	"fairlane/service/control"
+	"fairlane/service/control/controltest"
+	"fairlane/service/control/usecases"
+	"fairlane/subnet"
+	"fairlane/subnet/ident"
+)
+
+// watched is a fabric that a test changes while the service looks at it again and again.
+type watched struct {
+	t     *testing.T
+	s     *usecases.Services
+	ahead *atomic.Int64
+	told  int // events that were looked at
+
+	// What the next look finds.
+	without  []string // nodes that are gone, by name
+	warnings []string
+	fault    error
+	during   func() // happens while it is looked
+	manager  ident.PortID
+	looks    int
+	knew     ident.PortID // the subnet manager that the latest look was given
+}
+
+const lookInterval = 100 * time.Second
+
+func (w *watched) Look(_ context.Context, _ control.Fabric, known *subnet.Fabric, manager ident.PortID) (control.Look, error) {
+	w.looks++
+	w.knew = manager
+	if w.during != nil {
+		w.during()
+	}
+	if w.fault != nil {
+		return control.Look{}, w.fault
+	}
+	whole, err := controltest.Star()
+	if err != nil {
+		return control.Look{}, err
+	}
+	f, err := lessNodes(whole, w.without)
+	if err != nil {
+		return control.Look{}, err
+	}
+	out := control.Look{Topology: f, Stats: control.DiscoverStats{Wall: time.Millisecond, MADsSent: 7, Warnings: w.warnings}, Manager: w.manager}
+	diff := subnet.Diff(known, f)
+	for _, g := range diff.NodesRemoved {
+		n, _ := known.NodeByGUID(g)
+		out.Changes = append(out.Changes, control.FabricChange{Kind: "node-gone", Port: ident.PortID{Node: g}, Node: known.Nodes[n].Name, Said: phrase.Of("discovery.gone", "node", known.Nodes[n].Name)})
+	}
+	for _, g := range diff.NodesAdded {
+		n, _ := f.NodeByGUID(g)
+		out.Changes = append(out.Changes, control.FabricChange{Kind: "node-new", Port: ident.PortID{Node: g}, Node: f.Nodes[n].Name, Said: phrase.Of("discovery.new", "node", f.Nodes[n].Name)})
+	}
+	return out, nil
+}
+
+// lessNodes is a fabric without some nodes.
+func lessNodes(whole *subnet.Fabric, without []string) (*subnet.Fabric, error) {
+	if len(without) == 0 {
+		return whole, nil
+	}
+	var nodes []subnet.Node
+	var links []subnet.Link
+	at := map[int32]int32{}
+	for i := range whole.Nodes {
+		if n := whole.Nodes[i]; !slices.Contains(without, n.Name) {
+			at[int32(i)] = int32(len(nodes))
+			n.Ports = slices.Clone(n.Ports)
+			nodes = append(nodes, n)
+		}
+	}
+	for _, l := range whole.Links {
+		a, okA := at[l.A.Node]
+		b, okB := at[l.B.Node]
+		if okA && okB {
+			l.A.Node, l.B.Node = a, b
+			links = append(links, l)
+		}
+	}
+	return subnet.New(whole.Name, nodes, links)
+}
+
+func newWatched(t *testing.T) *watched {
+	t.Helper()
+	r, _ := controltest.InForce(t)
+	w := &watched{t: t}
+	list, ahead := controltest.Managers(t, r, 1, func(d *control.Deps) { d.Looker = w })
+	w.s, w.ahead = list[0], ahead
+	if _, err := w.s.Discover(t.Context(), "lab"); err != nil {
+		t.Fatal(err)
+	}
+	w.events()
+	return w
+}
+
+// look lets some time pass, has the service look at what is due, and returns the kinds of what it told.
+func (w *watched) look(passed time.Duration) string {
+	w.t.Helper()
+	w.ahead.Add(int64(passed))
+	if err := w.s.Rediscover(w.t.Context(), lookInterval); err != nil {
+		w.t.Fatal(err)
+	}
+	return w.events()
+}
+
+func (w *watched) events() string {
+	w.t.Helper()
+	list, _, err := w.s.Events(w.t.Context(), "lab", 0, control.Page{Limit: 1000})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var kinds []string
+	for _, e := range list[w.told:] {
+		kinds = append(kinds, strings.TrimPrefix(e.Kind, "fabric.")+"("+e.Subject+")")
+		if e.Actor != "system" && e.Kind != "fabric.discovered" && w.told > 0 {
+			w.t.Errorf("%s was told by %s", e.Kind, e.Actor)
+		}
+	}
+	w.told = len(list)
+	return strings.Join(kinds, " ")
+}
+
+// nodes is how many there are in the topology that is known now, and seen when it was seen last.
+func (w *watched) nodes() (n int, seen time.Time) {
+	w.t.Helper()
+	f, err := w.s.Fabric(w.t.Context(), "lab")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return f.Snapshot.Nodes, f.Snapshot.SeenAt
+}
+
+func TestAFabricIsLookedAtOnceInAnInterval(t *testing.T) {
+	t.Parallel()
+	w := newWatched(t)
+	_, before := w.nodes()
+	var last time.Duration
+	spans := map[time.Duration]bool{}
+	for passed := time.Duration(0); w.looks < 12; passed += time.Second {
+		was := w.looks
+		if told := w.look(time.Second); told != "" {
+			t.Fatalf("told of a fabric that does not change: %s", told)
+		}
+		if w.looks > was {
+			if span := passed - last; w.looks > 1 && (span < lookInterval*9/10 || span > lookInterval*11/10+time.Second) {
+				t.Errorf("look %d came %s after the one before", w.looks, span)
+			} else {
+				spans[span] = true
+			}
+			last = passed
+		}
+	}
+	if len(spans) < 4 {
+		t.Errorf("looks come at fixed times: %v", spans)
+	}
+	if n, seen := w.nodes(); n != 5 || !seen.After(before) {
+		t.Errorf("%d nodes, seen at %s and before at %s", n, seen, before)
+	}
+	w.look(0)
+	if err := w.s.Rediscover(t.Context(), 0); err != nil || w.looks != 12 {
+		t.Errorf("an interval of nothing: %d looks, %v", w.looks, err)
+	}
+	w.ahead.Add(-int64(48 * time.Hour)) // the clock was set back
+	if w.look(0); w.looks != 13 {
+		t.Error("a clock that was set back ends looking")
+	}
+}
+
+func TestWhatChangedIsToldAndKnown(t *testing.T) {
+	t.Parallel()
+	w := newWatched(t)
+	w.without, w.manager = []string{"h3"}, ident.PortID{Node: 9, Port: 1}
+	if told := w.look(2 * lookInterval); !strings.HasPrefix(told, "node-gone(h3) rediscovered(") {
+		t.Errorf("told %s", told)
+	}
+	if n, _ := w.nodes(); n != 4 || w.knew != (ident.PortID{}) {
+		t.Errorf("%d nodes are known, the look knew of the subnet manager on %s", n, w.knew)
+	}
+	w.without = nil
+	if told := w.look(2 * lookInterval); !strings.HasPrefix(told, "node-new(h3) rediscovered(") || w.knew != w.manager {
+		t.Errorf("told %s, the look knew of the subnet manager on %s", told, w.knew)
+	}
+	if n, _ := w.nodes(); n != 5 {
+		t.Errorf("%d nodes are known", n)
+	}
+}
+
+func TestALookThatFailsChangesNothing(t *testing.T) {
+	t.Parallel()
+	w := newWatched(t)
+	w.fault = errors.New("no light on the cable")
+	w.tells("silent(lab)", "", "")
+	w.fault = nil
+	w.tells("answers(lab)", "")
+}
+
+// tells has the service look again and again, and compares what is told each time; all five nodes stay known.
+func (w *watched) tells(want ...string) {
+	w.t.Helper()
+	for i, events := range want {
+		if told := w.look(2 * lookInterval); told != events {
+			w.t.Errorf("look %d told %q, want %q", i, told, events)
+		}
+	}
+	if n, _ := w.nodes(); n != 5 {
+		w.t.Errorf("%d nodes are known", n)
+	}
+}
+
+// What is missing when devices do not answer is believed when it is missing twice, soon after one another.
+func TestHalfALookIsBelievedWhenTheNextFindsTheSame(t *testing.T) {
+	t.Parallel()
+	w := newWatched(t)
+	for round, c := range []struct {
+		without []string
+		passed  time.Duration
+		told    string
+		nodes   int
+	}{
+		{[]string{"h2"}, 2 * lookInterval, "", 5},
+		{[]string{"h3"}, 10 * time.Second, "", 5}, // another half
+		{nil, 10 * time.Second, "", 5},            // as it was
+		{[]string{"h3"}, 2 * lookInterval, "", 5},
+		{[]string{"h3"}, 9 * time.Second, "", 5}, // not looked at
+		{[]string{"h3"}, time.Second, "node-gone(h3)", 4},
+		{nil, 2 * lookInterval, "", 4},
+		{nil, 10 * time.Second, "node-new(h3)", 5},
+	} {
+		w.without, w.warnings = c.without, []string{"sw1: it does not answer"}
+		told := w.look(c.passed)
+		if n, _ := w.nodes(); n != c.nodes || !strings.HasPrefix(told, c.told) || c.told == "" && told != "" {
+			t.Errorf("round %d: %d nodes, told %q, want %d and %q", round, n, told, c.nodes, c.told)
+		}
+	}
+}
+
+// Most of a fabric is not gone: our own port is. Only somebody who asks for a discovery can say otherwise.
+func TestAFabricIsNotGivenUpForOurOwnCable(t *testing.T) {
+	t.Parallel()
+	w := newWatched(t)
+	w.without = []string{"sw1", "h2", "h3"}
+	w.tells("shrunk(lab)", "", "", "")
+	w.without = nil
+	w.tells("")
+}
+
+// Somebody who discovers or moves a fabric while it is looked at knows better.
+func TestALookThatADiscoveryOvertookIsDropped(t *testing.T) {
+	t.Parallel()
+	w := newWatched(t)
+	w.without = []string{"h3"}
+	w.look(2 * lookInterval)
+	w.without = []string{"h2"}
+	w.isOvertaken()
+}
+
+// So does who finds that nothing has changed.
+func TestALookIsDroppedWhenADiscoveryFindsTheFabricAsItWas(t *testing.T) {
+	t.Parallel()
+	w := newWatched(t)
+	w.without = []string{"h3"}
+	w.isOvertaken()
+}
+
+// isOvertaken has somebody discover the whole fabric during a look, which is dropped then.
+func (w *watched) isOvertaken() {
+	w.t.Helper()
+	w.during = func() {
+		w.ahead.Add(int64(time.Second))
+		if _, err := w.s.Discover(w.t.Context(), "lab"); err != nil {
+			w.t.Error(err)
+		}
+	}
+	if told := w.look(2 * lookInterval); !strings.HasPrefix(told, "discovered(") || strings.Contains(told, " ") {
+		w.t.Errorf("told %q", told)
+	}
+	if n, _ := w.nodes(); n != 5 {
+		w.t.Errorf("%d nodes are known", n)
+	}
+}
+
+func TestNothingIsRememberedOfAFabricThatWasSomewhereElse(t *testing.T) {
+	t.Parallel()
+	w := newWatched(t)
+	w.manager = ident.PortID{Node: 7, Port: 1}
+	w.tells("")
+	w.fault = errors.New("no light on the cable")
+	w.tells("silent(lab)")
+	if _, err := w.s.UpdateFabric(t.Context(), control.Fabric{Name: "lab", Source: "ibsim:unix:elsewhere", TimeScale: 1}); err != nil {
+		t.Fatal(err)
+	}
+	w.events()
+	w.fault = nil
+	if told := w.look(2 * lookInterval); told != "" || w.knew != (ident.PortID{}) {
+		t.Errorf("at another place it told %q, and knew of the manager %s", told, w.knew)
+	}
+}
+
+// A store that does not answer for once costs nothing of what looks found.
+func TestLooksAreRememberedWhenFabricsCannotBeListed(t *testing.T) {
+	t.Parallel()
+	w := newWatched(t)
+	w.without, w.warnings = []string{"h3"}, []string{"sw1: it does not answer"}
+	w.tells("")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := w.s.Rediscover(ctx, lookInterval); err == nil {
+		t.Fatal("fabrics could be listed: the test is no test")
+	}
+	if told := w.look(10 * time.Second); !strings.HasPrefix(told, "node-gone(h3)") {
+		t.Errorf("told %q, want that the second of two looks is believed", told)
+	}
+}
+
+func TestOnlyLiveFabricsThatWereDiscoveredAreLookedAt(t *testing.T) {
+	t.Parallel()
+	w := newWatched(t)
+	for name, source := range map[string]string{"files": "file:x", "new": "ibsim:unix:new"} {
+		if _, err := w.s.CreateFabric(t.Context(), control.Fabric{Name: name, Source: source, TimeScale: 1}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if w.look(2 * lookInterval); w.looks != 1 {
+		t.Errorf("%d fabrics were looked at, want lab alone", w.looks)
+	}
+	if err := w.s.DeleteFabric(t.Context(), "lab", 0, true); err != nil {
+		t.Fatal(err)
+	}
+	w.ahead.Add(int64(2 * lookInterval))
+	if err := w.s.Rediscover(t.Context(), lookInterval); err != nil || w.looks != 1 {
+		t.Errorf("after the fabric was deleted: %d looks, %v", w.looks, err)
+	}
+}
+
+// The end of the service ends a look, and is no silence of the fabric.
+func TestALookEndsWithTheService(t *testing.T) {
+	t.Parallel()
+	w := newWatched(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	w.during = cancel
+	w.fault = context.Canceled
+	w.ahead.Add(int64(2 * lookInterval))
+	if err := w.s.Rediscover(ctx, lookInterval); !errors.Is(err, context.Canceled) || w.looks != 1 {
+		t.Errorf("%d looks, %v", w.looks, err)
+	}
+	if told := w.events(); told != "" {
+		t.Errorf("told %q", told)
+	}
+}
+
+// A look that fails says nothing of what the one before doubted.
+func TestADoubtDoesNotOutliveALookThatFails(t *testing.T) {
+	t.Parallel()
+	w := newWatched(t)
+	w.without, w.warnings = []string{"h3"}, []string{"sw1: it does not answer"}
+	w.tells("")
+	w.fault = errors.New("no light on the cable")
+	if told := w.look(10 * time.Second); told != "silent(lab)" {
+		t.Errorf("told %q", told)
+	}
+	w.fault = nil
+	w.tells("answers(lab)")
+	if told := w.look(10 * time.Second); !strings.HasPrefix(told, "node-gone(h3)") {
+		t.Errorf("told %q, want that the second of two looks is believed", told)
+	}
+}

@@ -1,0 +1,397 @@
+package identity
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"time"
+
+	"fairlane/internal/phrase"
+	"fairlane/service/audit"
+	"fairlane/service/control"
+)
+
+// Bounds of sign-in.
+const (
+	seenGrain   = time.Minute     // how coarsely "last seen" is kept
+	freeTries   = 5               // failed sign-ins under one name before the first lock
+	firstLock   = 2 * time.Second // doubles with each further failure,
+	longestLock = 15 * time.Minute
+	forgetAfter = 24 * time.Hour // failures are forgotten
+
+	// From one source: refusals before it must wait, time in which one is forgiven, and how many
+	// sources are remembered.
+	sourceBurst  = 20
+	sourceRefill = 6 * time.Second
+	sourcesKept  = 8192
+
+	// Of one caller and operation: the number of faults of the service after which the caller has to wait, and the time after
+	// which one less is counted.
+	faultBurst  = 10
+	faultRefill = 10 * time.Second
+
+	parallelHashes = 4
+)
+
+// gate is the state of this process's sign-in.
+type gate struct {
+	sources *throttle
+	faults  *throttle
+	hashers hashers
+}
+
+func newGate() gate {
+	return gate{
+		sources: newThrottle(sourceBurst, sourceRefill, sourcesKept), faults: newThrottle(faultBurst, faultRefill, sourcesKept),
+		hashers: make(hashers, parallelHashes),
+	}
+}
+
+// Faulted counts a request that ended in a fault of the service, under a key of its caller and operation.
+func (s *Accounts) Faulted(key string) { s.gate.faults.take(key, s.Now()) }
+
+// Faults returns a *LockedError while a key has too many faults: a request that the service fails on costs more than
+// one that it refuses, and repeating it does not help.
+func (s *Accounts) Faults(key string) error {
+	if wait := s.gate.faults.wait(key, s.Now()); wait > 0 {
+		return &control.LockedError{Said: phrase.Of("problem.faulting"), Until: s.Now().Add(wait)}
+	}
+	return nil
+}
+
+// Admit lets a source, an address with or without port, try one credential, or tells it to wait when too many of
+// its were refused of late. The try counts as refused from now on, so that tries made at once are no more than those
+// made one after another; forgive takes it back when it was not refused.
+func (s *Accounts) Admit(addr string) (forgive func(), err error) {
+	key := SourceKey(addr)
+	if wait := s.gate.sources.take(key, s.Now()); wait > 0 {
+		return nil, &control.LockedError{Said: phrase.Of("problem.refused-address"), Until: s.Now().Add(wait)}
+	}
+	return func() { s.gate.sources.give(key, s.Now()) }, nil
+}
+
+// SignedIn is a new session. Secret goes into the cookie and is known nowhere else.
+type SignedIn struct {
+	Secret    string
+	Session   control.Session
+	Principal control.Principal
+}
+
+// SignIn checks a name and a password and begins a session. Unknown names, names without a
+// password, disabled accounts and wrong passwords are ErrUnauthorized, cost the same and lock
+// the same way; a lock is a *LockedError.
+func (s *Accounts) SignIn(ctx context.Context, name, password string) (SignedIn, error) {
+	if len(name) > 255 || len(password) > MaxPassword {
+		return SignedIn{}, control.ErrUnauthorized
+	}
+	key := sha256.Sum256([]byte(name))
+	var a control.Account
+	err := s.Store.View(ctx, func(r control.Repos) (err error) {
+		if _, err := s.unlocked(ctx, r, key); err != nil {
+			return err
+		}
+		a, err = r.Account(ctx, control.AccountRef{Kind: control.PrincipalUser, Name: name})
+		if errors.Is(err, control.ErrNotFound) {
+			a, err = control.Account{}, nil
+		}
+		return err
+	})
+	if err != nil {
+		return SignedIn{}, err
+	}
+	ok, renew, err := s.check(ctx, password, a.Password)
+	switch {
+	case err != nil:
+		return SignedIn{}, fmt.Errorf("account %s: %w", a.Name, err)
+	case !ok || a.Disabled:
+		return SignedIn{}, s.refuse(ctx, key, a.Name)
+	}
+	p := proof{account: a.ID, method: "password", password: a.Password, key: key}
+	if renew {
+		if p.renewed, err = s.hash(ctx, password); err != nil {
+			return SignedIn{}, err
+		}
+	}
+	return s.beginSession(ctx, p)
+}
+
+// check compares a password with a stored hash when there is room to; without one it costs the same and is wrong.
+func (s *Accounts) check(ctx context.Context, password, stored string) (ok, renew bool, err error) {
+	against := stored
+	if against == "" {
+		against = decoy()
+	}
+	if herr := s.gate.hashers.do(ctx, func() { ok, renew, err = checkPassword(password, against) }); herr != nil {
+		return false, false, herr
+	}
+	return ok && stored != "", renew, err
+}
+
+// unlocked returns what is remembered of a name, and a *LockedError while it is locked. It is asked before a password is looked at, and again in the
+// transaction that judges it: of many tries at once, no more count than of as many one after another. A lock
+// longer than there can be is of a clock that went wrong, and none.
+func (s *Accounts) unlocked(ctx context.Context, r control.Repos, key [32]byte) (control.SigninFailures, error) {
+	had, err := r.SigninFailures(ctx, key)
+	if left := had.LockedUntil.Sub(s.Now()); err == nil && left > 0 && left <= longestLock {
+		err = &control.LockedError{Said: phrase.Of("problem.refused-name"), Until: had.LockedUntil}
+	}
+	return had, err
+}
+
+// refuse counts a failure under a name, with its entry in the audit log, and returns ErrUnauthorized, or a
+// *LockedError when the name was locked meanwhile. account is the one of that name, "" when there is none: what was
+// typed then may be a password, and is not kept.
+func (s *Accounts) refuse(ctx context.Context, key [32]byte, account string) error {
+	err := s.Store.Tx(control.WithScope(ctx, control.ScopeSignIn), func(r control.Repos) error {
+		had, err := s.unlocked(ctx, r, key)
+		if err != nil {
+			return err
+		}
+		now := s.Now()
+		if now.Sub(had.LastAt).Abs() > forgetAfter {
+			had = control.SigninFailures{}
+		}
+		had.Failures++
+		had.LastAt = now
+		had.LockedUntil = now.Add(lockAfter(had.Failures))
+		if err := r.PutSigninFailures(ctx, key, had); err != nil {
+			return err
+		}
+		if err := r.ForgetSigninFailures(ctx, now.Add(-forgetAfter)); err != nil {
+			return err
+		}
+		detail := "a password was refused"
+		if account == "" {
+			detail = "a sign-in under a name that nobody has was refused"
+		}
+		return s.AuditIn(ctx, r, control.AuditRecord{Action: "session.refused", Object: account, Outcome: audit.Refused, Detail: detail})
+	})
+	if err != nil {
+		return err
+	}
+	return control.ErrUnauthorized
+}
+
+// lockAfter is how long a name is locked after so many failures.
+func lockAfter(failures int) time.Duration {
+	if failures < freeTries {
+		return 0
+	}
+	lock := firstLock
+	for range failures - freeTries {
+		if lock *= 2; lock >= longestLock {
+			return longestLock
+		}
+	}
+	return lock
+}
+
+// proof is what entitles to a session.
+type proof struct {
+	account  int64
+	method   string   // "password" or "oidc"
+	key      [32]byte // of the name, with a password
+	password string   // the hash that the password was compared with
+	renewed  string   // its hash at the present cost, when that was lower
+}
+
+// holds returns the account of a proof when it still proves something: comparing a password takes a while, in which the
+// account may have been disabled, its password changed, or its name locked by other tries.
+func (s *Accounts) holds(ctx context.Context, r control.Repos, p proof) (control.Account, error) {
+	if p.method == "password" {
+		if _, err := s.unlocked(ctx, r, p.key); err != nil {
+			return control.Account{}, err
+		}
+	}
+	a, err := r.AccountByID(ctx, p.account)
+	switch {
+	case errors.Is(err, control.ErrNotFound), err == nil && (a.Disabled || p.method == "password" && a.Password != p.password):
+		return control.Account{}, control.ErrUnauthorized
+	}
+	return a, err
+}
+
+// beginSession records a sign-in. The session's secret is always new: one that the browser brought
+// along is worth nothing.
+func (s *Accounts) beginSession(ctx context.Context, p proof) (SignedIn, error) {
+	now := s.Now()
+	in := SignedIn{Secret: randomText()}
+	in.Session = control.Session{
+		Hash: sha256.Sum256([]byte(in.Secret)), Account: p.account, Method: p.method,
+		CreatedAt: now, SeenAt: now, ExpiresAt: now.Add(control.SessionLife),
+	}
+	err := s.Store.Tx(control.WithScope(ctx, control.ScopeSignIn), func(r control.Repos) error {
+		a, err := s.holds(ctx, r, p)
+		if err != nil {
+			return err
+		}
+		if p.method == "password" {
+			if err := r.ClearSigninFailures(ctx, p.key); err != nil {
+				return err
+			}
+		}
+		if err := r.DeleteStaleSessions(ctx, now, now.Add(-control.SessionIdle)); err != nil {
+			return err
+		}
+		if p.renewed != "" {
+			a.Password = p.renewed
+		}
+		a.SignedInAt, a.UpdatedAt = now, now
+		if a, err = r.UpdateAccount(ctx, a); err != nil {
+			return err
+		}
+		if err := s.endReplaced(ctx, r, now); err != nil {
+			return err
+		}
+		if in.Session, err = r.CreateSession(ctx, in.Session); err != nil {
+			return err
+		}
+		in.Principal = a.Principal()
+		in.Principal.Session = in.Session.ID
+		return s.AddEvent(control.WithPrincipal(ctx, in.Principal), r, control.Event{Kind: "session.started", Subject: a.Name, Said: phrase.Of("event.signed-in", "user", a.Name)},
+			map[string]string{"method": p.method})
+	})
+	return in, err
+}
+
+type replacedKey struct{}
+
+// Replacing returns a context in which a sign-in that succeeds ends the session of a secret, which came along with it
+// and may be one that somebody planted. Both happen or neither.
+func Replacing(ctx context.Context, secret string) context.Context {
+	return context.WithValue(ctx, replacedKey{}, secret)
+}
+
+// endReplaced ends the session in whose place one begins, if there is one.
+func (s *Accounts) endReplaced(ctx context.Context, r control.Repos, now time.Time) error {
+	secret, _ := ctx.Value(replacedKey{}).(string)
+	if secret == "" {
+		return nil
+	}
+	old, err := r.SessionByHash(ctx, sha256.Sum256([]byte(secret)))
+	switch {
+	case errors.Is(err, control.ErrNotFound), err == nil && !old.Valid(now):
+		return nil
+	case err != nil:
+		return err
+	}
+	a, err := r.AccountByID(ctx, old.Account)
+	if err != nil {
+		return err
+	}
+	if err := r.DeleteSession(ctx, old.ID); err != nil {
+		return err
+	}
+	p := a.Principal()
+	p.Session = old.ID
+	return s.AddEvent(control.WithPrincipal(ctx, p), r, control.Event{Kind: "session.ended", Subject: a.Name, Said: phrase.Of("event.signed-out", "user", a.Name)}, nil)
+}
+
+// AuthenticateSession returns who a session's secret speaks for, or ErrUnauthorized.
+func (s *Accounts) AuthenticateSession(ctx context.Context, secret string) (control.Principal, control.Session, error) {
+	if secret == "" || len(secret) > 1024 {
+		return control.Principal{}, control.Session{}, control.ErrUnauthorized
+	}
+	now := s.Now()
+	var ses control.Session
+	var a control.Account
+	err := s.Store.View(ctx, func(r control.Repos) (err error) {
+		if ses, err = r.SessionByHash(ctx, sha256.Sum256([]byte(secret))); err == nil {
+			a, err = r.AccountByID(ctx, ses.Account)
+		}
+		return err
+	})
+	switch {
+	case errors.Is(err, control.ErrNotFound):
+		return control.Principal{}, control.Session{}, control.ErrUnauthorized
+	case err != nil:
+		return control.Principal{}, control.Session{}, err
+	case a.Disabled, !ses.Valid(now):
+		return control.Principal{}, control.Session{}, control.ErrUnauthorized
+	}
+	if now.Sub(ses.SeenAt) >= seenGrain {
+		err = s.Store.Tx(control.WithScope(ctx, control.ScopeSignIn), func(r control.Repos) error { return r.TouchSession(ctx, ses.ID, now) })
+		if err != nil && !errors.Is(err, control.ErrUnavailable) {
+			return control.Principal{}, control.Session{}, err
+		}
+	}
+	p := a.Principal()
+	p.Session = ses.ID
+	return p, ses, nil
+}
+
+// SignOut ends the session of who asks; with a token there is none to end.
+func (s *Accounts) SignOut(ctx context.Context) error {
+	p, ok := control.PrincipalFrom(ctx)
+	if !ok || p.Session == 0 {
+		return &control.ConflictError{Code: "no-session", Said: phrase.Of("problem.no-session")}
+	}
+	return s.Store.Tx(control.WithScope(ctx, control.ScopeSignIn), func(r control.Repos) error {
+		if err := r.DeleteSession(ctx, p.Session); err != nil {
+			return err
+		}
+		return s.AddEvent(ctx, r, control.Event{Kind: "session.ended", Subject: p.Name, Said: phrase.Of("event.signed-out", "user", p.Name)}, nil)
+	})
+}
+
+// ChangePassword replaces the password of who asks after checking the present one, and ends all of
+// the account's other sessions. Its tokens stay: they are revoked one by one.
+func (s *Accounts) ChangePassword(ctx context.Context, present, next string) error {
+	p, ok := control.PrincipalFrom(ctx)
+	if !ok || p.Session == 0 || p.Kind != control.PrincipalUser {
+		return &control.ForbiddenError{Said: phrase.Of("problem.password-session")}
+	}
+	if err := checkNewPassword("/new_password", next, p.Name); err != nil {
+		return err
+	}
+	key := sha256.Sum256([]byte(p.Name))
+	var a control.Account
+	err := s.Store.View(ctx, func(r control.Repos) (err error) {
+		if _, err := s.unlocked(ctx, r, key); err != nil {
+			return err
+		}
+		a, err = r.AccountByID(ctx, p.Account)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	same, _, err := s.check(ctx, present, a.Password)
+	if err != nil {
+		return err
+	}
+	if !same {
+		if err := s.refuse(ctx, key, a.Name); !errors.Is(err, control.ErrUnauthorized) {
+			return err
+		}
+		return control.Invalid("/password", phrase.Of("problem.password-wrong"))
+	}
+	hash, err := s.hash(ctx, next)
+	if err != nil {
+		return err
+	}
+	return s.Store.Tx(ctx, func(r control.Repos) error {
+		now, err := s.holds(ctx, r, proof{account: a.ID, method: "password", key: key, password: a.Password})
+		if err != nil {
+			return err
+		}
+		now.Password, now.UpdatedAt = hash, s.Now()
+		if _, err := r.UpdateAccount(ctx, now); err != nil {
+			return err
+		}
+		if err := r.DeleteSessionsOf(ctx, a.ID, p.Session); err != nil {
+			return err
+		}
+		return s.AddEvent(ctx, r, control.Event{Kind: "user.password", Subject: a.Name, Said: phrase.Of("event.password", "user", a.Name)}, nil)
+	})
+}
+
+// hash makes a password's hash when there is room to, unless PreparePassword made it.
+func (s *Accounts) hash(ctx context.Context, password string) (text string, err error) {
+	if had, ok := ctx.Value(preparedPasswordKey{}).(preparedPassword); ok && had.password == password {
+		return had.hash, nil
+	}
+	err = s.gate.hashers.do(ctx, func() { text = hashPassword(password, presentCost()) })
+	return text, err
+}

@@ -1,0 +1,129 @@
+package identity
+
+import (
+	"net/netip"
+	"sync"
+	"time"
+)
+
+// throttle counts refusals by their source in buckets that refill with time. Its memory is
+// bounded: when it is full, the bucket touched longest ago makes room, which is the one that is
+// nearest to full again. The counts are of this process; what must hold across managers is
+// in the store (SigninRepo).
+type throttle struct {
+	burst  float64       // refusals before the first wait
+	refill time.Duration // time in which one is forgiven
+	size   int           // most sources remembered
+
+	mu      sync.Mutex
+	buckets map[string]*bucket
+	oldest  *bucket // ends of a list by last touch
+	newest  *bucket
+}
+
+type bucket struct {
+	key          string
+	used         float64
+	at           time.Time
+	older, newer *bucket
+}
+
+func newThrottle(burst int, refill time.Duration, size int) *throttle {
+	return &throttle{burst: float64(burst), refill: refill, size: size, buckets: make(map[string]*bucket)}
+}
+
+// take counts a refusal and returns 0, or returns how long the source must wait before it may try.
+func (t *throttle) take(key string, now time.Time) time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	b := t.buckets[key]
+	if b == nil {
+		if len(t.buckets) >= t.size {
+			delete(t.buckets, t.oldest.key)
+			t.unlink(t.oldest)
+		}
+		b = &bucket{key: key, at: now}
+		t.buckets[key] = b
+	} else {
+		if wait := t.due(b, now); wait > 0 {
+			return wait
+		}
+		t.unlink(b)
+	}
+	b.used = b.drained(now, t.refill) + 1
+	b.at = now
+	t.append(b)
+	return 0
+}
+
+// wait returns how long the source must wait before it may try; 0 is not at all. It counts nothing.
+func (t *throttle) wait(key string, now time.Time) time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if b := t.buckets[key]; b != nil {
+		return t.due(b, now)
+	}
+	return 0
+}
+
+func (t *throttle) due(b *bucket, now time.Time) time.Duration {
+	return time.Duration(max(0, b.drained(now, t.refill)-(t.burst-1)) * float64(t.refill))
+}
+
+// give takes a counted refusal back.
+func (t *throttle) give(key string, now time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if b := t.buckets[key]; b != nil {
+		b.used, b.at = max(0, b.drained(now, t.refill)-1), now
+	}
+}
+
+// drained is what is left of the count at a time. A clock that went back forgives nothing.
+func (b *bucket) drained(now time.Time, refill time.Duration) float64 {
+	return max(0, b.used-max(0, float64(now.Sub(b.at)))/float64(refill))
+}
+
+func (t *throttle) unlink(b *bucket) {
+	if b.older != nil {
+		b.older.newer = b.newer
+	} else {
+		t.oldest = b.newer
+	}
+	if b.newer != nil {
+		b.newer.older = b.older
+	} else {
+		t.newest = b.older
+	}
+	b.older, b.newer = nil, nil
+}
+
+func (t *throttle) append(b *bucket) {
+	b.older = t.newest
+	if t.newest != nil {
+		t.newest.newer = b
+	} else {
+		t.oldest = b
+	}
+	t.newest = b
+}
+
+// SourceKey is what an address is counted under: the address itself, or the /64 that one IPv6
+// subscriber commonly has. What is no address is counted together.
+func SourceKey(addr string) string {
+	ap, err := netip.ParseAddrPort(addr)
+	ip := ap.Addr()
+	if err != nil {
+		if ip, err = netip.ParseAddr(addr); err != nil {
+			return "?"
+		}
+	}
+	ip = ip.Unmap().WithZone("")
+	if ip.Is6() {
+		p, err := ip.Prefix(64)
+		if err == nil {
+			return p.String()
+		}
+	}
+	return ip.String()
+}

@@ -1,0 +1,21 @@
+package plans
+
+import (
+	"context"
+
+	"fairlane/policy"
+	"fairlane/service/control"
+)
+
+// BareTarget is a fabric as it was discovered last, with an empty plan.
+func (s *Plans) BareTarget(ctx context.Context, fabric string) (t control.Target, err error) {
+	err = s.Store.View(ctx, func(r control.Repos) (err error) {
+		if t.Fabric, err = r.Fabric(ctx, fabric); err != nil {
+			return err
+		}
+		_, t.Topology, err = s.Latest(ctx, r, fabric)
+		return err
+	})
+	t.Plan = &policy.Plan{Plane: t.Fabric.Plane}
+	return t, err
+}

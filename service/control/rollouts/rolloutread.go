@@ -1,0 +1,141 @@
+package rollouts
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"fairlane/ccconfig/driver"
+	"fairlane/policy"
+	"fairlane/service/control"
+	"fairlane/service/device"
+	"fairlane/subnet/ident"
+)
+
+// Rollout returns a rollout with its devices.
+func (s *Rollouts) Rollout(ctx context.Context, fabric string, id int64) (ro control.Rollout, err error) {
+	err = s.Store.View(ctx, func(r control.Repos) (err error) { ro, err = r.Rollout(ctx, fabric, id); return err })
+	return ro, err
+}
+
+// RolloutRow is a rollout without its devices, of which there may be many.
+func RolloutRow(ctx context.Context, r control.Repos, fabric string, id int64) (control.Rollout, error) {
+	next := min(max(id, 0), math.MaxInt64-1) + 1
+	list, _, err := r.ListRollouts(ctx, fabric, control.Page{After: fmt.Sprint(next), Limit: 1}) // the newest one up to it
+	switch {
+	case err != nil:
+		return control.Rollout{}, err
+	case len(list) == 0 || list[0].ID != id:
+		return control.Rollout{}, &control.NotFoundError{Kind: "rollout", Name: fmt.Sprint(id)}
+	}
+	return list[0], nil
+}
+
+// RolloutSettings is Rollout with what each device should be and was seen to be filled in: rows keep neither the
+// plan's settings nor what was read back equal to something known.
+func (s *Rollouts) RolloutSettings(ctx context.Context, fabric string, id int64) (control.Rollout, error) {
+	ro, err := s.Rollout(ctx, fabric, id)
+	if err != nil || len(ro.Devices) == 0 {
+		return ro, err
+	}
+	t, err := s.plans.LoadTarget(ctx, fabric, ro.Plan)
+	if err != nil {
+		return ro, err
+	}
+	list, err := t.Desired()
+	if err != nil {
+		return ro, err
+	}
+	if ro.Options.To != "" {
+		if list, err = s.returnTargets(ctx, &ro); err != nil {
+			return ro, err
+		}
+	}
+	list = append(list, goneFrom(list, ro.Devices)...)
+	if ro.Moves() {
+		if before, err := s.plans.LoadTarget(ctx, fabric, ro.Prior); err == nil {
+			HoldOver(list, t.Plan, before)
+		}
+	}
+	want := make(map[ident.PortID]*driver.Settings, len(list))
+	for i := range list {
+		want[list[i].Device.ID] = &list[i].Want
+	}
+	for i := range ro.Devices {
+		d := &ro.Devices[i]
+		if d.Wanted == nil {
+			d.Wanted = want[d.Device.ID]
+		}
+		switch {
+		case d.Observed != nil:
+		case d.State == device.InSync:
+			d.Observed = d.Wanted
+		case d.State == device.RolledBack:
+			d.Observed = d.Before
+		}
+	}
+	return ro, nil
+}
+
+// goneFrom are the devices of a rollout that only the plan before had.
+func goneFrom(list []device.Target, devices []control.RolloutDevice) (out []device.Target) {
+	has := make(map[ident.PortID]bool, len(list))
+	for i := range list {
+		has[list[i].Device.ID] = true
+	}
+	for i := range devices {
+		if want, ok := device.Gone(devices[i].Device); ok && !has[devices[i].Device.ID] {
+			out = append(out, device.Target{Device: devices[i].Device, Want: want})
+		}
+	}
+	return out
+}
+
+// HoldOver makes of what devices should be by a plan what they should be while traffic moves from the plan before.
+func HoldOver(list []device.Target, p *policy.Plan, before control.Target) (held []ident.PortID) {
+	old, err := before.Desired()
+	if err != nil {
+		return nil // it does not fit the fabric any more: nothing was held over
+	}
+	was := make(map[ident.PortID]driver.Settings, len(old))
+	for i := range old {
+		was[old[i].Device.ID] = old[i].Want
+	}
+	moving := device.Moving(before.Plan, p)
+	for i := range list {
+		t := &list[i]
+		if then := device.HoldOver(t.Want, was[t.Device.ID], moving[t.Device.ID]); !then.Equal(t.Want) {
+			t.Want = then
+			held = append(held, t.Device.ID)
+		}
+	}
+	return held
+}
+
+// ListRollouts returns rollouts without their devices, newest first.
+func (s *Rollouts) ListRollouts(ctx context.Context, fabric string, p control.Page) (list []control.Rollout, next string, err error) {
+	err = s.Store.View(ctx, func(r control.Repos) (err error) { list, next, err = r.ListRollouts(ctx, fabric, p); return err })
+	return list, next, err
+}
+
+// Events returns events of a fabric, or of one of its rollouts when that is not 0.
+func (s *Rollouts) Events(ctx context.Context, fabric string, rollout int64, p control.Page) (list []control.Event, next string, err error) {
+	err = s.Store.View(ctx, func(r control.Repos) (err error) {
+		f, err := r.Fabric(ctx, fabric)
+		if err != nil {
+			return err
+		}
+		if names := control.TenantsInSight(ctx, fabric); names != nil {
+			list, next, err = control.TenantEvents(ctx, r, fabric, names, rollout, p)
+			return err
+		}
+		if rollout != 0 {
+			if _, err = RolloutRow(ctx, r, fabric, rollout); err != nil {
+				return err
+			}
+		}
+		list, next, err = r.ListEvents(ctx, control.EventFilter{Fabric: fabric, Rollout: rollout, Since: control.HeardSince(ctx, f)}, p)
+		return err
+	})
+	return list, next, err
+}

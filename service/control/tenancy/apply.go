@@ -1,0 +1,227 @@
+package tenancy
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"fairlane/internal/phrase"
+	"fairlane/service/control"
+	"fairlane/tenants"
+)
+
+// TenantSet is a declared state of tenants and, when Flows is not nil, of flows.
+type TenantSet struct {
+	Tenants []TenantInput
+	Flows   []FlowInput
+	Prune   bool // delete the tenants that are not listed
+	// Version is that of the tenants and flows that the change was made against, as a TenantSetResult has it; 0 is any.
+	Version int64
+}
+
+// TenantSetResult says what an ApplyTenants changed or would change; names are sorted.
+type TenantSetResult struct {
+	Created, Updated, Unchanged, Deleted []string
+	FlowsChanged                         bool
+	// Version is that of all tenants and flows as they are now: after the change, or, in a dry run, before it. It tells
+	// contents apart, and says nothing of their order in time.
+	Version int64
+}
+
+// ApplyTenants brings tenants and flows to a declared state in one transaction. A dry run does
+// the same and rolls back, so that it finds what the real one would.
+func (s *Tenancy) ApplyTenants(ctx context.Context, fabric string, set TenantSet, dryRun bool) (TenantSetResult, error) {
+	var res TenantSetResult
+	err := s.Store.Tx(control.OnFabric(ctx, fabric), func(r control.Repos) (err error) {
+		a, err := s.applyTenants(ctx, r, fabric, set)
+		if err != nil {
+			return err
+		}
+		if res = a.res; dryRun {
+			return control.ErrDryRun
+		}
+		if res.Version, _, err = versionOfTenants(ctx, r, fabric); err != nil {
+			return err
+		}
+		return s.revise(ctx, r, fabric, a.change(phrase.Of("event.applied")))
+	})
+	if errors.Is(err, control.ErrDryRun) {
+		err = nil
+	}
+	return res, err
+}
+
+func (s *Tenancy) applyTenants(ctx context.Context, r control.Repos, fabric string, set TenantSet) (*applier, error) {
+	a := &applier{s: s, r: r, fabric: fabric, old: map[string]control.Tenant{}, wanted: map[string]int{}}
+	version, stored, err := versionOfTenants(ctx, r, fabric)
+	switch {
+	case err != nil:
+		return a, err
+	case set.Version != 0 && set.Version != version:
+		return a, &control.PreconditionError{Kind: "the set of tenants and flows of", Name: fabric, Want: set.Version, Have: version}
+	}
+	a.res.Version = version
+	for _, t := range stored {
+		a.old[t.Name] = t
+	}
+	if err := a.resolve(ctx, set); err != nil {
+		return a, err
+	}
+	if err := a.check(ctx, set); err != nil {
+		return a, err
+	}
+	if err := a.write(ctx, set); err != nil {
+		return a, err
+	}
+	for _, list := range []*[]string{&a.res.Created, &a.res.Updated, &a.res.Unchanged, &a.res.Deleted} {
+		slices.Sort(*list)
+	}
+	return a, nil
+}
+
+// versionOfTenants returns a number, above 0, that stands for what people can change of a fabric's tenants and flows, and
+// the tenants. Equal contents have the same.
+func versionOfTenants(ctx context.Context, r control.Repos, fabric string) (int64, []control.Tenant, error) {
+	list, err := r.AllTenants(ctx, fabric)
+	if err != nil {
+		return 0, nil, err
+	}
+	flows, _, err := r.Flows(ctx, fabric)
+	if err != nil {
+		return 0, nil, err
+	}
+	all := control.Plain(list)
+	slices.SortFunc(all, func(a, b tenants.Tenant) int { return strings.Compare(a.Name, b.Name) })
+	for i := range all {
+		all[i] = normal(all[i])
+	}
+	text, err := json.Marshal(struct {
+		Tenants []tenants.Tenant
+		Flows   []tenants.Flow
+	}{all, slices.SortedFunc(slices.Values(flows), compareFlows)})
+	if err != nil {
+		return 0, nil, fmt.Errorf("encode tenants and flows of %s: %w", fabric, err)
+	}
+	sum := sha256.Sum256(text)
+	return int64(binary.BigEndian.Uint64(sum[:])>>2) | 1, list, nil
+}
+
+// change is what was written, as a change of the policy.
+func (a *applier) change(said phrase.Text) policyChange {
+	c := policyChange{said: said, gone: a.res.Deleted}
+	for _, t := range a.next {
+		if before, had := a.old[t.Name]; !had || !sameTenant(before.Tenant, t) {
+			c.put = append(c.put, t)
+		}
+	}
+	if a.res.FlowsChanged {
+		c.flows = a.flows
+	}
+	return c
+}
+
+// applier is one ApplyTenants.
+type applier struct {
+	s      *Tenancy
+	r      control.Repos
+	fabric string
+	old    map[string]control.Tenant
+	next   []tenants.Tenant // as wanted, in the order of the request
+	wanted map[string]int   // name to index in next
+	flows  []tenants.Flow   // as they will be
+	res    TenantSetResult
+}
+
+func (a *applier) resolve(ctx context.Context, set TenantSet) error {
+	var bad control.InvalidError
+	for i, in := range set.Tenants {
+		base := fmt.Sprintf("/tenants/%d", i)
+		if _, dup := a.wanted[in.Name]; dup {
+			bad.Add(base+"/name", phrase.Of("problem.tenant-twice", "tenant", in.Name))
+			continue
+		}
+		t, err := a.s.resolveTenant(ctx, a.r, a.fabric, in, base)
+		var inv *control.InvalidError
+		switch {
+		case errors.As(err, &inv):
+			bad.Fields = append(bad.Fields, inv.Fields...)
+		case err != nil:
+			return err
+		}
+		a.wanted[in.Name] = i
+		a.next = append(a.next, t)
+	}
+	return bad.OrNil()
+}
+
+// check judges the state that will be as a whole.
+func (a *applier) check(ctx context.Context, set TenantSet) error {
+	old, _, err := a.r.Flows(ctx, a.fabric)
+	if err != nil {
+		return err
+	}
+	a.flows = old
+	if set.Flows != nil {
+		if a.flows, err = a.s.resolveFlows(ctx, a.r, a.fabric, set.Flows); err != nil {
+			return err
+		}
+		a.res.FlowsChanged = !sameFlows(old, a.flows)
+	}
+	all := slices.Clone(a.next)
+	for name, t := range a.old {
+		switch _, listed := a.wanted[name]; {
+		case listed:
+		case set.Prune:
+			a.res.Deleted = append(a.res.Deleted, name)
+		default:
+			all = append(all, t.Tenant)
+		}
+	}
+	return control.InvalidModel(tenants.Validate(all, a.flows), func(f *tenants.FieldError) string {
+		i, listed := a.wanted[f.Tenant]
+		switch {
+		case f.Flow >= 0 && set.Flows != nil:
+			return flowPointer(f)
+		case listed:
+			return control.InTenant(fmt.Sprintf("/tenants/%d", i))(f)
+		}
+		return "/tenants" // the fault is of what is stored and collides with what is listed
+	})
+}
+
+// write makes the changes: tenants first, then flows, deletions last because old flows may
+// refer to what goes.
+func (a *applier) write(ctx context.Context, set TenantSet) error {
+	for _, t := range a.next {
+		var err error
+		switch before, had := a.old[t.Name]; {
+		case !had:
+			a.res.Created = append(a.res.Created, t.Name)
+			_, err = a.s.createTenant(ctx, a.r, a.fabric, t)
+		case sameTenant(before.Tenant, t):
+			a.res.Unchanged = append(a.res.Unchanged, t.Name)
+		default:
+			a.res.Updated = append(a.res.Updated, t.Name)
+			_, err = a.s.updateTenant(ctx, a.r, before, 0, t)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if set.Flows != nil && a.res.FlowsChanged {
+		if _, err := a.s.replaceFlows(ctx, a.r, a.fabric, control.AnyVersion, a.flows); err != nil {
+			return err
+		}
+	}
+	for _, name := range a.res.Deleted {
+		if err := a.s.deleteTenant(ctx, a.r, a.fabric, name, 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,350 @@
+package tenancy
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"fairlane/internal/phrase"
+	"fairlane/service/control"
+	"fairlane/tenants"
+)
+
+// PolicyContent is a revision with all that it holds.
+type PolicyContent struct {
+	control.Policy
+	List    []tenants.Tenant // by name
+	Traffic []tenants.Flow   // in the order declared
+	Options control.CompileOptions
+}
+
+// policyChange is what one transaction changes of a fabric's policy.
+type policyChange struct {
+	said     phrase.Text
+	put      []tenants.Tenant
+	gone     []string
+	flows    []tenants.Flow // nil: as before
+	options  *control.CompileOptions
+	restores int64
+}
+
+func (c *policyChange) parts() ([]control.PolicyPart, error) {
+	var parts []control.PolicyPart
+	add := func(kind control.PartKind, name string, v any) error {
+		b, err := json.Marshal(v)
+		if err != nil {
+			return fmt.Errorf("encode %s of a policy: %w", kind, err)
+		}
+		parts = append(parts, control.PolicyPart{Kind: kind, Name: name, Body: b})
+		return nil
+	}
+	for _, t := range c.put {
+		if err := add(control.PartTenant, t.Name, t); err != nil {
+			return nil, err
+		}
+	}
+	for _, name := range c.gone {
+		parts = append(parts, control.PolicyPart{Kind: control.PartTenant, Name: name})
+	}
+	if c.flows != nil {
+		if err := add(control.PartFlows, "", c.flows); err != nil {
+			return nil, err
+		}
+	}
+	if c.options != nil {
+		if err := add(control.PartOptions, "", *c.options); err != nil {
+			return nil, err
+		}
+	}
+	return parts, nil
+}
+
+// revise makes the next revision. The first one of a fabric holds everything that is there, which is more than the
+// change where tenants are older than revisions are.
+func (s *Tenancy) revise(ctx context.Context, r control.Repos, fabric string, c policyChange) error {
+	switch _, err := r.Policy(ctx, fabric, 0); {
+	case errors.Is(err, control.ErrNotFound):
+		list, err := r.AllTenants(ctx, fabric)
+		if err != nil {
+			return err
+		}
+		c.put, c.gone = control.Plain(list), nil
+		if c.flows, _, err = r.Flows(ctx, fabric); err != nil {
+			return err
+		}
+	case err != nil:
+		return err
+	}
+	parts, err := c.parts()
+	if err != nil || len(parts) == 0 {
+		return err
+	}
+	p := control.Policy{Fabric: fabric, Said: c.said, Actor: control.Actor(ctx), Restores: c.restores, Flows: -1, CreatedAt: s.Now()}
+	if c.flows != nil {
+		p.Flows = len(c.flows)
+	}
+	_, err = r.AddPolicy(ctx, p, parts)
+	return err
+}
+
+// ListPolicies returns the revisions of a fabric's policy, newest first.
+func (s *Tenancy) ListPolicies(ctx context.Context, fabric string, p control.Page) (list []control.Policy, next string, err error) {
+	err = s.Store.View(ctx, func(r control.Repos) (err error) { list, next, err = r.ListPolicies(ctx, fabric, p); return err })
+	return list, next, err
+}
+
+// Policy returns a revision with all that it holds; number 0 is the latest.
+func (s *Tenancy) Policy(ctx context.Context, fabric string, number int64) (c PolicyContent, err error) {
+	err = s.Store.View(ctx, func(r control.Repos) (err error) { c, err = ContentOf(ctx, r, fabric, number); return err })
+	return c, err
+}
+
+// ContentOf is what was declared at a revision of a fabric.
+func ContentOf(ctx context.Context, r control.Repos, fabric string, number int64) (PolicyContent, error) {
+	p, err := r.Policy(ctx, fabric, number)
+	if err != nil {
+		return PolicyContent{}, err
+	}
+	parts, err := r.PolicyParts(ctx, fabric, p.Number)
+	if err != nil {
+		return PolicyContent{}, err
+	}
+	c := PolicyContent{Policy: p, List: []tenants.Tenant{}, Traffic: []tenants.Flow{}}
+	for _, part := range parts {
+		var err error
+		switch part.Kind {
+		case control.PartTenant:
+			var t tenants.Tenant
+			err = json.Unmarshal(part.Body, &t)
+			c.List = append(c.List, t)
+		case control.PartFlows:
+			err = json.Unmarshal(part.Body, &c.Traffic)
+		case control.PartOptions:
+			err = json.Unmarshal(part.Body, &c.Options)
+		}
+		if err != nil {
+			return PolicyContent{}, fmt.Errorf("decode %s %s of policy %d of %s: %w", part.Kind, part.Name, p.Number, fabric, err)
+		}
+	}
+	return c, nil
+}
+
+// LabelPolicy gives a revision a name for people; an empty one takes it away.
+func (s *Tenancy) LabelPolicy(ctx context.Context, fabric string, number int64, label string) (p control.Policy, err error) {
+	if len(label) > 200 || strings.ContainsFunc(label, func(r rune) bool { return r < ' ' }) {
+		return control.Policy{}, control.Invalid("/label", phrase.Of("problem.label", "found", control.Clipped(label)))
+	}
+	err = s.Store.Tx(control.OnFabric(ctx, fabric), func(r control.Repos) error {
+		before, err := r.Policy(ctx, fabric, number)
+		if err != nil {
+			return err
+		}
+		if err := r.LabelPolicy(ctx, fabric, number, label); err != nil {
+			return err
+		}
+		if p, err = r.Policy(ctx, fabric, number); err != nil {
+			return err
+		}
+		return s.AddEvent(ctx, r, control.Event{Fabric: fabric, Kind: "policy.labelled", Subject: fmt.Sprint(number),
+			Said: phrase.Of("event.policy-label", "policy", number, "label", label)}, control.Change{Before: before.Label, After: label})
+	})
+	return p, err
+}
+
+// RestorePolicy brings tenants, flows and options back to what they were at a revision, as the next revision. Ports
+// that the fabric no longer has are refused. version is the latest revision's number that the caller has seen, or
+// AnyVersion. changed is false when nothing differs, and then there is no new revision.
+func (s *Tenancy) RestorePolicy(ctx context.Context, fabric string, number, version int64) (p control.Policy, changed bool, err error) {
+	err = s.Store.Tx(control.OnFabric(ctx, fabric), func(r control.Repos) error {
+		now, err := ContentOf(ctx, r, fabric, 0)
+		if err != nil {
+			return err
+		}
+		if version != control.AnyVersion && version != now.Number {
+			return &control.PreconditionError{Kind: "policy of", Name: fabric, Want: version, Have: now.Number}
+		}
+		then, err := ContentOf(ctx, r, fabric, number)
+		if err != nil {
+			return err
+		}
+		if diff := diffPolicies(now, then); diff.Empty() {
+			p = now.Policy
+			return nil
+		}
+		changed = true
+		if err := s.restore(ctx, r, now, then); err != nil {
+			return err
+		}
+		if p, err = r.Policy(ctx, fabric, 0); err != nil {
+			return err
+		}
+		return s.AddEvent(ctx, r, control.Event{Fabric: fabric, Kind: "policy.restored", Subject: fmt.Sprint(number),
+			Said: phrase.Of("event.policy-restored", "policy", number, "as", p.Number)}, control.Change{Before: now.Number, After: p.Number})
+	})
+	return p, changed, err
+}
+
+func (s *Tenancy) restore(ctx context.Context, r control.Repos, now, then PolicyContent) error {
+	set := TenantSet{Prune: true, Flows: make([]FlowInput, len(then.Traffic)), Tenants: make([]TenantInput, len(then.List))}
+	for i, t := range then.List {
+		in := TenantInput{Name: t.Name, Weight: t.Weight, PKey: t.PKey, Guarantee: t.Guarantee, Cap: t.Cap, Classes: t.Classes}
+		for _, a := range t.Attachments {
+			in.Attachments = append(in.Attachments, AttachmentInput{Port: a.Port.String(), SL: a.SL})
+		}
+		set.Tenants[i] = in
+	}
+	for i, f := range then.Traffic {
+		set.Flows[i] = FlowInput{Tenant: f.Tenant, Class: f.Class, Src: f.Src.String(), Dst: f.Dst.String(), QPs: f.QPs, Demand: f.Demand}
+	}
+	a, err := s.applyTenants(ctx, r, now.Fabric, set)
+	if err != nil {
+		return err
+	}
+	c := a.change(phrase.Of("event.policy-was-restored", "policy", then.Number))
+	c.restores, c.options = then.Number, &then.Options
+	return s.revise(ctx, r, now.Fabric, c)
+}
+
+// Options returns the options that plans of a fabric are compiled with when none are given, and the number of the
+// revision that brought them, 0 when nobody has chosen any.
+func (s *Tenancy) Options(ctx context.Context, fabric string) (o control.CompileOptions, version int64, err error) {
+	err = s.Store.View(ctx, func(r control.Repos) (err error) { o, version, err = OptionsOf(ctx, r, fabric); return err })
+	return o, version, err
+}
+
+// OptionsOf are the compiler options of a fabric and their version, in a transaction; the zero options while nobody set any.
+func OptionsOf(ctx context.Context, r control.Repos, fabric string) (o control.CompileOptions, version int64, err error) {
+	p, err := r.Policy(ctx, fabric, 0)
+	if errors.Is(err, control.ErrNotFound) {
+		_, err = r.Fabric(ctx, fabric)
+		return o, 0, err
+	} else if err != nil {
+		return o, 0, err
+	}
+	parts, err := r.PolicyParts(ctx, fabric, p.Number, control.PartOptions)
+	if err != nil || len(parts) == 0 {
+		return o, 0, err
+	}
+	if err := json.Unmarshal(parts[0].Body, &o); err != nil {
+		return o, 0, fmt.Errorf("decode options of %s: %w", fabric, err)
+	}
+	return o, parts[0].Since, nil
+}
+
+// PutOptions replaces the options made against version, as Options gave it, or AnyVersion.
+func (s *Tenancy) PutOptions(ctx context.Context, fabric string, version int64, o control.CompileOptions) (next int64, err error) {
+	err = s.Store.Tx(control.OnFabric(ctx, fabric), func(r control.Repos) error {
+		effective := o
+		if err := effective.Follow(ctx, r, fabric); err != nil {
+			return err
+		}
+		if err := effective.Check(); err != nil {
+			return err
+		}
+		before, have, err := OptionsOf(ctx, r, fabric)
+		switch {
+		case err != nil:
+			return err
+		case version != control.AnyVersion && version != have:
+			return &control.PreconditionError{Kind: "options of", Name: fabric, Want: version, Have: have}
+		}
+		if next = have; have > 0 && control.SameJSON(before, o) {
+			return nil
+		}
+		if err := s.revise(ctx, r, fabric, policyChange{said: phrase.Of("event.options", "fabric", fabric), options: &o}); err != nil {
+			return err
+		}
+		if _, next, err = OptionsOf(ctx, r, fabric); err != nil {
+			return err
+		}
+		return s.AddEvent(ctx, r, control.Event{Fabric: fabric, Kind: "options.replaced", Subject: fabric, Said: phrase.Of("event.options", "fabric", fabric)},
+			control.Change{Before: before, After: o})
+	})
+	return next, err
+}
+
+// PolicyDiff is what changes from one revision to another.
+type PolicyDiff struct {
+	From, To       int64
+	Added, Removed []tenants.Tenant // by name
+	Changed        []TenantDiff     // by name
+	FlowsAdded     []tenants.Flow   // at most maxListedFlows; the counts are whole
+	FlowsRemoved   []tenants.Flow
+	FlowsAddedN    int
+	FlowsRemovedN  int
+	Before, After  control.CompileOptions // the options
+}
+
+// maxListedFlows bounds the flows that a difference lists.
+const maxListedFlows = 100
+
+// Empty reports that the revisions hold the same.
+func (d *PolicyDiff) Empty() bool {
+	return len(d.Added)+len(d.Removed)+len(d.Changed)+d.FlowsAddedN+d.FlowsRemovedN == 0 && control.SameJSON(d.Before, d.After)
+}
+
+// TenantDiff is a tenant that is another.
+type TenantDiff struct{ Before, After tenants.Tenant }
+
+// DiffPolicies tells what changes from revision from to revision to; 0 is the latest.
+func (s *Tenancy) DiffPolicies(ctx context.Context, fabric string, from, to int64) (d PolicyDiff, err error) {
+	err = s.Store.View(ctx, func(r control.Repos) error {
+		b, err := ContentOf(ctx, r, fabric, to)
+		if err != nil {
+			return err
+		}
+		a, err := ContentOf(ctx, r, fabric, from)
+		if err != nil {
+			return err
+		}
+		d = diffPolicies(a, b)
+		return nil
+	})
+	return d, err
+}
+
+func diffPolicies(from, to PolicyContent) PolicyDiff {
+	d := PolicyDiff{From: from.Number, To: to.Number}
+	old := make(map[string]tenants.Tenant, len(from.List))
+	for _, t := range from.List {
+		old[t.Name] = t
+	}
+	for _, t := range to.List {
+		before, had := old[t.Name]
+		delete(old, t.Name)
+		switch {
+		case !had:
+			d.Added = append(d.Added, t)
+		case !sameTenant(before, t):
+			d.Changed = append(d.Changed, TenantDiff{before, t})
+		}
+	}
+	for _, t := range from.List {
+		if _, left := old[t.Name]; left {
+			d.Removed = append(d.Removed, t)
+		}
+	}
+	d.FlowsAdded, d.FlowsAddedN = missing(to.Traffic, from.Traffic)
+	d.FlowsRemoved, d.FlowsRemovedN = missing(from.Traffic, to.Traffic)
+	d.Before, d.After = from.Options, to.Options
+	return d
+}
+
+// missing returns the flows of a that b has not, as often as a has more of them.
+func missing(a, b []tenants.Flow) (first []tenants.Flow, n int) {
+	have := make(map[tenants.Flow]int, len(b))
+	for _, f := range b {
+		have[f]++
+	}
+	for _, f := range a {
+		if have[f]--; have[f] >= 0 {
+			continue
+		}
+		if n++; n <= maxListedFlows {
+			first = append(first, f)
+		}
+	}
+	return first, n
+}

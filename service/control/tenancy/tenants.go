@@ -1,0 +1,220 @@
+package tenancy
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"fairlane/internal/phrase"
+	"fairlane/internal/quantity"
+	"fairlane/service/control"
+	"fairlane/subnet"
+	"fairlane/subnet/ident"
+	"fairlane/tenants"
+)
+
+// TenantInput is a tenant as a person writes it: ports by any name that is unique on the fabric.
+type TenantInput struct {
+	Name        string
+	Weight      quantity.Weight
+	PKey        ident.PKey
+	Guarantee   quantity.BitRate // 0 is none
+	Cap         quantity.BitRate // 0 is no bound
+	Classes     []tenants.Class
+	Attachments []AttachmentInput
+}
+
+// AttachmentInput names a port and, when pinned, the service level.
+type AttachmentInput struct {
+	Port string
+	SL   *ident.SL
+}
+
+// FlowInput is a flow as a person writes it. QPs 0 is 1.
+type FlowInput struct {
+	Tenant, Class string
+	Src, Dst      string
+	QPs           int
+	Demand        quantity.BitRate
+}
+
+// CreateTenant adds a tenant. Version 1 is its first.
+func (s *Tenancy) CreateTenant(ctx context.Context, fabric string, in TenantInput) (control.Tenant, error) {
+	var out control.Tenant
+	err := s.Store.Tx(control.OnFabric(ctx, fabric), func(r control.Repos) error {
+		t, err := s.resolveTenant(ctx, r, fabric, in, "")
+		if err != nil {
+			return err
+		}
+		if err := control.CheckWhole(ctx, r, fabric, t, ""); err != nil {
+			return err
+		}
+		if out, err = s.createTenant(ctx, r, fabric, t); err != nil {
+			return err
+		}
+		return s.revise(ctx, r, fabric, policyChange{said: phrase.Of("event.tenant-added", "tenant", t.Name), put: []tenants.Tenant{t}})
+	})
+	return out, err
+}
+
+func (s *Tenancy) createTenant(ctx context.Context, r control.Repos, fabric string, t tenants.Tenant) (control.Tenant, error) {
+	out, err := r.CreateTenant(ctx, control.Tenant{Tenant: t, Fabric: fabric, CreatedAt: s.Now()})
+	if err != nil {
+		return control.Tenant{}, err
+	}
+	return out, s.AddEvent(ctx, r, control.Event{Fabric: fabric, Kind: "tenant.created", Subject: t.Name,
+		Said: phrase.Of("event.tenant-added-weight", "tenant", t.Name, "weight", t.Weight)}, control.Change{After: t})
+}
+
+// Tenant returns a tenant.
+func (s *Tenancy) Tenant(ctx context.Context, fabric, name string) (t control.Tenant, err error) {
+	err = s.Store.View(ctx, func(r control.Repos) (err error) { t, err = r.Tenant(ctx, fabric, name); return err })
+	return t, err
+}
+
+// ListTenants returns the tenants that the caller may see, by name.
+func (s *Tenancy) ListTenants(ctx context.Context, fabric string, p control.Page) (list []control.Tenant, next string, err error) {
+	err = s.Store.View(ctx, func(r control.Repos) (err error) {
+		if names := control.TenantsInSight(ctx, fabric); names != nil {
+			list, next, err = r.TenantsNamed(ctx, fabric, names, p)
+		} else {
+			list, next, err = r.ListTenants(ctx, fabric, p)
+		}
+		return err
+	})
+	return list, next, err
+}
+
+// UpdateTenant replaces everything of a tenant but its name; version 0 means any version.
+func (s *Tenancy) UpdateTenant(ctx context.Context, fabric string, version int64, in TenantInput) (control.Tenant, error) {
+	var out control.Tenant
+	err := s.Store.Tx(control.OnFabric(ctx, fabric), func(r control.Repos) error {
+		before, err := r.Tenant(ctx, fabric, in.Name)
+		if err != nil {
+			return err
+		}
+		t, err := s.resolveTenant(ctx, r, fabric, in, "")
+		if err != nil {
+			return err
+		}
+		if err := control.CheckWhole(ctx, r, fabric, t, ""); err != nil {
+			return err
+		}
+		if out, err = s.updateTenant(ctx, r, before, version, t); err != nil || sameTenant(before.Tenant, t) {
+			return err
+		}
+		return s.revise(ctx, r, fabric, policyChange{said: phrase.Of("event.tenant-changed", "tenant", t.Name), put: []tenants.Tenant{t}})
+	})
+	return out, err
+}
+
+func (s *Tenancy) updateTenant(ctx context.Context, r control.Repos, before control.Tenant, version int64, t tenants.Tenant) (control.Tenant, error) {
+	out, err := r.UpdateTenant(ctx, control.Tenant{Tenant: t, Fabric: before.Fabric, Version: version, UpdatedAt: s.Now()})
+	if err != nil {
+		return control.Tenant{}, err
+	}
+	said := phrase.Of("event.tenant-changed", "tenant", t.Name)
+	switch {
+	case before.Weight != t.Weight:
+		said = phrase.Of("event.weight", "tenant", t.Name, "before", before.Weight, "after", t.Weight)
+	case before.Guarantee != t.Guarantee:
+		said = phrase.Of("event.guarantee", "tenant", t.Name, "before", before.Guarantee, "after", t.Guarantee)
+	case before.Cap != t.Cap:
+		said = phrase.Of("event.cap", "tenant", t.Name, "before", before.Cap, "after", t.Cap)
+	}
+	return out, s.AddEvent(ctx, r, control.Event{Fabric: before.Fabric, Kind: "tenant.updated", Subject: t.Name, Said: said},
+		control.Change{Before: before.Tenant, After: t})
+}
+
+// DeleteTenant removes a tenant that has no declared flows; version 0 means any version.
+func (s *Tenancy) DeleteTenant(ctx context.Context, fabric, name string, version int64) error {
+	return s.Store.Tx(control.OnFabric(ctx, fabric), func(r control.Repos) error {
+		if err := s.deleteTenant(ctx, r, fabric, name, version); err != nil {
+			return err
+		}
+		return s.revise(ctx, r, fabric, policyChange{said: phrase.Of("event.tenant-removed", "tenant", name), gone: []string{name}})
+	})
+}
+
+func (s *Tenancy) deleteTenant(ctx context.Context, r control.Repos, fabric, name string, version int64) error {
+	before, err := r.Tenant(ctx, fabric, name)
+	if err != nil {
+		return err
+	}
+	if err := r.DeleteTenant(ctx, fabric, name, version); err != nil {
+		return err
+	}
+	return s.AddEvent(ctx, r, control.Event{Fabric: fabric, Kind: "tenant.deleted", Subject: name, Said: phrase.Of("event.tenant-removed", "tenant", name)},
+		control.Change{Before: before.Tenant})
+}
+
+// resolveTenant turns port names into identifiers and checks the tenant by itself. base is the
+// JSON pointer of the tenant in its request.
+func (s *Tenancy) resolveTenant(ctx context.Context, r control.Repos, fabric string, in TenantInput, base string) (tenants.Tenant, error) {
+	if _, err := r.Fabric(ctx, fabric); err != nil {
+		return tenants.Tenant{}, err
+	}
+	t := tenants.Tenant{Name: in.Name, Weight: in.Weight, PKey: in.PKey, Guarantee: in.Guarantee, Cap: in.Cap, Classes: in.Classes}
+	if len(in.Attachments) > 0 {
+		_, topo, err := s.Latest(ctx, r, fabric)
+		if err != nil {
+			return tenants.Tenant{}, err
+		}
+		if t.Attachments, err = resolveAttachments(topo, in.Attachments, base); err != nil {
+			return tenants.Tenant{}, err
+		}
+	}
+	if err := tenants.Validate([]tenants.Tenant{t}, nil); err != nil {
+		return tenants.Tenant{}, control.InvalidModel(err, control.InTenant(base))
+	}
+	return t, nil
+}
+
+// resolveAttachments resolves ports by name, reports faults by their place in the request, and
+// sorts what it found by port.
+func resolveAttachments(topo *subnet.Fabric, in []AttachmentInput, base string) ([]tenants.Attachment, error) {
+	out := make([]tenants.Attachment, len(in))
+	seen := make(map[ident.PortID]bool, len(in))
+	var bad control.InvalidError
+	for i, a := range in {
+		ref, err := resolveEndpoint(topo, a.Port)
+		if err == nil && seen[topo.PortID(ref)] {
+			err = fmt.Errorf("port %q is attached twice: want each port once", a.Port)
+		}
+		if err != nil {
+			bad.AddFrom(fmt.Sprintf("%s/attachments/%d/port", base, i), err)
+			continue
+		}
+		out[i] = tenants.Attachment{Port: topo.PortID(ref), SL: a.SL}
+		seen[out[i].Port] = true
+	}
+	slices.SortFunc(out, func(a, b tenants.Attachment) int { return a.Port.Compare(b.Port) })
+	return out, bad.OrNil()
+}
+
+// resolveEndpoint finds a port where a tenant's traffic can begin or end.
+func resolveEndpoint(topo *subnet.Fabric, text string) (subnet.PortRef, error) {
+	ref, err := topo.ResolvePort(text)
+	if err != nil {
+		return ref, err
+	}
+	if n := topo.Nodes[ref.Node]; n.Kind != subnet.KindCA {
+		return ref, fmt.Errorf("port %q is on a switch: want a port of a channel adapter", text)
+	}
+	return ref, nil
+}
+
+// sameTenant compares what people can change.
+func sameTenant(a, b tenants.Tenant) bool { return reflect.DeepEqual(normal(a), normal(b)) }
+
+// normal is the tenant with its empty lists nil.
+func normal(t tenants.Tenant) tenants.Tenant {
+	if len(t.Classes) == 0 {
+		t.Classes = nil
+	}
+	if len(t.Attachments) == 0 {
+		t.Attachments = nil
+	}
+	return t
+}

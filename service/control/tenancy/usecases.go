@@ -1,0 +1,14 @@
+// Package tenancy has the use cases about what operators declare: tenants with their classes and attachments, flows, compiler options, and the revisions of all that.
+package tenancy
+
+import "fairlane/service/control"
+
+// Tenancy are the use cases of this package. They are safe for concurrent use.
+type Tenancy struct {
+	*control.Base
+}
+
+// New returns the use cases over what all share.
+func New(b *control.Base) *Tenancy {
+	return &Tenancy{Base: b}
+}

@@ -1,0 +1,43 @@
+// Package usecases puts the use cases of all aggregates together, for those who run the whole service.
+package usecases
+
+import (
+	"fairlane/service/control"
+	"fairlane/service/control/drift"
+	"fairlane/service/control/fabrics"
+	"fairlane/service/control/identity"
+	"fairlane/service/control/operations"
+	"fairlane/service/control/plans"
+	"fairlane/service/control/rollouts"
+	"fairlane/service/control/shares"
+	"fairlane/service/control/tasks"
+	"fairlane/service/control/tenancy"
+)
+
+// Services are the use cases of the service.
+type Services struct {
+	*control.Base
+	*operations.Operations
+	*identity.Accounts
+	*fabrics.Fabrics
+	*tenancy.Tenancy
+	*plans.Plans
+	*rollouts.Rollouts
+	*drift.Drift
+	*shares.Shares
+	*tasks.Tasks
+}
+
+// New returns the use cases over the given parts. Store, Discoverer, Observer and Meter are required.
+func New(d control.Deps) (*Services, error) {
+	b, err := control.NewBase(d)
+	if err != nil {
+		return nil, err
+	}
+	s := &Services{Base: b, Operations: operations.New(b), Accounts: identity.New(b), Fabrics: fabrics.New(b), Tenancy: tenancy.New(b), Plans: plans.New(b)}
+	s.Rollouts = rollouts.New(b, s.Plans)
+	s.Drift = drift.New(b, s.Plans, s.Rollouts)
+	s.Shares = shares.New(b, s.Plans, s.Operations)
+	s.Tasks = tasks.New(b, s.Plans, s.Operations)
+	return s, nil
+}

@@ -1,0 +1,15 @@
+package usecases_test
+
+import (
+	"testing"
+
+	"fairlane/service/control"
+	"fairlane/service/control/usecases"
+)
+
+func TestEveryPartIsNeeded(t *testing.T) {
+	t.Parallel()
+	if _, err := usecases.New(control.Deps{}); err == nil {
+		t.Error("a service was made of nothing")
+	}
+}
