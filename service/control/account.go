@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -184,3 +185,100 @@ func ErrMasked(at, what string) error {
 
 // Reserved reports whether a name stands for something else in events and the audit log.
 func Reserved(name string) bool { return name == BootstrapName || name == string(PrincipalSystem) }
+
+// Invited reports whether the account is only a name that was given a role: nobody can be it yet.
+func (a Account) Invited() bool {
+	return a.Kind == PrincipalUser && a.Password == "" && a.Subject == "" && a.SignedInAt.IsZero()
+}
+
+// Ref names the account.
+func (a Account) Ref() AccountRef { return AccountRef{Kind: a.Kind, Name: a.Name, Domain: a.Domain} }
+
+// Ends of a browser session.
+const (
+	SessionIdle = 12 * time.Hour // after its last request
+	SessionLife = 24 * time.Hour // after its sign-in, whatever happens
+)
+
+// Valid reports whether a session has not ended by age or idleness. One that would live longer than there is was begun
+// while the clock was wrong.
+func (ses Session) Valid(now time.Time) bool {
+	return now.Before(ses.ExpiresAt) && now.Sub(ses.SeenAt) < SessionIdle && ses.ExpiresAt.Sub(now) <= SessionLife+time.Hour
+}
+
+// BootstrapName is the name of the first token.
+const BootstrapName = "admin"
+
+// Token is an access token; the secret itself is never stored.
+type Token struct {
+	ID        int64
+	Account   int64 // 0: the bootstrap token, which belongs to none
+	Name      string
+	Hash      [32]byte  // SHA-256 of the token's text
+	Scopes    []Scope   // nil: all rights of the account
+	ExpiresAt time.Time // zero: never
+	UsedAt    time.Time // zero: never; at most usedGrain old when it was
+	CreatedAt time.Time
+}
+
+// Ended reports whether a token is past its end.
+func (t Token) Ended(now time.Time) bool { return !t.ExpiresAt.IsZero() && !now.Before(t.ExpiresAt) }
+
+// HeldToken is the token that a principal came with; ErrUnauthorized when it was revoked since.
+func HeldToken(ctx context.Context, r Repos, p Principal) (Token, error) {
+	list, err := r.ListTokens(ctx, p.Account)
+	if err != nil {
+		return Token{}, err
+	}
+	i := slices.IndexFunc(list, func(t Token) bool { return t.Name == p.Token })
+	if i < 0 {
+		return Token{}, ErrUnauthorized
+	}
+	return list[i], nil
+}
+
+// Standing fails with *NotFoundError when the fabric or the tenant of a domain does not exist.
+func Standing(ctx context.Context, r Repos, d tenants.Domain) (err error) {
+	if d.Whole() {
+		_, err = r.Fabric(ctx, d.Fabric)
+	} else {
+		_, err = r.Tenant(ctx, d.Fabric, d.Tenant)
+	}
+	return err
+}
+
+// Existing drops grants in fabrics and tenants that do not exist, and all but the first in each domain: a
+// mapping outlives the fabrics and tenants that it names.
+func Existing(ctx context.Context, r Repos, grants []tenants.Grant) ([]tenants.Grant, error) {
+	var out []tenants.Grant
+	for _, g := range grants {
+		if g.Validate() != nil || slices.ContainsFunc(out, func(o tenants.Grant) bool { return o.Domain == g.Domain }) {
+			continue
+		}
+		if !g.Domain.All() {
+			switch err := Standing(ctx, r, g.Domain); {
+			case errors.Is(err, ErrNotFound):
+				continue
+			case err != nil:
+				return nil, err
+			}
+		}
+		out = append(out, g)
+	}
+	return out, nil
+}
+
+// Claimed is an account as one who acts with the roles of claims in place of those of its latest sign-in.
+func Claimed(ctx context.Context, r Repos, a Account, claims []tenants.Grant) (Principal, error) {
+	grants, err := Existing(ctx, r, claims)
+	if err != nil {
+		return Principal{}, err
+	}
+	a.Memberships = slices.DeleteFunc(slices.Clone(a.Memberships), func(m Membership) bool { return m.Source == SourceOIDC })
+	for _, g := range grants {
+		a.Memberships = append(a.Memberships, Membership{Grant: g, Source: SourceOIDC})
+	}
+	p := a.Principal()
+	p.Claims = claims
+	return p, nil
+}

@@ -166,3 +166,23 @@ func Frozen(ctx context.Context, r Repos, fabric string, devices []RolloutDevice
 
 // maxNamed bounds the devices that a refusal names.
 const maxNamed = 8
+
+// InSync notes that a device was seen to be as a plan has it.
+func (d *DeviceRecord) InSync(plan string, seen time.Time, p DriftPolicy, now time.Time) (turns []device.Turn) {
+	d.Plan, d.Observed, d.Differences, d.Error = plan, nil, nil, ""
+	d.ReadAt, d.SeenAt = seen, seen
+	d.Watch, turns = d.Watch.Read(device.ReadingInSync, now, p.Rules())
+	d.Due = device.NextLook(d.Device.ID, now, p.Every())
+	return turns
+}
+
+// NotRepaired notes why a device was not.
+func (d *DeviceRecord) NotRepaired(why string, p DriftPolicy, now time.Time) (turns []device.Turn) {
+	d.Error = why
+	d.Watch, turns = d.Watch.RepairFailed(now, p.Rules())
+	d.Due = device.NextLook(d.Device.ID, now, p.Every())
+	return turns
+}
+
+// StateQuarantined is the state of a device that is left alone for changing again and again.
+const StateQuarantined = "quarantined"

@@ -215,3 +215,6 @@ func (s *signal) fire() {
 	next := make(chan struct{})
 	close(*s.at.Swap(&next))
 }
+
+// ErrDryRun rolls a transaction back after all checks and all writes went through.
+var ErrDryRun = errors.New("dry run")

@@ -56,3 +56,28 @@ func (o RolloutOptions) Check() error {
 func RolloutEndedText(ro Rollout) phrase.Text {
 	return phrase.Of("event.rollout-ended", "rollout", ro.ID, "state", string(ro.State), "result", ro.Result)
 }
+
+// ClearsUp reports whether a rollout takes back what the one before it left.
+func (ro *Rollout) ClearsUp() bool {
+	return ro.Options.Repair && slices.Contains(ro.Stages, StagePlacement) && !ro.Options.Manager
+}
+
+// Leaves reports whether a rollout that ended may have left something that a rollout of its own takes back.
+func (ro *Rollout) Leaves() bool {
+	switch ro.State {
+	case RolloutSucceeded, RolloutPartial:
+		return ro.Moves()
+	case RolloutRolledBack:
+		return ro.Moves() && ro.Placed == PlacedRestored
+	}
+	return false
+}
+
+// Undoing reports whether a rollout is on its way back.
+func (ro *Rollout) Undoing() bool { return ro.Phase == PhaseUndoing || ro.Phase == PhaseUnplacing }
+
+// Moves reports whether a rollout moves traffic from the placements of another plan, so that devices keep for a while what
+// that plan needs (device.HoldOver).
+func (ro *Rollout) Moves() bool {
+	return ro.Prior != "" && ro.Prior != ro.Plan && slices.Contains(ro.Stages, StagePlacement) && ro.Options.To == ""
+}

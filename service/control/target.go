@@ -3,11 +3,21 @@ package control
 import (
 	"fmt"
 
+	"fairlane/ccconfig/driver"
 	"fairlane/internal/phrase"
 	"fairlane/policy"
 	"fairlane/service/device"
+	"fairlane/subnet"
 	"fairlane/subnet/ident"
 )
+
+// NodeName is the name of a node of the target's fabric, "" when it has no such node.
+func (t *Target) NodeName(g ident.GUID) string {
+	if n, ok := t.Topology.NodeByGUID(g); ok {
+		return t.Topology.Nodes[n].Name
+	}
+	return ""
+}
 
 // DevicesOf counts the devices that a plan sets; of a plan for WRCC the switches and the ports with senders.
 func DevicesOf(p *policy.Plan) int {
@@ -37,4 +47,17 @@ func (t *Target) Desired() ([]device.Target, error) {
 		return nil, &ConflictError{Code: "topology-changed", Said: phrase.Of("problem.plan-misfit", "plan", fmt.Sprintf("%.12s", t.Plan.Name), "reason", err)}
 	}
 	return list, nil
+}
+
+// Present returns a device with the address that it has by a topology; false when that has no such port.
+func Present(d driver.Device, f *subnet.Fabric) (driver.Device, bool) {
+	n, ok := f.NodeByGUID(d.ID.Node)
+	if !ok || int(d.ID.Port) >= len(f.Nodes[n].Ports) {
+		return d, false
+	}
+	d.LID = f.Nodes[n].Ports[d.ID.Port].LID
+	if d.Plane == policy.PlaneIB && !d.LID.IsUnicast() {
+		return d, false
+	}
+	return d, true
 }

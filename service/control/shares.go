@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"fairlane/internal/phrase"
+	"fairlane/internal/quantity"
 )
 
 // ShareRepo keeps measurements of each fabric, at most so many as the settings say.
@@ -50,4 +51,28 @@ func (sh Shares) Summary() phrase.Text {
 			phrase.Of("event.shares-missing", "tenants", tenants, "all_tenants", len(sh.Tenants), "links", links, "all_links", len(sh.Links)))
 	}
 	return said
+}
+
+// Bounds of a measurement.
+const (
+	MinWindow = time.Millisecond
+	MaxWindow = time.Minute
+	// MaxWall bounds the time that a request may wait for a slow, simulated fabric.
+	MaxWall = 4 * time.Minute
+)
+
+// Utilisation is the use of links together, nil when one was not measured or none has a capacity.
+func Utilisation(links []LinkUse) *float64 {
+	var used, capacity quantity.BitRate
+	for _, l := range links {
+		if l.Delivered == nil {
+			return nil
+		}
+		used += *l.Delivered
+		capacity += l.Capacity
+	}
+	if capacity == 0 {
+		return nil
+	}
+	return new(float64(used) / float64(capacity))
 }
