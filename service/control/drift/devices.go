@@ -143,7 +143,7 @@ func (s *Drift) Device(ctx context.Context, fabric, ref string, read bool) (Devi
 
 // live puts what was just read in the place of what was known.
 func (v *DeviceView) live(x *control.DeviceReport, now time.Time) {
-	v.Watch.Reading = device.ReadingOf(device.State(x.State))
+	v.Watch.Reading = device.ReadingOf(x.State)
 	if v.Error, v.ReadAt, v.ReadBy = x.Error, now, ""; x.Pending != nil {
 		v.pend(*x.Pending)
 	}
@@ -224,7 +224,7 @@ func (s *Drift) deviceViews(ctx context.Context, k *known, part []device.Target)
 				note := k.leftText()
 				v.Note, v.Said = note.String(), &note
 			}
-			if x := work[ids[i]]; x != nil && !device.State(x.State).Settled() {
+			if x := work[ids[i]]; x != nil && !x.State.Settled() {
 				v.State, v.Rollout = string(x.State), running
 				v.Note, v.Said = x.Note.String(), new(x.Note)
 			}

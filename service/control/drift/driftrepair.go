@@ -182,7 +182,7 @@ func (s *Drift) settleManager(ctx context.Context, r control.Repos, ro control.R
 func (s *Drift) settleRepair(d *control.DeviceRecord, x *control.RolloutDevice, ro control.Rollout, p control.DriftPolicy, now time.Time) []control.Event {
 	d.Repair = ro.ID
 	var turns []device.Turn
-	switch device.State(x.State) {
+	switch x.State {
 	case device.InSync:
 		if slices.ContainsFunc(d.Differences, func(x control.Difference) bool { return x.Prerequisite != "" }) {
 			d.Due = now // the next reading shows whether the prerequisites hold
