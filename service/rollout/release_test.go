@@ -12,7 +12,7 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// release starts the release of the fabric after whatever the last rollout left, as Service.ReleaseFabric does: of the plan that
+// release starts the release of the fabric after whatever the last rollout left, as Rollouts.ReleaseFabric does: of the plan that
 // has nothing, with every device that was ever written.
 func (w *world) release(t *testing.T) {
 	t.Helper()

@@ -131,7 +131,7 @@ func peaceful(t testing.TB, target control.Target, seed uint64, options func(*co
 	return w
 }
 
-// begin starts the next rollout of the plan, as Service.StartRollout does. What an earlier one left in the middle of
+// begin starts the next rollout of the plan, as Rollouts.StartRollout does. What an earlier one left in the middle of
 // something comes with what it was before.
 func (w *world) begin(list []device.Target, o control.RolloutOptions, dirty map[ident.PortID]control.RolloutDevice) error {
 	steps, err := device.PlanWaves(list, w.plan.Topology, device.WaveOptions{Wave: o.Wave})

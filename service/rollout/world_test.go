@@ -318,7 +318,7 @@ func (w *world) disturb() {
 	}
 }
 
-// operate is an operator with a mind of his own. It goes by the same rules as control.Service's use cases.
+// operate is an operator with a mind of his own. It goes by the same rules as the use cases of service/control/rollouts.
 func (w *world) operate() {
 	ro := w.db.rollouts[w.id]
 	if ro.State != control.RolloutRunning || w.noDatabase() {
