@@ -164,7 +164,7 @@ func Admit(in Input, r AdmitRequest) (*Admission, error) {
 	out.Tenants = admissionShares(r.Tenant, edited.Tenants, was, is)
 	d := Diff(was, is)
 	out.Appeared, out.Vanished = sortFindings(d.Appeared), sortFindings(d.Vanished)
-	out.Devices = changedDevices(was, is)
+	out.Devices.Ports, out.Devices.Switches = changedDevices(was, is)
 	old, booked := newBooking(before.m), newBooking(after.m)
 	out.Traffic.Idle = booked.idle
 	out.Guarantees = checkGuarantees(old, booked, was, is)
@@ -448,7 +448,7 @@ func admissionShares(name string, after []tenants.Tenant, was, is *Plan) []Admis
 			}
 			return 1
 		}
-		return compareText(a.Tenant, b.Tenant)
+		return strings.Compare(a.Tenant, b.Tenant)
 	})
 	return out
 }
@@ -471,25 +471,5 @@ func leastShares(p *Plan) map[string]LinkRate {
 			}
 		}
 	}
-	return out
-}
-
-// changedDevices counts what the settings of two plans differ on.
-func changedDevices(before, after *Plan) AdmissionDevices {
-	x := &differ{tenants: map[string]*TenantChange{}, groups: map[settingKey]*settingGroup{}, devices: map[string]*DeviceChange{}, touched: map[[2]string]bool{}}
-	x.settings(before, after)
-	var out AdmissionDevices
-	switches := map[string]bool{}
-	for at := range x.touched {
-		switch kind, place := at[0], at[1]; kind {
-		case kindPort:
-			out.Ports++
-		case kindSwitch:
-			switches[place] = true
-		case kindSwitchPort, kindQueue: // leaf1/P3, leaf1/P3 queue 2
-			switches[place[:max(0, strings.LastIndex(place, "/P"))]] = true
-		}
-	}
-	out.Switches = len(switches)
 	return out
 }

@@ -7,7 +7,6 @@ import (
 	"math"
 	"reflect"
 	"strconv"
-	"sync"
 
 	"fairlane/ccconfig/ibcc"
 	"fairlane/subnet/ident"
@@ -134,17 +133,6 @@ func renew[T any](before []T, was []digest, fresh []bool, anew func(i int) T) ([
 		}
 	})
 	return out, digests
-}
-
-// inHalves calls work for two halves of 0..n-1, on two goroutines.
-func inHalves(n int, work func(from, to int)) {
-	if n == 0 {
-		return
-	}
-	var wg sync.WaitGroup
-	wg.Go(func() { work(0, n/2) })
-	work(n/2, n)
-	wg.Wait()
 }
 
 type (

@@ -40,3 +40,15 @@ func counted(n int, kind string) phrase.Text {
 	}
 	return words.Of(n)
 }
+
+// Kinds of places that settings have.
+const (
+	kindPort       = "port"
+	kindSwitch     = "switch"
+	kindSwitchPort = "switch port"
+	kindQueue      = "queue"
+	kindDomain     = "data centre"
+	kindFabric     = "fabric"
+	kindPlan       = "plan"
+	kindLink       = "link"
+)

@@ -69,6 +69,9 @@ type LinkChange struct {
 	Largest []LinkRate       `json:"largest"` // up to eight, largest change first
 }
 
+// maxDiffLinks bounds the links listed of a tenant.
+const maxDiffLinks = 8
+
 // LinkRate is a tenant's part of one link before and after.
 type LinkRate struct {
 	Link   string     `json:"link"`
@@ -92,22 +95,6 @@ type DeviceChange struct {
 	Kind    string    `json:"kind"`
 	Added   *NameList `json:"added,omitempty"`
 	Removed *NameList `json:"removed,omitempty"`
-}
-
-// NameList is how many there are and the first few names of them.
-type NameList struct {
-	Count int      `json:"count"`
-	Names []string `json:"names"`
-}
-
-// maxDiffNames bounds the names listed of anything.
-const maxDiffNames = 8
-
-func (l *NameList) add(name string) {
-	l.Count++
-	if len(l.Names) < maxDiffNames {
-		l.Names = append(l.Names, name)
-	}
 }
 
 // Empty reports that the plans set and predict the same.
@@ -151,13 +138,6 @@ func partOf(p *Plan) Plan {
 	q.Name, q.Placements, q.CAs, q.Switches, q.Tenants, q.Links, q.Findings, q.Classes, q.Lanes, q.RoCE, q.WRCC = "", nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
 	q.Settle, q.Format = 0, 0
 	return q
-}
-
-func orEmpty[T any](p *T) *T {
-	if p == nil {
-		return new(T)
-	}
-	return p
 }
 
 // differ collects a Difference.
@@ -291,13 +271,6 @@ func (x *differ) links(before, after []LinkShare) {
 	})
 }
 
-func addName(l **NameList, name string) {
-	if *l == nil {
-		*l = &NameList{}
-	}
-	(*l).add(name)
-}
-
 func (x *differ) linkRate(link string, before, after *LinkTenant, tenant string) {
 	t := x.tenant(tenant)
 	if t.Links == nil {
@@ -312,7 +285,7 @@ func (x *differ) linkRate(link string, before, after *LinkTenant, tenant string)
 		l.Losses, l.Lost = l.Losses+1, l.Lost-d
 	}
 	l.Largest = append(l.Largest, LinkRate{Link: link, Before: *before, After: *after})
-	if len(l.Largest) >= 4*maxDiffNames {
+	if len(l.Largest) >= 4*maxDiffLinks {
 		l.cut()
 	}
 }
@@ -325,7 +298,7 @@ func (l *LinkChange) cut() {
 		}
 		return strings.Compare(a.Link, b.Link)
 	})
-	l.Largest = l.Largest[:min(len(l.Largest), maxDiffNames)]
+	l.Largest = l.Largest[:min(len(l.Largest), maxDiffLinks)]
 }
 
 func (r LinkRate) size() quantity.BitRate {
@@ -387,4 +360,22 @@ func shareOf(p *Plan, tenant string) *TenantShare {
 		}
 	}
 	return nil
+}
+
+// changedDevices counts the ports of hosts and the switches whose settings differ between two plans.
+func changedDevices(before, after *Plan) (ports, switches int) {
+	x := &differ{tenants: map[string]*TenantChange{}, groups: map[settingKey]*settingGroup{}, devices: map[string]*DeviceChange{}, touched: map[[2]string]bool{}}
+	x.settings(before, after)
+	on := map[string]bool{} // switches
+	for at := range x.touched {
+		switch kind, place := at[0], at[1]; kind {
+		case kindPort:
+			ports++
+		case kindSwitch:
+			on[place] = true
+		case kindSwitchPort, kindQueue: // leaf1/P3, leaf1/P3 queue 2
+			on[place[:max(0, strings.LastIndex(place, "/P"))]] = true
+		}
+	}
+	return ports, len(on)
 }

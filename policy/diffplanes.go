@@ -328,10 +328,3 @@ func flatSenders(p *WRCCPlan) []wrccSender {
 	}
 	return out
 }
-
-func domainName(d string) string {
-	if d == "" {
-		return "default"
-	}
-	return d
-}

@@ -13,18 +13,6 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// Kinds of places that settings have.
-const (
-	kindPort       = "port"
-	kindSwitch     = "switch"
-	kindSwitchPort = "switch port"
-	kindQueue      = "queue"
-	kindDomain     = "data centre"
-	kindFabric     = "fabric"
-	kindPlan       = "plan"
-	kindLink       = "link"
-)
-
 // unitsOf reads the units of fields from reasons, which name them by the end of a path.
 func unitsOf(lists ...[]Reason) map[string]string {
 	out := map[string]string{}
@@ -50,11 +38,6 @@ type value struct {
 
 func number(v float64) value {
 	return value{text: trimmed(v), num: v, numeric: true, exact: strconv.FormatFloat(v, 'g', -1, 64)}
-}
-
-func trimmed(v float64) string {
-	s := strconv.FormatFloat(v, 'f', 3, 64)
-	return strings.TrimSuffix(strings.TrimRight(s, "0"), ".")
 }
 
 // part is one field of something that is set, by its path.
@@ -173,16 +156,11 @@ func listText[T any](list []T, text func(T) string) string {
 	if len(list) == 0 {
 		return emptyList
 	}
-	return joinTexts(list, ", ", text)
-}
-
-// joinTexts is strings.Join of the texts of a list.
-func joinTexts[T any](list []T, sep string, text func(T) string) string {
 	out := make([]string, len(list))
 	for i, v := range list {
 		out[i] = text(v)
 	}
-	return strings.Join(out, sep)
+	return strings.Join(out, ", ")
 }
 
 // tableText tells a congestion control table by its length and how far down it goes.

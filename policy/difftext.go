@@ -235,10 +235,3 @@ func (c SettingChange) said() phrase.Text {
 	}
 	return phrase.Of("diff.setting", "where", where, "field", c.Field, "before", c.Before, "after", c.After+unit, "devices", c.list())
 }
-
-// of tells "3 ports (a, b, c)".
-func (l *NameList) of(kind string) phrase.Text {
-	return phrase.Of("diff.counted", "count", counted(l.Count, kind), "list", l.list())
-}
-
-func (l *NameList) list() phrase.Text { return phrase.Names(l.Names, l.Count, maxDiffPlaces) }

@@ -269,3 +269,22 @@ func shareNames(p *Plan) []string {
 	}
 	return out
 }
+
+func orEmpty[T any](p *T) *T {
+	if p == nil {
+		return new(T)
+	}
+	return p
+}
+
+func domainName(d string) string {
+	if d == "" {
+		return "default"
+	}
+	return d
+}
+
+func trimmed(v float64) string {
+	s := strconv.FormatFloat(v, 'f', 3, 64)
+	return strings.TrimSuffix(strings.TrimRight(s, "0"), ".")
+}

@@ -2,8 +2,10 @@ package policy
 
 import (
 	"slices"
+	"strings"
 
 	"fairlane/internal/phrase"
+	"fairlane/internal/quantity"
 )
 
 // Codes of findings. They are stable: scripts and the documentation refer to them.
@@ -66,7 +68,7 @@ const (
 // sortFindings orders findings by code, tenants, links and text, and drops repetitions.
 func sortFindings(fs []Finding) []Finding {
 	slices.SortFunc(fs, func(a, b Finding) int {
-		if c := compareText(a.Code, b.Code); c != 0 {
+		if c := strings.Compare(a.Code, b.Code); c != 0 {
 			return c
 		}
 		if c := slices.Compare(a.Tenants, b.Tenants); c != 0 {
@@ -75,7 +77,7 @@ func sortFindings(fs []Finding) []Finding {
 		if c := slices.Compare(a.Links, b.Links); c != 0 {
 			return c
 		}
-		return compareText(a.content(), b.content())
+		return strings.Compare(a.content(), b.content())
 	})
 	fs = slices.CompactFunc(fs, func(a, b Finding) bool {
 		return a.Code == b.Code && slices.Equal(a.Tenants, b.Tenants) && slices.Equal(a.Links, b.Links) && a.content() == b.content()
@@ -118,3 +120,14 @@ func bounded[T any](list []T) []T {
 	}
 	return list
 }
+
+// insteadOf says what a tenant is predicted to get.
+func insteadOf(tenant string, predicted, entitled quantity.BitRate) phrase.Text {
+	if predicted.String() == entitled.String() {
+		return phrase.Of("plan.as-entitled", "tenant", tenant, "predicted", predicted)
+	}
+	return phrase.Of("plan.instead", "tenant", tenant, "predicted", predicted, "entitled", entitled)
+}
+
+// maxNames bounds how many ports or links a finding lists.
+const maxNames = 16

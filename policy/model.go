@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"fairlane/ccconfig/ibcc"
 	"fairlane/ccconfig/ibprofile"
@@ -70,7 +71,7 @@ func newModel(in Input) (*model, error) {
 		m.profiles = in.IBProfiles.ByNode(f)
 	}
 	m.tenants = tenants.Attach(in.Tenants, in.Flows)
-	slices.SortFunc(m.tenants, func(a, b tenants.Tenant) int { return compareText(a.Name, b.Name) })
+	slices.SortFunc(m.tenants, func(a, b tenants.Tenant) int { return strings.Compare(a.Name, b.Name) })
 	sortClasses(m.tenants)
 	m.caps = make([]float64, 2*len(f.Links))
 	for i, l := range f.Links {
@@ -242,16 +243,6 @@ const (
 	defaultMTU   = 4096
 	packetHeader = 26
 )
-
-func compareText(a, b string) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
-}
 
 // plane is the plane asked for.
 func (o Options) plane() Plane {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"fairlane/subnet/ident"
 )
@@ -42,7 +43,7 @@ func Decode(b []byte) (*Plan, error) {
 // the tenant there.
 func (p *Plan) SL(tenant string, port ident.PortID) (ident.SL, bool) {
 	i, ok := slices.BinarySearchFunc(p.Placements, Placement{Tenant: tenant, Port: port}, func(a, b Placement) int {
-		if c := compareText(a.Tenant, b.Tenant); c != 0 {
+		if c := strings.Compare(a.Tenant, b.Tenant); c != 0 {
 			return c
 		}
 		return a.Port.Compare(b.Port)

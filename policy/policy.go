@@ -7,94 +7,9 @@ import (
 	"cmp"
 
 	"fairlane/ccconfig/ibcc"
-	"fairlane/ccconfig/ibprofile"
-	"fairlane/ccconfig/profile"
 	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
-	"fairlane/subnet"
 	"fairlane/subnet/ident"
-	"fairlane/tenants"
-)
-
-// Input is everything a plan depends on. Compile does not change it.
-type Input struct {
-	Fabric  *subnet.Fabric
-	Tenants []tenants.Tenant
-	Flows   []tenants.Flow
-	Options Options
-	// Routes gives the ways of each flow, in the order of Flows: what a hash of the fabric really chose, or
-	// the LIDs that queue pairs use. Nil, or an empty entry: the compiler finds them, by the
-	// forwarding tables on InfiniBand, and on Ethernet all shortest paths with the queue pairs spread evenly.
-	Routes [][]Way
-	// Profiles are the device profiles that ports may have, beside the embedded ones, for the RoCE plane.
-	Profiles []profile.Profile
-	// IBProfiles are the profiles of InfiniBand devices; nil is the built-in ones alone.
-	IBProfiles *ibprofile.Set
-	// InForce is the plan whose placements are kept where they still serve; nil is none.
-	InForce *Plan
-}
-
-// Way is one path of a flow and the queue pairs that take it. Queue pairs of all of a flow's ways sum
-// to those of the flow; where a hash is unknown they are fractions.
-type Way struct {
-	Path FlowPath
-	QPs  float64
-}
-
-// Plane is a kind of fabric with its own levers.
-type Plane = subnet.Plane
-
-// The planes.
-const (
-	PlaneIB   = subnet.PlaneIB
-	PlaneRoCE = subnet.PlaneRoCE
-	PlaneWRCC = subnet.PlaneWRCC
-)
-
-// Planes are all planes, InfiniBand first.
-func Planes() []Plane { return subnet.Planes() }
-
-// Options are the operator's choices; the zero value is the default of each.
-type Options struct {
-	Plane        Plane      // "" is PlaneIB
-	Mode         Mode       // "" is ModeProduct
-	CCTLaw       CCTLaw     // "" is CCTGeometric
-	TimerRestart bool       // adapters of the generic profile restart CCTI_Timer on every BECN (S1's Algorithm 1)
-	PerQP        PerQPMode  // "" is PerQPAuto
-	ReservedSLs  []ident.SL // never assigned to tenants; nil is SL 15 alone, empty none
-	TableEntries int        // CCT entries to use, at most those of a profile other than the generic one; 0: the profile's, 128 of the generic one
-	// VLArbitration lets the plan weigh the lanes of ports that send for several tenants (InfiniBand).
-	VLArbitration bool
-	// Profile names the device profile of NIC ports on the RoCE plane; "" is profile.Default.
-	Profile string
-}
-
-// Mode chooses the lever.
-type Mode string
-
-// Modes.
-const (
-	ModeProduct  Mode = "product"  // Increase and Timer by the product rule
-	ModeTheorem1 Mode = "theorem1" // S1: only CCTI_Increase differs
-)
-
-// CCTLaw is the shape of the congestion control table.
-type CCTLaw string
-
-// CCT laws.
-const (
-	CCTGeometric CCTLaw = "geometric"
-	CCTQuadratic CCTLaw = "quadratic" // S1's 14·i²/1062 us, scaled to the speed
-)
-
-// PerQPMode chooses between one CCTI per QP and one per (port, SL).
-type PerQPMode string
-
-// Port_Control choices.
-const (
-	PerQPAuto PerQPMode = "auto"
-	PerQPOn   PerQPMode = "qp"
-	PerQPOff  PerQPMode = "sl"
 )
 
 // PlanFormat is the format of the plans that Compile makes. Format 1 has the English sentences of findings in the canonical form, format 2
@@ -232,12 +147,14 @@ type Finding struct {
 	Advice *phrase.Text `json:"advice,omitempty" canonical:"2"`
 }
 
-// Entitlement is the target of one flow aggregate.
-type Entitlement struct {
-	Flow       int              // index into Input.Flows
-	Rate       quantity.BitRate // of the aggregate
-	Bottleneck subnet.PortRef   // the transmitting port that limits it
-}
+// UnknownBound is the bound of a prediction, relative, that means its error is unknown.
+const UnknownBound = 1
 
-// FlowPath lists the transmitting ports of a flow in order, source port first.
-type FlowPath []subnet.PortRef
+// MissLimit is how far, relative, a tenant may be from its entitlement or its prediction on a plane before it is off its share: a finding has to
+// announce it, and a measurement lists it as wrong. "" is PlaneIB.
+func MissLimit(plane Plane) float64 {
+	if plane == PlaneRoCE {
+		return 0.10
+	}
+	return 0.05
+}

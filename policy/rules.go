@@ -21,9 +21,9 @@ const (
 	// RuleUnassigned: SLs of no tenant.
 	RuleUnassigned = "unassigned-sl"
 	// RuleTableGeometric: the entries of a congestion control table, each slower by the same factor.
-	RuleTableGeometric = "cct-" + string(CCTGeometric)
+	RuleTableGeometric = "cct-geometric"
 	// RuleTableQuadratic: the entries of a congestion control table by S1's law.
-	RuleTableQuadratic = "cct-" + string(CCTQuadratic)
+	RuleTableQuadratic = "cct-quadratic"
 	// RuleWholeTable: CCTI_Limit is the last entry.
 	RuleWholeTable = "whole-table"
 	// RuleMarkingLate: ports that limit no flow mark as late as they can.

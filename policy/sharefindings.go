@@ -159,11 +159,3 @@ func predictedList(ts []LinkTenant) []phrase.Text {
 	}
 	return parts
 }
-
-// insteadOf says what a tenant is predicted to get.
-func insteadOf(tenant string, predicted, entitled quantity.BitRate) phrase.Text {
-	if predicted.String() == entitled.String() {
-		return phrase.Of("plan.as-entitled", "tenant", tenant, "predicted", predicted)
-	}
-	return phrase.Of("plan.instead", "tenant", tenant, "predicted", predicted, "entitled", entitled)
-}

@@ -3,13 +3,11 @@ package policy
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"fairlane/internal/phrase"
 	"fairlane/subnet/ident"
 )
-
-// maxNames bounds how many ports or links a finding lists.
-const maxNames = 16
 
 var splitFix = phrase.Of("plan.sl-split.fix")
 
@@ -156,7 +154,7 @@ func withShares(fs []Finding, shares []TenantShare) []Finding {
 		}
 		var parts []phrase.Text
 		for _, t := range out[i].Tenants {
-			k, ok := slices.BinarySearchFunc(shares, t, func(s TenantShare, name string) int { return compareText(s.Tenant, name) })
+			k, ok := slices.BinarySearchFunc(shares, t, func(s TenantShare, name string) int { return strings.Compare(s.Tenant, name) })
 			if ok && shares[k].QPs > 0 {
 				parts = append(parts, insteadOf(t, shares[k].Predicted, shares[k].Entitled))
 			}

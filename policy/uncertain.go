@@ -4,18 +4,6 @@ import (
 	"fairlane/internal/phrase"
 )
 
-// UnknownBound is the bound of a prediction, relative, that means its error is unknown.
-const UnknownBound = 1
-
-// MissLimit is how far, relative, a tenant may be from its entitlement or its prediction on a plane before it is off its share: a finding has to
-// announce it, and a measurement lists it as wrong. "" is PlaneIB.
-func MissLimit(plane Plane) float64 {
-	if plane == PlaneRoCE {
-		return 0.10
-	}
-	return 0.05
-}
-
 // uncertainFrom is the bound above which a finding names the tenant. On RoCE it is a tenth below MissLimit, since up to 5 of 100 tenants are further
 // off than their bound.
 func (m *model) uncertainFrom() float64 {

@@ -8,29 +8,6 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// LanePlan is how one channel-adapter port divides its link among virtual lanes, where congestion control has
-// no say because the port itself is the bottleneck of several tenants. The tables belong to the subnet manager:
-// rollouts write them where OpenSM's files are theirs to write and one table serves all ports, and leave them alone elsewhere.
-type LanePlan struct {
-	Port ident.PortID `json:"port"`
-	Name string       `json:"name"`
-	// SL2VL is the lane of each service level on packets that the port sends (SLtoVLMappingTable, IBTA vol. 1,
-	// 7.6.6).
-	SL2VL [ident.NumSLs]ident.VL `json:"sl2vl"`
-	// High and Low are the two arbitration tables in the order of their entries (IBTA vol. 1, 7.6.9). High is
-	// empty: nothing goes before the shares.
-	High    []VLWeight `json:"high,omitempty"`
-	Low     []VLWeight `json:"low"`
-	Reasons []Reason   `json:"reasons"`
-}
-
-// VLWeight is one entry of an arbitration table: the lane may send Weight units of 64 bytes, rounded up to
-// whole packets, before it is the next entry's turn; 1 to 255.
-type VLWeight struct {
-	VL     ident.VL `json:"vl"`
-	Weight uint8    `json:"weight"`
-}
-
 // dataVLs is the number of data lanes of a port that does not say how many it has.
 const dataVLs = 8
 

@@ -42,7 +42,11 @@ func (s *settings) laneReasons(l *lanes) []Reason {
 }
 
 func vlList(vls []ident.VL) string {
-	return joinTexts(vls, ",", func(v ident.VL) string { return strconv.Itoa(int(v)) })
+	out := make([]string, len(vls))
+	for i, v := range vls {
+		out[i] = strconv.Itoa(int(v))
+	}
+	return strings.Join(out, ",")
 }
 
 // laneNames lists the tenants whose flows a lane has.
@@ -56,7 +60,11 @@ func (s *settings) laneNames(p lane) []string {
 
 // text is the low table as OpenSM's options have it.
 func (l *lanes) text() string {
-	return joinTexts(l.low, ",", func(e VLWeight) string { return fmt.Sprintf("%d:%d", e.VL, e.Weight) })
+	out := make([]string, len(l.low))
+	for i, e := range l.low {
+		out[i] = fmt.Sprintf("%d:%d", e.VL, e.Weight)
+	}
+	return strings.Join(out, ",")
 }
 
 // laneFindings says who has to set the lanes, and where lanes are too few or too coarse.

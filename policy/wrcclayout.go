@@ -3,6 +3,7 @@ package policy
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"fairlane/internal/quantity"
 	"fairlane/subnet"
@@ -104,7 +105,7 @@ func (l *wrccLayout) sortEntries(m *model) {
 	l.order = numbered(len(all))
 	slices.SortFunc(l.order, func(a, b int32) int {
 		x, y := &all[a], &all[b]
-		return cmp.Or(x.port.Compare(y.port), cmp.Compare(x.tenant, y.tenant), compareText(x.class, y.class))
+		return cmp.Or(x.port.Compare(y.port), cmp.Compare(x.tenant, y.tenant), strings.Compare(x.class, y.class))
 	})
 }
 
