@@ -163,8 +163,8 @@ func Admit(in Input, r AdmitRequest) (*Admission, error) {
 	out := &Admission{Tenant: r.Tenant, Change: r.Change, Traffic: x.traffic}
 	out.Tenants = admissionShares(r.Tenant, edited.Tenants, was, is)
 	d := Diff(was, is)
-	out.Appeared, out.Vanished = sortFindings(d.Appeared), sortFindings(d.Vanished)
-	out.Devices.Ports, out.Devices.Switches = changedDevices(was, is)
+	out.Appeared, out.Vanished = SortFindings(d.Appeared), SortFindings(d.Vanished)
+	out.Devices.Ports, out.Devices.Switches = Devices(was, is)
 	old, booked := newBooking(before.m), newBooking(after.m)
 	out.Traffic.Idle = booked.idle
 	out.Guarantees = checkGuarantees(old, booked, was, is)
@@ -439,7 +439,7 @@ func admissionShares(name string, after []tenants.Tenant, was, is *Plan) []Admis
 	least, leastAfter := leastShares(was), leastShares(is)
 	for i, t := range after {
 		out[i] = AdmissionShare{Tenant: t.Name, Weight: t.Weight, Guarantee: t.Guarantee, Cap: t.Cap,
-			Before: admissionRate(shareOf(was, t.Name), least), After: admissionRate(shareOf(is, t.Name), leastAfter)}
+			Before: admissionRate(was.Share(t.Name), least), After: admissionRate(is.Share(t.Name), leastAfter)}
 	}
 	slices.SortFunc(out, func(a, b AdmissionShare) int {
 		if (a.Tenant == name) != (b.Tenant == name) {

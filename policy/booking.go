@@ -80,7 +80,7 @@ func newBooking(m *model) *booking {
 	for t := range m.tenants {
 		if len(b.pairs[t]) == 0 && given[t] == nil {
 			b.pairs[t] = idlePairs(m, &m.tenants[t])
-			addName(&b.idle, m.tenants[t].Name)
+			AddName(&b.idle, m.tenants[t].Name)
 		}
 		b.loads[t] = w.of(int32(t)+1, b.pairs[t], given[t])
 		for _, d := range b.loads[t] {
@@ -278,7 +278,7 @@ func checkGuarantees(before, after *booking, was, is *Plan) []GuaranteeCheck {
 			slices.SortStableFunc(lacks, func(a, b missing) int { return int(max(-1, min(1, a.left-b.left))) })
 			c.Status, c.New, c.Left, c.Booked, c.Bookable = status, worse, lacks[0].left, lacks[0].booked, lacks[0].bookable
 			for _, l := range lacks {
-				c.Links.add(l.link)
+				c.Links.Add(l.link)
 			}
 		}
 		out = append(out, c)

@@ -25,53 +25,53 @@ import (
 // NICPlan and every ECNPlan, and RoCEPlan.Traffic as a whole, and every WRCCPortPlan and every WRCCSenderPlan. So a plan in which
 // few devices changed is named without visiting the others.
 
-// digest is the SHA-256 of a part of a plan.
-type digest [sha256.Size]byte
+// Digest is the SHA-256 of a part of a plan.
+type Digest [sha256.Size]byte
 
-// digests remembers those of devices that another plan, compiled before, shares with this one.
-type digests struct {
-	cas      []digest
-	switches []digest
-	places   []digest // one
+// Digests remembers those of devices that another plan, compiled before, shares with this one.
+type Digests struct {
+	CAs      []Digest
+	Switches []Digest
+	Places   []Digest // one
 
-	nics     []digest
-	markings []digest
-	traffic  []digest // one
+	NICs     []Digest
+	Markings []Digest
+	Traffic  []Digest // one
 
-	ports   []digest
-	senders []digest
+	Ports   []Digest
+	Senders []Digest
 
 	head []byte // to write the rest of a plan in
 }
 
-// next are digests to be filled for the plan after that of d, which may be nil and is not hashed again.
-func (d *digests) next() *digests {
+// Next are digests to be filled for the plan after that of d, which may be nil and is not hashed again.
+func (d *Digests) Next() *Digests {
 	if d == nil {
-		return &digests{}
+		return &Digests{}
 	}
-	return &digests{head: d.head}
+	return &Digests{head: d.head}
 }
 
 // Hash returns the plan's name: the SHA-256, in lower-case hexadecimal, of its canonical form. The plan
 // is not changed.
-func (p *Plan) Hash() string { return p.hash(&digests{}) }
+func (p *Plan) Hash() string { return p.HashWith(&Digests{}) }
 
-// hash names the plan and fills what is missing in d: digests in it that are not zero are taken to be those of
+// HashWith names the plan and fills what is missing in d: digests in it that are not zero are taken to be those of
 // the plan.
-func (p *Plan) hash(d *digests) string {
-	d.fill(p)
+func (p *Plan) HashWith(d *Digests) string {
+	d.Fill(p)
 	head := *p
 	head.Name, head.CAs, head.Switches, head.Placements = "", nil, nil, nil
-	parts := [][]digest{d.cas, d.switches, d.places}
+	parts := [][]Digest{d.CAs, d.Switches, d.Places}
 	if p.RoCE != nil {
 		head.RoCE = &RoCEPlan{}
-		parts = append(parts, d.nics, d.markings, d.traffic)
+		parts = append(parts, d.NICs, d.Markings, d.Traffic)
 	}
 	if p.WRCC != nil {
 		rest := *p.WRCC
 		rest.Ports, rest.Senders = nil, nil
 		head.WRCC = &rest
-		parts = append(parts, d.ports, d.senders)
+		parts = append(parts, d.Ports, d.Senders)
 	}
 	e := encoder{b: d.head[:0], format: strconv.Itoa(max(p.Format, 1))}
 	e.value(reflect.ValueOf(&head).Elem())
@@ -86,31 +86,31 @@ func (p *Plan) hash(d *digests) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// fill computes the digests that are missing.
-func (d *digests) fill(p *Plan) {
-	fillDigests(&d.cas, p.CAs)
-	fillDigests(&d.switches, p.Switches)
-	fillDigests(&d.places, []placementList{p.Placements})
+// Fill computes the digests that are missing.
+func (d *Digests) Fill(p *Plan) {
+	fillDigests(&d.CAs, p.CAs)
+	fillDigests(&d.Switches, p.Switches)
+	fillDigests(&d.Places, []placementList{p.Placements})
 	if r := p.RoCE; r != nil {
-		fillDigests(&d.nics, r.NICs)
-		fillDigests(&d.markings, r.Switches)
-		fillDigests(&d.traffic, []trafficList{r.Traffic})
+		fillDigests(&d.NICs, r.NICs)
+		fillDigests(&d.Markings, r.Switches)
+		fillDigests(&d.Traffic, []trafficList{r.Traffic})
 	}
 	if w := p.WRCC; w != nil {
-		fillDigests(&d.ports, w.Ports)
-		fillDigests(&d.senders, w.Senders)
+		fillDigests(&d.Ports, w.Ports)
+		fillDigests(&d.Senders, w.Senders)
 	}
 }
 
 // fillDigests computes the digests of parts that have none, on two goroutines.
-func fillDigests[T any](d *[]digest, parts []T) {
+func fillDigests[T any](d *[]Digest, parts []T) {
 	if len(*d) != len(parts) {
-		*d = make([]digest, len(parts))
+		*d = make([]Digest, len(parts))
 	}
-	inHalves(len(parts), func(from, to int) {
+	Do(len(parts), func(from, to int) {
 		var e encoder
 		for i := from; i < to; i++ {
-			if (*d)[i] != (digest{}) {
+			if (*d)[i] != (Digest{}) {
 				continue
 			}
 			e.b = e.b[:0]
@@ -120,10 +120,10 @@ func fillDigests[T any](d *[]digest, parts []T) {
 	})
 }
 
-// renew makes the parts of a plan. Those that are not fresh it takes over from the plan before, with their digests.
-func renew[T any](before []T, was []digest, fresh []bool, anew func(i int) T) ([]T, []digest) {
-	out, digests := make([]T, len(fresh)), make([]digest, len(fresh))
-	inHalves(len(fresh), func(from, to int) {
+// Renew makes the parts of a plan. Those that are not fresh it takes over from the plan before, with their digests.
+func Renew[T any](before []T, was []Digest, fresh []bool, anew func(i int) T) ([]T, []Digest) {
+	out, digests := make([]T, len(fresh)), make([]Digest, len(fresh))
+	Do(len(fresh), func(from, to int) {
 		for i := from; i < to; i++ {
 			if fresh[i] {
 				out[i] = anew(i)

@@ -102,14 +102,14 @@ func TestTheFastEncodingIsTheWalk(t *testing.T) {
 func TestDigestsThatAreKnownAreTaken(t *testing.T) {
 	t.Parallel()
 	p := Plan{CAs: []CAPlan{{Name: "a"}, {Name: "b"}}, Switches: []SwitchPlan{{Name: "s"}}}
-	d := &digests{}
-	name := p.hash(d)
-	if again := p.hash(d); again != name || len(d.cas) != 2 || len(d.switches) != 1 {
+	d := &Digests{}
+	name := p.HashWith(d)
+	if again := p.HashWith(d); again != name || len(d.CAs) != 2 || len(d.Switches) != 1 {
 		t.Errorf("name %s with the digests known, want %s", again, name)
 	}
 	p.CAs[1].Name = "c"
-	d.cas[1] = digest{}
-	if got := p.hash(d); got == name || got != p.Hash() {
+	d.CAs[1] = Digest{}
+	if got := p.HashWith(d); got == name || got != p.Hash() {
 		t.Errorf("name %s after one device changed, want %s", got, p.Hash())
 	}
 }

@@ -229,7 +229,7 @@ func (s *settings) capCoarse(p *port, st *setting, want float64) Finding {
 		said = phrase.Of("plan.cap-coarse-model",
 			"port", port, "who", of, "allowed", rate(want), "min", st.min, "held", rate(st.held), "model", p.profile.Name, "line", rate(p.line), "steps", int(steps))
 	}
-	return finding(CodeCapCoarse, s.names(st.tenants), []string{port}, said, fix)
+	return NewFinding(CodeCapCoarse, s.names(st.tenants), []string{port}, said, fix)
 }
 
 // capReason explains CCTI_Min of one setting.

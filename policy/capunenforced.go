@@ -33,7 +33,7 @@ func (m *model) unenforced(predicted *allocation, why, fix phrase.Text) []Findin
 		}
 		if most > limit*(1+maxQuantisation) {
 			name := m.tenants[t].Name
-			out = append(out, finding(CodeCapUnenforced, []string{name}, nil,
+			out = append(out, NewFinding(CodeCapUnenforced, []string{name}, nil,
 				phrase.Of("plan.cap-unenforced", "tenant", name, "cap", rate(limit), "predicted", rate(most), "reason", why), fix))
 		}
 	}

@@ -54,15 +54,15 @@ func (s *settings) placements() []Placement {
 
 // plan writes the plane's sections of a plan. What is as in the compilation before is taken over from its plan, with the
 // digests.
-func (s *settings) plan(before *Plan, d, was *digests) *Plan {
+func (s *settings) plan(before *Plan, d, was *Digests) *Plan {
 	if s.prev == nil {
-		before, was = &Plan{Placements: s.placements()}, &digests{}
+		before, was = &Plan{Placements: s.placements()}, &Digests{}
 	}
 	p := &Plan{Lanes: s.lanePlans(), Placements: before.Placements}
-	d.places = was.places
-	p.CAs, d.cas = renew(before.CAs, was.cas, s.fresh, func(i int) CAPlan { return s.caPlan(&s.ports[i]) })
-	p.Switches, d.switches = s.switchPlans(before.Switches, was.switches)
-	d.fill(p)
+	d.Places = was.Places
+	p.CAs, d.CAs = Renew(before.CAs, was.CAs, s.fresh, func(i int) CAPlan { return s.caPlan(&s.ports[i]) })
+	p.Switches, d.Switches = s.switchPlans(before.Switches, was.Switches)
+	d.Fill(p)
 	return p
 }
 

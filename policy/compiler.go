@@ -22,7 +22,7 @@ type Compiler struct {
 	roce     *roceSettings
 	wrcc     *wrccSettings
 	plan     *Plan
-	digests  *digests
+	digests  *Digests
 	once     bool // nothing is compiled after
 	eager    bool // see fill.Solver.Eager
 }
@@ -54,7 +54,7 @@ func (c *Compiler) compile(in Input) (*Plan, error) {
 		return nil, target.err
 	}
 	var o *outcome
-	next := Compiler{in: in, m: m, digests: c.digests.next(), once: c.once, eager: c.eager}
+	next := Compiler{in: in, m: m, digests: c.digests.Next(), once: c.once, eager: c.eager}
 	switch m.plane {
 	case PlaneRoCE:
 		o, err = c.compileRoCE(&next, target, same)
@@ -79,8 +79,8 @@ func (c *Compiler) compile(in Input) (*Plan, error) {
 	o.findings = slices.Concat(o.findings, m.chanceFinding(chance), roughFinding(target, o.predicted))
 	m.setBounds(p.Tenants, p.Classes, p.Links, o.bounds)
 	advised := m.advise(slices.Concat(o.findings, m.guaranteeFindings(target), m.shareFindings(p)), p, target)
-	p.Findings = sortFindings(append(advised, m.uncertainFinding(p)...))
-	p.Name = p.hash(next.digests)
+	p.Findings = SortFindings(append(advised, m.uncertainFinding(p)...))
+	p.Name = p.HashWith(next.digests)
 	next.plan = p
 	*c = next
 	return p, nil

@@ -4,36 +4,36 @@ import "fairlane/internal/phrase"
 
 // What is counted besides places that settings have.
 const (
-	kindFigure    = "figure"
-	kindFlow      = "flow"
-	kindQueuePair = "queue pair"
-	kindTenant    = "tenant"
-	kindContended = "contended link"
-	kindPortPair  = "pair of ports"
-	kindWeight    = "weight"
+	KindFigure    = "figure"
+	KindFlow      = "flow"
+	KindQueuePair = "queue pair"
+	KindTenant    = "tenant"
+	KindContended = "contended link"
+	KindPortPair  = "pair of ports"
+	KindWeight    = "weight"
 )
 
 // counts has the words of each kind.
 var counts = map[string]phrase.Noun{
-	kindPort:       phrase.Ports,
-	kindSwitch:     phrase.Switches,
-	kindSwitchPort: phrase.Noun("count.switch-port"),
-	kindQueue:      phrase.Noun("count.queue"),
-	kindDomain:     phrase.Noun("count.data-centre"),
-	kindFabric:     phrase.Noun("count.fabric"),
-	kindPlan:       phrase.Noun("count.plan"),
-	kindLink:       phrase.Noun("count.link"),
-	kindFigure:     phrase.Noun("count.figure"),
-	kindFlow:       phrase.Noun("count.flow"),
-	kindTenant:     phrase.Noun("count.tenant"),
-	kindContended:  phrase.Noun("count.contended-link"),
-	kindPortPair:   phrase.Noun("count.port-pair"),
-	kindWeight:     phrase.Noun("count.weight"),
-	kindQueuePair:  phrase.Noun("count.queue-pair"),
+	KindPort:       phrase.Ports,
+	KindSwitch:     phrase.Switches,
+	KindSwitchPort: phrase.Noun("count.switch-port"),
+	KindQueue:      phrase.Noun("count.queue"),
+	KindDomain:     phrase.Noun("count.data-centre"),
+	KindFabric:     phrase.Noun("count.fabric"),
+	KindPlan:       phrase.Noun("count.plan"),
+	KindLink:       phrase.Noun("count.link"),
+	KindFigure:     phrase.Noun("count.figure"),
+	KindFlow:       phrase.Noun("count.flow"),
+	KindTenant:     phrase.Noun("count.tenant"),
+	KindContended:  phrase.Noun("count.contended-link"),
+	KindPortPair:   phrase.Noun("count.port-pair"),
+	KindWeight:     phrase.Noun("count.weight"),
+	KindQueuePair:  phrase.Noun("count.queue-pair"),
 }
 
-// counted tells how many there are of a kind, also of one without words.
-func counted(n int, kind string) phrase.Text {
+// Counted tells how many there are of a kind, also of one without words.
+func Counted(n int, kind string) phrase.Text {
 	words, ok := counts[kind]
 	if !ok {
 		return phrase.Of("count.other", "n", n, "kind", kind)
@@ -43,12 +43,12 @@ func counted(n int, kind string) phrase.Text {
 
 // Kinds of places that settings have.
 const (
-	kindPort       = "port"
-	kindSwitch     = "switch"
-	kindSwitchPort = "switch port"
-	kindQueue      = "queue"
-	kindDomain     = "data centre"
-	kindFabric     = "fabric"
-	kindPlan       = "plan"
-	kindLink       = "link"
+	KindPort       = "port"
+	KindSwitch     = "switch"
+	KindSwitchPort = "switch port"
+	KindQueue      = "queue"
+	KindDomain     = "data centre"
+	KindFabric     = "fabric"
+	KindPlan       = "plan"
+	KindLink       = "link"
 )

@@ -187,7 +187,7 @@ func (s *settings) noteSwitches(note noteLimit) {
 func (s *settings) limitFinding(k limitKey, l *deviceLimit) Finding {
 	slices.Sort(l.names)
 	a, sw, need := &k.profile.Adapter, &k.profile.Switch, strconv.Itoa(int(l.worst+0.5))
-	where, model := phrase.Names(l.names, len(l.names), maxNames), k.profile.Name
+	where, model := phrase.Names(l.names, len(l.names), MaxNames), k.profile.Name
 	var said, fix phrase.Text
 	switch k.of {
 	case limitTimer:
@@ -208,7 +208,7 @@ func (s *settings) limitFinding(k limitKey, l *deviceLimit) Finding {
 		said = phrase.Of("plan.device-one-marking", "where", where, "model", model)
 		fix = phrase.Of("plan.device-one-marking.fix")
 	}
-	return finding(CodeDeviceLimit, slices.Sorted(maps.Keys(l.tenants)), bounded(l.names), said, fix)
+	return NewFinding(CodeDeviceLimit, slices.Sorted(maps.Keys(l.tenants)), Bounded(l.names), said, fix)
 }
 
 // from1 prints the legal values of a register from 1 to most.

@@ -111,7 +111,7 @@ func Diff(before, after *Plan) Difference {
 	x.classes(before.Classes, after.Classes)
 	x.links(before.Links, after.Links)
 	x.settings(before, after)
-	x.rest(kindPlan, kindPlan, "", partOf(before), partOf(after))
+	x.rest(KindPlan, KindPlan, "", partOf(before), partOf(after))
 	x.findings(before.Findings, after.Findings)
 	return x.finish(before, after)
 }
@@ -249,13 +249,13 @@ func (x *differ) links(before, after []LinkShare) {
 	match(before, after, byName, func(a, b *LinkShare) {
 		switch {
 		case a == nil:
-			addName(&x.out.Contended, b.Name)
+			AddName(&x.out.Contended, b.Name)
 		case b == nil:
-			addName(&x.out.Relieved, a.Name)
+			AddName(&x.out.Relieved, a.Name)
 		default:
 			u, v := *a, *b
 			u.Tenants, v.Tenants = nil, nil
-			x.rest(kindLink, b.Name, "", u, v)
+			x.rest(KindLink, b.Name, "", u, v)
 			match(a.Tenants, b.Tenants, func(t *LinkTenant) string { return t.Tenant }, func(s, t *LinkTenant) {
 				before, after := orEmpty(s), orEmpty(t)
 				c := *after
@@ -314,9 +314,9 @@ func (x *differ) device(kind, name string, added bool) {
 		x.devices[kind] = d
 	}
 	if added {
-		addName(&d.Added, name)
+		AddName(&d.Added, name)
 	} else {
-		addName(&d.Removed, name)
+		AddName(&d.Removed, name)
 	}
 }
 
@@ -324,7 +324,7 @@ func (x *differ) device(kind, name string, added bool) {
 func (x *differ) finish(before, after *Plan) Difference {
 	for k, g := range x.groups {
 		c := g.change(k)
-		if x.tenants[k.tenant] != nil || shareOf(before, k.tenant) != nil || shareOf(after, k.tenant) != nil {
+		if x.tenants[k.tenant] != nil || before.Share(k.tenant) != nil || after.Share(k.tenant) != nil {
 			t := x.tenant(k.tenant)
 			t.Settings = append(t.Settings, c)
 		} else {
@@ -333,7 +333,7 @@ func (x *differ) finish(before, after *Plan) Difference {
 	}
 	slices.SortFunc(x.out.Settings, compareSettings)
 	for name, t := range x.tenants {
-		t.Before, t.After = shareOf(before, name), shareOf(after, name)
+		t.Before, t.After = before.Share(name), after.Share(name)
 		slices.SortFunc(t.Settings, compareSettings)
 		slices.SortFunc(t.Classes, func(a, b ClassChange) int { return strings.Compare(a.Class, b.Class) })
 		if t.Links != nil {
@@ -353,29 +353,27 @@ func compareSettings(a, b SettingChange) int {
 	return cmp.Or(strings.Compare(a.Tenant, b.Tenant), strings.Compare(a.Kind, b.Kind), strings.Compare(a.Field, b.Field))
 }
 
-func shareOf(p *Plan, tenant string) *TenantShare {
-	for i := range p.Tenants {
-		if p.Tenants[i].Tenant == tenant {
-			return &p.Tenants[i]
-		}
-	}
-	return nil
-}
-
-// changedDevices counts the ports of hosts and the switches whose settings differ between two plans.
-func changedDevices(before, after *Plan) (ports, switches int) {
+// Devices counts the ports of hosts and the switches whose settings differ between two plans.
+func Devices(before, after *Plan) (ports, switches int) {
 	x := &differ{tenants: map[string]*TenantChange{}, groups: map[settingKey]*settingGroup{}, devices: map[string]*DeviceChange{}, touched: map[[2]string]bool{}}
 	x.settings(before, after)
 	on := map[string]bool{} // switches
 	for at := range x.touched {
 		switch kind, place := at[0], at[1]; kind {
-		case kindPort:
+		case KindPort:
 			ports++
-		case kindSwitch:
+		case KindSwitch:
 			on[place] = true
-		case kindSwitchPort, kindQueue: // leaf1/P3, leaf1/P3 queue 2
+		case KindSwitchPort, KindQueue: // leaf1/P3, leaf1/P3 queue 2
 			on[place[:max(0, strings.LastIndex(place, "/P"))]] = true
 		}
 	}
 	return ports, len(on)
+}
+
+func orEmpty[T any](p *T) *T {
+	if p == nil {
+		return new(T)
+	}
+	return p
 }

@@ -126,7 +126,7 @@ func findingKey(f *Finding, all bool) string {
 		if f.Advice != nil {
 			advice = f.Advice.Canonical()
 		}
-		parts = append(parts, f.content(), advice)
+		parts = append(parts, f.Content(), advice)
 	}
 	return strings.Join(parts, "\x00")
 }

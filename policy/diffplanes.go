@@ -31,31 +31,31 @@ func (x *differ) infiniBand(before, after *Plan) {
 	match(before.Placements, after.Placements, func(p *Placement) key { return key{p.Tenant, p.Port} }, func(a, b *Placement) {
 		p := first(a, b)
 		both := a != nil && b != nil
-		x.parts(kindPort, cmp.Or(names[p.Port], p.Port.String()), p.Tenant, placementParts(a, both), placementParts(b, both))
+		x.parts(KindPort, cmp.Or(names[p.Port], p.Port.String()), p.Tenant, placementParts(a, both), placementParts(b, both))
 	})
 	was, is := byPort(before.Placements), byPort(after.Placements)
 	match(before.CAs, after.CAs, func(c *CAPlan) ident.PortID { return c.Port }, func(a, b *CAPlan) {
 		if a == nil || b == nil {
-			x.device(kindPort, first(a, b).Name, a == nil)
+			x.device(KindPort, first(a, b).Name, a == nil)
 			return
 		}
 		x.ca(a, b, was[a.Port], is[a.Port])
 	})
 	match(before.Switches, after.Switches, func(s *SwitchPlan) ident.GUID { return s.Node }, func(a, b *SwitchPlan) {
 		if a == nil || b == nil {
-			x.device(kindSwitch, first(a, b).Name, a == nil)
+			x.device(KindSwitch, first(a, b).Name, a == nil)
 			return
 		}
-		x.rest(kindSwitch, b.Name, "", a.Defaults, b.Defaults)
+		x.rest(KindSwitch, b.Name, "", a.Defaults, b.Defaults)
 		for i := range max(len(a.Ports), len(b.Ports)) {
 			before, after := markingParts(a, b, i)
-			x.parts(kindSwitchPort, fmt.Sprintf("%s/P%d", b.Name, i), "", before, after)
+			x.parts(KindSwitchPort, fmt.Sprintf("%s/P%d", b.Name, i), "", before, after)
 		}
 		u, v := *a, *b
 		for _, s := range []*SwitchPlan{&u, &v} {
 			s.Defaults, s.Ports, s.Reasons, s.Profile = ibcc.SwitchSettings{}, nil, nil, ""
 		}
-		x.rest(kindSwitch, b.Name, "", u, v)
+		x.rest(KindSwitch, b.Name, "", u, v)
 	})
 }
 
@@ -132,7 +132,7 @@ func byPort(ps []Placement) map[ident.PortID][]Placement {
 func (x *differ) ca(a, b *CAPlan, was, is []Placement) {
 	params := func(tenant, prefix string, before, after ibcc.SLParams) {
 		if before != after {
-			x.parts(kindPort, b.Name, tenant, slParts(a, prefix, before), slParts(b, prefix, after))
+			x.parts(KindPort, b.Name, tenant, slParts(a, prefix, before), slParts(b, prefix, after))
 		}
 	}
 	if a.Settings.SLs != b.Settings.SLs || !slices.Equal(was, is) {
@@ -155,7 +155,7 @@ func (x *differ) ca(a, b *CAPlan, was, is []Placement) {
 	for _, c := range []*CAPlan{&u, &v} {
 		c.Settings.SLs, c.Reasons, c.Profile, c.TimerUnit = [ident.NumSLs]ibcc.SLParams{}, nil, "", 0
 	}
-	x.rest(kindPort, b.Name, "", u, v)
+	x.rest(KindPort, b.Name, "", u, v)
 }
 
 // lanes compares how ports divide what they send among virtual lanes.
@@ -163,7 +163,7 @@ func (x *differ) lanes(before, after []LanePlan) {
 	match(before, after, func(l *LanePlan) ident.PortID { return l.Port }, func(a, b *LanePlan) {
 		if a == nil || b == nil || !reflect.DeepEqual(a, b) {
 			same := a == nil || b == nil || a.Name == b.Name
-			x.parts(kindPort, first(a, b).Name, "", laneParts(a, same), laneParts(b, same))
+			x.parts(KindPort, first(a, b).Name, "", laneParts(a, same), laneParts(b, same))
 		}
 	})
 }
@@ -208,11 +208,11 @@ func (x *differ) roce(before, after *RoCEPlan) {
 	}
 	match(before.Traffic, after.Traffic, func(t *RoCEPlacement) key { return key{t.Tenant, t.Port} }, func(a, b *RoCEPlacement) {
 		p := first(a, b)
-		x.parts(kindPort, cmp.Or(names[p.Port], p.Port.String()), p.Tenant, pointerParts(a, "tenant", "port"), pointerParts(b, "tenant", "port"))
+		x.parts(KindPort, cmp.Or(names[p.Port], p.Port.String()), p.Tenant, pointerParts(a, "tenant", "port"), pointerParts(b, "tenant", "port"))
 	})
 	match(before.NICs, after.NICs, func(n *NICPlan) ident.PortID { return n.Port }, func(a, b *NICPlan) {
 		if a == nil || b == nil {
-			x.device(kindPort, first(a, b).Name, a == nil)
+			x.device(KindPort, first(a, b).Name, a == nil)
 			return
 		}
 		ts := owners[a.Port]
@@ -220,11 +220,11 @@ func (x *differ) roce(before, after *RoCEPlan) {
 		units := unitsOf(a.Reasons, b.Reasons)
 		u, v := *a, *b
 		u.Reasons, v.Reasons = nil, nil
-		x.measured(units).rest(kindPort, b.Name, strings.Join(ts, ", "), u, v)
+		x.measured(units).rest(KindPort, b.Name, strings.Join(ts, ", "), u, v)
 	})
 	match(before.Switches, after.Switches, func(s *ECNPlan) ident.GUID { return s.Node }, func(a, b *ECNPlan) {
 		if a == nil || b == nil {
-			x.device(kindSwitch, first(a, b).Name, a == nil)
+			x.device(KindSwitch, first(a, b).Name, a == nil)
 			return
 		}
 		x.queues(a, b)
@@ -238,30 +238,30 @@ func (x *differ) queues(a, b *ECNPlan) {
 	}
 	match(a.Queues, b.Queues, func(q *ecn.QueueMarking) key { return key{q.Port, q.Queue} }, func(p, q *ecn.QueueMarking) {
 		at := first(p, q)
-		x.parts(kindQueue, fmt.Sprintf("%s/P%d queue %d", b.Name, at.Port, at.Queue), "", pointerParts(p, "port", "queue"), pointerParts(q, "port", "queue"))
+		x.parts(KindQueue, fmt.Sprintf("%s/P%d queue %d", b.Name, at.Port, at.Queue), "", pointerParts(p, "port", "queue"), pointerParts(q, "port", "queue"))
 	})
 	u, v := *a, *b
 	u.Queues, v.Queues, u.Reasons, v.Reasons = nil, nil, nil, nil
-	x.rest(kindSwitch, b.Name, "", u, v)
+	x.rest(KindSwitch, b.Name, "", u, v)
 }
 
 // wrcc compares the WRCC plane.
 func (x *differ) wrcc(before, after *WRCCPlan) {
 	match(flatPorts(before), flatPorts(after), func(p *wrccPort) ident.PortID { return p.port }, func(a, b *wrccPort) {
 		if a == nil || b == nil {
-			x.device(kindSwitchPort, first(a, b).name, a == nil)
+			x.device(KindSwitchPort, first(a, b).name, a == nil)
 			return
 		}
-		x.rest(kindSwitchPort, b.name, "", a.settings, b.settings)
+		x.rest(KindSwitchPort, b.name, "", a.settings, b.settings)
 	})
 	match(before.Domains, after.Domains, func(d *WRCCDomainPlan) string { return d.Domain }, func(a, b *WRCCDomainPlan) {
 		if a == nil || b == nil {
-			x.device(kindDomain, domainName(first(a, b).Domain), a == nil)
+			x.device(KindDomain, DomainName(first(a, b).Domain), a == nil)
 			return
 		}
 		u, v := *a, *b
 		u.Reasons, v.Reasons = nil, nil
-		x.rest(kindDomain, domainName(b.Domain), "", u, v)
+		x.rest(KindDomain, DomainName(b.Domain), "", u, v)
 	})
 	type key struct {
 		port, peer    ident.PortID
@@ -282,12 +282,12 @@ func (x *differ) wrcc(before, after *WRCCPlan) {
 		if a == nil || b == nil || a.Name == b.Name {
 			id = append(id, "name")
 		}
-		x.parts(kindPort, s.Name, s.Tenant, pointerParts(a, id...), pointerParts(b, id...))
+		x.parts(KindPort, s.Name, s.Tenant, pointerParts(a, id...), pointerParts(b, id...))
 	}
 	u, v := *before, *after
 	u.Ports, u.Domains, u.Senders = nil, nil, nil
 	v.Ports, v.Domains, v.Senders = nil, nil, nil
-	x.rest(kindFabric, "all", "", u, v)
+	x.rest(KindFabric, "all", "", u, v)
 }
 
 // wrccPort is the settings of one egress port, whichever group it is in.

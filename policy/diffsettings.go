@@ -37,7 +37,7 @@ type value struct {
 }
 
 func number(v float64) value {
-	return value{text: trimmed(v), num: v, numeric: true, exact: strconv.FormatFloat(v, 'g', -1, 64)}
+	return value{text: Decimals(v), num: v, numeric: true, exact: strconv.FormatFloat(v, 'g', -1, 64)}
 }
 
 // part is one field of something that is set, by its path.
@@ -169,7 +169,7 @@ func tableText(t []ibcc.Entry) string {
 		return "no entries"
 	}
 	e := t[len(t)-1]
-	return fmt.Sprintf("%d entries down to 1/%s of line rate", len(t), trimmed(1+float64(e.Multiplier)/float64(int(1)<<min(e.Shift, ibcc.MaxShift))))
+	return fmt.Sprintf("%d entries down to 1/%s of line rate", len(t), Decimals(1+float64(e.Multiplier)/float64(int(1)<<min(e.Shift, ibcc.MaxShift))))
 }
 
 // settingKey is what changes are grouped by.
@@ -297,7 +297,7 @@ func (x *differ) parts(kind, place, tenant string, before, after []part) {
 		g.before.add(valueOf(a))
 		g.after.add(valueOf(b))
 		if g.last != place || g.places.Count == 0 {
-			g.places.add(place)
+			g.places.Add(place)
 			g.last = place
 		}
 	})

@@ -51,22 +51,22 @@ func (d *Difference) Lines() []Line {
 	}
 	for _, c := range d.Devices {
 		if c.Added != nil {
-			add(phrase.Of("diff.managed", "list", c.Added.of(c.Kind)))
+			add(phrase.Of("diff.managed", "list", c.Added.Of(c.Kind)))
 		}
 		if c.Removed != nil {
-			add(phrase.Of("diff.unmanaged", "list", c.Removed.of(c.Kind)))
+			add(phrase.Of("diff.unmanaged", "list", c.Removed.Of(c.Kind)))
 		}
 	}
 	if d.Contended != nil {
-		add(phrase.Of("diff.contended", "list", d.Contended.of(kindLink)))
+		add(phrase.Of("diff.contended", "list", d.Contended.Of(KindLink)))
 	}
 	if d.Relieved != nil {
-		add(phrase.Of("diff.relieved", "list", d.Relieved.of(kindLink)))
+		add(phrase.Of("diff.relieved", "list", d.Relieved.Of(KindLink)))
 	}
 	out = append(append(out, findingLines(phrase.Of("diff.finding-new"), d.Appeared)...), findingLines(phrase.Of("diff.finding-gone"), d.Vanished)...)
 	out = append(out, d.reworded()...)
 	if d.Minor > 0 {
-		add(phrase.Of("diff.minor", "figures", counted(d.Minor, kindFigure)))
+		add(phrase.Of("diff.minor", "figures", Counted(d.Minor, KindFigure)))
 	}
 	return out
 }
@@ -76,7 +76,7 @@ func (d *Difference) reworded() []Line {
 	fs := make([]Finding, len(d.Reworded))
 	for i, c := range d.Reworded {
 		if fs[i] = c.After; c.After.Message == c.Before.Message {
-			fs[i] = fs[i].saying(phrase.Of("diff.finding-fix", "advice", phrase.Or(c.After.Fix, c.After.Advice)))
+			fs[i] = fs[i].Saying(phrase.Of("diff.finding-fix", "advice", phrase.Or(c.After.Fix, c.After.Advice)))
 		}
 	}
 	return findingLines(phrase.Of("diff.finding-changed"), fs)
@@ -114,7 +114,7 @@ func (t *TenantChange) head() phrase.Text {
 	case a == nil && b == nil:
 		return phrase.Of("diff.settings-only")
 	case a == nil:
-		return phrase.Of("diff.tenant-new", "weight", b.Weight, "qps", counted(b.QPs, kindQueuePair), "predicted", b.Predicted, "entitled", b.Entitled)
+		return phrase.Of("diff.tenant-new", "weight", b.Weight, "qps", Counted(b.QPs, KindQueuePair), "predicted", b.Predicted, "entitled", b.Entitled)
 	case b == nil:
 		return phrase.Of("diff.tenant-gone", "weight", a.Weight, "predicted", a.Predicted)
 	}
@@ -194,13 +194,13 @@ func classFigures(a, b *ClassShare) phrase.Text {
 func (l *LinkChange) lines() []Line {
 	var parts []phrase.Text
 	if l.Gains > 0 {
-		parts = append(parts, phrase.Of("diff.gains", "rate", l.Gained, "links", counted(l.Gains, kindLink)))
+		parts = append(parts, phrase.Of("diff.gains", "rate", l.Gained, "links", Counted(l.Gains, KindLink)))
 	}
 	if l.Losses > 0 {
-		parts = append(parts, phrase.Of("diff.loses", "rate", l.Lost, "links", counted(l.Losses, kindLink)))
+		parts = append(parts, phrase.Of("diff.loses", "rate", l.Lost, "links", Counted(l.Losses, KindLink)))
 	}
 	if len(parts) == 0 {
-		return []Line{{1, phrase.Of("diff.other-links", "links", counted(l.Count, kindLink))}}
+		return []Line{{1, phrase.Of("diff.other-links", "links", Counted(l.Count, KindLink))}}
 	}
 	out := []Line{{1, phrase.Commas(parts).Text()}}
 	for i, r := range l.Largest {
@@ -219,19 +219,19 @@ func (l *LinkChange) lines() []Line {
 func (c SettingChange) String() string { return c.said().String() }
 
 func (c SettingChange) said() phrase.Text {
-	where := counted(c.Count, c.Kind)
+	where := Counted(c.Count, c.Kind)
 	switch c.Field {
 	case fieldMarks:
-		return phrase.Of("diff.marking-starts", "where", where, "after", c.After, "devices", c.list())
+		return phrase.Of("diff.marking-starts", "where", where, "after", c.After, "devices", c.List())
 	case fieldMarkedNot:
-		return phrase.Of("diff.marking-stops", "where", where, "before", c.Before, "devices", c.list())
+		return phrase.Of("diff.marking-stops", "where", where, "before", c.Before, "devices", c.List())
 	}
 	unit := ""
 	if c.Unit != "" {
 		unit = " " + c.Unit
 	}
 	if c.Before == c.After {
-		return phrase.Of("diff.within", "where", where, "field", c.Field, "range", c.Before+unit, "devices", c.list())
+		return phrase.Of("diff.within", "where", where, "field", c.Field, "range", c.Before+unit, "devices", c.List())
 	}
-	return phrase.Of("diff.setting", "where", where, "field", c.Field, "before", c.Before, "after", c.After+unit, "devices", c.list())
+	return phrase.Of("diff.setting", "where", where, "field", c.Field, "before", c.Before, "after", c.After+unit, "devices", c.List())
 }

@@ -156,9 +156,9 @@ func (e *editor) tenant(name string) (*tenants.Tenant, error) {
 	if len(names) == 0 {
 		return nil, fmt.Errorf("no tenant %q: there are none", name)
 	}
-	list := strings.Join(names[:min(len(names), maxNames)], ", ")
-	if len(names) > maxNames {
-		list += fmt.Sprintf(" and %d more", len(names)-maxNames)
+	list := strings.Join(names[:min(len(names), MaxNames)], ", ")
+	if len(names) > MaxNames {
+		list += fmt.Sprintf(" and %d more", len(names)-MaxNames)
 	}
 	return nil, fmt.Errorf("no tenant %q: there are %s", name, list)
 }
@@ -358,11 +358,11 @@ func (e *editor) dropUnreachable() ([]Finding, error) {
 	})
 	var out []Finding
 	for name, l := range lost {
-		out = append(out, finding(CodeFlowUnreachable, []string{name}, bounded(e.failed),
-			phrase.Of("plan.flow-unreachable", "flows", counted(l.flows, kindFlow), "tenant", name, "qps", counted(l.qps, kindQueuePair), "example", l.example),
+		out = append(out, NewFinding(CodeFlowUnreachable, []string{name}, Bounded(e.failed),
+			phrase.Of("plan.flow-unreachable", "flows", Counted(l.flows, KindFlow), "tenant", name, "qps", Counted(l.qps, KindQueuePair), "example", l.example),
 			phrase.Of("plan.flow-unreachable.fix")))
 	}
-	return sortFindings(out), nil
+	return SortFindings(out), nil
 }
 
 // linked reports whether both ends are plugged in and reachable finds a way from one to the other. What is wrong with a flow

@@ -84,7 +84,7 @@ func (p *Plan) knowsTenant(name string) error {
 	if like := suggest.Names(name, names); len(like) > 0 {
 		return &FilterError{"tenant", fmt.Sprintf("no tenant %q in the plan; did you mean %s?", name, strings.Join(like, ", "))}
 	}
-	return &FilterError{"tenant", fmt.Sprintf("no tenant %q in the plan: want one of %s", name, strings.Join(bounded(names), ", "))}
+	return &FilterError{"tenant", fmt.Sprintf("no tenant %q in the plan: want one of %s", name, strings.Join(Bounded(names), ", "))}
 }
 
 func notSet(name string, all []Explanation) error {
@@ -171,7 +171,7 @@ func oneSwitch(node ident.GUID, name string, reasons []Reason, numbers []string)
 			numbers = append(numbers, num)
 		}
 	}
-	return Explanation{Kind: kindSwitch, Name: name, Devices: []string{node.String()}, Reasons: reasons,
+	return Explanation{Kind: KindSwitch, Name: name, Devices: []string{node.String()}, Reasons: reasons,
 		ports: []ident.PortID{{Node: node}}, names: []string{name}, numbers: numbers}
 }
 
@@ -189,7 +189,7 @@ func (p *Plan) explainIB() []Explanation {
 	var out []Explanation
 	for i := range p.CAs {
 		c := &p.CAs[i]
-		e := onePort(kindPort, c.Port, c.Name, slices.Concat(c.Reasons, lanes[c.Port]), served[c.Port])
+		e := onePort(KindPort, c.Port, c.Name, slices.Concat(c.Reasons, lanes[c.Port]), served[c.Port])
 		e.Note = strings.Join(note[c.Port], ", ")
 		out = append(out, e)
 	}
@@ -205,7 +205,10 @@ func (p *Plan) explainIB() []Explanation {
 }
 
 func (p *Plan) explainRoCE() []Explanation {
-	r := orEmpty(p.RoCE)
+	r := p.RoCE
+	if r == nil {
+		return nil
+	}
 	served := map[ident.PortID][]string{}
 	note := map[ident.PortID][]string{}
 	for _, t := range r.Traffic {
@@ -219,7 +222,7 @@ func (p *Plan) explainRoCE() []Explanation {
 	var out []Explanation
 	for i := range r.NICs {
 		n := &r.NICs[i]
-		e := onePort(kindPort, n.Port, n.Name, n.Reasons, served[n.Port])
+		e := onePort(KindPort, n.Port, n.Name, n.Reasons, served[n.Port])
 		e.Note = strings.Join(append([]string{"profile " + n.Profile}, note[n.Port]...), "; ")
 		out = append(out, e)
 	}
@@ -235,27 +238,30 @@ func (p *Plan) explainRoCE() []Explanation {
 }
 
 func (p *Plan) explainWRCC() []Explanation {
-	w := orEmpty(p.WRCC)
+	w := p.WRCC
+	if w == nil {
+		return nil
+	}
 	var out []Explanation
 	for i := range w.Domains {
 		d := &w.Domains[i]
-		out = append(out, Explanation{Kind: kindDomain, Name: domainName(d.Domain), Reasons: d.Reasons, Devices: []string{}, tenants: shareNames(p)})
+		out = append(out, Explanation{Kind: KindDomain, Name: DomainName(d.Domain), Reasons: d.Reasons, Devices: []string{}, tenants: shareNames(p)})
 	}
 	for i := range w.Ports {
 		g := &w.Ports[i]
-		e := Explanation{Kind: kindSwitchPort, Reasons: g.Reasons}
+		e := Explanation{Kind: KindSwitchPort, Reasons: g.Reasons}
 		for _, n := range g.Ports {
 			e.ports, e.names, e.Devices = append(e.ports, n.Port), append(e.names, n.Name), append(e.Devices, n.Port.String())
 		}
-		e.Name = (&NameList{Count: len(e.names), Names: e.names}).list().String()
+		e.Name = (&NameList{Count: len(e.names), Names: e.names}).List().String()
 		out = append(out, e)
 	}
 	for i := range w.Senders {
 		s := &w.Senders[i]
 		e := onePort("sender", s.Port, s.Name, s.Reasons, []string{s.Tenant})
-		e.Note = fmt.Sprintf("tenant %s, class %s: weight %s of a queue pair", s.Tenant, s.Class, trimmed(s.Weight))
+		e.Note = fmt.Sprintf("tenant %s, class %s: weight %s of a queue pair", s.Tenant, s.Class, Decimals(s.Weight))
 		if n := len(s.Peers); n > 0 {
-			e.Note += fmt.Sprintf(", others towards %s", counted(n, kindPort))
+			e.Note += fmt.Sprintf(", others towards %s", Counted(n, KindPort))
 		}
 		out = append(out, e)
 	}
@@ -270,21 +276,14 @@ func shareNames(p *Plan) []string {
 	return out
 }
 
-func orEmpty[T any](p *T) *T {
-	if p == nil {
-		return new(T)
-	}
-	return p
-}
-
-func domainName(d string) string {
+func DomainName(d string) string {
 	if d == "" {
 		return "default"
 	}
 	return d
 }
 
-func trimmed(v float64) string {
+func Decimals(v float64) string {
 	s := strconv.FormatFloat(v, 'f', 3, 64)
 	return strings.TrimSuffix(strings.TrimRight(s, "0"), ".")
 }

@@ -65,8 +65,8 @@ const (
 	CodeSharingApproximate = "sharing-approximate"
 )
 
-// sortFindings orders findings by code, tenants, links and text, and drops repetitions.
-func sortFindings(fs []Finding) []Finding {
+// SortFindings orders findings by code, tenants, links and text, and drops repetitions.
+func SortFindings(fs []Finding) []Finding {
 	slices.SortFunc(fs, func(a, b Finding) int {
 		if c := strings.Compare(a.Code, b.Code); c != 0 {
 			return c
@@ -77,10 +77,10 @@ func sortFindings(fs []Finding) []Finding {
 		if c := slices.Compare(a.Links, b.Links); c != 0 {
 			return c
 		}
-		return strings.Compare(a.content(), b.content())
+		return strings.Compare(a.Content(), b.Content())
 	})
 	fs = slices.CompactFunc(fs, func(a, b Finding) bool {
-		return a.Code == b.Code && slices.Equal(a.Tenants, b.Tenants) && slices.Equal(a.Links, b.Links) && a.content() == b.content()
+		return a.Code == b.Code && slices.Equal(a.Tenants, b.Tenants) && slices.Equal(a.Links, b.Links) && a.Content() == b.Content()
 	})
 	if fs == nil {
 		return []Finding{}
@@ -88,46 +88,46 @@ func sortFindings(fs []Finding) []Finding {
 	return fs
 }
 
-// content is what the finding says, apart from its wording; its English in plans of format 1.
-func (f *Finding) content() string {
+// Content is what the finding says, apart from its wording; its English in plans of format 1.
+func (f *Finding) Content() string {
 	if f.Said == nil {
 		return f.Message
 	}
 	return f.Said.Canonical()
 }
 
-// finding has a finding say something, with what helps.
-func finding(code string, tenants, links []string, said, advice phrase.Text) Finding {
-	return Finding{Code: code, Tenants: tenants, Links: links, Message: said.String(), Said: &said}.advised(advice)
+// NewFinding has a finding say something, with what helps.
+func NewFinding(code string, tenants, links []string, said, advice phrase.Text) Finding {
+	return Finding{Code: code, Tenants: tenants, Links: links, Message: said.String(), Said: &said}.Advised(advice)
 }
 
-// advised is the finding with another advice.
-func (f Finding) advised(advice phrase.Text) Finding {
+// Advised is the finding with another advice.
+func (f Finding) Advised(advice phrase.Text) Finding {
 	f.Fix, f.Advice = advice.String(), &advice
 	return f
 }
 
-// saying is the finding with other words.
-func (f Finding) saying(said phrase.Text) Finding {
+// Saying is the finding with other words.
+func (f Finding) Saying(said phrase.Text) Finding {
 	f.Message, f.Said = said.String(), &said
 	return f
 }
 
-// bounded keeps the first maxNames of a list.
-func bounded[T any](list []T) []T {
-	if len(list) > maxNames {
-		return list[:maxNames]
+// Bounded keeps the first MaxNames of a list.
+func Bounded[T any](list []T) []T {
+	if len(list) > MaxNames {
+		return list[:MaxNames]
 	}
 	return list
 }
 
-// insteadOf says what a tenant is predicted to get.
-func insteadOf(tenant string, predicted, entitled quantity.BitRate) phrase.Text {
+// InsteadOf says what a tenant is predicted to get.
+func InsteadOf(tenant string, predicted, entitled quantity.BitRate) phrase.Text {
 	if predicted.String() == entitled.String() {
 		return phrase.Of("plan.as-entitled", "tenant", tenant, "predicted", predicted)
 	}
 	return phrase.Of("plan.instead", "tenant", tenant, "predicted", predicted, "entitled", entitled)
 }
 
-// maxNames bounds how many ports or links a finding lists.
-const maxNames = 16
+// MaxNames bounds how many ports or links a finding lists.
+const MaxNames = 16

@@ -45,9 +45,9 @@ func (m *model) guaranteeFindings(target *allocation) []Finding {
 		}
 		most := quantity.BitRate(m.caps[d]) / 100 * fill.BookablePercent
 		link := m.linkName(d)
-		out = append(out, finding(CodeOverbooked, names, []string{link},
+		out = append(out, NewFinding(CodeOverbooked, names, []string{link},
 			phrase.Of("plan.guarantee-overbooked",
-				"link", link, "sum", sum, "parts", phrase.Commas(bounded(parts)), "most", most),
+				"link", link, "sum", sum, "parts", phrase.Commas(Bounded(parts)), "most", most),
 			phrase.Of("plan.guarantee-overbooked.fix", "most", most)))
 	}
 	return out

@@ -2,8 +2,8 @@ package policy
 
 import "sync"
 
-// inHalves calls work for two halves of 0..n-1, on two goroutines.
-func inHalves(n int, work func(from, to int)) {
+// Do calls work for two halves of 0..n-1, on two goroutines.
+func Do(n int, work func(from, to int)) {
 	if n == 0 {
 		return
 	}

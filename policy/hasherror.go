@@ -118,8 +118,8 @@ func (m *model) chanceFinding(chance []float64) []Finding {
 	if names == nil {
 		return nil
 	}
-	return []Finding{finding(CodePathsByChance, bounded(names), nil,
-		phrase.Of("plan.paths-by-chance", "tenants", counted(len(names), kindTenant), "off", phrase.PercentOf(worst, 0)),
+	return []Finding{NewFinding(CodePathsByChance, Bounded(names), nil,
+		phrase.Of("plan.paths-by-chance", "tenants", Counted(len(names), KindTenant), "off", phrase.PercentOf(worst, 0)),
 		phrase.Of("plan.paths-by-chance.fix"))}
 }
 
@@ -129,7 +129,7 @@ func roughFinding(target, predicted *allocation) []Finding {
 	if n == 0 {
 		return nil
 	}
-	return []Finding{finding(CodeSharingApproximate, nil, nil,
+	return []Finding{NewFinding(CodeSharingApproximate, nil, nil,
 		phrase.Of("plan.sharing-approximate", "n", n),
 		phrase.Of("plan.sharing-approximate.fix"))}
 }

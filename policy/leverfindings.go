@@ -20,7 +20,7 @@ func (s *settings) leverFindings() []Finding {
 	for i := range s.all {
 		st := &s.all[i]
 		if most := s.ports[st.port].profile.Adapter.MaxIncrease; s.m.in.Options.Mode == ModeTheorem1 && st.incr == most {
-			out = append(out, finding(CodeIncreaseClamped, s.names(st.tenants), nil,
+			out = append(out, NewFinding(CodeIncreaseClamped, s.names(st.tenants), nil,
 				phrase.Of("plan.increase-clamped", "port", s.m.fabric.PortName(s.ports[st.port].ref), "sl", st.sl, "most", int(most), "reached", rate(st.rate)),
 				phrase.Of("plan.increase-clamped.fix")))
 		}
@@ -53,13 +53,13 @@ func (s *settings) sharedSettings() []Finding {
 	for _, sts := range worst {
 		slices.SortStableFunc(sts, func(a, b *setting) int { return cmp.Compare(b.spread, a.spread) })
 		var ports []string
-		for _, st := range sts[:min(len(sts), maxNames)] {
+		for _, st := range sts[:min(len(sts), MaxNames)] {
 			ports = append(ports, s.m.fabric.PortName(s.ports[st.port].ref))
 		}
 		st := sts[0]
-		out = append(out, finding(CodeSharedSetting, s.names(st.tenants), ports,
+		out = append(out, NewFinding(CodeSharedSetting, s.names(st.tenants), ports,
 			phrase.Of("plan.shared-setting",
-				"ports", counted(len(sts), kindPort), "worst", ports[0], "sl", st.sl, "each", rate(s.eachOf(st)), "off", phrase.PercentOf(st.spread, 1)),
+				"ports", Counted(len(sts), KindPort), "worst", ports[0], "sl", st.sl, "each", rate(s.eachOf(st)), "off", phrase.PercentOf(st.spread, 1)),
 			phrase.Of("plan.shared-setting.fix")))
 	}
 	return out
@@ -89,7 +89,7 @@ func (s *settings) groupFindings(g *group) []Finding {
 	}
 	var out []Finding
 	add := func(code string, said, fix phrase.Text) {
-		out = append(out, finding(code, names, bounded(links), said, fix))
+		out = append(out, NewFinding(code, names, Bounded(links), said, fix))
 	}
 	if g.miss > maxQuantisation {
 		add(CodeTimerQuantised, phrase.Of("plan.timer-quantised", "off", phrase.PercentOf(g.miss, 1), "packets", g.marking),

@@ -66,7 +66,7 @@ func (m *model) longestTrips() []float64 {
 // switchPlans makes every switch's marking: defaults for all its ports, and overrides where a link
 // that limits flows wants other values. A switch none of whose ports wants anything else than in
 // the compilation before keeps its plan.
-func (s *settings) switchPlans(before []SwitchPlan, was []digest) ([]SwitchPlan, []digest) {
+func (s *settings) switchPlans(before []SwitchPlan, was []Digest) ([]SwitchPlan, []Digest) {
 	trips := s.m.longestTrips()
 	s.marking = make([]int, len(s.m.caps))
 	for i := range s.groups {
@@ -81,7 +81,7 @@ func (s *settings) switchPlans(before []SwitchPlan, was []digest) ([]SwitchPlan,
 	for i, n := range order {
 		fresh[i] = s.prev == nil || !s.marksAsBefore(n)
 	}
-	return renew(before, was, fresh, func(i int) SwitchPlan { return s.switchPlan(order[i], trips) })
+	return Renew(before, was, fresh, func(i int) SwitchPlan { return s.switchPlan(order[i], trips) })
 }
 
 // marksAsBefore reports whether all ports of a switch mark as they did in the compilation before.

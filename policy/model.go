@@ -152,7 +152,7 @@ func (m *model) addFlows() error {
 		err   error
 	}
 	order, switches := m.order(), m.switchLinks()
-	inHalves(len(order), func(from, to int) {
+	Do(len(order), func(from, to int) {
 		half := &halves[0]
 		if to == len(order) {
 			half = &halves[1]

@@ -11,26 +11,26 @@ type NameList struct {
 // maxNamesKept bounds the names listed of anything.
 const maxNamesKept = 8
 
-func (l *NameList) add(name string) {
+func (l *NameList) Add(name string) {
 	l.Count++
 	if len(l.Names) < maxNamesKept {
 		l.Names = append(l.Names, name)
 	}
 }
 
-func addName(l **NameList, name string) {
+func AddName(l **NameList, name string) {
 	if *l == nil {
 		*l = &NameList{}
 	}
-	(*l).add(name)
+	(*l).Add(name)
 }
 
 // maxNamesTold bounds the names told to people; the structure has all that are kept.
 const maxNamesTold = 3
 
-// of tells "3 ports (a, b, c)".
-func (l *NameList) of(kind string) phrase.Text {
-	return phrase.Of("diff.counted", "count", counted(l.Count, kind), "list", l.list())
+// Of tells "3 ports (a, b, c)".
+func (l *NameList) Of(kind string) phrase.Text {
+	return phrase.Of("diff.counted", "count", Counted(l.Count, kind), "list", l.List())
 }
 
-func (l *NameList) list() phrase.Text { return phrase.Names(l.Names, l.Count, maxNamesTold) }
+func (l *NameList) List() phrase.Text { return phrase.Names(l.Names, l.Count, maxNamesTold) }

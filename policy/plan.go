@@ -53,3 +53,13 @@ func (p *Plan) SL(tenant string, port ident.PortID) (ident.SL, bool) {
 	}
 	return p.Placements[i].SL, true
 }
+
+// Share is what the plan says of a tenant, or nil.
+func (p *Plan) Share(tenant string) *TenantShare {
+	for i := range p.Tenants {
+		if p.Tenants[i].Tenant == tenant {
+			return &p.Tenants[i]
+		}
+	}
+	return nil
+}

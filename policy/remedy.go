@@ -23,12 +23,12 @@ func (m *model) advise(fs []Finding, p *Plan, target *allocation) []Finding {
 	for i := range out {
 		switch f := &out[i]; {
 		case f.Code == CodeSourcePort:
-			*f = f.advised(m.sourcePortFix())
+			*f = f.Advised(m.sourcePortFix())
 		case f.Code == CodeWeightUnreachable && f.explainedByOthers():
 			if turns == nil {
 				turns = m.classTurns(target)
 			}
-			*f = f.advised(m.unreachableFix(f, fs, p, turns))
+			*f = f.Advised(m.unreachableFix(f, fs, p, turns))
 		}
 	}
 	return out
@@ -114,7 +114,7 @@ func (m *model) unreachableFix(f *Finding, fs []Finding, p *Plan, turns map[stri
 		}
 	}
 	if len(met) > 0 {
-		return phrase.Of("plan.see-met", "codes", sorted(codes), "tenants", bounded(met))
+		return phrase.Of("plan.see-met", "codes", sorted(codes), "tenants", Bounded(met))
 	}
 	if links < 2 {
 		return phrase.Of("plan.unexplained")
@@ -135,7 +135,7 @@ func (m *model) turnsFix(ports []string) phrase.Text {
 		lanes = phrase.Of("plan.classes.lanes")
 	}
 	return phrase.Of("plan.classes.fix",
-		"ports", bounded(ports), "lanes", lanes)
+		"ports", Bounded(ports), "lanes", lanes)
 }
 
 // missesClass reports whether a class of the tenant is predicted to get more than 5 % off its entitlement.

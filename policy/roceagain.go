@@ -111,18 +111,18 @@ func (s *roceSettings) alike(i int) bool {
 
 // plan writes the plane's section of a plan. What is as in the compilation before is taken over from its plan, with
 // the digests.
-func (s *roceSettings) plan(before *Plan, d, was *digests) *RoCEPlan {
+func (s *roceSettings) plan(before *Plan, d, was *Digests) *RoCEPlan {
 	out := &RoCEPlan{}
 	if s.prev == nil {
-		before, was = &Plan{RoCE: &RoCEPlan{Switches: s.switchPlans()}}, &digests{}
+		before, was = &Plan{RoCE: &RoCEPlan{Switches: s.switchPlans()}}, &Digests{}
 	}
-	out.Switches, d.markings = before.RoCE.Switches, was.markings
+	out.Switches, d.Markings = before.RoCE.Switches, was.Markings
 	if s.prev != nil && maps.Equal(s.shares, s.prev.shares) {
-		out.Traffic, d.traffic = before.RoCE.Traffic, was.traffic
+		out.Traffic, d.Traffic = before.RoCE.Traffic, was.Traffic
 	} else {
 		out.Traffic = s.traffic()
 	}
-	out.NICs, d.nics = s.nicPlans(before.RoCE.NICs, was.nics)
-	d.fill(&Plan{RoCE: out})
+	out.NICs, d.NICs = s.nicPlans(before.RoCE.NICs, was.NICs)
+	d.Fill(&Plan{RoCE: out})
 	return out
 }

@@ -62,7 +62,7 @@ func (s *roceSettings) add(o *roceOff, p *nicPort, by float64) {
 	if o.worst == nil || by > o.by {
 		o.worst, o.by = p, by
 	}
-	if o.ports++; o.ports <= maxNames {
+	if o.ports++; o.ports <= MaxNames {
 		o.names = append(o.names, s.portName(p))
 	}
 }
@@ -120,15 +120,15 @@ func (s *roceSettings) sharedPort(p *nicPort, predicted *allocation) Finding {
 		parts[i] = phrase.Of("plan.part", "tenant", s.m.tenants[t].Name, "predicted", rate(got), "entitled", rate(entitled))
 	}
 	name := s.portName(p)
-	return finding(CodeDCQCNSharedPort, bounded(s.names(senders)), []string{name},
+	return NewFinding(CodeDCQCNSharedPort, Bounded(s.names(senders)), []string{name},
 		phrase.Of("plan.dcqcn-shared-port",
-			"port", name, "n", len(senders), "parts", phrase.Commas(bounded(parts))),
+			"port", name, "n", len(senders), "parts", phrase.Commas(Bounded(parts))),
 		phrase.Of("plan.dcqcn-shared-port.fix"))
 }
 
 func (s *roceSettings) sharedFlows(o *roceOff) Finding {
 	p := o.worst
-	return finding(CodeSharedSetting, bounded(s.names(s.senders(p))), s.links(o),
+	return NewFinding(CodeSharedSetting, Bounded(s.names(s.senders(p))), s.links(o),
 		phrase.Of("plan.dcqcn-spread",
 			"port", s.portName(p), "others", others(o.ports), "times", fmt.Sprintf("%.3g", num.Exp(p.spread)), "each", rate(p.wanted)), s.apart(p))
 }
@@ -165,7 +165,7 @@ func (s *roceSettings) agree(p *nicPort, kind func(f int32) int32) bool {
 func (s *roceSettings) unreachable(o *roceOff) Finding {
 	p := o.worst
 	g := &s.groups[p.group]
-	return finding(CodeWeightUnreachable, bounded(s.names(s.senders(p))), s.links(o),
+	return NewFinding(CodeWeightUnreachable, Bounded(s.names(s.senders(p))), s.links(o),
 		phrase.Of("plan.dcqcn-range",
 			"port", s.portName(p), "others", others(o.ports), "each", rate(p.wanted), "fastest", rate(g.top), "times", times(g.top/p.wanted), "reached", times(g.top/s.reached(p))),
 		phrase.Of("plan.fewer-qps-one.fix"))
@@ -184,9 +184,9 @@ func (s *roceSettings) speeds() []Finding {
 	if len(links) == 0 {
 		return nil
 	}
-	return []Finding{finding(CodeUncalibratedSpeed, nil, bounded(links),
+	return []Finding{NewFinding(CodeUncalibratedSpeed, nil, Bounded(links),
 		phrase.Of("plan.uncalibrated-speed",
-			"links", counted(len(links), kindContended), "min", axis[0], "max", axis[len(axis)-1], "profile", strconv.Quote(s.profile.Name)),
+			"links", Counted(len(links), KindContended), "min", axis[0], "max", axis[len(axis)-1], "profile", strconv.Quote(s.profile.Name)),
 		phrase.Of("plan.uncalibrated-speed.fix"))}
 }
 

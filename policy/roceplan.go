@@ -22,13 +22,13 @@ const (
 )
 
 // nicPlans makes the settings of all ports; those that are as before are taken from the plan before.
-func (s *roceSettings) nicPlans(before []NICPlan, was []digest) ([]NICPlan, []digest) {
+func (s *roceSettings) nicPlans(before []NICPlan, was []Digest) ([]NICPlan, []Digest) {
 	fresh := make([]bool, len(s.ports))
 	for i := range fresh {
 		fresh[i] = !s.alike(i)
 	}
 	base, registers := s.baseReasons(), s.registers()
-	return renew(before, was, fresh, func(i int) NICPlan {
+	return Renew(before, was, fresh, func(i int) NICPlan {
 		p := &s.ports[i]
 		return NICPlan{
 			Port: p.id, Name: s.m.fabric.PortName(p.ref), Profile: s.profile.Name, Settings: p.set,
@@ -99,7 +99,7 @@ func (s *roceSettings) baseReasons() []Reason {
 // leverReasons explains the registers that the lever sets.
 func (s *roceSettings) leverReasons(p *nicPort, registers map[string]dcqcn.Register) []Reason {
 	g, l := &s.groups[p.group], &s.profile.Lever
-	tenant := strings.Join(bounded(s.names(p.tenants)), ",")
+	tenant := strings.Join(Bounded(s.names(p.tenants)), ",")
 	scale := num.Exp(p.position)
 	meant, increase := s.meant(p), float64(l.Step*g.rate)/scale/1e6
 	first := fmt.Sprintf("%.3g x the rate meant: a new flow starts near its share", l.First)

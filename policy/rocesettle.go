@@ -50,10 +50,10 @@ func (s *roceSettings) slowFindings(x *roceSettle) []Finding {
 	}
 	slices.Sort(x.tenants)
 	var tenants []string
-	for _, t := range bounded(slices.Compact(x.tenants)) {
+	for _, t := range Bounded(slices.Compact(x.tenants)) {
 		tenants = append(tenants, s.m.tenants[t].Name)
 	}
-	return []Finding{finding(CodeSlowConvergence, tenants, s.links(&x.slow),
+	return []Finding{NewFinding(CodeSlowConvergence, tenants, s.links(&x.slow),
 		phrase.Of("plan.dcqcn-slow",
 			"port", s.portName(p), "others", others(x.slow.ports), "step", p.set.AIRate, "period", p.set.TimeReset, "settle", about(x.time), "held", rate(x.rate)),
 		phrase.Of("plan.fewer-qps.fix"))}

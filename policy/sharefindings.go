@@ -32,7 +32,7 @@ func (m *model) shareFindings(p *Plan) []Finding {
 		if x != nil {
 			links = x.links
 		}
-		out = append(out, finding(CodeWeightUnreachable, []string{t.Tenant}, links, said, m.missAdvice(&t)))
+		out = append(out, NewFinding(CodeWeightUnreachable, []string{t.Tenant}, links, said, m.missAdvice(&t)))
 	}
 	for _, l := range p.Links {
 		if !slices.ContainsFunc(l.Tenants, misses) || inProportion(l.Tenants) {
@@ -50,7 +50,7 @@ func (m *model) shareFindings(p *Plan) []Finding {
 		if m.plane == PlaneRoCE {
 			how = phrase.Of("plan.vf-turns")
 		}
-		out = append(out, finding(CodeSourcePort, names, []string{l.Name},
+		out = append(out, NewFinding(CodeSourcePort, names, []string{l.Name},
 			phrase.Of("plan.source-port-contended", "port", m.fabric.PortName(ref), "how", how, "parts", predictedList(l.Tenants)), seeOthers))
 	}
 	return out
@@ -66,7 +66,7 @@ type missed struct {
 
 // part adds a part, in words while there are few: of thousands they would take their time.
 func (x *missed) part(words func() phrase.Text) {
-	if len(x.parts) == maxNames {
+	if len(x.parts) == MaxNames {
 		x.more++
 		return
 	}
@@ -107,7 +107,7 @@ func missedBy(p *Plan) map[string]*missed {
 		for k := range l.Tenants {
 			t := &l.Tenants[k]
 			if misses(*t) {
-				if x := of(t.Tenant); len(x.links) < maxNames {
+				if x := of(t.Tenant); len(x.links) < MaxNames {
 					x.links = append(x.links, l.Name)
 				}
 			}
@@ -155,7 +155,7 @@ func (m *model) missAdvice(t *TenantShare) phrase.Text {
 func predictedList(ts []LinkTenant) []phrase.Text {
 	parts := make([]phrase.Text, len(ts))
 	for i, t := range ts {
-		parts[i] = insteadOf(t.Tenant, t.Predicted, t.Entitled)
+		parts[i] = InsteadOf(t.Tenant, t.Predicted, t.Entitled)
 	}
 	return parts
 }

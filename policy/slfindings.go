@@ -12,7 +12,7 @@ import (
 var splitFix = phrase.Of("plan.sl-split.fix")
 
 func split(tenant string, sls []string, groups int) Finding {
-	return finding(CodeSLSplit, []string{tenant}, nil,
+	return NewFinding(CodeSLSplit, []string{tenant}, nil,
 		phrase.Of("plan.sl-split",
 			"tenant", tenant, "sls", sls, "groups", groups), splitFix)
 }
@@ -66,7 +66,7 @@ func (m *model) sharedSLs(x *slProblem, senders []portTenants, p placements) []F
 			}
 			g.pinned = g.pinned || pins[sl] > 1
 			g.unknown = g.unknown || unknown[sl]
-			if g.count++; g.count <= maxNames {
+			if g.count++; g.count <= MaxNames {
 				ref, _ := m.fabric.PortByID(pt.port)
 				g.ports = append(g.ports, m.fabric.PortName(ref))
 			}
@@ -86,7 +86,7 @@ func (m *model) sharedSLs(x *slProblem, senders []portTenants, p placements) []F
 		for _, g := range rest {
 			count += g.count
 		}
-		out = append(out, finding(CodeSLExhausted, nil, nil,
+		out = append(out, NewFinding(CodeSLExhausted, nil, nil,
 			phrase.Of("plan.sl-more", "sets", len(rest), "ports", count, "reason", why), exhaustedFix))
 	}
 	return out
@@ -125,7 +125,7 @@ func (x *slProblem) whyExhausted() phrase.Text {
 	}
 	slices.Sort(names)
 	return phrase.Of("plan.sl-need",
-		"n", len(found), "where", where, "names", []phrase.Text{phrase.Names(names, len(names), maxNames), search}, "need", len(found), "usable", len(x.m.usable))
+		"n", len(found), "where", where, "names", []phrase.Text{phrase.Names(names, len(names), MaxNames), search}, "need", len(found), "usable", len(x.m.usable))
 }
 
 func (m *model) exhausted(g *sharers, why phrase.Text) Finding {
@@ -140,9 +140,9 @@ func (m *model) exhausted(g *sharers, why phrase.Text) Finding {
 	if g.pinned {
 		why, fix = phrase.Of("plan.sl-pinned"), phrase.Of("plan.sl-pinned.fix")
 	}
-	return finding(CodeSLExhausted, names, g.ports,
+	return NewFinding(CodeSLExhausted, names, g.ports,
 		phrase.Of("plan.sl-exhausted",
-			"tenants", names, "sl", g.sl, "ports", counted(g.count, kindPort), "reason", why), fix)
+			"tenants", names, "sl", g.sl, "ports", Counted(g.count, KindPort), "reason", why), fix)
 }
 
 // withShares adds to the findings about shared SLs what the tenants that share are predicted to get.
@@ -156,11 +156,11 @@ func withShares(fs []Finding, shares []TenantShare) []Finding {
 		for _, t := range out[i].Tenants {
 			k, ok := slices.BinarySearchFunc(shares, t, func(s TenantShare, name string) int { return strings.Compare(s.Tenant, name) })
 			if ok && shares[k].QPs > 0 {
-				parts = append(parts, insteadOf(t, shares[k].Predicted, shares[k].Entitled))
+				parts = append(parts, InsteadOf(t, shares[k].Predicted, shares[k].Entitled))
 			}
 		}
 		if len(parts) > 0 {
-			out[i] = out[i].saying(phrase.Of("plan.sl-predicted", "text", *out[i].Said, "parts", parts))
+			out[i] = out[i].Saying(phrase.Of("plan.sl-predicted", "text", *out[i].Said, "parts", parts))
 		}
 	}
 	return out

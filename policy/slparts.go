@@ -114,7 +114,7 @@ func (x *slProblem) splits() []Finding {
 		first = last
 	}
 	if more > 0 {
-		out = append(out, finding(CodeSLSplit, nil, nil, phrase.Of("plan.sl-split-more", "n", more), splitFix))
+		out = append(out, NewFinding(CodeSLSplit, nil, nil, phrase.Of("plan.sl-split-more", "n", more), splitFix))
 	}
 	return out
 }

@@ -79,7 +79,7 @@ func (t *tables) shapes() []int {
 // margin and, while finer ones are to be had, settles within tableTime.
 func (s *settings) chooseTables() error {
 	var failed [2]error
-	inHalves(len(s.ports), func(from, to int) {
+	Do(len(s.ports), func(from, to int) {
 		t := s.newTables()
 		for i := from; i < to && failed[min(from, 1)] == nil; i++ {
 			if s.fresh[i] {
@@ -137,7 +137,7 @@ func (s *settings) needsReach(st *setting) bool {
 // explainTables says why each port has its table, when caps have their entries in it.
 func (s *settings) explainTables() {
 	law := s.m.in.Options.cctLaw()
-	inHalves(len(s.ports), func(from, to int) {
+	Do(len(s.ports), func(from, to int) {
 		for i := from; i < to; i++ {
 			if p := &s.ports[i]; s.fresh[i] {
 				p.tableWhy, p.clamps = p.tableReason(law), s.limitClamps(p)
@@ -185,7 +185,7 @@ func (s *settings) limitClamps(p *port) *Finding {
 		return nil
 	}
 	port := s.m.fabric.PortName(p.ref)
-	f := finding(CodeCCTLimit, names, []string{port},
+	f := NewFinding(CodeCCTLimit, names, []string{port},
 		phrase.Of("plan.cct-limit-clamps",
 			"port", port, "limit", len(p.table)-1, "passed", rate(p.floor()), "smallest", rate(smallest)), p.reachFix(crowd > 1,
 			phrase.Of("plan.table-floor.fix", "floor", rate(p.floor()))))

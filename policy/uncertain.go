@@ -30,7 +30,7 @@ func (m *model) uncertainFinding(p *Plan) []Finding {
 			continue
 		}
 		names = append(names, t.Tenant)
-		if len(said) < maxNames {
+		if len(said) < MaxNames {
 			said = append(said, expectedRates(t))
 		}
 	}
@@ -44,8 +44,8 @@ func (m *model) uncertainFinding(p *Plan) []Finding {
 	if m.plane == PlaneRoCE {
 		advice = phrase.Of("plan.share-uncertain.rates.fix")
 	}
-	return []Finding{finding(CodeShareUncertain, names, nil,
-		phrase.Of("plan.share-uncertain", "from", phrase.PercentOf(from, 0), "tenants", counted(len(names), kindTenant), "parts", said), advice)}
+	return []Finding{NewFinding(CodeShareUncertain, names, nil,
+		phrase.Of("plan.share-uncertain", "from", phrase.PercentOf(from, 0), "tenants", Counted(len(names), KindTenant), "parts", said), advice)}
 }
 
 // expectedRates is the range of rates within the bound of a tenant's prediction.

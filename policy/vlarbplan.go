@@ -88,8 +88,8 @@ func (s *settings) laneFindings() []Finding {
 	if len(tables) > 1 {
 		fix = phrase.Of("plan.opensm-one-table", "tables", len(tables))
 	}
-	return append(out, finding(CodeLanesNeedSM, nil, bounded(ports),
-		phrase.Of("plan.vl-arbitration-needs-sm", "ports", counted(len(ports), kindPort)), fix))
+	return append(out, NewFinding(CodeLanesNeedSM, nil, Bounded(ports),
+		phrase.Of("plan.vl-arbitration-needs-sm", "ports", Counted(len(ports), KindPort)), fix))
 }
 
 // laneCoarse reports a port on which lanes do not come near what they should have.
@@ -115,7 +115,7 @@ func (s *settings) laneCoarse(l *lanes, name string) []Finding {
 	default:
 		return nil
 	}
-	return []Finding{finding(CodeLanesCoarse, slices.Compact(names), []string{name}, said, fix)}
+	return []Finding{NewFinding(CodeLanesCoarse, slices.Compact(names), []string{name}, said, fix)}
 }
 
 // lanesOfPlan takes over the lanes of a plan, to predict what they give.

@@ -141,18 +141,18 @@ func (s *wrccSettings) predict() (f forecast, followed bool) {
 
 // plan writes the plane's section of a plan. When a plan of the same flows is known, and the digests of its parts, what is as before
 // is taken over.
-func (s *wrccSettings) plan(before *Plan, d, was *digests) *WRCCPlan {
+func (s *wrccSettings) plan(before *Plan, d, was *Digests) *WRCCPlan {
 	p := &WRCCPlan{Unit: quantity.BitRate(s.unit), Increase: wrccIncrease.String(), MinRate: wrcc.MinFairRate, Domains: []WRCCDomainPlan{}}
 	if s.prev == nil {
-		before, was = &Plan{WRCC: &WRCCPlan{}}, &digests{}
+		before, was = &Plan{WRCC: &WRCCPlan{}}, &Digests{}
 	}
-	p.Ports, d.ports = s.portPlans(before.WRCC.Ports, was.ports)
-	p.Senders, d.senders = s.senderPlans(before.WRCC.Senders, was.senders)
+	p.Ports, d.Ports = s.portPlans(before.WRCC.Ports, was.Ports)
+	p.Senders, d.Senders = s.senderPlans(before.WRCC.Senders, was.Senders)
 	for i := range s.domains {
 		if s.domains[i].used {
 			p.Domains = append(p.Domains, s.domainPlan(&s.domains[i]))
 		}
 	}
-	d.fill(&Plan{WRCC: p})
+	d.Fill(&Plan{WRCC: p})
 	return p
 }

@@ -269,7 +269,7 @@ var nameDomains = phrase.Of("plan.wrcc-domains.fix")
 func (d *wrccDomain) limit() {
 	most := wrcc.MaxPeriod / wrcc.MaxPeriodRTTs
 	if d.rtt > most {
-		d.findings = append(d.findings, finding(CodePeriodClamped, nil, nil,
+		d.findings = append(d.findings, NewFinding(CodePeriodClamped, nil, nil,
 			phrase.Of("plan.wrcc-period-clamped", "domain", d.title(), "rtt", d.rtt, "max", wrcc.MaxPeriod), nameDomains))
 		d.rtt = most
 	}
@@ -295,12 +295,12 @@ func (d *wrccDomain) choosePeriod() {
 	}
 	if d.why == "" {
 		d.why = "no choice is stable for every round trip that crosses the domain"
-		d.findings = append(d.findings, finding(CodeWRCCUnstable, nil, nil,
+		d.findings = append(d.findings, NewFinding(CodeWRCCUnstable, nil, nil,
 			phrase.Of("plan.wrcc-unstable", "domain", d.title(), "period", d.period),
 			phrase.Of("plan.wrcc-unstable.fix")))
 	}
 	if settle := d.settle(); d.used && settle > maxConvergence {
-		d.findings = append(d.findings, finding(CodeSlowConvergence, nil, nil,
+		d.findings = append(d.findings, NewFinding(CodeSlowConvergence, nil, nil,
 			phrase.Of("plan.wrcc-slow", "domain", d.title(), "period", d.period, "settle", about(settle)), nameDomains))
 	}
 }

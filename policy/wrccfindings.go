@@ -69,9 +69,9 @@ func (s *wrccSettings) compromises() {
 		}
 		names := []string{s.m.tenants[t].Name}
 		if o.shared > 0 {
-			s.findings = append(s.findings, finding(CodeSharedSetting, names, []string{o.worst},
+			s.findings = append(s.findings, NewFinding(CodeSharedSetting, names, []string{o.worst},
 				phrase.Of("plan.wrcc-paths",
-					"pairs", counted(o.shared, kindPortPair), "worst", o.worst, "each", rate(o.rate), "off", phrase.PercentOf(o.spread, 1)),
+					"pairs", Counted(o.shared, KindPortPair), "worst", o.worst, "each", rate(o.rate), "off", phrase.PercentOf(o.spread, 1)),
 				phrase.Of("plan.wrcc-paths.fix")))
 		}
 		if o.clamped > 0 {
@@ -79,13 +79,13 @@ func (s *wrccSettings) compromises() {
 			if o.beyond > s.unit {
 				fix = phrase.Of("plan.wrcc-unit.fix")
 			}
-			s.findings = append(s.findings, finding(CodeWeightRange, names, nil,
+			s.findings = append(s.findings, NewFinding(CodeWeightRange, names, nil,
 				phrase.Of("plan.weight-out-of-range",
-					"weights", counted(o.clamped, kindWeight), "min", wrcc.MinSenderWeight, "max", wrcc.MaxSenderWeight, "unit", quantity.BitRate(s.unit), "worst", rate(o.beyond)), fix))
+					"weights", Counted(o.clamped, KindWeight), "min", wrcc.MinSenderWeight, "max", wrcc.MaxSenderWeight, "unit", quantity.BitRate(s.unit), "worst", rate(o.beyond)), fix))
 		}
 	}
 	if e := s.resolution(); e > 0.001 {
-		s.findings = append(s.findings, finding(CodeFairRateCoarse, nil, nil,
+		s.findings = append(s.findings, NewFinding(CodeFairRateCoarse, nil, nil,
 			phrase.Of("plan.fair-rate-coarse", "unit", quantity.BitRate(s.unit), "precision", phrase.PercentOf(e, 2)),
 			phrase.Of("plan.fair-rate-coarse.fix")))
 	}

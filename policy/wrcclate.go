@@ -66,9 +66,9 @@ func (s *wrccSettings) lateFinding() {
 	for _, t := range s.swinging {
 		names = append(names, s.m.tenants[t].Name)
 	}
-	s.findings = append(s.findings, finding(CodeWRCCUnstable, names, bounded(links),
+	s.findings = append(s.findings, NewFinding(CodeWRCCUnstable, names, Bounded(links),
 		phrase.Of("plan.wrcc-late",
-			"qps", counted(whole(worst.qps), kindQueuePair), "links", counted(len(links), kindLink), "gap", about(worst.gap.Seconds())),
+			"qps", Counted(whole(worst.qps), KindQueuePair), "links", Counted(len(links), KindLink), "gap", about(worst.gap.Seconds())),
 		phrase.Of("plan.wrcc-late.fix")))
 }
 

@@ -152,9 +152,9 @@ func powerAbove(x float64) float64 {
 
 // portPlans groups ports with the same settings for the same reasons. A group of the plan before that has the same ports is taken
 // over, with its digest.
-func (s *wrccSettings) portPlans(before []WRCCPortPlan, was []digest) ([]WRCCPortPlan, []digest) {
+func (s *wrccSettings) portPlans(before []WRCCPortPlan, was []Digest) ([]WRCCPortPlan, []Digest) {
 	first := s.kindsOfPorts()
-	out, digests, size := make([]WRCCPortPlan, len(first)), make([]digest, len(first)), make([]int, len(first))
+	out, digests, size := make([]WRCCPortPlan, len(first)), make([]Digest, len(first)), make([]int, len(first))
 	for _, k := range s.kinds {
 		size[k]++
 	}

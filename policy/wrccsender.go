@@ -49,7 +49,7 @@ func (s *wrccSettings) weigh() {
 	if s.prev != nil {
 		copy(s.weights, s.prev.weights)
 	}
-	inHalves(n, func(from, to int) {
+	Do(n, func(from, to int) {
 		for k := from; k < to; k++ {
 			if s.fresh[k] = s.anew(int(groups[k]), int(groups[k+1])); s.fresh[k] {
 				s.entries[k] = s.entry(int(groups[k]), int(groups[k+1]))
@@ -173,7 +173,7 @@ func (s *wrccSettings) legal(rate float64) (weight float64, clamped string) {
 	w := rate / s.unit
 	weight = min(max(w, wrcc.MinSenderWeight), wrcc.MaxSenderWeight)
 	if weight != w {
-		clamped = number(w).text + " to " + number(weight).text
+		clamped = Decimals(w) + " to " + Decimals(weight)
 	}
 	return weight, clamped
 }
@@ -227,14 +227,14 @@ func (s *wrccSettings) addIdle() {
 }
 
 // senderPlans makes the settings of all entries; those that are not fresh are taken from the plan before.
-func (s *wrccSettings) senderPlans(before []WRCCSenderPlan, was []digest) ([]WRCCSenderPlan, []digest) {
+func (s *wrccSettings) senderPlans(before []WRCCSenderPlan, was []Digest) ([]WRCCSenderPlan, []Digest) {
 	fresh := make([]bool, len(s.entries))
 	for i, k := range s.lay.order {
 		fresh[i] = s.fresh[k]
 	}
 	legal := fmt.Sprintf("%v..%d", wrcc.MinSenderWeight, wrcc.MaxSenderWeight)
 	unit := "of " + quantity.BitRate(s.unit).String()
-	return renew(before, was, fresh, func(i int) WRCCSenderPlan {
+	return Renew(before, was, fresh, func(i int) WRCCSenderPlan {
 		e := &s.entries[s.lay.order[i]]
 		tenant := s.m.tenants[e.tenant].Name
 		p := WRCCSenderPlan{Port: e.port, Name: s.m.fabric.PortName(e.ref), Tenant: tenant, Class: s.m.className(e.tenant, e.class), Weight: e.weight, Peers: e.peers}

@@ -100,7 +100,7 @@ func (s *wrccSettings) slowFinding(x wrccSettle) []Finding {
 		return nil
 	}
 	name := s.m.linkName(x.port)
-	return []Finding{finding(CodeSlowConvergence, nil, []string{name},
+	return []Finding{NewFinding(CodeSlowConvergence, nil, []string{name},
 		phrase.Of("plan.wrcc-settle", "port", name, "part", phrase.PercentOf(math.Ceil(float64(x.part*100))/100, 0), "settle", about(x.time)),
 		phrase.Of("plan.judge-by-means", "settle", about(x.time)))}
 }
