@@ -8,6 +8,8 @@ import (
 
 	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
+	"fairlane/policy/diff"
+	"fairlane/policy/plan"
 	"fairlane/subnet/ident"
 	"fairlane/tenants"
 )
@@ -75,8 +77,8 @@ type Admission struct {
 	Fits       AdmissionFit     `json:"fits"`
 	Devices    AdmissionDevices `json:"devices"`
 	// Appeared and Vanished are the findings of only one of the plans, after and before.
-	Appeared []Finding `json:"appeared"`
-	Vanished []Finding `json:"vanished"`
+	Appeared []plan.Finding `json:"appeared"`
+	Vanished []plan.Finding `json:"vanished"`
 }
 
 // Traffic that an admission is judged by.
@@ -95,7 +97,7 @@ type AdmissionTraffic struct {
 	QPs   int    `json:"qps"` // of all flows
 	// Idle lists the other tenants without flows. Their guarantees are booked on every link between their ports; their rates are not
 	// predicted.
-	Idle *NameList `json:"idle,omitempty"`
+	Idle *plan.NameList `json:"idle,omitempty"`
 }
 
 // AdmissionShare is what a tenant gets before and after.
@@ -162,9 +164,9 @@ func Admit(in Input, r AdmitRequest) (*Admission, error) {
 	}
 	out := &Admission{Tenant: r.Tenant, Change: r.Change, Traffic: x.traffic}
 	out.Tenants = admissionShares(r.Tenant, edited.Tenants, was, is)
-	d := Diff(was, is)
-	out.Appeared, out.Vanished = SortFindings(d.Appeared), SortFindings(d.Vanished)
-	out.Devices.Ports, out.Devices.Switches = Devices(was, is)
+	d := diff.Between(was, is)
+	out.Appeared, out.Vanished = plan.SortFindings(d.Appeared), plan.SortFindings(d.Vanished)
+	out.Devices.Ports, out.Devices.Switches = diff.Devices(was, is)
 	old, booked := newBooking(before.m), newBooking(after.m)
 	out.Traffic.Idle = booked.idle
 	out.Guarantees = checkGuarantees(old, booked, was, is)
@@ -434,7 +436,7 @@ func (x *admitter) count(t *tenants.Tenant) {
 }
 
 // admissionShares lists what tenants get before and after, the requesting one first.
-func admissionShares(name string, after []tenants.Tenant, was, is *Plan) []AdmissionShare {
+func admissionShares(name string, after []tenants.Tenant, was, is *plan.Plan) []AdmissionShare {
 	out := make([]AdmissionShare, len(after))
 	least, leastAfter := leastShares(was), leastShares(is)
 	for i, t := range after {
@@ -453,7 +455,7 @@ func admissionShares(name string, after []tenants.Tenant, was, is *Plan) []Admis
 	return out
 }
 
-func admissionRate(t *TenantShare, least map[string]LinkRate) *AdmissionRate {
+func admissionRate(t *plan.TenantShare, least map[string]diff.LinkRate) *AdmissionRate {
 	if t == nil {
 		return nil
 	}
@@ -462,12 +464,12 @@ func admissionRate(t *TenantShare, least map[string]LinkRate) *AdmissionRate {
 }
 
 // leastShares finds, by tenant, the contended link of which it is predicted to get the least.
-func leastShares(p *Plan) map[string]LinkRate {
-	out := make(map[string]LinkRate, len(p.Tenants))
+func leastShares(p *plan.Plan) map[string]diff.LinkRate {
+	out := make(map[string]diff.LinkRate, len(p.Tenants))
 	for i := range p.Links {
 		for _, t := range p.Links[i].Tenants {
 			if l, ok := out[t.Tenant]; !ok || t.Predicted < l.After.Predicted {
-				out[t.Tenant] = LinkRate{Link: p.Links[i].Name, After: t}
+				out[t.Tenant] = diff.LinkRate{Link: p.Links[i].Name, After: t}
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"fairlane/internal/quantity"
 	"fairlane/policy/fill"
+	"fairlane/policy/plan"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 	"fairlane/tenants"
@@ -37,7 +38,7 @@ type GuaranteeCheck struct {
 	Booked   quantity.BitRate `json:"booked_bps,omitempty"`
 	Bookable quantity.BitRate `json:"bookable_bps,omitempty"`
 	// Links are those where it is broken or at risk, the worst first.
-	Links NameList `json:"links"`
+	Links plan.NameList `json:"links"`
 }
 
 // booking is which guarantees are booked on which links.
@@ -46,7 +47,7 @@ type booking struct {
 	loads  [][]int32 // by tenant: link directions that its flows may cross, ascending
 	booked []quantity.BitRate
 	pairs  [][][2]subnet.PortRef // by tenant: the ends of what it sends
-	idle   *NameList
+	idle   *plan.NameList
 }
 
 // newBooking books the guarantees of a model, none of nil. A guarantee counts in full on every link that a flow of its tenant may cross: on
@@ -80,7 +81,7 @@ func newBooking(m *model) *booking {
 	for t := range m.tenants {
 		if len(b.pairs[t]) == 0 && given[t] == nil {
 			b.pairs[t] = idlePairs(m, &m.tenants[t])
-			AddName(&b.idle, m.tenants[t].Name)
+			plan.AddName(&b.idle, m.tenants[t].Name)
 		}
 		b.loads[t] = w.of(int32(t)+1, b.pairs[t], given[t])
 		for _, d := range b.loads[t] {
@@ -259,7 +260,7 @@ type missing struct {
 }
 
 // checkGuarantees says what becomes of every guarantee, by name.
-func checkGuarantees(before, after *booking, was, is *Plan) []GuaranteeCheck {
+func checkGuarantees(before, after *booking, was, is *plan.Plan) []GuaranteeCheck {
 	out := []GuaranteeCheck{}
 	for t := range after.m.tenants {
 		tn := &after.m.tenants[t]
@@ -267,7 +268,7 @@ func checkGuarantees(before, after *booking, was, is *Plan) []GuaranteeCheck {
 		if g == 0 {
 			continue
 		}
-		c := GuaranteeCheck{Tenant: tn.Name, Guarantee: g, Status: GuaranteeKept, Left: g, Links: NameList{Names: []string{}}}
+		c := GuaranteeCheck{Tenant: tn.Name, Guarantee: g, Status: GuaranteeKept, Left: g, Links: plan.NameList{Names: []string{}}}
 		lacks, worse := after.broken(t, before)
 		status := GuaranteeBroken
 		if len(lacks) == 0 {
@@ -306,7 +307,7 @@ func (b *booking) broken(t int, before *booking) (out []missing, worse bool) {
 
 // atRisk lists the contended links on which a tenant is predicted to miss a guarantee that its traffic there can use, and whether any of them is
 // new or misses more than before, when its guarantee was had.
-func atRisk(tenant string, had, g quantity.BitRate, was, is *Plan) (out []missing, worse bool) {
+func atRisk(tenant string, had, g quantity.BitRate, was, is *plan.Plan) (out []missing, worse bool) {
 	old := map[ident.PortID]quantity.BitRate{}
 	for i := range was.Links {
 		for _, t := range was.Links[i].Tenants {
@@ -330,7 +331,7 @@ func atRisk(tenant string, had, g quantity.BitRate, was, is *Plan) (out []missin
 }
 
 // fallsShort reports whether the prediction of a tenant's part of a link lacks more of its guarantee than maxGuaranteeMiss, of what it can use.
-func fallsShort(g quantity.BitRate, t *LinkTenant) bool {
+func fallsShort(g quantity.BitRate, t *plan.LinkTenant) bool {
 	return float64(t.Predicted) < float64(float64(min(g, t.Entitled))*(1-maxGuaranteeMiss))
 }
 

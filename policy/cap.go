@@ -9,6 +9,7 @@ import (
 	"fairlane/ccconfig/ibcc"
 	"fairlane/internal/phrase"
 	"fairlane/policy/fill"
+	"fairlane/policy/plan"
 	"fairlane/tenants"
 )
 
@@ -210,7 +211,7 @@ func entryFor(factor float64) ibcc.Entry {
 	return ibcc.Entry{Multiplier: ibcc.MaxMultiplier}
 }
 
-func (s *settings) capCoarse(p *port, st *setting, want float64) Finding {
+func (s *settings) capCoarse(p *port, st *setting, want float64) plan.Finding {
 	of := phrase.Of("plan.each-queue-pair")
 	if p.perSL {
 		of = phrase.Of("plan.the-sl")
@@ -229,16 +230,16 @@ func (s *settings) capCoarse(p *port, st *setting, want float64) Finding {
 		said = phrase.Of("plan.cap-coarse-model",
 			"port", port, "who", of, "allowed", rate(want), "min", st.min, "held", rate(st.held), "model", p.profile.Name, "line", rate(p.line), "steps", int(steps))
 	}
-	return NewFinding(CodeCapCoarse, s.names(st.tenants), []string{port}, said, fix)
+	return plan.NewFinding(plan.CodeCapCoarse, s.names(st.tenants), []string{port}, said, fix)
 }
 
 // capReason explains CCTI_Min of one setting.
-func (s *settings) capReason(p *port, k int32, tenant string) Reason {
+func (s *settings) capReason(p *port, k int32, tenant string) plan.Reason {
 	st, of := &s.all[k], "one queue pair"
 	if p.perSL {
 		of = "the SL"
 	}
-	return Reason{Field: fmt.Sprintf("sl[%d].min", st.sl), Value: fmt.Sprint(st.min), Range: "0..255", Tenant: tenant, Rule: RuleCap,
+	return plan.Reason{Field: fmt.Sprintf("sl[%d].min", st.sl), Value: fmt.Sprint(st.min), Range: "0..255", Tenant: tenant, Rule: plan.RuleCap,
 		Formula: fmt.Sprintf("the first entry whose rate is not above %s, the cap's part for %s: %s gives %s · 1/(1 + %.3f) = %s",
 			rate(s.capOf(k)), of, p.table[st.min], rate(p.line), p.table[st.min].Factor(), rate(st.held))}
 }

@@ -4,16 +4,17 @@ import (
 	"slices"
 
 	"fairlane/internal/phrase"
+	"fairlane/policy/plan"
 	"fairlane/tenants"
 )
 
 // unenforced reports the tenants that are predicted to get more on a link than their cap, with why that is and what
 // helps, on planes whose settings bound no rate.
-func (m *model) unenforced(predicted *allocation, why, fix phrase.Text) []Finding {
+func (m *model) unenforced(predicted *allocation, why, fix phrase.Text) []plan.Finding {
 	if !slices.ContainsFunc(m.tenants, func(t tenants.Tenant) bool { return t.Cap > 0 }) {
 		return nil
 	}
-	var out []Finding
+	var out []plan.Finding
 	links := make([]float64, len(m.caps)) // of the tenant at hand
 	for t, flows := range m.flowsByTenant() {
 		limit, most := float64(m.tenants[t].Cap), 0.0
@@ -33,7 +34,7 @@ func (m *model) unenforced(predicted *allocation, why, fix phrase.Text) []Findin
 		}
 		if most > limit*(1+maxQuantisation) {
 			name := m.tenants[t].Name
-			out = append(out, NewFinding(CodeCapUnenforced, []string{name}, nil,
+			out = append(out, plan.NewFinding(plan.CodeCapUnenforced, []string{name}, nil,
 				phrase.Of("plan.cap-unenforced", "tenant", name, "cap", rate(limit), "predicted", rate(most), "reason", why), fix))
 		}
 	}

@@ -4,18 +4,19 @@ import (
 	"cmp"
 	"slices"
 
+	"fairlane/policy/plan"
 	"fairlane/tenants"
 )
 
 // classShares sums both allocations by class, for the tenants that have classes, by tenant and by the name of
 // the class.
-func (m *model) classShares(target, predicted *allocation) []ClassShare {
+func (m *model) classShares(target, predicted *allocation) []plan.ClassShare {
 	first := make([]int, len(m.tenants)) // of a tenant's classes in out
-	var out []ClassShare
+	var out []plan.ClassShare
 	for t := range m.tenants {
 		first[t] = len(out)
 		for _, c := range m.tenants[t].Classes {
-			out = append(out, ClassShare{Tenant: m.tenants[t].Name, Class: c.Name, Weight: c.Weight})
+			out = append(out, plan.ClassShare{Tenant: m.tenants[t].Name, Class: c.Name, Weight: c.Weight})
 		}
 	}
 	if len(out) == 0 {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"fairlane/ccconfig/ibcc"
+	"fairlane/policy/plan"
 	"fairlane/subnet/ident"
 )
 
@@ -22,13 +23,13 @@ import (
 // It fails, wrapping ErrInput, on options or tenants out of range, ports that are not in the fabric
 // or not channel adapters, links without a rate, and missing routes. What can be compiled but not honoured
 // is a finding.
-func Compile(in Input) (*Plan, error) { return (&Compiler{once: true}).Compile(in) }
+func Compile(in Input) (*plan.Plan, error) { return (&Compiler{once: true}).Compile(in) }
 
 // setBounds writes each tenant's error bound beside its predictions.
-func (m *model) setBounds(ts []TenantShare, classes []ClassShare, links []LinkShare, bounds []float64) {
+func (m *model) setBounds(ts []plan.TenantShare, classes []plan.ClassShare, links []plan.LinkShare, bounds []float64) {
 	of := make(map[string]float64, len(bounds))
 	for t, b := range bounds {
-		ts[t].Bound = sixDecimals(min(UnknownBound, b))
+		ts[t].Bound = sixDecimals(min(plan.UnknownBound, b))
 		of[m.tenants[t].Name] = ts[t].Bound
 	}
 	for i := range classes {
@@ -41,11 +42,11 @@ func (m *model) setBounds(ts []TenantShare, classes []ClassShare, links []LinkSh
 	}
 }
 
-func (s *settings) placements() []Placement {
-	out := []Placement{}
+func (s *settings) placements() []plan.Placement {
+	out := []plan.Placement{}
 	for t := range s.m.tenants {
 		for i, a := range s.m.tenants[t].Attachments {
-			out = append(out, Placement{Tenant: s.m.tenants[t].Name, PKey: s.m.tenants[t].PKey, Port: a.Port, SL: s.place[t][i],
+			out = append(out, plan.Placement{Tenant: s.m.tenants[t].Name, PKey: s.m.tenants[t].PKey, Port: a.Port, SL: s.place[t][i],
 				Receives: s.receivers[tenantPort{int32(t), a.Port}]})
 		}
 	}
@@ -54,13 +55,13 @@ func (s *settings) placements() []Placement {
 
 // plan writes the plane's sections of a plan. What is as in the compilation before is taken over from its plan, with the
 // digests.
-func (s *settings) plan(before *Plan, d, was *Digests) *Plan {
+func (s *settings) plan(before *plan.Plan, d, was *plan.Digests) *plan.Plan {
 	if s.prev == nil {
-		before, was = &Plan{Placements: s.placements()}, &Digests{}
+		before, was = &plan.Plan{Placements: s.placements()}, &plan.Digests{}
 	}
-	p := &Plan{Lanes: s.lanePlans(), Placements: before.Placements}
+	p := &plan.Plan{Lanes: s.lanePlans(), Placements: before.Placements}
 	d.Places = was.Places
-	p.CAs, d.CAs = Renew(before.CAs, was.CAs, s.fresh, func(i int) CAPlan { return s.caPlan(&s.ports[i]) })
+	p.CAs, d.CAs = plan.Renew(before.CAs, was.CAs, s.fresh, func(i int) plan.CAPlan { return s.caPlan(&s.ports[i]) })
 	p.Switches, d.Switches = s.switchPlans(before.Switches, was.Switches)
 	d.Fill(p)
 	return p
@@ -68,8 +69,8 @@ func (s *settings) plan(before *Plan, d, was *Digests) *Plan {
 
 // caPlan assembles a port's settings. SLs that no tenant of the port has get the least
 // aggressive of its settings, so that stray traffic takes no more than the lightest tenant instead of escaping control.
-func (s *settings) caPlan(p *port) CAPlan {
-	c := CAPlan{Port: p.id, Name: s.m.fabric.PortName(p.ref), Settings: ibcc.CASettings{
+func (s *settings) caPlan(p *port) plan.CAPlan {
+	c := plan.CAPlan{Port: p.id, Name: s.m.fabric.PortName(p.ref), Settings: ibcc.CASettings{
 		PerSL: p.perSL, Limit: uint16(len(p.table) - 1), Table: p.table,
 	}, Profile: profileName(p.profile)}
 	if u := p.profile.Adapter.TimerUnit; u != ibcc.TimerUnitPicoseconds {
@@ -86,8 +87,8 @@ func (s *settings) caPlan(p *port) CAPlan {
 		c.Settings.SLs[sl] = ibcc.SLParams{Timer: least.timer, Increase: least.incr}
 	}
 	const eachPort, eachSetting = 4, 4 // at most
-	c.Reasons = make([]Reason, 0, eachPort+eachSetting*len(p.settings))
-	c.Reasons = append(c.Reasons, Reason{Field: "per_sl", Value: strconv.FormatBool(p.perSL), Range: "false, true", Rule: RulePortControl, Formula: p.why})
+	c.Reasons = make([]plan.Reason, 0, eachPort+eachSetting*len(p.settings))
+	c.Reasons = append(c.Reasons, plan.Reason{Field: "per_sl", Value: strconv.FormatBool(p.perSL), Range: "false, true", Rule: plan.RulePortControl, Formula: p.why})
 	for _, k := range p.settings {
 		st := &s.all[k]
 		c.Settings.SLs[st.sl] = ibcc.SLParams{Timer: st.timer, Increase: st.incr, Trigger: s.trigger(p, st), Min: st.min}
@@ -98,13 +99,13 @@ func (s *settings) caPlan(p *port) CAPlan {
 		used[st.sl] = true
 	}
 	if free := freeSLs(&used); free != "" {
-		c.Reasons = append(c.Reasons, Reason{Field: free,
-			Value: "timer " + strconv.Itoa(int(least.timer)) + ", increase " + strconv.Itoa(int(least.incr)), Rule: RuleUnassigned,
+		c.Reasons = append(c.Reasons, plan.Reason{Field: free,
+			Value: "timer " + strconv.Itoa(int(least.timer)) + ", increase " + strconv.Itoa(int(least.incr)), Rule: plan.RuleUnassigned,
 			Formula: "no tenant here uses them: the parameters of SL " + strconv.Itoa(int(least.sl)) + ", the least aggressive on the port"})
 	}
 	limit := strconv.Itoa(int(c.Settings.Limit))
-	c.Reasons = append(c.Reasons, p.tableWhy, Reason{Field: "ccti_limit", Value: limit,
-		Unit: "CCTI", Range: "0.." + limit, Rule: RuleWholeTable, Formula: strconv.Itoa(len(p.table)) + " entries - 1"})
+	c.Reasons = append(c.Reasons, p.tableWhy, plan.Reason{Field: "ccti_limit", Value: limit,
+		Unit: "CCTI", Range: "0.." + limit, Rule: plan.RuleWholeTable, Formula: strconv.Itoa(len(p.table)) + " entries - 1"})
 	return c
 }
 
@@ -129,28 +130,28 @@ func freeSLs(used *[ident.NumSLs]bool) string {
 }
 
 // reasons appends to out what explains the timer and the increase of one setting.
-func (s *settings) reasons(out []Reason, p *port, st *setting) []Reason {
+func (s *settings) reasons(out []plan.Reason, p *port, st *setting) []plan.Reason {
 	names := make([]string, len(st.tenants))
 	for i, t := range st.tenants {
 		names[i] = s.m.tenants[t].Name
 	}
 	tenant := strings.Join(names, ",")
 	field := "sl[" + strconv.Itoa(int(st.sl)) + "]."
-	timer := Reason{Field: field + "timer", Value: strconv.Itoa(int(st.timer)), Unit: p.unitText(), Range: from1(int(p.profile.Adapter.MaxTimer)), Tenant: tenant, Rule: s.rule(st), Formula: s.formula(p, st)}
+	timer := plan.Reason{Field: field + "timer", Value: strconv.Itoa(int(st.timer)), Unit: p.unitText(), Range: from1(int(p.profile.Adapter.MaxTimer)), Tenant: tenant, Rule: s.rule(st), Formula: s.formula(p, st)}
 	if st.exact < 1 {
 		timer.Clamped = fmt.Sprintf("%.3f to 1, the shortest timer", st.exact)
 	}
 	if longest := p.profile.Adapter.MaxTimer; st.exact >= float64(longest)+0.5 {
 		timer.Clamped = fmt.Sprintf("%.0f to %d, the longest timer, at increase %d", st.exact, longest, st.incr)
 	}
-	incr := Reason{Field: field + "increase", Value: strconv.Itoa(int(st.incr)), Unit: "CCTI a BECN", Range: from1(int(p.profile.Adapter.MaxIncrease)), Tenant: tenant, Rule: RuleSmallestIncrease,
+	incr := plan.Reason{Field: field + "increase", Value: strconv.Itoa(int(st.incr)), Unit: "CCTI a BECN", Range: from1(int(p.profile.Adapter.MaxIncrease)), Tenant: tenant, Rule: plan.RuleSmallestIncrease,
 		Formula: "the smallest with which the timer fits " + strconv.Itoa(bits.Len16(p.profile.Adapter.MaxTimer)) + " bits: each unit widens the saw-tooth"}
 	if s.m.in.Options.Mode == ModeTheorem1 && st.group >= 0 {
-		incr.Rule, incr.Formula = RuleTheorem1, "in inverse proportion to the rate "+rate(st.rate).String()+" among settings with one timer"
+		incr.Rule, incr.Formula = plan.RuleTheorem1, "in inverse proportion to the rate "+rate(st.rate).String()+" among settings with one timer"
 	}
 	out = append(out, timer, incr)
 	if trigger := s.trigger(p, st); trigger > 0 {
-		out = append(out, Reason{Field: field + "trigger", Value: strconv.Itoa(int(trigger)), Unit: "CCTI", Range: "0..255", Tenant: tenant, Rule: RuleTrigger,
+		out = append(out, plan.Reason{Field: field + "trigger", Value: strconv.Itoa(int(trigger)), Unit: "CCTI", Range: "0..255", Tenant: tenant, Rule: plan.RuleTrigger,
 			Formula: fmt.Sprintf("the first entry at or below %s/2: a device logs a queue pair that is pushed to half of its share", rate(st.rate))})
 	}
 	return out
@@ -170,13 +171,13 @@ func (s *settings) trigger(p *port, st *setting) uint8 {
 func (s *settings) rule(st *setting) string {
 	switch {
 	case st.kind == settingIdle:
-		return RuleIdle
+		return plan.RuleIdle
 	case st.kind == settingUncontended:
-		return RuleUncontended
+		return plan.RuleUncontended
 	case s.m.in.Options.Mode == ModeTheorem1:
-		return RuleTheorem1
+		return plan.RuleTheorem1
 	}
-	return RuleProduct
+	return plan.RuleProduct
 }
 
 // formula prints the product rule with its numbers.
@@ -213,7 +214,7 @@ func (s *settings) formula(p *port, st *setting) string {
 }
 
 // settingsOf rebuilds the settings from a plan, to predict what it gives.
-func (m *model) settingsOf(p *Plan, target *allocation) (*settings, error) {
+func (m *model) settingsOf(p *plan.Plan, target *allocation) (*settings, error) {
 	place := make(placements, len(m.tenants))
 	at := make(map[tenantPort]ident.SL, len(p.Placements))
 	names := make(map[string]int32, len(m.tenants))
@@ -237,7 +238,7 @@ func (m *model) settingsOf(p *Plan, target *allocation) (*settings, error) {
 	s := m.newSettings(target, place)
 	for i := range s.ports {
 		port := &s.ports[i]
-		k, ok := slices.BinarySearchFunc(p.CAs, port.id, func(c CAPlan, id ident.PortID) int { return c.Port.Compare(id) })
+		k, ok := slices.BinarySearchFunc(p.CAs, port.id, func(c plan.CAPlan, id ident.PortID) int { return c.Port.Compare(id) })
 		if !ok {
 			return nil, fmt.Errorf("%w: the plan has no settings for port %s", ErrInput, port.id)
 		}

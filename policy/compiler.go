@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"fairlane/policy/fill"
+	"fairlane/policy/plan"
 	"fairlane/tenants"
 )
 
@@ -21,14 +22,14 @@ type Compiler struct {
 	settings *settings // on InfiniBand
 	roce     *roceSettings
 	wrcc     *wrccSettings
-	plan     *Plan
-	digests  *Digests
+	plan     *plan.Plan
+	digests  *plan.Digests
 	once     bool // nothing is compiled after
 	eager    bool // see fill.Solver.Eager
 }
 
 // Compile is the function of that name with a memory. After an error the memory is empty.
-func (c *Compiler) Compile(in Input) (*Plan, error) {
+func (c *Compiler) Compile(in Input) (*plan.Plan, error) {
 	p, err := c.compile(in)
 	if err != nil {
 		*c = Compiler{once: c.once, eager: c.eager}
@@ -36,7 +37,7 @@ func (c *Compiler) Compile(in Input) (*Plan, error) {
 	return p, err
 }
 
-func (c *Compiler) compile(in Input) (*Plan, error) {
+func (c *Compiler) compile(in Input) (*plan.Plan, error) {
 	m, same, err := c.model(in)
 	if err != nil {
 		return nil, err
@@ -69,7 +70,7 @@ func (c *Compiler) compile(in Input) (*Plan, error) {
 	if o.predicted.err != nil {
 		return nil, o.predicted.err
 	}
-	p := &Plan{Format: PlanFormat, Plane: m.plane, Placements: []Placement{}, CAs: []CAPlan{}, Switches: []SwitchPlan{}}
+	p := &plan.Plan{Format: plan.PlanFormat, Plane: m.plane, Placements: []plan.Placement{}, CAs: []plan.CAPlan{}, Switches: []plan.SwitchPlan{}}
 	chance := m.writeShares(p, target, o.predicted)
 	o.write(p)
 	p.Settle = about(o.settle)
@@ -79,7 +80,7 @@ func (c *Compiler) compile(in Input) (*Plan, error) {
 	o.findings = slices.Concat(o.findings, m.chanceFinding(chance), roughFinding(target, o.predicted))
 	m.setBounds(p.Tenants, p.Classes, p.Links, o.bounds)
 	advised := m.advise(slices.Concat(o.findings, m.guaranteeFindings(target), m.shareFindings(p)), p, target)
-	p.Findings = SortFindings(append(advised, m.uncertainFinding(p)...))
+	p.Findings = plan.SortFindings(append(advised, m.uncertainFinding(p)...))
 	p.Name = p.HashWith(next.digests)
 	next.plan = p
 	*c = next
@@ -87,16 +88,16 @@ func (c *Compiler) compile(in Input) (*Plan, error) {
 }
 
 // emptyPlan is the plan for zero tenants. It lists no device, so a rollout of it removes every setting of earlier plans, on any fabric.
-func emptyPlan(plane Plane) *Plan {
-	p := &Plan{
-		Format: PlanFormat, Plane: plane, Placements: []Placement{}, CAs: []CAPlan{}, Switches: []SwitchPlan{},
-		Tenants: []TenantShare{}, Links: []LinkShare{}, Findings: []Finding{},
+func emptyPlan(plane Plane) *plan.Plan {
+	p := &plan.Plan{
+		Format: plan.PlanFormat, Plane: plane, Placements: []plan.Placement{}, CAs: []plan.CAPlan{}, Switches: []plan.SwitchPlan{},
+		Tenants: []plan.TenantShare{}, Links: []plan.LinkShare{}, Findings: []plan.Finding{},
 	}
 	switch plane {
 	case PlaneRoCE:
-		p.RoCE = &RoCEPlan{NICs: []NICPlan{}, Switches: []ECNPlan{}, Traffic: []RoCEPlacement{}}
+		p.RoCE = &plan.RoCEPlan{NICs: []plan.NICPlan{}, Switches: []plan.ECNPlan{}, Traffic: []plan.RoCEPlacement{}}
 	case PlaneWRCC:
-		p.WRCC = &WRCCPlan{Increase: wrccIncrease.String(), Domains: []WRCCDomainPlan{}, Ports: []WRCCPortPlan{}, Senders: []WRCCSenderPlan{}}
+		p.WRCC = &plan.WRCCPlan{Increase: wrccIncrease.String(), Domains: []plan.WRCCDomainPlan{}, Ports: []plan.WRCCPortPlan{}, Senders: []plan.WRCCSenderPlan{}}
 	}
 	p.Name = p.Hash()
 	return p
@@ -113,7 +114,7 @@ func (m *model) entitleBesideParts() *allocation {
 }
 
 // writeShares writes who gets what, on two goroutines. It returns by tenant the part of the bound that unknown path hashing adds, see byChance.
-func (m *model) writeShares(p *Plan, target, predicted *allocation) (chance []float64) {
+func (m *model) writeShares(p *plan.Plan, target, predicted *allocation) (chance []float64) {
 	var work sync.WaitGroup
 	work.Go(func() { p.Links = m.linkShares(target, predicted) })
 	p.Tenants, p.Classes = m.tenantShares(target, predicted), m.classShares(target, predicted)
@@ -152,7 +153,7 @@ func (c *Compiler) compileIB(next *Compiler, target *allocation, same bool) (*ou
 	work.Wait()
 	s.prev = nil
 	o.predicted, o.bounds = predicted.allocation, s.bounds(predicted)
-	o.write = func(p *Plan) {
+	o.write = func(p *plan.Plan) {
 		p.Lanes, p.Placements, p.CAs, p.Switches = parts.Lanes, parts.Placements, parts.CAs, parts.Switches
 	}
 	return o, nil

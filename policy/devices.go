@@ -11,6 +11,7 @@ import (
 	"fairlane/ccconfig/ibprofile"
 	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
+	"fairlane/policy/plan"
 	"fairlane/subnet"
 )
 
@@ -114,7 +115,7 @@ const (
 )
 
 // deviceFindings reports what devices cannot hold by their profiles, one finding for each profile and limit.
-func (s *settings) deviceFindings() []Finding {
+func (s *settings) deviceFindings() []plan.Finding {
 	limits := map[limitKey]*deviceLimit{}
 	note := func(p *ibprofile.Profile, of limitKind, name string, need float64, tenants ...int32) {
 		l := limits[limitKey{p, of}]
@@ -136,7 +137,7 @@ func (s *settings) deviceFindings() []Finding {
 		}
 	}
 	s.noteSwitches(note)
-	var out []Finding
+	var out []plan.Finding
 	for k, l := range limits { // sorted with all findings
 		out = append(out, s.limitFinding(k, l))
 	}
@@ -184,10 +185,10 @@ func (s *settings) noteSwitches(note noteLimit) {
 	}
 }
 
-func (s *settings) limitFinding(k limitKey, l *deviceLimit) Finding {
+func (s *settings) limitFinding(k limitKey, l *deviceLimit) plan.Finding {
 	slices.Sort(l.names)
 	a, sw, need := &k.profile.Adapter, &k.profile.Switch, strconv.Itoa(int(l.worst+0.5))
-	where, model := phrase.Names(l.names, len(l.names), MaxNames), k.profile.Name
+	where, model := phrase.Names(l.names, len(l.names), plan.MaxNames), k.profile.Name
 	var said, fix phrase.Text
 	switch k.of {
 	case limitTimer:
@@ -208,7 +209,7 @@ func (s *settings) limitFinding(k limitKey, l *deviceLimit) Finding {
 		said = phrase.Of("plan.device-one-marking", "where", where, "model", model)
 		fix = phrase.Of("plan.device-one-marking.fix")
 	}
-	return NewFinding(CodeDeviceLimit, slices.Sorted(maps.Keys(l.tenants)), Bounded(l.names), said, fix)
+	return plan.NewFinding(plan.CodeDeviceLimit, slices.Sorted(maps.Keys(l.tenants)), plan.Bounded(l.names), said, fix)
 }
 
 // from1 prints the legal values of a register from 1 to most.

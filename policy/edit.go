@@ -10,6 +10,7 @@ import (
 	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/internal/suggest"
+	"fairlane/policy/plan"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 	"fairlane/tenants"
@@ -59,7 +60,7 @@ const (
 // no way is left for are left out, and attachments of ports that have no link any more; the findings say so.
 //
 // Errors wrap ErrInput, name what is not there and what comes near it.
-func Apply(in Input, edits ...Edit) (Input, []Finding, error) {
+func Apply(in Input, edits ...Edit) (Input, []plan.Finding, error) {
 	if len(edits) > MaxEdits {
 		return Input{}, nil, fmt.Errorf("%w: %d edits: want at most %d", ErrInput, len(edits), MaxEdits)
 	}
@@ -156,9 +157,9 @@ func (e *editor) tenant(name string) (*tenants.Tenant, error) {
 	if len(names) == 0 {
 		return nil, fmt.Errorf("no tenant %q: there are none", name)
 	}
-	list := strings.Join(names[:min(len(names), MaxNames)], ", ")
-	if len(names) > MaxNames {
-		list += fmt.Sprintf(" and %d more", len(names)-MaxNames)
+	list := strings.Join(names[:min(len(names), plan.MaxNames)], ", ")
+	if len(names) > plan.MaxNames {
+		list += fmt.Sprintf(" and %d more", len(names)-plan.MaxNames)
 	}
 	return nil, fmt.Errorf("no tenant %q: there are %s", name, list)
 }
@@ -321,7 +322,7 @@ func (e *editor) fail(x Edit) error {
 }
 
 // dropUnreachable leaves out what failed links cut off.
-func (e *editor) dropUnreachable() ([]Finding, error) {
+func (e *editor) dropUnreachable() ([]plan.Finding, error) {
 	if len(e.failed) == 0 {
 		return nil, nil
 	}
@@ -356,13 +357,13 @@ func (e *editor) dropUnreachable() ([]Finding, error) {
 		lost[fl.Tenant] = loss{l.flows + 1, l.qps + fl.QPs, l.example}
 		return false
 	})
-	var out []Finding
+	var out []plan.Finding
 	for name, l := range lost {
-		out = append(out, NewFinding(CodeFlowUnreachable, []string{name}, Bounded(e.failed),
-			phrase.Of("plan.flow-unreachable", "flows", Counted(l.flows, KindFlow), "tenant", name, "qps", Counted(l.qps, KindQueuePair), "example", l.example),
+		out = append(out, plan.NewFinding(plan.CodeFlowUnreachable, []string{name}, plan.Bounded(e.failed),
+			phrase.Of("plan.flow-unreachable", "flows", plan.Counted(l.flows, plan.KindFlow), "tenant", name, "qps", plan.Counted(l.qps, plan.KindQueuePair), "example", l.example),
 			phrase.Of("plan.flow-unreachable.fix")))
 	}
-	return SortFindings(out), nil
+	return plan.SortFindings(out), nil
 }
 
 // linked reports whether both ends are plugged in and reachable finds a way from one to the other. What is wrong with a flow

@@ -6,6 +6,7 @@ import (
 
 	"fairlane/internal/quantity"
 	"fairlane/policy/fill"
+	"fairlane/policy/plan"
 	"fairlane/subnet"
 	"fairlane/tenants"
 )
@@ -16,7 +17,7 @@ type Target struct {
 	Flows []Entitlement
 	// Links lists the contended link directions, by transmitting port: those that limit at least
 	// one flow and carry more than one tenant. Predicted is zero here.
-	Links []LinkShare
+	Links []plan.LinkShare
 	// Rough counts flows whose rates are near the fair ones only: links that wait for each other in a circle that hardly
 	// anything decides, or in a very large one, were not brought to rest.
 	Rough int
@@ -178,7 +179,7 @@ func (m *model) target(a *allocation) *Target {
 }
 
 // linkShares lists the contended link directions of the target with both rates.
-func (m *model) linkShares(target, predicted *allocation) []LinkShare {
+func (m *model) linkShares(target, predicted *allocation) []plan.LinkShare {
 	l := m.parts()
 	entitled, expected := make([]float64, len(l.carries)), make([]float64, len(l.carries))
 	for i, e := range target.rates {
@@ -188,22 +189,22 @@ func (m *model) linkShares(target, predicted *allocation) []LinkShare {
 			expected[k] += x
 		}
 	}
-	out := []LinkShare{}
+	out := []plan.LinkShare{}
 	for d, on := range target.limiting {
 		a, b := l.firstPart[d], l.firstPart[d+1]
 		if !on || b-a < 2 {
 			continue
 		}
 		d := int32(d)
-		s := LinkShare{Port: m.fabric.PortID(m.transmitter(d)), Peer: m.fabric.PortID(m.receiver(d)), Name: m.linkName(d), Capacity: quantity.BitRate(m.caps[d]),
-			Tenants: make([]LinkTenant, b-a)}
+		s := plan.LinkShare{Port: m.fabric.PortID(m.transmitter(d)), Peer: m.fabric.PortID(m.receiver(d)), Name: m.linkName(d), Capacity: quantity.BitRate(m.caps[d]),
+			Tenants: make([]plan.LinkTenant, b-a)}
 		for k := a; k < b; k++ {
 			p := &l.carries[k]
-			s.Tenants[k-a] = LinkTenant{Tenant: m.tenants[p.tenant].Name, QPs: whole(p.qps), Entitled: rate(entitled[k]), Predicted: rate(expected[k])}
+			s.Tenants[k-a] = plan.LinkTenant{Tenant: m.tenants[p.tenant].Name, QPs: whole(p.qps), Entitled: rate(entitled[k]), Predicted: rate(expected[k])}
 		}
 		out = append(out, s)
 	}
-	slices.SortFunc(out, func(a, b LinkShare) int { return a.Port.Compare(b.Port) })
+	slices.SortFunc(out, func(a, b plan.LinkShare) int { return a.Port.Compare(b.Port) })
 	return out
 }
 

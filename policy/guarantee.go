@@ -6,11 +6,12 @@ import (
 	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/policy/fill"
+	"fairlane/policy/plan"
 )
 
 // guaranteeFindings reports the links whose guarantees ask for more than fill.BookablePercent of them, and are scaled
 // down.
-func (m *model) guaranteeFindings(target *allocation) []Finding {
+func (m *model) guaranteeFindings(target *allocation) []plan.Finding {
 	if len(target.overbooked) == 0 {
 		return nil
 	}
@@ -29,7 +30,7 @@ func (m *model) guaranteeFindings(target *allocation) []Finding {
 			}
 		}
 	}
-	out := make([]Finding, 0, len(target.overbooked))
+	out := make([]plan.Finding, 0, len(target.overbooked))
 	for _, d := range target.overbooked {
 		var sum quantity.BitRate
 		var names []string
@@ -45,9 +46,9 @@ func (m *model) guaranteeFindings(target *allocation) []Finding {
 		}
 		most := quantity.BitRate(m.caps[d]) / 100 * fill.BookablePercent
 		link := m.linkName(d)
-		out = append(out, NewFinding(CodeOverbooked, names, []string{link},
+		out = append(out, plan.NewFinding(plan.CodeOverbooked, names, []string{link},
 			phrase.Of("plan.guarantee-overbooked",
-				"link", link, "sum", sum, "parts", phrase.Commas(Bounded(parts)), "most", most),
+				"link", link, "sum", sum, "parts", phrase.Commas(plan.Bounded(parts)), "most", most),
 			phrase.Of("plan.guarantee-overbooked.fix", "most", most)))
 	}
 	return out

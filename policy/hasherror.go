@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"fairlane/internal/phrase"
+	"fairlane/policy/plan"
 )
 
 // boundHash is what a prediction is less sure of where a hash chooses paths, in standard deviations of what meets on one path; a
@@ -106,7 +107,7 @@ func (m *model) varianceOf(first, last int, target *allocation, byInput []float6
 }
 
 // chanceFinding names the tenants whose shares depend on the paths that a hash chooses.
-func (m *model) chanceFinding(chance []float64) []Finding {
+func (m *model) chanceFinding(chance []float64) []plan.Finding {
 	var names []string
 	worst := 0.0
 	for t, c := range chance {
@@ -118,18 +119,18 @@ func (m *model) chanceFinding(chance []float64) []Finding {
 	if names == nil {
 		return nil
 	}
-	return []Finding{NewFinding(CodePathsByChance, Bounded(names), nil,
-		phrase.Of("plan.paths-by-chance", "tenants", Counted(len(names), KindTenant), "off", phrase.PercentOf(worst, 0)),
+	return []plan.Finding{plan.NewFinding(plan.CodePathsByChance, plan.Bounded(names), nil,
+		phrase.Of("plan.paths-by-chance", "tenants", plan.Counted(len(names), plan.KindTenant), "off", phrase.PercentOf(worst, 0)),
 		phrase.Of("plan.paths-by-chance.fix"))}
 }
 
 // roughFinding says that flows are too entangled to be shared out exactly.
-func roughFinding(target, predicted *allocation) []Finding {
+func roughFinding(target, predicted *allocation) []plan.Finding {
 	n := max(target.rough, predicted.rough)
 	if n == 0 {
 		return nil
 	}
-	return []Finding{NewFinding(CodeSharingApproximate, nil, nil,
+	return []plan.Finding{plan.NewFinding(plan.CodeSharingApproximate, nil, nil,
 		phrase.Of("plan.sharing-approximate", "n", n),
 		phrase.Of("plan.sharing-approximate.fix"))}
 }

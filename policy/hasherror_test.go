@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"fairlane/internal/quantity"
+	"fairlane/policy/plan"
 	"fairlane/tenants"
 )
 
@@ -23,7 +24,7 @@ func TestFewQueuePairsOnManyPathsAreUncertain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		i := slices.IndexFunc(p.Findings, func(f Finding) bool { return f.Code == CodePathsByChance })
+		i := slices.IndexFunc(p.Findings, func(f plan.Finding) bool { return f.Code == plan.CodePathsByChance })
 		if i >= 0 && !strings.Contains(p.Findings[i].Message, " queue pairs of 1 tenant: ") {
 			t.Errorf("%s: says %s", plane, p.Findings[i].Message)
 		}
@@ -72,7 +73,7 @@ func TestAFlowWithAToldPathOrASmallDemandHidesNoChance(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return p.Tenants[0].Bound, slices.ContainsFunc(p.Findings, func(f Finding) bool { return f.Code == CodePathsByChance })
+		return p.Tenants[0].Bound, slices.ContainsFunc(p.Findings, func(f plan.Finding) bool { return f.Code == plan.CodePathsByChance })
 	}
 	for _, plane := range []Plane{PlaneRoCE, PlaneWRCC} {
 		sure, _ := compile(plane, []tenants.Flow{{QPs: 2}}, [][]Way{{{told.Path, 2}}})

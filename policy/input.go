@@ -4,6 +4,7 @@ import (
 	"fairlane/ccconfig/ibprofile"
 	"fairlane/ccconfig/profile"
 	"fairlane/internal/quantity"
+	"fairlane/policy/plan"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 	"fairlane/tenants"
@@ -24,7 +25,7 @@ type Input struct {
 	// IBProfiles are the profiles of InfiniBand devices; nil is the built-in ones alone.
 	IBProfiles *ibprofile.Set
 	// InForce is the plan whose placements are kept where they still serve; nil is none.
-	InForce *Plan
+	InForce *plan.Plan
 }
 
 // Way is one path of a flow and the queue pairs that take it. Queue pairs of all of a flow's ways sum

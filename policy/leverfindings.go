@@ -6,10 +6,11 @@ import (
 	"strings"
 
 	"fairlane/internal/phrase"
+	"fairlane/policy/plan"
 )
 
 // leverFindings reports settings that miss their aim before any prediction.
-func (s *settings) leverFindings() []Finding {
+func (s *settings) leverFindings() []plan.Finding {
 	out := append(s.sharedSettings(), s.deviceFindings()...)
 	for i := range s.ports {
 		if f := s.ports[i].clamps; f != nil {
@@ -20,7 +21,7 @@ func (s *settings) leverFindings() []Finding {
 	for i := range s.all {
 		st := &s.all[i]
 		if most := s.ports[st.port].profile.Adapter.MaxIncrease; s.m.in.Options.Mode == ModeTheorem1 && st.incr == most {
-			out = append(out, NewFinding(CodeIncreaseClamped, s.names(st.tenants), nil,
+			out = append(out, plan.NewFinding(plan.CodeIncreaseClamped, s.names(st.tenants), nil,
 				phrase.Of("plan.increase-clamped", "port", s.m.fabric.PortName(s.ports[st.port].ref), "sl", st.sl, "most", int(most), "reached", rate(st.rate)),
 				phrase.Of("plan.increase-clamped.fix")))
 		}
@@ -41,7 +42,7 @@ func (s *settings) names(ts []int32) []string {
 
 // sharedSettings reports settings whose flows have different entitlements, one finding for each set of
 // tenants, with the worst of its ports first.
-func (s *settings) sharedSettings() []Finding {
+func (s *settings) sharedSettings() []plan.Finding {
 	worst := map[string][]*setting{}
 	for i := range s.all {
 		if st := &s.all[i]; st.kind == settingContended && st.spread > maxQuantisation {
@@ -49,17 +50,17 @@ func (s *settings) sharedSettings() []Finding {
 			worst[key] = append(worst[key], st)
 		}
 	}
-	var out []Finding
+	var out []plan.Finding
 	for _, sts := range worst {
 		slices.SortStableFunc(sts, func(a, b *setting) int { return cmp.Compare(b.spread, a.spread) })
 		var ports []string
-		for _, st := range sts[:min(len(sts), MaxNames)] {
+		for _, st := range sts[:min(len(sts), plan.MaxNames)] {
 			ports = append(ports, s.m.fabric.PortName(s.ports[st.port].ref))
 		}
 		st := sts[0]
-		out = append(out, NewFinding(CodeSharedSetting, s.names(st.tenants), ports,
+		out = append(out, plan.NewFinding(plan.CodeSharedSetting, s.names(st.tenants), ports,
 			phrase.Of("plan.shared-setting",
-				"ports", Counted(len(sts), KindPort), "worst", ports[0], "sl", st.sl, "each", rate(s.eachOf(st)), "off", phrase.PercentOf(st.spread, 1)),
+				"ports", plan.Counted(len(sts), plan.KindPort), "worst", ports[0], "sl", st.sl, "each", rate(s.eachOf(st)), "off", phrase.PercentOf(st.spread, 1)),
 			phrase.Of("plan.shared-setting.fix")))
 	}
 	return out
@@ -73,7 +74,7 @@ func (s *settings) eachOf(st *setting) float64 {
 	return st.rate
 }
 
-func (s *settings) groupFindings(g *group) []Finding {
+func (s *settings) groupFindings(g *group) []plan.Finding {
 	if g.miss <= maxQuantisation && g.marking <= sparseMarking && g.settle <= maxConvergence {
 		return nil
 	}
@@ -87,20 +88,20 @@ func (s *settings) groupFindings(g *group) []Finding {
 	for _, d := range g.links {
 		links = append(links, s.m.linkName(d))
 	}
-	var out []Finding
+	var out []plan.Finding
 	add := func(code string, said, fix phrase.Text) {
-		out = append(out, NewFinding(code, names, Bounded(links), said, fix))
+		out = append(out, plan.NewFinding(code, names, plan.Bounded(links), said, fix))
 	}
 	if g.miss > maxQuantisation {
-		add(CodeTimerQuantised, phrase.Of("plan.timer-quantised", "off", phrase.PercentOf(g.miss, 1), "packets", g.marking),
+		add(plan.CodeTimerQuantised, phrase.Of("plan.timer-quantised", "off", phrase.PercentOf(g.miss, 1), "packets", g.marking),
 			phrase.Of("plan.timer-quantised.fix"))
 	}
 	if g.marking > sparseMarking {
-		add(CodeMarkingSparse, phrase.Of("plan.marking-too-sparse", "packets", g.marking, "settle", about(g.settle)),
+		add(plan.CodeMarkingSparse, phrase.Of("plan.marking-too-sparse", "packets", g.marking, "settle", about(g.settle)),
 			phrase.Of("plan.marking-too-sparse.fix"))
 	}
 	if g.settle > maxConvergence {
-		add(CodeSlowConvergence, phrase.Of("plan.slow-convergence", "settle", about(g.settle), "packets", g.marking),
+		add(plan.CodeSlowConvergence, phrase.Of("plan.slow-convergence", "settle", about(g.settle), "packets", g.marking),
 			phrase.Of("plan.slow-convergence.fix"))
 	}
 	return out

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"fairlane/ccconfig/ibcc"
+	"fairlane/policy/plan"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 )
@@ -66,7 +67,7 @@ func (m *model) longestTrips() []float64 {
 // switchPlans makes every switch's marking: defaults for all its ports, and overrides where a link
 // that limits flows wants other values. A switch none of whose ports wants anything else than in
 // the compilation before keeps its plan.
-func (s *settings) switchPlans(before []SwitchPlan, was []Digest) ([]SwitchPlan, []Digest) {
+func (s *settings) switchPlans(before []plan.SwitchPlan, was []plan.Digest) ([]plan.SwitchPlan, []plan.Digest) {
 	trips := s.m.longestTrips()
 	s.marking = make([]int, len(s.m.caps))
 	for i := range s.groups {
@@ -81,7 +82,7 @@ func (s *settings) switchPlans(before []SwitchPlan, was []Digest) ([]SwitchPlan,
 	for i, n := range order {
 		fresh[i] = s.prev == nil || !s.marksAsBefore(n)
 	}
-	return Renew(before, was, fresh, func(i int) SwitchPlan { return s.switchPlan(order[i], trips) })
+	return plan.Renew(before, was, fresh, func(i int) plan.SwitchPlan { return s.switchPlan(order[i], trips) })
 }
 
 // marksAsBefore reports whether all ports of a switch mark as they did in the compilation before.
@@ -98,10 +99,10 @@ func (s *settings) marksAsBefore(n int32) bool {
 	return true
 }
 
-func (s *settings) switchPlan(n int32, trips []float64) SwitchPlan {
+func (s *settings) switchPlan(n int32, trips []float64) plan.SwitchPlan {
 	node := &s.m.fabric.Nodes[n]
 	profile := s.m.profiles[n]
-	sp := SwitchPlan{Node: node.GUID, Name: node.Name, Profile: profileName(profile), Ports: make([]ibcc.PortMarking, len(node.Ports))}
+	sp := plan.SwitchPlan{Node: node.GUID, Name: node.Name, Profile: profileName(profile), Ports: make([]ibcc.PortMarking, len(node.Ports))}
 	fastest := int32(-1)
 	for p := range node.Ports {
 		ref := subnet.PortRef{Node: n, Port: ident.PortNum(p)}
@@ -146,24 +147,24 @@ func (m *model) unmarked(d int32) uint8 {
 	return min(uint8(min(unmarkedSize, (packet-packetHeader)/128)), m.profiles[from.Node].Switch.MaxPacketSize)
 }
 
-func defaultReasons(sp *SwitchPlan) []Reason {
+func defaultReasons(sp *plan.SwitchPlan) []plan.Reason {
 	d := &sp.Defaults
-	return []Reason{
-		{Field: "threshold", Value: fmt.Sprint(d.Threshold), Range: "0..15", Rule: RuleMarkingLate,
+	return []plan.Reason{
+		{Field: "threshold", Value: fmt.Sprint(d.Threshold), Range: "0..15", Rule: plan.RuleMarkingLate,
 			Formula: "a port that limits no flow of this plan marks as late as it can: a link near its capacity queues bursts, and marks there would slow only the flows that cross it"},
-		{Field: "marking_rate", Value: fmt.Sprint(d.MarkingRate), Unit: "packets a mark", Range: "0..65535", Rule: RuleMarkingRate,
+		{Field: "marking_rate", Value: fmt.Sprint(d.MarkingRate), Unit: "packets a mark", Range: "0..65535", Rule: plan.RuleMarkingRate,
 			Formula: "every 32nd packet: rare enough for fine timers, often enough to settle in time"},
-		{Field: "packet_size", Value: fmt.Sprint(d.PacketSize), Unit: "64 B", Range: "0..255", Rule: RuleUnmarkedSize,
+		{Field: "packet_size", Value: fmt.Sprint(d.PacketSize), Unit: "64 B", Range: "0..255", Rule: plan.RuleUnmarkedSize,
 			Formula: fmt.Sprintf("packets under %d B, such as acknowledgements, are not marked", int(d.PacketSize)*64)},
-		{Field: "victim_mask", Value: d.VictimMask.String(), Range: "ports 0..254", Rule: RuleRoots,
+		{Field: "victim_mask", Value: d.VictimMask.String(), Range: "ports 0..254", Rule: plan.RuleRoots,
 			Formula: "ports with a channel adapter behind them mark even without credits, since nothing beyond them can be the root (annex A10)"},
-		{Field: "credit_mask", Value: d.CreditMask.String(), Range: "ports 0..254", Rule: RuleNoStarvation,
+		{Field: "credit_mask", Value: d.CreditMask.String(), Range: "ports 0..254", Rule: plan.RuleNoStarvation,
 			Formula: "weights are enforced at the sources, so no port withholds credits"},
 	}
 }
 
 // override gives a port with a limiting link its own marking where that differs from the defaults.
-func (s *settings) override(sp *SwitchPlan, p int, d int32, trip float64) {
+func (s *settings) override(sp *plan.SwitchPlan, p int, d int32, trip float64) {
 	own, reasons := s.portMarking(fmt.Sprintf("ports[%d].", p), d, trip)
 	if own.Threshold == sp.Defaults.Threshold && own.MarkingRate == sp.Defaults.MarkingRate {
 		return
@@ -173,7 +174,7 @@ func (s *settings) override(sp *SwitchPlan, p int, d int32, trip float64) {
 }
 
 // oneMarking gives a switch whose ports have no marking of their own that of its first port with a limiting link.
-func (s *settings) oneMarking(sp *SwitchPlan, n int32, trips []float64) {
+func (s *settings) oneMarking(sp *plan.SwitchPlan, n int32, trips []float64) {
 	for p := range s.m.fabric.Nodes[n].Ports {
 		ref := subnet.PortRef{Node: n, Port: ident.PortNum(p)}
 		if _, ok := s.m.fabric.Peer(ref); !ok {
@@ -182,24 +183,24 @@ func (s *settings) oneMarking(sp *SwitchPlan, n int32, trips []float64) {
 		if d := direction(s.m.fabric, ref); s.marking[d] > 0 {
 			own, reasons := s.portMarking("", d, trips[d])
 			sp.Defaults.Threshold, sp.Defaults.MarkingRate, sp.Defaults.PacketSize = own.Threshold, own.MarkingRate, own.PacketSize
-			sp.Reasons = append(reasons, slices.DeleteFunc(defaultReasons(sp), func(r Reason) bool { return r.Field == "threshold" || r.Field == "marking_rate" })...)
+			sp.Reasons = append(reasons, slices.DeleteFunc(defaultReasons(sp), func(r plan.Reason) bool { return r.Field == "threshold" || r.Field == "marking_rate" })...)
 			return
 		}
 	}
 }
 
 // portMarking is the marking of a port that sends on a limiting link, with the reasons; field is what their fields begin with.
-func (s *settings) portMarking(field string, d int32, trip float64) (ibcc.PortMarking, []Reason) {
+func (s *settings) portMarking(field string, d int32, trip float64) (ibcc.PortMarking, []plan.Reason) {
 	profile := s.m.profiles[s.m.transmitter(d).Node]
 	depth := s.m.depth(d, trip)
 	code, every := profile.Switch.Code(depth), profile.Switch.Marking(s.marking[d])
-	why := Reason{Field: field + "marking_rate", Value: fmt.Sprint(every), Unit: "packets a mark", Range: "0..65535", Rule: RuleMarkingRate,
+	why := plan.Reason{Field: field + "marking_rate", Value: fmt.Sprint(every), Unit: "packets a mark", Range: "0..65535", Rule: plan.RuleMarkingRate,
 		Formula: "the packets per mark at which the timers of all flows over this link are fine enough and settle in time"}
 	if !profile.Generic() {
 		why.Range = fmt.Sprintf("%d..%d", profile.Switch.MinMarkingRate, profile.Switch.MaxMarkingRate)
 	}
-	return ibcc.PortMarking{Valid: true, Threshold: code, PacketSize: s.m.unmarked(d), MarkingRate: every}, []Reason{
-		{Field: field + "threshold", Value: fmt.Sprint(code), Range: "0..15", Rule: RuleMarkingDepth, Formula: s.m.thresholdWhy(profile, d, trip, depth, code)},
+	return ibcc.PortMarking{Valid: true, Threshold: code, PacketSize: s.m.unmarked(d), MarkingRate: every}, []plan.Reason{
+		{Field: field + "threshold", Value: fmt.Sprint(code), Range: "0..15", Rule: plan.RuleMarkingDepth, Formula: s.m.thresholdWhy(profile, d, trip, depth, code)},
 		why,
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"fairlane/ccconfig/ibprofile"
 	"fairlane/internal/quantity"
 	"fairlane/policy/fill"
+	"fairlane/policy/halves"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 	"fairlane/tenants"
@@ -147,25 +148,25 @@ func (m *model) addFlows() error {
 	for i, t := range m.tenants {
 		byName[t.Name] = int32(i)
 	}
-	var halves [2]struct {
+	var both [2]struct {
 		flows []flow
 		err   error
 	}
 	order, switches := m.order(), m.switchLinks()
-	Do(len(order), func(from, to int) {
-		half := &halves[0]
+	halves.Do(len(order), func(from, to int) {
+		half := &both[0]
 		if to == len(order) {
-			half = &halves[1]
+			half = &both[1]
 		}
 		w := &wayFinder{m: m, switches: switches, arena: make([]int32, 0, 6*(to-from))}
 		half.flows, half.err = w.flows(order[from:to], byName)
 	})
-	for i := range halves {
-		if err := halves[i].err; err != nil {
+	for i := range both {
+		if err := both[i].err; err != nil {
 			return fmt.Errorf("%w: %w", ErrInput, err)
 		}
 	}
-	m.flows = append(halves[0].flows, halves[1].flows...)
+	m.flows = append(both[0].flows, both[1].flows...)
 	m.sortFlows()
 	return nil
 }

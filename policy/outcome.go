@@ -4,15 +4,16 @@ import (
 	"math"
 
 	"fairlane/internal/quantity"
+	"fairlane/policy/plan"
 )
 
 // outcome is what the levers of a plane make of the target.
 type outcome struct {
 	predicted *allocation
 	bounds    []float64 // by tenant: relative error bound of the predicted rate
-	findings  []Finding
-	write     func(*Plan) // sets the plane's sections
-	settle    float64     // see Plan.Settle, in seconds
+	findings  []plan.Finding
+	write     func(*plan.Plan) // sets the plane's sections
+	settle    float64          // see Plan.Settle, in seconds
 }
 
 // about is a time in seconds in whole microseconds and by its first two digits, since an estimate has no more; at most 1e6 s.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"fairlane/internal/quantity"
+	"fairlane/policy/plan"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 	"fairlane/subnet/topogen"
@@ -135,7 +136,7 @@ func TestALinkThatOneSendingPortFeedsOverManyWaysDividesNothing(t *testing.T) {
 	if got := float64(p.Tenants[0].Predicted) / 100e9; math.Abs(got-0.75) > 1e-6 {
 		t.Errorf("tenant a is predicted %g of the port, want 0.75: queue pairs take turns where they are sent", got)
 	}
-	if !slices.ContainsFunc(p.Findings, func(f Finding) bool { return f.Code == CodeSourcePort }) {
-		t.Errorf("findings %v, want %s", p.Findings, CodeSourcePort)
+	if !slices.ContainsFunc(p.Findings, func(f plan.Finding) bool { return f.Code == plan.CodeSourcePort }) {
+		t.Errorf("findings %v, want %s", p.Findings, plan.CodeSourcePort)
 	}
 }

@@ -1,160 +1,141 @@
 // Package policy is the compiler: weights, fabric and flows in; settings, predictions and
 // findings out. It is pure: no clock, no I/O, no randomness, no logs, and the same input
 // gives the same bytes on every machine.
+//
+// Callers need this package alone. What they name is declared in the packages below it, each of which has one part of the work:
+//
+//   - plan: what a plan says, its canonical form and name, its findings and reasons
+//   - diff: what changes from one plan to another
 package policy
 
 import (
-	"cmp"
-
-	"fairlane/ccconfig/ibcc"
-	"fairlane/internal/phrase"
-	"fairlane/internal/quantity"
-	"fairlane/subnet/ident"
+	"fairlane/policy/diff"
+	"fairlane/policy/plan"
+	"fairlane/subnet"
 )
 
-// PlanFormat is the format of the plans that Compile makes. Format 1 has the English sentences of findings in the canonical form, format 2
-// has their ids and parameters. Plans of both are read, verified and rolled out.
-const PlanFormat = 2
+// The parts of a plan.
+type (
+	// Plan is the compiled result.
+	Plan = plan.Plan
+	// Placement says which SL a tenant's traffic uses on a port.
+	Placement = plan.Placement
+	// CAPlan is the desired state of one channel-adapter port.
+	CAPlan = plan.CAPlan
+	// SwitchPlan is the desired state of one switch.
+	SwitchPlan = plan.SwitchPlan
+	// LanePlan is how one channel-adapter port divides its link among virtual lanes, where congestion control has no say because the port itself is the bottleneck of several tenants.
+	LanePlan = plan.LanePlan
+	// VLWeight is one entry of an arbitration table: the lane may send Weight units of 64 bytes, rounded up to whole packets, before it is the next entry's turn; 1 to 255.
+	VLWeight = plan.VLWeight
+	// RoCEPlan is the desired state of NICs and switches on the RoCE plane.
+	RoCEPlan = plan.RoCEPlan
+	// NICPlan is the desired DCQCN state of one NIC port: one set for all its tenants, since no device has finer ones.
+	NICPlan = plan.NICPlan
+	// ECNPlan is the desired marking of one switch.
+	ECNPlan = plan.ECNPlan
+	// RoCEPlacement says how a tenant's traffic is told apart on a port.
+	RoCEPlacement = plan.RoCEPlacement
+	// FunctionShare is what a plan gives a virtual function of a port: that of one of the tenants there.
+	FunctionShare = plan.FunctionShare
+	// WRCCPlan is the desired state of switches and NICs on the WRCC plane.
+	WRCCPlan = plan.WRCCPlan
+	// WRCCDomainPlan is what all devices of one data centre have in common.
+	WRCCDomainPlan = plan.WRCCDomainPlan
+	// WRCCPortPlan is the desired state of egress ports of switches that have the same settings.
+	WRCCPortPlan = plan.WRCCPortPlan
+	// WRCCSenderPlan is the desired state of the queue pairs of one class of a tenant at one NIC port.
+	WRCCSenderPlan = plan.WRCCSenderPlan
+	// WRCCPeer is the weight of one queue pair towards one port.
+	WRCCPeer = plan.WRCCPeer
+	// NamedPort is a port with the name that people know it by.
+	NamedPort = plan.NamedPort
+	// TenantShare compares what a tenant is entitled to with what the settings are predicted to give, summed over its flows.
+	TenantShare = plan.TenantShare
+	// ClassShare is TenantShare for one class of a tenant.
+	ClassShare = plan.ClassShare
+	// LinkShare is one contended link direction, named by the port that transmits on it.
+	LinkShare = plan.LinkShare
+	// LinkTenant is one tenant's part of a contended link.
+	LinkTenant = plan.LinkTenant
+	// Finding is a warning with a stable code; errors are only for input that cannot be compiled.
+	Finding = plan.Finding
+	// Reason explains one setting: which field has which value, in which unit and legal range, by which rule and formula, and what was clamped.
+	Reason = plan.Reason
+	// Explanation is why one device, or several with the same settings, are set as they are.
+	Explanation = plan.Explanation
+	// ExplainFilter narrows Explain; empty fields let everything through.
+	ExplainFilter = plan.ExplainFilter
+	// FilterError says why nothing passes an ExplainFilter.
+	FilterError = plan.FilterError
+	// NameList is how many there are and the first few names of them.
+	NameList = plan.NameList
+)
 
-// Plan is the compiled result. It is sorted, and named by the SHA-256 of its canonical form (see Hash).
-type Plan struct {
-	Format     int           `json:"format,omitempty" canonical:"2"` // of the canonical form: PlanFormat, or 0 in plans of format 1
-	Name       string        `json:"name"`
-	Plane      Plane         `json:"plane"`
-	Placements []Placement   `json:"placements"`        // by tenant, then port
-	CAs        []CAPlan      `json:"cas"`               // by port
-	Switches   []SwitchPlan  `json:"switches"`          // by GUID
-	Tenants    []TenantShare `json:"tenants"`           // by name
-	Links      []LinkShare   `json:"links"`             // contended links, by port
-	Findings   []Finding     `json:"findings"`          // by code, then tenants
-	Classes    []ClassShare  `json:"classes,omitempty"` // of tenants with classes, by tenant and class
-	Lanes      []LanePlan    `json:"lanes,omitempty"`   // by port; the subnet manager's to set
+// What changes from one plan to another.
+type (
+	// Difference is what changes from one plan to another, in the order people ask: what each tenant gains and loses and which settings bring it, then devices as a whole, contended links and findings.
+	Difference = diff.Difference
+	// TenantChange is what changes for one tenant.
+	TenantChange = diff.TenantChange
+	// ClassChange is one class of a tenant before and after; nil where it is not there.
+	ClassChange = diff.ClassChange
+	// LinkChange sums a tenant's part of the links that are contended in both plans and where it changes.
+	LinkChange = diff.LinkChange
+	// LinkRate is a tenant's part of one link before and after.
+	LinkRate = diff.LinkRate
+	// SettingChange is one parameter that changes in several places.
+	SettingChange = diff.SettingChange
+	// DeviceChange lists devices of a kind that only one of the plans sets.
+	DeviceChange = diff.DeviceChange
+	// FindingChange is one finding before and after.
+	FindingChange = diff.FindingChange
+)
 
-	RoCE *RoCEPlan `json:"roce,omitempty"` // on the RoCE plane
-	WRCC *WRCCPlan `json:"wrcc,omitempty"` // on the WRCC plane
+// Codes of findings, which package plan explains.
+const (
+	CodeSLExhausted        = plan.CodeSLExhausted
+	CodeSharedSetting      = plan.CodeSharedSetting
+	CodeSourcePort         = plan.CodeSourcePort
+	CodeTimerQuantised     = plan.CodeTimerQuantised
+	CodeMarkingSparse      = plan.CodeMarkingSparse
+	CodeSlowConvergence    = plan.CodeSlowConvergence
+	CodeCCTLimit           = plan.CodeCCTLimit
+	CodeWeightUnreachable  = plan.CodeWeightUnreachable
+	CodeIncreaseClamped    = plan.CodeIncreaseClamped
+	CodeCapCoarse          = plan.CodeCapCoarse
+	CodeFlowUnreachable    = plan.CodeFlowUnreachable
+	CodeOverbooked         = plan.CodeOverbooked
+	CodeDCQCNSharedPort    = plan.CodeDCQCNSharedPort
+	CodeUncalibratedSpeed  = plan.CodeUncalibratedSpeed
+	CodeSLSplit            = plan.CodeSLSplit
+	CodeLanesNeedSM        = plan.CodeLanesNeedSM
+	CodeLanesCoarse        = plan.CodeLanesCoarse
+	CodeWRCCUnstable       = plan.CodeWRCCUnstable
+	CodePeriodClamped      = plan.CodePeriodClamped
+	CodeFairRateCoarse     = plan.CodeFairRateCoarse
+	CodeWeightRange        = plan.CodeWeightRange
+	CodeCapUnenforced      = plan.CodeCapUnenforced
+	CodePathsByChance      = plan.CodePathsByChance
+	CodeShareUncertain     = plan.CodeShareUncertain
+	CodeDeviceLimit        = plan.CodeDeviceLimit
+	CodeSharingApproximate = plan.CodeSharingApproximate
+)
 
-	// Settle is about how long shares take to become what is predicted, after a change of settings or of traffic: docs/compiler.md says what
-	// that means on each plane. 0 where no marks hold anybody back, and in plans of earlier versions. It is no part of the name: it follows
-	// from what made the plan.
-	Settle quantity.Picoseconds `json:"settle_ps,omitempty" canonical:"-"`
-}
-
-// Placement says which SL a tenant's traffic uses on a port.
-type Placement struct {
-	Tenant string       `json:"tenant"`
-	PKey   ident.PKey   `json:"pkey"` // the tenant's partition, by which the subnet manager hands out the SL
-	Port   ident.PortID `json:"port"`
-	SL     ident.SL     `json:"sl"`
-	// Receives reports that, by its flows, the tenant only receives on this port and shares the SL there with another tenant, so that the
-	// port's counter of the SL is not the tenant's alone. It is not part of the plan's name: it follows from what made the plan.
-	Receives bool `json:"receives,omitempty" canonical:"-"`
-}
-
-// CAPlan is the desired state of one channel-adapter port.
-type CAPlan struct {
-	Port     ident.PortID    `json:"port"`
-	Name     string          `json:"name"`
-	Settings ibcc.CASettings `json:"settings"`
-	Reasons  []Reason        `json:"reasons"`
-	// Profile is the name of the device profile; empty: the generic one. It is not part of the plan's name: the settings follow from it.
-	Profile string `json:"profile,omitempty" canonical:"-"`
-	// TimerUnit is that of the timers in Settings where the profile has another than 1.024 us; 0: 1.024 us. It is not part of the name either.
-	TimerUnit quantity.Picoseconds `json:"timer_unit_ps,omitempty" canonical:"-"`
-}
-
-// TimerPeriod is the duration of a CCTI_Timer of the port.
-func (c *CAPlan) TimerPeriod(timer uint16) quantity.Picoseconds {
-	return quantity.Picoseconds(timer) * cmp.Or(c.TimerUnit, ibcc.TimerUnitPicoseconds)
-}
-
-// SwitchPlan is the desired state of one switch.
-type SwitchPlan struct {
-	Node     ident.GUID          `json:"node"`
-	Name     string              `json:"name"`
-	Defaults ibcc.SwitchSettings `json:"defaults"`
-	Ports    []ibcc.PortMarking  `json:"ports"` // index is the port number
-	Reasons  []Reason            `json:"reasons"`
-	Profile  string              `json:"profile,omitempty" canonical:"-"` // as in CAPlan
-}
-
-// Reason explains one setting: which field has which value, in which unit and legal range, by which rule and
-// formula, and what was clamped.
-type Reason struct {
-	Field   string `json:"field"` // such as "sl[3].timer", "cct", "threshold"
-	Value   string `json:"value"`
-	Unit    string `json:"unit,omitempty"`  // such as "1.024 us"; empty is a plain number
-	Range   string `json:"range,omitempty"` // legal values, such as "1..65535"
-	Tenant  string `json:"tenant,omitempty"`
-	Rule    string `json:"rule"`    // stable code, such as "product-rule"
-	Formula string `json:"formula"` // with the numbers filled in
-	Clamped string `json:"clamped,omitempty"`
-}
-
-// TenantShare compares what a tenant is entitled to with what the settings are predicted to give,
-// summed over its flows.
-type TenantShare struct {
-	Tenant    string           `json:"tenant"`
-	Weight    quantity.Weight  `json:"weight"`
-	QPs       int              `json:"qps"`
-	Entitled  quantity.BitRate `json:"entitled_bps"`
-	Predicted quantity.BitRate `json:"predicted_bps"`
-	// PredictedError is |predicted - entitled| / entitled.
-	PredictedError float64 `json:"predicted_error"`
-	// Bound is the relative error of Predicted that the calibration of the plane's levers promises in 95 of 100
-	// cases: delivered is expected within Predicted·(1 ± Bound).
-	Bound float64 `json:"bound"`
-}
-
-// ClassShare is TenantShare for one class of a tenant.
-type ClassShare struct {
-	Tenant    string           `json:"tenant"`
-	Class     string           `json:"class"`
-	Weight    quantity.Weight  `json:"weight"`
-	QPs       int              `json:"qps"`
-	Entitled  quantity.BitRate `json:"entitled_bps"`
-	Predicted quantity.BitRate `json:"predicted_bps"`
-	Bound     float64          `json:"bound"` // the tenant's
-}
-
-// LinkShare is one contended link direction, named by the port that transmits on it.
-type LinkShare struct {
-	Port     ident.PortID     `json:"port"`
-	Peer     ident.PortID     `json:"peer"`
-	Name     string           `json:"name"`
-	Capacity quantity.BitRate `json:"capacity_bps"` // usable payload-carrying rate
-	Tenants  []LinkTenant     `json:"tenants"`
-}
-
-// LinkTenant is one tenant's part of a contended link.
-type LinkTenant struct {
-	Tenant    string           `json:"tenant"`
-	QPs       int              `json:"qps"`
-	Entitled  quantity.BitRate `json:"entitled_bps"`
-	Predicted quantity.BitRate `json:"predicted_bps"`
-	Bound     float64          `json:"bound"` // as in TenantShare
-}
-
-// Finding is a warning with a stable code; errors are only for input that cannot be compiled.
-type Finding struct {
-	Code    string   `json:"code"`
-	Tenants []string `json:"tenants,omitempty"`
-	Links   []string `json:"links,omitempty"`
-	// Message and Fix are Said and Advice in the English of the version that compiled the plan.
-	Message string `json:"message" canonical:"1"`
-	Fix     string `json:"fix,omitempty" canonical:"1"`
-	// Said is what was found, and Advice what helps. Plans of format 1 do not have them.
-	Said   *phrase.Text `json:"said,omitempty" canonical:"2"`
-	Advice *phrase.Text `json:"advice,omitempty" canonical:"2"`
-}
+// PlanFormat is the format of the plans that Compile makes.
+const PlanFormat = plan.PlanFormat
 
 // UnknownBound is the bound of a prediction, relative, that means its error is unknown.
-const UnknownBound = 1
+const UnknownBound = plan.UnknownBound
 
-// MissLimit is how far, relative, a tenant may be from its entitlement or its prediction on a plane before it is off its share: a finding has to
-// announce it, and a measurement lists it as wrong. "" is PlaneIB.
-func MissLimit(plane Plane) float64 {
-	if plane == PlaneRoCE {
-		return 0.10
-	}
-	return 0.05
-}
+// Decode reads a plan that Encode wrote and checks that it is the one its name says.
+func Decode(b []byte) (*Plan, error) { return plan.Decode(b) }
+
+// Rules lists the rules of reasons.
+func Rules() []string { return plan.Rules() }
+
+// MissLimit is how far, relative, a tenant may be from its entitlement or its prediction on a plane before it is off its share.
+func MissLimit(plane subnet.Plane) float64 { return plan.MissLimit(plane) }
+
+// Diff tells what changes from one plan to another, on any plane.
+func Diff(before, after *Plan) Difference { return diff.Between(before, after) }

@@ -6,12 +6,13 @@ import (
 	"slices"
 
 	"fairlane/policy/fill"
+	"fairlane/policy/plan"
 )
 
 // Prediction is what settings are expected to give.
 type Prediction struct {
-	Tenants []TenantShare // by name
-	Links   []LinkShare   // contended links of the target, by transmitting port
+	Tenants []plan.TenantShare // by name
+	Links   []plan.LinkShare   // contended links of the target, by transmitting port
 }
 
 // Predict computes what a plan's settings and placements are expected to give on the input: the flat
@@ -23,7 +24,7 @@ type Prediction struct {
 // queue pairs of an SL split its aggressiveness. No queue pair goes below the rate of its port's
 // last table entry. It is for plans of the InfiniBand plane. It fails like Compile, and when the plan is of another
 // plane or lacks a port or tenant of the input.
-func Predict(in Input, p *Plan) (*Prediction, error) {
+func Predict(in Input, p *plan.Plan) (*Prediction, error) {
 	if p.Plane != PlaneIB {
 		return nil, fmt.Errorf("%w: a plan of plane %q: want %q", ErrInput, p.Plane, PlaneIB)
 	}
@@ -196,8 +197,8 @@ func (s *settings) floorOf(f int32) float64 {
 }
 
 // tenantShares sums both allocations by tenant.
-func (m *model) tenantShares(target, predicted *allocation) []TenantShare {
-	out := make([]TenantShare, len(m.tenants))
+func (m *model) tenantShares(target, predicted *allocation) []plan.TenantShare {
+	out := make([]plan.TenantShare, len(m.tenants))
 	entitled, expected, qps := make([]float64, len(m.tenants)), make([]float64, len(m.tenants)), make([]float64, len(m.tenants))
 	for i := range m.tenants {
 		out[i].Tenant, out[i].Weight = m.tenants[i].Name, m.tenants[i].Weight

@@ -12,6 +12,7 @@ import (
 	"fairlane/internal/disjoint"
 	"fairlane/internal/num"
 	"fairlane/internal/quantity"
+	"fairlane/policy/plan"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 )
@@ -111,9 +112,9 @@ func (c *Compiler) compileRoCE(next *Compiler, target *allocation, same bool) (*
 		return nil, err
 	}
 	s.weigh()
-	var plan *RoCEPlan
+	var section *plan.RoCEPlan
 	var work sync.WaitGroup
-	work.Go(func() { plan = s.plan(c.plan, next.digests, c.digests) })
+	work.Go(func() { section = s.plan(c.plan, next.digests, c.digests) })
 	predicted := s.predict()
 	bounds := s.bounds(predicted)
 	work.Wait()
@@ -121,7 +122,7 @@ func (c *Compiler) compileRoCE(next *Compiler, target *allocation, same bool) (*
 	o := &outcome{predicted: predicted.allocation, bounds: bounds, settle: slow.time}
 	o.findings = slices.Concat(s.findings(predicted.allocation), s.slowFindings(&slow))
 	s.prev = nil
-	o.write = func(p *Plan) { p.RoCE = plan }
+	o.write = func(p *plan.Plan) { p.RoCE = section }
 	return o, nil
 }
 

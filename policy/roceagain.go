@@ -3,6 +3,8 @@ package policy
 import (
 	"maps"
 	"slices"
+
+	"fairlane/policy/plan"
 )
 
 // again is what two compilations of the same flows, one after the other, tell of what must be computed anew.
@@ -111,10 +113,10 @@ func (s *roceSettings) alike(i int) bool {
 
 // plan writes the plane's section of a plan. What is as in the compilation before is taken over from its plan, with
 // the digests.
-func (s *roceSettings) plan(before *Plan, d, was *Digests) *RoCEPlan {
-	out := &RoCEPlan{}
+func (s *roceSettings) plan(before *plan.Plan, d, was *plan.Digests) *plan.RoCEPlan {
+	out := &plan.RoCEPlan{}
 	if s.prev == nil {
-		before, was = &Plan{RoCE: &RoCEPlan{Switches: s.switchPlans()}}, &Digests{}
+		before, was = &plan.Plan{RoCE: &plan.RoCEPlan{Switches: s.switchPlans()}}, &plan.Digests{}
 	}
 	out.Switches, d.Markings = before.RoCE.Switches, was.Markings
 	if s.prev != nil && maps.Equal(s.shares, s.prev.shares) {
@@ -123,6 +125,6 @@ func (s *roceSettings) plan(before *Plan, d, was *Digests) *RoCEPlan {
 		out.Traffic = s.traffic()
 	}
 	out.NICs, d.NICs = s.nicPlans(before.RoCE.NICs, was.NICs)
-	d.Fill(&Plan{RoCE: out})
+	d.Fill(&plan.Plan{RoCE: out})
 	return out
 }

@@ -9,14 +9,15 @@ import (
 
 	"fairlane/internal/num"
 	"fairlane/internal/phrase"
+	"fairlane/policy/plan"
 )
 
 // sharedSpread is the |ln| of rates on one set of registers from which a finding says so: 5 %.
 const sharedSpread = 0.05
 
 // findings lists what the plane cannot honour.
-func (s *roceSettings) findings(predicted *allocation) []Finding {
-	var out []Finding
+func (s *roceSettings) findings(predicted *allocation) []plan.Finding {
+	var out []plan.Finding
 	far, unreached := make(map[string]*roceOff), make(map[string]*roceOff)
 	for i := range s.ports {
 		p := &s.ports[i]
@@ -62,7 +63,7 @@ func (s *roceSettings) add(o *roceOff, p *nicPort, by float64) {
 	if o.worst == nil || by > o.by {
 		o.worst, o.by = p, by
 	}
-	if o.ports++; o.ports <= MaxNames {
+	if o.ports++; o.ports <= plan.MaxNames {
 		o.names = append(o.names, s.portName(p))
 	}
 }
@@ -106,7 +107,7 @@ func (s *roceSettings) names(tenants []int32) []string {
 	return out
 }
 
-func (s *roceSettings) sharedPort(p *nicPort, predicted *allocation) Finding {
+func (s *roceSettings) sharedPort(p *nicPort, predicted *allocation) plan.Finding {
 	senders := s.senders(p)
 	parts := make([]phrase.Text, len(senders))
 	for i, t := range senders {
@@ -120,15 +121,15 @@ func (s *roceSettings) sharedPort(p *nicPort, predicted *allocation) Finding {
 		parts[i] = phrase.Of("plan.part", "tenant", s.m.tenants[t].Name, "predicted", rate(got), "entitled", rate(entitled))
 	}
 	name := s.portName(p)
-	return NewFinding(CodeDCQCNSharedPort, Bounded(s.names(senders)), []string{name},
+	return plan.NewFinding(plan.CodeDCQCNSharedPort, plan.Bounded(s.names(senders)), []string{name},
 		phrase.Of("plan.dcqcn-shared-port",
-			"port", name, "n", len(senders), "parts", phrase.Commas(Bounded(parts))),
+			"port", name, "n", len(senders), "parts", phrase.Commas(plan.Bounded(parts))),
 		phrase.Of("plan.dcqcn-shared-port.fix"))
 }
 
-func (s *roceSettings) sharedFlows(o *roceOff) Finding {
+func (s *roceSettings) sharedFlows(o *roceOff) plan.Finding {
 	p := o.worst
-	return NewFinding(CodeSharedSetting, Bounded(s.names(s.senders(p))), s.links(o),
+	return plan.NewFinding(plan.CodeSharedSetting, plan.Bounded(s.names(s.senders(p))), s.links(o),
 		phrase.Of("plan.dcqcn-spread",
 			"port", s.portName(p), "others", others(o.ports), "times", fmt.Sprintf("%.3g", num.Exp(p.spread)), "each", rate(p.wanted)), s.apart(p))
 }
@@ -162,17 +163,17 @@ func (s *roceSettings) agree(p *nicPort, kind func(f int32) int32) bool {
 	return true
 }
 
-func (s *roceSettings) unreachable(o *roceOff) Finding {
+func (s *roceSettings) unreachable(o *roceOff) plan.Finding {
 	p := o.worst
 	g := &s.groups[p.group]
-	return NewFinding(CodeWeightUnreachable, Bounded(s.names(s.senders(p))), s.links(o),
+	return plan.NewFinding(plan.CodeWeightUnreachable, plan.Bounded(s.names(s.senders(p))), s.links(o),
 		phrase.Of("plan.dcqcn-range",
 			"port", s.portName(p), "others", others(o.ports), "each", rate(p.wanted), "fastest", rate(g.top), "times", times(g.top/p.wanted), "reached", times(g.top/s.reached(p))),
 		phrase.Of("plan.fewer-qps-one.fix"))
 }
 
 // speeds reports limiting links outside the calibrated range by more than a tenth.
-func (s *roceSettings) speeds() []Finding {
+func (s *roceSettings) speeds() []plan.Finding {
 	axis := s.profile.Response.Speeds
 	low, high := float64(axis[0])/1.1, float64(axis[len(axis)-1])/0.9
 	var links []string
@@ -184,14 +185,14 @@ func (s *roceSettings) speeds() []Finding {
 	if len(links) == 0 {
 		return nil
 	}
-	return []Finding{NewFinding(CodeUncalibratedSpeed, nil, Bounded(links),
+	return []plan.Finding{plan.NewFinding(plan.CodeUncalibratedSpeed, nil, plan.Bounded(links),
 		phrase.Of("plan.uncalibrated-speed",
-			"links", Counted(len(links), KindContended), "min", axis[0], "max", axis[len(axis)-1], "profile", strconv.Quote(s.profile.Name)),
+			"links", plan.Counted(len(links), plan.KindContended), "min", axis[0], "max", axis[len(axis)-1], "profile", strconv.Quote(s.profile.Name)),
 		phrase.Of("plan.uncalibrated-speed.fix"))}
 }
 
 // caps reports tenants that nothing holds below their cap: RPG_MAX_RATE releases a limiter, it bounds nothing.
-func (s *roceSettings) caps(predicted *allocation) []Finding {
+func (s *roceSettings) caps(predicted *allocation) []plan.Finding {
 	return s.m.unenforced(predicted, phrase.Of("plan.dcqcn-cap"),
 		phrase.Of("plan.dcqcn-cap.fix"))
 }

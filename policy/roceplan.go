@@ -9,6 +9,7 @@ import (
 	"fairlane/ccconfig/dcqcn"
 	"fairlane/ccconfig/ecn"
 	"fairlane/internal/num"
+	"fairlane/policy/plan"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 )
@@ -22,15 +23,15 @@ const (
 )
 
 // nicPlans makes the settings of all ports; those that are as before are taken from the plan before.
-func (s *roceSettings) nicPlans(before []NICPlan, was []Digest) ([]NICPlan, []Digest) {
+func (s *roceSettings) nicPlans(before []plan.NICPlan, was []plan.Digest) ([]plan.NICPlan, []plan.Digest) {
 	fresh := make([]bool, len(s.ports))
 	for i := range fresh {
 		fresh[i] = !s.alike(i)
 	}
 	base, registers := s.baseReasons(), s.registers()
-	return Renew(before, was, fresh, func(i int) NICPlan {
+	return plan.Renew(before, was, fresh, func(i int) plan.NICPlan {
 		p := &s.ports[i]
-		return NICPlan{
+		return plan.NICPlan{
 			Port: p.id, Name: s.m.fabric.PortName(p.ref), Profile: s.profile.Name, Settings: p.set,
 			Reasons: slices.Concat(s.leverReasons(p, registers), s.shareReasons(p), base),
 		}
@@ -38,8 +39,8 @@ func (s *roceSettings) nicPlans(before []NICPlan, was []Digest) ([]NICPlan, []Di
 }
 
 // switchPlans makes the marking of all switches, which follows from the fabric and the longest round trip of a flow.
-func (s *roceSettings) switchPlans() []ECNPlan {
-	out := []ECNPlan{}
+func (s *roceSettings) switchPlans() []plan.ECNPlan {
+	out := []plan.ECNPlan{}
 	for _, n := range s.m.fabric.Switches() {
 		out = append(out, s.switchPlan(n))
 	}
@@ -74,17 +75,17 @@ var baseFormulas = [...][2]string{
 }
 
 // baseReasons explains what all managed ports have in common.
-func (s *roceSettings) baseReasons() []Reason {
+func (s *roceSettings) baseReasons() []plan.Reason {
 	defaults := dcqcn.Default()
-	var out []Reason
+	var out []plan.Reason
 	for _, r := range s.profile.Limits().Registers() {
 		if moved(r.Name) {
 			continue
 		}
 		v := r.Value(&s.profile.Base)
-		why := Reason{Field: r.Name, Value: strconv.FormatUint(v, 10), Unit: r.Unit, Range: r.Range(), Rule: RuleVendorDefault, Formula: "as the device comes"}
+		why := plan.Reason{Field: r.Name, Value: strconv.FormatUint(v, 10), Unit: r.Unit, Range: r.Range(), Rule: plan.RuleVendorDefault, Formula: "as the device comes"}
 		if v != r.Value(&defaults) {
-			why.Rule, why.Formula = RuleManagedPort, "as the profile "+s.profile.Name+" was calibrated"
+			why.Rule, why.Formula = plan.RuleManagedPort, "as the profile "+s.profile.Name+" was calibrated"
 			for _, f := range baseFormulas {
 				if f[0] == r.Name {
 					why.Formula = f[1]
@@ -97,9 +98,9 @@ func (s *roceSettings) baseReasons() []Reason {
 }
 
 // leverReasons explains the registers that the lever sets.
-func (s *roceSettings) leverReasons(p *nicPort, registers map[string]dcqcn.Register) []Reason {
+func (s *roceSettings) leverReasons(p *nicPort, registers map[string]dcqcn.Register) []plan.Reason {
 	g, l := &s.groups[p.group], &s.profile.Lever
-	tenant := strings.Join(Bounded(s.names(p.tenants)), ",")
+	tenant := strings.Join(plan.Bounded(s.names(p.tenants)), ",")
 	scale := num.Exp(p.position)
 	meant, increase := s.meant(p), float64(l.Step*g.rate)/scale/1e6
 	first := fmt.Sprintf("%.3g x the rate meant: a new flow starts near its share", l.First)
@@ -110,14 +111,14 @@ func (s *roceSettings) leverReasons(p *nicPort, registers map[string]dcqcn.Regis
 	if p.clamped {
 		clamped = fmt.Sprintf("the ratio wanted is %s, the lever reaches %s", times(g.rate/p.wanted), times(g.rate/s.reached(p)))
 	}
-	reason := func(field, formula, clamped string) Reason {
+	reason := func(field, formula, clamped string) plan.Reason {
 		r := registers[field]
-		return Reason{
+		return plan.Reason{
 			Field: field, Value: strconv.FormatUint(r.Value(&p.set), 10), Unit: r.Unit, Range: r.Range(),
-			Tenant: tenant, Rule: RuleCalibratedLever, Formula: formula, Clamped: clamped,
+			Tenant: tenant, Rule: plan.RuleCalibratedLever, Formula: formula, Clamped: clamped,
 		}
 	}
-	return []Reason{
+	return []plan.Reason{
 		reason("rpg_time_reset", fmt.Sprintf("%s; by the response that takes %.4g times the shortest period, %.4g us: %.5g us", meant, scale, g.period, p.period), clamped),
 		reason("rpg_ai_rate", fmt.Sprintf("%.3g x %s / %.4g = %.5g Mbit/s, x %.4f for the rounding of the period", l.Step, rate(g.rate), scale, increase, float64(p.set.AIRate)/increase), ""),
 		reason("rpg_hai_rate", "as rpg_ai_rate; never used, since the byte counter is off", ""),
@@ -139,10 +140,10 @@ func (s *roceSettings) meant(p *nicPort) string {
 }
 
 // switchPlan is the marking of every linked port of a switch, for the queue that RoCE traffic has.
-func (s *roceSettings) switchPlan(n int32) ECNPlan {
+func (s *roceSettings) switchPlan(n int32) plan.ECNPlan {
 	f := s.m.fabric
 	node := &f.Nodes[n]
-	out := ECNPlan{Node: node.GUID, Name: node.Name, Queues: []ecn.QueueMarking{}}
+	out := plan.ECNPlan{Node: node.GUID, Name: node.Name, Queues: []ecn.QueueMarking{}}
 	said := make(map[ecn.Marking]bool)
 	for i := range node.Ports {
 		ref := subnet.PortRef{Node: n, Port: ident.PortNum(i)}
@@ -160,28 +161,28 @@ func (s *roceSettings) switchPlan(n int32) ECNPlan {
 	return out
 }
 
-func (s *roceSettings) markingReasons(l *subnet.Link, mark ecn.Marking) []Reason {
+func (s *roceSettings) markingReasons(l *subnet.Link, mark ecn.Marking) []plan.Reason {
 	r := &s.profile.Marking
 	field := fmt.Sprintf("queue[%d] of %s ports: ", RoCEQueue, l.Rate)
 	span := fmt.Sprintf("min + %s x %s, from %d round trips of %s, at least %s, at most %s", l.Rate, r.Span(s.rtt), r.PerRTT, s.rtt, r.MinSpan, r.MaxSpan)
 	thresholds := fmt.Sprintf("0..%d", int64(ecn.MaxThreshold))
-	return []Reason{
-		{Field: field + "min_bytes", Value: strconv.FormatInt(mark.Min, 10), Unit: "bytes", Range: thresholds, Rule: RuleMarkingByRTT,
+	return []plan.Reason{
+		{Field: field + "min_bytes", Value: strconv.FormatInt(mark.Min, 10), Unit: "bytes", Range: thresholds, Rule: plan.RuleMarkingByRTT,
 			Formula: fmt.Sprintf("%s x (%s + longest round trip %s), in KiB: the link stays busy while senders answer", l.Rate, r.Floor, s.rtt)},
-		{Field: field + "max_bytes", Value: strconv.FormatInt(mark.Max, 10), Unit: "bytes", Range: fmt.Sprintf("%d..%d", mark.Min, int64(ecn.MaxThreshold)), Rule: RuleMarkingByRTT,
+		{Field: field + "max_bytes", Value: strconv.FormatInt(mark.Max, 10), Unit: "bytes", Range: fmt.Sprintf("%d..%d", mark.Min, int64(ecn.MaxThreshold)), Rule: plan.RuleMarkingByRTT,
 			Formula: span + ": a gentle slope gives all flows the same marks"},
-		{Field: field + "p_max_percent", Value: strconv.Itoa(mark.PMaxPct), Unit: "percent", Range: "0..100", Rule: RuleMarkingByRTT,
+		{Field: field + "p_max_percent", Value: strconv.Itoa(mark.PMaxPct), Unit: "percent", Range: "0..100", Rule: plan.RuleMarkingByRTT,
 			Formula: "as the profile " + s.profile.Name + " was calibrated"},
 	}
 }
 
 // traffic places every tenant's traffic: one priority for all of RoCE, since parameters are per port; on ports of several
 // tenants each has a share for its VFs, by weight.
-func (s *roceSettings) traffic() []RoCEPlacement {
-	out := []RoCEPlacement{}
+func (s *roceSettings) traffic() []plan.RoCEPlacement {
+	out := []plan.RoCEPlacement{}
 	for t := range s.m.tenants {
 		for _, a := range s.m.tenants[t].Attachments {
-			out = append(out, RoCEPlacement{Tenant: s.m.tenants[t].Name, Port: a.Port, DSCP: RoCEDSCP, Priority: RoCEPriority, Queue: RoCEQueue,
+			out = append(out, plan.RoCEPlacement{Tenant: s.m.tenants[t].Name, Port: a.Port, DSCP: RoCEDSCP, Priority: RoCEPriority, Queue: RoCEQueue,
 				VFShare: s.shares[tenantPort{int32(t), a.Port}], Function: s.functions[tenantPort{int32(t), a.Port}]})
 		}
 	}

@@ -5,6 +5,7 @@ import (
 
 	"fairlane/ccconfig/profile"
 	"fairlane/internal/phrase"
+	"fairlane/policy/plan"
 )
 
 // roceSettle is how long queue pairs need until marks hold them at what is predicted.
@@ -43,17 +44,17 @@ func (s *roceSettings) settle(predicted *allocation) roceSettle {
 }
 
 // slowFindings tells of the ports that need long, in one finding.
-func (s *roceSettings) slowFindings(x *roceSettle) []Finding {
+func (s *roceSettings) slowFindings(x *roceSettle) []plan.Finding {
 	p := x.slow.worst
 	if p == nil {
 		return nil
 	}
 	slices.Sort(x.tenants)
 	var tenants []string
-	for _, t := range Bounded(slices.Compact(x.tenants)) {
+	for _, t := range plan.Bounded(slices.Compact(x.tenants)) {
 		tenants = append(tenants, s.m.tenants[t].Name)
 	}
-	return []Finding{NewFinding(CodeSlowConvergence, tenants, s.links(&x.slow),
+	return []plan.Finding{plan.NewFinding(plan.CodeSlowConvergence, tenants, s.links(&x.slow),
 		phrase.Of("plan.dcqcn-slow",
 			"port", s.portName(p), "others", others(x.slow.ports), "step", p.set.AIRate, "period", p.set.TimeReset, "settle", about(x.time), "held", rate(x.rate)),
 		phrase.Of("plan.fewer-qps.fix"))}

@@ -8,6 +8,7 @@ import (
 	"fairlane/ccconfig/ibcc"
 	"fairlane/ccconfig/ibprofile"
 	"fairlane/internal/num"
+	"fairlane/policy/plan"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 )
@@ -65,9 +66,9 @@ type port struct {
 	table    []ibcc.Entry
 	shape    int     // of the table: its growth or scale in thousandths
 	smallest float64 // bit/s that the table is to reach below with reachMargin
-	tableWhy Reason
-	clamps   *Finding  // when no table reaches low enough
-	coarse   []Finding // caps that the table cannot hold well
+	tableWhy plan.Reason
+	clamps   *plan.Finding  // when no table reaches low enough
+	coarse   []plan.Finding // caps that the table cannot hold well
 }
 
 // settings is the whole fabric's in the making.
@@ -75,7 +76,7 @@ type settings struct {
 	m      *model
 	target *allocation
 	place  placements
-	placed []Finding // about place
+	placed []plan.Finding // about place
 	// receivers are the tenants that only receive on a port, on an SL that another tenant has there too.
 	receivers map[tenantPort]bool
 	ports     []port

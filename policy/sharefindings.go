@@ -6,6 +6,7 @@ import (
 
 	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
+	"fairlane/policy/plan"
 	"fairlane/subnet"
 	"fairlane/wrcc"
 )
@@ -14,8 +15,8 @@ import (
 const unreachedFrom = 0.045
 
 // shareFindings reports where the prediction misses the target.
-func (m *model) shareFindings(p *Plan) []Finding {
-	var out []Finding
+func (m *model) shareFindings(p *plan.Plan) []plan.Finding {
+	var out []plan.Finding
 	missed := missedBy(p)
 	for _, t := range p.Tenants {
 		x := missed[t.Tenant]
@@ -32,7 +33,7 @@ func (m *model) shareFindings(p *Plan) []Finding {
 		if x != nil {
 			links = x.links
 		}
-		out = append(out, NewFinding(CodeWeightUnreachable, []string{t.Tenant}, links, said, m.missAdvice(&t)))
+		out = append(out, plan.NewFinding(plan.CodeWeightUnreachable, []string{t.Tenant}, links, said, m.missAdvice(&t)))
 	}
 	for _, l := range p.Links {
 		if !slices.ContainsFunc(l.Tenants, misses) || inProportion(l.Tenants) {
@@ -50,7 +51,7 @@ func (m *model) shareFindings(p *Plan) []Finding {
 		if m.plane == PlaneRoCE {
 			how = phrase.Of("plan.vf-turns")
 		}
-		out = append(out, NewFinding(CodeSourcePort, names, []string{l.Name},
+		out = append(out, plan.NewFinding(plan.CodeSourcePort, names, []string{l.Name},
 			phrase.Of("plan.source-port-contended", "port", m.fabric.PortName(ref), "how", how, "parts", predictedList(l.Tenants)), seeOthers))
 	}
 	return out
@@ -66,7 +67,7 @@ type missed struct {
 
 // part adds a part, in words while there are few: of thousands they would take their time.
 func (x *missed) part(words func() phrase.Text) {
-	if len(x.parts) == MaxNames {
+	if len(x.parts) == plan.MaxNames {
 		x.more++
 		return
 	}
@@ -82,7 +83,7 @@ func (x *missed) told() []phrase.Text {
 }
 
 // missedBy lists by tenant what it misses.
-func missedBy(p *Plan) map[string]*missed {
+func missedBy(p *plan.Plan) map[string]*missed {
 	off := func(predicted, entitled quantity.BitRate) bool {
 		return math.Abs(float64(predicted-entitled)) > float64(0.05*float64(entitled))+1 // the rates are whole
 	}
@@ -107,7 +108,7 @@ func missedBy(p *Plan) map[string]*missed {
 		for k := range l.Tenants {
 			t := &l.Tenants[k]
 			if misses(*t) {
-				if x := of(t.Tenant); len(x.links) < MaxNames {
+				if x := of(t.Tenant); len(x.links) < plan.MaxNames {
 					x.links = append(x.links, l.Name)
 				}
 			}
@@ -121,14 +122,14 @@ func missedBy(p *Plan) map[string]*missed {
 	return out
 }
 
-func misses(t LinkTenant) bool {
+func misses(t plan.LinkTenant) bool {
 	d := t.Predicted - t.Entitled
 	return d*100 > t.Entitled || -d*100 > t.Entitled
 }
 
 // inProportion reports whether tenants are predicted to have what they are entitled to of each other, to 1 %: then what they miss they miss
 // elsewhere, since turns that queue pairs take would favour somebody.
-func inProportion(ts []LinkTenant) bool {
+func inProportion(ts []plan.LinkTenant) bool {
 	least, most := math.Inf(1), 0.0
 	for _, t := range ts {
 		if t.Entitled > 0 {
@@ -143,7 +144,7 @@ func inProportion(ts []LinkTenant) bool {
 
 // missAdvice is the advice for a tenant that misses its share: others have it, but for what acknowledgements of slow queue
 // pairs take of links that are full both ways.
-func (m *model) missAdvice(t *TenantShare) phrase.Text {
+func (m *model) missAdvice(t *plan.TenantShare) phrase.Text {
 	slow, fast := wrcc.AckShare(1), wrcc.AckShare(wrcc.AckRate)
 	if missed := 1 - float64(t.Predicted)/float64(t.Entitled); m.plane != PlaneWRCC || !(math.Abs(missed-slow) <= 0.002) {
 		return seeOthers
@@ -152,10 +153,10 @@ func (m *model) missAdvice(t *TenantShare) phrase.Text {
 		"rate", quantity.BitRate(wrcc.AckRate), "packets", wrcc.AckEvery, "fast", phrase.PercentOf(fast, 1), "slow", phrase.PercentOf(slow, 1))
 }
 
-func predictedList(ts []LinkTenant) []phrase.Text {
+func predictedList(ts []plan.LinkTenant) []phrase.Text {
 	parts := make([]phrase.Text, len(ts))
 	for i, t := range ts {
-		parts[i] = InsteadOf(t.Tenant, t.Predicted, t.Entitled)
+		parts[i] = plan.InsteadOf(t.Tenant, t.Predicted, t.Entitled)
 	}
 	return parts
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"fairlane/policy/plan"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 )
@@ -34,7 +35,7 @@ func attachment(m *model, tenant int32, port ident.PortID) (int, bool) {
 // traffic unless nothing else works. With a plan in force, placements that still serve stay. When one SL
 // for each tenant does not fit, tenants whose endpoints fall into separate groups get several; when that
 // fails too, tenants share an SL on as few ports as the search finds, and a finding says where.
-func (m *model) place() (placements, []Finding) {
+func (m *model) place() (placements, []plan.Finding) {
 	ports, senders := m.tenantsByPort(), m.sendersByPort()
 	x, solved := m.apart(ports, senders)
 	if solved {

@@ -6,13 +6,14 @@ import (
 	"strings"
 
 	"fairlane/internal/phrase"
+	"fairlane/policy/plan"
 	"fairlane/subnet/ident"
 )
 
 var splitFix = phrase.Of("plan.sl-split.fix")
 
-func split(tenant string, sls []string, groups int) Finding {
-	return NewFinding(CodeSLSplit, []string{tenant}, nil,
+func split(tenant string, sls []string, groups int) plan.Finding {
+	return plan.NewFinding(plan.CodeSLSplit, []string{tenant}, nil,
 		phrase.Of("plan.sl-split",
 			"tenant", tenant, "sls", sls, "groups", groups), splitFix)
 }
@@ -36,7 +37,7 @@ type sharers struct {
 }
 
 // sharedSLs reports tenants that share an SL on a port from which they send or may send, one finding for each set of tenants.
-func (m *model) sharedSLs(x *slProblem, senders []portTenants, p placements) []Finding {
+func (m *model) sharedSLs(x *slProblem, senders []portTenants, p placements) []plan.Finding {
 	roles := m.roles()
 	groups := make(map[string]*sharers)
 	var order []*sharers
@@ -66,7 +67,7 @@ func (m *model) sharedSLs(x *slProblem, senders []portTenants, p placements) []F
 			}
 			g.pinned = g.pinned || pins[sl] > 1
 			g.unknown = g.unknown || unknown[sl]
-			if g.count++; g.count <= MaxNames {
+			if g.count++; g.count <= plan.MaxNames {
 				ref, _ := m.fabric.PortByID(pt.port)
 				g.ports = append(g.ports, m.fabric.PortName(ref))
 			}
@@ -77,7 +78,7 @@ func (m *model) sharedSLs(x *slProblem, senders []portTenants, p placements) []F
 	}
 	why := x.whyExhausted()
 	slices.SortStableFunc(order, func(a, b *sharers) int { return b.count - a.count })
-	var out []Finding
+	var out []plan.Finding
 	for _, g := range order[:min(len(order), maxSharings)] {
 		out = append(out, m.exhausted(g, why))
 	}
@@ -86,7 +87,7 @@ func (m *model) sharedSLs(x *slProblem, senders []portTenants, p placements) []F
 		for _, g := range rest {
 			count += g.count
 		}
-		out = append(out, NewFinding(CodeSLExhausted, nil, nil,
+		out = append(out, plan.NewFinding(plan.CodeSLExhausted, nil, nil,
 			phrase.Of("plan.sl-more", "sets", len(rest), "ports", count, "reason", why), exhaustedFix))
 	}
 	return out
@@ -125,10 +126,10 @@ func (x *slProblem) whyExhausted() phrase.Text {
 	}
 	slices.Sort(names)
 	return phrase.Of("plan.sl-need",
-		"n", len(found), "where", where, "names", []phrase.Text{phrase.Names(names, len(names), MaxNames), search}, "need", len(found), "usable", len(x.m.usable))
+		"n", len(found), "where", where, "names", []phrase.Text{phrase.Names(names, len(names), plan.MaxNames), search}, "need", len(found), "usable", len(x.m.usable))
 }
 
-func (m *model) exhausted(g *sharers, why phrase.Text) Finding {
+func (m *model) exhausted(g *sharers, why phrase.Text) plan.Finding {
 	var names []string
 	for _, t := range g.tenants {
 		names = append(names, m.tenants[t].Name)
@@ -140,23 +141,23 @@ func (m *model) exhausted(g *sharers, why phrase.Text) Finding {
 	if g.pinned {
 		why, fix = phrase.Of("plan.sl-pinned"), phrase.Of("plan.sl-pinned.fix")
 	}
-	return NewFinding(CodeSLExhausted, names, g.ports,
+	return plan.NewFinding(plan.CodeSLExhausted, names, g.ports,
 		phrase.Of("plan.sl-exhausted",
-			"tenants", names, "sl", g.sl, "ports", Counted(g.count, KindPort), "reason", why), fix)
+			"tenants", names, "sl", g.sl, "ports", plan.Counted(g.count, plan.KindPort), "reason", why), fix)
 }
 
 // withShares adds to the findings about shared SLs what the tenants that share are predicted to get.
-func withShares(fs []Finding, shares []TenantShare) []Finding {
+func withShares(fs []plan.Finding, shares []plan.TenantShare) []plan.Finding {
 	out := slices.Clone(fs)
 	for i := range out {
-		if out[i].Code != CodeSLExhausted {
+		if out[i].Code != plan.CodeSLExhausted {
 			continue
 		}
 		var parts []phrase.Text
 		for _, t := range out[i].Tenants {
-			k, ok := slices.BinarySearchFunc(shares, t, func(s TenantShare, name string) int { return strings.Compare(s.Tenant, name) })
+			k, ok := slices.BinarySearchFunc(shares, t, func(s plan.TenantShare, name string) int { return strings.Compare(s.Tenant, name) })
 			if ok && shares[k].QPs > 0 {
-				parts = append(parts, InsteadOf(t, shares[k].Predicted, shares[k].Entitled))
+				parts = append(parts, plan.InsteadOf(t, shares[k].Predicted, shares[k].Entitled))
 			}
 		}
 		if len(parts) > 0 {

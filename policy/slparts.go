@@ -7,6 +7,7 @@ import (
 
 	"fairlane/internal/disjoint"
 	"fairlane/internal/phrase"
+	"fairlane/policy/plan"
 )
 
 // flowParts divides each tenant's attachments into groups that no flow joins, numbered from the group with most
@@ -91,8 +92,8 @@ func (x *slProblem) reuniteParts(first, last int32) {
 const maxSplits = 64
 
 // splits reports the tenants that have several SLs.
-func (x *slProblem) splits() []Finding {
-	var out []Finding
+func (x *slProblem) splits() []plan.Finding {
+	var out []plan.Finding
 	more := 0
 	for first := 0; first < len(x.nodes); {
 		t := x.nodes[first].tenant
@@ -114,7 +115,7 @@ func (x *slProblem) splits() []Finding {
 		first = last
 	}
 	if more > 0 {
-		out = append(out, NewFinding(CodeSLSplit, nil, nil, phrase.Of("plan.sl-split-more", "n", more), splitFix))
+		out = append(out, plan.NewFinding(plan.CodeSLSplit, nil, nil, phrase.Of("plan.sl-split-more", "n", more), splitFix))
 	}
 	return out
 }

@@ -8,6 +8,8 @@ import (
 	"fairlane/ccconfig/ibcc"
 	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
+	"fairlane/policy/halves"
+	"fairlane/policy/plan"
 )
 
 // ratioChoices are the growths of a geometric table, in thousandths. The first four are the measured
@@ -79,7 +81,7 @@ func (t *tables) shapes() []int {
 // margin and, while finer ones are to be had, settles within tableTime.
 func (s *settings) chooseTables() error {
 	var failed [2]error
-	Do(len(s.ports), func(from, to int) {
+	halves.Do(len(s.ports), func(from, to int) {
 		t := s.newTables()
 		for i := from; i < to && failed[min(from, 1)] == nil; i++ {
 			if s.fresh[i] {
@@ -137,7 +139,7 @@ func (s *settings) needsReach(st *setting) bool {
 // explainTables says why each port has its table, when caps have their entries in it.
 func (s *settings) explainTables() {
 	law := s.m.in.Options.cctLaw()
-	Do(len(s.ports), func(from, to int) {
+	halves.Do(len(s.ports), func(from, to int) {
 		for i := from; i < to; i++ {
 			if p := &s.ports[i]; s.fresh[i] {
 				p.tableWhy, p.clamps = p.tableReason(law), s.limitClamps(p)
@@ -146,12 +148,12 @@ func (s *settings) explainTables() {
 	})
 }
 
-func (p *port) tableReason(law CCTLaw) Reason {
-	r := Reason{Field: "cct", Rule: RuleTableGeometric, Unit: "shift:multiplier", Range: fmt.Sprintf("shift 0..%d, multiplier 0..%d, not decreasing", p.profile.Adapter.MaxShift, p.profile.Adapter.MaxMultiplier),
+func (p *port) tableReason(law CCTLaw) plan.Reason {
+	r := plan.Reason{Field: "cct", Rule: plan.RuleTableGeometric, Unit: "shift:multiplier", Range: fmt.Sprintf("shift 0..%d, multiplier 0..%d, not decreasing", p.profile.Adapter.MaxShift, p.profile.Adapter.MaxMultiplier),
 		Value: fmt.Sprintf("%d entries to %s", len(p.table), p.table[len(p.table)-1])}
 	grows := fmt.Sprintf("1 + delay grows by %d.%03d a step, at least 1/%d packet time", p.shape/1000, p.shape%1000, 1<<p.profile.Adapter.MaxShift)
 	if law == CCTQuadratic {
-		r.Rule = RuleTableQuadratic
+		r.Rule = plan.RuleTableQuadratic
 		grows = fmt.Sprintf("delay = %d.%03d·14·i²/1062 us at 1024 B and 10 Gbit/s", p.shape/1000, p.shape%1000)
 	}
 	relation := "<="
@@ -164,7 +166,7 @@ func (p *port) tableReason(law CCTLaw) Reason {
 }
 
 // limitClamps is the finding about flows that the port's table does not slow enough, or nil. What a table cannot cap is told by itself.
-func (s *settings) limitClamps(p *port) *Finding {
+func (s *settings) limitClamps(p *port) *plan.Finding {
 	if p.reaches() {
 		return nil
 	}
@@ -185,7 +187,7 @@ func (s *settings) limitClamps(p *port) *Finding {
 		return nil
 	}
 	port := s.m.fabric.PortName(p.ref)
-	f := NewFinding(CodeCCTLimit, names, []string{port},
+	f := plan.NewFinding(plan.CodeCCTLimit, names, []string{port},
 		phrase.Of("plan.cct-limit-clamps",
 			"port", port, "limit", len(p.table)-1, "passed", rate(p.floor()), "smallest", rate(smallest)), p.reachFix(crowd > 1,
 			phrase.Of("plan.table-floor.fix", "floor", rate(p.floor()))))

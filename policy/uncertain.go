@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fairlane/internal/phrase"
+	"fairlane/policy/plan"
 )
 
 // uncertainFrom is the bound above which a finding names the tenant. On RoCE it is a tenth below MissLimit, since up to 5 of 100 tenants are further
@@ -10,11 +11,11 @@ func (m *model) uncertainFrom() float64 {
 	if m.plane == PlaneRoCE {
 		return 0.09
 	}
-	return MissLimit(m.plane)
+	return plan.MissLimit(m.plane)
 }
 
 // uncertainFinding names the tenants on contended links whose bound is above uncertainFrom, with the range of rates expected of each.
-func (m *model) uncertainFinding(p *Plan) []Finding {
+func (m *model) uncertainFinding(p *plan.Plan) []plan.Finding {
 	on := make(map[string]bool)
 	for i := range p.Links {
 		for _, t := range p.Links[i].Tenants {
@@ -30,7 +31,7 @@ func (m *model) uncertainFinding(p *Plan) []Finding {
 			continue
 		}
 		names = append(names, t.Tenant)
-		if len(said) < MaxNames {
+		if len(said) < plan.MaxNames {
 			said = append(said, expectedRates(t))
 		}
 	}
@@ -44,13 +45,13 @@ func (m *model) uncertainFinding(p *Plan) []Finding {
 	if m.plane == PlaneRoCE {
 		advice = phrase.Of("plan.share-uncertain.rates.fix")
 	}
-	return []Finding{NewFinding(CodeShareUncertain, names, nil,
-		phrase.Of("plan.share-uncertain", "from", phrase.PercentOf(from, 0), "tenants", Counted(len(names), KindTenant), "parts", said), advice)}
+	return []plan.Finding{plan.NewFinding(plan.CodeShareUncertain, names, nil,
+		phrase.Of("plan.share-uncertain", "from", phrase.PercentOf(from, 0), "tenants", plan.Counted(len(names), plan.KindTenant), "parts", said), advice)}
 }
 
 // expectedRates is the range of rates within the bound of a tenant's prediction.
-func expectedRates(t *TenantShare) phrase.Text {
-	if t.Bound >= UnknownBound {
+func expectedRates(t *plan.TenantShare) phrase.Text {
+	if t.Bound >= plan.UnknownBound {
 		return phrase.Of("plan.range-unknown", "tenant", t.Tenant, "entitled", t.Entitled)
 	}
 	low, high := float64(float64(t.Predicted)*(1-t.Bound)), float64(float64(t.Predicted)*(1+t.Bound))

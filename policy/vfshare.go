@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"fairlane/internal/quantity"
+	"fairlane/policy/plan"
 	"fairlane/subnet/ident"
 )
 
@@ -24,7 +25,7 @@ const maxShareRate = 1<<32 - 1
 // that in hands; to the others, by name, the lowest that are left. A tenant that has a port alone keeps its number for when
 // others come.
 func (s *roceSettings) assign() {
-	inForce := make(map[ident.PortID][]*RoCEPlacement)
+	inForce := make(map[ident.PortID][]*plan.RoCEPlacement)
 	if old := s.m.in.InForce; old != nil && old.RoCE != nil {
 		for i := range old.RoCE.Traffic {
 			t := &old.RoCE.Traffic[i]
@@ -38,7 +39,7 @@ func (s *roceSettings) assign() {
 }
 
 // assignAt gives the tenants of one port their functions.
-func (s *roceSettings) assignAt(p *nicPort, inForce []*RoCEPlacement) {
+func (s *roceSettings) assignAt(p *nicPort, inForce []*plan.RoCEPlacement) {
 	taken := make(map[int]bool)
 	for _, old := range inForce {
 		k := slices.IndexFunc(p.tenants, func(t int32) bool { return s.m.tenants[t].Name == old.Tenant })
@@ -68,24 +69,24 @@ func has[K comparable, V any](m map[K]V, k K) bool {
 }
 
 // shareReasons explains the shares of a port's functions, and that others have none.
-func (s *roceSettings) shareReasons(p *nicPort) []Reason {
+func (s *roceSettings) shareReasons(p *nicPort) []plan.Reason {
 	legal := fmt.Sprintf("0..%d", int64(maxShareRate))
 	line := quantity.BitRate(p.line)
-	var out []Reason
-	shares := make([]FunctionShare, 0, len(p.tenants))
+	var out []plan.Reason
+	shares := make([]plan.FunctionShare, 0, len(p.tenants))
 	for _, t := range p.tenants {
 		if share := s.shares[tenantPort{t, p.id}]; share > 0 {
-			shares = append(shares, FunctionShare{s.m.tenants[t].Name, s.functions[tenantPort{t, p.id}], share})
+			shares = append(shares, plan.FunctionShare{Tenant: s.m.tenants[t].Name, Function: s.functions[tenantPort{t, p.id}], Thousandths: share})
 		}
 	}
-	slices.SortFunc(shares, func(a, b FunctionShare) int { return cmp.Compare(a.Function, b.Function) })
+	slices.SortFunc(shares, func(a, b plan.FunctionShare) int { return cmp.Compare(a.Function, b.Function) })
 	for _, share := range shares {
 		field := shareRegister
 		if share.Function > 0 {
 			field = fmt.Sprintf("%s[%d]", shareRegister, share.Function)
 		}
-		out = append(out, Reason{
-			Field: field, Value: strconv.FormatUint(share.Mbps(line), 10), Unit: "Mbit/s", Range: legal, Tenant: share.Tenant, Rule: RuleShareByWeight,
+		out = append(out, plan.Reason{
+			Field: field, Value: strconv.FormatUint(share.Mbps(line), 10), Unit: "Mbit/s", Range: legal, Tenant: share.Tenant, Rule: plan.RuleShareByWeight,
 			Formula: fmt.Sprintf("%d of 1000 of %s, by the weights of the %d tenants that send from the port: what virtual function %d has for sure", share.Thousandths, line, len(shares), share.Function),
 		})
 	}
@@ -98,5 +99,5 @@ func (s *roceSettings) shareReasons(p *nicPort) []Reason {
 	case len(out) > 0:
 		formula = "none: what a function without a tenant had for sure would be missing to the others"
 	}
-	return append(out, Reason{Field: shareRegister + " of other functions", Value: "0", Unit: "Mbit/s", Range: legal, Rule: RuleNoTenant, Formula: formula})
+	return append(out, plan.Reason{Field: shareRegister + " of other functions", Value: "0", Unit: "Mbit/s", Range: legal, Rule: plan.RuleNoTenant, Formula: formula})
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"fairlane/policy/plan"
 	"fairlane/subnet/ident"
 )
 
@@ -23,7 +24,7 @@ type lanes struct {
 	parts  []lane     // by VL
 	idle   []ident.VL // lanes that must not starve: lane 0, and those of tenants without flows here
 	blocks int        // of a full packet
-	low    []VLWeight
+	low    []plan.VLWeight
 	miss   float64 // worst relative error of a lane's share
 }
 
@@ -81,8 +82,8 @@ func (s *settings) busy(p *port) []int32 {
 }
 
 // lanesAt finds a port's lanes in those of a plan; nil when it has none.
-func lanesAt(plans []LanePlan, port ident.PortID) *LanePlan {
-	i, ok := slices.BinarySearchFunc(plans, port, func(p LanePlan, id ident.PortID) int { return p.Port.Compare(id) })
+func lanesAt(plans []plan.LanePlan, port ident.PortID) *plan.LanePlan {
+	i, ok := slices.BinarySearchFunc(plans, port, func(p plan.LanePlan, id ident.PortID) int { return p.Port.Compare(id) })
 	if !ok {
 		return nil
 	}
@@ -187,7 +188,7 @@ func (s *settings) laneCosts(of []*lanes) (meet, unlike [ident.NumSLs][ident.Num
 func (s *settings) preferLanes(of []*lanes) [][colours]int32 {
 	move := make([][colours]int32, ident.NumSLs)
 	for _, l := range of {
-		var old *LanePlan
+		var old *plan.LanePlan
 		if f := s.m.in.InForce; f != nil {
 			old = lanesAt(f.Lanes, s.ports[l.port].id)
 		}
@@ -302,9 +303,9 @@ func (l *lanes) weigh() {
 }
 
 // table spreads the entries of each lane over the round.
-func (l *lanes) table(perEntry int) []VLWeight {
+func (l *lanes) table(perEntry int) []plan.VLWeight {
 	type entry struct {
-		VLWeight
+		plan.VLWeight
 		at float64
 	}
 	var all []entry
@@ -315,7 +316,7 @@ func (l *lanes) table(perEntry int) []VLWeight {
 			if i < packets%rows {
 				n++
 			}
-			all = append(all, entry{VLWeight{vl, uint8(min(math.MaxUint8, n*l.blocks))}, (float64(i) + 0.5) / float64(rows)})
+			all = append(all, entry{plan.VLWeight{VL: vl, Weight: uint8(min(math.MaxUint8, n*l.blocks))}, (float64(i) + 0.5) / float64(rows)})
 		}
 	}
 	for _, p := range l.parts {
@@ -325,7 +326,7 @@ func (l *lanes) table(perEntry int) []VLWeight {
 		add(vl, 1)
 	}
 	slices.SortStableFunc(all, func(a, b entry) int { return cmp.Compare(a.at, b.at) })
-	out := make([]VLWeight, len(all))
+	out := make([]plan.VLWeight, len(all))
 	for i := range all {
 		out[i] = all[i].VLWeight
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"fairlane/internal/phrase"
+	"fairlane/policy/plan"
 	"fairlane/subnet/ident"
 )
 
@@ -14,18 +15,18 @@ import (
 const maxLaneMiss = 0.05
 
 // lanePlans assembles the lanes of each port.
-func (s *settings) lanePlans() []LanePlan {
-	var out []LanePlan
+func (s *settings) lanePlans() []plan.LanePlan {
+	var out []plan.LanePlan
 	for i := range s.lanes {
 		l := &s.lanes[i]
 		p := &s.ports[l.port]
-		out = append(out, LanePlan{Port: p.id, Name: s.m.fabric.PortName(p.ref), SL2VL: l.sl2vl, Low: l.low, Reasons: s.laneReasons(l)})
+		out = append(out, plan.LanePlan{Port: p.id, Name: s.m.fabric.PortName(p.ref), SL2VL: l.sl2vl, Low: l.low, Reasons: s.laneReasons(l)})
 	}
 	return out
 }
 
-func (s *settings) laneReasons(l *lanes) []Reason {
-	out := []Reason{{Field: "sl2vl", Value: vlList(l.sl2vl[:]), Range: fmt.Sprintf("0..%d", l.vls-1), Rule: RuleLaneBySL,
+func (s *settings) laneReasons(l *lanes) []plan.Reason {
+	out := []plan.Reason{{Field: "sl2vl", Value: vlList(l.sl2vl[:]), Range: fmt.Sprintf("0..%d", l.vls-1), Rule: plan.RuleLaneBySL,
 		Formula: fmt.Sprintf("SLs that contend for a port on different ones of %d data lanes, others on lane 0", l.vls)}}
 	sum, total := 0, 0.0
 	for _, p := range l.parts {
@@ -33,8 +34,8 @@ func (s *settings) laneReasons(l *lanes) []Reason {
 		total += p.entitled
 	}
 	for _, p := range l.parts {
-		out = append(out, Reason{Field: fmt.Sprintf("vl[%d].weight", p.vl), Value: fmt.Sprint(p.packets * l.blocks), Unit: "64 B", Range: "1..255 an entry",
-			Tenant: strings.Join(s.laneNames(p), ","), Rule: RuleLaneWeight,
+		out = append(out, plan.Reason{Field: fmt.Sprintf("vl[%d].weight", p.vl), Value: fmt.Sprint(p.packets * l.blocks), Unit: "64 B", Range: "1..255 an entry",
+			Tenant: strings.Join(s.laneNames(p), ","), Rule: plan.RuleLaneWeight,
 			Formula: fmt.Sprintf("%d of %d packets of %d units a round = %.1f %% for %s of %s = %.1f %%",
 				p.packets, sum, l.blocks, float64(100*float64(p.packets)/float64(sum)), rate(p.entitled), rate(total), float64(100*p.entitled/total))})
 	}
@@ -68,11 +69,11 @@ func (l *lanes) text() string {
 }
 
 // laneFindings says who has to set the lanes, and where lanes are too few or too coarse.
-func (s *settings) laneFindings() []Finding {
+func (s *settings) laneFindings() []plan.Finding {
 	if len(s.lanes) == 0 {
 		return nil
 	}
-	var out []Finding
+	var out []plan.Finding
 	var ports, tables []string
 	for i := range s.lanes {
 		l := &s.lanes[i]
@@ -88,12 +89,12 @@ func (s *settings) laneFindings() []Finding {
 	if len(tables) > 1 {
 		fix = phrase.Of("plan.opensm-one-table", "tables", len(tables))
 	}
-	return append(out, NewFinding(CodeLanesNeedSM, nil, Bounded(ports),
-		phrase.Of("plan.vl-arbitration-needs-sm", "ports", Counted(len(ports), KindPort)), fix))
+	return append(out, plan.NewFinding(plan.CodeLanesNeedSM, nil, plan.Bounded(ports),
+		phrase.Of("plan.vl-arbitration-needs-sm", "ports", plan.Counted(len(ports), plan.KindPort)), fix))
 }
 
 // laneCoarse reports a port on which lanes do not come near what they should have.
-func (s *settings) laneCoarse(l *lanes, name string) []Finding {
+func (s *settings) laneCoarse(l *lanes, name string) []plan.Finding {
 	var shared []phrase.Text
 	var names []string
 	for _, p := range l.parts {
@@ -115,11 +116,11 @@ func (s *settings) laneCoarse(l *lanes, name string) []Finding {
 	default:
 		return nil
 	}
-	return []Finding{NewFinding(CodeLanesCoarse, slices.Compact(names), []string{name}, said, fix)}
+	return []plan.Finding{plan.NewFinding(plan.CodeLanesCoarse, slices.Compact(names), []string{name}, said, fix)}
 }
 
 // lanesOfPlan takes over the lanes of a plan, to predict what they give.
-func (s *settings) lanesOfPlan(plans []LanePlan) error {
+func (s *settings) lanesOfPlan(plans []plan.LanePlan) error {
 	for i := range s.ports {
 		p := &s.ports[i]
 		plan := lanesAt(plans, p.id)

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"fairlane/internal/quantity"
+	"fairlane/policy/plan"
 	"fairlane/tenants"
 	"fairlane/wrcc"
 )
@@ -54,7 +55,7 @@ type wrccSettings struct {
 
 	off      map[int32]*wrccOff // by tenant
 	swinging []int32            // tenants whose queue pairs learn of fair rates too late
-	findings []Finding
+	findings []plan.Finding
 }
 
 // compileWRCC compiles the levers of the WRCC plane. A queue pair's weight is the rate that it is entitled to, in
@@ -76,14 +77,14 @@ func (c *Compiler) compileWRCC(next *Compiler, target *allocation, same bool) (*
 	s.weigh()
 	s.holdCaps()
 	o := &outcome{}
-	var plan *WRCCPlan
+	var section *plan.WRCCPlan
 	var failed error
 	var work sync.WaitGroup
 	work.Go(func() {
 		s.measureDomains()
 		s.lateFinding()
 		if failed = s.setPorts(); failed == nil {
-			plan = s.plan(c.plan, next.digests, c.digests)
+			section = s.plan(c.plan, next.digests, c.digests)
 		}
 	})
 	predicted, followed := s.predict()
@@ -93,7 +94,7 @@ func (c *Compiler) compileWRCC(next *Compiler, target *allocation, same bool) (*
 	o.predicted, o.bounds = predicted.allocation, s.bounds(predicted, followed)
 	slow := s.settle(o.predicted)
 	o.findings, o.settle = slices.Concat(s.findings, s.uncapped(o.predicted), s.slowFinding(slow)), slow.time
-	o.write = func(p *Plan) { p.WRCC = plan }
+	o.write = func(p *plan.Plan) { p.WRCC = section }
 	if s.lay.of, s.of = s.of, nil; s.prev != nil {
 		s.lay.ports, s.prev = s.prev.ports, nil
 	}
@@ -141,10 +142,10 @@ func (s *wrccSettings) predict() (f forecast, followed bool) {
 
 // plan writes the plane's section of a plan. When a plan of the same flows is known, and the digests of its parts, what is as before
 // is taken over.
-func (s *wrccSettings) plan(before *Plan, d, was *Digests) *WRCCPlan {
-	p := &WRCCPlan{Unit: quantity.BitRate(s.unit), Increase: wrccIncrease.String(), MinRate: wrcc.MinFairRate, Domains: []WRCCDomainPlan{}}
+func (s *wrccSettings) plan(before *plan.Plan, d, was *plan.Digests) *plan.WRCCPlan {
+	p := &plan.WRCCPlan{Unit: quantity.BitRate(s.unit), Increase: wrccIncrease.String(), MinRate: wrcc.MinFairRate, Domains: []plan.WRCCDomainPlan{}}
 	if s.prev == nil {
-		before, was = &Plan{WRCC: &WRCCPlan{}}, &Digests{}
+		before, was = &plan.Plan{WRCC: &plan.WRCCPlan{}}, &plan.Digests{}
 	}
 	p.Ports, d.Ports = s.portPlans(before.WRCC.Ports, was.Ports)
 	p.Senders, d.Senders = s.senderPlans(before.WRCC.Senders, was.Senders)
@@ -153,6 +154,6 @@ func (s *wrccSettings) plan(before *Plan, d, was *Digests) *WRCCPlan {
 			p.Domains = append(p.Domains, s.domainPlan(&s.domains[i]))
 		}
 	}
-	d.Fill(&Plan{WRCC: p})
+	d.Fill(&plan.Plan{WRCC: p})
 	return p
 }

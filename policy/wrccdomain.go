@@ -8,6 +8,7 @@ import (
 
 	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
+	"fairlane/policy/plan"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 	"fairlane/wrcc"
@@ -28,7 +29,7 @@ type wrccDomain struct {
 	react   quantity.Picoseconds // rtt, and the time between two packets of a slow queue pair
 	why     string
 
-	findings []Finding
+	findings []plan.Finding
 }
 
 // settle is about how long, in seconds, shares need near rest, where a fair rate moves by a 64th of what is missing each WRCCT.
@@ -269,7 +270,7 @@ var nameDomains = phrase.Of("plan.wrcc-domains.fix")
 func (d *wrccDomain) limit() {
 	most := wrcc.MaxPeriod / wrcc.MaxPeriodRTTs
 	if d.rtt > most {
-		d.findings = append(d.findings, NewFinding(CodePeriodClamped, nil, nil,
+		d.findings = append(d.findings, plan.NewFinding(plan.CodePeriodClamped, nil, nil,
 			phrase.Of("plan.wrcc-period-clamped", "domain", d.title(), "rtt", d.rtt, "max", wrcc.MaxPeriod), nameDomains))
 		d.rtt = most
 	}
@@ -295,12 +296,12 @@ func (d *wrccDomain) choosePeriod() {
 	}
 	if d.why == "" {
 		d.why = "no choice is stable for every round trip that crosses the domain"
-		d.findings = append(d.findings, NewFinding(CodeWRCCUnstable, nil, nil,
+		d.findings = append(d.findings, plan.NewFinding(plan.CodeWRCCUnstable, nil, nil,
 			phrase.Of("plan.wrcc-unstable", "domain", d.title(), "period", d.period),
 			phrase.Of("plan.wrcc-unstable.fix")))
 	}
 	if settle := d.settle(); d.used && settle > maxConvergence {
-		d.findings = append(d.findings, NewFinding(CodeSlowConvergence, nil, nil,
+		d.findings = append(d.findings, plan.NewFinding(plan.CodeSlowConvergence, nil, nil,
 			phrase.Of("plan.wrcc-slow", "domain", d.title(), "period", d.period, "settle", about(settle)), nameDomains))
 	}
 }
@@ -335,13 +336,13 @@ func (s *wrccSettings) timer() quantity.Picoseconds {
 	return t
 }
 
-func (s *wrccSettings) domainPlan(d *wrccDomain) WRCCDomainPlan {
+func (s *wrccSettings) domainPlan(d *wrccDomain) plan.WRCCDomainPlan {
 	t1 := s.timer()
-	return WRCCDomainPlan{Domain: d.name, MaxRTT: d.rtt, Period: d.period, T1: t1, Reasons: []Reason{
-		{Field: "period", Value: fmt.Sprint(int64(d.period / quantity.Microsecond)), Unit: "us", Range: "1..65535", Rule: RuleWRCCT,
+	return plan.WRCCDomainPlan{Domain: d.name, MaxRTT: d.rtt, Period: d.period, T1: t1, Reasons: []plan.Reason{
+		{Field: "period", Value: fmt.Sprint(int64(d.period / quantity.Microsecond)), Unit: "us", Range: "1..65535", Rule: plan.RuleWRCCT,
 			Formula: fmt.Sprintf("%g · (%s, the largest round trip between two hosts of the domain, + %s between two packets of a slow queue pair): %s (S0, 3.6: 2 to 4)", d.perRTT, d.rtt, d.react-d.rtt, d.why)},
 		{Field: "t1", Value: fmt.Sprint(int64(t1 / quantity.Microsecond)), Unit: "us", Range: fmt.Sprintf("%d..%d", d.period/quantity.Microsecond, wrcc.MaxTimer/quantity.Microsecond),
-			Rule: RuleT1, Formula: "the longest WRCCT of any switch that flows cross (S0, 3.6: T1 ≥ WRCCT)"},
+			Rule: plan.RuleT1, Formula: "the longest WRCCT of any switch that flows cross (S0, 3.6: T1 ≥ WRCCT)"},
 	}}
 }
 

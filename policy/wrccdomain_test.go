@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"fairlane/internal/quantity"
+	"fairlane/policy/plan"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 	"fairlane/subnet/topogen"
@@ -36,7 +37,7 @@ func TestPeriodsAvoidRoundTripsAtWhichTheLoopSwings(t *testing.T) {
 		d := wrccDomain{rtt: rtt, rtts: c.rtts, slowest: c.slow, used: true}
 		d.limit()
 		d.choosePeriod()
-		if found := len(d.findings) > 0; d.period != c.period || found != c.found || found && d.findings[0].Code != CodeWRCCUnstable {
+		if found := len(d.findings) > 0; d.period != c.period || found != c.found || found && d.findings[0].Code != plan.CodeWRCCUnstable {
 			t.Errorf("round trips %v us, %g bit/s: WRCCT %s, findings %v, want %s", c.rtts, c.slow, d.period, d.findings, c.period)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"fairlane/internal/num"
 	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
+	"fairlane/policy/plan"
 	"fairlane/wrcc"
 )
 
@@ -69,9 +70,9 @@ func (s *wrccSettings) compromises() {
 		}
 		names := []string{s.m.tenants[t].Name}
 		if o.shared > 0 {
-			s.findings = append(s.findings, NewFinding(CodeSharedSetting, names, []string{o.worst},
+			s.findings = append(s.findings, plan.NewFinding(plan.CodeSharedSetting, names, []string{o.worst},
 				phrase.Of("plan.wrcc-paths",
-					"pairs", Counted(o.shared, KindPortPair), "worst", o.worst, "each", rate(o.rate), "off", phrase.PercentOf(o.spread, 1)),
+					"pairs", plan.Counted(o.shared, plan.KindPortPair), "worst", o.worst, "each", rate(o.rate), "off", phrase.PercentOf(o.spread, 1)),
 				phrase.Of("plan.wrcc-paths.fix")))
 		}
 		if o.clamped > 0 {
@@ -79,13 +80,13 @@ func (s *wrccSettings) compromises() {
 			if o.beyond > s.unit {
 				fix = phrase.Of("plan.wrcc-unit.fix")
 			}
-			s.findings = append(s.findings, NewFinding(CodeWeightRange, names, nil,
+			s.findings = append(s.findings, plan.NewFinding(plan.CodeWeightRange, names, nil,
 				phrase.Of("plan.weight-out-of-range",
-					"weights", Counted(o.clamped, KindWeight), "min", wrcc.MinSenderWeight, "max", wrcc.MaxSenderWeight, "unit", quantity.BitRate(s.unit), "worst", rate(o.beyond)), fix))
+					"weights", plan.Counted(o.clamped, plan.KindWeight), "min", wrcc.MinSenderWeight, "max", wrcc.MaxSenderWeight, "unit", quantity.BitRate(s.unit), "worst", rate(o.beyond)), fix))
 		}
 	}
 	if e := s.resolution(); e > 0.001 {
-		s.findings = append(s.findings, NewFinding(CodeFairRateCoarse, nil, nil,
+		s.findings = append(s.findings, plan.NewFinding(plan.CodeFairRateCoarse, nil, nil,
 			phrase.Of("plan.fair-rate-coarse", "unit", quantity.BitRate(s.unit), "precision", phrase.PercentOf(e, 2)),
 			phrase.Of("plan.fair-rate-coarse.fix")))
 	}
@@ -115,7 +116,7 @@ func (s *wrccSettings) bounds(predicted forecast, followed bool) []float64 {
 }
 
 // uncapped reports the tenants that no link and no setting keeps below their cap.
-func (s *wrccSettings) uncapped(predicted *allocation) []Finding {
+func (s *wrccSettings) uncapped(predicted *allocation) []plan.Finding {
 	return s.m.unenforced(predicted, phrase.Of("plan.cap-no-demand"),
 		phrase.Of("plan.cap-no-demand.fix"))
 }

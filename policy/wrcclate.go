@@ -5,6 +5,7 @@ import (
 
 	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
+	"fairlane/policy/plan"
 	"fairlane/wrcc"
 )
 
@@ -66,9 +67,9 @@ func (s *wrccSettings) lateFinding() {
 	for _, t := range s.swinging {
 		names = append(names, s.m.tenants[t].Name)
 	}
-	s.findings = append(s.findings, NewFinding(CodeWRCCUnstable, names, Bounded(links),
+	s.findings = append(s.findings, plan.NewFinding(plan.CodeWRCCUnstable, names, plan.Bounded(links),
 		phrase.Of("plan.wrcc-late",
-			"qps", Counted(whole(worst.qps), KindQueuePair), "links", Counted(len(links), KindLink), "gap", about(worst.gap.Seconds())),
+			"qps", plan.Counted(whole(worst.qps), plan.KindQueuePair), "links", plan.Counted(len(links), plan.KindLink), "gap", about(worst.gap.Seconds())),
 		phrase.Of("plan.wrcc-late.fix")))
 }
 

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"fairlane/internal/quantity"
+	"fairlane/policy/plan"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 	"fairlane/wrcc"
@@ -152,18 +153,18 @@ func powerAbove(x float64) float64 {
 
 // portPlans groups ports with the same settings for the same reasons. A group of the plan before that has the same ports is taken
 // over, with its digest.
-func (s *wrccSettings) portPlans(before []WRCCPortPlan, was []Digest) ([]WRCCPortPlan, []Digest) {
+func (s *wrccSettings) portPlans(before []plan.WRCCPortPlan, was []plan.Digest) ([]plan.WRCCPortPlan, []plan.Digest) {
 	first := s.kindsOfPorts()
-	out, digests, size := make([]WRCCPortPlan, len(first)), make([]Digest, len(first)), make([]int, len(first))
+	out, digests, size := make([]plan.WRCCPortPlan, len(first)), make([]plan.Digest, len(first)), make([]int, len(first))
 	for _, k := range s.kinds {
 		size[k]++
 	}
 	for k, i := range first {
 		e := &s.ports[i]
-		out[k] = WRCCPortPlan{Settings: e.params, Ports: make([]NamedPort, 0, size[k])}
+		out[k] = plan.WRCCPortPlan{Settings: e.params, Ports: make([]plan.NamedPort, 0, size[k])}
 	}
 	for i, k := range s.kinds {
-		out[k].Ports = append(out[k].Ports, NamedPort{Port: s.ports[i].port, Name: s.lay.names[i]})
+		out[k].Ports = append(out[k].Ports, plan.NamedPort{Port: s.ports[i].port, Name: s.lay.names[i]})
 	}
 	for k, i := range first {
 		if s.prev != nil && s.ports[i] == s.prev.ports[i] {
@@ -211,28 +212,28 @@ func (s *wrccSettings) kindsOfPorts() (first []int) {
 	return first
 }
 
-func (s *wrccSettings) portReasons(e *wrccEgress) []Reason {
+func (s *wrccSettings) portReasons(e *wrccEgress) []plan.Reason {
 	mbps := func(r quantity.BitRate) string { return strconv.FormatInt(int64(r/quantity.Mbps), 10) }
 	rates := fmt.Sprintf("%s..%s", mbps(wrcc.MinFairRate), mbps(wrcc.MaxFairRate))
-	fmax := Reason{Field: "fmax", Value: mbps(e.params.Fmax), Unit: "Mbit/s", Range: rates, Rule: RuleFmax,
+	fmax := plan.Reason{Field: "fmax", Value: mbps(e.params.Fmax), Unit: "Mbit/s", Range: rates, Rule: plan.RuleFmax,
 		Formula: fmt.Sprintf("%s, the fastest sender / %g: the lightest queue pair here may fill the port alone", e.facts.HostRate, e.facts.MinWeight)}
 	if e.caps {
-		fmax.Rule = RuleCap
+		fmax.Rule = plan.RuleCap
 		fmax.Formula = "one unit: all flows here have their demand or the cap of their tenant, and it holds each at its weight"
 	}
-	return []Reason{
-		{Field: "target", Value: mbps(e.params.Target), Unit: "Mbit/s", Range: "1.." + mbps(quantity.MaxBitRate), Rule: RuleTarget,
+	return []plan.Reason{
+		{Field: "target", Value: mbps(e.params.Target), Unit: "Mbit/s", Range: "1.." + mbps(quantity.MaxBitRate), Rule: plan.RuleTarget,
 			Formula: "the rate of the link: S0 needs no reserve (section 1)"},
 		fmax,
-		{Field: "fmin", Value: mbps(e.params.Fmin), Unit: "Mbit/s", Range: rates, Rule: RuleFmin,
+		{Field: "fmin", Value: mbps(e.params.Fmin), Unit: "Mbit/s", Range: rates, Rule: plan.RuleFmin,
 			Formula: fmt.Sprintf("the least of %s / %d and %s / %g, ten times the weight of the flows that meet here", e.facts.HostRate, wrcc.FminPart, e.params.Target, e.facts.WeightSum)},
-		{Field: "period", Value: strconv.FormatInt(int64(e.params.Period/quantity.Microsecond), 10), Unit: "us", Range: "1..65535", Rule: RuleWRCCT,
+		{Field: "period", Value: strconv.FormatInt(int64(e.params.Period/quantity.Microsecond), 10), Unit: "us", Range: "1..65535", Rule: plan.RuleWRCCT,
 			Formula: "WRCCT of the data centre"},
-		{Field: "rate_ratio", Value: strconv.Itoa(e.params.RateRatioPct), Unit: "%", Range: fmt.Sprintf("%d..%d", wrcc.MinRateRatioPct, wrcc.MaxRateRatioPct), Rule: RuleS0Default,
+		{Field: "rate_ratio", Value: strconv.Itoa(e.params.RateRatioPct), Unit: "%", Range: fmt.Sprintf("%d..%d", wrcc.MinRateRatioPct, wrcc.MaxRateRatioPct), Rule: plan.RuleS0Default,
 			Formula: "RateRatioMax of S0's experiments (table 2)"},
-		{Field: "q_ratio", Value: strconv.Itoa(e.params.QRatioPct), Unit: "%", Range: fmt.Sprintf("%d..%d", wrcc.MinQRatioPct, wrcc.MaxQRatioPct), Rule: RuleShortQueue,
+		{Field: "q_ratio", Value: strconv.Itoa(e.params.QRatioPct), Unit: "%", Range: fmt.Sprintf("%d..%d", wrcc.MinQRatioPct, wrcc.MaxQRatioPct), Rule: plan.RuleShortQueue,
 			Formula: "the least of QRatioMax (S0, 3.6): a queue that stands makes the loop later than round trips tell, and swing; a part of the pause thresholds, which follow the buffer"},
-		{Field: "lambda", Value: strconv.FormatFloat(e.params.Lambda, 'g', -1, 64), Range: "0..1", Rule: RuleS0Default,
+		{Field: "lambda", Value: strconv.FormatFloat(e.params.Lambda, 'g', -1, 64), Range: "0..1", Rule: plan.RuleS0Default,
 			Formula: "weight of a period in the average round trip (S0, formula (1))"},
 	}
 }

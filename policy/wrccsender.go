@@ -9,6 +9,8 @@ import (
 
 	"fairlane/internal/num"
 	"fairlane/internal/quantity"
+	"fairlane/policy/halves"
+	"fairlane/policy/plan"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 	"fairlane/wrcc"
@@ -22,7 +24,7 @@ type wrccEntry struct {
 	weight        float64 // of a queue pair, towards all but peers
 	rule, formula string
 	clamped       string
-	peers         []WRCCPeer
+	peers         []plan.WRCCPeer
 	misses        []toPeer // whose weights are not what their flows want
 }
 
@@ -49,7 +51,7 @@ func (s *wrccSettings) weigh() {
 	if s.prev != nil {
 		copy(s.weights, s.prev.weights)
 	}
-	Do(n, func(from, to int) {
+	halves.Do(n, func(from, to int) {
 		for k := from; k < to; k++ {
 			if s.fresh[k] = s.anew(int(groups[k]), int(groups[k+1])); s.fresh[k] {
 				s.entries[k] = s.entry(int(groups[k]), int(groups[k+1]))
@@ -87,9 +89,9 @@ func (s *wrccSettings) entry(first, end int) wrccEntry {
 	}
 	common := s.common(peers)
 	e.weight, e.clamped = s.legal(common.rate)
-	e.rule = RuleEntitledRate
+	e.rule = plan.RuleEntitledRate
 	if common.demand {
-		e.rule = RuleDemand
+		e.rule = plan.RuleDemand
 	}
 	e.formula = s.weightFormula(common)
 	for i := range peers {
@@ -97,7 +99,7 @@ func (s *wrccSettings) entry(first, end int) wrccEntry {
 		if p.rate != common.rate {
 			p.weight, _ = s.legal(p.rate)
 			if p.weight != e.weight {
-				e.peers = append(e.peers, WRCCPeer{Port: p.peer, Weight: p.weight})
+				e.peers = append(e.peers, plan.WRCCPeer{Port: p.peer, Weight: p.weight})
 			}
 		} else {
 			p.weight = e.weight
@@ -109,7 +111,7 @@ func (s *wrccSettings) entry(first, end int) wrccEntry {
 			s.weights[i] = p.weight
 		}
 	}
-	slices.SortFunc(e.peers, func(a, b WRCCPeer) int { return a.Port.Compare(b.Port) })
+	slices.SortFunc(e.peers, func(a, b plan.WRCCPeer) int { return a.Port.Compare(b.Port) })
 	return e
 }
 
@@ -173,7 +175,7 @@ func (s *wrccSettings) legal(rate float64) (weight float64, clamped string) {
 	w := rate / s.unit
 	weight = min(max(w, wrcc.MinSenderWeight), wrcc.MaxSenderWeight)
 	if weight != w {
-		clamped = Decimals(w) + " to " + Decimals(weight)
+		clamped = plan.Decimals(w) + " to " + plan.Decimals(weight)
 	}
 	return weight, clamped
 }
@@ -217,7 +219,7 @@ func (s *wrccSettings) addIdle() {
 			part = float64(part * (float64(tn.Classes[x.class].Weight) / sum))
 		}
 		share := float64(rate(float64(x.line * part)))
-		e := wrccEntry{port: x.port, ref: x.ref, tenant: x.tenant, class: x.class, rule: RuleIdle}
+		e := wrccEntry{port: x.port, ref: x.ref, tenant: x.tenant, class: x.class, rule: plan.RuleIdle}
 		e.weight, e.clamped = s.legal(share)
 		e.formula = rate(share).String() + ", the share of the port's tenants by weight, for one queue pair / " + quantity.BitRate(s.unit).String()
 		k := len(s.entries)
@@ -227,22 +229,22 @@ func (s *wrccSettings) addIdle() {
 }
 
 // senderPlans makes the settings of all entries; those that are not fresh are taken from the plan before.
-func (s *wrccSettings) senderPlans(before []WRCCSenderPlan, was []Digest) ([]WRCCSenderPlan, []Digest) {
+func (s *wrccSettings) senderPlans(before []plan.WRCCSenderPlan, was []plan.Digest) ([]plan.WRCCSenderPlan, []plan.Digest) {
 	fresh := make([]bool, len(s.entries))
 	for i, k := range s.lay.order {
 		fresh[i] = s.fresh[k]
 	}
 	legal := fmt.Sprintf("%v..%d", wrcc.MinSenderWeight, wrcc.MaxSenderWeight)
 	unit := "of " + quantity.BitRate(s.unit).String()
-	return Renew(before, was, fresh, func(i int) WRCCSenderPlan {
+	return plan.Renew(before, was, fresh, func(i int) plan.WRCCSenderPlan {
 		e := &s.entries[s.lay.order[i]]
 		tenant := s.m.tenants[e.tenant].Name
-		p := WRCCSenderPlan{Port: e.port, Name: s.m.fabric.PortName(e.ref), Tenant: tenant, Class: s.m.className(e.tenant, e.class), Weight: e.weight, Peers: e.peers}
-		p.Reasons = append(p.Reasons, Reason{Field: "weight", Value: strconv.FormatFloat(e.weight, 'g', -1, 64), Unit: unit, Range: legal,
+		p := plan.WRCCSenderPlan{Port: e.port, Name: s.m.fabric.PortName(e.ref), Tenant: tenant, Class: s.m.className(e.tenant, e.class), Weight: e.weight, Peers: e.peers}
+		p.Reasons = append(p.Reasons, plan.Reason{Field: "weight", Value: strconv.FormatFloat(e.weight, 'g', -1, 64), Unit: unit, Range: legal,
 			Tenant: tenant, Rule: e.rule, Formula: e.formula, Clamped: e.clamped})
 		if len(e.peers) > 0 {
-			p.Reasons = append(p.Reasons, Reason{Field: "peers", Value: fmt.Sprint(len(e.peers)), Unit: "ports", Range: "0..65536",
-				Tenant: tenant, Rule: RuleEntitledRate, Formula: "the rate that a queue pair towards each of them is entitled to, or its demand and a tenth / " + quantity.BitRate(s.unit).String()})
+			p.Reasons = append(p.Reasons, plan.Reason{Field: "peers", Value: fmt.Sprint(len(e.peers)), Unit: "ports", Range: "0..65536",
+				Tenant: tenant, Rule: plan.RuleEntitledRate, Formula: "the rate that a queue pair towards each of them is entitled to, or its demand and a tenth / " + quantity.BitRate(s.unit).String()})
 		}
 		return p
 	})

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"fairlane/internal/phrase"
+	"fairlane/policy/plan"
 )
 
 // leastMoved is the least part of a port's capacity that its fair rate is taken to move: with less, shares move little.
@@ -95,12 +96,12 @@ func (s *wrccSettings) addLost(predicted *allocation, flows []int32, turns, lost
 }
 
 // slowFinding reports a port that needs long. Slow domains have a finding of their own (measure).
-func (s *wrccSettings) slowFinding(x wrccSettle) []Finding {
+func (s *wrccSettings) slowFinding(x wrccSettle) []plan.Finding {
 	if x.port < 0 || x.time <= maxConvergence {
 		return nil
 	}
 	name := s.m.linkName(x.port)
-	return []Finding{NewFinding(CodeSlowConvergence, nil, []string{name},
+	return []plan.Finding{plan.NewFinding(plan.CodeSlowConvergence, nil, []string{name},
 		phrase.Of("plan.wrcc-settle", "port", name, "part", phrase.PercentOf(math.Ceil(float64(x.part*100))/100, 0), "settle", about(x.time)),
 		phrase.Of("plan.judge-by-means", "settle", about(x.time)))}
 }

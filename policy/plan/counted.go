@@ -1,4 +1,4 @@
-package policy
+package plan
 
 import "fairlane/internal/phrase"
 

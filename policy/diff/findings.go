@@ -1,14 +1,16 @@
-package policy
+package diff
 
 import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"fairlane/policy/plan"
 )
 
 // findings pairs the findings of both plans: equal ones say nothing; those of the same code, tenants and links are told as
 // changed, and so are pairs that are akin. Each list is in the order of its plan.
-func (x *differ) findings(before, after []Finding) {
+func (x *differ) findings(before, after []plan.Finding) {
 	gone, fresh := unequal(before, after)
 	var pairs [][2]int // of before and after
 	gone, fresh = pairUp(gone, fresh, &pairs, before, after)
@@ -26,7 +28,7 @@ func (x *differ) findings(before, after []Finding) {
 }
 
 // unequal lists the findings of either plan that the other has not.
-func unequal(before, after []Finding) (gone, fresh []int) {
+func unequal(before, after []plan.Finding) (gone, fresh []int) {
 	equal := make(map[string]int) // how many of before are equal
 	for i := range before {
 		equal[findingKey(&before[i], true)]++
@@ -48,7 +50,7 @@ func unequal(before, after []Finding) (gone, fresh []int) {
 }
 
 // pairUp pairs findings about the same, the first with the first, and returns those that are left.
-func pairUp(gone, fresh []int, pairs *[][2]int, before, after []Finding) (goneStill, freshStill []int) {
+func pairUp(gone, fresh []int, pairs *[][2]int, before, after []plan.Finding) (goneStill, freshStill []int) {
 	about := make(map[string][]int)
 	for _, i := range gone {
 		k := findingKey(&before[i], false)
@@ -71,7 +73,7 @@ func pairUp(gone, fresh []int, pairs *[][2]int, before, after []Finding) (goneSt
 const maxKin = 100
 
 // pairKin pairs findings that are akin to one of the other plan and no more, and returns those that are left.
-func pairKin(gone, fresh []int, pairs *[][2]int, before, after []Finding) (goneStill, freshStill []int) {
+func pairKin(gone, fresh []int, pairs *[][2]int, before, after []plan.Finding) (goneStill, freshStill []int) {
 	byCode := make(map[string][2][]int)
 	for _, i := range gone {
 		e := byCode[before[i].Code]
@@ -112,14 +114,14 @@ func onlyOne(list []int, right func(int) bool) (one int, ok bool) {
 }
 
 // akin reports whether two findings of a code are about tenants in common and links in common; about none is in common, too.
-func akin(a, b *Finding) bool { return share(a.Tenants, b.Tenants) && share(a.Links, b.Links) }
+func akin(a, b *plan.Finding) bool { return share(a.Tenants, b.Tenants) && share(a.Links, b.Links) }
 
 func share(a, b []string) bool {
 	return len(a) == 0 && len(b) == 0 || slices.ContainsFunc(a, func(x string) bool { return slices.Contains(b, x) })
 }
 
 // findingKey has what a finding is about, or all of it; lists and texts have no control characters.
-func findingKey(f *Finding, all bool) string {
+func findingKey(f *plan.Finding, all bool) string {
 	parts := []string{f.Code, strings.Join(f.Tenants, "\x01"), strings.Join(f.Links, "\x01")}
 	if all {
 		advice := f.Fix

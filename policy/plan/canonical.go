@@ -1,4 +1,4 @@
-package policy
+package plan
 
 import (
 	"crypto/sha256"
@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"fairlane/ccconfig/ibcc"
+	"fairlane/policy/halves"
 	"fairlane/subnet/ident"
 )
 
@@ -107,7 +108,7 @@ func fillDigests[T any](d *[]Digest, parts []T) {
 	if len(*d) != len(parts) {
 		*d = make([]Digest, len(parts))
 	}
-	Do(len(parts), func(from, to int) {
+	halves.Do(len(parts), func(from, to int) {
 		var e encoder
 		for i := from; i < to; i++ {
 			if (*d)[i] != (Digest{}) {
@@ -123,7 +124,7 @@ func fillDigests[T any](d *[]Digest, parts []T) {
 // Renew makes the parts of a plan. Those that are not fresh it takes over from the plan before, with their digests.
 func Renew[T any](before []T, was []Digest, fresh []bool, anew func(i int) T) ([]T, []Digest) {
 	out, digests := make([]T, len(fresh)), make([]Digest, len(fresh))
-	Do(len(fresh), func(from, to int) {
+	halves.Do(len(fresh), func(from, to int) {
 		for i := from; i < to; i++ {
 			if fresh[i] {
 				out[i] = anew(i)
@@ -241,7 +242,7 @@ func (e *encoder) walk(v reflect.Value) {
 			}
 		}
 	default:
-		panic("policy: a plan has a field of kind " + v.Kind().String()) // a test walks every type
+		panic("plan: a plan has a field of kind " + v.Kind().String()) // a test walks every type
 	}
 }
 

@@ -1,4 +1,5 @@
-package policy
+// Package diff tells what changes from one plan to another.
+package diff
 
 import (
 	"cmp"
@@ -6,6 +7,7 @@ import (
 	"strings"
 
 	"fairlane/internal/quantity"
+	"fairlane/policy/plan"
 )
 
 // Difference is what changes from one plan to another, in the order people ask: what each tenant gains and loses and
@@ -22,11 +24,11 @@ type Difference struct {
 	// Devices that one of the plans does not set, by kind.
 	Devices []DeviceChange `json:"devices,omitempty"`
 	// Contended lists links on which tenants meet now and did not before; Relieved the reverse.
-	Contended *NameList `json:"contended,omitempty"`
-	Relieved  *NameList `json:"relieved,omitempty"`
+	Contended *plan.NameList `json:"contended,omitempty"`
+	Relieved  *plan.NameList `json:"relieved,omitempty"`
 	// Appeared and Vanished are the findings of only one of the plans.
-	Appeared []Finding `json:"appeared,omitempty"`
-	Vanished []Finding `json:"vanished,omitempty"`
+	Appeared []plan.Finding `json:"appeared,omitempty"`
+	Vanished []plan.Finding `json:"vanished,omitempty"`
 	// Reworded are findings of both plans that say something else: of the same code, tenants and links, or of a code with some of them in
 	// common where that makes a pair.
 	Reworded []FindingChange `json:"reworded,omitempty"`
@@ -37,15 +39,15 @@ type Difference struct {
 
 // FindingChange is one finding before and after.
 type FindingChange struct {
-	Before Finding `json:"before"`
-	After  Finding `json:"after"`
+	Before plan.Finding `json:"before"`
+	After  plan.Finding `json:"after"`
 }
 
 // TenantChange is what changes for one tenant.
 type TenantChange struct {
-	Tenant string       `json:"tenant"`
-	Before *TenantShare `json:"before,omitempty"` // nil: the tenant is new
-	After  *TenantShare `json:"after,omitempty"`  // nil: the tenant is gone
+	Tenant string            `json:"tenant"`
+	Before *plan.TenantShare `json:"before,omitempty"` // nil: the tenant is new
+	After  *plan.TenantShare `json:"after,omitempty"`  // nil: the tenant is gone
 	// Settings changed for the tenant's traffic alone.
 	Settings []SettingChange `json:"settings,omitempty"`
 	Classes  []ClassChange   `json:"classes,omitempty"`
@@ -54,9 +56,9 @@ type TenantChange struct {
 
 // ClassChange is one class of a tenant before and after; nil where it is not there.
 type ClassChange struct {
-	Class  string      `json:"class"`
-	Before *ClassShare `json:"before,omitempty"`
-	After  *ClassShare `json:"after,omitempty"`
+	Class  string           `json:"class"`
+	Before *plan.ClassShare `json:"before,omitempty"`
+	After  *plan.ClassShare `json:"after,omitempty"`
 }
 
 // LinkChange sums a tenant's part of the links that are contended in both plans and where it changes.
@@ -74,9 +76,9 @@ const maxDiffLinks = 8
 
 // LinkRate is a tenant's part of one link before and after.
 type LinkRate struct {
-	Link   string     `json:"link"`
-	Before LinkTenant `json:"before"`
-	After  LinkTenant `json:"after"`
+	Link   string          `json:"link"`
+	Before plan.LinkTenant `json:"before"`
+	After  plan.LinkTenant `json:"after"`
 }
 
 // SettingChange is one parameter that changes in several places.
@@ -87,14 +89,14 @@ type SettingChange struct {
 	Unit   string `json:"unit,omitempty"`   // of Before and After where they are plain numbers
 	Before string `json:"before"`           // one value, "least to largest", of texts "first … last"; "none" where there was none
 	After  string `json:"after"`
-	NameList
+	plan.NameList
 }
 
 // DeviceChange lists devices of a kind that only one of the plans sets.
 type DeviceChange struct {
-	Kind    string    `json:"kind"`
-	Added   *NameList `json:"added,omitempty"`
-	Removed *NameList `json:"removed,omitempty"`
+	Kind    string         `json:"kind"`
+	Added   *plan.NameList `json:"added,omitempty"`
+	Removed *plan.NameList `json:"removed,omitempty"`
 }
 
 // Empty reports that the plans set and predict the same.
@@ -103,21 +105,21 @@ func (d *Difference) Empty() bool {
 		len(d.Appeared) == 0 && len(d.Vanished) == 0 && len(d.Reworded) == 0 && d.Minor == 0
 }
 
-// Diff tells what changes from one plan to another, on any plane. Plans of different planes differ in everything.
-func Diff(before, after *Plan) Difference {
+// Between tells what changes from one plan to another, on any plane. Plans of different planes differ in everything.
+func Between(before, after *plan.Plan) Difference {
 	x := &differ{out: Difference{From: before.Name, To: after.Name}, tenants: map[string]*TenantChange{}, groups: map[settingKey]*settingGroup{},
 		devices: map[string]*DeviceChange{}}
 	x.shares(before.Tenants, after.Tenants)
 	x.classes(before.Classes, after.Classes)
 	x.links(before.Links, after.Links)
 	x.settings(before, after)
-	x.rest(KindPlan, KindPlan, "", partOf(before), partOf(after))
+	x.rest(plan.KindPlan, plan.KindPlan, "", partOf(before), partOf(after))
 	x.findings(before.Findings, after.Findings)
 	return x.finish(before, after)
 }
 
 // settings compares what devices are set to.
-func (x *differ) settings(before, after *Plan) {
+func (x *differ) settings(before, after *plan.Plan) {
 	x.infiniBand(before, after)
 	x.lanes(before.Lanes, after.Lanes)
 	x.roce(orEmpty(before.RoCE), orEmpty(after.RoCE))
@@ -133,7 +135,7 @@ func (x *differ) touch(kind, place string) {
 
 // partOf is what no other comparison of a plan looks at: fields added to Plan are caught here. Settle is an estimate that follows from what the
 // others compare, and plans of one name may have it or not.
-func partOf(p *Plan) Plan {
+func partOf(p *plan.Plan) plan.Plan {
 	q := *p
 	q.Name, q.Placements, q.CAs, q.Switches, q.Tenants, q.Links, q.Findings, q.Classes, q.Lanes, q.RoCE, q.WRCC = "", nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
 	q.Settle, q.Format = 0, 0
@@ -184,8 +186,8 @@ func match[T any, K comparable](before, after []T, key func(*T) K, changed func(
 }
 
 // shares notes the tenants whose figures differ; finish puts both sides beside each.
-func (x *differ) shares(before, after []TenantShare) {
-	match(before, after, func(t *TenantShare) string { return t.Tenant }, func(a, b *TenantShare) {
+func (x *differ) shares(before, after []plan.TenantShare) {
+	match(before, after, func(t *plan.TenantShare) string { return t.Tenant }, func(a, b *plan.TenantShare) {
 		switch {
 		case a == nil || b == nil || settled(*a, *b) != *a:
 			x.tenant(first(a, b).Tenant)
@@ -208,7 +210,7 @@ func closeTo(before, after quantity.BitRate) quantity.BitRate {
 }
 
 // settled is a tenant's figures after, with those before where they are near.
-func settled(a, b TenantShare) TenantShare {
+func settled(a, b plan.TenantShare) plan.TenantShare {
 	b.Entitled, b.Predicted = closeTo(a.Entitled, b.Entitled), closeTo(a.Predicted, b.Predicted)
 	if d := b.PredictedError - a.PredictedError; d < minorChange && d > -minorChange {
 		b.PredictedError = a.PredictedError
@@ -223,9 +225,9 @@ func first[T any](a, b *T) *T {
 	return b
 }
 
-func (x *differ) classes(before, after []ClassShare) {
+func (x *differ) classes(before, after []plan.ClassShare) {
 	type key struct{ tenant, class string }
-	match(before, after, func(c *ClassShare) key { return key{c.Tenant, c.Class} }, func(a, b *ClassShare) {
+	match(before, after, func(c *plan.ClassShare) key { return key{c.Tenant, c.Class} }, func(a, b *plan.ClassShare) {
 		told := a == nil || b == nil
 		if !told {
 			c := *b
@@ -244,19 +246,19 @@ func (x *differ) classes(before, after []ClassShare) {
 }
 
 // links compares what tenants have of links that are contended in both plans, and lists the others.
-func (x *differ) links(before, after []LinkShare) {
-	byName := func(l *LinkShare) string { return l.Port.String() }
-	match(before, after, byName, func(a, b *LinkShare) {
+func (x *differ) links(before, after []plan.LinkShare) {
+	byName := func(l *plan.LinkShare) string { return l.Port.String() }
+	match(before, after, byName, func(a, b *plan.LinkShare) {
 		switch {
 		case a == nil:
-			AddName(&x.out.Contended, b.Name)
+			plan.AddName(&x.out.Contended, b.Name)
 		case b == nil:
-			AddName(&x.out.Relieved, a.Name)
+			plan.AddName(&x.out.Relieved, a.Name)
 		default:
 			u, v := *a, *b
 			u.Tenants, v.Tenants = nil, nil
-			x.rest(KindLink, b.Name, "", u, v)
-			match(a.Tenants, b.Tenants, func(t *LinkTenant) string { return t.Tenant }, func(s, t *LinkTenant) {
+			x.rest(plan.KindLink, b.Name, "", u, v)
+			match(a.Tenants, b.Tenants, func(t *plan.LinkTenant) string { return t.Tenant }, func(s, t *plan.LinkTenant) {
 				before, after := orEmpty(s), orEmpty(t)
 				c := *after
 				c.Entitled, c.Predicted = closeTo(before.Entitled, after.Entitled), closeTo(before.Predicted, after.Predicted)
@@ -271,7 +273,7 @@ func (x *differ) links(before, after []LinkShare) {
 	})
 }
 
-func (x *differ) linkRate(link string, before, after *LinkTenant, tenant string) {
+func (x *differ) linkRate(link string, before, after *plan.LinkTenant, tenant string) {
 	t := x.tenant(tenant)
 	if t.Links == nil {
 		t.Links = &LinkChange{}
@@ -314,14 +316,14 @@ func (x *differ) device(kind, name string, added bool) {
 		x.devices[kind] = d
 	}
 	if added {
-		AddName(&d.Added, name)
+		plan.AddName(&d.Added, name)
 	} else {
-		AddName(&d.Removed, name)
+		plan.AddName(&d.Removed, name)
 	}
 }
 
 // finish sorts what was collected, so that the difference does not depend on how it was found.
-func (x *differ) finish(before, after *Plan) Difference {
+func (x *differ) finish(before, after *plan.Plan) Difference {
 	for k, g := range x.groups {
 		c := g.change(k)
 		if x.tenants[k.tenant] != nil || before.Share(k.tenant) != nil || after.Share(k.tenant) != nil {
@@ -354,17 +356,17 @@ func compareSettings(a, b SettingChange) int {
 }
 
 // Devices counts the ports of hosts and the switches whose settings differ between two plans.
-func Devices(before, after *Plan) (ports, switches int) {
+func Devices(before, after *plan.Plan) (ports, switches int) {
 	x := &differ{tenants: map[string]*TenantChange{}, groups: map[settingKey]*settingGroup{}, devices: map[string]*DeviceChange{}, touched: map[[2]string]bool{}}
 	x.settings(before, after)
 	on := map[string]bool{} // switches
 	for at := range x.touched {
 		switch kind, place := at[0], at[1]; kind {
-		case KindPort:
+		case plan.KindPort:
 			ports++
-		case KindSwitch:
+		case plan.KindSwitch:
 			on[place] = true
-		case KindSwitchPort, KindQueue: // leaf1/P3, leaf1/P3 queue 2
+		case plan.KindSwitchPort, plan.KindQueue: // leaf1/P3, leaf1/P3 queue 2
 			on[place[:max(0, strings.LastIndex(place, "/P"))]] = true
 		}
 	}

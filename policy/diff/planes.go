@@ -1,4 +1,4 @@
-package policy
+package diff
 
 import (
 	"cmp"
@@ -11,57 +11,58 @@ import (
 
 	"fairlane/ccconfig/ecn"
 	"fairlane/ccconfig/ibcc"
+	"fairlane/policy/plan"
 	"fairlane/subnet/ident"
 	"fairlane/wrcc"
 )
 
 // infiniBand compares the InfiniBand plane. Parameters of an SL are compared by tenant, not by SL number, so that a tenant
 // that moves to another SL and keeps its parameters is told to move, and nothing else.
-func (x *differ) infiniBand(before, after *Plan) {
+func (x *differ) infiniBand(before, after *plan.Plan) {
 	type key struct {
 		tenant string
 		port   ident.PortID
 	}
 	names := map[ident.PortID]string{}
-	for _, p := range []*Plan{before, after} {
+	for _, p := range []*plan.Plan{before, after} {
 		for i := range p.CAs {
 			names[p.CAs[i].Port] = p.CAs[i].Name
 		}
 	}
-	match(before.Placements, after.Placements, func(p *Placement) key { return key{p.Tenant, p.Port} }, func(a, b *Placement) {
+	match(before.Placements, after.Placements, func(p *plan.Placement) key { return key{p.Tenant, p.Port} }, func(a, b *plan.Placement) {
 		p := first(a, b)
 		both := a != nil && b != nil
-		x.parts(KindPort, cmp.Or(names[p.Port], p.Port.String()), p.Tenant, placementParts(a, both), placementParts(b, both))
+		x.parts(plan.KindPort, cmp.Or(names[p.Port], p.Port.String()), p.Tenant, placementParts(a, both), placementParts(b, both))
 	})
 	was, is := byPort(before.Placements), byPort(after.Placements)
-	match(before.CAs, after.CAs, func(c *CAPlan) ident.PortID { return c.Port }, func(a, b *CAPlan) {
+	match(before.CAs, after.CAs, func(c *plan.CAPlan) ident.PortID { return c.Port }, func(a, b *plan.CAPlan) {
 		if a == nil || b == nil {
-			x.device(KindPort, first(a, b).Name, a == nil)
+			x.device(plan.KindPort, first(a, b).Name, a == nil)
 			return
 		}
 		x.ca(a, b, was[a.Port], is[a.Port])
 	})
-	match(before.Switches, after.Switches, func(s *SwitchPlan) ident.GUID { return s.Node }, func(a, b *SwitchPlan) {
+	match(before.Switches, after.Switches, func(s *plan.SwitchPlan) ident.GUID { return s.Node }, func(a, b *plan.SwitchPlan) {
 		if a == nil || b == nil {
-			x.device(KindSwitch, first(a, b).Name, a == nil)
+			x.device(plan.KindSwitch, first(a, b).Name, a == nil)
 			return
 		}
-		x.rest(KindSwitch, b.Name, "", a.Defaults, b.Defaults)
+		x.rest(plan.KindSwitch, b.Name, "", a.Defaults, b.Defaults)
 		for i := range max(len(a.Ports), len(b.Ports)) {
 			before, after := markingParts(a, b, i)
-			x.parts(KindSwitchPort, fmt.Sprintf("%s/P%d", b.Name, i), "", before, after)
+			x.parts(plan.KindSwitchPort, fmt.Sprintf("%s/P%d", b.Name, i), "", before, after)
 		}
 		u, v := *a, *b
-		for _, s := range []*SwitchPlan{&u, &v} {
+		for _, s := range []*plan.SwitchPlan{&u, &v} {
 			s.Defaults, s.Ports, s.Reasons, s.Profile = ibcc.SwitchSettings{}, nil, nil, ""
 		}
-		x.rest(KindSwitch, b.Name, "", u, v)
+		x.rest(plan.KindSwitch, b.Name, "", u, v)
 	})
 }
 
 // placementParts leaves out the partition of a tenant that is new on a port or gone from it: it is the tenant's, not the
 // port's.
-func placementParts(p *Placement, withKey bool) []part {
+func placementParts(p *plan.Placement, withKey bool) []part {
 	if p == nil {
 		return nil
 	}
@@ -80,8 +81,8 @@ const (
 
 // markingParts are the fields of a switch port's element in two plans. Where only one of them is valid, the other's fields
 // mean nothing; when the switch does not mark by default either, the port starts to mark or stops.
-func markingParts(a, b *SwitchPlan, i int) (before, after []part) {
-	of := func(s *SwitchPlan) (m ibcc.PortMarking) {
+func markingParts(a, b *plan.SwitchPlan, i int) (before, after []part) {
+	of := func(s *plan.SwitchPlan) (m ibcc.PortMarking) {
 		if i < len(s.Ports) {
 			m = s.Ports[i]
 		}
@@ -96,7 +97,7 @@ func markingParts(a, b *SwitchPlan, i int) (before, after []part) {
 	case p.Valid && b.Defaults.Threshold == 0:
 		return []part{{fieldMarkedNot, value{text: markingText(p)}}}, nil
 	}
-	parts := func(s *SwitchPlan, m ibcc.PortMarking) []part {
+	parts := func(s *plan.SwitchPlan, m ibcc.PortMarking) []part {
 		switch {
 		case i >= len(s.Ports):
 			return nil
@@ -120,8 +121,8 @@ func markingText(m ibcc.PortMarking) string {
 	return out
 }
 
-func byPort(ps []Placement) map[ident.PortID][]Placement {
-	out := map[ident.PortID][]Placement{}
+func byPort(ps []plan.Placement) map[ident.PortID][]plan.Placement {
+	out := map[ident.PortID][]plan.Placement{}
 	for _, p := range ps {
 		out[p.Port] = append(out[p.Port], p)
 	}
@@ -129,10 +130,10 @@ func byPort(ps []Placement) map[ident.PortID][]Placement {
 }
 
 // ca compares a channel-adapter port. SLs that no tenant has here, before or after, are compared by number.
-func (x *differ) ca(a, b *CAPlan, was, is []Placement) {
+func (x *differ) ca(a, b *plan.CAPlan, was, is []plan.Placement) {
 	params := func(tenant, prefix string, before, after ibcc.SLParams) {
 		if before != after {
-			x.parts(KindPort, b.Name, tenant, slParts(a, prefix, before), slParts(b, prefix, after))
+			x.parts(plan.KindPort, b.Name, tenant, slParts(a, prefix, before), slParts(b, prefix, after))
 		}
 	}
 	if a.Settings.SLs != b.Settings.SLs || !slices.Equal(was, is) {
@@ -141,7 +142,7 @@ func (x *differ) ca(a, b *CAPlan, was, is []Placement) {
 			used[p.SL%ident.NumSLs] = true
 		}
 		for _, p := range was {
-			if i := slices.IndexFunc(is, func(q Placement) bool { return q.Tenant == p.Tenant }); i >= 0 {
+			if i := slices.IndexFunc(is, func(q plan.Placement) bool { return q.Tenant == p.Tenant }); i >= 0 {
 				params(p.Tenant, "", a.Settings.SLs[p.SL%ident.NumSLs], b.Settings.SLs[is[i].SL%ident.NumSLs])
 			}
 		}
@@ -152,23 +153,23 @@ func (x *differ) ca(a, b *CAPlan, was, is []Placement) {
 		}
 	}
 	u, v := *a, *b
-	for _, c := range []*CAPlan{&u, &v} {
+	for _, c := range []*plan.CAPlan{&u, &v} {
 		c.Settings.SLs, c.Reasons, c.Profile, c.TimerUnit = [ident.NumSLs]ibcc.SLParams{}, nil, "", 0
 	}
-	x.rest(KindPort, b.Name, "", u, v)
+	x.rest(plan.KindPort, b.Name, "", u, v)
 }
 
 // lanes compares how ports divide what they send among virtual lanes.
-func (x *differ) lanes(before, after []LanePlan) {
-	match(before, after, func(l *LanePlan) ident.PortID { return l.Port }, func(a, b *LanePlan) {
+func (x *differ) lanes(before, after []plan.LanePlan) {
+	match(before, after, func(l *plan.LanePlan) ident.PortID { return l.Port }, func(a, b *plan.LanePlan) {
 		if a == nil || b == nil || !reflect.DeepEqual(a, b) {
 			same := a == nil || b == nil || a.Name == b.Name
-			x.parts(KindPort, first(a, b).Name, "", laneParts(a, same), laneParts(b, same))
+			x.parts(plan.KindPort, first(a, b).Name, "", laneParts(a, same), laneParts(b, same))
 		}
 	})
 }
 
-func laneParts(l *LanePlan, sameName bool) []part {
+func laneParts(l *plan.LanePlan, sameName bool) []part {
 	var out []part
 	for _, p := range pointerParts(l, "port", "reasons") {
 		if p.path == "high" || p.path == "low" {
@@ -182,7 +183,7 @@ func laneParts(l *LanePlan, sameName bool) []part {
 }
 
 // slParts gives the timer in microseconds, as people read it.
-func slParts(c *CAPlan, prefix string, s ibcc.SLParams) []part {
+func slParts(c *plan.CAPlan, prefix string, s ibcc.SLParams) []part {
 	timer := number(float64(c.TimerPeriod(s.Timer)) / 1e6)
 	timer.text, timer.unit = strconv.FormatFloat(math.Round(float64(timer.num*10))/10, 'f', -1, 64), "us"
 	return []part{{prefix + "timer", timer}, {prefix + "increase", number(float64(s.Increase))},
@@ -190,13 +191,13 @@ func slParts(c *CAPlan, prefix string, s ibcc.SLParams) []part {
 }
 
 // roce compares the RoCE plane. A NIC port's settings belong to its tenant when it has only one.
-func (x *differ) roce(before, after *RoCEPlan) {
+func (x *differ) roce(before, after *plan.RoCEPlan) {
 	type key struct {
 		tenant string
 		port   ident.PortID
 	}
 	owners, names := map[ident.PortID][]string{}, map[ident.PortID]string{}
-	for _, p := range []*RoCEPlan{before, after} {
+	for _, p := range []*plan.RoCEPlan{before, after} {
 		for i := range p.NICs {
 			names[p.NICs[i].Port] = p.NICs[i].Name
 		}
@@ -206,13 +207,13 @@ func (x *differ) roce(before, after *RoCEPlan) {
 			}
 		}
 	}
-	match(before.Traffic, after.Traffic, func(t *RoCEPlacement) key { return key{t.Tenant, t.Port} }, func(a, b *RoCEPlacement) {
+	match(before.Traffic, after.Traffic, func(t *plan.RoCEPlacement) key { return key{t.Tenant, t.Port} }, func(a, b *plan.RoCEPlacement) {
 		p := first(a, b)
-		x.parts(KindPort, cmp.Or(names[p.Port], p.Port.String()), p.Tenant, pointerParts(a, "tenant", "port"), pointerParts(b, "tenant", "port"))
+		x.parts(plan.KindPort, cmp.Or(names[p.Port], p.Port.String()), p.Tenant, pointerParts(a, "tenant", "port"), pointerParts(b, "tenant", "port"))
 	})
-	match(before.NICs, after.NICs, func(n *NICPlan) ident.PortID { return n.Port }, func(a, b *NICPlan) {
+	match(before.NICs, after.NICs, func(n *plan.NICPlan) ident.PortID { return n.Port }, func(a, b *plan.NICPlan) {
 		if a == nil || b == nil {
-			x.device(KindPort, first(a, b).Name, a == nil)
+			x.device(plan.KindPort, first(a, b).Name, a == nil)
 			return
 		}
 		ts := owners[a.Port]
@@ -220,48 +221,48 @@ func (x *differ) roce(before, after *RoCEPlan) {
 		units := unitsOf(a.Reasons, b.Reasons)
 		u, v := *a, *b
 		u.Reasons, v.Reasons = nil, nil
-		x.measured(units).rest(KindPort, b.Name, strings.Join(ts, ", "), u, v)
+		x.measured(units).rest(plan.KindPort, b.Name, strings.Join(ts, ", "), u, v)
 	})
-	match(before.Switches, after.Switches, func(s *ECNPlan) ident.GUID { return s.Node }, func(a, b *ECNPlan) {
+	match(before.Switches, after.Switches, func(s *plan.ECNPlan) ident.GUID { return s.Node }, func(a, b *plan.ECNPlan) {
 		if a == nil || b == nil {
-			x.device(KindSwitch, first(a, b).Name, a == nil)
+			x.device(plan.KindSwitch, first(a, b).Name, a == nil)
 			return
 		}
 		x.queues(a, b)
 	})
 }
 
-func (x *differ) queues(a, b *ECNPlan) {
+func (x *differ) queues(a, b *plan.ECNPlan) {
 	type key struct {
 		port  ident.PortNum
 		queue uint8
 	}
 	match(a.Queues, b.Queues, func(q *ecn.QueueMarking) key { return key{q.Port, q.Queue} }, func(p, q *ecn.QueueMarking) {
 		at := first(p, q)
-		x.parts(KindQueue, fmt.Sprintf("%s/P%d queue %d", b.Name, at.Port, at.Queue), "", pointerParts(p, "port", "queue"), pointerParts(q, "port", "queue"))
+		x.parts(plan.KindQueue, fmt.Sprintf("%s/P%d queue %d", b.Name, at.Port, at.Queue), "", pointerParts(p, "port", "queue"), pointerParts(q, "port", "queue"))
 	})
 	u, v := *a, *b
 	u.Queues, v.Queues, u.Reasons, v.Reasons = nil, nil, nil, nil
-	x.rest(KindSwitch, b.Name, "", u, v)
+	x.rest(plan.KindSwitch, b.Name, "", u, v)
 }
 
 // wrcc compares the WRCC plane.
-func (x *differ) wrcc(before, after *WRCCPlan) {
+func (x *differ) wrcc(before, after *plan.WRCCPlan) {
 	match(flatPorts(before), flatPorts(after), func(p *wrccPort) ident.PortID { return p.port }, func(a, b *wrccPort) {
 		if a == nil || b == nil {
-			x.device(KindSwitchPort, first(a, b).name, a == nil)
+			x.device(plan.KindSwitchPort, first(a, b).name, a == nil)
 			return
 		}
-		x.rest(KindSwitchPort, b.name, "", a.settings, b.settings)
+		x.rest(plan.KindSwitchPort, b.name, "", a.settings, b.settings)
 	})
-	match(before.Domains, after.Domains, func(d *WRCCDomainPlan) string { return d.Domain }, func(a, b *WRCCDomainPlan) {
+	match(before.Domains, after.Domains, func(d *plan.WRCCDomainPlan) string { return d.Domain }, func(a, b *plan.WRCCDomainPlan) {
 		if a == nil || b == nil {
-			x.device(KindDomain, DomainName(first(a, b).Domain), a == nil)
+			x.device(plan.KindDomain, plan.DomainName(first(a, b).Domain), a == nil)
 			return
 		}
 		u, v := *a, *b
 		u.Reasons, v.Reasons = nil, nil
-		x.rest(KindDomain, DomainName(b.Domain), "", u, v)
+		x.rest(plan.KindDomain, plan.DomainName(b.Domain), "", u, v)
 	})
 	type key struct {
 		port, peer    ident.PortID
@@ -282,12 +283,12 @@ func (x *differ) wrcc(before, after *WRCCPlan) {
 		if a == nil || b == nil || a.Name == b.Name {
 			id = append(id, "name")
 		}
-		x.parts(KindPort, s.Name, s.Tenant, pointerParts(a, id...), pointerParts(b, id...))
+		x.parts(plan.KindPort, s.Name, s.Tenant, pointerParts(a, id...), pointerParts(b, id...))
 	}
 	u, v := *before, *after
 	u.Ports, u.Domains, u.Senders = nil, nil, nil
 	v.Ports, v.Domains, v.Senders = nil, nil, nil
-	x.rest(KindFabric, "all", "", u, v)
+	x.rest(plan.KindFabric, "all", "", u, v)
 }
 
 // wrccPort is the settings of one egress port, whichever group it is in.
@@ -297,7 +298,7 @@ type wrccPort struct {
 	settings wrcc.Params
 }
 
-func flatPorts(p *WRCCPlan) []wrccPort {
+func flatPorts(p *plan.WRCCPlan) []wrccPort {
 	var out []wrccPort
 	for i := range p.Ports {
 		for _, n := range p.Ports[i].Ports {
@@ -317,7 +318,7 @@ type wrccSender struct {
 	Weight float64      `json:"weight"`
 }
 
-func flatSenders(p *WRCCPlan) []wrccSender {
+func flatSenders(p *plan.WRCCPlan) []wrccSender {
 	var out []wrccSender
 	for i := range p.Senders {
 		s := &p.Senders[i]

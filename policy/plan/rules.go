@@ -1,4 +1,4 @@
-package policy
+package plan
 
 // Rules of reasons: by which of them a setting has its value. They are stable: scripts and catalogues refer to them.
 const (

@@ -1,10 +1,11 @@
-package policy
+package diff
 
 import (
 	"strings"
 
 	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
+	"fairlane/policy/plan"
 )
 
 // Bounds of what is told to people; the structure has all.
@@ -58,22 +59,22 @@ func (d *Difference) Lines() []Line {
 		}
 	}
 	if d.Contended != nil {
-		add(phrase.Of("diff.contended", "list", d.Contended.Of(KindLink)))
+		add(phrase.Of("diff.contended", "list", d.Contended.Of(plan.KindLink)))
 	}
 	if d.Relieved != nil {
-		add(phrase.Of("diff.relieved", "list", d.Relieved.Of(KindLink)))
+		add(phrase.Of("diff.relieved", "list", d.Relieved.Of(plan.KindLink)))
 	}
 	out = append(append(out, findingLines(phrase.Of("diff.finding-new"), d.Appeared)...), findingLines(phrase.Of("diff.finding-gone"), d.Vanished)...)
 	out = append(out, d.reworded()...)
 	if d.Minor > 0 {
-		add(phrase.Of("diff.minor", "figures", Counted(d.Minor, KindFigure)))
+		add(phrase.Of("diff.minor", "figures", plan.Counted(d.Minor, plan.KindFigure)))
 	}
 	return out
 }
 
 // reworded tells the findings of both plans that say something else now.
 func (d *Difference) reworded() []Line {
-	fs := make([]Finding, len(d.Reworded))
+	fs := make([]plan.Finding, len(d.Reworded))
 	for i, c := range d.Reworded {
 		if fs[i] = c.After; c.After.Message == c.Before.Message {
 			fs[i] = fs[i].Saying(phrase.Of("diff.finding-fix", "advice", phrase.Or(c.After.Fix, c.After.Advice)))
@@ -82,7 +83,7 @@ func (d *Difference) reworded() []Line {
 	return findingLines(phrase.Of("diff.finding-changed"), fs)
 }
 
-func findingLines(what phrase.Text, fs []Finding) []Line {
+func findingLines(what phrase.Text, fs []plan.Finding) []Line {
 	var out []Line
 	for i, f := range fs {
 		if i == maxDiffFindings {
@@ -114,7 +115,7 @@ func (t *TenantChange) head() phrase.Text {
 	case a == nil && b == nil:
 		return phrase.Of("diff.settings-only")
 	case a == nil:
-		return phrase.Of("diff.tenant-new", "weight", b.Weight, "qps", Counted(b.QPs, KindQueuePair), "predicted", b.Predicted, "entitled", b.Entitled)
+		return phrase.Of("diff.tenant-new", "weight", b.Weight, "qps", plan.Counted(b.QPs, plan.KindQueuePair), "predicted", b.Predicted, "entitled", b.Entitled)
 	case b == nil:
 		return phrase.Of("diff.tenant-gone", "weight", a.Weight, "predicted", a.Predicted)
 	}
@@ -177,7 +178,7 @@ func (c ClassChange) said() phrase.Text {
 }
 
 // classFigures tells what differs between a class before and after.
-func classFigures(a, b *ClassShare) phrase.Text {
+func classFigures(a, b *plan.ClassShare) phrase.Text {
 	parts := figures(a.Weight, b.Weight, a.QPs, b.QPs, a.Entitled, b.Entitled)
 	if closeTo(a.Predicted, b.Predicted) != a.Predicted {
 		parts = append(parts, phrase.Of("diff.predicted-only", "rates", rates(a.Predicted, b.Predicted)))
@@ -194,13 +195,13 @@ func classFigures(a, b *ClassShare) phrase.Text {
 func (l *LinkChange) lines() []Line {
 	var parts []phrase.Text
 	if l.Gains > 0 {
-		parts = append(parts, phrase.Of("diff.gains", "rate", l.Gained, "links", Counted(l.Gains, KindLink)))
+		parts = append(parts, phrase.Of("diff.gains", "rate", l.Gained, "links", plan.Counted(l.Gains, plan.KindLink)))
 	}
 	if l.Losses > 0 {
-		parts = append(parts, phrase.Of("diff.loses", "rate", l.Lost, "links", Counted(l.Losses, KindLink)))
+		parts = append(parts, phrase.Of("diff.loses", "rate", l.Lost, "links", plan.Counted(l.Losses, plan.KindLink)))
 	}
 	if len(parts) == 0 {
-		return []Line{{1, phrase.Of("diff.other-links", "links", Counted(l.Count, KindLink))}}
+		return []Line{{1, phrase.Of("diff.other-links", "links", plan.Counted(l.Count, plan.KindLink))}}
 	}
 	out := []Line{{1, phrase.Commas(parts).Text()}}
 	for i, r := range l.Largest {
@@ -219,7 +220,7 @@ func (l *LinkChange) lines() []Line {
 func (c SettingChange) String() string { return c.said().String() }
 
 func (c SettingChange) said() phrase.Text {
-	where := Counted(c.Count, c.Kind)
+	where := plan.Counted(c.Count, c.Kind)
 	switch c.Field {
 	case fieldMarks:
 		return phrase.Of("diff.marking-starts", "where", where, "after", c.After, "devices", c.List())

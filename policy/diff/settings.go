@@ -1,4 +1,4 @@
-package policy
+package diff
 
 import (
 	"cmp"
@@ -10,11 +10,12 @@ import (
 	"strings"
 
 	"fairlane/ccconfig/ibcc"
+	"fairlane/policy/plan"
 	"fairlane/subnet/ident"
 )
 
 // unitsOf reads the units of fields from reasons, which name them by the end of a path.
-func unitsOf(lists ...[]Reason) map[string]string {
+func unitsOf(lists ...[]plan.Reason) map[string]string {
 	out := map[string]string{}
 	for _, rs := range lists {
 		for _, r := range rs {
@@ -37,7 +38,7 @@ type value struct {
 }
 
 func number(v float64) value {
-	return value{text: Decimals(v), num: v, numeric: true, exact: strconv.FormatFloat(v, 'g', -1, 64)}
+	return value{text: plan.Decimals(v), num: v, numeric: true, exact: strconv.FormatFloat(v, 'g', -1, 64)}
 }
 
 // part is one field of something that is set, by its path.
@@ -133,8 +134,8 @@ func scalar(v reflect.Value) (value, bool) {
 	switch x := v.Interface().(type) {
 	case []ibcc.Entry:
 		return value{text: tableText(x), exact: fmt.Sprint(x), table: true}, true
-	case []VLWeight:
-		return value{text: listText(x, func(w VLWeight) string { return fmt.Sprintf("VL%d %d", w.VL, w.Weight) })}, true
+	case []plan.VLWeight:
+		return value{text: listText(x, func(w plan.VLWeight) string { return fmt.Sprintf("VL%d %d", w.VL, w.Weight) })}, true
 	case [ident.NumSLs]ident.VL:
 		return value{text: listText(x[:], func(v ident.VL) string { return strconv.Itoa(int(v)) })}, true
 	case ibcc.Entry, ibcc.PortMask, ident.PortID, ident.GUID, ident.PKey, ident.LID:
@@ -169,7 +170,7 @@ func tableText(t []ibcc.Entry) string {
 		return "no entries"
 	}
 	e := t[len(t)-1]
-	return fmt.Sprintf("%d entries down to 1/%s of line rate", len(t), Decimals(1+float64(e.Multiplier)/float64(int(1)<<min(e.Shift, ibcc.MaxShift))))
+	return fmt.Sprintf("%d entries down to 1/%s of line rate", len(t), plan.Decimals(1+float64(e.Multiplier)/float64(int(1)<<min(e.Shift, ibcc.MaxShift))))
 }
 
 // settingKey is what changes are grouped by.
@@ -178,7 +179,7 @@ type settingKey struct{ tenant, kind, field string }
 type settingGroup struct {
 	before, after spread
 	unit          string
-	places        NameList
+	places        plan.NameList
 	last          string // place counted last: several indices of one field there are one place
 }
 

@@ -1,4 +1,5 @@
-package policy
+// Package halves runs work on two goroutines.
+package halves
 
 import "sync"
 
