@@ -136,18 +136,20 @@ type AdmissionFit struct {
 	Without []string `json:"without,omitempty"`
 }
 
-// Admit judges a request: it compiles the input as it is and with the tenant, and books all guarantees on every link that the flows
+// compileFunc compiles an input once. It returns with the plan the model that was compiled, or nil where there are no tenants.
+type compileFunc func(in Input) (*plan.Plan, *model, error)
+
+// admit judges a request: it compiles the input as it is and with the tenant, and books all guarantees on every link that the flows
 // may cross. The input is not changed.
 //
 // A larger guarantee is never admitted where a smaller one is refused: VerdictNo depends on booked guarantees alone.
 //
-// Errors of the request are *AdmitError; others are those of Compile.
-func Admit(in Input, r AdmitRequest) (*Admission, error) {
+// Errors of the request are *AdmitError; others are those of compile.
+func admit(in Input, r AdmitRequest, compile compileFunc) (*Admission, error) {
 	if in.Fabric == nil {
 		return nil, fmt.Errorf("%w: no fabric", ErrInput)
 	}
-	before := Compiler{once: true}
-	was, err := before.Compile(in)
+	was, before, err := compile(in)
 	if err != nil {
 		return nil, err
 	}
@@ -157,8 +159,7 @@ func Admit(in Input, r AdmitRequest) (*Admission, error) {
 	}
 	edited := x.e.in
 	edited.InForce = was
-	after := Compiler{once: true}
-	is, err := after.Compile(edited)
+	is, after, err := compile(edited)
 	if err != nil {
 		return nil, err
 	}
@@ -167,7 +168,7 @@ func Admit(in Input, r AdmitRequest) (*Admission, error) {
 	d := diff.Between(was, is)
 	out.Appeared, out.Vanished = plan.SortFindings(d.Appeared), plan.SortFindings(d.Vanished)
 	out.Devices.Ports, out.Devices.Switches = diff.Devices(was, is)
-	old, booked := newBooking(before.m), newBooking(after.m)
+	old, booked := newBooking(before), newBooking(after)
 	out.Traffic.Idle = booked.idle
 	out.Guarantees = checkGuarantees(old, booked, was, is)
 	out.Fits = booked.fit(r.Tenant)

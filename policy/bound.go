@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"fairlane/ccconfig/ibcc"
 	"fairlane/policy/fill"
 )
 
@@ -15,13 +16,11 @@ const (
 	boundFull    = 0.03  // for each full link beyond the first on the longest way that meets the tenant's: links that wait for each other do not fill
 	boundLinked  = 0.02  // beside a flow that several limiting links mark: what one link is off by, the other divides anew
 	boundRest    = 0.03  // of what such flows have at a link, passed on to the flows that this link alone limits
-	boundSpare   = 0.08  // beside a flow over a full link that limits no flow: it marks now and then
 	boundVictim  = 0.06  // of a flow that shares a link with flows to a limiting link further on (head-of-line blocking)
 	boundBlocked = 0.15  // instead, where the shared link and the flow's own next one are limiting as well: the links wait for each other
 	boundFar     = 0.02  // of queue pairs far below the fastest that they meet: some were 4 to 5 % below their predictions (the cause is not known)
 	boundSending = 0.20  // where queue pairs take turns at a sending port and answer marks as well
 	boundChance  = 3     // standard deviations of the chance of few marks: of hundreds of tenants some are two off
-	fullLoad     = 0.95  // of a link's capacity, entitled: from here on it marks now and then
 )
 
 // farBelow is the ratio from which on boundFar counts.
@@ -34,10 +33,10 @@ const BoundTime = 4
 // bounds is the relative error that each tenant's prediction may have on InfiniBand.
 func (s *settings) bounds(predicted forecast) []float64 {
 	full := s.m.fullLinks(s.target)
-	near, links := s.m.besideTurns(s.target, full), s.m.longestWays(full)
+	near, links := s.m.besideTurns(s.target, full), longestWays(s.m, full)
 	linked := s.m.beside(s.target, func(i int) bool { return s.marks[i] > 1 })
 	spare := s.m.beside(s.target, s.m.over(s.m.spareLinks(s.target, full, nil)))
-	steered, victims, far := s.steered(), s.m.victims(s.target), s.m.far(s.target)
+	steered, victims, far := s.steered(), victims(s.m, s.target), far(s.m, s.target)
 	chance, rest := s.chance(), s.m.meanByTenant(s.target, s.rest())
 	out := make([]float64, len(s.m.tenants))
 	for t := range out {
@@ -121,7 +120,7 @@ func (s *settings) steered() []float64 {
 }
 
 // longestWays is, of each tenant, the most full links that a flow crosses which meets one of the tenant's on a full link. Only links that queue and mark count.
-func (m *model) longestWays(full []bool) []int {
+func longestWays(m *model, full []bool) []int {
 	l := m.lay()
 	most, out, caps := make([]int, len(m.caps)), make([]int, len(m.tenants)), m.feedable(nil)
 	marks := func(d int32) bool { return full[d] && !l.sends[d] && caps[d] < fill.Boundless }
@@ -146,24 +145,6 @@ func (m *model) longestWays(full []bool) []int {
 	return out
 }
 
-// beside are the tenants with a flow of some kind, and those that meet one on a link that limits flows and marks.
-func (m *model) beside(target *allocation, kind func(i int) bool) []bool {
-	l, out, met := m.lay(), make([]bool, len(m.tenants)), make([]bool, len(m.caps))
-	for i, t := range l.tenant {
-		if !kind(i) {
-			continue
-		}
-		out[t] = true
-		for _, d := range l.hops[l.first[i]:l.first[i+1]] {
-			met[d] = target.limiting[d] && !l.sends[d]
-		}
-	}
-	for i, t := range l.tenant {
-		out[t] = out[t] || slices.ContainsFunc(l.hops[l.first[i]:l.first[i+1]], func(d int32) bool { return met[d] })
-	}
-	return out
-}
-
 // rest is by flow the relative error that flows which several links mark pass on to it.
 func (s *settings) rest() []float64 {
 	return s.m.passedOn(s.target, func(f int32) (alike, apart float64) {
@@ -175,7 +156,7 @@ func (s *settings) rest() []float64 {
 }
 
 // far are the tenants with queue pairs that are entitled to less than a farBelow-th of the fastest at the link that limits them.
-func (m *model) far(target *allocation) []bool {
+func far(m *model, target *allocation) []bool {
 	l, fastest, out := m.lay(), make([]float64, len(m.caps)), make([]bool, len(m.tenants))
 	for i, r := range target.rates {
 		for _, d := range l.hops[l.first[i]:l.first[i+1]] {
@@ -193,7 +174,7 @@ func (m *model) far(target *allocation) []bool {
 // victims is, of each tenant, boundVictim if a flow of it shares a link between switches with flows that go on to another, limiting link, and
 // boundBlocked if the shared link and its own next one are limiting too. Links are lossless: when a queue is full, the link before it stops for all.
 // Links from adapters do not count: simulations show no effect there.
-func (m *model) victims(target *allocation) []float64 {
+func victims(m *model, target *allocation) []float64 {
 	const none, many = -1, -2
 	l, out := m.lay(), make([]float64, len(m.tenants))
 	next := slices.Repeat([]int32{none}, len(m.caps)) // the full link that follows
@@ -225,61 +206,21 @@ func (m *model) victims(target *allocation) []float64 {
 	return out
 }
 
-// besideTurns are the tenants that take turns at a sending port, and those that meet one of these on a full link.
-func (m *model) besideTurns(target *allocation, full []bool) []bool {
-	turns := m.tenantsTakingTurns(target)
-	near := slices.Clone(turns)
-	if !slices.Contains(turns, true) {
-		return near
+// ackRange is by tenant how far its rate may be from a prediction, relative, because a link that one sending port fills carries acknowledgements of other
+// flows as well. With these it queues and marks, and its flows' weights divide it; without, their turns at the sending port do. Acknowledgements take so
+// little that rates rest between both; how much they take does not matter. nil: nowhere, or not known, with more than circleFlows flows.
+func (s *settings) ackRange(a *allocation, w shareWeights) []float64 {
+	if len(s.m.flows) > circleFlows {
+		return nil
 	}
-	l := m.parts()
-	for d, on := range full {
-		met := l.carries[l.firstPart[d]:l.firstPart[d+1]]
-		if !on || !slices.ContainsFunc(met, func(c carried) bool { return turns[c.tenant] }) {
-			continue
-		}
-		for _, c := range met {
-			near[c.tenant] = true
-		}
+	w.caps = s.m.dataCaps(s.target, ibcc.AckShare)
+	data, both, full := s.m.feedable(nil), s.m.feedable(w.caps), s.m.filled(a, w.caps)
+	if !slices.ContainsFunc(numbered(len(full)), func(d int32) bool { return full[d] && data[d] >= fill.Boundless && both[d] < fill.Boundless }) {
+		return nil
 	}
-	return near
-}
-
-// fullLinks are the link directions that an allocation nearly fills.
-func (m *model) fullLinks(a *allocation) []bool { return fullOf(m.loads(a.rates), m.caps) }
-
-// fullOf are those whose load is nearly their capacity.
-func fullOf(load, caps []float64) []bool {
-	full := make([]bool, len(caps))
-	for d, c := range caps {
-		full[d] = load[d] >= float64(fullLoad*c)
+	b := s.m.shareByWeightOn(nil, w)
+	if b.err != nil {
+		return nil
 	}
-	return full
-}
-
-// tenantsTakingTurns are those with a flow over a sending port that limits it and that other tenants send
-// from as well.
-func (m *model) tenantsTakingTurns(target *allocation) []bool {
-	const none, many = -1, -2
-	only := make([]int32, len(m.caps)) // the one tenant that sends there
-	for d := range only {
-		only[d] = none
-	}
-	l := m.lay()
-	for i, t := range l.tenant {
-		switch d := l.hops[l.first[i]]; only[d] {
-		case none:
-			only[d] = t
-		case t, many:
-		default:
-			only[d] = many
-		}
-	}
-	out := make([]bool, len(m.tenants))
-	for i, t := range l.tenant {
-		if d := l.hops[l.first[i]]; only[d] == many && target.limiting[d] {
-			out[t] = true
-		}
-	}
-	return out
+	return s.m.different(a, b)
 }

@@ -61,16 +61,6 @@ func (s *settings) idleCap(st *setting) float64 {
 	return out
 }
 
-// flowsByTenant lists the flows of each tenant.
-func (m *model) flowsByTenant() [][]int32 {
-	out := make([][]int32, len(m.tenants))
-	for i := range m.flows {
-		t := m.flows[i].tenant
-		out[t] = append(out[t], int32(i))
-	}
-	return out
-}
-
 // capper divides one tenant's cap over its settings.
 type capper struct {
 	s    *settings

@@ -40,3 +40,13 @@ func (m *model) unenforced(predicted *allocation, why, fix phrase.Text) []plan.F
 	}
 	return out
 }
+
+// flowsByTenant lists the flows of each tenant.
+func (m *model) flowsByTenant() [][]int32 {
+	out := make([][]int32, len(m.tenants))
+	for i := range m.flows {
+		t := m.flows[i].tenant
+		out[t] = append(out[t], int32(i))
+	}
+	return out
+}

@@ -14,34 +14,6 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// Compile turns weights, fabric and flows into a plan: who is entitled to what (Entitle), on which SL each
-// tenant's traffic goes, the congestion-control settings of every channel-adapter port that a
-// tenant is attached to and the marking of every switch, what these are predicted to give, and the
-// findings. Ports without tenants are left as they are. The same input gives the same
-// plan on every machine, and so does the same input in another order.
-//
-// It fails, wrapping ErrInput, on options or tenants out of range, ports that are not in the fabric
-// or not channel adapters, links without a rate, and missing routes. What can be compiled but not honoured
-// is a finding.
-func Compile(in Input) (*plan.Plan, error) { return (&Compiler{once: true}).Compile(in) }
-
-// setBounds writes each tenant's error bound beside its predictions.
-func (m *model) setBounds(ts []plan.TenantShare, classes []plan.ClassShare, links []plan.LinkShare, bounds []float64) {
-	of := make(map[string]float64, len(bounds))
-	for t, b := range bounds {
-		ts[t].Bound = sixDecimals(min(plan.UnknownBound, b))
-		of[m.tenants[t].Name] = ts[t].Bound
-	}
-	for i := range classes {
-		classes[i].Bound = of[classes[i].Tenant]
-	}
-	for i := range links {
-		for j := range links[i].Tenants {
-			links[i].Tenants[j].Bound = of[links[i].Tenants[j].Tenant]
-		}
-	}
-}
-
 func (s *settings) placements() []plan.Placement {
 	out := []plan.Placement{}
 	for t := range s.m.tenants {
@@ -214,7 +186,7 @@ func (s *settings) formula(p *port, st *setting) string {
 }
 
 // settingsOf rebuilds the settings from a plan, to predict what it gives.
-func (m *model) settingsOf(p *plan.Plan, target *allocation) (*settings, error) {
+func settingsOf(m *model, p *plan.Plan, target *allocation) (*settings, error) {
 	place := make(placements, len(m.tenants))
 	at := make(map[tenantPort]ident.SL, len(p.Placements))
 	names := make(map[string]int32, len(m.tenants))
@@ -235,7 +207,7 @@ func (m *model) settingsOf(p *plan.Plan, target *allocation) (*settings, error) 
 			place[t] = append(place[t], sl)
 		}
 	}
-	s := m.newSettings(target, place)
+	s := newSettings(m, target, place)
 	for i := range s.ports {
 		port := &s.ports[i]
 		k, ok := slices.BinarySearchFunc(p.CAs, port.id, func(c plan.CAPlan, id ident.PortID) int { return c.Port.Compare(id) })

@@ -50,19 +50,23 @@ func (c *Compiler) compile(in Input) (*plan.Plan, error) {
 		defer m.targets.Settle()
 		defer m.forecasts.Settle()
 	}
-	target := m.entitleBesideParts()
+	target := entitleBesideParts(m)
 	if target.err != nil {
 		return nil, target.err
 	}
 	var o *outcome
 	next := Compiler{in: in, m: m, digests: c.digests.Next(), once: c.once, eager: c.eager}
+	if !same {
+		c.settings, c.roce, c.wrcc = nil, nil, nil
+	}
+	t := task{m: m, target: target, before: c.plan, was: c.digests, digests: next.digests}
 	switch m.plane {
 	case PlaneRoCE:
-		o, err = c.compileRoCE(&next, target, same)
+		next.roce, o, err = compileRoCE(t, c.roce)
 	case PlaneWRCC:
-		o, err = c.compileWRCC(&next, target, same)
+		next.wrcc, o, err = compileWRCC(t, c.wrcc)
 	default:
-		o, err = c.compileIB(&next, target, same)
+		next.settings, o, err = compileIB(t, c.settings)
 	}
 	if err != nil {
 		return nil, err
@@ -71,16 +75,16 @@ func (c *Compiler) compile(in Input) (*plan.Plan, error) {
 		return nil, o.predicted.err
 	}
 	p := &plan.Plan{Format: plan.PlanFormat, Plane: m.plane, Placements: []plan.Placement{}, CAs: []plan.CAPlan{}, Switches: []plan.SwitchPlan{}}
-	chance := m.writeShares(p, target, o.predicted)
+	chance := writeShares(m, p, target, o.predicted)
 	o.write(p)
 	p.Settle = about(o.settle)
 	for t := range o.bounds {
 		o.bounds[t] += chance[t]
 	}
-	o.findings = slices.Concat(o.findings, m.chanceFinding(chance), roughFinding(target, o.predicted))
+	o.findings = slices.Concat(o.findings, chanceFinding(m, chance), roughFinding(target, o.predicted))
 	m.setBounds(p.Tenants, p.Classes, p.Links, o.bounds)
-	advised := m.advise(slices.Concat(o.findings, m.guaranteeFindings(target), m.shareFindings(p)), p, target)
-	p.Findings = plan.SortFindings(append(advised, m.uncertainFinding(p)...))
+	advised := advise(m, slices.Concat(o.findings, guaranteeFindings(m, target), shareFindings(m, p)), p, target)
+	p.Findings = plan.SortFindings(append(advised, uncertainFinding(m, p)...))
 	p.Name = p.HashWith(next.digests)
 	next.plan = p
 	*c = next
@@ -104,7 +108,7 @@ func emptyPlan(plane Plane) *plan.Plan {
 }
 
 // entitleBesideParts finds the target. Beside that it has parts made, for which stages on several goroutines ask afterwards.
-func (m *model) entitleBesideParts() *allocation {
+func entitleBesideParts(m *model) *allocation {
 	m.lay()
 	var work sync.WaitGroup
 	work.Go(func() { m.parts() })
@@ -114,49 +118,13 @@ func (m *model) entitleBesideParts() *allocation {
 }
 
 // writeShares writes who gets what, on two goroutines. It returns by tenant the part of the bound that unknown path hashing adds, see byChance.
-func (m *model) writeShares(p *plan.Plan, target, predicted *allocation) (chance []float64) {
+func writeShares(m *model, p *plan.Plan, target, predicted *allocation) (chance []float64) {
 	var work sync.WaitGroup
 	work.Go(func() { p.Links = m.linkShares(target, predicted) })
 	p.Tenants, p.Classes = m.tenantShares(target, predicted), m.classShares(target, predicted)
 	chance = m.byChance(target)
 	work.Wait()
 	return chance
-}
-
-// compileIB compiles the levers of InfiniBand. same says that flows and attachments are those of c.
-func (c *Compiler) compileIB(next *Compiler, target *allocation, same bool) (*outcome, error) {
-	m, s := next.m, (*settings)(nil)
-	if same {
-		s = m.settingsLike(c.settings, target)
-	} else {
-		place, findings := m.place()
-		s = m.newSettings(target, place)
-		s.placed = findings
-	}
-	next.settings = s
-	if err := s.choosePortModes(); err != nil {
-		return nil, err
-	}
-	s.connect()
-	s.chooseLevers()
-	if err := s.chooseTables(); err != nil {
-		return nil, err
-	}
-	s.chooseCaps()
-	s.explainTables()
-	s.chooseLanes()
-	var predicted forecast
-	var work sync.WaitGroup
-	work.Go(func() { predicted = s.predict() })
-	parts := s.plan(c.plan, next.digests, c.digests)
-	o := &outcome{findings: slices.Concat(s.placed, s.leverFindings(), s.laneFindings()), settle: s.settle()}
-	work.Wait()
-	s.prev = nil
-	o.predicted, o.bounds = predicted.allocation, s.bounds(predicted)
-	o.write = func(p *plan.Plan) {
-		p.Lanes, p.Placements, p.CAs, p.Switches = parts.Lanes, parts.Placements, parts.CAs, parts.Switches
-	}
-	return o, nil
 }
 
 // model checks the input. Where nothing but weights and limits of tenants differs from the input before, the
@@ -218,4 +186,29 @@ func validateAlone(ts []tenants.Tenant) error {
 		return fmt.Errorf("%w: %w", ErrInput, err)
 	}
 	return nil
+}
+
+// Compile turns weights, fabric and flows into a plan: who is entitled to what (Entitle), on which SL each
+// tenant's traffic goes, the congestion-control settings of every channel-adapter port that a
+// tenant is attached to and the marking of every switch, what these are predicted to give, and the
+// findings. Ports without tenants are left as they are. The same input gives the same
+// plan on every machine, and so does the same input in another order.
+//
+// It fails, wrapping ErrInput, on options or tenants out of range, ports that are not in the fabric
+// or not channel adapters, links without a rate, and missing routes. What can be compiled but not honoured
+// is a finding.
+func Compile(in Input) (*plan.Plan, error) { return (&Compiler{once: true}).Compile(in) }
+
+// Admit judges a request: it compiles the input as it is and with the tenant, and books all guarantees on every link that the flows
+// may cross. The input is not changed.
+//
+// A larger guarantee is never admitted where a smaller one is refused: VerdictNo depends on booked guarantees alone.
+//
+// Errors of the request are *AdmitError; others are those of Compile.
+func Admit(in Input, r AdmitRequest) (*Admission, error) {
+	return admit(in, r, func(in Input) (*plan.Plan, *model, error) {
+		c := Compiler{once: true}
+		p, err := c.Compile(in)
+		return p, c.m, err
+	})
 }

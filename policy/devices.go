@@ -16,7 +16,7 @@ import (
 )
 
 // adapterPort is a port in the making with what the model of its adapter holds.
-func (m *model) adapterPort(ref subnet.PortRef, d int32) port {
+func adapterPort(m *model, ref subnet.PortRef, d int32) port {
 	profile := m.profiles[ref.Node]
 	a := &profile.Adapter
 	p := port{ref: ref, id: m.fabric.PortID(ref), line: m.caps[d], packet: m.packetBits(ref), profile: profile,
@@ -216,7 +216,7 @@ func (s *settings) limitFinding(k limitKey, l *deviceLimit) plan.Finding {
 func from1(most int) string { return "1.." + strconv.Itoa(most) }
 
 // thresholdWhy explains the threshold code of a queue of depth bytes.
-func (m *model) thresholdWhy(p *ibprofile.Profile, d int32, trip float64, depth int, code uint8) string {
+func thresholdWhy(m *model, p *ibprofile.Profile, d int32, trip float64, depth int, code uint8) string {
 	head := fmt.Sprintf("%s · round trip %s / 7, at least %d packets and at most 3/4 of %d B = %d B",
 		quantity.BitRate(m.caps[d]), seconds(trip), minimumPackets, p.Switch.QueueBytes, depth)
 	if p.Generic() {

@@ -11,7 +11,7 @@ import (
 
 // guaranteeFindings reports the links whose guarantees ask for more than fill.BookablePercent of them, and are scaled
 // down.
-func (m *model) guaranteeFindings(target *allocation) []plan.Finding {
+func guaranteeFindings(m *model, target *allocation) []plan.Finding {
 	if len(target.overbooked) == 0 {
 		return nil
 	}

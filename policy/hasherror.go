@@ -3,18 +3,12 @@ package policy
 import (
 	"math"
 	"slices"
-
-	"fairlane/internal/phrase"
-	"fairlane/policy/plan"
 )
 
 // boundHash is what a prediction is less sure of where a hash chooses paths, in standard deviations of what meets on one path; a
 // tenant's rate, over several, varies less than that. It was chosen so that 95 of 100 tenants are within their bounds of what is
 // predicted once the paths are told (TestBoundsCoverHashes of sim/lab/evaluate).
 const boundHash = 0.7
-
-// sureEnough is the uncertainty from which on a finding names it.
-const sureEnough = 0.05
 
 // byChance is, by tenant, how much of a prediction is chance because a hash that nobody told chooses the paths of
 // queue pairs, its own and those of the tenants that it meets. Of n queue pairs that spread over w paths, a path has
@@ -104,33 +98,4 @@ func (m *model) varianceOf(first, last int, target *allocation, byInput []float6
 		return most / variance, most
 	}
 	return 1, variance
-}
-
-// chanceFinding names the tenants whose shares depend on the paths that a hash chooses.
-func (m *model) chanceFinding(chance []float64) []plan.Finding {
-	var names []string
-	worst := 0.0
-	for t, c := range chance {
-		if c > sureEnough {
-			names = append(names, m.tenants[t].Name)
-			worst = max(worst, c)
-		}
-	}
-	if names == nil {
-		return nil
-	}
-	return []plan.Finding{plan.NewFinding(plan.CodePathsByChance, plan.Bounded(names), nil,
-		phrase.Of("plan.paths-by-chance", "tenants", plan.Counted(len(names), plan.KindTenant), "off", phrase.PercentOf(worst, 0)),
-		phrase.Of("plan.paths-by-chance.fix"))}
-}
-
-// roughFinding says that flows are too entangled to be shared out exactly.
-func roughFinding(target, predicted *allocation) []plan.Finding {
-	n := max(target.rough, predicted.rough)
-	if n == 0 {
-		return nil
-	}
-	return []plan.Finding{plan.NewFinding(plan.CodeSharingApproximate, nil, nil,
-		phrase.Of("plan.sharing-approximate", "n", n),
-		phrase.Of("plan.sharing-approximate.fix"))}
 }

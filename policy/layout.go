@@ -292,3 +292,31 @@ func (m *model) gatherSenders() (first, senders []int32) {
 	}
 	return first, senders
 }
+
+// trip is what a link direction adds to the time, in seconds, that a packet and its answer take over a path with empty queues: its
+// delay both ways and one full packet's transmission.
+func (m *model) trip(d int32) float64 {
+	return float64(2*m.fabric.Links[d/2].Delay.Seconds()) + m.packetBits(m.transmitter(d))/m.caps[d]
+}
+
+// longestTrips is, for each link direction, the longest round trip of a flow that crosses it, in seconds.
+func (m *model) longestTrips() []float64 {
+	l := m.lay()
+	if l.longest == nil {
+		trips := make([]float64, len(m.caps))
+		for d := range trips {
+			trips[d] = m.trip(int32(d))
+		}
+		l.longest = make([]float64, len(m.caps))
+		for i := range m.flows {
+			sum := 0.0
+			for _, d := range m.flows[i].links {
+				sum += trips[d]
+			}
+			for _, d := range m.flows[i].links {
+				l.longest[d] = max(l.longest[d], sum)
+			}
+		}
+	}
+	return l.longest
+}

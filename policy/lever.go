@@ -15,8 +15,6 @@ const (
 	loadLow, loadTarget, loadHigh = 500, 650, 800 // mark load, thousandths
 	defaultMarking                = 32            // packets per mark
 	sparseMarking                 = 64            // packets per mark up to which no finding says so
-	maxConvergence                = 0.150         // seconds
-	maxQuantisation               = 0.01          // relative error of a rounded timer
 	steadyQuantisation            = 0.0025        // below this the load may stay at its target
 	calmQuantisation              = 0.005         // the same in a group of manySettings
 	manySettings                  = 200           // from so many on, finer timers are not worth writing all of them anew

@@ -30,38 +30,10 @@ const (
 // do not queue in step, and a deeper queue only adds delay to the loop, which then swings wider and
 // marks the fastest flow out of proportion (measured on the 16-host fat tree with 1 us links: 96 KiB
 // instead of 40 KiB raises the worst share error from about 2 to 3 % and costs 0.3 % of the link).
-func (m *model) depth(d int32, roundTrip float64) int {
+func queueDepth(m *model, d int32, roundTrip float64) int {
 	packet := int(m.packetBits(m.transmitter(d))) / 8
 	want := int(m.caps[d] * roundTrip / 8 / roundTripPart)
 	return min(m.profiles[m.transmitter(d).Node].Switch.QueueBytes*3/4, max(want, minimumPackets*packet))
-}
-
-// trip is what a link direction adds to the time, in seconds, that a packet and its answer take over a path with empty queues: its
-// delay both ways and one full packet's transmission.
-func (m *model) trip(d int32) float64 {
-	return float64(2*m.fabric.Links[d/2].Delay.Seconds()) + m.packetBits(m.transmitter(d))/m.caps[d]
-}
-
-// longestTrips is, for each link direction, the longest round trip of a flow that crosses it, in seconds.
-func (m *model) longestTrips() []float64 {
-	l := m.lay()
-	if l.longest == nil {
-		trips := make([]float64, len(m.caps))
-		for d := range trips {
-			trips[d] = m.trip(int32(d))
-		}
-		l.longest = make([]float64, len(m.caps))
-		for i := range m.flows {
-			sum := 0.0
-			for _, d := range m.flows[i].links {
-				sum += trips[d]
-			}
-			for _, d := range m.flows[i].links {
-				l.longest[d] = max(l.longest[d], sum)
-			}
-		}
-	}
-	return l.longest
 }
 
 // switchPlans makes every switch's marking: defaults for all its ports, and overrides where a link
@@ -120,7 +92,7 @@ func (s *settings) switchPlan(n int32, trips []float64) plan.SwitchPlan {
 	}
 	sp.Defaults.MarkingRate, sp.Defaults.PacketSize = profile.Switch.Marking(defaultMarking), min(unmarkedSize, profile.Switch.MaxPacketSize)
 	if fastest >= 0 {
-		sp.Defaults.PacketSize = s.m.unmarked(fastest)
+		sp.Defaults.PacketSize = unmarked(s.m, fastest)
 	}
 	sp.Defaults.Threshold = latestThreshold
 	sp.Reasons = defaultReasons(&sp)
@@ -141,7 +113,7 @@ func (s *settings) switchPlan(n int32, trips []float64) plan.SwitchPlan {
 }
 
 // unmarked is the packet size below which a link does not mark: unmarkedSize, or half of a small MTU.
-func (m *model) unmarked(d int32) uint8 {
+func unmarked(m *model, d int32) uint8 {
 	from := m.transmitter(d)
 	packet := int(m.packetBits(from)) / 8
 	return min(uint8(min(unmarkedSize, (packet-packetHeader)/128)), m.profiles[from.Node].Switch.MaxPacketSize)
@@ -192,15 +164,15 @@ func (s *settings) oneMarking(sp *plan.SwitchPlan, n int32, trips []float64) {
 // portMarking is the marking of a port that sends on a limiting link, with the reasons; field is what their fields begin with.
 func (s *settings) portMarking(field string, d int32, trip float64) (ibcc.PortMarking, []plan.Reason) {
 	profile := s.m.profiles[s.m.transmitter(d).Node]
-	depth := s.m.depth(d, trip)
+	depth := queueDepth(s.m, d, trip)
 	code, every := profile.Switch.Code(depth), profile.Switch.Marking(s.marking[d])
 	why := plan.Reason{Field: field + "marking_rate", Value: fmt.Sprint(every), Unit: "packets a mark", Range: "0..65535", Rule: plan.RuleMarkingRate,
 		Formula: "the packets per mark at which the timers of all flows over this link are fine enough and settle in time"}
 	if !profile.Generic() {
 		why.Range = fmt.Sprintf("%d..%d", profile.Switch.MinMarkingRate, profile.Switch.MaxMarkingRate)
 	}
-	return ibcc.PortMarking{Valid: true, Threshold: code, PacketSize: s.m.unmarked(d), MarkingRate: every}, []plan.Reason{
-		{Field: field + "threshold", Value: fmt.Sprint(code), Range: "0..15", Rule: plan.RuleMarkingDepth, Formula: s.m.thresholdWhy(profile, d, trip, depth, code)},
+	return ibcc.PortMarking{Valid: true, Threshold: code, PacketSize: unmarked(s.m, d), MarkingRate: every}, []plan.Reason{
+		{Field: field + "threshold", Value: fmt.Sprint(code), Range: "0..15", Rule: plan.RuleMarkingDepth, Formula: thresholdWhy(s.m, profile, d, trip, depth, code)},
 		why,
 	}
 }

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -306,3 +307,11 @@ func whole(qps float64) int { return int(qps + 0.5) }
 
 // rate rounds a computed rate to whole bits per second.
 func rate(x float64) quantity.BitRate { return quantity.BitRate(x + 0.5) }
+
+// unknownDelay counts for a link of which the fabric says nothing: some metres and a switch. S0's links have 1 us.
+const unknownDelay = quantity.Microsecond
+
+// delay is that of a link direction on the planes of Ethernet.
+func (m *model) delay(d int32) quantity.Picoseconds {
+	return cmp.Or(m.fabric.Links[d/2].Delay, unknownDelay)
+}

@@ -7,6 +7,16 @@ import (
 	"fairlane/policy/plan"
 )
 
+// task is what the levers of a plane are to meet.
+type task struct {
+	m      *model
+	target *allocation
+	// before is the plan of the compilation before, with its digests was. They are read only where the plane's settings of that compilation
+	// are given as well. digests are those of the new plan, to be filled.
+	before       *plan.Plan
+	was, digests *plan.Digests
+}
+
 // outcome is what the levers of a plane make of the target.
 type outcome struct {
 	predicted *allocation
@@ -25,3 +35,9 @@ func about(s float64) quantity.Picoseconds {
 	}
 	return quantity.Picoseconds(math.Round(us)) * unit
 }
+
+// What settings may miss before a finding says so.
+const (
+	maxConvergence  = 0.150 // seconds
+	maxQuantisation = 0.01  // relative error of a rounded timer
+)

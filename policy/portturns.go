@@ -186,25 +186,3 @@ func (x *turnSearch) fits() bool {
 	}
 	return true
 }
-
-// fullSenders are the sending link directions that an allocation fills and of which accept takes the rate, in bit/s, of a queue pair that
-// takes all its turns.
-func (m *model) fullSenders(a *allocation, accept func(turn float64) bool) []int32 {
-	l := m.lay()
-	var out []int32
-	turn, load := make([]float64, len(m.caps)), make([]float64, len(m.caps))
-	for i, r := range a.rates {
-		d := l.hops[l.first[i]]
-		load[d] += r
-		turn[d] = max(turn[d], r/l.qps[i])
-	}
-	for d := range m.caps {
-		if load[d] > 0 && load[d] >= float64(fullSending*m.caps[d]) && accept(turn[d]) {
-			out = append(out, int32(d))
-		}
-	}
-	return out
-}
-
-// fullSending is the part of its capacity from which on a sending port has queue pairs wait.
-const fullSending = 0.98

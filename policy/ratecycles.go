@@ -4,9 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"fairlane/ccconfig/ibcc"
 	"fairlane/internal/disjoint"
-	"fairlane/policy/fill"
 )
 
 const (
@@ -74,25 +72,6 @@ func (m *model) circleRange(a *allocation, w shareWeights) []float64 {
 		out = larger(out, m.different(a, b))
 	}
 	return out
-}
-
-// ackRange is by tenant how far its rate may be from a prediction, relative, because a link that one sending port fills carries acknowledgements of other
-// flows as well. With these it queues and marks, and its flows' weights divide it; without, their turns at the sending port do. Acknowledgements take so
-// little that rates rest between both; how much they take does not matter. nil: nowhere, or not known, with more than circleFlows flows.
-func (s *settings) ackRange(a *allocation, w shareWeights) []float64 {
-	if len(s.m.flows) > circleFlows {
-		return nil
-	}
-	w.caps = s.m.dataCaps(s.target, ibcc.AckShare)
-	data, both, full := s.m.feedable(nil), s.m.feedable(w.caps), s.m.filled(a, w.caps)
-	if !slices.ContainsFunc(numbered(len(full)), func(d int32) bool { return full[d] && data[d] >= fill.Boundless && both[d] < fill.Boundless }) {
-		return nil
-	}
-	b := s.m.shareByWeightOn(nil, w)
-	if b.err != nil {
-		return nil
-	}
-	return s.m.different(a, b)
 }
 
 // different is distances, 0 for tenants that have the same in both.
@@ -175,3 +154,25 @@ func (m *model) filled(a *allocation, caps []float64) []bool {
 	}
 	return full
 }
+
+// fullSenders are the sending link directions that an allocation fills and of which accept takes the rate, in bit/s, of a queue pair that
+// takes all its turns.
+func (m *model) fullSenders(a *allocation, accept func(turn float64) bool) []int32 {
+	l := m.lay()
+	var out []int32
+	turn, load := make([]float64, len(m.caps)), make([]float64, len(m.caps))
+	for i, r := range a.rates {
+		d := l.hops[l.first[i]]
+		load[d] += r
+		turn[d] = max(turn[d], r/l.qps[i])
+	}
+	for d := range m.caps {
+		if load[d] > 0 && load[d] >= float64(fullSending*m.caps[d]) && accept(turn[d]) {
+			out = append(out, int32(d))
+		}
+	}
+	return out
+}
+
+// fullSending is the part of its capacity from which on a sending port has queue pairs wait.
+const fullSending = 0.98

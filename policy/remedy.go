@@ -18,18 +18,18 @@ func explainedByOthers(f *plan.Finding) bool {
 // advise completes findings that other findings, the predicted shares or the plane's means explain: what tenants that
 // share an SL are predicted to get, whose advice removes the cause of a share that is out of reach, and what can be done
 // about a sending port.
-func (m *model) advise(fs []plan.Finding, p *plan.Plan, target *allocation) []plan.Finding {
+func advise(m *model, fs []plan.Finding, p *plan.Plan, target *allocation) []plan.Finding {
 	out := withShares(fs, p.Tenants)
 	var turns map[string][]string
 	for i := range out {
 		switch f := &out[i]; {
 		case f.Code == plan.CodeSourcePort:
-			*f = f.Advised(m.sourcePortFix())
+			*f = f.Advised(sourcePortFix(m))
 		case f.Code == plan.CodeWeightUnreachable && explainedByOthers(f):
 			if turns == nil {
-				turns = m.classTurns(target)
+				turns = classTurns(m, target)
 			}
-			*f = f.Advised(m.unreachableFix(f, fs, p, turns))
+			*f = f.Advised(unreachableFix(m, f, fs, p, turns))
 		}
 	}
 	return out
@@ -37,7 +37,7 @@ func (m *model) advise(fs []plan.Finding, p *plan.Plan, target *allocation) []pl
 
 // sourcePortFix names what the plane has for tenants that send from one port. Lanes that are weighed already and miss
 // are no advice.
-func (m *model) sourcePortFix() phrase.Text {
+func sourcePortFix(m *model) phrase.Text {
 	if m.plane == PlaneIB && !m.in.Options.VLArbitration {
 		return phrase.Of("plan.source-port.lanes.fix")
 	}
@@ -46,7 +46,7 @@ func (m *model) sourcePortFix() phrase.Text {
 
 // classTurns lists, by tenant, the limiting ports from which several of its classes send: their queue pairs take turns
 // there, and what a class gets follows from how many it has.
-func (m *model) classTurns(target *allocation) map[string][]string {
+func classTurns(m *model, target *allocation) map[string][]string {
 	type at struct{ tenant, link int32 }
 	class := make(map[at]int32)
 	out := make(map[string][]string)
@@ -72,13 +72,13 @@ func (m *model) classTurns(target *allocation) map[string][]string {
 // unreachableFix names what a tenant that misses its share can do: about its classes that take turns at a port, what
 // its own findings advise or, without any, those of the tenants that it meets on the links where it misses it, since
 // what they take it lacks.
-func (m *model) unreachableFix(f *plan.Finding, fs []plan.Finding, p *plan.Plan, turns map[string][]string) phrase.Text {
+func unreachableFix(m *model, f *plan.Finding, fs []plan.Finding, p *plan.Plan, turns map[string][]string) phrase.Text {
 	tenant := f.Tenants[0]
 	switch {
 	case m.plane == PlaneIB && m.in.Options.Mode == ModeTheorem1:
 		return phrase.Of("plan.mode-product.fix")
 	case len(turns[tenant]) > 0 && missesClass(p, tenant):
-		return m.turnsFix(turns[tenant])
+		return turnsFix(m, turns[tenant])
 	}
 	for i := range fs {
 		if g := &fs[i]; g.Code == plan.CodeWeightUnreachable && !explainedByOthers(g) && slices.Contains(g.Tenants, tenant) {
@@ -130,7 +130,7 @@ func sorted(names []string) []string {
 }
 
 // turnsFix is the advice for classes that take turns at sending ports.
-func (m *model) turnsFix(ports []string) phrase.Text {
+func turnsFix(m *model, ports []string) phrase.Text {
 	var lanes phrase.Text
 	if m.plane == PlaneIB {
 		lanes = phrase.Of("plan.classes.lanes")

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -84,21 +83,20 @@ type roceSettings struct {
 // at rates in proportion to what their ports' settings mean them to have; a flow that meets the marks of k
 // links falls by k^-Decline, for which its settings make up.
 //
-// same says that flows and attachments are those of c.
-func (c *Compiler) compileRoCE(next *Compiler, target *allocation, same bool) (*outcome, error) {
-	m, s := next.m, (*roceSettings)(nil)
-	if same {
-		s = m.roceLike(c.roce, target)
+// prev is a compilation of the same flows and attachments, or nil.
+func compileRoCE(t task, prev *roceSettings) (*roceSettings, *outcome, error) {
+	var s *roceSettings
+	if prev != nil {
+		s = roceLike(t.m, prev, t.target)
 	} else {
-		p, err := m.nicProfile()
+		p, err := nicProfile(t.m)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		if s, err = m.newRoCE(p, target); err != nil {
-			return nil, err
+		if s, err = newRoCE(t.m, p, t.target); err != nil {
+			return nil, nil, err
 		}
 	}
-	next.roce = s
 	s.divide()
 	s.connectWhile(func() {
 		for i := range s.ports {
@@ -109,12 +107,12 @@ func (c *Compiler) compileRoCE(next *Compiler, target *allocation, same bool) (*
 	})
 	s.scale()
 	if err := s.chooseAll(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	s.weigh()
 	var section *plan.RoCEPlan
 	var work sync.WaitGroup
-	work.Go(func() { section = s.plan(c.plan, next.digests, c.digests) })
+	work.Go(func() { section = s.plan(t.before, t.digests, t.was) })
 	predicted := s.predict()
 	bounds := s.bounds(predicted)
 	work.Wait()
@@ -123,11 +121,11 @@ func (c *Compiler) compileRoCE(next *Compiler, target *allocation, same bool) (*
 	o.findings = slices.Concat(s.findings(predicted.allocation), s.slowFindings(&slow))
 	s.prev = nil
 	o.write = func(p *plan.Plan) { p.RoCE = section }
-	return o, nil
+	return s, o, nil
 }
 
 // newRoCE finds what follows from flows and attachments.
-func (m *model) newRoCE(p *profile.Profile, target *allocation) (*roceSettings, error) {
+func newRoCE(m *model, p *profile.Profile, target *allocation) (*roceSettings, error) {
 	s := &roceSettings{m: m, target: target, profile: p, law: p.Law(), marks: m.marksOf(target), curves: make([]*profile.Curve, len(m.caps)), moved: true}
 	s.findPorts()
 	if err := s.shareable(); err != nil {
@@ -141,7 +139,7 @@ func (m *model) newRoCE(p *profile.Profile, target *allocation) (*roceSettings, 
 }
 
 // nicProfile is the profile that the options name: one of the input's, or an embedded one.
-func (m *model) nicProfile() (*profile.Profile, error) {
+func nicProfile(m *model) (*profile.Profile, error) {
 	name := m.in.Options.Profile
 	if name == "" {
 		name = profile.Default
@@ -177,14 +175,6 @@ func (s *roceSettings) findPorts() {
 		p.flows = append(p.flows, int32(i))
 	}
 	s.findSharers()
-}
-
-// unknownDelay counts for a link of which the fabric says nothing: some metres and a switch. S0's links have 1 us.
-const unknownDelay = quantity.Microsecond
-
-// delay is that of a link direction on the planes of Ethernet.
-func (m *model) delay(d int32) quantity.Picoseconds {
-	return cmp.Or(m.fabric.Links[d/2].Delay, unknownDelay)
 }
 
 // topFlow is the fastest of the queue pairs that a link limits.

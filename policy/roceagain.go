@@ -7,50 +7,9 @@ import (
 	"fairlane/policy/plan"
 )
 
-// again is what two compilations of the same flows, one after the other, tell of what must be computed anew.
-type again struct {
-	moved []bool // by link direction: it limits somebody now and did not before, or the other way about; nil when none did
-	flows []bool // by flow: it is entitled to something else, another link limits it, or a moved link is on its way
-}
-
-// since compares a target with one before, of the same flows.
-func (m *model) since(target, before *allocation) again {
-	a := again{flows: make([]bool, len(m.flows))}
-	for d, on := range target.limiting {
-		if on != before.limiting[d] {
-			if a.moved == nil {
-				a.moved = make([]bool, len(m.caps))
-			}
-			a.moved[d] = true
-		}
-	}
-	l := m.lay()
-	for i := range a.flows {
-		a.flows[i] = target.rates[i] != before.rates[i] || target.bottleneck[i] != before.bottleneck[i] || target.limits[i] != before.limits[i]
-		if a.flows[i] || a.moved == nil {
-			continue
-		}
-		for _, d := range l.hops[l.first[i]:l.first[i+1]] {
-			if a.moved[d] {
-				a.flows[i] = true
-				break
-			}
-		}
-	}
-	return a
-}
-
-// marksSince is marksOf the target when those before are known.
-func (m *model) marksSince(target *allocation, a again, before []int32) []int32 {
-	if a.moved == nil {
-		return before
-	}
-	return m.marksOf(target)
-}
-
 // roceLike is newRoCE for the flows of prev, which it changes nothing of: ports all of whose flows are entitled to what they were,
 // by the same links, keep what they want.
-func (m *model) roceLike(prev *roceSettings, target *allocation) *roceSettings {
+func roceLike(m *model, prev *roceSettings, target *allocation) *roceSettings {
 	a := m.since(target, prev.target)
 	s := &roceSettings{
 		m: m, target: target, profile: prev.profile, law: prev.law, rtt: prev.rtt, ports: slices.Clone(prev.ports), ofFlow: prev.ofFlow,

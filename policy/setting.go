@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 
 	"fairlane/ccconfig/ibcc"
 	"fairlane/ccconfig/ibprofile"
@@ -40,15 +41,6 @@ type setting struct {
 	min    uint8   // CCTI_Min; 0 when no tenant is capped
 	held   float64 // bit/s that one CCTI lets through at min
 }
-
-// settingKind says what a setting's rate was taken from.
-type settingKind uint8
-
-const (
-	settingContended   settingKind = iota // flows that a marking link limits
-	settingUncontended                    // flows that nothing marks
-	settingIdle                           // no flows: the tenants' share of the port by weight
-)
 
 // port is a channel-adapter port that tenants are attached to.
 type port struct {
@@ -94,8 +86,43 @@ type settings struct {
 	marking []int     // packets a mark, by link direction, for the switches; 0 where nothing is to be said
 }
 
+// compileIB compiles the levers of InfiniBand. prev is a compilation of the same flows and attachments, or nil.
+func compileIB(t task, prev *settings) (*settings, *outcome, error) {
+	var s *settings
+	if prev != nil {
+		s = settingsLike(t.m, prev, t.target)
+	} else {
+		placed, findings := place(t.m)
+		s = newSettings(t.m, t.target, placed)
+		s.placed = findings
+	}
+	if err := s.choosePortModes(); err != nil {
+		return nil, nil, err
+	}
+	s.connect()
+	s.chooseLevers()
+	if err := s.chooseTables(); err != nil {
+		return nil, nil, err
+	}
+	s.chooseCaps()
+	s.explainTables()
+	s.chooseLanes()
+	var predicted forecast
+	var work sync.WaitGroup
+	work.Go(func() { predicted = s.predict() })
+	parts := s.plan(t.before, t.digests, t.was)
+	o := &outcome{findings: slices.Concat(s.placed, s.leverFindings(), s.laneFindings()), settle: s.settle()}
+	work.Wait()
+	s.prev = nil
+	o.predicted, o.bounds = predicted.allocation, s.bounds(predicted)
+	o.write = func(p *plan.Plan) {
+		p.Lanes, p.Placements, p.CAs, p.Switches = parts.Lanes, parts.Placements, parts.CAs, parts.Switches
+	}
+	return s, o, nil
+}
+
 // newSettings finds which flows use which (port, SL).
-func (m *model) newSettings(target *allocation, place placements) *settings {
+func newSettings(m *model, target *allocation, place placements) *settings {
 	s := &settings{m: m, target: target, place: place, ofFlow: make([]int32, len(m.flows)), marks: m.marksOf(target),
 		tops: newTops(), receivers: map[tenantPort]bool{}}
 	roles := m.roles()
@@ -103,7 +130,7 @@ func (m *model) newSettings(target *allocation, place placements) *settings {
 	for _, pt := range m.tenantsByPort() {
 		ref, _ := m.fabric.PortByID(pt.port)
 		d := direction(m.fabric, ref)
-		p := m.adapterPort(ref, d)
+		p := adapterPort(m, ref, d)
 		var bySL, receive [ident.NumSLs][]int32
 		for k, t := range pt.tenants {
 			sl, of := place[t][pt.at[k]], &bySL
@@ -147,7 +174,7 @@ func (m *model) newSettings(target *allocation, place placements) *settings {
 
 // settingsLike is newSettings for the flows and service levels of prev, which it changes nothing of: ports all of
 // whose flows are entitled to what they were, by the same links, keep what was computed for them.
-func (m *model) settingsLike(prev *settings, target *allocation) *settings {
+func settingsLike(m *model, prev *settings, target *allocation) *settings {
 	a := m.since(target, prev.target)
 	s := &settings{m: m, target: target, place: prev.place, placed: prev.placed, ports: slices.Clone(prev.ports), all: slices.Clone(prev.all),
 		ofFlow: prev.ofFlow, marks: m.marksSince(target, a, prev.marks), prev: prev, fresh: make([]bool, len(prev.ports)), tops: prev.tops,
@@ -186,25 +213,6 @@ func (m *model) settingsLike(prev *settings, target *allocation) *settings {
 // weightMoved reports whether a tenant of a setting has another weight than before.
 func (s *settings) weightMoved(k int32) bool {
 	return slices.ContainsFunc(s.all[k].tenants, func(t int32) bool { return s.m.tenants[t].Weight != s.prev.m.tenants[t].Weight })
-}
-
-// marksOf counts the links that limit somebody and mark, on each flow's way.
-func (m *model) marksOf(target *allocation) []int32 {
-	marking := make([]bool, len(m.caps))
-	for d, on := range target.limiting {
-		marking[d] = on && m.marks(int32(d))
-	}
-	out, l := make([]int32, len(m.flows)), m.lay()
-	for i := range out {
-		n := int32(0)
-		for _, d := range l.hops[l.first[i]:l.first[i+1]] {
-			if marking[d] {
-				n++
-			}
-		}
-		out[i] = n
-	}
-	return out
 }
 
 // wanted is the rate a flow's settings should aim at: its entitlement, or twice its demand or its part of a cap when

@@ -15,7 +15,7 @@ import (
 const unreachedFrom = 0.045
 
 // shareFindings reports where the prediction misses the target.
-func (m *model) shareFindings(p *plan.Plan) []plan.Finding {
+func shareFindings(m *model, p *plan.Plan) []plan.Finding {
 	var out []plan.Finding
 	missed := missedBy(p)
 	for _, t := range p.Tenants {
@@ -33,7 +33,7 @@ func (m *model) shareFindings(p *plan.Plan) []plan.Finding {
 		if x != nil {
 			links = x.links
 		}
-		out = append(out, plan.NewFinding(plan.CodeWeightUnreachable, []string{t.Tenant}, links, said, m.missAdvice(&t)))
+		out = append(out, plan.NewFinding(plan.CodeWeightUnreachable, []string{t.Tenant}, links, said, missAdvice(m, &t)))
 	}
 	for _, l := range p.Links {
 		if !slices.ContainsFunc(l.Tenants, misses) || inProportion(l.Tenants) {
@@ -144,7 +144,7 @@ func inProportion(ts []plan.LinkTenant) bool {
 
 // missAdvice is the advice for a tenant that misses its share: others have it, but for what acknowledgements of slow queue
 // pairs take of links that are full both ways.
-func (m *model) missAdvice(t *plan.TenantShare) phrase.Text {
+func missAdvice(m *model, t *plan.TenantShare) phrase.Text {
 	slow, fast := wrcc.AckShare(1), wrcc.AckShare(wrcc.AckRate)
 	if missed := 1 - float64(t.Predicted)/float64(t.Entitled); m.plane != PlaneWRCC || !(math.Abs(missed-slow) <= 0.002) {
 		return seeOthers

@@ -5,28 +5,12 @@ import (
 	"slices"
 
 	"fairlane/policy/plan"
-	"fairlane/subnet"
 	"fairlane/subnet/ident"
 )
 
 // placements is the SL of each tenant on each of its ports, parallel to the attachments of
 // model.tenants.
 type placements [][]ident.SL
-
-// attachment finds a tenant's attachment to a port.
-func attachment(m *model, tenant int32, port ident.PortID) (int, bool) {
-	as := m.tenants[tenant].Attachments
-	lo, hi := 0, len(as)
-	for lo < hi {
-		mid := int(uint(lo+hi) >> 1)
-		if as[mid].Port.Compare(port) < 0 {
-			lo = mid + 1
-		} else {
-			hi = mid
-		}
-	}
-	return lo, lo < len(as) && as[lo].Port == port
-}
 
 // place assigns SLs. A tenant has one SL on all its ports where none is pinned, because a partition has one SL in the
 // whole fabric. Distinct SLs for all tenants come first, so that a counter of an SL means one
@@ -35,16 +19,16 @@ func attachment(m *model, tenant int32, port ident.PortID) (int, bool) {
 // traffic unless nothing else works. With a plan in force, placements that still serve stay. When one SL
 // for each tenant does not fit, tenants whose endpoints fall into separate groups get several; when that
 // fails too, tenants share an SL on as few ports as the search finds, and a finding says where.
-func (m *model) place() (placements, []plan.Finding) {
+func place(m *model) (placements, []plan.Finding) {
 	ports, senders := m.tenantsByPort(), m.sendersByPort()
-	x, solved := m.apart(ports, senders)
+	x, solved := apart(m, ports, senders)
 	if solved {
-		return x.placements(), m.sharedSLs(x, senders, x.placements())
+		return x.placements(), sharedSLs(m, x, senders, x.placements())
 	}
 	x.restrict(true)
 	x.c.greedy(x.order)
-	if parts := m.flowParts(); parts != nil {
-		y := m.newSLProblem(senders, parts)
+	if parts := flowParts(m); parts != nil {
+		y := newSLProblem(m, senders, parts)
 		y.stayAt(x.placements())
 		y.restrict(true)
 		if y.c.crowded() || !y.c.adapt(y.order) {
@@ -53,21 +37,21 @@ func (m *model) place() (placements, []plan.Finding) {
 		if y.c.conflicts() < x.c.conflicts() {
 			y.reunite()
 			y.spread(ports)
-			return y.placements(), slices.Concat(m.sharedSLs(y, senders, y.placements()), y.splits())
+			return y.placements(), slices.Concat(sharedSLs(m, y, senders, y.placements()), y.splits())
 		}
 		x.lowerBound = y
 	}
 	x.spread(ports)
-	return x.placements(), m.sharedSLs(x, senders, x.placements())
+	return x.placements(), sharedSLs(m, x, senders, x.placements())
 }
 
 // apart gives each tenant one SL. Tenants that meet on a port get different SLs; where that does not fit, or changes more of the plan in
 // force, only tenants that may send from one port do. False when neither fits: then the problem returned is that of the senders.
-func (m *model) apart(ports, senders []portTenants) (x *slProblem, solved bool) {
+func apart(m *model, ports, senders []portTenants) (x *slProblem, solved bool) {
 	same := slices.EqualFunc(ports, senders, func(a, b portTenants) bool { return len(a.tenants) == len(b.tenants) })
 	moved := math.MaxInt
 	if same || !slices.ContainsFunc(ports, func(p portTenants) bool { return len(p.tenants) > ident.NumSLs }) {
-		x = m.newSLProblem(ports, nil)
+		x = newSLProblem(m, ports, nil)
 		x.preferInForce()
 		if x.solve() {
 			solved, moved = true, x.c.moved()
@@ -76,7 +60,7 @@ func (m *model) apart(ports, senders []portTenants) (x *slProblem, solved bool) 
 	if same || moved == 0 {
 		return x, solved
 	}
-	y := m.newSLProblem(senders, nil)
+	y := newSLProblem(m, senders, nil)
 	y.preferInForce()
 	if y.solve() && y.c.moved() < moved {
 		y.spread(ports)
@@ -88,88 +72,9 @@ func (m *model) apart(ports, senders []portTenants) (x *slProblem, solved bool) 
 	return y, false
 }
 
-// portTenants is a port with the tenants that are attached to it.
-type portTenants struct {
-	port    ident.PortID
-	tenants []int32
-	at      []int32 // index of the attachment in each tenant's list
-}
-
-// tenantsByPort lists the attached ports in order, with the tenants on each in order.
-func (m *model) tenantsByPort() []portTenants {
-	return m.onPorts(func(tenant, attachment int) bool { return true })
-}
-
-// sendersByPort is tenantsByPort without the tenants that only receive on a port.
-func (m *model) sendersByPort() []portTenants {
-	roles := m.roles()
-	return m.onPorts(func(tenant, attachment int) bool { return roles[tenant][attachment] != roleReceives })
-}
-
-// onPorts lists the attached ports in order, with the tenants on each that keep accepts, in order.
-func (m *model) onPorts(keep func(tenant, attachment int) bool) []portTenants {
-	at := make(map[ident.PortID]int)
-	var out []portTenants
-	for t := range m.tenants {
-		for k, a := range m.tenants[t].Attachments {
-			i, ok := at[a.Port]
-			if !ok {
-				i = len(out)
-				at[a.Port] = i
-				out = append(out, portTenants{port: a.Port})
-			}
-			if !keep(t, k) {
-				continue
-			}
-			out[i].tenants = append(out[i].tenants, int32(t))
-			out[i].at = append(out[i].at, int32(k))
-		}
-	}
-	slices.SortFunc(out, func(a, b portTenants) int { return a.port.Compare(b.port) })
-	return out
-}
-
-// role is what a tenant's flows do on one of its ports.
-type role uint8
-
-const (
-	roleUnknown  role = iota // no flow begins or ends there: the tenant may send
-	roleReceives             // flows end there, and none begins
-	roleSends
-)
-
-// roles lists what each tenant does on each of its ports, parallel to its attachments. It is computed once for a set of flows.
-func (m *model) roles() [][]role {
-	l := m.lay()
-	if l.roles != nil {
-		return l.roles
-	}
-	l.roles = make([][]role, len(m.tenants))
-	for t := range l.roles {
-		l.roles[t] = make([]role, len(m.tenants[t].Attachments))
-	}
-	note := func(tenant int32, port subnet.PortRef, r role) {
-		if k, ok := attachment(m, tenant, m.fabric.PortID(port)); ok {
-			l.roles[tenant][k] = max(l.roles[tenant][k], r)
-		}
-	}
-	for i := range m.flows {
-		f := &m.flows[i]
-		note(f.tenant, f.src, roleSends)
-		note(f.tenant, f.dst, roleReceives)
-	}
-	return l.roles
-}
-
-// tenantPort is a tenant on one of its ports.
-type tenantPort struct {
-	tenant int32
-	port   ident.PortID
-}
-
 // onePin is the SL a tenant has pinned wherever it pinned one, which it then keeps everywhere,
 // even if it is reserved: the operator said so. -1 when there is none, or several.
-func (m *model) onePin(t int32) int8 {
+func onePin(m *model, t int32) int8 {
 	own := int8(-1)
 	for _, a := range m.tenants[t].Attachments {
 		if a.SL != nil {
@@ -201,7 +106,7 @@ type slNode struct {
 }
 
 // newSLProblem builds the problem. parts gives the part of each attachment, by tenant; nil is one part each.
-func (m *model) newSLProblem(ports []portTenants, parts [][]int32) *slProblem {
+func newSLProblem(m *model, ports []portTenants, parts [][]int32) *slProblem {
 	x := &slProblem{m: m, ports: ports, nodeOf: make([][]int32, len(m.tenants))}
 	for t := range m.tenants {
 		first := int32(len(x.nodes))
@@ -281,7 +186,7 @@ func (x *slProblem) restrict(zero bool) {
 	}
 	pins := make([]int8, len(x.m.tenants))
 	for t := range pins {
-		pins[t] = x.m.onePin(int32(t))
+		pins[t] = onePin(x.m, int32(t))
 	}
 	for v := range x.nodes {
 		d := all
@@ -348,7 +253,7 @@ func (x *slProblem) solveDistinct() bool {
 	for v := range n {
 		d.barred[v] = x.c.barred[v]
 		d.domain[v] = x.c.domain[v]
-		if x.m.onePin(x.nodes[v].tenant) < 0 {
+		if onePin(x.m, x.nodes[v].tenant) < 0 {
 			d.domain[v] &^= pinned
 		}
 		for u := range n {

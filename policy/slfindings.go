@@ -37,7 +37,7 @@ type sharers struct {
 }
 
 // sharedSLs reports tenants that share an SL on a port from which they send or may send, one finding for each set of tenants.
-func (m *model) sharedSLs(x *slProblem, senders []portTenants, p placements) []plan.Finding {
+func sharedSLs(m *model, x *slProblem, senders []portTenants, p placements) []plan.Finding {
 	roles := m.roles()
 	groups := make(map[string]*sharers)
 	var order []*sharers
@@ -80,7 +80,7 @@ func (m *model) sharedSLs(x *slProblem, senders []portTenants, p placements) []p
 	slices.SortStableFunc(order, func(a, b *sharers) int { return b.count - a.count })
 	var out []plan.Finding
 	for _, g := range order[:min(len(order), maxSharings)] {
-		out = append(out, m.exhausted(g, why))
+		out = append(out, exhausted(m, g, why))
 	}
 	if rest := order[len(out):]; len(rest) > 0 {
 		count := 0
@@ -129,7 +129,7 @@ func (x *slProblem) whyExhausted() phrase.Text {
 		"n", len(found), "where", where, "names", []phrase.Text{phrase.Names(names, len(names), plan.MaxNames), search}, "need", len(found), "usable", len(x.m.usable))
 }
 
-func (m *model) exhausted(g *sharers, why phrase.Text) plan.Finding {
+func exhausted(m *model, g *sharers, why phrase.Text) plan.Finding {
 	var names []string
 	for _, t := range g.tenants {
 		names = append(names, m.tenants[t].Name)

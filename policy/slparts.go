@@ -13,7 +13,7 @@ import (
 // flowParts divides each tenant's attachments into groups that no flow joins, numbered from the group with most
 // ports on. Ports without flows belong to the first: nothing is known of whom they will talk to, and
 // the largest group is the likeliest. It returns nil when no tenant has more than one group.
-func (m *model) flowParts() [][]int32 {
+func flowParts(m *model) [][]int32 {
 	sets := make([]disjoint.Sets, len(m.tenants))
 	used := make([][]bool, len(m.tenants))
 	for t := range sets {

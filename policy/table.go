@@ -39,10 +39,10 @@ type tableKey struct {
 }
 
 func (s *settings) newTables() *tables {
-	return &tables{law: s.m.in.Options.cctLaw(), made: map[tableKey][]ibcc.Entry{}}
+	return &tables{law: cctLaw(s.m.in.Options), made: map[tableKey][]ibcc.Entry{}}
 }
 
-func (o Options) cctLaw() CCTLaw { return cmp.Or(o.CCTLaw, CCTGeometric) }
+func cctLaw(o Options) CCTLaw { return cmp.Or(o.CCTLaw, CCTGeometric) }
 
 // finest is the table that a port gets unless its queue pairs are entitled to very little.
 func (t *tables) finest(p *port) ([]ibcc.Entry, error) { return t.get(p, t.shapes()[0]) }
@@ -138,7 +138,7 @@ func (s *settings) needsReach(st *setting) bool {
 
 // explainTables says why each port has its table, when caps have their entries in it.
 func (s *settings) explainTables() {
-	law := s.m.in.Options.cctLaw()
+	law := cctLaw(s.m.in.Options)
 	halves.Do(len(s.ports), func(from, to int) {
 		for i := from; i < to; i++ {
 			if p := &s.ports[i]; s.fresh[i] {

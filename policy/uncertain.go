@@ -7,7 +7,7 @@ import (
 
 // uncertainFrom is the bound above which a finding names the tenant. On RoCE it is a tenth below MissLimit, since up to 5 of 100 tenants are further
 // off than their bound.
-func (m *model) uncertainFrom() float64 {
+func uncertainFrom(m *model) float64 {
 	if m.plane == PlaneRoCE {
 		return 0.09
 	}
@@ -15,14 +15,14 @@ func (m *model) uncertainFrom() float64 {
 }
 
 // uncertainFinding names the tenants on contended links whose bound is above uncertainFrom, with the range of rates expected of each.
-func (m *model) uncertainFinding(p *plan.Plan) []plan.Finding {
+func uncertainFinding(m *model, p *plan.Plan) []plan.Finding {
 	on := make(map[string]bool)
 	for i := range p.Links {
 		for _, t := range p.Links[i].Tenants {
 			on[t.Tenant] = true
 		}
 	}
-	from := m.uncertainFrom()
+	from := uncertainFrom(m)
 	var names []string
 	var said []phrase.Text
 	for i := range p.Tenants {
@@ -56,4 +56,36 @@ func expectedRates(t *plan.TenantShare) phrase.Text {
 	}
 	low, high := float64(float64(t.Predicted)*(1-t.Bound)), float64(float64(t.Predicted)*(1+t.Bound))
 	return phrase.Of("plan.range", "tenant", t.Tenant, "low", rate(low), "high", rate(high), "entitled", t.Entitled)
+}
+
+// sureEnough is the uncertainty from which on a finding names it.
+const sureEnough = 0.05
+
+// chanceFinding names the tenants whose shares depend on the paths that a hash chooses.
+func chanceFinding(m *model, chance []float64) []plan.Finding {
+	var names []string
+	worst := 0.0
+	for t, c := range chance {
+		if c > sureEnough {
+			names = append(names, m.tenants[t].Name)
+			worst = max(worst, c)
+		}
+	}
+	if names == nil {
+		return nil
+	}
+	return []plan.Finding{plan.NewFinding(plan.CodePathsByChance, plan.Bounded(names), nil,
+		phrase.Of("plan.paths-by-chance", "tenants", plan.Counted(len(names), plan.KindTenant), "off", phrase.PercentOf(worst, 0)),
+		phrase.Of("plan.paths-by-chance.fix"))}
+}
+
+// roughFinding says that flows are too entangled to be shared out exactly.
+func roughFinding(target, predicted *allocation) []plan.Finding {
+	n := max(target.rough, predicted.rough)
+	if n == 0 {
+		return nil
+	}
+	return []plan.Finding{plan.NewFinding(plan.CodeSharingApproximate, nil, nil,
+		phrase.Of("plan.sharing-approximate", "n", n),
+		phrase.Of("plan.sharing-approximate.fix"))}
 }

@@ -47,7 +47,7 @@ func (s *settings) chooseLanes() {
 		p := &s.ports[i]
 		d := direction(s.m.fabric, p.ref)
 		busy := s.busy(p)
-		if vls := s.m.lanesOf(d); s.target.limiting[d] && len(busy) > 1 && vls > 1 {
+		if vls := lanesOfLink(s.m, d); s.target.limiting[d] && len(busy) > 1 && vls > 1 {
 			s.lanes = append(s.lanes, lanes{port: int32(i), vls: vls, busy: busy, blocks: p.blocks()})
 		}
 	}
@@ -99,7 +99,7 @@ func worstLane(of []*lanes) float64 {
 }
 
 // lanesOf is the number of data lanes that both ends of a link have: VLCap where it is known, else dataVLs.
-func (m *model) lanesOf(d int32) int {
+func lanesOfLink(m *model, d int32) int {
 	n := 0
 	for _, p := range [2]uint8{m.fabric.Port(m.transmitter(d)).VLCap, m.fabric.Port(m.receiver(d)).VLCap} {
 		if p > 0 && (n == 0 || int(p) < n) {

@@ -63,15 +63,14 @@ type wrccSettings struct {
 // rate, and each then crosses a full link or has its demand: so the flat weighted max-min allocation, which is
 // what WRCC converges to, is the target, however many links, classes and guarantees made it.
 //
-// same says that flows and attachments are those of c.
-func (c *Compiler) compileWRCC(next *Compiler, target *allocation, same bool) (*outcome, error) {
-	s := &wrccSettings{m: next.m, target: target}
-	if same {
-		s.prev, s.lay = c.wrcc, c.wrcc.lay
+// prev is a compilation of the same flows and attachments, or nil.
+func compileWRCC(t task, prev *wrccSettings) (*wrccSettings, *outcome, error) {
+	s := &wrccSettings{m: t.m, target: t.target}
+	if prev != nil {
+		s.prev, s.lay = prev, prev.lay
 	} else {
-		s.lay = s.m.newWRCCLayout()
+		s.lay = newWRCCLayout(s.m)
 	}
-	next.wrcc = s
 	s.unit = s.lay.unit
 	s.findLimits()
 	s.weigh()
@@ -84,12 +83,12 @@ func (c *Compiler) compileWRCC(next *Compiler, target *allocation, same bool) (*
 		s.measureDomains()
 		s.lateFinding()
 		if failed = s.setPorts(); failed == nil {
-			section = s.plan(c.plan, next.digests, c.digests)
+			section = s.plan(t.before, t.digests, t.was)
 		}
 	})
 	predicted, followed := s.predict()
 	if work.Wait(); failed != nil {
-		return nil, failed
+		return nil, nil, failed
 	}
 	o.predicted, o.bounds = predicted.allocation, s.bounds(predicted, followed)
 	slow := s.settle(o.predicted)
@@ -98,7 +97,7 @@ func (c *Compiler) compileWRCC(next *Compiler, target *allocation, same bool) (*
 	if s.lay.of, s.of = s.of, nil; s.prev != nil {
 		s.lay.ports, s.prev = s.prev.ports, nil
 	}
-	return o, nil
+	return s, o, nil
 }
 
 // findLimits says what limits each flow of the target. A flow that neither has its demand nor crosses a

@@ -35,8 +35,8 @@ type idleSender struct {
 	line          float64 // bit/s
 }
 
-func (m *model) newWRCCLayout() *wrccLayout {
-	l := &wrccLayout{unit: m.chooseUnit(), groups: []int32{}}
+func newWRCCLayout(m *model) *wrccLayout {
+	l := &wrccLayout{unit: chooseUnit(m), groups: []int32{}}
 	flows := m.flows
 	for i := range flows {
 		if f := &flows[i]; i == 0 || f.tenant != flows[i-1].tenant || f.class != flows[i-1].class || f.src != flows[i-1].src {
@@ -52,7 +52,7 @@ func (m *model) newWRCCLayout() *wrccLayout {
 
 // chooseUnit is wrccUnit, or half of the slowest link that a flow crosses where that is less: AutoParm takes a
 // port whose fair rate is at its target or above for one that limits nobody.
-func (m *model) chooseUnit() float64 {
+func chooseUnit(m *model) float64 {
 	slowest := float64(2 * wrccUnit)
 	for i := range m.flows {
 		for _, d := range m.flows[i].links {
@@ -97,10 +97,10 @@ func (l *wrccLayout) sortEntries(m *model) {
 	var all []entry
 	for _, i := range l.groups[:len(l.groups)-1] {
 		f := &m.flows[i]
-		all = append(all, entry{m.fabric.PortID(f.src), f.tenant, m.className(f.tenant, f.class)})
+		all = append(all, entry{m.fabric.PortID(f.src), f.tenant, className(m, f.tenant, f.class)})
 	}
 	for _, x := range l.idle {
-		all = append(all, entry{x.port, x.tenant, m.className(x.tenant, x.class)})
+		all = append(all, entry{x.port, x.tenant, className(m, x.tenant, x.class)})
 	}
 	l.order = numbered(len(all))
 	slices.SortFunc(l.order, func(a, b int32) int {
@@ -109,7 +109,7 @@ func (l *wrccLayout) sortEntries(m *model) {
 	})
 }
 
-func (m *model) className(tenant, class int32) string {
+func className(m *model, tenant, class int32) string {
 	t := &m.tenants[tenant]
 	if len(t.Classes) == 0 {
 		return tenants.DefaultClass

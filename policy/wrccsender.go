@@ -239,7 +239,7 @@ func (s *wrccSettings) senderPlans(before []plan.WRCCSenderPlan, was []plan.Dige
 	return plan.Renew(before, was, fresh, func(i int) plan.WRCCSenderPlan {
 		e := &s.entries[s.lay.order[i]]
 		tenant := s.m.tenants[e.tenant].Name
-		p := plan.WRCCSenderPlan{Port: e.port, Name: s.m.fabric.PortName(e.ref), Tenant: tenant, Class: s.m.className(e.tenant, e.class), Weight: e.weight, Peers: e.peers}
+		p := plan.WRCCSenderPlan{Port: e.port, Name: s.m.fabric.PortName(e.ref), Tenant: tenant, Class: className(s.m, e.tenant, e.class), Weight: e.weight, Peers: e.peers}
 		p.Reasons = append(p.Reasons, plan.Reason{Field: "weight", Value: strconv.FormatFloat(e.weight, 'g', -1, 64), Unit: unit, Range: legal,
 			Tenant: tenant, Rule: e.rule, Formula: e.formula, Clamped: e.clamped})
 		if len(e.peers) > 0 {

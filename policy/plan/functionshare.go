@@ -2,9 +2,10 @@ package plan
 
 import (
 	"cmp"
+	"slices"
+
 	"fairlane/internal/quantity"
 	"fairlane/subnet/ident"
-	"slices"
 )
 
 // FunctionShare is what a plan gives a virtual function of a port: that of one of the tenants there.
