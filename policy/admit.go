@@ -137,15 +137,15 @@ type AdmissionFit struct {
 }
 
 // compileFunc compiles an input once. It returns with the plan the model that was compiled, or nil where there are no tenants.
-type compileFunc func(in Input) (*plan.Plan, *model, error)
+type compileFunc func(in Input) (*plan.Plan, *Model, error)
 
-// admit judges a request: it compiles the input as it is and with the tenant, and books all guarantees on every link that the flows
+// Judge judges a request: it compiles the input as it is and with the tenant, and books all guarantees on every link that the flows
 // may cross. The input is not changed.
 //
 // A larger guarantee is never admitted where a smaller one is refused: VerdictNo depends on booked guarantees alone.
 //
 // Errors of the request are *AdmitError; others are those of compile.
-func admit(in Input, r AdmitRequest, compile compileFunc) (*Admission, error) {
+func Judge(in Input, r AdmitRequest, compile compileFunc) (*Admission, error) {
 	if in.Fabric == nil {
 		return nil, fmt.Errorf("%w: no fabric", ErrInput)
 	}
@@ -153,11 +153,11 @@ func admit(in Input, r AdmitRequest, compile compileFunc) (*Admission, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := &admitter{in: in, r: r, e: newEditor(in)}
+	x := &admitter{in: in, r: r, e: NewEditor(in)}
 	if err := x.edit(); err != nil {
 		return nil, err
 	}
-	edited := x.e.in
+	edited := x.e.Input
 	edited.InForce = was
 	is, after, err := compile(edited)
 	if err != nil {
@@ -197,7 +197,7 @@ func (a *Admission) verdict() Verdict {
 type admitter struct {
 	in      Input
 	r       AdmitRequest
-	e       *editor
+	e       *Editor
 	traffic AdmissionTraffic
 }
 
@@ -222,7 +222,7 @@ func (x *admitter) edit() error {
 		slices.SortFunc(t.Attachments, func(a, b tenants.Attachment) int { return a.Port.Compare(b.Port) })
 	}
 	x.count(t)
-	if err := tenants.Validate(x.e.in.Tenants, x.e.in.Flows); err != nil {
+	if err := tenants.Validate(x.e.Input.Tenants, x.e.Input.Flows); err != nil {
 		return &AdmitError{"tenant", err}
 	}
 	return nil
@@ -231,24 +231,24 @@ func (x *admitter) edit() error {
 // tenant is the copy's tenant to work on, new or found.
 func (x *admitter) tenant() (*tenants.Tenant, error) {
 	if !tenants.ValidName(x.r.Tenant) {
-		return nil, refused("tenant", phrase.Of("admit.bad-name", "found", quoted(x.r.Tenant), "max", tenants.MaxNameLength))
+		return nil, refused("tenant", phrase.Of("admit.bad-name", "found", Quoted(x.r.Tenant), "max", tenants.MaxNameLength))
 	}
-	x.e.in.Tenants = tenants.Attach(x.e.in.Tenants, x.e.in.Flows)
+	x.e.Input.Tenants = tenants.Attach(x.e.Input.Tenants, x.e.Input.Flows)
 	if x.r.Change {
-		t, err := x.e.tenant(x.r.Tenant)
+		t, err := x.e.Tenant(x.r.Tenant)
 		if err != nil {
 			return nil, &AdmitError{"tenant", err}
 		}
 		return t, nil
 	}
-	if slices.ContainsFunc(x.e.in.Tenants, func(t tenants.Tenant) bool { return t.Name == x.r.Tenant }) {
-		return nil, refused("tenant", phrase.Of("admit.exists", "found", quoted(x.r.Tenant)))
+	if slices.ContainsFunc(x.e.Input.Tenants, func(t tenants.Tenant) bool { return t.Name == x.r.Tenant }) {
+		return nil, refused("tenant", phrase.Of("admit.exists", "found", Quoted(x.r.Tenant)))
 	}
 	if x.r.Weight == 0 {
 		return nil, refused("weight", phrase.Of("admit.weight-missing", "min", quantity.MinWeight, "max", quantity.MaxWeight))
 	}
-	x.e.in.Tenants = append(x.e.in.Tenants, tenants.Tenant{Name: x.r.Tenant})
-	return &x.e.in.Tenants[len(x.e.in.Tenants)-1], nil
+	x.e.Input.Tenants = append(x.e.Input.Tenants, tenants.Tenant{Name: x.r.Tenant})
+	return &x.e.Input.Tenants[len(x.e.Input.Tenants)-1], nil
 }
 
 // limits sets weight, guarantee and cap.
@@ -279,12 +279,12 @@ func (x *admitter) ports(field string, names []string) ([]ident.PortID, error) {
 	}
 	ids, seen := make([]ident.PortID, len(names)), make(map[ident.PortID]bool, len(names))
 	for i, name := range names {
-		id, err := x.e.port(name)
+		id, err := x.e.Port(name)
 		if err != nil {
 			return nil, &AdmitError{field, err}
 		}
 		if seen[id] {
-			return nil, refused(field, phrase.Of("admit.port-twice", "port", quoted(name)))
+			return nil, refused(field, phrase.Of("admit.port-twice", "port", Quoted(name)))
 		}
 		ids[i], seen[id] = id, true
 	}
@@ -306,10 +306,10 @@ func (x *admitter) declared(t *tenants.Tenant) error {
 	attach(t, ids...)
 	for _, f := range x.r.Flows {
 		if f.Tenant != t.Name {
-			return refused("flows", phrase.Of("admit.foreign-flow", "found", quoted(f.Tenant), "tenant", t.Name))
+			return refused("flows", phrase.Of("admit.foreign-flow", "found", Quoted(f.Tenant), "tenant", t.Name))
 		}
 		attach(t, f.Src, f.Dst)
-		x.e.append(t, f)
+		x.e.Append(t, f)
 	}
 	x.traffic.Kind = TrafficDeclared
 	return nil
@@ -354,7 +354,7 @@ func (x *admitter) assumed(t *tenants.Tenant) error {
 	if len(to) > 0 {
 		pairs = crossed(ids, to)
 	}
-	if most := min(MaxAdmitFlows, tenants.MaxFlows-len(x.e.in.Flows)); len(pairs) > most {
+	if most := min(MaxAdmitFlows, tenants.MaxFlows-len(x.e.Input.Flows)); len(pairs) > most {
 		return refused("ports", phrase.Of("admit.too-many-pairs", "n", len(pairs), "max", most))
 	}
 	if len(pairs) == 0 && len(ids) > 0 && len(to) > 0 {
@@ -366,13 +366,13 @@ func (x *admitter) assumed(t *tenants.Tenant) error {
 	}
 	attach(t, slices.Concat(ids, to)...)
 	if len(pairs) > 0 {
-		x.e.takeFlows()
+		x.e.TakeFlows()
 	}
 	for _, p := range pairs {
-		x.e.in.Flows = append(x.e.in.Flows, tenants.Flow{Tenant: t.Name, Class: class, Src: p[0], Dst: p[1], QPs: qps})
+		x.e.Input.Flows = append(x.e.Input.Flows, tenants.Flow{Tenant: t.Name, Class: class, Src: p[0], Dst: p[1], QPs: qps})
 	}
-	if x.e.in.Routes != nil && len(pairs) > 0 {
-		x.e.in.Routes = append(x.e.in.Routes, make([][]Way, len(x.e.in.Flows)-len(x.e.in.Routes))...)
+	if x.e.Input.Routes != nil && len(pairs) > 0 {
+		x.e.Input.Routes = append(x.e.Input.Routes, make([][]Way, len(x.e.Input.Flows)-len(x.e.Input.Routes))...)
 	}
 	return nil
 }
@@ -425,13 +425,13 @@ func attach(t *tenants.Tenant, ports ...ident.PortID) {
 // count describes the tenant's traffic as it is now.
 func (x *admitter) count(t *tenants.Tenant) {
 	x.traffic.Ports = len(t.Attachments)
-	for i := range x.e.in.Flows {
-		if f := &x.e.in.Flows[i]; f.Tenant == t.Name {
+	for i := range x.e.Input.Flows {
+		if f := &x.e.Input.Flows[i]; f.Tenant == t.Name {
 			x.traffic.Flows++
 			x.traffic.QPs += f.QPs
 		}
 	}
-	if len(x.e.in.Flows) == len(x.in.Flows) {
+	if len(x.e.Input.Flows) == len(x.in.Flows) {
 		x.traffic.Kind = TrafficDeclared // nothing was assumed
 	}
 }

@@ -43,7 +43,7 @@ type GuaranteeCheck struct {
 
 // booking is which guarantees are booked on which links.
 type booking struct {
-	m      *model
+	m      *Model
 	loads  [][]int32 // by tenant: link directions that its flows may cross, ascending
 	booked []quantity.BitRate
 	pairs  [][][2]subnet.PortRef // by tenant: the ends of what it sends
@@ -53,39 +53,39 @@ type booking struct {
 // newBooking books the guarantees of a model, none of nil. A guarantee counts in full on every link that a flow of its tenant may cross: on
 // InfiniBand those of the forwarding tables, on Ethernet those of all shortest paths, whichever a hash chooses. A tenant without flows may
 // send from each of its ports to each other.
-func newBooking(m *model) *booking {
+func newBooking(m *Model) *booking {
 	b := &booking{m: m}
 	if m == nil {
 		return b
 	}
-	b.loads, b.pairs = make([][]int32, len(m.tenants)), make([][][2]subnet.PortRef, len(m.tenants))
-	b.booked = make([]quantity.BitRate, len(m.caps))
-	given := make([]map[int32]bool, len(m.tenants)) // links of given routes
-	for i := range m.flows {
-		f := &m.flows[i]
-		if r := m.in.Routes; f.index < len(r) && len(r[f.index]) > 0 {
-			if given[f.tenant] == nil {
-				given[f.tenant] = map[int32]bool{}
+	b.loads, b.pairs = make([][]int32, len(m.Tenants)), make([][][2]subnet.PortRef, len(m.Tenants))
+	b.booked = make([]quantity.BitRate, len(m.Caps))
+	given := make([]map[int32]bool, len(m.Tenants)) // links of given routes
+	for i := range m.Flows {
+		f := &m.Flows[i]
+		if r := m.Input.Routes; f.Index < len(r) && len(r[f.Index]) > 0 {
+			if given[f.Tenant] == nil {
+				given[f.Tenant] = map[int32]bool{}
 			}
-			for _, d := range f.links {
-				given[f.tenant][d] = true
+			for _, d := range f.Links {
+				given[f.Tenant][d] = true
 			}
 			continue
 		}
-		ps := &b.pairs[f.tenant]
-		if p := [2]subnet.PortRef{f.src, f.dst}; len(*ps) == 0 || (*ps)[len(*ps)-1] != p {
+		ps := &b.pairs[f.Tenant]
+		if p := [2]subnet.PortRef{f.Src, f.Dst}; len(*ps) == 0 || (*ps)[len(*ps)-1] != p {
 			*ps = append(*ps, p)
 		}
 	}
 	w := newCrossing(m)
-	for t := range m.tenants {
+	for t := range m.Tenants {
 		if len(b.pairs[t]) == 0 && given[t] == nil {
-			b.pairs[t] = idlePairs(m, &m.tenants[t])
-			plan.AddName(&b.idle, m.tenants[t].Name)
+			b.pairs[t] = idlePairs(m, &m.Tenants[t])
+			plan.AddName(&b.idle, m.Tenants[t].Name)
 		}
 		b.loads[t] = w.of(int32(t)+1, b.pairs[t], given[t])
 		for _, d := range b.loads[t] {
-			b.booked[d] += guaranteed(&m.tenants[t])
+			b.booked[d] += guaranteed(&m.Tenants[t])
 		}
 	}
 	return b
@@ -101,17 +101,17 @@ func guaranteed(t *tenants.Tenant) quantity.BitRate {
 
 // idlePairs are the ends of what a tenant without flows may send. Sources behind one switch reach a destination over the same links but
 // their own, so each destination needs one source of each switch, and each source one destination.
-func idlePairs(m *model, t *tenants.Tenant) (out [][2]subnet.PortRef) {
+func idlePairs(m *Model, t *tenants.Tenant) (out [][2]subnet.PortRef) {
 	var ports []subnet.PortRef
 	behind := map[int32][]subnet.PortRef{}
 	var edges []int32
 	for _, a := range t.Attachments {
-		p, ok := m.fabric.PortByID(a.Port)
+		p, ok := m.Fabric.PortByID(a.Port)
 		if !ok {
 			continue
 		}
 		ports = append(ports, p)
-		peer, _ := m.fabric.Peer(p)
+		peer, _ := m.Fabric.Peer(p)
 		if behind[peer.Node] == nil {
 			edges = append(edges, peer.Node)
 		}
@@ -135,15 +135,15 @@ func idlePairs(m *model, t *tenants.Tenant) (out [][2]subnet.PortRef) {
 
 // crossing finds the links that traffic may cross.
 type crossing struct {
-	m    *model
-	ways *wayFinder
+	m    *Model
+	ways *WayFinder
 	on   []int32 // by link: the last tenant that crossed it, from 1 on
 	node []int32 // by node: the last search that came by
 	n    int32   // searches
 }
 
-func newCrossing(m *model) *crossing {
-	return &crossing{m: m, ways: &wayFinder{m: m, switches: m.switchLinks()}, on: make([]int32, len(m.caps))}
+func newCrossing(m *Model) *crossing {
+	return &crossing{m: m, ways: &WayFinder{Model: m, Switches: m.SwitchLinks()}, on: make([]int32, len(m.Caps))}
 }
 
 // of lists the links of one tenant's traffic, ascending; no is the tenant's number, from 1 on, each used once.
@@ -162,21 +162,21 @@ func (x *crossing) of(no int32, pairs [][2]subnet.PortRef, given map[int32]bool)
 		dst  subnet.PortRef
 	}
 	done := make(map[leg]bool, len(pairs))
-	for _, p := range sortedPairs(x.m.fabric, pairs) {
-		add(direction(x.m.fabric, p[0]))
-		peer, _ := x.m.fabric.Peer(p[0])
+	for _, p := range sortedPairs(x.m.Fabric, pairs) {
+		add(Direction(x.m.Fabric, p[0]))
+		peer, _ := x.m.Fabric.Peer(p[0])
 		if peer == p[1] || done[leg{peer.Node, p[1]}] {
 			continue
 		}
 		done[leg{peer.Node, p[1]}] = true
-		if x.m.plane != PlaneIB {
+		if x.m.Plane != PlaneIB {
 			x.shortest(peer.Node, p[1], add)
 			continue
 		}
 		// A tenant without flows may have ports that no route joins: nothing is booked between them.
-		x.ways.ports, _ = subnet.AppendPath(x.ways.ports[:0], x.m.fabric, p[0], x.m.fabric.Port(p[1]).LID)
-		for _, q := range x.ways.ports {
-			add(direction(x.m.fabric, q))
+		x.ways.Ports, _ = subnet.AppendPath(x.ways.Ports[:0], x.m.Fabric, p[0], x.m.Fabric.Port(p[1]).LID)
+		for _, q := range x.ways.Ports {
+			add(Direction(x.m.Fabric, q))
 		}
 	}
 	slices.Sort(out)
@@ -196,14 +196,14 @@ func sortedPairs(f *subnet.Fabric, pairs [][2]subnet.PortRef) [][2]subnet.PortRe
 
 // shortest adds every link of every shortest path from a switch to a host.
 func (x *crossing) shortest(from int32, dst subnet.PortRef, add func(int32)) {
-	edge, _ := x.m.fabric.Peer(dst)
-	add(direction(x.m.fabric, edge))
-	x.ways.search(edge.Node)
-	if x.ways.dist[from] < 0 {
+	edge, _ := x.m.Fabric.Peer(dst)
+	add(Direction(x.m.Fabric, edge))
+	x.ways.Search(edge.Node)
+	if x.ways.Dist[from] < 0 {
 		return
 	}
 	if x.node == nil {
-		x.node = make([]int32, len(x.m.fabric.Nodes))
+		x.node = make([]int32, len(x.m.Fabric.Nodes))
 	}
 	x.n++
 	x.node[from] = x.n
@@ -211,9 +211,9 @@ func (x *crossing) shortest(from int32, dst subnet.PortRef, add func(int32)) {
 		if queue[0] == edge.Node {
 			continue
 		}
-		for _, p := range x.ways.nearer(queue[0]) {
-			add(direction(x.m.fabric, p))
-			if peer, _ := x.m.fabric.Peer(p); x.node[peer.Node] != x.n {
+		for _, p := range x.ways.Nearer(queue[0]) {
+			add(Direction(x.m.Fabric, p))
+			if peer, _ := x.m.Fabric.Peer(p); x.node[peer.Node] != x.n {
 				x.node[peer.Node] = x.n
 				queue = append(queue, peer.Node)
 			}
@@ -223,13 +223,13 @@ func (x *crossing) shortest(from int32, dst subnet.PortRef, add func(int32)) {
 
 // bookable is what guarantees may book of a link: exactly the part that the compiler books, rounded down.
 func (b *booking) bookable(d int32) quantity.BitRate {
-	c := quantity.BitRate(b.m.caps[d])
+	c := quantity.BitRate(b.m.Caps[d])
 	return c/100*fill.BookablePercent + c%100*fill.BookablePercent/100
 }
 
 // left is what is left of a tenant's guarantee on a link.
 func (b *booking) left(t int, d int32) quantity.BitRate {
-	g := guaranteed(&b.m.tenants[t])
+	g := guaranteed(&b.m.Tenants[t])
 	if most := b.bookable(d); b.booked[d] > most {
 		return quantity.BitRate(math.Floor(float64(float64(g) * (float64(most) / float64(b.booked[d])))))
 	}
@@ -241,13 +241,13 @@ func (b *booking) tenant(name string) int {
 	if b.m == nil {
 		return -1
 	}
-	return slices.IndexFunc(b.m.tenants, func(t tenants.Tenant) bool { return t.Name == name })
+	return slices.IndexFunc(b.m.Tenants, func(t tenants.Tenant) bool { return t.Name == name })
 }
 
 // guarantee is what is booked for a tenant, 0 for one that is not there.
 func (b *booking) guarantee(name string) quantity.BitRate {
 	if t := b.tenant(name); t >= 0 {
-		return guaranteed(&b.m.tenants[t])
+		return guaranteed(&b.m.Tenants[t])
 	}
 	return 0
 }
@@ -262,8 +262,8 @@ type missing struct {
 // checkGuarantees says what becomes of every guarantee, by name.
 func checkGuarantees(before, after *booking, was, is *plan.Plan) []GuaranteeCheck {
 	out := []GuaranteeCheck{}
-	for t := range after.m.tenants {
-		tn := &after.m.tenants[t]
+	for t := range after.m.Tenants {
+		tn := &after.m.Tenants[t]
 		g := guaranteed(tn)
 		if g == 0 {
 			continue
@@ -289,14 +289,14 @@ func checkGuarantees(before, after *booking, was, is *plan.Plan) []GuaranteeChec
 
 // broken lists the links on which a tenant's guarantee is scaled down, and whether on any of them more than before.
 func (b *booking) broken(t int, before *booking) (out []missing, worse bool) {
-	old := before.tenant(b.m.tenants[t].Name)
+	old := before.tenant(b.m.Tenants[t].Name)
 	for _, d := range b.loads[t] {
 		most := b.bookable(d)
 		if b.booked[d] <= most {
 			continue
 		}
-		out = append(out, missing{b.m.linkName(d), b.left(t, d), b.booked[d], most})
-		if old < 0 || guaranteed(&before.m.tenants[old]) < guaranteed(&b.m.tenants[t]) || before.booked[d] < b.booked[d] {
+		out = append(out, missing{b.m.LinkName(d), b.left(t, d), b.booked[d], most})
+		if old < 0 || guaranteed(&before.m.Tenants[old]) < guaranteed(&b.m.Tenants[t]) || before.booked[d] < b.booked[d] {
 			worse = true
 		} else if _, crossed := slices.BinarySearch(before.loads[old], d); !crossed {
 			worse = true
@@ -338,11 +338,11 @@ func fallsShort(g quantity.BitRate, t *plan.LinkTenant) bool {
 // fit is the largest guarantee of a tenant that the links hold beside those of the others.
 func (b *booking) fit(name string) AdmissionFit {
 	t := b.tenant(name)
-	tn := &b.m.tenants[t]
+	tn := &b.m.Tenants[t]
 	out := AdmissionFit{Guarantee: quantity.MaxBitRate}
 	for _, d := range b.loads[t] {
 		if free := max(0, b.bookable(d)-(b.booked[d]-guaranteed(tn))); free < out.Guarantee {
-			out.Guarantee, out.Link = free, b.m.linkName(d)
+			out.Guarantee, out.Link = free, b.m.LinkName(d)
 		}
 	}
 	if tn.Cap > 0 && out.Guarantee > tn.Cap {
@@ -362,8 +362,8 @@ func (b *booking) without(name string) []string {
 	over := func(d int32) bool { return b.booked[d] > b.bookable(d) }
 	for _, d := range b.loads[t] {
 		if over(d) {
-			for _, p := range []subnet.PortRef{b.m.transmitter(d), b.m.receiver(d)} {
-				if b.m.fabric.Nodes[p.Node].Kind == subnet.KindCA {
+			for _, p := range []subnet.PortRef{b.m.Transmitter(d), b.m.Receiver(d)} {
+				if b.m.Fabric.Nodes[p.Node].Kind == subnet.KindCA {
 					full[p] = true
 				}
 			}
@@ -383,7 +383,7 @@ func (b *booking) without(name string) []string {
 	}
 	var out []string
 	for p := range full {
-		out = append(out, b.m.fabric.PortName(p))
+		out = append(out, b.m.Fabric.PortName(p))
 	}
 	slices.Sort(out)
 	return out

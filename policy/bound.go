@@ -31,25 +31,25 @@ const farBelow = 20
 const BoundTime = 4
 
 // bounds is the relative error that each tenant's prediction may have on InfiniBand.
-func (s *settings) bounds(predicted forecast) []float64 {
-	full := s.m.fullLinks(s.target)
-	near, links := s.m.besideTurns(s.target, full), longestWays(s.m, full)
-	linked := s.m.beside(s.target, func(i int) bool { return s.marks[i] > 1 })
-	spare := s.m.beside(s.target, s.m.over(s.m.spareLinks(s.target, full, nil)))
+func (s *Settings) bounds(predicted Forecast) []float64 {
+	full := s.m.FullLinks(s.target)
+	near, links := s.m.BesideTurns(s.target, full), longestWays(s.m, full)
+	linked := s.m.Beside(s.target, func(i int) bool { return s.marks[i] > 1 })
+	spare := s.m.Beside(s.target, s.m.Over(s.m.SpareLinks(s.target, full, nil)))
 	steered, victims, far := s.steered(), victims(s.m, s.target), far(s.m, s.target)
-	chance, rest := s.chance(), s.m.meanByTenant(s.target, s.rest())
-	out := make([]float64, len(s.m.tenants))
+	chance, rest := s.chance(), s.m.MeanByTenant(s.target, s.rest())
+	out := make([]float64, len(s.m.Tenants))
 	for t := range out {
 		out[t] = boundBase + float64(boundFull*float64(max(0, links[t]-1)))
 		if linked[t] {
 			out[t] += max(boundLinked, rest[t])
 		}
 		if spare[t] {
-			out[t] += boundSpare
+			out[t] += BoundSpare
 		}
 		out[t] += victims[t]
-		if predicted.spare != nil {
-			out[t] += predicted.spare[t]
+		if predicted.Spare != nil {
+			out[t] += predicted.Spare[t]
 		}
 		if steered[t] <= 1 {
 			out[t] += boundSingle
@@ -58,8 +58,8 @@ func (s *settings) bounds(predicted forecast) []float64 {
 		if near[t] {
 			sending = boundSending
 		}
-		if predicted.circles != nil {
-			sending = max(sending, predicted.circles[t])
+		if predicted.Circles != nil {
+			sending = max(sending, predicted.Circles[t])
 		}
 		out[t] += sending
 		sure := out[t] - boundBase // independent of who is marked
@@ -73,11 +73,11 @@ func (s *settings) bounds(predicted forecast) []float64 {
 
 // chance is the part of each tenant's bound that is due to who happens to be marked, 0 without marks. A mean of m marks is known to 1/sqrt(m),
 // the bound has three times that. At rest a CCTI has Increase steps up for each mark, and one down for each tick of its timer.
-func (s *settings) chance() []float64 {
-	marks := make([]float64, len(s.m.tenants))
+func (s *Settings) chance() []float64 {
+	marks := make([]float64, len(s.m.Tenants))
 	last := make([]int32, len(s.all)) // as in steered
-	l := s.m.lay()
-	for i, t := range l.tenant {
+	l := s.m.Layout()
+	for i, t := range l.Tenant {
 		k := s.ofFlow[i]
 		st := &s.all[k]
 		p := &s.ports[st.port]
@@ -87,7 +87,7 @@ func (s *settings) chance() []float64 {
 		of := BoundTime / (float64(st.timer) * p.unit * float64(st.incr))
 		switch {
 		case !p.perSL:
-			marks[t] += float64(l.qps[i] * of)
+			marks[t] += float64(l.QPs[i] * of)
 		case last[k] != t+1:
 			marks[t] += of
 			last[k] = t + 1
@@ -102,15 +102,15 @@ func (s *settings) chance() []float64 {
 }
 
 // steered counts the CCTIs that hold the queue pairs of each tenant.
-func (s *settings) steered() []float64 {
-	cctis := make([]float64, len(s.m.tenants))
+func (s *Settings) steered() []float64 {
+	cctis := make([]float64, len(s.m.Tenants))
 	last := make([]int32, len(s.all)) // tenant + 1 whose flow was the last to be seen on a setting
-	l := s.m.lay()
-	for i, t := range l.tenant {
+	l := s.m.Layout()
+	for i, t := range l.Tenant {
 		k := s.ofFlow[i]
 		switch {
 		case !s.ports[s.all[k].port].perSL:
-			cctis[t] += l.qps[i]
+			cctis[t] += l.QPs[i]
 		case last[k] != t+1:
 			cctis[t]++
 			last[k] = t + 1
@@ -120,12 +120,12 @@ func (s *settings) steered() []float64 {
 }
 
 // longestWays is, of each tenant, the most full links that a flow crosses which meets one of the tenant's on a full link. Only links that queue and mark count.
-func longestWays(m *model, full []bool) []int {
-	l := m.lay()
-	most, out, caps := make([]int, len(m.caps)), make([]int, len(m.tenants)), m.feedable(nil)
-	marks := func(d int32) bool { return full[d] && !l.sends[d] && caps[d] < fill.Boundless }
-	for i := range l.tenant {
-		hops, n := l.hops[l.first[i]:l.first[i+1]], 0
+func longestWays(m *Model, full []bool) []int {
+	l := m.Layout()
+	most, out, caps := make([]int, len(m.Caps)), make([]int, len(m.Tenants)), m.Feedable(nil)
+	marks := func(d int32) bool { return full[d] && !l.Sends[d] && caps[d] < fill.Boundless }
+	for i := range l.Tenant {
+		hops, n := l.Hops[l.First[i]:l.First[i+1]], 0
 		for _, d := range hops {
 			if marks(d) {
 				n++
@@ -135,8 +135,8 @@ func longestWays(m *model, full []bool) []int {
 			most[d] = max(most[d], n)
 		}
 	}
-	for i, t := range l.tenant {
-		for _, d := range l.hops[l.first[i]:l.first[i+1]] {
+	for i, t := range l.Tenant {
+		for _, d := range l.Hops[l.First[i]:l.First[i+1]] {
 			if marks(d) {
 				out[t] = max(out[t], most[d])
 			}
@@ -146,25 +146,25 @@ func longestWays(m *model, full []bool) []int {
 }
 
 // rest is by flow the relative error that flows which several links mark pass on to it.
-func (s *settings) rest() []float64 {
-	return s.m.passedOn(s.target, func(f int32) (alike, apart float64) {
+func (s *Settings) rest() []float64 {
+	return s.m.PassedOn(s.target, func(f int32) (alike, apart float64) {
 		if s.marks[f] > 1 {
 			return boundRest, 0
 		}
 		return 0, 0
-	}, func(f int32) bool { return s.target.bottleneck[f] >= 0 })
+	}, func(f int32) bool { return s.target.Bottleneck[f] >= 0 })
 }
 
 // far are the tenants with queue pairs that are entitled to less than a farBelow-th of the fastest at the link that limits them.
-func far(m *model, target *allocation) []bool {
-	l, fastest, out := m.lay(), make([]float64, len(m.caps)), make([]bool, len(m.tenants))
-	for i, r := range target.rates {
-		for _, d := range l.hops[l.first[i]:l.first[i+1]] {
-			fastest[d] = max(fastest[d], r/l.qps[i])
+func far(m *Model, target *Allocation) []bool {
+	l, fastest, out := m.Layout(), make([]float64, len(m.Caps)), make([]bool, len(m.Tenants))
+	for i, r := range target.Rates {
+		for _, d := range l.Hops[l.First[i]:l.First[i+1]] {
+			fastest[d] = max(fastest[d], r/l.QPs[i])
 		}
 	}
-	for i, t := range l.tenant {
-		if d := target.bottleneck[i]; d >= 0 && !l.sends[d] && float64(farBelow*target.rates[i]/l.qps[i]) < fastest[d] {
+	for i, t := range l.Tenant {
+		if d := target.Bottleneck[i]; d >= 0 && !l.Sends[d] && float64(farBelow*target.Rates[i]/l.QPs[i]) < fastest[d] {
 			out[t] = true
 		}
 	}
@@ -174,20 +174,20 @@ func far(m *model, target *allocation) []bool {
 // victims is, of each tenant, boundVictim if a flow of it shares a link between switches with flows that go on to another, limiting link, and
 // boundBlocked if the shared link and its own next one are limiting too. Links are lossless: when a queue is full, the link before it stops for all.
 // Links from adapters do not count: simulations show no effect there.
-func victims(m *model, target *allocation) []float64 {
+func victims(m *Model, target *Allocation) []float64 {
 	const none, many = -1, -2
-	l, out := m.lay(), make([]float64, len(m.tenants))
-	next := slices.Repeat([]int32{none}, len(m.caps)) // the full link that follows
+	l, out := m.Layout(), make([]float64, len(m.Tenants))
+	next := slices.Repeat([]int32{none}, len(m.Caps)) // the full link that follows
 	each := func(do func(t, from, to int32)) {
-		for i, t := range l.tenant {
-			for h := l.first[i] + 2; h < l.first[i+1]; h++ {
-				do(t, l.hops[h-1], l.hops[h])
+		for i, t := range l.Tenant {
+			for h := l.First[i] + 2; h < l.First[i+1]; h++ {
+				do(t, l.Hops[h-1], l.Hops[h])
 			}
 		}
 	}
 	each(func(_, from, to int32) {
 		switch was := next[from]; {
-		case !target.limiting[to] || was == to:
+		case !target.Limiting[to] || was == to:
 		case was == none:
 			next[from] = to
 		default:
@@ -197,7 +197,7 @@ func victims(m *model, target *allocation) []float64 {
 	each(func(t, from, to int32) {
 		switch {
 		case next[from] == none || next[from] == to:
-		case target.limiting[from] && target.limiting[to]:
+		case target.Limiting[from] && target.Limiting[to]:
 			out[t] = boundBlocked
 		default:
 			out[t] = max(out[t], boundVictim)
@@ -208,19 +208,19 @@ func victims(m *model, target *allocation) []float64 {
 
 // ackRange is by tenant how far its rate may be from a prediction, relative, because a link that one sending port fills carries acknowledgements of other
 // flows as well. With these it queues and marks, and its flows' weights divide it; without, their turns at the sending port do. Acknowledgements take so
-// little that rates rest between both; how much they take does not matter. nil: nowhere, or not known, with more than circleFlows flows.
-func (s *settings) ackRange(a *allocation, w shareWeights) []float64 {
-	if len(s.m.flows) > circleFlows {
+// little that rates rest between both; how much they take does not matter. nil: nowhere, or not known, with more than CircleFlows flows.
+func (s *Settings) ackRange(a *Allocation, w ShareWeights) []float64 {
+	if len(s.m.Flows) > CircleFlows {
 		return nil
 	}
-	w.caps = s.m.dataCaps(s.target, ibcc.AckShare)
-	data, both, full := s.m.feedable(nil), s.m.feedable(w.caps), s.m.filled(a, w.caps)
-	if !slices.ContainsFunc(numbered(len(full)), func(d int32) bool { return full[d] && data[d] >= fill.Boundless && both[d] < fill.Boundless }) {
+	w.Caps = s.m.DataCaps(s.target, ibcc.AckShare)
+	data, both, full := s.m.Feedable(nil), s.m.Feedable(w.Caps), s.m.Filled(a, w.Caps)
+	if !slices.ContainsFunc(Numbered(len(full)), func(d int32) bool { return full[d] && data[d] >= fill.Boundless && both[d] < fill.Boundless }) {
 		return nil
 	}
-	b := s.m.shareByWeightOn(nil, w)
-	if b.err != nil {
+	b := s.m.ShareByWeightOn(nil, w)
+	if b.Err != nil {
 		return nil
 	}
-	return s.m.different(a, b)
+	return s.m.Different(a, b)
 }

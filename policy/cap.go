@@ -21,15 +21,15 @@ const maxCapMiss = 0.05
 // sends on they share it equally; on a link where several ports of the tenant meet, each port has a part
 // in proportion to what its flows over that link are entitled to. A port without flows is taken to
 // have one queue pair. Tenants that share a setting share the tightest bound.
-func (s *settings) capRates() []float64 {
-	if !slices.ContainsFunc(s.m.tenants, func(t tenants.Tenant) bool { return t.Cap > 0 }) {
+func (s *Settings) capRates() []float64 {
+	if !slices.ContainsFunc(s.m.Tenants, func(t tenants.Tenant) bool { return t.Cap > 0 }) {
 		return nil
 	}
 	out := make([]float64, len(s.all))
-	x := &capper{s: s, out: out, load: make([]float64, len(s.m.caps)), part: make([]float64, len(s.m.caps)), qps: make([]float64, len(s.m.caps))}
-	flows := s.m.flowsByTenant()
-	for t := range s.m.tenants {
-		limit := float64(s.m.tenants[t].Cap)
+	x := &capper{s: s, out: out, load: make([]float64, len(s.m.Caps)), part: make([]float64, len(s.m.Caps)), qps: make([]float64, len(s.m.Caps))}
+	flows := s.m.FlowsByTenant()
+	for t := range s.m.Tenants {
+		limit := float64(s.m.Tenants[t].Cap)
 		if limit <= 0 {
 			continue
 		}
@@ -45,11 +45,11 @@ func (s *settings) capRates() []float64 {
 
 // idleCap is the cap of a setting that no flow of a capped tenant uses; 0 is none. Receivers that share the setting get the highest
 // cap of them, and none when one has no cap: each is held where it sends.
-func (s *settings) idleCap(st *setting) float64 {
+func (s *Settings) idleCap(st *setting) float64 {
 	out := 0.0
 	for i, t := range st.tenants {
-		c := float64(s.m.tenants[t].Cap)
-		switch receives := s.receivers[tenantPort{t, s.ports[st.port].id}]; {
+		c := float64(s.m.Tenants[t].Cap)
+		switch receives := s.receivers[TenantPort{t, s.ports[st.port].id}]; {
 		case receives && c == 0:
 			return 0
 		case receives && i > 0:
@@ -63,7 +63,7 @@ func (s *settings) idleCap(st *setting) float64 {
 
 // capper divides one tenant's cap over its settings.
 type capper struct {
-	s    *settings
+	s    *Settings
 	out  []float64
 	load []float64 // by link: what the tenant is entitled to there
 	part []float64 // by link: what of it comes from one setting
@@ -73,8 +73,8 @@ type capper struct {
 func (x *capper) tenant(flows []int32, limit float64) {
 	m, target := x.s.m, x.s.target
 	for _, f := range flows {
-		for _, d := range m.flows[f].links {
-			x.load[d] += target.rates[f]
+		for _, d := range m.Flows[f].Links {
+			x.load[d] += target.Rates[f]
 		}
 	}
 	bySetting := slices.Clone(flows)
@@ -89,7 +89,7 @@ func (x *capper) tenant(flows []int32, limit float64) {
 		bySetting = bySetting[n:]
 	}
 	for _, f := range flows {
-		for _, d := range m.flows[f].links {
+		for _, d := range m.Flows[f].Links {
 			x.load[d] = 0
 		}
 	}
@@ -99,13 +99,13 @@ func (x *capper) tenant(flows []int32, limit float64) {
 func (x *capper) setting(k int32, flows []int32, limit float64) {
 	m := x.s.m
 	for _, f := range flows {
-		for _, d := range m.flows[f].links {
-			x.part[d] += x.s.target.rates[f]
-			x.qps[d] += float64(m.flows[f].qps)
+		for _, d := range m.Flows[f].Links {
+			x.part[d] += x.s.target.Rates[f]
+			x.qps[d] += float64(m.Flows[f].QPs)
 		}
 	}
 	for _, f := range flows {
-		for _, d := range m.flows[f].links {
+		for _, d := range m.Flows[f].Links {
 			if x.load[d] <= 0 || x.qps[d] == 0 {
 				continue
 			}
@@ -116,19 +116,19 @@ func (x *capper) setting(k int32, flows []int32, limit float64) {
 		}
 	}
 	for _, f := range flows {
-		for _, d := range m.flows[f].links {
+		for _, d := range m.Flows[f].Links {
 			x.part[d], x.qps[d] = 0, 0
 		}
 	}
 }
 
 // capLimits reports whether nothing but its tenant's cap limits a flow in the target.
-func (s *settings) capLimits(f int32) bool {
-	return s.target.limits != nil && s.target.limits[f] == fill.LimitCap
+func (s *Settings) capLimits(f int32) bool {
+	return s.target.Limits != nil && s.target.Limits[f] == fill.LimitCap
 }
 
 // capOf is the most that one CCTI of a setting may let through, in bit/s, or 0.
-func (s *settings) capOf(k int32) float64 {
+func (s *Settings) capOf(k int32) float64 {
 	if s.capped == nil {
 		return 0
 	}
@@ -141,7 +141,7 @@ func (s *settings) capOf(k int32) float64 {
 // chooseCaps sets CCTI_Min of the settings of capped tenants: an index below which CCTI never falls, so a rate that
 // one CCTI never exceeds, marked or not (IBTA vol. 1, annex A10, CACongestionSetting). The table gets the
 // entry that the cap needs, the shortest delay that holds it, in the place of its first that does.
-func (s *settings) chooseCaps() {
+func (s *Settings) chooseCaps() {
 	for i := range s.ports {
 		p := &s.ports[i]
 		if !s.fresh[i] {
@@ -162,7 +162,7 @@ func (s *settings) chooseCaps() {
 	}
 }
 
-func (s *settings) chooseCap(p *port, k int32) {
+func (s *Settings) chooseCap(p *port, k int32) {
 	st, want := &s.all[k], s.capOf(k)
 	exact := entryFor(p.line / want)
 	if !p.wholeForm() {
@@ -185,7 +185,7 @@ func (s *settings) chooseCap(p *port, k int32) {
 }
 
 // holds reports whether another setting of the port has the table entry as its CCTI_Min.
-func (s *settings) holds(p *port, k int32, entry int) bool {
+func (s *Settings) holds(p *port, k int32, entry int) bool {
 	return slices.ContainsFunc(p.settings, func(j int32) bool { return j != k && int(s.all[j].min) == entry })
 }
 
@@ -201,52 +201,52 @@ func entryFor(factor float64) ibcc.Entry {
 	return ibcc.Entry{Multiplier: ibcc.MaxMultiplier}
 }
 
-func (s *settings) capCoarse(p *port, st *setting, want float64) plan.Finding {
+func (s *Settings) capCoarse(p *port, st *setting, want float64) plan.Finding {
 	of := phrase.Of("plan.each-queue-pair")
 	if p.perSL {
 		of = phrase.Of("plan.the-sl")
 	}
 	// From 8/20 of the line rate down a step of an eighth changes a rate by at most maxCapMiss, and a coarser step from as much less on.
 	steps := float64(int(1) << p.profile.Adapter.MaxShift)
-	fix := phrase.Of("plan.cap-coarse.fix", "who", of, "held", rate(st.held), "step", rate(float64(p.line*(steps/20))))
+	fix := phrase.Of("plan.cap-coarse.fix", "who", of, "held", Rate(st.held), "step", Rate(float64(p.line*(steps/20))))
 	if st.held > want {
 		fix = p.reachFix(!p.perSL && st.qps > 1,
-			phrase.Of("plan.cap-too-low.fix", "floor", rate(p.floor()), "times", math.Ceil(float64(st.held/want*10))/10))
+			phrase.Of("plan.cap-too-low.fix", "floor", Rate(p.floor()), "times", math.Ceil(float64(st.held/want*10))/10))
 	}
-	port := s.m.fabric.PortName(p.ref)
+	port := s.m.Fabric.PortName(p.ref)
 	said := phrase.Of("plan.cap-coarse",
-		"port", port, "who", of, "allowed", rate(want), "min", st.min, "held", rate(st.held), "line", rate(p.line))
+		"port", port, "who", of, "allowed", Rate(want), "min", st.min, "held", Rate(st.held), "line", Rate(p.line))
 	if steps != 8 {
 		said = phrase.Of("plan.cap-coarse-model",
-			"port", port, "who", of, "allowed", rate(want), "min", st.min, "held", rate(st.held), "model", p.profile.Name, "line", rate(p.line), "steps", int(steps))
+			"port", port, "who", of, "allowed", Rate(want), "min", st.min, "held", Rate(st.held), "model", p.profile.Name, "line", Rate(p.line), "steps", int(steps))
 	}
 	return plan.NewFinding(plan.CodeCapCoarse, s.names(st.tenants), []string{port}, said, fix)
 }
 
 // capReason explains CCTI_Min of one setting.
-func (s *settings) capReason(p *port, k int32, tenant string) plan.Reason {
+func (s *Settings) capReason(p *port, k int32, tenant string) plan.Reason {
 	st, of := &s.all[k], "one queue pair"
 	if p.perSL {
 		of = "the SL"
 	}
 	return plan.Reason{Field: fmt.Sprintf("sl[%d].min", st.sl), Value: fmt.Sprint(st.min), Range: "0..255", Tenant: tenant, Rule: plan.RuleCap,
 		Formula: fmt.Sprintf("the first entry whose rate is not above %s, the cap's part for %s: %s gives %s · 1/(1 + %.3f) = %s",
-			rate(s.capOf(k)), of, p.table[st.min], rate(p.line), p.table[st.min].Factor(), rate(st.held))}
+			Rate(s.capOf(k)), of, p.table[st.min], Rate(p.line), p.table[st.min].Factor(), Rate(st.held))}
 }
 
 // capCeilings is, by flow, the rate that CCTI_Min holds it at, in bit/s; nil when no setting has one.
-func (s *settings) capCeilings() []float64 {
+func (s *Settings) capCeilings() []float64 {
 	var out []float64
-	for i := range s.m.flows {
+	for i := range s.m.Flows {
 		st := &s.all[s.ofFlow[i]]
 		p := &s.ports[st.port]
 		if st.min == 0 || len(p.table) == 0 {
 			continue
 		}
 		if out == nil {
-			out = make([]float64, len(s.m.flows))
+			out = make([]float64, len(s.m.Flows))
 		}
-		out[i] = float64(p.line / (1 + p.table[min(int(st.min), len(p.table)-1)].Factor()) * s.m.flows[i].qps)
+		out[i] = float64(p.line / (1 + p.table[min(int(st.min), len(p.table)-1)].Factor()) * s.m.Flows[i].QPs)
 		if p.perSL {
 			out[i] /= st.qps
 		}

@@ -8,44 +8,44 @@ import (
 	"fairlane/tenants"
 )
 
-// unenforced reports the tenants that are predicted to get more on a link than their cap, with why that is and what
+// Unenforced reports the tenants that are predicted to get more on a link than their cap, with why that is and what
 // helps, on planes whose settings bound no rate.
-func (m *model) unenforced(predicted *allocation, why, fix phrase.Text) []plan.Finding {
-	if !slices.ContainsFunc(m.tenants, func(t tenants.Tenant) bool { return t.Cap > 0 }) {
+func (m *Model) Unenforced(predicted *Allocation, why, fix phrase.Text) []plan.Finding {
+	if !slices.ContainsFunc(m.Tenants, func(t tenants.Tenant) bool { return t.Cap > 0 }) {
 		return nil
 	}
 	var out []plan.Finding
-	links := make([]float64, len(m.caps)) // of the tenant at hand
-	for t, flows := range m.flowsByTenant() {
-		limit, most := float64(m.tenants[t].Cap), 0.0
+	links := make([]float64, len(m.Caps)) // of the tenant at hand
+	for t, flows := range m.FlowsByTenant() {
+		limit, most := float64(m.Tenants[t].Cap), 0.0
 		if limit == 0 {
 			continue
 		}
 		for _, f := range flows {
-			for _, d := range m.flows[f].links {
-				links[d] += predicted.rates[f]
+			for _, d := range m.Flows[f].Links {
+				links[d] += predicted.Rates[f]
 				most = max(most, links[d])
 			}
 		}
 		for _, f := range flows {
-			for _, d := range m.flows[f].links {
+			for _, d := range m.Flows[f].Links {
 				links[d] = 0
 			}
 		}
-		if most > limit*(1+maxQuantisation) {
-			name := m.tenants[t].Name
+		if most > limit*(1+MaxQuantisation) {
+			name := m.Tenants[t].Name
 			out = append(out, plan.NewFinding(plan.CodeCapUnenforced, []string{name}, nil,
-				phrase.Of("plan.cap-unenforced", "tenant", name, "cap", rate(limit), "predicted", rate(most), "reason", why), fix))
+				phrase.Of("plan.cap-unenforced", "tenant", name, "cap", Rate(limit), "predicted", Rate(most), "reason", why), fix))
 		}
 	}
 	return out
 }
 
-// flowsByTenant lists the flows of each tenant.
-func (m *model) flowsByTenant() [][]int32 {
-	out := make([][]int32, len(m.tenants))
-	for i := range m.flows {
-		t := m.flows[i].tenant
+// FlowsByTenant lists the flows of each tenant.
+func (m *Model) FlowsByTenant() [][]int32 {
+	out := make([][]int32, len(m.Tenants))
+	for i := range m.Flows {
+		t := m.Flows[i].Tenant
 		out[t] = append(out[t], int32(i))
 	}
 	return out

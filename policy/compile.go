@@ -14,12 +14,12 @@ import (
 	"fairlane/subnet/ident"
 )
 
-func (s *settings) placements() []plan.Placement {
+func (s *Settings) placements() []plan.Placement {
 	out := []plan.Placement{}
-	for t := range s.m.tenants {
-		for i, a := range s.m.tenants[t].Attachments {
-			out = append(out, plan.Placement{Tenant: s.m.tenants[t].Name, PKey: s.m.tenants[t].PKey, Port: a.Port, SL: s.place[t][i],
-				Receives: s.receivers[tenantPort{int32(t), a.Port}]})
+	for t := range s.m.Tenants {
+		for i, a := range s.m.Tenants[t].Attachments {
+			out = append(out, plan.Placement{Tenant: s.m.Tenants[t].Name, PKey: s.m.Tenants[t].PKey, Port: a.Port, SL: s.place[t][i],
+				Receives: s.receivers[TenantPort{int32(t), a.Port}]})
 		}
 	}
 	return out
@@ -27,7 +27,7 @@ func (s *settings) placements() []plan.Placement {
 
 // plan writes the plane's sections of a plan. What is as in the compilation before is taken over from its plan, with the
 // digests.
-func (s *settings) plan(before *plan.Plan, d, was *plan.Digests) *plan.Plan {
+func (s *Settings) plan(before *plan.Plan, d, was *plan.Digests) *plan.Plan {
 	if s.prev == nil {
 		before, was = &plan.Plan{Placements: s.placements()}, &plan.Digests{}
 	}
@@ -41,8 +41,8 @@ func (s *settings) plan(before *plan.Plan, d, was *plan.Digests) *plan.Plan {
 
 // caPlan assembles a port's settings. SLs that no tenant of the port has get the least
 // aggressive of its settings, so that stray traffic takes no more than the lightest tenant instead of escaping control.
-func (s *settings) caPlan(p *port) plan.CAPlan {
-	c := plan.CAPlan{Port: p.id, Name: s.m.fabric.PortName(p.ref), Settings: ibcc.CASettings{
+func (s *Settings) caPlan(p *port) plan.CAPlan {
+	c := plan.CAPlan{Port: p.id, Name: s.m.Fabric.PortName(p.ref), Settings: ibcc.CASettings{
 		PerSL: p.perSL, Limit: uint16(len(p.table) - 1), Table: p.table,
 	}, Profile: profileName(p.profile)}
 	if u := p.profile.Adapter.TimerUnit; u != ibcc.TimerUnitPicoseconds {
@@ -102,10 +102,10 @@ func freeSLs(used *[ident.NumSLs]bool) string {
 }
 
 // reasons appends to out what explains the timer and the increase of one setting.
-func (s *settings) reasons(out []plan.Reason, p *port, st *setting) []plan.Reason {
+func (s *Settings) reasons(out []plan.Reason, p *port, st *setting) []plan.Reason {
 	names := make([]string, len(st.tenants))
 	for i, t := range st.tenants {
-		names[i] = s.m.tenants[t].Name
+		names[i] = s.m.Tenants[t].Name
 	}
 	tenant := strings.Join(names, ",")
 	field := "sl[" + strconv.Itoa(int(st.sl)) + "]."
@@ -118,20 +118,20 @@ func (s *settings) reasons(out []plan.Reason, p *port, st *setting) []plan.Reaso
 	}
 	incr := plan.Reason{Field: field + "increase", Value: strconv.Itoa(int(st.incr)), Unit: "CCTI a BECN", Range: from1(int(p.profile.Adapter.MaxIncrease)), Tenant: tenant, Rule: plan.RuleSmallestIncrease,
 		Formula: "the smallest with which the timer fits " + strconv.Itoa(bits.Len16(p.profile.Adapter.MaxTimer)) + " bits: each unit widens the saw-tooth"}
-	if s.m.in.Options.Mode == ModeTheorem1 && st.group >= 0 {
-		incr.Rule, incr.Formula = plan.RuleTheorem1, "in inverse proportion to the rate "+rate(st.rate).String()+" among settings with one timer"
+	if s.m.Input.Options.Mode == ModeTheorem1 && st.group >= 0 {
+		incr.Rule, incr.Formula = plan.RuleTheorem1, "in inverse proportion to the rate "+Rate(st.rate).String()+" among settings with one timer"
 	}
 	out = append(out, timer, incr)
 	if trigger := s.trigger(p, st); trigger > 0 {
 		out = append(out, plan.Reason{Field: field + "trigger", Value: strconv.Itoa(int(trigger)), Unit: "CCTI", Range: "0..255", Tenant: tenant, Rule: plan.RuleTrigger,
-			Formula: fmt.Sprintf("the first entry at or below %s/2: a device logs a queue pair that is pushed to half of its share", rate(st.rate))})
+			Formula: fmt.Sprintf("the first entry at or below %s/2: a device logs a queue pair that is pushed to half of its share", Rate(st.rate))})
 	}
 	return out
 }
 
 // trigger is the CCTI at which a device is to log that a CCTI is held to half of what its setting is made for; 0, no
 // log, where that is off the table, beyond 8 bits, or where a cap holds it anyway.
-func (s *settings) trigger(p *port, st *setting) uint8 {
+func (s *Settings) trigger(p *port, st *setting) uint8 {
 	half := st.rate / 2
 	i := sort.Search(len(p.table), func(i int) bool { return p.line/(1+p.table[i].Factor()) <= half })
 	if i == len(p.table) || i > math.MaxUint8 || i <= int(st.min) {
@@ -140,25 +140,25 @@ func (s *settings) trigger(p *port, st *setting) uint8 {
 	return uint8(i)
 }
 
-func (s *settings) rule(st *setting) string {
+func (s *Settings) rule(st *setting) string {
 	switch {
-	case st.kind == settingIdle:
+	case st.kind == Idle:
 		return plan.RuleIdle
-	case st.kind == settingUncontended:
+	case st.kind == Uncontended:
 		return plan.RuleUncontended
-	case s.m.in.Options.Mode == ModeTheorem1:
+	case s.m.Input.Options.Mode == ModeTheorem1:
 		return plan.RuleTheorem1
 	}
 	return plan.RuleProduct
 }
 
 // formula prints the product rule with its numbers.
-func (s *settings) formula(p *port, st *setting) string {
+func (s *Settings) formula(p *port, st *setting) string {
 	marking, load := defaultMarking, loadTarget
 	if st.group >= 0 {
 		marking, load = s.groups[st.group].marking, s.groups[st.group].load
 	}
-	if s.m.in.Options.Mode == ModeTheorem1 && st.group >= 0 {
+	if s.m.Input.Options.Mode == ModeTheorem1 && st.group >= 0 {
 		return fmt.Sprintf("one timer for all settings that meet, that of the fastest of them at increase 1, every %dth packet marked and a mark load of 0.%03d = %.3f", marking, load, st.exact)
 	}
 	links := ""
@@ -182,27 +182,27 @@ func (s *settings) formula(p *port, st *setting) string {
 		lost = fmt.Sprintf(" · %.3f (ticks that find CCTI above 0)", st.took)
 	}
 	return fmt.Sprintf("%d packets per mark · %.0f bit / (0.%03d mark load · %s%s (%s rate%s) · %s · %s)%s = %.3f",
-		marking, p.packet, load, links, rate(st.rate), of, mean, response, p.unitText(), lost, st.exact)
+		marking, p.packet, load, links, Rate(st.rate), of, mean, response, p.unitText(), lost, st.exact)
 }
 
 // settingsOf rebuilds the settings from a plan, to predict what it gives.
-func settingsOf(m *model, p *plan.Plan, target *allocation) (*settings, error) {
-	place := make(placements, len(m.tenants))
-	at := make(map[tenantPort]ident.SL, len(p.Placements))
-	names := make(map[string]int32, len(m.tenants))
-	for t := range m.tenants {
-		names[m.tenants[t].Name] = int32(t)
+func settingsOf(m *Model, p *plan.Plan, target *Allocation) (*Settings, error) {
+	place := make(Placements, len(m.Tenants))
+	at := make(map[TenantPort]ident.SL, len(p.Placements))
+	names := make(map[string]int32, len(m.Tenants))
+	for t := range m.Tenants {
+		names[m.Tenants[t].Name] = int32(t)
 	}
 	for _, pl := range p.Placements {
 		if t, ok := names[pl.Tenant]; ok {
-			at[tenantPort{t, pl.Port}] = pl.SL % ident.NumSLs
+			at[TenantPort{t, pl.Port}] = pl.SL % ident.NumSLs
 		}
 	}
-	for t := range m.tenants {
-		for _, a := range m.tenants[t].Attachments {
-			sl, ok := at[tenantPort{int32(t), a.Port}]
+	for t := range m.Tenants {
+		for _, a := range m.Tenants[t].Attachments {
+			sl, ok := at[TenantPort{int32(t), a.Port}]
 			if !ok {
-				return nil, fmt.Errorf("%w: the plan does not place tenant %s on port %s", ErrInput, m.tenants[t].Name, a.Port)
+				return nil, fmt.Errorf("%w: the plan does not place tenant %s on port %s", ErrInput, m.Tenants[t].Name, a.Port)
 			}
 			place[t] = append(place[t], sl)
 		}

@@ -18,10 +18,10 @@ import (
 // Compiler is not safe for concurrent use.
 type Compiler struct {
 	in       Input
-	m        *model
-	settings *settings // on InfiniBand
-	roce     *roceSettings
-	wrcc     *wrccSettings
+	m        *Model
+	settings *Settings // on InfiniBand
+	roce     *RoceSettings
+	wrcc     *WrccSettings
 	plan     *plan.Plan
 	digests  *plan.Digests
 	once     bool // nothing is compiled after
@@ -44,46 +44,46 @@ func (c *Compiler) compile(in Input) (*plan.Plan, error) {
 	}
 	if len(in.Tenants) == 0 {
 		*c = Compiler{once: c.once, eager: c.eager}
-		return emptyPlan(m.plane), nil
+		return emptyPlan(m.Plane), nil
 	}
 	if !c.once {
-		defer m.targets.Settle()
-		defer m.forecasts.Settle()
+		defer m.Targets.Settle()
+		defer m.Forecasts.Settle()
 	}
 	target := entitleBesideParts(m)
-	if target.err != nil {
-		return nil, target.err
+	if target.Err != nil {
+		return nil, target.Err
 	}
-	var o *outcome
+	var o *Outcome
 	next := Compiler{in: in, m: m, digests: c.digests.Next(), once: c.once, eager: c.eager}
 	if !same {
 		c.settings, c.roce, c.wrcc = nil, nil, nil
 	}
-	t := task{m: m, target: target, before: c.plan, was: c.digests, digests: next.digests}
-	switch m.plane {
+	t := Task{Model: m, Target: target, Before: c.plan, Was: c.digests, Digests: next.digests}
+	switch m.Plane {
 	case PlaneRoCE:
-		next.roce, o, err = compileRoCE(t, c.roce)
+		next.roce, o, err = CompileRoCE(t, c.roce)
 	case PlaneWRCC:
-		next.wrcc, o, err = compileWRCC(t, c.wrcc)
+		next.wrcc, o, err = CompileWRCC(t, c.wrcc)
 	default:
-		next.settings, o, err = compileIB(t, c.settings)
+		next.settings, o, err = CompileIB(t, c.settings)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if o.predicted.err != nil {
-		return nil, o.predicted.err
+	if o.Predicted.Err != nil {
+		return nil, o.Predicted.Err
 	}
-	p := &plan.Plan{Format: plan.PlanFormat, Plane: m.plane, Placements: []plan.Placement{}, CAs: []plan.CAPlan{}, Switches: []plan.SwitchPlan{}}
-	chance := writeShares(m, p, target, o.predicted)
-	o.write(p)
-	p.Settle = about(o.settle)
-	for t := range o.bounds {
-		o.bounds[t] += chance[t]
+	p := &plan.Plan{Format: plan.PlanFormat, Plane: m.Plane, Placements: []plan.Placement{}, CAs: []plan.CAPlan{}, Switches: []plan.SwitchPlan{}}
+	chance := writeShares(m, p, target, o.Predicted)
+	o.Write(p)
+	p.Settle = About(o.Settle)
+	for t := range o.Bounds {
+		o.Bounds[t] += chance[t]
 	}
-	o.findings = slices.Concat(o.findings, chanceFinding(m, chance), roughFinding(target, o.predicted))
-	m.setBounds(p.Tenants, p.Classes, p.Links, o.bounds)
-	advised := advise(m, slices.Concat(o.findings, guaranteeFindings(m, target), shareFindings(m, p)), p, target)
+	o.Findings = slices.Concat(o.Findings, chanceFinding(m, chance), roughFinding(target, o.Predicted))
+	m.SetBounds(p.Tenants, p.Classes, p.Links, o.Bounds)
+	advised := advise(m, slices.Concat(o.Findings, guaranteeFindings(m, target), shareFindings(m, p)), p, target)
 	p.Findings = plan.SortFindings(append(advised, uncertainFinding(m, p)...))
 	p.Name = p.HashWith(next.digests)
 	next.plan = p
@@ -101,58 +101,58 @@ func emptyPlan(plane Plane) *plan.Plan {
 	case PlaneRoCE:
 		p.RoCE = &plan.RoCEPlan{NICs: []plan.NICPlan{}, Switches: []plan.ECNPlan{}, Traffic: []plan.RoCEPlacement{}}
 	case PlaneWRCC:
-		p.WRCC = &plan.WRCCPlan{Increase: wrccIncrease.String(), Domains: []plan.WRCCDomainPlan{}, Ports: []plan.WRCCPortPlan{}, Senders: []plan.WRCCSenderPlan{}}
+		p.WRCC = &plan.WRCCPlan{Increase: WrccIncrease.String(), Domains: []plan.WRCCDomainPlan{}, Ports: []plan.WRCCPortPlan{}, Senders: []plan.WRCCSenderPlan{}}
 	}
 	p.Name = p.Hash()
 	return p
 }
 
 // entitleBesideParts finds the target. Beside that it has parts made, for which stages on several goroutines ask afterwards.
-func entitleBesideParts(m *model) *allocation {
-	m.lay()
+func entitleBesideParts(m *Model) *Allocation {
+	m.Layout()
 	var work sync.WaitGroup
-	work.Go(func() { m.parts() })
-	target := m.entitle()
+	work.Go(func() { m.Parts() })
+	target := m.Entitle()
 	work.Wait()
 	return target
 }
 
-// writeShares writes who gets what, on two goroutines. It returns by tenant the part of the bound that unknown path hashing adds, see byChance.
-func writeShares(m *model, p *plan.Plan, target, predicted *allocation) (chance []float64) {
+// writeShares writes who gets what, on two goroutines. It returns by tenant the part of the bound that unknown path hashing adds, see ByChance.
+func writeShares(m *Model, p *plan.Plan, target, predicted *Allocation) (chance []float64) {
 	var work sync.WaitGroup
-	work.Go(func() { p.Links = m.linkShares(target, predicted) })
-	p.Tenants, p.Classes = m.tenantShares(target, predicted), m.classShares(target, predicted)
-	chance = m.byChance(target)
+	work.Go(func() { p.Links = m.LinkShares(target, predicted) })
+	p.Tenants, p.Classes = m.TenantShares(target, predicted), m.ClassShares(target, predicted)
+	chance = m.ByChance(target)
 	work.Wait()
 	return chance
 }
 
 // model checks the input. Where nothing but weights and limits of tenants differs from the input before, the
 // model shares its routes, flows and attachments.
-func (c *Compiler) model(in Input) (m *model, same bool, err error) {
+func (c *Compiler) model(in Input) (m *Model, same bool, err error) {
 	if c.m == nil || !c.sameButWeights(&in) {
-		if m, err = newModel(in); err == nil && !c.once {
-			m.targets, m.forecasts = &fill.Solver{Eager: c.eager}, &fill.Solver{Eager: c.eager}
+		if m, err = New(in); err == nil && !c.once {
+			m.Targets, m.Forecasts = &fill.Solver{Eager: c.eager}, &fill.Solver{Eager: c.eager}
 		}
 		return m, false, err
 	}
 	if err := validateAlone(in.Tenants); err != nil {
 		return nil, false, err
 	}
-	m = new(model)
+	m = new(Model)
 	*m = *c.m
-	m.in = in
-	m.tenants = slices.Clone(c.m.tenants)
+	m.Input = in
+	m.Tenants = slices.Clone(c.m.Tenants)
 	of := make(map[string]*tenants.Tenant, len(in.Tenants))
 	for i := range in.Tenants {
 		of[in.Tenants[i].Name] = &in.Tenants[i]
 	}
-	for i := range m.tenants {
-		attached := m.tenants[i].Attachments
-		m.tenants[i] = *of[m.tenants[i].Name]
-		m.tenants[i].Attachments = attached
+	for i := range m.Tenants {
+		attached := m.Tenants[i].Attachments
+		m.Tenants[i] = *of[m.Tenants[i].Name]
+		m.Tenants[i].Attachments = attached
 	}
-	sortClasses(m.tenants)
+	SortClasses(m.Tenants)
 	return m, true, nil
 }
 
@@ -206,7 +206,7 @@ func Compile(in Input) (*plan.Plan, error) { return (&Compiler{once: true}).Comp
 //
 // Errors of the request are *AdmitError; others are those of Compile.
 func Admit(in Input, r AdmitRequest) (*Admission, error) {
-	return admit(in, r, func(in Input) (*plan.Plan, *model, error) {
+	return Judge(in, r, func(in Input) (*plan.Plan, *Model, error) {
 		c := Compiler{once: true}
 		p, err := c.Compile(in)
 		return p, c.m, err

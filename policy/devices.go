@@ -16,15 +16,15 @@ import (
 )
 
 // adapterPort is a port in the making with what the model of its adapter holds.
-func adapterPort(m *model, ref subnet.PortRef, d int32) port {
-	profile := m.profiles[ref.Node]
+func adapterPort(m *Model, ref subnet.PortRef, d int32) port {
+	profile := m.Profiles[ref.Node]
 	a := &profile.Adapter
-	p := port{ref: ref, id: m.fabric.PortID(ref), line: m.caps[d], packet: m.packetBits(ref), profile: profile,
+	p := port{ref: ref, id: m.Fabric.PortID(ref), line: m.Caps[d], packet: m.PacketBits(ref), profile: profile,
 		entries: a.TableEntries, unit: float64(a.TimerUnit) / 1e12, restart: a.TimerRestart}
 	if profile.Generic() {
-		p.restart = m.in.Options.TimerRestart
-		p.entries = cmp.Or(m.in.Options.TableEntries, p.entries)
-	} else if n := m.in.Options.TableEntries; n > 0 {
+		p.restart = m.Input.Options.TimerRestart
+		p.entries = cmp.Or(m.Input.Options.TableEntries, p.entries)
+	} else if n := m.Input.Options.TableEntries; n > 0 {
 		p.entries = min(n, p.entries)
 	}
 	return p
@@ -67,17 +67,17 @@ func (p *port) holdMode() {
 }
 
 // markingRange is the packets a mark that all switches of a group's links can be set to; low is above high when they have none in common.
-func (s *settings) markingRange(g *group) (low, high int) {
+func (s *Settings) markingRange(g *group) (low, high int) {
 	low, high = 1, 1<<16-1
 	for _, d := range g.links {
-		sw := &s.m.profiles[s.m.transmitter(d).Node].Switch
+		sw := &s.m.Profiles[s.m.Transmitter(d).Node].Switch
 		low, high = max(low, int(sw.MinMarkingRate)), min(high, int(sw.MaxMarkingRate))
 	}
 	return low, high
 }
 
 // choicesOf are the packets a mark that a group may use, most wanted first.
-func (s *settings) choicesOf(g *group) []int {
+func (s *Settings) choicesOf(g *group) []int {
 	low, high := s.markingRange(g)
 	var out []int
 	for _, n := range markingChoices {
@@ -115,7 +115,7 @@ const (
 )
 
 // deviceFindings reports what devices cannot hold by their profiles, one finding for each profile and limit.
-func (s *settings) deviceFindings() []plan.Finding {
+func (s *Settings) deviceFindings() []plan.Finding {
 	limits := map[limitKey]*deviceLimit{}
 	note := func(p *ibprofile.Profile, of limitKind, name string, need float64, tenants ...int32) {
 		l := limits[limitKey{p, of}]
@@ -128,7 +128,7 @@ func (s *settings) deviceFindings() []plan.Finding {
 		}
 		l.worst = max(l.worst, need)
 		for _, t := range tenants {
-			l.tenants[s.m.tenants[t].Name] = true
+			l.tenants[s.m.Tenants[t].Name] = true
 		}
 	}
 	for i := range s.ports {
@@ -146,8 +146,8 @@ func (s *settings) deviceFindings() []plan.Finding {
 
 type noteLimit func(p *ibprofile.Profile, of limitKind, name string, need float64, tenants ...int32)
 
-func (s *settings) notePort(p *port, note noteLimit) {
-	a, o, name := &p.profile.Adapter, &s.m.in.Options, s.m.fabric.PortName(p.ref)
+func (s *Settings) notePort(p *port, note noteLimit) {
+	a, o, name := &p.profile.Adapter, &s.m.Input.Options, s.m.Fabric.PortName(p.ref)
 	for _, k := range p.settings {
 		st := &s.all[k]
 		if st.exact >= float64(a.MaxTimer)+0.5 {
@@ -162,12 +162,12 @@ func (s *settings) notePort(p *port, note noteLimit) {
 	}
 }
 
-func (s *settings) noteSwitches(note noteLimit) {
+func (s *Settings) noteSwitches(note noteLimit) {
 	for i := range s.groups {
 		g := &s.groups[i]
 		for _, d := range g.links {
-			ref := s.m.transmitter(d)
-			p := s.m.profiles[ref.Node]
+			ref := s.m.Transmitter(d)
+			p := s.m.Profiles[ref.Node]
 			if p.Generic() {
 				continue
 			}
@@ -176,16 +176,16 @@ func (s *settings) noteSwitches(note noteLimit) {
 				tenants = append(tenants, s.all[k].tenants...)
 			}
 			if g.marking < int(p.Switch.MinMarkingRate) || g.marking > int(p.Switch.MaxMarkingRate) {
-				note(p, limitMarking, s.m.fabric.Nodes[ref.Node].Name, float64(g.marking), tenants...)
+				note(p, limitMarking, s.m.Fabric.Nodes[ref.Node].Name, float64(g.marking), tenants...)
 			}
 			if !p.Switch.PortMarking {
-				note(p, limitPorts, s.m.fabric.Nodes[ref.Node].Name, 0, tenants...)
+				note(p, limitPorts, s.m.Fabric.Nodes[ref.Node].Name, 0, tenants...)
 			}
 		}
 	}
 }
 
-func (s *settings) limitFinding(k limitKey, l *deviceLimit) plan.Finding {
+func (s *Settings) limitFinding(k limitKey, l *deviceLimit) plan.Finding {
 	slices.Sort(l.names)
 	a, sw, need := &k.profile.Adapter, &k.profile.Switch, strconv.Itoa(int(l.worst+0.5))
 	where, model := phrase.Names(l.names, len(l.names), plan.MaxNames), k.profile.Name
@@ -216,9 +216,9 @@ func (s *settings) limitFinding(k limitKey, l *deviceLimit) plan.Finding {
 func from1(most int) string { return "1.." + strconv.Itoa(most) }
 
 // thresholdWhy explains the threshold code of a queue of depth bytes.
-func thresholdWhy(m *model, p *ibprofile.Profile, d int32, trip float64, depth int, code uint8) string {
+func thresholdWhy(m *Model, p *ibprofile.Profile, d int32, trip float64, depth int, code uint8) string {
 	head := fmt.Sprintf("%s · round trip %s / 7, at least %d packets and at most 3/4 of %d B = %d B",
-		quantity.BitRate(m.caps[d]), seconds(trip), minimumPackets, p.Switch.QueueBytes, depth)
+		quantity.BitRate(m.Caps[d]), seconds(trip), minimumPackets, p.Switch.QueueBytes, depth)
 	if p.Generic() {
 		return head + fmt.Sprintf("; 16 - ceil(16·%d/%d) = %d", depth, p.Switch.QueueBytes, code)
 	}

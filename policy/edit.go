@@ -67,7 +67,7 @@ func Apply(in Input, edits ...Edit) (Input, []plan.Finding, error) {
 	if in.Fabric == nil {
 		return Input{}, nil, fmt.Errorf("%w: no fabric", ErrInput)
 	}
-	e := newEditor(in)
+	e := NewEditor(in)
 	for i, edit := range edits {
 		if err := e.do(edit); err != nil {
 			return Input{}, nil, fmt.Errorf("%w: edit %d, %s: %w", ErrInput, i+1, edit, err)
@@ -77,41 +77,41 @@ func Apply(in Input, edits ...Edit) (Input, []plan.Finding, error) {
 	if err != nil {
 		return Input{}, nil, fmt.Errorf("%w: %w", ErrInput, err)
 	}
-	if err := tenants.Validate(e.in.Tenants, e.in.Flows); err != nil {
+	if err := tenants.Validate(e.Input.Tenants, e.Input.Flows); err != nil {
 		return Input{}, nil, fmt.Errorf("%w: after the edits: %w", ErrInput, err)
 	}
-	return e.in, findings, nil
+	return e.Input, findings, nil
 }
 
-// editor holds the copy.
-type editor struct {
-	in       Input
+// Editor holds the copy.
+type Editor struct {
+	Input    Input
 	ownFlows bool     // Flows and Routes are the copy's own
 	failed   []string // names of links taken out
 }
 
-func newEditor(in Input) *editor {
+func NewEditor(in Input) *Editor {
 	in.Tenants = slices.Clone(in.Tenants)
 	for i := range in.Tenants {
 		in.Tenants[i].Attachments = slices.Clone(in.Tenants[i].Attachments)
 	}
-	return &editor{in: in}
+	return &Editor{Input: in}
 }
 
-// takeFlows makes flows and routes the copy's own. Edits of weights alone leave them shared, from which a Compiler
+// TakeFlows makes flows and routes the copy's own. Edits of weights alone leave them shared, from which a Compiler
 // sees that they are as before.
-func (e *editor) takeFlows() {
+func (e *Editor) TakeFlows() {
 	if e.ownFlows {
 		return
 	}
 	e.ownFlows = true
-	e.in.Flows = slices.Clone(e.in.Flows)
-	if e.in.Routes != nil {
-		e.in.Routes = append(slices.Clone(e.in.Routes), make([][]Way, max(0, len(e.in.Flows)-len(e.in.Routes)))...)
+	e.Input.Flows = slices.Clone(e.Input.Flows)
+	if e.Input.Routes != nil {
+		e.Input.Routes = append(slices.Clone(e.Input.Routes), make([][]Way, max(0, len(e.Input.Flows)-len(e.Input.Routes)))...)
 	}
 }
 
-func (e *editor) do(x Edit) error {
+func (e *Editor) do(x Edit) error {
 	switch x.Kind {
 	case EditFail:
 		return e.fail(x)
@@ -121,7 +121,7 @@ func (e *editor) do(x Edit) error {
 	default:
 		return fmt.Errorf("kind %q: want %s", string(x.Kind), editKinds())
 	}
-	t, err := e.tenant(x.Tenant)
+	t, err := e.Tenant(x.Tenant)
 	if err != nil {
 		return err
 	}
@@ -143,11 +143,11 @@ func (e *editor) do(x Edit) error {
 	return nil
 }
 
-func (e *editor) tenant(name string) (*tenants.Tenant, error) {
-	names := make([]string, len(e.in.Tenants))
-	for i := range e.in.Tenants {
-		if names[i] = e.in.Tenants[i].Name; names[i] == name {
-			return &e.in.Tenants[i], nil
+func (e *Editor) Tenant(name string) (*tenants.Tenant, error) {
+	names := make([]string, len(e.Input.Tenants))
+	for i := range e.Input.Tenants {
+		if names[i] = e.Input.Tenants[i].Name; names[i] == name {
+			return &e.Input.Tenants[i], nil
 		}
 	}
 	slices.Sort(names)
@@ -164,24 +164,24 @@ func (e *editor) tenant(name string) (*tenants.Tenant, error) {
 	return nil, fmt.Errorf("no tenant %q: there are %s", name, list)
 }
 
-func (e *editor) port(name string) (ident.PortID, error) {
-	ref, err := e.in.Fabric.ResolvePort(name)
+func (e *Editor) Port(name string) (ident.PortID, error) {
+	ref, err := e.Input.Fabric.ResolvePort(name)
 	if err != nil {
 		return ident.PortID{}, err
 	}
-	id := e.in.Fabric.PortID(ref)
-	_, err = caPort(e.in.Fabric, id)
+	id := e.Input.Fabric.PortID(ref)
+	_, err = CAPort(e.Input.Fabric, id)
 	return id, err
 }
 
 // multiply scales queue pairs, and those of given routes with them.
-func (e *editor) multiply(x Edit) error {
+func (e *Editor) multiply(x Edit) error {
 	if !(x.Factor >= MinFactor && x.Factor <= MaxFactor) {
 		return fmt.Errorf("factor %v: want %v to %d", x.Factor, MinFactor, MaxFactor)
 	}
-	e.takeFlows()
-	for i := range e.in.Flows {
-		f := &e.in.Flows[i]
+	e.TakeFlows()
+	for i := range e.Input.Flows {
+		f := &e.Input.Flows[i]
 		if f.Tenant != x.Tenant {
 			continue
 		}
@@ -191,39 +191,39 @@ func (e *editor) multiply(x Edit) error {
 			return fmt.Errorf("flow %d would have %.0f queue pairs: want at most %d", i, qps, tenants.MaxQPs)
 		}
 		f.QPs = int(qps)
-		if e.in.Routes != nil {
-			ways := slices.Clone(e.in.Routes[i])
+		if e.Input.Routes != nil {
+			ways := slices.Clone(e.Input.Routes[i])
 			for k := range ways {
 				ways[k].QPs = float64(ways[k].QPs*qps) / float64(before)
 			}
-			e.in.Routes[i] = ways
+			e.Input.Routes[i] = ways
 		}
 	}
 	return nil
 }
 
-func (e *editor) addFlow(t *tenants.Tenant, x Edit) error {
+func (e *Editor) addFlow(t *tenants.Tenant, x Edit) error {
 	if len(x.Ports) != 2 {
 		return fmt.Errorf("%d ports: want a source and a destination", len(x.Ports))
 	}
-	src, err := e.port(x.Ports[0])
+	src, err := e.Port(x.Ports[0])
 	if err != nil {
 		return err
 	}
-	dst, err := e.port(x.Ports[1])
+	dst, err := e.Port(x.Ports[1])
 	if err != nil {
 		return err
 	}
-	e.append(t, tenants.Flow{Tenant: t.Name, Class: x.Class, Src: src, Dst: dst, QPs: x.QPs, Demand: x.Rate})
+	e.Append(t, tenants.Flow{Tenant: t.Name, Class: x.Class, Src: src, Dst: dst, QPs: x.QPs, Demand: x.Rate})
 	return nil
 }
 
-// append adds a flow, and attaches a tenant that lists its ports to the flow's.
-func (e *editor) append(t *tenants.Tenant, f tenants.Flow) {
-	e.takeFlows()
-	e.in.Flows = append(e.in.Flows, f)
-	if e.in.Routes != nil {
-		e.in.Routes = append(e.in.Routes, nil)
+// Append adds a flow, and attaches a tenant that lists its ports to the flow's.
+func (e *Editor) Append(t *tenants.Tenant, f tenants.Flow) {
+	e.TakeFlows()
+	e.Input.Flows = append(e.Input.Flows, f)
+	if e.Input.Routes != nil {
+		e.Input.Routes = append(e.Input.Routes, nil)
 	}
 	if len(t.Attachments) == 0 {
 		return
@@ -236,8 +236,8 @@ func (e *editor) append(t *tenants.Tenant, f tenants.Flow) {
 }
 
 // addTenant adds a tenant with a queue pair from each of its ports to each other.
-func (e *editor) addTenant(x Edit) error {
-	if slices.ContainsFunc(e.in.Tenants, func(t tenants.Tenant) bool { return t.Name == x.Tenant }) {
+func (e *Editor) addTenant(x Edit) error {
+	if slices.ContainsFunc(e.Input.Tenants, func(t tenants.Tenant) bool { return t.Name == x.Tenant }) {
 		return fmt.Errorf("tenant %q is there already: want another name, or weight:%s=%s", x.Tenant, x.Tenant, x.Weight)
 	}
 	if len(x.Ports) == 1 || len(x.Ports) > MaxEditPorts {
@@ -245,7 +245,7 @@ func (e *editor) addTenant(x Edit) error {
 	}
 	ids := make([]ident.PortID, len(x.Ports))
 	for i, name := range x.Ports {
-		id, err := e.port(name)
+		id, err := e.Port(name)
 		if err != nil {
 			return err
 		}
@@ -254,60 +254,60 @@ func (e *editor) addTenant(x Edit) error {
 		}
 		ids[i] = id
 	}
-	if n := len(ids) * (len(ids) - 1); n > tenants.MaxFlows-len(e.in.Flows) {
+	if n := len(ids) * (len(ids) - 1); n > tenants.MaxFlows-len(e.Input.Flows) {
 		return fmt.Errorf("%d more flows: want at most %d in all", n, tenants.MaxFlows)
 	}
 	t := tenants.Tenant{Name: x.Tenant, Weight: x.Weight}
 	for _, src := range ids {
 		for _, dst := range ids {
 			if src != dst {
-				e.append(&t, tenants.Flow{Tenant: x.Tenant, Src: src, Dst: dst, QPs: 1})
+				e.Append(&t, tenants.Flow{Tenant: x.Tenant, Src: src, Dst: dst, QPs: 1})
 			}
 		}
 	}
-	e.in.Tenants = append(e.in.Tenants, t)
+	e.Input.Tenants = append(e.Input.Tenants, t)
 	return nil
 }
 
-func (e *editor) remove(tenant string) {
-	e.in.Tenants = slices.DeleteFunc(e.in.Tenants, func(t tenants.Tenant) bool { return t.Name == tenant })
+func (e *Editor) remove(tenant string) {
+	e.Input.Tenants = slices.DeleteFunc(e.Input.Tenants, func(t tenants.Tenant) bool { return t.Name == tenant })
 	e.keep(func(f *tenants.Flow) bool { return f.Tenant != tenant })
 }
 
 // keep leaves out flows with their routes.
-func (e *editor) keep(ok func(*tenants.Flow) bool) {
-	e.takeFlows()
+func (e *Editor) keep(ok func(*tenants.Flow) bool) {
+	e.TakeFlows()
 	n := 0
-	for i := range e.in.Flows {
-		if ok(&e.in.Flows[i]) {
-			e.in.Flows[n] = e.in.Flows[i]
-			if e.in.Routes != nil {
-				e.in.Routes[n] = e.in.Routes[i]
+	for i := range e.Input.Flows {
+		if ok(&e.Input.Flows[i]) {
+			e.Input.Flows[n] = e.Input.Flows[i]
+			if e.Input.Routes != nil {
+				e.Input.Routes[n] = e.Input.Routes[i]
 			}
 			n++
 		}
 	}
-	e.in.Flows = e.in.Flows[:n]
-	if e.in.Routes != nil {
-		e.in.Routes = e.in.Routes[:n]
+	e.Input.Flows = e.Input.Flows[:n]
+	if e.Input.Routes != nil {
+		e.Input.Routes = e.Input.Routes[:n]
 	}
 }
 
 // fail takes a port's link out of the fabric.
-func (e *editor) fail(x Edit) error {
+func (e *Editor) fail(x Edit) error {
 	if len(x.Ports) != 1 {
 		return fmt.Errorf("%d ports: want one", len(x.Ports))
 	}
-	ref, err := e.in.Fabric.ResolvePort(x.Ports[0])
+	ref, err := e.Input.Fabric.ResolvePort(x.Ports[0])
 	if err != nil {
 		return err
 	}
-	peer, ok := e.in.Fabric.Peer(ref)
+	peer, ok := e.Input.Fabric.Peer(ref)
 	if !ok {
-		return fmt.Errorf("port %s: nothing is plugged in: want a port with a link", e.in.Fabric.PortName(ref))
+		return fmt.Errorf("port %s: nothing is plugged in: want a port with a link", e.Input.Fabric.PortName(ref))
 	}
-	f := e.in.Fabric
-	if e.in.Options.plane() == PlaneIB {
+	f := e.Input.Fabric
+	if e.Input.Options.WantedPlane() == PlaneIB {
 		// LIDs first: those that are handed out must not shift because a port is unplugged.
 		if f, err = subnet.AssignLIDs(f, 0); err != nil {
 			return err
@@ -316,23 +316,23 @@ func (e *editor) fail(x Edit) error {
 	_, at := f.Link(ref)
 	links := slices.Delete(slices.Clone(f.Links), int(at), int(at)+1)
 	e.failed = append(e.failed, f.PortName(ref)+" - "+f.PortName(peer))
-	e.in.Routes = nil
-	e.in.Fabric, err = subnet.New(f.Name, f.Nodes, links)
+	e.Input.Routes = nil
+	e.Input.Fabric, err = subnet.New(f.Name, f.Nodes, links)
 	return err
 }
 
 // dropUnreachable leaves out what failed links cut off.
-func (e *editor) dropUnreachable() ([]plan.Finding, error) {
+func (e *Editor) dropUnreachable() ([]plan.Finding, error) {
 	if len(e.failed) == 0 {
 		return nil, nil
 	}
-	f := e.in.Fabric
+	f := e.Input.Fabric
 	reachable, err := e.reachable()
 	if err != nil {
 		return nil, err
 	}
-	for i := range e.in.Tenants {
-		t := &e.in.Tenants[i]
+	for i := range e.Input.Tenants {
+		t := &e.Input.Tenants[i]
 		t.Attachments = slices.DeleteFunc(t.Attachments, func(a tenants.Attachment) bool {
 			ref, ok := f.PortByID(a.Port)
 			_, plugged := f.Peer(ref)
@@ -387,20 +387,20 @@ func linked(f *subnet.Fabric, fl *tenants.Flow, reachable func(src, dst subnet.P
 
 // reachable tells of two ports with links whether the compiler will find a way between them: on InfiniBand by forwarding tables; on Ethernet
 // there is one between neighbours, and between hosts of switches that links between switches join.
-func (e *editor) reachable() (func(src, dst subnet.PortRef) bool, error) {
-	if e.in.Options.plane() == PlaneIB {
-		f, err := routed(e.in.Fabric)
+func (e *Editor) reachable() (func(src, dst subnet.PortRef) bool, error) {
+	if e.Input.Options.WantedPlane() == PlaneIB {
+		f, err := Routed(e.Input.Fabric)
 		return func(src, dst subnet.PortRef) bool {
 			_, err := subnet.Path(f, src, f.Port(dst).LID)
 			return err == nil
 		}, err
 	}
-	f := e.in.Fabric
+	f := e.Input.Fabric
 	joined := disjoint.New(len(f.Nodes))
-	s := (&model{fabric: f, plane: e.in.Options.plane()}).switchLinks()
+	s := (&Model{Fabric: f, Plane: e.Input.Options.WantedPlane()}).SwitchLinks()
 	for n := range int32(len(f.Nodes)) {
-		for _, l := range s.of(n) {
-			joined.Join(n, l.peer)
+		for _, l := range s.Of(n) {
+			joined.Join(n, l.Peer)
 		}
 	}
 	return func(src, dst subnet.PortRef) bool {

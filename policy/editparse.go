@@ -51,14 +51,14 @@ func ParseEdit(text string) (Edit, error) {
 			continue
 		}
 		if err := x.parse(strings.TrimSpace(rest)); err != nil {
-			return Edit{}, fmt.Errorf("%w: edit %s: want %s: %w", ErrInput, quoted(text), form, err)
+			return Edit{}, fmt.Errorf("%w: edit %s: want %s: %w", ErrInput, Quoted(text), form, err)
 		}
 		return x, nil
 	}
-	return Edit{}, fmt.Errorf("%w: edit %s: want one of %s", ErrInput, quoted(text), strings.Join(EditForms(), ", "))
+	return Edit{}, fmt.Errorf("%w: edit %s: want one of %s", ErrInput, Quoted(text), strings.Join(EditForms(), ", "))
 }
 
-func quoted(s string) string {
+func Quoted(s string) string {
 	if len(s) > 80 {
 		s = s[:80] + "..."
 	}
@@ -82,12 +82,12 @@ func (x *Edit) parse(s string) (err error) {
 	if x.Kind == EditFlow {
 		var classed bool
 		if name, x.Class, classed = strings.Cut(name, "/"); classed && !tenants.ValidName(strings.TrimSpace(x.Class)) {
-			return fmt.Errorf("class %s: want a name of a-z, 0-9 and -", quoted(x.Class))
+			return fmt.Errorf("class %s: want a name of a-z, 0-9 and -", Quoted(x.Class))
 		}
 		x.Class = strings.TrimSpace(x.Class)
 	}
 	if x.Tenant = strings.TrimSpace(name); !tenants.ValidName(x.Tenant) {
-		return fmt.Errorf("tenant %s: want a name of a-z, 0-9 and -", quoted(name))
+		return fmt.Errorf("tenant %s: want a name of a-z, 0-9 and -", Quoted(name))
 	}
 	if value = strings.TrimSpace(value); !ok {
 		return fmt.Errorf("%q is missing", sep)
@@ -110,7 +110,7 @@ func (x *Edit) parse(s string) (err error) {
 func parseFactor(s string) (float64, error) {
 	v, err := strconv.ParseFloat(s, 64)
 	if err != nil || !(v >= MinFactor && v <= MaxFactor) {
-		return 0, fmt.Errorf("factor %s: want a number from %v to %d", quoted(s), MinFactor, MaxFactor)
+		return 0, fmt.Errorf("factor %s: want a number from %v to %d", Quoted(s), MinFactor, MaxFactor)
 	}
 	return v, nil
 }
@@ -138,7 +138,7 @@ func (x *Edit) parseFlow(s string) (err error) {
 	}
 	if head, tail, ok := cutLast(s, "*"); ok {
 		if x.QPs, err = strconv.Atoi(strings.TrimSpace(tail)); err != nil || x.QPs < 1 || x.QPs > tenants.MaxQPs {
-			return fmt.Errorf("queue pairs %s: want 1 to %d", quoted(tail), tenants.MaxQPs)
+			return fmt.Errorf("queue pairs %s: want 1 to %d", Quoted(tail), tenants.MaxQPs)
 		}
 		s = head
 	}

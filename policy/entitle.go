@@ -39,43 +39,43 @@ type Target struct {
 // It fails, wrapping ErrInput, on input that tenants.Validate refuses, ports that are not in
 // the fabric, links without a rate, and missing routes.
 func Entitle(in Input) (*Target, error) {
-	m, err := newModel(in)
+	m, err := New(in)
 	if err != nil {
 		return nil, err
 	}
-	a := m.entitle()
-	if a.err != nil {
-		return nil, a.err
+	a := m.Entitle()
+	if a.Err != nil {
+		return nil, a.Err
 	}
 	return m.target(a), nil
 }
 
-// allocation is the outcome of a fill, by flow in the model's order.
-type allocation struct {
-	rates      []float64
-	bottleneck []int32 // link direction, or -1
-	limits     []fill.Limit
-	// limiting marks the link directions that are the first to limit some flow.
-	limiting []bool
-	// overbooked are the link directions whose guarantees or floors ask for more than may be booked.
-	overbooked []int32
-	// rough counts flows whose rates are near the fair ones only.
-	rough int
-	err   error // the problem was refused: nothing else counts
+// Allocation is the outcome of a fill, by flow in the model's order.
+type Allocation struct {
+	Rates      []float64
+	Bottleneck []int32 // link direction, or -1
+	Limits     []fill.Limit
+	// Limiting marks the link directions that are the first to limit some flow.
+	Limiting []bool
+	// Overbooked are the link directions whose guarantees or floors ask for more than may be booked.
+	Overbooked []int32
+	// Rough counts flows whose rates are near the fair ones only.
+	Rough int
+	Err   error // the problem was refused: nothing else counts
 }
 
-// entitle finds the target.
-func (m *model) entitle() *allocation {
+// Entitle finds the target.
+func (m *Model) Entitle() *Allocation {
 	p := m.problem()
-	p.Capacity = m.caps
-	p.Tenant = m.lay().tenant
+	p.Capacity = m.Caps
+	p.Tenant = m.Layout().Tenant
 	_, p.Class = m.classLayout()
-	p.TenantWeight = make([]float64, len(m.tenants))
-	if slices.ContainsFunc(m.tenants, func(t tenants.Tenant) bool { return t.Guarantee > 0 || t.Cap > 0 }) {
-		p.Guarantee, p.Cap = make([]float64, len(m.tenants)), make([]float64, len(m.tenants))
+	p.TenantWeight = make([]float64, len(m.Tenants))
+	if slices.ContainsFunc(m.Tenants, func(t tenants.Tenant) bool { return t.Guarantee > 0 || t.Cap > 0 }) {
+		p.Guarantee, p.Cap = make([]float64, len(m.Tenants)), make([]float64, len(m.Tenants))
 	}
-	for t := range m.tenants {
-		tn := &m.tenants[t]
+	for t := range m.Tenants {
+		tn := &m.Tenants[t]
 		if p.TenantWeight[t] = float64(tn.Weight); p.Cap != nil {
 			p.Guarantee[t], p.Cap[t] = float64(tn.Guarantee), float64(tn.Cap)
 		}
@@ -86,11 +86,11 @@ func (m *model) entitle() *allocation {
 			p.ClassWeight = append(p.ClassWeight, 1)
 		}
 	}
-	a := m.share(m.targets, p)
-	for i := range a.rates {
-		a.rates[i] = steady(a.rates[i])
+	a := m.share(m.Targets, p)
+	for i := range a.Rates {
+		a.Rates[i] = steady(a.Rates[i])
 	}
-	if m.plane == PlaneIB {
+	if m.Plane == PlaneIB {
 		m.limitAlso(a)
 	}
 	return a
@@ -102,18 +102,18 @@ const tied = 1e-9
 // limitAlso marks the links as limiting that queue and mark and are exactly full, although the flows on them are limited elsewhere first. Such ties are common:
 // where three of the four links between two leaf switches and two spines are full, the fourth is. A full link queues, so it marks
 // whether or not a sharing needs it, and the flows on it get its marks beside those of others.
-func (m *model) limitAlso(a *allocation) {
-	l := m.lay()
-	load, held := make([]float64, len(m.caps)), make([]bool, len(m.caps))
-	for i, r := range a.rates {
-		for _, d := range l.hops[l.first[i]:l.first[i+1]] {
+func (m *Model) limitAlso(a *Allocation) {
+	l := m.Layout()
+	load, held := make([]float64, len(m.Caps)), make([]bool, len(m.Caps))
+	for i, r := range a.Rates {
+		for _, d := range l.Hops[l.First[i]:l.First[i+1]] {
 			load[d] += r
-			held[d] = held[d] || a.bottleneck[i] >= 0
+			held[d] = held[d] || a.Bottleneck[i] >= 0
 		}
 	}
-	for d, c := range m.feedable(nil) {
-		if held[d] && !l.sends[d] && load[d] >= float64(c*(1-tied)) {
-			a.limiting[d] = true
+	for d, c := range m.Feedable(nil) {
+		if held[d] && !l.Sends[d] && load[d] >= float64(c*(1-tied)) {
+			a.Limiting[d] = true
 		}
 	}
 }
@@ -126,49 +126,49 @@ func steady(rate float64) float64 {
 }
 
 // problem lays out what all sharings of the model have in common.
-func (m *model) problem() *fill.Problem {
-	l := m.lay()
-	return &fill.Problem{First: l.first, Hops: l.hops, Units: l.qps, Demand: l.demand}
+func (m *Model) problem() *fill.Problem {
+	l := m.Layout()
+	return &fill.Problem{First: l.First, Hops: l.Hops, Units: l.QPs, Demand: l.Demand}
 }
 
 // share solves a problem of the model. Where the solver refuses it, the allocation has the error and no flow
 // a rate.
-func (m *model) share(solver *fill.Solver, p *fill.Problem) *allocation {
-	a := &allocation{limiting: make([]bool, len(m.caps))}
+func (m *Model) share(solver *fill.Solver, p *fill.Problem) *Allocation {
+	a := &Allocation{Limiting: make([]bool, len(m.Caps))}
 	solve := fill.Solve
 	if solver != nil {
 		solve = solver.Solve
 	}
 	s, err := solve(p)
-	if a.err = err; err != nil {
-		a.rates, a.bottleneck, a.limits = make([]float64, len(m.flows)), make([]int32, len(m.flows)), make([]fill.Limit, len(m.flows))
-		for i := range a.bottleneck {
-			a.bottleneck[i] = -1
+	if a.Err = err; err != nil {
+		a.Rates, a.Bottleneck, a.Limits = make([]float64, len(m.Flows)), make([]int32, len(m.Flows)), make([]fill.Limit, len(m.Flows))
+		for i := range a.Bottleneck {
+			a.Bottleneck[i] = -1
 		}
 		return a
 	}
 	// The solver keeps its solution: of the allocation the rates alone are the caller's to change.
-	a.rates, a.bottleneck, a.limits, a.overbooked, a.rough = slices.Clone(s.Rates), s.Bottleneck, s.Limits, s.Overbooked, s.Rough
-	for i, b := range a.bottleneck {
-		if b >= 0 && a.limits[i] != fill.LimitCap { // a link need not be full for a cap
-			a.limiting[b] = true
+	a.Rates, a.Bottleneck, a.Limits, a.Overbooked, a.Rough = slices.Clone(s.Rates), s.Bottleneck, s.Limits, s.Overbooked, s.Rough
+	for i, b := range a.Bottleneck {
+		if b >= 0 && a.Limits[i] != fill.LimitCap { // a link need not be full for a cap
+			a.Limiting[b] = true
 		}
 	}
 	return a
 }
 
-func (m *model) target(a *allocation) *Target {
-	t := &Target{Flows: make([]Entitlement, len(m.flows)), Links: m.linkShares(a, a), Rough: a.rough}
-	for i := range m.flows {
-		e := &t.Flows[m.flows[i].index]
-		e.Flow = m.flows[i].index
+func (m *Model) target(a *Allocation) *Target {
+	t := &Target{Flows: make([]Entitlement, len(m.Flows)), Links: m.LinkShares(a, a), Rough: a.Rough}
+	for i := range m.Flows {
+		e := &t.Flows[m.Flows[i].Index]
+		e.Flow = m.Flows[i].Index
 		if e.Rate == 0 || e.Bottleneck.Node < 0 {
 			e.Bottleneck = subnet.PortRef{Node: -1}
-			if b := a.bottleneck[i]; b >= 0 {
-				e.Bottleneck = m.transmitter(b)
+			if b := a.Bottleneck[i]; b >= 0 {
+				e.Bottleneck = m.Transmitter(b)
 			}
 		}
-		e.Rate += rate(a.rates[i])
+		e.Rate += Rate(a.Rates[i])
 	}
 	for i := range t.Links {
 		for j := range t.Links[i].Tenants {
@@ -178,29 +178,29 @@ func (m *model) target(a *allocation) *Target {
 	return t
 }
 
-// linkShares lists the contended link directions of the target with both rates.
-func (m *model) linkShares(target, predicted *allocation) []plan.LinkShare {
-	l := m.parts()
+// LinkShares lists the contended link directions of the target with both rates.
+func (m *Model) LinkShares(target, predicted *Allocation) []plan.LinkShare {
+	l := m.Parts()
 	entitled, expected := make([]float64, len(l.carries)), make([]float64, len(l.carries))
-	for i, e := range target.rates {
-		x := predicted.rates[i]
-		for _, k := range l.partOf[l.first[i]:l.first[i+1]] {
+	for i, e := range target.Rates {
+		x := predicted.Rates[i]
+		for _, k := range l.partOf[l.First[i]:l.First[i+1]] {
 			entitled[k] += e
 			expected[k] += x
 		}
 	}
 	out := []plan.LinkShare{}
-	for d, on := range target.limiting {
-		a, b := l.firstPart[d], l.firstPart[d+1]
+	for d, on := range target.Limiting {
+		a, b := l.FirstPart[d], l.FirstPart[d+1]
 		if !on || b-a < 2 {
 			continue
 		}
 		d := int32(d)
-		s := plan.LinkShare{Port: m.fabric.PortID(m.transmitter(d)), Peer: m.fabric.PortID(m.receiver(d)), Name: m.linkName(d), Capacity: quantity.BitRate(m.caps[d]),
+		s := plan.LinkShare{Port: m.Fabric.PortID(m.Transmitter(d)), Peer: m.Fabric.PortID(m.Receiver(d)), Name: m.LinkName(d), Capacity: quantity.BitRate(m.Caps[d]),
 			Tenants: make([]plan.LinkTenant, b-a)}
 		for k := a; k < b; k++ {
 			p := &l.carries[k]
-			s.Tenants[k-a] = plan.LinkTenant{Tenant: m.tenants[p.tenant].Name, QPs: whole(p.qps), Entitled: rate(entitled[k]), Predicted: rate(expected[k])}
+			s.Tenants[k-a] = plan.LinkTenant{Tenant: m.Tenants[p.tenant].Name, QPs: Whole(p.qps), Entitled: Rate(entitled[k]), Predicted: Rate(expected[k])}
 		}
 		out = append(out, s)
 	}
@@ -208,7 +208,7 @@ func (m *model) linkShares(target, predicted *allocation) []plan.LinkShare {
 	return out
 }
 
-// linkName prints a link direction as "leaf1/P3 -> host-07/P1".
-func (m *model) linkName(d int32) string {
-	return m.fabric.PortName(m.transmitter(d)) + " -> " + m.fabric.PortName(m.receiver(d))
+// LinkName prints a link direction as "leaf1/P3 -> host-07/P1".
+func (m *Model) LinkName(d int32) string {
+	return m.Fabric.PortName(m.Transmitter(d)) + " -> " + m.Fabric.PortName(m.Receiver(d))
 }

@@ -8,63 +8,63 @@ import (
 	"fairlane/policy/plan"
 )
 
-// forecast is what settings are expected to give.
-type forecast struct {
-	*allocation
-	// circles and spare are by tenant how far its rate may be from that, relative: where several sharings are at rest or
+// Forecast is what settings are expected to give.
+type Forecast struct {
+	*Allocation
+	// Circles and spare are by tenant how far its rate may be from that, relative: where several sharings are at rest or
 	// acknowledgements make links mark, and where full links that limit no flow mark. nil: nowhere.
-	circles, spare []float64
+	Circles, Spare []float64
 }
 
-// shareWeights says how flows share the links of a prediction. Slices go by model flow, and are not changed once they were
+// ShareWeights says how flows share the links of a prediction. Slices go by model flow, and are not changed once they were
 // shared by.
-type shareWeights struct {
-	marked   []float64 // weight of each flow, all its queue pairs together, on links whose transmitter is a switch
-	sending  []float64 // on links that an adapter sends on; nil: its queue pairs
-	floors   []float64 // bit/s below which a flow is not pushed; nil: none
-	ceilings []float64 // bit/s above which a flow cannot go, 0 is no bound; nil: none
-	caps     []float64 // bit/s of each link direction that is to be shared; nil: all of it
-	slack    []float64 // part by which a link direction that sends counts as faster than it is, or slower where below 0; nil: none
+type ShareWeights struct {
+	Marked   []float64 // weight of each flow, all its queue pairs together, on links whose transmitter is a switch
+	Sending  []float64 // on links that an adapter sends on; nil: its queue pairs
+	Floors   []float64 // bit/s below which a flow is not pushed; nil: none
+	Ceilings []float64 // bit/s above which a flow cannot go, 0 is no bound; nil: none
+	Caps     []float64 // bit/s of each link direction that is to be shared; nil: all of it
+	Slack    []float64 // part by which a link direction that sends counts as faster than it is, or slower where below 0; nil: none
 }
 
 // capsOf is w.caps, or all that links carry.
-func (m *model) capsOf(w *shareWeights) []float64 {
-	if w.caps == nil {
-		return m.caps
+func (m *Model) capsOf(w *ShareWeights) []float64 {
+	if w.Caps == nil {
+		return m.Caps
 	}
-	return w.caps
+	return w.Caps
 }
 
 // forecastPrecision is the relative movement at which the rates of a prediction are at rest: its errors are told in six decimals,
 // and its bounds are percents.
 const forecastPrecision = 1e-6
 
-// shareByWeight is the prediction of every plane: the flat weighted max-min allocation of the flows
+// ShareByWeight is the prediction of every plane: the flat weighted max-min allocation of the flows
 // over the links that can queue. No link pushes a flow below its floor; floors that ask for more than 99 %
 // of a link count in proportion.
-func (m *model) shareByWeight(w shareWeights) *allocation { return m.shareByWeightOn(m.forecasts, w) }
+func (m *Model) ShareByWeight(w ShareWeights) *Allocation { return m.ShareByWeightOn(m.Forecasts, w) }
 
-// shareByWeightOn does so on a solver; nil is one without a memory.
-func (m *model) shareByWeightOn(solver *fill.Solver, w shareWeights) *allocation {
+// ShareByWeightOn does so on a solver; nil is one without a memory.
+func (m *Model) ShareByWeightOn(solver *fill.Solver, w ShareWeights) *Allocation {
 	p := m.problem()
-	if p.Capacity = m.feedable(w.caps); w.caps != nil {
-		p.Nominal = m.caps
+	if p.Capacity = m.Feedable(w.Caps); w.Caps != nil {
+		p.Nominal = m.Caps
 	}
 	p.Precision = forecastPrecision
-	l := m.lay()
-	p.Count, p.Sends, p.Units, p.Sending, p.Floor, p.Ceiling = l.qps, l.sends, w.marked, w.sending, w.floors, w.ceilings
+	l := m.Layout()
+	p.Count, p.Sends, p.Units, p.Sending, p.Floor, p.Ceiling = l.QPs, l.Sends, w.Marked, w.Sending, w.Floors, w.Ceilings
 	if p.Sending == nil {
-		p.Sending = l.qps
+		p.Sending = l.QPs
 	}
-	if m.plane == PlaneIB {
+	if m.Plane == PlaneIB {
 		p.Count = p.Sending // lanes are settled in rounds, each from nothing
 	}
-	if w.slack == nil {
+	if w.Slack == nil {
 		return m.share(solver, p)
 	}
 	fits := p.Capacity
 	p.Capacity = slices.Clone(fits)
-	for d, x := range w.slack {
+	for d, x := range w.Slack {
 		p.Capacity[d] += float64(fits[d] * x)
 	}
 	a := m.share(solver, p)
@@ -73,34 +73,34 @@ func (m *model) shareByWeightOn(solver *fill.Solver, w shareWeights) *allocation
 }
 
 // fitSending takes off the flows what their sending ports carry above their capacity.
-func (m *model) fitSending(a *allocation, caps []float64) {
-	l := m.lay()
+func (m *Model) fitSending(a *Allocation, caps []float64) {
+	l := m.Layout()
 	load := make([]float64, len(caps))
-	for i, r := range a.rates {
-		load[l.hops[l.first[i]]] += r
+	for i, r := range a.Rates {
+		load[l.Hops[l.First[i]]] += r
 	}
-	for i := range a.rates {
-		if d := l.hops[l.first[i]]; load[d] > caps[d] {
-			a.rates[i] = float64(a.rates[i] * (caps[d] / load[d]))
+	for i := range a.Rates {
+		if d := l.Hops[l.First[i]]; load[d] > caps[d] {
+			a.Rates[i] = float64(a.Rates[i] * (caps[d] / load[d]))
 		}
 	}
 }
 
-// tenantShares sums both allocations by tenant.
-func (m *model) tenantShares(target, predicted *allocation) []plan.TenantShare {
-	out := make([]plan.TenantShare, len(m.tenants))
-	entitled, expected, qps := make([]float64, len(m.tenants)), make([]float64, len(m.tenants)), make([]float64, len(m.tenants))
-	for i := range m.tenants {
-		out[i].Tenant, out[i].Weight = m.tenants[i].Name, m.tenants[i].Weight
+// TenantShares sums both allocations by tenant.
+func (m *Model) TenantShares(target, predicted *Allocation) []plan.TenantShare {
+	out := make([]plan.TenantShare, len(m.Tenants))
+	entitled, expected, qps := make([]float64, len(m.Tenants)), make([]float64, len(m.Tenants)), make([]float64, len(m.Tenants))
+	for i := range m.Tenants {
+		out[i].Tenant, out[i].Weight = m.Tenants[i].Name, m.Tenants[i].Weight
 	}
-	l := m.lay()
-	for i, t := range l.tenant {
-		entitled[t] += target.rates[i]
-		expected[t] += predicted.rates[i]
-		qps[t] += l.qps[i]
+	l := m.Layout()
+	for i, t := range l.Tenant {
+		entitled[t] += target.Rates[i]
+		expected[t] += predicted.Rates[i]
+		qps[t] += l.QPs[i]
 	}
 	for t := range out {
-		out[t].QPs, out[t].Entitled, out[t].Predicted = whole(qps[t]), rate(entitled[t]), rate(expected[t])
+		out[t].QPs, out[t].Entitled, out[t].Predicted = Whole(qps[t]), Rate(entitled[t]), Rate(expected[t])
 		if entitled[t] > 0 {
 			out[t].PredictedError = sixDecimals(math.Abs(expected[t]-entitled[t]) / entitled[t])
 		}
@@ -111,12 +111,12 @@ func (m *model) tenantShares(target, predicted *allocation) []plan.TenantShare {
 // sixDecimals rounds a relative error: what is finer is rounding, not prediction.
 func sixDecimals(x float64) float64 { return math.Floor(float64(x*1e6)+0.5) / 1e6 }
 
-// setBounds writes each tenant's error bound beside its predictions.
-func (m *model) setBounds(ts []plan.TenantShare, classes []plan.ClassShare, links []plan.LinkShare, bounds []float64) {
+// SetBounds writes each tenant's error bound beside its predictions.
+func (m *Model) SetBounds(ts []plan.TenantShare, classes []plan.ClassShare, links []plan.LinkShare, bounds []float64) {
 	of := make(map[string]float64, len(bounds))
 	for t, b := range bounds {
 		ts[t].Bound = sixDecimals(min(plan.UnknownBound, b))
-		of[m.tenants[t].Name] = ts[t].Bound
+		of[m.Tenants[t].Name] = ts[t].Bound
 	}
 	for i := range classes {
 		classes[i].Bound = of[classes[i].Tenant]

@@ -10,36 +10,36 @@ import (
 // predicted once the paths are told (TestBoundsCoverHashes of sim/lab/evaluate).
 const boundHash = 0.7
 
-// byChance is, by tenant, how much of a prediction is chance because a hash that nobody told chooses the paths of
+// ByChance is, by tenant, how much of a prediction is chance because a hash that nobody told chooses the paths of
 // queue pairs, its own and those of the tenants that it meets. Of n queue pairs that spread over w paths, a path has
 // n/w ± sqrt(n/w·(1-1/w)), relative sqrt((w-1)/n). Aggregates are independent, and count by their rates.
-func (m *model) byChance(target *allocation) []float64 {
-	out := make([]float64, len(m.tenants))
-	if !slices.ContainsFunc(m.flows, func(f flow) bool { return f.of > 1 }) {
+func (m *Model) ByChance(target *Allocation) []float64 {
+	out := make([]float64, len(m.Tenants))
+	if !slices.ContainsFunc(m.Flows, func(f Flow) bool { return f.of > 1 }) {
 		return out
 	}
-	l := m.parts()
-	rates, byInput := make([]float64, len(m.tenants)), make([]float64, len(m.in.Flows))
+	l := m.Parts()
+	rates, byInput := make([]float64, len(m.Tenants)), make([]float64, len(m.Input.Flows))
 	has, variance := make([]float64, len(l.carries)), make([]float64, len(l.carries)) // of what a tenant has on a link
-	for first := 0; first < len(m.flows); {
+	for first := 0; first < len(m.Flows); {
 		last := m.between(first)
-		t := m.flows[first].tenant
+		t := m.Flows[first].Tenant
 		scale, own := m.varianceOf(first, last, target, byInput)
 		out[t] += own
 		for i := first; i < last; i++ {
-			x, spread := target.rates[i], float64(scale*m.spreadOf(i))
+			x, spread := target.Rates[i], float64(scale*m.spreadOf(i))
 			rates[t] += x
-			for _, k := range l.partOf[l.first[i]:l.first[i+1]] {
+			for _, k := range l.partOf[l.First[i]:l.First[i+1]] {
 				has[k] += x
 				variance[k] += float64(x * x * spread)
 			}
 		}
 		first = last
 	}
-	for d, limiting := range target.limiting {
+	for d, limiting := range target.Limiting {
 		if limiting {
-			first, last := l.firstPart[d], l.firstPart[d+1]
-			addMet(out, l.carries[first:last], has[first:last], variance[first:last], m.caps[d])
+			first, last := l.FirstPart[d], l.FirstPart[d+1]
+			addMet(out, l.carries[first:last], has[first:last], variance[first:last], m.Caps[d])
 		}
 	}
 	for t := range out {
@@ -52,7 +52,7 @@ func (m *model) byChance(target *allocation) []float64 {
 
 // addMet adds to the tenants' variances what those that they meet on a full link do: a tenant with the part s of its capacity loses s·d
 // there when the others have d more than is to be expected.
-func addMet(variances []float64, on []carried, has, variance []float64, capacity float64) {
+func addMet(variances []float64, on []Carried, has, variance []float64, capacity float64) {
 	all := 0.0
 	for _, v := range variance {
 		all += v
@@ -64,33 +64,33 @@ func addMet(variances []float64, on []carried, has, variance []float64, capacity
 }
 
 // between is the end of the flows that have tenant, class and ports in common with flow i.
-func (m *model) between(i int) int {
+func (m *Model) between(i int) int {
 	last := i + 1
-	for last < len(m.flows) && m.flows[i].alongside(&m.flows[last]) {
+	for last < len(m.Flows) && m.Flows[i].alongside(&m.Flows[last]) {
 		last++
 	}
 	return last
 }
 
 // spreadOf is the relative variance of how many queue pairs of a flow's aggregate are on one of its paths; 0 where the path is known.
-func (m *model) spreadOf(i int) float64 {
-	f := &m.flows[i]
-	return float64(f.of-1) / float64(m.in.Flows[f.index].QPs)
+func (m *Model) spreadOf(i int) float64 {
+	f := &m.Flows[i]
+	return float64(f.of-1) / float64(m.Input.Flows[f.Index].QPs)
 }
 
 // varianceOf is the variance of what the flows first to last have together, which are of one tenant, class and pair of ports, and
 // by what their spreads are too large: of a few queue pairs on many paths not more varies than there is. byInput has a zero for
 // each aggregate, and has it again after.
-func (m *model) varianceOf(first, last int, target *allocation, byInput []float64) (scale, variance float64) {
+func (m *Model) varianceOf(first, last int, target *Allocation, byInput []float64) (scale, variance float64) {
 	all := 0.0 // whose paths are not known
 	for i := first; i < last; i++ {
-		if f := &m.flows[i]; f.of > 1 {
-			byInput[f.index] += target.rates[i]
-			all += target.rates[i]
+		if f := &m.Flows[i]; f.of > 1 {
+			byInput[f.Index] += target.Rates[i]
+			all += target.Rates[i]
 		}
 	}
 	for i := first; i < last; i++ {
-		r := &byInput[m.flows[i].index]
+		r := &byInput[m.Flows[i].Index]
 		variance += float64(*r * *r * m.spreadOf(i))
 		*r = 0
 	}

@@ -14,7 +14,7 @@ import (
 func TestFewQueuePairsOnManyPathsAreUncertain(t *testing.T) {
 	t.Parallel()
 	m := treeModel(t, 4, [][2]int{{0, 15}})
-	in := m.in
+	in := m.Input
 	compile := func(qps int, plane Plane, routes [][]Way) (float64, bool) {
 		in := in
 		in.Options.Plane, in.Routes = plane, routes
@@ -34,8 +34,8 @@ func TestFewQueuePairsOnManyPathsAreUncertain(t *testing.T) {
 		return p.Tenants[0].Bound, i >= 0
 	}
 	var certain Way
-	for _, d := range m.flows[0].links {
-		certain.Path = append(certain.Path, m.transmitter(d))
+	for _, d := range m.Flows[0].Links {
+		certain.Path = append(certain.Path, m.Transmitter(d))
 	}
 	certain.QPs = 1
 	for _, plane := range []Plane{PlaneRoCE, PlaneWRCC} {
@@ -59,14 +59,14 @@ func TestAFlowWithAToldPathOrASmallDemandHidesNoChance(t *testing.T) {
 	t.Parallel()
 	m := treeModel(t, 4, [][2]int{{0, 15}})
 	var told Way
-	for _, d := range m.flows[0].links {
-		told.Path = append(told.Path, m.transmitter(d))
+	for _, d := range m.Flows[0].Links {
+		told.Path = append(told.Path, m.Transmitter(d))
 	}
 	compile := func(plane Plane, flows []tenants.Flow, routes [][]Way) (float64, bool) {
-		in := m.in
+		in := m.Input
 		in.Options.Plane, in.Routes, in.Flows = plane, routes, nil
 		for _, f := range flows {
-			f.Tenant, f.Src, f.Dst = "a", m.in.Flows[0].Src, m.in.Flows[0].Dst
+			f.Tenant, f.Src, f.Dst = "a", m.Input.Flows[0].Src, m.Input.Flows[0].Dst
 			in.Flows = append(in.Flows, f)
 		}
 		p, err := Compile(in)

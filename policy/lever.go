@@ -37,19 +37,19 @@ type group struct {
 }
 
 // connect finds the groups.
-func (s *settings) connect() {
+func (s *Settings) connect() {
 	n := int32(len(s.all))
-	sets := disjoint.New(int(n) + len(s.m.caps)) // settings, then link directions: each set is known by its first setting
-	l := s.m.lay()
-	marking := make([]bool, len(s.m.caps))
-	for d, on := range s.target.limiting {
-		marking[d] = on && !l.sends[d]
+	sets := disjoint.New(int(n) + len(s.m.Caps)) // settings, then link directions: each set is known by its first setting
+	l := s.m.Layout()
+	marking := make([]bool, len(s.m.Caps))
+	for d, on := range s.target.Limiting {
+		marking[d] = on && !l.Sends[d]
 	}
 	for i, k := range s.ofFlow {
-		if s.marks[i] == 0 || s.all[k].kind != settingContended {
+		if s.marks[i] == 0 || s.all[k].kind != Contended {
 			continue
 		}
-		for _, d := range l.hops[l.first[i]:l.first[i+1]] {
+		for _, d := range l.Hops[l.First[i]:l.First[i+1]] {
 			if marking[d] {
 				sets.Join(k, n+d)
 			}
@@ -60,7 +60,7 @@ func (s *settings) connect() {
 		at[i] = -1
 	}
 	for i := range n {
-		if s.all[i].kind != settingContended {
+		if s.all[i].kind != Contended {
 			continue
 		}
 		r := sets.Find(i)
@@ -83,7 +83,7 @@ func (s *settings) connect() {
 
 // chooseLevers sets Increase and Timer of every setting. What has them from the compilation before keeps them where its group
 // marks as it did then.
-func (s *settings) chooseLevers() {
+func (s *Settings) chooseLevers() {
 	var moved []int32
 	for i := range s.groups {
 		g := &s.groups[i]
@@ -110,8 +110,8 @@ func (s *settings) chooseLevers() {
 
 // keepsLevers reports whether a setting that is not fresh has the levers that its group gives it. Those of theorem1 depend on all
 // the group has.
-func (s *settings) keepsLevers(k int32, g *group) bool {
-	if s.prev == nil || s.fresh[s.all[k].port] || s.m.in.Options.Mode == ModeTheorem1 {
+func (s *Settings) keepsLevers(k int32, g *group) bool {
+	if s.prev == nil || s.fresh[s.all[k].port] || s.m.Input.Options.Mode == ModeTheorem1 {
 		return false
 	}
 	was := s.prev.all[k].group
@@ -119,7 +119,7 @@ func (s *settings) keepsLevers(k int32, g *group) bool {
 }
 
 // keepsMarking takes over what was chosen for the same group before, when nothing of it is fresh.
-func (s *settings) keepsMarking(g *group) bool {
+func (s *Settings) keepsMarking(g *group) bool {
 	if s.prev == nil || slices.ContainsFunc(g.settings, func(k int32) bool { return s.fresh[s.all[k].port] }) {
 		return false
 	}
@@ -133,18 +133,18 @@ func (s *settings) keepsMarking(g *group) bool {
 
 // chooseMarking takes the first interval at which timers are fine enough and shares settle in time, or
 // the one that misses the two bounds by the smallest factor.
-func (s *settings) chooseMarking(g *group) {
+func (s *Settings) chooseMarking(g *group) {
 	best, bestScore := *g, math.Inf(1)
 	for _, n := range s.choicesOf(g) {
 		t := *g
 		t.marking = n
-		if s.m.in.Options.Mode == ModeTheorem1 {
+		if s.m.Input.Options.Mode == ModeTheorem1 {
 			t.load, t.miss = loadTarget, 0
 		} else {
 			t.load, t.miss = s.chooseLoad(g, n)
 		}
 		t.settle = s.settleTime(&t)
-		score := max(t.miss/maxQuantisation, t.settle/maxConvergence)
+		score := max(t.miss/MaxQuantisation, t.settle/MaxConvergence)
 		if score <= 1 {
 			best = t
 			break
@@ -168,7 +168,7 @@ func (g *group) steady() float64 {
 // chooseLoad scales all timers of a group together, within the allowed mark load, so that their
 // worst rounding error is least; errors below what is steady count as none, and of equal
 // ones the load nearest the target wins.
-func (s *settings) chooseLoad(g *group, marking int) (load int, miss float64) {
+func (s *Settings) chooseLoad(g *group, marking int) (load int, miss float64) {
 	needs := s.coarseNeeds(g, marking)
 	load, best := loadTarget, math.Inf(1)
 	for off := range loadTarget - loadLow + 1 {
@@ -198,7 +198,7 @@ func worstMiss(needs []float64, marking, load int, enough float64) float64 {
 
 // coarseNeeds lists, once each, the needs whose timers can be off by more than is steady,
 // in units that include the response to an Increase of one.
-func (s *settings) coarseNeeds(g *group, marking int) []float64 {
+func (s *Settings) coarseNeeds(g *group, marking int) []float64 {
 	var needs []float64
 	for _, k := range g.settings {
 		st := &s.all[k]
@@ -214,7 +214,7 @@ func (s *settings) coarseNeeds(g *group, marking int) []float64 {
 func roundTimer(exact float64) float64 { return min(math.MaxUint16, max(1, math.Floor(exact+0.5))) }
 
 // settle is the settleTime of the slowest group.
-func (s *settings) settle() float64 {
+func (s *Settings) settle() float64 {
 	slowest := 0.0
 	for i := range s.groups {
 		slowest = max(slowest, s.groups[i].settle)
@@ -224,7 +224,7 @@ func (s *settings) settle() float64 {
 
 // settleTime estimates how long the slowest setting of a group takes from line rate to its share: one
 // timer period for each table step.
-func (s *settings) settleTime(g *group) float64 {
+func (s *Settings) settleTime(g *group) float64 {
 	slowest := 0.0
 	for _, k := range g.settings {
 		st := &s.all[k]
@@ -243,8 +243,8 @@ func geometricSteps(line, rate float64) float64 {
 	return num.Ln(line/rate) / num.Ln(float64(planRatio)/1000)
 }
 
-func (s *settings) set(st *setting, g *group) {
-	if s.m.in.Options.Mode == ModeTheorem1 {
+func (s *Settings) set(st *setting, g *group) {
+	if s.m.Input.Options.Mode == ModeTheorem1 {
 		s.setTheorem1(st, g)
 		return
 	}
@@ -252,7 +252,7 @@ func (s *settings) set(st *setting, g *group) {
 }
 
 // setProduct uses the smallest Increase, whose saw-tooth is the finest, with which the timer fits the device.
-func (s *settings) setProduct(st *setting, marking, load int) {
+func (s *Settings) setProduct(st *setting, marking, load int) {
 	scale := float64(marking) * 1000 / float64(load)
 	p := &s.ports[st.port]
 	a := &p.profile.Adapter
@@ -269,7 +269,7 @@ func (s *settings) setProduct(st *setting, marking, load int) {
 // setTheorem1 uses S1's own lever: all settings of a group have one timer, that of its fastest
 // with an Increase of one, and Increase in inverse proportion to the rate (Theorem 1 of the
 // differentiated-bandwidth paper).
-func (s *settings) setTheorem1(st *setting, g *group) {
+func (s *Settings) setTheorem1(st *setting, g *group) {
 	p := &s.ports[st.port]
 	model, own := &p.profile.Adapter, float64(st.need*p.units())
 	least, fastest := math.Inf(1), p.restart
@@ -294,7 +294,7 @@ func (s *settings) setTheorem1(st *setting, g *group) {
 
 // aggressiveness is response/Timer, the timer in units of the standard: in equilibrium what the setting's CCTI lets through is in
 // proportion to it among all that see the same marks.
-func (s *settings) aggressiveness(st *setting) float64 {
+func (s *Settings) aggressiveness(st *setting) float64 {
 	p := &s.ports[st.port]
 	return response(st.incr, p.restart) / float64(float64(st.timer)*p.units())
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // leverFindings reports settings that miss their aim before any prediction.
-func (s *settings) leverFindings() []plan.Finding {
+func (s *Settings) leverFindings() []plan.Finding {
 	out := append(s.sharedSettings(), s.deviceFindings()...)
 	for i := range s.ports {
 		if f := s.ports[i].clamps; f != nil {
@@ -20,9 +20,9 @@ func (s *settings) leverFindings() []plan.Finding {
 	}
 	for i := range s.all {
 		st := &s.all[i]
-		if most := s.ports[st.port].profile.Adapter.MaxIncrease; s.m.in.Options.Mode == ModeTheorem1 && st.incr == most {
+		if most := s.ports[st.port].profile.Adapter.MaxIncrease; s.m.Input.Options.Mode == ModeTheorem1 && st.incr == most {
 			out = append(out, plan.NewFinding(plan.CodeIncreaseClamped, s.names(st.tenants), nil,
-				phrase.Of("plan.increase-clamped", "port", s.m.fabric.PortName(s.ports[st.port].ref), "sl", st.sl, "most", int(most), "reached", rate(st.rate)),
+				phrase.Of("plan.increase-clamped", "port", s.m.Fabric.PortName(s.ports[st.port].ref), "sl", st.sl, "most", int(most), "reached", Rate(st.rate)),
 				phrase.Of("plan.increase-clamped.fix")))
 		}
 	}
@@ -32,20 +32,20 @@ func (s *settings) leverFindings() []plan.Finding {
 	return out
 }
 
-func (s *settings) names(ts []int32) []string {
+func (s *Settings) names(ts []int32) []string {
 	out := make([]string, len(ts))
 	for i, t := range ts {
-		out[i] = s.m.tenants[t].Name
+		out[i] = s.m.Tenants[t].Name
 	}
 	return out
 }
 
 // sharedSettings reports settings whose flows have different entitlements, one finding for each set of
 // tenants, with the worst of its ports first.
-func (s *settings) sharedSettings() []plan.Finding {
+func (s *Settings) sharedSettings() []plan.Finding {
 	worst := map[string][]*setting{}
 	for i := range s.all {
-		if st := &s.all[i]; st.kind == settingContended && st.spread > maxQuantisation {
+		if st := &s.all[i]; st.kind == Contended && st.spread > MaxQuantisation {
 			key := strings.Join(s.names(st.tenants), ",")
 			worst[key] = append(worst[key], st)
 		}
@@ -55,27 +55,27 @@ func (s *settings) sharedSettings() []plan.Finding {
 		slices.SortStableFunc(sts, func(a, b *setting) int { return cmp.Compare(b.spread, a.spread) })
 		var ports []string
 		for _, st := range sts[:min(len(sts), plan.MaxNames)] {
-			ports = append(ports, s.m.fabric.PortName(s.ports[st.port].ref))
+			ports = append(ports, s.m.Fabric.PortName(s.ports[st.port].ref))
 		}
 		st := sts[0]
 		out = append(out, plan.NewFinding(plan.CodeSharedSetting, s.names(st.tenants), ports,
 			phrase.Of("plan.shared-setting",
-				"ports", plan.Counted(len(sts), plan.KindPort), "worst", ports[0], "sl", st.sl, "each", rate(s.eachOf(st)), "off", phrase.PercentOf(st.spread, 1)),
+				"ports", plan.Counted(len(sts), plan.KindPort), "worst", ports[0], "sl", st.sl, "each", Rate(s.eachOf(st)), "off", phrase.PercentOf(st.spread, 1)),
 			phrase.Of("plan.shared-setting.fix")))
 	}
 	return out
 }
 
 // eachOf is what a setting gives each queue pair when it gives what it is made for, in bit/s.
-func (s *settings) eachOf(st *setting) float64 {
+func (s *Settings) eachOf(st *setting) float64 {
 	if s.ports[st.port].perSL {
 		return st.rate / st.qps
 	}
 	return st.rate
 }
 
-func (s *settings) groupFindings(g *group) []plan.Finding {
-	if g.miss <= maxQuantisation && g.marking <= sparseMarking && g.settle <= maxConvergence {
+func (s *Settings) groupFindings(g *group) []plan.Finding {
+	if g.miss <= MaxQuantisation && g.marking <= sparseMarking && g.settle <= MaxConvergence {
 		return nil
 	}
 	var tenants []int32
@@ -86,22 +86,22 @@ func (s *settings) groupFindings(g *group) []plan.Finding {
 	names := s.names(slices.Compact(tenants))
 	var links []string
 	for _, d := range g.links {
-		links = append(links, s.m.linkName(d))
+		links = append(links, s.m.LinkName(d))
 	}
 	var out []plan.Finding
 	add := func(code string, said, fix phrase.Text) {
 		out = append(out, plan.NewFinding(code, names, plan.Bounded(links), said, fix))
 	}
-	if g.miss > maxQuantisation {
+	if g.miss > MaxQuantisation {
 		add(plan.CodeTimerQuantised, phrase.Of("plan.timer-quantised", "off", phrase.PercentOf(g.miss, 1), "packets", g.marking),
 			phrase.Of("plan.timer-quantised.fix"))
 	}
 	if g.marking > sparseMarking {
-		add(plan.CodeMarkingSparse, phrase.Of("plan.marking-too-sparse", "packets", g.marking, "settle", about(g.settle)),
+		add(plan.CodeMarkingSparse, phrase.Of("plan.marking-too-sparse", "packets", g.marking, "settle", About(g.settle)),
 			phrase.Of("plan.marking-too-sparse.fix"))
 	}
-	if g.settle > maxConvergence {
-		add(plan.CodeSlowConvergence, phrase.Of("plan.slow-convergence", "settle", about(g.settle), "packets", g.marking),
+	if g.settle > MaxConvergence {
+		add(plan.CodeSlowConvergence, phrase.Of("plan.slow-convergence", "settle", About(g.settle), "packets", g.marking),
 			phrase.Of("plan.slow-convergence.fix"))
 	}
 	return out

@@ -30,25 +30,25 @@ const (
 // do not queue in step, and a deeper queue only adds delay to the loop, which then swings wider and
 // marks the fastest flow out of proportion (measured on the 16-host fat tree with 1 us links: 96 KiB
 // instead of 40 KiB raises the worst share error from about 2 to 3 % and costs 0.3 % of the link).
-func queueDepth(m *model, d int32, roundTrip float64) int {
-	packet := int(m.packetBits(m.transmitter(d))) / 8
-	want := int(m.caps[d] * roundTrip / 8 / roundTripPart)
-	return min(m.profiles[m.transmitter(d).Node].Switch.QueueBytes*3/4, max(want, minimumPackets*packet))
+func queueDepth(m *Model, d int32, roundTrip float64) int {
+	packet := int(m.PacketBits(m.Transmitter(d))) / 8
+	want := int(m.Caps[d] * roundTrip / 8 / roundTripPart)
+	return min(m.Profiles[m.Transmitter(d).Node].Switch.QueueBytes*3/4, max(want, minimumPackets*packet))
 }
 
 // switchPlans makes every switch's marking: defaults for all its ports, and overrides where a link
 // that limits flows wants other values. A switch none of whose ports wants anything else than in
 // the compilation before keeps its plan.
-func (s *settings) switchPlans(before []plan.SwitchPlan, was []plan.Digest) ([]plan.SwitchPlan, []plan.Digest) {
-	trips := s.m.longestTrips()
-	s.marking = make([]int, len(s.m.caps))
+func (s *Settings) switchPlans(before []plan.SwitchPlan, was []plan.Digest) ([]plan.SwitchPlan, []plan.Digest) {
+	trips := s.m.LongestTrips()
+	s.marking = make([]int, len(s.m.Caps))
 	for i := range s.groups {
 		for _, d := range s.groups[i].links {
 			s.marking[d] = s.groups[i].marking
 		}
 	}
-	order := slices.SortedFunc(slices.Values(s.m.fabric.Switches()), func(a, b int32) int {
-		return cmp.Compare(s.m.fabric.Nodes[a].GUID, s.m.fabric.Nodes[b].GUID)
+	order := slices.SortedFunc(slices.Values(s.m.Fabric.Switches()), func(a, b int32) int {
+		return cmp.Compare(s.m.Fabric.Nodes[a].GUID, s.m.Fabric.Nodes[b].GUID)
 	})
 	fresh := make([]bool, len(order))
 	for i, n := range order {
@@ -58,35 +58,35 @@ func (s *settings) switchPlans(before []plan.SwitchPlan, was []plan.Digest) ([]p
 }
 
 // marksAsBefore reports whether all ports of a switch mark as they did in the compilation before.
-func (s *settings) marksAsBefore(n int32) bool {
-	for p := range s.m.fabric.Nodes[n].Ports {
+func (s *Settings) marksAsBefore(n int32) bool {
+	for p := range s.m.Fabric.Nodes[n].Ports {
 		ref := subnet.PortRef{Node: n, Port: ident.PortNum(p)}
-		if _, ok := s.m.fabric.Peer(ref); !ok {
+		if _, ok := s.m.Fabric.Peer(ref); !ok {
 			continue
 		}
-		if d := direction(s.m.fabric, ref); s.marking[d] != s.prev.marking[d] {
+		if d := Direction(s.m.Fabric, ref); s.marking[d] != s.prev.marking[d] {
 			return false
 		}
 	}
 	return true
 }
 
-func (s *settings) switchPlan(n int32, trips []float64) plan.SwitchPlan {
-	node := &s.m.fabric.Nodes[n]
-	profile := s.m.profiles[n]
+func (s *Settings) switchPlan(n int32, trips []float64) plan.SwitchPlan {
+	node := &s.m.Fabric.Nodes[n]
+	profile := s.m.Profiles[n]
 	sp := plan.SwitchPlan{Node: node.GUID, Name: node.Name, Profile: profileName(profile), Ports: make([]ibcc.PortMarking, len(node.Ports))}
 	fastest := int32(-1)
 	for p := range node.Ports {
 		ref := subnet.PortRef{Node: n, Port: ident.PortNum(p)}
-		peer, ok := s.m.fabric.Peer(ref)
+		peer, ok := s.m.Fabric.Peer(ref)
 		if !ok {
 			continue
 		}
-		d := direction(s.m.fabric, ref)
-		if fastest < 0 || s.m.caps[d] > s.m.caps[fastest] {
+		d := Direction(s.m.Fabric, ref)
+		if fastest < 0 || s.m.Caps[d] > s.m.Caps[fastest] {
 			fastest = d
 		}
-		if s.m.fabric.Nodes[peer.Node].Kind == subnet.KindCA {
+		if s.m.Fabric.Nodes[peer.Node].Kind == subnet.KindCA {
 			sp.Defaults.VictimMask.Set(ref.Port)
 		}
 	}
@@ -102,10 +102,10 @@ func (s *settings) switchPlan(n int32, trips []float64) plan.SwitchPlan {
 	}
 	for p := range node.Ports {
 		ref := subnet.PortRef{Node: n, Port: ident.PortNum(p)}
-		if _, ok := s.m.fabric.Peer(ref); !ok {
+		if _, ok := s.m.Fabric.Peer(ref); !ok {
 			continue
 		}
-		if d := direction(s.m.fabric, ref); s.marking[d] > 0 {
+		if d := Direction(s.m.Fabric, ref); s.marking[d] > 0 {
 			s.override(&sp, p, d, trips[d])
 		}
 	}
@@ -113,10 +113,10 @@ func (s *settings) switchPlan(n int32, trips []float64) plan.SwitchPlan {
 }
 
 // unmarked is the packet size below which a link does not mark: unmarkedSize, or half of a small MTU.
-func unmarked(m *model, d int32) uint8 {
-	from := m.transmitter(d)
-	packet := int(m.packetBits(from)) / 8
-	return min(uint8(min(unmarkedSize, (packet-packetHeader)/128)), m.profiles[from.Node].Switch.MaxPacketSize)
+func unmarked(m *Model, d int32) uint8 {
+	from := m.Transmitter(d)
+	packet := int(m.PacketBits(from)) / 8
+	return min(uint8(min(unmarkedSize, (packet-PacketHeader)/128)), m.Profiles[from.Node].Switch.MaxPacketSize)
 }
 
 func defaultReasons(sp *plan.SwitchPlan) []plan.Reason {
@@ -136,7 +136,7 @@ func defaultReasons(sp *plan.SwitchPlan) []plan.Reason {
 }
 
 // override gives a port with a limiting link its own marking where that differs from the defaults.
-func (s *settings) override(sp *plan.SwitchPlan, p int, d int32, trip float64) {
+func (s *Settings) override(sp *plan.SwitchPlan, p int, d int32, trip float64) {
 	own, reasons := s.portMarking(fmt.Sprintf("ports[%d].", p), d, trip)
 	if own.Threshold == sp.Defaults.Threshold && own.MarkingRate == sp.Defaults.MarkingRate {
 		return
@@ -146,13 +146,13 @@ func (s *settings) override(sp *plan.SwitchPlan, p int, d int32, trip float64) {
 }
 
 // oneMarking gives a switch whose ports have no marking of their own that of its first port with a limiting link.
-func (s *settings) oneMarking(sp *plan.SwitchPlan, n int32, trips []float64) {
-	for p := range s.m.fabric.Nodes[n].Ports {
+func (s *Settings) oneMarking(sp *plan.SwitchPlan, n int32, trips []float64) {
+	for p := range s.m.Fabric.Nodes[n].Ports {
 		ref := subnet.PortRef{Node: n, Port: ident.PortNum(p)}
-		if _, ok := s.m.fabric.Peer(ref); !ok {
+		if _, ok := s.m.Fabric.Peer(ref); !ok {
 			continue
 		}
-		if d := direction(s.m.fabric, ref); s.marking[d] > 0 {
+		if d := Direction(s.m.Fabric, ref); s.marking[d] > 0 {
 			own, reasons := s.portMarking("", d, trips[d])
 			sp.Defaults.Threshold, sp.Defaults.MarkingRate, sp.Defaults.PacketSize = own.Threshold, own.MarkingRate, own.PacketSize
 			sp.Reasons = append(reasons, slices.DeleteFunc(defaultReasons(sp), func(r plan.Reason) bool { return r.Field == "threshold" || r.Field == "marking_rate" })...)
@@ -162,8 +162,8 @@ func (s *settings) oneMarking(sp *plan.SwitchPlan, n int32, trips []float64) {
 }
 
 // portMarking is the marking of a port that sends on a limiting link, with the reasons; field is what their fields begin with.
-func (s *settings) portMarking(field string, d int32, trip float64) (ibcc.PortMarking, []plan.Reason) {
-	profile := s.m.profiles[s.m.transmitter(d).Node]
+func (s *Settings) portMarking(field string, d int32, trip float64) (ibcc.PortMarking, []plan.Reason) {
+	profile := s.m.Profiles[s.m.Transmitter(d).Node]
 	depth := queueDepth(s.m, d, trip)
 	code, every := profile.Switch.Code(depth), profile.Switch.Marking(s.marking[d])
 	why := plan.Reason{Field: field + "marking_rate", Value: fmt.Sprint(every), Unit: "packets a mark", Range: "0..65535", Rule: plan.RuleMarkingRate,

@@ -20,38 +20,38 @@ import (
 // ErrInput marks input that cannot be compiled, for errors.Is.
 var ErrInput = errors.New("input cannot be compiled")
 
-// model is the checked input in the form the stages work on: tenants sorted by name with
+// Model is the checked input in the form the stages work on: tenants sorted by name with
 // complete attachments, flows sorted so that the order given does not matter, link directions
 // numbered. Link direction 2i is Fabric.Links[i] from A to B, 2i+1 from B to A.
-type model struct {
-	in       Input
-	plane    Plane
-	fabric   *subnet.Fabric // with LIDs and forwarding tables
-	tenants  []tenants.Tenant
-	flows    []flow
-	caps     []float64 // bit/s of each link direction
-	usable   []ident.SL
-	profiles []*ibprofile.Profile // by node, on InfiniBand
-	// targets and forecasts solve what is to be shared, and remember: models of the same flows have them together. nil
+type Model struct {
+	Input    Input
+	Plane    Plane
+	Fabric   *subnet.Fabric // with LIDs and forwarding tables
+	Tenants  []tenants.Tenant
+	Flows    []Flow
+	Caps     []float64 // bit/s of each link direction
+	Usable   []ident.SL
+	Profiles []*ibprofile.Profile // by node, on InfiniBand
+	// Targets and forecasts solve what is to be shared, and remember: models of the same flows have them together. nil
 	// where there is nothing to remember for.
-	targets, forecasts *fill.Solver
-	layout             *layout // see lay
+	Targets, Forecasts *fill.Solver
+	layout             *Layout // see lay
 }
 
-// flow is one way of an aggregate.
-type flow struct {
-	index    int   // into Input.Flows
+// Flow is one way of an aggregate.
+type Flow struct {
+	Index    int   // into Input.Flows
 	of       int32 // ways that a hash chooses from; 1 when this one is certain
-	tenant   int32
-	class    int32   // into the tenant's classes, or 0
-	qps      float64 // a fraction where a hash that is not known spreads queue pairs
+	Tenant   int32
+	Class    int32   // into the tenant's classes, or 0
+	QPs      float64 // a fraction where a hash that is not known spreads queue pairs
 	demand   float64 // bit/s; 0 is greedy
-	src, dst subnet.PortRef
-	links    []int32 // link directions in order
+	Src, Dst subnet.PortRef
+	Links    []int32 // link directions in order
 }
 
-// newModel checks the input and completes it: attachments, LIDs, routes.
-func newModel(in Input) (*model, error) {
+// New checks the input and completes it: attachments, LIDs, routes.
+func New(in Input) (*Model, error) {
 	if in.Fabric == nil {
 		return nil, fmt.Errorf("%w: no fabric", ErrInput)
 	}
@@ -62,26 +62,26 @@ func newModel(in Input) (*model, error) {
 		return nil, fmt.Errorf("%w: %w", ErrInput, err)
 	}
 	f := in.Fabric
-	if in.Options.plane() == PlaneIB {
+	if in.Options.WantedPlane() == PlaneIB {
 		var err error
-		if f, err = routed(in.Fabric); err != nil {
+		if f, err = Routed(in.Fabric); err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrInput, err)
 		}
 	}
-	m := &model{in: in, plane: in.Options.plane(), fabric: f, usable: in.Options.usableSLs()}
-	if m.plane == PlaneIB {
-		m.profiles = in.IBProfiles.ByNode(f)
+	m := &Model{Input: in, Plane: in.Options.WantedPlane(), Fabric: f, Usable: in.Options.usableSLs()}
+	if m.Plane == PlaneIB {
+		m.Profiles = in.IBProfiles.ByNode(f)
 	}
-	m.tenants = tenants.Attach(in.Tenants, in.Flows)
-	slices.SortFunc(m.tenants, func(a, b tenants.Tenant) int { return strings.Compare(a.Name, b.Name) })
-	sortClasses(m.tenants)
-	m.caps = make([]float64, 2*len(f.Links))
+	m.Tenants = tenants.Attach(in.Tenants, in.Flows)
+	slices.SortFunc(m.Tenants, func(a, b tenants.Tenant) int { return strings.Compare(a.Name, b.Name) })
+	SortClasses(m.Tenants)
+	m.Caps = make([]float64, 2*len(f.Links))
 	for i, l := range f.Links {
 		if l.Rate <= 0 {
 			return nil, fmt.Errorf("%w: link %s - %s has no rate: give its width and speed, or its rate",
 				ErrInput, f.PortName(l.A), f.PortName(l.B))
 		}
-		m.caps[2*i], m.caps[2*i+1] = float64(l.Rate), float64(l.Rate)
+		m.Caps[2*i], m.Caps[2*i+1] = float64(l.Rate), float64(l.Rate)
 	}
 	if err := m.checkAttachments(); err != nil {
 		return nil, err
@@ -89,8 +89,8 @@ func newModel(in Input) (*model, error) {
 	return m, m.addFlows()
 }
 
-// routed returns the fabric with LIDs and forwarding tables, computing what is not given.
-func routed(f *subnet.Fabric) (*subnet.Fabric, error) {
+// Routed returns the fabric with LIDs and forwarding tables, computing what is not given.
+func Routed(f *subnet.Fabric) (*subnet.Fabric, error) {
 	out, err := subnet.AssignLIDs(f, 0)
 	if err != nil {
 		return nil, err
@@ -114,13 +114,13 @@ func complete(f *subnet.Fabric) bool {
 	return true
 }
 
-func (m *model) checkAttachments() error {
-	for _, t := range m.tenants {
+func (m *Model) checkAttachments() error {
+	for _, t := range m.Tenants {
 		for _, a := range t.Attachments {
-			if _, err := caPort(m.fabric, a.Port); err != nil {
+			if _, err := CAPort(m.Fabric, a.Port); err != nil {
 				return fmt.Errorf("%w: tenant %s: attachment: %w", ErrInput, t.Name, err)
 			}
-			if a.SL != nil && *a.SL == dropped && m.plane == PlaneIB && m.in.Options.ReservedSLs == nil {
+			if a.SL != nil && *a.SL == dropped && m.Plane == PlaneIB && m.Input.Options.ReservedSLs == nil {
 				return fmt.Errorf("%w: tenant %s: attachment %s: SL %d is reserved, since a fabric with all data VLs drops it: want 0 to %d, or say which are reserved (reserved_sls)",
 					ErrInput, t.Name, a.Port, dropped, dropped-1)
 			}
@@ -129,8 +129,8 @@ func (m *model) checkAttachments() error {
 	return nil
 }
 
-// caPort finds a channel-adapter port with a link.
-func caPort(f *subnet.Fabric, id ident.PortID) (subnet.PortRef, error) {
+// CAPort finds a channel-adapter port with a link.
+func CAPort(f *subnet.Fabric, id ident.PortID) (subnet.PortRef, error) {
 	ref, ok := f.PortByID(id)
 	if !ok {
 		return ref, fmt.Errorf("port %s: want a port of this fabric", id)
@@ -144,22 +144,22 @@ func caPort(f *subnet.Fabric, id ident.PortID) (subnet.PortRef, error) {
 	return ref, nil
 }
 
-func (m *model) addFlows() error {
-	byName := make(map[string]int32, len(m.tenants))
-	for i, t := range m.tenants {
+func (m *Model) addFlows() error {
+	byName := make(map[string]int32, len(m.Tenants))
+	for i, t := range m.Tenants {
 		byName[t.Name] = int32(i)
 	}
 	var both [2]struct {
-		flows []flow
+		flows []Flow
 		err   error
 	}
-	order, switches := m.order(), m.switchLinks()
+	order, switches := m.order(), m.SwitchLinks()
 	halves.Do(len(order), func(from, to int) {
 		half := &both[0]
 		if to == len(order) {
 			half = &both[1]
 		}
-		w := &wayFinder{m: m, switches: switches, arena: make([]int32, 0, 6*(to-from))}
+		w := &WayFinder{Model: m, Switches: switches, arena: make([]int32, 0, 6*(to-from))}
 		half.flows, half.err = w.flows(order[from:to], byName)
 	})
 	for i := range both {
@@ -167,19 +167,19 @@ func (m *model) addFlows() error {
 			return fmt.Errorf("%w: %w", ErrInput, err)
 		}
 	}
-	m.flows = append(both[0].flows, both[1].flows...)
+	m.Flows = append(both[0].flows, both[1].flows...)
 	m.sortFlows()
 	return nil
 }
 
 // flows makes those of the input that order lists, a flow for each way. byName finds tenants.
-func (w *wayFinder) flows(order []int32, byName map[string]int32) ([]flow, error) {
-	m, out := w.m, make([]flow, 0, len(order))
+func (w *WayFinder) flows(order []int32, byName map[string]int32) ([]Flow, error) {
+	m, out := w.Model, make([]Flow, 0, len(order))
 	var ways []way
 	for _, k := range order {
 		i := int(k)
-		fl := &m.in.Flows[i]
-		src, dst, err := ends(m.fabric, i, fl)
+		fl := &m.Input.Flows[i]
+		src, dst, err := ends(m.Fabric, i, fl)
 		if err != nil {
 			return nil, err
 		}
@@ -187,14 +187,14 @@ func (w *wayFinder) flows(order []int32, byName map[string]int32) ([]flow, error
 			return nil, err
 		}
 		ti := byName[fl.Tenant]
-		t := &m.tenants[ti]
+		t := &m.Tenants[ti]
 		class, _ := t.ClassNamed(fl.Class)
-		x := flow{index: i, tenant: ti, src: src, dst: dst}
-		x.class = int32(max(0, slices.IndexFunc(t.Classes, func(c tenants.Class) bool { return c.Name == class.Name })))
+		x := Flow{Index: i, Tenant: ti, Src: src, Dst: dst}
+		x.Class = int32(max(0, slices.IndexFunc(t.Classes, func(c tenants.Class) bool { return c.Name == class.Name })))
 		for k := range ways {
-			x.of, x.links, x.qps = int32(ways[k].of), ways[k].links, ways[k].qps
+			x.of, x.Links, x.QPs = int32(ways[k].of), ways[k].links, ways[k].qps
 			x.demand = float64(float64(fl.Demand) * (ways[k].qps / float64(fl.QPs)))
-			if len(x.links) == 0 {
+			if len(x.Links) == 0 {
 				return nil, fmt.Errorf("flow %d of tenant %s: its source and destination are the same LID", i, fl.Tenant)
 			}
 			out = append(out, x)
@@ -203,8 +203,8 @@ func (w *wayFinder) flows(order []int32, byName map[string]int32) ([]flow, error
 	return out, nil
 }
 
-// direction numbers the link direction that a transmitting port drives.
-func direction(f *subnet.Fabric, p subnet.PortRef) int32 {
+// Direction numbers the link direction that a transmitting port drives.
+func Direction(f *subnet.Fabric, p subnet.PortRef) int32 {
 	l, i := f.Link(p)
 	if l.A == p {
 		return 2 * i
@@ -212,10 +212,10 @@ func direction(f *subnet.Fabric, p subnet.PortRef) int32 {
 	return 2*i + 1
 }
 
-// transmitter is the port that drives a link direction, and receiver its far end.
-func (m *model) transmitter(d int32) subnet.PortRef { return transmitter(m.fabric, d) }
+// Transmitter is the port that drives a link direction, and receiver its far end.
+func (m *Model) Transmitter(d int32) subnet.PortRef { return Transmitter(m.Fabric, d) }
 
-func transmitter(f *subnet.Fabric, d int32) subnet.PortRef {
+func Transmitter(f *subnet.Fabric, d int32) subnet.PortRef {
 	if l := &f.Links[d/2]; d%2 == 0 {
 		return l.A
 	} else {
@@ -223,31 +223,31 @@ func transmitter(f *subnet.Fabric, d int32) subnet.PortRef {
 	}
 }
 
-func (m *model) receiver(d int32) subnet.PortRef { return m.transmitter(d ^ 1) }
+func (m *Model) Receiver(d int32) subnet.PortRef { return m.Transmitter(d ^ 1) }
 
-// marks reports whether the transmitter of a link direction is a switch: channel adapters do
+// Marks reports whether the transmitter of a link direction is a switch: channel adapters do
 // not set FECN on what they send.
-func (m *model) marks(d int32) bool {
-	return !m.lay().sends[d]
+func (m *Model) Marks(d int32) bool {
+	return !m.Layout().Sends[d]
 }
 
-// packetBits is the size on the wire of a full packet over a port: its MTU and the 26 bytes of LRH,
+// PacketBits is the size on the wire of a full packet over a port: its MTU and the 26 bytes of LRH,
 // BTH, ICRC and VCRC (IBTA vol. 1, 7.7, 9.2, 7.8).
-func (m *model) packetBits(p subnet.PortRef) float64 {
-	mtu := int(m.fabric.Port(p).MTU)
+func (m *Model) PacketBits(p subnet.PortRef) float64 {
+	mtu := int(m.Fabric.Port(p).MTU)
 	if mtu == 0 {
-		mtu = defaultMTU
+		mtu = DefaultMTU
 	}
-	return float64((mtu + packetHeader) * 8)
+	return float64((mtu + PacketHeader) * 8)
 }
 
 const (
-	defaultMTU   = 4096
-	packetHeader = 26
+	DefaultMTU   = 4096
+	PacketHeader = 26
 )
 
-// plane is the plane asked for.
-func (o Options) plane() Plane {
+// WantedPlane is the plane asked for.
+func (o Options) WantedPlane() Plane {
 	if o.Plane == "" {
 		return PlaneIB
 	}
@@ -256,7 +256,7 @@ func (o Options) plane() Plane {
 
 // validate checks the options' ranges.
 func (o Options) validate() error {
-	if p := o.plane(); p != PlaneIB && p != PlaneRoCE && p != PlaneWRCC {
+	if p := o.WantedPlane(); p != PlaneIB && p != PlaneRoCE && p != PlaneWRCC {
 		return fmt.Errorf("plane %q: want %q, %q or %q", p, PlaneIB, PlaneRoCE, PlaneWRCC)
 	}
 	if o.Mode != "" && o.Mode != ModeProduct && o.Mode != ModeTheorem1 {
@@ -302,16 +302,16 @@ func (o Options) usableSLs() []ident.SL {
 	return out
 }
 
-// whole rounds a sum of queue pairs.
-func whole(qps float64) int { return int(qps + 0.5) }
+// Whole rounds a sum of queue pairs.
+func Whole(qps float64) int { return int(qps + 0.5) }
 
-// rate rounds a computed rate to whole bits per second.
-func rate(x float64) quantity.BitRate { return quantity.BitRate(x + 0.5) }
+// Rate rounds a computed rate to whole bits per second.
+func Rate(x float64) quantity.BitRate { return quantity.BitRate(x + 0.5) }
 
-// unknownDelay counts for a link of which the fabric says nothing: some metres and a switch. S0's links have 1 us.
-const unknownDelay = quantity.Microsecond
+// UnknownDelay counts for a link of which the fabric says nothing: some metres and a switch. S0's links have 1 us.
+const UnknownDelay = quantity.Microsecond
 
-// delay is that of a link direction on the planes of Ethernet.
-func (m *model) delay(d int32) quantity.Picoseconds {
-	return cmp.Or(m.fabric.Links[d/2].Delay, unknownDelay)
+// Delay is that of a link direction on the planes of Ethernet.
+func (m *Model) Delay(d int32) quantity.Picoseconds {
+	return cmp.Or(m.Fabric.Links[d/2].Delay, UnknownDelay)
 }

@@ -7,8 +7,8 @@ import (
 	"fairlane/subnet"
 )
 
-// numbered lists the numbers below n.
-func numbered(n int) []int32 {
+// Numbered lists the numbers below n.
+func Numbered(n int) []int32 {
 	out := make([]int32, n)
 	for i := range out {
 		out[i] = int32(i)
@@ -36,31 +36,31 @@ func sortedBy(list []int32, keys int, key func(x int32) int32) []int32 {
 }
 
 // sortFlows puts the flows in their order. Positions are sorted, since flows are large to move.
-func (m *model) sortFlows() {
+func (m *Model) sortFlows() {
 	order := m.flowOrder()
-	sorted, hops := make([]flow, len(m.flows)), 0
+	sorted, hops := make([]Flow, len(m.Flows)), 0
 	for i, k := range order {
-		sorted[i] = m.flows[k]
-		hops += len(sorted[i].links)
+		sorted[i] = m.Flows[k]
+		hops += len(sorted[i].Links)
 	}
 	arena := make([]int32, 0, hops) // in the order in which it is read
 	for i := range sorted {
 		start := len(arena)
-		arena = append(arena, sorted[i].links...)
-		sorted[i].links = arena[start:len(arena):len(arena)]
+		arena = append(arena, sorted[i].Links...)
+		sorted[i].Links = arena[start:len(arena):len(arena)]
 	}
-	m.flows = sorted
+	m.Flows = sorted
 }
 
 // flowOrder lists flows by all that matters of them, so that equal flows are exchangeable and the result does not depend on
 // the order of the input: by tenant, class, source, destination, and the rest. Between two ports there are few flows of a class.
-func (m *model) flowOrder() []int32 {
-	flows := m.flows
+func (m *Model) flowOrder() []int32 {
+	flows := m.Flows
 	ports, number := m.adapterPorts()
 	firstClass, classes := m.firstClasses()
-	order := sortedBy(numbered(len(flows)), ports, func(i int32) int32 { return number(flows[i].dst) })
-	order = sortedBy(order, ports, func(i int32) int32 { return number(flows[i].src) })
-	order = sortedBy(order, classes, func(i int32) int32 { return firstClass[flows[i].tenant] + flows[i].class })
+	order := sortedBy(Numbered(len(flows)), ports, func(i int32) int32 { return number(flows[i].Dst) })
+	order = sortedBy(order, ports, func(i int32) int32 { return number(flows[i].Src) })
+	order = sortedBy(order, classes, func(i int32) int32 { return firstClass[flows[i].Tenant] + flows[i].Class })
 	for rest := order; len(rest) > 0; {
 		n := 1
 		for n < len(rest) && flows[rest[0]].alongside(&flows[rest[n]]) {
@@ -68,7 +68,7 @@ func (m *model) flowOrder() []int32 {
 		}
 		slices.SortFunc(rest[:n], func(i, k int32) int {
 			a, b := &flows[i], &flows[k]
-			return cmp.Or(cmp.Compare(a.qps, b.qps), cmp.Compare(a.demand, b.demand), slices.Compare(a.links, b.links), cmp.Compare(a.index, b.index))
+			return cmp.Or(cmp.Compare(a.QPs, b.QPs), cmp.Compare(a.demand, b.demand), slices.Compare(a.Links, b.Links), cmp.Compare(a.Index, b.Index))
 		})
 		rest = rest[n:]
 	}
@@ -76,16 +76,16 @@ func (m *model) flowOrder() []int32 {
 }
 
 // alongside reports whether a flow is of the tenant and class of another, between its ports: both may be ways of one aggregate.
-func (f *flow) alongside(g *flow) bool {
-	return f.tenant == g.tenant && f.class == g.class && f.src == g.src && f.dst == g.dst
+func (f *Flow) alongside(g *Flow) bool {
+	return f.Tenant == g.Tenant && f.Class == g.Class && f.Src == g.Src && f.Dst == g.Dst
 }
 
 // adapterPorts numbers the ports of channel adapters by node, then port.
-func (m *model) adapterPorts() (n int, number func(subnet.PortRef) int32) {
-	first := make([]int32, len(m.fabric.Nodes))
-	for i := range m.fabric.Nodes {
+func (m *Model) adapterPorts() (n int, number func(subnet.PortRef) int32) {
+	first := make([]int32, len(m.Fabric.Nodes))
+	for i := range m.Fabric.Nodes {
 		first[i] = int32(n)
-		if node := &m.fabric.Nodes[i]; node.Kind == subnet.KindCA {
+		if node := &m.Fabric.Nodes[i]; node.Kind == subnet.KindCA {
 			n += len(node.Ports)
 		}
 	}
@@ -94,10 +94,10 @@ func (m *model) adapterPorts() (n int, number func(subnet.PortRef) int32) {
 
 // firstClasses numbers the classes of all tenants, one for a tenant without any: by tenant the number of its first, and how many
 // there are.
-func (m *model) firstClasses() (first []int32, classes int) {
-	for t := range m.tenants {
+func (m *Model) firstClasses() (first []int32, classes int) {
+	for t := range m.Tenants {
 		first = append(first, int32(classes))
-		classes += max(1, len(m.tenants[t].Classes))
+		classes += max(1, len(m.Tenants[t].Classes))
 	}
 	return first, classes
 }

@@ -23,8 +23,8 @@ const (
 // gives such a queue pair the lower of the two rates, and it gets less than either. The links that pace it then have room for others, and
 // so has its sending port. The search finds the levels of links and the turns of ports at which all of them are full.
 type turnSearch struct {
-	m *model
-	w *shareWeights
+	m *Model
+	w *ShareWeights
 	// rate is what a queue pair of a flow gets, in bit/s, whose links let a pace (bit/s) through, where a queue pair that takes all its
 	// turns has turn (bit/s).
 	rate func(f int32, pace, turn float64) float64
@@ -41,16 +41,16 @@ type turnSearch struct {
 
 // run replaces the rates of the parts of an allocation that ports belong to. It reports whether levels and rounds agree; parts of
 // more than turnFlows flows are left as they are.
-func (x *turnSearch) run(a *allocation, ports []int32) bool {
+func (x *turnSearch) run(a *Allocation, ports []int32) bool {
 	if len(ports) == 0 {
 		return true
 	}
-	l, at := x.m.lay(), make([]bool, len(x.m.caps))
+	l, at := x.m.Layout(), make([]bool, len(x.m.Caps))
 	for _, d := range ports {
 		at[d] = true
 	}
-	x.caps = x.m.feedable(x.w.caps)
-	x.flows = x.m.joined(x.caps, func(i int) bool { return at[l.hops[l.first[i]]] })
+	x.caps = x.m.Feedable(x.w.Caps)
+	x.flows = x.m.Joined(x.caps, func(i int) bool { return at[l.Hops[l.First[i]]] })
 	if len(x.flows) > turnFlows {
 		return false
 	}
@@ -62,35 +62,35 @@ func (x *turnSearch) run(a *allocation, ports []int32) bool {
 		}
 		x.raise()
 	}
-	x.m.squeeze(x.flows, x.caps, x.load, x.rates)
+	x.m.Squeeze(x.flows, x.caps, x.load, x.rates)
 	for _, f := range x.flows {
-		a.rates[f] = x.rates[f]
+		a.Rates[f] = x.rates[f]
 	}
 	return rest
 }
 
 // begin starts with the levels of an allocation. Links that limit no flow let all of them through twice.
-func (x *turnSearch) begin(a *allocation) {
-	l, links, flows := x.m.lay(), len(x.m.caps), len(x.m.flows)
+func (x *turnSearch) begin(a *Allocation) {
+	l, links, flows := x.m.Layout(), len(x.m.Caps), len(x.m.Flows)
 	x.ports, x.level, x.load = make(map[int32][]int32), make([]float64, links), make([]float64, links)
 	x.pace, x.rates = make([]float64, flows), make([]float64, flows)
 	limits := make([]bool, links)
 	for _, f := range x.flows {
-		hops := l.hops[l.first[f]:l.first[f+1]]
+		hops := l.Hops[l.First[f]:l.First[f+1]]
 		x.ports[hops[0]] = append(x.ports[hops[0]], f)
-		if x.w.marked[f] <= 0 {
+		if x.w.Marked[f] <= 0 {
 			continue
 		}
-		level := a.rates[f] / x.w.marked[f]
+		level := a.Rates[f] / x.w.Marked[f]
 		for _, d := range hops {
-			if l.sends[d] || x.caps[d] >= fill.Boundless {
+			if l.Sends[d] || x.caps[d] >= fill.Boundless {
 				continue
 			}
 			if x.level[d] == 0 {
 				x.links = append(x.links, d)
 			}
 			switch {
-			case a.bottleneck[f] == d:
+			case a.Bottleneck[f] == d:
 				x.level[d], limits[d] = level, true
 			case !limits[d]:
 				x.level[d] = max(x.level[d], float64(2*level))
@@ -101,34 +101,34 @@ func (x *turnSearch) begin(a *allocation) {
 
 // send gives each flow what levels and turns allow, and returns by how much the rates moved, relative.
 func (x *turnSearch) send() (moved float64) {
-	l := x.m.lay()
+	l := x.m.Layout()
 	for _, f := range x.flows {
 		level := math.Inf(1)
-		for _, d := range l.hops[l.first[f]:l.first[f+1]] {
+		for _, d := range l.Hops[l.First[f]:l.First[f+1]] {
 			if x.load[d] = 0; x.level[d] > 0 {
 				level = min(level, x.level[d])
 			}
 		}
-		pace := float64(x.w.marked[f] * level)
-		if x.w.floors != nil {
-			pace = max(pace, x.w.floors[f])
+		pace := float64(x.w.Marked[f] * level)
+		if x.w.Floors != nil {
+			pace = max(pace, x.w.Floors[f])
 		}
-		if l.demand[f] > 0 {
-			pace = min(pace, l.demand[f])
+		if l.Demand[f] > 0 {
+			pace = min(pace, l.Demand[f])
 		}
-		if x.w.ceilings != nil && x.w.ceilings[f] > 0 {
-			pace = min(pace, x.w.ceilings[f])
+		if x.w.Ceilings != nil && x.w.Ceilings[f] > 0 {
+			pace = min(pace, x.w.Ceilings[f])
 		}
-		x.pace[f] = max(pace/l.qps[f], 1)
+		x.pace[f] = max(pace/l.QPs[f], 1)
 	}
 	for _, f := range x.flows {
-		d := l.hops[l.first[f]]
+		d := l.Hops[l.First[f]]
 		if flows := x.ports[d]; flows[0] == f {
 			moved = max(moved, x.takeTurns(d, flows))
 		}
 	}
 	for _, f := range x.flows {
-		for _, d := range l.hops[l.first[f]:l.first[f+1]] {
+		for _, d := range l.Hops[l.First[f]:l.First[f+1]] {
 			x.load[d] += x.rates[f]
 		}
 	}
@@ -137,19 +137,19 @@ func (x *turnSearch) send() (moved float64) {
 
 // takeTurns finds the turn of a port by bisection: the largest at which it carries what its flows get.
 func (x *turnSearch) takeTurns(d int32, flows []int32) (moved float64) {
-	l := x.m.lay()
+	l := x.m.Layout()
 	sum := func(turn float64) (rate float64) {
 		for _, f := range flows {
-			rate += float64(l.qps[f] * x.rate(f, x.pace[f], turn))
+			rate += float64(l.QPs[f] * x.rate(f, x.pace[f], turn))
 		}
 		return rate
 	}
-	line := x.m.caps[d]
+	line := x.m.Caps[d]
 	turn := line
 	if limit := min(x.caps[d], line); sum(line) > limit {
 		qps := 0.0
 		for _, f := range flows {
-			qps += l.qps[f]
+			qps += l.QPs[f]
 		}
 		low, high := num.Ln(limit/max(qps, 1)), num.Ln(line)
 		for range turnHalvings {
@@ -162,7 +162,7 @@ func (x *turnSearch) takeTurns(d int32, flows []int32) (moved float64) {
 		turn = num.Exp(low)
 	}
 	for _, f := range flows {
-		r := float64(l.qps[f] * x.rate(f, x.pace[f], turn))
+		r := float64(l.QPs[f] * x.rate(f, x.pace[f], turn))
 		moved = max(moved, math.Abs(r-x.rates[f])/max(r, 1))
 		x.rates[f] = r
 	}

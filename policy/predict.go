@@ -25,76 +25,76 @@ func Predict(in Input, p *plan.Plan) (*Prediction, error) {
 	if p.Plane != PlaneIB {
 		return nil, fmt.Errorf("%w: a plan of plane %q: want %q", ErrInput, p.Plane, PlaneIB)
 	}
-	m, err := newModel(in)
+	m, err := New(in)
 	if err != nil {
 		return nil, err
 	}
-	target := m.entitle()
-	if target.err != nil {
-		return nil, target.err
+	target := m.Entitle()
+	if target.Err != nil {
+		return nil, target.Err
 	}
 	s, err := settingsOf(m, p, target)
 	if err != nil {
 		return nil, err
 	}
 	predicted := s.predict()
-	if predicted.err != nil {
-		return nil, predicted.err
+	if predicted.Err != nil {
+		return nil, predicted.Err
 	}
-	out := &Prediction{Tenants: m.tenantShares(target, predicted.allocation), Links: m.linkShares(target, predicted.allocation)}
-	m.setBounds(out.Tenants, nil, out.Links, s.bounds(predicted))
+	out := &Prediction{Tenants: m.TenantShares(target, predicted.Allocation), Links: m.LinkShares(target, predicted.Allocation)}
+	m.SetBounds(out.Tenants, nil, out.Links, s.bounds(predicted))
 	return out, nil
 }
 
 // predict fills the links by aggressiveness. Where prices replace the rates of that allocation, bottlenecks and the range of circles stay its own.
-func (s *settings) predict() (f forecast) {
-	floors := make([]float64, len(s.m.flows))
+func (s *Settings) predict() (f Forecast) {
+	floors := make([]float64, len(s.m.Flows))
 	for i := range floors {
 		floors[i] = s.floorOf(int32(i))
 	}
-	w := shareWeights{marked: s.flowWeights(), floors: floors, ceilings: s.capCeilings(), slack: s.m.circleSlack(nil)}
-	if f.allocation = s.predictLanes(&w); f.err != nil {
+	w := ShareWeights{Marked: s.flowWeights(), Floors: floors, Ceilings: s.capCeilings(), Slack: s.m.CircleSlack(nil)}
+	if f.Allocation = s.predictLanes(&w); f.Err != nil {
 		return f
 	}
-	f.circles = larger(s.m.circleRange(f.allocation, w), s.ackRange(f.allocation, w))
-	if len(s.m.flows) <= pricedFlows {
-		if flows := s.m.joined(s.m.feedable(nil), func(i int) bool { return s.marks[i] > 1 }); flows != nil {
-			s.prices(w, flows).run(f.rates)
+	f.Circles = Larger(s.m.CircleRange(f.Allocation, w), s.ackRange(f.Allocation, w))
+	if len(s.m.Flows) <= PricedFlows {
+		if flows := s.m.Joined(s.m.Feedable(nil), func(i int) bool { return s.marks[i] > 1 }); flows != nil {
+			s.prices(w, flows).Run(f.Rates)
 		}
-		f.spare = s.m.spareRange(f.allocation, s.target, w, s.marks, s.prices)
+		f.Spare = s.m.SpareRange(f.Allocation, s.target, w, s.marks, s.prices)
 	}
 	return f
 }
 
 // prices prepares the search for the marks that flows meet. At the marks of the target, prices of 1, flows have their entitlements on the whole.
-func (s *settings) prices(w shareWeights, flows []int32) *prices {
-	x := s.m.newPrices(w, 1, s.target.limiting, flows)
+func (s *Settings) prices(w ShareWeights, flows []int32) *Prices {
+	x := s.m.NewPrices(w, 1, s.target.Limiting, flows)
 	rates, weights := 0.0, 0.0
-	for i, r := range s.target.rates {
+	for i, r := range s.target.Rates {
 		if s.marks[i] > 0 {
 			rates += r
-			weights += w.marked[i]
+			weights += w.Marked[i]
 		}
 	}
-	for _, i := range x.flows {
-		x.full[i] = float64(float64(w.marked[i]*(rates/weights)) * float64(max(1, s.marks[i])))
+	for _, i := range x.Flows {
+		x.Full[i] = float64(float64(w.Marked[i]*(rates/weights)) * float64(max(1, s.marks[i])))
 	}
 	return x
 }
 
 // flowWeights is the aggressiveness of each flow, all its queue pairs together, less what it loses near its port's line rate when it has its
 // entitlement.
-func (s *settings) flowWeights() []float64 {
-	w := make([]float64, len(s.m.flows))
+func (s *Settings) flowWeights() []float64 {
+	w := make([]float64, len(s.m.Flows))
 	var last lastTop
 	through := make([]float64, len(s.all)) // in SL mode
 	for i, k := range s.ofFlow {
-		through[k] += s.target.rates[i]
+		through[k] += s.target.Rates[i]
 	}
-	for i, n := range s.m.lay().qps {
+	for i, n := range s.m.Layout().QPs {
 		k := s.ofFlow[i]
 		st := &s.all[k]
-		p, one := &s.ports[st.port], s.target.rates[i]/n
+		p, one := &s.ports[st.port], s.target.Rates[i]/n
 		if p.perSL {
 			n, one = n/st.qps, through[k]
 		}
@@ -104,10 +104,10 @@ func (s *settings) flowWeights() []float64 {
 }
 
 // floorOf is the rate at a flow's last table entry.
-func (s *settings) floorOf(f int32) float64 {
+func (s *Settings) floorOf(f int32) float64 {
 	st := &s.all[s.ofFlow[f]]
 	p := &s.ports[st.port]
-	n := s.m.flows[f].qps
+	n := s.m.Flows[f].QPs
 	floor := float64(p.floor() * n)
 	if p.perSL {
 		floor /= st.qps

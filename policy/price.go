@@ -12,11 +12,11 @@ import (
 // meets, and a link that is not full does not mark. Marks are then found like prices: each link marks as much as keeps its load at its
 // capacity, or not at all.
 const (
-	// priceRounds bounds the search, priceRest is the movement at which it ends, relative to what flows meet, and pricedFlows are the flows for
+	// priceRounds bounds the search, priceRest is the movement at which it ends, relative to what flows meet, and PricedFlows are the flows for
 	// which it is worth its time.
 	priceRounds = 120
 	priceRest   = 1e-6
-	pricedFlows = 20_000
+	PricedFlows = 20_000
 	// priceStep damps it: at one link alone the step 1 would be exact at once. A link moves in proportion to what it marks, and at least as if it
 	// marked leastPart of what its flows meet: otherwise a link that hardly marks would hardly move.
 	priceStep = 0.7
@@ -25,12 +25,12 @@ const (
 	leastPrice = 1e-9
 )
 
-// prices is the search for the marks of all links, in units of what a link marks whose flows have the
+// Prices is the search for the marks of all links, in units of what a link marks whose flows have the
 // rates that they are meant to have.
-type prices struct {
-	m       *model
-	w       shareWeights
-	flows   []int32   // of which rates are found
+type Prices struct {
+	m       *Model
+	w       ShareWeights
+	Flows   []int32   // of which rates are found
 	data    []float64 // bit/s that links carry beside acknowledgements
 	caps    []float64 // of those that can fill; see feedable
 	price   []float64 // by link direction; of those that mark and can queue
@@ -41,8 +41,8 @@ type prices struct {
 	yields  []float64 // by link direction: by how much its load falls with the sum of prices, in bit/s
 	rates   []float64 // by flow
 	sums    []float64 // by flow: of the prices that it meets
-	full    []float64 // bit/s that a flow has at a price of 1
-	decline []float64 // by flow: its rate goes with the price to the power of -decline; nil: of -1
+	Full    []float64 // bit/s that a flow has at a price of 1
+	Decline []float64 // by flow: its rate goes with the price to the power of -decline; nil: of -1
 	step    float64
 	turns   []float64
 	senders []sender
@@ -54,20 +54,20 @@ type sender struct {
 	flows []int32
 }
 
-// newPrices prepares a search for the rates of flows. It starts with a price of 1 at limiting links, nil: at all. Rates go with the price to the power
+// NewPrices prepares a search for the rates of flows. It starts with a price of 1 at limiting links, nil: at all. Rates go with the price to the power
 // of about -decline; the caller sets full.
-func (m *model) newPrices(w shareWeights, decline float64, limiting []bool, flows []int32) *prices {
-	l, links := m.lay(), len(m.caps)
-	x := &prices{m: m, w: w, flows: flows, data: m.capsOf(&w), turns: w.sending, step: priceStep / decline,
+func (m *Model) NewPrices(w ShareWeights, decline float64, limiting []bool, flows []int32) *Prices {
+	l, links := m.Layout(), len(m.Caps)
+	x := &Prices{m: m, w: w, Flows: flows, data: m.capsOf(&w), turns: w.Sending, step: priceStep / decline,
 		price: make([]float64, links), priced: make([]bool, links), least: slices.Repeat([]float64{leastPrice}, links), load: make([]float64, links), yields: make([]float64, links),
-		rates: make([]float64, len(m.flows)), sums: make([]float64, len(m.flows)), full: make([]float64, len(m.flows))}
+		rates: make([]float64, len(m.Flows)), sums: make([]float64, len(m.Flows)), Full: make([]float64, len(m.Flows))}
 	if x.turns == nil {
-		x.turns = l.qps
+		x.turns = l.QPs
 	}
-	x.caps = m.feedable(w.caps)
+	x.caps = m.Feedable(w.Caps)
 	at := make([]int32, links) // sender, from 1
 	for _, i := range flows {
-		hops := l.hops[l.first[i]:l.first[i+1]]
+		hops := l.Hops[l.First[i]:l.First[i+1]]
 		if at[hops[0]] == 0 {
 			x.senders = append(x.senders, sender{out: hops[0]})
 			at[hops[0]] = int32(len(x.senders))
@@ -75,7 +75,7 @@ func (m *model) newPrices(w shareWeights, decline float64, limiting []bool, flow
 		s := &x.senders[at[hops[0]]-1]
 		s.flows = append(s.flows, i)
 		for _, d := range hops {
-			if !l.sends[d] && x.caps[d] < fill.Boundless && !x.priced[d] {
+			if !l.Sends[d] && x.caps[d] < fill.Boundless && !x.priced[d] {
 				x.priced[d], x.price[d] = true, leastPrice
 				if limiting == nil || limiting[d] {
 					x.price[d] = 1
@@ -87,8 +87,8 @@ func (m *model) newPrices(w shareWeights, decline float64, limiting []bool, flow
 	return x
 }
 
-// run replaces rates of flows by those at which the marks of all links agree.
-func (x *prices) run(rates []float64) {
+// Run replaces rates of flows by those at which the marks of all links agree.
+func (x *Prices) Run(rates []float64) {
 	for range priceRounds {
 		x.send()
 		if x.mark() < priceRest {
@@ -96,33 +96,33 @@ func (x *prices) run(rates []float64) {
 		}
 	}
 	x.send()
-	x.m.squeeze(x.flows, x.caps, x.load, x.rates)
-	for _, i := range x.flows {
+	x.m.Squeeze(x.Flows, x.caps, x.load, x.rates)
+	for _, i := range x.Flows {
 		rates[i] = x.rates[i]
 	}
 }
 
 // send gives every flow the rate that its marks, its demand and its NIC port allow.
-func (x *prices) send() {
-	l := x.m.lay()
-	for _, i := range x.flows {
+func (x *Prices) send() {
+	l := x.m.Layout()
+	for _, i := range x.Flows {
 		sum := 0.0
-		for _, d := range l.hops[l.first[i]:l.first[i+1]] {
+		for _, d := range l.Hops[l.First[i]:l.First[i+1]] {
 			sum += x.price[d]
 		}
 		sum = max(sum, leastPrice)
-		r := x.full[i] / sum
-		if x.decline != nil {
-			r = float64(x.full[i] * num.Exp(-float64(x.decline[i]*num.Ln(sum))))
+		r := x.Full[i] / sum
+		if x.Decline != nil {
+			r = float64(x.Full[i] * num.Exp(-float64(x.Decline[i]*num.Ln(sum))))
 		}
-		if x.w.floors != nil {
-			r = max(r, x.w.floors[i])
+		if x.w.Floors != nil {
+			r = max(r, x.w.Floors[i])
 		}
-		if l.demand[i] > 0 {
-			r = min(r, l.demand[i])
+		if l.Demand[i] > 0 {
+			r = min(r, l.Demand[i])
 		}
-		if x.w.ceilings != nil && x.w.ceilings[i] > 0 {
-			r = min(r, x.w.ceilings[i])
+		if x.w.Ceilings != nil && x.w.Ceilings[i] > 0 {
+			r = min(r, x.w.Ceilings[i])
 		}
 		x.rates[i], x.sums[i] = r, sum
 	}
@@ -131,10 +131,10 @@ func (x *prices) send() {
 	}
 	clear(x.load)
 	clear(x.yields)
-	for _, i := range x.flows {
+	for _, i := range x.Flows {
 		r := x.rates[i]
-		yields := r / max(x.sums[i], x.full[i]/max(r, 1)) // a flow that waits for turns yields from the price on at which marks hold it as well
-		for _, d := range l.hops[l.first[i]:l.first[i+1]] {
+		yields := r / max(x.sums[i], x.Full[i]/max(r, 1)) // a flow that waits for turns yields from the price on at which marks hold it as well
+		for _, d := range l.Hops[l.First[i]:l.First[i+1]] {
 			x.load[d] += r
 			x.yields[d] += yields
 		}
@@ -143,7 +143,7 @@ func (x *prices) send() {
 
 // takeTurns bounds the flows of a port to its line rate: those that want more than their turn divide what the others leave
 // by what they count for.
-func (x *prices) takeTurns(s *sender) {
+func (x *Prices) takeTurns(s *sender) {
 	level, before := 0.0, -1.0
 	for level > before {
 		left, all := x.data[s.out], 0.0
@@ -167,7 +167,7 @@ func (x *prices) takeTurns(s *sender) {
 
 // mark lets every link mark more where its load is above its capacity and less where it is below. It returns by how much prices moved at most,
 // relative to what flows meet there.
-func (x *prices) mark() (moved float64) {
+func (x *Prices) mark() (moved float64) {
 	for _, d := range x.links {
 		was, met := x.price[d], x.load[d]/max(x.yields[d], math.SmallestNonzeroFloat64)
 		over := min(max(x.load[d]/x.caps[d], 0.25), 4)

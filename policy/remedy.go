@@ -18,8 +18,8 @@ func explainedByOthers(f *plan.Finding) bool {
 // advise completes findings that other findings, the predicted shares or the plane's means explain: what tenants that
 // share an SL are predicted to get, whose advice removes the cause of a share that is out of reach, and what can be done
 // about a sending port.
-func advise(m *model, fs []plan.Finding, p *plan.Plan, target *allocation) []plan.Finding {
-	out := withShares(fs, p.Tenants)
+func advise(m *Model, fs []plan.Finding, p *plan.Plan, target *Allocation) []plan.Finding {
+	out := WithShares(fs, p.Tenants)
 	var turns map[string][]string
 	for i := range out {
 		switch f := &out[i]; {
@@ -37,8 +37,8 @@ func advise(m *model, fs []plan.Finding, p *plan.Plan, target *allocation) []pla
 
 // sourcePortFix names what the plane has for tenants that send from one port. Lanes that are weighed already and miss
 // are no advice.
-func sourcePortFix(m *model) phrase.Text {
-	if m.plane == PlaneIB && !m.in.Options.VLArbitration {
+func sourcePortFix(m *Model) phrase.Text {
+	if m.Plane == PlaneIB && !m.Input.Options.VLArbitration {
 		return phrase.Of("plan.source-port.lanes.fix")
 	}
 	return phrase.Of("plan.source-port.fix")
@@ -46,24 +46,24 @@ func sourcePortFix(m *model) phrase.Text {
 
 // classTurns lists, by tenant, the limiting ports from which several of its classes send: their queue pairs take turns
 // there, and what a class gets follows from how many it has.
-func classTurns(m *model, target *allocation) map[string][]string {
+func classTurns(m *Model, target *Allocation) map[string][]string {
 	type at struct{ tenant, link int32 }
 	class := make(map[at]int32)
 	out := make(map[string][]string)
-	for i := range m.flows {
-		f := &m.flows[i]
-		d := f.links[0]
-		if !target.limiting[d] || len(m.tenants[f.tenant].Classes) < 2 || m.marks(d) {
+	for i := range m.Flows {
+		f := &m.Flows[i]
+		d := f.Links[0]
+		if !target.Limiting[d] || len(m.Tenants[f.Tenant].Classes) < 2 || m.Marks(d) {
 			continue
 		}
-		k := at{f.tenant, d}
+		k := at{f.Tenant, d}
 		switch c, seen := class[k]; {
 		case !seen:
-			class[k] = f.class
-		case c != f.class && c >= 0:
+			class[k] = f.Class
+		case c != f.Class && c >= 0:
 			class[k] = -1 // told
-			name := m.tenants[f.tenant].Name
-			out[name] = append(out[name], m.fabric.PortName(m.transmitter(d)))
+			name := m.Tenants[f.Tenant].Name
+			out[name] = append(out[name], m.Fabric.PortName(m.Transmitter(d)))
 		}
 	}
 	return out
@@ -72,10 +72,10 @@ func classTurns(m *model, target *allocation) map[string][]string {
 // unreachableFix names what a tenant that misses its share can do: about its classes that take turns at a port, what
 // its own findings advise or, without any, those of the tenants that it meets on the links where it misses it, since
 // what they take it lacks.
-func unreachableFix(m *model, f *plan.Finding, fs []plan.Finding, p *plan.Plan, turns map[string][]string) phrase.Text {
+func unreachableFix(m *Model, f *plan.Finding, fs []plan.Finding, p *plan.Plan, turns map[string][]string) phrase.Text {
 	tenant := f.Tenants[0]
 	switch {
-	case m.plane == PlaneIB && m.in.Options.Mode == ModeTheorem1:
+	case m.Plane == PlaneIB && m.Input.Options.Mode == ModeTheorem1:
 		return phrase.Of("plan.mode-product.fix")
 	case len(turns[tenant]) > 0 && missesClass(p, tenant):
 		return turnsFix(m, turns[tenant])
@@ -130,9 +130,9 @@ func sorted(names []string) []string {
 }
 
 // turnsFix is the advice for classes that take turns at sending ports.
-func turnsFix(m *model, ports []string) phrase.Text {
+func turnsFix(m *Model, ports []string) phrase.Text {
 	var lanes phrase.Text
-	if m.plane == PlaneIB {
+	if m.Plane == PlaneIB {
 		lanes = phrase.Of("plan.classes.lanes")
 	}
 	return phrase.Of("plan.classes.fix",

@@ -25,12 +25,12 @@ type nicPort struct {
 	tenants []int32
 	sharers []int32 // of several tenants, those that send from it, see findSharers
 	flows   []int32
-	kind    settingKind
+	kind    Kind
 	// wanted is the rate that one queue pair is meant to have where it meets the marks of one link, in bit/s; of
 	// flows that want different ones the geometric mean.
 	wanted float64
 	spread float64 // largest |ln| of what a flow wants by wanted
-	group  int32   // into roceSettings.groups
+	group  int32   // into RoceSettings.groups
 	link   int32   // whose response counts, or -1
 	// position of the lever, exact period in us, and the position that the registers stand for, which hold whole numbers.
 	position, period, held float64
@@ -53,10 +53,10 @@ type zero struct {
 	period float64 // us
 }
 
-// roceSettings is what the RoCE plane makes of a target.
-type roceSettings struct {
-	m         *model
-	target    *allocation
+// RoceSettings is what the RoCE plane makes of a target.
+type RoceSettings struct {
+	m         *Model
+	target    *Allocation
 	profile   *profile.Profile
 	law       profile.Law          // of the profile's lever
 	rtt       quantity.Picoseconds // longest base round trip of a flow
@@ -67,33 +67,33 @@ type roceSettings struct {
 	curves    []*profile.Curve // by link direction; nil until needed
 	unmarked  *profile.Curve   // of flows that nothing marks; nil until needed
 	groups    []roceGroup
-	shares    map[tenantPort]int // thousandths of a port that tenants on it have by their virtual functions
-	functions map[tenantPort]int // of the tenants that have shares
+	shares    map[TenantPort]int // thousandths of a port that tenants on it have by their virtual functions
+	functions map[TenantPort]int // of the tenants that have shares
 	turns     []float64          // by flow: what it counts for where its port divides its line rate
 	weights   []float64          // see weigh
 	// prev is a compilation of the same flows, or nil. fresh says of which ports the flows are entitled to something else than in
 	// prev, and moved that other links limit somebody.
-	prev  *roceSettings
+	prev  *RoceSettings
 	fresh []bool
 	moved bool
 }
 
-// compileRoCE compiles the levers of the RoCE plane: one set of DCQCN registers for each NIC port, by the lever
+// CompileRoCE compiles the levers of the RoCE plane: one set of DCQCN registers for each NIC port, by the lever
 // of the device's profile, and the marking of switches. Flows that meet the same marks come to rest
 // at rates in proportion to what their ports' settings mean them to have; a flow that meets the marks of k
 // links falls by k^-Decline, for which its settings make up.
 //
 // prev is a compilation of the same flows and attachments, or nil.
-func compileRoCE(t task, prev *roceSettings) (*roceSettings, *outcome, error) {
-	var s *roceSettings
+func CompileRoCE(t Task, prev *RoceSettings) (*RoceSettings, *Outcome, error) {
+	var s *RoceSettings
 	if prev != nil {
-		s = roceLike(t.m, prev, t.target)
+		s = roceLike(t.Model, prev, t.Target)
 	} else {
-		p, err := nicProfile(t.m)
+		p, err := nicProfile(t.Model)
 		if err != nil {
 			return nil, nil, err
 		}
-		if s, err = newRoCE(t.m, p, t.target); err != nil {
+		if s, err = newRoCE(t.Model, p, t.Target); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -112,21 +112,21 @@ func compileRoCE(t task, prev *roceSettings) (*roceSettings, *outcome, error) {
 	s.weigh()
 	var section *plan.RoCEPlan
 	var work sync.WaitGroup
-	work.Go(func() { section = s.plan(t.before, t.digests, t.was) })
+	work.Go(func() { section = s.plan(t.Before, t.Digests, t.Was) })
 	predicted := s.predict()
 	bounds := s.bounds(predicted)
 	work.Wait()
-	slow := s.settle(predicted.allocation)
-	o := &outcome{predicted: predicted.allocation, bounds: bounds, settle: slow.time}
-	o.findings = slices.Concat(s.findings(predicted.allocation), s.slowFindings(&slow))
+	slow := s.settle(predicted.Allocation)
+	o := &Outcome{Predicted: predicted.Allocation, Bounds: bounds, Settle: slow.time}
+	o.Findings = slices.Concat(s.findings(predicted.Allocation), s.slowFindings(&slow))
 	s.prev = nil
-	o.write = func(p *plan.Plan) { p.RoCE = section }
+	o.Write = func(p *plan.Plan) { p.RoCE = section }
 	return s, o, nil
 }
 
 // newRoCE finds what follows from flows and attachments.
-func newRoCE(m *model, p *profile.Profile, target *allocation) (*roceSettings, error) {
-	s := &roceSettings{m: m, target: target, profile: p, law: p.Law(), marks: m.marksOf(target), curves: make([]*profile.Curve, len(m.caps)), moved: true}
+func newRoCE(m *Model, p *profile.Profile, target *Allocation) (*RoceSettings, error) {
+	s := &RoceSettings{m: m, target: target, profile: p, law: p.Law(), marks: m.MarksOf(target), curves: make([]*profile.Curve, len(m.Caps)), moved: true}
 	s.findPorts()
 	if err := s.shareable(); err != nil {
 		return nil, err
@@ -139,13 +139,13 @@ func newRoCE(m *model, p *profile.Profile, target *allocation) (*roceSettings, e
 }
 
 // nicProfile is the profile that the options name: one of the input's, or an embedded one.
-func nicProfile(m *model) (*profile.Profile, error) {
-	name := m.in.Options.Profile
+func nicProfile(m *Model) (*profile.Profile, error) {
+	name := m.Input.Options.Profile
 	if name == "" {
 		name = profile.Default
 	}
-	for i := range m.in.Profiles {
-		if p := &m.in.Profiles[i]; p.Name == name {
+	for i := range m.Input.Profiles {
+		if p := &m.Input.Profiles[i]; p.Name == name {
 			if err := p.Validate(); err != nil {
 				return nil, fmt.Errorf("%w: profile %q: %w", ErrInput, name, err)
 			}
@@ -160,17 +160,17 @@ func nicProfile(m *model) (*profile.Profile, error) {
 }
 
 // findPorts lists the ports that tenants are attached to and which flows leave by each.
-func (s *roceSettings) findPorts() {
-	at := slices.Repeat([]int32{-1}, len(s.m.caps)) // port by the link direction that it drives
-	for _, pt := range s.m.tenantsByPort() {
-		ref, _ := s.m.fabric.PortByID(pt.port)
-		d := direction(s.m.fabric, ref)
+func (s *RoceSettings) findPorts() {
+	at := slices.Repeat([]int32{-1}, len(s.m.Caps)) // port by the link direction that it drives
+	for _, pt := range s.m.TenantsByPort() {
+		ref, _ := s.m.Fabric.PortByID(pt.Port)
+		d := Direction(s.m.Fabric, ref)
 		at[d] = int32(len(s.ports))
-		s.ports = append(s.ports, nicPort{ref: ref, id: pt.port, out: d, line: s.m.caps[d], tenants: pt.tenants, group: -1, link: -1})
+		s.ports = append(s.ports, nicPort{ref: ref, id: pt.Port, out: d, line: s.m.Caps[d], tenants: pt.Tenants, group: -1, link: -1})
 	}
-	s.ofFlow = make([]int32, len(s.m.flows))
-	for i := range s.m.flows {
-		s.ofFlow[i] = at[s.m.flows[i].links[0]]
+	s.ofFlow = make([]int32, len(s.m.Flows))
+	for i := range s.m.Flows {
+		s.ofFlow[i] = at[s.m.Flows[i].Links[0]]
 		p := &s.ports[s.ofFlow[i]]
 		p.flows = append(p.flows, int32(i))
 	}
@@ -184,20 +184,20 @@ type topFlow struct {
 }
 
 // findTops finds the fastest queue pair at each link direction of those that it limits; of equals, one whose port sends most.
-func (s *roceSettings) findTops() {
-	s.tops = make([]topFlow, len(s.m.caps))
+func (s *RoceSettings) findTops() {
+	s.tops = make([]topFlow, len(s.m.Caps))
 	sent, qps := make([]float64, len(s.ports)), make([]float64, len(s.ports))
 	for i, k := range s.ofFlow {
-		sent[k] += s.target.rates[i]
-		qps[k] += s.m.flows[i].qps
+		sent[k] += s.target.Rates[i]
+		qps[k] += s.m.Flows[i].QPs
 	}
-	for i := range s.m.flows {
-		d := s.target.bottleneck[i]
+	for i := range s.m.Flows {
+		d := s.target.Bottleneck[i]
 		if d < 0 {
 			continue
 		}
 		k := s.ofFlow[i]
-		x, t := topFlow{s.target.rates[i] / s.m.flows[i].qps, profile.Port{Line: s.ports[k].line, Sent: sent[k], Flows: qps[k]}}, &s.tops[d]
+		x, t := topFlow{s.target.Rates[i] / s.m.Flows[i].QPs, profile.Port{Line: s.ports[k].line, Sent: sent[k], Flows: qps[k]}}, &s.tops[d]
 		if x.rate > t.rate || x.rate == t.rate && x.port.Sent > t.port.Sent {
 			*t = x
 		}
@@ -205,20 +205,20 @@ func (s *roceSettings) findTops() {
 }
 
 // measureTrips finds the longest round trip.
-func (s *roceSettings) measureTrips() {
-	for i := range s.m.flows {
+func (s *RoceSettings) measureTrips() {
+	for i := range s.m.Flows {
 		way := quantity.Picoseconds(0)
-		for _, d := range s.m.flows[i].links {
-			way += s.m.delay(d)
+		for _, d := range s.m.Flows[i].Links {
+			way += s.m.Delay(d)
 		}
 		s.rtt = max(s.rtt, 2*way)
 	}
 }
 
 // contended reports whether marks are what limits a flow.
-func (s *roceSettings) contended(f int32) bool {
-	b := s.target.bottleneck[f]
-	return b >= 0 && s.m.marks(b)
+func (s *RoceSettings) contended(f int32) bool {
+	b := s.target.Bottleneck[f]
+	return b >= 0 && s.m.Marks(b)
 }
 
 // spare is how much more than it takes a flow is meant for where its demand or its NIC limits it, so that
@@ -226,8 +226,8 @@ func (s *roceSettings) contended(f int32) bool {
 const spare = 2
 
 // want is the rate that one queue pair of a flow is meant to have where it meets the marks of one link.
-func (s *roceSettings) want(f int32) float64 {
-	r := s.target.rates[f] / s.m.flows[f].qps
+func (s *RoceSettings) want(f int32) float64 {
+	r := s.target.Rates[f] / s.m.Flows[f].QPs
 	if !s.contended(f) {
 		r = float64(spare * r)
 	}
@@ -235,7 +235,7 @@ func (s *roceSettings) want(f int32) float64 {
 }
 
 // crowd is how much a flow's settings must make up for the marks of several links.
-func (s *roceSettings) crowd(f int32) float64 {
+func (s *RoceSettings) crowd(f int32) float64 {
 	if s.marks[f] <= 1 {
 		return 1
 	}
@@ -244,17 +244,17 @@ func (s *roceSettings) crowd(f int32) float64 {
 
 // measure finds what a port's flows want: contended ones, or else all of them. The least-squares choice in the
 // logarithm is the geometric mean, by queue pairs.
-func (s *roceSettings) measure(p *nicPort) {
-	kind, sum, n := settingIdle, 0.0, 0.0
-	pick := func(f int32) bool { return kind == settingUncontended || s.contended(f) }
+func (s *RoceSettings) measure(p *nicPort) {
+	kind, sum, n := Idle, 0.0, 0.0
+	pick := func(f int32) bool { return kind == Uncontended || s.contended(f) }
 	switch {
 	case slices.ContainsFunc(p.flows, s.contended):
-		kind = settingContended
+		kind = Contended
 	case len(p.flows) > 0:
-		kind = settingUncontended
+		kind = Uncontended
 	}
 	p.kind = kind
-	if kind == settingIdle {
+	if kind == Idle {
 		p.wanted = p.line
 		return
 	}
@@ -263,7 +263,7 @@ func (s *roceSettings) measure(p *nicPort) {
 		if !pick(f) {
 			continue
 		}
-		q := s.m.flows[f].qps
+		q := s.m.Flows[f].QPs
 		sum += float64(q * num.Ln(s.want(f)))
 		n += q
 		if q > most {
@@ -280,12 +280,12 @@ func (s *roceSettings) measure(p *nicPort) {
 
 // responseLink is the link whose marks a flow answers: the one that limits it, or else the first on its way that
 // limits somebody.
-func (s *roceSettings) responseLink(f int32) int32 {
+func (s *RoceSettings) responseLink(f int32) int32 {
 	if s.contended(f) {
-		return s.target.bottleneck[f]
+		return s.target.Bottleneck[f]
 	}
-	for _, d := range s.m.flows[f].links {
-		if s.target.limiting[d] && s.m.marks(d) {
+	for _, d := range s.m.Flows[f].Links {
+		if s.target.Limiting[d] && s.m.Marks(d) {
 			return d
 		}
 	}
@@ -293,7 +293,7 @@ func (s *roceSettings) responseLink(f int32) int32 {
 }
 
 // curve is the response at a link.
-func (s *roceSettings) curve(d int32) *profile.Curve {
+func (s *RoceSettings) curve(d int32) *profile.Curve {
 	if d < 0 {
 		// Nothing marks the flows: any response will do, but one that does not change with the rates at some link.
 		if s.unmarked == nil {
@@ -304,14 +304,14 @@ func (s *roceSettings) curve(d int32) *profile.Curve {
 	}
 	if s.curves[d] == nil {
 		top := &s.tops[d]
-		c := s.profile.Response.Curve(profile.Condition{Speed: quantity.BitRate(s.m.caps[d]), Fastest: top.rate, Port: top.port, RTT: s.rtt})
+		c := s.profile.Response.Curve(profile.Condition{Speed: quantity.BitRate(s.m.Caps[d]), Fastest: top.rate, Port: top.port, RTT: s.rtt})
 		s.curves[d] = &c
 	}
 	return s.curves[d]
 }
 
 // connectWhile groups the ports whose flows meet at limiting links, while something else is done that does not touch groups.
-func (s *roceSettings) connectWhile(do func()) {
+func (s *RoceSettings) connectWhile(do func()) {
 	if !s.moved {
 		s.groups = make([]roceGroup, len(s.prev.groups))
 		do()
@@ -330,18 +330,18 @@ func (s *roceSettings) connectWhile(do func()) {
 }
 
 // connect numbers the group of each port.
-func (s *roceSettings) connect() (of []int32, groups int) {
-	sets := disjoint.New(len(s.m.caps))
-	first, senders := s.m.sendersOf()
-	for d, on := range s.target.limiting {
-		if !on || !s.m.marks(int32(d)) {
+func (s *RoceSettings) connect() (of []int32, groups int) {
+	sets := disjoint.New(len(s.m.Caps))
+	first, senders := s.m.SendersOf()
+	for d, on := range s.target.Limiting {
+		if !on || !s.m.Marks(int32(d)) {
 			continue
 		}
 		for _, sender := range senders[first[d]:first[d+1]] {
 			sets.Join(sender, int32(d))
 		}
 	}
-	at := slices.Repeat([]int32{-1}, len(s.m.caps))
+	at := slices.Repeat([]int32{-1}, len(s.m.Caps))
 	of = make([]int32, len(s.ports))
 	for i := range of {
 		r := sets.Find(s.ports[i].out)
@@ -359,7 +359,7 @@ func (s *roceSettings) connect() (of []int32, groups int) {
 const zeroStep = num.Ln2 / 4
 
 // scale sets the lever of each group.
-func (s *roceSettings) scale() {
+func (s *RoceSettings) scale() {
 	slowest := slices.Repeat([]int32{-1}, len(s.groups))
 	for i := range s.ports {
 		p := &s.ports[i]
@@ -377,7 +377,7 @@ func (s *roceSettings) scale() {
 
 // begin finds where the lever of a group begins: a step at or above what its fastest flows want. It begins at just that where the step would
 // put its slowest port out of reach, and where no link marks any of its flows: then there is no response to place them by.
-func (s *roceSettings) begin(top float64, slowest *nicPort) zero {
+func (s *RoceSettings) begin(top float64, slowest *nicPort) zero {
 	z := s.zeroAt(num.Exp(float64(zeroStep * math.Ceil(num.Ln(top)/zeroStep-1e-6))))
 	if slowest.link < 0 || s.curve(slowest.link).Position(num.Ln(slowest.wanted/z.rate)) > s.reach(z, slowest.link) {
 		return s.zeroAt(top)
@@ -385,15 +385,15 @@ func (s *roceSettings) begin(top float64, slowest *nicPort) zero {
 	return z
 }
 
-func (s *roceSettings) zeroAt(rate float64) zero { return zero{rate, s.profile.Lever.Shortest(rate)} }
+func (s *RoceSettings) zeroAt(rate float64) zero { return zero{rate, s.profile.Lever.Shortest(rate)} }
 
 // reach is the last position of a lever at a link.
-func (s *roceSettings) reach(z zero, link int32) float64 {
+func (s *RoceSettings) reach(z zero, link int32) float64 {
 	return min(s.curve(link).Reach(), num.Ln(float64(s.profile.Lever.MaxPeriod)/z.period))
 }
 
 // choose inverts the response: the position whose gain is the rate wanted by that at position 0.
-func (s *roceSettings) choose(p *nicPort) {
+func (s *RoceSettings) choose(p *nicPort) {
 	g := &s.groups[p.group]
 	p.position = s.curve(p.link).Position(num.Ln(p.wanted / g.rate))
 	p.clamped = false
@@ -408,7 +408,7 @@ func (s *roceSettings) choose(p *nicPort) {
 
 // hold finds the position that registers stand for, in a group, and how rates fall from there: functions of nothing else, so that equal
 // registers count alike.
-func (s *roceSettings) hold(p *nicPort) {
+func (s *RoceSettings) hold(p *nicPort) {
 	g, l := &s.groups[p.group], &s.profile.Lever
 	increase := float64(p.set.AIRate) * 1e6 / float64(l.Step*g.rate) // by that at position 0
 	rate := s.law.Rate(float64(p.set.TimeReset)/g.period, increase)
@@ -421,7 +421,7 @@ func (s *roceSettings) hold(p *nicPort) {
 
 // chooseAll sets the levers of all ports but those that keep theirs. It refuses settings that the device cannot hold; a profile
 // with a legal lever makes none.
-func (s *roceSettings) chooseAll() error {
+func (s *RoceSettings) chooseAll() error {
 	limits := s.profile.Limits()
 	for i := range s.ports {
 		if s.keeps(i) {
@@ -437,8 +437,8 @@ func (s *roceSettings) chooseAll() error {
 
 // weigh finds what every flow counts in the prediction: what its port's settings really are, at the response of
 // the link that it answers, in bit/s.
-func (s *roceSettings) weigh() {
-	w := make([]float64, len(s.m.flows))
+func (s *RoceSettings) weigh() {
+	w := make([]float64, len(s.m.Flows))
 	if s.prev != nil {
 		copy(w, s.prev.weights)
 	}
@@ -449,7 +449,7 @@ func (s *roceSettings) weigh() {
 		p := &s.ports[k]
 		for _, f := range p.flows {
 			gain := s.curve(s.responseLink(f)).Gain(p.held)
-			w[f] = float64(float64(s.m.flows[f].qps*s.groups[p.group].rate) * (num.Exp(gain) / s.crowd(f)))
+			w[f] = float64(float64(s.m.Flows[f].QPs*s.groups[p.group].rate) * (num.Exp(gain) / s.crowd(f)))
 		}
 	}
 	s.weights = w

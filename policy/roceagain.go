@@ -9,14 +9,14 @@ import (
 
 // roceLike is newRoCE for the flows of prev, which it changes nothing of: ports all of whose flows are entitled to what they were,
 // by the same links, keep what they want.
-func roceLike(m *model, prev *roceSettings, target *allocation) *roceSettings {
-	a := m.since(target, prev.target)
-	s := &roceSettings{
+func roceLike(m *Model, prev *RoceSettings, target *Allocation) *RoceSettings {
+	a := m.Since(target, prev.target)
+	s := &RoceSettings{
 		m: m, target: target, profile: prev.profile, law: prev.law, rtt: prev.rtt, ports: slices.Clone(prev.ports), ofFlow: prev.ofFlow,
-		marks: m.marksSince(target, a, prev.marks), curves: slices.Clone(prev.curves), unmarked: prev.unmarked, functions: prev.functions, prev: prev, moved: a.moved != nil,
+		marks: m.MarksSince(target, a, prev.marks), curves: slices.Clone(prev.curves), unmarked: prev.unmarked, functions: prev.functions, prev: prev, moved: a.Moved != nil,
 		fresh: make([]bool, len(prev.ports)),
 	}
-	for i, anew := range a.flows {
+	for i, anew := range a.Flows {
 		if anew {
 			s.fresh[s.ofFlow[i]] = true
 		}
@@ -33,13 +33,13 @@ func roceLike(m *model, prev *roceSettings, target *allocation) *roceSettings {
 
 // dropCurves removes the responses of links at which the fastest queue pair is another than before, and has the ports that answer them made
 // anew.
-func (s *roceSettings) dropCurves() {
+func (s *RoceSettings) dropCurves() {
 	for d, top := range s.tops {
 		if top != s.prev.tops[d] {
 			s.curves[d] = nil
 		}
 	}
-	for i := range s.m.flows {
+	for i := range s.m.Flows {
 		if k := s.ofFlow[i]; !s.fresh[k] {
 			d := s.responseLink(int32(i))
 			s.fresh[k] = d >= 0 && s.tops[d] != s.prev.tops[d]
@@ -48,7 +48,7 @@ func (s *roceSettings) dropCurves() {
 }
 
 // keeps reports whether a port wants what it did, in a group whose lever begins where it did: its settings are as before.
-func (s *roceSettings) keeps(i int) bool {
+func (s *RoceSettings) keeps(i int) bool {
 	if s.prev == nil || s.fresh[i] {
 		return false
 	}
@@ -58,12 +58,12 @@ func (s *roceSettings) keeps(i int) bool {
 
 // alike reports whether a port's part of the plan is as before: it names nothing but the port's tenants, settings and what they
 // were made from.
-func (s *roceSettings) alike(i int) bool {
+func (s *RoceSettings) alike(i int) bool {
 	if s.prev == nil {
 		return false
 	}
 	p, was := &s.ports[i], &s.prev.ports[i]
-	if len(p.tenants) > 1 && slices.ContainsFunc(p.tenants, func(t int32) bool { return s.shares[tenantPort{t, p.id}] != s.prev.shares[tenantPort{t, p.id}] }) {
+	if len(p.tenants) > 1 && slices.ContainsFunc(p.tenants, func(t int32) bool { return s.shares[TenantPort{t, p.id}] != s.prev.shares[TenantPort{t, p.id}] }) {
 		return false
 	}
 	return p.kind == was.kind && p.wanted == was.wanted && p.spread == was.spread && p.position == was.position && p.period == was.period &&
@@ -72,7 +72,7 @@ func (s *roceSettings) alike(i int) bool {
 
 // plan writes the plane's section of a plan. What is as in the compilation before is taken over from its plan, with
 // the digests.
-func (s *roceSettings) plan(before *plan.Plan, d, was *plan.Digests) *plan.RoCEPlan {
+func (s *RoceSettings) plan(before *plan.Plan, d, was *plan.Digests) *plan.RoCEPlan {
 	out := &plan.RoCEPlan{}
 	if s.prev == nil {
 		before, was = &plan.Plan{RoCE: &plan.RoCEPlan{Switches: s.switchPlans()}}, &plan.Digests{}

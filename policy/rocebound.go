@@ -26,20 +26,20 @@ const (
 	boundCoarse = 0.06
 )
 
-// bounds is the relative error that each tenant's prediction may have: the mean of its flows' by their rates, boundSpare, and the ranges of circles and of
+// bounds is the relative error that each tenant's prediction may have: the mean of its flows' by their rates, BoundSpare, and the ranges of circles and of
 // nearly full links.
-func (s *roceSettings) bounds(predicted forecast) []float64 {
-	out := s.m.meanByTenant(s.target, s.flowBounds())
-	spare := s.m.beside(s.target, s.m.over(s.m.spareLinks(s.target, s.m.fullLinks(s.target), nil)))
+func (s *RoceSettings) bounds(predicted Forecast) []float64 {
+	out := s.m.MeanByTenant(s.target, s.flowBounds())
+	spare := s.m.Beside(s.target, s.m.Over(s.m.SpareLinks(s.target, s.m.FullLinks(s.target), nil)))
 	for t := range out {
 		if spare[t] {
-			out[t] += boundSpare
+			out[t] += BoundSpare
 		}
-		if predicted.circles != nil {
-			out[t] += predicted.circles[t]
+		if predicted.Circles != nil {
+			out[t] += predicted.Circles[t]
 		}
-		if predicted.spare != nil {
-			out[t] += predicted.spare[t]
+		if predicted.Spare != nil {
+			out[t] += predicted.Spare[t]
 		}
 	}
 	return out
@@ -47,14 +47,14 @@ func (s *roceSettings) bounds(predicted forecast) []float64 {
 
 // flowBounds are those of all flows. At a full sending port flows that no marks limit have what the others leave, and so what these are off by;
 // and a tenant has what the other tenants miss by their turns, which is more than its own part where it is the smaller one.
-func (s *roceSettings) flowBounds() []float64 {
-	fastest, out, own := s.fastest(), make([]float64, len(s.m.flows)), make([]float64, len(s.m.tenants))
+func (s *RoceSettings) flowBounds() []float64 {
+	fastest, out, own := s.fastest(), make([]float64, len(s.m.Flows)), make([]float64, len(s.m.Tenants))
 	for i := range out {
 		out[i] = s.flowBound(int32(i), fastest)
 	}
 	for i := range s.ports {
 		p := &s.ports[i]
-		if !s.target.limiting[p.out] {
+		if !s.target.Limiting[p.out] {
 			continue
 		}
 		off, left, all := 0.0, 0.0, 0.0
@@ -62,20 +62,20 @@ func (s *roceSettings) flowBounds() []float64 {
 			own[t] = 0
 		}
 		for _, f := range p.flows {
-			all += s.target.rates[f]
-			own[s.m.flows[f].tenant] += s.target.rates[f]
+			all += s.target.Rates[f]
+			own[s.m.Flows[f].Tenant] += s.target.Rates[f]
 			if s.contended(f) {
-				by := float64(out[f] * s.target.rates[f])
+				by := float64(out[f] * s.target.Rates[f])
 				off += float64(by * by)
 			} else {
-				left += s.target.rates[f]
+				left += s.target.Rates[f]
 			}
 		}
 		for _, f := range p.flows {
 			if !s.contended(f) && left > 0 {
 				out[f] = max(out[f], math.Sqrt(off)/left)
 			}
-			t := s.m.flows[f].tenant
+			t := s.m.Flows[f].Tenant
 			out[f] += float64(boundTurns * max(0, (all-own[t])/max(own[t], 1)-1))
 		}
 	}
@@ -86,8 +86,8 @@ func (s *roceSettings) flowBounds() []float64 {
 }
 
 // rest is by flow the error that others pass on, relative.
-func (s *roceSettings) rest() []float64 {
-	return s.m.passedOn(s.target, func(f int32) (alike, apart float64) {
+func (s *RoceSettings) rest() []float64 {
+	return s.m.PassedOn(s.target, func(f int32) (alike, apart float64) {
 		links, turns := s.elsewhere(f)
 		if turns > 0 {
 			turns = boundTurnsPassed
@@ -97,19 +97,19 @@ func (s *roceSettings) rest() []float64 {
 }
 
 // elsewhere is what a flow may be off by because several links mark it, and because its sending port is full.
-func (s *roceSettings) elsewhere(f int32) (links, turns float64) {
-	if s.target.limiting[s.m.flows[f].links[0]] {
+func (s *RoceSettings) elsewhere(f int32) (links, turns float64) {
+	if s.target.Limiting[s.m.Flows[f].Links[0]] {
 		turns = boundTurns
 	}
 	return float64(boundPerLink * float64(max(s.marks[f]-1, 0))), turns
 }
 
 // fastest is the largest rate that settings mean a queue pair on each link direction to have.
-func (s *roceSettings) fastest() []float64 {
-	most := make([]float64, len(s.m.caps))
-	for i := range s.m.flows {
+func (s *RoceSettings) fastest() []float64 {
+	most := make([]float64, len(s.m.Caps))
+	for i := range s.m.Flows {
 		w := s.reached(&s.ports[s.ofFlow[i]])
-		for _, d := range s.m.flows[i].links {
+		for _, d := range s.m.Flows[i].Links {
 			most[d] = max(most[d], w)
 		}
 	}
@@ -117,7 +117,7 @@ func (s *roceSettings) fastest() []float64 {
 }
 
 // reached is what a port's settings mean a queue pair to have: what is wanted, as far as the lever goes.
-func (s *roceSettings) reached(p *nicPort) float64 {
+func (s *RoceSettings) reached(p *nicPort) float64 {
 	if !p.clamped {
 		return p.wanted
 	}
@@ -126,7 +126,7 @@ func (s *roceSettings) reached(p *nicPort) float64 {
 
 // flowBound is that of one flow. What the response is off by grows with the distance from the fastest queue pair at the link, so that of
 // the flow counts, and not that of the slowest it meets.
-func (s *roceSettings) flowBound(f int32, fastest []float64) float64 {
+func (s *RoceSettings) flowBound(f int32, fastest []float64) float64 {
 	d := s.responseLink(f)
 	links, turns := s.elsewhere(f)
 	b := boundPaths + links + turns
@@ -139,7 +139,7 @@ func (s *roceSettings) flowBound(f int32, fastest []float64) float64 {
 
 // beyondSpeed is by how much a link is faster than the fastest that the profile was calibrated at, at least 1: the faster a link, the more
 // the fast queue pairs of unequal ones get beyond what they are meant to have.
-func (s *roceSettings) beyondSpeed(d int32) float64 {
+func (s *RoceSettings) beyondSpeed(d int32) float64 {
 	speeds := s.profile.Response.Speeds
-	return max(1, s.m.caps[d]/float64(speeds[len(speeds)-1]))
+	return max(1, s.m.Caps[d]/float64(speeds[len(speeds)-1]))
 }

@@ -16,7 +16,7 @@ import (
 const sharedSpread = 0.05
 
 // findings lists what the plane cannot honour.
-func (s *roceSettings) findings(predicted *allocation) []plan.Finding {
+func (s *RoceSettings) findings(predicted *Allocation) []plan.Finding {
 	var out []plan.Finding
 	far, unreached := make(map[string]*roceOff), make(map[string]*roceOff)
 	for i := range s.ports {
@@ -27,7 +27,7 @@ func (s *roceSettings) findings(predicted *allocation) []plan.Finding {
 		case p.spread > sharedSpread:
 			s.note(far, p, p.spread)
 		}
-		if p.clamped && p.kind == settingContended {
+		if p.clamped && p.kind == Contended {
 			s.note(unreached, p, s.groups[p.group].top/p.wanted)
 		}
 	}
@@ -50,7 +50,7 @@ type roceOff struct {
 }
 
 // note files a port under its tenants.
-func (s *roceSettings) note(off map[string]*roceOff, p *nicPort, by float64) {
+func (s *RoceSettings) note(off map[string]*roceOff, p *nicPort, by float64) {
 	key := strings.Join(s.names(s.senders(p)), "\x00")
 	if off[key] == nil {
 		off[key] = &roceOff{}
@@ -59,7 +59,7 @@ func (s *roceSettings) note(off map[string]*roceOff, p *nicPort, by float64) {
 }
 
 // add files a port.
-func (s *roceSettings) add(o *roceOff, p *nicPort, by float64) {
+func (s *RoceSettings) add(o *roceOff, p *nicPort, by float64) {
 	if o.worst == nil || by > o.by {
 		o.worst, o.by = p, by
 	}
@@ -69,7 +69,7 @@ func (s *roceSettings) add(o *roceOff, p *nicPort, by float64) {
 }
 
 // links names the ports, the worst among them.
-func (s *roceSettings) links(o *roceOff) []string {
+func (s *RoceSettings) links(o *roceOff) []string {
 	worst := s.portName(o.worst)
 	if slices.Contains(o.names, worst) {
 		return o.names
@@ -77,7 +77,7 @@ func (s *roceSettings) links(o *roceOff) []string {
 	return append([]string{worst}, o.names[:len(o.names)-1]...)
 }
 
-func (s *roceSettings) portName(p *nicPort) string { return s.m.fabric.PortName(p.ref) }
+func (s *RoceSettings) portName(p *nicPort) string { return s.m.Fabric.PortName(p.ref) }
 
 // others says how many ports beside the worst a finding is about.
 func others(ports int) phrase.Text {
@@ -88,10 +88,10 @@ func others(ports int) phrase.Text {
 }
 
 // senders are the tenants with flows from a port, each once; others on it only receive.
-func (s *roceSettings) senders(p *nicPort) []int32 {
+func (s *RoceSettings) senders(p *nicPort) []int32 {
 	var out []int32
 	for _, f := range p.flows { // by tenant
-		if t := s.m.flows[f].tenant; len(out) == 0 || out[len(out)-1] != t {
+		if t := s.m.Flows[f].Tenant; len(out) == 0 || out[len(out)-1] != t {
 			out = append(out, t)
 		}
 	}
@@ -99,26 +99,26 @@ func (s *roceSettings) senders(p *nicPort) []int32 {
 }
 
 // names of tenants.
-func (s *roceSettings) names(tenants []int32) []string {
+func (s *RoceSettings) names(tenants []int32) []string {
 	out := make([]string, len(tenants))
 	for i, t := range tenants {
-		out[i] = s.m.tenants[t].Name
+		out[i] = s.m.Tenants[t].Name
 	}
 	return out
 }
 
-func (s *roceSettings) sharedPort(p *nicPort, predicted *allocation) plan.Finding {
+func (s *RoceSettings) sharedPort(p *nicPort, predicted *Allocation) plan.Finding {
 	senders := s.senders(p)
 	parts := make([]phrase.Text, len(senders))
 	for i, t := range senders {
 		entitled, got := 0.0, 0.0
 		for _, f := range p.flows {
-			if s.m.flows[f].tenant == t {
-				entitled += s.target.rates[f]
-				got += predicted.rates[f]
+			if s.m.Flows[f].Tenant == t {
+				entitled += s.target.Rates[f]
+				got += predicted.Rates[f]
 			}
 		}
-		parts[i] = phrase.Of("plan.part", "tenant", s.m.tenants[t].Name, "predicted", rate(got), "entitled", rate(entitled))
+		parts[i] = phrase.Of("plan.part", "tenant", s.m.Tenants[t].Name, "predicted", Rate(got), "entitled", Rate(entitled))
 	}
 	name := s.portName(p)
 	return plan.NewFinding(plan.CodeDCQCNSharedPort, plan.Bounded(s.names(senders)), []string{name},
@@ -127,29 +127,29 @@ func (s *roceSettings) sharedPort(p *nicPort, predicted *allocation) plan.Findin
 		phrase.Of("plan.dcqcn-shared-port.fix"))
 }
 
-func (s *roceSettings) sharedFlows(o *roceOff) plan.Finding {
+func (s *RoceSettings) sharedFlows(o *roceOff) plan.Finding {
 	p := o.worst
 	return plan.NewFinding(plan.CodeSharedSetting, plan.Bounded(s.names(s.senders(p))), s.links(o),
 		phrase.Of("plan.dcqcn-spread",
-			"port", s.portName(p), "others", others(o.ports), "times", fmt.Sprintf("%.3g", num.Exp(p.spread)), "each", rate(p.wanted)), s.apart(p))
+			"port", s.portName(p), "others", others(o.ports), "times", fmt.Sprintf("%.3g", num.Exp(p.spread)), "each", Rate(p.wanted)), s.apart(p))
 }
 
 // apart says what of a port's traffic to send from other ports so that the rest wants one rate.
-func (s *roceSettings) apart(p *nicPort) phrase.Text {
+func (s *RoceSettings) apart(p *nicPort) phrase.Text {
 	switch {
-	case s.agree(p, func(f int32) int32 { return s.target.bottleneck[f] }):
+	case s.agree(p, func(f int32) int32 { return s.target.Bottleneck[f] }):
 		return phrase.Of("plan.dcqcn-spread.links.fix")
-	case s.agree(p, func(f int32) int32 { return s.m.flows[f].class }):
+	case s.agree(p, func(f int32) int32 { return s.m.Flows[f].Class }):
 		return phrase.Of("plan.dcqcn-spread.classes.fix")
 	}
 	return phrase.Of("plan.dcqcn-spread.fix")
 }
 
 // agree reports whether the flows of a port that the settings are for want one rate among those that are of one kind.
-func (s *roceSettings) agree(p *nicPort, kind func(f int32) int32) bool {
+func (s *RoceSettings) agree(p *nicPort, kind func(f int32) int32) bool {
 	least, most := make(map[int32]float64), make(map[int32]float64)
 	for _, f := range p.flows {
-		if p.kind == settingContended && !s.contended(f) {
+		if p.kind == Contended && !s.contended(f) {
 			continue
 		}
 		k, w := kind(f), s.want(f)
@@ -163,23 +163,23 @@ func (s *roceSettings) agree(p *nicPort, kind func(f int32) int32) bool {
 	return true
 }
 
-func (s *roceSettings) unreachable(o *roceOff) plan.Finding {
+func (s *RoceSettings) unreachable(o *roceOff) plan.Finding {
 	p := o.worst
 	g := &s.groups[p.group]
 	return plan.NewFinding(plan.CodeWeightUnreachable, plan.Bounded(s.names(s.senders(p))), s.links(o),
 		phrase.Of("plan.dcqcn-range",
-			"port", s.portName(p), "others", others(o.ports), "each", rate(p.wanted), "fastest", rate(g.top), "times", times(g.top/p.wanted), "reached", times(g.top/s.reached(p))),
+			"port", s.portName(p), "others", others(o.ports), "each", Rate(p.wanted), "fastest", Rate(g.top), "times", times(g.top/p.wanted), "reached", times(g.top/s.reached(p))),
 		phrase.Of("plan.fewer-qps-one.fix"))
 }
 
 // speeds reports limiting links outside the calibrated range by more than a tenth.
-func (s *roceSettings) speeds() []plan.Finding {
+func (s *RoceSettings) speeds() []plan.Finding {
 	axis := s.profile.Response.Speeds
 	low, high := float64(axis[0])/1.1, float64(axis[len(axis)-1])/0.9
 	var links []string
-	for d, on := range s.target.limiting {
-		if on && s.m.marks(int32(d)) && (s.m.caps[d] < low || s.m.caps[d] > high) {
-			links = append(links, s.m.linkName(int32(d)))
+	for d, on := range s.target.Limiting {
+		if on && s.m.Marks(int32(d)) && (s.m.Caps[d] < low || s.m.Caps[d] > high) {
+			links = append(links, s.m.LinkName(int32(d)))
 		}
 	}
 	if len(links) == 0 {
@@ -192,8 +192,8 @@ func (s *roceSettings) speeds() []plan.Finding {
 }
 
 // caps reports tenants that nothing holds below their cap: RPG_MAX_RATE releases a limiter, it bounds nothing.
-func (s *roceSettings) caps(predicted *allocation) []plan.Finding {
-	return s.m.unenforced(predicted, phrase.Of("plan.dcqcn-cap"),
+func (s *RoceSettings) caps(predicted *Allocation) []plan.Finding {
+	return s.m.Unenforced(predicted, phrase.Of("plan.dcqcn-cap"),
 		phrase.Of("plan.dcqcn-cap.fix"))
 }
 

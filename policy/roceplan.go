@@ -23,7 +23,7 @@ const (
 )
 
 // nicPlans makes the settings of all ports; those that are as before are taken from the plan before.
-func (s *roceSettings) nicPlans(before []plan.NICPlan, was []plan.Digest) ([]plan.NICPlan, []plan.Digest) {
+func (s *RoceSettings) nicPlans(before []plan.NICPlan, was []plan.Digest) ([]plan.NICPlan, []plan.Digest) {
 	fresh := make([]bool, len(s.ports))
 	for i := range fresh {
 		fresh[i] = !s.alike(i)
@@ -32,23 +32,23 @@ func (s *roceSettings) nicPlans(before []plan.NICPlan, was []plan.Digest) ([]pla
 	return plan.Renew(before, was, fresh, func(i int) plan.NICPlan {
 		p := &s.ports[i]
 		return plan.NICPlan{
-			Port: p.id, Name: s.m.fabric.PortName(p.ref), Profile: s.profile.Name, Settings: p.set,
+			Port: p.id, Name: s.m.Fabric.PortName(p.ref), Profile: s.profile.Name, Settings: p.set,
 			Reasons: slices.Concat(s.leverReasons(p, registers), s.shareReasons(p), base),
 		}
 	})
 }
 
 // switchPlans makes the marking of all switches, which follows from the fabric and the longest round trip of a flow.
-func (s *roceSettings) switchPlans() []plan.ECNPlan {
+func (s *RoceSettings) switchPlans() []plan.ECNPlan {
 	out := []plan.ECNPlan{}
-	for _, n := range s.m.fabric.Switches() {
+	for _, n := range s.m.Fabric.Switches() {
 		out = append(out, s.switchPlan(n))
 	}
 	return out
 }
 
 // registers by name.
-func (s *roceSettings) registers() map[string]dcqcn.Register {
+func (s *RoceSettings) registers() map[string]dcqcn.Register {
 	out := make(map[string]dcqcn.Register)
 	for _, r := range s.profile.Limits().Registers() {
 		out[r.Name] = r
@@ -75,7 +75,7 @@ var baseFormulas = [...][2]string{
 }
 
 // baseReasons explains what all managed ports have in common.
-func (s *roceSettings) baseReasons() []plan.Reason {
+func (s *RoceSettings) baseReasons() []plan.Reason {
 	defaults := dcqcn.Default()
 	var out []plan.Reason
 	for _, r := range s.profile.Limits().Registers() {
@@ -98,7 +98,7 @@ func (s *roceSettings) baseReasons() []plan.Reason {
 }
 
 // leverReasons explains the registers that the lever sets.
-func (s *roceSettings) leverReasons(p *nicPort, registers map[string]dcqcn.Register) []plan.Reason {
+func (s *RoceSettings) leverReasons(p *nicPort, registers map[string]dcqcn.Register) []plan.Reason {
 	g, l := &s.groups[p.group], &s.profile.Lever
 	tenant := strings.Join(plan.Bounded(s.names(p.tenants)), ",")
 	scale := num.Exp(p.position)
@@ -120,28 +120,28 @@ func (s *roceSettings) leverReasons(p *nicPort, registers map[string]dcqcn.Regis
 	}
 	return []plan.Reason{
 		reason("rpg_time_reset", fmt.Sprintf("%s; by the response that takes %.4g times the shortest period, %.4g us: %.5g us", meant, scale, g.period, p.period), clamped),
-		reason("rpg_ai_rate", fmt.Sprintf("%.3g x %s / %.4g = %.5g Mbit/s, x %.4f for the rounding of the period", l.Step, rate(g.rate), scale, increase, float64(p.set.AIRate)/increase), ""),
+		reason("rpg_ai_rate", fmt.Sprintf("%.3g x %s / %.4g = %.5g Mbit/s, x %.4f for the rounding of the period", l.Step, Rate(g.rate), scale, increase, float64(p.set.AIRate)/increase), ""),
 		reason("rpg_hai_rate", "as rpg_ai_rate; never used, since the byte counter is off", ""),
 		reason("rate_to_set_on_first_cnp", first, ""),
 	}
 }
 
 // meant says in words what rate a port is set for.
-func (s *roceSettings) meant(p *nicPort) string {
+func (s *RoceSettings) meant(p *nicPort) string {
 	switch {
-	case p.kind == settingIdle:
-		return fmt.Sprintf("no flows of the plan leave here: line rate %s", rate(p.wanted))
-	case p.kind == settingUncontended:
-		return fmt.Sprintf("no marks limit its flows: %d times their rate, %s", spare, rate(p.wanted))
+	case p.kind == Idle:
+		return fmt.Sprintf("no flows of the plan leave here: line rate %s", Rate(p.wanted))
+	case p.kind == Uncontended:
+		return fmt.Sprintf("no marks limit its flows: %d times their rate, %s", spare, Rate(p.wanted))
 	case p.spread > sharedSpread:
-		return fmt.Sprintf("%s for a queue pair, the geometric mean of rates up to %.3g times from it, by %s, the largest it meets or a step above", rate(p.wanted), num.Exp(p.spread), rate(s.groups[p.group].rate))
+		return fmt.Sprintf("%s for a queue pair, the geometric mean of rates up to %.3g times from it, by %s, the largest it meets or a step above", Rate(p.wanted), num.Exp(p.spread), Rate(s.groups[p.group].rate))
 	}
-	return fmt.Sprintf("%s for a queue pair by %s, the largest it meets or a step above", rate(p.wanted), rate(s.groups[p.group].rate))
+	return fmt.Sprintf("%s for a queue pair by %s, the largest it meets or a step above", Rate(p.wanted), Rate(s.groups[p.group].rate))
 }
 
 // switchPlan is the marking of every linked port of a switch, for the queue that RoCE traffic has.
-func (s *roceSettings) switchPlan(n int32) plan.ECNPlan {
-	f := s.m.fabric
+func (s *RoceSettings) switchPlan(n int32) plan.ECNPlan {
+	f := s.m.Fabric
 	node := &f.Nodes[n]
 	out := plan.ECNPlan{Node: node.GUID, Name: node.Name, Queues: []ecn.QueueMarking{}}
 	said := make(map[ecn.Marking]bool)
@@ -161,7 +161,7 @@ func (s *roceSettings) switchPlan(n int32) plan.ECNPlan {
 	return out
 }
 
-func (s *roceSettings) markingReasons(l *subnet.Link, mark ecn.Marking) []plan.Reason {
+func (s *RoceSettings) markingReasons(l *subnet.Link, mark ecn.Marking) []plan.Reason {
 	r := &s.profile.Marking
 	field := fmt.Sprintf("queue[%d] of %s ports: ", RoCEQueue, l.Rate)
 	span := fmt.Sprintf("min + %s x %s, from %d round trips of %s, at least %s, at most %s", l.Rate, r.Span(s.rtt), r.PerRTT, s.rtt, r.MinSpan, r.MaxSpan)
@@ -178,12 +178,12 @@ func (s *roceSettings) markingReasons(l *subnet.Link, mark ecn.Marking) []plan.R
 
 // traffic places every tenant's traffic: one priority for all of RoCE, since parameters are per port; on ports of several
 // tenants each has a share for its VFs, by weight.
-func (s *roceSettings) traffic() []plan.RoCEPlacement {
+func (s *RoceSettings) traffic() []plan.RoCEPlacement {
 	out := []plan.RoCEPlacement{}
-	for t := range s.m.tenants {
-		for _, a := range s.m.tenants[t].Attachments {
-			out = append(out, plan.RoCEPlacement{Tenant: s.m.tenants[t].Name, Port: a.Port, DSCP: RoCEDSCP, Priority: RoCEPriority, Queue: RoCEQueue,
-				VFShare: s.shares[tenantPort{int32(t), a.Port}], Function: s.functions[tenantPort{int32(t), a.Port}]})
+	for t := range s.m.Tenants {
+		for _, a := range s.m.Tenants[t].Attachments {
+			out = append(out, plan.RoCEPlacement{Tenant: s.m.Tenants[t].Name, Port: a.Port, DSCP: RoCEDSCP, Priority: RoCEPriority, Queue: RoCEQueue,
+				VFShare: s.shares[TenantPort{int32(t), a.Port}], Function: s.functions[TenantPort{int32(t), a.Port}]})
 		}
 	}
 	return out

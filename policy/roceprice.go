@@ -7,35 +7,35 @@ import (
 )
 
 // predict is what the settings are expected to give.
-func (s *roceSettings) predict() (f forecast) {
-	w := shareWeights{marked: s.weights, sending: s.turns, caps: s.m.dataCaps(s.target, dcqcn.AckShare)}
-	if f.allocation = s.m.shareByWeight(w); f.err != nil {
+func (s *RoceSettings) predict() (f Forecast) {
+	w := ShareWeights{Marked: s.weights, Sending: s.turns, Caps: s.m.DataCaps(s.target, dcqcn.AckShare)}
+	if f.Allocation = s.m.ShareByWeight(w); f.Err != nil {
 		return f
 	}
-	priced := len(s.m.flows) <= pricedFlows
+	priced := len(s.m.Flows) <= PricedFlows
 	if priced && s.several() {
-		s.prices(w, numbered(len(s.m.flows))).run(f.rates)
+		s.prices(w, Numbered(len(s.m.Flows))).Run(f.Rates)
 	}
-	f.circles = s.m.circleRange(f.allocation, w)
+	f.Circles = s.m.CircleRange(f.Allocation, w)
 	if priced {
-		f.spare = s.m.spareRange(f.allocation, s.target, w, s.marks, s.prices)
+		f.Spare = s.m.SpareRange(f.Allocation, s.target, w, s.marks, s.prices)
 	}
 	return f
 }
 
 // prices prepares the search for the marks that flows meet.
-func (s *roceSettings) prices(w shareWeights, flows []int32) *prices {
-	x := s.m.newPrices(w, s.profile.Lever.Decline, nil, flows)
-	x.decline = make([]float64, len(x.full))
+func (s *RoceSettings) prices(w ShareWeights, flows []int32) *Prices {
+	x := s.m.NewPrices(w, s.profile.Lever.Decline, nil, flows)
+	x.Decline = make([]float64, len(x.Full))
 	for _, i := range flows {
-		x.full[i] = float64(s.weights[i] * s.crowd(i))
-		x.decline[i] = s.ports[s.ofFlow[i]].decline
+		x.Full[i] = float64(s.weights[i] * s.crowd(i))
+		x.Decline[i] = s.ports[s.ofFlow[i]].decline
 	}
 	return x
 }
 
 // several reports whether marks must be found like prices: a flow meets those of several links, or a port's flows, with one set of registers, want different rates.
-func (s *roceSettings) several() bool {
+func (s *RoceSettings) several() bool {
 	if slices.ContainsFunc(s.marks, func(k int32) bool { return k > 1 }) {
 		return true
 	}

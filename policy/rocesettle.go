@@ -11,31 +11,31 @@ import (
 // roceSettle is how long queue pairs need until marks hold them at what is predicted.
 type roceSettle struct {
 	time    float64 // seconds, of the slowest; 0 where nothing is marked
-	slow    roceOff // ports that need more than maxConvergence, by their times
+	slow    roceOff // ports that need more than MaxConvergence, by their times
 	rate    float64 // bit/s that a queue pair of the slowest is predicted to have
 	tenants []int32 // of slow
 }
 
 // settle looks at the queue pairs that marks limit; others start at their rates.
-func (s *roceSettings) settle(predicted *allocation) roceSettle {
+func (s *RoceSettings) settle(predicted *Allocation) roceSettle {
 	var out roceSettle
-	qps := s.m.lay().qps
+	qps := s.m.Layout().QPs
 	for i := range s.ports {
 		p := &s.ports[i]
-		if p.kind != settingContended {
+		if p.kind != Contended {
 			continue
 		}
 		fastest := 0.0
 		for _, f := range p.flows {
 			if s.marks[f] > 0 {
-				fastest = max(fastest, predicted.rates[f]/qps[f])
+				fastest = max(fastest, predicted.Rates[f]/qps[f])
 			}
 		}
 		t := profile.Settle(fastest, &p.set)
 		if t > out.time {
 			out.time, out.rate = t, fastest
 		}
-		if t > maxConvergence {
+		if t > MaxConvergence {
 			s.add(&out.slow, p, t)
 			out.tenants = append(out.tenants, p.tenants...)
 		}
@@ -44,7 +44,7 @@ func (s *roceSettings) settle(predicted *allocation) roceSettle {
 }
 
 // slowFindings tells of the ports that need long, in one finding.
-func (s *roceSettings) slowFindings(x *roceSettle) []plan.Finding {
+func (s *RoceSettings) slowFindings(x *roceSettle) []plan.Finding {
 	p := x.slow.worst
 	if p == nil {
 		return nil
@@ -52,10 +52,10 @@ func (s *roceSettings) slowFindings(x *roceSettle) []plan.Finding {
 	slices.Sort(x.tenants)
 	var tenants []string
 	for _, t := range plan.Bounded(slices.Compact(x.tenants)) {
-		tenants = append(tenants, s.m.tenants[t].Name)
+		tenants = append(tenants, s.m.Tenants[t].Name)
 	}
 	return []plan.Finding{plan.NewFinding(plan.CodeSlowConvergence, tenants, s.links(&x.slow),
 		phrase.Of("plan.dcqcn-slow",
-			"port", s.portName(p), "others", others(x.slow.ports), "step", p.set.AIRate, "period", p.set.TimeReset, "settle", about(x.time), "held", rate(x.rate)),
+			"port", s.portName(p), "others", others(x.slow.ports), "step", p.set.AIRate, "period", p.set.TimeReset, "settle", About(x.time), "held", Rate(x.rate)),
 		phrase.Of("plan.fewer-qps.fix"))}
 }

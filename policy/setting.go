@@ -33,7 +33,7 @@ type setting struct {
 	took float64
 	// spread is the largest relative miss of need by a flow that shares the setting.
 	spread float64
-	kind   settingKind
+	kind   Kind
 	group  int32 // into settings.groups, or -1
 	exact  float64
 	timer  uint16
@@ -63,14 +63,14 @@ type port struct {
 	coarse   []plan.Finding // caps that the table cannot hold well
 }
 
-// settings is the whole fabric's in the making.
-type settings struct {
-	m      *model
-	target *allocation
-	place  placements
+// Settings is the whole fabric's in the making.
+type Settings struct {
+	m      *Model
+	target *Allocation
+	place  Placements
 	placed []plan.Finding // about place
 	// receivers are the tenants that only receive on a port, on an SL that another tenant has there too.
-	receivers map[tenantPort]bool
+	receivers map[TenantPort]bool
 	ports     []port
 	all       []setting
 	ofFlow    []int32 // setting of each flow
@@ -78,7 +78,7 @@ type settings struct {
 	groups    []group
 	// prev is a compilation of the same flows on the same service levels, or nil. fresh says which ports have
 	// to be computed because something that they depend on differs from prev.
-	prev    *settings
+	prev    *Settings
 	fresh   []bool
 	capped  []float64 // by setting: see capRates
 	lanes   []lanes   // ports whose virtual lanes are weighed
@@ -86,14 +86,14 @@ type settings struct {
 	marking []int     // packets a mark, by link direction, for the switches; 0 where nothing is to be said
 }
 
-// compileIB compiles the levers of InfiniBand. prev is a compilation of the same flows and attachments, or nil.
-func compileIB(t task, prev *settings) (*settings, *outcome, error) {
-	var s *settings
+// CompileIB compiles the levers of InfiniBand. prev is a compilation of the same flows and attachments, or nil.
+func CompileIB(t Task, prev *Settings) (*Settings, *Outcome, error) {
+	var s *Settings
 	if prev != nil {
-		s = settingsLike(t.m, prev, t.target)
+		s = settingsLike(t.Model, prev, t.Target)
 	} else {
-		placed, findings := place(t.m)
-		s = newSettings(t.m, t.target, placed)
+		placed, findings := Place(t.Model)
+		s = newSettings(t.Model, t.Target, placed)
 		s.placed = findings
 	}
 	if err := s.choosePortModes(); err != nil {
@@ -107,34 +107,34 @@ func compileIB(t task, prev *settings) (*settings, *outcome, error) {
 	s.chooseCaps()
 	s.explainTables()
 	s.chooseLanes()
-	var predicted forecast
+	var predicted Forecast
 	var work sync.WaitGroup
 	work.Go(func() { predicted = s.predict() })
-	parts := s.plan(t.before, t.digests, t.was)
-	o := &outcome{findings: slices.Concat(s.placed, s.leverFindings(), s.laneFindings()), settle: s.settle()}
+	parts := s.plan(t.Before, t.Digests, t.Was)
+	o := &Outcome{Findings: slices.Concat(s.placed, s.leverFindings(), s.laneFindings()), Settle: s.settle()}
 	work.Wait()
 	s.prev = nil
-	o.predicted, o.bounds = predicted.allocation, s.bounds(predicted)
-	o.write = func(p *plan.Plan) {
+	o.Predicted, o.Bounds = predicted.Allocation, s.bounds(predicted)
+	o.Write = func(p *plan.Plan) {
 		p.Lanes, p.Placements, p.CAs, p.Switches = parts.Lanes, parts.Placements, parts.CAs, parts.Switches
 	}
 	return s, o, nil
 }
 
 // newSettings finds which flows use which (port, SL).
-func newSettings(m *model, target *allocation, place placements) *settings {
-	s := &settings{m: m, target: target, place: place, ofFlow: make([]int32, len(m.flows)), marks: m.marksOf(target),
-		tops: newTops(), receivers: map[tenantPort]bool{}}
-	roles := m.roles()
-	at := make([]int32, len(m.caps)) // port by the link direction that it drives
-	for _, pt := range m.tenantsByPort() {
-		ref, _ := m.fabric.PortByID(pt.port)
-		d := direction(m.fabric, ref)
+func newSettings(m *Model, target *Allocation, place Placements) *Settings {
+	s := &Settings{m: m, target: target, place: place, ofFlow: make([]int32, len(m.Flows)), marks: m.MarksOf(target),
+		tops: newTops(), receivers: map[TenantPort]bool{}}
+	roles := m.Roles()
+	at := make([]int32, len(m.Caps)) // port by the link direction that it drives
+	for _, pt := range m.TenantsByPort() {
+		ref, _ := m.Fabric.PortByID(pt.Port)
+		d := Direction(m.Fabric, ref)
 		p := adapterPort(m, ref, d)
 		var bySL, receive [ident.NumSLs][]int32
-		for k, t := range pt.tenants {
-			sl, of := place[t][pt.at[k]], &bySL
-			if roles[t][pt.at[k]] == roleReceives {
+		for k, t := range pt.Tenants {
+			sl, of := place[t][pt.At[k]], &bySL
+			if roles[t][pt.At[k]] == RoleReceives {
 				of = &receive
 			}
 			of[sl] = append(of[sl], t)
@@ -142,7 +142,7 @@ func newSettings(m *model, target *allocation, place placements) *settings {
 		for sl, ts := range bySL {
 			if len(ts)+len(receive[sl]) > 1 {
 				for _, t := range receive[sl] {
-					s.receivers[tenantPort{t, pt.port}] = true
+					s.receivers[TenantPort{t, pt.Port}] = true
 				}
 			}
 			if len(ts) == 0 {
@@ -156,14 +156,14 @@ func newSettings(m *model, target *allocation, place placements) *settings {
 		at[d] = int32(len(s.ports))
 		s.ports = append(s.ports, p)
 	}
-	for i := range m.flows {
-		f := &m.flows[i]
-		p := &s.ports[at[f.links[0]]]
+	for i := range m.Flows {
+		f := &m.Flows[i]
+		p := &s.ports[at[f.Links[0]]]
 		for _, k := range p.settings {
-			if st := &s.all[k]; slices.Contains(st.tenants, f.tenant) {
+			if st := &s.all[k]; slices.Contains(st.tenants, f.Tenant) {
 				s.ofFlow[i] = k
 				st.flows = append(st.flows, int32(i))
-				st.qps += f.qps
+				st.qps += f.QPs
 			}
 		}
 	}
@@ -174,12 +174,12 @@ func newSettings(m *model, target *allocation, place placements) *settings {
 
 // settingsLike is newSettings for the flows and service levels of prev, which it changes nothing of: ports all of
 // whose flows are entitled to what they were, by the same links, keep what was computed for them.
-func settingsLike(m *model, prev *settings, target *allocation) *settings {
-	a := m.since(target, prev.target)
-	s := &settings{m: m, target: target, place: prev.place, placed: prev.placed, ports: slices.Clone(prev.ports), all: slices.Clone(prev.all),
-		ofFlow: prev.ofFlow, marks: m.marksSince(target, a, prev.marks), prev: prev, fresh: make([]bool, len(prev.ports)), tops: prev.tops,
+func settingsLike(m *Model, prev *Settings, target *Allocation) *Settings {
+	a := m.Since(target, prev.target)
+	s := &Settings{m: m, target: target, place: prev.place, placed: prev.placed, ports: slices.Clone(prev.ports), all: slices.Clone(prev.all),
+		ofFlow: prev.ofFlow, marks: m.MarksSince(target, a, prev.marks), prev: prev, fresh: make([]bool, len(prev.ports)), tops: prev.tops,
 		receivers: prev.receivers}
-	for i, anew := range a.flows {
+	for i, anew := range a.Flows {
 		if anew {
 			s.fresh[s.all[s.ofFlow[i]].port] = true
 		}
@@ -211,21 +211,21 @@ func settingsLike(m *model, prev *settings, target *allocation) *settings {
 }
 
 // weightMoved reports whether a tenant of a setting has another weight than before.
-func (s *settings) weightMoved(k int32) bool {
-	return slices.ContainsFunc(s.all[k].tenants, func(t int32) bool { return s.m.tenants[t].Weight != s.prev.m.tenants[t].Weight })
+func (s *Settings) weightMoved(k int32) bool {
+	return slices.ContainsFunc(s.all[k].tenants, func(t int32) bool { return s.m.Tenants[t].Weight != s.prev.m.Tenants[t].Weight })
 }
 
 // wanted is the rate a flow's settings should aim at: its entitlement, or twice its demand or its part of a cap when
 // that is all that limits it, so that marks meant for others do not hold it below that.
-func (s *settings) wanted(f int32) float64 {
-	if s.target.bottleneck[f] < 0 || s.capLimits(f) {
-		return float64(2 * s.target.rates[f])
+func (s *Settings) wanted(f int32) float64 {
+	if s.target.Bottleneck[f] < 0 || s.capLimits(f) {
+		return float64(2 * s.target.Rates[f])
 	}
-	return s.target.rates[f]
+	return s.target.Rates[f]
 }
 
 // choosePortModes decides for each port between one CCTI per queue pair and one per SL.
-func (s *settings) choosePortModes() error {
+func (s *Settings) choosePortModes() error {
 	tables := s.newTables()
 	var last lastTop
 	for i := range s.ports {
@@ -233,7 +233,7 @@ func (s *settings) choosePortModes() error {
 			continue
 		}
 		p := &s.ports[i]
-		switch s.m.in.Options.PerQP {
+		switch s.m.Input.Options.PerQP {
 		case PerQPOn:
 			p.why = "asked for: one CCTI per queue pair"
 		case PerQPOff:
@@ -260,7 +260,7 @@ func (s *settings) choosePortModes() error {
 // sooner by their number where it can hold up none: all cross the same bottlenecks, and the SL
 // is the only one with traffic on the port, so that it does not matter whether the device slows the SL
 // or, as some are said to, the whole port.
-func (s *settings) autoMode(p *port) (perSL bool, why string) {
+func (s *Settings) autoMode(p *port) (perSL bool, why string) {
 	busy, together, crowd := 0, true, 1.0
 	for _, k := range p.settings {
 		st := &s.all[k]
@@ -280,14 +280,14 @@ func (s *settings) autoMode(p *port) (perSL bool, why string) {
 	case !together:
 		return false, "per queue pair: queue pairs of the SL cross different bottlenecks, so one CCTI for all would let one hold up the others"
 	}
-	return true, fmt.Sprintf("per SL: the %d queue pairs here cross the same bottlenecks, and one CCTI for all settles that many times sooner", whole(crowd))
+	return true, fmt.Sprintf("per SL: the %d queue pairs here cross the same bottlenecks, and one CCTI for all settles that many times sooner", Whole(crowd))
 }
 
-func (s *settings) sameBottlenecks(st *setting) bool {
+func (s *Settings) sameBottlenecks(st *setting) bool {
 	limits := func(f int32) []int32 {
 		var out []int32
-		for _, d := range s.m.flows[f].links {
-			if s.target.limiting[d] {
+		for _, d := range s.m.Flows[f].Links {
+			if s.target.Limiting[d] {
 				out = append(out, d)
 			}
 		}
@@ -315,10 +315,10 @@ const timerUnit = ibcc.TimerUnitPicoseconds * 1e-12
 //
 // Flows of different need that share a setting get the geometric mean, weighted by queue pairs, which is
 // least squares on a logarithmic scale.
-func (s *settings) measure(st *setting) {
+func (s *Settings) measure(st *setting) {
 	p := &s.ports[st.port]
 	flows := s.relevant(st)
-	if st.kind == settingIdle {
+	if st.kind == Idle {
 		st.rate = s.idleRate(p, st)
 		st.need, st.spread = p.packet/float64(st.rate*p.unit), 0
 		return
@@ -331,7 +331,7 @@ func (s *settings) measure(st *setting) {
 	st.marked = 0
 	least, most := math.Inf(1), 0.0
 	for i, f := range flows {
-		r := s.wanted(f) / s.m.flows[f].qps
+		r := s.wanted(f) / s.m.Flows[f].QPs
 		if p.perSL {
 			r = total
 		}
@@ -349,7 +349,7 @@ func (s *settings) measure(st *setting) {
 	}
 	var qps, logRate, logNeed float64
 	for i, f := range flows {
-		r, n := s.wanted(f)/s.m.flows[f].qps, s.m.flows[f].qps
+		r, n := s.wanted(f)/s.m.Flows[f].QPs, s.m.Flows[f].QPs
 		if p.perSL {
 			r = total
 		}
@@ -362,15 +362,15 @@ func (s *settings) measure(st *setting) {
 }
 
 // uneven is the largest relative miss by a queue pair of flows that get the same for each queue pair.
-func (s *settings) uneven(flows []int32) float64 {
+func (s *Settings) uneven(flows []int32) float64 {
 	total, qps := 0.0, 0.0
 	for _, f := range flows {
 		total += s.wanted(f)
-		qps += s.m.flows[f].qps
+		qps += s.m.Flows[f].QPs
 	}
 	worst, mean := 0.0, total/qps
 	for _, f := range flows {
-		r := s.wanted(f) / s.m.flows[f].qps
+		r := s.wanted(f) / s.m.Flows[f].QPs
 		worst = max(worst, mean/r-1, r/mean-1)
 	}
 	if worst < 1e-9 {
@@ -379,41 +379,41 @@ func (s *settings) uneven(flows []int32) float64 {
 	return worst
 }
 
-func rateOf(flows []int32, perSL bool, total float64, s *settings) float64 {
+func rateOf(flows []int32, perSL bool, total float64, s *Settings) float64 {
 	if perSL {
 		return total
 	}
-	return s.wanted(flows[0]) / s.m.flows[flows[0]].qps
+	return s.wanted(flows[0]) / s.m.Flows[flows[0]].QPs
 }
 
 // relevant are the flows a setting is made for: those that a marking link limits, or all of
 // them when there are none.
-func (s *settings) relevant(st *setting) []int32 {
+func (s *Settings) relevant(st *setting) []int32 {
 	var out []int32
 	for _, f := range st.flows {
-		if b := s.target.bottleneck[f]; b >= 0 && s.m.marks(b) && !s.capLimits(f) {
+		if b := s.target.Bottleneck[f]; b >= 0 && s.m.Marks(b) && !s.capLimits(f) {
 			out = append(out, f)
 		}
 	}
 	switch {
 	case len(st.flows) == 0:
-		st.kind = settingIdle
+		st.kind = Idle
 	case len(out) == 0:
-		st.kind = settingUncontended
+		st.kind = Uncontended
 		return st.flows
 	default:
-		st.kind = settingContended
+		st.kind = Contended
 	}
 	return out
 }
 
 // idleRate is what a (port, SL) without flows is set up for: one queue pair that has the share of the
 // port that its tenants' weights give it among the tenants attached there.
-func (s *settings) idleRate(p *port, st *setting) float64 {
+func (s *Settings) idleRate(p *port, st *setting) float64 {
 	weight := func(ts []int32) float64 {
 		w := 0.0
 		for _, t := range ts {
-			w += float64(s.m.tenants[t].Weight)
+			w += float64(s.m.Tenants[t].Weight)
 		}
 		return w
 	}

@@ -12,8 +12,8 @@ import (
 func TestAProblemThatTheSolverRefusesIsAnError(t *testing.T) {
 	t.Parallel()
 	m := treeModel(t, 4, [][2]int{{0, 15}})
-	m.caps[m.flows[0].links[0]] = math.NaN()
-	if a := m.entitle(); !errors.Is(a.err, fill.ErrProblem) {
-		t.Errorf("error %v, rates %v: want %v", a.err, a.rates, fill.ErrProblem)
+	m.Caps[m.Flows[0].Links[0]] = math.NaN()
+	if a := m.Entitle(); !errors.Is(a.Err, fill.ErrProblem) {
+		t.Errorf("error %v, rates %v: want %v", a.Err, a.Rates, fill.ErrProblem)
 	}
 }

@@ -15,7 +15,7 @@ import (
 const unreachedFrom = 0.045
 
 // shareFindings reports where the prediction misses the target.
-func shareFindings(m *model, p *plan.Plan) []plan.Finding {
+func shareFindings(m *Model, p *plan.Plan) []plan.Finding {
 	var out []plan.Finding
 	missed := missedBy(p)
 	for _, t := range p.Tenants {
@@ -39,8 +39,8 @@ func shareFindings(m *model, p *plan.Plan) []plan.Finding {
 		if !slices.ContainsFunc(l.Tenants, misses) || inProportion(l.Tenants) {
 			continue
 		}
-		ref, _ := m.fabric.PortByID(l.Port)
-		if m.fabric.Nodes[ref.Node].Kind != subnet.KindCA {
+		ref, _ := m.Fabric.PortByID(l.Port)
+		if m.Fabric.Nodes[ref.Node].Kind != subnet.KindCA {
 			continue
 		}
 		var names []string
@@ -48,11 +48,11 @@ func shareFindings(m *model, p *plan.Plan) []plan.Finding {
 			names = append(names, t.Tenant)
 		}
 		how := phrase.Of("plan.turns")
-		if m.plane == PlaneRoCE {
+		if m.Plane == PlaneRoCE {
 			how = phrase.Of("plan.vf-turns")
 		}
 		out = append(out, plan.NewFinding(plan.CodeSourcePort, names, []string{l.Name},
-			phrase.Of("plan.source-port-contended", "port", m.fabric.PortName(ref), "how", how, "parts", predictedList(l.Tenants)), seeOthers))
+			phrase.Of("plan.source-port-contended", "port", m.Fabric.PortName(ref), "how", how, "parts", predictedList(l.Tenants)), seeOthers))
 	}
 	return out
 }
@@ -144,9 +144,9 @@ func inProportion(ts []plan.LinkTenant) bool {
 
 // missAdvice is the advice for a tenant that misses its share: others have it, but for what acknowledgements of slow queue
 // pairs take of links that are full both ways.
-func missAdvice(m *model, t *plan.TenantShare) phrase.Text {
+func missAdvice(m *Model, t *plan.TenantShare) phrase.Text {
 	slow, fast := wrcc.AckShare(1), wrcc.AckShare(wrcc.AckRate)
-	if missed := 1 - float64(t.Predicted)/float64(t.Entitled); m.plane != PlaneWRCC || !(math.Abs(missed-slow) <= 0.002) {
+	if missed := 1 - float64(t.Predicted)/float64(t.Entitled); m.Plane != PlaneWRCC || !(math.Abs(missed-slow) <= 0.002) {
 		return seeOthers
 	}
 	return phrase.Of("plan.ack-load.fix",

@@ -8,33 +8,33 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// placements is the SL of each tenant on each of its ports, parallel to the attachments of
+// Placements is the SL of each tenant on each of its ports, parallel to the attachments of
 // model.tenants.
-type placements [][]ident.SL
+type Placements [][]ident.SL
 
-// place assigns SLs. A tenant has one SL on all its ports where none is pinned, because a partition has one SL in the
+// Place assigns SLs. A tenant has one SL on all its ports where none is pinned, because a partition has one SL in the
 // whole fabric. Distinct SLs for all tenants come first, so that a counter of an SL means one
 // tenant everywhere; then distinct ones for tenants that meet on a port; then distinct ones for tenants that may send from one port,
 // because settings by SL act only on what a port sends. SL 0 stays free for unmanaged
 // traffic unless nothing else works. With a plan in force, placements that still serve stay. When one SL
 // for each tenant does not fit, tenants whose endpoints fall into separate groups get several; when that
 // fails too, tenants share an SL on as few ports as the search finds, and a finding says where.
-func place(m *model) (placements, []plan.Finding) {
-	ports, senders := m.tenantsByPort(), m.sendersByPort()
+func Place(m *Model) (Placements, []plan.Finding) {
+	ports, senders := m.TenantsByPort(), m.SendersByPort()
 	x, solved := apart(m, ports, senders)
 	if solved {
 		return x.placements(), sharedSLs(m, x, senders, x.placements())
 	}
 	x.restrict(true)
-	x.c.greedy(x.order)
+	x.c.Greedy(x.order)
 	if parts := flowParts(m); parts != nil {
 		y := newSLProblem(m, senders, parts)
 		y.stayAt(x.placements())
 		y.restrict(true)
-		if y.c.crowded() || !y.c.adapt(y.order) {
-			y.c.greedy(y.order)
+		if y.c.Crowded() || !y.c.Adapt(y.order) {
+			y.c.Greedy(y.order)
 		}
-		if y.c.conflicts() < x.c.conflicts() {
+		if y.c.Conflicts() < x.c.Conflicts() {
 			y.reunite()
 			y.spread(ports)
 			return y.placements(), slices.Concat(sharedSLs(m, y, senders, y.placements()), y.splits())
@@ -47,14 +47,14 @@ func place(m *model) (placements, []plan.Finding) {
 
 // apart gives each tenant one SL. Tenants that meet on a port get different SLs; where that does not fit, or changes more of the plan in
 // force, only tenants that may send from one port do. False when neither fits: then the problem returned is that of the senders.
-func apart(m *model, ports, senders []portTenants) (x *slProblem, solved bool) {
-	same := slices.EqualFunc(ports, senders, func(a, b portTenants) bool { return len(a.tenants) == len(b.tenants) })
+func apart(m *Model, ports, senders []PortTenants) (x *slProblem, solved bool) {
+	same := slices.EqualFunc(ports, senders, func(a, b PortTenants) bool { return len(a.Tenants) == len(b.Tenants) })
 	moved := math.MaxInt
-	if same || !slices.ContainsFunc(ports, func(p portTenants) bool { return len(p.tenants) > ident.NumSLs }) {
+	if same || !slices.ContainsFunc(ports, func(p PortTenants) bool { return len(p.Tenants) > ident.NumSLs }) {
 		x = newSLProblem(m, ports, nil)
 		x.preferInForce()
 		if x.solve() {
-			solved, moved = true, x.c.moved()
+			solved, moved = true, x.c.Moved()
 		}
 	}
 	if same || moved == 0 {
@@ -62,7 +62,7 @@ func apart(m *model, ports, senders []portTenants) (x *slProblem, solved bool) {
 	}
 	y := newSLProblem(m, senders, nil)
 	y.preferInForce()
-	if y.solve() && y.c.moved() < moved {
+	if y.solve() && y.c.Moved() < moved {
 		y.spread(ports)
 		return y, true
 	}
@@ -74,9 +74,9 @@ func apart(m *model, ports, senders []portTenants) (x *slProblem, solved bool) {
 
 // onePin is the SL a tenant has pinned wherever it pinned one, which it then keeps everywhere,
 // even if it is reserved: the operator said so. -1 when there is none, or several.
-func onePin(m *model, t int32) int8 {
+func onePin(m *Model, t int32) int8 {
 	own := int8(-1)
-	for _, a := range m.tenants[t].Attachments {
+	for _, a := range m.Tenants[t].Attachments {
 		if a.SL != nil {
 			if own >= 0 && own != int8(*a.SL) {
 				return -1
@@ -89,11 +89,11 @@ func onePin(m *model, t int32) int8 {
 
 // slProblem is the colouring of one SL for each node: a tenant with all its ports, or a part of them.
 type slProblem struct {
-	m          *model
-	ports      []portTenants
+	m          *Model
+	ports      []PortTenants
 	nodes      []slNode
 	nodeOf     [][]int32 // by tenant and attachment
-	c          *colouring
+	c          *Colouring
 	order      []int8 // usable SLs
 	inForce    bool
 	lowerBound *slProblem // the problem whose cliques bound the SLs needed; nil: this one
@@ -106,13 +106,13 @@ type slNode struct {
 }
 
 // newSLProblem builds the problem. parts gives the part of each attachment, by tenant; nil is one part each.
-func newSLProblem(m *model, ports []portTenants, parts [][]int32) *slProblem {
-	x := &slProblem{m: m, ports: ports, nodeOf: make([][]int32, len(m.tenants))}
-	for t := range m.tenants {
+func newSLProblem(m *Model, ports []PortTenants, parts [][]int32) *slProblem {
+	x := &slProblem{m: m, ports: ports, nodeOf: make([][]int32, len(m.Tenants))}
+	for t := range m.Tenants {
 		first := int32(len(x.nodes))
-		x.nodeOf[t] = make([]int32, len(m.tenants[t].Attachments))
+		x.nodeOf[t] = make([]int32, len(m.Tenants[t].Attachments))
 		x.nodes = append(x.nodes, slNode{tenant: int32(t)})
-		for i := range m.tenants[t].Attachments {
+		for i := range m.Tenants[t].Attachments {
 			part := int32(0)
 			if parts != nil {
 				part = parts[t][i]
@@ -125,10 +125,10 @@ func newSLProblem(m *model, ports []portTenants, parts [][]int32) *slProblem {
 			n.at = append(n.at, int32(i))
 		}
 	}
-	for _, sl := range m.usable {
+	for _, sl := range m.Usable {
 		x.order = append(x.order, int8(sl))
 	}
-	x.c = newColouring(len(x.nodes))
+	x.c = NewColouring(len(x.nodes))
 	x.connect()
 	return x
 }
@@ -144,8 +144,8 @@ func (x *slProblem) connect() {
 	portsOf := make([][]int32, len(x.nodes))
 	for i := range x.ports {
 		p := &x.ports[i]
-		for k, t := range p.tenants {
-			o := occupant{x.nodeOf[t][p.at[k]], x.m.tenants[t].Attachments[p.at[k]].SL}
+		for k, t := range p.Tenants {
+			o := occupant{x.nodeOf[t][p.At[k]], x.m.Tenants[t].Attachments[p.At[k]].SL}
 			on[i] = append(on[i], o)
 			if o.pin == nil {
 				portsOf[o.node] = append(portsOf[o.node], int32(i))
@@ -160,7 +160,7 @@ func (x *slProblem) connect() {
 				switch {
 				case o.node == int32(v):
 				case o.pin != nil:
-					x.c.barred[v][*o.pin]++
+					x.c.Barred[v][*o.pin]++
 				default:
 					if row[o.node]++; row[o.node] == 1 {
 						met = append(met, o.node)
@@ -169,9 +169,9 @@ func (x *slProblem) connect() {
 			}
 		}
 		slices.Sort(met)
-		x.c.meet[v] = make([]edge, len(met))
+		x.c.Meet[v] = make([]Edge, len(met))
 		for i, u := range met {
-			x.c.meet[v][i] = edge{u, row[u]}
+			x.c.Meet[v][i] = Edge{u, row[u]}
 			row[u] = 0
 		}
 	}
@@ -184,36 +184,36 @@ func (x *slProblem) restrict(zero bool) {
 	for _, k := range x.order {
 		all |= 1 << k
 	}
-	pins := make([]int8, len(x.m.tenants))
+	pins := make([]int8, len(x.m.Tenants))
 	for t := range pins {
 		pins[t] = onePin(x.m, int32(t))
 	}
 	for v := range x.nodes {
 		d := all
-		if !zero && all != 1 && !(x.inForce && slices.Max(x.c.move[v][:]) > x.c.move[v][0]) {
+		if !zero && all != 1 && !(x.inForce && slices.Max(x.c.Move[v][:]) > x.c.Move[v][0]) {
 			d &^= 1
 		}
-		if pin := pins[x.nodes[v].tenant]; pin >= 0 && x.c.barred[v][pin] == 0 {
+		if pin := pins[x.nodes[v].tenant]; pin >= 0 && x.c.Barred[v][pin] == 0 {
 			d = 1 << pin
 		}
-		x.c.domain[v] = d
+		x.c.Domain[v] = d
 	}
 }
 
 // solve finds an SL for each node so that none of those that meet are alike, in the order of preference that place
 // describes. False when it finds none.
 func (x *slProblem) solve() bool {
-	if x.restrict(true); x.c.crowded() {
+	if x.restrict(true); x.c.Crowded() {
 		return false
 	}
 	if x.inForce {
 		return x.solveInForce()
 	}
-	if len(x.m.tenants) <= len(x.order) && x.solveDistinct() {
+	if len(x.m.Tenants) <= len(x.order) && x.solveDistinct() {
 		return true
 	}
 	for _, zero := range []bool{false, true} {
-		if x.restrict(zero); x.c.solve(x.order) {
+		if x.restrict(zero); x.c.Solve(x.order) {
 			return true
 		}
 	}
@@ -223,16 +223,16 @@ func (x *slProblem) solve() bool {
 // solveInForce moves as few ports as it can; using SL 0 comes before moving anybody.
 func (x *slProblem) solveInForce() bool {
 	x.restrict(false)
-	first := x.c.adapt(x.order)
-	if first && x.c.moved() == 0 {
+	first := x.c.Adapt(x.order)
+	if first && x.c.Moved() == 0 {
 		return true
 	}
-	kept, moved := slices.Clone(x.c.colour), x.c.moved()
+	kept, moved := slices.Clone(x.c.Colour), x.c.Moved()
 	x.restrict(true)
-	if x.c.adapt(x.order) && (!first || x.c.moved() < moved) {
+	if x.c.Adapt(x.order) && (!first || x.c.Moved() < moved) {
 		return true
 	}
-	copy(x.c.colour, kept)
+	copy(x.c.Colour, kept)
 	return first
 }
 
@@ -240,10 +240,10 @@ func (x *slProblem) solveInForce() bool {
 // for as many tenants as there are SLs.
 func (x *slProblem) solveDistinct() bool {
 	n := len(x.nodes)
-	d := newColouring(n)
+	d := NewColouring(n)
 	pinned := uint16(0)
 	for v := range n {
-		for _, a := range x.m.tenants[x.nodes[v].tenant].Attachments {
+		for _, a := range x.m.Tenants[x.nodes[v].tenant].Attachments {
 			if a.SL != nil {
 				pinned |= 1 << *a.SL
 			}
@@ -251,31 +251,31 @@ func (x *slProblem) solveDistinct() bool {
 	}
 	x.restrict(false)
 	for v := range n {
-		d.barred[v] = x.c.barred[v]
-		d.domain[v] = x.c.domain[v]
+		d.Barred[v] = x.c.Barred[v]
+		d.Domain[v] = x.c.Domain[v]
 		if onePin(x.m, x.nodes[v].tenant) < 0 {
-			d.domain[v] &^= pinned
+			d.Domain[v] &^= pinned
 		}
 		for u := range n {
 			if u != v {
-				d.meet[v] = append(d.meet[v], edge{int32(u), 1})
+				d.Meet[v] = append(d.Meet[v], Edge{int32(u), 1})
 			}
 		}
 	}
-	if !d.solve(x.order) {
+	if !d.Solve(x.order) {
 		return false
 	}
-	copy(x.c.colour, d.colour)
+	copy(x.c.Colour, d.Colour)
 	return true
 }
 
 // placements gives every attachment its SL: the pinned one, or that of its node.
-func (x *slProblem) placements() placements {
-	p := make(placements, len(x.m.tenants))
-	for t := range x.m.tenants {
-		p[t] = make([]ident.SL, len(x.m.tenants[t].Attachments))
-		for i, a := range x.m.tenants[t].Attachments {
-			p[t][i] = ident.SL(max(0, x.c.colour[x.nodeOf[t][i]]))
+func (x *slProblem) placements() Placements {
+	p := make(Placements, len(x.m.Tenants))
+	for t := range x.m.Tenants {
+		p[t] = make([]ident.SL, len(x.m.Tenants[t].Attachments))
+		for i, a := range x.m.Tenants[t].Attachments {
+			p[t][i] = ident.SL(max(0, x.c.Colour[x.nodeOf[t][i]]))
 			if a.SL != nil {
 				p[t][i] = *a.SL
 			}

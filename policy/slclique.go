@@ -9,7 +9,7 @@ import (
 
 // Bounds of the search for the largest clique, in steps: for a finding, and to see early that colours are too few.
 const (
-	cliqueSearch = 100_000
+	CliqueSearch = 100_000
 	cliqueGlance = 1_000
 )
 
@@ -48,16 +48,16 @@ type cliques struct {
 	budget int
 }
 
-// clique returns the largest set of pairwise neighbours that it finds, ascending: the number of colours that are
+// Clique returns the largest set of pairwise neighbours that it finds, ascending: the number of colours that are
 // needed at least. It starts from known, and is exact when the search ends within so many steps, which it
 // says. Nodes that no way of neighbours joins are searched apart.
-func (c *colouring) clique(known []int32, steps int) (members []int32, exact bool) {
+func (c *Colouring) Clique(known []int32, steps int) (members []int32, exact bool) {
 	x := &cliques{best: slices.Clone(known), budget: steps}
 	exact = true
 	for _, nodes := range c.components() {
-		nodes = slices.DeleteFunc(nodes, func(v int32) bool { return len(c.meet[v]) < len(x.best) }) // in no larger clique
+		nodes = slices.DeleteFunc(nodes, func(v int32) bool { return len(c.Meet[v]) < len(x.best) }) // in no larger clique
 		if len(nodes) > maxCliqueNodes {
-			slices.SortStableFunc(nodes, func(a, b int32) int { return len(c.meet[b]) - len(c.meet[a]) })
+			slices.SortStableFunc(nodes, func(a, b int32) int { return len(c.Meet[b]) - len(c.Meet[a]) })
 			nodes, exact = nodes[:maxCliqueNodes], false
 			slices.Sort(nodes)
 		}
@@ -70,16 +70,16 @@ func (c *colouring) clique(known []int32, steps int) (members []int32, exact boo
 }
 
 // components are the nodes, ascending, by the ways of neighbours that join them.
-func (c *colouring) components() [][]int32 {
-	sets := disjoint.New(len(c.meet))
-	for v, es := range c.meet {
+func (c *Colouring) components() [][]int32 {
+	sets := disjoint.New(len(c.Meet))
+	for v, es := range c.Meet {
 		for _, e := range es {
 			sets.Join(int32(v), e.to)
 		}
 	}
 	var out [][]int32
-	at := make([]int32, len(c.meet)) // place in out + 1, by first member
-	for v := range c.meet {
+	at := make([]int32, len(c.Meet)) // place in out + 1, by first member
+	for v := range c.Meet {
 		r := sets.Find(int32(v))
 		if at[r] == 0 {
 			out = append(out, nil)
@@ -91,7 +91,7 @@ func (c *colouring) components() [][]int32 {
 }
 
 // search looks for a larger clique than the best among some nodes, ascending.
-func (x *cliques) search(c *colouring, nodes []int32) {
+func (x *cliques) search(c *Colouring, nodes []int32) {
 	n := len(nodes)
 	words := (n + 63) / 64
 	bitsOf := make([]uint64, n*words)
@@ -100,7 +100,7 @@ func (x *cliques) search(c *colouring, nodes []int32) {
 	for i, v := range nodes {
 		x.near[i] = bitsOf[i*words : (i+1)*words]
 		all.add(int32(i))
-		for _, e := range c.meet[v] {
+		for _, e := range c.Meet[v] {
 			if j, ok := slices.BinarySearch(nodes, e.to); ok {
 				x.near[i].add(int32(j))
 			}
@@ -118,12 +118,12 @@ func (x *cliques) search(c *colouring, nodes []int32) {
 	}
 }
 
-// crowded reports that some nodes which are all neighbours have together fewer colours than they are many.
-func (c *colouring) crowded() bool {
-	members, _ := c.clique(nil, cliqueGlance)
+// Crowded reports that some nodes which are all neighbours have together fewer colours than they are many.
+func (c *Colouring) Crowded() bool {
+	members, _ := c.Clique(nil, cliqueGlance)
 	all := uint16(0)
 	for _, v := range members {
-		all |= c.domain[v]
+		all |= c.Domain[v]
 	}
 	return len(members) > bits.OnesCount16(all)
 }

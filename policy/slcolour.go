@@ -6,30 +6,30 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// colours is the number of colours a node can have: service levels or virtual lanes.
-const colours = ident.NumSLs
+// Colours is the number of colours a node can have: service levels or virtual lanes.
+const Colours = ident.NumSLs
 
-// edge leads to a node that is to have another colour. cost is the number of ports on which the two
+// Edge leads to a node that is to have another colour. cost is the number of ports on which the two
 // cannot be told apart when they have the same.
-type edge struct {
+type Edge struct {
 	to   int32
 	cost int32
 }
 
-// colouring is the problem of giving every node one of up to sixteen colours so that neighbours differ. Nodes
+// Colouring is the problem of giving every node one of up to sixteen colours so that neighbours differ. Nodes
 // are in an order that does not depend on the order of the input, and nothing else decides ties, so the
 // same problem always has the same solution.
-type colouring struct {
-	meet   [][]edge         // by node, neighbours ascending
-	domain []uint16         // colours a node may have
-	barred [][colours]int32 // ports on which a colour collides with one that is pinned there
-	move   [][colours]int32 // ports whose colour would not be the one preferred, such as that in force; nil: none is
+type Colouring struct {
+	Meet   [][]Edge         // by node, neighbours ascending
+	Domain []uint16         // colours a node may have
+	Barred [][Colours]int32 // ports on which a colour collides with one that is pinned there
+	Move   [][Colours]int32 // ports whose colour would not be the one preferred, such as that in force; nil: none is
 	order  []int8           // colours, most wanted first
-	colour []int8           // the result; -1 none
+	Colour []int8           // the result; -1 none
 
-	uses   [][colours]uint16 // neighbours by colour
+	uses   [][Colours]uint16 // neighbours by colour
 	taken  []uint16          // colours that a neighbour has or a pin bars
-	of     [colours]int32    // nodes by colour
+	of     [Colours]int32    // nodes by colour
 	left   []int32           // nodes without a colour, ascending
 	budget int               // nodes that may yet be looked at
 }
@@ -37,16 +37,16 @@ type colouring struct {
 // maxSearch bounds an exact search: nodes looked at, beside those of two descents without a step back.
 const maxSearch = 2_000_000
 
-func newColouring(n int) *colouring {
-	return &colouring{meet: make([][]edge, n), domain: make([]uint16, n), barred: make([][colours]int32, n), colour: make([]int8, n)}
+func NewColouring(n int) *Colouring {
+	return &Colouring{Meet: make([][]Edge, n), Domain: make([]uint16, n), Barred: make([][Colours]int32, n), Colour: make([]int8, n)}
 }
 
-// start colours the nodes as kept says, -1 leaving a node without; nil leaves all without. It sets the budget.
-func (c *colouring) start(kept []int8) {
-	n := len(c.colour)
-	c.uses, c.taken, c.of, c.left = make([][colours]uint16, n), make([]uint16, n), [colours]int32{}, c.left[:0]
-	for v := range c.barred {
-		for k, ports := range c.barred[v] {
+// Start colours the nodes as kept says, -1 leaving a node without; nil leaves all without. It sets the budget.
+func (c *Colouring) Start(kept []int8) {
+	n := len(c.Colour)
+	c.uses, c.taken, c.of, c.left = make([][Colours]uint16, n), make([]uint16, n), [Colours]int32{}, c.left[:0]
+	for v := range c.Barred {
+		for k, ports := range c.Barred[v] {
 			if ports > 0 {
 				c.taken[v] |= 1 << k
 			}
@@ -54,43 +54,43 @@ func (c *colouring) start(kept []int8) {
 	}
 	c.budget = maxSearch + 2*n*n
 	for v := range n {
-		c.colour[v] = -1
+		c.Colour[v] = -1
 		if kept != nil && kept[v] >= 0 {
-			c.paint(int32(v), kept[v])
+			c.Paint(int32(v), kept[v])
 		} else {
 			c.left = append(c.left, int32(v))
 		}
 	}
 }
 
-func (c *colouring) paint(v int32, k int8) {
-	c.colour[v] = k
+func (c *Colouring) Paint(v int32, k int8) {
+	c.Colour[v] = k
 	c.of[k]++
-	for _, e := range c.meet[v] {
+	for _, e := range c.Meet[v] {
 		c.uses[e.to][k]++
 		c.taken[e.to] |= 1 << k
 	}
 }
 
-func (c *colouring) unpaint(v int32) {
-	k := c.colour[v]
+func (c *Colouring) Unpaint(v int32) {
+	k := c.Colour[v]
 	c.of[k]--
-	for _, e := range c.meet[v] {
-		if c.uses[e.to][k]--; c.uses[e.to][k] == 0 && c.barred[e.to][k] == 0 {
+	for _, e := range c.Meet[v] {
+		if c.uses[e.to][k]--; c.uses[e.to][k] == 0 && c.Barred[e.to][k] == 0 {
 			c.taken[e.to] &^= 1 << k
 		}
 	}
-	c.colour[v] = -1
+	c.Colour[v] = -1
 }
 
-// free is the colours that a node may have beside its neighbours'.
-func (c *colouring) free(v int32) uint16 { return c.domain[v] &^ c.taken[v] }
+// Free is the colours that a node may have beside its neighbours'.
+func (c *Colouring) Free(v int32) uint16 { return c.Domain[v] &^ c.taken[v] }
 
 // extend colours what is left by backtracking in DSATUR order: always the node with the fewest colours
 // left, then the one with most neighbours, then the first (Brélaz, New methods to color the vertices of a
 // graph, 1979). False when there is no way, or none was found within the budget; then nothing
 // beyond start is coloured.
-func (c *colouring) extend() bool {
+func (c *Colouring) extend() bool {
 	if len(c.left) == 0 {
 		return true
 	}
@@ -100,11 +100,11 @@ func (c *colouring) extend() bool {
 		if free&(1<<k) == 0 {
 			continue
 		}
-		c.paint(v, k)
+		c.Paint(v, k)
 		if c.extend() {
 			return true
 		}
-		c.unpaint(v)
+		c.Unpaint(v)
 		if c.budget < 0 {
 			break
 		}
@@ -114,7 +114,7 @@ func (c *colouring) extend() bool {
 }
 
 // take takes the node at a place in left out of it; the last moves there.
-func (c *colouring) take(at int) int32 {
+func (c *Colouring) take(at int) int32 {
 	v, last := c.left[at], len(c.left)-1
 	c.left[at] = c.left[last]
 	c.left = c.left[:last]
@@ -122,7 +122,7 @@ func (c *colouring) take(at int) int32 {
 }
 
 // putBack undoes take.
-func (c *colouring) putBack(v int32, at int) {
+func (c *Colouring) putBack(v int32, at int) {
 	last := len(c.left)
 	c.left = c.left[:last+1]
 	c.left[last] = c.left[at]
@@ -130,17 +130,17 @@ func (c *colouring) putBack(v int32, at int) {
 }
 
 // next picks the node to colour, by its place in left, and the colours it may have.
-func (c *colouring) next() (at int, free uint16) {
+func (c *Colouring) next() (at int, free uint16) {
 	best := -1
 	most := 0
 	for i, v := range c.left {
-		f := c.free(v)
+		f := c.Free(v)
 		n := bits.OnesCount16(f)
 		b := int32(0)
 		if best >= 0 {
 			b = c.left[best]
 		}
-		if best < 0 || n < most || n == most && (len(c.meet[v]) > len(c.meet[b]) || len(c.meet[v]) == len(c.meet[b]) && v < b) {
+		if best < 0 || n < most || n == most && (len(c.Meet[v]) > len(c.Meet[b]) || len(c.Meet[v]) == len(c.Meet[b]) && v < b) {
 			best, most, free = i, n, f
 		}
 	}
@@ -150,8 +150,8 @@ func (c *colouring) next() (at int, free uint16) {
 
 // choices lists the colours in the order to try: what is in force first; after a plan is in force the colours that
 // fewest nodes have, since they leave most room; else the order wanted.
-func (c *colouring) choices(v int32) []int8 {
-	if c.move == nil {
+func (c *Colouring) choices(v int32) []int8 {
+	if c.Move == nil {
 		return c.order
 	}
 	out := make([]int8, len(c.order))
@@ -164,8 +164,8 @@ func (c *colouring) choices(v int32) []int8 {
 	return out
 }
 
-func (c *colouring) before(v int32, a, b int8) bool {
-	if x, y := c.move[v][a], c.move[v][b]; x != y {
+func (c *Colouring) before(v int32, a, b int8) bool {
+	if x, y := c.Move[v][a], c.Move[v][b]; x != y {
 		return x < y
 	}
 	return c.unused(a) && !c.unused(b)
@@ -173,27 +173,27 @@ func (c *colouring) before(v int32, a, b int8) bool {
 
 // unused says that no node has a colour yet. Colour 0 never counts as that: it is the one of traffic that nobody
 // manages, and is left to it as long as others will do.
-func (c *colouring) unused(k int8) bool { return k != 0 && c.of[k] == 0 }
+func (c *Colouring) unused(k int8) bool { return k != 0 && c.of[k] == 0 }
 
-func lowest(set uint16) int8 { return int8(bits.TrailingZeros16(set | 1<<(colours-1))) }
+func lowest(set uint16) int8 { return int8(bits.TrailingZeros16(set | 1<<(Colours-1))) }
 
-// solve colours all nodes anew, with the colours in the given order.
-func (c *colouring) solve(order []int8) bool {
+// Solve colours all nodes anew, with the colours in the given order.
+func (c *Colouring) Solve(order []int8) bool {
 	c.order = order
-	c.start(nil)
+	c.Start(nil)
 	return c.extend()
 }
 
-// conflicts is the cost of the colours: ports on which neighbours are alike, and those that collide with pins.
-func (c *colouring) conflicts() int {
+// Conflicts is the cost of the colours: ports on which neighbours are alike, and those that collide with pins.
+func (c *Colouring) Conflicts() int {
 	sum := 0
-	for v, es := range c.meet {
-		if c.colour[v] < 0 {
+	for v, es := range c.Meet {
+		if c.Colour[v] < 0 {
 			continue
 		}
-		sum += int(c.barred[v][c.colour[v]])
+		sum += int(c.Barred[v][c.Colour[v]])
 		for _, e := range es {
-			if int(e.to) > v && c.colour[e.to] == c.colour[v] {
+			if int(e.to) > v && c.Colour[e.to] == c.Colour[v] {
 				sum += int(e.cost)
 			}
 		}
@@ -201,12 +201,12 @@ func (c *colouring) conflicts() int {
 	return sum
 }
 
-// moved is the number of ports whose colour differs from the one in force.
-func (c *colouring) moved() int {
+// Moved is the number of ports whose colour differs from the one in force.
+func (c *Colouring) Moved() int {
 	sum := 0
-	for v, k := range c.colour {
-		if c.move != nil && k >= 0 {
-			sum += int(c.move[v][k])
+	for v, k := range c.Colour {
+		if c.Move != nil && k >= 0 {
+			sum += int(c.Move[v][k])
 		}
 	}
 	return sum

@@ -8,34 +8,34 @@ import (
 )
 
 // drawProblem draws a small problem with pins and a plan in force.
-func drawProblem(t *rapid.T, inForce bool) *colouring {
+func drawProblem(t *rapid.T, inForce bool) *Colouring {
 	n := rapid.IntRange(1, 7).Draw(t, "nodes")
 	k := rapid.IntRange(1, 4).Draw(t, "colours")
-	c := newColouring(n)
+	c := NewColouring(n)
 	for i := range k {
 		c.order = append(c.order, int8((i+1)%k))
 	}
 	for v := range n {
-		c.domain[v] = 1<<k - 1
+		c.Domain[v] = 1<<k - 1
 		if rapid.IntRange(0, 5).Draw(t, "barred") == 0 {
-			c.barred[v][rapid.IntRange(0, k-1).Draw(t, "pin")] = 1
+			c.Barred[v][rapid.IntRange(0, k-1).Draw(t, "pin")] = 1
 		}
 		for u := range v {
 			if rapid.IntRange(0, 2).Draw(t, "meet") > 0 {
 				cost := int32(rapid.IntRange(1, 3).Draw(t, "ports"))
-				c.meet[v] = append(c.meet[v], edge{int32(u), cost})
-				c.meet[u] = append(c.meet[u], edge{int32(v), cost})
+				c.Meet[v] = append(c.Meet[v], Edge{int32(u), cost})
+				c.Meet[u] = append(c.Meet[u], Edge{int32(v), cost})
 			}
 		}
 	}
 	if inForce {
-		c.move = make([][colours]int32, n)
+		c.Move = make([][Colours]int32, n)
 		for v := range n {
 			for range rapid.IntRange(0, 2).Draw(t, "placed") {
 				has := rapid.IntRange(0, k-1).Draw(t, "has")
-				for j := range colours {
+				for j := range Colours {
 					if j != has {
-						c.move[v][j]++
+						c.Move[v][j]++
 					}
 				}
 			}
@@ -45,22 +45,22 @@ func drawProblem(t *rapid.T, inForce bool) *colouring {
 }
 
 // judge tries every colouring and returns the fewest conflicts and the fewest moves without any, -1 for none.
-func judge(c *colouring) (conflicts, moves int) {
+func judge(c *Colouring) (conflicts, moves int) {
 	conflicts, moves = 1<<30, -1
-	kept := slices.Clone(c.colour)
-	defer copy(c.colour, kept)
+	kept := slices.Clone(c.Colour)
+	defer copy(c.Colour, kept)
 	var try func(v int)
 	try = func(v int) {
-		if v == len(c.colour) {
-			n := c.conflicts()
+		if v == len(c.Colour) {
+			n := c.Conflicts()
 			conflicts = min(conflicts, n)
-			if m := c.moved(); n == 0 && (moves < 0 || m < moves) {
+			if m := c.Moved(); n == 0 && (moves < 0 || m < moves) {
 				moves = m
 			}
 			return
 		}
 		for _, k := range c.order {
-			c.colour[v] = k
+			c.Colour[v] = k
 			try(v + 1)
 		}
 	}
@@ -73,8 +73,8 @@ func TestAColouringIsFoundExactlyWhenThereIsOne(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := drawProblem(t, false)
 		fewest, _ := judge(c)
-		if found := c.solve(c.order); found != (fewest == 0) || found && c.conflicts() != 0 {
-			t.Fatalf("solve says %v with %d conflicts, and the fewest are %d", found, c.conflicts(), fewest)
+		if found := c.Solve(c.order); found != (fewest == 0) || found && c.Conflicts() != 0 {
+			t.Fatalf("solve says %v with %d conflicts, and the fewest are %d", found, c.Conflicts(), fewest)
 		}
 	})
 }
@@ -84,12 +84,12 @@ func TestAdaptingMovesAsFewPortsAsCanBe(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := drawProblem(t, true)
 		_, want := judge(c)
-		found := c.adapt(c.order)
+		found := c.Adapt(c.order)
 		if found != (want >= 0) {
 			t.Fatalf("adapt says %v; the fewest moves are %d", found, want)
 		}
-		if found && (c.conflicts() != 0 || c.moved() != want) {
-			t.Fatalf("adapt moves %d ports with %d conflicts, want %d and 0", c.moved(), c.conflicts(), want)
+		if found && (c.Conflicts() != 0 || c.Moved() != want) {
+			t.Fatalf("adapt moves %d ports with %d conflicts, want %d and 0", c.Moved(), c.Conflicts(), want)
 		}
 	})
 }
@@ -99,12 +99,12 @@ func TestWhatCannotBeColouredHasAsFewConflictsAsCanBe(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := drawProblem(t, rapid.Bool().Draw(t, "in force"))
 		want, _ := judge(c)
-		c.greedy(c.order)
-		if got := c.conflicts(); got != want {
+		c.Greedy(c.order)
+		if got := c.Conflicts(); got != want {
 			t.Fatalf("%d ports in conflict, the fewest are %d", got, want)
 		}
-		for v, k := range c.colour {
-			if c.domain[v]&(1<<k) == 0 {
+		for v, k := range c.Colour {
+			if c.Domain[v]&(1<<k) == 0 {
 				t.Fatalf("node %d has colour %d, outside of its domain", v, k)
 			}
 		}
@@ -115,9 +115,9 @@ func TestTheCliqueIsTheLargest(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		c := drawProblem(t, false)
-		n := len(c.colour)
+		n := len(c.Colour)
 		near := func(v, u int) bool {
-			return slices.ContainsFunc(c.meet[v], func(e edge) bool { return int(e.to) == u })
+			return slices.ContainsFunc(c.Meet[v], func(e Edge) bool { return int(e.to) == u })
 		}
 		want := 0
 		for set := range 1 << n {
@@ -135,7 +135,7 @@ func TestTheCliqueIsTheLargest(t *testing.T) {
 				want = max(want, size)
 			}
 		}
-		got, exact := c.clique(nil, cliqueSearch)
+		got, exact := c.Clique(nil, CliqueSearch)
 		if len(got) != want || !exact {
 			t.Fatalf("clique %v (exact %v), the largest has %d", got, exact, want)
 		}
@@ -150,12 +150,12 @@ func TestTheCliqueIsTheLargest(t *testing.T) {
 }
 
 // ring is n nodes of which each meets the next w on both sides: 2w+1 in a row all meet.
-func ring(n, w int) *colouring {
-	c := newColouring(n)
+func ring(n, w int) *Colouring {
+	c := NewColouring(n)
 	for v := range n {
-		c.domain[v] = 1<<15 - 1
+		c.Domain[v] = 1<<15 - 1
 		for d := 1; d <= w; d++ {
-			c.meet[v] = append(c.meet[v], edge{int32((v + d) % n), 1}, edge{int32((v + n - d) % n), 1})
+			c.Meet[v] = append(c.Meet[v], Edge{int32((v + d) % n), 1}, Edge{int32((v + n - d) % n), 1})
 		}
 	}
 	return c
@@ -165,10 +165,10 @@ func ring(n, w int) *colouring {
 func TestCliquesOfManyGroupsAreSearchedApart(t *testing.T) {
 	t.Parallel()
 	const groups, each = 100_000, 4
-	c := newColouring(groups * each)
+	c := NewColouring(groups * each)
 	join := func(v, u int) {
-		c.meet[v] = append(c.meet[v], edge{int32(u), 1})
-		c.meet[u] = append(c.meet[u], edge{int32(v), 1})
+		c.Meet[v] = append(c.Meet[v], Edge{int32(u), 1})
+		c.Meet[u] = append(c.Meet[u], Edge{int32(v), 1})
 	}
 	for g := range groups {
 		for i := range each - 1 { // a way of neighbours
@@ -177,10 +177,10 @@ func TestCliquesOfManyGroupsAreSearchedApart(t *testing.T) {
 	}
 	large := []int32{70_001 * each, 70_001*each + 1, 70_001*each + 2}
 	join(int(large[0]), int(large[2]))
-	if got, exact := c.clique([]int32{0, 1}, cliqueSearch); !slices.Equal(got, large) || !exact {
+	if got, exact := c.Clique([]int32{0, 1}, CliqueSearch); !slices.Equal(got, large) || !exact {
 		t.Errorf("clique %v (exact %v), want %v", got, exact, large)
 	}
-	if got, exact := c.clique([]int32{0, 1}, 0); len(got) != 2 || exact {
+	if got, exact := c.Clique([]int32{0, 1}, 0); len(got) != 2 || exact {
 		t.Errorf("clique %v (exact %v) within no step, want the one that is known", got, exact)
 	}
 }
@@ -196,10 +196,10 @@ func order(n int) []int8 {
 func TestALargeRingIsColouredAndItsCliqueFound(t *testing.T) {
 	t.Parallel()
 	c := ring(4099, 7)
-	if !c.solve(order(15)) || c.conflicts() != 0 {
-		t.Errorf("a ring that fifteen colours fit is left with %d ports in conflict", c.conflicts())
+	if !c.Solve(order(15)) || c.Conflicts() != 0 {
+		t.Errorf("a ring that fifteen colours fit is left with %d ports in conflict", c.Conflicts())
 	}
-	if got, _ := c.clique(nil, cliqueSearch); len(got) != 8 {
+	if got, _ := c.Clique(nil, CliqueSearch); len(got) != 8 {
 		t.Errorf("clique of %d, want 8", len(got))
 	}
 }
@@ -208,7 +208,7 @@ func BenchmarkColouringOf4096TenantsThatDoNotFit(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		c := ring(4096, 10) // cliques of 11, so it fits 15 but for where the ring closes
-		c.greedy(order(10)) // and never 10
-		b.ReportMetric(float64(c.conflicts()), "conflicts")
+		c.Greedy(order(10)) // and never 10
+		b.ReportMetric(float64(c.Conflicts()), "conflicts")
 	}
 }

@@ -37,8 +37,8 @@ type sharers struct {
 }
 
 // sharedSLs reports tenants that share an SL on a port from which they send or may send, one finding for each set of tenants.
-func sharedSLs(m *model, x *slProblem, senders []portTenants, p placements) []plan.Finding {
-	roles := m.roles()
+func sharedSLs(m *Model, x *slProblem, senders []PortTenants, p Placements) []plan.Finding {
+	roles := m.Roles()
 	groups := make(map[string]*sharers)
 	var order []*sharers
 	for i := range senders {
@@ -46,11 +46,11 @@ func sharedSLs(m *model, x *slProblem, senders []portTenants, p placements) []pl
 		var bySL [ident.NumSLs][]int32
 		var pins [ident.NumSLs]int
 		var unknown [ident.NumSLs]bool
-		for k, t := range pt.tenants {
-			sl := p[t][pt.at[k]]
+		for k, t := range pt.Tenants {
+			sl := p[t][pt.At[k]]
 			bySL[sl] = append(bySL[sl], t)
-			unknown[sl] = unknown[sl] || roles[t][pt.at[k]] == roleUnknown
-			if m.tenants[t].Attachments[pt.at[k]].SL != nil {
+			unknown[sl] = unknown[sl] || roles[t][pt.At[k]] == RoleUnknown
+			if m.Tenants[t].Attachments[pt.At[k]].SL != nil {
 				pins[sl]++
 			}
 		}
@@ -68,8 +68,8 @@ func sharedSLs(m *model, x *slProblem, senders []portTenants, p placements) []pl
 			g.pinned = g.pinned || pins[sl] > 1
 			g.unknown = g.unknown || unknown[sl]
 			if g.count++; g.count <= plan.MaxNames {
-				ref, _ := m.fabric.PortByID(pt.port)
-				g.ports = append(g.ports, m.fabric.PortName(ref))
+				ref, _ := m.Fabric.PortByID(pt.Port)
+				g.ports = append(g.ports, m.Fabric.PortName(ref))
 			}
 		}
 	}
@@ -102,17 +102,17 @@ func (x *slProblem) whyExhausted() phrase.Text {
 	var where phrase.Text
 	for i := range x.ports {
 		p := &x.ports[i]
-		if len(p.tenants) <= len(known) {
+		if len(p.Tenants) <= len(known) {
 			continue
 		}
 		known = known[:0:0]
-		for k, t := range p.tenants {
-			known = append(known, x.nodeOf[t][p.at[k]])
+		for k, t := range p.Tenants {
+			known = append(known, x.nodeOf[t][p.At[k]])
 		}
-		ref, _ := x.m.fabric.PortByID(p.port)
-		where = phrase.Of("plan.sl-from", "port", x.m.fabric.PortName(ref))
+		ref, _ := x.m.Fabric.PortByID(p.Port)
+		where = phrase.Of("plan.sl-from", "port", x.m.Fabric.PortName(ref))
 	}
-	found, exact := x.c.clique(known, cliqueSearch)
+	found, exact := x.c.Clique(known, CliqueSearch)
 	if len(found) > len(known) {
 		where = phrase.Of("plan.sl-pairwise")
 	}
@@ -122,17 +122,17 @@ func (x *slProblem) whyExhausted() phrase.Text {
 	}
 	var names []string
 	for _, v := range found {
-		names = append(names, x.m.tenants[x.nodes[v].tenant].Name)
+		names = append(names, x.m.Tenants[x.nodes[v].tenant].Name)
 	}
 	slices.Sort(names)
 	return phrase.Of("plan.sl-need",
-		"n", len(found), "where", where, "names", []phrase.Text{phrase.Names(names, len(names), plan.MaxNames), search}, "need", len(found), "usable", len(x.m.usable))
+		"n", len(found), "where", where, "names", []phrase.Text{phrase.Names(names, len(names), plan.MaxNames), search}, "need", len(found), "usable", len(x.m.Usable))
 }
 
-func exhausted(m *model, g *sharers, why phrase.Text) plan.Finding {
+func exhausted(m *Model, g *sharers, why phrase.Text) plan.Finding {
 	var names []string
 	for _, t := range g.tenants {
-		names = append(names, m.tenants[t].Name)
+		names = append(names, m.Tenants[t].Name)
 	}
 	fix := exhaustedFix
 	if g.unknown {
@@ -146,8 +146,8 @@ func exhausted(m *model, g *sharers, why phrase.Text) plan.Finding {
 			"tenants", names, "sl", g.sl, "ports", plan.Counted(g.count, plan.KindPort), "reason", why), fix)
 }
 
-// withShares adds to the findings about shared SLs what the tenants that share are predicted to get.
-func withShares(fs []plan.Finding, shares []plan.TenantShare) []plan.Finding {
+// WithShares adds to the findings about shared SLs what the tenants that share are predicted to get.
+func WithShares(fs []plan.Finding, shares []plan.TenantShare) []plan.Finding {
 	out := slices.Clone(fs)
 	for i := range out {
 		if out[i].Code != plan.CodeSLExhausted {

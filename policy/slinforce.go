@@ -8,7 +8,7 @@ import (
 // when it was renamed, by its partition, since it is the partition that has an SL in the subnet
 // manager. Pinned attachments have no choice and count for nothing.
 func (x *slProblem) preferInForce() {
-	old := x.m.in.InForce
+	old := x.m.Input.InForce
 	if old == nil || len(old.Placements) == 0 {
 		return
 	}
@@ -20,9 +20,9 @@ func (x *slProblem) preferInForce() {
 			byKey[p.PKey.Base()] = p.Tenant
 		}
 	}
-	x.c.move = make([][colours]int32, len(x.nodes))
+	x.c.Move = make([][Colours]int32, len(x.nodes))
 	for v := range x.nodes {
-		t := &x.m.tenants[x.nodes[v].tenant]
+		t := &x.m.Tenants[x.nodes[v].tenant]
 		name := t.Name
 		if !names[name] && t.PKey != 0 {
 			name = byKey[t.PKey.Base()]
@@ -39,30 +39,30 @@ func (x *slProblem) preferInForce() {
 
 // wants makes every SL but one cost a node so many moves more.
 func (x *slProblem) wants(v int, sl int8, ports int32) {
-	for k := range colours {
+	for k := range Colours {
 		if int8(k) != sl {
-			x.c.move[v][k] += ports
+			x.c.Move[v][k] += ports
 		}
 	}
 }
 
 // stayAt makes the problem of parts prefer the SL that the whole tenant would have, so that few tenants are
 // split, and twice as much the one in force.
-func (x *slProblem) stayAt(p placements) {
+func (x *slProblem) stayAt(p Placements) {
 	x.preferInForce()
-	if x.c.move == nil {
-		x.c.move = make([][colours]int32, len(x.nodes))
+	if x.c.Move == nil {
+		x.c.Move = make([][Colours]int32, len(x.nodes))
 	} else {
-		for v := range x.c.move {
-			for k := range colours {
-				x.c.move[v][k] *= 2
+		for v := range x.c.Move {
+			for k := range Colours {
+				x.c.Move[v][k] *= 2
 			}
 		}
 	}
 	for v := range x.nodes {
 		n := &x.nodes[v]
 		for _, i := range n.at {
-			if x.m.tenants[n.tenant].Attachments[i].SL == nil {
+			if x.m.Tenants[n.tenant].Attachments[i].SL == nil {
 				x.wants(v, int8(p[n.tenant][i]), 1)
 			}
 		}

@@ -13,23 +13,23 @@ import (
 // flowParts divides each tenant's attachments into groups that no flow joins, numbered from the group with most
 // ports on. Ports without flows belong to the first: nothing is known of whom they will talk to, and
 // the largest group is the likeliest. It returns nil when no tenant has more than one group.
-func flowParts(m *model) [][]int32 {
-	sets := make([]disjoint.Sets, len(m.tenants))
-	used := make([][]bool, len(m.tenants))
+func flowParts(m *Model) [][]int32 {
+	sets := make([]disjoint.Sets, len(m.Tenants))
+	used := make([][]bool, len(m.Tenants))
 	for t := range sets {
-		sets[t] = disjoint.New(len(m.tenants[t].Attachments))
+		sets[t] = disjoint.New(len(m.Tenants[t].Attachments))
 		used[t] = make([]bool, len(sets[t]))
 	}
-	for i := range m.flows {
-		f := &m.flows[i]
-		a, okA := attachment(m, f.tenant, m.fabric.PortID(f.src))
-		b, okB := attachment(m, f.tenant, m.fabric.PortID(f.dst))
+	for i := range m.Flows {
+		f := &m.Flows[i]
+		a, okA := Attachment(m, f.Tenant, m.Fabric.PortID(f.Src))
+		b, okB := Attachment(m, f.Tenant, m.Fabric.PortID(f.Dst))
 		if okA && okB {
-			sets[f.tenant].Join(int32(a), int32(b))
-			used[f.tenant][a], used[f.tenant][b] = true, true
+			sets[f.Tenant].Join(int32(a), int32(b))
+			used[f.Tenant][a], used[f.Tenant][b] = true, true
 		}
 	}
-	several, parts := false, make([][]int32, len(m.tenants))
+	several, parts := false, make([][]int32, len(m.Tenants))
 	for t, p := range sets {
 		size := make(map[int32]int)
 		var roots []int32
@@ -70,18 +70,18 @@ func (x *slProblem) reunite() {
 
 func (x *slProblem) reuniteParts(first, last int32) {
 	for v := first; v < last; v++ {
-		k := x.c.colour[v]
+		k := x.c.Colour[v]
 		fits := true
 		for u := first; u < last && fits; u++ {
-			fits = x.c.colour[u] == k || x.c.free(u)&(1<<k) != 0
+			fits = x.c.Colour[u] == k || x.c.Free(u)&(1<<k) != 0
 		}
 		if !fits {
 			continue
 		}
 		for u := first; u < last; u++ {
-			if x.c.colour[u] != k {
-				x.c.unpaint(u)
-				x.c.paint(u, k)
+			if x.c.Colour[u] != k {
+				x.c.Unpaint(u)
+				x.c.Paint(u, k)
 			}
 		}
 		return
@@ -100,14 +100,14 @@ func (x *slProblem) splits() []plan.Finding {
 		var sls []string
 		last := first
 		for ; last < len(x.nodes) && x.nodes[last].tenant == t; last++ {
-			s := fmt.Sprint(x.c.colour[last])
+			s := fmt.Sprint(x.c.Colour[last])
 			if !slices.Contains(sls, s) {
 				sls = append(sls, s)
 			}
 		}
 		if len(sls) > 1 {
 			if len(out) < maxSplits {
-				out = append(out, split(x.m.tenants[t].Name, sls, last-first))
+				out = append(out, split(x.m.Tenants[t].Name, sls, last-first))
 			} else {
 				more++
 			}

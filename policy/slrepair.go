@@ -13,40 +13,40 @@ const (
 	leastMove = 512        // nodes up to which the fewest moves are searched for exactly
 )
 
-// inForce is the colour that most of a node's ports have in force, or -1 when it has none or may not keep it.
-func (c *colouring) inForce(v int) int8 {
+// InForce is the colour that most of a node's ports have in force, or -1 when it has none or may not keep it.
+func (c *Colouring) InForce(v int) int8 {
 	best, most := int8(-1), int32(0)
-	for _, m := range c.move[v] {
+	for _, m := range c.Move[v] {
 		most = max(most, m)
 	}
 	for _, k := range c.order {
-		if c.move[v][k] < most && c.domain[v]&(1<<k) != 0 && c.barred[v][k] == 0 && (best < 0 || c.move[v][k] < c.move[v][best]) {
+		if c.Move[v][k] < most && c.Domain[v]&(1<<k) != 0 && c.Barred[v][k] == 0 && (best < 0 || c.Move[v][k] < c.Move[v][best]) {
 			best = k
 		}
 	}
 	return best
 }
 
-// adapt colours all nodes with as few moves from the colours in force as it finds: first nodes keep what they have,
+// Adapt colours all nodes with as few moves from the colours in force as it finds: first nodes keep what they have,
 // heaviest first, unless a neighbour that came before has it; only the others are coloured. Where that
 // takes moves, or fails, the fewest moves are searched for exactly in small problems, and by tabu search from
 // the colours in force in large ones. False when no valid colouring was found.
-func (c *colouring) adapt(order []int8) bool {
+func (c *Colouring) Adapt(order []int8) bool {
 	c.order = order
 	kept := c.keepers()
-	c.start(kept)
+	c.Start(kept)
 	solved := c.extend()
-	if solved && c.moved() == 0 {
+	if solved && c.Moved() == 0 {
 		return true
 	}
 	var best []int8
 	if solved {
-		best = slices.Clone(c.colour)
+		best = slices.Clone(c.Colour)
 	}
 	if t := c.tabued(kept); t != nil && (best == nil || c.movesOf(t) < c.movesOf(best)) {
 		best = t
 	}
-	if len(c.colour) <= leastMove {
+	if len(c.Colour) <= leastMove {
 		if b := c.fewestMoves(best); b != nil {
 			best = b
 		}
@@ -54,55 +54,55 @@ func (c *colouring) adapt(order []int8) bool {
 	if best == nil {
 		return false
 	}
-	c.start(best)
+	c.Start(best)
 	return true
 }
 
 // keepers chooses the nodes that keep their colour in force, -1 for the others.
-func (c *colouring) keepers() []int8 {
-	n := len(c.colour)
+func (c *Colouring) keepers() []int8 {
+	n := len(c.Colour)
 	kept, byWeight := make([]int8, n), make([]int32, n)
 	weight := make([]int32, n)
 	for v := range n {
 		kept[v], byWeight[v] = -1, int32(v)
-		weight[v] = slices.Max(c.move[v][:])
+		weight[v] = slices.Max(c.Move[v][:])
 	}
 	slices.SortStableFunc(byWeight, func(a, b int32) int { return cmp.Compare(weight[b], weight[a]) })
 	for _, v := range byWeight {
-		k := c.inForce(int(v))
-		if k >= 0 && !slices.ContainsFunc(c.meet[v], func(e edge) bool { return kept[e.to] == k }) {
+		k := c.InForce(int(v))
+		if k >= 0 && !slices.ContainsFunc(c.Meet[v], func(e Edge) bool { return kept[e.to] == k }) {
 			kept[v] = k
 		}
 	}
 	return kept
 }
 
-func (c *colouring) movesOf(colour []int8) int {
+func (c *Colouring) movesOf(colour []int8) int {
 	sum := 0
 	for v, k := range colour {
-		sum += int(c.move[v][k])
+		sum += int(c.Move[v][k])
 	}
 	return sum
 }
 
 // tabued runs the tabu search from the kept colours and returns a valid result, or nil.
-func (c *colouring) tabued(kept []int8) []int8 {
-	c.start(kept)
+func (c *Colouring) tabued(kept []int8) []int8 {
+	c.Start(kept)
 	c.complete()
 	if c.tabu() > 0 {
 		return nil
 	}
 	c.settleBack()
-	return slices.Clone(c.colour)
+	return slices.Clone(c.Colour)
 }
 
 // settleBack gives nodes their cheaper colours again where those came free.
-func (c *colouring) settleBack() {
-	for v := range c.colour {
+func (c *Colouring) settleBack() {
+	for v := range c.Colour {
 		for _, k := range c.choices(int32(v)) {
-			if c.move[v][k] < c.move[v][c.colour[v]] && c.free(int32(v))&(1<<k) != 0 {
-				c.unpaint(int32(v))
-				c.paint(int32(v), k)
+			if c.Move[v][k] < c.Move[v][c.Colour[v]] && c.Free(int32(v))&(1<<k) != 0 {
+				c.Unpaint(int32(v))
+				c.Paint(int32(v), k)
 				break
 			}
 		}
@@ -110,12 +110,12 @@ func (c *colouring) settleBack() {
 }
 
 // fewestMoves searches all colourings for one with fewer moves than best (nil: any), within the budget.
-func (c *colouring) fewestMoves(best []int8) []int8 {
+func (c *Colouring) fewestMoves(best []int8) []int8 {
 	bound := 1 << 30
 	if best != nil {
 		bound = c.movesOf(best)
 	}
-	c.start(nil)
+	c.Start(nil)
 	var found []int8
 	c.branch(0, &bound, &found)
 	return found
@@ -123,9 +123,9 @@ func (c *colouring) fewestMoves(best []int8) []int8 {
 
 // branch is a depth-first search with the bound that every open node moves as few ports as its free colours
 // allow.
-func (c *colouring) branch(moves int, bound *int, found *[]int8) {
+func (c *Colouring) branch(moves int, bound *int, found *[]int8) {
 	if len(c.left) == 0 {
-		*bound, *found = moves, slices.Clone(c.colour)
+		*bound, *found = moves, slices.Clone(c.Colour)
 		return
 	}
 	at, free, rest := c.nextBounded()
@@ -134,23 +134,23 @@ func (c *colouring) branch(moves int, bound *int, found *[]int8) {
 	}
 	v := c.take(at)
 	for _, k := range c.choices(v) {
-		if free&(1<<k) == 0 || moves+int(c.move[v][k]) >= *bound {
+		if free&(1<<k) == 0 || moves+int(c.Move[v][k]) >= *bound {
 			continue
 		}
-		c.paint(v, k)
-		c.branch(moves+int(c.move[v][k]), bound, found)
-		c.unpaint(v)
+		c.Paint(v, k)
+		c.branch(moves+int(c.Move[v][k]), bound, found)
+		c.Unpaint(v)
 	}
 	c.putBack(v, at)
 }
 
 // nextBounded is next with the least number of moves that the open nodes take.
-func (c *colouring) nextBounded() (at int, free uint16, rest int) {
+func (c *Colouring) nextBounded() (at int, free uint16, rest int) {
 	for _, v := range c.left {
-		least, f := int32(-1), c.free(v)
+		least, f := int32(-1), c.Free(v)
 		for _, k := range c.order {
-			if f&(1<<k) != 0 && (least < 0 || c.move[v][k] < least) {
-				least = c.move[v][k]
+			if f&(1<<k) != 0 && (least < 0 || c.Move[v][k] < least) {
+				least = c.Move[v][k]
 			}
 		}
 		if least < 0 {
@@ -163,13 +163,13 @@ func (c *colouring) nextBounded() (at int, free uint16, rest int) {
 }
 
 // complete gives every node without a colour the one that costs fewest ports, in DSATUR order.
-func (c *colouring) complete() {
+func (c *Colouring) complete() {
 	for len(c.left) > 0 {
 		at, _ := c.next()
 		v := c.left[at]
 		best, cost := int8(-1), 0
 		for _, k := range c.choices(v) {
-			if c.domain[v]&(1<<k) == 0 {
+			if c.Domain[v]&(1<<k) == 0 {
 				continue
 			}
 			if x := c.costAt(v, k); best < 0 || x < cost {
@@ -177,32 +177,32 @@ func (c *colouring) complete() {
 			}
 		}
 		if best < 0 { // pinned to a level outside of the order
-			best = lowest(c.domain[v])
+			best = lowest(c.Domain[v])
 		}
-		c.paint(v, best)
+		c.Paint(v, best)
 		c.left = slices.Delete(c.left, at, at+1)
 	}
 }
 
 // costAt is the number of ports on which a node would be like a neighbour or a pin.
-func (c *colouring) costAt(v int32, k int8) int {
-	sum := int(c.barred[v][k])
-	for _, e := range c.meet[v] {
-		if c.colour[e.to] == k {
+func (c *Colouring) costAt(v int32, k int8) int {
+	sum := int(c.Barred[v][k])
+	for _, e := range c.Meet[v] {
+		if c.Colour[e.to] == k {
 			sum += int(e.cost)
 		}
 	}
 	return sum
 }
 
-// greedy colours all nodes with few conflicts: DSATUR order, then tabu search.
-func (c *colouring) greedy(order []int8) {
+// Greedy colours all nodes with few conflicts: DSATUR order, then tabu search.
+func (c *Colouring) Greedy(order []int8) {
 	c.order = order
 	var kept []int8
-	if c.move != nil {
+	if c.Move != nil {
 		kept = c.keepers()
 	}
-	c.start(kept)
+	c.Start(kept)
 	c.complete()
 	c.tabu()
 }

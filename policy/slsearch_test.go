@@ -5,35 +5,35 @@ import (
 	"testing"
 )
 
-// hard is a random problem near the number of colours that it takes. inForce adds a plan in force, in which a third of the nodes have
+// hard is a random problem near the number of colours that it takes. InForce adds a plan in force, in which a third of the nodes have
 // a colour by chance.
-func hard(seed uint64, n, k int, density float64, inForce bool) *colouring {
+func hard(seed uint64, n, k int, density float64, inForce bool) *Colouring {
 	r := rand.New(rand.NewPCG(seed, 1))
-	c := newColouring(n)
+	c := NewColouring(n)
 	c.order = order(k)
 	for v := range n {
-		c.domain[v] = 1<<k - 1
+		c.Domain[v] = 1<<k - 1
 		for u := range v {
 			if r.Float64() < density {
 				ports := int32(1 + r.IntN(3))
-				c.meet[v] = append(c.meet[v], edge{int32(u), ports})
-				c.meet[u] = append(c.meet[u], edge{int32(v), ports})
+				c.Meet[v] = append(c.Meet[v], Edge{int32(u), ports})
+				c.Meet[u] = append(c.Meet[u], Edge{int32(v), ports})
 			}
 		}
 	}
 	if !inForce {
 		return c
 	}
-	c.greedy(c.order)
-	c.move = make([][colours]int32, n)
-	for v, has := range c.colour {
+	c.Greedy(c.order)
+	c.Move = make([][Colours]int32, n)
+	for v, has := range c.Colour {
 		if r.IntN(3) == 0 {
 			has = int8(r.IntN(k))
 		}
 		ports := int32(1 + r.IntN(4))
-		for j := range colours {
+		for j := range Colours {
 			if int8(j) != has {
-				c.move[v][j] += ports
+				c.Move[v][j] += ports
 			}
 		}
 	}
@@ -44,7 +44,7 @@ func hard(seed uint64, n, k int, density float64, inForce bool) *colouring {
 func TestEveryPartOfTheSearchHasAProblemThatNeedsIt(t *testing.T) {
 	t.Parallel()
 	for name, x := range map[string]struct {
-		c                *colouring
+		c                *Colouring
 		conflicts, moves int
 	}{
 		"keepers: heaviest keep their colour":       {hard(1, 30, 15, 0.8, true), 0, 21},   // without: 34 moves
@@ -58,26 +58,26 @@ func TestEveryPartOfTheSearchHasAProblemThatNeedsIt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if x.c.move == nil || !x.c.adapt(x.c.order) {
+			if x.c.Move == nil || !x.c.Adapt(x.c.order) {
 				if x.c.order == nil {
 					x.c.order = order(10)
 				}
-				x.c.greedy(x.c.order)
+				x.c.Greedy(x.c.order)
 			}
-			if got, moves := x.c.conflicts(), x.c.moved(); got > x.conflicts || got == x.conflicts && moves > x.moves {
+			if got, moves := x.c.Conflicts(), x.c.Moved(); got > x.conflicts || got == x.conflicts && moves > x.moves {
 				t.Errorf("%d ports in conflict and %d moves, want at most %d and %d", got, moves, x.conflicts, x.moves)
 			}
 		})
 	}
 	t.Run("ranked: the bound of colours ends the search for a clique", func(t *testing.T) {
 		t.Parallel()
-		if got, exact := hard(1, 100, 15, 0.7, false).clique(nil, cliqueSearch); len(got) != 15 || !exact {
+		if got, exact := hard(1, 100, 15, 0.7, false).Clique(nil, CliqueSearch); len(got) != 15 || !exact {
 			t.Errorf("clique of %d (exact %v), want 15 and that it is exact", len(got), exact)
 		}
 	})
 	t.Run("crowded: a clique larger than the colours is seen before a search", func(t *testing.T) {
 		t.Parallel()
-		if ring(400, 14).crowded() || !ring(400, 15).crowded() {
+		if ring(400, 14).Crowded() || !ring(400, 15).Crowded() {
 			t.Error("want a ring with cliques of 16 crowded for 15 colours, and one of 15 not")
 		}
 	})

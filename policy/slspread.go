@@ -7,20 +7,20 @@ const spreadRounds = 4
 
 // spread has few nodes share an SL on ports where that is allowed: where tenants only receive, those that share an SL share its counter,
 // and its setting should they begin to send. Nodes with an SL in force or pinned keep theirs, and SL 0 stays free.
-func (x *slProblem) spread(ports []portTenants) {
+func (x *slProblem) spread(ports []PortTenants) {
 	on := make([][]int32, len(x.nodes))       // ports
-	count := make([][colours]int, len(ports)) // of attachments
-	x.c.start(append([]int8(nil), x.c.colour...))
+	count := make([][Colours]int, len(ports)) // of attachments
+	x.c.Start(append([]int8(nil), x.c.Colour...))
 	for i := range ports {
 		p := &ports[i]
-		for k, t := range p.tenants {
-			v := x.nodeOf[t][p.at[k]]
-			if pin := x.m.tenants[t].Attachments[p.at[k]].SL; pin != nil {
+		for k, t := range p.Tenants {
+			v := x.nodeOf[t][p.At[k]]
+			if pin := x.m.Tenants[t].Attachments[p.At[k]].SL; pin != nil {
 				count[i][*pin]++
 				continue
 			}
 			on[v] = append(on[v], int32(i))
-			count[i][x.c.colour[v]]++
+			count[i][x.c.Colour[v]]++
 		}
 	}
 	for range spreadRounds {
@@ -35,9 +35,9 @@ func (x *slProblem) spread(ports []portTenants) {
 }
 
 // spreadNode gives a node the free SL that fewest others have on its ports.
-func (x *slProblem) spreadNode(v int32, on []int32, count [][colours]int) bool {
-	was := x.c.colour[v]
-	if was <= 0 || bits.OnesCount16(x.c.domain[v]) < 2 || x.c.move != nil && x.c.inForce(int(v)) >= 0 {
+func (x *slProblem) spreadNode(v int32, on []int32, count [][Colours]int) bool {
+	was := x.c.Colour[v]
+	if was <= 0 || bits.OnesCount16(x.c.Domain[v]) < 2 || x.c.Move != nil && x.c.InForce(int(v)) >= 0 {
 		return false
 	}
 	shared := func(k int8) (sum int) {
@@ -48,7 +48,7 @@ func (x *slProblem) spreadNode(v int32, on []int32, count [][colours]int) bool {
 	}
 	best, least := was, shared(was)-len(on)
 	for _, k := range x.order {
-		if k == 0 || k == was || x.c.free(v)&(1<<k) == 0 {
+		if k == 0 || k == was || x.c.Free(v)&(1<<k) == 0 {
 			continue
 		}
 		if n := shared(k); n < least {
@@ -58,8 +58,8 @@ func (x *slProblem) spreadNode(v int32, on []int32, count [][colours]int) bool {
 	if best == was {
 		return false
 	}
-	x.c.unpaint(v)
-	x.c.paint(v, best)
+	x.c.Unpaint(v)
+	x.c.Paint(v, best)
 	for _, i := range on {
 		count[i][was]--
 		count[i][best]++

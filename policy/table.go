@@ -38,8 +38,8 @@ type tableKey struct {
 	multiplier     uint16
 }
 
-func (s *settings) newTables() *tables {
-	return &tables{law: cctLaw(s.m.in.Options), made: map[tableKey][]ibcc.Entry{}}
+func (s *Settings) newTables() *tables {
+	return &tables{law: cctLaw(s.m.Input.Options), made: map[tableKey][]ibcc.Entry{}}
 }
 
 func cctLaw(o Options) CCTLaw { return cmp.Or(o.CCTLaw, CCTGeometric) }
@@ -79,7 +79,7 @@ func (t *tables) shapes() []int {
 
 // chooseTables gives every port the first table that reaches below the smallest rate on it with
 // margin and, while finer ones are to be had, settles within tableTime.
-func (s *settings) chooseTables() error {
+func (s *Settings) chooseTables() error {
 	var failed [2]error
 	halves.Do(len(s.ports), func(from, to int) {
 		t := s.newTables()
@@ -92,7 +92,7 @@ func (s *settings) chooseTables() error {
 	return cmp.Or(failed[:]...)
 }
 
-func (s *settings) chooseTable(t *tables, p *port) error {
+func (s *Settings) chooseTable(t *tables, p *port) error {
 	smallest, slowest := s.slowest(p)
 	for _, shape := range t.shapes() {
 		table, err := t.get(p, shape)
@@ -103,7 +103,7 @@ func (s *settings) chooseTable(t *tables, p *port) error {
 		if !p.reaches() {
 			continue
 		}
-		steps, _ := ibcc.Steps(table, rate(p.line), rate(smallest))
+		steps, _ := ibcc.Steps(table, Rate(p.line), Rate(smallest))
 		if t.law == CCTQuadratic || shape >= planRatio || float64(steps)*slowest <= tableTime {
 			break
 		}
@@ -116,7 +116,7 @@ func (p *port) reaches() bool { return p.floor()*reachMargin <= p.smallest }
 
 // slowest returns the smallest rate that the table of a port is to reach below with reachMargin, and the longest time one table step takes. Flows
 // that send no more than their demand need no slowing, and a cap needs an entry of its own rate.
-func (s *settings) slowest(p *port) (smallest, step float64) {
+func (s *Settings) slowest(p *port) (smallest, step float64) {
 	smallest = p.line
 	for _, k := range p.settings {
 		st := &s.all[k]
@@ -132,13 +132,13 @@ func (s *settings) slowest(p *port) (smallest, step float64) {
 }
 
 // needsReach reports whether marks have to slow a setting: something else than its own demands and caps limits a flow of it, or it has none yet.
-func (s *settings) needsReach(st *setting) bool {
-	return len(st.flows) == 0 || slices.ContainsFunc(st.flows, func(f int32) bool { return s.target.bottleneck[f] >= 0 && !s.capLimits(f) })
+func (s *Settings) needsReach(st *setting) bool {
+	return len(st.flows) == 0 || slices.ContainsFunc(st.flows, func(f int32) bool { return s.target.Bottleneck[f] >= 0 && !s.capLimits(f) })
 }
 
 // explainTables says why each port has its table, when caps have their entries in it.
-func (s *settings) explainTables() {
-	law := cctLaw(s.m.in.Options)
+func (s *Settings) explainTables() {
+	law := cctLaw(s.m.Input.Options)
 	halves.Do(len(s.ports), func(from, to int) {
 		for i := from; i < to; i++ {
 			if p := &s.ports[i]; s.fresh[i] {
@@ -159,14 +159,14 @@ func (p *port) tableReason(law CCTLaw) plan.Reason {
 	relation := "<="
 	if !p.reaches() {
 		relation = ">"
-		r.Clamped = "the last entry lets " + rate(p.floor()).String() + " through"
+		r.Clamped = "the last entry lets " + Rate(p.floor()).String() + " through"
 	}
-	r.Formula = fmt.Sprintf("%s; last entry %s %s %s/%d, half the smallest rate on the port", grows, rate(p.floor()), relation, rate(p.smallest), reachMargin)
+	r.Formula = fmt.Sprintf("%s; last entry %s %s %s/%d, half the smallest rate on the port", grows, Rate(p.floor()), relation, Rate(p.smallest), reachMargin)
 	return r
 }
 
 // limitClamps is the finding about flows that the port's table does not slow enough, or nil. What a table cannot cap is told by itself.
-func (s *settings) limitClamps(p *port) *plan.Finding {
+func (s *Settings) limitClamps(p *port) *plan.Finding {
 	if p.reaches() {
 		return nil
 	}
@@ -186,11 +186,11 @@ func (s *settings) limitClamps(p *port) *plan.Finding {
 	if len(names) == 0 {
 		return nil
 	}
-	port := s.m.fabric.PortName(p.ref)
+	port := s.m.Fabric.PortName(p.ref)
 	f := plan.NewFinding(plan.CodeCCTLimit, names, []string{port},
 		phrase.Of("plan.cct-limit-clamps",
-			"port", port, "limit", len(p.table)-1, "passed", rate(p.floor()), "smallest", rate(smallest)), p.reachFix(crowd > 1,
-			phrase.Of("plan.table-floor.fix", "floor", rate(p.floor()))))
+			"port", port, "limit", len(p.table)-1, "passed", Rate(p.floor()), "smallest", Rate(smallest)), p.reachFix(crowd > 1,
+			phrase.Of("plan.table-floor.fix", "floor", Rate(p.floor()))))
 	return &f
 }
 

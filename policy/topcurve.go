@@ -162,7 +162,7 @@ type lastTop struct {
 
 // tookOf is the part of its timer's ticks that a CCTI of a setting takes, with a table, when it lets a rate (bit/s) through. Caps hold CCTI away
 // from 0, and Increases of more than one are for rates that are far from the line's.
-func (s *settings) tookOf(st *setting, table []ibcc.Entry, rate float64, last *lastTop) float64 {
+func (s *Settings) tookOf(st *setting, table []ibcc.Entry, rate float64, last *lastTop) float64 {
 	p := &s.ports[st.port]
 	if rate < float64(nearLine*p.line) || st.min > 0 || st.incr > 1 || len(table) == 0 {
 		return 1
@@ -171,10 +171,10 @@ func (s *settings) tookOf(st *setting, table []ibcc.Entry, rate float64, last *l
 }
 
 // makeUpForLostTicks makes a setting as much stronger as it loses ticks.
-func (s *settings) makeUpForLostTicks(k int32, finest []ibcc.Entry, last *lastTop) {
+func (s *Settings) makeUpForLostTicks(k int32, finest []ibcc.Entry, last *lastTop) {
 	st := &s.all[k]
 	st.took = 1
-	if s.m.in.Options.Mode != ModeTheorem1 && s.capOf(k) == 0 {
+	if s.m.Input.Options.Mode != ModeTheorem1 && s.capOf(k) == 0 {
 		st.took = s.tookOf(st, finest, st.rate, last)
 	}
 	st.need = float64(st.need * st.took)

@@ -24,35 +24,35 @@ const maxShareRate = 1<<32 - 1
 // assign gives the tenants of ports their functions: the one that a tenant has by the plan in force, since its workload has
 // that in hands; to the others, by name, the lowest that are left. A tenant that has a port alone keeps its number for when
 // others come.
-func (s *roceSettings) assign() {
+func (s *RoceSettings) assign() {
 	inForce := make(map[ident.PortID][]*plan.RoCEPlacement)
-	if old := s.m.in.InForce; old != nil && old.RoCE != nil {
+	if old := s.m.Input.InForce; old != nil && old.RoCE != nil {
 		for i := range old.RoCE.Traffic {
 			t := &old.RoCE.Traffic[i]
 			inForce[t.Port] = append(inForce[t.Port], t)
 		}
 	}
-	s.functions = make(map[tenantPort]int)
+	s.functions = make(map[TenantPort]int)
 	for i := range s.ports {
 		s.assignAt(&s.ports[i], inForce[s.ports[i].id])
 	}
 }
 
 // assignAt gives the tenants of one port their functions.
-func (s *roceSettings) assignAt(p *nicPort, inForce []*plan.RoCEPlacement) {
+func (s *RoceSettings) assignAt(p *nicPort, inForce []*plan.RoCEPlacement) {
 	taken := make(map[int]bool)
 	for _, old := range inForce {
-		k := slices.IndexFunc(p.tenants, func(t int32) bool { return s.m.tenants[t].Name == old.Tenant })
+		k := slices.IndexFunc(p.tenants, func(t int32) bool { return s.m.Tenants[t].Name == old.Tenant })
 		if k < 0 || taken[old.Function] || old.Function < 0 || old.Function >= maxFunctions {
 			continue
 		}
-		if at := (tenantPort{p.tenants[k], p.id}); !has(s.functions, at) {
+		if at := (TenantPort{p.tenants[k], p.id}); !has(s.functions, at) {
 			s.functions[at], taken[old.Function] = old.Function, true
 		}
 	}
 	next := 0
 	for _, t := range slices.Sorted(slices.Values(p.tenants)) { // by name
-		at := tenantPort{t, p.id}
+		at := TenantPort{t, p.id}
 		if has(s.functions, at) {
 			continue
 		}
@@ -69,14 +69,14 @@ func has[K comparable, V any](m map[K]V, k K) bool {
 }
 
 // shareReasons explains the shares of a port's functions, and that others have none.
-func (s *roceSettings) shareReasons(p *nicPort) []plan.Reason {
+func (s *RoceSettings) shareReasons(p *nicPort) []plan.Reason {
 	legal := fmt.Sprintf("0..%d", int64(maxShareRate))
 	line := quantity.BitRate(p.line)
 	var out []plan.Reason
 	shares := make([]plan.FunctionShare, 0, len(p.tenants))
 	for _, t := range p.tenants {
-		if share := s.shares[tenantPort{t, p.id}]; share > 0 {
-			shares = append(shares, plan.FunctionShare{Tenant: s.m.tenants[t].Name, Function: s.functions[tenantPort{t, p.id}], Thousandths: share})
+		if share := s.shares[TenantPort{t, p.id}]; share > 0 {
+			shares = append(shares, plan.FunctionShare{Tenant: s.m.Tenants[t].Name, Function: s.functions[TenantPort{t, p.id}], Thousandths: share})
 		}
 	}
 	slices.SortFunc(shares, func(a, b plan.FunctionShare) int { return cmp.Compare(a.Function, b.Function) })

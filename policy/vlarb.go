@@ -38,16 +38,16 @@ type lane struct {
 }
 
 // chooseLanes weighs the lanes of every port that limits flows of several SLs.
-func (s *settings) chooseLanes() {
+func (s *Settings) chooseLanes() {
 	s.lanes = nil
-	if !s.m.in.Options.VLArbitration {
+	if !s.m.Input.Options.VLArbitration {
 		return
 	}
 	for i := range s.ports {
 		p := &s.ports[i]
-		d := direction(s.m.fabric, p.ref)
+		d := Direction(s.m.Fabric, p.ref)
 		busy := s.busy(p)
-		if vls := lanesOfLink(s.m, d); s.target.limiting[d] && len(busy) > 1 && vls > 1 {
+		if vls := lanesOfLink(s.m, d); s.target.Limiting[d] && len(busy) > 1 && vls > 1 {
 			s.lanes = append(s.lanes, lanes{port: int32(i), vls: vls, busy: busy, blocks: p.blocks()})
 		}
 	}
@@ -77,7 +77,7 @@ func (s *settings) chooseLanes() {
 }
 
 // busy lists the settings of a port that flows use.
-func (s *settings) busy(p *port) []int32 {
+func (s *Settings) busy(p *port) []int32 {
 	return slices.DeleteFunc(slices.Clone(p.settings), func(k int32) bool { return len(s.all[k].flows) == 0 })
 }
 
@@ -99,9 +99,9 @@ func worstLane(of []*lanes) float64 {
 }
 
 // lanesOf is the number of data lanes that both ends of a link have: VLCap where it is known, else dataVLs.
-func lanesOfLink(m *model, d int32) int {
+func lanesOfLink(m *Model, d int32) int {
 	n := 0
-	for _, p := range [2]uint8{m.fabric.Port(m.transmitter(d)).VLCap, m.fabric.Port(m.receiver(d)).VLCap} {
+	for _, p := range [2]uint8{m.Fabric.Port(m.Transmitter(d)).VLCap, m.Fabric.Port(m.Receiver(d)).VLCap} {
 		if p > 0 && (n == 0 || int(p) < n) {
 			n = int(p)
 		}
@@ -117,7 +117,7 @@ func lanesOfLink(m *model, d int32) int {
 // that is to be had. Where lanes are too few, SLs share one whose queue pairs are entitled to nearly the same. With
 // alike set, SLs whose queue pairs are entitled to the same wherever they meet have one lane, which
 // saves entries of the tables: its queue pairs take turns, which is just what they should.
-func (s *settings) mapLanes(of []*lanes, vls int, alike bool) {
+func (s *Settings) mapLanes(of []*lanes, vls int, alike bool) {
 	meet, unlike := s.laneCosts(of)
 	var rep [ident.NumSLs]int // the SL whose lane each has
 	for v := range rep {
@@ -132,8 +132,8 @@ func (s *settings) mapLanes(of []*lanes, vls int, alike bool) {
 			}
 		}
 	}
-	c := newColouring(ident.NumSLs)
-	c.move = s.preferLanes(of)
+	c := NewColouring(ident.NumSLs)
+	c.Move = s.preferLanes(of)
 	var between [ident.NumSLs][ident.NumSLs]int32
 	for v := range meet {
 		for u, n := range meet[v] {
@@ -147,22 +147,22 @@ func (s *settings) mapLanes(of []*lanes, vls int, alike bool) {
 		order[k] = int8((k + 1) % vls)
 	}
 	for v := range between {
-		c.domain[v] = 1<<vls - 1
+		c.Domain[v] = 1<<vls - 1
 		for u, n := range between[v] {
 			if n > 0 {
-				c.meet[v] = append(c.meet[v], edge{int32(u), n})
+				c.Meet[v] = append(c.Meet[v], Edge{int32(u), n})
 			}
 		}
-		if rep[v] != v || len(c.meet[v]) == 0 && meet[v] == [ident.NumSLs]int32{} {
-			c.domain[v] = 1 // it follows another, or nobody contends on it: the lane of unmanaged traffic
+		if rep[v] != v || len(c.Meet[v]) == 0 && meet[v] == [ident.NumSLs]int32{} {
+			c.Domain[v] = 1 // it follows another, or nobody contends on it: the lane of unmanaged traffic
 		}
 	}
-	if !c.adapt(order) {
-		c.greedy(order)
+	if !c.Adapt(order) {
+		c.Greedy(order)
 	}
 	for _, l := range of {
 		for sl := range l.sl2vl {
-			l.sl2vl[sl] = ident.VL(c.colour[rep[sl]])
+			l.sl2vl[sl] = ident.VL(c.Colour[rep[sl]])
 		}
 		s.fold(l)
 		l.weigh()
@@ -170,7 +170,7 @@ func (s *settings) mapLanes(of []*lanes, vls int, alike bool) {
 }
 
 // laneCosts is the number of ports on which two SLs contend, and how unlike they are there in all.
-func (s *settings) laneCosts(of []*lanes) (meet, unlike [ident.NumSLs][ident.NumSLs]int32) {
+func (s *Settings) laneCosts(of []*lanes) (meet, unlike [ident.NumSLs][ident.NumSLs]int32) {
 	for _, l := range of {
 		for _, a := range l.busy {
 			for _, b := range l.busy {
@@ -185,16 +185,16 @@ func (s *settings) laneCosts(of []*lanes) (meet, unlike [ident.NumSLs][ident.Num
 }
 
 // preferLanes makes the SLs that contend prefer the lanes in force on their ports, then those of their own number.
-func (s *settings) preferLanes(of []*lanes) [][colours]int32 {
-	move := make([][colours]int32, ident.NumSLs)
+func (s *Settings) preferLanes(of []*lanes) [][Colours]int32 {
+	move := make([][Colours]int32, ident.NumSLs)
 	for _, l := range of {
 		var old *plan.LanePlan
-		if f := s.m.in.InForce; f != nil {
+		if f := s.m.Input.InForce; f != nil {
 			old = lanesAt(f.Lanes, s.ports[l.port].id)
 		}
 		for _, b := range l.busy {
 			sl := s.all[b].sl
-			for k := range colours {
+			for k := range Colours {
 				if k != int(sl) {
 					move[sl][k]++
 				}
@@ -209,7 +209,7 @@ func (s *settings) preferLanes(of []*lanes) [][colours]int32 {
 
 // unlike is what it costs to put two SLs on one lane, whose queue pairs take turns: 0 to 60 by the
 // ratio of what a queue pair of each is entitled to.
-func (s *settings) unlike(a, b *setting) int32 {
+func (s *Settings) unlike(a, b *setting) int32 {
 	x, y := s.entitledOf(a)/a.qps, s.entitledOf(b)/b.qps
 	if x > y {
 		x, y = y, x
@@ -220,10 +220,10 @@ func (s *settings) unlike(a, b *setting) int32 {
 	return int32(min(60, math.Floor(float64((y/x-1)*20)+0.5)))
 }
 
-func (s *settings) entitledOf(st *setting) float64 {
+func (s *Settings) entitledOf(st *setting) float64 {
 	sum := 0.0
 	for _, f := range st.flows {
-		sum += s.target.rates[f]
+		sum += s.target.Rates[f]
 	}
 	return sum
 }
@@ -232,7 +232,7 @@ func (s *settings) entitledOf(st *setting) float64 {
 func (p *port) blocks() int { return (int(p.packet)/8 + arbUnit - 1) / arbUnit }
 
 // fold puts the settings on their lanes.
-func (s *settings) fold(l *lanes) {
+func (s *Settings) fold(l *lanes) {
 	var byVL [ident.NumVLs]lane
 	for _, k := range l.busy {
 		st := &s.all[k]

@@ -15,17 +15,17 @@ import (
 const maxLaneMiss = 0.05
 
 // lanePlans assembles the lanes of each port.
-func (s *settings) lanePlans() []plan.LanePlan {
+func (s *Settings) lanePlans() []plan.LanePlan {
 	var out []plan.LanePlan
 	for i := range s.lanes {
 		l := &s.lanes[i]
 		p := &s.ports[l.port]
-		out = append(out, plan.LanePlan{Port: p.id, Name: s.m.fabric.PortName(p.ref), SL2VL: l.sl2vl, Low: l.low, Reasons: s.laneReasons(l)})
+		out = append(out, plan.LanePlan{Port: p.id, Name: s.m.Fabric.PortName(p.ref), SL2VL: l.sl2vl, Low: l.low, Reasons: s.laneReasons(l)})
 	}
 	return out
 }
 
-func (s *settings) laneReasons(l *lanes) []plan.Reason {
+func (s *Settings) laneReasons(l *lanes) []plan.Reason {
 	out := []plan.Reason{{Field: "sl2vl", Value: vlList(l.sl2vl[:]), Range: fmt.Sprintf("0..%d", l.vls-1), Rule: plan.RuleLaneBySL,
 		Formula: fmt.Sprintf("SLs that contend for a port on different ones of %d data lanes, others on lane 0", l.vls)}}
 	sum, total := 0, 0.0
@@ -37,7 +37,7 @@ func (s *settings) laneReasons(l *lanes) []plan.Reason {
 		out = append(out, plan.Reason{Field: fmt.Sprintf("vl[%d].weight", p.vl), Value: fmt.Sprint(p.packets * l.blocks), Unit: "64 B", Range: "1..255 an entry",
 			Tenant: strings.Join(s.laneNames(p), ","), Rule: plan.RuleLaneWeight,
 			Formula: fmt.Sprintf("%d of %d packets of %d units a round = %.1f %% for %s of %s = %.1f %%",
-				p.packets, sum, l.blocks, float64(100*float64(p.packets)/float64(sum)), rate(p.entitled), rate(total), float64(100*p.entitled/total))})
+				p.packets, sum, l.blocks, float64(100*float64(p.packets)/float64(sum)), Rate(p.entitled), Rate(total), float64(100*p.entitled/total))})
 	}
 	return out
 }
@@ -51,7 +51,7 @@ func vlList(vls []ident.VL) string {
 }
 
 // laneNames lists the tenants whose flows a lane has.
-func (s *settings) laneNames(p lane) []string {
+func (s *Settings) laneNames(p lane) []string {
 	var out []string
 	for _, k := range p.settings {
 		out = append(out, s.names(s.all[k].tenants)...)
@@ -69,7 +69,7 @@ func (l *lanes) text() string {
 }
 
 // laneFindings says who has to set the lanes, and where lanes are too few or too coarse.
-func (s *settings) laneFindings() []plan.Finding {
+func (s *Settings) laneFindings() []plan.Finding {
 	if len(s.lanes) == 0 {
 		return nil
 	}
@@ -77,7 +77,7 @@ func (s *settings) laneFindings() []plan.Finding {
 	var ports, tables []string
 	for i := range s.lanes {
 		l := &s.lanes[i]
-		name := s.m.fabric.PortName(s.ports[l.port].ref)
+		name := s.m.Fabric.PortName(s.ports[l.port].ref)
 		ports = append(ports, name)
 		t := fmt.Sprintf("qos_ca_max_vls %d, qos_ca_high_limit 0, qos_ca_sl2vl %s, qos_ca_vlarb_high none, qos_ca_vlarb_low %s", l.vls, vlList(l.sl2vl[:]), l.text())
 		if !slices.Contains(tables, t) {
@@ -94,7 +94,7 @@ func (s *settings) laneFindings() []plan.Finding {
 }
 
 // laneCoarse reports a port on which lanes do not come near what they should have.
-func (s *settings) laneCoarse(l *lanes, name string) []plan.Finding {
+func (s *Settings) laneCoarse(l *lanes, name string) []plan.Finding {
 	var shared []phrase.Text
 	var names []string
 	for _, p := range l.parts {
@@ -120,7 +120,7 @@ func (s *settings) laneCoarse(l *lanes, name string) []plan.Finding {
 }
 
 // lanesOfPlan takes over the lanes of a plan, to predict what they give.
-func (s *settings) lanesOfPlan(plans []plan.LanePlan) error {
+func (s *Settings) lanesOfPlan(plans []plan.LanePlan) error {
 	for i := range s.ports {
 		p := &s.ports[i]
 		plan := lanesAt(plans, p.id)
@@ -154,30 +154,30 @@ func (s *settings) lanesOfPlan(plans []plan.LanePlan) error {
 // laneRounds bounds how often the shares inside lanes are settled against what other links leave.
 const laneRounds = 4
 
-// predictLanes is shareByWeight on ports whose lanes are weighed: a lane has its packets of a round as long as
+// predictLanes is ShareByWeight on ports whose lanes are weighed: a lane has its packets of a round as long as
 // it has something to send, and its queue pairs take turns inside. What some of them cannot use, because
 // another link limits them, goes to the others of their lane first; so their weights are settled in rounds, and stay in w.
-func (s *settings) predictLanes(w *shareWeights) *allocation {
+func (s *Settings) predictLanes(w *ShareWeights) *Allocation {
 	if len(s.lanes) == 0 {
-		return s.m.shareByWeight(*w)
+		return s.m.ShareByWeight(*w)
 	}
-	w.sending = make([]float64, len(s.m.flows))
-	for i := range w.sending {
-		w.sending[i] = s.m.flows[i].qps
+	w.Sending = make([]float64, len(s.m.Flows))
+	for i := range w.Sending {
+		w.Sending[i] = s.m.Flows[i].QPs
 	}
-	elsewhere := make([]bool, len(s.m.flows)) // limited by another link in some round
-	var a *allocation
+	elsewhere := make([]bool, len(s.m.Flows)) // limited by another link in some round
+	var a *Allocation
 	for range laneRounds {
 		moved := false
 		for i := range s.lanes {
-			moved = s.divideLanes(&s.lanes[i], a, w.sending, elsewhere) || moved
+			moved = s.divideLanes(&s.lanes[i], a, w.Sending, elsewhere) || moved
 		}
 		if !moved {
 			break
 		}
 		round := *w
-		round.sending = slices.Clone(w.sending)
-		a = s.m.shareByWeight(round)
+		round.Sending = slices.Clone(w.Sending)
+		a = s.m.ShareByWeight(round)
 	}
 	return a
 }
@@ -185,26 +185,26 @@ func (s *settings) predictLanes(w *shareWeights) *allocation {
 // divideLanes sets the sending weights of a port's flows from the allocation before, nil for none, and says
 // whether any changed. Flows found to be limited elsewhere stay so: with their weight at their rate, the port
 // and the other link limit them together.
-func (s *settings) divideLanes(l *lanes, before *allocation, weights []float64, elsewhere []bool) bool {
-	d := direction(s.m.fabric, s.ports[l.port].ref)
+func (s *Settings) divideLanes(l *lanes, before *Allocation, weights []float64, elsewhere []bool) bool {
+	d := Direction(s.m.Fabric, s.ports[l.port].ref)
 	sum := 0
 	for _, p := range l.parts {
 		sum += p.packets
 	}
 	moved := false
 	for _, p := range l.parts {
-		part := float64(s.m.caps[d] * (float64(p.packets) / float64(sum)))
+		part := float64(s.m.Caps[d] * (float64(p.packets) / float64(sum)))
 		left, qps := part, 0.0
 		var limited, open []int32
 		for _, k := range p.settings {
 			for _, f := range s.all[k].flows {
-				elsewhere[f] = elsewhere[f] || before != nil && before.bottleneck[f] != d
+				elsewhere[f] = elsewhere[f] || before != nil && before.Bottleneck[f] != d
 				if elsewhere[f] {
 					limited = append(limited, f)
-					left -= before.rates[f]
+					left -= before.Rates[f]
 				} else {
 					open = append(open, f)
-					qps += s.m.flows[f].qps
+					qps += s.m.Flows[f].QPs
 				}
 			}
 		}
@@ -216,10 +216,10 @@ func (s *settings) divideLanes(l *lanes, before *allocation, weights []float64, 
 			weights[f] = w
 		}
 		for _, f := range limited {
-			set(f, before.rates[f])
+			set(f, before.Rates[f])
 		}
 		for _, f := range open {
-			set(f, float64(left*(s.m.flows[f].qps/qps)))
+			set(f, float64(left*(s.m.Flows[f].QPs/qps)))
 		}
 	}
 	return moved

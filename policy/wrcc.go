@@ -16,9 +16,9 @@ const (
 	// in whole Mbit/s (S0, section 3.3), so it is told to 0.05 %, and a weight is the queue pair's entitled
 	// rate in Gbit/s.
 	wrccUnit = quantity.Gbps
-	// wrccIncrease is the way to a higher rate with which weighted shares are exact: senders that double by a timer
+	// WrccIncrease is the way to a higher rate with which weighted shares are exact: senders that double by a timer
 	// gain at a pace that does not follow their weight.
-	wrccIncrease = wrcc.IncreaseAsk
+	WrccIncrease = wrcc.IncreaseAsk
 	// demandMargin is how much more than its demand a flow is weighed for, so that its demand and not a
 	// fair rate that moves about its point of rest holds it.
 	demandMargin = 1.1
@@ -34,10 +34,10 @@ const (
 	byCap                 // its tenant's cap
 )
 
-// wrccSettings is what the WRCC plane makes of a target.
-type wrccSettings struct {
-	m       *model
-	target  *allocation
+// WrccSettings is what the WRCC plane makes of a target.
+type WrccSettings struct {
+	m       *Model
+	target  *Allocation
 	lay     *wrccLayout
 	unit    float64 // bit/s
 	limits  []uint8 // by model flow: byLink, byDemand or byCap
@@ -50,7 +50,7 @@ type wrccSettings struct {
 	domains []wrccDomain
 	home    []int32 // by node: its data centre, into domains
 	// prev is a compilation of the same flows, or nil. fresh says which entries differ from those in it.
-	prev  *wrccSettings
+	prev  *WrccSettings
 	fresh []bool
 
 	off      map[int32]*wrccOff // by tenant
@@ -58,14 +58,14 @@ type wrccSettings struct {
 	findings []plan.Finding
 }
 
-// compileWRCC compiles the levers of the WRCC plane. A queue pair's weight is the rate that it is entitled to, in
+// CompileWRCC compiles the levers of the WRCC plane. A queue pair's weight is the rate that it is entitled to, in
 // units of the fair rate at which full ports come to rest. All flows of the target reach it at that one fair
 // rate, and each then crosses a full link or has its demand: so the flat weighted max-min allocation, which is
 // what WRCC converges to, is the target, however many links, classes and guarantees made it.
 //
 // prev is a compilation of the same flows and attachments, or nil.
-func compileWRCC(t task, prev *wrccSettings) (*wrccSettings, *outcome, error) {
-	s := &wrccSettings{m: t.m, target: t.target}
+func CompileWRCC(t Task, prev *WrccSettings) (*WrccSettings, *Outcome, error) {
+	s := &WrccSettings{m: t.Model, target: t.Target}
 	if prev != nil {
 		s.prev, s.lay = prev, prev.lay
 	} else {
@@ -75,7 +75,7 @@ func compileWRCC(t task, prev *wrccSettings) (*wrccSettings, *outcome, error) {
 	s.findLimits()
 	s.weigh()
 	s.holdCaps()
-	o := &outcome{}
+	o := &Outcome{}
 	var section *plan.WRCCPlan
 	var failed error
 	var work sync.WaitGroup
@@ -83,17 +83,17 @@ func compileWRCC(t task, prev *wrccSettings) (*wrccSettings, *outcome, error) {
 		s.measureDomains()
 		s.lateFinding()
 		if failed = s.setPorts(); failed == nil {
-			section = s.plan(t.before, t.digests, t.was)
+			section = s.plan(t.Before, t.Digests, t.Was)
 		}
 	})
 	predicted, followed := s.predict()
 	if work.Wait(); failed != nil {
 		return nil, nil, failed
 	}
-	o.predicted, o.bounds = predicted.allocation, s.bounds(predicted, followed)
-	slow := s.settle(o.predicted)
-	o.findings, o.settle = slices.Concat(s.findings, s.uncapped(o.predicted), s.slowFinding(slow)), slow.time
-	o.write = func(p *plan.Plan) { p.WRCC = section }
+	o.Predicted, o.Bounds = predicted.Allocation, s.bounds(predicted, followed)
+	slow := s.settle(o.Predicted)
+	o.Findings, o.Settle = slices.Concat(s.findings, s.uncapped(o.Predicted), s.slowFinding(slow)), slow.time
+	o.Write = func(p *plan.Plan) { p.WRCC = section }
 	if s.lay.of, s.of = s.of, nil; s.prev != nil {
 		s.lay.ports, s.prev = s.prev.ports, nil
 	}
@@ -102,47 +102,47 @@ func compileWRCC(t task, prev *wrccSettings) (*wrccSettings, *outcome, error) {
 
 // findLimits says what limits each flow of the target. A flow that neither has its demand nor crosses a
 // full link is held by the cap of its tenant.
-func (s *wrccSettings) findLimits() {
-	l := s.m.lay()
+func (s *WrccSettings) findLimits() {
+	l := s.m.Layout()
 	var full []bool // when somebody is capped
-	if slices.ContainsFunc(s.m.tenants, func(t tenants.Tenant) bool { return t.Cap > 0 }) {
-		full = make([]bool, len(s.m.caps))
-		for d, load := range s.m.loads(s.target.rates) {
-			full[d] = load >= s.m.caps[d]*(1-1e-9)
+	if slices.ContainsFunc(s.m.Tenants, func(t tenants.Tenant) bool { return t.Cap > 0 }) {
+		full = make([]bool, len(s.m.Caps))
+		for d, load := range s.m.Loads(s.target.Rates) {
+			full[d] = load >= s.m.Caps[d]*(1-1e-9)
 		}
 	}
-	s.limits = make([]uint8, len(s.m.flows))
-	for i, r := range s.target.rates {
+	s.limits = make([]uint8, len(s.m.Flows))
+	for i, r := range s.target.Rates {
 		switch {
-		case l.demand[i] > 0 && r >= l.demand[i]*(1-1e-9):
+		case l.Demand[i] > 0 && r >= l.Demand[i]*(1-1e-9):
 			s.limits[i] = byDemand
-		case full != nil && s.m.tenants[l.tenant[i]].Cap > 0 && !slices.ContainsFunc(l.hops[l.first[i]:l.first[i+1]], func(d int32) bool { return full[d] }):
+		case full != nil && s.m.Tenants[l.Tenant[i]].Cap > 0 && !slices.ContainsFunc(l.Hops[l.First[i]:l.First[i+1]], func(d int32) bool { return full[d] }):
 			s.limits[i] = byCap
 		}
 	}
 }
 
 // predict is what the weights, the ports' bounds and the senders' least rate are expected to give. followed is whether turns at sending ports were.
-func (s *wrccSettings) predict() (f forecast, followed bool) {
-	qps := s.m.lay().qps
-	w := shareWeights{marked: make([]float64, len(qps)), floors: make([]float64, len(qps)), ceilings: s.ceiling}
+func (s *WrccSettings) predict() (f Forecast, followed bool) {
+	qps := s.m.Layout().QPs
+	w := ShareWeights{Marked: make([]float64, len(qps)), Floors: make([]float64, len(qps)), Ceilings: s.ceiling}
 	for i, n := range qps {
-		w.marked[i] = float64(s.weights[i] * n)
-		w.floors[i] = float64(float64(wrcc.MinFairRate) * n)
+		w.Marked[i] = float64(s.weights[i] * n)
+		w.Floors[i] = float64(float64(wrcc.MinFairRate) * n)
 	}
-	w.caps = s.m.dataCaps(s.target, wrcc.AckShare)
-	w.slack = s.m.circleSlack(w.caps)
-	if f.allocation = s.m.shareByWeight(w); f.err != nil {
+	w.Caps = s.m.DataCaps(s.target, wrcc.AckShare)
+	w.Slack = s.m.CircleSlack(w.Caps)
+	if f.Allocation = s.m.ShareByWeight(w); f.Err != nil {
 		return f, true
 	}
-	f.circles = s.m.circleRange(f.allocation, w)
-	return f, s.turns(f.allocation, &w)
+	f.Circles = s.m.CircleRange(f.Allocation, w)
+	return f, s.turns(f.Allocation, &w)
 }
 
 // plan writes the plane's section of a plan. When a plan of the same flows is known, and the digests of its parts, what is as before
 // is taken over.
-func (s *wrccSettings) plan(before *plan.Plan, d, was *plan.Digests) *plan.WRCCPlan {
-	p := &plan.WRCCPlan{Unit: quantity.BitRate(s.unit), Increase: wrccIncrease.String(), MinRate: wrcc.MinFairRate, Domains: []plan.WRCCDomainPlan{}}
+func (s *WrccSettings) plan(before *plan.Plan, d, was *plan.Digests) *plan.WRCCPlan {
+	p := &plan.WRCCPlan{Unit: quantity.BitRate(s.unit), Increase: WrccIncrease.String(), MinRate: wrcc.MinFairRate, Domains: []plan.WRCCDomainPlan{}}
 	if s.prev == nil {
 		before, was = &plan.Plan{WRCC: &plan.WRCCPlan{}}, &plan.Digests{}
 	}

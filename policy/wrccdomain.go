@@ -102,14 +102,14 @@ const wrccOverhead = 98 + wrcc.HeaderSize
 
 // linkTime is what a link direction and the way back over the same link add to a round trip: both
 // delays, and one full packet.
-func (s *wrccSettings) linkTime(d int32) quantity.Picoseconds {
-	bits := (cmp.Or(int64(s.m.fabric.Port(s.m.transmitter(d)).MTU), defaultMTU) + wrccOverhead) * 8
-	return 2*s.m.delay(d) + quantity.Picoseconds(float64(bits)/float64(s.m.fabric.Links[d/2].Rate)*float64(quantity.Second))
+func (s *WrccSettings) linkTime(d int32) quantity.Picoseconds {
+	bits := (cmp.Or(int64(s.m.Fabric.Port(s.m.Transmitter(d)).MTU), DefaultMTU) + wrccOverhead) * 8
+	return 2*s.m.Delay(d) + quantity.Picoseconds(float64(bits)/float64(s.m.Fabric.Links[d/2].Rate)*float64(quantity.Second))
 }
 
 // linkTimes is linkTime of every link direction.
-func (s *wrccSettings) linkTimes() []quantity.Picoseconds {
-	out := make([]quantity.Picoseconds, 2*len(s.m.fabric.Links))
+func (s *WrccSettings) linkTimes() []quantity.Picoseconds {
+	out := make([]quantity.Picoseconds, 2*len(s.m.Fabric.Links))
 	for d := range out {
 		out[d] = s.linkTime(int32(d))
 	}
@@ -117,8 +117,8 @@ func (s *wrccSettings) linkTimes() []quantity.Picoseconds {
 }
 
 // findDomains lists the data centres, by name, and finds that of every node.
-func (s *wrccSettings) findDomains() {
-	nodes := s.m.fabric.Nodes
+func (s *WrccSettings) findDomains() {
+	nodes := s.m.Fabric.Nodes
 	at := make(map[string]int32)
 	for i := range nodes {
 		at[nodes[i].Domain] = 0
@@ -136,7 +136,7 @@ func (s *wrccSettings) findDomains() {
 }
 
 // measureDomains sets the periods of all data centres.
-func (s *wrccSettings) measureDomains() {
+func (s *WrccSettings) measureDomains() {
 	if s.lay.domains == nil {
 		s.findDomains()
 		s.roundTrips()
@@ -164,7 +164,7 @@ func (s *wrccSettings) measureDomains() {
 }
 
 // roundTrips finds the round trips inside of all data centres and of the flows that cross them.
-func (s *wrccSettings) roundTrips() {
+func (s *WrccSettings) roundTrips() {
 	times := s.linkTimes()
 	s.crossings(times)
 	span := s.newSpan(times)
@@ -177,23 +177,23 @@ func (s *wrccSettings) roundTrips() {
 	for i := range s.domains {
 		d := &s.domains[i]
 		if d.rtt == 0 { // a domain of switches alone, which pass on what others send
-			d.rtt = max(widest, unknownDelay)
+			d.rtt = max(widest, UnknownDelay)
 		}
 	}
 }
 
 // findPaces lists the paces of each domain.
-func (s *wrccSettings) findPaces() {
-	l, f := s.m.lay(), s.m.fabric
+func (s *WrccSettings) findPaces() {
+	l, f := s.m.Layout(), s.m.Fabric
 	for i, by := range s.limits {
 		if by != byLink {
 			continue
 		}
-		last, p := int32(-1), pace{s.target.rates[i] / l.qps[i], l.qps[i]}
-		for _, d := range l.hops[l.first[i]:l.first[i+1]] {
+		last, p := int32(-1), pace{s.target.Rates[i] / l.QPs[i], l.QPs[i]}
+		for _, d := range l.Hops[l.First[i]:l.First[i+1]] {
 			k := int32(0)
 			if len(s.domains) > 1 {
-				k = s.home[transmitter(f, d).Node]
+				k = s.home[Transmitter(f, d).Node]
 			}
 			if k != last {
 				last = k
@@ -207,35 +207,35 @@ func (s *wrccSettings) findPaces() {
 }
 
 // domainOf is the data centre of a node.
-func (s *wrccSettings) domainOf(node int32) *wrccDomain { return &s.domains[s.home[node]] }
+func (s *WrccSettings) domainOf(node int32) *wrccDomain { return &s.domains[s.home[node]] }
 
 // crossings collects the round trips of the flows that cross each domain's switches. times are those of the links.
-func (s *wrccSettings) crossings(times []quantity.Picoseconds) {
+func (s *WrccSettings) crossings(times []quantity.Picoseconds) {
 	const most = 512 // different ones of a domain; more add nothing to its extremes
 	seen := make([]map[int64]struct{}, len(s.domains))
 	for i := range seen {
 		seen[i] = map[int64]struct{}{}
 	}
-	homes := make([]int32, len(s.m.caps)) // domain of the transmitter
+	homes := make([]int32, len(s.m.Caps)) // domain of the transmitter
 	for d := range homes {
-		homes[d] = s.home[s.m.transmitter(int32(d)).Node]
+		homes[d] = s.home[s.m.Transmitter(int32(d)).Node]
 	}
-	for i := range s.m.flows {
-		f := &s.m.flows[i]
-		rtt, home, inside := quantity.Picoseconds(0), homes[f.links[0]], true
-		for _, d := range f.links {
+	for i := range s.m.Flows {
+		f := &s.m.Flows[i]
+		rtt, home, inside := quantity.Picoseconds(0), homes[f.Links[0]], true
+		for _, d := range f.Links {
 			rtt += times[d]
 			inside = inside && homes[d] == home
 		}
-		inside = inside && s.home[f.dst.Node] == home
+		inside = inside && s.home[f.Dst.Node] == home
 		if inside {
 			s.domains[home].flowRTT = max(s.domains[home].flowRTT, rtt)
 		}
 		us := int64((rtt + quantity.Microsecond - 1) / quantity.Microsecond)
 		last := int32(-1)
-		for _, d := range f.links {
-			if at := &s.domains[homes[d]]; s.m.marks(d) && (at.slowest == 0 || s.m.caps[d] < at.slowest) {
-				at.slowest = s.m.caps[d]
+		for _, d := range f.Links {
+			if at := &s.domains[homes[d]]; s.m.Marks(d) && (at.slowest == 0 || s.m.Caps[d] < at.slowest) {
+				at.slowest = s.m.Caps[d]
 			}
 			k := homes[d]
 			if k == last {
@@ -300,9 +300,9 @@ func (d *wrccDomain) choosePeriod() {
 			phrase.Of("plan.wrcc-unstable", "domain", d.title(), "period", d.period),
 			phrase.Of("plan.wrcc-unstable.fix")))
 	}
-	if settle := d.settle(); d.used && settle > maxConvergence {
+	if settle := d.settle(); d.used && settle > MaxConvergence {
 		d.findings = append(d.findings, plan.NewFinding(plan.CodeSlowConvergence, nil, nil,
-			phrase.Of("plan.wrcc-slow", "domain", d.title(), "period", d.period, "settle", about(settle)), nameDomains))
+			phrase.Of("plan.wrcc-slow", "domain", d.title(), "period", d.period, "settle", About(settle)), nameDomains))
 	}
 }
 
@@ -326,7 +326,7 @@ func (d *wrccDomain) title() phrase.Text {
 }
 
 // timer is T1: S0 wants it no shorter than the WRCCT of any switch on the way.
-func (s *wrccSettings) timer() quantity.Picoseconds {
+func (s *WrccSettings) timer() quantity.Picoseconds {
 	t := wrcc.MinPeriod
 	for i := range s.domains {
 		if s.domains[i].used {
@@ -336,7 +336,7 @@ func (s *wrccSettings) timer() quantity.Picoseconds {
 	return t
 }
 
-func (s *wrccSettings) domainPlan(d *wrccDomain) plan.WRCCDomainPlan {
+func (s *WrccSettings) domainPlan(d *wrccDomain) plan.WRCCDomainPlan {
 	t1 := s.timer()
 	return plan.WRCCDomainPlan{Domain: d.name, MaxRTT: d.rtt, Period: d.period, T1: t1, Reasons: []plan.Reason{
 		{Field: "period", Value: fmt.Sprint(int64(d.period / quantity.Microsecond)), Unit: "us", Range: "1..65535", Rule: plan.RuleWRCCT,
@@ -348,7 +348,7 @@ func (s *wrccSettings) domainPlan(d *wrccDomain) plan.WRCCDomainPlan {
 
 // span finds the largest round trip between two hosts of a domain.
 type span struct {
-	m     *model
+	m     *Model
 	times []quantity.Picoseconds // of each link direction, see linkTime
 	hops  []int32                // of each node, -1 where not reached
 	far   []quantity.Picoseconds // of each switch: the longest of the shortest ways
@@ -356,8 +356,8 @@ type span struct {
 	hosts map[int32][2]quantity.Picoseconds // the longest two links to hosts of each switch
 }
 
-func (s *wrccSettings) newSpan(times []quantity.Picoseconds) *span {
-	n := len(s.m.fabric.Nodes)
+func (s *WrccSettings) newSpan(times []quantity.Picoseconds) *span {
+	n := len(s.m.Fabric.Nodes)
 	return &span{m: s.m, times: times, hops: slices.Repeat([]int32{-1}, n), far: make([]quantity.Picoseconds, n)}
 }
 
@@ -369,7 +369,7 @@ const exactSpan = 1 << 22
 // largest is the largest round trip between two hosts among the nodes, along ways with the fewest switches, of
 // which the longest counts. It is 0 with less than two hosts.
 func (x *span) largest(nodes []int32) quantity.Picoseconds {
-	f := x.m.fabric
+	f := x.m.Fabric
 	edges := x.edges(nodes)
 	links := 0
 	for _, n := range nodes {
@@ -409,7 +409,7 @@ func (x *span) sweeps(edges []int32) quantity.Picoseconds {
 
 // edges lists the switches with hosts in order and notes their longest two links to hosts.
 func (x *span) edges(nodes []int32) []int32 {
-	f := x.m.fabric
+	f := x.m.Fabric
 	x.hosts = make(map[int32][2]quantity.Picoseconds)
 	var out []int32
 	for _, n := range nodes {
@@ -438,18 +438,18 @@ func (x *span) edges(nodes []int32) []int32 {
 
 // leads follows a port to the node at its other end.
 func (x *span) leads(node int32, port int) (d, peer int32, ok bool) {
-	f := x.m.fabric
+	f := x.m.Fabric
 	ref := subnet.PortRef{Node: node, Port: ident.PortNum(port)}
 	to, ok := f.Peer(ref)
 	if !ok {
 		return 0, 0, false
 	}
-	return direction(f, ref), to.Node, true
+	return Direction(f, ref), to.Node, true
 }
 
 // from returns the largest round trip between a host of a switch and another of its domain, and that one's switch.
 func (x *span) from(start int32) (rtt quantity.Picoseconds, farthest int32) {
-	f := x.m.fabric
+	f := x.m.Fabric
 	x.queue = append(x.queue[:0], start)
 	x.hops[start], x.far[start] = 0, 0
 	for i := 0; i < len(x.queue); i++ {

@@ -50,9 +50,9 @@ func TestTheLargestRoundTripOfAFatTree(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &wrccSettings{m: &model{fabric: f}}
+	s := &WrccSettings{m: &Model{Fabric: f}}
 	x := s.newSpan(s.linkTimes())
-	nodes := numbered(len(f.Nodes))
+	nodes := Numbered(len(f.Nodes))
 	packet := 6 * quantity.Picoseconds(float64((4096+wrccOverhead)*8)/100e9*1e12)
 	want := 12*quantity.Microsecond + packet
 	if got := x.largest(nodes); got < want-10 || got > want+10 {
@@ -101,9 +101,9 @@ func TestSweepsFindTheLargestRoundTripOfATree(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := &wrccSettings{m: &model{fabric: f}}
+		s := &WrccSettings{m: &Model{Fabric: f}}
 		x := s.newSpan(s.linkTimes())
-		e := x.edges(numbered(len(f.Nodes)))
+		e := x.edges(Numbered(len(f.Nodes)))
 		if len(e) == 0 {
 			return
 		}
@@ -141,9 +141,9 @@ func TestPowersOfTwoBelowAndAbove(t *testing.T) {
 func TestEveryNodeIsInItsDataCentre(t *testing.T) {
 	t.Parallel()
 	names := []string{"west", "", "east", "west", "", "north", "west"}
-	s := &wrccSettings{m: &model{fabric: &subnet.Fabric{}}}
+	s := &WrccSettings{m: &Model{Fabric: &subnet.Fabric{}}}
 	for _, name := range names {
-		s.m.fabric.Nodes = append(s.m.fabric.Nodes, subnet.Node{Domain: name})
+		s.m.Fabric.Nodes = append(s.m.Fabric.Nodes, subnet.Node{Domain: name})
 	}
 	s.findDomains()
 	var found []string
@@ -172,6 +172,6 @@ func BenchmarkFindDomains(b *testing.B) {
 		f.Nodes = append(f.Nodes, subnet.Node{Domain: fmt.Sprintf("d%06d", i*7%40_000)})
 	}
 	for b.Loop() {
-		(&wrccSettings{m: &model{fabric: f}}).findDomains()
+		(&WrccSettings{m: &Model{Fabric: f}}).findDomains()
 	}
 }

@@ -34,7 +34,7 @@ type wrccOff struct {
 }
 
 // note keeps what the weight towards a peer misses.
-func (s *wrccSettings) note(e *wrccEntry, p *toPeer) {
+func (s *WrccSettings) note(e *wrccEntry, p *toPeer) {
 	clamped := s.outOfRange(p)
 	if s.off == nil {
 		s.off = make(map[int32]*wrccOff)
@@ -44,10 +44,10 @@ func (s *wrccSettings) note(e *wrccEntry, p *toPeer) {
 		o = &wrccOff{}
 		s.off[e.tenant] = o
 	}
-	if p.spread > maxQuantisation {
+	if p.spread > MaxQuantisation {
 		o.shared++
 		if p.spread > o.spread {
-			o.spread, o.rate, o.worst = p.spread, p.rate, s.m.fabric.PortName(e.ref)
+			o.spread, o.rate, o.worst = p.spread, p.rate, s.m.Fabric.PortName(e.ref)
 		}
 	}
 	if clamped {
@@ -59,20 +59,20 @@ func (s *wrccSettings) note(e *wrccEntry, p *toPeer) {
 }
 
 // outOfRange reports whether the weight towards a peer had to be changed to be legal.
-func (s *wrccSettings) outOfRange(p *toPeer) bool { return p.weight != p.rate/s.unit }
+func (s *WrccSettings) outOfRange(p *toPeer) bool { return p.weight != p.rate/s.unit }
 
 // compromises reports the weights that miss what they are for, and a unit too small.
-func (s *wrccSettings) compromises() {
-	for t := range s.m.tenants {
+func (s *WrccSettings) compromises() {
+	for t := range s.m.Tenants {
 		o := s.off[int32(t)]
 		if o == nil {
 			continue
 		}
-		names := []string{s.m.tenants[t].Name}
+		names := []string{s.m.Tenants[t].Name}
 		if o.shared > 0 {
 			s.findings = append(s.findings, plan.NewFinding(plan.CodeSharedSetting, names, []string{o.worst},
 				phrase.Of("plan.wrcc-paths",
-					"pairs", plan.Counted(o.shared, plan.KindPortPair), "worst", o.worst, "each", rate(o.rate), "off", phrase.PercentOf(o.spread, 1)),
+					"pairs", plan.Counted(o.shared, plan.KindPortPair), "worst", o.worst, "each", Rate(o.rate), "off", phrase.PercentOf(o.spread, 1)),
 				phrase.Of("plan.wrcc-paths.fix")))
 		}
 		if o.clamped > 0 {
@@ -82,7 +82,7 @@ func (s *wrccSettings) compromises() {
 			}
 			s.findings = append(s.findings, plan.NewFinding(plan.CodeWeightRange, names, nil,
 				phrase.Of("plan.weight-out-of-range",
-					"weights", plan.Counted(o.clamped, plan.KindWeight), "min", wrcc.MinSenderWeight, "max", wrcc.MaxSenderWeight, "unit", quantity.BitRate(s.unit), "worst", rate(o.beyond)), fix))
+					"weights", plan.Counted(o.clamped, plan.KindWeight), "min", wrcc.MinSenderWeight, "max", wrcc.MaxSenderWeight, "unit", quantity.BitRate(s.unit), "worst", Rate(o.beyond)), fix))
 		}
 	}
 	if e := s.resolution(); e > 0.001 {
@@ -93,12 +93,12 @@ func (s *wrccSettings) compromises() {
 }
 
 // resolution is the relative error with which headers tell a fair rate of one unit.
-func (s *wrccSettings) resolution() float64 { return float64(wrcc.MinFairRate) / 2 / s.unit }
+func (s *WrccSettings) resolution() float64 { return float64(wrcc.MinFairRate) / 2 / s.unit }
 
 // bounds is the relative error bound of each tenant's prediction. Where fair rates may swing it is not known.
-func (s *wrccSettings) bounds(predicted forecast, followed bool) []float64 {
-	near := s.m.besideTurns(s.target, s.m.fullLinks(s.target))
-	out := make([]float64, len(s.m.tenants))
+func (s *WrccSettings) bounds(predicted Forecast, followed bool) []float64 {
+	near := s.m.BesideTurns(s.target, s.m.FullLinks(s.target))
+	out := make([]float64, len(s.m.Tenants))
 	for t := range out {
 		switch out[t] = boundFair + s.resolution(); {
 		case slices.Contains(s.swinging, int32(t)):
@@ -108,15 +108,15 @@ func (s *wrccSettings) bounds(predicted forecast, followed bool) []float64 {
 		case near[t]:
 			out[t] += boundTurnsLate
 		}
-		if predicted.circles != nil {
-			out[t] += predicted.circles[t]
+		if predicted.Circles != nil {
+			out[t] += predicted.Circles[t]
 		}
 	}
 	return out
 }
 
 // uncapped reports the tenants that no link and no setting keeps below their cap.
-func (s *wrccSettings) uncapped(predicted *allocation) []plan.Finding {
-	return s.m.unenforced(predicted, phrase.Of("plan.cap-no-demand"),
+func (s *WrccSettings) uncapped(predicted *Allocation) []plan.Finding {
+	return s.m.Unenforced(predicted, phrase.Of("plan.cap-no-demand"),
 		phrase.Of("plan.cap-no-demand.fix"))
 }

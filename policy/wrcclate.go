@@ -22,17 +22,17 @@ type late struct {
 }
 
 // lateFinding reports the ports that much of their load answers too late: longestGap bounds what WRCCT waits for.
-func (s *wrccSettings) lateFinding() {
-	l := s.m.lay()
+func (s *WrccSettings) lateFinding() {
+	l := s.m.Layout()
 	patience := make(map[int32]quantity.Picoseconds) // by domain
 	at := make(map[int32]*late)                      // by link direction
 	for i, by := range s.limits {
-		d := s.target.bottleneck[i]
-		if by != byLink || d < 0 || !s.m.marks(d) {
+		d := s.target.Bottleneck[i]
+		if by != byLink || d < 0 || !s.m.Marks(d) {
 			continue
 		}
-		gap := packetGap(s.target.rates[i] / l.qps[i])
-		k := s.home[s.m.transmitter(d).Node]
+		gap := packetGap(s.target.Rates[i] / l.QPs[i])
+		k := s.home[s.m.Transmitter(d).Node]
 		if gap+s.domains[k].rtt <= s.domains[k].period/2 {
 			continue // most are fast, and need no patience
 		}
@@ -45,16 +45,16 @@ func (s *wrccSettings) lateFinding() {
 		if at[d] == nil {
 			at[d] = &late{}
 		}
-		at[d].add(l.tenant[i], s.target.rates[i], l.qps[i], gap)
+		at[d].add(l.Tenant[i], s.target.Rates[i], l.QPs[i], gap)
 	}
 	var links []string
 	worst, tenants := late{}, []int32{}
-	for d := range int32(len(s.m.caps)) {
+	for d := range int32(len(s.m.Caps)) {
 		x := at[d]
-		if x == nil || x.load < float64(lateLoad*s.m.caps[d]) {
+		if x == nil || x.load < float64(lateLoad*s.m.Caps[d]) {
 			continue
 		}
-		links = append(links, s.m.linkName(d))
+		links = append(links, s.m.LinkName(d))
 		worst.gap, worst.qps = max(worst.gap, x.gap), worst.qps+x.qps
 		tenants = append(tenants, x.tenants...)
 	}
@@ -65,11 +65,11 @@ func (s *wrccSettings) lateFinding() {
 	slices.Sort(tenants)
 	s.swinging = slices.Compact(tenants)
 	for _, t := range s.swinging {
-		names = append(names, s.m.tenants[t].Name)
+		names = append(names, s.m.Tenants[t].Name)
 	}
 	s.findings = append(s.findings, plan.NewFinding(plan.CodeWRCCUnstable, names, plan.Bounded(links),
 		phrase.Of("plan.wrcc-late",
-			"qps", plan.Counted(whole(worst.qps), plan.KindQueuePair), "links", plan.Counted(len(links), plan.KindLink), "gap", about(worst.gap.Seconds())),
+			"qps", plan.Counted(Whole(worst.qps), plan.KindQueuePair), "links", plan.Counted(len(links), plan.KindLink), "gap", About(worst.gap.Seconds())),
 		phrase.Of("plan.wrcc-late.fix")))
 }
 

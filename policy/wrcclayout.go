@@ -35,11 +35,11 @@ type idleSender struct {
 	line          float64 // bit/s
 }
 
-func newWRCCLayout(m *model) *wrccLayout {
+func newWRCCLayout(m *Model) *wrccLayout {
 	l := &wrccLayout{unit: chooseUnit(m), groups: []int32{}}
-	flows := m.flows
+	flows := m.Flows
 	for i := range flows {
-		if f := &flows[i]; i == 0 || f.tenant != flows[i-1].tenant || f.class != flows[i-1].class || f.src != flows[i-1].src {
+		if f := &flows[i]; i == 0 || f.Tenant != flows[i-1].Tenant || f.Class != flows[i-1].Class || f.Src != flows[i-1].Src {
 			l.groups = append(l.groups, int32(i))
 		}
 	}
@@ -52,11 +52,11 @@ func newWRCCLayout(m *model) *wrccLayout {
 
 // chooseUnit is wrccUnit, or half of the slowest link that a flow crosses where that is less: AutoParm takes a
 // port whose fair rate is at its target or above for one that limits nobody.
-func chooseUnit(m *model) float64 {
+func chooseUnit(m *Model) float64 {
 	slowest := float64(2 * wrccUnit)
-	for i := range m.flows {
-		for _, d := range m.flows[i].links {
-			slowest = min(slowest, m.caps[d])
+	for i := range m.Flows {
+		for _, d := range m.Flows[i].Links {
+			slowest = min(slowest, m.Caps[d])
 		}
 	}
 	mbps := max(1, int64(slowest/2/float64(quantity.Mbps)))
@@ -64,23 +64,23 @@ func chooseUnit(m *model) float64 {
 }
 
 // findIdle lists the classes of attached tenants that have no flows at a port.
-func (l *wrccLayout) findIdle(m *model) {
+func (l *wrccLayout) findIdle(m *Model) {
 	type key struct {
 		src           subnet.PortRef
 		tenant, class int32
 	}
 	have := make(map[key]struct{}, len(l.groups))
 	for _, i := range l.groups[:len(l.groups)-1] {
-		f := &m.flows[i]
-		have[key{f.src, f.tenant, f.class}] = struct{}{}
+		f := &m.Flows[i]
+		have[key{f.Src, f.Tenant, f.Class}] = struct{}{}
 	}
-	for t := range m.tenants {
-		tn := &m.tenants[t]
+	for t := range m.Tenants {
+		tn := &m.Tenants[t]
 		for _, a := range tn.Attachments {
-			ref, _ := m.fabric.PortByID(a.Port)
+			ref, _ := m.Fabric.PortByID(a.Port)
 			for c := range max(1, len(tn.Classes)) {
 				if _, ok := have[key{ref, int32(t), int32(c)}]; !ok {
-					l.idle = append(l.idle, idleSender{a.Port, ref, int32(t), int32(c), m.caps[direction(m.fabric, ref)]})
+					l.idle = append(l.idle, idleSender{a.Port, ref, int32(t), int32(c), m.Caps[Direction(m.Fabric, ref)]})
 				}
 			}
 		}
@@ -88,7 +88,7 @@ func (l *wrccLayout) findIdle(m *model) {
 }
 
 // sortEntries orders entries by port, tenant and the name of the class.
-func (l *wrccLayout) sortEntries(m *model) {
+func (l *wrccLayout) sortEntries(m *Model) {
 	type entry struct {
 		port   ident.PortID
 		tenant int32
@@ -96,21 +96,21 @@ func (l *wrccLayout) sortEntries(m *model) {
 	}
 	var all []entry
 	for _, i := range l.groups[:len(l.groups)-1] {
-		f := &m.flows[i]
-		all = append(all, entry{m.fabric.PortID(f.src), f.tenant, className(m, f.tenant, f.class)})
+		f := &m.Flows[i]
+		all = append(all, entry{m.Fabric.PortID(f.Src), f.Tenant, className(m, f.Tenant, f.Class)})
 	}
 	for _, x := range l.idle {
 		all = append(all, entry{x.port, x.tenant, className(m, x.tenant, x.class)})
 	}
-	l.order = numbered(len(all))
+	l.order = Numbered(len(all))
 	slices.SortFunc(l.order, func(a, b int32) int {
 		x, y := &all[a], &all[b]
 		return cmp.Or(x.port.Compare(y.port), cmp.Compare(x.tenant, y.tenant), strings.Compare(x.class, y.class))
 	})
 }
 
-func className(m *model, tenant, class int32) string {
-	t := &m.tenants[tenant]
+func className(m *Model, tenant, class int32) string {
+	t := &m.Tenants[tenant]
 	if len(t.Classes) == 0 {
 		return tenants.DefaultClass
 	}
@@ -118,24 +118,24 @@ func className(m *model, tenant, class int32) string {
 }
 
 // findEgress lists all egress ports of every switch that flows cross.
-func (l *wrccLayout) findEgress(m *model) {
-	p := m.parts()
-	used := make([]bool, len(m.fabric.Nodes))
-	for d := range m.caps {
-		if p.firstPart[d+1] > p.firstPart[d] && m.marks(int32(d)) {
-			used[m.transmitter(int32(d)).Node] = true
+func (l *wrccLayout) findEgress(m *Model) {
+	p := m.Parts()
+	used := make([]bool, len(m.Fabric.Nodes))
+	for d := range m.Caps {
+		if p.FirstPart[d+1] > p.FirstPart[d] && m.Marks(int32(d)) {
+			used[m.Transmitter(int32(d)).Node] = true
 		}
 	}
-	for d := range int32(len(m.caps)) {
-		if used[m.transmitter(d).Node] {
+	for d := range int32(len(m.Caps)) {
+		if used[m.Transmitter(d).Node] {
 			l.egress = append(l.egress, d)
 		}
 	}
 	slices.SortFunc(l.egress, func(a, b int32) int {
-		return m.fabric.PortID(m.transmitter(a)).Compare(m.fabric.PortID(m.transmitter(b)))
+		return m.Fabric.PortID(m.Transmitter(a)).Compare(m.Fabric.PortID(m.Transmitter(b)))
 	})
 	l.names = make([]string, len(l.egress))
 	for i, d := range l.egress {
-		l.names[i] = m.fabric.PortName(m.transmitter(d))
+		l.names[i] = m.Fabric.PortName(m.Transmitter(d))
 	}
 }

@@ -33,7 +33,7 @@ type egress struct {
 }
 
 // setPorts derives the settings of all egress ports of every switch that flows cross, by S0's rules.
-func (s *wrccSettings) setPorts() error {
+func (s *WrccSettings) setPorts() error {
 	all := egress{flows: true, least: math.Inf(1)}
 	s.gather(&all)
 	if s.ports, s.lay.ports = s.lay.ports, nil; s.ports == nil {
@@ -57,13 +57,13 @@ func (s *wrccSettings) setPorts() error {
 }
 
 // gather sums up the flows over each link direction, and over any, but for what holdCaps found.
-func (s *wrccSettings) gather(all *egress) {
-	l, of := s.m.lay(), s.of
+func (s *WrccSettings) gather(all *egress) {
+	l, of := s.m.Layout(), s.of
 	for i, w := range s.weights {
-		hops := l.hops[l.first[i]:l.first[i+1]]
-		host := s.m.caps[hops[0]]
+		hops := l.Hops[l.First[i]:l.First[i+1]]
+		host := s.m.Caps[hops[0]]
 		all.least, all.hostRate = min(all.least, w), max(all.hostRate, host)
-		sum := float64(w * l.qps[i])
+		sum := float64(w * l.QPs[i])
 		for _, d := range hops {
 			o := &of[d]
 			if !o.flows {
@@ -79,26 +79,26 @@ func (s *wrccSettings) gather(all *egress) {
 // holdCaps finds a port for each flow that only its tenant's cap holds. Where all flows of a port have their
 // demand or their cap, a largest fair rate of one unit holds each at its weight, and takes nothing
 // from anybody.
-func (s *wrccSettings) holdCaps() {
+func (s *WrccSettings) holdCaps() {
 	if s.of, s.lay.of = s.lay.of, nil; s.of == nil {
-		s.of = make([]egress, len(s.m.caps))
+		s.of = make([]egress, len(s.m.Caps))
 	} else {
 		clear(s.of)
 	}
 	if !slices.Contains(s.limits, byCap) {
 		return
 	}
-	l := s.m.lay()
+	l := s.m.Layout()
 	for i, by := range s.limits {
-		for _, d := range l.hops[l.first[i]:l.first[i+1]] {
+		for _, d := range l.Hops[l.First[i]:l.First[i+1]] {
 			o := &s.of[d]
 			o.open, o.capped = o.open || by == byLink, o.capped || by == byCap
 		}
 	}
-	s.ceiling = make([]float64, len(s.m.flows))
+	s.ceiling = make([]float64, len(s.m.Flows))
 	for i, by := range s.limits {
-		if by == byCap && slices.ContainsFunc(s.m.flows[i].links, func(d int32) bool { return s.of[d].enforces() && s.m.marks(d) }) {
-			s.ceiling[i] = float64(float64(s.weights[i]*l.qps[i]) * s.unit)
+		if by == byCap && slices.ContainsFunc(s.m.Flows[i].Links, func(d int32) bool { return s.of[d].enforces() && s.m.Marks(d) }) {
+			s.ceiling[i] = float64(float64(s.weights[i]*l.QPs[i]) * s.unit)
 		}
 	}
 }
@@ -107,11 +107,11 @@ func (o *egress) enforces() bool { return o.capped && !o.open }
 
 // egressSettings derives the settings of one port. Its facts are rounded, to powers of two on the side of more
 // room, so that ports alike have the same settings. was is those of the same port before, or nil.
-func (s *wrccSettings) egressSettings(d int32, o *egress, was *wrccEgress) (wrccEgress, error) {
-	tx := s.m.transmitter(d)
+func (s *WrccSettings) egressSettings(d int32, o *egress, was *wrccEgress) (wrccEgress, error) {
+	tx := s.m.Transmitter(d)
 	dom := s.domainOf(tx.Node)
-	e := wrccEgress{port: s.m.fabric.PortID(tx), ref: tx, caps: o.enforces(), facts: wrcc.Facts{
-		PortRate: quantity.BitRate(s.m.caps[d]), HostRate: quantity.BitRate(o.hostRate), MaxIntraRTT: dom.react, PeriodRTTs: dom.perRTT,
+	e := wrccEgress{port: s.m.Fabric.PortID(tx), ref: tx, caps: o.enforces(), facts: wrcc.Facts{
+		PortRate: quantity.BitRate(s.m.Caps[d]), HostRate: quantity.BitRate(o.hostRate), MaxIntraRTT: dom.react, PeriodRTTs: dom.perRTT,
 	}}
 	// A fair rate of one unit is a weight of 1: S0's rules count rates per unit of weight.
 	least := min(max(powerBelow(o.least), wrcc.MinWeight), wrcc.MaxWeight)
@@ -122,7 +122,7 @@ func (s *wrccSettings) egressSettings(d int32, o *egress, was *wrccEgress) (wrcc
 	}
 	set, err := wrcc.Derive(e.facts)
 	if err != nil {
-		return e, fmt.Errorf("%w: port %s: %w", ErrInput, s.m.fabric.PortName(tx), err)
+		return e, fmt.Errorf("%w: port %s: %w", ErrInput, s.m.Fabric.PortName(tx), err)
 	}
 	e.params = set.Port
 	e.params.Period, e.params.QRatioPct = dom.period, wrcc.MinQRatioPct
@@ -153,7 +153,7 @@ func powerAbove(x float64) float64 {
 
 // portPlans groups ports with the same settings for the same reasons. A group of the plan before that has the same ports is taken
 // over, with its digest.
-func (s *wrccSettings) portPlans(before []plan.WRCCPortPlan, was []plan.Digest) ([]plan.WRCCPortPlan, []plan.Digest) {
+func (s *WrccSettings) portPlans(before []plan.WRCCPortPlan, was []plan.Digest) ([]plan.WRCCPortPlan, []plan.Digest) {
 	first := s.kindsOfPorts()
 	out, digests, size := make([]plan.WRCCPortPlan, len(first)), make([]plan.Digest, len(first)), make([]int, len(first))
 	for _, k := range s.kinds {
@@ -179,7 +179,7 @@ func (s *wrccSettings) portPlans(before []plan.WRCCPortPlan, was []plan.Digest) 
 }
 
 // kindsOfPorts numbers the kinds of ports, and lists the first port of each.
-func (s *wrccSettings) kindsOfPorts() (first []int) {
+func (s *WrccSettings) kindsOfPorts() (first []int) {
 	type kind struct {
 		params wrcc.Params
 		facts  wrcc.Facts
@@ -212,7 +212,7 @@ func (s *wrccSettings) kindsOfPorts() (first []int) {
 	return first
 }
 
-func (s *wrccSettings) portReasons(e *wrccEgress) []plan.Reason {
+func (s *WrccSettings) portReasons(e *wrccEgress) []plan.Reason {
 	mbps := func(r quantity.BitRate) string { return strconv.FormatInt(int64(r/quantity.Mbps), 10) }
 	rates := fmt.Sprintf("%s..%s", mbps(wrcc.MinFairRate), mbps(wrcc.MaxFairRate))
 	fmax := plan.Reason{Field: "fmax", Value: mbps(e.params.Fmax), Unit: "Mbit/s", Range: rates, Rule: plan.RuleFmax,

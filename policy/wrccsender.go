@@ -43,11 +43,11 @@ type toPeer struct {
 
 // weigh gives every (port, tenant, class) its weights, by which a network adapter knows its queue pairs
 // (systems that hold a weight for each can take one for each peer).
-func (s *wrccSettings) weigh() {
+func (s *WrccSettings) weigh() {
 	groups := s.lay.groups
 	n := len(groups) - 1
 	s.entries, s.fresh = make([]wrccEntry, n, n+len(s.lay.idle)), make([]bool, n+len(s.lay.idle))
-	s.weights = make([]float64, len(s.m.flows))
+	s.weights = make([]float64, len(s.m.Flows))
 	if s.prev != nil {
 		copy(s.weights, s.prev.weights)
 	}
@@ -70,18 +70,18 @@ func (s *wrccSettings) weigh() {
 }
 
 // anew reports whether the model flows first to end, which are one entry, have not what they had before.
-func (s *wrccSettings) anew(first, end int) bool {
-	return s.prev == nil || !slices.Equal(s.target.rates[first:end], s.prev.target.rates[first:end]) || !slices.Equal(s.limits[first:end], s.prev.limits[first:end])
+func (s *WrccSettings) anew(first, end int) bool {
+	return s.prev == nil || !slices.Equal(s.target.Rates[first:end], s.prev.target.Rates[first:end]) || !slices.Equal(s.limits[first:end], s.prev.limits[first:end])
 }
 
 // entry weighs the model flows first to end, which are of one class at one port.
-func (s *wrccSettings) entry(first, end int) wrccEntry {
-	f := &s.m.flows[first]
-	e := wrccEntry{port: s.m.fabric.PortID(f.src), ref: f.src, tenant: f.tenant, class: f.class}
+func (s *WrccSettings) entry(first, end int) wrccEntry {
+	f := &s.m.Flows[first]
+	e := wrccEntry{port: s.m.Fabric.PortID(f.Src), ref: f.Src, tenant: f.Tenant, class: f.Class}
 	var peers []toPeer
 	for i := first; i < end; {
 		n := i
-		for n < end && s.m.flows[n].dst == s.m.flows[i].dst {
+		for n < end && s.m.Flows[n].Dst == s.m.Flows[i].Dst {
 			n++
 		}
 		peers = append(peers, s.toPeer(i, n))
@@ -104,7 +104,7 @@ func (s *wrccSettings) entry(first, end int) wrccEntry {
 		} else {
 			p.weight = e.weight
 		}
-		if p.spread > maxQuantisation || s.outOfRange(p) {
+		if p.spread > MaxQuantisation || s.outOfRange(p) {
 			e.misses = append(e.misses, *p)
 		}
 		for i := p.first; i < p.end; i++ {
@@ -118,22 +118,22 @@ func (s *wrccSettings) entry(first, end int) wrccEntry {
 // toPeer sums up what the model flows first to end, which have both ends in common, want. Queue
 // pairs that take different ways cannot be told apart: unequal entitlements get their geometric mean, weighted by queue pairs,
 // which is least squares on a logarithmic scale. A demand is a lower bound.
-func (s *wrccSettings) toPeer(first, end int) toPeer {
-	p := toPeer{peer: s.m.fabric.PortID(s.m.flows[first].dst), demand: true, first: first, end: end}
+func (s *WrccSettings) toPeer(first, end int) toPeer {
+	p := toPeer{peer: s.m.Fabric.PortID(s.m.Flows[first].Dst), demand: true, first: first, end: end}
 	var n, sum, low, high float64
 	low = math.Inf(1)
 	for i := first; i < end; i++ {
-		f := &s.m.flows[i]
-		r := s.target.rates[i] / f.qps
-		p.qps += f.qps
+		f := &s.m.Flows[i]
+		r := s.target.Rates[i] / f.QPs
+		p.qps += f.QPs
 		if s.limits[i] == byDemand {
 			p.least = max(p.least, float64(r*demandMargin))
 			continue
 		}
 		p.demand = false
 		low, high = min(low, r), max(high, r)
-		n += f.qps
-		sum += float64(f.qps * num.Ln(max(r, 1)))
+		n += f.QPs
+		sum += float64(f.QPs * num.Ln(max(r, 1)))
 	}
 	switch {
 	case p.demand:
@@ -143,13 +143,13 @@ func (s *wrccSettings) toPeer(first, end int) toPeer {
 		p.rate = num.Exp(sum / n)
 		p.spread = max(high/p.rate, p.rate/max(low, 1)) - 1
 	}
-	p.rate = float64(rate(max(p.rate, p.least)))
+	p.rate = float64(Rate(max(p.rate, p.least)))
 	return p
 }
 
 // common is the peer whose rate most queue pairs of an entry have, of several the one with the least
 // rate: its weight is the entry's, so that queue pairs towards ports that are not declared get it too.
-func (s *wrccSettings) common(peers []toPeer) *toPeer {
+func (s *WrccSettings) common(peers []toPeer) *toPeer {
 	byRate := make([]int, len(peers))
 	for i := range byRate {
 		byRate[i] = i
@@ -171,7 +171,7 @@ func (s *wrccSettings) common(peers []toPeer) *toPeer {
 }
 
 // legal turns a rate into a weight within the range of senders, and says so when it had to be changed.
-func (s *wrccSettings) legal(rate float64) (weight float64, clamped string) {
+func (s *WrccSettings) legal(rate float64) (weight float64, clamped string) {
 	w := rate / s.unit
 	weight = min(max(w, wrcc.MinSenderWeight), wrcc.MaxSenderWeight)
 	if weight != w {
@@ -180,9 +180,9 @@ func (s *wrccSettings) legal(rate float64) (weight float64, clamped string) {
 	return weight, clamped
 }
 
-func (s *wrccSettings) weightFormula(p *toPeer) string {
+func (s *WrccSettings) weightFormula(p *toPeer) string {
 	b := make([]byte, 0, 96)
-	b = append(b, rate(p.rate).String()...)
+	b = append(b, Rate(p.rate).String()...)
 	switch {
 	case p.demand:
 		b = append(b, ", the demand of a queue pair and a tenth,"...)
@@ -197,19 +197,19 @@ func (s *wrccSettings) weightFormula(p *toPeer) string {
 
 // addIdle gives the classes of attached tenants that have no flows at a port the weight of one queue pair with the
 // tenant's share of the port.
-func (s *wrccSettings) addIdle() {
+func (s *WrccSettings) addIdle() {
 	if len(s.lay.idle) == 0 {
 		return
 	}
 	weight := make(map[ident.PortID]float64)
-	for t := range s.m.tenants {
-		for _, a := range s.m.tenants[t].Attachments {
-			weight[a.Port] += float64(s.m.tenants[t].Weight)
+	for t := range s.m.Tenants {
+		for _, a := range s.m.Tenants[t].Attachments {
+			weight[a.Port] += float64(s.m.Tenants[t].Weight)
 		}
 	}
 	for i := range s.lay.idle {
 		x := &s.lay.idle[i]
-		tn := &s.m.tenants[x.tenant]
+		tn := &s.m.Tenants[x.tenant]
 		part := float64(tn.Weight) / weight[x.port]
 		if len(tn.Classes) > 0 {
 			sum := 0.0
@@ -218,10 +218,10 @@ func (s *wrccSettings) addIdle() {
 			}
 			part = float64(part * (float64(tn.Classes[x.class].Weight) / sum))
 		}
-		share := float64(rate(float64(x.line * part)))
+		share := float64(Rate(float64(x.line * part)))
 		e := wrccEntry{port: x.port, ref: x.ref, tenant: x.tenant, class: x.class, rule: plan.RuleIdle}
 		e.weight, e.clamped = s.legal(share)
-		e.formula = rate(share).String() + ", the share of the port's tenants by weight, for one queue pair / " + quantity.BitRate(s.unit).String()
+		e.formula = Rate(share).String() + ", the share of the port's tenants by weight, for one queue pair / " + quantity.BitRate(s.unit).String()
 		k := len(s.entries)
 		s.entries = append(s.entries, e)
 		s.fresh[k] = s.prev == nil || e.weight != s.prev.entries[k].weight || e.formula != s.prev.entries[k].formula || e.clamped != s.prev.entries[k].clamped
@@ -229,7 +229,7 @@ func (s *wrccSettings) addIdle() {
 }
 
 // senderPlans makes the settings of all entries; those that are not fresh are taken from the plan before.
-func (s *wrccSettings) senderPlans(before []plan.WRCCSenderPlan, was []plan.Digest) ([]plan.WRCCSenderPlan, []plan.Digest) {
+func (s *WrccSettings) senderPlans(before []plan.WRCCSenderPlan, was []plan.Digest) ([]plan.WRCCSenderPlan, []plan.Digest) {
 	fresh := make([]bool, len(s.entries))
 	for i, k := range s.lay.order {
 		fresh[i] = s.fresh[k]
@@ -238,8 +238,8 @@ func (s *wrccSettings) senderPlans(before []plan.WRCCSenderPlan, was []plan.Dige
 	unit := "of " + quantity.BitRate(s.unit).String()
 	return plan.Renew(before, was, fresh, func(i int) plan.WRCCSenderPlan {
 		e := &s.entries[s.lay.order[i]]
-		tenant := s.m.tenants[e.tenant].Name
-		p := plan.WRCCSenderPlan{Port: e.port, Name: s.m.fabric.PortName(e.ref), Tenant: tenant, Class: className(s.m, e.tenant, e.class), Weight: e.weight, Peers: e.peers}
+		tenant := s.m.Tenants[e.tenant].Name
+		p := plan.WRCCSenderPlan{Port: e.port, Name: s.m.Fabric.PortName(e.ref), Tenant: tenant, Class: className(s.m, e.tenant, e.class), Weight: e.weight, Peers: e.peers}
 		p.Reasons = append(p.Reasons, plan.Reason{Field: "weight", Value: strconv.FormatFloat(e.weight, 'g', -1, 64), Unit: unit, Range: legal,
 			Tenant: tenant, Rule: e.rule, Formula: e.formula, Clamped: e.clamped})
 		if len(e.peers) > 0 {

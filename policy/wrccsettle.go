@@ -19,7 +19,7 @@ type wrccSettle struct {
 
 // settle is that of the slowest domain in use and of its full ports. Where the fair rate of a port moves a part of its load only, it has to move
 // by as much more, and takes as much longer.
-func (s *wrccSettings) settle(predicted *allocation) wrccSettle {
+func (s *WrccSettings) settle(predicted *Allocation) wrccSettle {
 	out := wrccSettle{port: -1}
 	for i := range s.domains {
 		if d := &s.domains[i]; d.used {
@@ -30,8 +30,8 @@ func (s *wrccSettings) settle(predicted *allocation) wrccSettle {
 		if moved <= 0 {
 			continue
 		}
-		part := min(max(moved/s.m.caps[d], leastMoved), 1)
-		if t := s.domainOf(s.m.transmitter(int32(d)).Node).settle() / part; t > out.time {
+		part := min(max(moved/s.m.Caps[d], leastMoved), 1)
+		if t := s.domainOf(s.m.Transmitter(int32(d)).Node).settle() / part; t > out.time {
 			out = wrccSettle{t, int32(d), part}
 		}
 	}
@@ -40,21 +40,21 @@ func (s *wrccSettings) settle(predicted *allocation) wrccSettle {
 
 // moved is, by link direction, how much of its load (bit/s) follows its fair rate: what the flows that it holds have, less what flows lose that take
 // turns with these at a full sending port and cross the link too. 0: it holds no flow.
-func (s *wrccSettings) moved(predicted *allocation) []float64 {
-	l, m := s.m.lay(), s.m
-	held, lost := make([]float64, len(m.caps)), make([]float64, len(m.caps))
-	for i, d := range predicted.bottleneck {
-		if d >= 0 && !l.sends[d] {
-			held[d] += predicted.rates[i]
+func (s *WrccSettings) moved(predicted *Allocation) []float64 {
+	l, m := s.m.Layout(), s.m
+	held, lost := make([]float64, len(m.Caps)), make([]float64, len(m.Caps))
+	for i, d := range predicted.Bottleneck {
+		if d >= 0 && !l.Sends[d] {
+			held[d] += predicted.Rates[i]
 		}
 	}
-	turns := make([]float64, len(m.caps)) // of the port at hand: bit/s, by link direction, of the flows that take turns there
-	for flows := m.bySender(); len(flows) > 0; {
-		port, n := l.hops[l.first[flows[0]]], 1
-		for n < len(flows) && l.hops[l.first[flows[n]]] == port {
+	turns := make([]float64, len(m.Caps)) // of the port at hand: bit/s, by link direction, of the flows that take turns there
+	for flows := m.BySender(); len(flows) > 0; {
+		port, n := l.Hops[l.First[flows[0]]], 1
+		for n < len(flows) && l.Hops[l.First[flows[n]]] == port {
 			n++
 		}
-		if predicted.limiting[port] {
+		if predicted.Limiting[port] {
 			s.addLost(predicted, flows[:n], turns, lost)
 		}
 		flows = flows[n:]
@@ -69,14 +69,14 @@ func (s *wrccSettings) moved(predicted *allocation) []float64 {
 
 // addLost adds to lost for the flows of one full sending port. What flows that a link holds gain, those that take turns at the port lose: of the rates that
 // link d holds, lost[d] is the part that they lose on d itself. turns is all 0, before and after.
-func (s *wrccSettings) addLost(predicted *allocation, flows []int32, turns, lost []float64) {
-	l, all := s.m.lay(), 0.0
-	taking := func(i int32) bool { return predicted.bottleneck[i] == l.hops[l.first[i]] }
+func (s *WrccSettings) addLost(predicted *Allocation, flows []int32, turns, lost []float64) {
+	l, all := s.m.Layout(), 0.0
+	taking := func(i int32) bool { return predicted.Bottleneck[i] == l.Hops[l.First[i]] }
 	for _, i := range flows {
 		if taking(i) {
-			all += predicted.rates[i]
-			for _, d := range l.hops[l.first[i]:l.first[i+1]] {
-				turns[d] += predicted.rates[i]
+			all += predicted.Rates[i]
+			for _, d := range l.Hops[l.First[i]:l.First[i+1]] {
+				turns[d] += predicted.Rates[i]
 			}
 		}
 	}
@@ -84,24 +84,24 @@ func (s *wrccSettings) addLost(predicted *allocation, flows []int32, turns, lost
 		return
 	}
 	for _, i := range flows {
-		if d := predicted.bottleneck[i]; d >= 0 && !taking(i) {
-			lost[d] += float64(predicted.rates[i] * (turns[d] / all))
+		if d := predicted.Bottleneck[i]; d >= 0 && !taking(i) {
+			lost[d] += float64(predicted.Rates[i] * (turns[d] / all))
 		}
 	}
 	for _, i := range flows {
-		for _, d := range l.hops[l.first[i]:l.first[i+1]] {
+		for _, d := range l.Hops[l.First[i]:l.First[i+1]] {
 			turns[d] = 0
 		}
 	}
 }
 
 // slowFinding reports a port that needs long. Slow domains have a finding of their own (measure).
-func (s *wrccSettings) slowFinding(x wrccSettle) []plan.Finding {
-	if x.port < 0 || x.time <= maxConvergence {
+func (s *WrccSettings) slowFinding(x wrccSettle) []plan.Finding {
+	if x.port < 0 || x.time <= MaxConvergence {
 		return nil
 	}
-	name := s.m.linkName(x.port)
+	name := s.m.LinkName(x.port)
 	return []plan.Finding{plan.NewFinding(plan.CodeSlowConvergence, nil, []string{name},
-		phrase.Of("plan.wrcc-settle", "port", name, "part", phrase.PercentOf(math.Ceil(float64(x.part*100))/100, 0), "settle", about(x.time)),
-		phrase.Of("plan.judge-by-means", "settle", about(x.time)))}
+		phrase.Of("plan.wrcc-settle", "port", name, "part", phrase.PercentOf(math.Ceil(float64(x.part*100))/100, 0), "settle", About(x.time)),
+		phrase.Of("plan.judge-by-means", "settle", About(x.time)))}
 }

@@ -12,11 +12,11 @@ const turnPacket = wrcc.PacketWire * 8.
 //	distance = max(round, packet / fair rate + max(0, round - credit))
 //
 // It reports whether that is the prediction.
-func (s *wrccSettings) turns(a *allocation, w *shareWeights) bool {
+func (s *WrccSettings) turns(a *Allocation, w *ShareWeights) bool {
 	credit := wrcc.PaceCredit.Seconds()
 	x := &turnSearch{m: s.m, w: w, rate: func(_ int32, pace, turn float64) float64 {
 		round := turnPacket / turn
 		return turnPacket / max(round, turnPacket/pace+max(0, round-credit))
 	}}
-	return x.run(a, s.m.fullSenders(a, func(turn float64) bool { return turnPacket/turn > credit }))
+	return x.run(a, s.m.FullSenders(a, func(turn float64) bool { return turnPacket/turn > credit }))
 }
