@@ -9,6 +9,7 @@ import (
 	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/policy/diff"
+	"fairlane/policy/model"
 	"fairlane/policy/plan"
 	"fairlane/subnet/ident"
 	"fairlane/tenants"
@@ -47,7 +48,7 @@ type AdmitError struct {
 func (e *AdmitError) Error() string { return e.Field + ": " + e.Err.Error() }
 
 // Unwrap returns ErrInput and the cause.
-func (e *AdmitError) Unwrap() []error { return []error{ErrInput, e.Err} }
+func (e *AdmitError) Unwrap() []error { return []error{model.ErrInput, e.Err} }
 
 func refused(field string, why phrase.Text) error {
 	return &AdmitError{field, &phrase.Error{Text: why}}
@@ -137,7 +138,7 @@ type AdmissionFit struct {
 }
 
 // compileFunc compiles an input once. It returns with the plan the model that was compiled, or nil where there are no tenants.
-type compileFunc func(in Input) (*plan.Plan, *Model, error)
+type compileFunc func(in model.Input) (*plan.Plan, *model.Model, error)
 
 // Judge judges a request: it compiles the input as it is and with the tenant, and books all guarantees on every link that the flows
 // may cross. The input is not changed.
@@ -145,9 +146,9 @@ type compileFunc func(in Input) (*plan.Plan, *Model, error)
 // A larger guarantee is never admitted where a smaller one is refused: VerdictNo depends on booked guarantees alone.
 //
 // Errors of the request are *AdmitError; others are those of compile.
-func Judge(in Input, r AdmitRequest, compile compileFunc) (*Admission, error) {
+func Judge(in model.Input, r AdmitRequest, compile compileFunc) (*Admission, error) {
 	if in.Fabric == nil {
-		return nil, fmt.Errorf("%w: no fabric", ErrInput)
+		return nil, fmt.Errorf("%w: no fabric", model.ErrInput)
 	}
 	was, before, err := compile(in)
 	if err != nil {
@@ -195,7 +196,7 @@ func (a *Admission) verdict() Verdict {
 
 // admitter makes the input with the tenant.
 type admitter struct {
-	in      Input
+	in      model.Input
 	r       AdmitRequest
 	e       *Editor
 	traffic AdmissionTraffic
@@ -372,7 +373,7 @@ func (x *admitter) assumed(t *tenants.Tenant) error {
 		x.e.Input.Flows = append(x.e.Input.Flows, tenants.Flow{Tenant: t.Name, Class: class, Src: p[0], Dst: p[1], QPs: qps})
 	}
 	if x.e.Input.Routes != nil && len(pairs) > 0 {
-		x.e.Input.Routes = append(x.e.Input.Routes, make([][]Way, len(x.e.Input.Flows)-len(x.e.Input.Routes))...)
+		x.e.Input.Routes = append(x.e.Input.Routes, make([][]model.Way, len(x.e.Input.Flows)-len(x.e.Input.Routes))...)
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"fairlane/internal/quantity"
 	"fairlane/policy/fill"
+	"fairlane/policy/model"
 	"fairlane/policy/plan"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
@@ -43,7 +44,7 @@ type GuaranteeCheck struct {
 
 // booking is which guarantees are booked on which links.
 type booking struct {
-	m      *Model
+	m      *model.Model
 	loads  [][]int32 // by tenant: link directions that its flows may cross, ascending
 	booked []quantity.BitRate
 	pairs  [][][2]subnet.PortRef // by tenant: the ends of what it sends
@@ -53,7 +54,7 @@ type booking struct {
 // newBooking books the guarantees of a model, none of nil. A guarantee counts in full on every link that a flow of its tenant may cross: on
 // InfiniBand those of the forwarding tables, on Ethernet those of all shortest paths, whichever a hash chooses. A tenant without flows may
 // send from each of its ports to each other.
-func newBooking(m *Model) *booking {
+func newBooking(m *model.Model) *booking {
 	b := &booking{m: m}
 	if m == nil {
 		return b
@@ -101,7 +102,7 @@ func guaranteed(t *tenants.Tenant) quantity.BitRate {
 
 // idlePairs are the ends of what a tenant without flows may send. Sources behind one switch reach a destination over the same links but
 // their own, so each destination needs one source of each switch, and each source one destination.
-func idlePairs(m *Model, t *tenants.Tenant) (out [][2]subnet.PortRef) {
+func idlePairs(m *model.Model, t *tenants.Tenant) (out [][2]subnet.PortRef) {
 	var ports []subnet.PortRef
 	behind := map[int32][]subnet.PortRef{}
 	var edges []int32
@@ -135,15 +136,15 @@ func idlePairs(m *Model, t *tenants.Tenant) (out [][2]subnet.PortRef) {
 
 // crossing finds the links that traffic may cross.
 type crossing struct {
-	m    *Model
-	ways *WayFinder
+	m    *model.Model
+	ways *model.WayFinder
 	on   []int32 // by link: the last tenant that crossed it, from 1 on
 	node []int32 // by node: the last search that came by
 	n    int32   // searches
 }
 
-func newCrossing(m *Model) *crossing {
-	return &crossing{m: m, ways: &WayFinder{Model: m, Switches: m.SwitchLinks()}, on: make([]int32, len(m.Caps))}
+func newCrossing(m *model.Model) *crossing {
+	return &crossing{m: m, ways: &model.WayFinder{Model: m, Switches: m.SwitchLinks()}, on: make([]int32, len(m.Caps))}
 }
 
 // of lists the links of one tenant's traffic, ascending; no is the tenant's number, from 1 on, each used once.
@@ -163,20 +164,20 @@ func (x *crossing) of(no int32, pairs [][2]subnet.PortRef, given map[int32]bool)
 	}
 	done := make(map[leg]bool, len(pairs))
 	for _, p := range sortedPairs(x.m.Fabric, pairs) {
-		add(Direction(x.m.Fabric, p[0]))
+		add(model.Direction(x.m.Fabric, p[0]))
 		peer, _ := x.m.Fabric.Peer(p[0])
 		if peer == p[1] || done[leg{peer.Node, p[1]}] {
 			continue
 		}
 		done[leg{peer.Node, p[1]}] = true
-		if x.m.Plane != PlaneIB {
+		if x.m.Plane != subnet.PlaneIB {
 			x.shortest(peer.Node, p[1], add)
 			continue
 		}
 		// A tenant without flows may have ports that no route joins: nothing is booked between them.
 		x.ways.Ports, _ = subnet.AppendPath(x.ways.Ports[:0], x.m.Fabric, p[0], x.m.Fabric.Port(p[1]).LID)
 		for _, q := range x.ways.Ports {
-			add(Direction(x.m.Fabric, q))
+			add(model.Direction(x.m.Fabric, q))
 		}
 	}
 	slices.Sort(out)
@@ -197,7 +198,7 @@ func sortedPairs(f *subnet.Fabric, pairs [][2]subnet.PortRef) [][2]subnet.PortRe
 // shortest adds every link of every shortest path from a switch to a host.
 func (x *crossing) shortest(from int32, dst subnet.PortRef, add func(int32)) {
 	edge, _ := x.m.Fabric.Peer(dst)
-	add(Direction(x.m.Fabric, edge))
+	add(model.Direction(x.m.Fabric, edge))
 	x.ways.Search(edge.Node)
 	if x.ways.Dist[from] < 0 {
 		return
@@ -212,7 +213,7 @@ func (x *crossing) shortest(from int32, dst subnet.PortRef, add func(int32)) {
 			continue
 		}
 		for _, p := range x.ways.Nearer(queue[0]) {
-			add(Direction(x.m.Fabric, p))
+			add(model.Direction(x.m.Fabric, p))
 			if peer, _ := x.m.Fabric.Peer(p); x.node[peer.Node] != x.n {
 				x.node[peer.Node] = x.n
 				queue = append(queue, peer.Node)

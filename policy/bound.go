@@ -6,6 +6,7 @@ import (
 
 	"fairlane/ccconfig/ibcc"
 	"fairlane/policy/fill"
+	"fairlane/policy/model"
 )
 
 // What the prediction of an InfiniBand plan may be off by, relative: fitted to packet simulations of random cases
@@ -31,7 +32,7 @@ const farBelow = 20
 const BoundTime = 4
 
 // bounds is the relative error that each tenant's prediction may have on InfiniBand.
-func (s *Settings) bounds(predicted Forecast) []float64 {
+func (s *Settings) bounds(predicted model.Forecast) []float64 {
 	full := s.m.FullLinks(s.target)
 	near, links := s.m.BesideTurns(s.target, full), longestWays(s.m, full)
 	linked := s.m.Beside(s.target, func(i int) bool { return s.marks[i] > 1 })
@@ -45,7 +46,7 @@ func (s *Settings) bounds(predicted Forecast) []float64 {
 			out[t] += max(boundLinked, rest[t])
 		}
 		if spare[t] {
-			out[t] += BoundSpare
+			out[t] += model.BoundSpare
 		}
 		out[t] += victims[t]
 		if predicted.Spare != nil {
@@ -120,7 +121,7 @@ func (s *Settings) steered() []float64 {
 }
 
 // longestWays is, of each tenant, the most full links that a flow crosses which meets one of the tenant's on a full link. Only links that queue and mark count.
-func longestWays(m *Model, full []bool) []int {
+func longestWays(m *model.Model, full []bool) []int {
 	l := m.Layout()
 	most, out, caps := make([]int, len(m.Caps)), make([]int, len(m.Tenants)), m.Feedable(nil)
 	marks := func(d int32) bool { return full[d] && !l.Sends[d] && caps[d] < fill.Boundless }
@@ -156,7 +157,7 @@ func (s *Settings) rest() []float64 {
 }
 
 // far are the tenants with queue pairs that are entitled to less than a farBelow-th of the fastest at the link that limits them.
-func far(m *Model, target *Allocation) []bool {
+func far(m *model.Model, target *model.Allocation) []bool {
 	l, fastest, out := m.Layout(), make([]float64, len(m.Caps)), make([]bool, len(m.Tenants))
 	for i, r := range target.Rates {
 		for _, d := range l.Hops[l.First[i]:l.First[i+1]] {
@@ -174,7 +175,7 @@ func far(m *Model, target *Allocation) []bool {
 // victims is, of each tenant, boundVictim if a flow of it shares a link between switches with flows that go on to another, limiting link, and
 // boundBlocked if the shared link and its own next one are limiting too. Links are lossless: when a queue is full, the link before it stops for all.
 // Links from adapters do not count: simulations show no effect there.
-func victims(m *Model, target *Allocation) []float64 {
+func victims(m *model.Model, target *model.Allocation) []float64 {
 	const none, many = -1, -2
 	l, out := m.Layout(), make([]float64, len(m.Tenants))
 	next := slices.Repeat([]int32{none}, len(m.Caps)) // the full link that follows
@@ -209,13 +210,13 @@ func victims(m *Model, target *Allocation) []float64 {
 // ackRange is by tenant how far its rate may be from a prediction, relative, because a link that one sending port fills carries acknowledgements of other
 // flows as well. With these it queues and marks, and its flows' weights divide it; without, their turns at the sending port do. Acknowledgements take so
 // little that rates rest between both; how much they take does not matter. nil: nowhere, or not known, with more than CircleFlows flows.
-func (s *Settings) ackRange(a *Allocation, w ShareWeights) []float64 {
-	if len(s.m.Flows) > CircleFlows {
+func (s *Settings) ackRange(a *model.Allocation, w model.ShareWeights) []float64 {
+	if len(s.m.Flows) > model.CircleFlows {
 		return nil
 	}
 	w.Caps = s.m.DataCaps(s.target, ibcc.AckShare)
 	data, both, full := s.m.Feedable(nil), s.m.Feedable(w.Caps), s.m.Filled(a, w.Caps)
-	if !slices.ContainsFunc(Numbered(len(full)), func(d int32) bool { return full[d] && data[d] >= fill.Boundless && both[d] < fill.Boundless }) {
+	if !slices.ContainsFunc(model.Numbered(len(full)), func(d int32) bool { return full[d] && data[d] >= fill.Boundless && both[d] < fill.Boundless }) {
 		return nil
 	}
 	b := s.m.ShareByWeightOn(nil, w)

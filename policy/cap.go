@@ -9,6 +9,7 @@ import (
 	"fairlane/ccconfig/ibcc"
 	"fairlane/internal/phrase"
 	"fairlane/policy/fill"
+	"fairlane/policy/model"
 	"fairlane/policy/plan"
 	"fairlane/tenants"
 )
@@ -49,7 +50,7 @@ func (s *Settings) idleCap(st *setting) float64 {
 	out := 0.0
 	for i, t := range st.tenants {
 		c := float64(s.m.Tenants[t].Cap)
-		switch receives := s.receivers[TenantPort{t, s.ports[st.port].id}]; {
+		switch receives := s.receivers[model.TenantPort{Tenant: t, Port: s.ports[st.port].id}]; {
 		case receives && c == 0:
 			return 0
 		case receives && i > 0:
@@ -208,17 +209,17 @@ func (s *Settings) capCoarse(p *port, st *setting, want float64) plan.Finding {
 	}
 	// From 8/20 of the line rate down a step of an eighth changes a rate by at most maxCapMiss, and a coarser step from as much less on.
 	steps := float64(int(1) << p.profile.Adapter.MaxShift)
-	fix := phrase.Of("plan.cap-coarse.fix", "who", of, "held", Rate(st.held), "step", Rate(float64(p.line*(steps/20))))
+	fix := phrase.Of("plan.cap-coarse.fix", "who", of, "held", model.Rate(st.held), "step", model.Rate(float64(p.line*(steps/20))))
 	if st.held > want {
 		fix = p.reachFix(!p.perSL && st.qps > 1,
-			phrase.Of("plan.cap-too-low.fix", "floor", Rate(p.floor()), "times", math.Ceil(float64(st.held/want*10))/10))
+			phrase.Of("plan.cap-too-low.fix", "floor", model.Rate(p.floor()), "times", math.Ceil(float64(st.held/want*10))/10))
 	}
 	port := s.m.Fabric.PortName(p.ref)
 	said := phrase.Of("plan.cap-coarse",
-		"port", port, "who", of, "allowed", Rate(want), "min", st.min, "held", Rate(st.held), "line", Rate(p.line))
+		"port", port, "who", of, "allowed", model.Rate(want), "min", st.min, "held", model.Rate(st.held), "line", model.Rate(p.line))
 	if steps != 8 {
 		said = phrase.Of("plan.cap-coarse-model",
-			"port", port, "who", of, "allowed", Rate(want), "min", st.min, "held", Rate(st.held), "model", p.profile.Name, "line", Rate(p.line), "steps", int(steps))
+			"port", port, "who", of, "allowed", model.Rate(want), "min", st.min, "held", model.Rate(st.held), "model", p.profile.Name, "line", model.Rate(p.line), "steps", int(steps))
 	}
 	return plan.NewFinding(plan.CodeCapCoarse, s.names(st.tenants), []string{port}, said, fix)
 }
@@ -231,7 +232,7 @@ func (s *Settings) capReason(p *port, k int32, tenant string) plan.Reason {
 	}
 	return plan.Reason{Field: fmt.Sprintf("sl[%d].min", st.sl), Value: fmt.Sprint(st.min), Range: "0..255", Tenant: tenant, Rule: plan.RuleCap,
 		Formula: fmt.Sprintf("the first entry whose rate is not above %s, the cap's part for %s: %s gives %s · 1/(1 + %.3f) = %s",
-			Rate(s.capOf(k)), of, p.table[st.min], Rate(p.line), p.table[st.min].Factor(), Rate(st.held))}
+			model.Rate(s.capOf(k)), of, p.table[st.min], model.Rate(p.line), p.table[st.min].Factor(), model.Rate(st.held))}
 }
 
 // capCeilings is, by flow, the rate that CCTI_Min holds it at, in bit/s; nil when no setting has one.

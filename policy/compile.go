@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"fairlane/ccconfig/ibcc"
+	"fairlane/policy/model"
 	"fairlane/policy/plan"
 	"fairlane/subnet/ident"
 )
@@ -19,7 +20,7 @@ func (s *Settings) placements() []plan.Placement {
 	for t := range s.m.Tenants {
 		for i, a := range s.m.Tenants[t].Attachments {
 			out = append(out, plan.Placement{Tenant: s.m.Tenants[t].Name, PKey: s.m.Tenants[t].PKey, Port: a.Port, SL: s.place[t][i],
-				Receives: s.receivers[TenantPort{int32(t), a.Port}]})
+				Receives: s.receivers[model.TenantPort{Tenant: int32(t), Port: a.Port}]})
 		}
 	}
 	return out
@@ -118,13 +119,13 @@ func (s *Settings) reasons(out []plan.Reason, p *port, st *setting) []plan.Reaso
 	}
 	incr := plan.Reason{Field: field + "increase", Value: strconv.Itoa(int(st.incr)), Unit: "CCTI a BECN", Range: from1(int(p.profile.Adapter.MaxIncrease)), Tenant: tenant, Rule: plan.RuleSmallestIncrease,
 		Formula: "the smallest with which the timer fits " + strconv.Itoa(bits.Len16(p.profile.Adapter.MaxTimer)) + " bits: each unit widens the saw-tooth"}
-	if s.m.Input.Options.Mode == ModeTheorem1 && st.group >= 0 {
-		incr.Rule, incr.Formula = plan.RuleTheorem1, "in inverse proportion to the rate "+Rate(st.rate).String()+" among settings with one timer"
+	if s.m.Input.Options.Mode == model.ModeTheorem1 && st.group >= 0 {
+		incr.Rule, incr.Formula = plan.RuleTheorem1, "in inverse proportion to the rate "+model.Rate(st.rate).String()+" among settings with one timer"
 	}
 	out = append(out, timer, incr)
 	if trigger := s.trigger(p, st); trigger > 0 {
 		out = append(out, plan.Reason{Field: field + "trigger", Value: strconv.Itoa(int(trigger)), Unit: "CCTI", Range: "0..255", Tenant: tenant, Rule: plan.RuleTrigger,
-			Formula: fmt.Sprintf("the first entry at or below %s/2: a device logs a queue pair that is pushed to half of its share", Rate(st.rate))})
+			Formula: fmt.Sprintf("the first entry at or below %s/2: a device logs a queue pair that is pushed to half of its share", model.Rate(st.rate))})
 	}
 	return out
 }
@@ -142,11 +143,11 @@ func (s *Settings) trigger(p *port, st *setting) uint8 {
 
 func (s *Settings) rule(st *setting) string {
 	switch {
-	case st.kind == Idle:
+	case st.kind == model.Idle:
 		return plan.RuleIdle
-	case st.kind == Uncontended:
+	case st.kind == model.Uncontended:
 		return plan.RuleUncontended
-	case s.m.Input.Options.Mode == ModeTheorem1:
+	case s.m.Input.Options.Mode == model.ModeTheorem1:
 		return plan.RuleTheorem1
 	}
 	return plan.RuleProduct
@@ -158,7 +159,7 @@ func (s *Settings) formula(p *port, st *setting) string {
 	if st.group >= 0 {
 		marking, load = s.groups[st.group].marking, s.groups[st.group].load
 	}
-	if s.m.Input.Options.Mode == ModeTheorem1 && st.group >= 0 {
+	if s.m.Input.Options.Mode == model.ModeTheorem1 && st.group >= 0 {
 		return fmt.Sprintf("one timer for all settings that meet, that of the fastest of them at increase 1, every %dth packet marked and a mark load of 0.%03d = %.3f", marking, load, st.exact)
 	}
 	links := ""
@@ -182,27 +183,27 @@ func (s *Settings) formula(p *port, st *setting) string {
 		lost = fmt.Sprintf(" · %.3f (ticks that find CCTI above 0)", st.took)
 	}
 	return fmt.Sprintf("%d packets per mark · %.0f bit / (0.%03d mark load · %s%s (%s rate%s) · %s · %s)%s = %.3f",
-		marking, p.packet, load, links, Rate(st.rate), of, mean, response, p.unitText(), lost, st.exact)
+		marking, p.packet, load, links, model.Rate(st.rate), of, mean, response, p.unitText(), lost, st.exact)
 }
 
 // settingsOf rebuilds the settings from a plan, to predict what it gives.
-func settingsOf(m *Model, p *plan.Plan, target *Allocation) (*Settings, error) {
+func settingsOf(m *model.Model, p *plan.Plan, target *model.Allocation) (*Settings, error) {
 	place := make(Placements, len(m.Tenants))
-	at := make(map[TenantPort]ident.SL, len(p.Placements))
+	at := make(map[model.TenantPort]ident.SL, len(p.Placements))
 	names := make(map[string]int32, len(m.Tenants))
 	for t := range m.Tenants {
 		names[m.Tenants[t].Name] = int32(t)
 	}
 	for _, pl := range p.Placements {
 		if t, ok := names[pl.Tenant]; ok {
-			at[TenantPort{t, pl.Port}] = pl.SL % ident.NumSLs
+			at[model.TenantPort{Tenant: t, Port: pl.Port}] = pl.SL % ident.NumSLs
 		}
 	}
 	for t := range m.Tenants {
 		for _, a := range m.Tenants[t].Attachments {
-			sl, ok := at[TenantPort{int32(t), a.Port}]
+			sl, ok := at[model.TenantPort{Tenant: int32(t), Port: a.Port}]
 			if !ok {
-				return nil, fmt.Errorf("%w: the plan does not place tenant %s on port %s", ErrInput, m.Tenants[t].Name, a.Port)
+				return nil, fmt.Errorf("%w: the plan does not place tenant %s on port %s", model.ErrInput, m.Tenants[t].Name, a.Port)
 			}
 			place[t] = append(place[t], sl)
 		}
@@ -212,7 +213,7 @@ func settingsOf(m *Model, p *plan.Plan, target *Allocation) (*Settings, error) {
 		port := &s.ports[i]
 		k, ok := slices.BinarySearchFunc(p.CAs, port.id, func(c plan.CAPlan, id ident.PortID) int { return c.Port.Compare(id) })
 		if !ok {
-			return nil, fmt.Errorf("%w: the plan has no settings for port %s", ErrInput, port.id)
+			return nil, fmt.Errorf("%w: the plan has no settings for port %s", model.ErrInput, port.id)
 		}
 		ca := &p.CAs[k].Settings
 		port.perSL, port.table = ca.PerSL, ca.Table
@@ -221,7 +222,7 @@ func settingsOf(m *Model, p *plan.Plan, target *Allocation) (*Settings, error) {
 			st.timer, st.incr, st.min = ca.SLs[st.sl].Timer, ca.SLs[st.sl].Increase, ca.SLs[st.sl].Min
 			if st.timer == 0 || st.incr == 0 {
 				return nil, fmt.Errorf("%w: the plan gives SL %d of port %s timer %d and increase %d: want both above 0",
-					ErrInput, st.sl, port.id, st.timer, st.incr)
+					model.ErrInput, st.sl, port.id, st.timer, st.incr)
 			}
 		}
 	}

@@ -7,7 +7,9 @@ import (
 	"sync"
 
 	"fairlane/policy/fill"
+	"fairlane/policy/model"
 	"fairlane/policy/plan"
+	"fairlane/subnet"
 	"fairlane/tenants"
 )
 
@@ -17,8 +19,8 @@ import (
 // weights, guarantees or caps has; these must not be written to between calls. The zero value is ready; a
 // Compiler is not safe for concurrent use.
 type Compiler struct {
-	in       Input
-	m        *Model
+	in       model.Input
+	m        *model.Model
 	settings *Settings // on InfiniBand
 	roce     *RoceSettings
 	wrcc     *WrccSettings
@@ -29,7 +31,7 @@ type Compiler struct {
 }
 
 // Compile is the function of that name with a memory. After an error the memory is empty.
-func (c *Compiler) Compile(in Input) (*plan.Plan, error) {
+func (c *Compiler) Compile(in model.Input) (*plan.Plan, error) {
 	p, err := c.compile(in)
 	if err != nil {
 		*c = Compiler{once: c.once, eager: c.eager}
@@ -37,7 +39,7 @@ func (c *Compiler) Compile(in Input) (*plan.Plan, error) {
 	return p, err
 }
 
-func (c *Compiler) compile(in Input) (*plan.Plan, error) {
+func (c *Compiler) compile(in model.Input) (*plan.Plan, error) {
 	m, same, err := c.model(in)
 	if err != nil {
 		return nil, err
@@ -54,16 +56,16 @@ func (c *Compiler) compile(in Input) (*plan.Plan, error) {
 	if target.Err != nil {
 		return nil, target.Err
 	}
-	var o *Outcome
+	var o *model.Outcome
 	next := Compiler{in: in, m: m, digests: c.digests.Next(), once: c.once, eager: c.eager}
 	if !same {
 		c.settings, c.roce, c.wrcc = nil, nil, nil
 	}
-	t := Task{Model: m, Target: target, Before: c.plan, Was: c.digests, Digests: next.digests}
+	t := model.Task{Model: m, Target: target, Before: c.plan, Was: c.digests, Digests: next.digests}
 	switch m.Plane {
-	case PlaneRoCE:
+	case subnet.PlaneRoCE:
 		next.roce, o, err = CompileRoCE(t, c.roce)
-	case PlaneWRCC:
+	case subnet.PlaneWRCC:
 		next.wrcc, o, err = CompileWRCC(t, c.wrcc)
 	default:
 		next.settings, o, err = CompileIB(t, c.settings)
@@ -77,7 +79,7 @@ func (c *Compiler) compile(in Input) (*plan.Plan, error) {
 	p := &plan.Plan{Format: plan.PlanFormat, Plane: m.Plane, Placements: []plan.Placement{}, CAs: []plan.CAPlan{}, Switches: []plan.SwitchPlan{}}
 	chance := writeShares(m, p, target, o.Predicted)
 	o.Write(p)
-	p.Settle = About(o.Settle)
+	p.Settle = model.About(o.Settle)
 	for t := range o.Bounds {
 		o.Bounds[t] += chance[t]
 	}
@@ -92,15 +94,15 @@ func (c *Compiler) compile(in Input) (*plan.Plan, error) {
 }
 
 // emptyPlan is the plan for zero tenants. It lists no device, so a rollout of it removes every setting of earlier plans, on any fabric.
-func emptyPlan(plane Plane) *plan.Plan {
+func emptyPlan(plane subnet.Plane) *plan.Plan {
 	p := &plan.Plan{
 		Format: plan.PlanFormat, Plane: plane, Placements: []plan.Placement{}, CAs: []plan.CAPlan{}, Switches: []plan.SwitchPlan{},
 		Tenants: []plan.TenantShare{}, Links: []plan.LinkShare{}, Findings: []plan.Finding{},
 	}
 	switch plane {
-	case PlaneRoCE:
+	case subnet.PlaneRoCE:
 		p.RoCE = &plan.RoCEPlan{NICs: []plan.NICPlan{}, Switches: []plan.ECNPlan{}, Traffic: []plan.RoCEPlacement{}}
-	case PlaneWRCC:
+	case subnet.PlaneWRCC:
 		p.WRCC = &plan.WRCCPlan{Increase: WrccIncrease.String(), Domains: []plan.WRCCDomainPlan{}, Ports: []plan.WRCCPortPlan{}, Senders: []plan.WRCCSenderPlan{}}
 	}
 	p.Name = p.Hash()
@@ -108,7 +110,7 @@ func emptyPlan(plane Plane) *plan.Plan {
 }
 
 // entitleBesideParts finds the target. Beside that it has parts made, for which stages on several goroutines ask afterwards.
-func entitleBesideParts(m *Model) *Allocation {
+func entitleBesideParts(m *model.Model) *model.Allocation {
 	m.Layout()
 	var work sync.WaitGroup
 	work.Go(func() { m.Parts() })
@@ -118,7 +120,7 @@ func entitleBesideParts(m *Model) *Allocation {
 }
 
 // writeShares writes who gets what, on two goroutines. It returns by tenant the part of the bound that unknown path hashing adds, see ByChance.
-func writeShares(m *Model, p *plan.Plan, target, predicted *Allocation) (chance []float64) {
+func writeShares(m *model.Model, p *plan.Plan, target, predicted *model.Allocation) (chance []float64) {
 	var work sync.WaitGroup
 	work.Go(func() { p.Links = m.LinkShares(target, predicted) })
 	p.Tenants, p.Classes = m.TenantShares(target, predicted), m.ClassShares(target, predicted)
@@ -129,9 +131,9 @@ func writeShares(m *Model, p *plan.Plan, target, predicted *Allocation) (chance 
 
 // model checks the input. Where nothing but weights and limits of tenants differs from the input before, the
 // model shares its routes, flows and attachments.
-func (c *Compiler) model(in Input) (m *Model, same bool, err error) {
+func (c *Compiler) model(in model.Input) (m *model.Model, same bool, err error) {
 	if c.m == nil || !c.sameButWeights(&in) {
-		if m, err = New(in); err == nil && !c.once {
+		if m, err = model.New(in); err == nil && !c.once {
 			m.Targets, m.Forecasts = &fill.Solver{Eager: c.eager}, &fill.Solver{Eager: c.eager}
 		}
 		return m, false, err
@@ -139,7 +141,7 @@ func (c *Compiler) model(in Input) (m *Model, same bool, err error) {
 	if err := validateAlone(in.Tenants); err != nil {
 		return nil, false, err
 	}
-	m = new(Model)
+	m = new(model.Model)
 	*m = *c.m
 	m.Input = in
 	m.Tenants = slices.Clone(c.m.Tenants)
@@ -152,12 +154,12 @@ func (c *Compiler) model(in Input) (m *Model, same bool, err error) {
 		m.Tenants[i] = *of[m.Tenants[i].Name]
 		m.Tenants[i].Attachments = attached
 	}
-	SortClasses(m.Tenants)
+	model.SortClasses(m.Tenants)
 	return m, true, nil
 }
 
 // sameButWeights reports whether an input differs from the last one in nothing but weights and limits.
-func (c *Compiler) sameButWeights(in *Input) bool {
+func (c *Compiler) sameButWeights(in *model.Input) bool {
 	was := &c.in
 	return in.Fabric == was.Fabric && in.IBProfiles == was.IBProfiles && in.InForce == was.InForce && sameSlice(in.Flows, was.Flows) &&
 		sameSlice(in.Routes, was.Routes) && sameSlice(in.Profiles, was.Profiles) &&
@@ -183,7 +185,7 @@ func validateAlone(ts []tenants.Tenant) error {
 		alone[i].Attachments = nil
 	}
 	if err := tenants.Validate(alone, nil); err != nil {
-		return fmt.Errorf("%w: %w", ErrInput, err)
+		return fmt.Errorf("%w: %w", model.ErrInput, err)
 	}
 	return nil
 }
@@ -197,7 +199,7 @@ func validateAlone(ts []tenants.Tenant) error {
 // It fails, wrapping ErrInput, on options or tenants out of range, ports that are not in the fabric
 // or not channel adapters, links without a rate, and missing routes. What can be compiled but not honoured
 // is a finding.
-func Compile(in Input) (*plan.Plan, error) { return (&Compiler{once: true}).Compile(in) }
+func Compile(in model.Input) (*plan.Plan, error) { return (&Compiler{once: true}).Compile(in) }
 
 // Admit judges a request: it compiles the input as it is and with the tenant, and books all guarantees on every link that the flows
 // may cross. The input is not changed.
@@ -205,8 +207,8 @@ func Compile(in Input) (*plan.Plan, error) { return (&Compiler{once: true}).Comp
 // A larger guarantee is never admitted where a smaller one is refused: VerdictNo depends on booked guarantees alone.
 //
 // Errors of the request are *AdmitError; others are those of Compile.
-func Admit(in Input, r AdmitRequest) (*Admission, error) {
-	return Judge(in, r, func(in Input) (*plan.Plan, *Model, error) {
+func Admit(in model.Input, r AdmitRequest) (*Admission, error) {
+	return Judge(in, r, func(in model.Input) (*plan.Plan, *model.Model, error) {
 		c := Compiler{once: true}
 		p, err := c.Compile(in)
 		return p, c.m, err

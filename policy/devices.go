@@ -11,12 +11,13 @@ import (
 	"fairlane/ccconfig/ibprofile"
 	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
+	"fairlane/policy/model"
 	"fairlane/policy/plan"
 	"fairlane/subnet"
 )
 
 // adapterPort is a port in the making with what the model of its adapter holds.
-func adapterPort(m *Model, ref subnet.PortRef, d int32) port {
+func adapterPort(m *model.Model, ref subnet.PortRef, d int32) port {
 	profile := m.Profiles[ref.Node]
 	a := &profile.Adapter
 	p := port{ref: ref, id: m.Fabric.PortID(ref), line: m.Caps[d], packet: m.PacketBits(ref), profile: profile,
@@ -156,7 +157,7 @@ func (s *Settings) notePort(p *port, note noteLimit) {
 		if o.TableEntries > a.TableEntries {
 			note(p.profile, limitTable, name, float64(o.TableEntries), st.tenants...)
 		}
-		if o.PerQP == PerQPOn && !a.PerQP || o.PerQP == PerQPOff && !a.PerSL {
+		if o.PerQP == model.PerQPOn && !a.PerQP || o.PerQP == model.PerQPOff && !a.PerSL {
 			note(p.profile, limitMode, name, 0, st.tenants...)
 		}
 	}
@@ -216,7 +217,7 @@ func (s *Settings) limitFinding(k limitKey, l *deviceLimit) plan.Finding {
 func from1(most int) string { return "1.." + strconv.Itoa(most) }
 
 // thresholdWhy explains the threshold code of a queue of depth bytes.
-func thresholdWhy(m *Model, p *ibprofile.Profile, d int32, trip float64, depth int, code uint8) string {
+func thresholdWhy(m *model.Model, p *ibprofile.Profile, d int32, trip float64, depth int, code uint8) string {
 	head := fmt.Sprintf("%s · round trip %s / 7, at least %d packets and at most 3/4 of %d B = %d B",
 		quantity.BitRate(m.Caps[d]), seconds(trip), minimumPackets, p.Switch.QueueBytes, depth)
 	if p.Generic() {

@@ -10,6 +10,7 @@ import (
 	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/internal/suggest"
+	"fairlane/policy/model"
 	"fairlane/policy/plan"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
@@ -60,37 +61,37 @@ const (
 // no way is left for are left out, and attachments of ports that have no link any more; the findings say so.
 //
 // Errors wrap ErrInput, name what is not there and what comes near it.
-func Apply(in Input, edits ...Edit) (Input, []plan.Finding, error) {
+func Apply(in model.Input, edits ...Edit) (model.Input, []plan.Finding, error) {
 	if len(edits) > MaxEdits {
-		return Input{}, nil, fmt.Errorf("%w: %d edits: want at most %d", ErrInput, len(edits), MaxEdits)
+		return model.Input{}, nil, fmt.Errorf("%w: %d edits: want at most %d", model.ErrInput, len(edits), MaxEdits)
 	}
 	if in.Fabric == nil {
-		return Input{}, nil, fmt.Errorf("%w: no fabric", ErrInput)
+		return model.Input{}, nil, fmt.Errorf("%w: no fabric", model.ErrInput)
 	}
 	e := NewEditor(in)
 	for i, edit := range edits {
 		if err := e.do(edit); err != nil {
-			return Input{}, nil, fmt.Errorf("%w: edit %d, %s: %w", ErrInput, i+1, edit, err)
+			return model.Input{}, nil, fmt.Errorf("%w: edit %d, %s: %w", model.ErrInput, i+1, edit, err)
 		}
 	}
 	findings, err := e.dropUnreachable()
 	if err != nil {
-		return Input{}, nil, fmt.Errorf("%w: %w", ErrInput, err)
+		return model.Input{}, nil, fmt.Errorf("%w: %w", model.ErrInput, err)
 	}
 	if err := tenants.Validate(e.Input.Tenants, e.Input.Flows); err != nil {
-		return Input{}, nil, fmt.Errorf("%w: after the edits: %w", ErrInput, err)
+		return model.Input{}, nil, fmt.Errorf("%w: after the edits: %w", model.ErrInput, err)
 	}
 	return e.Input, findings, nil
 }
 
 // Editor holds the copy.
 type Editor struct {
-	Input    Input
+	Input    model.Input
 	ownFlows bool     // Flows and Routes are the copy's own
 	failed   []string // names of links taken out
 }
 
-func NewEditor(in Input) *Editor {
+func NewEditor(in model.Input) *Editor {
 	in.Tenants = slices.Clone(in.Tenants)
 	for i := range in.Tenants {
 		in.Tenants[i].Attachments = slices.Clone(in.Tenants[i].Attachments)
@@ -107,7 +108,7 @@ func (e *Editor) TakeFlows() {
 	e.ownFlows = true
 	e.Input.Flows = slices.Clone(e.Input.Flows)
 	if e.Input.Routes != nil {
-		e.Input.Routes = append(slices.Clone(e.Input.Routes), make([][]Way, max(0, len(e.Input.Flows)-len(e.Input.Routes)))...)
+		e.Input.Routes = append(slices.Clone(e.Input.Routes), make([][]model.Way, max(0, len(e.Input.Flows)-len(e.Input.Routes)))...)
 	}
 }
 
@@ -170,7 +171,7 @@ func (e *Editor) Port(name string) (ident.PortID, error) {
 		return ident.PortID{}, err
 	}
 	id := e.Input.Fabric.PortID(ref)
-	_, err = CAPort(e.Input.Fabric, id)
+	_, err = model.CAPort(e.Input.Fabric, id)
 	return id, err
 }
 
@@ -307,7 +308,7 @@ func (e *Editor) fail(x Edit) error {
 		return fmt.Errorf("port %s: nothing is plugged in: want a port with a link", e.Input.Fabric.PortName(ref))
 	}
 	f := e.Input.Fabric
-	if e.Input.Options.WantedPlane() == PlaneIB {
+	if e.Input.Options.WantedPlane() == subnet.PlaneIB {
 		// LIDs first: those that are handed out must not shift because a port is unplugged.
 		if f, err = subnet.AssignLIDs(f, 0); err != nil {
 			return err
@@ -388,8 +389,8 @@ func linked(f *subnet.Fabric, fl *tenants.Flow, reachable func(src, dst subnet.P
 // reachable tells of two ports with links whether the compiler will find a way between them: on InfiniBand by forwarding tables; on Ethernet
 // there is one between neighbours, and between hosts of switches that links between switches join.
 func (e *Editor) reachable() (func(src, dst subnet.PortRef) bool, error) {
-	if e.Input.Options.WantedPlane() == PlaneIB {
-		f, err := Routed(e.Input.Fabric)
+	if e.Input.Options.WantedPlane() == subnet.PlaneIB {
+		f, err := model.Routed(e.Input.Fabric)
 		return func(src, dst subnet.PortRef) bool {
 			_, err := subnet.Path(f, src, f.Port(dst).LID)
 			return err == nil
@@ -397,7 +398,7 @@ func (e *Editor) reachable() (func(src, dst subnet.PortRef) bool, error) {
 	}
 	f := e.Input.Fabric
 	joined := disjoint.New(len(f.Nodes))
-	s := (&Model{Fabric: f, Plane: e.Input.Options.WantedPlane()}).SwitchLinks()
+	s := (&model.Model{Fabric: f, Plane: e.Input.Options.WantedPlane()}).SwitchLinks()
 	for n := range int32(len(f.Nodes)) {
 		for _, l := range s.Of(n) {
 			joined.Join(n, l.Peer)

@@ -7,6 +7,7 @@ import (
 
 	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
+	"fairlane/policy/model"
 	"fairlane/tenants"
 )
 
@@ -42,7 +43,7 @@ func editKinds() string {
 // The error names the form that is wanted, or all of them when the kind is not known.
 func ParseEdit(text string) (Edit, error) {
 	if len(text) > MaxEditLength {
-		return Edit{}, fmt.Errorf("%w: edit of %d bytes: want at most %d", ErrInput, len(text), MaxEditLength)
+		return Edit{}, fmt.Errorf("%w: edit of %d bytes: want at most %d", model.ErrInput, len(text), MaxEditLength)
 	}
 	kind, rest, _ := strings.Cut(strings.TrimSpace(text), ":")
 	x := Edit{Kind: EditKind(strings.TrimSpace(kind))}
@@ -51,11 +52,11 @@ func ParseEdit(text string) (Edit, error) {
 			continue
 		}
 		if err := x.parse(strings.TrimSpace(rest)); err != nil {
-			return Edit{}, fmt.Errorf("%w: edit %s: want %s: %w", ErrInput, Quoted(text), form, err)
+			return Edit{}, fmt.Errorf("%w: edit %s: want %s: %w", model.ErrInput, Quoted(text), form, err)
 		}
 		return x, nil
 	}
-	return Edit{}, fmt.Errorf("%w: edit %s: want one of %s", ErrInput, Quoted(text), strings.Join(EditForms(), ", "))
+	return Edit{}, fmt.Errorf("%w: edit %s: want one of %s", model.ErrInput, Quoted(text), strings.Join(EditForms(), ", "))
 }
 
 func Quoted(s string) string {

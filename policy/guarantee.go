@@ -6,12 +6,13 @@ import (
 	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/policy/fill"
+	"fairlane/policy/model"
 	"fairlane/policy/plan"
 )
 
 // guaranteeFindings reports the links whose guarantees ask for more than fill.BookablePercent of them, and are scaled
 // down.
-func guaranteeFindings(m *Model, target *Allocation) []plan.Finding {
+func guaranteeFindings(m *model.Model, target *model.Allocation) []plan.Finding {
 	if len(target.Overbooked) == 0 {
 		return nil
 	}

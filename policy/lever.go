@@ -6,6 +6,7 @@ import (
 
 	"fairlane/internal/disjoint"
 	"fairlane/internal/num"
+	"fairlane/policy/model"
 )
 
 // Rules of the levers, measured on one bottleneck with free-running timers: shares hold for a mark load
@@ -46,7 +47,7 @@ func (s *Settings) connect() {
 		marking[d] = on && !l.Sends[d]
 	}
 	for i, k := range s.ofFlow {
-		if s.marks[i] == 0 || s.all[k].kind != Contended {
+		if s.marks[i] == 0 || s.all[k].kind != model.Contended {
 			continue
 		}
 		for _, d := range l.Hops[l.First[i]:l.First[i+1]] {
@@ -60,7 +61,7 @@ func (s *Settings) connect() {
 		at[i] = -1
 	}
 	for i := range n {
-		if s.all[i].kind != Contended {
+		if s.all[i].kind != model.Contended {
 			continue
 		}
 		r := sets.Find(i)
@@ -111,7 +112,7 @@ func (s *Settings) chooseLevers() {
 // keepsLevers reports whether a setting that is not fresh has the levers that its group gives it. Those of theorem1 depend on all
 // the group has.
 func (s *Settings) keepsLevers(k int32, g *group) bool {
-	if s.prev == nil || s.fresh[s.all[k].port] || s.m.Input.Options.Mode == ModeTheorem1 {
+	if s.prev == nil || s.fresh[s.all[k].port] || s.m.Input.Options.Mode == model.ModeTheorem1 {
 		return false
 	}
 	was := s.prev.all[k].group
@@ -138,13 +139,13 @@ func (s *Settings) chooseMarking(g *group) {
 	for _, n := range s.choicesOf(g) {
 		t := *g
 		t.marking = n
-		if s.m.Input.Options.Mode == ModeTheorem1 {
+		if s.m.Input.Options.Mode == model.ModeTheorem1 {
 			t.load, t.miss = loadTarget, 0
 		} else {
 			t.load, t.miss = s.chooseLoad(g, n)
 		}
 		t.settle = s.settleTime(&t)
-		score := max(t.miss/MaxQuantisation, t.settle/MaxConvergence)
+		score := max(t.miss/model.MaxQuantisation, t.settle/model.MaxConvergence)
 		if score <= 1 {
 			best = t
 			break
@@ -244,7 +245,7 @@ func geometricSteps(line, rate float64) float64 {
 }
 
 func (s *Settings) set(st *setting, g *group) {
-	if s.m.Input.Options.Mode == ModeTheorem1 {
+	if s.m.Input.Options.Mode == model.ModeTheorem1 {
 		s.setTheorem1(st, g)
 		return
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"fairlane/internal/phrase"
+	"fairlane/policy/model"
 	"fairlane/policy/plan"
 )
 
@@ -20,9 +21,9 @@ func (s *Settings) leverFindings() []plan.Finding {
 	}
 	for i := range s.all {
 		st := &s.all[i]
-		if most := s.ports[st.port].profile.Adapter.MaxIncrease; s.m.Input.Options.Mode == ModeTheorem1 && st.incr == most {
+		if most := s.ports[st.port].profile.Adapter.MaxIncrease; s.m.Input.Options.Mode == model.ModeTheorem1 && st.incr == most {
 			out = append(out, plan.NewFinding(plan.CodeIncreaseClamped, s.names(st.tenants), nil,
-				phrase.Of("plan.increase-clamped", "port", s.m.Fabric.PortName(s.ports[st.port].ref), "sl", st.sl, "most", int(most), "reached", Rate(st.rate)),
+				phrase.Of("plan.increase-clamped", "port", s.m.Fabric.PortName(s.ports[st.port].ref), "sl", st.sl, "most", int(most), "reached", model.Rate(st.rate)),
 				phrase.Of("plan.increase-clamped.fix")))
 		}
 	}
@@ -45,7 +46,7 @@ func (s *Settings) names(ts []int32) []string {
 func (s *Settings) sharedSettings() []plan.Finding {
 	worst := map[string][]*setting{}
 	for i := range s.all {
-		if st := &s.all[i]; st.kind == Contended && st.spread > MaxQuantisation {
+		if st := &s.all[i]; st.kind == model.Contended && st.spread > model.MaxQuantisation {
 			key := strings.Join(s.names(st.tenants), ",")
 			worst[key] = append(worst[key], st)
 		}
@@ -60,7 +61,7 @@ func (s *Settings) sharedSettings() []plan.Finding {
 		st := sts[0]
 		out = append(out, plan.NewFinding(plan.CodeSharedSetting, s.names(st.tenants), ports,
 			phrase.Of("plan.shared-setting",
-				"ports", plan.Counted(len(sts), plan.KindPort), "worst", ports[0], "sl", st.sl, "each", Rate(s.eachOf(st)), "off", phrase.PercentOf(st.spread, 1)),
+				"ports", plan.Counted(len(sts), plan.KindPort), "worst", ports[0], "sl", st.sl, "each", model.Rate(s.eachOf(st)), "off", phrase.PercentOf(st.spread, 1)),
 			phrase.Of("plan.shared-setting.fix")))
 	}
 	return out
@@ -75,7 +76,7 @@ func (s *Settings) eachOf(st *setting) float64 {
 }
 
 func (s *Settings) groupFindings(g *group) []plan.Finding {
-	if g.miss <= MaxQuantisation && g.marking <= sparseMarking && g.settle <= MaxConvergence {
+	if g.miss <= model.MaxQuantisation && g.marking <= sparseMarking && g.settle <= model.MaxConvergence {
 		return nil
 	}
 	var tenants []int32
@@ -92,16 +93,16 @@ func (s *Settings) groupFindings(g *group) []plan.Finding {
 	add := func(code string, said, fix phrase.Text) {
 		out = append(out, plan.NewFinding(code, names, plan.Bounded(links), said, fix))
 	}
-	if g.miss > MaxQuantisation {
+	if g.miss > model.MaxQuantisation {
 		add(plan.CodeTimerQuantised, phrase.Of("plan.timer-quantised", "off", phrase.PercentOf(g.miss, 1), "packets", g.marking),
 			phrase.Of("plan.timer-quantised.fix"))
 	}
 	if g.marking > sparseMarking {
-		add(plan.CodeMarkingSparse, phrase.Of("plan.marking-too-sparse", "packets", g.marking, "settle", About(g.settle)),
+		add(plan.CodeMarkingSparse, phrase.Of("plan.marking-too-sparse", "packets", g.marking, "settle", model.About(g.settle)),
 			phrase.Of("plan.marking-too-sparse.fix"))
 	}
-	if g.settle > MaxConvergence {
-		add(plan.CodeSlowConvergence, phrase.Of("plan.slow-convergence", "settle", About(g.settle), "packets", g.marking),
+	if g.settle > model.MaxConvergence {
+		add(plan.CodeSlowConvergence, phrase.Of("plan.slow-convergence", "settle", model.About(g.settle), "packets", g.marking),
 			phrase.Of("plan.slow-convergence.fix"))
 	}
 	return out

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"fairlane/ccconfig/ibcc"
+	"fairlane/policy/model"
 	"fairlane/policy/plan"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
@@ -30,7 +31,7 @@ const (
 // do not queue in step, and a deeper queue only adds delay to the loop, which then swings wider and
 // marks the fastest flow out of proportion (measured on the 16-host fat tree with 1 us links: 96 KiB
 // instead of 40 KiB raises the worst share error from about 2 to 3 % and costs 0.3 % of the link).
-func queueDepth(m *Model, d int32, roundTrip float64) int {
+func queueDepth(m *model.Model, d int32, roundTrip float64) int {
 	packet := int(m.PacketBits(m.Transmitter(d))) / 8
 	want := int(m.Caps[d] * roundTrip / 8 / roundTripPart)
 	return min(m.Profiles[m.Transmitter(d).Node].Switch.QueueBytes*3/4, max(want, minimumPackets*packet))
@@ -64,7 +65,7 @@ func (s *Settings) marksAsBefore(n int32) bool {
 		if _, ok := s.m.Fabric.Peer(ref); !ok {
 			continue
 		}
-		if d := Direction(s.m.Fabric, ref); s.marking[d] != s.prev.marking[d] {
+		if d := model.Direction(s.m.Fabric, ref); s.marking[d] != s.prev.marking[d] {
 			return false
 		}
 	}
@@ -82,7 +83,7 @@ func (s *Settings) switchPlan(n int32, trips []float64) plan.SwitchPlan {
 		if !ok {
 			continue
 		}
-		d := Direction(s.m.Fabric, ref)
+		d := model.Direction(s.m.Fabric, ref)
 		if fastest < 0 || s.m.Caps[d] > s.m.Caps[fastest] {
 			fastest = d
 		}
@@ -105,7 +106,7 @@ func (s *Settings) switchPlan(n int32, trips []float64) plan.SwitchPlan {
 		if _, ok := s.m.Fabric.Peer(ref); !ok {
 			continue
 		}
-		if d := Direction(s.m.Fabric, ref); s.marking[d] > 0 {
+		if d := model.Direction(s.m.Fabric, ref); s.marking[d] > 0 {
 			s.override(&sp, p, d, trips[d])
 		}
 	}
@@ -113,10 +114,10 @@ func (s *Settings) switchPlan(n int32, trips []float64) plan.SwitchPlan {
 }
 
 // unmarked is the packet size below which a link does not mark: unmarkedSize, or half of a small MTU.
-func unmarked(m *Model, d int32) uint8 {
+func unmarked(m *model.Model, d int32) uint8 {
 	from := m.Transmitter(d)
 	packet := int(m.PacketBits(from)) / 8
-	return min(uint8(min(unmarkedSize, (packet-PacketHeader)/128)), m.Profiles[from.Node].Switch.MaxPacketSize)
+	return min(uint8(min(unmarkedSize, (packet-model.PacketHeader)/128)), m.Profiles[from.Node].Switch.MaxPacketSize)
 }
 
 func defaultReasons(sp *plan.SwitchPlan) []plan.Reason {
@@ -152,7 +153,7 @@ func (s *Settings) oneMarking(sp *plan.SwitchPlan, n int32, trips []float64) {
 		if _, ok := s.m.Fabric.Peer(ref); !ok {
 			continue
 		}
-		if d := Direction(s.m.Fabric, ref); s.marking[d] > 0 {
+		if d := model.Direction(s.m.Fabric, ref); s.marking[d] > 0 {
 			own, reasons := s.portMarking("", d, trips[d])
 			sp.Defaults.Threshold, sp.Defaults.MarkingRate, sp.Defaults.PacketSize = own.Threshold, own.MarkingRate, own.PacketSize
 			sp.Reasons = append(reasons, slices.DeleteFunc(defaultReasons(sp), func(r plan.Reason) bool { return r.Field == "threshold" || r.Field == "marking_rate" })...)

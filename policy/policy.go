@@ -4,14 +4,39 @@
 //
 // Callers need this package alone. What they name is declared in the packages below it, each of which has one part of the work:
 //
+//   - model: tenants and flows on links, and how links are shared
 //   - plan: what a plan says, its canonical form and name, its findings and reasons
 //   - diff: what changes from one plan to another
 package policy
 
 import (
 	"fairlane/policy/diff"
+	"fairlane/policy/model"
 	"fairlane/policy/plan"
 	"fairlane/subnet"
+	"fairlane/tenants"
+)
+
+// The input of the compiler.
+type (
+	// Input is everything a plan depends on.
+	Input = model.Input
+	// Way is one path of a flow and the queue pairs that take it.
+	Way = model.Way
+	// FlowPath lists the transmitting ports of a flow in order, source port first.
+	FlowPath = model.FlowPath
+	// Options are the operator's choices; the zero value is the default of each.
+	Options = model.Options
+	// Mode chooses the lever.
+	Mode = model.Mode
+	// CCTLaw is the shape of the congestion control table.
+	CCTLaw = model.CCTLaw
+	// PerQPMode chooses between one CCTI per QP and one per (port, SL).
+	PerQPMode = model.PerQPMode
+	// Target is what the weights ask for.
+	Target = model.Target
+	// Entitlement is the target of one flow aggregate.
+	Entitlement = model.Entitlement
 )
 
 // The parts of a plan.
@@ -92,6 +117,32 @@ type (
 	FindingChange = diff.FindingChange
 )
 
+// Modes.
+const (
+	ModeProduct  = model.ModeProduct
+	ModeTheorem1 = model.ModeTheorem1
+)
+
+// CCT laws.
+const (
+	CCTGeometric = model.CCTGeometric
+	CCTQuadratic = model.CCTQuadratic
+)
+
+// Port_Control choices.
+const (
+	PerQPAuto = model.PerQPAuto
+	PerQPOn   = model.PerQPOn
+	PerQPOff  = model.PerQPOff
+)
+
+// The planes.
+const (
+	PlaneIB   = subnet.PlaneIB
+	PlaneRoCE = subnet.PlaneRoCE
+	PlaneWRCC = subnet.PlaneWRCC
+)
+
 // Codes of findings, which package plan explains.
 const (
 	CodeSLExhausted        = plan.CodeSLExhausted
@@ -121,6 +172,21 @@ const (
 	CodeDeviceLimit        = plan.CodeDeviceLimit
 	CodeSharingApproximate = plan.CodeSharingApproximate
 )
+
+// Plane is a kind of fabric with its own levers.
+type Plane = subnet.Plane
+
+// Planes are all planes, InfiniBand first.
+func Planes() []Plane { return subnet.Planes() }
+
+// ErrInput marks input that cannot be compiled, for errors.Is.
+var ErrInput = model.ErrInput
+
+// Entitle computes what every flow may have: see model.Entitle.
+func Entitle(in Input) (*Target, error) { return model.Entitle(in) }
+
+// Paths finds the path of every flow: see model.Paths.
+func Paths(f *subnet.Fabric, flows []tenants.Flow) ([]FlowPath, error) { return model.Paths(f, flows) }
 
 // PlanFormat is the format of the plans that Compile makes.
 const PlanFormat = plan.PlanFormat

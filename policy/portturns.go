@@ -5,6 +5,7 @@ import (
 
 	"fairlane/internal/num"
 	"fairlane/policy/fill"
+	"fairlane/policy/model"
 )
 
 const (
@@ -23,8 +24,8 @@ const (
 // gives such a queue pair the lower of the two rates, and it gets less than either. The links that pace it then have room for others, and
 // so has its sending port. The search finds the levels of links and the turns of ports at which all of them are full.
 type turnSearch struct {
-	m *Model
-	w *ShareWeights
+	m *model.Model
+	w *model.ShareWeights
 	// rate is what a queue pair of a flow gets, in bit/s, whose links let a pace (bit/s) through, where a queue pair that takes all its
 	// turns has turn (bit/s).
 	rate func(f int32, pace, turn float64) float64
@@ -41,7 +42,7 @@ type turnSearch struct {
 
 // run replaces the rates of the parts of an allocation that ports belong to. It reports whether levels and rounds agree; parts of
 // more than turnFlows flows are left as they are.
-func (x *turnSearch) run(a *Allocation, ports []int32) bool {
+func (x *turnSearch) run(a *model.Allocation, ports []int32) bool {
 	if len(ports) == 0 {
 		return true
 	}
@@ -70,7 +71,7 @@ func (x *turnSearch) run(a *Allocation, ports []int32) bool {
 }
 
 // begin starts with the levels of an allocation. Links that limit no flow let all of them through twice.
-func (x *turnSearch) begin(a *Allocation) {
+func (x *turnSearch) begin(a *model.Allocation) {
 	l, links, flows := x.m.Layout(), len(x.m.Caps), len(x.m.Flows)
 	x.ports, x.level, x.load = make(map[int32][]int32), make([]float64, links), make([]float64, links)
 	x.pace, x.rates = make([]float64, flows), make([]float64, flows)

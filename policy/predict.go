@@ -3,7 +3,9 @@ package policy
 import (
 	"fmt"
 
+	"fairlane/policy/model"
 	"fairlane/policy/plan"
+	"fairlane/subnet"
 )
 
 // Prediction is what settings are expected to give.
@@ -21,11 +23,11 @@ type Prediction struct {
 // queue pairs of an SL split its aggressiveness. No queue pair goes below the rate of its port's
 // last table entry. It is for plans of the InfiniBand plane. It fails like Compile, and when the plan is of another
 // plane or lacks a port or tenant of the input.
-func Predict(in Input, p *plan.Plan) (*Prediction, error) {
-	if p.Plane != PlaneIB {
-		return nil, fmt.Errorf("%w: a plan of plane %q: want %q", ErrInput, p.Plane, PlaneIB)
+func Predict(in model.Input, p *plan.Plan) (*Prediction, error) {
+	if p.Plane != subnet.PlaneIB {
+		return nil, fmt.Errorf("%w: a plan of plane %q: want %q", model.ErrInput, p.Plane, subnet.PlaneIB)
 	}
-	m, err := New(in)
+	m, err := model.New(in)
 	if err != nil {
 		return nil, err
 	}
@@ -47,17 +49,17 @@ func Predict(in Input, p *plan.Plan) (*Prediction, error) {
 }
 
 // predict fills the links by aggressiveness. Where prices replace the rates of that allocation, bottlenecks and the range of circles stay its own.
-func (s *Settings) predict() (f Forecast) {
+func (s *Settings) predict() (f model.Forecast) {
 	floors := make([]float64, len(s.m.Flows))
 	for i := range floors {
 		floors[i] = s.floorOf(int32(i))
 	}
-	w := ShareWeights{Marked: s.flowWeights(), Floors: floors, Ceilings: s.capCeilings(), Slack: s.m.CircleSlack(nil)}
+	w := model.ShareWeights{Marked: s.flowWeights(), Floors: floors, Ceilings: s.capCeilings(), Slack: s.m.CircleSlack(nil)}
 	if f.Allocation = s.predictLanes(&w); f.Err != nil {
 		return f
 	}
-	f.Circles = Larger(s.m.CircleRange(f.Allocation, w), s.ackRange(f.Allocation, w))
-	if len(s.m.Flows) <= PricedFlows {
+	f.Circles = model.Larger(s.m.CircleRange(f.Allocation, w), s.ackRange(f.Allocation, w))
+	if len(s.m.Flows) <= model.PricedFlows {
 		if flows := s.m.Joined(s.m.Feedable(nil), func(i int) bool { return s.marks[i] > 1 }); flows != nil {
 			s.prices(w, flows).Run(f.Rates)
 		}
@@ -67,7 +69,7 @@ func (s *Settings) predict() (f Forecast) {
 }
 
 // prices prepares the search for the marks that flows meet. At the marks of the target, prices of 1, flows have their entitlements on the whole.
-func (s *Settings) prices(w ShareWeights, flows []int32) *Prices {
+func (s *Settings) prices(w model.ShareWeights, flows []int32) *model.Prices {
 	x := s.m.NewPrices(w, 1, s.target.Limiting, flows)
 	rates, weights := 0.0, 0.0
 	for i, r := range s.target.Rates {

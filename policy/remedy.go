@@ -4,7 +4,9 @@ import (
 	"slices"
 
 	"fairlane/internal/phrase"
+	"fairlane/policy/model"
 	"fairlane/policy/plan"
+	"fairlane/subnet"
 )
 
 // seeOthers is the advice of findings that others explain, until advise knows these.
@@ -18,7 +20,7 @@ func explainedByOthers(f *plan.Finding) bool {
 // advise completes findings that other findings, the predicted shares or the plane's means explain: what tenants that
 // share an SL are predicted to get, whose advice removes the cause of a share that is out of reach, and what can be done
 // about a sending port.
-func advise(m *Model, fs []plan.Finding, p *plan.Plan, target *Allocation) []plan.Finding {
+func advise(m *model.Model, fs []plan.Finding, p *plan.Plan, target *model.Allocation) []plan.Finding {
 	out := WithShares(fs, p.Tenants)
 	var turns map[string][]string
 	for i := range out {
@@ -37,8 +39,8 @@ func advise(m *Model, fs []plan.Finding, p *plan.Plan, target *Allocation) []pla
 
 // sourcePortFix names what the plane has for tenants that send from one port. Lanes that are weighed already and miss
 // are no advice.
-func sourcePortFix(m *Model) phrase.Text {
-	if m.Plane == PlaneIB && !m.Input.Options.VLArbitration {
+func sourcePortFix(m *model.Model) phrase.Text {
+	if m.Plane == subnet.PlaneIB && !m.Input.Options.VLArbitration {
 		return phrase.Of("plan.source-port.lanes.fix")
 	}
 	return phrase.Of("plan.source-port.fix")
@@ -46,7 +48,7 @@ func sourcePortFix(m *Model) phrase.Text {
 
 // classTurns lists, by tenant, the limiting ports from which several of its classes send: their queue pairs take turns
 // there, and what a class gets follows from how many it has.
-func classTurns(m *Model, target *Allocation) map[string][]string {
+func classTurns(m *model.Model, target *model.Allocation) map[string][]string {
 	type at struct{ tenant, link int32 }
 	class := make(map[at]int32)
 	out := make(map[string][]string)
@@ -72,10 +74,10 @@ func classTurns(m *Model, target *Allocation) map[string][]string {
 // unreachableFix names what a tenant that misses its share can do: about its classes that take turns at a port, what
 // its own findings advise or, without any, those of the tenants that it meets on the links where it misses it, since
 // what they take it lacks.
-func unreachableFix(m *Model, f *plan.Finding, fs []plan.Finding, p *plan.Plan, turns map[string][]string) phrase.Text {
+func unreachableFix(m *model.Model, f *plan.Finding, fs []plan.Finding, p *plan.Plan, turns map[string][]string) phrase.Text {
 	tenant := f.Tenants[0]
 	switch {
-	case m.Plane == PlaneIB && m.Input.Options.Mode == ModeTheorem1:
+	case m.Plane == subnet.PlaneIB && m.Input.Options.Mode == model.ModeTheorem1:
 		return phrase.Of("plan.mode-product.fix")
 	case len(turns[tenant]) > 0 && missesClass(p, tenant):
 		return turnsFix(m, turns[tenant])
@@ -130,9 +132,9 @@ func sorted(names []string) []string {
 }
 
 // turnsFix is the advice for classes that take turns at sending ports.
-func turnsFix(m *Model, ports []string) phrase.Text {
+func turnsFix(m *model.Model, ports []string) phrase.Text {
 	var lanes phrase.Text
-	if m.Plane == PlaneIB {
+	if m.Plane == subnet.PlaneIB {
 		lanes = phrase.Of("plan.classes.lanes")
 	}
 	return phrase.Of("plan.classes.fix",

@@ -11,6 +11,7 @@ import (
 	"fairlane/internal/disjoint"
 	"fairlane/internal/num"
 	"fairlane/internal/quantity"
+	"fairlane/policy/model"
 	"fairlane/policy/plan"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
@@ -25,7 +26,7 @@ type nicPort struct {
 	tenants []int32
 	sharers []int32 // of several tenants, those that send from it, see findSharers
 	flows   []int32
-	kind    Kind
+	kind    model.Kind
 	// wanted is the rate that one queue pair is meant to have where it meets the marks of one link, in bit/s; of
 	// flows that want different ones the geometric mean.
 	wanted float64
@@ -55,8 +56,8 @@ type zero struct {
 
 // RoceSettings is what the RoCE plane makes of a target.
 type RoceSettings struct {
-	m         *Model
-	target    *Allocation
+	m         *model.Model
+	target    *model.Allocation
 	profile   *profile.Profile
 	law       profile.Law          // of the profile's lever
 	rtt       quantity.Picoseconds // longest base round trip of a flow
@@ -67,10 +68,10 @@ type RoceSettings struct {
 	curves    []*profile.Curve // by link direction; nil until needed
 	unmarked  *profile.Curve   // of flows that nothing marks; nil until needed
 	groups    []roceGroup
-	shares    map[TenantPort]int // thousandths of a port that tenants on it have by their virtual functions
-	functions map[TenantPort]int // of the tenants that have shares
-	turns     []float64          // by flow: what it counts for where its port divides its line rate
-	weights   []float64          // see weigh
+	shares    map[model.TenantPort]int // thousandths of a port that tenants on it have by their virtual functions
+	functions map[model.TenantPort]int // of the tenants that have shares
+	turns     []float64                // by flow: what it counts for where its port divides its line rate
+	weights   []float64                // see weigh
 	// prev is a compilation of the same flows, or nil. fresh says of which ports the flows are entitled to something else than in
 	// prev, and moved that other links limit somebody.
 	prev  *RoceSettings
@@ -84,7 +85,7 @@ type RoceSettings struct {
 // links falls by k^-Decline, for which its settings make up.
 //
 // prev is a compilation of the same flows and attachments, or nil.
-func CompileRoCE(t Task, prev *RoceSettings) (*RoceSettings, *Outcome, error) {
+func CompileRoCE(t model.Task, prev *RoceSettings) (*RoceSettings, *model.Outcome, error) {
 	var s *RoceSettings
 	if prev != nil {
 		s = roceLike(t.Model, prev, t.Target)
@@ -117,7 +118,7 @@ func CompileRoCE(t Task, prev *RoceSettings) (*RoceSettings, *Outcome, error) {
 	bounds := s.bounds(predicted)
 	work.Wait()
 	slow := s.settle(predicted.Allocation)
-	o := &Outcome{Predicted: predicted.Allocation, Bounds: bounds, Settle: slow.time}
+	o := &model.Outcome{Predicted: predicted.Allocation, Bounds: bounds, Settle: slow.time}
 	o.Findings = slices.Concat(s.findings(predicted.Allocation), s.slowFindings(&slow))
 	s.prev = nil
 	o.Write = func(p *plan.Plan) { p.RoCE = section }
@@ -125,7 +126,7 @@ func CompileRoCE(t Task, prev *RoceSettings) (*RoceSettings, *Outcome, error) {
 }
 
 // newRoCE finds what follows from flows and attachments.
-func newRoCE(m *Model, p *profile.Profile, target *Allocation) (*RoceSettings, error) {
+func newRoCE(m *model.Model, p *profile.Profile, target *model.Allocation) (*RoceSettings, error) {
 	s := &RoceSettings{m: m, target: target, profile: p, law: p.Law(), marks: m.MarksOf(target), curves: make([]*profile.Curve, len(m.Caps)), moved: true}
 	s.findPorts()
 	if err := s.shareable(); err != nil {
@@ -139,7 +140,7 @@ func newRoCE(m *Model, p *profile.Profile, target *Allocation) (*RoceSettings, e
 }
 
 // nicProfile is the profile that the options name: one of the input's, or an embedded one.
-func nicProfile(m *Model) (*profile.Profile, error) {
+func nicProfile(m *model.Model) (*profile.Profile, error) {
 	name := m.Input.Options.Profile
 	if name == "" {
 		name = profile.Default
@@ -147,14 +148,14 @@ func nicProfile(m *Model) (*profile.Profile, error) {
 	for i := range m.Input.Profiles {
 		if p := &m.Input.Profiles[i]; p.Name == name {
 			if err := p.Validate(); err != nil {
-				return nil, fmt.Errorf("%w: profile %q: %w", ErrInput, name, err)
+				return nil, fmt.Errorf("%w: profile %q: %w", model.ErrInput, name, err)
 			}
 			return p, nil
 		}
 	}
 	p, err := profile.Lookup(name)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrInput, err)
+		return nil, fmt.Errorf("%w: %w", model.ErrInput, err)
 	}
 	return p, nil
 }
@@ -164,7 +165,7 @@ func (s *RoceSettings) findPorts() {
 	at := slices.Repeat([]int32{-1}, len(s.m.Caps)) // port by the link direction that it drives
 	for _, pt := range s.m.TenantsByPort() {
 		ref, _ := s.m.Fabric.PortByID(pt.Port)
-		d := Direction(s.m.Fabric, ref)
+		d := model.Direction(s.m.Fabric, ref)
 		at[d] = int32(len(s.ports))
 		s.ports = append(s.ports, nicPort{ref: ref, id: pt.Port, out: d, line: s.m.Caps[d], tenants: pt.Tenants, group: -1, link: -1})
 	}
@@ -245,16 +246,16 @@ func (s *RoceSettings) crowd(f int32) float64 {
 // measure finds what a port's flows want: contended ones, or else all of them. The least-squares choice in the
 // logarithm is the geometric mean, by queue pairs.
 func (s *RoceSettings) measure(p *nicPort) {
-	kind, sum, n := Idle, 0.0, 0.0
-	pick := func(f int32) bool { return kind == Uncontended || s.contended(f) }
+	kind, sum, n := model.Idle, 0.0, 0.0
+	pick := func(f int32) bool { return kind == model.Uncontended || s.contended(f) }
 	switch {
 	case slices.ContainsFunc(p.flows, s.contended):
-		kind = Contended
+		kind = model.Contended
 	case len(p.flows) > 0:
-		kind = Uncontended
+		kind = model.Uncontended
 	}
 	p.kind = kind
-	if kind == Idle {
+	if kind == model.Idle {
 		p.wanted = p.line
 		return
 	}
@@ -429,7 +430,7 @@ func (s *RoceSettings) chooseAll() error {
 		}
 		s.choose(&s.ports[i])
 		if err := s.ports[i].set.Validate(limits); err != nil {
-			return fmt.Errorf("%w: profile %q: port %s: %w", ErrInput, s.profile.Name, s.ports[i].id, err)
+			return fmt.Errorf("%w: profile %q: port %s: %w", model.ErrInput, s.profile.Name, s.ports[i].id, err)
 		}
 	}
 	return nil

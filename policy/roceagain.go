@@ -4,12 +4,13 @@ import (
 	"maps"
 	"slices"
 
+	"fairlane/policy/model"
 	"fairlane/policy/plan"
 )
 
 // roceLike is newRoCE for the flows of prev, which it changes nothing of: ports all of whose flows are entitled to what they were,
 // by the same links, keep what they want.
-func roceLike(m *Model, prev *RoceSettings, target *Allocation) *RoceSettings {
+func roceLike(m *model.Model, prev *RoceSettings, target *model.Allocation) *RoceSettings {
 	a := m.Since(target, prev.target)
 	s := &RoceSettings{
 		m: m, target: target, profile: prev.profile, law: prev.law, rtt: prev.rtt, ports: slices.Clone(prev.ports), ofFlow: prev.ofFlow,
@@ -63,7 +64,9 @@ func (s *RoceSettings) alike(i int) bool {
 		return false
 	}
 	p, was := &s.ports[i], &s.prev.ports[i]
-	if len(p.tenants) > 1 && slices.ContainsFunc(p.tenants, func(t int32) bool { return s.shares[TenantPort{t, p.id}] != s.prev.shares[TenantPort{t, p.id}] }) {
+	if len(p.tenants) > 1 && slices.ContainsFunc(p.tenants, func(t int32) bool {
+		return s.shares[model.TenantPort{Tenant: t, Port: p.id}] != s.prev.shares[model.TenantPort{Tenant: t, Port: p.id}]
+	}) {
 		return false
 	}
 	return p.kind == was.kind && p.wanted == was.wanted && p.spread == was.spread && p.position == was.position && p.period == was.period &&

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"fairlane/internal/num"
+	"fairlane/policy/model"
 )
 
 // Parts of a bound beyond the calibration's. The calibration's runs have one link, one path and one
@@ -28,12 +29,12 @@ const (
 
 // bounds is the relative error that each tenant's prediction may have: the mean of its flows' by their rates, BoundSpare, and the ranges of circles and of
 // nearly full links.
-func (s *RoceSettings) bounds(predicted Forecast) []float64 {
+func (s *RoceSettings) bounds(predicted model.Forecast) []float64 {
 	out := s.m.MeanByTenant(s.target, s.flowBounds())
 	spare := s.m.Beside(s.target, s.m.Over(s.m.SpareLinks(s.target, s.m.FullLinks(s.target), nil)))
 	for t := range out {
 		if spare[t] {
-			out[t] += BoundSpare
+			out[t] += model.BoundSpare
 		}
 		if predicted.Circles != nil {
 			out[t] += predicted.Circles[t]

@@ -9,6 +9,7 @@ import (
 
 	"fairlane/internal/num"
 	"fairlane/internal/phrase"
+	"fairlane/policy/model"
 	"fairlane/policy/plan"
 )
 
@@ -16,7 +17,7 @@ import (
 const sharedSpread = 0.05
 
 // findings lists what the plane cannot honour.
-func (s *RoceSettings) findings(predicted *Allocation) []plan.Finding {
+func (s *RoceSettings) findings(predicted *model.Allocation) []plan.Finding {
 	var out []plan.Finding
 	far, unreached := make(map[string]*roceOff), make(map[string]*roceOff)
 	for i := range s.ports {
@@ -27,7 +28,7 @@ func (s *RoceSettings) findings(predicted *Allocation) []plan.Finding {
 		case p.spread > sharedSpread:
 			s.note(far, p, p.spread)
 		}
-		if p.clamped && p.kind == Contended {
+		if p.clamped && p.kind == model.Contended {
 			s.note(unreached, p, s.groups[p.group].top/p.wanted)
 		}
 	}
@@ -107,7 +108,7 @@ func (s *RoceSettings) names(tenants []int32) []string {
 	return out
 }
 
-func (s *RoceSettings) sharedPort(p *nicPort, predicted *Allocation) plan.Finding {
+func (s *RoceSettings) sharedPort(p *nicPort, predicted *model.Allocation) plan.Finding {
 	senders := s.senders(p)
 	parts := make([]phrase.Text, len(senders))
 	for i, t := range senders {
@@ -118,7 +119,7 @@ func (s *RoceSettings) sharedPort(p *nicPort, predicted *Allocation) plan.Findin
 				got += predicted.Rates[f]
 			}
 		}
-		parts[i] = phrase.Of("plan.part", "tenant", s.m.Tenants[t].Name, "predicted", Rate(got), "entitled", Rate(entitled))
+		parts[i] = phrase.Of("plan.part", "tenant", s.m.Tenants[t].Name, "predicted", model.Rate(got), "entitled", model.Rate(entitled))
 	}
 	name := s.portName(p)
 	return plan.NewFinding(plan.CodeDCQCNSharedPort, plan.Bounded(s.names(senders)), []string{name},
@@ -131,7 +132,7 @@ func (s *RoceSettings) sharedFlows(o *roceOff) plan.Finding {
 	p := o.worst
 	return plan.NewFinding(plan.CodeSharedSetting, plan.Bounded(s.names(s.senders(p))), s.links(o),
 		phrase.Of("plan.dcqcn-spread",
-			"port", s.portName(p), "others", others(o.ports), "times", fmt.Sprintf("%.3g", num.Exp(p.spread)), "each", Rate(p.wanted)), s.apart(p))
+			"port", s.portName(p), "others", others(o.ports), "times", fmt.Sprintf("%.3g", num.Exp(p.spread)), "each", model.Rate(p.wanted)), s.apart(p))
 }
 
 // apart says what of a port's traffic to send from other ports so that the rest wants one rate.
@@ -149,7 +150,7 @@ func (s *RoceSettings) apart(p *nicPort) phrase.Text {
 func (s *RoceSettings) agree(p *nicPort, kind func(f int32) int32) bool {
 	least, most := make(map[int32]float64), make(map[int32]float64)
 	for _, f := range p.flows {
-		if p.kind == Contended && !s.contended(f) {
+		if p.kind == model.Contended && !s.contended(f) {
 			continue
 		}
 		k, w := kind(f), s.want(f)
@@ -168,7 +169,7 @@ func (s *RoceSettings) unreachable(o *roceOff) plan.Finding {
 	g := &s.groups[p.group]
 	return plan.NewFinding(plan.CodeWeightUnreachable, plan.Bounded(s.names(s.senders(p))), s.links(o),
 		phrase.Of("plan.dcqcn-range",
-			"port", s.portName(p), "others", others(o.ports), "each", Rate(p.wanted), "fastest", Rate(g.top), "times", times(g.top/p.wanted), "reached", times(g.top/s.reached(p))),
+			"port", s.portName(p), "others", others(o.ports), "each", model.Rate(p.wanted), "fastest", model.Rate(g.top), "times", times(g.top/p.wanted), "reached", times(g.top/s.reached(p))),
 		phrase.Of("plan.fewer-qps-one.fix"))
 }
 
@@ -192,7 +193,7 @@ func (s *RoceSettings) speeds() []plan.Finding {
 }
 
 // caps reports tenants that nothing holds below their cap: RPG_MAX_RATE releases a limiter, it bounds nothing.
-func (s *RoceSettings) caps(predicted *Allocation) []plan.Finding {
+func (s *RoceSettings) caps(predicted *model.Allocation) []plan.Finding {
 	return s.m.Unenforced(predicted, phrase.Of("plan.dcqcn-cap"),
 		phrase.Of("plan.dcqcn-cap.fix"))
 }

@@ -9,6 +9,7 @@ import (
 	"fairlane/ccconfig/dcqcn"
 	"fairlane/ccconfig/ecn"
 	"fairlane/internal/num"
+	"fairlane/policy/model"
 	"fairlane/policy/plan"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
@@ -120,7 +121,7 @@ func (s *RoceSettings) leverReasons(p *nicPort, registers map[string]dcqcn.Regis
 	}
 	return []plan.Reason{
 		reason("rpg_time_reset", fmt.Sprintf("%s; by the response that takes %.4g times the shortest period, %.4g us: %.5g us", meant, scale, g.period, p.period), clamped),
-		reason("rpg_ai_rate", fmt.Sprintf("%.3g x %s / %.4g = %.5g Mbit/s, x %.4f for the rounding of the period", l.Step, Rate(g.rate), scale, increase, float64(p.set.AIRate)/increase), ""),
+		reason("rpg_ai_rate", fmt.Sprintf("%.3g x %s / %.4g = %.5g Mbit/s, x %.4f for the rounding of the period", l.Step, model.Rate(g.rate), scale, increase, float64(p.set.AIRate)/increase), ""),
 		reason("rpg_hai_rate", "as rpg_ai_rate; never used, since the byte counter is off", ""),
 		reason("rate_to_set_on_first_cnp", first, ""),
 	}
@@ -129,14 +130,14 @@ func (s *RoceSettings) leverReasons(p *nicPort, registers map[string]dcqcn.Regis
 // meant says in words what rate a port is set for.
 func (s *RoceSettings) meant(p *nicPort) string {
 	switch {
-	case p.kind == Idle:
-		return fmt.Sprintf("no flows of the plan leave here: line rate %s", Rate(p.wanted))
-	case p.kind == Uncontended:
-		return fmt.Sprintf("no marks limit its flows: %d times their rate, %s", spare, Rate(p.wanted))
+	case p.kind == model.Idle:
+		return fmt.Sprintf("no flows of the plan leave here: line rate %s", model.Rate(p.wanted))
+	case p.kind == model.Uncontended:
+		return fmt.Sprintf("no marks limit its flows: %d times their rate, %s", spare, model.Rate(p.wanted))
 	case p.spread > sharedSpread:
-		return fmt.Sprintf("%s for a queue pair, the geometric mean of rates up to %.3g times from it, by %s, the largest it meets or a step above", Rate(p.wanted), num.Exp(p.spread), Rate(s.groups[p.group].rate))
+		return fmt.Sprintf("%s for a queue pair, the geometric mean of rates up to %.3g times from it, by %s, the largest it meets or a step above", model.Rate(p.wanted), num.Exp(p.spread), model.Rate(s.groups[p.group].rate))
 	}
-	return fmt.Sprintf("%s for a queue pair by %s, the largest it meets or a step above", Rate(p.wanted), Rate(s.groups[p.group].rate))
+	return fmt.Sprintf("%s for a queue pair by %s, the largest it meets or a step above", model.Rate(p.wanted), model.Rate(s.groups[p.group].rate))
 }
 
 // switchPlan is the marking of every linked port of a switch, for the queue that RoCE traffic has.
@@ -183,7 +184,7 @@ func (s *RoceSettings) traffic() []plan.RoCEPlacement {
 	for t := range s.m.Tenants {
 		for _, a := range s.m.Tenants[t].Attachments {
 			out = append(out, plan.RoCEPlacement{Tenant: s.m.Tenants[t].Name, Port: a.Port, DSCP: RoCEDSCP, Priority: RoCEPriority, Queue: RoCEQueue,
-				VFShare: s.shares[TenantPort{int32(t), a.Port}], Function: s.functions[TenantPort{int32(t), a.Port}]})
+				VFShare: s.shares[model.TenantPort{Tenant: int32(t), Port: a.Port}], Function: s.functions[model.TenantPort{Tenant: int32(t), Port: a.Port}]})
 		}
 	}
 	return out

@@ -4,17 +4,18 @@ import (
 	"slices"
 
 	"fairlane/ccconfig/dcqcn"
+	"fairlane/policy/model"
 )
 
 // predict is what the settings are expected to give.
-func (s *RoceSettings) predict() (f Forecast) {
-	w := ShareWeights{Marked: s.weights, Sending: s.turns, Caps: s.m.DataCaps(s.target, dcqcn.AckShare)}
+func (s *RoceSettings) predict() (f model.Forecast) {
+	w := model.ShareWeights{Marked: s.weights, Sending: s.turns, Caps: s.m.DataCaps(s.target, dcqcn.AckShare)}
 	if f.Allocation = s.m.ShareByWeight(w); f.Err != nil {
 		return f
 	}
-	priced := len(s.m.Flows) <= PricedFlows
+	priced := len(s.m.Flows) <= model.PricedFlows
 	if priced && s.several() {
-		s.prices(w, Numbered(len(s.m.Flows))).Run(f.Rates)
+		s.prices(w, model.Numbered(len(s.m.Flows))).Run(f.Rates)
 	}
 	f.Circles = s.m.CircleRange(f.Allocation, w)
 	if priced {
@@ -24,7 +25,7 @@ func (s *RoceSettings) predict() (f Forecast) {
 }
 
 // prices prepares the search for the marks that flows meet.
-func (s *RoceSettings) prices(w ShareWeights, flows []int32) *Prices {
+func (s *RoceSettings) prices(w model.ShareWeights, flows []int32) *model.Prices {
 	x := s.m.NewPrices(w, s.profile.Lever.Decline, nil, flows)
 	x.Decline = make([]float64, len(x.Full))
 	for _, i := range flows {

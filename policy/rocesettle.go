@@ -5,6 +5,7 @@ import (
 
 	"fairlane/ccconfig/profile"
 	"fairlane/internal/phrase"
+	"fairlane/policy/model"
 	"fairlane/policy/plan"
 )
 
@@ -17,12 +18,12 @@ type roceSettle struct {
 }
 
 // settle looks at the queue pairs that marks limit; others start at their rates.
-func (s *RoceSettings) settle(predicted *Allocation) roceSettle {
+func (s *RoceSettings) settle(predicted *model.Allocation) roceSettle {
 	var out roceSettle
 	qps := s.m.Layout().QPs
 	for i := range s.ports {
 		p := &s.ports[i]
-		if p.kind != Contended {
+		if p.kind != model.Contended {
 			continue
 		}
 		fastest := 0.0
@@ -35,7 +36,7 @@ func (s *RoceSettings) settle(predicted *Allocation) roceSettle {
 		if t > out.time {
 			out.time, out.rate = t, fastest
 		}
-		if t > MaxConvergence {
+		if t > model.MaxConvergence {
 			s.add(&out.slow, p, t)
 			out.tenants = append(out.tenants, p.tenants...)
 		}
@@ -56,6 +57,6 @@ func (s *RoceSettings) slowFindings(x *roceSettle) []plan.Finding {
 	}
 	return []plan.Finding{plan.NewFinding(plan.CodeSlowConvergence, tenants, s.links(&x.slow),
 		phrase.Of("plan.dcqcn-slow",
-			"port", s.portName(p), "others", others(x.slow.ports), "step", p.set.AIRate, "period", p.set.TimeReset, "settle", About(x.time), "held", Rate(x.rate)),
+			"port", s.portName(p), "others", others(x.slow.ports), "step", p.set.AIRate, "period", p.set.TimeReset, "settle", model.About(x.time), "held", model.Rate(x.rate)),
 		phrase.Of("plan.fewer-qps.fix"))}
 }

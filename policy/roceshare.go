@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"fairlane/policy/model"
 )
 
 // findSharers lists the tenants among whom each port is divided when they are several: those with a flow from it. A tenant of which
@@ -26,7 +28,7 @@ func (s *RoceSettings) findSharers() {
 // divide finds how ports divide their line rate: among the queue pairs in turn, and where several tenants send, first among
 // the tenants by the shares of their virtual functions.
 func (s *RoceSettings) divide() {
-	s.shares, s.turns = make(map[TenantPort]int), s.m.Layout().QPs
+	s.shares, s.turns = make(map[model.TenantPort]int), s.m.Layout().QPs
 	pairs := make([]float64, len(s.m.Tenants)) // of the port at hand
 	for i := range s.ports {
 		p := &s.ports[i]
@@ -42,7 +44,7 @@ func (s *RoceSettings) divide() {
 			pairs[s.m.Flows[f].Tenant] += s.m.Flows[f].QPs
 		}
 		for _, f := range p.flows {
-			if share := s.shares[TenantPort{s.m.Flows[f].Tenant, p.id}]; share > 0 {
+			if share := s.shares[model.TenantPort{Tenant: s.m.Flows[f].Tenant, Port: p.id}]; share > 0 {
 				s.turns[f] = float64(float64(share)*s.turns[f]) / pairs[s.m.Flows[f].Tenant]
 			}
 		}
@@ -57,7 +59,7 @@ func (s *RoceSettings) shareable() error {
 	for i := range s.ports {
 		if p := &s.ports[i]; len(p.sharers) > wholePort {
 			return fmt.Errorf("%w: port %s has %d tenants that send: want at most %d, since each needs a virtual function with a thousandth of the port or more",
-				ErrInput, s.portName(p), len(p.sharers), wholePort)
+				model.ErrInput, s.portName(p), len(p.sharers), wholePort)
 		}
 	}
 	return nil
@@ -72,7 +74,7 @@ func (s *RoceSettings) shareVFs(p *nicPort) {
 	}
 	for _, t := range p.sharers {
 		share := max(1, int(wholePort*float64(s.m.Tenants[t].Weight)/total))
-		s.shares[TenantPort{t, p.id}] = share
+		s.shares[model.TenantPort{Tenant: t, Port: p.id}] = share
 		left -= share
 	}
 	if left < 0 {
@@ -93,9 +95,9 @@ func (s *RoceSettings) shareRest(p *nicPort) {
 		w := float64(s.m.Tenants[t].Weight)
 		if light = light && float64(rest)*w < total; light {
 			rest, total = rest-1, total-w
-			s.shares[TenantPort{t, p.id}] = 1
+			s.shares[model.TenantPort{Tenant: t, Port: p.id}] = 1
 			continue
 		}
-		s.shares[TenantPort{t, p.id}] = max(1, int(float64(rest)*w/total))
+		s.shares[model.TenantPort{Tenant: t, Port: p.id}] = max(1, int(float64(rest)*w/total))
 	}
 }

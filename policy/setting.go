@@ -9,6 +9,7 @@ import (
 	"fairlane/ccconfig/ibcc"
 	"fairlane/ccconfig/ibprofile"
 	"fairlane/internal/num"
+	"fairlane/policy/model"
 	"fairlane/policy/plan"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
@@ -33,7 +34,7 @@ type setting struct {
 	took float64
 	// spread is the largest relative miss of need by a flow that shares the setting.
 	spread float64
-	kind   Kind
+	kind   model.Kind
 	group  int32 // into settings.groups, or -1
 	exact  float64
 	timer  uint16
@@ -65,12 +66,12 @@ type port struct {
 
 // Settings is the whole fabric's in the making.
 type Settings struct {
-	m      *Model
-	target *Allocation
+	m      *model.Model
+	target *model.Allocation
 	place  Placements
 	placed []plan.Finding // about place
 	// receivers are the tenants that only receive on a port, on an SL that another tenant has there too.
-	receivers map[TenantPort]bool
+	receivers map[model.TenantPort]bool
 	ports     []port
 	all       []setting
 	ofFlow    []int32 // setting of each flow
@@ -87,7 +88,7 @@ type Settings struct {
 }
 
 // CompileIB compiles the levers of InfiniBand. prev is a compilation of the same flows and attachments, or nil.
-func CompileIB(t Task, prev *Settings) (*Settings, *Outcome, error) {
+func CompileIB(t model.Task, prev *Settings) (*Settings, *model.Outcome, error) {
 	var s *Settings
 	if prev != nil {
 		s = settingsLike(t.Model, prev, t.Target)
@@ -107,11 +108,11 @@ func CompileIB(t Task, prev *Settings) (*Settings, *Outcome, error) {
 	s.chooseCaps()
 	s.explainTables()
 	s.chooseLanes()
-	var predicted Forecast
+	var predicted model.Forecast
 	var work sync.WaitGroup
 	work.Go(func() { predicted = s.predict() })
 	parts := s.plan(t.Before, t.Digests, t.Was)
-	o := &Outcome{Findings: slices.Concat(s.placed, s.leverFindings(), s.laneFindings()), Settle: s.settle()}
+	o := &model.Outcome{Findings: slices.Concat(s.placed, s.leverFindings(), s.laneFindings()), Settle: s.settle()}
 	work.Wait()
 	s.prev = nil
 	o.Predicted, o.Bounds = predicted.Allocation, s.bounds(predicted)
@@ -122,19 +123,19 @@ func CompileIB(t Task, prev *Settings) (*Settings, *Outcome, error) {
 }
 
 // newSettings finds which flows use which (port, SL).
-func newSettings(m *Model, target *Allocation, place Placements) *Settings {
+func newSettings(m *model.Model, target *model.Allocation, place Placements) *Settings {
 	s := &Settings{m: m, target: target, place: place, ofFlow: make([]int32, len(m.Flows)), marks: m.MarksOf(target),
-		tops: newTops(), receivers: map[TenantPort]bool{}}
+		tops: newTops(), receivers: map[model.TenantPort]bool{}}
 	roles := m.Roles()
 	at := make([]int32, len(m.Caps)) // port by the link direction that it drives
 	for _, pt := range m.TenantsByPort() {
 		ref, _ := m.Fabric.PortByID(pt.Port)
-		d := Direction(m.Fabric, ref)
+		d := model.Direction(m.Fabric, ref)
 		p := adapterPort(m, ref, d)
 		var bySL, receive [ident.NumSLs][]int32
 		for k, t := range pt.Tenants {
 			sl, of := place[t][pt.At[k]], &bySL
-			if roles[t][pt.At[k]] == RoleReceives {
+			if roles[t][pt.At[k]] == model.RoleReceives {
 				of = &receive
 			}
 			of[sl] = append(of[sl], t)
@@ -142,7 +143,7 @@ func newSettings(m *Model, target *Allocation, place Placements) *Settings {
 		for sl, ts := range bySL {
 			if len(ts)+len(receive[sl]) > 1 {
 				for _, t := range receive[sl] {
-					s.receivers[TenantPort{t, pt.Port}] = true
+					s.receivers[model.TenantPort{Tenant: t, Port: pt.Port}] = true
 				}
 			}
 			if len(ts) == 0 {
@@ -174,7 +175,7 @@ func newSettings(m *Model, target *Allocation, place Placements) *Settings {
 
 // settingsLike is newSettings for the flows and service levels of prev, which it changes nothing of: ports all of
 // whose flows are entitled to what they were, by the same links, keep what was computed for them.
-func settingsLike(m *Model, prev *Settings, target *Allocation) *Settings {
+func settingsLike(m *model.Model, prev *Settings, target *model.Allocation) *Settings {
 	a := m.Since(target, prev.target)
 	s := &Settings{m: m, target: target, place: prev.place, placed: prev.placed, ports: slices.Clone(prev.ports), all: slices.Clone(prev.all),
 		ofFlow: prev.ofFlow, marks: m.MarksSince(target, a, prev.marks), prev: prev, fresh: make([]bool, len(prev.ports)), tops: prev.tops,
@@ -234,9 +235,9 @@ func (s *Settings) choosePortModes() error {
 		}
 		p := &s.ports[i]
 		switch s.m.Input.Options.PerQP {
-		case PerQPOn:
+		case model.PerQPOn:
 			p.why = "asked for: one CCTI per queue pair"
-		case PerQPOff:
+		case model.PerQPOff:
 			p.perSL, p.why = true, "asked for: one CCTI per SL"
 		default:
 			p.perSL, p.why = s.autoMode(p)
@@ -280,7 +281,7 @@ func (s *Settings) autoMode(p *port) (perSL bool, why string) {
 	case !together:
 		return false, "per queue pair: queue pairs of the SL cross different bottlenecks, so one CCTI for all would let one hold up the others"
 	}
-	return true, fmt.Sprintf("per SL: the %d queue pairs here cross the same bottlenecks, and one CCTI for all settles that many times sooner", Whole(crowd))
+	return true, fmt.Sprintf("per SL: the %d queue pairs here cross the same bottlenecks, and one CCTI for all settles that many times sooner", model.Whole(crowd))
 }
 
 func (s *Settings) sameBottlenecks(st *setting) bool {
@@ -318,7 +319,7 @@ const timerUnit = ibcc.TimerUnitPicoseconds * 1e-12
 func (s *Settings) measure(st *setting) {
 	p := &s.ports[st.port]
 	flows := s.relevant(st)
-	if st.kind == Idle {
+	if st.kind == model.Idle {
 		st.rate = s.idleRate(p, st)
 		st.need, st.spread = p.packet/float64(st.rate*p.unit), 0
 		return
@@ -397,12 +398,12 @@ func (s *Settings) relevant(st *setting) []int32 {
 	}
 	switch {
 	case len(st.flows) == 0:
-		st.kind = Idle
+		st.kind = model.Idle
 	case len(out) == 0:
-		st.kind = Uncontended
+		st.kind = model.Uncontended
 		return st.flows
 	default:
-		st.kind = Contended
+		st.kind = model.Contended
 	}
 	return out
 }

@@ -6,6 +6,7 @@ import (
 
 	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
+	"fairlane/policy/model"
 	"fairlane/policy/plan"
 	"fairlane/subnet"
 	"fairlane/wrcc"
@@ -15,7 +16,7 @@ import (
 const unreachedFrom = 0.045
 
 // shareFindings reports where the prediction misses the target.
-func shareFindings(m *Model, p *plan.Plan) []plan.Finding {
+func shareFindings(m *model.Model, p *plan.Plan) []plan.Finding {
 	var out []plan.Finding
 	missed := missedBy(p)
 	for _, t := range p.Tenants {
@@ -48,7 +49,7 @@ func shareFindings(m *Model, p *plan.Plan) []plan.Finding {
 			names = append(names, t.Tenant)
 		}
 		how := phrase.Of("plan.turns")
-		if m.Plane == PlaneRoCE {
+		if m.Plane == subnet.PlaneRoCE {
 			how = phrase.Of("plan.vf-turns")
 		}
 		out = append(out, plan.NewFinding(plan.CodeSourcePort, names, []string{l.Name},
@@ -144,9 +145,9 @@ func inProportion(ts []plan.LinkTenant) bool {
 
 // missAdvice is the advice for a tenant that misses its share: others have it, but for what acknowledgements of slow queue
 // pairs take of links that are full both ways.
-func missAdvice(m *Model, t *plan.TenantShare) phrase.Text {
+func missAdvice(m *model.Model, t *plan.TenantShare) phrase.Text {
 	slow, fast := wrcc.AckShare(1), wrcc.AckShare(wrcc.AckRate)
-	if missed := 1 - float64(t.Predicted)/float64(t.Entitled); m.Plane != PlaneWRCC || !(math.Abs(missed-slow) <= 0.002) {
+	if missed := 1 - float64(t.Predicted)/float64(t.Entitled); m.Plane != subnet.PlaneWRCC || !(math.Abs(missed-slow) <= 0.002) {
 		return seeOthers
 	}
 	return phrase.Of("plan.ack-load.fix",

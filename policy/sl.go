@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 
+	"fairlane/policy/colour"
+	"fairlane/policy/model"
 	"fairlane/policy/plan"
 	"fairlane/subnet/ident"
 )
@@ -19,7 +21,7 @@ type Placements [][]ident.SL
 // traffic unless nothing else works. With a plan in force, placements that still serve stay. When one SL
 // for each tenant does not fit, tenants whose endpoints fall into separate groups get several; when that
 // fails too, tenants share an SL on as few ports as the search finds, and a finding says where.
-func Place(m *Model) (Placements, []plan.Finding) {
+func Place(m *model.Model) (Placements, []plan.Finding) {
 	ports, senders := m.TenantsByPort(), m.SendersByPort()
 	x, solved := apart(m, ports, senders)
 	if solved {
@@ -47,10 +49,10 @@ func Place(m *Model) (Placements, []plan.Finding) {
 
 // apart gives each tenant one SL. Tenants that meet on a port get different SLs; where that does not fit, or changes more of the plan in
 // force, only tenants that may send from one port do. False when neither fits: then the problem returned is that of the senders.
-func apart(m *Model, ports, senders []PortTenants) (x *slProblem, solved bool) {
-	same := slices.EqualFunc(ports, senders, func(a, b PortTenants) bool { return len(a.Tenants) == len(b.Tenants) })
+func apart(m *model.Model, ports, senders []model.PortTenants) (x *slProblem, solved bool) {
+	same := slices.EqualFunc(ports, senders, func(a, b model.PortTenants) bool { return len(a.Tenants) == len(b.Tenants) })
 	moved := math.MaxInt
-	if same || !slices.ContainsFunc(ports, func(p PortTenants) bool { return len(p.Tenants) > ident.NumSLs }) {
+	if same || !slices.ContainsFunc(ports, func(p model.PortTenants) bool { return len(p.Tenants) > ident.NumSLs }) {
 		x = newSLProblem(m, ports, nil)
 		x.preferInForce()
 		if x.solve() {
@@ -74,7 +76,7 @@ func apart(m *Model, ports, senders []PortTenants) (x *slProblem, solved bool) {
 
 // onePin is the SL a tenant has pinned wherever it pinned one, which it then keeps everywhere,
 // even if it is reserved: the operator said so. -1 when there is none, or several.
-func onePin(m *Model, t int32) int8 {
+func onePin(m *model.Model, t int32) int8 {
 	own := int8(-1)
 	for _, a := range m.Tenants[t].Attachments {
 		if a.SL != nil {
@@ -89,11 +91,11 @@ func onePin(m *Model, t int32) int8 {
 
 // slProblem is the colouring of one SL for each node: a tenant with all its ports, or a part of them.
 type slProblem struct {
-	m          *Model
-	ports      []PortTenants
+	m          *model.Model
+	ports      []model.PortTenants
 	nodes      []slNode
 	nodeOf     [][]int32 // by tenant and attachment
-	c          *Colouring
+	c          *colour.Colouring
 	order      []int8 // usable SLs
 	inForce    bool
 	lowerBound *slProblem // the problem whose cliques bound the SLs needed; nil: this one
@@ -106,7 +108,7 @@ type slNode struct {
 }
 
 // newSLProblem builds the problem. parts gives the part of each attachment, by tenant; nil is one part each.
-func newSLProblem(m *Model, ports []PortTenants, parts [][]int32) *slProblem {
+func newSLProblem(m *model.Model, ports []model.PortTenants, parts [][]int32) *slProblem {
 	x := &slProblem{m: m, ports: ports, nodeOf: make([][]int32, len(m.Tenants))}
 	for t := range m.Tenants {
 		first := int32(len(x.nodes))
@@ -128,7 +130,7 @@ func newSLProblem(m *Model, ports []PortTenants, parts [][]int32) *slProblem {
 	for _, sl := range m.Usable {
 		x.order = append(x.order, int8(sl))
 	}
-	x.c = NewColouring(len(x.nodes))
+	x.c = colour.New(len(x.nodes))
 	x.connect()
 	return x
 }
@@ -169,9 +171,9 @@ func (x *slProblem) connect() {
 			}
 		}
 		slices.Sort(met)
-		x.c.Meet[v] = make([]Edge, len(met))
+		x.c.Meet[v] = make([]colour.Edge, len(met))
 		for i, u := range met {
-			x.c.Meet[v][i] = Edge{u, row[u]}
+			x.c.Meet[v][i] = colour.Edge{To: u, Cost: row[u]}
 			row[u] = 0
 		}
 	}
@@ -240,7 +242,7 @@ func (x *slProblem) solveInForce() bool {
 // for as many tenants as there are SLs.
 func (x *slProblem) solveDistinct() bool {
 	n := len(x.nodes)
-	d := NewColouring(n)
+	d := colour.New(n)
 	pinned := uint16(0)
 	for v := range n {
 		for _, a := range x.m.Tenants[x.nodes[v].tenant].Attachments {
@@ -258,7 +260,7 @@ func (x *slProblem) solveDistinct() bool {
 		}
 		for u := range n {
 			if u != v {
-				d.Meet[v] = append(d.Meet[v], Edge{int32(u), 1})
+				d.Meet[v] = append(d.Meet[v], colour.Edge{To: int32(u), Cost: 1})
 			}
 		}
 	}

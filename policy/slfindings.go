@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"fairlane/internal/phrase"
+	"fairlane/policy/colour"
+	"fairlane/policy/model"
 	"fairlane/policy/plan"
 	"fairlane/subnet/ident"
 )
@@ -37,7 +39,7 @@ type sharers struct {
 }
 
 // sharedSLs reports tenants that share an SL on a port from which they send or may send, one finding for each set of tenants.
-func sharedSLs(m *Model, x *slProblem, senders []PortTenants, p Placements) []plan.Finding {
+func sharedSLs(m *model.Model, x *slProblem, senders []model.PortTenants, p Placements) []plan.Finding {
 	roles := m.Roles()
 	groups := make(map[string]*sharers)
 	var order []*sharers
@@ -49,7 +51,7 @@ func sharedSLs(m *Model, x *slProblem, senders []PortTenants, p Placements) []pl
 		for k, t := range pt.Tenants {
 			sl := p[t][pt.At[k]]
 			bySL[sl] = append(bySL[sl], t)
-			unknown[sl] = unknown[sl] || roles[t][pt.At[k]] == RoleUnknown
+			unknown[sl] = unknown[sl] || roles[t][pt.At[k]] == model.RoleUnknown
 			if m.Tenants[t].Attachments[pt.At[k]].SL != nil {
 				pins[sl]++
 			}
@@ -112,7 +114,7 @@ func (x *slProblem) whyExhausted() phrase.Text {
 		ref, _ := x.m.Fabric.PortByID(p.Port)
 		where = phrase.Of("plan.sl-from", "port", x.m.Fabric.PortName(ref))
 	}
-	found, exact := x.c.Clique(known, CliqueSearch)
+	found, exact := x.c.Clique(known, colour.CliqueSearch)
 	if len(found) > len(known) {
 		where = phrase.Of("plan.sl-pairwise")
 	}
@@ -129,7 +131,7 @@ func (x *slProblem) whyExhausted() phrase.Text {
 		"n", len(found), "where", where, "names", []phrase.Text{phrase.Names(names, len(names), plan.MaxNames), search}, "need", len(found), "usable", len(x.m.Usable))
 }
 
-func exhausted(m *Model, g *sharers, why phrase.Text) plan.Finding {
+func exhausted(m *model.Model, g *sharers, why phrase.Text) plan.Finding {
 	var names []string
 	for _, t := range g.tenants {
 		names = append(names, m.Tenants[t].Name)

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"fairlane/policy/colour"
 	"fairlane/subnet/ident"
 )
 
@@ -20,7 +21,7 @@ func (x *slProblem) preferInForce() {
 			byKey[p.PKey.Base()] = p.Tenant
 		}
 	}
-	x.c.Move = make([][Colours]int32, len(x.nodes))
+	x.c.Move = make([][colour.Colours]int32, len(x.nodes))
 	for v := range x.nodes {
 		t := &x.m.Tenants[x.nodes[v].tenant]
 		name := t.Name
@@ -39,7 +40,7 @@ func (x *slProblem) preferInForce() {
 
 // wants makes every SL but one cost a node so many moves more.
 func (x *slProblem) wants(v int, sl int8, ports int32) {
-	for k := range Colours {
+	for k := range colour.Colours {
 		if int8(k) != sl {
 			x.c.Move[v][k] += ports
 		}
@@ -51,10 +52,10 @@ func (x *slProblem) wants(v int, sl int8, ports int32) {
 func (x *slProblem) stayAt(p Placements) {
 	x.preferInForce()
 	if x.c.Move == nil {
-		x.c.Move = make([][Colours]int32, len(x.nodes))
+		x.c.Move = make([][colour.Colours]int32, len(x.nodes))
 	} else {
 		for v := range x.c.Move {
-			for k := range Colours {
+			for k := range colour.Colours {
 				x.c.Move[v][k] *= 2
 			}
 		}

@@ -7,13 +7,14 @@ import (
 
 	"fairlane/internal/disjoint"
 	"fairlane/internal/phrase"
+	"fairlane/policy/model"
 	"fairlane/policy/plan"
 )
 
 // flowParts divides each tenant's attachments into groups that no flow joins, numbered from the group with most
 // ports on. Ports without flows belong to the first: nothing is known of whom they will talk to, and
 // the largest group is the likeliest. It returns nil when no tenant has more than one group.
-func flowParts(m *Model) [][]int32 {
+func flowParts(m *model.Model) [][]int32 {
 	sets := make([]disjoint.Sets, len(m.Tenants))
 	used := make([][]bool, len(m.Tenants))
 	for t := range sets {
@@ -22,8 +23,8 @@ func flowParts(m *Model) [][]int32 {
 	}
 	for i := range m.Flows {
 		f := &m.Flows[i]
-		a, okA := Attachment(m, f.Tenant, m.Fabric.PortID(f.Src))
-		b, okB := Attachment(m, f.Tenant, m.Fabric.PortID(f.Dst))
+		a, okA := model.Attachment(m, f.Tenant, m.Fabric.PortID(f.Src))
+		b, okB := model.Attachment(m, f.Tenant, m.Fabric.PortID(f.Dst))
 		if okA && okB {
 			sets[f.Tenant].Join(int32(a), int32(b))
 			used[f.Tenant][a], used[f.Tenant][b] = true, true

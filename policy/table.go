@@ -9,6 +9,7 @@ import (
 	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/policy/halves"
+	"fairlane/policy/model"
 	"fairlane/policy/plan"
 )
 
@@ -28,7 +29,7 @@ const (
 
 // tables makes the tables of ports once per shape and form.
 type tables struct {
-	law  CCTLaw
+	law  model.CCTLaw
 	made map[tableKey][]ibcc.Entry
 }
 
@@ -42,7 +43,7 @@ func (s *Settings) newTables() *tables {
 	return &tables{law: cctLaw(s.m.Input.Options), made: map[tableKey][]ibcc.Entry{}}
 }
 
-func cctLaw(o Options) CCTLaw { return cmp.Or(o.CCTLaw, CCTGeometric) }
+func cctLaw(o model.Options) model.CCTLaw { return cmp.Or(o.CCTLaw, model.CCTGeometric) }
 
 // finest is the table that a port gets unless its queue pairs are entitled to very little.
 func (t *tables) finest(p *port) ([]ibcc.Entry, error) { return t.get(p, t.shapes()[0]) }
@@ -54,7 +55,7 @@ func (t *tables) get(p *port, shape int) ([]ibcc.Entry, error) {
 		return e, nil
 	}
 	make := ibcc.Geometric
-	if t.law == CCTQuadratic {
+	if t.law == model.CCTQuadratic {
 		make = ibcc.Quadratic
 	}
 	e, err := make(p.entries, shape)
@@ -71,7 +72,7 @@ func (t *tables) get(p *port, shape int) ([]ibcc.Entry, error) {
 }
 
 func (t *tables) shapes() []int {
-	if t.law == CCTQuadratic {
+	if t.law == model.CCTQuadratic {
 		return scaleChoices[:]
 	}
 	return ratioChoices[:]
@@ -103,8 +104,8 @@ func (s *Settings) chooseTable(t *tables, p *port) error {
 		if !p.reaches() {
 			continue
 		}
-		steps, _ := ibcc.Steps(table, Rate(p.line), Rate(smallest))
-		if t.law == CCTQuadratic || shape >= planRatio || float64(steps)*slowest <= tableTime {
+		steps, _ := ibcc.Steps(table, model.Rate(p.line), model.Rate(smallest))
+		if t.law == model.CCTQuadratic || shape >= planRatio || float64(steps)*slowest <= tableTime {
 			break
 		}
 	}
@@ -148,20 +149,20 @@ func (s *Settings) explainTables() {
 	})
 }
 
-func (p *port) tableReason(law CCTLaw) plan.Reason {
+func (p *port) tableReason(law model.CCTLaw) plan.Reason {
 	r := plan.Reason{Field: "cct", Rule: plan.RuleTableGeometric, Unit: "shift:multiplier", Range: fmt.Sprintf("shift 0..%d, multiplier 0..%d, not decreasing", p.profile.Adapter.MaxShift, p.profile.Adapter.MaxMultiplier),
 		Value: fmt.Sprintf("%d entries to %s", len(p.table), p.table[len(p.table)-1])}
 	grows := fmt.Sprintf("1 + delay grows by %d.%03d a step, at least 1/%d packet time", p.shape/1000, p.shape%1000, 1<<p.profile.Adapter.MaxShift)
-	if law == CCTQuadratic {
+	if law == model.CCTQuadratic {
 		r.Rule = plan.RuleTableQuadratic
 		grows = fmt.Sprintf("delay = %d.%03d·14·i²/1062 us at 1024 B and 10 Gbit/s", p.shape/1000, p.shape%1000)
 	}
 	relation := "<="
 	if !p.reaches() {
 		relation = ">"
-		r.Clamped = "the last entry lets " + Rate(p.floor()).String() + " through"
+		r.Clamped = "the last entry lets " + model.Rate(p.floor()).String() + " through"
 	}
-	r.Formula = fmt.Sprintf("%s; last entry %s %s %s/%d, half the smallest rate on the port", grows, Rate(p.floor()), relation, Rate(p.smallest), reachMargin)
+	r.Formula = fmt.Sprintf("%s; last entry %s %s %s/%d, half the smallest rate on the port", grows, model.Rate(p.floor()), relation, model.Rate(p.smallest), reachMargin)
 	return r
 }
 
@@ -189,8 +190,8 @@ func (s *Settings) limitClamps(p *port) *plan.Finding {
 	port := s.m.Fabric.PortName(p.ref)
 	f := plan.NewFinding(plan.CodeCCTLimit, names, []string{port},
 		phrase.Of("plan.cct-limit-clamps",
-			"port", port, "limit", len(p.table)-1, "passed", Rate(p.floor()), "smallest", Rate(smallest)), p.reachFix(crowd > 1,
-			phrase.Of("plan.table-floor.fix", "floor", Rate(p.floor()))))
+			"port", port, "limit", len(p.table)-1, "passed", model.Rate(p.floor()), "smallest", model.Rate(smallest)), p.reachFix(crowd > 1,
+			phrase.Of("plan.table-floor.fix", "floor", model.Rate(p.floor()))))
 	return &f
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"fairlane/ccconfig/ibcc"
 	"fairlane/internal/num"
+	"fairlane/policy/model"
 )
 
 // The product rule counts on every tick of CCTI_Timer to take a step off CCTI. At CCTI 0 there is none to take: the nearer a CCTI's rate is
@@ -174,7 +175,7 @@ func (s *Settings) tookOf(st *setting, table []ibcc.Entry, rate float64, last *l
 func (s *Settings) makeUpForLostTicks(k int32, finest []ibcc.Entry, last *lastTop) {
 	st := &s.all[k]
 	st.took = 1
-	if s.m.Input.Options.Mode != ModeTheorem1 && s.capOf(k) == 0 {
+	if s.m.Input.Options.Mode != model.ModeTheorem1 && s.capOf(k) == 0 {
 		st.took = s.tookOf(st, finest, st.rate, last)
 	}
 	st.need = float64(st.need * st.took)

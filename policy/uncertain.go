@@ -2,20 +2,22 @@ package policy
 
 import (
 	"fairlane/internal/phrase"
+	"fairlane/policy/model"
 	"fairlane/policy/plan"
+	"fairlane/subnet"
 )
 
 // uncertainFrom is the bound above which a finding names the tenant. On RoCE it is a tenth below MissLimit, since up to 5 of 100 tenants are further
 // off than their bound.
-func uncertainFrom(m *Model) float64 {
-	if m.Plane == PlaneRoCE {
+func uncertainFrom(m *model.Model) float64 {
+	if m.Plane == subnet.PlaneRoCE {
 		return 0.09
 	}
 	return plan.MissLimit(m.Plane)
 }
 
 // uncertainFinding names the tenants on contended links whose bound is above uncertainFrom, with the range of rates expected of each.
-func uncertainFinding(m *Model, p *plan.Plan) []plan.Finding {
+func uncertainFinding(m *model.Model, p *plan.Plan) []plan.Finding {
 	on := make(map[string]bool)
 	for i := range p.Links {
 		for _, t := range p.Links[i].Tenants {
@@ -42,7 +44,7 @@ func uncertainFinding(m *Model, p *plan.Plan) []plan.Finding {
 		said = append(said, phrase.Of("list.and-more", "n", more))
 	}
 	advice := phrase.Of("plan.share-uncertain.fix", "period", BoundTime)
-	if m.Plane == PlaneRoCE {
+	if m.Plane == subnet.PlaneRoCE {
 		advice = phrase.Of("plan.share-uncertain.rates.fix")
 	}
 	return []plan.Finding{plan.NewFinding(plan.CodeShareUncertain, names, nil,
@@ -55,14 +57,14 @@ func expectedRates(t *plan.TenantShare) phrase.Text {
 		return phrase.Of("plan.range-unknown", "tenant", t.Tenant, "entitled", t.Entitled)
 	}
 	low, high := float64(float64(t.Predicted)*(1-t.Bound)), float64(float64(t.Predicted)*(1+t.Bound))
-	return phrase.Of("plan.range", "tenant", t.Tenant, "low", Rate(low), "high", Rate(high), "entitled", t.Entitled)
+	return phrase.Of("plan.range", "tenant", t.Tenant, "low", model.Rate(low), "high", model.Rate(high), "entitled", t.Entitled)
 }
 
 // sureEnough is the uncertainty from which on a finding names it.
 const sureEnough = 0.05
 
 // chanceFinding names the tenants whose shares depend on the paths that a hash chooses.
-func chanceFinding(m *Model, chance []float64) []plan.Finding {
+func chanceFinding(m *model.Model, chance []float64) []plan.Finding {
 	var names []string
 	worst := 0.0
 	for t, c := range chance {
@@ -80,7 +82,7 @@ func chanceFinding(m *Model, chance []float64) []plan.Finding {
 }
 
 // roughFinding says that flows are too entangled to be shared out exactly.
-func roughFinding(target, predicted *Allocation) []plan.Finding {
+func roughFinding(target, predicted *model.Allocation) []plan.Finding {
 	n := max(target.Rough, predicted.Rough)
 	if n == 0 {
 		return nil

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"fairlane/internal/quantity"
+	"fairlane/policy/model"
 	"fairlane/policy/plan"
 	"fairlane/subnet/ident"
 )
@@ -32,7 +33,7 @@ func (s *RoceSettings) assign() {
 			inForce[t.Port] = append(inForce[t.Port], t)
 		}
 	}
-	s.functions = make(map[TenantPort]int)
+	s.functions = make(map[model.TenantPort]int)
 	for i := range s.ports {
 		s.assignAt(&s.ports[i], inForce[s.ports[i].id])
 	}
@@ -46,13 +47,13 @@ func (s *RoceSettings) assignAt(p *nicPort, inForce []*plan.RoCEPlacement) {
 		if k < 0 || taken[old.Function] || old.Function < 0 || old.Function >= maxFunctions {
 			continue
 		}
-		if at := (TenantPort{p.tenants[k], p.id}); !has(s.functions, at) {
+		if at := (model.TenantPort{Tenant: p.tenants[k], Port: p.id}); !has(s.functions, at) {
 			s.functions[at], taken[old.Function] = old.Function, true
 		}
 	}
 	next := 0
 	for _, t := range slices.Sorted(slices.Values(p.tenants)) { // by name
-		at := TenantPort{t, p.id}
+		at := model.TenantPort{Tenant: t, Port: p.id}
 		if has(s.functions, at) {
 			continue
 		}
@@ -75,8 +76,8 @@ func (s *RoceSettings) shareReasons(p *nicPort) []plan.Reason {
 	var out []plan.Reason
 	shares := make([]plan.FunctionShare, 0, len(p.tenants))
 	for _, t := range p.tenants {
-		if share := s.shares[TenantPort{t, p.id}]; share > 0 {
-			shares = append(shares, plan.FunctionShare{Tenant: s.m.Tenants[t].Name, Function: s.functions[TenantPort{t, p.id}], Thousandths: share})
+		if share := s.shares[model.TenantPort{Tenant: t, Port: p.id}]; share > 0 {
+			shares = append(shares, plan.FunctionShare{Tenant: s.m.Tenants[t].Name, Function: s.functions[model.TenantPort{Tenant: t, Port: p.id}], Thousandths: share})
 		}
 	}
 	slices.SortFunc(shares, func(a, b plan.FunctionShare) int { return cmp.Compare(a.Function, b.Function) })

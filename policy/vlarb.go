@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"fairlane/policy/colour"
+	"fairlane/policy/model"
 	"fairlane/policy/plan"
 	"fairlane/subnet/ident"
 )
@@ -45,7 +47,7 @@ func (s *Settings) chooseLanes() {
 	}
 	for i := range s.ports {
 		p := &s.ports[i]
-		d := Direction(s.m.Fabric, p.ref)
+		d := model.Direction(s.m.Fabric, p.ref)
 		busy := s.busy(p)
 		if vls := lanesOfLink(s.m, d); s.target.Limiting[d] && len(busy) > 1 && vls > 1 {
 			s.lanes = append(s.lanes, lanes{port: int32(i), vls: vls, busy: busy, blocks: p.blocks()})
@@ -99,7 +101,7 @@ func worstLane(of []*lanes) float64 {
 }
 
 // lanesOf is the number of data lanes that both ends of a link have: VLCap where it is known, else dataVLs.
-func lanesOfLink(m *Model, d int32) int {
+func lanesOfLink(m *model.Model, d int32) int {
 	n := 0
 	for _, p := range [2]uint8{m.Fabric.Port(m.Transmitter(d)).VLCap, m.Fabric.Port(m.Receiver(d)).VLCap} {
 		if p > 0 && (n == 0 || int(p) < n) {
@@ -132,7 +134,7 @@ func (s *Settings) mapLanes(of []*lanes, vls int, alike bool) {
 			}
 		}
 	}
-	c := NewColouring(ident.NumSLs)
+	c := colour.New(ident.NumSLs)
 	c.Move = s.preferLanes(of)
 	var between [ident.NumSLs][ident.NumSLs]int32
 	for v := range meet {
@@ -150,7 +152,7 @@ func (s *Settings) mapLanes(of []*lanes, vls int, alike bool) {
 		c.Domain[v] = 1<<vls - 1
 		for u, n := range between[v] {
 			if n > 0 {
-				c.Meet[v] = append(c.Meet[v], Edge{int32(u), n})
+				c.Meet[v] = append(c.Meet[v], colour.Edge{To: int32(u), Cost: n})
 			}
 		}
 		if rep[v] != v || len(c.Meet[v]) == 0 && meet[v] == [ident.NumSLs]int32{} {
@@ -185,8 +187,8 @@ func (s *Settings) laneCosts(of []*lanes) (meet, unlike [ident.NumSLs][ident.Num
 }
 
 // preferLanes makes the SLs that contend prefer the lanes in force on their ports, then those of their own number.
-func (s *Settings) preferLanes(of []*lanes) [][Colours]int32 {
-	move := make([][Colours]int32, ident.NumSLs)
+func (s *Settings) preferLanes(of []*lanes) [][colour.Colours]int32 {
+	move := make([][colour.Colours]int32, ident.NumSLs)
 	for _, l := range of {
 		var old *plan.LanePlan
 		if f := s.m.Input.InForce; f != nil {
@@ -194,7 +196,7 @@ func (s *Settings) preferLanes(of []*lanes) [][Colours]int32 {
 		}
 		for _, b := range l.busy {
 			sl := s.all[b].sl
-			for k := range Colours {
+			for k := range colour.Colours {
 				if k != int(sl) {
 					move[sl][k]++
 				}

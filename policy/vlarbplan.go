@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"fairlane/internal/phrase"
+	"fairlane/policy/model"
 	"fairlane/policy/plan"
 	"fairlane/subnet/ident"
 )
@@ -37,7 +38,7 @@ func (s *Settings) laneReasons(l *lanes) []plan.Reason {
 		out = append(out, plan.Reason{Field: fmt.Sprintf("vl[%d].weight", p.vl), Value: fmt.Sprint(p.packets * l.blocks), Unit: "64 B", Range: "1..255 an entry",
 			Tenant: strings.Join(s.laneNames(p), ","), Rule: plan.RuleLaneWeight,
 			Formula: fmt.Sprintf("%d of %d packets of %d units a round = %.1f %% for %s of %s = %.1f %%",
-				p.packets, sum, l.blocks, float64(100*float64(p.packets)/float64(sum)), Rate(p.entitled), Rate(total), float64(100*p.entitled/total))})
+				p.packets, sum, l.blocks, float64(100*float64(p.packets)/float64(sum)), model.Rate(p.entitled), model.Rate(total), float64(100*p.entitled/total))})
 	}
 	return out
 }
@@ -130,7 +131,7 @@ func (s *Settings) lanesOfPlan(plans []plan.LanePlan) error {
 		l := lanes{port: int32(i), sl2vl: plan.SL2VL, low: plan.Low, busy: s.busy(p), blocks: p.blocks()}
 		for sl, vl := range l.sl2vl {
 			if vl > ident.MaxDataVL {
-				return fmt.Errorf("%w: the plan puts SL %d of port %s on lane %d: want 0 to %d", ErrInput, sl, p.id, vl, ident.MaxDataVL)
+				return fmt.Errorf("%w: the plan puts SL %d of port %s on lane %d: want 0 to %d", model.ErrInput, sl, p.id, vl, ident.MaxDataVL)
 			}
 		}
 		s.fold(&l)
@@ -141,7 +142,7 @@ func (s *Settings) lanesOfPlan(plans []plan.LanePlan) error {
 				}
 			}
 			if l.parts[j].packets == 0 {
-				return fmt.Errorf("%w: the plan gives lane %d of port %s no weight", ErrInput, l.parts[j].vl, p.id)
+				return fmt.Errorf("%w: the plan gives lane %d of port %s no weight", model.ErrInput, l.parts[j].vl, p.id)
 			}
 		}
 		if len(l.parts) > 0 {
@@ -157,7 +158,7 @@ const laneRounds = 4
 // predictLanes is ShareByWeight on ports whose lanes are weighed: a lane has its packets of a round as long as
 // it has something to send, and its queue pairs take turns inside. What some of them cannot use, because
 // another link limits them, goes to the others of their lane first; so their weights are settled in rounds, and stay in w.
-func (s *Settings) predictLanes(w *ShareWeights) *Allocation {
+func (s *Settings) predictLanes(w *model.ShareWeights) *model.Allocation {
 	if len(s.lanes) == 0 {
 		return s.m.ShareByWeight(*w)
 	}
@@ -166,7 +167,7 @@ func (s *Settings) predictLanes(w *ShareWeights) *Allocation {
 		w.Sending[i] = s.m.Flows[i].QPs
 	}
 	elsewhere := make([]bool, len(s.m.Flows)) // limited by another link in some round
-	var a *Allocation
+	var a *model.Allocation
 	for range laneRounds {
 		moved := false
 		for i := range s.lanes {
@@ -185,8 +186,8 @@ func (s *Settings) predictLanes(w *ShareWeights) *Allocation {
 // divideLanes sets the sending weights of a port's flows from the allocation before, nil for none, and says
 // whether any changed. Flows found to be limited elsewhere stay so: with their weight at their rate, the port
 // and the other link limit them together.
-func (s *Settings) divideLanes(l *lanes, before *Allocation, weights []float64, elsewhere []bool) bool {
-	d := Direction(s.m.Fabric, s.ports[l.port].ref)
+func (s *Settings) divideLanes(l *lanes, before *model.Allocation, weights []float64, elsewhere []bool) bool {
+	d := model.Direction(s.m.Fabric, s.ports[l.port].ref)
 	sum := 0
 	for _, p := range l.parts {
 		sum += p.packets

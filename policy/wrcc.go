@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"fairlane/internal/quantity"
+	"fairlane/policy/model"
 	"fairlane/policy/plan"
 	"fairlane/tenants"
 	"fairlane/wrcc"
@@ -36,8 +37,8 @@ const (
 
 // WrccSettings is what the WRCC plane makes of a target.
 type WrccSettings struct {
-	m       *Model
-	target  *Allocation
+	m       *model.Model
+	target  *model.Allocation
 	lay     *wrccLayout
 	unit    float64 // bit/s
 	limits  []uint8 // by model flow: byLink, byDemand or byCap
@@ -64,7 +65,7 @@ type WrccSettings struct {
 // what WRCC converges to, is the target, however many links, classes and guarantees made it.
 //
 // prev is a compilation of the same flows and attachments, or nil.
-func CompileWRCC(t Task, prev *WrccSettings) (*WrccSettings, *Outcome, error) {
+func CompileWRCC(t model.Task, prev *WrccSettings) (*WrccSettings, *model.Outcome, error) {
 	s := &WrccSettings{m: t.Model, target: t.Target}
 	if prev != nil {
 		s.prev, s.lay = prev, prev.lay
@@ -75,7 +76,7 @@ func CompileWRCC(t Task, prev *WrccSettings) (*WrccSettings, *Outcome, error) {
 	s.findLimits()
 	s.weigh()
 	s.holdCaps()
-	o := &Outcome{}
+	o := &model.Outcome{}
 	var section *plan.WRCCPlan
 	var failed error
 	var work sync.WaitGroup
@@ -123,9 +124,9 @@ func (s *WrccSettings) findLimits() {
 }
 
 // predict is what the weights, the ports' bounds and the senders' least rate are expected to give. followed is whether turns at sending ports were.
-func (s *WrccSettings) predict() (f Forecast, followed bool) {
+func (s *WrccSettings) predict() (f model.Forecast, followed bool) {
 	qps := s.m.Layout().QPs
-	w := ShareWeights{Marked: make([]float64, len(qps)), Floors: make([]float64, len(qps)), Ceilings: s.ceiling}
+	w := model.ShareWeights{Marked: make([]float64, len(qps)), Floors: make([]float64, len(qps)), Ceilings: s.ceiling}
 	for i, n := range qps {
 		w.Marked[i] = float64(s.weights[i] * n)
 		w.Floors[i] = float64(float64(wrcc.MinFairRate) * n)

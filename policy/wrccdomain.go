@@ -8,6 +8,7 @@ import (
 
 	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
+	"fairlane/policy/model"
 	"fairlane/policy/plan"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
@@ -103,7 +104,7 @@ const wrccOverhead = 98 + wrcc.HeaderSize
 // linkTime is what a link direction and the way back over the same link add to a round trip: both
 // delays, and one full packet.
 func (s *WrccSettings) linkTime(d int32) quantity.Picoseconds {
-	bits := (cmp.Or(int64(s.m.Fabric.Port(s.m.Transmitter(d)).MTU), DefaultMTU) + wrccOverhead) * 8
+	bits := (cmp.Or(int64(s.m.Fabric.Port(s.m.Transmitter(d)).MTU), model.DefaultMTU) + wrccOverhead) * 8
 	return 2*s.m.Delay(d) + quantity.Picoseconds(float64(bits)/float64(s.m.Fabric.Links[d/2].Rate)*float64(quantity.Second))
 }
 
@@ -177,7 +178,7 @@ func (s *WrccSettings) roundTrips() {
 	for i := range s.domains {
 		d := &s.domains[i]
 		if d.rtt == 0 { // a domain of switches alone, which pass on what others send
-			d.rtt = max(widest, UnknownDelay)
+			d.rtt = max(widest, model.UnknownDelay)
 		}
 	}
 }
@@ -193,7 +194,7 @@ func (s *WrccSettings) findPaces() {
 		for _, d := range l.Hops[l.First[i]:l.First[i+1]] {
 			k := int32(0)
 			if len(s.domains) > 1 {
-				k = s.home[Transmitter(f, d).Node]
+				k = s.home[model.Transmitter(f, d).Node]
 			}
 			if k != last {
 				last = k
@@ -300,9 +301,9 @@ func (d *wrccDomain) choosePeriod() {
 			phrase.Of("plan.wrcc-unstable", "domain", d.title(), "period", d.period),
 			phrase.Of("plan.wrcc-unstable.fix")))
 	}
-	if settle := d.settle(); d.used && settle > MaxConvergence {
+	if settle := d.settle(); d.used && settle > model.MaxConvergence {
 		d.findings = append(d.findings, plan.NewFinding(plan.CodeSlowConvergence, nil, nil,
-			phrase.Of("plan.wrcc-slow", "domain", d.title(), "period", d.period, "settle", About(settle)), nameDomains))
+			phrase.Of("plan.wrcc-slow", "domain", d.title(), "period", d.period, "settle", model.About(settle)), nameDomains))
 	}
 }
 
@@ -348,7 +349,7 @@ func (s *WrccSettings) domainPlan(d *wrccDomain) plan.WRCCDomainPlan {
 
 // span finds the largest round trip between two hosts of a domain.
 type span struct {
-	m     *Model
+	m     *model.Model
 	times []quantity.Picoseconds // of each link direction, see linkTime
 	hops  []int32                // of each node, -1 where not reached
 	far   []quantity.Picoseconds // of each switch: the longest of the shortest ways
@@ -444,7 +445,7 @@ func (x *span) leads(node int32, port int) (d, peer int32, ok bool) {
 	if !ok {
 		return 0, 0, false
 	}
-	return Direction(f, ref), to.Node, true
+	return model.Direction(f, ref), to.Node, true
 }
 
 // from returns the largest round trip between a host of a switch and another of its domain, and that one's switch.

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"fairlane/internal/quantity"
+	"fairlane/policy/model"
 	"fairlane/policy/plan"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
@@ -50,9 +51,9 @@ func TestTheLargestRoundTripOfAFatTree(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &WrccSettings{m: &Model{Fabric: f}}
+	s := &WrccSettings{m: &model.Model{Fabric: f}}
 	x := s.newSpan(s.linkTimes())
-	nodes := Numbered(len(f.Nodes))
+	nodes := model.Numbered(len(f.Nodes))
 	packet := 6 * quantity.Picoseconds(float64((4096+wrccOverhead)*8)/100e9*1e12)
 	want := 12*quantity.Microsecond + packet
 	if got := x.largest(nodes); got < want-10 || got > want+10 {
@@ -101,9 +102,9 @@ func TestSweepsFindTheLargestRoundTripOfATree(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := &WrccSettings{m: &Model{Fabric: f}}
+		s := &WrccSettings{m: &model.Model{Fabric: f}}
 		x := s.newSpan(s.linkTimes())
-		e := x.edges(Numbered(len(f.Nodes)))
+		e := x.edges(model.Numbered(len(f.Nodes)))
 		if len(e) == 0 {
 			return
 		}
@@ -141,7 +142,7 @@ func TestPowersOfTwoBelowAndAbove(t *testing.T) {
 func TestEveryNodeIsInItsDataCentre(t *testing.T) {
 	t.Parallel()
 	names := []string{"west", "", "east", "west", "", "north", "west"}
-	s := &WrccSettings{m: &Model{Fabric: &subnet.Fabric{}}}
+	s := &WrccSettings{m: &model.Model{Fabric: &subnet.Fabric{}}}
 	for _, name := range names {
 		s.m.Fabric.Nodes = append(s.m.Fabric.Nodes, subnet.Node{Domain: name})
 	}
@@ -172,6 +173,6 @@ func BenchmarkFindDomains(b *testing.B) {
 		f.Nodes = append(f.Nodes, subnet.Node{Domain: fmt.Sprintf("d%06d", i*7%40_000)})
 	}
 	for b.Loop() {
-		(&WrccSettings{m: &Model{Fabric: f}}).findDomains()
+		(&WrccSettings{m: &model.Model{Fabric: f}}).findDomains()
 	}
 }

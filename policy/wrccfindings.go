@@ -7,6 +7,7 @@ import (
 	"fairlane/internal/num"
 	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
+	"fairlane/policy/model"
 	"fairlane/policy/plan"
 	"fairlane/wrcc"
 )
@@ -44,7 +45,7 @@ func (s *WrccSettings) note(e *wrccEntry, p *toPeer) {
 		o = &wrccOff{}
 		s.off[e.tenant] = o
 	}
-	if p.spread > MaxQuantisation {
+	if p.spread > model.MaxQuantisation {
 		o.shared++
 		if p.spread > o.spread {
 			o.spread, o.rate, o.worst = p.spread, p.rate, s.m.Fabric.PortName(e.ref)
@@ -72,7 +73,7 @@ func (s *WrccSettings) compromises() {
 		if o.shared > 0 {
 			s.findings = append(s.findings, plan.NewFinding(plan.CodeSharedSetting, names, []string{o.worst},
 				phrase.Of("plan.wrcc-paths",
-					"pairs", plan.Counted(o.shared, plan.KindPortPair), "worst", o.worst, "each", Rate(o.rate), "off", phrase.PercentOf(o.spread, 1)),
+					"pairs", plan.Counted(o.shared, plan.KindPortPair), "worst", o.worst, "each", model.Rate(o.rate), "off", phrase.PercentOf(o.spread, 1)),
 				phrase.Of("plan.wrcc-paths.fix")))
 		}
 		if o.clamped > 0 {
@@ -82,7 +83,7 @@ func (s *WrccSettings) compromises() {
 			}
 			s.findings = append(s.findings, plan.NewFinding(plan.CodeWeightRange, names, nil,
 				phrase.Of("plan.weight-out-of-range",
-					"weights", plan.Counted(o.clamped, plan.KindWeight), "min", wrcc.MinSenderWeight, "max", wrcc.MaxSenderWeight, "unit", quantity.BitRate(s.unit), "worst", Rate(o.beyond)), fix))
+					"weights", plan.Counted(o.clamped, plan.KindWeight), "min", wrcc.MinSenderWeight, "max", wrcc.MaxSenderWeight, "unit", quantity.BitRate(s.unit), "worst", model.Rate(o.beyond)), fix))
 		}
 	}
 	if e := s.resolution(); e > 0.001 {
@@ -96,7 +97,7 @@ func (s *WrccSettings) compromises() {
 func (s *WrccSettings) resolution() float64 { return float64(wrcc.MinFairRate) / 2 / s.unit }
 
 // bounds is the relative error bound of each tenant's prediction. Where fair rates may swing it is not known.
-func (s *WrccSettings) bounds(predicted Forecast, followed bool) []float64 {
+func (s *WrccSettings) bounds(predicted model.Forecast, followed bool) []float64 {
 	near := s.m.BesideTurns(s.target, s.m.FullLinks(s.target))
 	out := make([]float64, len(s.m.Tenants))
 	for t := range out {
@@ -116,7 +117,7 @@ func (s *WrccSettings) bounds(predicted Forecast, followed bool) []float64 {
 }
 
 // uncapped reports the tenants that no link and no setting keeps below their cap.
-func (s *WrccSettings) uncapped(predicted *Allocation) []plan.Finding {
+func (s *WrccSettings) uncapped(predicted *model.Allocation) []plan.Finding {
 	return s.m.Unenforced(predicted, phrase.Of("plan.cap-no-demand"),
 		phrase.Of("plan.cap-no-demand.fix"))
 }

@@ -5,6 +5,7 @@ import (
 
 	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
+	"fairlane/policy/model"
 	"fairlane/policy/plan"
 	"fairlane/wrcc"
 )
@@ -69,7 +70,7 @@ func (s *WrccSettings) lateFinding() {
 	}
 	s.findings = append(s.findings, plan.NewFinding(plan.CodeWRCCUnstable, names, plan.Bounded(links),
 		phrase.Of("plan.wrcc-late",
-			"qps", plan.Counted(Whole(worst.qps), plan.KindQueuePair), "links", plan.Counted(len(links), plan.KindLink), "gap", About(worst.gap.Seconds())),
+			"qps", plan.Counted(model.Whole(worst.qps), plan.KindQueuePair), "links", plan.Counted(len(links), plan.KindLink), "gap", model.About(worst.gap.Seconds())),
 		phrase.Of("plan.wrcc-late.fix")))
 }
 

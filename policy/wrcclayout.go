@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"fairlane/internal/quantity"
+	"fairlane/policy/model"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 	"fairlane/tenants"
@@ -35,7 +36,7 @@ type idleSender struct {
 	line          float64 // bit/s
 }
 
-func newWRCCLayout(m *Model) *wrccLayout {
+func newWRCCLayout(m *model.Model) *wrccLayout {
 	l := &wrccLayout{unit: chooseUnit(m), groups: []int32{}}
 	flows := m.Flows
 	for i := range flows {
@@ -52,7 +53,7 @@ func newWRCCLayout(m *Model) *wrccLayout {
 
 // chooseUnit is wrccUnit, or half of the slowest link that a flow crosses where that is less: AutoParm takes a
 // port whose fair rate is at its target or above for one that limits nobody.
-func chooseUnit(m *Model) float64 {
+func chooseUnit(m *model.Model) float64 {
 	slowest := float64(2 * wrccUnit)
 	for i := range m.Flows {
 		for _, d := range m.Flows[i].Links {
@@ -64,7 +65,7 @@ func chooseUnit(m *Model) float64 {
 }
 
 // findIdle lists the classes of attached tenants that have no flows at a port.
-func (l *wrccLayout) findIdle(m *Model) {
+func (l *wrccLayout) findIdle(m *model.Model) {
 	type key struct {
 		src           subnet.PortRef
 		tenant, class int32
@@ -80,7 +81,7 @@ func (l *wrccLayout) findIdle(m *Model) {
 			ref, _ := m.Fabric.PortByID(a.Port)
 			for c := range max(1, len(tn.Classes)) {
 				if _, ok := have[key{ref, int32(t), int32(c)}]; !ok {
-					l.idle = append(l.idle, idleSender{a.Port, ref, int32(t), int32(c), m.Caps[Direction(m.Fabric, ref)]})
+					l.idle = append(l.idle, idleSender{a.Port, ref, int32(t), int32(c), m.Caps[model.Direction(m.Fabric, ref)]})
 				}
 			}
 		}
@@ -88,7 +89,7 @@ func (l *wrccLayout) findIdle(m *Model) {
 }
 
 // sortEntries orders entries by port, tenant and the name of the class.
-func (l *wrccLayout) sortEntries(m *Model) {
+func (l *wrccLayout) sortEntries(m *model.Model) {
 	type entry struct {
 		port   ident.PortID
 		tenant int32
@@ -102,14 +103,14 @@ func (l *wrccLayout) sortEntries(m *Model) {
 	for _, x := range l.idle {
 		all = append(all, entry{x.port, x.tenant, className(m, x.tenant, x.class)})
 	}
-	l.order = Numbered(len(all))
+	l.order = model.Numbered(len(all))
 	slices.SortFunc(l.order, func(a, b int32) int {
 		x, y := &all[a], &all[b]
 		return cmp.Or(x.port.Compare(y.port), cmp.Compare(x.tenant, y.tenant), strings.Compare(x.class, y.class))
 	})
 }
 
-func className(m *Model, tenant, class int32) string {
+func className(m *model.Model, tenant, class int32) string {
 	t := &m.Tenants[tenant]
 	if len(t.Classes) == 0 {
 		return tenants.DefaultClass
@@ -118,7 +119,7 @@ func className(m *Model, tenant, class int32) string {
 }
 
 // findEgress lists all egress ports of every switch that flows cross.
-func (l *wrccLayout) findEgress(m *Model) {
+func (l *wrccLayout) findEgress(m *model.Model) {
 	p := m.Parts()
 	used := make([]bool, len(m.Fabric.Nodes))
 	for d := range m.Caps {

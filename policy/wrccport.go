@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"fairlane/internal/quantity"
+	"fairlane/policy/model"
 	"fairlane/policy/plan"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
@@ -122,7 +123,7 @@ func (s *WrccSettings) egressSettings(d int32, o *egress, was *wrccEgress) (wrcc
 	}
 	set, err := wrcc.Derive(e.facts)
 	if err != nil {
-		return e, fmt.Errorf("%w: port %s: %w", ErrInput, s.m.Fabric.PortName(tx), err)
+		return e, fmt.Errorf("%w: port %s: %w", model.ErrInput, s.m.Fabric.PortName(tx), err)
 	}
 	e.params = set.Port
 	e.params.Period, e.params.QRatioPct = dom.period, wrcc.MinQRatioPct

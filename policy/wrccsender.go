@@ -10,6 +10,7 @@ import (
 	"fairlane/internal/num"
 	"fairlane/internal/quantity"
 	"fairlane/policy/halves"
+	"fairlane/policy/model"
 	"fairlane/policy/plan"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
@@ -104,7 +105,7 @@ func (s *WrccSettings) entry(first, end int) wrccEntry {
 		} else {
 			p.weight = e.weight
 		}
-		if p.spread > MaxQuantisation || s.outOfRange(p) {
+		if p.spread > model.MaxQuantisation || s.outOfRange(p) {
 			e.misses = append(e.misses, *p)
 		}
 		for i := p.first; i < p.end; i++ {
@@ -143,7 +144,7 @@ func (s *WrccSettings) toPeer(first, end int) toPeer {
 		p.rate = num.Exp(sum / n)
 		p.spread = max(high/p.rate, p.rate/max(low, 1)) - 1
 	}
-	p.rate = float64(Rate(max(p.rate, p.least)))
+	p.rate = float64(model.Rate(max(p.rate, p.least)))
 	return p
 }
 
@@ -182,7 +183,7 @@ func (s *WrccSettings) legal(rate float64) (weight float64, clamped string) {
 
 func (s *WrccSettings) weightFormula(p *toPeer) string {
 	b := make([]byte, 0, 96)
-	b = append(b, Rate(p.rate).String()...)
+	b = append(b, model.Rate(p.rate).String()...)
 	switch {
 	case p.demand:
 		b = append(b, ", the demand of a queue pair and a tenth,"...)
@@ -218,10 +219,10 @@ func (s *WrccSettings) addIdle() {
 			}
 			part = float64(part * (float64(tn.Classes[x.class].Weight) / sum))
 		}
-		share := float64(Rate(float64(x.line * part)))
+		share := float64(model.Rate(float64(x.line * part)))
 		e := wrccEntry{port: x.port, ref: x.ref, tenant: x.tenant, class: x.class, rule: plan.RuleIdle}
 		e.weight, e.clamped = s.legal(share)
-		e.formula = Rate(share).String() + ", the share of the port's tenants by weight, for one queue pair / " + quantity.BitRate(s.unit).String()
+		e.formula = model.Rate(share).String() + ", the share of the port's tenants by weight, for one queue pair / " + quantity.BitRate(s.unit).String()
 		k := len(s.entries)
 		s.entries = append(s.entries, e)
 		s.fresh[k] = s.prev == nil || e.weight != s.prev.entries[k].weight || e.formula != s.prev.entries[k].formula || e.clamped != s.prev.entries[k].clamped

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"fairlane/internal/phrase"
+	"fairlane/policy/model"
 	"fairlane/policy/plan"
 )
 
@@ -19,7 +20,7 @@ type wrccSettle struct {
 
 // settle is that of the slowest domain in use and of its full ports. Where the fair rate of a port moves a part of its load only, it has to move
 // by as much more, and takes as much longer.
-func (s *WrccSettings) settle(predicted *Allocation) wrccSettle {
+func (s *WrccSettings) settle(predicted *model.Allocation) wrccSettle {
 	out := wrccSettle{port: -1}
 	for i := range s.domains {
 		if d := &s.domains[i]; d.used {
@@ -40,7 +41,7 @@ func (s *WrccSettings) settle(predicted *Allocation) wrccSettle {
 
 // moved is, by link direction, how much of its load (bit/s) follows its fair rate: what the flows that it holds have, less what flows lose that take
 // turns with these at a full sending port and cross the link too. 0: it holds no flow.
-func (s *WrccSettings) moved(predicted *Allocation) []float64 {
+func (s *WrccSettings) moved(predicted *model.Allocation) []float64 {
 	l, m := s.m.Layout(), s.m
 	held, lost := make([]float64, len(m.Caps)), make([]float64, len(m.Caps))
 	for i, d := range predicted.Bottleneck {
@@ -69,7 +70,7 @@ func (s *WrccSettings) moved(predicted *Allocation) []float64 {
 
 // addLost adds to lost for the flows of one full sending port. What flows that a link holds gain, those that take turns at the port lose: of the rates that
 // link d holds, lost[d] is the part that they lose on d itself. turns is all 0, before and after.
-func (s *WrccSettings) addLost(predicted *Allocation, flows []int32, turns, lost []float64) {
+func (s *WrccSettings) addLost(predicted *model.Allocation, flows []int32, turns, lost []float64) {
 	l, all := s.m.Layout(), 0.0
 	taking := func(i int32) bool { return predicted.Bottleneck[i] == l.Hops[l.First[i]] }
 	for _, i := range flows {
@@ -97,11 +98,11 @@ func (s *WrccSettings) addLost(predicted *Allocation, flows []int32, turns, lost
 
 // slowFinding reports a port that needs long. Slow domains have a finding of their own (measure).
 func (s *WrccSettings) slowFinding(x wrccSettle) []plan.Finding {
-	if x.port < 0 || x.time <= MaxConvergence {
+	if x.port < 0 || x.time <= model.MaxConvergence {
 		return nil
 	}
 	name := s.m.LinkName(x.port)
 	return []plan.Finding{plan.NewFinding(plan.CodeSlowConvergence, nil, []string{name},
-		phrase.Of("plan.wrcc-settle", "port", name, "part", phrase.PercentOf(math.Ceil(float64(x.part*100))/100, 0), "settle", About(x.time)),
-		phrase.Of("plan.judge-by-means", "settle", About(x.time)))}
+		phrase.Of("plan.wrcc-settle", "port", name, "part", phrase.PercentOf(math.Ceil(float64(x.part*100))/100, 0), "settle", model.About(x.time)),
+		phrase.Of("plan.judge-by-means", "settle", model.About(x.time)))}
 }

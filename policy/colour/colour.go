@@ -1,4 +1,5 @@
-package policy
+// Package colour gives the nodes of a graph one of up to sixteen colours each: service levels of tenants, virtual lanes of service levels.
+package colour
 
 import (
 	"math/bits"
@@ -12,8 +13,8 @@ const Colours = ident.NumSLs
 // Edge leads to a node that is to have another colour. cost is the number of ports on which the two
 // cannot be told apart when they have the same.
 type Edge struct {
-	to   int32
-	cost int32
+	To   int32
+	Cost int32
 }
 
 // Colouring is the problem of giving every node one of up to sixteen colours so that neighbours differ. Nodes
@@ -37,7 +38,7 @@ type Colouring struct {
 // maxSearch bounds an exact search: nodes looked at, beside those of two descents without a step back.
 const maxSearch = 2_000_000
 
-func NewColouring(n int) *Colouring {
+func New(n int) *Colouring {
 	return &Colouring{Meet: make([][]Edge, n), Domain: make([]uint16, n), Barred: make([][Colours]int32, n), Colour: make([]int8, n)}
 }
 
@@ -67,8 +68,8 @@ func (c *Colouring) Paint(v int32, k int8) {
 	c.Colour[v] = k
 	c.of[k]++
 	for _, e := range c.Meet[v] {
-		c.uses[e.to][k]++
-		c.taken[e.to] |= 1 << k
+		c.uses[e.To][k]++
+		c.taken[e.To] |= 1 << k
 	}
 }
 
@@ -76,8 +77,8 @@ func (c *Colouring) Unpaint(v int32) {
 	k := c.Colour[v]
 	c.of[k]--
 	for _, e := range c.Meet[v] {
-		if c.uses[e.to][k]--; c.uses[e.to][k] == 0 && c.Barred[e.to][k] == 0 {
-			c.taken[e.to] &^= 1 << k
+		if c.uses[e.To][k]--; c.uses[e.To][k] == 0 && c.Barred[e.To][k] == 0 {
+			c.taken[e.To] &^= 1 << k
 		}
 	}
 	c.Colour[v] = -1
@@ -193,8 +194,8 @@ func (c *Colouring) Conflicts() int {
 		}
 		sum += int(c.Barred[v][c.Colour[v]])
 		for _, e := range es {
-			if int(e.to) > v && c.Colour[e.to] == c.Colour[v] {
-				sum += int(e.cost)
+			if int(e.To) > v && c.Colour[e.To] == c.Colour[v] {
+				sum += int(e.Cost)
 			}
 		}
 	}

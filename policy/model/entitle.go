@@ -1,4 +1,4 @@
-package policy
+package model
 
 import (
 	"math"
@@ -90,7 +90,7 @@ func (m *Model) Entitle() *Allocation {
 	for i := range a.Rates {
 		a.Rates[i] = steady(a.Rates[i])
 	}
-	if m.Plane == PlaneIB {
+	if m.Plane == subnet.PlaneIB {
 		m.limitAlso(a)
 	}
 	return a

@@ -1,4 +1,4 @@
-package policy
+package colour
 
 import (
 	"math/rand/v2"
@@ -9,7 +9,7 @@ import (
 // a colour by chance.
 func hard(seed uint64, n, k int, density float64, inForce bool) *Colouring {
 	r := rand.New(rand.NewPCG(seed, 1))
-	c := NewColouring(n)
+	c := New(n)
 	c.order = order(k)
 	for v := range n {
 		c.Domain[v] = 1<<k - 1

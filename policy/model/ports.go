@@ -1,4 +1,4 @@
-package policy
+package model
 
 import (
 	"slices"
@@ -97,6 +97,6 @@ func (m *Model) Roles() [][]role {
 
 // TenantPort is a tenant on one of its ports.
 type TenantPort struct {
-	tenant int32
-	port   ident.PortID
+	Tenant int32
+	Port   ident.PortID
 }

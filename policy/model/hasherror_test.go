@@ -1,4 +1,4 @@
-package policy
+package model_test
 
 import (
 	"math"
@@ -7,20 +7,23 @@ import (
 	"testing"
 
 	"fairlane/internal/quantity"
+	"fairlane/policy"
+	"fairlane/policy/model"
 	"fairlane/policy/plan"
+	"fairlane/subnet"
 	"fairlane/tenants"
 )
 
 func TestFewQueuePairsOnManyPathsAreUncertain(t *testing.T) {
 	t.Parallel()
-	m := treeModel(t, 4, [][2]int{{0, 15}})
+	m := model.TreeModel(t, 4, [][2]int{{0, 15}})
 	in := m.Input
-	compile := func(qps int, plane Plane, routes [][]Way) (float64, bool) {
+	compile := func(qps int, plane subnet.Plane, routes [][]policy.Way) (float64, bool) {
 		in := in
 		in.Options.Plane, in.Routes = plane, routes
 		in.Flows = slices.Clone(in.Flows)
 		in.Flows[0].QPs = qps
-		p, err := Compile(in)
+		p, err := policy.Compile(in)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -33,13 +36,13 @@ func TestFewQueuePairsOnManyPathsAreUncertain(t *testing.T) {
 		}
 		return p.Tenants[0].Bound, i >= 0
 	}
-	var certain Way
+	var certain policy.Way
 	for _, d := range m.Flows[0].Links {
 		certain.Path = append(certain.Path, m.Transmitter(d))
 	}
 	certain.QPs = 1
-	for _, plane := range []Plane{PlaneRoCE, PlaneWRCC} {
-		base, found := compile(1, plane, [][]Way{{certain}})
+	for _, plane := range []subnet.Plane{subnet.PlaneRoCE, subnet.PlaneWRCC} {
+		base, found := compile(1, plane, [][]policy.Way{{certain}})
 		if found {
 			t.Errorf("%s: a finding though the path is given", plane)
 		}
@@ -57,26 +60,26 @@ func TestFewQueuePairsOnManyPathsAreUncertain(t *testing.T) {
 // Flows between the same ports differ in what is known of their paths, and in their rates: neither hides what a hash does to another.
 func TestAFlowWithAToldPathOrASmallDemandHidesNoChance(t *testing.T) {
 	t.Parallel()
-	m := treeModel(t, 4, [][2]int{{0, 15}})
-	var told Way
+	m := model.TreeModel(t, 4, [][2]int{{0, 15}})
+	var told policy.Way
 	for _, d := range m.Flows[0].Links {
 		told.Path = append(told.Path, m.Transmitter(d))
 	}
-	compile := func(plane Plane, flows []tenants.Flow, routes [][]Way) (float64, bool) {
+	compile := func(plane subnet.Plane, flows []tenants.Flow, routes [][]policy.Way) (float64, bool) {
 		in := m.Input
 		in.Options.Plane, in.Routes, in.Flows = plane, routes, nil
 		for _, f := range flows {
 			f.Tenant, f.Src, f.Dst = "a", m.Input.Flows[0].Src, m.Input.Flows[0].Dst
 			in.Flows = append(in.Flows, f)
 		}
-		p, err := Compile(in)
+		p, err := policy.Compile(in)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return p.Tenants[0].Bound, slices.ContainsFunc(p.Findings, func(f plan.Finding) bool { return f.Code == plan.CodePathsByChance })
 	}
-	for _, plane := range []Plane{PlaneRoCE, PlaneWRCC} {
-		sure, _ := compile(plane, []tenants.Flow{{QPs: 2}}, [][]Way{{{told.Path, 2}}})
+	for _, plane := range []subnet.Plane{subnet.PlaneRoCE, subnet.PlaneWRCC} {
+		sure, _ := compile(plane, []tenants.Flow{{QPs: 2}}, [][]policy.Way{{{told.Path, 2}}})
 		for name, c := range map[string]struct {
 			flows []tenants.Flow
 			first int // queue pairs of the first flow whose path is told
@@ -91,10 +94,10 @@ func TestAFlowWithAToldPathOrASmallDemandHidesNoChance(t *testing.T) {
 			"beside a crowd that wants little": {[]tenants.Flow{{QPs: 1000, Demand: quantity.Gbps}, {QPs: 1}}, 0, 0.7 * 0.99},
 		} {
 			for range 2 {
-				var routes [][]Way
+				var routes [][]policy.Way
 				if c.first > 0 {
-					routes = make([][]Way, len(c.flows))
-					routes[slices.IndexFunc(c.flows, func(f tenants.Flow) bool { return f.QPs == c.first })] = []Way{{told.Path, float64(c.first)}}
+					routes = make([][]policy.Way, len(c.flows))
+					routes[slices.IndexFunc(c.flows, func(f tenants.Flow) bool { return f.QPs == c.first })] = []policy.Way{{told.Path, float64(c.first)}}
 				}
 				got, found := compile(plane, c.flows, routes)
 				if !found || math.Abs(got-sure-c.more) > 0.01 {

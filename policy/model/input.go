@@ -1,4 +1,4 @@
-package policy
+package model
 
 import (
 	"fairlane/ccconfig/ibprofile"
@@ -35,28 +35,15 @@ type Way struct {
 	QPs  float64
 }
 
-// Plane is a kind of fabric with its own levers.
-type Plane = subnet.Plane
-
-// The planes.
-const (
-	PlaneIB   = subnet.PlaneIB
-	PlaneRoCE = subnet.PlaneRoCE
-	PlaneWRCC = subnet.PlaneWRCC
-)
-
-// Planes are all planes, InfiniBand first.
-func Planes() []Plane { return subnet.Planes() }
-
 // Options are the operator's choices; the zero value is the default of each.
 type Options struct {
-	Plane        Plane      // "" is PlaneIB
-	Mode         Mode       // "" is ModeProduct
-	CCTLaw       CCTLaw     // "" is CCTGeometric
-	TimerRestart bool       // adapters of the generic profile restart CCTI_Timer on every BECN (S1's Algorithm 1)
-	PerQP        PerQPMode  // "" is PerQPAuto
-	ReservedSLs  []ident.SL // never assigned to tenants; nil is SL 15 alone, empty none
-	TableEntries int        // CCT entries to use, at most those of a profile other than the generic one; 0: the profile's, 128 of the generic one
+	Plane        subnet.Plane // "" is subnet.PlaneIB
+	Mode         Mode         // "" is ModeProduct
+	CCTLaw       CCTLaw       // "" is CCTGeometric
+	TimerRestart bool         // adapters of the generic profile restart CCTI_Timer on every BECN (S1's Algorithm 1)
+	PerQP        PerQPMode    // "" is PerQPAuto
+	ReservedSLs  []ident.SL   // never assigned to tenants; nil is SL 15 alone, empty none
+	TableEntries int          // CCT entries to use, at most those of a profile other than the generic one; 0: the profile's, 128 of the generic one
 	// VLArbitration lets the plan weigh the lanes of ports that send for several tenants (InfiniBand).
 	VLArbitration bool
 	// Profile names the device profile of NIC ports on the RoCE plane; "" is profile.Default.

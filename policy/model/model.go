@@ -1,4 +1,7 @@
-package policy
+// Package model has the checked input in the form that compiling works on: numbered tenants, flows on the links of their routes, and how
+// links are shared, by the entitlements of tenants (Entitle) and by what settings make flows count for (ShareByWeight). It is the same on
+// every plane and knows no lever.
+package model
 
 import (
 	"cmp"
@@ -25,7 +28,7 @@ var ErrInput = errors.New("input cannot be compiled")
 // numbered. Link direction 2i is Fabric.Links[i] from A to B, 2i+1 from B to A.
 type Model struct {
 	Input    Input
-	Plane    Plane
+	Plane    subnet.Plane
 	Fabric   *subnet.Fabric // with LIDs and forwarding tables
 	Tenants  []tenants.Tenant
 	Flows    []Flow
@@ -62,14 +65,14 @@ func New(in Input) (*Model, error) {
 		return nil, fmt.Errorf("%w: %w", ErrInput, err)
 	}
 	f := in.Fabric
-	if in.Options.WantedPlane() == PlaneIB {
+	if in.Options.WantedPlane() == subnet.PlaneIB {
 		var err error
 		if f, err = Routed(in.Fabric); err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrInput, err)
 		}
 	}
 	m := &Model{Input: in, Plane: in.Options.WantedPlane(), Fabric: f, Usable: in.Options.usableSLs()}
-	if m.Plane == PlaneIB {
+	if m.Plane == subnet.PlaneIB {
 		m.Profiles = in.IBProfiles.ByNode(f)
 	}
 	m.Tenants = tenants.Attach(in.Tenants, in.Flows)
@@ -120,7 +123,7 @@ func (m *Model) checkAttachments() error {
 			if _, err := CAPort(m.Fabric, a.Port); err != nil {
 				return fmt.Errorf("%w: tenant %s: attachment: %w", ErrInput, t.Name, err)
 			}
-			if a.SL != nil && *a.SL == dropped && m.Plane == PlaneIB && m.Input.Options.ReservedSLs == nil {
+			if a.SL != nil && *a.SL == dropped && m.Plane == subnet.PlaneIB && m.Input.Options.ReservedSLs == nil {
 				return fmt.Errorf("%w: tenant %s: attachment %s: SL %d is reserved, since a fabric with all data VLs drops it: want 0 to %d, or say which are reserved (reserved_sls)",
 					ErrInput, t.Name, a.Port, dropped, dropped-1)
 			}
@@ -247,17 +250,17 @@ const (
 )
 
 // WantedPlane is the plane asked for.
-func (o Options) WantedPlane() Plane {
+func (o Options) WantedPlane() subnet.Plane {
 	if o.Plane == "" {
-		return PlaneIB
+		return subnet.PlaneIB
 	}
 	return o.Plane
 }
 
 // validate checks the options' ranges.
 func (o Options) validate() error {
-	if p := o.WantedPlane(); p != PlaneIB && p != PlaneRoCE && p != PlaneWRCC {
-		return fmt.Errorf("plane %q: want %q, %q or %q", p, PlaneIB, PlaneRoCE, PlaneWRCC)
+	if p := o.WantedPlane(); p != subnet.PlaneIB && p != subnet.PlaneRoCE && p != subnet.PlaneWRCC {
+		return fmt.Errorf("plane %q: want %q, %q or %q", p, subnet.PlaneIB, subnet.PlaneRoCE, subnet.PlaneWRCC)
 	}
 	if o.Mode != "" && o.Mode != ModeProduct && o.Mode != ModeTheorem1 {
 		return fmt.Errorf("mode %q: want %q or %q", o.Mode, ModeProduct, ModeTheorem1)

@@ -1,4 +1,4 @@
-package policy
+package model
 
 import (
 	"math"
@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"fairlane/internal/quantity"
-	"fairlane/policy/plan"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 	"fairlane/subnet/topogen"
@@ -21,7 +20,7 @@ func treeModel(t *testing.T, k int, pairs [][2]int) *Model {
 		t.Fatal(err)
 	}
 	host := func(i int) ident.PortID { return f.PortID(subnet.PortRef{Node: f.Hosts()[i], Port: 1}) }
-	in := Input{Fabric: f, Tenants: []tenants.Tenant{{Name: "a", Weight: quantity.WeightOne}}, Options: Options{Plane: PlaneRoCE}}
+	in := Input{Fabric: f, Tenants: []tenants.Tenant{{Name: "a", Weight: quantity.WeightOne}}, Options: Options{Plane: subnet.PlaneRoCE}}
 	for _, p := range pairs {
 		in.Flows = append(in.Flows, tenants.Flow{Tenant: "a", Src: host(p[0]), Dst: host(p[1]), QPs: 3})
 	}
@@ -112,31 +111,5 @@ func TestRoutesThatAreNoneAreRefused(t *testing.T) {
 	in.Routes = [][]Way{{{Path: good, QPs: 1.5}, {Path: good, QPs: 1.5}}}
 	if _, err := New(in); err != nil {
 		t.Errorf("two ways of half the queue pairs each: %v", err)
-	}
-}
-
-func TestALinkThatOneSendingPortFeedsOverManyWaysDividesNothing(t *testing.T) {
-	t.Parallel()
-	f, err := topogen.LeafSpine(topogen.LeafSpineOptions{Leaves: 2, HostsPerLeaf: 2, Spines: 2, Wire: topogen.Wire{Rate: 100 * quantity.Gbps}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	host := func(i int) ident.PortID { return f.PortID(subnet.PortRef{Node: f.Hosts()[i], Port: 1}) }
-	in := Input{Fabric: f, Options: Options{Plane: PlaneWRCC},
-		Tenants: []tenants.Tenant{{Name: "a", Weight: 1000}, {Name: "b", Weight: 3000}},
-		Flows: []tenants.Flow{
-			{Tenant: "a", Src: host(0), Dst: host(2), QPs: 6},
-			{Tenant: "b", Src: host(0), Dst: host(2), QPs: 2},
-		}}
-	p, err := Compile(in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	// The receiver's link has two feeders and could divide 1:3, but the sender's port is full before: 6:2.
-	if got := float64(p.Tenants[0].Predicted) / 100e9; math.Abs(got-0.75) > 1e-6 {
-		t.Errorf("tenant a is predicted %g of the port, want 0.75: queue pairs take turns where they are sent", got)
-	}
-	if !slices.ContainsFunc(p.Findings, func(f plan.Finding) bool { return f.Code == plan.CodeSourcePort }) {
-		t.Errorf("findings %v, want %s", p.Findings, plan.CodeSourcePort)
 	}
 }

@@ -1,4 +1,4 @@
-package policy
+package colour
 
 import (
 	"cmp"
@@ -70,7 +70,7 @@ func (c *Colouring) keepers() []int8 {
 	slices.SortStableFunc(byWeight, func(a, b int32) int { return cmp.Compare(weight[b], weight[a]) })
 	for _, v := range byWeight {
 		k := c.InForce(int(v))
-		if k >= 0 && !slices.ContainsFunc(c.Meet[v], func(e Edge) bool { return kept[e.to] == k }) {
+		if k >= 0 && !slices.ContainsFunc(c.Meet[v], func(e Edge) bool { return kept[e.To] == k }) {
 			kept[v] = k
 		}
 	}
@@ -188,8 +188,8 @@ func (c *Colouring) complete() {
 func (c *Colouring) costAt(v int32, k int8) int {
 	sum := int(c.Barred[v][k])
 	for _, e := range c.Meet[v] {
-		if c.Colour[e.to] == k {
-			sum += int(e.cost)
+		if c.Colour[e.To] == k {
+			sum += int(e.Cost)
 		}
 	}
 	return sum

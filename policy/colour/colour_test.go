@@ -1,4 +1,4 @@
-package policy
+package colour
 
 import (
 	"slices"
@@ -11,7 +11,7 @@ import (
 func drawProblem(t *rapid.T, inForce bool) *Colouring {
 	n := rapid.IntRange(1, 7).Draw(t, "nodes")
 	k := rapid.IntRange(1, 4).Draw(t, "colours")
-	c := NewColouring(n)
+	c := New(n)
 	for i := range k {
 		c.order = append(c.order, int8((i+1)%k))
 	}
@@ -117,7 +117,7 @@ func TestTheCliqueIsTheLargest(t *testing.T) {
 		c := drawProblem(t, false)
 		n := len(c.Colour)
 		near := func(v, u int) bool {
-			return slices.ContainsFunc(c.Meet[v], func(e Edge) bool { return int(e.to) == u })
+			return slices.ContainsFunc(c.Meet[v], func(e Edge) bool { return int(e.To) == u })
 		}
 		want := 0
 		for set := range 1 << n {
@@ -151,7 +151,7 @@ func TestTheCliqueIsTheLargest(t *testing.T) {
 
 // ring is n nodes of which each meets the next w on both sides: 2w+1 in a row all meet.
 func ring(n, w int) *Colouring {
-	c := NewColouring(n)
+	c := New(n)
 	for v := range n {
 		c.Domain[v] = 1<<15 - 1
 		for d := 1; d <= w; d++ {
@@ -165,7 +165,7 @@ func ring(n, w int) *Colouring {
 func TestCliquesOfManyGroupsAreSearchedApart(t *testing.T) {
 	t.Parallel()
 	const groups, each = 100_000, 4
-	c := NewColouring(groups * each)
+	c := New(groups * each)
 	join := func(v, u int) {
 		c.Meet[v] = append(c.Meet[v], Edge{int32(u), 1})
 		c.Meet[u] = append(c.Meet[u], Edge{int32(v), 1})

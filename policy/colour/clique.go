@@ -1,4 +1,4 @@
-package policy
+package colour
 
 import (
 	"math/bits"
@@ -74,7 +74,7 @@ func (c *Colouring) components() [][]int32 {
 	sets := disjoint.New(len(c.Meet))
 	for v, es := range c.Meet {
 		for _, e := range es {
-			sets.Join(int32(v), e.to)
+			sets.Join(int32(v), e.To)
 		}
 	}
 	var out [][]int32
@@ -101,7 +101,7 @@ func (x *cliques) search(c *Colouring, nodes []int32) {
 		x.near[i] = bitsOf[i*words : (i+1)*words]
 		all.add(int32(i))
 		for _, e := range c.Meet[v] {
-			if j, ok := slices.BinarySearch(nodes, e.to); ok {
+			if j, ok := slices.BinarySearch(nodes, e.To); ok {
 				x.near[i].add(int32(j))
 			}
 		}

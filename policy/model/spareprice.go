@@ -1,9 +1,10 @@
-package policy
+package model
 
 import (
 	"slices"
 
 	"fairlane/policy/fill"
+	"fairlane/subnet"
 )
 
 // The largest price assumed of a link that limits no flow: spareMost where nothing of its capacity is free by the rates predicted, falling to nothing
@@ -17,7 +18,7 @@ const (
 // sparePrice is that of a link of which a part is free.
 func (m *Model) sparePrice(free float64) float64 {
 	most, none := spareMost, spareNone
-	if m.Plane == PlaneRoCE {
+	if m.Plane == subnet.PlaneRoCE {
 		most, none = spareMostRoCE, spareNoneRoCE
 	}
 	return max(leastPrice, float64(most*(1-max(0, free)/none)))

@@ -1,4 +1,4 @@
-package policy
+package colour
 
 import "slices"
 
@@ -30,7 +30,7 @@ func (c *Colouring) tabu() int {
 	}
 	for v, es := range c.Meet {
 		for _, e := range es {
-			t.cost[v][c.Colour[e.to]] += int64(e.cost) * moveScale
+			t.cost[v][c.Colour[e.To]] += int64(e.Cost) * moveScale
 		}
 	}
 	for v := range c.Colour {
@@ -131,9 +131,9 @@ func (t *tabuSearch) change(v int32, k int8) {
 	c.Unpaint(v)
 	c.Paint(v, k)
 	for _, e := range c.Meet[v] {
-		t.cost[e.to][was] -= int64(e.cost) * moveScale
-		t.cost[e.to][k] += int64(e.cost) * moveScale
-		t.review(e.to)
+		t.cost[e.To][was] -= int64(e.Cost) * moveScale
+		t.cost[e.To][k] += int64(e.Cost) * moveScale
+		t.review(e.To)
 	}
 	t.review(v)
 }

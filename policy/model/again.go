@@ -1,4 +1,4 @@
-package policy
+package model
 
 // Again is what two compilations of the same flows, one after the other, tell of what must be computed anew.
 type Again struct {

@@ -1,4 +1,4 @@
-package policy
+package model
 
 import (
 	"fmt"
@@ -81,7 +81,7 @@ type SwitchLink struct {
 func (m *Model) SwitchLinks() Switches {
 	f := m.Fabric
 	s := Switches{first: make([]int32, 1, len(f.Nodes)+1)}
-	if m.Plane == PlaneIB {
+	if m.Plane == subnet.PlaneIB {
 		return s
 	}
 	for i := range f.Nodes {
@@ -105,7 +105,7 @@ func (s *Switches) Of(node int32) []SwitchLink { return s.links[s.first[node]:s.
 func (m *Model) order() []int32 {
 	flows := m.Input.Flows
 	out := Numbered(len(flows))
-	if m.Plane == PlaneIB {
+	if m.Plane == subnet.PlaneIB {
 		return out
 	}
 	edge := make([]int32, len(flows))
@@ -132,7 +132,7 @@ func (w *WayFinder) find(out []way, i int, fl *tenants.Flow, src, dst subnet.Por
 	if r := w.Model.Input.Routes; i < len(r) && len(r[i]) > 0 {
 		return w.given(out, r[i], i, fl, src, dst)
 	}
-	if w.Model.Plane != PlaneIB {
+	if w.Model.Plane != subnet.PlaneIB {
 		return w.shortest(out, i, fl, src, dst)
 	}
 	var err error

@@ -1,4 +1,4 @@
-package policy
+package model
 
 import (
 	"math"
@@ -6,6 +6,7 @@ import (
 
 	"fairlane/policy/fill"
 	"fairlane/policy/plan"
+	"fairlane/subnet"
 )
 
 // Forecast is what settings are expected to give.
@@ -56,7 +57,7 @@ func (m *Model) ShareByWeightOn(solver *fill.Solver, w ShareWeights) *Allocation
 	if p.Sending == nil {
 		p.Sending = l.QPs
 	}
-	if m.Plane == PlaneIB {
+	if m.Plane == subnet.PlaneIB {
 		p.Count = p.Sending // lanes are settled in rounds, each from nothing
 	}
 	if w.Slack == nil {
