@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"sync"
 
 	"fairlane/ccconfig/ibcc"
 	"fairlane/ccconfig/ibprofile"
@@ -85,41 +84,6 @@ type Settings struct {
 	lanes   []lanes   // ports whose virtual lanes are weighed
 	tops    *tops     // shared with prev
 	marking []int     // packets a mark, by link direction, for the switches; 0 where nothing is to be said
-}
-
-// CompileIB compiles the levers of InfiniBand. prev is a compilation of the same flows and attachments, or nil.
-func CompileIB(t model.Task, prev *Settings) (*Settings, *model.Outcome, error) {
-	var s *Settings
-	if prev != nil {
-		s = settingsLike(t.Model, prev, t.Target)
-	} else {
-		placed, findings := Place(t.Model)
-		s = newSettings(t.Model, t.Target, placed)
-		s.placed = findings
-	}
-	if err := s.choosePortModes(); err != nil {
-		return nil, nil, err
-	}
-	s.connect()
-	s.chooseLevers()
-	if err := s.chooseTables(); err != nil {
-		return nil, nil, err
-	}
-	s.chooseCaps()
-	s.explainTables()
-	s.chooseLanes()
-	var predicted model.Forecast
-	var work sync.WaitGroup
-	work.Go(func() { predicted = s.predict() })
-	parts := s.plan(t.Before, t.Digests, t.Was)
-	o := &model.Outcome{Findings: slices.Concat(s.placed, s.leverFindings(), s.laneFindings()), Settle: s.settle()}
-	work.Wait()
-	s.prev = nil
-	o.Predicted, o.Bounds = predicted.Allocation, s.bounds(predicted)
-	o.Write = func(p *plan.Plan) {
-		p.Lanes, p.Placements, p.CAs, p.Switches = parts.Lanes, parts.Placements, parts.CAs, parts.Switches
-	}
-	return s, o, nil
 }
 
 // newSettings finds which flows use which (port, SL).
