@@ -4,6 +4,7 @@
 //
 // Callers need this package alone. What they name is declared in the packages below it, each of which has one part of the work:
 //
+//   - sl, ib, roce, wrcc: service levels, and the levers of each plane
 //   - model: tenants and flows on links, and how links are shared
 //   - plan: what a plan says, its canonical form and name, its findings and reasons
 //   - diff: what changes from one plan to another
@@ -11,10 +12,18 @@ package policy
 
 import (
 	"fairlane/policy/diff"
+	"fairlane/policy/ib"
 	"fairlane/policy/model"
 	"fairlane/policy/plan"
+	"fairlane/policy/roce"
 	"fairlane/subnet"
 	"fairlane/tenants"
+)
+
+// What settings are expected to give.
+type (
+	// Prediction is what settings are expected to give.
+	Prediction = ib.Prediction
 )
 
 // The input of the compiler.
@@ -117,6 +126,13 @@ type (
 	FindingChange = diff.FindingChange
 )
 
+// How the traffic of RoCE is told apart where tenants need not be.
+const (
+	RoCEDSCP     = roce.RoCEDSCP
+	RoCEQueue    = roce.RoCEQueue
+	RoCEPriority = roce.RoCEPriority
+)
+
 // Modes.
 const (
 	ModeProduct  = model.ModeProduct
@@ -172,6 +188,12 @@ const (
 	CodeDeviceLimit        = plan.CodeDeviceLimit
 	CodeSharingApproximate = plan.CodeSharingApproximate
 )
+
+// BoundTime is the time, in seconds, over which delivered rates are means that the bounds of an InfiniBand plan are for.
+const BoundTime = ib.BoundTime
+
+// Predict computes what the settings and placements of an InfiniBand plan are expected to give on an input: see ib.Predict.
+func Predict(in Input, p *Plan) (*Prediction, error) { return ib.Predict(in, p) }
 
 // Plane is a kind of fabric with its own levers.
 type Plane = subnet.Plane

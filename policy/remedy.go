@@ -6,6 +6,7 @@ import (
 	"fairlane/internal/phrase"
 	"fairlane/policy/model"
 	"fairlane/policy/plan"
+	"fairlane/policy/sl"
 	"fairlane/subnet"
 )
 
@@ -21,7 +22,7 @@ func explainedByOthers(f *plan.Finding) bool {
 // share an SL are predicted to get, whose advice removes the cause of a share that is out of reach, and what can be done
 // about a sending port.
 func advise(m *model.Model, fs []plan.Finding, p *plan.Plan, target *model.Allocation) []plan.Finding {
-	out := WithShares(fs, p.Tenants)
+	out := sl.WithShares(fs, p.Tenants)
 	var turns map[string][]string
 	for i := range out {
 		switch f := &out[i]; {

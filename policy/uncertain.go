@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fairlane/internal/phrase"
+	"fairlane/policy/ib"
 	"fairlane/policy/model"
 	"fairlane/policy/plan"
 	"fairlane/subnet"
@@ -43,7 +44,7 @@ func uncertainFinding(m *model.Model, p *plan.Plan) []plan.Finding {
 	if more := len(names) - len(said); more > 0 {
 		said = append(said, phrase.Of("list.and-more", "n", more))
 	}
-	advice := phrase.Of("plan.share-uncertain.fix", "period", BoundTime)
+	advice := phrase.Of("plan.share-uncertain.fix", "period", ib.BoundTime)
 	if m.Plane == subnet.PlaneRoCE {
 		advice = phrase.Of("plan.share-uncertain.rates.fix")
 	}
