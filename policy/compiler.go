@@ -25,8 +25,8 @@ type Compiler struct {
 	in       model.Input
 	m        *model.Model
 	settings *ib.Settings // on InfiniBand
-	roce     *roce.RoceSettings
-	wrcc     *wrcc.WrccSettings
+	roce     *roce.Settings
+	wrcc     *wrcc.Settings
 	plan     *plan.Plan
 	digests  *plan.Digests
 	once     bool // nothing is compiled after
@@ -67,11 +67,11 @@ func (c *Compiler) compile(in model.Input) (*plan.Plan, error) {
 	t := model.Task{Model: m, Target: target, Before: c.plan, Was: c.digests, Digests: next.digests}
 	switch m.Plane {
 	case subnet.PlaneRoCE:
-		next.roce, o, err = roce.CompileRoCE(t, c.roce)
+		next.roce, o, err = roce.Compile(t, c.roce)
 	case subnet.PlaneWRCC:
-		next.wrcc, o, err = wrcc.CompileWRCC(t, c.wrcc)
+		next.wrcc, o, err = wrcc.Compile(t, c.wrcc)
 	default:
-		next.settings, o, err = ib.CompileIB(t, c.settings)
+		next.settings, o, err = ib.Compile(t, c.settings)
 	}
 	if err != nil {
 		return nil, err
@@ -106,7 +106,7 @@ func emptyPlan(plane subnet.Plane) *plan.Plan {
 	case subnet.PlaneRoCE:
 		p.RoCE = &plan.RoCEPlan{NICs: []plan.NICPlan{}, Switches: []plan.ECNPlan{}, Traffic: []plan.RoCEPlacement{}}
 	case subnet.PlaneWRCC:
-		p.WRCC = &plan.WRCCPlan{Increase: wrcc.WrccIncrease.String(), Domains: []plan.WRCCDomainPlan{}, Ports: []plan.WRCCPortPlan{}, Senders: []plan.WRCCSenderPlan{}}
+		p.WRCC = &plan.WRCCPlan{Increase: wrcc.Increase.String(), Domains: []plan.WRCCDomainPlan{}, Ports: []plan.WRCCPortPlan{}, Senders: []plan.WRCCSenderPlan{}}
 	}
 	p.Name = p.Hash()
 	return p

@@ -128,9 +128,9 @@ type (
 
 // How the traffic of RoCE is told apart where tenants need not be.
 const (
-	RoCEDSCP     = roce.RoCEDSCP
-	RoCEQueue    = roce.RoCEQueue
-	RoCEPriority = roce.RoCEPriority
+	RoCEDSCP     = roce.DSCP
+	RoCEQueue    = roce.Queue
+	RoCEPriority = roce.Priority
 )
 
 // Modes.

@@ -11,8 +11,8 @@ import (
 	"fairlane/policy/sl"
 )
 
-// CompileIB compiles the levers of InfiniBand. prev is a compilation of the same flows and attachments, or nil.
-func CompileIB(t model.Task, prev *Settings) (*Settings, *model.Outcome, error) {
+// Compile compiles the levers of InfiniBand. prev is a compilation of the same flows and attachments, or nil.
+func Compile(t model.Task, prev *Settings) (*Settings, *model.Outcome, error) {
 	var s *Settings
 	if prev != nil {
 		s = settingsLike(t.Model, prev, t.Target)

@@ -8,11 +8,11 @@ import (
 	"fairlane/policy/plan"
 )
 
-// roceLike is newRoCE for the flows of prev, which it changes nothing of: ports all of whose flows are entitled to what they were,
+// settingsLike is newSettings for the flows of prev, which it changes nothing of: ports all of whose flows are entitled to what they were,
 // by the same links, keep what they want.
-func roceLike(m *model.Model, prev *RoceSettings, target *model.Allocation) *RoceSettings {
+func settingsLike(m *model.Model, prev *Settings, target *model.Allocation) *Settings {
 	a := m.Since(target, prev.target)
-	s := &RoceSettings{
+	s := &Settings{
 		m: m, target: target, profile: prev.profile, law: prev.law, rtt: prev.rtt, ports: slices.Clone(prev.ports), ofFlow: prev.ofFlow,
 		marks: m.MarksSince(target, a, prev.marks), curves: slices.Clone(prev.curves), unmarked: prev.unmarked, functions: prev.functions, prev: prev, moved: a.Moved != nil,
 		fresh: make([]bool, len(prev.ports)),
@@ -34,7 +34,7 @@ func roceLike(m *model.Model, prev *RoceSettings, target *model.Allocation) *Roc
 
 // dropCurves removes the responses of links at which the fastest queue pair is another than before, and has the ports that answer them made
 // anew.
-func (s *RoceSettings) dropCurves() {
+func (s *Settings) dropCurves() {
 	for d, top := range s.tops {
 		if top != s.prev.tops[d] {
 			s.curves[d] = nil
@@ -49,7 +49,7 @@ func (s *RoceSettings) dropCurves() {
 }
 
 // keeps reports whether a port wants what it did, in a group whose lever begins where it did: its settings are as before.
-func (s *RoceSettings) keeps(i int) bool {
+func (s *Settings) keeps(i int) bool {
 	if s.prev == nil || s.fresh[i] {
 		return false
 	}
@@ -59,7 +59,7 @@ func (s *RoceSettings) keeps(i int) bool {
 
 // alike reports whether a port's part of the plan is as before: it names nothing but the port's tenants, settings and what they
 // were made from.
-func (s *RoceSettings) alike(i int) bool {
+func (s *Settings) alike(i int) bool {
 	if s.prev == nil {
 		return false
 	}
@@ -75,7 +75,7 @@ func (s *RoceSettings) alike(i int) bool {
 
 // plan writes the plane's section of a plan. What is as in the compilation before is taken over from its plan, with
 // the digests.
-func (s *RoceSettings) plan(before *plan.Plan, d, was *plan.Digests) *plan.RoCEPlan {
+func (s *Settings) plan(before *plan.Plan, d, was *plan.Digests) *plan.RoCEPlan {
 	out := &plan.RoCEPlan{}
 	if s.prev == nil {
 		before, was = &plan.Plan{RoCE: &plan.RoCEPlan{Switches: s.switchPlans()}}, &plan.Digests{}

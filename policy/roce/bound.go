@@ -29,7 +29,7 @@ const (
 
 // bounds is the relative error that each tenant's prediction may have: the mean of its flows' by their rates, BoundSpare, and the ranges of circles and of
 // nearly full links.
-func (s *RoceSettings) bounds(predicted model.Forecast) []float64 {
+func (s *Settings) bounds(predicted model.Forecast) []float64 {
 	out := s.m.MeanByTenant(s.target, s.flowBounds())
 	spare := s.m.Beside(s.target, s.m.Over(s.m.SpareLinks(s.target, s.m.FullLinks(s.target), nil)))
 	for t := range out {
@@ -48,7 +48,7 @@ func (s *RoceSettings) bounds(predicted model.Forecast) []float64 {
 
 // flowBounds are those of all flows. At a full sending port flows that no marks limit have what the others leave, and so what these are off by;
 // and a tenant has what the other tenants miss by their turns, which is more than its own part where it is the smaller one.
-func (s *RoceSettings) flowBounds() []float64 {
+func (s *Settings) flowBounds() []float64 {
 	fastest, out, own := s.fastest(), make([]float64, len(s.m.Flows)), make([]float64, len(s.m.Tenants))
 	for i := range out {
 		out[i] = s.flowBound(int32(i), fastest)
@@ -87,7 +87,7 @@ func (s *RoceSettings) flowBounds() []float64 {
 }
 
 // rest is by flow the error that others pass on, relative.
-func (s *RoceSettings) rest() []float64 {
+func (s *Settings) rest() []float64 {
 	return s.m.PassedOn(s.target, func(f int32) (alike, apart float64) {
 		links, turns := s.elsewhere(f)
 		if turns > 0 {
@@ -98,7 +98,7 @@ func (s *RoceSettings) rest() []float64 {
 }
 
 // elsewhere is what a flow may be off by because several links mark it, and because its sending port is full.
-func (s *RoceSettings) elsewhere(f int32) (links, turns float64) {
+func (s *Settings) elsewhere(f int32) (links, turns float64) {
 	if s.target.Limiting[s.m.Flows[f].Links[0]] {
 		turns = boundTurns
 	}
@@ -106,7 +106,7 @@ func (s *RoceSettings) elsewhere(f int32) (links, turns float64) {
 }
 
 // fastest is the largest rate that settings mean a queue pair on each link direction to have.
-func (s *RoceSettings) fastest() []float64 {
+func (s *Settings) fastest() []float64 {
 	most := make([]float64, len(s.m.Caps))
 	for i := range s.m.Flows {
 		w := s.reached(&s.ports[s.ofFlow[i]])
@@ -118,7 +118,7 @@ func (s *RoceSettings) fastest() []float64 {
 }
 
 // reached is what a port's settings mean a queue pair to have: what is wanted, as far as the lever goes.
-func (s *RoceSettings) reached(p *nicPort) float64 {
+func (s *Settings) reached(p *nicPort) float64 {
 	if !p.clamped {
 		return p.wanted
 	}
@@ -127,7 +127,7 @@ func (s *RoceSettings) reached(p *nicPort) float64 {
 
 // flowBound is that of one flow. What the response is off by grows with the distance from the fastest queue pair at the link, so that of
 // the flow counts, and not that of the slowest it meets.
-func (s *RoceSettings) flowBound(f int32, fastest []float64) float64 {
+func (s *Settings) flowBound(f int32, fastest []float64) float64 {
 	d := s.responseLink(f)
 	links, turns := s.elsewhere(f)
 	b := boundPaths + links + turns
@@ -140,7 +140,7 @@ func (s *RoceSettings) flowBound(f int32, fastest []float64) float64 {
 
 // beyondSpeed is by how much a link is faster than the fastest that the profile was calibrated at, at least 1: the faster a link, the more
 // the fast queue pairs of unequal ones get beyond what they are meant to have.
-func (s *RoceSettings) beyondSpeed(d int32) float64 {
+func (s *Settings) beyondSpeed(d int32) float64 {
 	speeds := s.profile.Response.Speeds
 	return max(1, s.m.Caps[d]/float64(speeds[len(speeds)-1]))
 }

@@ -17,9 +17,9 @@ import (
 const sharedSpread = 0.05
 
 // findings lists what the plane cannot honour.
-func (s *RoceSettings) findings(predicted *model.Allocation) []plan.Finding {
+func (s *Settings) findings(predicted *model.Allocation) []plan.Finding {
 	var out []plan.Finding
-	far, unreached := make(map[string]*roceOff), make(map[string]*roceOff)
+	far, unreached := make(map[string]*offPorts), make(map[string]*offPorts)
 	for i := range s.ports {
 		p := &s.ports[i]
 		switch {
@@ -42,8 +42,8 @@ func (s *RoceSettings) findings(predicted *model.Allocation) []plan.Finding {
 	return append(out, s.caps(predicted)...)
 }
 
-// roceOff is ports that miss what is wanted of them, with the worst.
-type roceOff struct {
+// offPorts are ports that miss what is wanted of them, with the worst.
+type offPorts struct {
 	ports int
 	names []string // of the first ports, as many as a finding names
 	worst *nicPort
@@ -51,16 +51,16 @@ type roceOff struct {
 }
 
 // note files a port under its tenants.
-func (s *RoceSettings) note(off map[string]*roceOff, p *nicPort, by float64) {
+func (s *Settings) note(off map[string]*offPorts, p *nicPort, by float64) {
 	key := strings.Join(s.names(s.senders(p)), "\x00")
 	if off[key] == nil {
-		off[key] = &roceOff{}
+		off[key] = &offPorts{}
 	}
 	s.add(off[key], p, by)
 }
 
 // add files a port.
-func (s *RoceSettings) add(o *roceOff, p *nicPort, by float64) {
+func (s *Settings) add(o *offPorts, p *nicPort, by float64) {
 	if o.worst == nil || by > o.by {
 		o.worst, o.by = p, by
 	}
@@ -70,7 +70,7 @@ func (s *RoceSettings) add(o *roceOff, p *nicPort, by float64) {
 }
 
 // links names the ports, the worst among them.
-func (s *RoceSettings) links(o *roceOff) []string {
+func (s *Settings) links(o *offPorts) []string {
 	worst := s.portName(o.worst)
 	if slices.Contains(o.names, worst) {
 		return o.names
@@ -78,7 +78,7 @@ func (s *RoceSettings) links(o *roceOff) []string {
 	return append([]string{worst}, o.names[:len(o.names)-1]...)
 }
 
-func (s *RoceSettings) portName(p *nicPort) string { return s.m.Fabric.PortName(p.ref) }
+func (s *Settings) portName(p *nicPort) string { return s.m.Fabric.PortName(p.ref) }
 
 // others says how many ports beside the worst a finding is about.
 func others(ports int) phrase.Text {
@@ -89,7 +89,7 @@ func others(ports int) phrase.Text {
 }
 
 // senders are the tenants with flows from a port, each once; others on it only receive.
-func (s *RoceSettings) senders(p *nicPort) []int32 {
+func (s *Settings) senders(p *nicPort) []int32 {
 	var out []int32
 	for _, f := range p.flows { // by tenant
 		if t := s.m.Flows[f].Tenant; len(out) == 0 || out[len(out)-1] != t {
@@ -100,7 +100,7 @@ func (s *RoceSettings) senders(p *nicPort) []int32 {
 }
 
 // names of tenants.
-func (s *RoceSettings) names(tenants []int32) []string {
+func (s *Settings) names(tenants []int32) []string {
 	out := make([]string, len(tenants))
 	for i, t := range tenants {
 		out[i] = s.m.Tenants[t].Name
@@ -108,7 +108,7 @@ func (s *RoceSettings) names(tenants []int32) []string {
 	return out
 }
 
-func (s *RoceSettings) sharedPort(p *nicPort, predicted *model.Allocation) plan.Finding {
+func (s *Settings) sharedPort(p *nicPort, predicted *model.Allocation) plan.Finding {
 	senders := s.senders(p)
 	parts := make([]phrase.Text, len(senders))
 	for i, t := range senders {
@@ -128,7 +128,7 @@ func (s *RoceSettings) sharedPort(p *nicPort, predicted *model.Allocation) plan.
 		phrase.Of("plan.dcqcn-shared-port.fix"))
 }
 
-func (s *RoceSettings) sharedFlows(o *roceOff) plan.Finding {
+func (s *Settings) sharedFlows(o *offPorts) plan.Finding {
 	p := o.worst
 	return plan.NewFinding(plan.CodeSharedSetting, plan.Bounded(s.names(s.senders(p))), s.links(o),
 		phrase.Of("plan.dcqcn-spread",
@@ -136,7 +136,7 @@ func (s *RoceSettings) sharedFlows(o *roceOff) plan.Finding {
 }
 
 // apart says what of a port's traffic to send from other ports so that the rest wants one rate.
-func (s *RoceSettings) apart(p *nicPort) phrase.Text {
+func (s *Settings) apart(p *nicPort) phrase.Text {
 	switch {
 	case s.agree(p, func(f int32) int32 { return s.target.Bottleneck[f] }):
 		return phrase.Of("plan.dcqcn-spread.links.fix")
@@ -147,7 +147,7 @@ func (s *RoceSettings) apart(p *nicPort) phrase.Text {
 }
 
 // agree reports whether the flows of a port that the settings are for want one rate among those that are of one kind.
-func (s *RoceSettings) agree(p *nicPort, kind func(f int32) int32) bool {
+func (s *Settings) agree(p *nicPort, kind func(f int32) int32) bool {
 	least, most := make(map[int32]float64), make(map[int32]float64)
 	for _, f := range p.flows {
 		if p.kind == model.Contended && !s.contended(f) {
@@ -164,7 +164,7 @@ func (s *RoceSettings) agree(p *nicPort, kind func(f int32) int32) bool {
 	return true
 }
 
-func (s *RoceSettings) unreachable(o *roceOff) plan.Finding {
+func (s *Settings) unreachable(o *offPorts) plan.Finding {
 	p := o.worst
 	g := &s.groups[p.group]
 	return plan.NewFinding(plan.CodeWeightUnreachable, plan.Bounded(s.names(s.senders(p))), s.links(o),
@@ -174,7 +174,7 @@ func (s *RoceSettings) unreachable(o *roceOff) plan.Finding {
 }
 
 // speeds reports limiting links outside the calibrated range by more than a tenth.
-func (s *RoceSettings) speeds() []plan.Finding {
+func (s *Settings) speeds() []plan.Finding {
 	axis := s.profile.Response.Speeds
 	low, high := float64(axis[0])/1.1, float64(axis[len(axis)-1])/0.9
 	var links []string
@@ -193,7 +193,7 @@ func (s *RoceSettings) speeds() []plan.Finding {
 }
 
 // caps reports tenants that nothing holds below their cap: RPG_MAX_RATE releases a limiter, it bounds nothing.
-func (s *RoceSettings) caps(predicted *model.Allocation) []plan.Finding {
+func (s *Settings) caps(predicted *model.Allocation) []plan.Finding {
 	return s.m.Unenforced(predicted, phrase.Of("plan.dcqcn-cap"),
 		phrase.Of("plan.dcqcn-cap.fix"))
 }

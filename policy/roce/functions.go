@@ -25,7 +25,7 @@ const maxShareRate = 1<<32 - 1
 // assign gives the tenants of ports their functions: the one that a tenant has by the plan in force, since its workload has
 // that in hands; to the others, by name, the lowest that are left. A tenant that has a port alone keeps its number for when
 // others come.
-func (s *RoceSettings) assign() {
+func (s *Settings) assign() {
 	inForce := make(map[ident.PortID][]*plan.RoCEPlacement)
 	if old := s.m.Input.InForce; old != nil && old.RoCE != nil {
 		for i := range old.RoCE.Traffic {
@@ -40,7 +40,7 @@ func (s *RoceSettings) assign() {
 }
 
 // assignAt gives the tenants of one port their functions.
-func (s *RoceSettings) assignAt(p *nicPort, inForce []*plan.RoCEPlacement) {
+func (s *Settings) assignAt(p *nicPort, inForce []*plan.RoCEPlacement) {
 	taken := make(map[int]bool)
 	for _, old := range inForce {
 		k := slices.IndexFunc(p.tenants, func(t int32) bool { return s.m.Tenants[t].Name == old.Tenant })
@@ -70,7 +70,7 @@ func has[K comparable, V any](m map[K]V, k K) bool {
 }
 
 // shareReasons explains the shares of a port's functions, and that others have none.
-func (s *RoceSettings) shareReasons(p *nicPort) []plan.Reason {
+func (s *Settings) shareReasons(p *nicPort) []plan.Reason {
 	legal := fmt.Sprintf("0..%d", int64(maxShareRate))
 	line := quantity.BitRate(p.line)
 	var out []plan.Reason

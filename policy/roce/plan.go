@@ -18,13 +18,13 @@ import (
 // Where RoCE traffic goes on ports and switches: the values that operators use, and those of the vendors' guides. Plans
 // take for granted that DSCP RoCEDSCP leads to queue RoCEQueue, which is lossless.
 const (
-	RoCEDSCP     = 26
-	RoCEQueue    = 3
-	RoCEPriority = 3 // of NIC ports
+	DSCP     = 26
+	Queue    = 3
+	Priority = 3 // of NIC ports
 )
 
 // nicPlans makes the settings of all ports; those that are as before are taken from the plan before.
-func (s *RoceSettings) nicPlans(before []plan.NICPlan, was []plan.Digest) ([]plan.NICPlan, []plan.Digest) {
+func (s *Settings) nicPlans(before []plan.NICPlan, was []plan.Digest) ([]plan.NICPlan, []plan.Digest) {
 	fresh := make([]bool, len(s.ports))
 	for i := range fresh {
 		fresh[i] = !s.alike(i)
@@ -40,7 +40,7 @@ func (s *RoceSettings) nicPlans(before []plan.NICPlan, was []plan.Digest) ([]pla
 }
 
 // switchPlans makes the marking of all switches, which follows from the fabric and the longest round trip of a flow.
-func (s *RoceSettings) switchPlans() []plan.ECNPlan {
+func (s *Settings) switchPlans() []plan.ECNPlan {
 	out := []plan.ECNPlan{}
 	for _, n := range s.m.Fabric.Switches() {
 		out = append(out, s.switchPlan(n))
@@ -49,7 +49,7 @@ func (s *RoceSettings) switchPlans() []plan.ECNPlan {
 }
 
 // registers by name.
-func (s *RoceSettings) registers() map[string]dcqcn.Register {
+func (s *Settings) registers() map[string]dcqcn.Register {
 	out := make(map[string]dcqcn.Register)
 	for _, r := range s.profile.Limits().Registers() {
 		out[r.Name] = r
@@ -76,7 +76,7 @@ var baseFormulas = [...][2]string{
 }
 
 // baseReasons explains what all managed ports have in common.
-func (s *RoceSettings) baseReasons() []plan.Reason {
+func (s *Settings) baseReasons() []plan.Reason {
 	defaults := dcqcn.Default()
 	var out []plan.Reason
 	for _, r := range s.profile.Limits().Registers() {
@@ -99,7 +99,7 @@ func (s *RoceSettings) baseReasons() []plan.Reason {
 }
 
 // leverReasons explains the registers that the lever sets.
-func (s *RoceSettings) leverReasons(p *nicPort, registers map[string]dcqcn.Register) []plan.Reason {
+func (s *Settings) leverReasons(p *nicPort, registers map[string]dcqcn.Register) []plan.Reason {
 	g, l := &s.groups[p.group], &s.profile.Lever
 	tenant := strings.Join(plan.Bounded(s.names(p.tenants)), ",")
 	scale := num.Exp(p.position)
@@ -128,7 +128,7 @@ func (s *RoceSettings) leverReasons(p *nicPort, registers map[string]dcqcn.Regis
 }
 
 // meant says in words what rate a port is set for.
-func (s *RoceSettings) meant(p *nicPort) string {
+func (s *Settings) meant(p *nicPort) string {
 	switch {
 	case p.kind == model.Idle:
 		return fmt.Sprintf("no flows of the plan leave here: line rate %s", model.Rate(p.wanted))
@@ -141,7 +141,7 @@ func (s *RoceSettings) meant(p *nicPort) string {
 }
 
 // switchPlan is the marking of every linked port of a switch, for the queue that RoCE traffic has.
-func (s *RoceSettings) switchPlan(n int32) plan.ECNPlan {
+func (s *Settings) switchPlan(n int32) plan.ECNPlan {
 	f := s.m.Fabric
 	node := &f.Nodes[n]
 	out := plan.ECNPlan{Node: node.GUID, Name: node.Name, Queues: []ecn.QueueMarking{}}
@@ -153,7 +153,7 @@ func (s *RoceSettings) switchPlan(n int32) plan.ECNPlan {
 		}
 		l, _ := f.Link(ref)
 		mark := s.profile.Marking.At(l.Rate, s.rtt)
-		out.Queues = append(out.Queues, ecn.QueueMarking{Port: ref.Port, Queue: RoCEQueue, Marking: mark})
+		out.Queues = append(out.Queues, ecn.QueueMarking{Port: ref.Port, Queue: Queue, Marking: mark})
 		if !said[mark] {
 			said[mark] = true
 			out.Reasons = append(out.Reasons, s.markingReasons(l, mark)...)
@@ -162,9 +162,9 @@ func (s *RoceSettings) switchPlan(n int32) plan.ECNPlan {
 	return out
 }
 
-func (s *RoceSettings) markingReasons(l *subnet.Link, mark ecn.Marking) []plan.Reason {
+func (s *Settings) markingReasons(l *subnet.Link, mark ecn.Marking) []plan.Reason {
 	r := &s.profile.Marking
-	field := fmt.Sprintf("queue[%d] of %s ports: ", RoCEQueue, l.Rate)
+	field := fmt.Sprintf("queue[%d] of %s ports: ", Queue, l.Rate)
 	span := fmt.Sprintf("min + %s x %s, from %d round trips of %s, at least %s, at most %s", l.Rate, r.Span(s.rtt), r.PerRTT, s.rtt, r.MinSpan, r.MaxSpan)
 	thresholds := fmt.Sprintf("0..%d", int64(ecn.MaxThreshold))
 	return []plan.Reason{
@@ -179,11 +179,11 @@ func (s *RoceSettings) markingReasons(l *subnet.Link, mark ecn.Marking) []plan.R
 
 // traffic places every tenant's traffic: one priority for all of RoCE, since parameters are per port; on ports of several
 // tenants each has a share for its VFs, by weight.
-func (s *RoceSettings) traffic() []plan.RoCEPlacement {
+func (s *Settings) traffic() []plan.RoCEPlacement {
 	out := []plan.RoCEPlacement{}
 	for t := range s.m.Tenants {
 		for _, a := range s.m.Tenants[t].Attachments {
-			out = append(out, plan.RoCEPlacement{Tenant: s.m.Tenants[t].Name, Port: a.Port, DSCP: RoCEDSCP, Priority: RoCEPriority, Queue: RoCEQueue,
+			out = append(out, plan.RoCEPlacement{Tenant: s.m.Tenants[t].Name, Port: a.Port, DSCP: DSCP, Priority: Priority, Queue: Queue,
 				VFShare: s.shares[model.TenantPort{Tenant: int32(t), Port: a.Port}], Function: s.functions[model.TenantPort{Tenant: int32(t), Port: a.Port}]})
 		}
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // predict is what the settings are expected to give.
-func (s *RoceSettings) predict() (f model.Forecast) {
+func (s *Settings) predict() (f model.Forecast) {
 	w := model.ShareWeights{Marked: s.weights, Sending: s.turns, Caps: s.m.DataCaps(s.target, dcqcn.AckShare)}
 	if f.Allocation = s.m.ShareByWeight(w); f.Err != nil {
 		return f
@@ -25,7 +25,7 @@ func (s *RoceSettings) predict() (f model.Forecast) {
 }
 
 // prices prepares the search for the marks that flows meet.
-func (s *RoceSettings) prices(w model.ShareWeights, flows []int32) *model.Prices {
+func (s *Settings) prices(w model.ShareWeights, flows []int32) *model.Prices {
 	x := s.m.NewPrices(w, s.profile.Lever.Decline, nil, flows)
 	x.Decline = make([]float64, len(x.Full))
 	for _, i := range flows {
@@ -36,7 +36,7 @@ func (s *RoceSettings) prices(w model.ShareWeights, flows []int32) *model.Prices
 }
 
 // several reports whether marks must be found like prices: a flow meets those of several links, or a port's flows, with one set of registers, want different rates.
-func (s *RoceSettings) several() bool {
+func (s *Settings) several() bool {
 	if slices.ContainsFunc(s.marks, func(k int32) bool { return k > 1 }) {
 		return true
 	}

@@ -44,8 +44,8 @@ type nicPort struct {
 	set             dcqcn.Settings
 }
 
-// roceGroup is ports whose flows meet at links that limit somebody: only ratios count among them.
-type roceGroup struct {
+// group is ports whose flows meet at links that limit somebody: only ratios count among them.
+type group struct {
 	top float64 // largest wanted, bit/s
 	zero
 }
@@ -56,8 +56,8 @@ type zero struct {
 	period float64 // us
 }
 
-// RoceSettings is what the RoCE plane makes of a target.
-type RoceSettings struct {
+// Settings is what the RoCE plane makes of a target.
+type Settings struct {
 	m         *model.Model
 	target    *model.Allocation
 	profile   *profile.Profile
@@ -69,34 +69,34 @@ type RoceSettings struct {
 	tops      []topFlow        // see findTops
 	curves    []*profile.Curve // by link direction; nil until needed
 	unmarked  *profile.Curve   // of flows that nothing marks; nil until needed
-	groups    []roceGroup
+	groups    []group
 	shares    map[model.TenantPort]int // thousandths of a port that tenants on it have by their virtual functions
 	functions map[model.TenantPort]int // of the tenants that have shares
 	turns     []float64                // by flow: what it counts for where its port divides its line rate
 	weights   []float64                // see weigh
 	// prev is a compilation of the same flows, or nil. fresh says of which ports the flows are entitled to something else than in
 	// prev, and moved that other links limit somebody.
-	prev  *RoceSettings
+	prev  *Settings
 	fresh []bool
 	moved bool
 }
 
-// CompileRoCE compiles the levers of the RoCE plane: one set of DCQCN registers for each NIC port, by the lever
+// Compile compiles the levers of the RoCE plane: one set of DCQCN registers for each NIC port, by the lever
 // of the device's profile, and the marking of switches. Flows that meet the same marks come to rest
 // at rates in proportion to what their ports' settings mean them to have; a flow that meets the marks of k
 // links falls by k^-Decline, for which its settings make up.
 //
 // prev is a compilation of the same flows and attachments, or nil.
-func CompileRoCE(t model.Task, prev *RoceSettings) (*RoceSettings, *model.Outcome, error) {
-	var s *RoceSettings
+func Compile(t model.Task, prev *Settings) (*Settings, *model.Outcome, error) {
+	var s *Settings
 	if prev != nil {
-		s = roceLike(t.Model, prev, t.Target)
+		s = settingsLike(t.Model, prev, t.Target)
 	} else {
 		p, err := nicProfile(t.Model)
 		if err != nil {
 			return nil, nil, err
 		}
-		if s, err = newRoCE(t.Model, p, t.Target); err != nil {
+		if s, err = newSettings(t.Model, p, t.Target); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -127,9 +127,9 @@ func CompileRoCE(t model.Task, prev *RoceSettings) (*RoceSettings, *model.Outcom
 	return s, o, nil
 }
 
-// newRoCE finds what follows from flows and attachments.
-func newRoCE(m *model.Model, p *profile.Profile, target *model.Allocation) (*RoceSettings, error) {
-	s := &RoceSettings{m: m, target: target, profile: p, law: p.Law(), marks: m.MarksOf(target), curves: make([]*profile.Curve, len(m.Caps)), moved: true}
+// newSettings finds what follows from flows and attachments.
+func newSettings(m *model.Model, p *profile.Profile, target *model.Allocation) (*Settings, error) {
+	s := &Settings{m: m, target: target, profile: p, law: p.Law(), marks: m.MarksOf(target), curves: make([]*profile.Curve, len(m.Caps)), moved: true}
 	s.findPorts()
 	if err := s.shareable(); err != nil {
 		return nil, err
@@ -163,7 +163,7 @@ func nicProfile(m *model.Model) (*profile.Profile, error) {
 }
 
 // findPorts lists the ports that tenants are attached to and which flows leave by each.
-func (s *RoceSettings) findPorts() {
+func (s *Settings) findPorts() {
 	at := slices.Repeat([]int32{-1}, len(s.m.Caps)) // port by the link direction that it drives
 	for _, pt := range s.m.TenantsByPort() {
 		ref, _ := s.m.Fabric.PortByID(pt.Port)
@@ -187,7 +187,7 @@ type topFlow struct {
 }
 
 // findTops finds the fastest queue pair at each link direction of those that it limits; of equals, one whose port sends most.
-func (s *RoceSettings) findTops() {
+func (s *Settings) findTops() {
 	s.tops = make([]topFlow, len(s.m.Caps))
 	sent, qps := make([]float64, len(s.ports)), make([]float64, len(s.ports))
 	for i, k := range s.ofFlow {
@@ -208,7 +208,7 @@ func (s *RoceSettings) findTops() {
 }
 
 // measureTrips finds the longest round trip.
-func (s *RoceSettings) measureTrips() {
+func (s *Settings) measureTrips() {
 	for i := range s.m.Flows {
 		way := quantity.Picoseconds(0)
 		for _, d := range s.m.Flows[i].Links {
@@ -219,7 +219,7 @@ func (s *RoceSettings) measureTrips() {
 }
 
 // contended reports whether marks are what limits a flow.
-func (s *RoceSettings) contended(f int32) bool {
+func (s *Settings) contended(f int32) bool {
 	b := s.target.Bottleneck[f]
 	return b >= 0 && s.m.Marks(b)
 }
@@ -229,7 +229,7 @@ func (s *RoceSettings) contended(f int32) bool {
 const spare = 2
 
 // want is the rate that one queue pair of a flow is meant to have where it meets the marks of one link.
-func (s *RoceSettings) want(f int32) float64 {
+func (s *Settings) want(f int32) float64 {
 	r := s.target.Rates[f] / s.m.Flows[f].QPs
 	if !s.contended(f) {
 		r = float64(spare * r)
@@ -238,7 +238,7 @@ func (s *RoceSettings) want(f int32) float64 {
 }
 
 // crowd is how much a flow's settings must make up for the marks of several links.
-func (s *RoceSettings) crowd(f int32) float64 {
+func (s *Settings) crowd(f int32) float64 {
 	if s.marks[f] <= 1 {
 		return 1
 	}
@@ -247,7 +247,7 @@ func (s *RoceSettings) crowd(f int32) float64 {
 
 // measure finds what a port's flows want: contended ones, or else all of them. The least-squares choice in the
 // logarithm is the geometric mean, by queue pairs.
-func (s *RoceSettings) measure(p *nicPort) {
+func (s *Settings) measure(p *nicPort) {
 	kind, sum, n := model.Idle, 0.0, 0.0
 	pick := func(f int32) bool { return kind == model.Uncontended || s.contended(f) }
 	switch {
@@ -283,7 +283,7 @@ func (s *RoceSettings) measure(p *nicPort) {
 
 // responseLink is the link whose marks a flow answers: the one that limits it, or else the first on its way that
 // limits somebody.
-func (s *RoceSettings) responseLink(f int32) int32 {
+func (s *Settings) responseLink(f int32) int32 {
 	if s.contended(f) {
 		return s.target.Bottleneck[f]
 	}
@@ -296,7 +296,7 @@ func (s *RoceSettings) responseLink(f int32) int32 {
 }
 
 // curve is the response at a link.
-func (s *RoceSettings) curve(d int32) *profile.Curve {
+func (s *Settings) curve(d int32) *profile.Curve {
 	if d < 0 {
 		// Nothing marks the flows: any response will do, but one that does not change with the rates at some link.
 		if s.unmarked == nil {
@@ -314,9 +314,9 @@ func (s *RoceSettings) curve(d int32) *profile.Curve {
 }
 
 // connectWhile groups the ports whose flows meet at limiting links, while something else is done that does not touch groups.
-func (s *RoceSettings) connectWhile(do func()) {
+func (s *Settings) connectWhile(do func()) {
 	if !s.moved {
-		s.groups = make([]roceGroup, len(s.prev.groups))
+		s.groups = make([]group, len(s.prev.groups))
 		do()
 		return
 	}
@@ -326,14 +326,14 @@ func (s *RoceSettings) connectWhile(do func()) {
 	work.Go(func() { groups, n = s.connect() })
 	do()
 	work.Wait()
-	s.groups = make([]roceGroup, n)
+	s.groups = make([]group, n)
 	for i := range s.ports {
 		s.ports[i].group = groups[i]
 	}
 }
 
 // connect numbers the group of each port.
-func (s *RoceSettings) connect() (of []int32, groups int) {
+func (s *Settings) connect() (of []int32, groups int) {
 	sets := disjoint.New(len(s.m.Caps))
 	first, senders := s.m.SendersOf()
 	for d, on := range s.target.Limiting {
@@ -362,7 +362,7 @@ func (s *RoceSettings) connect() (of []int32, groups int) {
 const zeroStep = num.Ln2 / 4
 
 // scale sets the lever of each group.
-func (s *RoceSettings) scale() {
+func (s *Settings) scale() {
 	slowest := slices.Repeat([]int32{-1}, len(s.groups))
 	for i := range s.ports {
 		p := &s.ports[i]
@@ -380,7 +380,7 @@ func (s *RoceSettings) scale() {
 
 // begin finds where the lever of a group begins: a step at or above what its fastest flows want. It begins at just that where the step would
 // put its slowest port out of reach, and where no link marks any of its flows: then there is no response to place them by.
-func (s *RoceSettings) begin(top float64, slowest *nicPort) zero {
+func (s *Settings) begin(top float64, slowest *nicPort) zero {
 	z := s.zeroAt(num.Exp(float64(zeroStep * math.Ceil(num.Ln(top)/zeroStep-1e-6))))
 	if slowest.link < 0 || s.curve(slowest.link).Position(num.Ln(slowest.wanted/z.rate)) > s.reach(z, slowest.link) {
 		return s.zeroAt(top)
@@ -388,15 +388,15 @@ func (s *RoceSettings) begin(top float64, slowest *nicPort) zero {
 	return z
 }
 
-func (s *RoceSettings) zeroAt(rate float64) zero { return zero{rate, s.profile.Lever.Shortest(rate)} }
+func (s *Settings) zeroAt(rate float64) zero { return zero{rate, s.profile.Lever.Shortest(rate)} }
 
 // reach is the last position of a lever at a link.
-func (s *RoceSettings) reach(z zero, link int32) float64 {
+func (s *Settings) reach(z zero, link int32) float64 {
 	return min(s.curve(link).Reach(), num.Ln(float64(s.profile.Lever.MaxPeriod)/z.period))
 }
 
 // choose inverts the response: the position whose gain is the rate wanted by that at position 0.
-func (s *RoceSettings) choose(p *nicPort) {
+func (s *Settings) choose(p *nicPort) {
 	g := &s.groups[p.group]
 	p.position = s.curve(p.link).Position(num.Ln(p.wanted / g.rate))
 	p.clamped = false
@@ -411,7 +411,7 @@ func (s *RoceSettings) choose(p *nicPort) {
 
 // hold finds the position that registers stand for, in a group, and how rates fall from there: functions of nothing else, so that equal
 // registers count alike.
-func (s *RoceSettings) hold(p *nicPort) {
+func (s *Settings) hold(p *nicPort) {
 	g, l := &s.groups[p.group], &s.profile.Lever
 	increase := float64(p.set.AIRate) * 1e6 / float64(l.Step*g.rate) // by that at position 0
 	rate := s.law.Rate(float64(p.set.TimeReset)/g.period, increase)
@@ -424,7 +424,7 @@ func (s *RoceSettings) hold(p *nicPort) {
 
 // chooseAll sets the levers of all ports but those that keep theirs. It refuses settings that the device cannot hold; a profile
 // with a legal lever makes none.
-func (s *RoceSettings) chooseAll() error {
+func (s *Settings) chooseAll() error {
 	limits := s.profile.Limits()
 	for i := range s.ports {
 		if s.keeps(i) {
@@ -440,7 +440,7 @@ func (s *RoceSettings) chooseAll() error {
 
 // weigh finds what every flow counts in the prediction: what its port's settings really are, at the response of
 // the link that it answers, in bit/s.
-func (s *RoceSettings) weigh() {
+func (s *Settings) weigh() {
 	w := make([]float64, len(s.m.Flows))
 	if s.prev != nil {
 		copy(w, s.prev.weights)

@@ -9,17 +9,17 @@ import (
 	"fairlane/policy/plan"
 )
 
-// roceSettle is how long queue pairs need until marks hold them at what is predicted.
-type roceSettle struct {
-	time    float64 // seconds, of the slowest; 0 where nothing is marked
-	slow    roceOff // ports that need more than MaxConvergence, by their times
-	rate    float64 // bit/s that a queue pair of the slowest is predicted to have
-	tenants []int32 // of slow
+// settleTime is how long queue pairs need until marks hold them at what is predicted.
+type settleTime struct {
+	time    float64  // seconds, of the slowest; 0 where nothing is marked
+	slow    offPorts // ports that need more than MaxConvergence, by their times
+	rate    float64  // bit/s that a queue pair of the slowest is predicted to have
+	tenants []int32  // of slow
 }
 
 // settle looks at the queue pairs that marks limit; others start at their rates.
-func (s *RoceSettings) settle(predicted *model.Allocation) roceSettle {
-	var out roceSettle
+func (s *Settings) settle(predicted *model.Allocation) settleTime {
+	var out settleTime
 	qps := s.m.Layout().QPs
 	for i := range s.ports {
 		p := &s.ports[i]
@@ -45,7 +45,7 @@ func (s *RoceSettings) settle(predicted *model.Allocation) roceSettle {
 }
 
 // slowFindings tells of the ports that need long, in one finding.
-func (s *RoceSettings) slowFindings(x *roceSettle) []plan.Finding {
+func (s *Settings) slowFindings(x *settleTime) []plan.Finding {
 	p := x.slow.worst
 	if p == nil {
 		return nil

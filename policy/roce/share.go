@@ -10,7 +10,7 @@ import (
 
 // findSharers lists the tenants among whom each port is divided when they are several: those with a flow from it. A tenant of which
 // no flow at all is known may send from every port that it is attached to.
-func (s *RoceSettings) findSharers() {
+func (s *Settings) findSharers() {
 	known := make([]bool, len(s.m.Tenants))
 	for i := range s.m.Flows {
 		known[s.m.Flows[i].Tenant] = true
@@ -27,7 +27,7 @@ func (s *RoceSettings) findSharers() {
 
 // divide finds how ports divide their line rate: among the queue pairs in turn, and where several tenants send, first among
 // the tenants by the shares of their virtual functions.
-func (s *RoceSettings) divide() {
+func (s *Settings) divide() {
 	s.shares, s.turns = make(map[model.TenantPort]int), s.m.Layout().QPs
 	pairs := make([]float64, len(s.m.Tenants)) // of the port at hand
 	for i := range s.ports {
@@ -55,7 +55,7 @@ func (s *RoceSettings) divide() {
 const wholePort = 1000
 
 // shareable refuses ports from which more tenants send than there are shares.
-func (s *RoceSettings) shareable() error {
+func (s *Settings) shareable() error {
 	for i := range s.ports {
 		if p := &s.ports[i]; len(p.sharers) > wholePort {
 			return fmt.Errorf("%w: port %s has %d tenants that send: want at most %d, since each needs a virtual function with a thousandth of the port or more",
@@ -67,7 +67,7 @@ func (s *RoceSettings) shareable() error {
 
 // shareVFs divides a port among the tenants that send from it in thousandths, at least one for each. What that takes more than there is,
 // those with more than one give, by weight.
-func (s *RoceSettings) shareVFs(p *nicPort) {
+func (s *Settings) shareVFs(p *nicPort) {
 	total, left := 0.0, wholePort
 	for _, t := range p.sharers {
 		total += float64(s.m.Tenants[t].Weight)
@@ -83,7 +83,7 @@ func (s *RoceSettings) shareVFs(p *nicPort) {
 }
 
 // shareRest gives the sending tenants of a port that weigh too little for more one thousandth each, and divides the rest among the others.
-func (s *RoceSettings) shareRest(p *nicPort) {
+func (s *Settings) shareRest(p *nicPort) {
 	byWeight := slices.Clone(p.sharers)
 	slices.SortStableFunc(byWeight, func(a, b int32) int { return cmp.Compare(s.m.Tenants[a].Weight, s.m.Tenants[b].Weight) })
 	total := 0.0

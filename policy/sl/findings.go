@@ -39,7 +39,7 @@ type sharers struct {
 }
 
 // sharedSLs reports tenants that share an SL on a port from which they send or may send, one finding for each set of tenants.
-func sharedSLs(m *model.Model, x *slProblem, senders []model.PortTenants, p Placements) []plan.Finding {
+func sharedSLs(m *model.Model, x *problem, senders []model.PortTenants, p Placements) []plan.Finding {
 	roles := m.Roles()
 	groups := make(map[string]*sharers)
 	var order []*sharers
@@ -96,7 +96,7 @@ func sharedSLs(m *model.Model, x *slProblem, senders []model.PortTenants, p Plac
 }
 
 // whyExhausted says how many SLs are needed at least, and who needs them.
-func (x *slProblem) whyExhausted() phrase.Text {
+func (x *problem) whyExhausted() phrase.Text {
 	if x.lowerBound != nil {
 		x = x.lowerBound
 	}

@@ -8,7 +8,7 @@ import (
 // preferInForce makes the problem prefer the placements of the plan in force. A tenant is known by its name or,
 // when it was renamed, by its partition, since it is the partition that has an SL in the subnet
 // manager. Pinned attachments have no choice and count for nothing.
-func (x *slProblem) preferInForce() {
+func (x *problem) preferInForce() {
 	old := x.m.Input.InForce
 	if old == nil || len(old.Placements) == 0 {
 		return
@@ -39,7 +39,7 @@ func (x *slProblem) preferInForce() {
 }
 
 // wants makes every SL but one cost a node so many moves more.
-func (x *slProblem) wants(v int, sl int8, ports int32) {
+func (x *problem) wants(v int, sl int8, ports int32) {
 	for k := range colour.Colours {
 		if int8(k) != sl {
 			x.c.Move[v][k] += ports
@@ -49,7 +49,7 @@ func (x *slProblem) wants(v int, sl int8, ports int32) {
 
 // stayAt makes the problem of parts prefer the SL that the whole tenant would have, so that few tenants are
 // split, and twice as much the one in force.
-func (x *slProblem) stayAt(p Placements) {
+func (x *problem) stayAt(p Placements) {
 	x.preferInForce()
 	if x.c.Move == nil {
 		x.c.Move = make([][colour.Colours]int32, len(x.nodes))

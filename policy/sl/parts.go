@@ -58,7 +58,7 @@ func flowParts(m *model.Model) [][]int32 {
 }
 
 // reunite gives a tenant one SL again where one of those of its parts is free for all of them.
-func (x *slProblem) reunite() {
+func (x *problem) reunite() {
 	for first := 0; first < len(x.nodes); {
 		last := first + 1
 		for last < len(x.nodes) && x.nodes[last].tenant == x.nodes[first].tenant {
@@ -69,7 +69,7 @@ func (x *slProblem) reunite() {
 	}
 }
 
-func (x *slProblem) reuniteParts(first, last int32) {
+func (x *problem) reuniteParts(first, last int32) {
 	for v := first; v < last; v++ {
 		k := x.c.Colour[v]
 		fits := true
@@ -93,7 +93,7 @@ func (x *slProblem) reuniteParts(first, last int32) {
 const maxSplits = 64
 
 // splits reports the tenants that have several SLs.
-func (x *slProblem) splits() []plan.Finding {
+func (x *problem) splits() []plan.Finding {
 	var out []plan.Finding
 	more := 0
 	for first := 0; first < len(x.nodes); {

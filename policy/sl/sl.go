@@ -31,7 +31,7 @@ func Place(m *model.Model) (Placements, []plan.Finding) {
 	x.restrict(true)
 	x.c.Greedy(x.order)
 	if parts := flowParts(m); parts != nil {
-		y := newSLProblem(m, senders, parts)
+		y := newProblem(m, senders, parts)
 		y.stayAt(x.placements())
 		y.restrict(true)
 		if y.c.Crowded() || !y.c.Adapt(y.order) {
@@ -50,11 +50,11 @@ func Place(m *model.Model) (Placements, []plan.Finding) {
 
 // apart gives each tenant one SL. Tenants that meet on a port get different SLs; where that does not fit, or changes more of the plan in
 // force, only tenants that may send from one port do. False when neither fits: then the problem returned is that of the senders.
-func apart(m *model.Model, ports, senders []model.PortTenants) (x *slProblem, solved bool) {
+func apart(m *model.Model, ports, senders []model.PortTenants) (x *problem, solved bool) {
 	same := slices.EqualFunc(ports, senders, func(a, b model.PortTenants) bool { return len(a.Tenants) == len(b.Tenants) })
 	moved := math.MaxInt
 	if same || !slices.ContainsFunc(ports, func(p model.PortTenants) bool { return len(p.Tenants) > ident.NumSLs }) {
-		x = newSLProblem(m, ports, nil)
+		x = newProblem(m, ports, nil)
 		x.preferInForce()
 		if x.solve() {
 			solved, moved = true, x.c.Moved()
@@ -63,7 +63,7 @@ func apart(m *model.Model, ports, senders []model.PortTenants) (x *slProblem, so
 	if same || moved == 0 {
 		return x, solved
 	}
-	y := newSLProblem(m, senders, nil)
+	y := newProblem(m, senders, nil)
 	y.preferInForce()
 	if y.solve() && y.c.Moved() < moved {
 		y.spread(ports)
@@ -90,38 +90,38 @@ func onePin(m *model.Model, t int32) int8 {
 	return own
 }
 
-// slProblem is the colouring of one SL for each node: a tenant with all its ports, or a part of them.
-type slProblem struct {
+// problem is the colouring of one SL for each node: a tenant with all its ports, or a part of them.
+type problem struct {
 	m          *model.Model
 	ports      []model.PortTenants
-	nodes      []slNode
+	nodes      []node
 	nodeOf     [][]int32 // by tenant and attachment
 	c          *colour.Colouring
 	order      []int8 // usable SLs
 	inForce    bool
-	lowerBound *slProblem // the problem whose cliques bound the SLs needed; nil: this one
+	lowerBound *problem // the problem whose cliques bound the SLs needed; nil: this one
 }
 
-// slNode is the ports of a tenant that get one SL.
-type slNode struct {
+// node is the ports of a tenant that get one SL.
+type node struct {
 	tenant int32
 	at     []int32 // attachments
 }
 
-// newSLProblem builds the problem. parts gives the part of each attachment, by tenant; nil is one part each.
-func newSLProblem(m *model.Model, ports []model.PortTenants, parts [][]int32) *slProblem {
-	x := &slProblem{m: m, ports: ports, nodeOf: make([][]int32, len(m.Tenants))}
+// newProblem builds the problem. parts gives the part of each attachment, by tenant; nil is one part each.
+func newProblem(m *model.Model, ports []model.PortTenants, parts [][]int32) *problem {
+	x := &problem{m: m, ports: ports, nodeOf: make([][]int32, len(m.Tenants))}
 	for t := range m.Tenants {
 		first := int32(len(x.nodes))
 		x.nodeOf[t] = make([]int32, len(m.Tenants[t].Attachments))
-		x.nodes = append(x.nodes, slNode{tenant: int32(t)})
+		x.nodes = append(x.nodes, node{tenant: int32(t)})
 		for i := range m.Tenants[t].Attachments {
 			part := int32(0)
 			if parts != nil {
 				part = parts[t][i]
 			}
 			for first+part >= int32(len(x.nodes)) {
-				x.nodes = append(x.nodes, slNode{tenant: int32(t)})
+				x.nodes = append(x.nodes, node{tenant: int32(t)})
 			}
 			x.nodeOf[t][i] = first + part
 			n := &x.nodes[first+part]
@@ -138,7 +138,7 @@ func newSLProblem(m *model.Model, ports []model.PortTenants, parts [][]int32) *s
 
 // connect finds which nodes meet on which number of ports, and which SLs others have pinned there. Settings
 // and counters are per (port, SL), so nodes that send from one channel-adapter port need different ones.
-func (x *slProblem) connect() {
+func (x *problem) connect() {
 	type occupant struct {
 		node int32
 		pin  *ident.SL
@@ -182,7 +182,7 @@ func (x *slProblem) connect() {
 
 // restrict sets the SLs that nodes may have: the usable ones, SL 0 only if zero says so or they have it in force,
 // or the one that the tenant is pinned to.
-func (x *slProblem) restrict(zero bool) {
+func (x *problem) restrict(zero bool) {
 	all := uint16(0)
 	for _, k := range x.order {
 		all |= 1 << k
@@ -205,7 +205,7 @@ func (x *slProblem) restrict(zero bool) {
 
 // solve finds an SL for each node so that none of those that meet are alike, in the order of preference that place
 // describes. False when it finds none.
-func (x *slProblem) solve() bool {
+func (x *problem) solve() bool {
 	if x.restrict(true); x.c.Crowded() {
 		return false
 	}
@@ -224,7 +224,7 @@ func (x *slProblem) solve() bool {
 }
 
 // solveInForce moves as few ports as it can; using SL 0 comes before moving anybody.
-func (x *slProblem) solveInForce() bool {
+func (x *problem) solveInForce() bool {
 	x.restrict(false)
 	first := x.c.Adapt(x.order)
 	if first && x.c.Moved() == 0 {
@@ -241,7 +241,7 @@ func (x *slProblem) solveInForce() bool {
 
 // solveDistinct solves the problem in which every two tenants conflict, wherever they are. It is tried only
 // for as many tenants as there are SLs.
-func (x *slProblem) solveDistinct() bool {
+func (x *problem) solveDistinct() bool {
 	n := len(x.nodes)
 	d := colour.New(n)
 	pinned := uint16(0)
@@ -273,7 +273,7 @@ func (x *slProblem) solveDistinct() bool {
 }
 
 // placements gives every attachment its SL: the pinned one, or that of its node.
-func (x *slProblem) placements() Placements {
+func (x *problem) placements() Placements {
 	p := make(Placements, len(x.m.Tenants))
 	for t := range x.m.Tenants {
 		p[t] = make([]ident.SL, len(x.m.Tenants[t].Attachments))

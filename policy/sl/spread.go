@@ -12,7 +12,7 @@ const spreadRounds = 4
 
 // spread has few nodes share an SL on ports where that is allowed: where tenants only receive, those that share an SL share its counter,
 // and its setting should they begin to send. Nodes with an SL in force or pinned keep theirs, and SL 0 stays free.
-func (x *slProblem) spread(ports []model.PortTenants) {
+func (x *problem) spread(ports []model.PortTenants) {
 	on := make([][]int32, len(x.nodes))              // ports
 	count := make([][colour.Colours]int, len(ports)) // of attachments
 	x.c.Start(append([]int8(nil), x.c.Colour...))
@@ -40,7 +40,7 @@ func (x *slProblem) spread(ports []model.PortTenants) {
 }
 
 // spreadNode gives a node the free SL that fewest others have on its ports.
-func (x *slProblem) spreadNode(v int32, on []int32, count [][colour.Colours]int) bool {
+func (x *problem) spreadNode(v int32, on []int32, count [][colour.Colours]int) bool {
 	was := x.c.Colour[v]
 	if was <= 0 || bits.OnesCount16(x.c.Domain[v]) < 2 || x.c.Move != nil && x.c.InForce(int(v)) >= 0 {
 		return false

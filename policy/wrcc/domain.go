@@ -15,8 +15,8 @@ import (
 	"fairlane/wrcc"
 )
 
-// wrccDomain is one data centre.
-type wrccDomain struct {
+// domain is one data centre.
+type domain struct {
 	name    string
 	nodes   []int32
 	used    bool                 // flows start, end or pass here
@@ -34,7 +34,7 @@ type wrccDomain struct {
 }
 
 // settle is about how long, in seconds, shares need near rest, where a fair rate moves by a 64th of what is missing each WRCCT.
-func (d *wrccDomain) settle() float64 { return float64(64 * d.period.Seconds()) }
+func (d *domain) settle() float64 { return float64(64 * d.period.Seconds()) }
 
 // pace is the entitled rate of a number of queue pairs.
 type pace struct{ rate, qps float64 }
@@ -47,7 +47,7 @@ const (
 )
 
 // gap is the time between two packets of 1,024 bytes of a slow queue pair. It changes the order of paces.
-func (d *wrccDomain) gap() quantity.Picoseconds {
+func (d *domain) gap() quantity.Picoseconds {
 	sum := 0.0
 	for _, p := range d.paces {
 		sum += p.qps
@@ -99,17 +99,17 @@ func middlePace(ps []pace) float64 {
 
 // Bytes on the wire beside the payload of a RoCEv2 packet: Ethernet header, check sequence, preamble and gap (38),
 // IPv4 (20), UDP (8), BTH (12), RETH (16), ICRC (4), and the INT header.
-const wrccOverhead = 98 + wrcc.HeaderSize
+const overhead = 98 + wrcc.HeaderSize
 
 // linkTime is what a link direction and the way back over the same link add to a round trip: both
 // delays, and one full packet.
-func (s *WrccSettings) linkTime(d int32) quantity.Picoseconds {
-	bits := (cmp.Or(int64(s.m.Fabric.Port(s.m.Transmitter(d)).MTU), model.DefaultMTU) + wrccOverhead) * 8
+func (s *Settings) linkTime(d int32) quantity.Picoseconds {
+	bits := (cmp.Or(int64(s.m.Fabric.Port(s.m.Transmitter(d)).MTU), model.DefaultMTU) + overhead) * 8
 	return 2*s.m.Delay(d) + quantity.Picoseconds(float64(bits)/float64(s.m.Fabric.Links[d/2].Rate)*float64(quantity.Second))
 }
 
 // linkTimes is linkTime of every link direction.
-func (s *WrccSettings) linkTimes() []quantity.Picoseconds {
+func (s *Settings) linkTimes() []quantity.Picoseconds {
 	out := make([]quantity.Picoseconds, 2*len(s.m.Fabric.Links))
 	for d := range out {
 		out[d] = s.linkTime(int32(d))
@@ -118,7 +118,7 @@ func (s *WrccSettings) linkTimes() []quantity.Picoseconds {
 }
 
 // findDomains lists the data centres, by name, and finds that of every node.
-func (s *WrccSettings) findDomains() {
+func (s *Settings) findDomains() {
 	nodes := s.m.Fabric.Nodes
 	at := make(map[string]int32)
 	for i := range nodes {
@@ -126,7 +126,7 @@ func (s *WrccSettings) findDomains() {
 	}
 	for k, name := range slices.Sorted(maps.Keys(at)) {
 		at[name] = int32(k)
-		s.domains = append(s.domains, wrccDomain{name: name})
+		s.domains = append(s.domains, domain{name: name})
 	}
 	s.home = make([]int32, len(nodes))
 	for i := range nodes {
@@ -137,7 +137,7 @@ func (s *WrccSettings) findDomains() {
 }
 
 // measureDomains sets the periods of all data centres.
-func (s *WrccSettings) measureDomains() {
+func (s *Settings) measureDomains() {
 	if s.lay.domains == nil {
 		s.findDomains()
 		s.roundTrips()
@@ -165,7 +165,7 @@ func (s *WrccSettings) measureDomains() {
 }
 
 // roundTrips finds the round trips inside of all data centres and of the flows that cross them.
-func (s *WrccSettings) roundTrips() {
+func (s *Settings) roundTrips() {
 	times := s.linkTimes()
 	s.crossings(times)
 	span := s.newSpan(times)
@@ -184,7 +184,7 @@ func (s *WrccSettings) roundTrips() {
 }
 
 // findPaces lists the paces of each domain.
-func (s *WrccSettings) findPaces() {
+func (s *Settings) findPaces() {
 	l, f := s.m.Layout(), s.m.Fabric
 	for i, by := range s.limits {
 		if by != byLink {
@@ -208,10 +208,10 @@ func (s *WrccSettings) findPaces() {
 }
 
 // domainOf is the data centre of a node.
-func (s *WrccSettings) domainOf(node int32) *wrccDomain { return &s.domains[s.home[node]] }
+func (s *Settings) domainOf(node int32) *domain { return &s.domains[s.home[node]] }
 
 // crossings collects the round trips of the flows that cross each domain's switches. times are those of the links.
-func (s *WrccSettings) crossings(times []quantity.Picoseconds) {
+func (s *Settings) crossings(times []quantity.Picoseconds) {
 	const most = 512 // different ones of a domain; more add nothing to its extremes
 	seen := make([]map[int64]struct{}, len(s.domains))
 	for i := range seen {
@@ -268,7 +268,7 @@ const steadyPackets = 128
 var nameDomains = phrase.Of("plan.wrcc-domains.fix")
 
 // limit makes the round trip one that switches can be set for, and finds how late the loop is.
-func (d *wrccDomain) limit() {
+func (d *domain) limit() {
 	most := wrcc.MaxPeriod / wrcc.MaxPeriodRTTs
 	if d.rtt > most {
 		d.findings = append(d.findings, plan.NewFinding(plan.CodePeriodClamped, nil, nil,
@@ -281,7 +281,7 @@ func (d *wrccDomain) limit() {
 // choosePeriod takes the shortest WRCCT of S0's range with which the loop is stable for every round trip that
 // crosses the domain, its largest own included, and the slowest port counts enough packets, or the longest
 // stable one. Without any it takes the shortest, and says so.
-func (d *wrccDomain) choosePeriod() {
+func (d *domain) choosePeriod() {
 	d.perRTT, d.period = periodChoices[0], periodOf(d.react, periodChoices[0])
 	for _, x := range periodChoices {
 		period := periodOf(d.react, x)
@@ -313,13 +313,13 @@ func periodOf(rtt quantity.Picoseconds, rtts float64) quantity.Picoseconds {
 }
 
 // stable reports whether a port's loop is, with a WRCCT, for every round trip that crosses the domain.
-func (d *wrccDomain) stable(period quantity.Picoseconds) bool {
-	p := wrcc.DefaultParams(wrccUnit, period)
+func (d *domain) stable(period quantity.Picoseconds) bool {
+	p := wrcc.DefaultParams(usualUnit, period)
 	return p.CheckStable(d.rtt.Seconds()) == nil &&
 		!slices.ContainsFunc(d.rtts, func(us int64) bool { return p.CheckStable(float64(us)/1e6) != nil })
 }
 
-func (d *wrccDomain) title() phrase.Text {
+func (d *domain) title() phrase.Text {
 	if d.name == "" {
 		return phrase.Of("plan.whole-fabric")
 	}
@@ -327,7 +327,7 @@ func (d *wrccDomain) title() phrase.Text {
 }
 
 // timer is T1: S0 wants it no shorter than the WRCCT of any switch on the way.
-func (s *WrccSettings) timer() quantity.Picoseconds {
+func (s *Settings) timer() quantity.Picoseconds {
 	t := wrcc.MinPeriod
 	for i := range s.domains {
 		if s.domains[i].used {
@@ -337,7 +337,7 @@ func (s *WrccSettings) timer() quantity.Picoseconds {
 	return t
 }
 
-func (s *WrccSettings) domainPlan(d *wrccDomain) plan.WRCCDomainPlan {
+func (s *Settings) domainPlan(d *domain) plan.WRCCDomainPlan {
 	t1 := s.timer()
 	return plan.WRCCDomainPlan{Domain: d.name, MaxRTT: d.rtt, Period: d.period, T1: t1, Reasons: []plan.Reason{
 		{Field: "period", Value: fmt.Sprint(int64(d.period / quantity.Microsecond)), Unit: "us", Range: "1..65535", Rule: plan.RuleWRCCT,
@@ -357,7 +357,7 @@ type span struct {
 	hosts map[int32][2]quantity.Picoseconds // the longest two links to hosts of each switch
 }
 
-func (s *WrccSettings) newSpan(times []quantity.Picoseconds) *span {
+func (s *Settings) newSpan(times []quantity.Picoseconds) *span {
 	n := len(s.m.Fabric.Nodes)
 	return &span{m: s.m, times: times, hops: slices.Repeat([]int32{-1}, n), far: make([]quantity.Picoseconds, n)}
 }

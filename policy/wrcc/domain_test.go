@@ -35,7 +35,7 @@ func TestPeriodsAvoidRoundTripsAtWhichTheLoopSwings(t *testing.T) {
 		{nil, 1e9, 400 * quantity.Microsecond, false},          // 1 Gbit/s sends 45 packets in it
 		{[]int64{400}, 1e9, 350 * quantity.Microsecond, false}, // the longest that is stable
 	} {
-		d := wrccDomain{rtt: rtt, rtts: c.rtts, slowest: c.slow, used: true}
+		d := domain{rtt: rtt, rtts: c.rtts, slowest: c.slow, used: true}
 		d.limit()
 		d.choosePeriod()
 		if found := len(d.findings) > 0; d.period != c.period || found != c.found || found && d.findings[0].Code != plan.CodeWRCCUnstable {
@@ -51,10 +51,10 @@ func TestTheLargestRoundTripOfAFatTree(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &WrccSettings{m: &model.Model{Fabric: f}}
+	s := &Settings{m: &model.Model{Fabric: f}}
 	x := s.newSpan(s.linkTimes())
 	nodes := model.Numbered(len(f.Nodes))
-	packet := 6 * quantity.Picoseconds(float64((4096+wrccOverhead)*8)/100e9*1e12)
+	packet := 6 * quantity.Picoseconds(float64((4096+overhead)*8)/100e9*1e12)
 	want := 12*quantity.Microsecond + packet
 	if got := x.largest(nodes); got < want-10 || got > want+10 {
 		t.Errorf("exact: %s, want %s", got, want)
@@ -102,7 +102,7 @@ func TestSweepsFindTheLargestRoundTripOfATree(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := &WrccSettings{m: &model.Model{Fabric: f}}
+		s := &Settings{m: &model.Model{Fabric: f}}
 		x := s.newSpan(s.linkTimes())
 		e := x.edges(model.Numbered(len(f.Nodes)))
 		if len(e) == 0 {
@@ -121,7 +121,7 @@ func TestTheLoopWaitsForAllButTheSlowestTwentieth(t *testing.T) {
 	for _, c := range []struct{ slow, slowRate, rate, want float64 }{ // us
 		{4.9, 60e6, 1e9, packet / 1e3}, {5.1, 60e6, 1e9, packet / 60}, {5.1, 1e6, 1e9, 250}, {0, 60e6, 1e9, packet / 1e3},
 	} {
-		d := wrccDomain{paces: []pace{{c.rate, 50}, {c.slowRate, c.slow}, {c.rate, 50 - c.slow}}}
+		d := domain{paces: []pace{{c.rate, 50}, {c.slowRate, c.slow}, {c.rate, 50 - c.slow}}}
 		if got := d.gap().Seconds() * 1e6; math.Abs(got-c.want) > 0.01 {
 			t.Errorf("%g of 100 queue pairs have %g bit/s: waits %g us, want %g", c.slow, c.slowRate, got, c.want)
 		}
@@ -142,7 +142,7 @@ func TestPowersOfTwoBelowAndAbove(t *testing.T) {
 func TestEveryNodeIsInItsDataCentre(t *testing.T) {
 	t.Parallel()
 	names := []string{"west", "", "east", "west", "", "north", "west"}
-	s := &WrccSettings{m: &model.Model{Fabric: &subnet.Fabric{}}}
+	s := &Settings{m: &model.Model{Fabric: &subnet.Fabric{}}}
 	for _, name := range names {
 		s.m.Fabric.Nodes = append(s.m.Fabric.Nodes, subnet.Node{Domain: name})
 	}
@@ -173,6 +173,6 @@ func BenchmarkFindDomains(b *testing.B) {
 		f.Nodes = append(f.Nodes, subnet.Node{Domain: fmt.Sprintf("d%06d", i*7%40_000)})
 	}
 	for b.Loop() {
-		(&WrccSettings{m: &model.Model{Fabric: f}}).findDomains()
+		(&Settings{m: &model.Model{Fabric: f}}).findDomains()
 	}
 }

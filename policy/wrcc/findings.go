@@ -20,11 +20,11 @@ const (
 	// boundTurnsLate is for the same where turns were not followed: their number is too large, or they do not come to rest.
 	boundTurnsLate = 0.25
 	// boundPacket is a packet of 1,024 bytes of payload on the wire, in bits.
-	boundPacket = float64((1024 + wrccOverhead) * 8)
+	boundPacket = float64((1024 + overhead) * 8)
 )
 
-// wrccOff is where the weights of a tenant had to miss what its queue pairs are entitled to.
-type wrccOff struct {
+// off is where the weights of a tenant had to miss what its queue pairs are entitled to.
+type off struct {
 	shared  int     // (port, class, peer) whose queue pairs want different weights
 	spread  float64 // the largest of these
 	worst   string  // and where
@@ -35,14 +35,14 @@ type wrccOff struct {
 }
 
 // note keeps what the weight towards a peer misses.
-func (s *WrccSettings) note(e *wrccEntry, p *toPeer) {
+func (s *Settings) note(e *entry, p *toPeer) {
 	clamped := s.outOfRange(p)
 	if s.off == nil {
-		s.off = make(map[int32]*wrccOff)
+		s.off = make(map[int32]*off)
 	}
 	o := s.off[e.tenant]
 	if o == nil {
-		o = &wrccOff{}
+		o = &off{}
 		s.off[e.tenant] = o
 	}
 	if p.spread > model.MaxQuantisation {
@@ -60,10 +60,10 @@ func (s *WrccSettings) note(e *wrccEntry, p *toPeer) {
 }
 
 // outOfRange reports whether the weight towards a peer had to be changed to be legal.
-func (s *WrccSettings) outOfRange(p *toPeer) bool { return p.weight != p.rate/s.unit }
+func (s *Settings) outOfRange(p *toPeer) bool { return p.weight != p.rate/s.unit }
 
 // compromises reports the weights that miss what they are for, and a unit too small.
-func (s *WrccSettings) compromises() {
+func (s *Settings) compromises() {
 	for t := range s.m.Tenants {
 		o := s.off[int32(t)]
 		if o == nil {
@@ -94,10 +94,10 @@ func (s *WrccSettings) compromises() {
 }
 
 // resolution is the relative error with which headers tell a fair rate of one unit.
-func (s *WrccSettings) resolution() float64 { return float64(wrcc.MinFairRate) / 2 / s.unit }
+func (s *Settings) resolution() float64 { return float64(wrcc.MinFairRate) / 2 / s.unit }
 
 // bounds is the relative error bound of each tenant's prediction. Where fair rates may swing it is not known.
-func (s *WrccSettings) bounds(predicted model.Forecast, followed bool) []float64 {
+func (s *Settings) bounds(predicted model.Forecast, followed bool) []float64 {
 	near := s.m.BesideTurns(s.target, s.m.FullLinks(s.target))
 	out := make([]float64, len(s.m.Tenants))
 	for t := range out {
@@ -117,7 +117,7 @@ func (s *WrccSettings) bounds(predicted model.Forecast, followed bool) []float64
 }
 
 // uncapped reports the tenants that no link and no setting keeps below their cap.
-func (s *WrccSettings) uncapped(predicted *model.Allocation) []plan.Finding {
+func (s *Settings) uncapped(predicted *model.Allocation) []plan.Finding {
 	return s.m.Unenforced(predicted, phrase.Of("plan.cap-no-demand"),
 		phrase.Of("plan.cap-no-demand.fix"))
 }

@@ -23,7 +23,7 @@ type late struct {
 }
 
 // lateFinding reports the ports that much of their load answers too late: longestGap bounds what WRCCT waits for.
-func (s *WrccSettings) lateFinding() {
+func (s *Settings) lateFinding() {
 	l := s.m.Layout()
 	patience := make(map[int32]quantity.Picoseconds) // by domain
 	at := make(map[int32]*late)                      // by link direction
@@ -90,8 +90,8 @@ func packetGap(rate float64) quantity.Picoseconds {
 
 // patience is the longest time between two packets of queue pairs with which the loop of the domain's ports is stable, to a microsecond;
 // for ever where it is not stable anyhow, of which choosePeriod tells.
-func (d *wrccDomain) patience() quantity.Picoseconds {
-	p := wrcc.DefaultParams(wrccUnit, d.period)
+func (d *domain) patience() quantity.Picoseconds {
+	p := wrcc.DefaultParams(usualUnit, d.period)
 	stable := func(gap quantity.Picoseconds) bool { return p.CheckLate(d.rtt.Seconds(), gap.Seconds()) == nil }
 	if !stable(0) {
 		return quantity.Picoseconds(1<<63 - 1)

@@ -12,8 +12,8 @@ import (
 	"fairlane/tenants"
 )
 
-// wrccLayout is what follows from flows, attachments and fabric alone. Compilations of the same flows share it.
-type wrccLayout struct {
+// layout is what follows from flows, attachments and fabric alone. Compilations of the same flows share it.
+type layout struct {
 	unit    float64
 	groups  []int32      // first flow of each entry, and one more
 	idle    []idleSender // entries without flows, which come after those with
@@ -21,10 +21,10 @@ type wrccLayout struct {
 	egress  []int32      // link directions that switches drive which flows cross, by port
 	names   []string     // of these ports
 	home    []int32      // by node: its data centre, into domains
-	domains []wrccDomain // nil until they are measured
+	domains []domain     // nil until they are measured
 	// What compilations of the past have left to write in.
 	paces [][]pace // by domain
-	ports []wrccEgress
+	ports []egressKind
 	of    []egress
 }
 
@@ -36,8 +36,8 @@ type idleSender struct {
 	line          float64 // bit/s
 }
 
-func newWRCCLayout(m *model.Model) *wrccLayout {
-	l := &wrccLayout{unit: chooseUnit(m), groups: []int32{}}
+func newLayout(m *model.Model) *layout {
+	l := &layout{unit: chooseUnit(m), groups: []int32{}}
 	flows := m.Flows
 	for i := range flows {
 		if f := &flows[i]; i == 0 || f.Tenant != flows[i-1].Tenant || f.Class != flows[i-1].Class || f.Src != flows[i-1].Src {
@@ -51,10 +51,10 @@ func newWRCCLayout(m *model.Model) *wrccLayout {
 	return l
 }
 
-// chooseUnit is wrccUnit, or half of the slowest link that a flow crosses where that is less: AutoParm takes a
+// chooseUnit is usualUnit, or half of the slowest link that a flow crosses where that is less: AutoParm takes a
 // port whose fair rate is at its target or above for one that limits nobody.
 func chooseUnit(m *model.Model) float64 {
-	slowest := float64(2 * wrccUnit)
+	slowest := float64(2 * usualUnit)
 	for i := range m.Flows {
 		for _, d := range m.Flows[i].Links {
 			slowest = min(slowest, m.Caps[d])
@@ -65,7 +65,7 @@ func chooseUnit(m *model.Model) float64 {
 }
 
 // findIdle lists the classes of attached tenants that have no flows at a port.
-func (l *wrccLayout) findIdle(m *model.Model) {
+func (l *layout) findIdle(m *model.Model) {
 	type key struct {
 		src           subnet.PortRef
 		tenant, class int32
@@ -89,7 +89,7 @@ func (l *wrccLayout) findIdle(m *model.Model) {
 }
 
 // sortEntries orders entries by port, tenant and the name of the class.
-func (l *wrccLayout) sortEntries(m *model.Model) {
+func (l *layout) sortEntries(m *model.Model) {
 	type entry struct {
 		port   ident.PortID
 		tenant int32
@@ -119,7 +119,7 @@ func className(m *model.Model, tenant, class int32) string {
 }
 
 // findEgress lists all egress ports of every switch that flows cross.
-func (l *wrccLayout) findEgress(m *model.Model) {
+func (l *layout) findEgress(m *model.Model) {
 	p := m.Parts()
 	used := make([]bool, len(m.Fabric.Nodes))
 	for d := range m.Caps {

@@ -14,8 +14,8 @@ import (
 	"fairlane/wrcc"
 )
 
-// wrccEgress is an egress port of a switch.
-type wrccEgress struct {
+// egressKind is an egress port of a switch.
+type egressKind struct {
 	port   ident.PortID
 	ref    subnet.PortRef
 	params wrcc.Params
@@ -34,18 +34,18 @@ type egress struct {
 }
 
 // setPorts derives the settings of all egress ports of every switch that flows cross, by S0's rules.
-func (s *WrccSettings) setPorts() error {
+func (s *Settings) setPorts() error {
 	all := egress{flows: true, least: math.Inf(1)}
 	s.gather(&all)
 	if s.ports, s.lay.ports = s.lay.ports, nil; s.ports == nil {
-		s.ports = make([]wrccEgress, len(s.lay.egress))
+		s.ports = make([]egressKind, len(s.lay.egress))
 	}
 	for i, d := range s.lay.egress {
 		o := &s.of[d]
 		if !o.flows {
 			o = &all
 		}
-		var was *wrccEgress
+		var was *egressKind
 		if s.prev != nil {
 			was = &s.prev.ports[i]
 		}
@@ -58,7 +58,7 @@ func (s *WrccSettings) setPorts() error {
 }
 
 // gather sums up the flows over each link direction, and over any, but for what holdCaps found.
-func (s *WrccSettings) gather(all *egress) {
+func (s *Settings) gather(all *egress) {
 	l, of := s.m.Layout(), s.of
 	for i, w := range s.weights {
 		hops := l.Hops[l.First[i]:l.First[i+1]]
@@ -80,7 +80,7 @@ func (s *WrccSettings) gather(all *egress) {
 // holdCaps finds a port for each flow that only its tenant's cap holds. Where all flows of a port have their
 // demand or their cap, a largest fair rate of one unit holds each at its weight, and takes nothing
 // from anybody.
-func (s *WrccSettings) holdCaps() {
+func (s *Settings) holdCaps() {
 	if s.of, s.lay.of = s.lay.of, nil; s.of == nil {
 		s.of = make([]egress, len(s.m.Caps))
 	} else {
@@ -108,10 +108,10 @@ func (o *egress) enforces() bool { return o.capped && !o.open }
 
 // egressSettings derives the settings of one port. Its facts are rounded, to powers of two on the side of more
 // room, so that ports alike have the same settings. was is those of the same port before, or nil.
-func (s *WrccSettings) egressSettings(d int32, o *egress, was *wrccEgress) (wrccEgress, error) {
+func (s *Settings) egressSettings(d int32, o *egress, was *egressKind) (egressKind, error) {
 	tx := s.m.Transmitter(d)
 	dom := s.domainOf(tx.Node)
-	e := wrccEgress{port: s.m.Fabric.PortID(tx), ref: tx, caps: o.enforces(), facts: wrcc.Facts{
+	e := egressKind{port: s.m.Fabric.PortID(tx), ref: tx, caps: o.enforces(), facts: wrcc.Facts{
 		PortRate: quantity.BitRate(s.m.Caps[d]), HostRate: quantity.BitRate(o.hostRate), MaxIntraRTT: dom.react, PeriodRTTs: dom.perRTT,
 	}}
 	// A fair rate of one unit is a weight of 1: S0's rules count rates per unit of weight.
@@ -154,7 +154,7 @@ func powerAbove(x float64) float64 {
 
 // portPlans groups ports with the same settings for the same reasons. A group of the plan before that has the same ports is taken
 // over, with its digest.
-func (s *WrccSettings) portPlans(before []plan.WRCCPortPlan, was []plan.Digest) ([]plan.WRCCPortPlan, []plan.Digest) {
+func (s *Settings) portPlans(before []plan.WRCCPortPlan, was []plan.Digest) ([]plan.WRCCPortPlan, []plan.Digest) {
 	first := s.kindsOfPorts()
 	out, digests, size := make([]plan.WRCCPortPlan, len(first)), make([]plan.Digest, len(first)), make([]int, len(first))
 	for _, k := range s.kinds {
@@ -180,7 +180,7 @@ func (s *WrccSettings) portPlans(before []plan.WRCCPortPlan, was []plan.Digest) 
 }
 
 // kindsOfPorts numbers the kinds of ports, and lists the first port of each.
-func (s *WrccSettings) kindsOfPorts() (first []int) {
+func (s *Settings) kindsOfPorts() (first []int) {
 	type kind struct {
 		params wrcc.Params
 		facts  wrcc.Facts
@@ -213,7 +213,7 @@ func (s *WrccSettings) kindsOfPorts() (first []int) {
 	return first
 }
 
-func (s *WrccSettings) portReasons(e *wrccEgress) []plan.Reason {
+func (s *Settings) portReasons(e *egressKind) []plan.Reason {
 	mbps := func(r quantity.BitRate) string { return strconv.FormatInt(int64(r/quantity.Mbps), 10) }
 	rates := fmt.Sprintf("%s..%s", mbps(wrcc.MinFairRate), mbps(wrcc.MaxFairRate))
 	fmax := plan.Reason{Field: "fmax", Value: mbps(e.params.Fmax), Unit: "Mbit/s", Range: rates, Rule: plan.RuleFmax,

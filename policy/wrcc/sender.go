@@ -17,8 +17,8 @@ import (
 	"fairlane/wrcc"
 )
 
-// wrccEntry is the queue pairs of one class of a tenant at one NIC port.
-type wrccEntry struct {
+// entry is the queue pairs of one class of a tenant at one NIC port.
+type entry struct {
 	port          ident.PortID
 	ref           subnet.PortRef
 	tenant, class int32
@@ -44,10 +44,10 @@ type toPeer struct {
 
 // weigh gives every (port, tenant, class) its weights, by which a network adapter knows its queue pairs
 // (systems that hold a weight for each can take one for each peer).
-func (s *WrccSettings) weigh() {
+func (s *Settings) weigh() {
 	groups := s.lay.groups
 	n := len(groups) - 1
-	s.entries, s.fresh = make([]wrccEntry, n, n+len(s.lay.idle)), make([]bool, n+len(s.lay.idle))
+	s.entries, s.fresh = make([]entry, n, n+len(s.lay.idle)), make([]bool, n+len(s.lay.idle))
 	s.weights = make([]float64, len(s.m.Flows))
 	if s.prev != nil {
 		copy(s.weights, s.prev.weights)
@@ -71,14 +71,14 @@ func (s *WrccSettings) weigh() {
 }
 
 // anew reports whether the model flows first to end, which are one entry, have not what they had before.
-func (s *WrccSettings) anew(first, end int) bool {
+func (s *Settings) anew(first, end int) bool {
 	return s.prev == nil || !slices.Equal(s.target.Rates[first:end], s.prev.target.Rates[first:end]) || !slices.Equal(s.limits[first:end], s.prev.limits[first:end])
 }
 
 // entry weighs the model flows first to end, which are of one class at one port.
-func (s *WrccSettings) entry(first, end int) wrccEntry {
+func (s *Settings) entry(first, end int) entry {
 	f := &s.m.Flows[first]
-	e := wrccEntry{port: s.m.Fabric.PortID(f.Src), ref: f.Src, tenant: f.Tenant, class: f.Class}
+	e := entry{port: s.m.Fabric.PortID(f.Src), ref: f.Src, tenant: f.Tenant, class: f.Class}
 	var peers []toPeer
 	for i := first; i < end; {
 		n := i
@@ -119,7 +119,7 @@ func (s *WrccSettings) entry(first, end int) wrccEntry {
 // toPeer sums up what the model flows first to end, which have both ends in common, want. Queue
 // pairs that take different ways cannot be told apart: unequal entitlements get their geometric mean, weighted by queue pairs,
 // which is least squares on a logarithmic scale. A demand is a lower bound.
-func (s *WrccSettings) toPeer(first, end int) toPeer {
+func (s *Settings) toPeer(first, end int) toPeer {
 	p := toPeer{peer: s.m.Fabric.PortID(s.m.Flows[first].Dst), demand: true, first: first, end: end}
 	var n, sum, low, high float64
 	low = math.Inf(1)
@@ -150,7 +150,7 @@ func (s *WrccSettings) toPeer(first, end int) toPeer {
 
 // common is the peer whose rate most queue pairs of an entry have, of several the one with the least
 // rate: its weight is the entry's, so that queue pairs towards ports that are not declared get it too.
-func (s *WrccSettings) common(peers []toPeer) *toPeer {
+func (s *Settings) common(peers []toPeer) *toPeer {
 	byRate := make([]int, len(peers))
 	for i := range byRate {
 		byRate[i] = i
@@ -172,7 +172,7 @@ func (s *WrccSettings) common(peers []toPeer) *toPeer {
 }
 
 // legal turns a rate into a weight within the range of senders, and says so when it had to be changed.
-func (s *WrccSettings) legal(rate float64) (weight float64, clamped string) {
+func (s *Settings) legal(rate float64) (weight float64, clamped string) {
 	w := rate / s.unit
 	weight = min(max(w, wrcc.MinSenderWeight), wrcc.MaxSenderWeight)
 	if weight != w {
@@ -181,7 +181,7 @@ func (s *WrccSettings) legal(rate float64) (weight float64, clamped string) {
 	return weight, clamped
 }
 
-func (s *WrccSettings) weightFormula(p *toPeer) string {
+func (s *Settings) weightFormula(p *toPeer) string {
 	b := make([]byte, 0, 96)
 	b = append(b, model.Rate(p.rate).String()...)
 	switch {
@@ -198,7 +198,7 @@ func (s *WrccSettings) weightFormula(p *toPeer) string {
 
 // addIdle gives the classes of attached tenants that have no flows at a port the weight of one queue pair with the
 // tenant's share of the port.
-func (s *WrccSettings) addIdle() {
+func (s *Settings) addIdle() {
 	if len(s.lay.idle) == 0 {
 		return
 	}
@@ -220,7 +220,7 @@ func (s *WrccSettings) addIdle() {
 			part = float64(part * (float64(tn.Classes[x.class].Weight) / sum))
 		}
 		share := float64(model.Rate(float64(x.line * part)))
-		e := wrccEntry{port: x.port, ref: x.ref, tenant: x.tenant, class: x.class, rule: plan.RuleIdle}
+		e := entry{port: x.port, ref: x.ref, tenant: x.tenant, class: x.class, rule: plan.RuleIdle}
 		e.weight, e.clamped = s.legal(share)
 		e.formula = model.Rate(share).String() + ", the share of the port's tenants by weight, for one queue pair / " + quantity.BitRate(s.unit).String()
 		k := len(s.entries)
@@ -230,7 +230,7 @@ func (s *WrccSettings) addIdle() {
 }
 
 // senderPlans makes the settings of all entries; those that are not fresh are taken from the plan before.
-func (s *WrccSettings) senderPlans(before []plan.WRCCSenderPlan, was []plan.Digest) ([]plan.WRCCSenderPlan, []plan.Digest) {
+func (s *Settings) senderPlans(before []plan.WRCCSenderPlan, was []plan.Digest) ([]plan.WRCCSenderPlan, []plan.Digest) {
 	fresh := make([]bool, len(s.entries))
 	for i, k := range s.lay.order {
 		fresh[i] = s.fresh[k]

@@ -11,8 +11,8 @@ import (
 // leastMoved is the least part of a port's capacity that its fair rate is taken to move: with less, shares move little.
 const leastMoved = 0.02
 
-// wrccSettle is how long shares need near rest.
-type wrccSettle struct {
+// settleTime is how long shares need near rest.
+type settleTime struct {
 	time float64 // seconds, of the slowest
 	port int32   // link direction of the slowest port; -1: its domain alone counts
 	part float64 // of the port's capacity that its fair rate moves, at least leastMoved
@@ -20,8 +20,8 @@ type wrccSettle struct {
 
 // settle is that of the slowest domain in use and of its full ports. Where the fair rate of a port moves a part of its load only, it has to move
 // by as much more, and takes as much longer.
-func (s *WrccSettings) settle(predicted *model.Allocation) wrccSettle {
-	out := wrccSettle{port: -1}
+func (s *Settings) settle(predicted *model.Allocation) settleTime {
+	out := settleTime{port: -1}
 	for i := range s.domains {
 		if d := &s.domains[i]; d.used {
 			out.time = max(out.time, d.settle())
@@ -33,7 +33,7 @@ func (s *WrccSettings) settle(predicted *model.Allocation) wrccSettle {
 		}
 		part := min(max(moved/s.m.Caps[d], leastMoved), 1)
 		if t := s.domainOf(s.m.Transmitter(int32(d)).Node).settle() / part; t > out.time {
-			out = wrccSettle{t, int32(d), part}
+			out = settleTime{t, int32(d), part}
 		}
 	}
 	return out
@@ -41,7 +41,7 @@ func (s *WrccSettings) settle(predicted *model.Allocation) wrccSettle {
 
 // moved is, by link direction, how much of its load (bit/s) follows its fair rate: what the flows that it holds have, less what flows lose that take
 // turns with these at a full sending port and cross the link too. 0: it holds no flow.
-func (s *WrccSettings) moved(predicted *model.Allocation) []float64 {
+func (s *Settings) moved(predicted *model.Allocation) []float64 {
 	l, m := s.m.Layout(), s.m
 	held, lost := make([]float64, len(m.Caps)), make([]float64, len(m.Caps))
 	for i, d := range predicted.Bottleneck {
@@ -70,7 +70,7 @@ func (s *WrccSettings) moved(predicted *model.Allocation) []float64 {
 
 // addLost adds to lost for the flows of one full sending port. What flows that a link holds gain, those that take turns at the port lose: of the rates that
 // link d holds, lost[d] is the part that they lose on d itself. turns is all 0, before and after.
-func (s *WrccSettings) addLost(predicted *model.Allocation, flows []int32, turns, lost []float64) {
+func (s *Settings) addLost(predicted *model.Allocation, flows []int32, turns, lost []float64) {
 	l, all := s.m.Layout(), 0.0
 	taking := func(i int32) bool { return predicted.Bottleneck[i] == l.Hops[l.First[i]] }
 	for _, i := range flows {
@@ -97,7 +97,7 @@ func (s *WrccSettings) addLost(predicted *model.Allocation, flows []int32, turns
 }
 
 // slowFinding reports a port that needs long. Slow domains have a finding of their own (measure).
-func (s *WrccSettings) slowFinding(x wrccSettle) []plan.Finding {
+func (s *Settings) slowFinding(x settleTime) []plan.Finding {
 	if x.port < 0 || x.time <= model.MaxConvergence {
 		return nil
 	}

@@ -15,7 +15,7 @@ const turnPacket = wrcc.PacketWire * 8.
 //	distance = max(round, packet / fair rate + max(0, round - credit))
 //
 // It reports whether that is the prediction.
-func (s *WrccSettings) turns(a *model.Allocation, w *model.ShareWeights) bool {
+func (s *Settings) turns(a *model.Allocation, w *model.ShareWeights) bool {
 	credit := wrcc.PaceCredit.Seconds()
 	x := &turnSearch{m: s.m, w: w, rate: func(_ int32, pace, turn float64) float64 {
 		round := turnPacket / turn

@@ -15,13 +15,13 @@ import (
 
 // Settings of the WRCC plane that do not depend on the fabric.
 const (
-	// wrccUnit is the fair rate at which full ports come to rest where links allow it. Headers tell fair rates
+	// usualUnit is the fair rate at which full ports come to rest where links allow it. Headers tell fair rates
 	// in whole Mbit/s (S0, section 3.3), so it is told to 0.05 %, and a weight is the queue pair's entitled
 	// rate in Gbit/s.
-	wrccUnit = quantity.Gbps
-	// WrccIncrease is the way to a higher rate with which weighted shares are exact: senders that double by a timer
+	usualUnit = quantity.Gbps
+	// Increase is the way to a higher rate with which weighted shares are exact: senders that double by a timer
 	// gain at a pace that does not follow their weight.
-	WrccIncrease = wrcc.IncreaseAsk
+	Increase = wrcc.IncreaseAsk
 	// demandMargin is how much more than its demand a flow is weighed for, so that its demand and not a
 	// fair rate that moves about its point of rest holds it.
 	demandMargin = 1.1
@@ -37,42 +37,42 @@ const (
 	byCap                 // its tenant's cap
 )
 
-// WrccSettings is what the WRCC plane makes of a target.
-type WrccSettings struct {
+// Settings is what the WRCC plane makes of a target.
+type Settings struct {
 	m       *model.Model
 	target  *model.Allocation
-	lay     *wrccLayout
+	lay     *layout
 	unit    float64 // bit/s
 	limits  []uint8 // by model flow: byLink, byDemand or byCap
 	weights []float64
 	ceiling []float64 // by model flow: bit/s, 0 is none; nil: none
-	entries []wrccEntry
+	entries []entry
 	of      []egress // by link direction
-	ports   []wrccEgress
+	ports   []egressKind
 	kinds   []int32 // by port: into the ports of the plan
-	domains []wrccDomain
+	domains []domain
 	home    []int32 // by node: its data centre, into domains
 	// prev is a compilation of the same flows, or nil. fresh says which entries differ from those in it.
-	prev  *WrccSettings
+	prev  *Settings
 	fresh []bool
 
-	off      map[int32]*wrccOff // by tenant
-	swinging []int32            // tenants whose queue pairs learn of fair rates too late
+	off      map[int32]*off // by tenant
+	swinging []int32        // tenants whose queue pairs learn of fair rates too late
 	findings []plan.Finding
 }
 
-// CompileWRCC compiles the levers of the WRCC plane. A queue pair's weight is the rate that it is entitled to, in
+// Compile compiles the levers of the WRCC plane. A queue pair's weight is the rate that it is entitled to, in
 // units of the fair rate at which full ports come to rest. All flows of the target reach it at that one fair
 // rate, and each then crosses a full link or has its demand: so the flat weighted max-min allocation, which is
 // what WRCC converges to, is the target, however many links, classes and guarantees made it.
 //
 // prev is a compilation of the same flows and attachments, or nil.
-func CompileWRCC(t model.Task, prev *WrccSettings) (*WrccSettings, *model.Outcome, error) {
-	s := &WrccSettings{m: t.Model, target: t.Target}
+func Compile(t model.Task, prev *Settings) (*Settings, *model.Outcome, error) {
+	s := &Settings{m: t.Model, target: t.Target}
 	if prev != nil {
 		s.prev, s.lay = prev, prev.lay
 	} else {
-		s.lay = newWRCCLayout(s.m)
+		s.lay = newLayout(s.m)
 	}
 	s.unit = s.lay.unit
 	s.findLimits()
@@ -105,7 +105,7 @@ func CompileWRCC(t model.Task, prev *WrccSettings) (*WrccSettings, *model.Outcom
 
 // findLimits says what limits each flow of the target. A flow that neither has its demand nor crosses a
 // full link is held by the cap of its tenant.
-func (s *WrccSettings) findLimits() {
+func (s *Settings) findLimits() {
 	l := s.m.Layout()
 	var full []bool // when somebody is capped
 	if slices.ContainsFunc(s.m.Tenants, func(t tenants.Tenant) bool { return t.Cap > 0 }) {
@@ -126,7 +126,7 @@ func (s *WrccSettings) findLimits() {
 }
 
 // predict is what the weights, the ports' bounds and the senders' least rate are expected to give. followed is whether turns at sending ports were.
-func (s *WrccSettings) predict() (f model.Forecast, followed bool) {
+func (s *Settings) predict() (f model.Forecast, followed bool) {
 	qps := s.m.Layout().QPs
 	w := model.ShareWeights{Marked: make([]float64, len(qps)), Floors: make([]float64, len(qps)), Ceilings: s.ceiling}
 	for i, n := range qps {
@@ -144,8 +144,8 @@ func (s *WrccSettings) predict() (f model.Forecast, followed bool) {
 
 // plan writes the plane's section of a plan. When a plan of the same flows is known, and the digests of its parts, what is as before
 // is taken over.
-func (s *WrccSettings) plan(before *plan.Plan, d, was *plan.Digests) *plan.WRCCPlan {
-	p := &plan.WRCCPlan{Unit: quantity.BitRate(s.unit), Increase: WrccIncrease.String(), MinRate: wrcc.MinFairRate, Domains: []plan.WRCCDomainPlan{}}
+func (s *Settings) plan(before *plan.Plan, d, was *plan.Digests) *plan.WRCCPlan {
+	p := &plan.WRCCPlan{Unit: quantity.BitRate(s.unit), Increase: Increase.String(), MinRate: wrcc.MinFairRate, Domains: []plan.WRCCDomainPlan{}}
 	if s.prev == nil {
 		before, was = &plan.Plan{WRCC: &plan.WRCCPlan{}}, &plan.Digests{}
 	}
