@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"fairlane/policy/admit"
 	"fairlane/policy/fill"
 	"fairlane/policy/ib"
 	"fairlane/policy/model"
@@ -210,8 +211,8 @@ func Compile(in model.Input) (*plan.Plan, error) { return (&Compiler{once: true}
 // A larger guarantee is never admitted where a smaller one is refused: VerdictNo depends on booked guarantees alone.
 //
 // Errors of the request are *AdmitError; others are those of Compile.
-func Admit(in model.Input, r AdmitRequest) (*Admission, error) {
-	return Judge(in, r, func(in model.Input) (*plan.Plan, *model.Model, error) {
+func Admit(in model.Input, r AdmitRequest) (*admit.Admission, error) {
+	return admit.Judge(in, r, func(in model.Input) (*plan.Plan, *model.Model, error) {
 		c := Compiler{once: true}
 		p, err := c.Compile(in)
 		return p, c.m, err

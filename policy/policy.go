@@ -4,26 +4,24 @@
 //
 // Callers need this package alone. What they name is declared in the packages below it, each of which has one part of the work:
 //
-//   - sl, ib, roce, wrcc: service levels, and the levers of each plane
-//   - model: tenants and flows on links, and how links are shared
+//   - model: the input, tenants and flows on links, and how links are shared
 //   - plan: what a plan says, its canonical form and name, its findings and reasons
+//   - sl, ib, roce, wrcc: service levels, and the levers of each plane
 //   - diff: what changes from one plan to another
+//   - whatif: edits of an input
+//   - admit: admission of a tenant
 package policy
 
 import (
+	"fairlane/policy/admit"
 	"fairlane/policy/diff"
 	"fairlane/policy/ib"
 	"fairlane/policy/model"
 	"fairlane/policy/plan"
 	"fairlane/policy/roce"
+	"fairlane/policy/whatif"
 	"fairlane/subnet"
 	"fairlane/tenants"
-)
-
-// What settings are expected to give.
-type (
-	// Prediction is what settings are expected to give.
-	Prediction = ib.Prediction
 )
 
 // The input of the compiler.
@@ -34,7 +32,7 @@ type (
 	Way = model.Way
 	// FlowPath lists the transmitting ports of a flow in order, source port first.
 	FlowPath = model.FlowPath
-	// Options are the operator's choices; the zero value is the default of each.
+	// Options are the operator's choices.
 	Options = model.Options
 	// Mode chooses the lever.
 	Mode = model.Mode
@@ -58,19 +56,19 @@ type (
 	CAPlan = plan.CAPlan
 	// SwitchPlan is the desired state of one switch.
 	SwitchPlan = plan.SwitchPlan
-	// LanePlan is how one channel-adapter port divides its link among virtual lanes, where congestion control has no say because the port itself is the bottleneck of several tenants.
+	// LanePlan is how one channel-adapter port divides its link among virtual lanes.
 	LanePlan = plan.LanePlan
-	// VLWeight is one entry of an arbitration table: the lane may send Weight units of 64 bytes, rounded up to whole packets, before it is the next entry's turn; 1 to 255.
+	// VLWeight is one entry of an arbitration table.
 	VLWeight = plan.VLWeight
 	// RoCEPlan is the desired state of NICs and switches on the RoCE plane.
 	RoCEPlan = plan.RoCEPlan
-	// NICPlan is the desired DCQCN state of one NIC port: one set for all its tenants, since no device has finer ones.
+	// NICPlan is the desired DCQCN state of one NIC port.
 	NICPlan = plan.NICPlan
 	// ECNPlan is the desired marking of one switch.
 	ECNPlan = plan.ECNPlan
 	// RoCEPlacement says how a tenant's traffic is told apart on a port.
 	RoCEPlacement = plan.RoCEPlacement
-	// FunctionShare is what a plan gives a virtual function of a port: that of one of the tenants there.
+	// FunctionShare is what a plan gives a virtual function of a port.
 	FunctionShare = plan.FunctionShare
 	// WRCCPlan is the desired state of switches and NICs on the WRCC plane.
 	WRCCPlan = plan.WRCCPlan
@@ -92,13 +90,13 @@ type (
 	LinkShare = plan.LinkShare
 	// LinkTenant is one tenant's part of a contended link.
 	LinkTenant = plan.LinkTenant
-	// Finding is a warning with a stable code; errors are only for input that cannot be compiled.
+	// Finding is a warning with a stable code.
 	Finding = plan.Finding
-	// Reason explains one setting: which field has which value, in which unit and legal range, by which rule and formula, and what was clamped.
+	// Reason explains one setting.
 	Reason = plan.Reason
 	// Explanation is why one device, or several with the same settings, are set as they are.
 	Explanation = plan.Explanation
-	// ExplainFilter narrows Explain; empty fields let everything through.
+	// ExplainFilter narrows Explain.
 	ExplainFilter = plan.ExplainFilter
 	// FilterError says why nothing passes an ExplainFilter.
 	FilterError = plan.FilterError
@@ -106,13 +104,19 @@ type (
 	NameList = plan.NameList
 )
 
+// What settings are expected to give.
+type (
+	// Prediction is what settings are expected to give.
+	Prediction = ib.Prediction
+)
+
 // What changes from one plan to another.
 type (
-	// Difference is what changes from one plan to another, in the order people ask: what each tenant gains and loses and which settings bring it, then devices as a whole, contended links and findings.
+	// Difference is what changes from one plan to another.
 	Difference = diff.Difference
 	// TenantChange is what changes for one tenant.
 	TenantChange = diff.TenantChange
-	// ClassChange is one class of a tenant before and after; nil where it is not there.
+	// ClassChange is one class of a tenant before and after.
 	ClassChange = diff.ClassChange
 	// LinkChange sums a tenant's part of the links that are contended in both plans and where it changes.
 	LinkChange = diff.LinkChange
@@ -126,11 +130,43 @@ type (
 	FindingChange = diff.FindingChange
 )
 
-// How the traffic of RoCE is told apart where tenants need not be.
+// Edits of an input.
+type (
+	// Edit is one change of an input, to ask what it would do.
+	Edit = whatif.Edit
+	// EditKind is what an edit changes.
+	EditKind = whatif.EditKind
+)
+
+// Admission of a tenant.
+type (
+	// AdmitRequest describes a tenant that asks to be admitted, or with Change one that asks for more.
+	AdmitRequest = admit.Request
+	// AdmitError is an admission request that cannot be judged.
+	AdmitError = admit.Error
+	// Verdict is the answer to an admission request.
+	Verdict = admit.Verdict
+	// Admission is the answer to an admission request.
+	Admission = admit.Admission
+	// AdmissionTraffic says which traffic of the tenant an admission is judged by.
+	AdmissionTraffic = admit.AdmissionTraffic
+	// AdmissionShare is what a tenant gets before and after.
+	AdmissionShare = admit.AdmissionShare
+	// AdmissionRate is what a tenant gets, with all flows sending at once.
+	AdmissionRate = admit.AdmissionRate
+	// AdmissionDevices counts the devices whose settings change.
+	AdmissionDevices = admit.AdmissionDevices
+	// AdmissionFit is what would fit.
+	AdmissionFit = admit.AdmissionFit
+	// GuaranteeCheck says what becomes of one tenant's guarantee.
+	GuaranteeCheck = admit.GuaranteeCheck
+)
+
+// The planes.
 const (
-	RoCEDSCP     = roce.DSCP
-	RoCEQueue    = roce.Queue
-	RoCEPriority = roce.Priority
+	PlaneIB   = subnet.PlaneIB
+	PlaneRoCE = subnet.PlaneRoCE
+	PlaneWRCC = subnet.PlaneWRCC
 )
 
 // Modes.
@@ -150,13 +186,6 @@ const (
 	PerQPAuto = model.PerQPAuto
 	PerQPOn   = model.PerQPOn
 	PerQPOff  = model.PerQPOff
-)
-
-// The planes.
-const (
-	PlaneIB   = subnet.PlaneIB
-	PlaneRoCE = subnet.PlaneRoCE
-	PlaneWRCC = subnet.PlaneWRCC
 )
 
 // Codes of findings, which package plan explains.
@@ -188,6 +217,61 @@ const (
 	CodeDeviceLimit        = plan.CodeDeviceLimit
 	CodeSharingApproximate = plan.CodeSharingApproximate
 )
+
+// How the traffic of RoCE is told apart where tenants need not be.
+const (
+	RoCEDSCP     = roce.DSCP
+	RoCEQueue    = roce.Queue
+	RoCEPriority = roce.Priority
+)
+
+// Kinds of edits.
+const (
+	EditWeight    = whatif.EditWeight
+	EditGuarantee = whatif.EditGuarantee
+	EditCap       = whatif.EditCap
+	EditFlows     = whatif.EditFlows
+	EditFlow      = whatif.EditFlow
+	EditAdd       = whatif.EditAdd
+	EditRemove    = whatif.EditRemove
+	EditFail      = whatif.EditFail
+)
+
+// Bounds of edits.
+const (
+	MaxEdits      = whatif.MaxEdits
+	MaxEditLength = whatif.MaxEditLength
+)
+
+// Verdicts.
+const (
+	VerdictYes          = admit.VerdictYes
+	VerdictReservations = admit.VerdictReservations
+	VerdictNo           = admit.VerdictNo
+)
+
+// What becomes of a guarantee.
+const (
+	GuaranteeKept   = admit.GuaranteeKept
+	GuaranteeAtRisk = admit.GuaranteeAtRisk
+	GuaranteeBroken = admit.GuaranteeBroken
+)
+
+// Traffic that an admission is judged by.
+const (
+	TrafficMesh     = admit.TrafficMesh
+	TrafficTo       = admit.TrafficTo
+	TrafficDeclared = admit.TrafficDeclared
+)
+
+// Apply makes a copy of an input with the edits done in their order: see whatif.Apply.
+func Apply(in Input, edits ...Edit) (Input, []Finding, error) { return whatif.Apply(in, edits...) }
+
+// EditForms lists the texts that ParseEdit takes, one for each kind, with capitals where a value stands.
+func EditForms() []string { return whatif.EditForms() }
+
+// ParseEdit reads one edit in one of the forms of EditForms: see whatif.ParseEdit.
+func ParseEdit(text string) (Edit, error) { return whatif.ParseEdit(text) }
 
 // BoundTime is the time, in seconds, over which delivered rates are means that the bounds of an InfiniBand plan are for.
 const BoundTime = ib.BoundTime

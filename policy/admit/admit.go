@@ -1,4 +1,5 @@
-package policy
+// Package admit judges a request of a tenant to be admitted, or to have more: whether links hold all guarantees, and what changes for others.
+package admit
 
 import (
 	"errors"
@@ -11,18 +12,19 @@ import (
 	"fairlane/policy/diff"
 	"fairlane/policy/model"
 	"fairlane/policy/plan"
+	"fairlane/policy/whatif"
 	"fairlane/subnet/ident"
 	"fairlane/tenants"
 )
 
 // Bounds of an admission request.
 const (
-	MaxAdmitPorts = 1000    // in Ports, and in To
-	MaxAdmitFlows = 300_000 // that are assumed of the tenant
+	MaxPorts = 1000    // in Ports, and in To
+	MaxFlows = 300_000 // that are assumed of the tenant
 )
 
-// AdmitRequest describes a tenant that asks to be admitted, or with Change one that asks for more.
-type AdmitRequest struct {
+// Request describes a tenant that asks to be admitted, or with Change one that asks for more.
+type Request struct {
 	Tenant string
 	// Change asks for a tenant that exists: what is not given stays as it is, and Ports come beside those that it has.
 	Change    bool
@@ -38,20 +40,20 @@ type AdmitRequest struct {
 	Flows []tenants.Flow
 }
 
-// AdmitError is an admission request that cannot be judged. It matches ErrInput.
-type AdmitError struct {
+// Error is an admission request that cannot be judged. It matches ErrInput.
+type Error struct {
 	Field string // tenant, weight, guarantee, cap, ports, to, qps or flows
 	Err   error  // what was found and what is allowed
 }
 
 // Error prints the field and what is wrong with it.
-func (e *AdmitError) Error() string { return e.Field + ": " + e.Err.Error() }
+func (e *Error) Error() string { return e.Field + ": " + e.Err.Error() }
 
 // Unwrap returns ErrInput and the cause.
-func (e *AdmitError) Unwrap() []error { return []error{model.ErrInput, e.Err} }
+func (e *Error) Unwrap() []error { return []error{model.ErrInput, e.Err} }
 
 func refused(field string, why phrase.Text) error {
-	return &AdmitError{field, &phrase.Error{Text: why}}
+	return &Error{field, &phrase.Error{Text: why}}
 }
 
 // Verdict is the answer to an admission request.
@@ -137,8 +139,8 @@ type AdmissionFit struct {
 	Without []string `json:"without,omitempty"`
 }
 
-// compileFunc compiles an input once. It returns with the plan the model that was compiled, or nil where there are no tenants.
-type compileFunc func(in model.Input) (*plan.Plan, *model.Model, error)
+// Compile compiles an input once. It returns with the plan the model that was compiled, or nil where there are no tenants.
+type Compile func(in model.Input) (*plan.Plan, *model.Model, error)
 
 // Judge judges a request: it compiles the input as it is and with the tenant, and books all guarantees on every link that the flows
 // may cross. The input is not changed.
@@ -146,7 +148,7 @@ type compileFunc func(in model.Input) (*plan.Plan, *model.Model, error)
 // A larger guarantee is never admitted where a smaller one is refused: VerdictNo depends on booked guarantees alone.
 //
 // Errors of the request are *AdmitError; others are those of compile.
-func Judge(in model.Input, r AdmitRequest, compile compileFunc) (*Admission, error) {
+func Judge(in model.Input, r Request, compile Compile) (*Admission, error) {
 	if in.Fabric == nil {
 		return nil, fmt.Errorf("%w: no fabric", model.ErrInput)
 	}
@@ -154,7 +156,7 @@ func Judge(in model.Input, r AdmitRequest, compile compileFunc) (*Admission, err
 	if err != nil {
 		return nil, err
 	}
-	x := &admitter{in: in, r: r, e: NewEditor(in)}
+	x := &admitter{in: in, r: r, e: whatif.NewEditor(in)}
 	if err := x.edit(); err != nil {
 		return nil, err
 	}
@@ -197,8 +199,8 @@ func (a *Admission) verdict() Verdict {
 // admitter makes the input with the tenant.
 type admitter struct {
 	in      model.Input
-	r       AdmitRequest
-	e       *Editor
+	r       Request
+	e       *whatif.Editor
 	traffic AdmissionTraffic
 }
 
@@ -224,7 +226,7 @@ func (x *admitter) edit() error {
 	}
 	x.count(t)
 	if err := tenants.Validate(x.e.Input.Tenants, x.e.Input.Flows); err != nil {
-		return &AdmitError{"tenant", err}
+		return &Error{"tenant", err}
 	}
 	return nil
 }
@@ -232,18 +234,18 @@ func (x *admitter) edit() error {
 // tenant is the copy's tenant to work on, new or found.
 func (x *admitter) tenant() (*tenants.Tenant, error) {
 	if !tenants.ValidName(x.r.Tenant) {
-		return nil, refused("tenant", phrase.Of("admit.bad-name", "found", Quoted(x.r.Tenant), "max", tenants.MaxNameLength))
+		return nil, refused("tenant", phrase.Of("admit.bad-name", "found", whatif.Quoted(x.r.Tenant), "max", tenants.MaxNameLength))
 	}
 	x.e.Input.Tenants = tenants.Attach(x.e.Input.Tenants, x.e.Input.Flows)
 	if x.r.Change {
 		t, err := x.e.Tenant(x.r.Tenant)
 		if err != nil {
-			return nil, &AdmitError{"tenant", err}
+			return nil, &Error{"tenant", err}
 		}
 		return t, nil
 	}
 	if slices.ContainsFunc(x.e.Input.Tenants, func(t tenants.Tenant) bool { return t.Name == x.r.Tenant }) {
-		return nil, refused("tenant", phrase.Of("admit.exists", "found", Quoted(x.r.Tenant)))
+		return nil, refused("tenant", phrase.Of("admit.exists", "found", whatif.Quoted(x.r.Tenant)))
 	}
 	if x.r.Weight == 0 {
 		return nil, refused("weight", phrase.Of("admit.weight-missing", "min", quantity.MinWeight, "max", quantity.MaxWeight))
@@ -268,24 +270,24 @@ func (x *admitter) limits(t *tenants.Tenant) error {
 	if err := tenants.Validate([]tenants.Tenant{alone}, nil); errors.As(err, &fault) {
 		return refused(fault.Field, phrase.Of("want", "found", fault.Found, "want", fault.Allowed))
 	} else if err != nil {
-		return &AdmitError{"tenant", err}
+		return &Error{"tenant", err}
 	}
 	return nil
 }
 
 // ports resolves a list of ports of the request.
 func (x *admitter) ports(field string, names []string) ([]ident.PortID, error) {
-	if len(names) > MaxAdmitPorts {
-		return nil, refused(field, phrase.Of("admit.too-many-ports", "n", len(names), "max", MaxAdmitPorts))
+	if len(names) > MaxPorts {
+		return nil, refused(field, phrase.Of("admit.too-many-ports", "n", len(names), "max", MaxPorts))
 	}
 	ids, seen := make([]ident.PortID, len(names)), make(map[ident.PortID]bool, len(names))
 	for i, name := range names {
 		id, err := x.e.Port(name)
 		if err != nil {
-			return nil, &AdmitError{field, err}
+			return nil, &Error{field, err}
 		}
 		if seen[id] {
-			return nil, refused(field, phrase.Of("admit.port-twice", "port", Quoted(name)))
+			return nil, refused(field, phrase.Of("admit.port-twice", "port", whatif.Quoted(name)))
 		}
 		ids[i], seen[id] = id, true
 	}
@@ -307,7 +309,7 @@ func (x *admitter) declared(t *tenants.Tenant) error {
 	attach(t, ids...)
 	for _, f := range x.r.Flows {
 		if f.Tenant != t.Name {
-			return refused("flows", phrase.Of("admit.foreign-flow", "found", Quoted(f.Tenant), "tenant", t.Name))
+			return refused("flows", phrase.Of("admit.foreign-flow", "found", whatif.Quoted(f.Tenant), "tenant", t.Name))
 		}
 		attach(t, f.Src, f.Dst)
 		x.e.Append(t, f)
@@ -347,15 +349,15 @@ func (x *admitter) assumed(t *tenants.Tenant) error {
 	case len(ids) == 0 && len(to) > 0:
 		return refused("ports", phrase.Of("admit.no-senders"))
 	case len(ids) == 0 && !x.r.Change:
-		return refused("ports", phrase.Of("admit.no-ports", "max", MaxAdmitPorts))
+		return refused("ports", phrase.Of("admit.no-ports", "max", MaxPorts))
 	case len(ids) > 0 && len(to) == 0 && n < 2:
-		return refused("ports", phrase.Of("admit.few-ports", "ports", phrase.Ports.Of(n), "max", MaxAdmitPorts))
+		return refused("ports", phrase.Of("admit.few-ports", "ports", phrase.Ports.Of(n), "max", MaxPorts))
 	}
 	pairs := meshed(had, ids)
 	if len(to) > 0 {
 		pairs = crossed(ids, to)
 	}
-	if most := min(MaxAdmitFlows, tenants.MaxFlows-len(x.e.Input.Flows)); len(pairs) > most {
+	if most := min(MaxFlows, tenants.MaxFlows-len(x.e.Input.Flows)); len(pairs) > most {
 		return refused("ports", phrase.Of("admit.too-many-pairs", "n", len(pairs), "max", most))
 	}
 	if len(pairs) == 0 && len(ids) > 0 && len(to) > 0 {

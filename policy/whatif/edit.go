@@ -1,4 +1,5 @@
-package policy
+// Package whatif changes a copy of an input by edits, to ask what they would do.
+package whatif
 
 import (
 	"fmt"
