@@ -19,7 +19,7 @@ const arbUnit = 64
 
 // lanes is the lanes of one port in the making.
 type lanes struct {
-	port   int32 // into settings.ports
+	port   int32 // into Settings.ports
 	vls    int   // data lanes of the port
 	sl2vl  [ident.NumSLs]ident.VL
 	busy   []int32    // settings with flows
@@ -100,7 +100,7 @@ func worstLane(of []*lanes) float64 {
 	return worst
 }
 
-// lanesOf is the number of data lanes that both ends of a link have: VLCap where it is known, else dataVLs.
+// lanesOfLink is the number of data lanes that both ends of a link have: VLCap where it is known, else dataVLs.
 func lanesOfLink(m *model.Model, d int32) int {
 	n := 0
 	for _, p := range [2]uint8{m.Fabric.Port(m.Transmitter(d)).VLCap, m.Fabric.Port(m.Receiver(d)).VLCap} {

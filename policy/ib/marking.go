@@ -24,7 +24,7 @@ const (
 	unmarkedSize = 8
 )
 
-// depth is the queue above which a link direction is to mark, in bytes, for a round trip in seconds: a
+// queueDepth is the queue above which a link direction is to mark, in bytes, for a round trip in seconds: a
 // seventh of what one round trip brings (Alizadeh et al., Data Center TCP, 2010, equation 13, whose
 // argument holds for any sources whose steps are small), at least minimumPackets and at most three quarters of
 // the switch's queue, which leaves a quarter for what arrives before a mark takes effect. It does not grow with the number of queue pairs: sources that pace their packets

@@ -17,7 +17,7 @@ import (
 
 // setting is the congestion-control parameters of one (port, SL) in the making.
 type setting struct {
-	port    int32 // into settings.ports
+	port    int32 // into Settings.ports
 	sl      ident.SL
 	tenants []int32 // that may send on it; all of them where all only receive
 	flows   []int32 // that leave the port on this SL
@@ -35,7 +35,7 @@ type setting struct {
 	// spread is the largest relative miss of need by a flow that shares the setting.
 	spread float64
 	kind   model.Kind
-	group  int32 // into settings.groups, or -1
+	group  int32 // into Settings.groups, or -1
 	exact  float64
 	timer  uint16
 	incr   uint8

@@ -38,7 +38,7 @@ type Model struct {
 	// Targets and forecasts solve what is to be shared, and remember: models of the same flows have them together. nil
 	// where there is nothing to remember for.
 	Targets, Forecasts *fill.Solver
-	layout             *Layout // see lay
+	layout             *Layout // see Layout
 }
 
 // Flow is one way of an aggregate.

@@ -32,7 +32,7 @@ type Prices struct {
 	w       ShareWeights
 	Flows   []int32   // of which rates are found
 	data    []float64 // bit/s that links carry beside acknowledgements
-	caps    []float64 // of those that can fill; see feedable
+	caps    []float64 // of those that can fill; see Feedable
 	price   []float64 // by link direction; of those that mark and can queue
 	priced  []bool
 	links   []int32   // those

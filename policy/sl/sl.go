@@ -12,7 +12,7 @@ import (
 )
 
 // Placements is the SL of each tenant on each of its ports, parallel to the attachments of
-// model.tenants.
+// model.Model.Tenants.
 type Placements [][]ident.SL
 
 // Place assigns SLs. A tenant has one SL on all its ports where none is pinned, because a partition has one SL in the
