@@ -38,6 +38,7 @@ type Colouring struct {
 // maxSearch bounds an exact search: nodes looked at, beside those of two descents without a step back.
 const maxSearch = 2_000_000
 
+// New is the problem of n nodes, none of which is joined to another or may have a colour.
 func New(n int) *Colouring {
 	return &Colouring{Meet: make([][]Edge, n), Domain: make([]uint16, n), Barred: make([][Colours]int32, n), Colour: make([]int8, n)}
 }
@@ -64,6 +65,7 @@ func (c *Colouring) Start(kept []int8) {
 	}
 }
 
+// Paint gives a node without a colour one.
 func (c *Colouring) Paint(v int32, k int8) {
 	c.Colour[v] = k
 	c.of[k]++
@@ -73,6 +75,7 @@ func (c *Colouring) Paint(v int32, k int8) {
 	}
 }
 
+// Unpaint takes the colour of a node away.
 func (c *Colouring) Unpaint(v int32) {
 	k := c.Colour[v]
 	c.of[k]--

@@ -44,6 +44,7 @@ func (m *Model) MarksSince(target *Allocation, a Again, before []int32) []int32 
 // Kind says what a setting's rate was taken from.
 type Kind uint8
 
+// What a rate was taken from.
 const (
 	Contended   Kind = iota // flows that a marking link limits
 	Uncontended             // flows that nothing marks

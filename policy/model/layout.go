@@ -27,7 +27,7 @@ type Layout struct {
 	allFeedable  []float64 // feedable(nil)
 	classOfFlow  []int32   // see classLayout
 	firstClasses []int32
-	roles        [][]role // see Model.Roles
+	roles        [][]Role // see Model.Roles
 }
 
 // Carried is the flows of one tenant on a link direction.

@@ -215,9 +215,10 @@ func Direction(f *subnet.Fabric, p subnet.PortRef) int32 {
 	return 2*i + 1
 }
 
-// Transmitter is the port that drives a link direction, and receiver its far end.
+// Transmitter is the port that drives a link direction.
 func (m *Model) Transmitter(d int32) subnet.PortRef { return Transmitter(m.Fabric, d) }
 
+// Transmitter is the port of a fabric that drives a link direction.
 func Transmitter(f *subnet.Fabric, d int32) subnet.PortRef {
 	if l := &f.Links[d/2]; d%2 == 0 {
 		return l.A
@@ -226,6 +227,7 @@ func Transmitter(f *subnet.Fabric, d int32) subnet.PortRef {
 	}
 }
 
+// Receiver is the far end of a link direction.
 func (m *Model) Receiver(d int32) subnet.PortRef { return m.Transmitter(d ^ 1) }
 
 // Marks reports whether the transmitter of a link direction is a switch: channel adapters do
@@ -244,6 +246,7 @@ func (m *Model) PacketBits(p subnet.PortRef) float64 {
 	return float64((mtu + PacketHeader) * 8)
 }
 
+// Sizes in bytes: the MTU of a port that does not give it, and the headers of a full packet.
 const (
 	DefaultMTU   = 4096
 	PacketHeader = 26

@@ -63,33 +63,34 @@ func (m *Model) onPorts(keep func(tenant, attachment int) bool) []PortTenants {
 	return out
 }
 
-// role is what a tenant's flows do on one of its ports.
-type role uint8
+// Role is what a tenant's flows do on one of its ports.
+type Role uint8
 
+// Roles of tenants on ports.
 const (
-	RoleUnknown  role = iota // no flow begins or ends there: the tenant may send
+	RoleUnknown  Role = iota // no flow begins or ends there: the tenant may send
 	RoleReceives             // flows end there, and none begins
-	roleSends
+	RoleSends                // flows begin there
 )
 
 // Roles lists what each tenant does on each of its ports, parallel to its attachments. It is computed once for a set of flows.
-func (m *Model) Roles() [][]role {
+func (m *Model) Roles() [][]Role {
 	l := m.Layout()
 	if l.roles != nil {
 		return l.roles
 	}
-	l.roles = make([][]role, len(m.Tenants))
+	l.roles = make([][]Role, len(m.Tenants))
 	for t := range l.roles {
-		l.roles[t] = make([]role, len(m.Tenants[t].Attachments))
+		l.roles[t] = make([]Role, len(m.Tenants[t].Attachments))
 	}
-	note := func(tenant int32, port subnet.PortRef, r role) {
+	note := func(tenant int32, port subnet.PortRef, r Role) {
 		if k, ok := Attachment(m, tenant, m.Fabric.PortID(port)); ok {
 			l.roles[tenant][k] = max(l.roles[tenant][k], r)
 		}
 	}
 	for i := range m.Flows {
 		f := &m.Flows[i]
-		note(f.Tenant, f.Src, roleSends)
+		note(f.Tenant, f.Src, RoleSends)
 		note(f.Tenant, f.Dst, RoleReceives)
 	}
 	return l.roles

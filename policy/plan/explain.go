@@ -276,6 +276,7 @@ func shareNames(p *Plan) []string {
 	return out
 }
 
+// DomainName is the name of a data centre for people; that of a fabric without data centres is empty.
 func DomainName(d string) string {
 	if d == "" {
 		return "default"
@@ -283,6 +284,7 @@ func DomainName(d string) string {
 	return d
 }
 
+// Decimals prints a number with three decimals at most.
 func Decimals(v float64) string {
 	s := strconv.FormatFloat(v, 'f', 3, 64)
 	return strings.TrimSuffix(strings.TrimRight(s, "0"), ".")

@@ -11,6 +11,7 @@ type NameList struct {
 // maxNamesKept bounds the names listed of anything.
 const maxNamesKept = 8
 
+// Add counts a name, and keeps it while there are few.
 func (l *NameList) Add(name string) {
 	l.Count++
 	if len(l.Names) < maxNamesKept {
@@ -18,6 +19,7 @@ func (l *NameList) Add(name string) {
 	}
 }
 
+// AddName adds a name to a list that need not exist yet.
 func AddName(l **NameList, name string) {
 	if *l == nil {
 		*l = &NameList{}
@@ -33,4 +35,5 @@ func (l *NameList) Of(kind string) phrase.Text {
 	return phrase.Of("diff.counted", "count", Counted(l.Count, kind), "list", l.List())
 }
 
+// List tells the first names and how many more there are.
 func (l *NameList) List() phrase.Text { return phrase.Names(l.Names, l.Count, maxNamesTold) }

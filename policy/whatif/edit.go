@@ -92,6 +92,7 @@ type Editor struct {
 	failed   []string // names of links taken out
 }
 
+// NewEditor copies what edits change of tenants; flows and routes are shared until an edit changes them.
 func NewEditor(in model.Input) *Editor {
 	in.Tenants = slices.Clone(in.Tenants)
 	for i := range in.Tenants {
@@ -145,6 +146,7 @@ func (e *Editor) do(x Edit) error {
 	return nil
 }
 
+// Tenant finds a tenant of the copy.
 func (e *Editor) Tenant(name string) (*tenants.Tenant, error) {
 	names := make([]string, len(e.Input.Tenants))
 	for i := range e.Input.Tenants {
@@ -166,6 +168,7 @@ func (e *Editor) Tenant(name string) (*tenants.Tenant, error) {
 	return nil, fmt.Errorf("no tenant %q: there are %s", name, list)
 }
 
+// Port finds a channel-adapter port that has a link.
 func (e *Editor) Port(name string) (ident.PortID, error) {
 	ref, err := e.Input.Fabric.ResolvePort(name)
 	if err != nil {

@@ -59,6 +59,7 @@ func ParseEdit(text string) (Edit, error) {
 	return Edit{}, fmt.Errorf("%w: edit %s: want one of %s", model.ErrInput, Quoted(text), strings.Join(EditForms(), ", "))
 }
 
+// Quoted quotes a text for a message, cut to 80 bytes.
 func Quoted(s string) string {
 	if len(s) > 80 {
 		s = s[:80] + "..."
