@@ -16,6 +16,7 @@ import (
 	"fairlane/internal/quantity"
 	"fairlane/policy"
 	"fairlane/policy/plantest"
+	"fairlane/subnet"
 	"fairlane/subnet/ident"
 	"fairlane/subnet/topogen"
 	"fairlane/tenants"
@@ -341,5 +342,31 @@ func TestASendingPortThatTenantsContendForIsAFinding(t *testing.T) {
 		if s.Predicted != 50*quantity.Gbps {
 			t.Errorf("%s is predicted %s, want 50 Gbit/s", s.Tenant, s.Predicted)
 		}
+	}
+}
+
+func TestALinkThatOneSendingPortFeedsOverManyWaysDividesNothing(t *testing.T) {
+	t.Parallel()
+	f, err := topogen.LeafSpine(topogen.LeafSpineOptions{Leaves: 2, HostsPerLeaf: 2, Spines: 2, Wire: topogen.Wire{Rate: 100 * quantity.Gbps}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	host := func(i int) ident.PortID { return f.PortID(subnet.PortRef{Node: f.Hosts()[i], Port: 1}) }
+	in := policy.Input{Fabric: f, Options: policy.Options{Plane: policy.PlaneWRCC},
+		Tenants: []tenants.Tenant{{Name: "a", Weight: 1000}, {Name: "b", Weight: 3000}},
+		Flows: []tenants.Flow{
+			{Tenant: "a", Src: host(0), Dst: host(2), QPs: 6},
+			{Tenant: "b", Src: host(0), Dst: host(2), QPs: 2},
+		}}
+	p, err := policy.Compile(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The receiver's link has two feeders and could divide 1:3, but the sender's port is full before: 6:2.
+	if got := float64(p.Tenants[0].Predicted) / 100e9; math.Abs(got-0.75) > 1e-6 {
+		t.Errorf("tenant a is predicted %g of the port, want 0.75: queue pairs take turns where they are sent", got)
+	}
+	if !slices.ContainsFunc(p.Findings, func(f policy.Finding) bool { return f.Code == policy.CodeSourcePort }) {
+		t.Errorf("findings %v, want %s", p.Findings, policy.CodeSourcePort)
 	}
 }

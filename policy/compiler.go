@@ -6,7 +6,14 @@ import (
 	"slices"
 	"sync"
 
+	"fairlane/policy/admit"
 	"fairlane/policy/fill"
+	"fairlane/policy/ib"
+	"fairlane/policy/model"
+	"fairlane/policy/plan"
+	"fairlane/policy/roce"
+	"fairlane/policy/wrcc"
+	"fairlane/subnet"
 	"fairlane/tenants"
 )
 
@@ -16,19 +23,19 @@ import (
 // weights, guarantees or caps has; these must not be written to between calls. The zero value is ready; a
 // Compiler is not safe for concurrent use.
 type Compiler struct {
-	in       Input
-	m        *model
-	settings *settings // on InfiniBand
-	roce     *roceSettings
-	wrcc     *wrccSettings
-	plan     *Plan
-	digests  *digests
+	in       model.Input
+	m        *model.Model
+	settings *ib.Settings // on InfiniBand
+	roce     *roce.Settings
+	wrcc     *wrcc.Settings
+	plan     *plan.Plan
+	digests  *plan.Digests
 	once     bool // nothing is compiled after
 	eager    bool // see fill.Solver.Eager
 }
 
 // Compile is the function of that name with a memory. After an error the memory is empty.
-func (c *Compiler) Compile(in Input) (*Plan, error) {
+func (c *Compiler) Compile(in model.Input) (*plan.Plan, error) {
 	p, err := c.compile(in)
 	if err != nil {
 		*c = Compiler{once: c.once, eager: c.eager}
@@ -36,159 +43,127 @@ func (c *Compiler) Compile(in Input) (*Plan, error) {
 	return p, err
 }
 
-func (c *Compiler) compile(in Input) (*Plan, error) {
+func (c *Compiler) compile(in model.Input) (*plan.Plan, error) {
 	m, same, err := c.model(in)
 	if err != nil {
 		return nil, err
 	}
 	if len(in.Tenants) == 0 {
 		*c = Compiler{once: c.once, eager: c.eager}
-		return emptyPlan(m.plane), nil
+		return emptyPlan(m.Plane), nil
 	}
 	if !c.once {
-		defer m.targets.Settle()
-		defer m.forecasts.Settle()
+		defer m.Targets.Settle()
+		defer m.Forecasts.Settle()
 	}
-	target := m.entitleBesideParts()
-	if target.err != nil {
-		return nil, target.err
+	target := entitleBesideParts(m)
+	if target.Err != nil {
+		return nil, target.Err
 	}
-	var o *outcome
-	next := Compiler{in: in, m: m, digests: c.digests.next(), once: c.once, eager: c.eager}
-	switch m.plane {
-	case PlaneRoCE:
-		o, err = c.compileRoCE(&next, target, same)
-	case PlaneWRCC:
-		o, err = c.compileWRCC(&next, target, same)
+	var o *model.Outcome
+	next := Compiler{in: in, m: m, digests: c.digests.Next(), once: c.once, eager: c.eager}
+	if !same {
+		c.settings, c.roce, c.wrcc = nil, nil, nil
+	}
+	t := model.Task{Model: m, Target: target, Before: c.plan, Was: c.digests, Digests: next.digests}
+	switch m.Plane {
+	case subnet.PlaneRoCE:
+		next.roce, o, err = roce.Compile(t, c.roce)
+	case subnet.PlaneWRCC:
+		next.wrcc, o, err = wrcc.Compile(t, c.wrcc)
 	default:
-		o, err = c.compileIB(&next, target, same)
+		next.settings, o, err = ib.Compile(t, c.settings)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if o.predicted.err != nil {
-		return nil, o.predicted.err
+	if o.Predicted.Err != nil {
+		return nil, o.Predicted.Err
 	}
-	p := &Plan{Format: PlanFormat, Plane: m.plane, Placements: []Placement{}, CAs: []CAPlan{}, Switches: []SwitchPlan{}}
-	chance := m.writeShares(p, target, o.predicted)
-	o.write(p)
-	p.Settle = about(o.settle)
-	for t := range o.bounds {
-		o.bounds[t] += chance[t]
+	p := &plan.Plan{Format: plan.PlanFormat, Plane: m.Plane, Placements: []plan.Placement{}, CAs: []plan.CAPlan{}, Switches: []plan.SwitchPlan{}}
+	chance := writeShares(m, p, target, o.Predicted)
+	o.Write(p)
+	p.Settle = model.About(o.Settle)
+	for t := range o.Bounds {
+		o.Bounds[t] += chance[t]
 	}
-	o.findings = slices.Concat(o.findings, m.chanceFinding(chance), roughFinding(target, o.predicted))
-	m.setBounds(p.Tenants, p.Classes, p.Links, o.bounds)
-	advised := m.advise(slices.Concat(o.findings, m.guaranteeFindings(target), m.shareFindings(p)), p, target)
-	p.Findings = sortFindings(append(advised, m.uncertainFinding(p)...))
-	p.Name = p.hash(next.digests)
+	o.Findings = slices.Concat(o.Findings, chanceFinding(m, chance), roughFinding(target, o.Predicted))
+	m.SetBounds(p.Tenants, p.Classes, p.Links, o.Bounds)
+	advised := advise(m, slices.Concat(o.Findings, guaranteeFindings(m, target), shareFindings(m, p)), p, target)
+	p.Findings = plan.SortFindings(append(advised, uncertainFinding(m, p)...))
+	p.Name = p.HashWith(next.digests)
 	next.plan = p
 	*c = next
 	return p, nil
 }
 
 // emptyPlan is the plan for zero tenants. It lists no device, so a rollout of it removes every setting of earlier plans, on any fabric.
-func emptyPlan(plane Plane) *Plan {
-	p := &Plan{
-		Format: PlanFormat, Plane: plane, Placements: []Placement{}, CAs: []CAPlan{}, Switches: []SwitchPlan{},
-		Tenants: []TenantShare{}, Links: []LinkShare{}, Findings: []Finding{},
+func emptyPlan(plane subnet.Plane) *plan.Plan {
+	p := &plan.Plan{
+		Format: plan.PlanFormat, Plane: plane, Placements: []plan.Placement{}, CAs: []plan.CAPlan{}, Switches: []plan.SwitchPlan{},
+		Tenants: []plan.TenantShare{}, Links: []plan.LinkShare{}, Findings: []plan.Finding{},
 	}
 	switch plane {
-	case PlaneRoCE:
-		p.RoCE = &RoCEPlan{NICs: []NICPlan{}, Switches: []ECNPlan{}, Traffic: []RoCEPlacement{}}
-	case PlaneWRCC:
-		p.WRCC = &WRCCPlan{Increase: wrccIncrease.String(), Domains: []WRCCDomainPlan{}, Ports: []WRCCPortPlan{}, Senders: []WRCCSenderPlan{}}
+	case subnet.PlaneRoCE:
+		p.RoCE = &plan.RoCEPlan{NICs: []plan.NICPlan{}, Switches: []plan.ECNPlan{}, Traffic: []plan.RoCEPlacement{}}
+	case subnet.PlaneWRCC:
+		p.WRCC = &plan.WRCCPlan{Increase: wrcc.Increase.String(), Domains: []plan.WRCCDomainPlan{}, Ports: []plan.WRCCPortPlan{}, Senders: []plan.WRCCSenderPlan{}}
 	}
 	p.Name = p.Hash()
 	return p
 }
 
 // entitleBesideParts finds the target. Beside that it has parts made, for which stages on several goroutines ask afterwards.
-func (m *model) entitleBesideParts() *allocation {
-	m.lay()
+func entitleBesideParts(m *model.Model) *model.Allocation {
+	m.Layout()
 	var work sync.WaitGroup
-	work.Go(func() { m.parts() })
-	target := m.entitle()
+	work.Go(func() { m.Parts() })
+	target := m.Entitle()
 	work.Wait()
 	return target
 }
 
-// writeShares writes who gets what, on two goroutines. It returns by tenant the part of the bound that unknown path hashing adds, see byChance.
-func (m *model) writeShares(p *Plan, target, predicted *allocation) (chance []float64) {
+// writeShares writes who gets what, on two goroutines. It returns by tenant the part of the bound that unknown path hashing adds, see ByChance.
+func writeShares(m *model.Model, p *plan.Plan, target, predicted *model.Allocation) (chance []float64) {
 	var work sync.WaitGroup
-	work.Go(func() { p.Links = m.linkShares(target, predicted) })
-	p.Tenants, p.Classes = m.tenantShares(target, predicted), m.classShares(target, predicted)
-	chance = m.byChance(target)
+	work.Go(func() { p.Links = m.LinkShares(target, predicted) })
+	p.Tenants, p.Classes = m.TenantShares(target, predicted), m.ClassShares(target, predicted)
+	chance = m.ByChance(target)
 	work.Wait()
 	return chance
 }
 
-// compileIB compiles the levers of InfiniBand. same says that flows and attachments are those of c.
-func (c *Compiler) compileIB(next *Compiler, target *allocation, same bool) (*outcome, error) {
-	m, s := next.m, (*settings)(nil)
-	if same {
-		s = m.settingsLike(c.settings, target)
-	} else {
-		place, findings := m.place()
-		s = m.newSettings(target, place)
-		s.placed = findings
-	}
-	next.settings = s
-	if err := s.choosePortModes(); err != nil {
-		return nil, err
-	}
-	s.connect()
-	s.chooseLevers()
-	if err := s.chooseTables(); err != nil {
-		return nil, err
-	}
-	s.chooseCaps()
-	s.explainTables()
-	s.chooseLanes()
-	var predicted forecast
-	var work sync.WaitGroup
-	work.Go(func() { predicted = s.predict() })
-	parts := s.plan(c.plan, next.digests, c.digests)
-	o := &outcome{findings: slices.Concat(s.placed, s.leverFindings(), s.laneFindings()), settle: s.settle()}
-	work.Wait()
-	s.prev = nil
-	o.predicted, o.bounds = predicted.allocation, s.bounds(predicted)
-	o.write = func(p *Plan) {
-		p.Lanes, p.Placements, p.CAs, p.Switches = parts.Lanes, parts.Placements, parts.CAs, parts.Switches
-	}
-	return o, nil
-}
-
 // model checks the input. Where nothing but weights and limits of tenants differs from the input before, the
 // model shares its routes, flows and attachments.
-func (c *Compiler) model(in Input) (m *model, same bool, err error) {
+func (c *Compiler) model(in model.Input) (m *model.Model, same bool, err error) {
 	if c.m == nil || !c.sameButWeights(&in) {
-		if m, err = newModel(in); err == nil && !c.once {
-			m.targets, m.forecasts = &fill.Solver{Eager: c.eager}, &fill.Solver{Eager: c.eager}
+		if m, err = model.New(in); err == nil && !c.once {
+			m.Targets, m.Forecasts = &fill.Solver{Eager: c.eager}, &fill.Solver{Eager: c.eager}
 		}
 		return m, false, err
 	}
 	if err := validateAlone(in.Tenants); err != nil {
 		return nil, false, err
 	}
-	m = new(model)
+	m = new(model.Model)
 	*m = *c.m
-	m.in = in
-	m.tenants = slices.Clone(c.m.tenants)
+	m.Input = in
+	m.Tenants = slices.Clone(c.m.Tenants)
 	of := make(map[string]*tenants.Tenant, len(in.Tenants))
 	for i := range in.Tenants {
 		of[in.Tenants[i].Name] = &in.Tenants[i]
 	}
-	for i := range m.tenants {
-		attached := m.tenants[i].Attachments
-		m.tenants[i] = *of[m.tenants[i].Name]
-		m.tenants[i].Attachments = attached
+	for i := range m.Tenants {
+		attached := m.Tenants[i].Attachments
+		m.Tenants[i] = *of[m.Tenants[i].Name]
+		m.Tenants[i].Attachments = attached
 	}
-	sortClasses(m.tenants)
+	model.SortClasses(m.Tenants)
 	return m, true, nil
 }
 
 // sameButWeights reports whether an input differs from the last one in nothing but weights and limits.
-func (c *Compiler) sameButWeights(in *Input) bool {
+func (c *Compiler) sameButWeights(in *model.Input) bool {
 	was := &c.in
 	return in.Fabric == was.Fabric && in.IBProfiles == was.IBProfiles && in.InForce == was.InForce && sameSlice(in.Flows, was.Flows) &&
 		sameSlice(in.Routes, was.Routes) && sameSlice(in.Profiles, was.Profiles) &&
@@ -214,7 +189,32 @@ func validateAlone(ts []tenants.Tenant) error {
 		alone[i].Attachments = nil
 	}
 	if err := tenants.Validate(alone, nil); err != nil {
-		return fmt.Errorf("%w: %w", ErrInput, err)
+		return fmt.Errorf("%w: %w", model.ErrInput, err)
 	}
 	return nil
+}
+
+// Compile turns weights, fabric and flows into a plan: who is entitled to what (Entitle), on which SL each
+// tenant's traffic goes, the congestion-control settings of every channel-adapter port that a
+// tenant is attached to and the marking of every switch, what these are predicted to give, and the
+// findings. Ports without tenants are left as they are. The same input gives the same
+// plan on every machine, and so does the same input in another order.
+//
+// It fails, wrapping ErrInput, on options or tenants out of range, ports that are not in the fabric
+// or not channel adapters, links without a rate, and missing routes. What can be compiled but not honoured
+// is a finding.
+func Compile(in model.Input) (*plan.Plan, error) { return (&Compiler{once: true}).Compile(in) }
+
+// Admit judges a request: it compiles the input as it is and with the tenant, and books all guarantees on every link that the flows
+// may cross. The input is not changed.
+//
+// A larger guarantee is never admitted where a smaller one is refused: VerdictNo depends on booked guarantees alone.
+//
+// Errors of the request are *AdmitError; others are those of Compile.
+func Admit(in model.Input, r AdmitRequest) (*admit.Admission, error) {
+	return admit.Judge(in, r, func(in model.Input) (*plan.Plan, *model.Model, error) {
+		c := Compiler{once: true}
+		p, err := c.Compile(in)
+		return p, c.m, err
+	})
 }

@@ -8,7 +8,7 @@ func (c *Compiler) KeepAll(all bool) { c.eager = all }
 // Followed counts the histories that the last compilation followed again.
 func (c *Compiler) Followed() int {
 	n := 0
-	for _, s := range []*fill.Solver{c.m.targets, c.m.forecasts} {
+	for _, s := range []*fill.Solver{c.m.Targets, c.m.Forecasts} {
 		n += s.Followed
 	}
 	return n

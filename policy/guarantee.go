@@ -6,48 +6,50 @@ import (
 	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/policy/fill"
+	"fairlane/policy/model"
+	"fairlane/policy/plan"
 )
 
 // guaranteeFindings reports the links whose guarantees ask for more than fill.BookablePercent of them, and are scaled
 // down.
-func (m *model) guaranteeFindings(target *allocation) []Finding {
-	if len(target.overbooked) == 0 {
+func guaranteeFindings(m *model.Model, target *model.Allocation) []plan.Finding {
+	if len(target.Overbooked) == 0 {
 		return nil
 	}
-	on := make(map[int32][]int32, len(target.overbooked))
-	for _, d := range target.overbooked {
+	on := make(map[int32][]int32, len(target.Overbooked))
+	for _, d := range target.Overbooked {
 		on[d] = nil
 	}
-	for i := range m.flows {
-		t := m.flows[i].tenant
-		if m.tenants[t].Guarantee == 0 {
+	for i := range m.Flows {
+		t := m.Flows[i].Tenant
+		if m.Tenants[t].Guarantee == 0 {
 			continue
 		}
-		for _, d := range m.flows[i].links {
+		for _, d := range m.Flows[i].Links {
 			if ts, over := on[d]; over && !slices.Contains(ts, t) {
 				on[d] = append(ts, t)
 			}
 		}
 	}
-	out := make([]Finding, 0, len(target.overbooked))
-	for _, d := range target.overbooked {
+	out := make([]plan.Finding, 0, len(target.Overbooked))
+	for _, d := range target.Overbooked {
 		var sum quantity.BitRate
 		var names []string
 		var parts []phrase.Text
 		for _, t := range on[d] {
-			g := m.tenants[t].Guarantee
-			if c := m.tenants[t].Cap; c > 0 {
+			g := m.Tenants[t].Guarantee
+			if c := m.Tenants[t].Cap; c > 0 {
 				g = min(g, c)
 			}
 			sum += g
-			names = append(names, m.tenants[t].Name)
-			parts = append(parts, phrase.Of("plan.guaranteed", "tenant", m.tenants[t].Name, "rate", g))
+			names = append(names, m.Tenants[t].Name)
+			parts = append(parts, phrase.Of("plan.guaranteed", "tenant", m.Tenants[t].Name, "rate", g))
 		}
-		most := quantity.BitRate(m.caps[d]) / 100 * fill.BookablePercent
-		link := m.linkName(d)
-		out = append(out, finding(CodeOverbooked, names, []string{link},
+		most := quantity.BitRate(m.Caps[d]) / 100 * fill.BookablePercent
+		link := m.LinkName(d)
+		out = append(out, plan.NewFinding(plan.CodeOverbooked, names, []string{link},
 			phrase.Of("plan.guarantee-overbooked",
-				"link", link, "sum", sum, "parts", phrase.Commas(bounded(parts)), "most", most),
+				"link", link, "sum", sum, "parts", phrase.Commas(plan.Bounded(parts)), "most", most),
 			phrase.Of("plan.guarantee-overbooked.fix", "most", most)))
 	}
 	return out

@@ -1,48 +1,166 @@
 // Package policy is the compiler: weights, fabric and flows in; settings, predictions and
 // findings out. It is pure: no clock, no I/O, no randomness, no logs, and the same input
 // gives the same bytes on every machine.
+//
+// Callers need this package alone. What they name is declared in the packages below it, each of which has one part of the work:
+//
+//   - model: the input, tenants and flows on links, and how links are shared
+//   - plan: what a plan says, its canonical form and name, its findings and reasons
+//   - sl, ib, roce, wrcc: service levels, and the levers of each plane
+//   - diff: what changes from one plan to another
+//   - whatif: edits of an input
+//   - admit: admission of a tenant
 package policy
 
 import (
-	"cmp"
-
-	"fairlane/ccconfig/ibcc"
-	"fairlane/ccconfig/ibprofile"
-	"fairlane/ccconfig/profile"
-	"fairlane/internal/phrase"
-	"fairlane/internal/quantity"
+	"fairlane/policy/admit"
+	"fairlane/policy/diff"
+	"fairlane/policy/ib"
+	"fairlane/policy/model"
+	"fairlane/policy/plan"
+	"fairlane/policy/roce"
+	"fairlane/policy/whatif"
 	"fairlane/subnet"
-	"fairlane/subnet/ident"
 	"fairlane/tenants"
 )
 
-// Input is everything a plan depends on. Compile does not change it.
-type Input struct {
-	Fabric  *subnet.Fabric
-	Tenants []tenants.Tenant
-	Flows   []tenants.Flow
-	Options Options
-	// Routes gives the ways of each flow, in the order of Flows: what a hash of the fabric really chose, or
-	// the LIDs that queue pairs use. Nil, or an empty entry: the compiler finds them, by the
-	// forwarding tables on InfiniBand, and on Ethernet all shortest paths with the queue pairs spread evenly.
-	Routes [][]Way
-	// Profiles are the device profiles that ports may have, beside the embedded ones, for the RoCE plane.
-	Profiles []profile.Profile
-	// IBProfiles are the profiles of InfiniBand devices; nil is the built-in ones alone.
-	IBProfiles *ibprofile.Set
-	// InForce is the plan whose placements are kept where they still serve; nil is none.
-	InForce *Plan
-}
+// The input of the compiler.
+type (
+	// Input is everything a plan depends on.
+	Input = model.Input
+	// Way is one path of a flow and the queue pairs that take it.
+	Way = model.Way
+	// FlowPath lists the transmitting ports of a flow in order, source port first.
+	FlowPath = model.FlowPath
+	// Options are the operator's choices.
+	Options = model.Options
+	// Mode chooses the lever.
+	Mode = model.Mode
+	// CCTLaw is the shape of the congestion control table.
+	CCTLaw = model.CCTLaw
+	// PerQPMode chooses between one CCTI per QP and one per (port, SL).
+	PerQPMode = model.PerQPMode
+	// Target is what the weights ask for.
+	Target = model.Target
+	// Entitlement is the target of one flow aggregate.
+	Entitlement = model.Entitlement
+)
 
-// Way is one path of a flow and the queue pairs that take it. Queue pairs of all of a flow's ways sum
-// to those of the flow; where a hash is unknown they are fractions.
-type Way struct {
-	Path FlowPath
-	QPs  float64
-}
+// The parts of a plan.
+type (
+	// Plan is the compiled result.
+	Plan = plan.Plan
+	// Placement says which SL a tenant's traffic uses on a port.
+	Placement = plan.Placement
+	// CAPlan is the desired state of one channel-adapter port.
+	CAPlan = plan.CAPlan
+	// SwitchPlan is the desired state of one switch.
+	SwitchPlan = plan.SwitchPlan
+	// LanePlan is how one channel-adapter port divides its link among virtual lanes.
+	LanePlan = plan.LanePlan
+	// VLWeight is one entry of an arbitration table.
+	VLWeight = plan.VLWeight
+	// RoCEPlan is the desired state of NICs and switches on the RoCE plane.
+	RoCEPlan = plan.RoCEPlan
+	// NICPlan is the desired DCQCN state of one NIC port.
+	NICPlan = plan.NICPlan
+	// ECNPlan is the desired marking of one switch.
+	ECNPlan = plan.ECNPlan
+	// RoCEPlacement says how a tenant's traffic is told apart on a port.
+	RoCEPlacement = plan.RoCEPlacement
+	// FunctionShare is what a plan gives a virtual function of a port.
+	FunctionShare = plan.FunctionShare
+	// WRCCPlan is the desired state of switches and NICs on the WRCC plane.
+	WRCCPlan = plan.WRCCPlan
+	// WRCCDomainPlan is what all devices of one data centre have in common.
+	WRCCDomainPlan = plan.WRCCDomainPlan
+	// WRCCPortPlan is the desired state of egress ports of switches that have the same settings.
+	WRCCPortPlan = plan.WRCCPortPlan
+	// WRCCSenderPlan is the desired state of the queue pairs of one class of a tenant at one NIC port.
+	WRCCSenderPlan = plan.WRCCSenderPlan
+	// WRCCPeer is the weight of one queue pair towards one port.
+	WRCCPeer = plan.WRCCPeer
+	// NamedPort is a port with the name that people know it by.
+	NamedPort = plan.NamedPort
+	// TenantShare compares what a tenant is entitled to with what the settings are predicted to give, summed over its flows.
+	TenantShare = plan.TenantShare
+	// ClassShare is TenantShare for one class of a tenant.
+	ClassShare = plan.ClassShare
+	// LinkShare is one contended link direction, named by the port that transmits on it.
+	LinkShare = plan.LinkShare
+	// LinkTenant is one tenant's part of a contended link.
+	LinkTenant = plan.LinkTenant
+	// Finding is a warning with a stable code.
+	Finding = plan.Finding
+	// Reason explains one setting.
+	Reason = plan.Reason
+	// Explanation is why one device, or several with the same settings, are set as they are.
+	Explanation = plan.Explanation
+	// ExplainFilter narrows Explain.
+	ExplainFilter = plan.ExplainFilter
+	// FilterError says why nothing passes an ExplainFilter.
+	FilterError = plan.FilterError
+	// NameList is how many there are and the first few names of them.
+	NameList = plan.NameList
+)
 
-// Plane is a kind of fabric with its own levers.
-type Plane = subnet.Plane
+// What settings are expected to give.
+type (
+	// Prediction is what settings are expected to give.
+	Prediction = ib.Prediction
+)
+
+// What changes from one plan to another.
+type (
+	// Difference is what changes from one plan to another.
+	Difference = diff.Difference
+	// TenantChange is what changes for one tenant.
+	TenantChange = diff.TenantChange
+	// ClassChange is one class of a tenant before and after.
+	ClassChange = diff.ClassChange
+	// LinkChange sums a tenant's part of the links that are contended in both plans and where it changes.
+	LinkChange = diff.LinkChange
+	// LinkRate is a tenant's part of one link before and after.
+	LinkRate = diff.LinkRate
+	// SettingChange is one parameter that changes in several places.
+	SettingChange = diff.SettingChange
+	// DeviceChange lists devices of a kind that only one of the plans sets.
+	DeviceChange = diff.DeviceChange
+	// FindingChange is one finding before and after.
+	FindingChange = diff.FindingChange
+)
+
+// Edits of an input.
+type (
+	// Edit is one change of an input, to ask what it would do.
+	Edit = whatif.Edit
+	// EditKind is what an edit changes.
+	EditKind = whatif.EditKind
+)
+
+// Admission of a tenant.
+type (
+	// AdmitRequest describes a tenant that asks to be admitted, or with Change one that asks for more.
+	AdmitRequest = admit.Request
+	// AdmitError is an admission request that cannot be judged.
+	AdmitError = admit.Error
+	// Verdict is the answer to an admission request.
+	Verdict = admit.Verdict
+	// Admission is the answer to an admission request.
+	Admission = admit.Admission
+	// AdmissionTraffic says which traffic of the tenant an admission is judged by.
+	AdmissionTraffic = admit.AdmissionTraffic
+	// AdmissionShare is what a tenant gets before and after.
+	AdmissionShare = admit.AdmissionShare
+	// AdmissionRate is what a tenant gets, with all flows sending at once.
+	AdmissionRate = admit.AdmissionRate
+	// AdmissionDevices counts the devices whose settings change.
+	AdmissionDevices = admit.AdmissionDevices
+	// AdmissionFit is what would fit.
+	AdmissionFit = admit.AdmissionFit
+	// GuaranteeCheck says what becomes of one tenant's guarantee.
+	GuaranteeCheck = admit.GuaranteeCheck
+)
 
 // The planes.
 const (
@@ -51,193 +169,145 @@ const (
 	PlaneWRCC = subnet.PlaneWRCC
 )
 
-// Planes are all planes, InfiniBand first.
-func Planes() []Plane { return subnet.Planes() }
-
-// Options are the operator's choices; the zero value is the default of each.
-type Options struct {
-	Plane        Plane      // "" is PlaneIB
-	Mode         Mode       // "" is ModeProduct
-	CCTLaw       CCTLaw     // "" is CCTGeometric
-	TimerRestart bool       // adapters of the generic profile restart CCTI_Timer on every BECN (S1's Algorithm 1)
-	PerQP        PerQPMode  // "" is PerQPAuto
-	ReservedSLs  []ident.SL // never assigned to tenants; nil is SL 15 alone, empty none
-	TableEntries int        // CCT entries to use, at most those of a profile other than the generic one; 0: the profile's, 128 of the generic one
-	// VLArbitration lets the plan weigh the lanes of ports that send for several tenants (InfiniBand).
-	VLArbitration bool
-	// Profile names the device profile of NIC ports on the RoCE plane; "" is profile.Default.
-	Profile string
-}
-
-// Mode chooses the lever.
-type Mode string
-
 // Modes.
 const (
-	ModeProduct  Mode = "product"  // Increase and Timer by the product rule
-	ModeTheorem1 Mode = "theorem1" // S1: only CCTI_Increase differs
+	ModeProduct  = model.ModeProduct
+	ModeTheorem1 = model.ModeTheorem1
 )
-
-// CCTLaw is the shape of the congestion control table.
-type CCTLaw string
 
 // CCT laws.
 const (
-	CCTGeometric CCTLaw = "geometric"
-	CCTQuadratic CCTLaw = "quadratic" // S1's 14·i²/1062 us, scaled to the speed
+	CCTGeometric = model.CCTGeometric
+	CCTQuadratic = model.CCTQuadratic
 )
-
-// PerQPMode chooses between one CCTI per QP and one per (port, SL).
-type PerQPMode string
 
 // Port_Control choices.
 const (
-	PerQPAuto PerQPMode = "auto"
-	PerQPOn   PerQPMode = "qp"
-	PerQPOff  PerQPMode = "sl"
+	PerQPAuto = model.PerQPAuto
+	PerQPOn   = model.PerQPOn
+	PerQPOff  = model.PerQPOff
 )
 
-// PlanFormat is the format of the plans that Compile makes. Format 1 has the English sentences of findings in the canonical form, format 2
-// has their ids and parameters. Plans of both are read, verified and rolled out.
-const PlanFormat = 2
+// Codes of findings, which package plan explains.
+const (
+	CodeSLExhausted        = plan.CodeSLExhausted
+	CodeSharedSetting      = plan.CodeSharedSetting
+	CodeSourcePort         = plan.CodeSourcePort
+	CodeTimerQuantised     = plan.CodeTimerQuantised
+	CodeMarkingSparse      = plan.CodeMarkingSparse
+	CodeSlowConvergence    = plan.CodeSlowConvergence
+	CodeCCTLimit           = plan.CodeCCTLimit
+	CodeWeightUnreachable  = plan.CodeWeightUnreachable
+	CodeIncreaseClamped    = plan.CodeIncreaseClamped
+	CodeCapCoarse          = plan.CodeCapCoarse
+	CodeFlowUnreachable    = plan.CodeFlowUnreachable
+	CodeOverbooked         = plan.CodeOverbooked
+	CodeDCQCNSharedPort    = plan.CodeDCQCNSharedPort
+	CodeUncalibratedSpeed  = plan.CodeUncalibratedSpeed
+	CodeSLSplit            = plan.CodeSLSplit
+	CodeLanesNeedSM        = plan.CodeLanesNeedSM
+	CodeLanesCoarse        = plan.CodeLanesCoarse
+	CodeWRCCUnstable       = plan.CodeWRCCUnstable
+	CodePeriodClamped      = plan.CodePeriodClamped
+	CodeFairRateCoarse     = plan.CodeFairRateCoarse
+	CodeWeightRange        = plan.CodeWeightRange
+	CodeCapUnenforced      = plan.CodeCapUnenforced
+	CodePathsByChance      = plan.CodePathsByChance
+	CodeShareUncertain     = plan.CodeShareUncertain
+	CodeDeviceLimit        = plan.CodeDeviceLimit
+	CodeSharingApproximate = plan.CodeSharingApproximate
+)
 
-// Plan is the compiled result. It is sorted, and named by the SHA-256 of its canonical form (see Hash).
-type Plan struct {
-	Format     int           `json:"format,omitempty" canonical:"2"` // of the canonical form: PlanFormat, or 0 in plans of format 1
-	Name       string        `json:"name"`
-	Plane      Plane         `json:"plane"`
-	Placements []Placement   `json:"placements"`        // by tenant, then port
-	CAs        []CAPlan      `json:"cas"`               // by port
-	Switches   []SwitchPlan  `json:"switches"`          // by GUID
-	Tenants    []TenantShare `json:"tenants"`           // by name
-	Links      []LinkShare   `json:"links"`             // contended links, by port
-	Findings   []Finding     `json:"findings"`          // by code, then tenants
-	Classes    []ClassShare  `json:"classes,omitempty"` // of tenants with classes, by tenant and class
-	Lanes      []LanePlan    `json:"lanes,omitempty"`   // by port; the subnet manager's to set
+// How the traffic of RoCE is told apart where tenants need not be.
+const (
+	RoCEDSCP     = roce.DSCP
+	RoCEQueue    = roce.Queue
+	RoCEPriority = roce.Priority
+)
 
-	RoCE *RoCEPlan `json:"roce,omitempty"` // on the RoCE plane
-	WRCC *WRCCPlan `json:"wrcc,omitempty"` // on the WRCC plane
+// Kinds of edits.
+const (
+	EditWeight    = whatif.EditWeight
+	EditGuarantee = whatif.EditGuarantee
+	EditCap       = whatif.EditCap
+	EditFlows     = whatif.EditFlows
+	EditFlow      = whatif.EditFlow
+	EditAdd       = whatif.EditAdd
+	EditRemove    = whatif.EditRemove
+	EditFail      = whatif.EditFail
+)
 
-	// Settle is about how long shares take to become what is predicted, after a change of settings or of traffic: docs/compiler.md says what
-	// that means on each plane. 0 where no marks hold anybody back, and in plans of earlier versions. It is no part of the name: it follows
-	// from what made the plan.
-	Settle quantity.Picoseconds `json:"settle_ps,omitempty" canonical:"-"`
-}
+// Bounds of edits.
+const (
+	MaxEdits      = whatif.MaxEdits
+	MaxEditLength = whatif.MaxEditLength
+)
 
-// Placement says which SL a tenant's traffic uses on a port.
-type Placement struct {
-	Tenant string       `json:"tenant"`
-	PKey   ident.PKey   `json:"pkey"` // the tenant's partition, by which the subnet manager hands out the SL
-	Port   ident.PortID `json:"port"`
-	SL     ident.SL     `json:"sl"`
-	// Receives reports that, by its flows, the tenant only receives on this port and shares the SL there with another tenant, so that the
-	// port's counter of the SL is not the tenant's alone. It is not part of the plan's name: it follows from what made the plan.
-	Receives bool `json:"receives,omitempty" canonical:"-"`
-}
+// Verdicts.
+const (
+	VerdictYes          = admit.VerdictYes
+	VerdictReservations = admit.VerdictReservations
+	VerdictNo           = admit.VerdictNo
+)
 
-// CAPlan is the desired state of one channel-adapter port.
-type CAPlan struct {
-	Port     ident.PortID    `json:"port"`
-	Name     string          `json:"name"`
-	Settings ibcc.CASettings `json:"settings"`
-	Reasons  []Reason        `json:"reasons"`
-	// Profile is the name of the device profile; empty: the generic one. It is not part of the plan's name: the settings follow from it.
-	Profile string `json:"profile,omitempty" canonical:"-"`
-	// TimerUnit is that of the timers in Settings where the profile has another than 1.024 us; 0: 1.024 us. It is not part of the name either.
-	TimerUnit quantity.Picoseconds `json:"timer_unit_ps,omitempty" canonical:"-"`
-}
+// What becomes of a guarantee.
+const (
+	GuaranteeKept   = admit.GuaranteeKept
+	GuaranteeAtRisk = admit.GuaranteeAtRisk
+	GuaranteeBroken = admit.GuaranteeBroken
+)
 
-// TimerPeriod is the duration of a CCTI_Timer of the port.
-func (c *CAPlan) TimerPeriod(timer uint16) quantity.Picoseconds {
-	return quantity.Picoseconds(timer) * cmp.Or(c.TimerUnit, ibcc.TimerUnitPicoseconds)
-}
+// Traffic that an admission is judged by.
+const (
+	TrafficMesh     = admit.TrafficMesh
+	TrafficTo       = admit.TrafficTo
+	TrafficDeclared = admit.TrafficDeclared
+)
 
-// SwitchPlan is the desired state of one switch.
-type SwitchPlan struct {
-	Node     ident.GUID          `json:"node"`
-	Name     string              `json:"name"`
-	Defaults ibcc.SwitchSettings `json:"defaults"`
-	Ports    []ibcc.PortMarking  `json:"ports"` // index is the port number
-	Reasons  []Reason            `json:"reasons"`
-	Profile  string              `json:"profile,omitempty" canonical:"-"` // as in CAPlan
-}
+// Apply makes a copy of an input with the edits done in their order: see whatif.Apply.
+func Apply(in Input, edits ...Edit) (Input, []Finding, error) { return whatif.Apply(in, edits...) }
 
-// Reason explains one setting: which field has which value, in which unit and legal range, by which rule and
-// formula, and what was clamped.
-type Reason struct {
-	Field   string `json:"field"` // such as "sl[3].timer", "cct", "threshold"
-	Value   string `json:"value"`
-	Unit    string `json:"unit,omitempty"`  // such as "1.024 us"; empty is a plain number
-	Range   string `json:"range,omitempty"` // legal values, such as "1..65535"
-	Tenant  string `json:"tenant,omitempty"`
-	Rule    string `json:"rule"`    // stable code, such as "product-rule"
-	Formula string `json:"formula"` // with the numbers filled in
-	Clamped string `json:"clamped,omitempty"`
-}
+// EditForms lists the texts that ParseEdit takes, one for each kind, with capitals where a value stands.
+func EditForms() []string { return whatif.EditForms() }
 
-// TenantShare compares what a tenant is entitled to with what the settings are predicted to give,
-// summed over its flows.
-type TenantShare struct {
-	Tenant    string           `json:"tenant"`
-	Weight    quantity.Weight  `json:"weight"`
-	QPs       int              `json:"qps"`
-	Entitled  quantity.BitRate `json:"entitled_bps"`
-	Predicted quantity.BitRate `json:"predicted_bps"`
-	// PredictedError is |predicted - entitled| / entitled.
-	PredictedError float64 `json:"predicted_error"`
-	// Bound is the relative error of Predicted that the calibration of the plane's levers promises in 95 of 100
-	// cases: delivered is expected within Predicted·(1 ± Bound).
-	Bound float64 `json:"bound"`
-}
+// ParseEdit reads one edit in one of the forms of EditForms: see whatif.ParseEdit.
+func ParseEdit(text string) (Edit, error) { return whatif.ParseEdit(text) }
 
-// ClassShare is TenantShare for one class of a tenant.
-type ClassShare struct {
-	Tenant    string           `json:"tenant"`
-	Class     string           `json:"class"`
-	Weight    quantity.Weight  `json:"weight"`
-	QPs       int              `json:"qps"`
-	Entitled  quantity.BitRate `json:"entitled_bps"`
-	Predicted quantity.BitRate `json:"predicted_bps"`
-	Bound     float64          `json:"bound"` // the tenant's
-}
+// BoundTime is the time, in seconds, over which delivered rates are means that the bounds of an InfiniBand plan are for.
+const BoundTime = ib.BoundTime
 
-// LinkShare is one contended link direction, named by the port that transmits on it.
-type LinkShare struct {
-	Port     ident.PortID     `json:"port"`
-	Peer     ident.PortID     `json:"peer"`
-	Name     string           `json:"name"`
-	Capacity quantity.BitRate `json:"capacity_bps"` // usable payload-carrying rate
-	Tenants  []LinkTenant     `json:"tenants"`
-}
+// Predict computes what the settings and placements of an InfiniBand plan are expected to give on an input: see ib.Predict.
+func Predict(in Input, p *Plan) (*Prediction, error) { return ib.Predict(in, p) }
 
-// LinkTenant is one tenant's part of a contended link.
-type LinkTenant struct {
-	Tenant    string           `json:"tenant"`
-	QPs       int              `json:"qps"`
-	Entitled  quantity.BitRate `json:"entitled_bps"`
-	Predicted quantity.BitRate `json:"predicted_bps"`
-	Bound     float64          `json:"bound"` // as in TenantShare
-}
+// Plane is a kind of fabric with its own levers.
+type Plane = subnet.Plane
 
-// Finding is a warning with a stable code; errors are only for input that cannot be compiled.
-type Finding struct {
-	Code    string   `json:"code"`
-	Tenants []string `json:"tenants,omitempty"`
-	Links   []string `json:"links,omitempty"`
-	// Message and Fix are Said and Advice in the English of the version that compiled the plan.
-	Message string `json:"message" canonical:"1"`
-	Fix     string `json:"fix,omitempty" canonical:"1"`
-	// Said is what was found, and Advice what helps. Plans of format 1 do not have them.
-	Said   *phrase.Text `json:"said,omitempty" canonical:"2"`
-	Advice *phrase.Text `json:"advice,omitempty" canonical:"2"`
-}
+// Planes are all planes, InfiniBand first.
+func Planes() []Plane { return subnet.Planes() }
 
-// Entitlement is the target of one flow aggregate.
-type Entitlement struct {
-	Flow       int              // index into Input.Flows
-	Rate       quantity.BitRate // of the aggregate
-	Bottleneck subnet.PortRef   // the transmitting port that limits it
-}
+// ErrInput marks input that cannot be compiled, for errors.Is.
+var ErrInput = model.ErrInput
 
-// FlowPath lists the transmitting ports of a flow in order, source port first.
-type FlowPath []subnet.PortRef
+// Entitle computes what every flow may have: see model.Entitle.
+func Entitle(in Input) (*Target, error) { return model.Entitle(in) }
+
+// Paths finds the path of every flow: see model.Paths.
+func Paths(f *subnet.Fabric, flows []tenants.Flow) ([]FlowPath, error) { return model.Paths(f, flows) }
+
+// PlanFormat is the format of the plans that Compile makes.
+const PlanFormat = plan.PlanFormat
+
+// UnknownBound is the bound of a prediction, relative, that means its error is unknown.
+const UnknownBound = plan.UnknownBound
+
+// Decode reads a plan that Encode wrote and checks that it is the one its name says.
+func Decode(b []byte) (*Plan, error) { return plan.Decode(b) }
+
+// Rules lists the rules of reasons.
+func Rules() []string { return plan.Rules() }
+
+// MissLimit is how far, relative, a tenant may be from its entitlement or its prediction on a plane before it is off its share.
+func MissLimit(plane subnet.Plane) float64 { return plan.MissLimit(plane) }
+
+// Diff tells what changes from one plan to another, on any plane.
+func Diff(before, after *Plan) Difference { return diff.Between(before, after) }

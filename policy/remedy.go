@@ -4,31 +4,35 @@ import (
 	"slices"
 
 	"fairlane/internal/phrase"
+	"fairlane/policy/model"
+	"fairlane/policy/plan"
+	"fairlane/policy/sl"
+	"fairlane/subnet"
 )
 
 // seeOthers is the advice of findings that others explain, until advise knows these.
 var seeOthers = phrase.Of("plan.see-others")
 
 // explainedByOthers tells whether a finding has that advice still.
-func (f *Finding) explainedByOthers() bool {
+func explainedByOthers(f *plan.Finding) bool {
 	return f.Advice != nil && f.Advice.ID == seeOthers.ID
 }
 
 // advise completes findings that other findings, the predicted shares or the plane's means explain: what tenants that
 // share an SL are predicted to get, whose advice removes the cause of a share that is out of reach, and what can be done
 // about a sending port.
-func (m *model) advise(fs []Finding, p *Plan, target *allocation) []Finding {
-	out := withShares(fs, p.Tenants)
+func advise(m *model.Model, fs []plan.Finding, p *plan.Plan, target *model.Allocation) []plan.Finding {
+	out := sl.WithShares(fs, p.Tenants)
 	var turns map[string][]string
 	for i := range out {
 		switch f := &out[i]; {
-		case f.Code == CodeSourcePort:
-			*f = f.advised(m.sourcePortFix())
-		case f.Code == CodeWeightUnreachable && f.explainedByOthers():
+		case f.Code == plan.CodeSourcePort:
+			*f = f.Advised(sourcePortFix(m))
+		case f.Code == plan.CodeWeightUnreachable && explainedByOthers(f):
 			if turns == nil {
-				turns = m.classTurns(target)
+				turns = classTurns(m, target)
 			}
-			*f = f.advised(m.unreachableFix(f, fs, p, turns))
+			*f = f.Advised(unreachableFix(m, f, fs, p, turns))
 		}
 	}
 	return out
@@ -36,8 +40,8 @@ func (m *model) advise(fs []Finding, p *Plan, target *allocation) []Finding {
 
 // sourcePortFix names what the plane has for tenants that send from one port. Lanes that are weighed already and miss
 // are no advice.
-func (m *model) sourcePortFix() phrase.Text {
-	if m.plane == PlaneIB && !m.in.Options.VLArbitration {
+func sourcePortFix(m *model.Model) phrase.Text {
+	if m.Plane == subnet.PlaneIB && !m.Input.Options.VLArbitration {
 		return phrase.Of("plan.source-port.lanes.fix")
 	}
 	return phrase.Of("plan.source-port.fix")
@@ -45,24 +49,24 @@ func (m *model) sourcePortFix() phrase.Text {
 
 // classTurns lists, by tenant, the limiting ports from which several of its classes send: their queue pairs take turns
 // there, and what a class gets follows from how many it has.
-func (m *model) classTurns(target *allocation) map[string][]string {
+func classTurns(m *model.Model, target *model.Allocation) map[string][]string {
 	type at struct{ tenant, link int32 }
 	class := make(map[at]int32)
 	out := make(map[string][]string)
-	for i := range m.flows {
-		f := &m.flows[i]
-		d := f.links[0]
-		if !target.limiting[d] || len(m.tenants[f.tenant].Classes) < 2 || m.marks(d) {
+	for i := range m.Flows {
+		f := &m.Flows[i]
+		d := f.Links[0]
+		if !target.Limiting[d] || len(m.Tenants[f.Tenant].Classes) < 2 || m.Marks(d) {
 			continue
 		}
-		k := at{f.tenant, d}
+		k := at{f.Tenant, d}
 		switch c, seen := class[k]; {
 		case !seen:
-			class[k] = f.class
-		case c != f.class && c >= 0:
+			class[k] = f.Class
+		case c != f.Class && c >= 0:
 			class[k] = -1 // told
-			name := m.tenants[f.tenant].Name
-			out[name] = append(out[name], m.fabric.PortName(m.transmitter(d)))
+			name := m.Tenants[f.Tenant].Name
+			out[name] = append(out[name], m.Fabric.PortName(m.Transmitter(d)))
 		}
 	}
 	return out
@@ -71,16 +75,16 @@ func (m *model) classTurns(target *allocation) map[string][]string {
 // unreachableFix names what a tenant that misses its share can do: about its classes that take turns at a port, what
 // its own findings advise or, without any, those of the tenants that it meets on the links where it misses it, since
 // what they take it lacks.
-func (m *model) unreachableFix(f *Finding, fs []Finding, p *Plan, turns map[string][]string) phrase.Text {
+func unreachableFix(m *model.Model, f *plan.Finding, fs []plan.Finding, p *plan.Plan, turns map[string][]string) phrase.Text {
 	tenant := f.Tenants[0]
 	switch {
-	case m.plane == PlaneIB && m.in.Options.Mode == ModeTheorem1:
+	case m.Plane == subnet.PlaneIB && m.Input.Options.Mode == model.ModeTheorem1:
 		return phrase.Of("plan.mode-product.fix")
 	case len(turns[tenant]) > 0 && missesClass(p, tenant):
-		return m.turnsFix(turns[tenant])
+		return turnsFix(m, turns[tenant])
 	}
 	for i := range fs {
-		if g := &fs[i]; g.Code == CodeWeightUnreachable && !g.explainedByOthers() && slices.Contains(g.Tenants, tenant) {
+		if g := &fs[i]; g.Code == plan.CodeWeightUnreachable && !explainedByOthers(g) && slices.Contains(g.Tenants, tenant) {
 			return *g.Advice
 		}
 	}
@@ -89,14 +93,14 @@ func (m *model) unreachableFix(f *Finding, fs []Finding, p *Plan, turns map[stri
 	}
 	// Who misses its share for a reason of its own takes or leaves what this tenant lacks or has too much of.
 	explained := func(t string) bool {
-		return len(turns[t]) > 0 && missesClass(p, t) || slices.ContainsFunc(fs, func(g Finding) bool {
-			return g.Code == CodeWeightUnreachable && !g.explainedByOthers() && slices.Contains(g.Tenants, t)
+		return len(turns[t]) > 0 && missesClass(p, t) || slices.ContainsFunc(fs, func(g plan.Finding) bool {
+			return g.Code == plan.CodeWeightUnreachable && !explainedByOthers(&g) && slices.Contains(g.Tenants, t)
 		})
 	}
 	links := 0
 	var all, met, codes []string
 	for _, l := range p.Links {
-		if !slices.ContainsFunc(l.Tenants, func(t LinkTenant) bool { return t.Tenant == tenant }) {
+		if !slices.ContainsFunc(l.Tenants, func(t plan.LinkTenant) bool { return t.Tenant == tenant }) {
 			continue
 		}
 		links++
@@ -107,14 +111,14 @@ func (m *model) unreachableFix(f *Finding, fs []Finding, p *Plan, turns map[stri
 	for _, t := range sorted(all) {
 		why := causes(fs, []string{t})
 		if explained(t) {
-			why = append(why, CodeWeightUnreachable)
+			why = append(why, plan.CodeWeightUnreachable)
 		}
 		if t != tenant && len(why) > 0 {
 			met, codes = append(met, t), append(codes, why...)
 		}
 	}
 	if len(met) > 0 {
-		return phrase.Of("plan.see-met", "codes", sorted(codes), "tenants", bounded(met))
+		return phrase.Of("plan.see-met", "codes", sorted(codes), "tenants", plan.Bounded(met))
 	}
 	if links < 2 {
 		return phrase.Of("plan.unexplained")
@@ -129,29 +133,29 @@ func sorted(names []string) []string {
 }
 
 // turnsFix is the advice for classes that take turns at sending ports.
-func (m *model) turnsFix(ports []string) phrase.Text {
+func turnsFix(m *model.Model, ports []string) phrase.Text {
 	var lanes phrase.Text
-	if m.plane == PlaneIB {
+	if m.Plane == subnet.PlaneIB {
 		lanes = phrase.Of("plan.classes.lanes")
 	}
 	return phrase.Of("plan.classes.fix",
-		"ports", bounded(ports), "lanes", lanes)
+		"ports", plan.Bounded(ports), "lanes", lanes)
 }
 
 // missesClass reports whether a class of the tenant is predicted to get more than 5 % off its entitlement.
-func missesClass(p *Plan, tenant string) bool {
-	return slices.ContainsFunc(p.Classes, func(c ClassShare) bool {
+func missesClass(p *plan.Plan, tenant string) bool {
+	return slices.ContainsFunc(p.Classes, func(c plan.ClassShare) bool {
 		d := c.Predicted - c.Entitled
 		return c.Tenant == tenant && max(d, -d)*20 > c.Entitled+20
 	})
 }
 
 // causes lists the codes of findings about any of the tenants that can explain a missed share, once each.
-func causes(fs []Finding, tenants []string) []string {
+func causes(fs []plan.Finding, tenants []string) []string {
 	var out []string
 	for i := range fs {
 		switch fs[i].Code {
-		case CodeWeightUnreachable, CodeLanesNeedSM, CodeSLSplit, CodeSlowConvergence, CodeMarkingSparse, CodePathsByChance, CodeSharingApproximate:
+		case plan.CodeWeightUnreachable, plan.CodeLanesNeedSM, plan.CodeSLSplit, plan.CodeSlowConvergence, plan.CodeMarkingSparse, plan.CodePathsByChance, plan.CodeSharingApproximate:
 			continue
 		}
 		if !slices.Contains(out, fs[i].Code) && slices.ContainsFunc(fs[i].Tenants, func(t string) bool { return slices.Contains(tenants, t) }) {

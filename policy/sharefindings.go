@@ -6,6 +6,8 @@ import (
 
 	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
+	"fairlane/policy/model"
+	"fairlane/policy/plan"
 	"fairlane/subnet"
 	"fairlane/wrcc"
 )
@@ -14,8 +16,8 @@ import (
 const unreachedFrom = 0.045
 
 // shareFindings reports where the prediction misses the target.
-func (m *model) shareFindings(p *Plan) []Finding {
-	var out []Finding
+func shareFindings(m *model.Model, p *plan.Plan) []plan.Finding {
+	var out []plan.Finding
 	missed := missedBy(p)
 	for _, t := range p.Tenants {
 		x := missed[t.Tenant]
@@ -32,14 +34,14 @@ func (m *model) shareFindings(p *Plan) []Finding {
 		if x != nil {
 			links = x.links
 		}
-		out = append(out, finding(CodeWeightUnreachable, []string{t.Tenant}, links, said, m.missAdvice(&t)))
+		out = append(out, plan.NewFinding(plan.CodeWeightUnreachable, []string{t.Tenant}, links, said, missAdvice(m, &t)))
 	}
 	for _, l := range p.Links {
 		if !slices.ContainsFunc(l.Tenants, misses) || inProportion(l.Tenants) {
 			continue
 		}
-		ref, _ := m.fabric.PortByID(l.Port)
-		if m.fabric.Nodes[ref.Node].Kind != subnet.KindCA {
+		ref, _ := m.Fabric.PortByID(l.Port)
+		if m.Fabric.Nodes[ref.Node].Kind != subnet.KindCA {
 			continue
 		}
 		var names []string
@@ -47,11 +49,11 @@ func (m *model) shareFindings(p *Plan) []Finding {
 			names = append(names, t.Tenant)
 		}
 		how := phrase.Of("plan.turns")
-		if m.plane == PlaneRoCE {
+		if m.Plane == subnet.PlaneRoCE {
 			how = phrase.Of("plan.vf-turns")
 		}
-		out = append(out, finding(CodeSourcePort, names, []string{l.Name},
-			phrase.Of("plan.source-port-contended", "port", m.fabric.PortName(ref), "how", how, "parts", predictedList(l.Tenants)), seeOthers))
+		out = append(out, plan.NewFinding(plan.CodeSourcePort, names, []string{l.Name},
+			phrase.Of("plan.source-port-contended", "port", m.Fabric.PortName(ref), "how", how, "parts", predictedList(l.Tenants)), seeOthers))
 	}
 	return out
 }
@@ -66,7 +68,7 @@ type missed struct {
 
 // part adds a part, in words while there are few: of thousands they would take their time.
 func (x *missed) part(words func() phrase.Text) {
-	if len(x.parts) == maxNames {
+	if len(x.parts) == plan.MaxNames {
 		x.more++
 		return
 	}
@@ -82,7 +84,7 @@ func (x *missed) told() []phrase.Text {
 }
 
 // missedBy lists by tenant what it misses.
-func missedBy(p *Plan) map[string]*missed {
+func missedBy(p *plan.Plan) map[string]*missed {
 	off := func(predicted, entitled quantity.BitRate) bool {
 		return math.Abs(float64(predicted-entitled)) > float64(0.05*float64(entitled))+1 // the rates are whole
 	}
@@ -107,7 +109,7 @@ func missedBy(p *Plan) map[string]*missed {
 		for k := range l.Tenants {
 			t := &l.Tenants[k]
 			if misses(*t) {
-				if x := of(t.Tenant); len(x.links) < maxNames {
+				if x := of(t.Tenant); len(x.links) < plan.MaxNames {
 					x.links = append(x.links, l.Name)
 				}
 			}
@@ -121,14 +123,14 @@ func missedBy(p *Plan) map[string]*missed {
 	return out
 }
 
-func misses(t LinkTenant) bool {
+func misses(t plan.LinkTenant) bool {
 	d := t.Predicted - t.Entitled
 	return d*100 > t.Entitled || -d*100 > t.Entitled
 }
 
 // inProportion reports whether tenants are predicted to have what they are entitled to of each other, to 1 %: then what they miss they miss
 // elsewhere, since turns that queue pairs take would favour somebody.
-func inProportion(ts []LinkTenant) bool {
+func inProportion(ts []plan.LinkTenant) bool {
 	least, most := math.Inf(1), 0.0
 	for _, t := range ts {
 		if t.Entitled > 0 {
@@ -143,27 +145,19 @@ func inProportion(ts []LinkTenant) bool {
 
 // missAdvice is the advice for a tenant that misses its share: others have it, but for what acknowledgements of slow queue
 // pairs take of links that are full both ways.
-func (m *model) missAdvice(t *TenantShare) phrase.Text {
+func missAdvice(m *model.Model, t *plan.TenantShare) phrase.Text {
 	slow, fast := wrcc.AckShare(1), wrcc.AckShare(wrcc.AckRate)
-	if missed := 1 - float64(t.Predicted)/float64(t.Entitled); m.plane != PlaneWRCC || !(math.Abs(missed-slow) <= 0.002) {
+	if missed := 1 - float64(t.Predicted)/float64(t.Entitled); m.Plane != subnet.PlaneWRCC || !(math.Abs(missed-slow) <= 0.002) {
 		return seeOthers
 	}
 	return phrase.Of("plan.ack-load.fix",
 		"rate", quantity.BitRate(wrcc.AckRate), "packets", wrcc.AckEvery, "fast", phrase.PercentOf(fast, 1), "slow", phrase.PercentOf(slow, 1))
 }
 
-func predictedList(ts []LinkTenant) []phrase.Text {
+func predictedList(ts []plan.LinkTenant) []phrase.Text {
 	parts := make([]phrase.Text, len(ts))
 	for i, t := range ts {
-		parts[i] = insteadOf(t.Tenant, t.Predicted, t.Entitled)
+		parts[i] = plan.InsteadOf(t.Tenant, t.Predicted, t.Entitled)
 	}
 	return parts
-}
-
-// insteadOf says what a tenant is predicted to get.
-func insteadOf(tenant string, predicted, entitled quantity.BitRate) phrase.Text {
-	if predicted.String() == entitled.String() {
-		return phrase.Of("plan.as-entitled", "tenant", tenant, "predicted", predicted)
-	}
-	return phrase.Of("plan.instead", "tenant", tenant, "predicted", predicted, "entitled", entitled)
 }

@@ -2,38 +2,30 @@ package policy
 
 import (
 	"fairlane/internal/phrase"
+	"fairlane/policy/ib"
+	"fairlane/policy/model"
+	"fairlane/policy/plan"
+	"fairlane/subnet"
 )
-
-// UnknownBound is the bound of a prediction, relative, that means its error is unknown.
-const UnknownBound = 1
-
-// MissLimit is how far, relative, a tenant may be from its entitlement or its prediction on a plane before it is off its share: a finding has to
-// announce it, and a measurement lists it as wrong. "" is PlaneIB.
-func MissLimit(plane Plane) float64 {
-	if plane == PlaneRoCE {
-		return 0.10
-	}
-	return 0.05
-}
 
 // uncertainFrom is the bound above which a finding names the tenant. On RoCE it is a tenth below MissLimit, since up to 5 of 100 tenants are further
 // off than their bound.
-func (m *model) uncertainFrom() float64 {
-	if m.plane == PlaneRoCE {
+func uncertainFrom(m *model.Model) float64 {
+	if m.Plane == subnet.PlaneRoCE {
 		return 0.09
 	}
-	return MissLimit(m.plane)
+	return plan.MissLimit(m.Plane)
 }
 
 // uncertainFinding names the tenants on contended links whose bound is above uncertainFrom, with the range of rates expected of each.
-func (m *model) uncertainFinding(p *Plan) []Finding {
+func uncertainFinding(m *model.Model, p *plan.Plan) []plan.Finding {
 	on := make(map[string]bool)
 	for i := range p.Links {
 		for _, t := range p.Links[i].Tenants {
 			on[t.Tenant] = true
 		}
 	}
-	from := m.uncertainFrom()
+	from := uncertainFrom(m)
 	var names []string
 	var said []phrase.Text
 	for i := range p.Tenants {
@@ -42,7 +34,7 @@ func (m *model) uncertainFinding(p *Plan) []Finding {
 			continue
 		}
 		names = append(names, t.Tenant)
-		if len(said) < maxNames {
+		if len(said) < plan.MaxNames {
 			said = append(said, expectedRates(t))
 		}
 	}
@@ -52,19 +44,51 @@ func (m *model) uncertainFinding(p *Plan) []Finding {
 	if more := len(names) - len(said); more > 0 {
 		said = append(said, phrase.Of("list.and-more", "n", more))
 	}
-	advice := phrase.Of("plan.share-uncertain.fix", "period", BoundTime)
-	if m.plane == PlaneRoCE {
+	advice := phrase.Of("plan.share-uncertain.fix", "period", ib.BoundTime)
+	if m.Plane == subnet.PlaneRoCE {
 		advice = phrase.Of("plan.share-uncertain.rates.fix")
 	}
-	return []Finding{finding(CodeShareUncertain, names, nil,
-		phrase.Of("plan.share-uncertain", "from", phrase.PercentOf(from, 0), "tenants", counted(len(names), kindTenant), "parts", said), advice)}
+	return []plan.Finding{plan.NewFinding(plan.CodeShareUncertain, names, nil,
+		phrase.Of("plan.share-uncertain", "from", phrase.PercentOf(from, 0), "tenants", plan.Counted(len(names), plan.KindTenant), "parts", said), advice)}
 }
 
 // expectedRates is the range of rates within the bound of a tenant's prediction.
-func expectedRates(t *TenantShare) phrase.Text {
-	if t.Bound >= UnknownBound {
+func expectedRates(t *plan.TenantShare) phrase.Text {
+	if t.Bound >= plan.UnknownBound {
 		return phrase.Of("plan.range-unknown", "tenant", t.Tenant, "entitled", t.Entitled)
 	}
 	low, high := float64(float64(t.Predicted)*(1-t.Bound)), float64(float64(t.Predicted)*(1+t.Bound))
-	return phrase.Of("plan.range", "tenant", t.Tenant, "low", rate(low), "high", rate(high), "entitled", t.Entitled)
+	return phrase.Of("plan.range", "tenant", t.Tenant, "low", model.Rate(low), "high", model.Rate(high), "entitled", t.Entitled)
+}
+
+// sureEnough is the uncertainty from which on a finding names it.
+const sureEnough = 0.05
+
+// chanceFinding names the tenants whose shares depend on the paths that a hash chooses.
+func chanceFinding(m *model.Model, chance []float64) []plan.Finding {
+	var names []string
+	worst := 0.0
+	for t, c := range chance {
+		if c > sureEnough {
+			names = append(names, m.Tenants[t].Name)
+			worst = max(worst, c)
+		}
+	}
+	if names == nil {
+		return nil
+	}
+	return []plan.Finding{plan.NewFinding(plan.CodePathsByChance, plan.Bounded(names), nil,
+		phrase.Of("plan.paths-by-chance", "tenants", plan.Counted(len(names), plan.KindTenant), "off", phrase.PercentOf(worst, 0)),
+		phrase.Of("plan.paths-by-chance.fix"))}
+}
+
+// roughFinding says that flows are too entangled to be shared out exactly.
+func roughFinding(target, predicted *model.Allocation) []plan.Finding {
+	n := max(target.Rough, predicted.Rough)
+	if n == 0 {
+		return nil
+	}
+	return []plan.Finding{plan.NewFinding(plan.CodeSharingApproximate, nil, nil,
+		phrase.Of("plan.sharing-approximate", "n", n),
+		phrase.Of("plan.sharing-approximate.fix"))}
 }

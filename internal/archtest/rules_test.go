@@ -58,7 +58,18 @@ var rules = []rule{
 	{"tenants/tenantfile", []string{"internal/yamltree", "internal/hostset", "tenants", "subnet"}, pureReason},
 	{"tenants/authz", []string{"tenants"}, "rights are decided from roles and memberships alone"},
 	{"policy/fill", []string{"internal/disjoint"}, "sharing of capacities knows numbers, not fabrics"},
-	{"policy", []string{"internal/suggest", "internal/num", "policy/fill", "internal/disjoint", "internal/phrase", "subnet", "ccconfig/ibcc", "ccconfig/ibprofile", "ccconfig/dcqcn", "ccconfig/ecn", "ccconfig/profile", "ccconfig/nic/nicparam", "ccconfig/nic/dcbnl", "ccconfig/nic/niccount", "ccconfig/nic/adopt", "wrcc", "tenants"}, "the compiler is a pure function of weights, fabric and flows"},
+	{"policy/halves", nil, "halves know indexes, not what they index"},
+	{"policy/plan", []string{"ccconfig/dcqcn", "ccconfig/ecn", "ccconfig/ibcc", "internal/phrase", "internal/suggest", "policy/halves", "subnet", "wrcc"}, "a plan is read, named and explained without its input and without the compiler"},
+	{"policy/diff", []string{"ccconfig/ecn", "ccconfig/ibcc", "internal/phrase", "policy/plan", "wrcc"}, "a difference compares two plans and needs no compiler"},
+	{"policy/model", []string{"ccconfig/ibcc", "ccconfig/ibprofile", "ccconfig/profile", "internal/disjoint", "internal/num", "internal/phrase", "policy/fill", "policy/halves", "policy/plan", "subnet", "tenants"}, "one model of flows on links serves every plane; it knows no lever"},
+	{"policy/colour", []string{"internal/disjoint"}, "colouring knows nodes and edges, not tenants"},
+	{"policy/sl", []string{"internal/disjoint", "internal/phrase", "policy/colour", "policy/model", "policy/plan"}, "service levels follow from flows and from the plan in force, not from settings"},
+	{"policy/ib", []string{"ccconfig/ibcc", "ccconfig/ibprofile", "internal/disjoint", "internal/num", "internal/phrase", "policy/colour", "policy/fill", "policy/halves", "policy/model", "policy/plan", "policy/sl", "subnet", "tenants"}, "one plane with its levers knows no other plane"},
+	{"policy/roce", []string{"ccconfig/dcqcn", "ccconfig/ecn", "ccconfig/profile", "internal/disjoint", "internal/num", "internal/phrase", "policy/model", "policy/plan", "subnet"}, "one plane with its levers knows no other plane"},
+	{"policy/wrcc", []string{"internal/num", "internal/phrase", "policy/fill", "policy/halves", "policy/model", "policy/plan", "subnet", "tenants", "wrcc"}, "one plane with its levers knows no other plane"},
+	{"policy/whatif", []string{"internal/disjoint", "internal/phrase", "internal/suggest", "policy/model", "policy/plan", "subnet", "tenants"}, "an edit changes an input; the compiler computes the effect"},
+	{"policy/admit", []string{"internal/phrase", "policy/diff", "policy/fill", "policy/model", "policy/plan", "policy/whatif", "subnet", "tenants"}, "an admission compares two plans; its caller passes the compiler"},
+	{"policy", []string{"internal/phrase", "policy/admit", "policy/diff", "policy/fill", "policy/ib", "policy/model", "policy/plan", "policy/roce", "policy/sl", "policy/whatif", "policy/wrcc", "subnet", "tenants", "wrcc"}, "the compiler is a pure function of weights, fabric and flows"},
 	{"policy/plantest", []string{"policy", "subnet", "subnet/topogen", "tenants", "ccconfig/ibcc"}, "generators shared by tests see the model only"},
 
 	{"sim", nil, "the engine knows events, not fabrics"},
@@ -181,7 +192,7 @@ var rules = []rule{
 // pure lists the packages with no clock, no I/O and no unseeded randomness.
 var pure = []string{
 	"internal/quantity", "internal/stats", "internal/fieldwise", "internal/num", "internal/disjoint", "service/audit", "internal/yamltree", "internal/hostset", "internal/suggest", "subnet/ident", "subnet", "subnet/mad", "subnet/topofile", "subnet/inventory", "subnet/topogen", "subnet/check", "subnet/draw", "subnet/opensm/osmfile",
-	"ccconfig/ibcc", "ccconfig/ibprofile", "ccconfig/dcqcn", "ccconfig/ecn", "ccconfig/profile", "wrcc", "wrcc/p4info", "tenants", "tenants/tenantfile", "policy", "policy/fill", "sim", "sim/predict", "sim/cc", "sim/dci", "sim/fabric", "sim/ether", "sim/plane", "sim/faults", "sim/tenantnet", "sim/workload", "sim/lab/reproduce", "sim/lab/evaluate",
+	"ccconfig/ibcc", "ccconfig/ibprofile", "ccconfig/dcqcn", "ccconfig/ecn", "ccconfig/profile", "wrcc", "wrcc/p4info", "tenants", "tenants/tenantfile", "policy", "policy/halves", "policy/plan", "policy/diff", "policy/model", "policy/colour", "policy/sl", "policy/ib", "policy/roce", "policy/wrcc", "policy/whatif", "policy/admit", "policy/fill", "sim", "sim/predict", "sim/cc", "sim/dci", "sim/fabric", "sim/ether", "sim/plane", "sim/faults", "sim/tenantnet", "sim/workload", "sim/lab/reproduce", "sim/lab/evaluate",
 }
 
 // only maps a library to the packages that may import it, and why.

@@ -61,7 +61,7 @@ func TestThePageOfTheCompilerHasEveryFindingAndNoOther(t *testing.T) {
 		got = append(got, m[1])
 	}
 	slices.Sort(got)
-	if want := constants(t, "policy/findings.go", "Code"); !slices.Equal(got, want) {
+	if want := constants(t, "policy/plan/findings.go", "Code"); !slices.Equal(got, want) {
 		t.Errorf("docs/compiler.md has the findings\n%q, the code has\n%q", got, want)
 	}
 }

@@ -1,0 +1,217 @@
+// Package colour gives the nodes of a graph one of up to sixteen colours each: service levels of tenants, virtual lanes of service levels.
+package colour
+
+import (
+	"math/bits"
+
+	"fairlane/subnet/ident"
+)
+
+// Colours is the number of colours a node can have: service levels or virtual lanes.
+const Colours = ident.NumSLs
+
+// Edge leads to a node that is to have another colour. cost is the number of ports on which the two
+// cannot be told apart when they have the same.
+type Edge struct {
+	To   int32
+	Cost int32
+}
+
+// Colouring is the problem of giving every node one of up to sixteen colours so that neighbours differ. Nodes
+// are in an order that does not depend on the order of the input, and nothing else decides ties, so the
+// same problem always has the same solution.
+type Colouring struct {
+	Meet   [][]Edge         // by node, neighbours ascending
+	Domain []uint16         // colours a node may have
+	Barred [][Colours]int32 // ports on which a colour collides with one that is pinned there
+	Move   [][Colours]int32 // ports whose colour would not be the one preferred, such as that in force; nil: none is
+	order  []int8           // colours, most wanted first
+	Colour []int8           // the result; -1 none
+
+	uses   [][Colours]uint16 // neighbours by colour
+	taken  []uint16          // colours that a neighbour has or a pin bars
+	of     [Colours]int32    // nodes by colour
+	left   []int32           // nodes without a colour, ascending
+	budget int               // nodes that may yet be looked at
+}
+
+// maxSearch bounds an exact search: nodes looked at, beside those of two descents without a step back.
+const maxSearch = 2_000_000
+
+// New is the problem of n nodes, none of which is joined to another or may have a colour.
+func New(n int) *Colouring {
+	return &Colouring{Meet: make([][]Edge, n), Domain: make([]uint16, n), Barred: make([][Colours]int32, n), Colour: make([]int8, n)}
+}
+
+// Start colours the nodes as kept says, -1 leaving a node without; nil leaves all without. It sets the budget.
+func (c *Colouring) Start(kept []int8) {
+	n := len(c.Colour)
+	c.uses, c.taken, c.of, c.left = make([][Colours]uint16, n), make([]uint16, n), [Colours]int32{}, c.left[:0]
+	for v := range c.Barred {
+		for k, ports := range c.Barred[v] {
+			if ports > 0 {
+				c.taken[v] |= 1 << k
+			}
+		}
+	}
+	c.budget = maxSearch + 2*n*n
+	for v := range n {
+		c.Colour[v] = -1
+		if kept != nil && kept[v] >= 0 {
+			c.Paint(int32(v), kept[v])
+		} else {
+			c.left = append(c.left, int32(v))
+		}
+	}
+}
+
+// Paint gives a node without a colour one.
+func (c *Colouring) Paint(v int32, k int8) {
+	c.Colour[v] = k
+	c.of[k]++
+	for _, e := range c.Meet[v] {
+		c.uses[e.To][k]++
+		c.taken[e.To] |= 1 << k
+	}
+}
+
+// Unpaint takes the colour of a node away.
+func (c *Colouring) Unpaint(v int32) {
+	k := c.Colour[v]
+	c.of[k]--
+	for _, e := range c.Meet[v] {
+		if c.uses[e.To][k]--; c.uses[e.To][k] == 0 && c.Barred[e.To][k] == 0 {
+			c.taken[e.To] &^= 1 << k
+		}
+	}
+	c.Colour[v] = -1
+}
+
+// Free is the colours that a node may have beside its neighbours'.
+func (c *Colouring) Free(v int32) uint16 { return c.Domain[v] &^ c.taken[v] }
+
+// extend colours what is left by backtracking in DSATUR order: always the node with the fewest colours
+// left, then the one with most neighbours, then the first (Brélaz, New methods to color the vertices of a
+// graph, 1979). False when there is no way, or none was found within the budget; then nothing
+// beyond start is coloured.
+func (c *Colouring) extend() bool {
+	if len(c.left) == 0 {
+		return true
+	}
+	at, free := c.next()
+	v := c.take(at)
+	for _, k := range c.choices(v) {
+		if free&(1<<k) == 0 {
+			continue
+		}
+		c.Paint(v, k)
+		if c.extend() {
+			return true
+		}
+		c.Unpaint(v)
+		if c.budget < 0 {
+			break
+		}
+	}
+	c.putBack(v, at)
+	return false
+}
+
+// take takes the node at a place in left out of it; the last moves there.
+func (c *Colouring) take(at int) int32 {
+	v, last := c.left[at], len(c.left)-1
+	c.left[at] = c.left[last]
+	c.left = c.left[:last]
+	return v
+}
+
+// putBack undoes take.
+func (c *Colouring) putBack(v int32, at int) {
+	last := len(c.left)
+	c.left = c.left[:last+1]
+	c.left[last] = c.left[at]
+	c.left[at] = v
+}
+
+// next picks the node to colour, by its place in left, and the colours it may have.
+func (c *Colouring) next() (at int, free uint16) {
+	best := -1
+	most := 0
+	for i, v := range c.left {
+		f := c.Free(v)
+		n := bits.OnesCount16(f)
+		b := int32(0)
+		if best >= 0 {
+			b = c.left[best]
+		}
+		if best < 0 || n < most || n == most && (len(c.Meet[v]) > len(c.Meet[b]) || len(c.Meet[v]) == len(c.Meet[b]) && v < b) {
+			best, most, free = i, n, f
+		}
+	}
+	c.budget -= len(c.left)
+	return best, free
+}
+
+// choices lists the colours in the order to try: what is in force first; after a plan is in force the colours that
+// fewest nodes have, since they leave most room; else the order wanted.
+func (c *Colouring) choices(v int32) []int8 {
+	if c.Move == nil {
+		return c.order
+	}
+	out := make([]int8, len(c.order))
+	copy(out, c.order)
+	for i := 1; i < len(out); i++ {
+		for j := i; j > 0 && c.before(v, out[j], out[j-1]); j-- {
+			out[j], out[j-1] = out[j-1], out[j]
+		}
+	}
+	return out
+}
+
+func (c *Colouring) before(v int32, a, b int8) bool {
+	if x, y := c.Move[v][a], c.Move[v][b]; x != y {
+		return x < y
+	}
+	return c.unused(a) && !c.unused(b)
+}
+
+// unused says that no node has a colour yet. Colour 0 never counts as that: it is the one of traffic that nobody
+// manages, and is left to it as long as others will do.
+func (c *Colouring) unused(k int8) bool { return k != 0 && c.of[k] == 0 }
+
+func lowest(set uint16) int8 { return int8(bits.TrailingZeros16(set | 1<<(Colours-1))) }
+
+// Solve colours all nodes anew, with the colours in the given order.
+func (c *Colouring) Solve(order []int8) bool {
+	c.order = order
+	c.Start(nil)
+	return c.extend()
+}
+
+// Conflicts is the cost of the colours: ports on which neighbours are alike, and those that collide with pins.
+func (c *Colouring) Conflicts() int {
+	sum := 0
+	for v, es := range c.Meet {
+		if c.Colour[v] < 0 {
+			continue
+		}
+		sum += int(c.Barred[v][c.Colour[v]])
+		for _, e := range es {
+			if int(e.To) > v && c.Colour[e.To] == c.Colour[v] {
+				sum += int(e.Cost)
+			}
+		}
+	}
+	return sum
+}
+
+// Moved is the number of ports whose colour differs from the one in force.
+func (c *Colouring) Moved() int {
+	sum := 0
+	for v, k := range c.Colour {
+		if c.Move != nil && k >= 0 {
+			sum += int(c.Move[v][k])
+		}
+	}
+	return sum
+}

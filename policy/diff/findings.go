@@ -1,0 +1,134 @@
+package diff
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"fairlane/policy/plan"
+)
+
+// findings pairs the findings of both plans: equal ones say nothing; those of the same code, tenants and links are told as
+// changed, and so are pairs that are akin. Each list is in the order of its plan.
+func (x *differ) findings(before, after []plan.Finding) {
+	gone, fresh := unequal(before, after)
+	var pairs [][2]int // of before and after
+	gone, fresh = pairUp(gone, fresh, &pairs, before, after)
+	gone, fresh = pairKin(gone, fresh, &pairs, before, after)
+	slices.SortFunc(pairs, func(a, b [2]int) int { return cmp.Compare(a[1], b[1]) })
+	for _, p := range pairs {
+		x.out.Reworded = append(x.out.Reworded, FindingChange{before[p[0]], after[p[1]]})
+	}
+	for _, i := range fresh {
+		x.out.Appeared = append(x.out.Appeared, after[i])
+	}
+	for _, i := range gone {
+		x.out.Vanished = append(x.out.Vanished, before[i])
+	}
+}
+
+// unequal lists the findings of either plan that the other has not.
+func unequal(before, after []plan.Finding) (gone, fresh []int) {
+	equal := make(map[string]int) // how many of before are equal
+	for i := range before {
+		equal[findingKey(&before[i], true)]++
+	}
+	for i := range after {
+		if k := findingKey(&after[i], true); equal[k] > 0 {
+			equal[k]--
+		} else {
+			fresh = append(fresh, i)
+		}
+	}
+	for i := range before {
+		if k := findingKey(&before[i], true); equal[k] > 0 {
+			equal[k]--
+			gone = append(gone, i)
+		}
+	}
+	return gone, fresh
+}
+
+// pairUp pairs findings about the same, the first with the first, and returns those that are left.
+func pairUp(gone, fresh []int, pairs *[][2]int, before, after []plan.Finding) (goneStill, freshStill []int) {
+	about := make(map[string][]int)
+	for _, i := range gone {
+		k := findingKey(&before[i], false)
+		about[k] = append(about[k], i)
+	}
+	paired := make(map[int]bool)
+	for _, k := range fresh {
+		key := findingKey(&after[k], false)
+		if is := about[key]; len(is) > 0 {
+			*pairs = append(*pairs, [2]int{is[0], k})
+			paired[is[0]], about[key] = true, is[1:]
+		} else {
+			freshStill = append(freshStill, k)
+		}
+	}
+	return slices.DeleteFunc(gone, func(i int) bool { return paired[i] }), freshStill
+}
+
+// maxKin bounds the findings of a code that are compared with each other: of more nobody reads which is which.
+const maxKin = 100
+
+// pairKin pairs findings that are akin to one of the other plan and no more, and returns those that are left.
+func pairKin(gone, fresh []int, pairs *[][2]int, before, after []plan.Finding) (goneStill, freshStill []int) {
+	byCode := make(map[string][2][]int)
+	for _, i := range gone {
+		e := byCode[before[i].Code]
+		e[0] = append(e[0], i)
+		byCode[before[i].Code] = e
+	}
+	for _, k := range fresh {
+		e := byCode[after[k].Code]
+		e[1] = append(e[1], k)
+		byCode[after[k].Code] = e
+	}
+	wasPaired, isPaired := make(map[int]bool), make(map[int]bool)
+	for _, e := range byCode {
+		if len(e[0]) > maxKin || len(e[1]) > maxKin {
+			continue
+		}
+		for _, i := range e[0] {
+			k, ok := onlyOne(e[1], func(k int) bool { return akin(&before[i], &after[k]) })
+			if !ok {
+				continue
+			}
+			if _, mutual := onlyOne(e[0], func(j int) bool { return akin(&before[j], &after[k]) }); mutual {
+				*pairs = append(*pairs, [2]int{i, k})
+				wasPaired[i], isPaired[k] = true, true
+			}
+		}
+	}
+	return slices.DeleteFunc(gone, func(i int) bool { return wasPaired[i] }), slices.DeleteFunc(fresh, func(k int) bool { return isPaired[k] })
+}
+
+// onlyOne is the only one of a list that is right.
+func onlyOne(list []int, right func(int) bool) (one int, ok bool) {
+	i := slices.IndexFunc(list, right)
+	if i < 0 || slices.ContainsFunc(list[i+1:], right) {
+		return 0, false
+	}
+	return list[i], true
+}
+
+// akin reports whether two findings of a code are about tenants in common and links in common; about none is in common, too.
+func akin(a, b *plan.Finding) bool { return share(a.Tenants, b.Tenants) && share(a.Links, b.Links) }
+
+func share(a, b []string) bool {
+	return len(a) == 0 && len(b) == 0 || slices.ContainsFunc(a, func(x string) bool { return slices.Contains(b, x) })
+}
+
+// findingKey has what a finding is about, or all of it; lists and texts have no control characters.
+func findingKey(f *plan.Finding, all bool) string {
+	parts := []string{f.Code, strings.Join(f.Tenants, "\x01"), strings.Join(f.Links, "\x01")}
+	if all {
+		advice := f.Fix
+		if f.Advice != nil {
+			advice = f.Advice.Canonical()
+		}
+		parts = append(parts, f.Content(), advice)
+	}
+	return strings.Join(parts, "\x00")
+}

@@ -1,0 +1,227 @@
+package ib
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"fairlane/ccconfig/ibcc"
+	"fairlane/ccconfig/ibprofile"
+	"fairlane/internal/phrase"
+	"fairlane/internal/quantity"
+	"fairlane/policy/model"
+	"fairlane/policy/plan"
+	"fairlane/subnet"
+)
+
+// adapterPort is a port in the making with what the model of its adapter holds.
+func adapterPort(m *model.Model, ref subnet.PortRef, d int32) port {
+	profile := m.Profiles[ref.Node]
+	a := &profile.Adapter
+	p := port{ref: ref, id: m.Fabric.PortID(ref), line: m.Caps[d], packet: m.PacketBits(ref), profile: profile,
+		entries: a.TableEntries, unit: float64(a.TimerUnit) / 1e12, restart: a.TimerRestart}
+	if profile.Generic() {
+		p.restart = m.Input.Options.TimerRestart
+		p.entries = cmp.Or(m.Input.Options.TableEntries, p.entries)
+	} else if n := m.Input.Options.TableEntries; n > 0 {
+		p.entries = min(n, p.entries)
+	}
+	return p
+}
+
+// units is the port's timer unit in that of the standard.
+func (p *port) units() float64 { return p.unit / timerUnit }
+
+// unitText prints the port's timer unit.
+func (p *port) unitText() string {
+	if p.profile.Adapter.TimerUnit == ibcc.TimerUnitPicoseconds {
+		return "1.024 us"
+	}
+	return p.profile.Adapter.TimerUnit.String()
+}
+
+// wholeForm reports whether the port's tables have the standard's form.
+func (p *port) wholeForm() bool {
+	a := &p.profile.Adapter
+	return a.MaxShift == ibcc.MaxShift && a.MaxMultiplier == ibcc.MaxMultiplier
+}
+
+// profileName is the name of a profile for the plan; empty of a generic one.
+func profileName(p *ibprofile.Profile) string {
+	if p.Generic() {
+		return ""
+	}
+	return p.Name
+}
+
+// holdMode gives a port the mode that was chosen for it or, where its model lacks it, the other.
+func (p *port) holdMode() {
+	a := &p.profile.Adapter
+	switch {
+	case p.perSL && !a.PerSL:
+		p.perSL, p.why = false, "per queue pair: adapters of the profile "+p.profile.Name+" have no SL mode"
+	case !p.perSL && !a.PerQP:
+		p.perSL, p.why = true, "per SL: adapters of the profile "+p.profile.Name+" have no QP mode"
+	}
+}
+
+// markingRange is the packets a mark that all switches of a group's links can be set to; low is above high when they have none in common.
+func (s *Settings) markingRange(g *group) (low, high int) {
+	low, high = 1, 1<<16-1
+	for _, d := range g.links {
+		sw := &s.m.Profiles[s.m.Transmitter(d).Node].Switch
+		low, high = max(low, int(sw.MinMarkingRate)), min(high, int(sw.MaxMarkingRate))
+	}
+	return low, high
+}
+
+// choicesOf are the packets a mark that a group may use, most wanted first.
+func (s *Settings) choicesOf(g *group) []int {
+	low, high := s.markingRange(g)
+	var out []int
+	for _, n := range markingChoices {
+		if n >= low && n <= high {
+			out = append(out, n)
+		}
+	}
+	if out == nil {
+		out = []int{max(1, min(max(defaultMarking, low), high))}
+	}
+	return out
+}
+
+// deviceLimit is what a model cannot hold, on which ports or switches.
+type deviceLimit struct {
+	tenants map[string]bool
+	names   []string
+	worst   float64
+}
+
+// limitKey tells limits apart.
+type limitKey struct {
+	profile *ibprofile.Profile
+	of      limitKind
+}
+
+type limitKind int
+
+const (
+	limitTimer limitKind = iota
+	limitTable
+	limitMode
+	limitMarking
+	limitPorts
+)
+
+// deviceFindings reports what devices cannot hold by their profiles, one finding for each profile and limit.
+func (s *Settings) deviceFindings() []plan.Finding {
+	limits := map[limitKey]*deviceLimit{}
+	note := func(p *ibprofile.Profile, of limitKind, name string, need float64, tenants ...int32) {
+		l := limits[limitKey{p, of}]
+		if l == nil {
+			l = &deviceLimit{tenants: map[string]bool{}}
+			limits[limitKey{p, of}] = l
+		}
+		if !slices.Contains(l.names, name) {
+			l.names = append(l.names, name)
+		}
+		l.worst = max(l.worst, need)
+		for _, t := range tenants {
+			l.tenants[s.m.Tenants[t].Name] = true
+		}
+	}
+	for i := range s.ports {
+		if p := &s.ports[i]; !p.profile.Generic() {
+			s.notePort(p, note)
+		}
+	}
+	s.noteSwitches(note)
+	var out []plan.Finding
+	for k, l := range limits { // sorted with all findings
+		out = append(out, s.limitFinding(k, l))
+	}
+	return out
+}
+
+type noteLimit func(p *ibprofile.Profile, of limitKind, name string, need float64, tenants ...int32)
+
+func (s *Settings) notePort(p *port, note noteLimit) {
+	a, o, name := &p.profile.Adapter, &s.m.Input.Options, s.m.Fabric.PortName(p.ref)
+	for _, k := range p.settings {
+		st := &s.all[k]
+		if st.exact >= float64(a.MaxTimer)+0.5 {
+			note(p.profile, limitTimer, name, st.exact, st.tenants...)
+		}
+		if o.TableEntries > a.TableEntries {
+			note(p.profile, limitTable, name, float64(o.TableEntries), st.tenants...)
+		}
+		if o.PerQP == model.PerQPOn && !a.PerQP || o.PerQP == model.PerQPOff && !a.PerSL {
+			note(p.profile, limitMode, name, 0, st.tenants...)
+		}
+	}
+}
+
+func (s *Settings) noteSwitches(note noteLimit) {
+	for i := range s.groups {
+		g := &s.groups[i]
+		for _, d := range g.links {
+			ref := s.m.Transmitter(d)
+			p := s.m.Profiles[ref.Node]
+			if p.Generic() {
+				continue
+			}
+			var tenants []int32
+			for _, k := range g.settings {
+				tenants = append(tenants, s.all[k].tenants...)
+			}
+			if g.marking < int(p.Switch.MinMarkingRate) || g.marking > int(p.Switch.MaxMarkingRate) {
+				note(p, limitMarking, s.m.Fabric.Nodes[ref.Node].Name, float64(g.marking), tenants...)
+			}
+			if !p.Switch.PortMarking {
+				note(p, limitPorts, s.m.Fabric.Nodes[ref.Node].Name, 0, tenants...)
+			}
+		}
+	}
+}
+
+func (s *Settings) limitFinding(k limitKey, l *deviceLimit) plan.Finding {
+	slices.Sort(l.names)
+	a, sw, need := &k.profile.Adapter, &k.profile.Switch, strconv.Itoa(int(l.worst+0.5))
+	where, model := phrase.Names(l.names, len(l.names), plan.MaxNames), k.profile.Name
+	var said, fix phrase.Text
+	switch k.of {
+	case limitTimer:
+		said = phrase.Of("plan.device-pacing",
+			"where", where, "model", model, "timer", int(a.MaxTimer), "increase", int(a.MaxIncrease), "need", need)
+		fix = phrase.Of("plan.device-pacing.fix")
+	case limitTable:
+		said = phrase.Of("plan.device-table", "where", where, "model", model, "entries", a.TableEntries, "need", need)
+		fix = phrase.Of("plan.device-table.fix")
+	case limitMode:
+		said = phrase.Of("plan.device-mode", "where", where, "model", model)
+		fix = phrase.Of("plan.device-mode.fix")
+	case limitMarking:
+		said = phrase.Of("plan.device-marking",
+			"where", where, "model", model, "min", int(sw.MinMarkingRate), "max", int(sw.MaxMarkingRate), "need", need)
+		fix = phrase.Of("plan.device-marking.fix")
+	default:
+		said = phrase.Of("plan.device-one-marking", "where", where, "model", model)
+		fix = phrase.Of("plan.device-one-marking.fix")
+	}
+	return plan.NewFinding(plan.CodeDeviceLimit, slices.Sorted(maps.Keys(l.tenants)), plan.Bounded(l.names), said, fix)
+}
+
+// from1 prints the legal values of a register from 1 to most.
+func from1(most int) string { return "1.." + strconv.Itoa(most) }
+
+// thresholdWhy explains the threshold code of a queue of depth bytes.
+func thresholdWhy(m *model.Model, p *ibprofile.Profile, d int32, trip float64, depth int, code uint8) string {
+	head := fmt.Sprintf("%s · round trip %s / 7, at least %d packets and at most 3/4 of %d B = %d B",
+		quantity.BitRate(m.Caps[d]), seconds(trip), minimumPackets, p.Switch.QueueBytes, depth)
+	if p.Generic() {
+		return head + fmt.Sprintf("; 16 - ceil(16·%d/%d) = %d", depth, p.Switch.QueueBytes, code)
+	}
+	return head + fmt.Sprintf("; of the codes of profile %s the one that marks above the nearest queue not below, %d B: %d", p.Name, p.Switch.Thresholds[code], code)
+}

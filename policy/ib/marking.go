@@ -1,0 +1,179 @@
+package ib
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"fairlane/ccconfig/ibcc"
+	"fairlane/policy/model"
+	"fairlane/policy/plan"
+	"fairlane/subnet"
+	"fairlane/subnet/ident"
+)
+
+const (
+	// roundTripPart is the part of a round trip's bytes that may queue.
+	roundTripPart = 7
+	// minimumPackets is the least depth, in packets, at which a queue is called congested.
+	minimumPackets = 8
+	// latestThreshold is the code that marks last of those that mark at all.
+	latestThreshold = 1
+	// unmarkedSize is the size below which packets are not marked, unit 64 bytes: it exempts
+	// acknowledgements and notifications.
+	unmarkedSize = 8
+)
+
+// queueDepth is the queue above which a link direction is to mark, in bytes, for a round trip in seconds: a
+// seventh of what one round trip brings (Alizadeh et al., Data Center TCP, 2010, equation 13, whose
+// argument holds for any sources whose steps are small), at least minimumPackets and at most three quarters of
+// the switch's queue, which leaves a quarter for what arrives before a mark takes effect. It does not grow with the number of queue pairs: sources that pace their packets
+// do not queue in step, and a deeper queue only adds delay to the loop, which then swings wider and
+// marks the fastest flow out of proportion (measured on the 16-host fat tree with 1 us links: 96 KiB
+// instead of 40 KiB raises the worst share error from about 2 to 3 % and costs 0.3 % of the link).
+func queueDepth(m *model.Model, d int32, roundTrip float64) int {
+	packet := int(m.PacketBits(m.Transmitter(d))) / 8
+	want := int(m.Caps[d] * roundTrip / 8 / roundTripPart)
+	return min(m.Profiles[m.Transmitter(d).Node].Switch.QueueBytes*3/4, max(want, minimumPackets*packet))
+}
+
+// switchPlans makes every switch's marking: defaults for all its ports, and overrides where a link
+// that limits flows wants other values. A switch none of whose ports wants anything else than in
+// the compilation before keeps its plan.
+func (s *Settings) switchPlans(before []plan.SwitchPlan, was []plan.Digest) ([]plan.SwitchPlan, []plan.Digest) {
+	trips := s.m.LongestTrips()
+	s.marking = make([]int, len(s.m.Caps))
+	for i := range s.groups {
+		for _, d := range s.groups[i].links {
+			s.marking[d] = s.groups[i].marking
+		}
+	}
+	order := slices.SortedFunc(slices.Values(s.m.Fabric.Switches()), func(a, b int32) int {
+		return cmp.Compare(s.m.Fabric.Nodes[a].GUID, s.m.Fabric.Nodes[b].GUID)
+	})
+	fresh := make([]bool, len(order))
+	for i, n := range order {
+		fresh[i] = s.prev == nil || !s.marksAsBefore(n)
+	}
+	return plan.Renew(before, was, fresh, func(i int) plan.SwitchPlan { return s.switchPlan(order[i], trips) })
+}
+
+// marksAsBefore reports whether all ports of a switch mark as they did in the compilation before.
+func (s *Settings) marksAsBefore(n int32) bool {
+	for p := range s.m.Fabric.Nodes[n].Ports {
+		ref := subnet.PortRef{Node: n, Port: ident.PortNum(p)}
+		if _, ok := s.m.Fabric.Peer(ref); !ok {
+			continue
+		}
+		if d := model.Direction(s.m.Fabric, ref); s.marking[d] != s.prev.marking[d] {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *Settings) switchPlan(n int32, trips []float64) plan.SwitchPlan {
+	node := &s.m.Fabric.Nodes[n]
+	profile := s.m.Profiles[n]
+	sp := plan.SwitchPlan{Node: node.GUID, Name: node.Name, Profile: profileName(profile), Ports: make([]ibcc.PortMarking, len(node.Ports))}
+	fastest := int32(-1)
+	for p := range node.Ports {
+		ref := subnet.PortRef{Node: n, Port: ident.PortNum(p)}
+		peer, ok := s.m.Fabric.Peer(ref)
+		if !ok {
+			continue
+		}
+		d := model.Direction(s.m.Fabric, ref)
+		if fastest < 0 || s.m.Caps[d] > s.m.Caps[fastest] {
+			fastest = d
+		}
+		if s.m.Fabric.Nodes[peer.Node].Kind == subnet.KindCA {
+			sp.Defaults.VictimMask.Set(ref.Port)
+		}
+	}
+	sp.Defaults.MarkingRate, sp.Defaults.PacketSize = profile.Switch.Marking(defaultMarking), min(unmarkedSize, profile.Switch.MaxPacketSize)
+	if fastest >= 0 {
+		sp.Defaults.PacketSize = unmarked(s.m, fastest)
+	}
+	sp.Defaults.Threshold = latestThreshold
+	sp.Reasons = defaultReasons(&sp)
+	if !profile.Switch.PortMarking {
+		s.oneMarking(&sp, n, trips)
+		return sp
+	}
+	for p := range node.Ports {
+		ref := subnet.PortRef{Node: n, Port: ident.PortNum(p)}
+		if _, ok := s.m.Fabric.Peer(ref); !ok {
+			continue
+		}
+		if d := model.Direction(s.m.Fabric, ref); s.marking[d] > 0 {
+			s.override(&sp, p, d, trips[d])
+		}
+	}
+	return sp
+}
+
+// unmarked is the packet size below which a link does not mark: unmarkedSize, or half of a small MTU.
+func unmarked(m *model.Model, d int32) uint8 {
+	from := m.Transmitter(d)
+	packet := int(m.PacketBits(from)) / 8
+	return min(uint8(min(unmarkedSize, (packet-model.PacketHeader)/128)), m.Profiles[from.Node].Switch.MaxPacketSize)
+}
+
+func defaultReasons(sp *plan.SwitchPlan) []plan.Reason {
+	d := &sp.Defaults
+	return []plan.Reason{
+		{Field: "threshold", Value: fmt.Sprint(d.Threshold), Range: "0..15", Rule: plan.RuleMarkingLate,
+			Formula: "a port that limits no flow of this plan marks as late as it can: a link near its capacity queues bursts, and marks there would slow only the flows that cross it"},
+		{Field: "marking_rate", Value: fmt.Sprint(d.MarkingRate), Unit: "packets a mark", Range: "0..65535", Rule: plan.RuleMarkingRate,
+			Formula: "every 32nd packet: rare enough for fine timers, often enough to settle in time"},
+		{Field: "packet_size", Value: fmt.Sprint(d.PacketSize), Unit: "64 B", Range: "0..255", Rule: plan.RuleUnmarkedSize,
+			Formula: fmt.Sprintf("packets under %d B, such as acknowledgements, are not marked", int(d.PacketSize)*64)},
+		{Field: "victim_mask", Value: d.VictimMask.String(), Range: "ports 0..254", Rule: plan.RuleRoots,
+			Formula: "ports with a channel adapter behind them mark even without credits, since nothing beyond them can be the root (annex A10)"},
+		{Field: "credit_mask", Value: d.CreditMask.String(), Range: "ports 0..254", Rule: plan.RuleNoStarvation,
+			Formula: "weights are enforced at the sources, so no port withholds credits"},
+	}
+}
+
+// override gives a port with a limiting link its own marking where that differs from the defaults.
+func (s *Settings) override(sp *plan.SwitchPlan, p int, d int32, trip float64) {
+	own, reasons := s.portMarking(fmt.Sprintf("ports[%d].", p), d, trip)
+	if own.Threshold == sp.Defaults.Threshold && own.MarkingRate == sp.Defaults.MarkingRate {
+		return
+	}
+	sp.Ports[p] = own
+	sp.Reasons = append(sp.Reasons, reasons...)
+}
+
+// oneMarking gives a switch whose ports have no marking of their own that of its first port with a limiting link.
+func (s *Settings) oneMarking(sp *plan.SwitchPlan, n int32, trips []float64) {
+	for p := range s.m.Fabric.Nodes[n].Ports {
+		ref := subnet.PortRef{Node: n, Port: ident.PortNum(p)}
+		if _, ok := s.m.Fabric.Peer(ref); !ok {
+			continue
+		}
+		if d := model.Direction(s.m.Fabric, ref); s.marking[d] > 0 {
+			own, reasons := s.portMarking("", d, trips[d])
+			sp.Defaults.Threshold, sp.Defaults.MarkingRate, sp.Defaults.PacketSize = own.Threshold, own.MarkingRate, own.PacketSize
+			sp.Reasons = append(reasons, slices.DeleteFunc(defaultReasons(sp), func(r plan.Reason) bool { return r.Field == "threshold" || r.Field == "marking_rate" })...)
+			return
+		}
+	}
+}
+
+// portMarking is the marking of a port that sends on a limiting link, with the reasons; field is what their fields begin with.
+func (s *Settings) portMarking(field string, d int32, trip float64) (ibcc.PortMarking, []plan.Reason) {
+	profile := s.m.Profiles[s.m.Transmitter(d).Node]
+	depth := queueDepth(s.m, d, trip)
+	code, every := profile.Switch.Code(depth), profile.Switch.Marking(s.marking[d])
+	why := plan.Reason{Field: field + "marking_rate", Value: fmt.Sprint(every), Unit: "packets a mark", Range: "0..65535", Rule: plan.RuleMarkingRate,
+		Formula: "the packets per mark at which the timers of all flows over this link are fine enough and settle in time"}
+	if !profile.Generic() {
+		why.Range = fmt.Sprintf("%d..%d", profile.Switch.MinMarkingRate, profile.Switch.MaxMarkingRate)
+	}
+	return ibcc.PortMarking{Valid: true, Threshold: code, PacketSize: unmarked(s.m, d), MarkingRate: every}, []plan.Reason{
+		{Field: field + "threshold", Value: fmt.Sprint(code), Range: "0..15", Rule: plan.RuleMarkingDepth, Formula: thresholdWhy(s.m, profile, d, trip, depth, code)},
+		why,
+	}
+}

@@ -1,0 +1,23 @@
+package ib
+
+import (
+	"math"
+
+	"fairlane/internal/num"
+)
+
+// response is the decay a flow needs per BECN in units of CCTI_Timer periods: its rate in
+// equilibrium is proportional to response / Timer. A free-running timer takes one step
+// per period and a BECN adds Increase, so it is 1/Increase; a timer that each BECN restarts
+// completes only in gaps longer than its period, and with BECNs at random it
+// is ln(1 + 1/Increase) (derived from the proof of
+// Theorem 1 of the differentiated-bandwidth paper, S1).
+func response(increase uint8, restart bool) float64 {
+	if increase == 0 {
+		return math.Inf(1)
+	}
+	if restart {
+		return num.Ln(1 + 1/float64(increase))
+	}
+	return 1 / float64(increase)
+}

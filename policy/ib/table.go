@@ -1,0 +1,215 @@
+package ib
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"fairlane/ccconfig/ibcc"
+	"fairlane/internal/phrase"
+	"fairlane/internal/quantity"
+	"fairlane/policy/halves"
+	"fairlane/policy/model"
+	"fairlane/policy/plan"
+)
+
+// ratioChoices are the growths of a geometric table, in thousandths. The first four are the measured
+// good ones; the rest are for ports whose queue pairs are entitled to very little.
+var ratioChoices = [...]int{1040, 1045, 1050, 1060, 1070, planRatio, 1100, 1125, 1150, 1200, 1250, 1300, 1400, 1500, 1700, 2000}
+
+// scaleChoices stretch S1's quadratic table, in thousandths.
+var scaleChoices = [...]int{1000, 2000, 4000, 8000, 16_000, 32_000, 62_500}
+
+const (
+	// reachMargin is how far below the smallest entitlement the last entry must slow a flow.
+	reachMargin = 2
+	// tableTime is the convergence, in seconds, up to which a finer table is preferred.
+	tableTime = 0.250
+)
+
+// tables makes the tables of ports once per shape and form.
+type tables struct {
+	law  model.CCTLaw
+	made map[tableKey][]ibcc.Entry
+}
+
+type tableKey struct {
+	shape, entries int // shape: ratio or scale
+	shift          uint8
+	multiplier     uint16
+}
+
+func (s *Settings) newTables() *tables {
+	return &tables{law: cctLaw(s.m.Input.Options), made: map[tableKey][]ibcc.Entry{}}
+}
+
+func cctLaw(o model.Options) model.CCTLaw { return cmp.Or(o.CCTLaw, model.CCTGeometric) }
+
+// finest is the table that a port gets unless its queue pairs are entitled to very little.
+func (t *tables) finest(p *port) ([]ibcc.Entry, error) { return t.get(p, t.shapes()[0]) }
+
+func (t *tables) get(p *port, shape int) ([]ibcc.Entry, error) {
+	a := &p.profile.Adapter
+	key := tableKey{shape, p.entries, a.MaxShift, a.MaxMultiplier}
+	if e, ok := t.made[key]; ok {
+		return e, nil
+	}
+	make := ibcc.Geometric
+	if t.law == model.CCTQuadratic {
+		make = ibcc.Quadratic
+	}
+	e, err := make(p.entries, shape)
+	if err != nil {
+		return nil, fmt.Errorf("congestion control table: %w", err)
+	}
+	if !p.wholeForm() {
+		for i := range e {
+			e[i] = a.Entry(e[i])
+		}
+	}
+	t.made[key] = e
+	return e, nil
+}
+
+func (t *tables) shapes() []int {
+	if t.law == model.CCTQuadratic {
+		return scaleChoices[:]
+	}
+	return ratioChoices[:]
+}
+
+// chooseTables gives every port the first table that reaches below the smallest rate on it with
+// margin and, while finer ones are to be had, settles within tableTime.
+func (s *Settings) chooseTables() error {
+	var failed [2]error
+	halves.Do(len(s.ports), func(from, to int) {
+		t := s.newTables()
+		for i := from; i < to && failed[min(from, 1)] == nil; i++ {
+			if s.fresh[i] {
+				failed[min(from, 1)] = s.chooseTable(t, &s.ports[i])
+			}
+		}
+	})
+	return cmp.Or(failed[:]...)
+}
+
+func (s *Settings) chooseTable(t *tables, p *port) error {
+	smallest, slowest := s.slowest(p)
+	for _, shape := range t.shapes() {
+		table, err := t.get(p, shape)
+		if err != nil {
+			return err
+		}
+		p.table, p.shape, p.smallest = table, shape, smallest
+		if !p.reaches() {
+			continue
+		}
+		steps, _ := ibcc.Steps(table, model.Rate(p.line), model.Rate(smallest))
+		if t.law == model.CCTQuadratic || shape >= planRatio || float64(steps)*slowest <= tableTime {
+			break
+		}
+	}
+	return nil
+}
+
+// reaches reports whether the port's table slows as much as it should.
+func (p *port) reaches() bool { return p.floor()*reachMargin <= p.smallest }
+
+// slowest returns the smallest rate that the table of a port is to reach below with reachMargin, and the longest time one table step takes. Flows
+// that send no more than their demand need no slowing, and a cap needs an entry of its own rate.
+func (s *Settings) slowest(p *port) (smallest, step float64) {
+	smallest = p.line
+	for _, k := range p.settings {
+		st := &s.all[k]
+		if s.needsReach(st) {
+			smallest = min(smallest, st.rate)
+		}
+		if c := s.capOf(k); c > 0 {
+			smallest = min(smallest, float64(reachMargin*c))
+		}
+		step = max(step, float64(float64(st.timer)*p.unit))
+	}
+	return smallest, step
+}
+
+// needsReach reports whether marks have to slow a setting: something else than its own demands and caps limits a flow of it, or it has none yet.
+func (s *Settings) needsReach(st *setting) bool {
+	return len(st.flows) == 0 || slices.ContainsFunc(st.flows, func(f int32) bool { return s.target.Bottleneck[f] >= 0 && !s.capLimits(f) })
+}
+
+// explainTables says why each port has its table, when caps have their entries in it.
+func (s *Settings) explainTables() {
+	law := cctLaw(s.m.Input.Options)
+	halves.Do(len(s.ports), func(from, to int) {
+		for i := from; i < to; i++ {
+			if p := &s.ports[i]; s.fresh[i] {
+				p.tableWhy, p.clamps = p.tableReason(law), s.limitClamps(p)
+			}
+		}
+	})
+}
+
+func (p *port) tableReason(law model.CCTLaw) plan.Reason {
+	r := plan.Reason{Field: "cct", Rule: plan.RuleTableGeometric, Unit: "shift:multiplier", Range: fmt.Sprintf("shift 0..%d, multiplier 0..%d, not decreasing", p.profile.Adapter.MaxShift, p.profile.Adapter.MaxMultiplier),
+		Value: fmt.Sprintf("%d entries to %s", len(p.table), p.table[len(p.table)-1])}
+	grows := fmt.Sprintf("1 + delay grows by %d.%03d a step, at least 1/%d packet time", p.shape/1000, p.shape%1000, 1<<p.profile.Adapter.MaxShift)
+	if law == model.CCTQuadratic {
+		r.Rule = plan.RuleTableQuadratic
+		grows = fmt.Sprintf("delay = %d.%03d·14·i²/1062 us at 1024 B and 10 Gbit/s", p.shape/1000, p.shape%1000)
+	}
+	relation := "<="
+	if !p.reaches() {
+		relation = ">"
+		r.Clamped = "the last entry lets " + model.Rate(p.floor()).String() + " through"
+	}
+	r.Formula = fmt.Sprintf("%s; last entry %s %s %s/%d, half the smallest rate on the port", grows, model.Rate(p.floor()), relation, model.Rate(p.smallest), reachMargin)
+	return r
+}
+
+// limitClamps is the finding about flows that the port's table does not slow enough, or nil. What a table cannot cap is told by itself.
+func (s *Settings) limitClamps(p *port) *plan.Finding {
+	if p.reaches() {
+		return nil
+	}
+	var names []string
+	crowd, smallest := 1.0, p.line
+	for _, k := range p.settings {
+		st := &s.all[k]
+		if st.rate >= p.floor()*reachMargin || len(st.flows) == 0 || !s.needsReach(st) {
+			continue
+		}
+		smallest = min(smallest, st.rate)
+		names = append(names, s.names(st.tenants)...)
+		if !p.perSL {
+			crowd = max(crowd, st.qps)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	port := s.m.Fabric.PortName(p.ref)
+	f := plan.NewFinding(plan.CodeCCTLimit, names, []string{port},
+		phrase.Of("plan.cct-limit-clamps",
+			"port", port, "limit", len(p.table)-1, "passed", model.Rate(p.floor()), "smallest", model.Rate(smallest)), p.reachFix(crowd > 1,
+			phrase.Of("plan.table-floor.fix", "floor", model.Rate(p.floor()))))
+	return &f
+}
+
+// reachFix is what helps where a table does not slow a CCTI enough; several says that it is one of several on its SL, beyond what no
+// table slows more.
+func (p *port) reachFix(several bool, beyond phrase.Text) phrase.Text {
+	a := &p.profile.Adapter
+	longest := p.table[len(p.table)-1].Eighths() >= uint32(a.MaxMultiplier)<<ibcc.MaxShift || !p.profile.Generic() && len(p.table) >= a.TableEntries
+	switch {
+	case longest && several:
+		return phrase.Of("plan.sl-mode.fix")
+	case longest:
+		return beyond
+	case several:
+		return phrase.Of("plan.longer-tables-or.fix")
+	}
+	return phrase.Of("plan.longer-tables.fix")
+}
+
+// seconds prints a time; a longer one than quantity.Picoseconds holds as the longest.
+func seconds(s float64) string { return quantity.Picoseconds(min(float64(s*1e12), 1<<62)).String() }

@@ -1,0 +1,182 @@
+package ib
+
+import (
+	"slices"
+	"sync"
+
+	"fairlane/ccconfig/ibcc"
+	"fairlane/internal/num"
+	"fairlane/policy/model"
+)
+
+// The product rule counts on every tick of CCTI_Timer to take a step off CCTI. At CCTI 0 there is none to take: the nearer a CCTI's rate is
+// to its port's line rate, the more ticks have no effect, the fewer marks balance the others, and the less it gets
+// beside those that are far from theirs. A topCurve says how much less: CCTI as a Markov chain, with marks at random at a rate in proportion
+// to what the table's entry lets through, and steps of the timer.
+type topCurve struct {
+	took  [topPoints]float64 // part of the ticks that take a step, by naive
+	share [topPoints]float64 // part of the line rate, ascending: naive · took
+}
+
+const (
+	topPoints = 37
+	topLowest = 1.0 / 8 // of the line rate, by the product rule: below it no tick is lost
+	topStep   = 1.0 / 8 // octaves
+	// leastTook bounds by how much a setting is made stronger: what is to have the whole line rate could never be strong enough.
+	leastTook = 0.5
+	// fewLost is the part from which on the rest is not worth a word.
+	fewLost = 0.999
+	// nearLine is the part of the line rate from which on ticks may be lost.
+	nearLine = 1.0 / 8
+	// manyMarks is the number of marks in one period beyond which there are hardly ever more, and rarely the chance from which on there are none.
+	manyMarks, rarely = 40, 1e-12
+)
+
+// newTopCurve is that of a table with an Increase of one.
+func newTopCurve(table []ibcc.Entry, restart bool) *topCurve {
+	c := &topCurve{}
+	for i := range c.took {
+		naive := float64(topLowest * num.Exp(float64(float64(float64(i)*topStep)*num.Ln2)))
+		c.took[i] = tookPart(table, naive, restart)
+		c.share[i] = float64(naive * c.took[i])
+	}
+	return c
+}
+
+// tookPart is the mean rate of a CCTI beside the naive one, both as part of the line rate.
+func tookPart(table []ibcc.Entry, naive float64, restart bool) float64 {
+	if restart {
+		return restartedMean(table, num.Ln2/naive) / naive
+	}
+	return freeRunningMean(table, 1/naive) / naive
+}
+
+// freeRunningMean is the mean part of the line rate that a table lets through with a free-running timer, when CCTI 0 would get pressure marks a period. From
+// one tick to the next CCTI rises by marks, at random, and falls by one step: never by more, so what goes up past a state in the long run is what
+// comes down to it from the next, which gives the chance of one state after the other.
+func freeRunningMean(table []ibcc.Entry, pressure float64) float64 {
+	// above is the chance to be at a state and to go up by more than k, of the last manyMarks states by their number.
+	var above [manyMarks][manyMarks]float64
+	var total, mean float64
+	chance := 1.0
+	for c := range table {
+		lets := 1 / (1 + table[c].Factor())
+		marks := float64(pressure * lets)
+		none := num.Exp(-marks)
+		if c > 0 {
+			chance = 0
+			for k := 1; k < min(c+1, manyMarks); k++ {
+				chance += above[(c-k)%manyMarks][k]
+			}
+			chance /= none
+		}
+		total += chance
+		mean += float64(chance * lets)
+		row := &above[c%manyMarks]
+		*row = [manyMarks]float64{}
+		left, term := 1-none, none
+		for k := 0; k < manyMarks && left > rarely; k++ {
+			row[k] = float64(chance * left)
+			term = float64(term*marks) / float64(k+1)
+			left -= term
+		}
+	}
+	return mean / total
+}
+
+// restartedMean is freeRunningMean with a timer that each mark restarts: a step is taken when a whole period goes by without a mark.
+func restartedMean(table []ibcc.Entry, pressure float64) float64 {
+	var total, mean, chance, up float64
+	for c := range table {
+		lets := 1 / (1 + table[c].Factor())
+		marks := float64(pressure * lets)
+		none := num.Exp(-marks)
+		if c == 0 {
+			chance = 1
+		} else {
+			chance = up / none
+		}
+		up = float64(chance * (1 - none))
+		stays := float64(chance * ((1 - none) / marks)) // periods until a mark or a tick
+		total += stays
+		mean += float64(stays * lets)
+	}
+	return mean / total
+}
+
+// at is the part of its ticks that a CCTI takes whose mean rate is a part of the line rate, at least leastTook.
+func (c *topCurve) at(share float64) float64 {
+	i, _ := slices.BinarySearch(c.share[:], share)
+	switch i {
+	case 0:
+		return 1
+	case topPoints:
+		return leastTook
+	}
+	low, high := c.share[i-1], c.share[i]
+	part := (share - low) / (high - low)
+	took := c.took[i-1] + float64(part*(c.took[i]-c.took[i-1]))
+	if took > fewLost {
+		return 1
+	}
+	return max(leastTook, took)
+}
+
+// tops are the curves of tables, each made once.
+type tops struct {
+	mutex sync.Mutex           // compilations that began with the same one may run at the same time
+	made  map[string]*topCurve // by the table's delays and the form of the timer
+}
+
+func newTops() *tops { return &tops{made: map[string]*topCurve{}} }
+
+// of is the curve of a table; last is the one asked for before, since most ports have the same.
+func (t *tops) of(table []ibcc.Entry, restart bool, last *lastTop) *topCurve {
+	if last.table == &table[0] && last.restart == restart {
+		return last.curve
+	}
+	key := make([]byte, 0, 3*len(table)+1)
+	for _, e := range table {
+		n := e.Eighths()
+		key = append(key, byte(n), byte(n>>8), byte(n>>16))
+	}
+	if restart {
+		key = append(key, 1)
+	}
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	c, ok := t.made[string(key)]
+	if !ok {
+		c = newTopCurve(table, restart)
+		t.made[string(key)] = c
+	}
+	*last = lastTop{&table[0], restart, c}
+	return c
+}
+
+// lastTop is a table, by its first entry, with its curve for a form of the timer.
+type lastTop struct {
+	table   *ibcc.Entry
+	restart bool
+	curve   *topCurve
+}
+
+// tookOf is the part of its timer's ticks that a CCTI of a setting takes, with a table, when it lets a rate (bit/s) through. Caps hold CCTI away
+// from 0, and Increases of more than one are for rates that are far from the line's.
+func (s *Settings) tookOf(st *setting, table []ibcc.Entry, rate float64, last *lastTop) float64 {
+	p := &s.ports[st.port]
+	if rate < float64(nearLine*p.line) || st.min > 0 || st.incr > 1 || len(table) == 0 {
+		return 1
+	}
+	return s.tops.of(table, p.restart, last).at(rate / p.line)
+}
+
+// makeUpForLostTicks makes a setting as much stronger as it loses ticks.
+func (s *Settings) makeUpForLostTicks(k int32, finest []ibcc.Entry, last *lastTop) {
+	st := &s.all[k]
+	st.took = 1
+	if s.m.Input.Options.Mode != model.ModeTheorem1 && s.capOf(k) == 0 {
+		st.took = s.tookOf(st, finest, st.rate, last)
+	}
+	st.need = float64(st.need * st.took)
+}

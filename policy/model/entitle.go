@@ -1,0 +1,214 @@
+package model
+
+import (
+	"math"
+	"slices"
+
+	"fairlane/internal/quantity"
+	"fairlane/policy/fill"
+	"fairlane/policy/plan"
+	"fairlane/subnet"
+	"fairlane/tenants"
+)
+
+// Target is what the weights ask for.
+type Target struct {
+	// Flows is in the order of Input.Flows.
+	Flows []Entitlement
+	// Links lists the contended link directions, by transmitting port: those that limit at least
+	// one flow and carry more than one tenant. Predicted is zero here.
+	Links []plan.LinkShare
+	// Rough counts flows whose rates are near the fair ones only: links that wait for each other in a circle that hardly
+	// anything decides, or in a very large one, were not brought to rest.
+	Rough int
+}
+
+// Entitle computes the target: hierarchical weighted max-min fairness over link directions, each with
+// its own capacity. On every link the tenants present share by weight; inside a tenant's part
+// its classes share by class weight; inside a class's part all queue pairs share equally. What a queue
+// pair cannot use, because another link or its demand limits it, goes to its class first, then
+// to its tenant's other classes, then to the other tenants. When nothing but this link
+// limits anyone, a flow of n queue pairs of a class counts w_tenant · (w_class/Σ w_class) · n/n_class,
+// which is S1's w_t/n_t per flow.
+//
+// The result has this certificate: every flow not limited by its own demand crosses a link that
+// is full, and on which no queue pair of its class has more, no class of its tenant has more per weight,
+// and no tenant has more per weight. Rates are in bit/s of whole packets on the wire. Rates
+// depend neither on the order of the input nor on the scale of the weights.
+//
+// It fails, wrapping ErrInput, on input that tenants.Validate refuses, ports that are not in
+// the fabric, links without a rate, and missing routes.
+func Entitle(in Input) (*Target, error) {
+	m, err := New(in)
+	if err != nil {
+		return nil, err
+	}
+	a := m.Entitle()
+	if a.Err != nil {
+		return nil, a.Err
+	}
+	return m.target(a), nil
+}
+
+// Allocation is the outcome of a fill, by flow in the model's order.
+type Allocation struct {
+	Rates      []float64
+	Bottleneck []int32 // link direction, or -1
+	Limits     []fill.Limit
+	// Limiting marks the link directions that are the first to limit some flow.
+	Limiting []bool
+	// Overbooked are the link directions whose guarantees or floors ask for more than may be booked.
+	Overbooked []int32
+	// Rough counts flows whose rates are near the fair ones only.
+	Rough int
+	Err   error // the problem was refused: nothing else counts
+}
+
+// Entitle finds the target.
+func (m *Model) Entitle() *Allocation {
+	p := m.problem()
+	p.Capacity = m.Caps
+	p.Tenant = m.Layout().Tenant
+	_, p.Class = m.classLayout()
+	p.TenantWeight = make([]float64, len(m.Tenants))
+	if slices.ContainsFunc(m.Tenants, func(t tenants.Tenant) bool { return t.Guarantee > 0 || t.Cap > 0 }) {
+		p.Guarantee, p.Cap = make([]float64, len(m.Tenants)), make([]float64, len(m.Tenants))
+	}
+	for t := range m.Tenants {
+		tn := &m.Tenants[t]
+		if p.TenantWeight[t] = float64(tn.Weight); p.Cap != nil {
+			p.Guarantee[t], p.Cap[t] = float64(tn.Guarantee), float64(tn.Cap)
+		}
+		for _, c := range tn.Classes {
+			p.ClassWeight = append(p.ClassWeight, float64(c.Weight))
+		}
+		if len(tn.Classes) == 0 {
+			p.ClassWeight = append(p.ClassWeight, 1)
+		}
+	}
+	a := m.share(m.Targets, p)
+	for i := range a.Rates {
+		a.Rates[i] = steady(a.Rates[i])
+	}
+	if m.Plane == subnet.PlaneIB {
+		m.limitAlso(a)
+	}
+	return a
+}
+
+// tied is the part of a link that may be free where it counts as full: the rounding of rates.
+const tied = 1e-9
+
+// limitAlso marks the links as limiting that queue and mark and are exactly full, although the flows on them are limited elsewhere first. Such ties are common:
+// where three of the four links between two leaf switches and two spines are full, the fourth is. A full link queues, so it marks
+// whether or not a sharing needs it, and the flows on it get its marks beside those of others.
+func (m *Model) limitAlso(a *Allocation) {
+	l := m.Layout()
+	load, held := make([]float64, len(m.Caps)), make([]bool, len(m.Caps))
+	for i, r := range a.Rates {
+		for _, d := range l.Hops[l.First[i]:l.First[i+1]] {
+			load[d] += r
+			held[d] = held[d] || a.Bottleneck[i] >= 0
+		}
+	}
+	for d, c := range m.Feedable(nil) {
+		if held[d] && !l.Sends[d] && load[d] >= float64(c*(1-tied)) {
+			a.Limiting[d] = true
+		}
+	}
+}
+
+// steady rounds a rate to 39 bits. What is finer is rounding, which differs when all weights are three times as
+// large: levers are chosen by comparing, and must not be tipped by it.
+func steady(rate float64) float64 {
+	const spare = 14
+	return math.Float64frombits((math.Float64bits(rate) + 1<<(spare-1)) &^ (1<<spare - 1))
+}
+
+// problem lays out what all sharings of the model have in common.
+func (m *Model) problem() *fill.Problem {
+	l := m.Layout()
+	return &fill.Problem{First: l.First, Hops: l.Hops, Units: l.QPs, Demand: l.Demand}
+}
+
+// share solves a problem of the model. Where the solver refuses it, the allocation has the error and no flow
+// a rate.
+func (m *Model) share(solver *fill.Solver, p *fill.Problem) *Allocation {
+	a := &Allocation{Limiting: make([]bool, len(m.Caps))}
+	solve := fill.Solve
+	if solver != nil {
+		solve = solver.Solve
+	}
+	s, err := solve(p)
+	if a.Err = err; err != nil {
+		a.Rates, a.Bottleneck, a.Limits = make([]float64, len(m.Flows)), make([]int32, len(m.Flows)), make([]fill.Limit, len(m.Flows))
+		for i := range a.Bottleneck {
+			a.Bottleneck[i] = -1
+		}
+		return a
+	}
+	// The solver keeps its solution: of the allocation the rates alone are the caller's to change.
+	a.Rates, a.Bottleneck, a.Limits, a.Overbooked, a.Rough = slices.Clone(s.Rates), s.Bottleneck, s.Limits, s.Overbooked, s.Rough
+	for i, b := range a.Bottleneck {
+		if b >= 0 && a.Limits[i] != fill.LimitCap { // a link need not be full for a cap
+			a.Limiting[b] = true
+		}
+	}
+	return a
+}
+
+func (m *Model) target(a *Allocation) *Target {
+	t := &Target{Flows: make([]Entitlement, len(m.Flows)), Links: m.LinkShares(a, a), Rough: a.Rough}
+	for i := range m.Flows {
+		e := &t.Flows[m.Flows[i].Index]
+		e.Flow = m.Flows[i].Index
+		if e.Rate == 0 || e.Bottleneck.Node < 0 {
+			e.Bottleneck = subnet.PortRef{Node: -1}
+			if b := a.Bottleneck[i]; b >= 0 {
+				e.Bottleneck = m.Transmitter(b)
+			}
+		}
+		e.Rate += Rate(a.Rates[i])
+	}
+	for i := range t.Links {
+		for j := range t.Links[i].Tenants {
+			t.Links[i].Tenants[j].Predicted = 0
+		}
+	}
+	return t
+}
+
+// LinkShares lists the contended link directions of the target with both rates.
+func (m *Model) LinkShares(target, predicted *Allocation) []plan.LinkShare {
+	l := m.Parts()
+	entitled, expected := make([]float64, len(l.carries)), make([]float64, len(l.carries))
+	for i, e := range target.Rates {
+		x := predicted.Rates[i]
+		for _, k := range l.partOf[l.First[i]:l.First[i+1]] {
+			entitled[k] += e
+			expected[k] += x
+		}
+	}
+	out := []plan.LinkShare{}
+	for d, on := range target.Limiting {
+		a, b := l.FirstPart[d], l.FirstPart[d+1]
+		if !on || b-a < 2 {
+			continue
+		}
+		d := int32(d)
+		s := plan.LinkShare{Port: m.Fabric.PortID(m.Transmitter(d)), Peer: m.Fabric.PortID(m.Receiver(d)), Name: m.LinkName(d), Capacity: quantity.BitRate(m.Caps[d]),
+			Tenants: make([]plan.LinkTenant, b-a)}
+		for k := a; k < b; k++ {
+			p := &l.carries[k]
+			s.Tenants[k-a] = plan.LinkTenant{Tenant: m.Tenants[p.tenant].Name, QPs: Whole(p.qps), Entitled: Rate(entitled[k]), Predicted: Rate(expected[k])}
+		}
+		out = append(out, s)
+	}
+	slices.SortFunc(out, func(a, b plan.LinkShare) int { return a.Port.Compare(b.Port) })
+	return out
+}
+
+// LinkName prints a link direction as "leaf1/P3 -> host-07/P1".
+func (m *Model) LinkName(d int32) string {
+	return m.Fabric.PortName(m.Transmitter(d)) + " -> " + m.Fabric.PortName(m.Receiver(d))
+}

@@ -1,0 +1,4 @@
+package model
+
+// TreeModel is the model of a fat tree with some flows.
+var TreeModel = treeModel

@@ -1,0 +1,130 @@
+package model
+
+import (
+	"math"
+	"slices"
+
+	"fairlane/policy/fill"
+	"fairlane/policy/plan"
+	"fairlane/subnet"
+)
+
+// Forecast is what settings are expected to give.
+type Forecast struct {
+	*Allocation
+	// Circles and spare are by tenant how far its rate may be from that, relative: where several sharings are at rest or
+	// acknowledgements make links mark, and where full links that limit no flow mark. nil: nowhere.
+	Circles, Spare []float64
+}
+
+// ShareWeights says how flows share the links of a prediction. Slices go by model flow, and are not changed once they were
+// shared by.
+type ShareWeights struct {
+	Marked   []float64 // weight of each flow, all its queue pairs together, on links whose transmitter is a switch
+	Sending  []float64 // on links that an adapter sends on; nil: its queue pairs
+	Floors   []float64 // bit/s below which a flow is not pushed; nil: none
+	Ceilings []float64 // bit/s above which a flow cannot go, 0 is no bound; nil: none
+	Caps     []float64 // bit/s of each link direction that is to be shared; nil: all of it
+	Slack    []float64 // part by which a link direction that sends counts as faster than it is, or slower where below 0; nil: none
+}
+
+// capsOf is w.caps, or all that links carry.
+func (m *Model) capsOf(w *ShareWeights) []float64 {
+	if w.Caps == nil {
+		return m.Caps
+	}
+	return w.Caps
+}
+
+// forecastPrecision is the relative movement at which the rates of a prediction are at rest: its errors are told in six decimals,
+// and its bounds are percents.
+const forecastPrecision = 1e-6
+
+// ShareByWeight is the prediction of every plane: the flat weighted max-min allocation of the flows
+// over the links that can queue. No link pushes a flow below its floor; floors that ask for more than 99 %
+// of a link count in proportion.
+func (m *Model) ShareByWeight(w ShareWeights) *Allocation { return m.ShareByWeightOn(m.Forecasts, w) }
+
+// ShareByWeightOn does so on a solver; nil is one without a memory.
+func (m *Model) ShareByWeightOn(solver *fill.Solver, w ShareWeights) *Allocation {
+	p := m.problem()
+	if p.Capacity = m.Feedable(w.Caps); w.Caps != nil {
+		p.Nominal = m.Caps
+	}
+	p.Precision = forecastPrecision
+	l := m.Layout()
+	p.Count, p.Sends, p.Units, p.Sending, p.Floor, p.Ceiling = l.QPs, l.Sends, w.Marked, w.Sending, w.Floors, w.Ceilings
+	if p.Sending == nil {
+		p.Sending = l.QPs
+	}
+	if m.Plane == subnet.PlaneIB {
+		p.Count = p.Sending // lanes are settled in rounds, each from nothing
+	}
+	if w.Slack == nil {
+		return m.share(solver, p)
+	}
+	fits := p.Capacity
+	p.Capacity = slices.Clone(fits)
+	for d, x := range w.Slack {
+		p.Capacity[d] += float64(fits[d] * x)
+	}
+	a := m.share(solver, p)
+	m.fitSending(a, fits)
+	return a
+}
+
+// fitSending takes off the flows what their sending ports carry above their capacity.
+func (m *Model) fitSending(a *Allocation, caps []float64) {
+	l := m.Layout()
+	load := make([]float64, len(caps))
+	for i, r := range a.Rates {
+		load[l.Hops[l.First[i]]] += r
+	}
+	for i := range a.Rates {
+		if d := l.Hops[l.First[i]]; load[d] > caps[d] {
+			a.Rates[i] = float64(a.Rates[i] * (caps[d] / load[d]))
+		}
+	}
+}
+
+// TenantShares sums both allocations by tenant.
+func (m *Model) TenantShares(target, predicted *Allocation) []plan.TenantShare {
+	out := make([]plan.TenantShare, len(m.Tenants))
+	entitled, expected, qps := make([]float64, len(m.Tenants)), make([]float64, len(m.Tenants)), make([]float64, len(m.Tenants))
+	for i := range m.Tenants {
+		out[i].Tenant, out[i].Weight = m.Tenants[i].Name, m.Tenants[i].Weight
+	}
+	l := m.Layout()
+	for i, t := range l.Tenant {
+		entitled[t] += target.Rates[i]
+		expected[t] += predicted.Rates[i]
+		qps[t] += l.QPs[i]
+	}
+	for t := range out {
+		out[t].QPs, out[t].Entitled, out[t].Predicted = Whole(qps[t]), Rate(entitled[t]), Rate(expected[t])
+		if entitled[t] > 0 {
+			out[t].PredictedError = sixDecimals(math.Abs(expected[t]-entitled[t]) / entitled[t])
+		}
+	}
+	return out
+}
+
+// sixDecimals rounds a relative error: what is finer is rounding, not prediction.
+func sixDecimals(x float64) float64 { return math.Floor(float64(x*1e6)+0.5) / 1e6 }
+
+// SetBounds writes each tenant's error bound beside its predictions.
+func (m *Model) SetBounds(ts []plan.TenantShare, classes []plan.ClassShare, links []plan.LinkShare, bounds []float64) {
+	of := make(map[string]float64, len(bounds))
+	for t, b := range bounds {
+		ts[t].Bound = sixDecimals(min(plan.UnknownBound, b))
+		of[m.Tenants[t].Name] = ts[t].Bound
+	}
+	for i := range classes {
+		classes[i].Bound = of[classes[i].Tenant]
+	}
+	for i := range links {
+		for j := range links[i].Tenants {
+			links[i].Tenants[j].Bound = of[links[i].Tenants[j].Tenant]
+		}
+	}
+}

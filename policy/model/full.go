@@ -1,0 +1,87 @@
+package model
+
+import "slices"
+
+const (
+	// BoundSpare is what a prediction may be off by, relative, beside a flow over a full link that limits no flow: it marks now and then.
+	BoundSpare = 0.08
+	// fullLoad is the part of a link's capacity, entitled, from which on it marks now and then.
+	fullLoad = 0.95
+)
+
+// Beside are the tenants with a flow of some kind, and those that meet one on a link that limits flows and marks.
+func (m *Model) Beside(target *Allocation, kind func(i int) bool) []bool {
+	l, out, met := m.Layout(), make([]bool, len(m.Tenants)), make([]bool, len(m.Caps))
+	for i, t := range l.Tenant {
+		if !kind(i) {
+			continue
+		}
+		out[t] = true
+		for _, d := range l.Hops[l.First[i]:l.First[i+1]] {
+			met[d] = target.Limiting[d] && !l.Sends[d]
+		}
+	}
+	for i, t := range l.Tenant {
+		out[t] = out[t] || slices.ContainsFunc(l.Hops[l.First[i]:l.First[i+1]], func(d int32) bool { return met[d] })
+	}
+	return out
+}
+
+// BesideTurns are the tenants that take turns at a sending port, and those that meet one of these on a full link.
+func (m *Model) BesideTurns(target *Allocation, full []bool) []bool {
+	turns := m.tenantsTakingTurns(target)
+	near := slices.Clone(turns)
+	if !slices.Contains(turns, true) {
+		return near
+	}
+	l := m.Parts()
+	for d, on := range full {
+		met := l.carries[l.FirstPart[d]:l.FirstPart[d+1]]
+		if !on || !slices.ContainsFunc(met, func(c Carried) bool { return turns[c.tenant] }) {
+			continue
+		}
+		for _, c := range met {
+			near[c.tenant] = true
+		}
+	}
+	return near
+}
+
+// FullLinks are the link directions that an allocation nearly fills.
+func (m *Model) FullLinks(a *Allocation) []bool { return fullOf(m.Loads(a.Rates), m.Caps) }
+
+// fullOf are those whose load is nearly their capacity.
+func fullOf(load, caps []float64) []bool {
+	full := make([]bool, len(caps))
+	for d, c := range caps {
+		full[d] = load[d] >= float64(fullLoad*c)
+	}
+	return full
+}
+
+// tenantsTakingTurns are those with a flow over a sending port that limits it and that other tenants send
+// from as well.
+func (m *Model) tenantsTakingTurns(target *Allocation) []bool {
+	const none, many = -1, -2
+	only := make([]int32, len(m.Caps)) // the one tenant that sends there
+	for d := range only {
+		only[d] = none
+	}
+	l := m.Layout()
+	for i, t := range l.Tenant {
+		switch d := l.Hops[l.First[i]]; only[d] {
+		case none:
+			only[d] = t
+		case t, many:
+		default:
+			only[d] = many
+		}
+	}
+	out := make([]bool, len(m.Tenants))
+	for i, t := range l.Tenant {
+		if d := l.Hops[l.First[i]]; only[d] == many && target.Limiting[d] {
+			out[t] = true
+		}
+	}
+	return out
+}

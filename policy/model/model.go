@@ -1,0 +1,323 @@
+// Package model has the checked input in the form that compiling works on: numbered tenants, flows on the links of their routes, and how
+// links are shared, by the entitlements of tenants (Entitle) and by what settings make flows count for (ShareByWeight). It is the same on
+// every plane and knows no lever.
+package model
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"fairlane/ccconfig/ibcc"
+	"fairlane/ccconfig/ibprofile"
+	"fairlane/internal/quantity"
+	"fairlane/policy/fill"
+	"fairlane/policy/halves"
+	"fairlane/subnet"
+	"fairlane/subnet/ident"
+	"fairlane/tenants"
+)
+
+// ErrInput marks input that cannot be compiled, for errors.Is.
+var ErrInput = errors.New("input cannot be compiled")
+
+// Model is the checked input in the form the stages work on: tenants sorted by name with
+// complete attachments, flows sorted so that the order given does not matter, link directions
+// numbered. Link direction 2i is Fabric.Links[i] from A to B, 2i+1 from B to A.
+type Model struct {
+	Input    Input
+	Plane    subnet.Plane
+	Fabric   *subnet.Fabric // with LIDs and forwarding tables
+	Tenants  []tenants.Tenant
+	Flows    []Flow
+	Caps     []float64 // bit/s of each link direction
+	Usable   []ident.SL
+	Profiles []*ibprofile.Profile // by node, on InfiniBand
+	// Targets and forecasts solve what is to be shared, and remember: models of the same flows have them together. nil
+	// where there is nothing to remember for.
+	Targets, Forecasts *fill.Solver
+	layout             *Layout // see Layout
+}
+
+// Flow is one way of an aggregate.
+type Flow struct {
+	Index    int   // into Input.Flows
+	of       int32 // ways that a hash chooses from; 1 when this one is certain
+	Tenant   int32
+	Class    int32   // into the tenant's classes, or 0
+	QPs      float64 // a fraction where a hash that is not known spreads queue pairs
+	demand   float64 // bit/s; 0 is greedy
+	Src, Dst subnet.PortRef
+	Links    []int32 // link directions in order
+}
+
+// New checks the input and completes it: attachments, LIDs, routes.
+func New(in Input) (*Model, error) {
+	if in.Fabric == nil {
+		return nil, fmt.Errorf("%w: no fabric", ErrInput)
+	}
+	if err := in.Options.validate(); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrInput, err)
+	}
+	if err := tenants.Validate(in.Tenants, in.Flows); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrInput, err)
+	}
+	f := in.Fabric
+	if in.Options.WantedPlane() == subnet.PlaneIB {
+		var err error
+		if f, err = Routed(in.Fabric); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrInput, err)
+		}
+	}
+	m := &Model{Input: in, Plane: in.Options.WantedPlane(), Fabric: f, Usable: in.Options.usableSLs()}
+	if m.Plane == subnet.PlaneIB {
+		m.Profiles = in.IBProfiles.ByNode(f)
+	}
+	m.Tenants = tenants.Attach(in.Tenants, in.Flows)
+	slices.SortFunc(m.Tenants, func(a, b tenants.Tenant) int { return strings.Compare(a.Name, b.Name) })
+	SortClasses(m.Tenants)
+	m.Caps = make([]float64, 2*len(f.Links))
+	for i, l := range f.Links {
+		if l.Rate <= 0 {
+			return nil, fmt.Errorf("%w: link %s - %s has no rate: give its width and speed, or its rate",
+				ErrInput, f.PortName(l.A), f.PortName(l.B))
+		}
+		m.Caps[2*i], m.Caps[2*i+1] = float64(l.Rate), float64(l.Rate)
+	}
+	if err := m.checkAttachments(); err != nil {
+		return nil, err
+	}
+	return m, m.addFlows()
+}
+
+// Routed returns the fabric with LIDs and forwarding tables, computing what is not given.
+func Routed(f *subnet.Fabric) (*subnet.Fabric, error) {
+	out, err := subnet.AssignLIDs(f, 0)
+	if err != nil {
+		return nil, err
+	}
+	if complete(out) {
+		return out, nil
+	}
+	lfts, err := subnet.ComputeRoutes(out)
+	if err != nil {
+		return nil, err
+	}
+	return out.WithLFTs(lfts)
+}
+
+func complete(f *subnet.Fabric) bool {
+	for _, s := range f.Switches() {
+		if int(s) >= len(f.LFTs) || f.LFTs[s] == nil {
+			return false
+		}
+	}
+	return true
+}
+
+func (m *Model) checkAttachments() error {
+	for _, t := range m.Tenants {
+		for _, a := range t.Attachments {
+			if _, err := CAPort(m.Fabric, a.Port); err != nil {
+				return fmt.Errorf("%w: tenant %s: attachment: %w", ErrInput, t.Name, err)
+			}
+			if a.SL != nil && *a.SL == dropped && m.Plane == subnet.PlaneIB && m.Input.Options.ReservedSLs == nil {
+				return fmt.Errorf("%w: tenant %s: attachment %s: SL %d is reserved, since a fabric with all data VLs drops it: want 0 to %d, or say which are reserved (reserved_sls)",
+					ErrInput, t.Name, a.Port, dropped, dropped-1)
+			}
+		}
+	}
+	return nil
+}
+
+// CAPort finds a channel-adapter port with a link.
+func CAPort(f *subnet.Fabric, id ident.PortID) (subnet.PortRef, error) {
+	ref, ok := f.PortByID(id)
+	if !ok {
+		return ref, fmt.Errorf("port %s: want a port of this fabric", id)
+	}
+	if f.Nodes[ref.Node].Kind != subnet.KindCA {
+		return ref, fmt.Errorf("port %s (%s): want a channel-adapter port", id, f.PortName(ref))
+	}
+	if _, ok := f.Peer(ref); !ok {
+		return ref, fmt.Errorf("port %s (%s): nothing is plugged in", id, f.PortName(ref))
+	}
+	return ref, nil
+}
+
+func (m *Model) addFlows() error {
+	byName := make(map[string]int32, len(m.Tenants))
+	for i, t := range m.Tenants {
+		byName[t.Name] = int32(i)
+	}
+	var both [2]struct {
+		flows []Flow
+		err   error
+	}
+	order, switches := m.order(), m.SwitchLinks()
+	halves.Do(len(order), func(from, to int) {
+		half := &both[0]
+		if to == len(order) {
+			half = &both[1]
+		}
+		w := &WayFinder{Model: m, Switches: switches, arena: make([]int32, 0, 6*(to-from))}
+		half.flows, half.err = w.flows(order[from:to], byName)
+	})
+	for i := range both {
+		if err := both[i].err; err != nil {
+			return fmt.Errorf("%w: %w", ErrInput, err)
+		}
+	}
+	m.Flows = append(both[0].flows, both[1].flows...)
+	m.sortFlows()
+	return nil
+}
+
+// flows makes those of the input that order lists, a flow for each way. byName finds tenants.
+func (w *WayFinder) flows(order []int32, byName map[string]int32) ([]Flow, error) {
+	m, out := w.Model, make([]Flow, 0, len(order))
+	var ways []way
+	for _, k := range order {
+		i := int(k)
+		fl := &m.Input.Flows[i]
+		src, dst, err := ends(m.Fabric, i, fl)
+		if err != nil {
+			return nil, err
+		}
+		if ways, err = w.find(ways[:0], i, fl, src, dst); err != nil {
+			return nil, err
+		}
+		ti := byName[fl.Tenant]
+		t := &m.Tenants[ti]
+		class, _ := t.ClassNamed(fl.Class)
+		x := Flow{Index: i, Tenant: ti, Src: src, Dst: dst}
+		x.Class = int32(max(0, slices.IndexFunc(t.Classes, func(c tenants.Class) bool { return c.Name == class.Name })))
+		for k := range ways {
+			x.of, x.Links, x.QPs = int32(ways[k].of), ways[k].links, ways[k].qps
+			x.demand = float64(float64(fl.Demand) * (ways[k].qps / float64(fl.QPs)))
+			if len(x.Links) == 0 {
+				return nil, fmt.Errorf("flow %d of tenant %s: its source and destination are the same LID", i, fl.Tenant)
+			}
+			out = append(out, x)
+		}
+	}
+	return out, nil
+}
+
+// Direction numbers the link direction that a transmitting port drives.
+func Direction(f *subnet.Fabric, p subnet.PortRef) int32 {
+	l, i := f.Link(p)
+	if l.A == p {
+		return 2 * i
+	}
+	return 2*i + 1
+}
+
+// Transmitter is the port that drives a link direction.
+func (m *Model) Transmitter(d int32) subnet.PortRef { return Transmitter(m.Fabric, d) }
+
+// Transmitter is the port of a fabric that drives a link direction.
+func Transmitter(f *subnet.Fabric, d int32) subnet.PortRef {
+	if l := &f.Links[d/2]; d%2 == 0 {
+		return l.A
+	} else {
+		return l.B
+	}
+}
+
+// Receiver is the far end of a link direction.
+func (m *Model) Receiver(d int32) subnet.PortRef { return m.Transmitter(d ^ 1) }
+
+// Marks reports whether the transmitter of a link direction is a switch: channel adapters do
+// not set FECN on what they send.
+func (m *Model) Marks(d int32) bool {
+	return !m.Layout().Sends[d]
+}
+
+// PacketBits is the size on the wire of a full packet over a port: its MTU and the 26 bytes of LRH,
+// BTH, ICRC and VCRC (IBTA vol. 1, 7.7, 9.2, 7.8).
+func (m *Model) PacketBits(p subnet.PortRef) float64 {
+	mtu := int(m.Fabric.Port(p).MTU)
+	if mtu == 0 {
+		mtu = DefaultMTU
+	}
+	return float64((mtu + PacketHeader) * 8)
+}
+
+// Sizes in bytes: the MTU of a port that does not give it, and the headers of a full packet.
+const (
+	DefaultMTU   = 4096
+	PacketHeader = 26
+)
+
+// WantedPlane is the plane asked for.
+func (o Options) WantedPlane() subnet.Plane {
+	if o.Plane == "" {
+		return subnet.PlaneIB
+	}
+	return o.Plane
+}
+
+// validate checks the options' ranges.
+func (o Options) validate() error {
+	if p := o.WantedPlane(); p != subnet.PlaneIB && p != subnet.PlaneRoCE && p != subnet.PlaneWRCC {
+		return fmt.Errorf("plane %q: want %q, %q or %q", p, subnet.PlaneIB, subnet.PlaneRoCE, subnet.PlaneWRCC)
+	}
+	if o.Mode != "" && o.Mode != ModeProduct && o.Mode != ModeTheorem1 {
+		return fmt.Errorf("mode %q: want %q or %q", o.Mode, ModeProduct, ModeTheorem1)
+	}
+	if o.CCTLaw != "" && o.CCTLaw != CCTGeometric && o.CCTLaw != CCTQuadratic {
+		return fmt.Errorf("CCT law %q: want %q or %q", o.CCTLaw, CCTGeometric, CCTQuadratic)
+	}
+	if o.PerQP != "" && o.PerQP != PerQPAuto && o.PerQP != PerQPOn && o.PerQP != PerQPOff {
+		return fmt.Errorf("per-QP mode %q: want %q, %q or %q", o.PerQP, PerQPAuto, PerQPOn, PerQPOff)
+	}
+	if n := o.TableEntries; n != 0 && (n < 16 || n > ibcc.MaxTableEntries) {
+		return fmt.Errorf("CCT of %d entries: want 16 to %d, or 0 for 128", n, ibcc.MaxTableEntries)
+	}
+	for _, sl := range o.ReservedSLs {
+		if sl >= ident.NumSLs {
+			return fmt.Errorf("reserved SL %d: want 0 to 15", sl)
+		}
+	}
+	if len(o.usableSLs()) == 0 {
+		return errors.New("all service levels are reserved: want at least one left for tenants")
+	}
+	return nil
+}
+
+// dropped is the service level that a fabric with all data VLs maps to VL 15.
+const dropped ident.SL = 15
+
+// usableSLs lists the service levels that tenants may get, in the order of preference: 1 to
+// 15, then 0, which unmanaged traffic uses. Without a list of its own SL 15 is reserved, since VL 15
+// drops it.
+func (o Options) usableSLs() []ident.SL {
+	reserved := o.ReservedSLs
+	if reserved == nil {
+		reserved = []ident.SL{dropped}
+	}
+	var out []ident.SL
+	for i := range ident.NumSLs {
+		if sl := ident.SL((i + 1) % ident.NumSLs); !slices.Contains(reserved, sl) {
+			out = append(out, sl)
+		}
+	}
+	return out
+}
+
+// Whole rounds a sum of queue pairs.
+func Whole(qps float64) int { return int(qps + 0.5) }
+
+// Rate rounds a computed rate to whole bits per second.
+func Rate(x float64) quantity.BitRate { return quantity.BitRate(x + 0.5) }
+
+// UnknownDelay counts for a link of which the fabric says nothing: some metres and a switch. S0's links have 1 us.
+const UnknownDelay = quantity.Microsecond
+
+// Delay is that of a link direction on the planes of Ethernet.
+func (m *Model) Delay(d int32) quantity.Picoseconds {
+	return cmp.Or(m.Fabric.Links[d/2].Delay, UnknownDelay)
+}

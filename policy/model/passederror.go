@@ -1,0 +1,45 @@
+package model
+
+import "math"
+
+// PassedOn is by flow the error, relative, that others pass on to it: a flow that one link alone limits gets the rest of that link. off is what a flow is
+// off by itself: alike, as all such flows get less than predicted, so that errors add up, and apart, independent of other flows'. limited reports
+// whether a flow has a bottleneck that counts; a flow that is not off itself, and has one, gets its rest.
+func (m *Model) PassedOn(target *Allocation, off func(f int32) (alike, apart float64), limited func(f int32) bool) []float64 {
+	links := len(m.Caps)
+	sum, squares, rest := make([]float64, links), make([]float64, links), make([]float64, links)
+	l, takes := m.Layout(), make([]bool, len(target.Rates))
+	for i, r := range target.Rates {
+		alike, apart := off(int32(i))
+		if alike+apart == 0 {
+			if takes[i] = limited(int32(i)); takes[i] {
+				rest[target.Bottleneck[i]] += r
+			}
+			continue
+		}
+		for _, d := range l.Hops[l.First[i]:l.First[i+1]] {
+			sum[d] += float64(alike * r)
+			squares[d] += float64(float64(apart*r) * float64(apart*r))
+		}
+	}
+	out := make([]float64, len(takes))
+	for i, ok := range takes {
+		if ok {
+			d := target.Bottleneck[i]
+			out[i] = (sum[d] + math.Sqrt(squares[d])) / max(rest[d], 1)
+		}
+	}
+	return out
+}
+
+// MeanByTenant is the mean of a value of flows by tenant, weighted by the rates of an allocation.
+func (m *Model) MeanByTenant(a *Allocation, ofFlow []float64) []float64 {
+	rates, out := m.byTenant(a), make([]float64, len(m.Tenants))
+	for i, t := range m.Layout().Tenant {
+		out[t] += float64(a.Rates[i] * ofFlow[i])
+	}
+	for t := range out {
+		out[t] /= max(rates[t], 1)
+	}
+	return out
+}

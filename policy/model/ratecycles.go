@@ -1,0 +1,178 @@
+package model
+
+import (
+	"math"
+	"slices"
+
+	"fairlane/internal/disjoint"
+)
+
+const (
+	// CircleSlack is by how much sending ports count as faster than they are in a prediction: hundred times what rates are found to.
+	circleSlack = 100 * forecastPrecision
+	// endSlack is by how much they count as faster or slower at the ends of the range: sharings along circles are found in a time that
+	// goes with 1/slack.
+	endSlack = 20 * circleSlack
+	// CircleFlows bounds the flows for which the sharings along circles are compared.
+	CircleFlows = 20_000
+	// circleApart is the relative distance from which on two sharings are different ones.
+	circleApart = 0.01
+	// circleFull is the part of its capacity from which on a link may belong to a circle: acknowledgements take up to 6.8 % of the others.
+	circleFull = 0.9
+)
+
+// A sending port divides by queue pairs, and other links divide by weight. Where full ones of both kinds form a circle, rates can move along
+// it while every link stays full: each sharing of a range is at rest. Slack of the sending ports selects one end of the range. Where they
+// count as a little faster than they are, the other links decide, and queue pairs have the shares of their weights; where
+// they count as a little slower, their turns decide.
+
+// CircleSlack is that of the prediction, by link direction. caps are the capacities for data, nil: all of them. Where sending ports carry data
+// alone, packet simulations of WRCC come to rest at the shares of the weights. Why is not proven. Where they carry acknowledgements as well,
+// either end and what is between was found; the prediction then has what capacities alone give. CircleRange has the distance from the ends.
+// On InfiniBand links that mark are some tenths of a percent to 3 % short of full, and sending ports are not: they are those that have room,
+// and simulations rest nearer the shares of the weights.
+func (m *Model) CircleSlack(caps []float64) []float64 {
+	if caps == nil {
+		caps = m.Caps
+	}
+	out := make([]float64, len(caps))
+	for d, sends := range m.Layout().Sends {
+		if sends && caps[d] == m.Caps[d] {
+			out[d] = circleSlack
+		}
+	}
+	return out
+}
+
+// CircleRange is how far, relative, the rate of each tenant may be from a prediction because other sharings are at rest as well: the
+// larger of its distances from the ends of the range. How acknowledgements take turns with data is not known, so at the end of the weights
+// they take nothing of sending ports. nil is nowhere, or not known, with more than CircleFlows flows.
+// Without a circle the slack alone moves rates: where a flow has what another leaves of a port, by many times the slack.
+func (m *Model) CircleRange(a *Allocation, w ShareWeights) []float64 {
+	if len(m.Flows) > CircleFlows || len(m.FullSenders(a, func(float64) bool { return true })) == 0 {
+		return nil
+	}
+	if !m.onCircle(a, w.Caps) {
+		return nil
+	}
+	caps := m.capsOf(&w)
+	weights, turns := make([]float64, len(m.Caps)), make([]float64, len(m.Caps))
+	for d, sends := range m.Layout().Sends {
+		if sends {
+			weights[d], turns[d] = m.Caps[d]/caps[d]-1+endSlack, -endSlack
+		}
+	}
+	var out []float64
+	for _, slack := range [][]float64{weights, turns} {
+		w.Slack = slack
+		b := m.ShareByWeightOn(nil, w)
+		if b.Err != nil {
+			return nil
+		}
+		out = Larger(out, m.Different(a, b))
+	}
+	return out
+}
+
+// Different is distances, 0 for tenants that have the same in both.
+func (m *Model) Different(a, b *Allocation) []float64 {
+	out := m.distances(a, b)
+	for t, off := range out {
+		if off <= circleApart {
+			out[t] = 0
+		}
+	}
+	return out
+}
+
+// Larger is by index the larger of two values; nil stands for zeros.
+func Larger(a, b []float64) []float64 {
+	if a == nil {
+		return b
+	}
+	out := slices.Clone(a)
+	for i, x := range b {
+		out[i] = max(out[i], x)
+	}
+	return out
+}
+
+// distances is by tenant how far its rate in one allocation is from that in another, relative to the first.
+func (m *Model) distances(from, to *Allocation) []float64 {
+	here, out := m.byTenant(from), m.byTenant(to)
+	for t, there := range out {
+		out[t] = math.Abs(there-here[t]) / max(here[t], 1)
+	}
+	return out
+}
+
+// byTenant sums the rates of an allocation by tenant.
+func (m *Model) byTenant(a *Allocation) []float64 {
+	out := make([]float64, len(m.Tenants))
+	for i, t := range m.Layout().Tenant {
+		out[t] += a.Rates[i]
+	}
+	return out
+}
+
+// onCircle reports whether full links and the flows over them form a circle that a full sending port belongs to. Without one no rate can move
+// while every link stays full, so one sharing alone is at rest. Links that are never full, and flows that have their demand, do not count.
+func (m *Model) onCircle(a *Allocation, caps []float64) bool {
+	l, full := m.Layout(), m.Filled(a, caps)
+	sets, circle := disjoint.New(len(m.Caps)), make([]bool, len(m.Caps))
+	for i, r := range a.Rates {
+		if l.Demand[i] > 0 && r >= float64(l.Demand[i]*(1-endSlack)) {
+			continue
+		}
+		last := int32(-1)
+		for _, d := range l.Hops[l.First[i]:l.First[i+1]] {
+			if !full[d] {
+				continue
+			}
+			if last >= 0 {
+				one, other := sets.Find(last), sets.Find(d)
+				closed := one == other || circle[one] || circle[other]
+				sets.Join(one, other)
+				circle[sets.Find(one)] = closed
+			}
+			last = d
+		}
+	}
+	for d, sends := range l.Sends {
+		if sends && full[d] && circle[sets.Find(int32(d))] {
+			return true
+		}
+	}
+	return false
+}
+
+// Filled are the link directions that an allocation fills, of those that can fill.
+func (m *Model) Filled(a *Allocation, caps []float64) []bool {
+	full, load := make([]bool, len(m.Caps)), m.Loads(a.Rates)
+	for d, c := range m.Feedable(caps) {
+		full[d] = load[d] > 0 && load[d] >= float64(circleFull*c)
+	}
+	return full
+}
+
+// FullSenders are the sending link directions that an allocation fills and of which accept takes the rate, in bit/s, of a queue pair that
+// takes all its turns.
+func (m *Model) FullSenders(a *Allocation, accept func(turn float64) bool) []int32 {
+	l := m.Layout()
+	var out []int32
+	turn, load := make([]float64, len(m.Caps)), make([]float64, len(m.Caps))
+	for i, r := range a.Rates {
+		d := l.Hops[l.First[i]]
+		load[d] += r
+		turn[d] = max(turn[d], r/l.QPs[i])
+	}
+	for d := range m.Caps {
+		if load[d] > 0 && load[d] >= float64(fullSending*m.Caps[d]) && accept(turn[d]) {
+			out = append(out, int32(d))
+		}
+	}
+	return out
+}
+
+// fullSending is the part of its capacity from which on a sending port has queue pairs wait.
+const fullSending = 0.98

@@ -1,0 +1,35 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+
+	"fairlane/internal/quantity"
+	"fairlane/subnet/ident"
+)
+
+// FunctionShare is what a plan gives a virtual function of a port: that of one of the tenants there.
+type FunctionShare struct {
+	Tenant      string
+	Function    int // from 0
+	Thousandths int // of the port, 1 to 1000
+}
+
+// Mbps is the share of a port of the given line rate, in Mbit/s. It is at least 1, since 0 would be no share at all.
+func (s FunctionShare) Mbps(line quantity.BitRate) uint64 {
+	return max(1, uint64(line/quantity.Mbps)*uint64(s.Thousandths)/1000)
+}
+
+// Functions are the shares of virtual functions by port, by function. Ports from which one tenant sends, or none, are not divided.
+func (p *RoCEPlan) Functions() map[ident.PortID][]FunctionShare {
+	out := make(map[ident.PortID][]FunctionShare)
+	for i := range p.Traffic {
+		if t := &p.Traffic[i]; t.VFShare > 0 {
+			out[t.Port] = append(out[t.Port], FunctionShare{t.Tenant, t.Function, t.VFShare})
+		}
+	}
+	for _, list := range out {
+		slices.SortFunc(list, func(a, b FunctionShare) int { return cmp.Compare(a.Function, b.Function) })
+	}
+	return out
+}

@@ -1,0 +1,104 @@
+package roce
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"fairlane/internal/quantity"
+	"fairlane/policy/model"
+	"fairlane/policy/plan"
+	"fairlane/subnet/ident"
+)
+
+// shareRegister is how a NIC port is divided among the tenants on it: the rate that a virtual function has for sure, in
+// Mbit/s, 0 for none. What one function does not use the others have.
+const shareRegister = "vf_tx_share"
+
+// maxFunctions bounds the numbers of virtual functions that are taken over from a plan in force.
+const maxFunctions = 4096
+
+// maxShareRate is the largest value of the register, in Mbit/s.
+const maxShareRate = 1<<32 - 1
+
+// assign gives the tenants of ports their functions: the one that a tenant has by the plan in force, since its workload has
+// that in hands; to the others, by name, the lowest that are left. A tenant that has a port alone keeps its number for when
+// others come.
+func (s *Settings) assign() {
+	inForce := make(map[ident.PortID][]*plan.RoCEPlacement)
+	if old := s.m.Input.InForce; old != nil && old.RoCE != nil {
+		for i := range old.RoCE.Traffic {
+			t := &old.RoCE.Traffic[i]
+			inForce[t.Port] = append(inForce[t.Port], t)
+		}
+	}
+	s.functions = make(map[model.TenantPort]int)
+	for i := range s.ports {
+		s.assignAt(&s.ports[i], inForce[s.ports[i].id])
+	}
+}
+
+// assignAt gives the tenants of one port their functions.
+func (s *Settings) assignAt(p *nicPort, inForce []*plan.RoCEPlacement) {
+	taken := make(map[int]bool)
+	for _, old := range inForce {
+		k := slices.IndexFunc(p.tenants, func(t int32) bool { return s.m.Tenants[t].Name == old.Tenant })
+		if k < 0 || taken[old.Function] || old.Function < 0 || old.Function >= maxFunctions {
+			continue
+		}
+		if at := (model.TenantPort{Tenant: p.tenants[k], Port: p.id}); !has(s.functions, at) {
+			s.functions[at], taken[old.Function] = old.Function, true
+		}
+	}
+	next := 0
+	for _, t := range slices.Sorted(slices.Values(p.tenants)) { // by name
+		at := model.TenantPort{Tenant: t, Port: p.id}
+		if has(s.functions, at) {
+			continue
+		}
+		for taken[next] {
+			next++
+		}
+		s.functions[at], taken[next] = next, true
+	}
+}
+
+func has[K comparable, V any](m map[K]V, k K) bool {
+	_, ok := m[k]
+	return ok
+}
+
+// shareReasons explains the shares of a port's functions, and that others have none.
+func (s *Settings) shareReasons(p *nicPort) []plan.Reason {
+	legal := fmt.Sprintf("0..%d", int64(maxShareRate))
+	line := quantity.BitRate(p.line)
+	var out []plan.Reason
+	shares := make([]plan.FunctionShare, 0, len(p.tenants))
+	for _, t := range p.tenants {
+		if share := s.shares[model.TenantPort{Tenant: t, Port: p.id}]; share > 0 {
+			shares = append(shares, plan.FunctionShare{Tenant: s.m.Tenants[t].Name, Function: s.functions[model.TenantPort{Tenant: t, Port: p.id}], Thousandths: share})
+		}
+	}
+	slices.SortFunc(shares, func(a, b plan.FunctionShare) int { return cmp.Compare(a.Function, b.Function) })
+	for _, share := range shares {
+		field := shareRegister
+		if share.Function > 0 {
+			field = fmt.Sprintf("%s[%d]", shareRegister, share.Function)
+		}
+		out = append(out, plan.Reason{
+			Field: field, Value: strconv.FormatUint(share.Mbps(line), 10), Unit: "Mbit/s", Range: legal, Tenant: share.Tenant, Rule: plan.RuleShareByWeight,
+			Formula: fmt.Sprintf("%d of 1000 of %s, by the weights of the %d tenants that send from the port: what virtual function %d has for sure", share.Thousandths, line, len(shares), share.Function),
+		})
+	}
+	formula := "none: the tenant has the whole port, and rates of virtual functions would divide it"
+	switch {
+	case len(out) == 0 && len(p.tenants) > 1 && len(p.sharers) == 0:
+		formula = "none: its tenants only receive, and shares divide what a port sends"
+	case len(out) == 0 && len(p.tenants) > 1:
+		formula = "none: of its tenants one sends, which has the whole port; the others only receive"
+	case len(out) > 0:
+		formula = "none: what a function without a tenant had for sure would be missing to the others"
+	}
+	return append(out, plan.Reason{Field: shareRegister + " of other functions", Value: "0", Unit: "Mbit/s", Range: legal, Rule: plan.RuleNoTenant, Formula: formula})
+}

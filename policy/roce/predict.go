@@ -1,0 +1,49 @@
+package roce
+
+import (
+	"slices"
+
+	"fairlane/ccconfig/dcqcn"
+	"fairlane/policy/model"
+)
+
+// predict is what the settings are expected to give.
+func (s *Settings) predict() (f model.Forecast) {
+	w := model.ShareWeights{Marked: s.weights, Sending: s.turns, Caps: s.m.DataCaps(s.target, dcqcn.AckShare)}
+	if f.Allocation = s.m.ShareByWeight(w); f.Err != nil {
+		return f
+	}
+	priced := len(s.m.Flows) <= model.PricedFlows
+	if priced && s.several() {
+		s.prices(w, model.Numbered(len(s.m.Flows))).Run(f.Rates)
+	}
+	f.Circles = s.m.CircleRange(f.Allocation, w)
+	if priced {
+		f.Spare = s.m.SpareRange(f.Allocation, s.target, w, s.marks, s.prices)
+	}
+	return f
+}
+
+// prices prepares the search for the marks that flows meet.
+func (s *Settings) prices(w model.ShareWeights, flows []int32) *model.Prices {
+	x := s.m.NewPrices(w, s.profile.Lever.Decline, nil, flows)
+	x.Decline = make([]float64, len(x.Full))
+	for _, i := range flows {
+		x.Full[i] = float64(s.weights[i] * s.crowd(i))
+		x.Decline[i] = s.ports[s.ofFlow[i]].decline
+	}
+	return x
+}
+
+// several reports whether marks must be found like prices: a flow meets those of several links, or a port's flows, with one set of registers, want different rates.
+func (s *Settings) several() bool {
+	if slices.ContainsFunc(s.marks, func(k int32) bool { return k > 1 }) {
+		return true
+	}
+	for i := range s.ports {
+		if s.ports[i].spread > sharedSpread {
+			return true
+		}
+	}
+	return false
+}

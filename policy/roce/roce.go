@@ -1,0 +1,459 @@
+// Package roce has the levers of RoCE: DCQCN registers by the response of a device's profile, shares of virtual functions, the marking of
+// switches, and what they are predicted to give.
+package roce
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+
+	"fairlane/ccconfig/dcqcn"
+	"fairlane/ccconfig/profile"
+	"fairlane/internal/disjoint"
+	"fairlane/internal/num"
+	"fairlane/internal/quantity"
+	"fairlane/policy/model"
+	"fairlane/policy/plan"
+	"fairlane/subnet"
+	"fairlane/subnet/ident"
+)
+
+// nicPort is a NIC port that tenants are attached to: one set of DCQCN registers for all that it sends.
+type nicPort struct {
+	ref     subnet.PortRef
+	id      ident.PortID
+	out     int32   // the link direction that it drives
+	line    float64 // bit/s
+	tenants []int32
+	sharers []int32 // of several tenants, those that send from it, see findSharers
+	flows   []int32
+	kind    model.Kind
+	// wanted is the rate that one queue pair is meant to have where it meets the marks of one link, in bit/s; of
+	// flows that want different ones the geometric mean.
+	wanted float64
+	spread float64 // largest |ln| of what a flow wants by wanted
+	group  int32   // into RoceSettings.groups
+	link   int32   // whose response counts, or -1
+	// position of the lever, exact period in us, and the position that the registers stand for, which hold whole numbers.
+	position, period, held float64
+	clamped                bool // the lever does not reach as far as wanted
+	// decline is the exponent by which the rate of a flow falls with the marking. coarse is ln of the least RPG_AI_RATE by the lever's, at least 0,
+	// where registers have that.
+	decline, coarse float64
+	set             dcqcn.Settings
+}
+
+// group is ports whose flows meet at links that limit somebody: only ratios count among them.
+type group struct {
+	top float64 // largest wanted, bit/s
+	zero
+}
+
+// zero is the lever at position 0.
+type zero struct {
+	rate   float64 // bit/s that a queue pair is meant to have there: top, or a step above
+	period float64 // us
+}
+
+// Settings is what the RoCE plane makes of a target.
+type Settings struct {
+	m         *model.Model
+	target    *model.Allocation
+	profile   *profile.Profile
+	law       profile.Law          // of the profile's lever
+	rtt       quantity.Picoseconds // longest base round trip of a flow
+	ports     []nicPort
+	ofFlow    []int32          // port of each flow
+	marks     []int32          // limiting marking links on the way of each flow
+	tops      []topFlow        // see findTops
+	curves    []*profile.Curve // by link direction; nil until needed
+	unmarked  *profile.Curve   // of flows that nothing marks; nil until needed
+	groups    []group
+	shares    map[model.TenantPort]int // thousandths of a port that tenants on it have by their virtual functions
+	functions map[model.TenantPort]int // of the tenants that have shares
+	turns     []float64                // by flow: what it counts for where its port divides its line rate
+	weights   []float64                // see weigh
+	// prev is a compilation of the same flows, or nil. fresh says of which ports the flows are entitled to something else than in
+	// prev, and moved that other links limit somebody.
+	prev  *Settings
+	fresh []bool
+	moved bool
+}
+
+// Compile compiles the levers of the RoCE plane: one set of DCQCN registers for each NIC port, by the lever
+// of the device's profile, and the marking of switches. Flows that meet the same marks come to rest
+// at rates in proportion to what their ports' settings mean them to have; a flow that meets the marks of k
+// links falls by k^-Decline, for which its settings make up.
+//
+// prev is a compilation of the same flows and attachments, or nil.
+func Compile(t model.Task, prev *Settings) (*Settings, *model.Outcome, error) {
+	var s *Settings
+	if prev != nil {
+		s = settingsLike(t.Model, prev, t.Target)
+	} else {
+		p, err := nicProfile(t.Model)
+		if err != nil {
+			return nil, nil, err
+		}
+		if s, err = newSettings(t.Model, p, t.Target); err != nil {
+			return nil, nil, err
+		}
+	}
+	s.divide()
+	s.connectWhile(func() {
+		for i := range s.ports {
+			if s.fresh[i] {
+				s.measure(&s.ports[i])
+			}
+		}
+	})
+	s.scale()
+	if err := s.chooseAll(); err != nil {
+		return nil, nil, err
+	}
+	s.weigh()
+	var section *plan.RoCEPlan
+	var work sync.WaitGroup
+	work.Go(func() { section = s.plan(t.Before, t.Digests, t.Was) })
+	predicted := s.predict()
+	bounds := s.bounds(predicted)
+	work.Wait()
+	slow := s.settle(predicted.Allocation)
+	o := &model.Outcome{Predicted: predicted.Allocation, Bounds: bounds, Settle: slow.time}
+	o.Findings = slices.Concat(s.findings(predicted.Allocation), s.slowFindings(&slow))
+	s.prev = nil
+	o.Write = func(p *plan.Plan) { p.RoCE = section }
+	return s, o, nil
+}
+
+// newSettings finds what follows from flows and attachments.
+func newSettings(m *model.Model, p *profile.Profile, target *model.Allocation) (*Settings, error) {
+	s := &Settings{m: m, target: target, profile: p, law: p.Law(), marks: m.MarksOf(target), curves: make([]*profile.Curve, len(m.Caps)), moved: true}
+	s.findPorts()
+	if err := s.shareable(); err != nil {
+		return nil, err
+	}
+	s.assign()
+	s.measureTrips()
+	s.findTops()
+	s.fresh = slices.Repeat([]bool{true}, len(s.ports))
+	return s, nil
+}
+
+// nicProfile is the profile that the options name: one of the input's, or an embedded one.
+func nicProfile(m *model.Model) (*profile.Profile, error) {
+	name := m.Input.Options.Profile
+	if name == "" {
+		name = profile.Default
+	}
+	for i := range m.Input.Profiles {
+		if p := &m.Input.Profiles[i]; p.Name == name {
+			if err := p.Validate(); err != nil {
+				return nil, fmt.Errorf("%w: profile %q: %w", model.ErrInput, name, err)
+			}
+			return p, nil
+		}
+	}
+	p, err := profile.Lookup(name)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", model.ErrInput, err)
+	}
+	return p, nil
+}
+
+// findPorts lists the ports that tenants are attached to and which flows leave by each.
+func (s *Settings) findPorts() {
+	at := slices.Repeat([]int32{-1}, len(s.m.Caps)) // port by the link direction that it drives
+	for _, pt := range s.m.TenantsByPort() {
+		ref, _ := s.m.Fabric.PortByID(pt.Port)
+		d := model.Direction(s.m.Fabric, ref)
+		at[d] = int32(len(s.ports))
+		s.ports = append(s.ports, nicPort{ref: ref, id: pt.Port, out: d, line: s.m.Caps[d], tenants: pt.Tenants, group: -1, link: -1})
+	}
+	s.ofFlow = make([]int32, len(s.m.Flows))
+	for i := range s.m.Flows {
+		s.ofFlow[i] = at[s.m.Flows[i].Links[0]]
+		p := &s.ports[s.ofFlow[i]]
+		p.flows = append(p.flows, int32(i))
+	}
+	s.findSharers()
+}
+
+// topFlow is the fastest of the queue pairs that a link limits.
+type topFlow struct {
+	rate float64 // bit/s that it is entitled to
+	port profile.Port
+}
+
+// findTops finds the fastest queue pair at each link direction of those that it limits; of equals, one whose port sends most.
+func (s *Settings) findTops() {
+	s.tops = make([]topFlow, len(s.m.Caps))
+	sent, qps := make([]float64, len(s.ports)), make([]float64, len(s.ports))
+	for i, k := range s.ofFlow {
+		sent[k] += s.target.Rates[i]
+		qps[k] += s.m.Flows[i].QPs
+	}
+	for i := range s.m.Flows {
+		d := s.target.Bottleneck[i]
+		if d < 0 {
+			continue
+		}
+		k := s.ofFlow[i]
+		x, t := topFlow{s.target.Rates[i] / s.m.Flows[i].QPs, profile.Port{Line: s.ports[k].line, Sent: sent[k], Flows: qps[k]}}, &s.tops[d]
+		if x.rate > t.rate || x.rate == t.rate && x.port.Sent > t.port.Sent {
+			*t = x
+		}
+	}
+}
+
+// measureTrips finds the longest round trip.
+func (s *Settings) measureTrips() {
+	for i := range s.m.Flows {
+		way := quantity.Picoseconds(0)
+		for _, d := range s.m.Flows[i].Links {
+			way += s.m.Delay(d)
+		}
+		s.rtt = max(s.rtt, 2*way)
+	}
+}
+
+// contended reports whether marks are what limits a flow.
+func (s *Settings) contended(f int32) bool {
+	b := s.target.Bottleneck[f]
+	return b >= 0 && s.m.Marks(b)
+}
+
+// spare is how much more than it takes a flow is meant for where its demand or its NIC limits it, so that
+// marks meant for others do not.
+const spare = 2
+
+// want is the rate that one queue pair of a flow is meant to have where it meets the marks of one link.
+func (s *Settings) want(f int32) float64 {
+	r := s.target.Rates[f] / s.m.Flows[f].QPs
+	if !s.contended(f) {
+		r = float64(spare * r)
+	}
+	return max(float64(r*s.crowd(f)), 1)
+}
+
+// crowd is how much a flow's settings must make up for the marks of several links.
+func (s *Settings) crowd(f int32) float64 {
+	if s.marks[f] <= 1 {
+		return 1
+	}
+	return num.Exp(float64(s.profile.Lever.Decline * num.Ln(float64(s.marks[f]))))
+}
+
+// measure finds what a port's flows want: contended ones, or else all of them. The least-squares choice in the
+// logarithm is the geometric mean, by queue pairs.
+func (s *Settings) measure(p *nicPort) {
+	kind, sum, n := model.Idle, 0.0, 0.0
+	pick := func(f int32) bool { return kind == model.Uncontended || s.contended(f) }
+	switch {
+	case slices.ContainsFunc(p.flows, s.contended):
+		kind = model.Contended
+	case len(p.flows) > 0:
+		kind = model.Uncontended
+	}
+	p.kind = kind
+	if kind == model.Idle {
+		p.wanted = p.line
+		return
+	}
+	most := 0.0
+	for _, f := range p.flows {
+		if !pick(f) {
+			continue
+		}
+		q := s.m.Flows[f].QPs
+		sum += float64(q * num.Ln(s.want(f)))
+		n += q
+		if q > most {
+			most, p.link = q, s.responseLink(f)
+		}
+	}
+	p.wanted = num.Exp(sum / n)
+	for _, f := range p.flows {
+		if pick(f) {
+			p.spread = max(p.spread, math.Abs(num.Ln(s.want(f)/p.wanted)))
+		}
+	}
+}
+
+// responseLink is the link whose marks a flow answers: the one that limits it, or else the first on its way that
+// limits somebody.
+func (s *Settings) responseLink(f int32) int32 {
+	if s.contended(f) {
+		return s.target.Bottleneck[f]
+	}
+	for _, d := range s.m.Flows[f].Links {
+		if s.target.Limiting[d] && s.m.Marks(d) {
+			return d
+		}
+	}
+	return -1
+}
+
+// curve is the response at a link.
+func (s *Settings) curve(d int32) *profile.Curve {
+	if d < 0 {
+		// Nothing marks the flows: any response will do, but one that does not change with the rates at some link.
+		if s.unmarked == nil {
+			c := s.profile.Response.Curve(profile.Condition{Speed: s.profile.Response.Speeds[0], RTT: s.rtt})
+			s.unmarked = &c
+		}
+		return s.unmarked
+	}
+	if s.curves[d] == nil {
+		top := &s.tops[d]
+		c := s.profile.Response.Curve(profile.Condition{Speed: quantity.BitRate(s.m.Caps[d]), Fastest: top.rate, Port: top.port, RTT: s.rtt})
+		s.curves[d] = &c
+	}
+	return s.curves[d]
+}
+
+// connectWhile groups the ports whose flows meet at limiting links, while something else is done that does not touch groups.
+func (s *Settings) connectWhile(do func()) {
+	if !s.moved {
+		s.groups = make([]group, len(s.prev.groups))
+		do()
+		return
+	}
+	var groups []int32
+	var n int
+	var work sync.WaitGroup
+	work.Go(func() { groups, n = s.connect() })
+	do()
+	work.Wait()
+	s.groups = make([]group, n)
+	for i := range s.ports {
+		s.ports[i].group = groups[i]
+	}
+}
+
+// connect numbers the group of each port.
+func (s *Settings) connect() (of []int32, groups int) {
+	sets := disjoint.New(len(s.m.Caps))
+	first, senders := s.m.SendersOf()
+	for d, on := range s.target.Limiting {
+		if !on || !s.m.Marks(int32(d)) {
+			continue
+		}
+		for _, sender := range senders[first[d]:first[d+1]] {
+			sets.Join(sender, int32(d))
+		}
+	}
+	at := slices.Repeat([]int32{-1}, len(s.m.Caps))
+	of = make([]int32, len(s.ports))
+	for i := range of {
+		r := sets.Find(s.ports[i].out)
+		if at[r] < 0 {
+			at[r] = int32(groups)
+			groups++
+		}
+		of[i] = at[r]
+	}
+	return of, groups
+}
+
+// zeroStep is ln of the steps in which a lever's position 0 moves: finer ones would have nearly every change of the fastest flows give all
+// ports of a group other settings.
+const zeroStep = num.Ln2 / 4
+
+// scale sets the lever of each group.
+func (s *Settings) scale() {
+	slowest := slices.Repeat([]int32{-1}, len(s.groups))
+	for i := range s.ports {
+		p := &s.ports[i]
+		g := &s.groups[p.group]
+		g.top = max(g.top, p.wanted)
+		if k := &slowest[p.group]; *k < 0 || p.wanted < s.ports[*k].wanted {
+			*k = int32(i)
+		}
+	}
+	for i := range s.groups {
+		g := &s.groups[i]
+		g.zero = s.begin(g.top, &s.ports[slowest[i]])
+	}
+}
+
+// begin finds where the lever of a group begins: a step at or above what its fastest flows want. It begins at just that where the step would
+// put its slowest port out of reach, and where no link marks any of its flows: then there is no response to place them by.
+func (s *Settings) begin(top float64, slowest *nicPort) zero {
+	z := s.zeroAt(num.Exp(float64(zeroStep * math.Ceil(num.Ln(top)/zeroStep-1e-6))))
+	if slowest.link < 0 || s.curve(slowest.link).Position(num.Ln(slowest.wanted/z.rate)) > s.reach(z, slowest.link) {
+		return s.zeroAt(top)
+	}
+	return z
+}
+
+func (s *Settings) zeroAt(rate float64) zero { return zero{rate, s.profile.Lever.Shortest(rate)} }
+
+// reach is the last position of a lever at a link.
+func (s *Settings) reach(z zero, link int32) float64 {
+	return min(s.curve(link).Reach(), num.Ln(float64(s.profile.Lever.MaxPeriod)/z.period))
+}
+
+// choose inverts the response: the position whose gain is the rate wanted by that at position 0.
+func (s *Settings) choose(p *nicPort) {
+	g := &s.groups[p.group]
+	p.position = s.curve(p.link).Position(num.Ln(p.wanted / g.rate))
+	p.clamped = false
+	if reach := s.reach(g.zero, p.link); p.position > reach {
+		p.position, p.clamped = max(reach, 0), true
+	}
+	scale := num.Exp(p.position)
+	p.period = float64(g.period * scale)
+	p.set = s.profile.Set(g.rate/scale, p.period, quantity.BitRate(p.line))
+	s.hold(p)
+}
+
+// hold finds the position that registers stand for, in a group, and how rates fall from there: functions of nothing else, so that equal
+// registers count alike.
+func (s *Settings) hold(p *nicPort) {
+	g, l := &s.groups[p.group], &s.profile.Lever
+	increase := float64(p.set.AIRate) * 1e6 / float64(l.Step*g.rate) // by that at position 0
+	rate := s.law.Rate(float64(p.set.TimeReset)/g.period, increase)
+	p.held = -num.Ln(rate)
+	p.decline = float64(l.Decline * (s.law.Decline(rate, increase) / s.law.Decline(1, 1)))
+	if p.coarse = 0; p.set.AIRate == 1 {
+		p.coarse = max(0, num.Ln(increase/rate))
+	}
+}
+
+// chooseAll sets the levers of all ports but those that keep theirs. It refuses settings that the device cannot hold; a profile
+// with a legal lever makes none.
+func (s *Settings) chooseAll() error {
+	limits := s.profile.Limits()
+	for i := range s.ports {
+		if s.keeps(i) {
+			continue
+		}
+		s.choose(&s.ports[i])
+		if err := s.ports[i].set.Validate(limits); err != nil {
+			return fmt.Errorf("%w: profile %q: port %s: %w", model.ErrInput, s.profile.Name, s.ports[i].id, err)
+		}
+	}
+	return nil
+}
+
+// weigh finds what every flow counts in the prediction: what its port's settings really are, at the response of
+// the link that it answers, in bit/s.
+func (s *Settings) weigh() {
+	w := make([]float64, len(s.m.Flows))
+	if s.prev != nil {
+		copy(w, s.prev.weights)
+	}
+	for k := range s.ports {
+		if s.keeps(k) {
+			continue
+		}
+		p := &s.ports[k]
+		for _, f := range p.flows {
+			gain := s.curve(s.responseLink(f)).Gain(p.held)
+			w[f] = float64(float64(s.m.Flows[f].QPs*s.groups[p.group].rate) * (num.Exp(gain) / s.crowd(f)))
+		}
+	}
+	s.weights = w
+}

@@ -1,0 +1,71 @@
+package sl
+
+import (
+	"fairlane/policy/colour"
+	"fairlane/subnet/ident"
+)
+
+// preferInForce makes the problem prefer the placements of the plan in force. A tenant is known by its name or,
+// when it was renamed, by its partition, since it is the partition that has an SL in the subnet
+// manager. Pinned attachments have no choice and count for nothing.
+func (x *problem) preferInForce() {
+	old := x.m.Input.InForce
+	if old == nil || len(old.Placements) == 0 {
+		return
+	}
+	names := make(map[string]bool)
+	byKey := make(map[ident.PKey]string)
+	for _, p := range old.Placements {
+		names[p.Tenant] = true
+		if p.PKey != 0 && p.PKey != ident.DefaultPKey {
+			byKey[p.PKey.Base()] = p.Tenant
+		}
+	}
+	x.c.Move = make([][colour.Colours]int32, len(x.nodes))
+	for v := range x.nodes {
+		t := &x.m.Tenants[x.nodes[v].tenant]
+		name := t.Name
+		if !names[name] && t.PKey != 0 {
+			name = byKey[t.PKey.Base()]
+		}
+		for _, i := range x.nodes[v].at {
+			sl, ok := old.SL(name, t.Attachments[i].Port)
+			if ok && sl < ident.NumSLs && t.Attachments[i].SL == nil {
+				x.wants(v, int8(sl), 1)
+			}
+		}
+	}
+	x.inForce = true
+}
+
+// wants makes every SL but one cost a node so many moves more.
+func (x *problem) wants(v int, sl int8, ports int32) {
+	for k := range colour.Colours {
+		if int8(k) != sl {
+			x.c.Move[v][k] += ports
+		}
+	}
+}
+
+// stayAt makes the problem of parts prefer the SL that the whole tenant would have, so that few tenants are
+// split, and twice as much the one in force.
+func (x *problem) stayAt(p Placements) {
+	x.preferInForce()
+	if x.c.Move == nil {
+		x.c.Move = make([][colour.Colours]int32, len(x.nodes))
+	} else {
+		for v := range x.c.Move {
+			for k := range colour.Colours {
+				x.c.Move[v][k] *= 2
+			}
+		}
+	}
+	for v := range x.nodes {
+		n := &x.nodes[v]
+		for _, i := range n.at {
+			if x.m.Tenants[n.tenant].Attachments[i].SL == nil {
+				x.wants(v, int8(p[n.tenant][i]), 1)
+			}
+		}
+	}
+}

@@ -1,0 +1,486 @@
+package wrcc
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"fairlane/internal/phrase"
+	"fairlane/internal/quantity"
+	"fairlane/policy/model"
+	"fairlane/policy/plan"
+	"fairlane/subnet"
+	"fairlane/subnet/ident"
+	"fairlane/wrcc"
+)
+
+// domain is one data centre.
+type domain struct {
+	name    string
+	nodes   []int32
+	used    bool                 // flows start, end or pass here
+	rtt     quantity.Picoseconds // largest between two hosts
+	flowRTT quantity.Picoseconds // largest of the flows that stay inside
+	rtts    []int64              // us, of the flows that cross its switches, in order
+	perRTT  float64              // WRCCT over rtt
+	period  quantity.Picoseconds
+	slowest float64              // bit/s, of the switch ports that flows cross
+	paces   []pace               // of the queue pairs that links hold and that cross its switches
+	react   quantity.Picoseconds // rtt, and the time between two packets of a slow queue pair
+	why     string
+
+	findings []plan.Finding
+}
+
+// settle is about how long, in seconds, shares need near rest, where a fair rate moves by a 64th of what is missing each WRCCT.
+func (d *domain) settle() float64 { return float64(64 * d.period.Seconds()) }
+
+// pace is the entitled rate of a number of queue pairs.
+type pace struct{ rate, qps float64 }
+
+// A sender learns a fair rate, and asks for more, once a packet: its loop is later by the time between
+// two packets. The slowest twentieth of queue pairs is not waited for, nor anybody longer than longestGap.
+const (
+	slowPart   = 0.05
+	longestGap = 250 * quantity.Microsecond
+)
+
+// gap is the time between two packets of 1,024 bytes of a slow queue pair. It changes the order of paces.
+func (d *domain) gap() quantity.Picoseconds {
+	sum := 0.0
+	for _, p := range d.paces {
+		sum += p.qps
+	}
+	if sum == 0 {
+		return 0
+	}
+	slow := slowest(d.paces, float64(slowPart*sum))
+	return min(packetGap(slow), longestGap)
+}
+
+// slowest is the rate up to which the slowest paces together have as many queue pairs as given, found by parting the paces at one of
+// their rates again and again (Hoare's Find). It changes the order of ps, which are not none.
+func slowest(ps []pace, qps float64) float64 {
+	for {
+		r := middlePace(ps)
+		below, above, n, same := 0, len(ps), 0.0, 0.0
+		for i := 0; i < above; {
+			switch p := ps[i]; {
+			case p.rate < r:
+				ps[i], ps[below] = ps[below], p
+				below++
+				n += p.qps
+				i++
+			case p.rate > r:
+				above--
+				ps[i], ps[above] = ps[above], p
+			default:
+				same += p.qps
+				i++
+			}
+		}
+		switch {
+		case n >= qps && below > 0:
+			ps = ps[:below]
+		case n+same >= qps || above == len(ps):
+			return r
+		default:
+			ps, qps = ps[above:], qps-n-same
+		}
+	}
+}
+
+// middlePace is the middle one of three rates.
+func middlePace(ps []pace) float64 {
+	a, b, c := ps[0].rate, ps[len(ps)/2].rate, ps[len(ps)-1].rate
+	return max(min(a, b), min(max(a, b), c))
+}
+
+// Bytes on the wire beside the payload of a RoCEv2 packet: Ethernet header, check sequence, preamble and gap (38),
+// IPv4 (20), UDP (8), BTH (12), RETH (16), ICRC (4), and the INT header.
+const overhead = 98 + wrcc.HeaderSize
+
+// linkTime is what a link direction and the way back over the same link add to a round trip: both
+// delays, and one full packet.
+func (s *Settings) linkTime(d int32) quantity.Picoseconds {
+	bits := (cmp.Or(int64(s.m.Fabric.Port(s.m.Transmitter(d)).MTU), model.DefaultMTU) + overhead) * 8
+	return 2*s.m.Delay(d) + quantity.Picoseconds(float64(bits)/float64(s.m.Fabric.Links[d/2].Rate)*float64(quantity.Second))
+}
+
+// linkTimes is linkTime of every link direction.
+func (s *Settings) linkTimes() []quantity.Picoseconds {
+	out := make([]quantity.Picoseconds, 2*len(s.m.Fabric.Links))
+	for d := range out {
+		out[d] = s.linkTime(int32(d))
+	}
+	return out
+}
+
+// findDomains lists the data centres, by name, and finds that of every node.
+func (s *Settings) findDomains() {
+	nodes := s.m.Fabric.Nodes
+	at := make(map[string]int32)
+	for i := range nodes {
+		at[nodes[i].Domain] = 0
+	}
+	for k, name := range slices.Sorted(maps.Keys(at)) {
+		at[name] = int32(k)
+		s.domains = append(s.domains, domain{name: name})
+	}
+	s.home = make([]int32, len(nodes))
+	for i := range nodes {
+		k := at[nodes[i].Domain]
+		s.home[i] = k
+		s.domains[k].nodes = append(s.domains[k].nodes, int32(i))
+	}
+}
+
+// measureDomains sets the periods of all data centres.
+func (s *Settings) measureDomains() {
+	if s.lay.domains == nil {
+		s.findDomains()
+		s.roundTrips()
+		s.lay.domains, s.lay.home = s.domains, s.home
+	}
+	s.domains, s.home = slices.Clone(s.lay.domains), s.lay.home
+	if s.lay.paces == nil {
+		s.lay.paces = make([][]pace, len(s.domains))
+	}
+	for i := range s.domains {
+		s.domains[i].paces = s.lay.paces[i][:0]
+	}
+	s.findPaces()
+	for i := range s.domains {
+		d := &s.domains[i]
+		s.lay.paces[i] = d.paces
+		if d.limit(); s.prev != nil && s.prev.domains[i].react == d.react {
+			*d = s.prev.domains[i]
+		} else {
+			d.choosePeriod()
+		}
+		d.paces = nil
+		s.findings = append(s.findings, d.findings...)
+	}
+}
+
+// roundTrips finds the round trips inside of all data centres and of the flows that cross them.
+func (s *Settings) roundTrips() {
+	times := s.linkTimes()
+	s.crossings(times)
+	span := s.newSpan(times)
+	widest := quantity.Picoseconds(0)
+	for i := range s.domains {
+		d := &s.domains[i]
+		d.rtt = max(d.flowRTT, span.largest(d.nodes))
+		widest = max(widest, d.rtt)
+	}
+	for i := range s.domains {
+		d := &s.domains[i]
+		if d.rtt == 0 { // a domain of switches alone, which pass on what others send
+			d.rtt = max(widest, model.UnknownDelay)
+		}
+	}
+}
+
+// findPaces lists the paces of each domain.
+func (s *Settings) findPaces() {
+	l, f := s.m.Layout(), s.m.Fabric
+	for i, by := range s.limits {
+		if by != byLink {
+			continue
+		}
+		last, p := int32(-1), pace{s.target.Rates[i] / l.QPs[i], l.QPs[i]}
+		for _, d := range l.Hops[l.First[i]:l.First[i+1]] {
+			k := int32(0)
+			if len(s.domains) > 1 {
+				k = s.home[model.Transmitter(f, d).Node]
+			}
+			if k != last {
+				last = k
+				s.domains[k].paces = append(s.domains[k].paces, p)
+			}
+			if len(s.domains) == 1 {
+				break
+			}
+		}
+	}
+}
+
+// domainOf is the data centre of a node.
+func (s *Settings) domainOf(node int32) *domain { return &s.domains[s.home[node]] }
+
+// crossings collects the round trips of the flows that cross each domain's switches. times are those of the links.
+func (s *Settings) crossings(times []quantity.Picoseconds) {
+	const most = 512 // different ones of a domain; more add nothing to its extremes
+	seen := make([]map[int64]struct{}, len(s.domains))
+	for i := range seen {
+		seen[i] = map[int64]struct{}{}
+	}
+	homes := make([]int32, len(s.m.Caps)) // domain of the transmitter
+	for d := range homes {
+		homes[d] = s.home[s.m.Transmitter(int32(d)).Node]
+	}
+	for i := range s.m.Flows {
+		f := &s.m.Flows[i]
+		rtt, home, inside := quantity.Picoseconds(0), homes[f.Links[0]], true
+		for _, d := range f.Links {
+			rtt += times[d]
+			inside = inside && homes[d] == home
+		}
+		inside = inside && s.home[f.Dst.Node] == home
+		if inside {
+			s.domains[home].flowRTT = max(s.domains[home].flowRTT, rtt)
+		}
+		us := int64((rtt + quantity.Microsecond - 1) / quantity.Microsecond)
+		last := int32(-1)
+		for _, d := range f.Links {
+			if at := &s.domains[homes[d]]; s.m.Marks(d) && (at.slowest == 0 || s.m.Caps[d] < at.slowest) {
+				at.slowest = s.m.Caps[d]
+			}
+			k := homes[d]
+			if k == last {
+				continue
+			}
+			last = k
+			if len(seen[k]) < most {
+				seen[k][us] = struct{}{}
+			}
+		}
+	}
+	for k := range seen {
+		d := &s.domains[k]
+		d.used = len(seen[k]) > 0
+		for us := range seen[k] {
+			d.rtts = append(d.rtts, us)
+		}
+		slices.Sort(d.rtts)
+	}
+}
+
+// periodChoices are the WRCCT of S0's range in largest round trips, in the order of preference.
+var periodChoices = [...]float64{wrcc.DefaultPeriodRTTs, 2.5, 3, 3.5, wrcc.MaxPeriodRTTs}
+
+// steadyPackets is how many packets a port should send in a WRCCT: a port that counts fewer takes their
+// coming and going for load, and divides its fair rate by it.
+const steadyPackets = 128
+
+var nameDomains = phrase.Of("plan.wrcc-domains.fix")
+
+// limit makes the round trip one that switches can be set for, and finds how late the loop is.
+func (d *domain) limit() {
+	most := wrcc.MaxPeriod / wrcc.MaxPeriodRTTs
+	if d.rtt > most {
+		d.findings = append(d.findings, plan.NewFinding(plan.CodePeriodClamped, nil, nil,
+			phrase.Of("plan.wrcc-period-clamped", "domain", d.title(), "rtt", d.rtt, "max", wrcc.MaxPeriod), nameDomains))
+		d.rtt = most
+	}
+	d.react = min(d.rtt+d.gap(), most)
+}
+
+// choosePeriod takes the shortest WRCCT of S0's range with which the loop is stable for every round trip that
+// crosses the domain, its largest own included, and the slowest port counts enough packets, or the longest
+// stable one. Without any it takes the shortest, and says so.
+func (d *domain) choosePeriod() {
+	d.perRTT, d.period = periodChoices[0], periodOf(d.react, periodChoices[0])
+	for _, x := range periodChoices {
+		period := periodOf(d.react, x)
+		if !d.stable(period) {
+			continue
+		}
+		d.perRTT, d.period = x, period
+		d.why = fmt.Sprintf("the longest with which the loop is stable: the slowest port counts less than %d packets in it", steadyPackets)
+		if d.slowest*period.Seconds() >= steadyPackets*boundPacket {
+			d.why = fmt.Sprintf("the shortest with which the loop is stable for every round trip that crosses the domain, and the slowest port counts %d packets", steadyPackets)
+			break
+		}
+	}
+	if d.why == "" {
+		d.why = "no choice is stable for every round trip that crosses the domain"
+		d.findings = append(d.findings, plan.NewFinding(plan.CodeWRCCUnstable, nil, nil,
+			phrase.Of("plan.wrcc-unstable", "domain", d.title(), "period", d.period),
+			phrase.Of("plan.wrcc-unstable.fix")))
+	}
+	if settle := d.settle(); d.used && settle > model.MaxConvergence {
+		d.findings = append(d.findings, plan.NewFinding(plan.CodeSlowConvergence, nil, nil,
+			phrase.Of("plan.wrcc-slow", "domain", d.title(), "period", d.period, "settle", model.About(settle)), nameDomains))
+	}
+}
+
+func periodOf(rtt quantity.Picoseconds, rtts float64) quantity.Picoseconds {
+	us := quantity.Picoseconds(float64(float64(rtt)*rtts)) + quantity.Microsecond - 1
+	return max(us/quantity.Microsecond*quantity.Microsecond, wrcc.MinPeriod)
+}
+
+// stable reports whether a port's loop is, with a WRCCT, for every round trip that crosses the domain.
+func (d *domain) stable(period quantity.Picoseconds) bool {
+	p := wrcc.DefaultParams(usualUnit, period)
+	return p.CheckStable(d.rtt.Seconds()) == nil &&
+		!slices.ContainsFunc(d.rtts, func(us int64) bool { return p.CheckStable(float64(us)/1e6) != nil })
+}
+
+func (d *domain) title() phrase.Text {
+	if d.name == "" {
+		return phrase.Of("plan.whole-fabric")
+	}
+	return phrase.Of("plan.domain", "domain", d.name)
+}
+
+// timer is T1: S0 wants it no shorter than the WRCCT of any switch on the way.
+func (s *Settings) timer() quantity.Picoseconds {
+	t := wrcc.MinPeriod
+	for i := range s.domains {
+		if s.domains[i].used {
+			t = max(t, s.domains[i].period)
+		}
+	}
+	return t
+}
+
+func (s *Settings) domainPlan(d *domain) plan.WRCCDomainPlan {
+	t1 := s.timer()
+	return plan.WRCCDomainPlan{Domain: d.name, MaxRTT: d.rtt, Period: d.period, T1: t1, Reasons: []plan.Reason{
+		{Field: "period", Value: fmt.Sprint(int64(d.period / quantity.Microsecond)), Unit: "us", Range: "1..65535", Rule: plan.RuleWRCCT,
+			Formula: fmt.Sprintf("%g · (%s, the largest round trip between two hosts of the domain, + %s between two packets of a slow queue pair): %s (S0, 3.6: 2 to 4)", d.perRTT, d.rtt, d.react-d.rtt, d.why)},
+		{Field: "t1", Value: fmt.Sprint(int64(t1 / quantity.Microsecond)), Unit: "us", Range: fmt.Sprintf("%d..%d", d.period/quantity.Microsecond, wrcc.MaxTimer/quantity.Microsecond),
+			Rule: plan.RuleT1, Formula: "the longest WRCCT of any switch that flows cross (S0, 3.6: T1 ≥ WRCCT)"},
+	}}
+}
+
+// span finds the largest round trip between two hosts of a domain.
+type span struct {
+	m     *model.Model
+	times []quantity.Picoseconds // of each link direction, see linkTime
+	hops  []int32                // of each node, -1 where not reached
+	far   []quantity.Picoseconds // of each switch: the longest of the shortest ways
+	queue []int32
+	hosts map[int32][2]quantity.Picoseconds // the longest two links to hosts of each switch
+}
+
+func (s *Settings) newSpan(times []quantity.Picoseconds) *span {
+	n := len(s.m.Fabric.Nodes)
+	return &span{m: s.m, times: times, hops: slices.Repeat([]int32{-1}, n), far: make([]quantity.Picoseconds, n)}
+}
+
+// exactSpan bounds the link visits that the exact search may take; above it, sweeps go from the farthest
+// switch to the one farthest from it, and so on, which is exact on trees and fabrics whose
+// edge switches are alike.
+const exactSpan = 1 << 22
+
+// largest is the largest round trip between two hosts among the nodes, along ways with the fewest switches, of
+// which the longest counts. It is 0 with less than two hosts.
+func (x *span) largest(nodes []int32) quantity.Picoseconds {
+	f := x.m.Fabric
+	edges := x.edges(nodes)
+	links := 0
+	for _, n := range nodes {
+		if f.Nodes[n].Kind == subnet.KindSwitch {
+			links += len(f.Nodes[n].Ports)
+		}
+	}
+	if len(edges)*links <= exactSpan {
+		return x.exact(edges)
+	}
+	return x.sweeps(edges)
+}
+
+// exact goes from every edge switch.
+func (x *span) exact(edges []int32) quantity.Picoseconds {
+	best := quantity.Picoseconds(0)
+	for _, e := range edges {
+		rtt, _ := x.from(e)
+		best = max(best, rtt)
+	}
+	return best
+}
+
+// sweeps goes from the first of the edge switches to the farthest, and on while that is farther than before.
+func (x *span) sweeps(edges []int32) quantity.Picoseconds {
+	best := quantity.Picoseconds(0)
+	at := edges[0]
+	for range 8 {
+		rtt, next := x.from(at)
+		if rtt <= best {
+			break
+		}
+		best, at = rtt, next
+	}
+	return best
+}
+
+// edges lists the switches with hosts in order and notes their longest two links to hosts.
+func (x *span) edges(nodes []int32) []int32 {
+	f := x.m.Fabric
+	x.hosts = make(map[int32][2]quantity.Picoseconds)
+	var out []int32
+	for _, n := range nodes {
+		if f.Nodes[n].Kind != subnet.KindSwitch {
+			continue
+		}
+		var two [2]quantity.Picoseconds
+		for i := range f.Nodes[n].Ports {
+			d, peer, ok := x.leads(n, i)
+			if !ok || f.Nodes[peer].Kind == subnet.KindSwitch || f.Nodes[peer].Domain != f.Nodes[n].Domain {
+				continue
+			}
+			if t := x.times[d]; t > two[0] {
+				two = [2]quantity.Picoseconds{t, two[0]}
+			} else {
+				two[1] = max(two[1], t)
+			}
+		}
+		if two[0] > 0 {
+			x.hosts[n] = two
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// leads follows a port to the node at its other end.
+func (x *span) leads(node int32, port int) (d, peer int32, ok bool) {
+	f := x.m.Fabric
+	ref := subnet.PortRef{Node: node, Port: ident.PortNum(port)}
+	to, ok := f.Peer(ref)
+	if !ok {
+		return 0, 0, false
+	}
+	return model.Direction(f, ref), to.Node, true
+}
+
+// from returns the largest round trip between a host of a switch and another of its domain, and that one's switch.
+func (x *span) from(start int32) (rtt quantity.Picoseconds, farthest int32) {
+	f := x.m.Fabric
+	x.queue = append(x.queue[:0], start)
+	x.hops[start], x.far[start] = 0, 0
+	for i := 0; i < len(x.queue); i++ {
+		at := x.queue[i]
+		for p := range f.Nodes[at].Ports {
+			d, peer, ok := x.leads(at, p)
+			if !ok || f.Nodes[peer].Kind != subnet.KindSwitch || f.Nodes[peer].Domain != f.Nodes[at].Domain {
+				continue
+			}
+			switch {
+			case x.hops[peer] < 0:
+				x.hops[peer], x.far[peer] = x.hops[at]+1, 0
+				x.queue = append(x.queue, peer)
+				fallthrough
+			case x.hops[peer] == x.hops[at]+1:
+				x.far[peer] = max(x.far[peer], x.far[at]+x.times[d])
+			}
+		}
+	}
+	own := x.hosts[start]
+	if farthest = start; own[1] > 0 {
+		rtt = own[0] + own[1]
+	}
+	for _, n := range x.queue {
+		if h, ok := x.hosts[n]; ok && n != start {
+			if t := own[0] + x.far[n] + h[0]; t > rtt {
+				rtt, farthest = t, n
+			}
+		}
+		x.hops[n] = -1
+	}
+	return rtt, farthest
+}

@@ -1,0 +1,123 @@
+package wrcc
+
+import (
+	"math"
+	"slices"
+
+	"fairlane/internal/num"
+	"fairlane/internal/phrase"
+	"fairlane/internal/quantity"
+	"fairlane/policy/model"
+	"fairlane/policy/plan"
+	"fairlane/wrcc"
+)
+
+// The bound of a prediction, from packet simulations of random cases at 10 to 100 Gbit/s.
+const (
+	boundFair = 0.0002 // what fair rates move by where they rest, over four settling times
+	// boundTurnsFair is for tenants that contend for a sending port, and those that they meet on full links.
+	boundTurnsFair = 0.0035
+	// boundTurnsLate is for the same where turns were not followed: their number is too large, or they do not come to rest.
+	boundTurnsLate = 0.25
+	// boundPacket is a packet of 1,024 bytes of payload on the wire, in bits.
+	boundPacket = float64((1024 + overhead) * 8)
+)
+
+// off is where the weights of a tenant had to miss what its queue pairs are entitled to.
+type off struct {
+	shared  int     // (port, class, peer) whose queue pairs want different weights
+	spread  float64 // the largest of these
+	worst   string  // and where
+	rate    float64
+	clamped int
+	beyond  float64 // bit/s of the queue pair whose weight was furthest out of range
+	by      float64 // and by how much, as |ln|
+}
+
+// note keeps what the weight towards a peer misses.
+func (s *Settings) note(e *entry, p *toPeer) {
+	clamped := s.outOfRange(p)
+	if s.off == nil {
+		s.off = make(map[int32]*off)
+	}
+	o := s.off[e.tenant]
+	if o == nil {
+		o = &off{}
+		s.off[e.tenant] = o
+	}
+	if p.spread > model.MaxQuantisation {
+		o.shared++
+		if p.spread > o.spread {
+			o.spread, o.rate, o.worst = p.spread, p.rate, s.m.Fabric.PortName(e.ref)
+		}
+	}
+	if clamped {
+		if by := math.Abs(num.Ln(p.rate / (p.weight * s.unit))); o.clamped == 0 || by > o.by {
+			o.beyond, o.by = p.rate, by
+		}
+		o.clamped++
+	}
+}
+
+// outOfRange reports whether the weight towards a peer had to be changed to be legal.
+func (s *Settings) outOfRange(p *toPeer) bool { return p.weight != p.rate/s.unit }
+
+// compromises reports the weights that miss what they are for, and a unit too small.
+func (s *Settings) compromises() {
+	for t := range s.m.Tenants {
+		o := s.off[int32(t)]
+		if o == nil {
+			continue
+		}
+		names := []string{s.m.Tenants[t].Name}
+		if o.shared > 0 {
+			s.findings = append(s.findings, plan.NewFinding(plan.CodeSharedSetting, names, []string{o.worst},
+				phrase.Of("plan.wrcc-paths",
+					"pairs", plan.Counted(o.shared, plan.KindPortPair), "worst", o.worst, "each", model.Rate(o.rate), "off", phrase.PercentOf(o.spread, 1)),
+				phrase.Of("plan.wrcc-paths.fix")))
+		}
+		if o.clamped > 0 {
+			fix := phrase.Of("plan.fewer-qps-port.fix")
+			if o.beyond > s.unit {
+				fix = phrase.Of("plan.wrcc-unit.fix")
+			}
+			s.findings = append(s.findings, plan.NewFinding(plan.CodeWeightRange, names, nil,
+				phrase.Of("plan.weight-out-of-range",
+					"weights", plan.Counted(o.clamped, plan.KindWeight), "min", wrcc.MinSenderWeight, "max", wrcc.MaxSenderWeight, "unit", quantity.BitRate(s.unit), "worst", model.Rate(o.beyond)), fix))
+		}
+	}
+	if e := s.resolution(); e > 0.001 {
+		s.findings = append(s.findings, plan.NewFinding(plan.CodeFairRateCoarse, nil, nil,
+			phrase.Of("plan.fair-rate-coarse", "unit", quantity.BitRate(s.unit), "precision", phrase.PercentOf(e, 2)),
+			phrase.Of("plan.fair-rate-coarse.fix")))
+	}
+}
+
+// resolution is the relative error with which headers tell a fair rate of one unit.
+func (s *Settings) resolution() float64 { return float64(wrcc.MinFairRate) / 2 / s.unit }
+
+// bounds is the relative error bound of each tenant's prediction. Where fair rates may swing it is not known.
+func (s *Settings) bounds(predicted model.Forecast, followed bool) []float64 {
+	near := s.m.BesideTurns(s.target, s.m.FullLinks(s.target))
+	out := make([]float64, len(s.m.Tenants))
+	for t := range out {
+		switch out[t] = boundFair + s.resolution(); {
+		case slices.Contains(s.swinging, int32(t)):
+			out[t] = 1
+		case near[t] && followed:
+			out[t] += boundTurnsFair
+		case near[t]:
+			out[t] += boundTurnsLate
+		}
+		if predicted.Circles != nil {
+			out[t] += predicted.Circles[t]
+		}
+	}
+	return out
+}
+
+// uncapped reports the tenants that no link and no setting keeps below their cap.
+func (s *Settings) uncapped(predicted *model.Allocation) []plan.Finding {
+	return s.m.Unenforced(predicted, phrase.Of("plan.cap-no-demand"),
+		phrase.Of("plan.cap-no-demand.fix"))
+}
