@@ -2,7 +2,6 @@ package remote
 
 import (
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"net/http"
 	"os"
@@ -12,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	apiclient "fairlane/api/client"
+	"fairlane/internal/certpool"
 	"fairlane/internal/usage"
 )
 
@@ -80,13 +80,12 @@ func (c *cli) transport() (http.RoundTripper, error) {
 	}
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if ca != "" {
-		text, err := os.ReadFile(ca)
-		if err != nil {
-			return nil, usage.Errorf("%v", err)
-		}
-		config.RootCAs = x509.NewCertPool()
-		if !config.RootCAs.AppendCertsFromPEM(text) {
+		var err error
+		switch config.RootCAs, err = certpool.Read(ca); {
+		case errors.Is(err, certpool.ErrNone):
 			return nil, c.usage("err.ca-file", "file", ca)
+		case err != nil:
+			return nil, &usage.Error{Err: err}
 		}
 	}
 	if (cert == "") != (key == "") {

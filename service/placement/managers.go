@@ -2,13 +2,13 @@ package placement
 
 import (
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/http"
 	"os"
 	"strings"
 
+	"fairlane/internal/certpool"
 	"fairlane/service/config"
 	"fairlane/service/placement/smfile"
 	"fairlane/subnet/ident"
@@ -110,13 +110,8 @@ func UFMClient(u *smfile.UFM) (*ufm.Client, error) {
 	}
 	t := &tls.Config{MinVersion: tls.VersionTLS12}
 	if u.CAFile != "" {
-		pem, err := os.ReadFile(u.CAFile)
-		if err != nil {
+		if t.RootCAs, err = certpool.Read(u.CAFile); err != nil {
 			return nil, err
-		}
-		t.RootCAs = x509.NewCertPool()
-		if !t.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("%s: found no certificate: want authorities in PEM", u.CAFile)
 		}
 	}
 	o.HTTP = &http.Client{Transport: &http.Transport{TLSClientConfig: t, Proxy: http.ProxyFromEnvironment}}

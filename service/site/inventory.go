@@ -2,7 +2,6 @@ package site
 
 import (
 	"crypto/tls"
-	"crypto/x509"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"fairlane/ccconfig/driver"
+	"fairlane/internal/certpool"
 	"fairlane/internal/usage"
 	"fairlane/subnet"
 	"fairlane/subnet/inventory"
@@ -129,13 +129,10 @@ func (k *Inventory) tls() (*tls.Config, error) {
 	if t == nil {
 		return nil, nil //nolint:nilnil // plain text
 	}
-	ca, err := os.ReadFile(k.beside(t.CA))
-	if err != nil {
+	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: t.ServerName}
+	var err error
+	if c.RootCAs, err = certpool.Read(k.beside(t.CA)); err != nil {
 		return nil, fmt.Errorf("certificates of the fabric's devices: %w", err)
-	}
-	c := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: x509.NewCertPool(), ServerName: t.ServerName}
-	if !c.RootCAs.AppendCertsFromPEM(ca) {
-		return nil, fmt.Errorf("%s: found no certificate, want at least one in PEM", k.beside(t.CA))
 	}
 	if t.Certificate == "" {
 		return c, nil
