@@ -1,7 +1,7 @@
 package placement
 
 import (
-	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/http"
@@ -98,8 +98,12 @@ func OpenSM(o *smfile.OpenSM, t mad.Transport) (*opensm.Manager, error) {
 	return opensm.New(cfg, opensm.Disk{}, reload, t)
 }
 
-// UFMClient signs in nowhere yet: it reads who asks, and by which authorities UFM's certificate is checked.
-func UFMClient(u *smfile.UFM) (*ufm.Client, error) {
+// UFMClient reads the credentials and the certificate authorities for UFM. It sends nothing. Its connections are its own; Placements
+// share theirs between operations.
+func UFMClient(u *smfile.UFM) (*ufm.Client, error) { return ufmClient(u, newUFMConnections) }
+
+// ufmClient is UFMClient on the connections of an HTTP client that trusts the given authorities, nil those of the system.
+func ufmClient(u *smfile.UFM, connections func(*x509.CertPool) *http.Client) (*ufm.Client, error) {
 	o := ufm.Options{URL: u.URL, User: u.User}
 	var err error
 	if o.Token, err = config.Secret(u.TokenFile); err != nil {
@@ -108,12 +112,12 @@ func UFMClient(u *smfile.UFM) (*ufm.Client, error) {
 	if o.Password, err = config.Secret(u.PasswordFile); err != nil {
 		return nil, err
 	}
-	t := &tls.Config{MinVersion: tls.VersionTLS12}
+	var authorities *x509.CertPool
 	if u.CAFile != "" {
-		if t.RootCAs, err = certpool.Read(u.CAFile); err != nil {
+		if authorities, err = certpool.Read(u.CAFile); err != nil {
 			return nil, err
 		}
 	}
-	o.HTTP = &http.Client{Transport: &http.Transport{TLSClientConfig: t, Proxy: http.ProxyFromEnvironment}}
+	o.HTTP = connections(authorities)
 	return ufm.New(o)
 }

@@ -23,6 +23,7 @@ type Placements struct {
 	// fabric in this process. Elsewhere that is the subnet manager's business.
 	Simulated map[string]func(ident.PKey, ident.SL) int
 	watch     history
+	ufm       ufmConnections
 }
 
 // Open is the port to the subnet manager of a target's fabric, with a transport there. f says how the manager is reached; nil is one
@@ -33,7 +34,7 @@ func (p *Placements) Open(t control.Target, f *smfile.File, c mad.Transport) (Po
 	case f == nil:
 		return asked, nil
 	case f.UFM != nil:
-		client, err := UFMClient(f.UFM)
+		client, err := p.ufm.open(t.Fabric.Name, f.UFM)
 		return &byUFM{asked, client, f.UFM.AcceptSLs || t.Repair}, err
 	}
 	codes, err := AcceptedCodes(f.OpenSM)
