@@ -46,7 +46,8 @@ type Access struct {
 
 // Discover implements control.Discoverer.
 func (p *Access) Discover(ctx context.Context, src string) (_ *subnet.Fabric, stats control.DiscoverStats, err error) {
-	s, err := p.source(src)
+	now := p.Settings()
+	s, err := now.source(src)
 	if err != nil {
 		return nil, stats, err
 	}
@@ -61,13 +62,12 @@ func (p *Access) Discover(ctx context.Context, src string) (_ *subnet.Fabric, st
 	return o.Fabric, o.Stats, nil
 }
 
-// source parses the source of a fabric, with links resolved, when the configuration allows it.
-func (p *Access) source(src string) (Source, error) {
+// source parses the source of a fabric, with links resolved, when the settings allow it.
+func (now *Settings) source(src string) (Source, error) {
 	s, err := ParseSource(src)
 	if err != nil {
 		return s, err
 	}
-	now := p.Settings()
 	resolved, err := now.Sources.Resolve(src)
 	switch {
 	case errors.Is(err, config.ErrSource):
@@ -80,9 +80,10 @@ func (p *Access) source(src string) (Source, error) {
 	return s, err
 }
 
-// open attaches to the fabric of a target, with a driver for its plane.
-func (p *Access) open(ctx context.Context, t control.Target) (*session, error) {
-	s, err := p.source(t.Fabric.Source)
+// open attaches to the fabric of a target, with a driver for its plane. The settings are those of the whole operation, so that a reload in
+// the middle mixes no two.
+func (p *Access) open(ctx context.Context, now *Settings, t control.Target) (*session, error) {
+	s, err := now.source(t.Fabric.Source)
 	if err != nil {
 		return nil, err
 	}
@@ -96,20 +97,16 @@ func (p *Access) open(ctx context.Context, t control.Target) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	now := p.Settings()
 	d, err := ibmad.New(c, ibmad.Options{CCKey: now.CCKey, InFlight: 256, Layout: now.models.driver(t.Topology)})
-	if err != nil {
-		return nil, errors.Join(err, c.Close())
-	}
-	place, err := p.Placements.Open(t, now.Managers[t.Fabric.Name], c)
 	if err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
 	sure := &identityGuard{Driver: tracedDriver{d}, transport: c, known: map[ident.PortID]bool{}}
 	return &session{
-		close: c.Close, driver: sure, others: sure.others, placer: place,
+		close: c.Close, driver: sure, others: sure.others,
+		placer: sync.OnceValues(func() (placement.Port, error) { return p.Placements.Open(t, now.Managers[t.Fabric.Name], c) }),
 		measure: func(ctx context.Context, window quantity.Picoseconds) (telemetry.Report, error) {
-			return p.measure(ctx, c, t, window)
+			return p.measure(ctx, now, c, t, window)
 		},
 	}, nil
 }
@@ -118,15 +115,18 @@ func (p *Access) open(ctx context.Context, t control.Target) (*session, error) {
 type session struct {
 	driver driver.Driver
 	// others finds the devices among some that are not the ones meant.
-	others  func(context.Context, []driver.Device) map[ident.PortID]error
-	placer  placement.Port // nil: nothing is placed on the plane
+	others func(context.Context, []driver.Device) map[ident.PortID]error
+	// placer opens the port to the subnet manager when it is first asked, since most operations need none; nil: nothing is placed on
+	// the plane.
+	placer  func() (placement.Port, error)
 	measure func(ctx context.Context, window quantity.Picoseconds) (telemetry.Report, error)
 	close   func() error
 }
 
 // Open implements rollout.Opener.
 func (p *Access) Open(ctx context.Context, t control.Target, devices []driver.Device) (rollout.Session, error) {
-	s, err := p.open(ctx, t)
+	now := p.Settings()
+	s, err := p.open(ctx, &now, t)
 	if err != nil {
 		return rollout.Session{}, err
 	}
@@ -135,7 +135,7 @@ func (p *Access) Open(ctx context.Context, t control.Target, devices []driver.De
 	}
 	out := rollout.Session{Driver: s.driver, Close: s.close}
 	if s.placer != nil {
-		out.Placer = s.placer
+		out.Placer = lazyPlacer(s.placer)
 	}
 	return out, nil
 }
@@ -156,11 +156,12 @@ func (p *Access) Observe(ctx context.Context, t control.Target, ids []ident.Port
 		}
 		targets = slices.DeleteFunc(targets, func(t device.Target) bool { return !wanted[t.Device.ID] })
 	}
-	if m := p.Settings().Managers[t.Fabric.Name]; m != nil && m.OpenSM != nil && !t.Placed {
+	now := p.Settings()
+	if m := now.Managers[t.Fabric.Name]; m != nil && m.OpenSM != nil && !t.Placed {
 		device.WithoutLanes(targets) // the placement of the plan sets OpenSM's lanes
 	}
 	t.Repair = true // for what would refuse one; nothing is written
-	s, err := p.open(ctx, t)
+	s, err := p.open(ctx, &now, t)
 	if err != nil {
 		return nil, err
 	}
@@ -182,13 +183,22 @@ func (p *Access) Observe(ctx context.Context, t control.Target, ids []ident.Port
 		}
 		markRefused(&reports[i], t.Fabric.Prerequisites)
 	}
-	if s.placer != nil && t.Placed && device.Manages(t.Plan) && (ids == nil || slices.ContainsFunc(ids, device.IsManager)) {
-		reports = append(reports, p.Placements.Observe(ctx, t, s.placer, ids == nil))
+	if s.placer == nil {
+		return reports, nil
+	}
+	port, unopened := s.placer()
+	if t.Placed && device.Manages(t.Plan) && (ids == nil || slices.ContainsFunc(ids, device.IsManager)) {
+		if unopened != nil {
+			return append(reports, control.DeviceReport{Device: device.Manager(), State: device.Failed, Error: unopened.Error()}), nil
+		}
+		reports = append(reports, p.Placements.Observe(ctx, t, port, ids == nil))
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("look at the subnet manager: %w", err)
 		}
 	}
-	p.Placements.Explain(ctx, t.Fabric.Name, s.placer, reports)
+	if unopened == nil { // else nothing is known of the subnet manager that explains drift
+		p.Placements.Explain(ctx, t.Fabric.Name, port, reports)
+	}
 	return reports, nil
 }
 

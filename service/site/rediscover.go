@@ -56,7 +56,8 @@ func (p *Access) Look(ctx context.Context, f control.Fabric, known *subnet.Fabri
 	s := p.lookouts.of(f, begun, max(keepLooks, 2*p.Relook))
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now, err := s.sweep(ctx, p.source)
+	settings := p.Settings()
+	now, err := s.sweep(ctx, settings.source)
 	if err != nil {
 		return out, fmt.Errorf("look at fabric %s: %w", f.Source, err)
 	}
