@@ -9,7 +9,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -83,18 +82,16 @@ func defaultScenario(p policy.Plane) string {
 
 // planes are those that the flags ask for.
 func (f *demoFlags) planes() ([]policy.Plane, error) {
-	all := policy.Planes()
+	planes, err := cmdline.ParsePlanes(f.plane)
 	switch {
-	case slices.Contains(all, policy.Plane(f.plane)):
-		return []policy.Plane{policy.Plane(f.plane)}, nil
-	case f.plane != "all":
-		return nil, usage.Errorf("plane %q: want ib, roce, wrcc or all", f.plane)
+	case err != nil || len(planes) == 1:
+		return planes, err
 	case f.scenario != "" || f.fabric != "" || f.tenants != "":
 		return nil, usage.Errorf("--plane all: want one of the planes with --scenario, --fabric or --tenants")
 	case !f.once:
 		return nil, usage.Errorf("--plane all: want --once too: one demo at a time stays up")
 	}
-	return all, nil
+	return planes, nil
 }
 
 func (a *app) runDemo(ctx context.Context, f demoFlags) error {

@@ -35,7 +35,7 @@ func (a *app) evaluateCommand() *cobra.Command {
   fairlane evaluate --cases 200 --out results.jsonl
   fairlane evaluate --plane ib --seed 7 --case 31`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			planes, err := f.planes()
+			planes, err := cmdline.ParsePlanes(f.plane)
 			if err == nil {
 				err = f.check(cmd.Flags().Changed("case"), cmd.Flags().Changed("cases"))
 			}
@@ -56,18 +56,6 @@ func (a *app) evaluateCommand() *cobra.Command {
 	cmd.Flags().IntVar(&f.one, "case", 0, a.T("evaluate.flag.case"))
 	cmd.Flags().BoolVar(&f.json, "json", false, a.T("flag.json"))
 	return cmd
-}
-
-func (f *evaluateFlags) planes() ([]policy.Plane, error) {
-	if f.plane == "all" {
-		return evaluate.Planes(), nil
-	}
-	for _, p := range evaluate.Planes() {
-		if f.plane == string(p) {
-			return []policy.Plane{p}, nil
-		}
-	}
-	return nil, fmt.Errorf("--plane %q: want ib, roce, wrcc or all", f.plane)
 }
 
 func (f *evaluateFlags) check(one, cases bool) error {

@@ -24,11 +24,12 @@ import (
 // ethernet returns the Ethernet fabric that is to be served, or nil when it is InfiniBand: a scenario says what it is, a
 // fabric file is what --plane says.
 func (f *simServeFlags) ethernet(cmd *cobra.Command, what string) (*live.Case, error) {
-	p := policy.Plane(f.plane)
-	switch p {
-	case "", policy.PlaneIB, policy.PlaneRoCE, policy.PlaneWRCC:
-	default:
-		return nil, usage.Errorf("plane %q: want ib, roce or wrcc", f.plane)
+	var p policy.Plane // none: what the scenario says, or InfiniBand
+	if f.plane != "" {
+		var err error
+		if p, err = cmdline.ParsePlane(f.plane); err != nil {
+			return nil, err
+		}
 	}
 	if _, err := os.Stat(what); f.tenants != "" && errors.Is(err, fs.ErrNotExist) {
 		if s, err := scenario.Load(what); err == nil {

@@ -100,16 +100,15 @@ func (a *app) compileCommand() *cobra.Command {
 	return cmd
 }
 
-// ofPlane refuses flags that mean nothing on the plane asked for, so that nobody takes one for done. Planes that
-// there are not are the compiler's to refuse.
+// ofPlane refuses flags that have no effect on the plane requested.
 func (f compileFlags) ofPlane(cmd *cobra.Command) error {
 	only := map[policy.Plane][]string{
 		policy.PlaneIB:   {"cc-mode", "cct", "ib-profiles", "mode", "reserved-sl", "table-entries", "timer-restart", "vl-arbitration"},
 		policy.PlaneRoCE: {"profile"},
 		policy.PlaneWRCC: nil,
 	}
-	if _, known := only[policy.Plane(f.plane)]; !known {
-		return nil
+	if _, err := cmdline.ParsePlane(f.plane); err != nil {
+		return err
 	}
 	for _, plane := range slices.Sorted(maps.Keys(only)) {
 		for _, name := range only[plane] {
