@@ -47,9 +47,12 @@ type Case struct {
 }
 
 // CaseOf turns an Ethernet scenario into one that lives: its flows become tenants' queue pairs that send without end. It
-// refuses traffic that ends or is drawn from a distribution.
+// refuses an InfiniBand scenario, and traffic that ends or is drawn from a distribution.
 func CaseOf(s *scenario.Scenario) (*Case, error) {
 	e := s.Ethernet
+	if e == nil {
+		return nil, wrongPlane(s, scenario.PlaneEthernet)
+	}
 	c := &Case{
 		Name: s.Name, Description: s.Description, Plane: policy.PlaneRoCE, Fabric: s.Fabric, Seed: s.Config.Seed,
 		Buffer: e.Model.Buffer, Buffers: e.SwitchBuffers(s.Fabric),
