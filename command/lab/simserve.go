@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
-	"net/netip"
 	"os"
 	"path/filepath"
 
 	"fairlane/command/cmdline"
+	"fairlane/internal/loopback"
 	"fairlane/internal/usage"
 	"fairlane/policy"
 	"fairlane/service/config"
@@ -124,11 +124,7 @@ func (f *simServeFlags) check(c *live.Case, fixed bool) error {
 
 func isLoopback(addr string) bool {
 	host, _, err := net.SplitHostPort(addr)
-	if err != nil {
-		return false
-	}
-	ip, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && ip.IsLoopback()
+	return err == nil && loopback.Is(host)
 }
 
 // serveEther serves an Ethernet fabric until the context ends.

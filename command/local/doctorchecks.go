@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"fairlane/command/cmdline"
+	"fairlane/internal/loopback"
 	"fairlane/internal/servertls"
 	"fairlane/service/config"
 	"fairlane/service/site"
@@ -86,8 +87,7 @@ func farAddress(addresses []string) string {
 		if strings.HasPrefix(a, "unix:") {
 			continue
 		}
-		host, _, err := net.SplitHostPort(a)
-		if ip := net.ParseIP(host); err == nil && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		if host, _, err := net.SplitHostPort(a); err == nil && !loopback.Is(host) {
 			return a
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	"fairlane/internal/certpool"
+	"fairlane/internal/loopback"
 )
 
 // maxAnswer bounds a message of the service, in bytes.
@@ -40,8 +41,7 @@ func Dial(a Address) (*Service, error) {
 	}
 	transport := insecure.NewCredentials()
 	if a.CA == "" {
-		ip := net.ParseIP(host)
-		if host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		if !loopback.Is(host) {
 			return nil, fmt.Errorf("management service: %s without TLS, want authorities for its certificate or a loopback address", a.Target)
 		}
 		if a.Certificate+a.Key != "" {
