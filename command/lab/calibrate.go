@@ -20,6 +20,7 @@ import (
 
 	"fairlane/ccconfig/profile"
 	"fairlane/command/cmdline"
+	"fairlane/internal/outfile"
 	"fairlane/internal/progress"
 	"fairlane/internal/usage"
 	"fairlane/sim/lab/calibrate"
@@ -204,5 +205,11 @@ func (a *app) printCalibration(r *calibrate.Report) error {
 
 // writeProfile writes a file and the folder that it is in.
 func writeProfile(path string, text []byte) error {
-	return errors.Join(os.MkdirAll(filepath.Dir(path), 0o750), os.WriteFile(path, text, 0o600))
+	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
+		return err
+	}
+	return outfile.WriteMode(path, 0o600, func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	})
 }
