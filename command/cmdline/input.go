@@ -18,7 +18,7 @@ import (
 func ReadFile(kind, path string, most int) ([]byte, error) {
 	r, err := os.Open(path)
 	if err != nil {
-		return nil, &usage.Error{Err: err}
+		return nil, usage.Wrap(err)
 	}
 	defer func() { _ = r.Close() }() // read only
 	var b bytes.Buffer
@@ -38,12 +38,12 @@ func ReadFile(kind, path string, most int) ([]byte, error) {
 func ReadTenants(path string, topo *subnet.Fabric) ([]tenants.Tenant, []tenants.Flow, error) {
 	r, err := os.Open(path)
 	if err != nil {
-		return nil, nil, &usage.Error{Err: err}
+		return nil, nil, usage.Wrap(err)
 	}
 	defer func() { _ = r.Close() }() // read only
 	ts, flows, err := tenantfile.Read(path, r, topo)
 	if err != nil {
-		return nil, nil, &usage.Error{Err: err}
+		return nil, nil, usage.Wrap(err)
 	}
 	return tenants.Attach(ts, flows), flows, nil
 }

@@ -194,7 +194,7 @@ func (f demoFlags) loadEther(p policy.Plane) (*live.Case, error) {
 	if f.fabric == "" && f.tenants == "" {
 		s, err := scenario.Load(cmp.Or(f.scenario, defaultScenario(p)))
 		if err != nil {
-			return nil, &usage.Error{Err: err}
+			return nil, usage.Wrap(err)
 		}
 		s.Config.Seed = f.seed
 		c, err := live.CaseOf(s)
@@ -232,7 +232,7 @@ func (f demoFlags) load() (*scenario.Scenario, error) {
 	if f.fabric == "" && f.tenants == "" {
 		s, err := scenario.Load(cmp.Or(f.scenario, defaultScenario(policy.PlaneIB)))
 		if err != nil {
-			return nil, &usage.Error{Err: err}
+			return nil, usage.Wrap(err)
 		}
 		s.Config.Seed = f.seed
 		return s, nil

@@ -116,10 +116,10 @@ func (a *app) stoppedCalibration(f calibrateFlags, done int) string {
 func resumeRuns(path string, o *calibrate.Options) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return nil, &usage.Error{Err: err}
+		return nil, usage.Wrap(err)
 	}
 	if o.Known, err = calibrate.ReadFinished(file); err != nil {
-		return nil, &usage.Error{Err: errors.Join(fmt.Errorf("%s: %w", path, err), file.Close())}
+		return nil, usage.Wrap(errors.Join(fmt.Errorf("%s: %w", path, err), file.Close()))
 	}
 	if err := cutLine(file); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), file.Close())

@@ -40,7 +40,7 @@ func (a *app) evaluateCommand() *cobra.Command {
 				err = f.check(cmd.Flags().Changed("case"), cmd.Flags().Changed("cases"))
 			}
 			if err != nil {
-				return &usage.Error{Err: err}
+				return usage.Wrap(err)
 			}
 			if cmd.Flags().Changed("case") {
 				return a.runEvaluateOne(cmd.Context(), f, planes)
@@ -86,7 +86,7 @@ func (a *app) runEvaluate(ctx context.Context, f evaluateFlags, planes []policy.
 	if f.out != "" {
 		file, createErr := os.Create(f.out)
 		if createErr != nil {
-			return &usage.Error{Err: createErr}
+			return usage.Wrap(createErr)
 		}
 		defer func() { err = errors.Join(err, file.Close()) }()
 		lines := json.NewEncoder(file)

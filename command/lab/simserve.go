@@ -43,7 +43,7 @@ func (f *simServeFlags) load(what string) (*scenario.Scenario, *live.Case, error
 		case noScenario == nil:
 			return ofScenario(s, plane)
 		case missing && f.tenants == "":
-			return nil, nil, &usage.Error{Err: noScenario}
+			return nil, nil, usage.Wrap(noScenario)
 		}
 	}
 	topo, err := site.ReadFabric(what)

@@ -195,7 +195,7 @@ func (a *app) showKeys(ctx context.Context, f *ccKeyFlags) error {
 // wrongUsage makes an error that says that nothing was sent for what was asked one of usage.
 func wrongUsage(err error) error {
 	if errors.Is(err, driver.ErrInvalid) {
-		return &usage.Error{Err: err}
+		return usage.Wrap(err)
 	}
 	return err
 }
@@ -269,7 +269,7 @@ func (a *app) changeKeys(ctx context.Context, f *ccKeyFlags) error {
 		return err
 	}
 	if err := c.Check(); err != nil {
-		return &usage.Error{Err: err}
+		return usage.Wrap(err)
 	}
 	t, err := site.Dial(ctx, f.from, f.mKey)
 	if err != nil {

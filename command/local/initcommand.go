@@ -120,7 +120,7 @@ func emptyDir(dir string) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		if err := os.MkdirAll(dir, 0o750); err != nil {
-			return &usage.Error{Err: err}
+			return usage.Wrap(err)
 		}
 		return nil
 	case err != nil:

@@ -118,7 +118,7 @@ func (c *cli) auditExport(cmd *cobra.Command, to string) (err error) {
 	if to != "-" {
 		f, openErr := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 		if openErr != nil {
-			return usage.Errorf("%v", openErr)
+			return usage.Wrap(openErr)
 		}
 		defer func() {
 			if err = errors.Join(err, f.Close()); err != nil {
@@ -176,7 +176,7 @@ func (c *cli) auditVerify(cmd *cobra.Command, expect, from string) error {
 	if expect != "" {
 		var err error
 		if tail, err = audit.ParseTail(expect); err != nil {
-			return usage.Errorf("%v", err)
+			return usage.Wrap(err)
 		}
 	}
 	var report *gen.AuditReport
@@ -241,14 +241,14 @@ func verifyLines(name string, r io.Reader, v *audit.Verifier) (audit.Report, err
 		line++
 		var e audit.Entry
 		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
-			return audit.Report{}, usage.Errorf("%s:%d: want one audit entry as JSON: %v", name, line, err)
+			return audit.Report{}, usage.Errorf("%s:%d: want one audit entry as JSON: %w", name, line, err)
 		}
 		if err := v.Add(e); err != nil {
 			return audit.Report{Tail: v.Tail()}, err
 		}
 	}
 	if err := lines.Err(); err != nil {
-		return audit.Report{}, usage.Errorf("%s:%d: %v", name, line+1, err)
+		return audit.Report{}, usage.Errorf("%s:%d: %w", name, line+1, err)
 	}
 	return v.Finish(v.Tail())
 }

@@ -61,7 +61,7 @@ func (c *cli) dial(token string, h *http.Client) (*apiclient.ClientWithResponses
 	h.Transport = t
 	client, err := apiclient.New(c.base(), token, h)
 	if err != nil {
-		return nil, usage.Errorf("%v", err)
+		return nil, usage.Wrap(err)
 	}
 	return client, nil
 }
@@ -85,7 +85,7 @@ func (c *cli) transport() (http.RoundTripper, error) {
 		case errors.Is(err, certpool.ErrNone):
 			return nil, c.usage("err.ca-file", "file", ca)
 		case err != nil:
-			return nil, &usage.Error{Err: err}
+			return nil, usage.Wrap(err)
 		}
 	}
 	if (cert == "") != (key == "") {

@@ -123,7 +123,7 @@ func (s *serving) open(ctx context.Context) error {
 	}
 	database, err := config.DatabaseURL(&s.config)
 	if err != nil {
-		return &usage.Error{Err: err}
+		return usage.Wrap(err)
 	}
 	if s.metrics, err = obs.NewMetrics(cmdline.Version(), obs.NewCensusCache(s.census, nil)); err != nil {
 		return err
@@ -174,7 +174,7 @@ func (s *serving) endpoints(ctx context.Context) ([]listen.Endpoint, error) {
 	o := api.Options{Log: s.log, Watch: watch(s.metrics), Ready: s.ready, PublicURL: s.config.PublicURL, Tracer: s.tracer}
 	provider, err := setup.OpenID(&s.config, api.OIDCCallback)
 	if err != nil {
-		return nil, &usage.Error{Err: err}
+		return nil, usage.Wrap(err)
 	}
 	if provider != nil {
 		o.OIDC = provider
@@ -187,7 +187,7 @@ func (s *serving) endpoints(ctx context.Context) ([]listen.Endpoint, error) {
 	if s.config.TLS.CertFile != "" {
 		c, err := setup.Certificates(s.config.TLS, s.log)
 		if err != nil {
-			return nil, &usage.Error{Err: err}
+			return nil, usage.Wrap(err)
 		}
 		secure = c.Config()
 	}

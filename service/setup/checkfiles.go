@@ -29,7 +29,7 @@ func CheckFiles(c *config.Config, callback string) error {
 	if faults = append(faults, ReadFiles(c, callback)...); faults == nil {
 		return nil
 	}
-	return &usage.Error{Err: errors.Join(faults...)}
+	return usage.Wrap(errors.Join(faults...))
 }
 
 // ReadFiles reads every file that a configuration names as the service would, and returns what is wrong with them.

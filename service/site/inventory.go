@@ -78,11 +78,11 @@ func ReadInventory(path string) (*Inventory, error) {
 	k.stamps[0] = stampOf(path)
 	r, err := os.Open(path)
 	if err != nil {
-		return nil, &usage.Error{Err: err}
+		return nil, usage.Wrap(err)
 	}
 	defer func() { _ = r.Close() }() // read only
 	if k.file, err = inventory.Read(path, r); err != nil {
-		return nil, &usage.Error{Err: err}
+		return nil, usage.Wrap(err)
 	}
 	topo := k.beside(k.file.Fabric)
 	k.stamps[1] = stampOf(topo)
@@ -90,7 +90,7 @@ func ReadInventory(path string) (*Inventory, error) {
 		return nil, err
 	}
 	if k.devices, err = k.file.On(k.Fabric, path); err != nil {
-		return nil, &usage.Error{Err: err}
+		return nil, usage.Wrap(err)
 	}
 	return k, nil
 }

@@ -35,7 +35,7 @@ func ReadSettings(c *config.Config) (s Settings, err error) {
 		errs[4] = fmt.Errorf("discovery.sources: %w", err)
 	}
 	if err := errors.Join(errs[:]...); err != nil {
-		return s, &usage.Error{Err: err}
+		return s, usage.Wrap(err)
 	}
 	return s, nil
 }
@@ -90,7 +90,7 @@ func ReadIBProfiles(path string) (*ibprofile.Set, error) {
 	}
 	s, err := profilefile.Load(path)
 	if err != nil {
-		return nil, &usage.Error{Err: err}
+		return nil, usage.Wrap(err)
 	}
 	return s, nil
 }

@@ -111,7 +111,7 @@ func (s Source) DialBy(ctx context.Context, o umad.Options) (Transport, error) {
 	case s.UMAD != umad.Name{}:
 		c, err := umad.Open(ctx, s.UMAD, o)
 		if absent := new(umad.AbsentError); errors.As(err, &absent) {
-			return nil, &usage.Error{Err: err}
+			return nil, usage.Wrap(err)
 		} else if err != nil {
 			return nil, fmt.Errorf("attach to the fabric: %w", err)
 		}
@@ -204,12 +204,12 @@ func ReadFabric(path string) (*subnet.Fabric, error) {
 	}
 	r, err := os.Open(path)
 	if err != nil {
-		return nil, &usage.Error{Err: err}
+		return nil, usage.Wrap(err)
 	}
 	defer func() { _ = r.Close() }() // read only
 	f, err := topofile.Read(path, r)
 	if err != nil {
-		return nil, &usage.Error{Err: err}
+		return nil, usage.Wrap(err)
 	}
 	return f, nil
 }

@@ -121,7 +121,7 @@ func StartEthernet(ctx context.Context, c *Case, o EthernetOptions) (_ *Ethernet
 		WRCC: c.Plane == policy.PlaneWRCC, Seed: c.Seed, TimeScale: o.TimeScale, Buffer: c.Buffer, Buffers: c.Buffers,
 	})
 	if err != nil {
-		return nil, &usage.Error{Err: err}
+		return nil, usage.Wrap(err)
 	}
 	began := time.Now()
 	l.gnmi, err = gnmidev.NewServer(gnmidev.Options{Clock: func() time.Time { return began.Add(WallDuration(l.Fabric.Now())) }})

@@ -37,7 +37,7 @@ func StartInfiniBand(ctx context.Context, s *scenario.Scenario, addr string, o s
 	}
 	devices, err := simdev.New(network, o)
 	if err != nil {
-		return nil, &usage.Error{Err: err} // it refuses nothing but options
+		return nil, usage.Wrap(err) // it refuses nothing but options
 	}
 	server, err := simdev.Listen(devices, addr)
 	var socket *net.OpError
