@@ -99,8 +99,9 @@ func (d *doctor) run(ctx context.Context, cmd *cobra.Command, path string) {
 		return
 	}
 	d.config = l
-	d.managers, _ = placement.ReadManagers(l.SubnetManagers) // the check below says what is wrong
-	if err := errors.Join(setup.ReadFiles(&l.Config, api.OIDCCallback)...); err != nil {
+	material, faults := setup.Read(&l.Config, api.OIDCCallback, nil)
+	d.managers = material.Site.Managers
+	if err := errors.Join(faults...); err != nil {
 		d.note("config", path, statusFail, "config-files", "error", err)
 	} else {
 		d.note("config", path, statusOK, "config-right")

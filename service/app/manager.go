@@ -70,6 +70,7 @@ func openManager(ctx context.Context, database string, p *site.Access, o workOpt
 	if m.store, err = store.Open(ctx, database, store.Options{}); err != nil {
 		return nil, err
 	}
+	p.Relook = o.relook
 	deps := control.Deps{Store: m.store, Discoverer: p, Observer: p, Meter: p, Looker: p, Laboratory: lab.Laboratory{}, SourceAllowed: p.SourceAllowed, IBProfiles: p.IBProfiles}
 	for _, f := range adjust {
 		f(&deps)

@@ -13,7 +13,6 @@ import (
 	"fairlane/command/cmdline"
 	"fairlane/service/config"
 	"fairlane/service/setup"
-	"fairlane/service/site"
 )
 
 // reloader reloads the configuration of a running service.
@@ -63,12 +62,9 @@ func onceRead(c *config.Config) map[string][sha256.Size]byte {
 func (r *reloader) reload() {
 	log := r.s.log
 	l, err := r.load()
+	var material *setup.Material
 	if err == nil {
-		err = setup.CheckFiles(&l.Config, api.OIDCCallback)
-	}
-	var next site.Settings
-	if err == nil {
-		next, err = site.ReadSettings(&l.Config)
+		material, err = setup.Load(&l.Config, api.OIDCCallback, nil)
 	}
 	var level slog.Level
 	if err == nil {
@@ -80,7 +76,7 @@ func (r *reloader) reload() {
 	}
 	was, now := &r.s.config, &l.Config
 	before := r.s.ports.Settings()
-	changed := next.Changed(&before)
+	changed := material.Site.Changed(&before)
 	restart := []string{}
 	contents := onceRead(now)
 	for _, k := range config.Keys() {
@@ -94,7 +90,7 @@ func (r *reloader) reload() {
 			changed = append(changed, k.Name)
 		}
 	}
-	r.s.ports.Reset(next)
+	r.s.ports.Reset(material.Site)
 	r.s.level.Set(min(level, r.s.level.Level())) // so that the message below is logged at the old level or the new one
 	defer r.s.level.Set(level)
 	was.Log.Level, was.CCKeyFile, was.MKeyFile = now.Log.Level, now.CCKeyFile, now.MKeyFile
