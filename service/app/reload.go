@@ -42,9 +42,6 @@ func (r *reloader) run(ctx context.Context) {
 	}
 }
 
-// applied are the keys that a reload applies.
-var applied = []string{"log.level", "cc_key_file", "m_key_file", "cc_layouts", "ib_profiles", "subnet_managers", "discovery.sources"}
-
 // onceRead hashes the files that are read at the start only, by key.
 func onceRead(c *config.Config) map[string][sha256.Size]byte {
 	out := map[string][sha256.Size]byte{}
@@ -82,20 +79,20 @@ func (r *reloader) reload() {
 	for _, k := range config.Keys() {
 		same := k.Value(was) == k.Value(now)
 		switch {
-		case !slices.Contains(applied, k.Name):
+		case !k.Reload:
 			if _, file := r.files[k.Name]; !same || file && contents[k.Name] != r.files[k.Name] {
 				restart = append(restart, k.Name)
 			}
 		case !same && !slices.Contains(changed, k.Name):
 			changed = append(changed, k.Name)
 		}
+		if k.Reload {
+			k.Copy(was, now)
+		}
 	}
 	r.s.ports.Reset(material.Site)
 	r.s.level.Set(min(level, r.s.level.Level())) // so that the message below is logged at the old level or the new one
 	defer r.s.level.Set(level)
-	was.Log.Level, was.CCKeyFile, was.MKeyFile = now.Log.Level, now.CCKeyFile, now.MKeyFile
-	was.CCLayouts, was.IBProfiles = now.CCLayouts, now.IBProfiles
-	was.SubnetManagers, was.Discovery.Sources = now.SubnetManagers, now.Discovery.Sources
 	slices.Sort(changed)
 	if len(restart) > 0 {
 		log.Warn("configuration reloaded; some of it needs a restart", "changed", changed, "needs_restart", restart)
