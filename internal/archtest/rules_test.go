@@ -110,7 +110,7 @@ var rules = []rule{
 	{"subnet/discover", []string{"internal/phrase", "subnet", "subnet/mad"}, "the sweep turns answers into the model"},
 
 	{"subnet/opensm/osmfile", nil, pureReason},
-	{"subnet/opensm", []string{"subnet/opensm/osmfile", "subnet", "subnet/mad"}, "an adapter imports the pure model and one protocol; who decides what is wanted is elsewhere"},
+	{"subnet/opensm", []string{"subnet/opensm/osmfile", "subnet", "subnet/mad", "subnet/saquery"}, "an adapter imports the pure model and one protocol; who decides what is wanted is elsewhere"},
 
 	{"service/telemetry", []string{"internal/phrase", "subnet", "subnet/mad", "ccconfig/driver", "ccconfig/ibcc", "tenants", "policy"}, "telemetry turns counters into shares"},
 	{"service/rollout", []string{"internal/phrase", "internal/span", "service/device", "service/control", "subnet", "ccconfig/driver", "policy"}, "the workers of rollouts know rows and devices through interfaces"},

@@ -19,7 +19,7 @@ func (p *verifyOnly) Drift(ctx context.Context, plan *policy.Plan, ask []ident.P
 	if err != nil {
 		return nil, false, err
 	}
-	sa, err := p.administration(ctx)
+	sa, err := saquery.MasterLID(ctx, p.transport)
 	if err != nil {
 		return nil, false, err
 	}
@@ -63,7 +63,7 @@ func (p *verifyOnly) answer(ctx context.Context, sa ident.LID, plan *policy.Plan
 		if !errors.As(err, new(saquery.NoPathError)) {
 			return "", err
 		}
-		_, err = saquery.Path(ctx, p.transport, sa, mad.PathRecord{SLID: lid, DLID: lid}, 0) // in whatever partition
+		_, err = saquery.Path(ctx, p.transport, sa, mad.PathRecord{SLID: lid, DLID: lid}, mad.PathCompSLID|mad.PathCompDLID) // in whatever partition
 		if err == nil {
 			return "no path", nil
 		}

@@ -2,7 +2,6 @@ package placement
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -66,7 +65,7 @@ func (p *verifyOnly) Verify(ctx context.Context, plan *policy.Plan) error {
 	if err != nil || len(each) == 0 {
 		return err
 	}
-	sa, err := p.administration(ctx)
+	sa, err := saquery.MasterLID(ctx, p.transport)
 	if err != nil {
 		return err
 	}
@@ -99,18 +98,6 @@ func (p *verifyOnly) lid(e policy.Placement) (ident.LID, error) {
 		return 0, fmt.Errorf("placement of tenant %s: port %s is not on the fabric", e.Tenant, e.Port)
 	}
 	return p.topology.Port(ref).LID, nil
-}
-
-// administration finds the LID of subnet administration: the master SM's, as our own port knows it.
-func (p *verifyOnly) administration(ctx context.Context) (ident.LID, error) {
-	info, err := saquery.OwnPort(ctx, p.transport)
-	if err != nil {
-		return 0, fmt.Errorf("read own PortInfo: %w", err)
-	}
-	if !info.MasterSMLID.IsUnicast() {
-		return 0, errors.New("no subnet administration: the port's master SM LID is not set")
-	}
-	return info.MasterSMLID, nil
 }
 
 // distinct is one placement for each partition and service level in it: subnet administration knows partitions and ports, not

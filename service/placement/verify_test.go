@@ -55,7 +55,7 @@ func TestPlacer(t *testing.T) {
 		"in force":  {fakeSA{1, map[ident.PKey]ident.SL{0x8001: 2, 0x8002: 3}}, nil},
 		"wrong SLs": {fakeSA{1, map[ident.PKey]ident.SL{0x8001: 0, 0x8002: 1}}, []string{"tenant red: subnet administration hands out SL 0", "; tenant blue", "set sl=3", "partitions.conf"}},
 		"silence":   {fakeSA{1, nil}, []string{"path of tenant red"}},
-		"no SA":     {fakeSA{}, []string{"no subnet administration"}},
+		"no SA":     {fakeSA{}, []string{"no subnet manager"}},
 	} {
 		p := &verifyOnly{transport: c.sa, topology: topo}
 		err := p.Verify(t.Context(), &policy.Plan{Placements: ps})
