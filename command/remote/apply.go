@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	apiclient "fairlane/api/client"
+	"fairlane/command/cmdline"
 	"fairlane/command/manifest"
 	"fairlane/internal/usage"
 )
@@ -99,13 +100,13 @@ func manifestFiles(path string) ([]string, error) {
 	}
 	var files []string
 	err = filepath.WalkDir(path, func(file string, e fs.DirEntry, err error) error {
-		ext, hidden := filepath.Ext(file), file != path && strings.HasPrefix(e.Name(), ".")
+		hidden := file != path && strings.HasPrefix(e.Name(), ".")
 		switch {
 		case err != nil:
 			return err
 		case hidden && e.IsDir():
 			return fs.SkipDir
-		case !hidden && !e.IsDir() && (ext == ".yaml" || ext == ".yml"):
+		case !hidden && !e.IsDir() && cmdline.IsYAML(file):
 			files = append(files, file)
 		}
 		return nil

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v3"
 
+	"fairlane/command/cmdline"
 	"fairlane/internal/texttable"
 )
 
@@ -23,18 +24,17 @@ func (c *cli) print(cmd *cobra.Command, data any, shows ...func() *table) error 
 	if c.output == "table" {
 		return c.printTables(cmd, shows)
 	}
+	if c.output == "json" {
+		return cmdline.PrintJSON(w, data)
+	}
 	b, err := json.MarshalIndent(data, "", "  ")
+	if err == nil {
+		b, err = toYAML(b)
+	}
 	if err != nil {
 		return fmt.Errorf("encode output: %w", err)
 	}
-	if c.output == "yaml" {
-		if b, err = toYAML(b); err != nil {
-			return fmt.Errorf("encode output: %w", err)
-		}
-		_, err = w.Write(b)
-		return err
-	}
-	_, err = fmt.Fprintf(w, "%s\n", b)
+	_, err = w.Write(b)
 	return err
 }
 
