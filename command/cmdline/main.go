@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fairlane/internal/buildinfo"
 	"fairlane/internal/i18n"
 	"fairlane/internal/usage"
 )
@@ -65,7 +66,7 @@ func (a *App) Root(args []string, build func(*App, *cobra.Command)) *cobra.Comma
 		Use:           "fairlane",
 		Short:         a.T("root.short"),
 		Long:          a.T("root.long"),
-		Version:       Version(),
+		Version:       buildinfo.Version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}

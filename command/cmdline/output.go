@@ -29,12 +29,12 @@ func PercentOrDash(v *float64) string {
 	return Percent(*v)
 }
 
-// OrZero is 0 for what is not known.
-func OrZero(v *quantity.BitRate) quantity.BitRate {
-	if v == nil {
-		return 0
+// OrZero is what a pointer points at, and the zero value for nil, which is what is not known.
+func OrZero[T any](p *T) T {
+	if p == nil {
+		return *new(T)
 	}
-	return *v
+	return *p
 }
 
 const barWidth = 18

@@ -20,6 +20,7 @@ import (
 
 	"fairlane/ccconfig/profile"
 	"fairlane/command/cmdline"
+	"fairlane/internal/buildinfo"
 	"fairlane/internal/outfile"
 	"fairlane/internal/progress"
 	"fairlane/internal/usage"
@@ -177,7 +178,7 @@ func (a *app) saveCalibration(f calibrateFlags, r *calibrate.Report) error {
 	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return fmt.Errorf("folder for charts: %w", err)
 	}
-	charts := calibrationCharts(r, fmt.Sprintf("%s, fairlane %s", r.Profile.Made, cmdline.Version()))
+	charts := calibrationCharts(r, fmt.Sprintf("%s, fairlane %s", r.Profile.Made, buildinfo.Version()))
 	for _, name := range slices.Sorted(maps.Keys(charts)) {
 		if err := charts[name].Save(dir, r.Profile.Name+"-"+name); err != nil {
 			return err

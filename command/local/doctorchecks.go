@@ -17,7 +17,7 @@ import (
 	"syscall"
 	"time"
 
-	"fairlane/command/cmdline"
+	"fairlane/internal/buildinfo"
 	"fairlane/internal/loopback"
 	"fairlane/internal/servertls"
 	"fairlane/service/config"
@@ -267,8 +267,8 @@ func (d *doctor) service(ctx context.Context) {
 	case err != nil || json.Unmarshal(body, &v) != nil || v.Version == "":
 		d.note("service", base, statusFail, "service-other")
 		return
-	case v.Version != cmdline.Version():
-		d.note("service", base, statusWarn, "service-version", "theirs", v.Version, "ours", cmdline.Version())
+	case v.Version != buildinfo.Version():
+		d.note("service", base, statusWarn, "service-version", "theirs", v.Version, "ours", buildinfo.Version())
 	case status == http.StatusOK:
 		d.note("service", base, statusOK, "service-right", "version", v.Version)
 	}

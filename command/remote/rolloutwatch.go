@@ -12,6 +12,7 @@ import (
 
 	apiclient "fairlane/api/client"
 	"fairlane/api/gen"
+	"fairlane/command/cmdline"
 	"fairlane/internal/progress"
 	"fairlane/internal/texttable"
 )
@@ -112,7 +113,7 @@ func (w *watching) show(ro *gen.Rollout) error {
 		kept := *ro
 		kept.Devices = nil
 		for _, d := range ro.Devices {
-			if strings.Contains(ro.Result, d.Name+": "+orZero(d.Error)) {
+			if strings.Contains(ro.Result, d.Name+": "+cmdline.OrZero(d.Error)) {
 				d.Error = nil // the result, which was just printed, has it
 			}
 			if c.rows.all || few || d.State != "pending" && stateRank(d.State) > 0 {

@@ -8,6 +8,7 @@ import (
 
 	apiclient "fairlane/api/client"
 	"fairlane/api/gen"
+	"fairlane/command/cmdline"
 	"fairlane/internal/quantity"
 	"fairlane/internal/usage"
 	"fairlane/subnet/ident"
@@ -377,7 +378,7 @@ func flowsIn(list []gen.Flow) ([]tenants.Flow, error) {
 		if err != nil {
 			return nil, err
 		}
-		out[i] = tenants.Flow{Tenant: f.Tenant, Class: orZero(f.Class), Src: src, Dst: dst, QPs: orZero(f.QPS), Demand: quantity.BitRate(orZero(f.DemandBps))}
+		out[i] = tenants.Flow{Tenant: f.Tenant, Class: cmdline.OrZero(f.Class), Src: src, Dst: dst, QPs: cmdline.OrZero(f.QPS), Demand: quantity.BitRate(cmdline.OrZero(f.DemandBps))}
 	}
 	return out, nil
 }

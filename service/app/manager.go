@@ -12,7 +12,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"fairlane/api"
-	"fairlane/command/cmdline"
+	"fairlane/internal/buildinfo"
 	"fairlane/internal/span"
 	"fairlane/service/control"
 	"fairlane/service/control/drift"
@@ -170,7 +170,7 @@ func (leveled) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.
 
 // Handler is the API over the service. The version is filled in.
 func (m *manager) Handler(o api.Options) (*api.Server, error) {
-	o.Version = cmdline.Version()
+	o.Version = buildinfo.Version()
 	return api.New(m.service, o)
 }
 

@@ -20,6 +20,7 @@ import (
 
 	"fairlane/api"
 	"fairlane/command/cmdline"
+	"fairlane/internal/buildinfo"
 	"fairlane/internal/listen"
 	"fairlane/internal/sdnotify"
 	"fairlane/policy"
@@ -80,7 +81,7 @@ func (a *app) runServe(ctx context.Context, load func() (*config.Loaded, error))
 	if c.Trace.Endpoint != "" {
 		host, _ := os.Hostname() // an unknown name is an empty one
 		tracing, err := obs.NewTracing(ctx, obs.TraceOptions{
-			Endpoint: c.Trace.Endpoint, SampleRatio: c.Trace.SampleRatio, Version: cmdline.Version(), Instance: host,
+			Endpoint: c.Trace.Endpoint, SampleRatio: c.Trace.SampleRatio, Version: buildinfo.Version(), Instance: host,
 		})
 		if err != nil {
 			return err
@@ -117,7 +118,7 @@ func (s *serving) open(ctx context.Context, material *setup.Material) (err error
 	if len(s.config.CCLayouts) > 0 {
 		s.log.Warn("cc_layouts is deprecated: give the layouts by device profiles in the file that ib_profiles names")
 	}
-	if s.metrics, err = obs.NewMetrics(cmdline.Version(), obs.NewCensusCache(s.census, nil)); err != nil {
+	if s.metrics, err = obs.NewMetrics(buildinfo.Version(), obs.NewCensusCache(s.census, nil)); err != nil {
 		return err
 	}
 	p := site.New(material.Site)
@@ -206,7 +207,7 @@ func (s *serving) ready(context.Context) error {
 // run serves until the context ends.
 func (s *serving) run(ctx context.Context, endpoints []listen.Endpoint, again *reloader) error {
 	attrs := []any{"addr", addresses(endpoints[0]), "tls", s.config.TLS.CertFile != "",
-		"database", config.ShownDatabase(s.config.Database), "version", cmdline.Version()}
+		"database", config.ShownDatabase(s.config.Database), "version", buildinfo.Version()}
 	if len(endpoints) > 1 {
 		attrs = append(attrs, "operations", addresses(endpoints[1]))
 	}
