@@ -128,7 +128,7 @@ const (
 
 // wait lets the fabric's own time advance.
 func (d *Demo) wait(ctx context.Context, span quantity.Picoseconds) error {
-	limit := fabricPatience + 100*time.Duration(float64(live.WallDuration(span))/d.timeScale)
+	limit := fabricPatience + 100*time.Duration(float64(span.Duration())/d.timeScale)
 	begun, from := time.Now(), d.fabric.Now()
 	within, cancel := context.WithTimeoutCause(ctx, limit, errStandsStill)
 	defer cancel()
@@ -167,7 +167,7 @@ func (d *Demo) Run(ctx context.Context) (*Result, error) {
 	if err := d.wait(ctx, pace.Unmanaged); err != nil {
 		return nil, err
 	}
-	if r.before, err = svc.ReadShares(ctx, FabricName, r.Plan.Name, live.WallDuration(pace.Unmanaged)); err != nil {
+	if r.before, err = svc.ReadShares(ctx, FabricName, r.Plan.Name, pace.Unmanaged.Duration()); err != nil {
 		return nil, err
 	}
 	d.step(d.fabric.StepKey("demo.step.before"), "window", pace.Unmanaged)
@@ -184,7 +184,7 @@ func (d *Demo) Run(ctx context.Context) (*Result, error) {
 	if r.rival != nil {
 		d.step("demo.step.rival", "window", rivalWindow)
 	}
-	d.step("demo.step.after", "window", quantity.Picoseconds(r.after.Window.Nanoseconds())*quantity.Nanosecond)
+	d.step("demo.step.after", "window", quantity.Elapsed(r.after.Window))
 	r.elapsed = time.Since(begun)
 	return r, nil
 }
@@ -268,7 +268,7 @@ func (d *Demo) Settle(ctx context.Context, plan string, p Pace) (control.Shares,
 	}
 	var last control.Shares
 	for i := range rounds {
-		s, err := d.manager.Service().ReadShares(ctx, FabricName, plan, live.WallDuration(p.Round))
+		s, err := d.manager.Service().ReadShares(ctx, FabricName, plan, p.Round.Duration())
 		if err != nil {
 			return s, err
 		}
@@ -277,7 +277,7 @@ func (d *Demo) Settle(ctx context.Context, plan string, p Pace) (control.Shares,
 		}
 		last = s
 	}
-	return d.manager.Service().ReadShares(ctx, FabricName, plan, live.WallDuration(p.Final))
+	return d.manager.Service().ReadShares(ctx, FabricName, plan, p.Final.Duration())
 }
 
 // largestChange is the largest relative change of a tenant's delivered rate, 1 when one is not known.

@@ -20,7 +20,7 @@ func (p *Access) Measure(ctx context.Context, t control.Target, window time.Dura
 		return control.Shares{}, err
 	}
 	defer func() { _ = s.close() }() // the slot is gone either way
-	r, err := s.measure(ctx, quantity.Picoseconds(window.Nanoseconds())*quantity.Nanosecond)
+	r, err := s.measure(ctx, quantity.Elapsed(window))
 	if err != nil {
 		return control.Shares{}, err
 	}
@@ -89,7 +89,7 @@ func (p *Access) watchCongestion(ctx context.Context, now *Settings, transport m
 
 func sharesOf(t control.Target, r *telemetry.Report) control.Shares {
 	out := control.Shares{
-		Plan: t.Plan.Name, Window: time.Duration(r.Window / quantity.Nanosecond), MeasuredAt: time.Now().UTC(),
+		Plan: t.Plan.Name, Window: r.Window.Duration(), MeasuredAt: time.Now().UTC(),
 		MaxShareError: r.MaxShareError, Jain: r.Jain,
 	}
 	if r.Coverage > 0 {

@@ -124,7 +124,7 @@ func StartEthernet(ctx context.Context, c *Case, o EthernetOptions) (_ *Ethernet
 		return nil, usage.Wrap(err)
 	}
 	began := time.Now()
-	l.gnmi, err = gnmidev.NewServer(gnmidev.Options{Clock: func() time.Time { return began.Add(WallDuration(l.Fabric.Now())) }})
+	l.gnmi, err = gnmidev.NewServer(gnmidev.Options{Clock: func() time.Time { return began.Add(l.Fabric.Now().Duration()) }})
 	if err != nil {
 		return nil, err
 	}
