@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,6 +17,7 @@ import (
 	"fairlane/api"
 	"fairlane/command/cmdline"
 	"fairlane/internal/listen"
+	"fairlane/internal/phrase"
 	"fairlane/internal/usage"
 	"fairlane/policy"
 	"fairlane/service/site"
@@ -147,7 +149,7 @@ func (a *app) demoOf(ctx context.Context, f demoFlags, p policy.Plane) (_ *Repor
 	if !f.json {
 		words = a.Stdout
 	}
-	d, name, err := a.startDemo(ctx, f, p, Place{Dir: dir}, func(key string, args ...any) { _, _ = fmt.Fprintln(words, a.T(key, args...)) })
+	d, name, err := a.startDemo(ctx, f, p, Place{Dir: dir}, func(key string, args ...any) { _, _ = fmt.Fprintln(words, a.stepText(key, args)) })
 	if err != nil {
 		return nil, err
 	}
@@ -169,6 +171,17 @@ func (a *app) demoOf(ctx context.Context, f demoFlags, p policy.Plane) (_ *Repor
 		return &report, err
 	}
 	return &report, a.stay(ctx, d, listeners, words)
+}
+
+// stepText is the text of a step, sentences among its values in the user's language.
+func (a *app) stepText(key string, values []any) string {
+	values = slices.Clone(values)
+	for i := range values {
+		if said, ok := values[i].(phrase.Text); ok {
+			values[i] = a.Texts.Say(said)
+		}
+	}
+	return a.T(key, values...)
 }
 
 // startDemo starts the fabric that the flags ask for, and its manager; title says what it is.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"fairlane/api"
+	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/policy"
 	"fairlane/service/config"
@@ -227,7 +228,7 @@ func (d *Demo) rollOut(ctx context.Context, plan string, stage control.Stage) (c
 		return ro, err
 	}
 	if ro.State != control.RolloutSucceeded {
-		return ro, fmt.Errorf("rollout %d (%s) %s: %s", ro.ID, stage, ro.State, ro.Result)
+		return ro, &phrase.Error{Text: phrase.Of("demo.rollout-failed", "rollout", ro.ID, "stage", string(stage), "state", string(ro.State), "result", ro.Result)}
 	}
 	return ro, nil
 }
