@@ -27,29 +27,28 @@ type Fabric interface {
 	Close() error
 }
 
+var (
+	_ Fabric = infiniBand{}
+	_ Fabric = ethernet{}
+)
+
 type infiniBand struct{ *live.InfiniBand }
 
 // InfiniBand shows an InfiniBand fabric.
 func InfiniBand(l *live.InfiniBand) Fabric { return infiniBand{l} }
 
-// Plane implements Fabric.
 func (infiniBand) Plane() policy.Plane { return policy.PlaneIB }
 
-// Source implements Fabric.
 func (f infiniBand) Source() string { return "ibsim:" + f.Server.Addr() }
 
-// Declared implements Fabric.
 func (f infiniBand) Declared() ([]tenants.Tenant, []tenants.Flow) {
 	return f.Scenario.Tenants, f.Scenario.TenantFlows()
 }
 
-// Now implements Fabric.
 func (f infiniBand) Now() quantity.Picoseconds { return f.Devices.Now() }
 
-// Partitions implements Fabric.
 func (f infiniBand) Partitions() func(ident.PKey, ident.SL) int { return f.Devices.SetPartitionSL }
 
-// StepKey implements Fabric.
 func (infiniBand) StepKey(key string) string { return key }
 
 type ethernet struct{ *live.Ethernet }
@@ -57,19 +56,14 @@ type ethernet struct{ *live.Ethernet }
 // Ethernet shows an Ethernet fabric.
 func Ethernet(l *live.Ethernet) Fabric { return ethernet{l} }
 
-// Plane implements Fabric.
 func (f ethernet) Plane() policy.Plane { return f.Case.Plane }
 
-// Declared implements Fabric.
 func (f ethernet) Declared() ([]tenants.Tenant, []tenants.Flow) { return f.Case.Tenants, f.Case.Flows }
 
-// Now implements Fabric.
 func (f ethernet) Now() quantity.Picoseconds { return f.Fabric.Now() }
 
-// Partitions implements Fabric.
 func (ethernet) Partitions() func(ident.PKey, ident.SL) int { return nil }
 
-// StepKey implements Fabric.
 func (ethernet) StepKey(key string) string { return key + ".ethernet" }
 
 // demos numbers the demos of this process: names of abstract sockets belong to the machine.

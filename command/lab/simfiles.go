@@ -51,7 +51,8 @@ func newSimFiles(path string, s *scenario.Scenario) (*simFiles, error) {
 	return f, nil
 }
 
-// Flow implements scenario.Recorder.
+var _ scenario.Recorder = (*simFiles)(nil)
+
 func (f *simFiles) Flow(r scenario.FlowRecord) error {
 	return f.flows.Write(flowRow(&r))
 }
@@ -75,7 +76,6 @@ func flowRow(r *scenario.FlowRecord) record.Flow {
 	return row
 }
 
-// Rate implements scenario.Recorder.
 func (f *simFiles) Rate(at quantity.Picoseconds, tenant string, flow int64, rate quantity.BitRate) error {
 	if flow < 0 {
 		return f.rates.Write(at, tenant, "", rate)
@@ -88,7 +88,6 @@ func (f *simFiles) Rate(at quantity.Picoseconds, tenant string, flow int64, rate
 	return f.rates.Write(at, tenant, strconv.FormatInt(flow, 10), rate)
 }
 
-// Queue implements scenario.Recorder.
 func (f *simFiles) Queue(at quantity.Picoseconds, port string, bytes int64) error {
 	return f.queues.Write(at, port, 0, bytes)
 }

@@ -67,13 +67,12 @@ func sweepFlows(path string, sweep *scenario.Sweep) scenario.RunRecorder {
 // flowsOnly keeps the flows of a run.
 type flowsOnly struct{ flows *record.Flows }
 
-// Flow implements scenario.Recorder.
+var _ scenario.Recorder = flowsOnly{}
+
 func (f flowsOnly) Flow(r scenario.FlowRecord) error { return f.flows.Write(flowRow(&r)) }
 
-// Rate implements scenario.Recorder.
 func (f flowsOnly) Rate(quantity.Picoseconds, string, int64, quantity.BitRate) error { return nil }
 
-// Queue implements scenario.Recorder.
 func (f flowsOnly) Queue(quantity.Picoseconds, string, int64) error { return nil }
 
 func writeCSV(dir *record.Dir, file, name string, rows [][]string) error {

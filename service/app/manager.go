@@ -165,7 +165,8 @@ func managerName() string {
 // leveled keeps the queue's own chatter out of the log: what matters of a job is in its rollout's events.
 type leveled struct{ slog.Handler }
 
-// Enabled implements slog.Handler.
+var _ slog.Handler = leveled{}
+
 func (leveled) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelError }
 
 // Handler is the API over the service. The version is filled in.

@@ -13,7 +13,6 @@ import (
 	"fairlane/subnet/saquery"
 )
 
-// Drift implements Port.
 func (p *verifyOnly) Drift(ctx context.Context, plan *policy.Plan, ask []ident.PKey) (out []control.Difference, leftover bool, err error) {
 	each, err := distinct(plan.Placements)
 	if err != nil {
@@ -74,7 +73,6 @@ func (p *verifyOnly) answer(ctx context.Context, sa ident.LID, plan *policy.Plan
 	return "", nil
 }
 
-// Refusal implements Port.
 func (p *verifyOnly) Refusal(_ context.Context, plan *policy.Plan) error {
 	if p.set != nil {
 		return nil

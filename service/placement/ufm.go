@@ -16,10 +16,11 @@ import (
 type byUFM struct {
 	*verifyOnly
 	client *ufm.Client
-	force  bool // service levels that somebody else set are set, too
+	force  bool // service levels that another writer set are set, too
 }
 
-// Check implements device.Placer.
+var _ Port = (*byUFM)(nil)
+
 func (p *byUFM) Check(ctx context.Context, plan, before *policy.Plan) error {
 	o, err := p.placement(plan, before)
 	if err != nil {
@@ -33,7 +34,7 @@ func (p *byUFM) Check(ctx context.Context, plan, before *policy.Plan) error {
 	return err
 }
 
-// Place implements device.Placer. UFM knows no second step: what the plan before had and this one has not, goes last.
+// Place removes stale entries last: UFM has no two-phase placement.
 func (p *byUFM) Place(ctx context.Context, plan, before *policy.Plan, _ bool) error {
 	o, err := p.placement(plan, before)
 	if err != nil {
@@ -59,7 +60,6 @@ func (p *byUFM) placement(plan, before *policy.Plan) (o ufm.Placement, err error
 	return o, err
 }
 
-// Verify implements device.Placer.
 func (p *byUFM) Verify(ctx context.Context, plan *policy.Plan) error {
 	if err := p.verifyOnly.Verify(ctx, plan); err != nil {
 		return fmt.Errorf("%w; UFM has the partitions as wanted: a changed service level may need a restart of its subnet manager", err)
@@ -99,12 +99,10 @@ func (p *byUFM) partitions(plan *policy.Plan) ([]ufm.Partition, error) {
 	return out, nil
 }
 
-// Refusal implements Port.
 func (p *byUFM) Refusal(ctx context.Context, plan *policy.Plan) error {
 	return p.Check(ctx, plan, plan)
 }
 
-// Drift implements Port.
 func (p *byUFM) Drift(ctx context.Context, plan *policy.Plan, ask []ident.PKey) (out []control.Difference, leftover bool, err error) {
 	o, err := p.placement(plan, nil)
 	if err != nil {

@@ -22,10 +22,12 @@ type verifyOnly struct {
 	set       func(ident.PKey, ident.SL) int // nil where only the subnet manager can
 }
 
+var _ Port = (*verifyOnly)(nil)
+
 // simulatedSM is the subnet manager of a simulated fabric, in words.
 const simulatedSM = "the simulated subnet manager"
 
-// Check implements device.Placer: what nobody here can change must be in force already.
+// Check requires that what cannot be changed from here is in force already.
 func (p *verifyOnly) Check(ctx context.Context, plan, _ *policy.Plan) error {
 	if p.set == nil {
 		return p.Verify(ctx, plan)
@@ -34,8 +36,7 @@ func (p *verifyOnly) Check(ctx context.Context, plan, _ *policy.Plan) error {
 	return err
 }
 
-// Place implements device.Placer. With clear, partitions that only the plan before needed get service level 0, which they had
-// before anybody placed them.
+// Place, with clear, gives partitions that only the plan before needed service level 0, which they had before their first placement.
 func (p *verifyOnly) Place(_ context.Context, plan, before *policy.Plan, clear bool) error {
 	if p.set == nil {
 		return nil
@@ -58,8 +59,7 @@ func (p *verifyOnly) Place(_ context.Context, plan, before *policy.Plan, clear b
 	return nil
 }
 
-// Verify implements device.Placer: it asks subnet administration for a path of each partition
-// and compares the service level it hands out.
+// Verify asks subnet administration for a path of each partition and compares its service level.
 func (p *verifyOnly) Verify(ctx context.Context, plan *policy.Plan) error {
 	each, err := distinct(plan.Placements)
 	if err != nil || len(each) == 0 {

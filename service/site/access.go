@@ -28,7 +28,7 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// Access implements what control needs from the outside: over the MAD transport of an InfiniBand
+// Access is what control needs from the outside: over the MAD transport of an InfiniBand
 // fabric's source, and by gNMI and P4Runtime where the inventory of an Ethernet fabric says. Connections live
 // for one operation, so that a fabric that went away and came back needs no care.
 type Access struct {
@@ -44,7 +44,15 @@ type Access struct {
 	lookouts  lookouts // what is known from sweeping fabrics again
 }
 
-// Discover implements control.Discoverer.
+var (
+	_ control.Discoverer = (*Access)(nil)
+	_ control.Looker     = (*Access)(nil)
+	_ control.Meter      = (*Access)(nil)
+	_ control.Observer   = (*Access)(nil)
+	_ rollout.Opener     = (*Access)(nil)
+)
+
+// Discover turns the source of a fabric into the model. Its errors tell a client of the API nothing of what files hold.
 func (p *Access) Discover(ctx context.Context, src string) (_ *subnet.Fabric, stats control.DiscoverStats, err error) {
 	now := p.Settings()
 	s, err := now.source(src)
@@ -123,7 +131,7 @@ type session struct {
 	close   func() error
 }
 
-// Open implements rollout.Opener.
+// Open attaches to the fabric of a target, once it is sure that none of the devices is another one by now.
 func (p *Access) Open(ctx context.Context, t control.Target, devices []driver.Device) (rollout.Session, error) {
 	now := p.Settings()
 	s, err := p.open(ctx, &now, t)
@@ -140,7 +148,8 @@ func (p *Access) Open(ctx context.Context, t control.Target, devices []driver.De
 	return out, nil
 }
 
-// Observe implements control.Observer. A device at whose address another one is by now is one that cannot be read.
+// Observe reads devices of a plan and, where it is due, the subnet manager, and compares both with the plan; ids limits it, nil is all. A
+// device at whose address another one is by now is one that cannot be read.
 func (p *Access) Observe(ctx context.Context, t control.Target, ids []ident.PortID) ([]control.DeviceReport, error) {
 	targets := slices.Clone(t.Devices)
 	if t.Devices == nil {

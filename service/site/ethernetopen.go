@@ -54,7 +54,6 @@ type etherSource struct {
 
 var _ telemetry.EtherSource = (*etherSource)(nil)
 
-// ReadNIC implements telemetry.EtherSource.
 func (s *etherSource) ReadNIC(ctx context.Context, port ident.PortID) (telemetry.NICReading, error) {
 	ref, ok := s.topo.PortByID(port)
 	if !ok {
@@ -106,7 +105,7 @@ func whole(c niccount.Counters, at quantity.Picoseconds, octets, words string) t
 	return telemetry.Octets{N: 4 * n, At: at, Err: err}
 }
 
-// ReadSwitch implements telemetry.EtherSource. A switch that marks tells what its queues sent, and may look at them
+// ReadSwitch reads octets: a switch that marks tells what its queues sent, and may look at them
 // seldom; a WRCC switch counts what is on its way to a port, and tells no time.
 func (s *etherSource) ReadSwitch(ctx context.Context, port ident.PortID) (telemetry.Octets, error) {
 	node, ok := s.topo.NodeByGUID(port.Node)

@@ -144,5 +144,3 @@ func (k *Inventory) tls() (*tls.Config, error) {
 	c.Certificates = []tls.Certificate{own}
 	return c, nil
 }
-
-var _ driver.Examiner = (*InventoryDriver)(nil)

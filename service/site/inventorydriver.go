@@ -23,6 +23,11 @@ type InventoryDriver struct {
 	p4rt    *p4rt.Driver
 }
 
+var (
+	_ driver.Driver   = (*InventoryDriver)(nil)
+	_ driver.Examiner = (*InventoryDriver)(nil)
+)
+
 // etherInFlight bounds the operations under way on a fabric.
 const etherInFlight = 256
 
@@ -84,7 +89,7 @@ func (d *InventoryDriver) of(dev driver.Device) (driver.Driver, error) {
 	return d.gnmi, nil
 }
 
-// Capabilities implements driver.Driver.
+// Capabilities returns those that the device's own driver knows.
 func (d *InventoryDriver) Capabilities(ctx context.Context, dev driver.Device) (driver.Capabilities, error) {
 	to, err := d.of(dev)
 	if err != nil {
@@ -93,7 +98,7 @@ func (d *InventoryDriver) Capabilities(ctx context.Context, dev driver.Device) (
 	return to.Capabilities(ctx, dev)
 }
 
-// Read implements driver.Driver.
+// Read reads by the device's own driver.
 func (d *InventoryDriver) Read(ctx context.Context, dev driver.Device) (driver.Settings, error) {
 	to, err := d.of(dev)
 	if err != nil {
@@ -102,7 +107,7 @@ func (d *InventoryDriver) Read(ctx context.Context, dev driver.Device) (driver.S
 	return to.Read(ctx, dev)
 }
 
-// Examine implements driver.Examiner. WRCC's switches have no classes of service to look at.
+// Examine examines by the device's own driver. WRCC's switches have no classes of service to examine.
 func (d *InventoryDriver) Examine(ctx context.Context, dev driver.Device, got driver.Settings, n prereq.Needs) ([]prereq.Item, error) {
 	to, err := d.of(dev)
 	if err != nil {
@@ -111,7 +116,7 @@ func (d *InventoryDriver) Examine(ctx context.Context, dev driver.Device, got dr
 	return driver.Examine(ctx, to, dev, got, &n), nil
 }
 
-// Apply implements driver.Driver.
+// Apply writes by the device's own driver.
 func (d *InventoryDriver) Apply(ctx context.Context, dev driver.Device, want driver.Settings) (driver.Receipt, error) {
 	to, err := d.of(dev)
 	if err != nil {

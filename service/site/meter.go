@@ -12,7 +12,7 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// Measure implements control.Meter. The window is the fabric's own time.
+// Measure measures the shares that tenants of a target get. The window is the fabric's own time.
 func (p *Access) Measure(ctx context.Context, t control.Target, window time.Duration) (control.Shares, error) {
 	now := p.Settings()
 	s, err := p.open(ctx, &now, t)

@@ -50,7 +50,7 @@ func (l *lookouts) of(f control.Fabric, now time.Time, keep time.Duration) *swep
 	return l.fabrics[f.Name]
 }
 
-// Look implements control.Looker. The transport lives for one look, like that of everything else, so traps are not listened to.
+// Look sweeps a fabric again and compares it with what is known of it. The transport lives for one sweep, so traps are not received.
 func (p *Access) Look(ctx context.Context, f control.Fabric, known *subnet.Fabric, manager ident.PortID) (out control.Look, err error) {
 	begun := time.Now()
 	s := p.lookouts.of(f, begun, max(keepLooks, 2*p.Relook))
