@@ -12,6 +12,7 @@ import (
 	"fairlane/api"
 	"fairlane/api/client"
 	"fairlane/command/cmdline"
+	"fairlane/internal/joined"
 	"fairlane/internal/usage"
 	"fairlane/service/config"
 	"fairlane/service/placement"
@@ -125,9 +126,9 @@ func (d *doctor) print(asJSON bool) error {
 		if f.Subject != "" {
 			name += " " + f.Subject
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\n", name, d.app.T("doctor.status."+f.Status), cmdline.OneLine(f.Found))
+		fmt.Fprintf(t, "%s\t%s\t%s\n", name, d.app.T("doctor.status."+f.Status), joined.OneLine(f.Found))
 		if f.Do != "" {
-			fmt.Fprintf(t, "\t\t→ %s\n", cmdline.OneLine(f.Do))
+			fmt.Fprintf(t, "\t\t→ %s\n", joined.OneLine(f.Do))
 		}
 	}
 	return t.Flush()

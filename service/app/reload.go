@@ -10,7 +10,7 @@ import (
 	"syscall"
 
 	"fairlane/api"
-	"fairlane/command/cmdline"
+	"fairlane/internal/joined"
 	"fairlane/service/config"
 	"fairlane/service/setup"
 )
@@ -68,7 +68,7 @@ func (r *reloader) reload() {
 		err = level.UnmarshalText([]byte(l.Log.Level))
 	}
 	if err != nil {
-		log.Error("configuration not reloaded; the one before stays in force", "error", cmdline.OneLine(err.Error()))
+		log.Error("configuration not reloaded; the one before stays in force", "error", joined.OneLine(err.Error()))
 		return
 	}
 	was, now := &r.s.config, &l.Config
