@@ -81,7 +81,7 @@ func (p Place) pace(timeScale float64) float64 {
 
 // OnInfiniBand starts an InfiniBand fabric, and a manager that open opens for it.
 func OnInfiniBand(ctx context.Context, s *scenario.Scenario, at Place, open OpenFunc, step func(string, ...any)) (*Demo, error) {
-	scale := demoTimeScale(s)
+	scale := infiniBandCost().timeScale(s.Fabric, s.TenantFlows())
 	l, err := live.StartInfiniBand(ctx, s, fmt.Sprintf("unix:fairlane-demo-%d-%d", os.Getpid(), demos.Add(1)), simdev.Options{TimeScale: at.pace(scale)})
 	if err != nil {
 		return nil, err
@@ -91,7 +91,7 @@ func OnInfiniBand(ctx context.Context, s *scenario.Scenario, at Place, open Open
 
 // OnEthernet starts an Ethernet fabric, and a manager that open opens for it.
 func OnEthernet(ctx context.Context, c *live.Case, at Place, open OpenFunc, step func(string, ...any)) (*Demo, error) {
-	scale := etherTimeScale(c)
+	scale := ethernetCost().timeScale(c.Fabric, c.Flows)
 	l, err := live.StartEthernet(ctx, c, live.EthernetOptions{TimeScale: at.pace(scale)})
 	if err != nil {
 		return nil, err
