@@ -63,13 +63,9 @@ func (d *doctor) files(ctx context.Context, fabric string, o *smfile.OpenSM, t m
 	if why := state.Observation.UnknownMaster; why != "" {
 		d.note("sm", fabric, statusWarn, "sm-master-unknown", "guid", state.Observation.GUID, "why", why)
 	}
-	accepted, err := placement.AcceptedCodes(o)
-	if err != nil {
-		return // the check of the configuration has said so
-	}
 	for _, p := range state.Problems {
 		status := statusFail
-		if p.Warning || len(osmfile.Blocking([]osmfile.Problem{p}, accepted)) == 0 {
+		if p.Warning || len(osmfile.Blocking([]osmfile.Problem{p}, o.Accept)) == 0 {
 			status = statusWarn
 		}
 		d.note("sm", fabric, status, "sm-files-problem", "code", p.Code, "problem", problemText(p), "remedy", p.Remedy)

@@ -51,9 +51,6 @@ func checkSubnetManager(f *smfile.File) error {
 		_, err := UFMClient(f.UFM)
 		return err
 	}
-	if _, err := AcceptedCodes(f.OpenSM); err != nil {
-		return err
-	}
 	return CheckOptions(f.OpenSM)
 }
 
@@ -64,19 +61,6 @@ func CheckOptions(o *smfile.OpenSM) error {
 		return fmt.Errorf("opensm.options: %w: want the file that OpenSM is given with -F; opensm -c %s writes one", err, o.Options)
 	}
 	return nil
-}
-
-// AcceptedCodes are the problems of OpenSM's files that the operator accepts.
-func AcceptedCodes(o *smfile.OpenSM) ([]osmfile.Code, error) {
-	var codes []osmfile.Code
-	for _, text := range o.Accept {
-		code, err := osmfile.ParseCode(text)
-		if err != nil {
-			return nil, fmt.Errorf("opensm.accept: %w", err)
-		}
-		codes = append(codes, code)
-	}
-	return codes, nil
 }
 
 // PlanOptions are what a plan leaves open for OpenSM.

@@ -37,10 +37,7 @@ func (p *Placements) Open(t control.Target, f *smfile.File, c mad.Transport) (Po
 		client, err := p.ufm.open(t.Fabric.Name, f.UFM)
 		return &byUFM{asked, client, f.UFM.AcceptSLs || t.Repair}, err
 	}
-	codes, err := AcceptedCodes(f.OpenSM)
-	if err != nil {
-		return nil, err
-	}
+	codes := slices.Clone(f.OpenSM.Accept)
 	if t.Repair {
 		codes = append(codes, osmfile.CodeEdited)
 	}
