@@ -10,6 +10,7 @@ import (
 	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/policy"
+	"fairlane/service/config"
 	"fairlane/service/control"
 	"fairlane/service/telemetry"
 	"fairlane/subnet"
@@ -22,7 +23,7 @@ import (
 func (p *Access) openEthernet(path string, t control.Target) (*session, error) {
 	k, err := p.files.open(path)
 	if err != nil {
-		return nil, withoutContent("ethernet:"+path, err)
+		return nil, withoutContent(config.KindEthernet+path, err)
 	}
 	d, err := k.Connect()
 	if err != nil {
@@ -59,7 +60,7 @@ func (s *etherSource) ReadNIC(ctx context.Context, port ident.PortID) (telemetry
 	if !ok {
 		return telemetry.NICReading{}, fmt.Errorf("port %s is not on the fabric", port)
 	}
-	c, err := s.driver.gnmi.ReadCounters(ctx, PortDevice(s.topo, ref, s.plane))
+	c, err := s.driver.gnmi.ReadCounters(ctx, driver.PortDevice(s.topo, ref, s.plane))
 	if err != nil {
 		return telemetry.NICReading{}, err
 	}
@@ -112,7 +113,7 @@ func (s *etherSource) ReadSwitch(ctx context.Context, port ident.PortID) (teleme
 	if !ok {
 		return telemetry.Octets{}, fmt.Errorf("port %s is not on the fabric", port)
 	}
-	dev := switchDevice(s.topo, node, s.plane)
+	dev := driver.SwitchDevice(s.topo, node, s.plane)
 	e, err := s.driver.endpoint(dev)
 	switch {
 	case err != nil:

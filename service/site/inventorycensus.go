@@ -162,7 +162,7 @@ func (c *etherCensus) askHost(ctx context.Context, node int32, e inventory.Endpo
 	if len(ports) == 0 {
 		return nil, nil, true // nothing of it is part of the fabric
 	}
-	list, err := c.driver.gnmi.HostPorts(ctx, PortDevice(f, ports[0], c.plane))
+	list, err := c.driver.gnmi.HostPorts(ctx, driver.PortDevice(f, ports[0], c.plane))
 	if err != nil {
 		return []phrase.Text{phrase.Of("inventory.agent-unidentified", "address", e.Address, "reason", err)}, nil, false
 	}
@@ -192,7 +192,7 @@ func (c *etherCensus) askHost(ctx context.Context, node int32, e inventory.Endpo
 
 // prerequisites tells which prerequisites of DCQCN do not hold on a port, or are not known.
 func (c *etherCensus) prerequisites(ctx context.Context, ref subnet.PortRef) (faults []phrase.Text) {
-	dev := PortDevice(c.k.Fabric, ref, c.plane)
+	dev := driver.PortDevice(c.k.Fabric, ref, c.plane)
 	got, err := c.driver.Read(ctx, dev)
 	if err != nil {
 		return []phrase.Text{phrase.Of("inventory.prereq-unknown", "port", ref.Port, "reason", err)}
@@ -212,7 +212,7 @@ func (c *etherCensus) clockOf(ctx context.Context, ref subnet.PortRef) []phrase.
 	if c.k.file.TLS == nil {
 		return nil
 	}
-	r, err := c.driver.gnmi.ReadCounters(ctx, PortDevice(c.k.Fabric, ref, c.plane))
+	r, err := c.driver.gnmi.ReadCounters(ctx, driver.PortDevice(c.k.Fabric, ref, c.plane))
 	if err != nil {
 		return nil // who measures is told why
 	}
@@ -241,7 +241,7 @@ func idsOf(list []gnmi.HostPort) phrase.Text {
 // askSwitch asks a switch what it can be told, as askHost does.
 func (c *etherCensus) askSwitch(ctx context.Context, node int32, e inventory.Endpoint) (faults, settings []phrase.Text, answered bool) {
 	f := c.k.Fabric
-	dev := switchDevice(f, node, c.plane)
+	dev := driver.SwitchDevice(f, node, c.plane)
 	caps, err := c.driver.Capabilities(ctx, dev)
 	var other *driver.IdentityError
 	if errors.As(err, &other) {

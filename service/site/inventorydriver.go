@@ -11,7 +11,6 @@ import (
 	"fairlane/ccconfig/gnmi"
 	"fairlane/ccconfig/prereq"
 	"fairlane/subnet"
-	"fairlane/subnet/ident"
 	"fairlane/subnet/inventory"
 	"fairlane/wrcc/p4rt"
 )
@@ -155,15 +154,4 @@ func withoutShares(ctx context.Context, to driver.Driver, dev driver.Device, wan
 	}
 	return fmt.Errorf("%w: the plan divides this port among %d tenants by rates of virtual functions (%s), and its host offers %d such functions, of which the plan needs %d: "+
 		"make virtual functions with rates on the host, or give each tenant a port of its own and make another plan", refused, tenants, driver.ShareParam, has, needs)
-}
-
-// PortDevice is a NIC port of a fabric.
-func PortDevice(f *subnet.Fabric, ref subnet.PortRef, plane subnet.Plane) driver.Device {
-	return driver.Device{Plane: plane, ID: f.PortID(ref), Name: f.PortName(ref), Kind: subnet.KindCA}
-}
-
-// switchDevice is a switch of a fabric.
-func switchDevice(f *subnet.Fabric, node int32, plane subnet.Plane) driver.Device {
-	n := &f.Nodes[node]
-	return driver.Device{Plane: plane, ID: ident.PortID{Node: n.GUID}, Name: n.Name, Kind: subnet.KindSwitch, Ports: len(n.Ports) - 1}
 }

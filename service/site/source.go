@@ -12,6 +12,7 @@ import (
 	"fairlane/internal/phrase"
 	"fairlane/internal/usage"
 	"fairlane/internal/yamltree"
+	"fairlane/service/config"
 	"fairlane/service/control"
 	"fairlane/subnet"
 	"fairlane/subnet/discover"
@@ -47,23 +48,22 @@ func ParseSource(s string) (Source, error) { return ParseSourceOf(s, sourceForms
 
 // ParseSourceOf is ParseSource for those who take fewer forms; forms says which.
 func ParseSourceOf(s, forms string) (Source, error) {
-	kind, rest, _ := strings.Cut(s, ":")
-	switch {
-	case rest == "":
-	case kind == "file":
+	kind, rest, _ := config.CutSource(s)
+	switch kind {
+	case config.KindFile:
 		return Source{File: rest}, nil
-	case kind == "ethernet":
+	case config.KindEthernet:
 		return Source{Ethernet: rest}, nil
-	case kind == "umad":
+	case config.KindUMAD:
 		n, err := umad.ParseName(rest)
 		if err != nil {
 			return Source{}, usage.Errorf("source %q: want %s: %w", s, forms, err)
 		}
 		return Source{UMAD: n}, nil
-	case kind == "ibsim" && (strings.HasPrefix(rest, "unix:") || strings.HasPrefix(rest, "udp:")):
-		return Source{IBSim: rest}, nil
-	case kind == "ibsim" && !strings.Contains(rest, ":") && rest != "unix" && rest != "udp": // those lack their address
+	case config.KindUnix:
 		return Source{IBSim: "unix:" + rest}, nil
+	case config.KindUDP:
+		return Source{IBSim: "udp:" + rest}, nil
 	}
 	return Source{}, usage.Errorf("source %q: want %s", s, forms)
 }
@@ -78,9 +78,9 @@ type Transport interface {
 func (s Source) String() string {
 	switch {
 	case s.File != "":
-		return "file:" + s.File
+		return config.KindFile + s.File
 	case s.Ethernet != "":
-		return "ethernet:" + s.Ethernet
+		return config.KindEthernet + s.Ethernet
 	case s.UMAD != umad.Name{}:
 		return s.UMAD.String()
 	}
