@@ -14,7 +14,7 @@ import (
 	"fairlane/tenants/tenantfile"
 )
 
-// ReadFile reads a file, of at most most bytes, that somebody named; kind is what it should hold.
+// ReadFile reads a file of at most most bytes; kind is what it should hold.
 func ReadFile(kind, path string, most int) ([]byte, error) {
 	r, err := os.Open(path)
 	if err != nil {
@@ -48,7 +48,7 @@ func ReadTenants(path string, topo *subnet.Fabric) ([]tenants.Tenant, []tenants.
 	return tenants.Attach(ts, flows), flows, nil
 }
 
-// JSONLine is ":LINE" of what a JSON decoder refused in a text, where its error tells the place: of a text that was
+// JSONLine is ":LINE" of what a JSON decoder refused in a text, where its error has the place: of a text that was
 // cut off, the last line.
 func JSONLine(text []byte, err error) string {
 	var syntax *json.SyntaxError

@@ -61,7 +61,7 @@ func Size(n int64) string {
 	return fmt.Sprintf("%d B", n)
 }
 
-// Finding tells a finding without its advice.
+// Finding writes a finding without its advice.
 func (a *App) Finding(f *policy.Finding) string {
 	return a.T("finding", "code", f.Code, "message", a.Texts.Either(f.Message, f.Said))
 }

@@ -50,7 +50,7 @@ type Demo struct {
 	step      func(key string, args ...any)
 }
 
-// New is a demo on a fabric that runs, managed by a manager. step is told each step that was done.
+// New is a demo on a fabric that runs, managed by a manager. step is called after each step.
 func New(f Fabric, m Manager, timeScale float64, step func(key string, args ...any)) *Demo {
 	return &Demo{fabric: f, manager: m, timeScale: timeScale, step: step}
 }
@@ -311,7 +311,7 @@ type Pace struct {
 func paceOf(p *policy.Plan) Pace {
 	switch {
 	case p.RoCE != nil:
-		// A port's registers forget what its flows had before over about a second, and waves bring settings one after the other.
+		// The influence of earlier rates on a port's registers decays over about a second, and waves bring settings one after the other.
 		return Pace{Unmanaged: 100 * quantity.Millisecond, Settle: 1500 * quantity.Millisecond, Round: 100 * quantity.Millisecond, Final: 1200 * quantity.Millisecond}
 	case p.WRCC != nil:
 		// Near rest a fair rate moves by a 64th of its distance each period, and senders far away hear of it a round trip later.

@@ -144,7 +144,7 @@ func (a *app) printReport(w io.Writer, r Report) error {
 	return nil
 }
 
-// printRival tells what the same traffic gets from DCQCN.
+// printRival shows what the same traffic gets from DCQCN.
 func (a *app) printRival(w io.Writer, r Report) error {
 	if !slices.ContainsFunc(r.Tenants, func(t tenantReport) bool { return t.DCQCN > 0 }) {
 		return nil

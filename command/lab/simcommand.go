@@ -125,7 +125,7 @@ func (a *app) servedText(st simdev.ServerStats) string {
 		"dropped", st.Dropped, "refused", st.Refused, "clients", st.Clients)
 }
 
-// administer lets the stand-in of subnet administration hand out the service levels that the
+// administer lets the stand-in of subnet administration assign the service levels that the
 // scenario's flows have, by the partition of their tenants; the first flow of a tenant decides.
 func administer(l *live.InfiniBand) {
 	seen := map[string]bool{}

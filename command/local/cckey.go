@@ -204,7 +204,7 @@ func wrongUsage(err error) error {
 func (f *ccKeyFlags) check() error {
 	switch {
 	case f.protect && f.lease == 0 && !f.forever:
-		return usage.Errorf("--protect: want --lease of 1 to 65535 seconds, or --forever: without a lease the protection never ends, and when the key is lost, nobody can change the devices before they restart")
+		return usage.Errorf("--protect: want --lease of 1 to 65535 seconds, or --forever: without a lease the protection never ends, and when the key is lost, the devices cannot be changed before they restart")
 	case f.forever && f.lease != 0:
 		return usage.Errorf("--forever and --lease %d: want one of them", f.lease)
 	case f.forever && !f.protect:

@@ -29,7 +29,7 @@ const (
 	statusFail = "fault"
 )
 
-// Finding is one thing that the doctor looked at.
+// Finding is the result of one check.
 type Finding struct {
 	Check   string `json:"check"`   // "config", "store", "clock", "keys", "tls", "port", "fabric", "sm", "jobs", "service"
 	Subject string `json:"subject"` // which file, fabric or address; empty when there is one only

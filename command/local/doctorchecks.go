@@ -33,7 +33,7 @@ const (
 	jobWait              = 5 * time.Minute   // longer in the queue is too long
 )
 
-// keys looks at who may read the files that hold secrets.
+// keys checks who may read the files that hold secrets.
 func (d *doctor) keys(context.Context) {
 	c := &d.config.Config
 	paths := []string{c.AdminTokenFile, c.CCKeyFile, c.MKeyFile, c.DatabasePasswordFile, c.TLS.KeyFile, c.OIDC.ClientSecretFile}
@@ -57,7 +57,7 @@ func (d *doctor) keys(context.Context) {
 	}
 }
 
-// tls looks at the certificate, and at what is served without one.
+// tls checks the certificate, and what is served without one.
 func (d *doctor) tls(context.Context) {
 	c := &d.config.Config
 	if c.TLS.CertFile == "" {
@@ -94,7 +94,7 @@ func farAddress(addresses []string) string {
 	return ""
 }
 
-// store looks at the database, and then at what it knows of: clock, fabrics, jobs.
+// store checks the database, and then what is in it: clock, fabrics, jobs.
 func (d *doctor) store(ctx context.Context) {
 	shown := config.ShownDatabase(d.config.Database)
 	database, err := config.DatabaseURL(&d.config.Config)
@@ -217,7 +217,7 @@ func (d *doctor) skew(subject string, by time.Duration) {
 	}
 }
 
-// jobs looks at the queue.
+// jobs checks the queue.
 func (d *doctor) jobs(n *store.Survey) {
 	if n.Jobs == nil {
 		d.note("jobs", "", statusOK, "jobs-none")

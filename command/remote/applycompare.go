@@ -97,7 +97,7 @@ func missing(err error) bool {
 	return errors.As(err, &p) && p.Status == http.StatusNotFound
 }
 
-// volatile are the fields that say when and how often, which nobody declares.
+// volatile are the fields that say when and how often, which are never declared.
 func volatile() []string {
 	return []string{"version", "created_at", "updated_at", "signed_in_at", "flows_version"}
 }

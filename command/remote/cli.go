@@ -169,7 +169,7 @@ func (c *cli) open(cmd *cobra.Command, path string) (r io.ReadCloser, name strin
 		return nil, "", usage.Wrap(err)
 	}
 	if info, err := f.Stat(); err == nil && info.IsDir() {
-		_ = f.Close() // only looked at
+		_ = f.Close() // only stat was called
 		return nil, "", c.usage("err.directory", "path", path)
 	}
 	return f, path, nil

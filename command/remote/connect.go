@@ -99,7 +99,7 @@ func (c *cli) transport() (http.RoundTripper, error) {
 		config.Certificates = []tls.Certificate{pair}
 	}
 	t, ok := http.DefaultTransport.(*http.Transport)
-	if !ok { // somebody has put another one in its place
+	if !ok { // a test has replaced it
 		t = &http.Transport{Proxy: http.ProxyFromEnvironment}
 	}
 	t = t.Clone()

@@ -180,7 +180,7 @@ func (c *cli) reasons(list []explained) []func() *table {
 	}
 	settings := func() *table {
 		t := c.newTable("device", "field", "value>", "unit", "legal", "tenant", "rule", "formula")
-		t.whole = true // who asks for reasons wants each
+		t.whole = true // --reasons shows all of them
 		for _, e := range list {
 			t.addReasons(e.device, e.reasons)
 		}

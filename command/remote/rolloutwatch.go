@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// pollEvery is the pause between looks at a running rollout.
+	// pollEvery is the pause between two reads of a running rollout.
 	pollEvery = 250 * time.Millisecond
 	// endsWithin is how long a confirmed rollout is waited for.
 	endsWithin = 5 * time.Second

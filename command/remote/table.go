@@ -145,7 +145,7 @@ func (t *table) addRanked(rank float64, cells ...any) {
 	t.rows, t.ranks = append(t.rows, row), append(t.ranks, rank)
 }
 
-// without leaves a column out: what it tells is told beside the table.
+// without leaves a column out: its contents are shown beside the table.
 func (t *table) without(name string) *table {
 	i := slices.Index(t.head, name)
 	t.head, t.right, t.optional = slices.Delete(t.head, i, i+1), slices.Delete(t.right, i, i+1), slices.Delete(t.optional, i, i+1)

@@ -82,7 +82,7 @@ func (p *verifyOnly) Refusal(_ context.Context, plan *policy.Plan) error {
 		return err
 	}
 	if len(each) > len(partitionsOf(plan)) {
-		return errors.New("this subnet manager is not ours to tell: let it choose by port where a partition has several SLs, in OpenSM by a QoS policy, or name its files in subnet_managers")
+		return errors.New("Fairlane does not configure this subnet manager: let it choose by port where a partition has several SLs, in OpenSM by a QoS policy, or name its files in subnet_managers")
 	}
-	return errors.New("this subnet manager is not ours to tell: set sl= for the partition in its partitions.conf, or name its files in subnet_managers")
+	return errors.New("Fairlane does not configure this subnet manager: set sl= for the partition in its partitions.conf, or name its files in subnet_managers")
 }

@@ -45,7 +45,7 @@ func ReadManagers(list []string) (Managers, error) {
 	return out, errors.Join(faults...)
 }
 
-// checkSubnetManager looks at what the reader of the file does not know, and at the files of secrets.
+// checkSubnetManager checks what the reader of the file does not know, and the files of secrets.
 func checkSubnetManager(f *smfile.File) error {
 	if f.UFM != nil {
 		_, err := UFMClient(f.UFM)
@@ -55,7 +55,7 @@ func checkSubnetManager(f *smfile.File) error {
 }
 
 // CheckOptions is an error when OpenSM's options are not where the file says. Its partitions may not be there yet: they are
-// written; options that nobody made are read by no OpenSM.
+// written; an absent file of options is read by no OpenSM.
 func CheckOptions(o *smfile.OpenSM) error {
 	if _, err := os.Stat(o.Options); err != nil {
 		return fmt.Errorf("opensm.options: %w: want the file that OpenSM is given with -F; opensm -c %s writes one", err, o.Options)

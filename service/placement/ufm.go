@@ -12,7 +12,7 @@ import (
 	"fairlane/subnet/ufm"
 )
 
-// byUFM places by UFM, and asks its subnet manager whether it hands out what was placed.
+// byUFM places by UFM, and verifies by path queries that its subnet manager assigns what was placed.
 type byUFM struct {
 	*verifyOnly
 	client *ufm.Client
@@ -48,7 +48,7 @@ func (p *byUFM) Place(ctx context.Context, plan, before *policy.Plan, _ bool) er
 func (p *byUFM) placement(plan, before *policy.Plan) (o ufm.Placement, err error) {
 	o.Force = p.force
 	if o.Want, err = p.partitions(plan); err == nil && before != nil {
-		there := *before // ports that left the fabric cannot be named any more, and bother nobody
+		there := *before // ports that left the fabric cannot be named any more, and need no removal
 		there.Placements = slices.DeleteFunc(slices.Clone(before.Placements), func(e policy.Placement) bool {
 			_, ok := p.topology.PortByID(e.Port)
 			return !ok
@@ -62,7 +62,7 @@ func (p *byUFM) placement(plan, before *policy.Plan) (o ufm.Placement, err error
 
 func (p *byUFM) Verify(ctx context.Context, plan *policy.Plan) error {
 	if err := p.verifyOnly.Verify(ctx, plan); err != nil {
-		return fmt.Errorf("%w; UFM has the partitions as wanted: a changed service level may need a restart of its subnet manager", err)
+		return fmt.Errorf("%w; UFM has the partitions of the plan: a changed service level may need a restart of its subnet manager", err)
 	}
 	return nil
 }

@@ -13,9 +13,9 @@ import (
 	"fairlane/subnet/saquery"
 )
 
-// verifyOnly brings tenants' traffic onto service levels where no subnet manager is ours to tell. Who hands out service levels
-// is subnet administration, by partition: a simulated fabric in this process is told directly, any other
-// is only asked, by PathRecord, whether it hands out what the plan needs.
+// verifyOnly is for fabrics whose subnet manager Fairlane does not configure. Subnet administration assigns service levels by partition:
+// those of a simulated fabric in this process are set directly; any other is only queried, by PathRecord, whether it returns what the
+// plan needs.
 type verifyOnly struct {
 	transport mad.Transport
 	topology  *subnet.Fabric
@@ -85,7 +85,7 @@ func (p *verifyOnly) Verify(ctx context.Context, plan *policy.Plan) error {
 			if slices.ContainsFunc(each, func(o policy.Placement) bool { return basePKey(o) == basePKey(e) && o.SL != e.SL }) {
 				advice = "other ports of the partition need another one, so let the subnet manager choose by port, in OpenSM by a QoS policy"
 			}
-			wrong = append(wrong, fmt.Errorf("tenant %s: subnet administration hands out SL %d in partition %s, the plan needs SL %d: %s", e.Tenant, got, e.PKey, e.SL, advice))
+			wrong = append(wrong, fmt.Errorf("tenant %s: subnet administration returns SL %d in partition %s, the plan needs SL %d: %s", e.Tenant, got, e.PKey, e.SL, advice))
 		}
 	}
 	return wrong.OrNil()
@@ -101,7 +101,7 @@ func (p *verifyOnly) lid(e policy.Placement) (ident.LID, error) {
 }
 
 // distinct is one placement for each partition and service level in it: subnet administration knows partitions and ports, not
-// tenants. It fails when a plan wants two service levels for a port in one partition, which no subnet manager can hand out.
+// tenants. It fails when a plan wants two service levels for a port in one partition, which no subnet manager can assign.
 func distinct(ps []policy.Placement) ([]policy.Placement, error) {
 	type place struct {
 		base ident.PKey

@@ -38,7 +38,7 @@ type Access struct {
 	Placements placement.Placements
 	// Congested receives what congestion control did during each measurement; nil: it is not read.
 	Congested func(*telemetry.Congestion)
-	Relook    time.Duration // between looks at a fabric; 0 is never
+	Relook    time.Duration // between sweeps of a fabric; 0 is never
 	Patience  int           // with clocks of simulated devices, see telemetry.Options
 	files     inventories
 	lookouts  lookouts // what is known from sweeping fabrics again
@@ -52,7 +52,7 @@ var (
 	_ rollout.Opener     = (*Access)(nil)
 )
 
-// Discover turns the source of a fabric into the model. Its errors tell a client of the API nothing of what files hold.
+// Discover turns the source of a fabric into the model. Its errors contain nothing that files hold.
 func (p *Access) Discover(ctx context.Context, src string) (_ *subnet.Fabric, stats control.DiscoverStats, err error) {
 	now := p.Settings()
 	s, err := now.source(src)
@@ -202,7 +202,7 @@ func (p *Access) Observe(ctx context.Context, t control.Target, ids []ident.Port
 		}
 		reports = append(reports, p.Placements.Observe(ctx, t, port, ids == nil))
 		if err := ctx.Err(); err != nil {
-			return nil, fmt.Errorf("look at the subnet manager: %w", err)
+			return nil, fmt.Errorf("query the subnet manager: %w", err)
 		}
 	}
 	if unopened == nil { // else nothing is known of the subnet manager that explains drift

@@ -106,8 +106,8 @@ func whole(c niccount.Counters, at quantity.Picoseconds, octets, words string) t
 	return telemetry.Octets{N: 4 * n, At: at, Err: err}
 }
 
-// ReadSwitch reads octets: a switch that marks tells what its queues sent, and may look at them
-// seldom; a WRCC switch counts what is on its way to a port, and tells no time.
+// ReadSwitch reads octets. A switch that marks reports what its queues sent, and may refresh the counters
+// seldom; a WRCC switch counts traffic towards a port, and reports no time.
 func (s *etherSource) ReadSwitch(ctx context.Context, port ident.PortID) (telemetry.Octets, error) {
 	node, ok := s.topo.NodeByGUID(port.Node)
 	if !ok {

@@ -34,7 +34,7 @@ type Inventory struct {
 	stamps  [2]stamp // of the inventory and its fabric file
 }
 
-// stamp tells whether a file was changed.
+// stamp is how a changed file is noticed.
 type stamp struct {
 	at   time.Time
 	size int64

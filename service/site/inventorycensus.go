@@ -148,7 +148,7 @@ func (c *etherCensus) ask(ctx context.Context, node int32, e inventory.Endpoint)
 	}
 }
 
-// askHost asks the agent of a host which ports it has. Settings that are not as plans need them are told apart from other faults.
+// askHost asks the agent of a host which ports it has. Settings that are not as plans need them are kept apart from other faults.
 func (c *etherCensus) askHost(ctx context.Context, node int32, e inventory.Endpoint) (faults, settings []phrase.Text, answered bool) {
 	f := c.k.Fabric
 	n := &f.Nodes[node]
@@ -190,7 +190,7 @@ func (c *etherCensus) askHost(ctx context.Context, node int32, e inventory.Endpo
 	return faults, settings, true
 }
 
-// prerequisites tells which prerequisites of DCQCN do not hold on a port, or are not known.
+// prerequisites lists which prerequisites of DCQCN do not hold on a port, or are not known.
 func (c *etherCensus) prerequisites(ctx context.Context, ref subnet.PortRef) (faults []phrase.Text) {
 	dev := driver.PortDevice(c.k.Fabric, ref, c.plane)
 	got, err := c.driver.Read(ctx, dev)
@@ -203,10 +203,10 @@ func (c *etherCensus) prerequisites(ctx context.Context, ref subnet.PortRef) (fa
 	return faults
 }
 
-// maxClockOff is how far a host's clock may be off before it is told: certificates live for days, logs are compared by minutes.
+// maxClockOff is how far a host's clock may be off before it is reported: certificates live for days, logs are compared by minutes.
 const maxClockOff = 5 * time.Minute
 
-// clockOf tells when a host's clock is off. Without TLS it is not asked: nothing is judged by it then, and simulated fabrics have a
+// clockOf reports when a host's clock is off. Without TLS it is not asked: nothing is judged by it then, and simulated fabrics have a
 // time of their own.
 func (c *etherCensus) clockOf(ctx context.Context, ref subnet.PortRef) []phrase.Text {
 	if c.k.file.TLS == nil {
@@ -214,7 +214,7 @@ func (c *etherCensus) clockOf(ctx context.Context, ref subnet.PortRef) []phrase.
 	}
 	r, err := c.driver.gnmi.ReadCounters(ctx, driver.PortDevice(c.k.Fabric, ref, c.plane))
 	if err != nil {
-		return nil // who measures is told why
+		return nil // a measurement reports the reason
 	}
 	off := time.Until(r.At).Round(time.Second)
 	if off.Abs() <= maxClockOff {
@@ -238,7 +238,7 @@ func idsOf(list []gnmi.HostPort) phrase.Text {
 	return firstNames(ids)
 }
 
-// askSwitch asks a switch what it can be told, as askHost does.
+// askSwitch reads the capabilities of a switch, as askHost does.
 func (c *etherCensus) askSwitch(ctx context.Context, node int32, e inventory.Endpoint) (faults, settings []phrase.Text, answered bool) {
 	f := c.k.Fabric
 	dev := driver.SwitchDevice(f, node, c.plane)

@@ -143,7 +143,7 @@ func withoutShares(ctx context.Context, to driver.Driver, dev driver.Device, wan
 	}
 	caps, err := to.Capabilities(ctx, dev)
 	if err != nil || caps.NIC == nil {
-		return refused // that is told already, or will be
+		return refused // that error is reported on its own
 	}
 	has := caps.NIC.VFs
 	if !slices.Contains(caps.NIC.Params, driver.ShareParam) {

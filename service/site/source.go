@@ -214,8 +214,8 @@ func ReadFabric(path string) (*subnet.Fabric, error) {
 	return f, nil
 }
 
-// withoutContent keeps what a file holds out of an error that goes to a client of the service: whoever may name a file
-// to the service need not be one who may read it.
+// withoutContent keeps what a file holds out of an error that goes to a client of the service: a caller may be allowed
+// to name a file to the service and not to read it.
 func withoutContent(source string, err error) error {
 	if err == nil {
 		return nil

@@ -294,7 +294,7 @@ func (l *Ethernet) write() error {
 	return writeKeeping(filepath.Join(l.Dir, InventoryName), func(w io.Writer) error { return inventory.Write(w, v) })
 }
 
-// writeKeeping writes a file. One that was there with other contents, such as those that somebody has edited, stays beside
+// writeKeeping writes a file. One that was there with other contents, such as edits by hand, stays beside
 // it as NAME.previous.
 func writeKeeping(path string, write func(io.Writer) error) error {
 	var want bytes.Buffer

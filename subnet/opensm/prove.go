@@ -199,7 +199,7 @@ func (p *prover) partition(ctx context.Context, sm ident.LID, want expectation) 
 			out.Holds, out.Problem = false, fmt.Sprintf("partition 0x%04x is to be gone, and subnet administration still knows a path %s", uint16(want.PKey), where)
 		case found && got.SL != want.SL:
 			out.Holds, out.answer = false, fmt.Sprintf("SL %d %s", got.SL, where)
-			out.Problem = fmt.Sprintf("tenant %s: subnet administration hands out SL %d in partition 0x%04x %s, not SL %d", want.Tenant, got.SL, uint16(want.PKey), where, want.SL)
+			out.Problem = fmt.Sprintf("tenant %s: subnet administration returns SL %d in partition 0x%04x %s, not SL %d", want.Tenant, got.SL, uint16(want.PKey), where, want.SL)
 		case !found:
 			if _, up, err := p.path(ctx, sm, pair, 0); err != nil {
 				return out, port, err

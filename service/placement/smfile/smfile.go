@@ -1,4 +1,4 @@
-// Package smfile reads the file that says who manages a fabric's subnet and how it is told of tenants' partitions. A
+// Package smfile reads the file that says who manages a fabric's subnet and how tenants' partitions reach it. A
 // subnet manager is OpenSM, whose files we write and which we make read them, or UFM, which we ask by its REST API:
 //
 //	opensm:
@@ -6,7 +6,7 @@
 //	  partitions: /etc/opensm/partitions.conf
 //	  policy: /etc/opensm/qos-policy.conf    # may be left out
 //	  unit: opensm.service                   # or pid_file: /run/opensm.pid
-//	  leave: [options, policy, lanes]        # files that are only looked at; arbitration tables that are not written
+//	  leave: [options, policy, lanes]        # files that are only read; arbitration tables that are not written
 //	  accept: [not-master]                   # problems, by code, that do not stop a rollout
 //	  members: all                           # every port in every partition; else those that a tenant is attached to
 //	  ipoib: false                           # partitions are not for IPoIB, by whose addresses rdma_cm finds them
@@ -16,10 +16,10 @@
 //	  url: https://ufm.example
 //	  token_file: /etc/fairlane/ufm-token    # or user and password_file
 //	  ca_file: /etc/fairlane/ufm-ca.pem      # may be left out
-//	  accept: [service-levels]               # those that somebody else set in tenants' partitions are set by the next rollout
+//	  accept: [service-levels]               # those that another writer set in tenants' partitions are replaced by the next rollout
 //
 // Such a file is the operator's of the machine that the service runs on: it names files that are written and a process
-// that is signalled, which nobody may say by the API.
+// that is signalled, which no client of the API may name.
 package smfile
 
 import (
@@ -67,7 +67,7 @@ type UFM struct {
 	TokenFile          string // access token; empty: User
 	User, PasswordFile string
 	CAFile             string // authorities in PEM; empty: those of the system
-	AcceptSLs          bool   // service levels of tenants' partitions that somebody else set do not stop a rollout
+	AcceptSLs          bool   // service levels of tenants' partitions that another writer set do not stop a rollout
 }
 
 // Load reads a file; paths in it are relative to its directory. An error that is not of the file's content is the
