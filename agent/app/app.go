@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fairlane/internal/buildinfo"
 	"fairlane/internal/i18n"
 )
 
@@ -82,7 +82,7 @@ func Main(ctx context.Context, args []string, getenv func(string) string, stdout
 
 func (a *app) root(args []string) *cobra.Command {
 	root := &cobra.Command{
-		Use: "fairlane-agent", Short: a.t("agent.short"), Long: a.t("agent.long"), Version: version(), Args: cobra.NoArgs,
+		Use: "fairlane-agent", Short: a.t("agent.short"), Long: a.t("agent.long"), Version: buildinfo.Version(), Args: cobra.NoArgs,
 		Example:       "  fairlane-agent --config /etc/fairlane-agent/agent.yaml\n  fairlane-agent check\n  fairlane-agent restore --dry-run",
 		SilenceErrors: true, SilenceUsage: true,
 	}
@@ -116,26 +116,9 @@ func (a *app) root(args []string) *cobra.Command {
 
 func (a *app) versionCommand() *cobra.Command {
 	return &cobra.Command{Use: "version", Short: a.t("agent.version.short"), Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error {
-		_, err := fmt.Fprintln(a.stdout, "fairlane-agent", version())
+		_, err := fmt.Fprintln(a.stdout, "fairlane-agent", buildinfo.Version())
 		return err
 	}}
-}
-
-// version is the module version, or the revision it was built from, or "dev".
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "dev"
-	}
-	if v := info.Main.Version; v != "" && v != "(devel)" {
-		return v
-	}
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
-			return "dev-" + s.Value[:min(12, len(s.Value))]
-		}
-	}
-	return "dev"
 }
 
 // config reads the configuration. Its errors are wrong usage.

@@ -18,6 +18,7 @@ import (
 
 	"fairlane/agent/host"
 	"fairlane/ccconfig/nic/nicparam"
+	"fairlane/internal/loopback"
 	"fairlane/internal/yamltree"
 )
 
@@ -318,8 +319,7 @@ func (c *Config) CheckServing() error {
 			errs = append(errs, fmt.Errorf("listen: found %q, want HOST:PORT", l))
 			continue
 		}
-		ip := net.ParseIP(h)
-		if c.Insecure && h != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		if c.Insecure && !loopback.Is(h) {
 			errs = append(errs, fmt.Errorf("listen: found %q with insecure, want a loopback address, or tls", l))
 		}
 	}

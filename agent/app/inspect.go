@@ -17,6 +17,7 @@ import (
 	"fairlane/agent/host"
 	"fairlane/ccconfig/gnmi/gnmitree"
 	"fairlane/ccconfig/nic/nicyang"
+	"fairlane/internal/buildinfo"
 	"fairlane/internal/servertls"
 )
 
@@ -31,7 +32,7 @@ func (a *app) looking(ctx context.Context, c *Config, restores bool) (*agent.Age
 	quiet := *c
 	quiet.LogLevel = "warn"
 	log, _ := quiet.logger(a.stderr)
-	on, err := agent.New(ctx, agent.Options{Host: h, Journal: agent.NewFileJournal(c.Journal), Now: time.Now, Version: version(), Passive: true, Fresh: time.Minute, FreshNV: time.Minute, Log: log})
+	on, err := agent.New(ctx, agent.Options{Host: h, Journal: agent.NewFileJournal(c.Journal), Now: time.Now, Version: buildinfo.Version(), Passive: true, Fresh: time.Minute, FreshNV: time.Minute, Log: log})
 	if err != nil {
 		return nil, nil, errors.Join(err, h.Close())
 	}

@@ -19,6 +19,7 @@ import (
 	"fairlane/agent/host"
 	"fairlane/ccconfig/gnmi/gnmitree"
 	"fairlane/ccconfig/nic/nicparam"
+	"fairlane/internal/buildinfo"
 	"fairlane/internal/sdnotify"
 	"fairlane/internal/servertls"
 )
@@ -56,7 +57,7 @@ func (a *app) serve(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, h.Close()) }()
 	on, err := agent.New(ctx, agent.Options{
-		Host: h, Journal: agent.NewFileJournal(c.Journal), Now: time.Now, Version: version(), Fresh: c.Fresh, FreshNV: c.FreshNV,
+		Host: h, Journal: agent.NewFileJournal(c.Journal), Now: time.Now, Version: buildinfo.Version(), Fresh: c.Fresh, FreshNV: c.FreshNV,
 		FreshCounters: c.Counters, SweepEvery: c.Sweep, SampleInterval: c.Sample, SetsPerSecond: c.SetsPerSecond, Log: log,
 	})
 	if err != nil {
@@ -117,7 +118,7 @@ func (a *app) answer(ctx context.Context, c *Config, on *agent.Agent, h *host.Ho
 		ended[0] = on.Run(ctx)
 	})
 	for i, l := range listeners {
-		log.Info("listening", "addr", l.Addr().String(), "tls", !c.Insecure, "target", c.target(), "version", version())
+		log.Info("listening", "addr", l.Addr().String(), "tls", !c.Insecure, "target", c.target(), "version", buildinfo.Version())
 		group.Go(func() {
 			defer stop()
 			ended[i+1] = server.Serve(ctx, l, secure...)

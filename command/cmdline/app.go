@@ -26,7 +26,7 @@ type App struct {
 // T is the text of a key in the user's language.
 func (a *App) T(key string, values ...any) string { return a.Texts.T(key, values...) }
 
-// Say tells sentences in the user's language.
+// Say writes sentences in the user's language.
 func (a *App) Say(texts []phrase.Text) []string {
 	var out []string
 	for _, t := range texts {

@@ -31,7 +31,7 @@ func judgeArguments(cmd *cobra.Command) {
 		cmd.Args, cmd.DisableFlagsInUseLine = nil, true
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 && args[0] != "help" {
-				return &usage.Error{Err: UnknownCommand(cmd, args[0])}
+				return usage.Wrap(UnknownCommand(cmd, args[0]))
 			}
 			return cmd.Help()
 		}
@@ -65,5 +65,5 @@ func missingFlags(cmd *cobra.Command) error {
 
 // wrongFlag is the error of a flag whose value cannot be read, in words instead of those of package strconv.
 func wrongFlag(cmd *cobra.Command, err error) error {
-	return &usage.Error{Err: FlagError(cmd, err)}
+	return usage.Wrap(FlagError(cmd, err))
 }

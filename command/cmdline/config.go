@@ -45,7 +45,7 @@ func LoadConfig(cmd *cobra.Command, path string) (*config.Loaded, error) {
 	}
 	l, err := config.Load(config.Sources{Path: path, Getenv: os.Getenv, Flags: flags})
 	if err != nil {
-		return nil, &usage.Error{Err: err}
+		return nil, usage.Wrap(err)
 	}
 	return l, nil
 }

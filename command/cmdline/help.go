@@ -80,9 +80,9 @@ func (a *App) helpCommand() *cobra.Command {
 			case len(rest) == 0:
 				return at.Help()
 			case at.HasSubCommands():
-				return &usage.Error{Err: UnknownCommand(at, rest[0])}
+				return usage.Wrap(UnknownCommand(at, rest[0]))
 			}
-			return &usage.Error{Err: fmt.Errorf("%q: %s has no commands below it", rest[0], at.CommandPath())}
+			return usage.Wrap(fmt.Errorf("%q: %s has no commands below it", rest[0], at.CommandPath()))
 		},
 	}
 }

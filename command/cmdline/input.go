@@ -14,11 +14,11 @@ import (
 	"fairlane/tenants/tenantfile"
 )
 
-// ReadFile reads a file, of at most most bytes, that somebody named; kind is what it should hold.
+// ReadFile reads a file of at most most bytes; kind is what it should hold.
 func ReadFile(kind, path string, most int) ([]byte, error) {
 	r, err := os.Open(path)
 	if err != nil {
-		return nil, &usage.Error{Err: err}
+		return nil, usage.Wrap(err)
 	}
 	defer func() { _ = r.Close() }() // read only
 	var b bytes.Buffer
@@ -38,17 +38,17 @@ func ReadFile(kind, path string, most int) ([]byte, error) {
 func ReadTenants(path string, topo *subnet.Fabric) ([]tenants.Tenant, []tenants.Flow, error) {
 	r, err := os.Open(path)
 	if err != nil {
-		return nil, nil, &usage.Error{Err: err}
+		return nil, nil, usage.Wrap(err)
 	}
 	defer func() { _ = r.Close() }() // read only
 	ts, flows, err := tenantfile.Read(path, r, topo)
 	if err != nil {
-		return nil, nil, &usage.Error{Err: err}
+		return nil, nil, usage.Wrap(err)
 	}
 	return tenants.Attach(ts, flows), flows, nil
 }
 
-// JSONLine is ":LINE" of what a JSON decoder refused in a text, where its error tells the place: of a text that was
+// JSONLine is ":LINE" of what a JSON decoder refused in a text, where its error has the place: of a text that was
 // cut off, the last line.
 func JSONLine(text []byte, err error) string {
 	var syntax *json.SyntaxError

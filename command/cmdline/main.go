@@ -6,13 +6,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
+	"fairlane/internal/buildinfo"
 	"fairlane/internal/i18n"
-	"fairlane/internal/phrase"
 	"fairlane/internal/usage"
 )
 
@@ -68,19 +66,12 @@ func (a *App) Root(args []string, build func(*App, *cobra.Command)) *cobra.Comma
 		Use:           "fairlane",
 		Short:         a.T("root.short"),
 		Long:          a.T("root.long"),
-		Version:       Version(),
+		Version:       buildinfo.Version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
 	root.PersistentPreRunE = func(*cobra.Command, []string) error {
-		lang := i18n.Asked(args)
-		if lang != "" && !slices.Contains(i18n.Languages(), lang) {
-			return usage.Of(phrase.Of("usage.language", "found", fmt.Sprintf("%q", lang), "want", strings.Join(i18n.Languages(), " or ")))
-		}
-		if of := os.Getenv("FAIRLANE_LANG"); lang == "" && of != "" && !i18n.Known(of) {
-			return usage.Of(phrase.Of("usage.language-variable", "found", fmt.Sprintf("%q", of), "want", strings.Join(i18n.Languages(), " or ")))
-		}
-		return nil
+		return CheckLanguage(i18n.Asked(args), os.Getenv)
 	}
 	root.PersistentFlags().String("lang", "", a.T("flag.lang"))
 	build(a, root)

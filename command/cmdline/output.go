@@ -29,12 +29,12 @@ func PercentOrDash(v *float64) string {
 	return Percent(*v)
 }
 
-// OrZero is 0 for what is not known.
-func OrZero(v *quantity.BitRate) quantity.BitRate {
-	if v == nil {
-		return 0
+// OrZero is what a pointer points at, and the zero value for nil, which is what is not known.
+func OrZero[T any](p *T) T {
+	if p == nil {
+		return *new(T)
 	}
-	return *v
+	return *p
 }
 
 const barWidth = 18
@@ -61,7 +61,7 @@ func Size(n int64) string {
 	return fmt.Sprintf("%d B", n)
 }
 
-// Finding tells a finding without its advice.
+// Finding writes a finding without its advice.
 func (a *App) Finding(f *policy.Finding) string {
 	return a.T("finding", "code", f.Code, "message", a.Texts.Either(f.Message, f.Said))
 }

@@ -17,6 +17,7 @@ import (
 	"fairlane/api"
 	"fairlane/command/cmdline"
 	"fairlane/internal/listen"
+	"fairlane/internal/phrase"
 	"fairlane/internal/usage"
 	"fairlane/policy"
 	"fairlane/service/site"
@@ -83,18 +84,16 @@ func defaultScenario(p policy.Plane) string {
 
 // planes are those that the flags ask for.
 func (f *demoFlags) planes() ([]policy.Plane, error) {
-	all := policy.Planes()
+	planes, err := cmdline.ParsePlanes(f.plane)
 	switch {
-	case slices.Contains(all, policy.Plane(f.plane)):
-		return []policy.Plane{policy.Plane(f.plane)}, nil
-	case f.plane != "all":
-		return nil, usage.Errorf("plane %q: want ib, roce, wrcc or all", f.plane)
+	case err != nil || len(planes) == 1:
+		return planes, err
 	case f.scenario != "" || f.fabric != "" || f.tenants != "":
 		return nil, usage.Errorf("--plane all: want one of the planes with --scenario, --fabric or --tenants")
 	case !f.once:
 		return nil, usage.Errorf("--plane all: want --once too: one demo at a time stays up")
 	}
-	return all, nil
+	return planes, nil
 }
 
 func (a *app) runDemo(ctx context.Context, f demoFlags) error {
@@ -150,7 +149,7 @@ func (a *app) demoOf(ctx context.Context, f demoFlags, p policy.Plane) (_ *Repor
 	if !f.json {
 		words = a.Stdout
 	}
-	d, name, err := a.startDemo(ctx, f, p, Place{Dir: dir}, func(key string, args ...any) { _, _ = fmt.Fprintln(words, a.T(key, args...)) })
+	d, name, err := a.startDemo(ctx, f, p, Place{Dir: dir}, func(key string, args ...any) { _, _ = fmt.Fprintln(words, a.stepText(key, args)) })
 	if err != nil {
 		return nil, err
 	}
@@ -172,6 +171,17 @@ func (a *app) demoOf(ctx context.Context, f demoFlags, p policy.Plane) (_ *Repor
 		return &report, err
 	}
 	return &report, a.stay(ctx, d, listeners, words)
+}
+
+// stepText is the text of a step, sentences among its values in the user's language.
+func (a *app) stepText(key string, values []any) string {
+	values = slices.Clone(values)
+	for i := range values {
+		if said, ok := values[i].(phrase.Text); ok {
+			values[i] = a.Texts.Say(said)
+		}
+	}
+	return a.T(key, values...)
 }
 
 // startDemo starts the fabric that the flags ask for, and its manager; title says what it is.
@@ -197,10 +207,7 @@ func (f demoFlags) loadEther(p policy.Plane) (*live.Case, error) {
 	if f.fabric == "" && f.tenants == "" {
 		s, err := scenario.Load(cmp.Or(f.scenario, defaultScenario(p)))
 		if err != nil {
-			return nil, &usage.Error{Err: err}
-		}
-		if s.Ethernet == nil {
-			return nil, usage.Errorf("scenario %s: plane %s: want ethernet", s.Name, s.Plane())
+			return nil, usage.Wrap(err)
 		}
 		s.Config.Seed = f.seed
 		c, err := live.CaseOf(s)
@@ -238,10 +245,10 @@ func (f demoFlags) load() (*scenario.Scenario, error) {
 	if f.fabric == "" && f.tenants == "" {
 		s, err := scenario.Load(cmp.Or(f.scenario, defaultScenario(policy.PlaneIB)))
 		if err != nil {
-			return nil, &usage.Error{Err: err}
+			return nil, usage.Wrap(err)
 		}
 		s.Config.Seed = f.seed
-		return s, live.CheckInfiniBand(s)
+		return s, nil
 	}
 	topo, ts, flows, err := f.files()
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"fairlane/command/cmdline"
 	"fairlane/command/cmdline/cmdlinetest"
 	"fairlane/internal/i18n"
+	"fairlane/internal/phrase"
 	"fairlane/policy"
 )
 
@@ -40,6 +42,40 @@ func TestFinishedPlanesArePrintedWhenOneFails(t *testing.T) {
 	}
 	if len(got) != 2 || got[0].Plane != "ib" || got[1].Plane != "wrcc" {
 		t.Errorf("printed %s, want the planes ib and wrcc", out.String())
+	}
+}
+
+// Each bound that a run missed is told in the user's language, also of several planes.
+func TestMissedBoundsAreToldInTheUsersLanguage(t *testing.T) {
+	t.Parallel()
+	large, half, full := 0.25, 0.5, 1.0
+	missed := func(p policy.Plane) error {
+		r := Report{Plane: string(p), MaxShareError: &large, Utilisation: &half, UtilisationBefore: &full, links: 1,
+			problems: []phrase.Text{phrase.Of("demo.unmeasured-link", "link", "a", "reason", phrase.Of("measure.gap", "gap", "1s"))}}
+		return r.Missed()
+	}
+	err := errors.Join(missed(policy.PlaneIB), fmt.Errorf("plane roce: %w", missed(policy.PlaneRoCE)))
+	if !errors.Is(err, cmdline.ErrBoundMissed) {
+		t.Errorf("%v is no missed bound", err)
+	}
+	for lang, want := range map[string]string{
+		"en": "bound missed: ib: link a could not be measured: 1s between two readings, in which a counter of 32 bits may wrap twice; share error 25 % is above 5 %; link use 50 % is below 97 % of the 100 % before\n" +
+			"plane roce: bound missed: roce: ",
+		"zh": "未达到目标：ib：无法测量链路 a：",
+	} {
+		text := cmdlinetest.App(t, lang).ErrorText(t.Context(), err)
+		if !strings.HasPrefix(text, want) || lang == "zh" && strings.Contains(text, "bound missed") {
+			t.Errorf("%s: %q, want it to begin with %q", lang, text, want)
+		}
+	}
+}
+
+func TestStepsAreToldInTheUsersLanguage(t *testing.T) {
+	t.Parallel()
+	a := &app{App: cmdlinetest.App(t, "zh")}
+	said := phrase.Of("demo.no-link-use")
+	if text := a.stepText("demo.step.rollout", []any{"result", said}); !strings.Contains(text, a.Texts.Say(said)) || strings.Contains(text, said.String()) {
+		t.Errorf("step is %q", text)
 	}
 }
 

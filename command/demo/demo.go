@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"fairlane/api"
+	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/policy"
 	"fairlane/service/config"
@@ -49,7 +50,7 @@ type Demo struct {
 	step      func(key string, args ...any)
 }
 
-// New is a demo on a fabric that runs, managed by a manager. step is told each step that was done.
+// New is a demo on a fabric that runs, managed by a manager. step is called after each step.
 func New(f Fabric, m Manager, timeScale float64, step func(key string, args ...any)) *Demo {
 	return &Demo{fabric: f, manager: m, timeScale: timeScale, step: step}
 }
@@ -80,7 +81,7 @@ func (p Place) pace(timeScale float64) float64 {
 
 // OnInfiniBand starts an InfiniBand fabric, and a manager that open opens for it.
 func OnInfiniBand(ctx context.Context, s *scenario.Scenario, at Place, open OpenFunc, step func(string, ...any)) (*Demo, error) {
-	scale := demoTimeScale(s)
+	scale := infiniBandCost().timeScale(s.Fabric, s.TenantFlows())
 	l, err := live.StartInfiniBand(ctx, s, fmt.Sprintf("unix:fairlane-demo-%d-%d", os.Getpid(), demos.Add(1)), simdev.Options{TimeScale: at.pace(scale)})
 	if err != nil {
 		return nil, err
@@ -90,7 +91,7 @@ func OnInfiniBand(ctx context.Context, s *scenario.Scenario, at Place, open Open
 
 // OnEthernet starts an Ethernet fabric, and a manager that open opens for it.
 func OnEthernet(ctx context.Context, c *live.Case, at Place, open OpenFunc, step func(string, ...any)) (*Demo, error) {
-	scale := etherTimeScale(c)
+	scale := ethernetCost().timeScale(c.Fabric, c.Flows)
 	l, err := live.StartEthernet(ctx, c, live.EthernetOptions{TimeScale: at.pace(scale)})
 	if err != nil {
 		return nil, err
@@ -128,7 +129,7 @@ const (
 
 // wait lets the fabric's own time advance.
 func (d *Demo) wait(ctx context.Context, span quantity.Picoseconds) error {
-	limit := fabricPatience + 100*time.Duration(float64(live.WallDuration(span))/d.timeScale)
+	limit := fabricPatience + 100*time.Duration(float64(span.Duration())/d.timeScale)
 	begun, from := time.Now(), d.fabric.Now()
 	within, cancel := context.WithTimeoutCause(ctx, limit, errStandsStill)
 	defer cancel()
@@ -167,7 +168,7 @@ func (d *Demo) Run(ctx context.Context) (*Result, error) {
 	if err := d.wait(ctx, pace.Unmanaged); err != nil {
 		return nil, err
 	}
-	if r.before, err = svc.ReadShares(ctx, FabricName, r.Plan.Name, live.WallDuration(pace.Unmanaged)); err != nil {
+	if r.before, err = svc.ReadShares(ctx, FabricName, r.Plan.Name, pace.Unmanaged.Duration()); err != nil {
 		return nil, err
 	}
 	d.step(d.fabric.StepKey("demo.step.before"), "window", pace.Unmanaged)
@@ -184,7 +185,7 @@ func (d *Demo) Run(ctx context.Context) (*Result, error) {
 	if r.rival != nil {
 		d.step("demo.step.rival", "window", rivalWindow)
 	}
-	d.step("demo.step.after", "window", quantity.Picoseconds(r.after.Window.Nanoseconds())*quantity.Nanosecond)
+	d.step("demo.step.after", "window", quantity.Elapsed(r.after.Window))
 	r.elapsed = time.Since(begun)
 	return r, nil
 }
@@ -227,7 +228,7 @@ func (d *Demo) rollOut(ctx context.Context, plan string, stage control.Stage) (c
 		return ro, err
 	}
 	if ro.State != control.RolloutSucceeded {
-		return ro, fmt.Errorf("rollout %d (%s) %s: %s", ro.ID, stage, ro.State, ro.Result)
+		return ro, &phrase.Error{Text: phrase.Of("demo.rollout-failed", "rollout", ro.ID, "stage", string(stage), "state", string(ro.State), "result", ro.Result)}
 	}
 	return ro, nil
 }
@@ -268,7 +269,7 @@ func (d *Demo) Settle(ctx context.Context, plan string, p Pace) (control.Shares,
 	}
 	var last control.Shares
 	for i := range rounds {
-		s, err := d.manager.Service().ReadShares(ctx, FabricName, plan, live.WallDuration(p.Round))
+		s, err := d.manager.Service().ReadShares(ctx, FabricName, plan, p.Round.Duration())
 		if err != nil {
 			return s, err
 		}
@@ -277,7 +278,7 @@ func (d *Demo) Settle(ctx context.Context, plan string, p Pace) (control.Shares,
 		}
 		last = s
 	}
-	return d.manager.Service().ReadShares(ctx, FabricName, plan, live.WallDuration(p.Final))
+	return d.manager.Service().ReadShares(ctx, FabricName, plan, p.Final.Duration())
 }
 
 // largestChange is the largest relative change of a tenant's delivered rate, 1 when one is not known.
@@ -310,7 +311,7 @@ type Pace struct {
 func paceOf(p *policy.Plan) Pace {
 	switch {
 	case p.RoCE != nil:
-		// A port's registers forget what its flows had before over about a second, and waves bring settings one after the other.
+		// The influence of earlier rates on a port's registers decays over about a second, and waves bring settings one after the other.
 		return Pace{Unmanaged: 100 * quantity.Millisecond, Settle: 1500 * quantity.Millisecond, Round: 100 * quantity.Millisecond, Final: 1200 * quantity.Millisecond}
 	case p.WRCC != nil:
 		// Near rest a fair rate moves by a 64th of its distance each period, and senders far away hear of it a round trip later.

@@ -7,8 +7,6 @@ import (
 	"fairlane/internal/quantity"
 	"fairlane/policy"
 	"fairlane/sim/live"
-	"fairlane/sim/scenario"
-	"fairlane/sim/tenantnet"
 	"fairlane/subnet/ident"
 	"fairlane/tenants"
 )
@@ -27,29 +25,28 @@ type Fabric interface {
 	Close() error
 }
 
+var (
+	_ Fabric = infiniBand{}
+	_ Fabric = ethernet{}
+)
+
 type infiniBand struct{ *live.InfiniBand }
 
 // InfiniBand shows an InfiniBand fabric.
 func InfiniBand(l *live.InfiniBand) Fabric { return infiniBand{l} }
 
-// Plane implements Fabric.
 func (infiniBand) Plane() policy.Plane { return policy.PlaneIB }
 
-// Source implements Fabric.
 func (f infiniBand) Source() string { return "ibsim:" + f.Server.Addr() }
 
-// Declared implements Fabric.
 func (f infiniBand) Declared() ([]tenants.Tenant, []tenants.Flow) {
 	return f.Scenario.Tenants, f.Scenario.TenantFlows()
 }
 
-// Now implements Fabric.
 func (f infiniBand) Now() quantity.Picoseconds { return f.Devices.Now() }
 
-// Partitions implements Fabric.
 func (f infiniBand) Partitions() func(ident.PKey, ident.SL) int { return f.Devices.SetPartitionSL }
 
-// StepKey implements Fabric.
 func (infiniBand) StepKey(key string) string { return key }
 
 type ethernet struct{ *live.Ethernet }
@@ -57,59 +54,15 @@ type ethernet struct{ *live.Ethernet }
 // Ethernet shows an Ethernet fabric.
 func Ethernet(l *live.Ethernet) Fabric { return ethernet{l} }
 
-// Plane implements Fabric.
 func (f ethernet) Plane() policy.Plane { return f.Case.Plane }
 
-// Declared implements Fabric.
 func (f ethernet) Declared() ([]tenants.Tenant, []tenants.Flow) { return f.Case.Tenants, f.Case.Flows }
 
-// Now implements Fabric.
 func (f ethernet) Now() quantity.Picoseconds { return f.Fabric.Now() }
 
-// Partitions implements Fabric.
 func (ethernet) Partitions() func(ident.PKey, ident.SL) int { return nil }
 
-// StepKey implements Fabric.
 func (ethernet) StepKey(key string) string { return key + ".ethernet" }
 
 // demos numbers the demos of this process: names of abstract sockets belong to the machine.
 var demos atomic.Int64
-
-// demoTimeScale is the simulated seconds per second that leave one core idle about half of the
-// time, so that management datagrams are answered promptly and the devices' clocks and counters are
-// read together. It is an estimate: no receiver gets more than its line rate, a packet takes about four hops
-// and a hop about 150 ns.
-func demoTimeScale(s *scenario.Scenario) float64 {
-	const hops, hop, busy = 4, 150e-9, 0.45
-	load := 0.0 // seconds of computing for a second of fabric time
-	seen := map[ident.PortID]bool{}
-	for _, f := range s.Flows {
-		ref, ok := s.Fabric.PortByID(f.Dst)
-		if !ok || seen[f.Dst] {
-			continue
-		}
-		seen[f.Dst] = true
-		if l, _ := s.Fabric.Link(ref); l != nil {
-			load += float64(l.Rate) / 8 / 4096 * hops * hop
-		}
-	}
-	return min(max(busy/max(load, 1e-3), 0.001), 2)
-}
-
-// etherTimeScale is demoTimeScale for Ethernet: smaller packets, and about six hops.
-func etherTimeScale(c *live.Case) float64 {
-	const hops, hop, busy = 6, 60e-9, 0.8
-	load := 0.0 // seconds of computing for a second of fabric time
-	seen := map[ident.PortID]bool{}
-	for _, f := range c.Flows {
-		ref, ok := c.Fabric.PortByID(f.Dst)
-		if !ok || seen[f.Dst] {
-			continue
-		}
-		seen[f.Dst] = true
-		if l, _ := c.Fabric.Link(ref); l != nil {
-			load += float64(l.Rate) / 8 / (tenantnet.Payload + tenantnet.Headers) * hops * hop
-		}
-	}
-	return min(max(busy/max(load, 1e-3), 0.0001), 2)
-}

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"fairlane/ccconfig/ibcc"
 	"fairlane/command/cmdline"
+	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/policy"
 	"fairlane/service/control"
@@ -28,8 +28,8 @@ type Report struct {
 	Findings          []policy.Finding `json:"findings"`
 	WallS             float64          `json:"wall_s"`
 
-	problems []string // of measurements
-	links    int      // contended ones of the plan
+	problems []phrase.Text // of measurements
+	links    int           // contended ones of the plan
 }
 
 type tenantReport struct {
@@ -76,16 +76,16 @@ func (r *Result) Report() Report {
 			row.DCQCN, row.DCQCNWeighted = r.rival.vendor[t.Tenant], r.rival.weighted[t.Tenant]
 		}
 		out.Tenants = append(out.Tenants, row)
-		for _, problem := range []string{r.before.Tenants[i].Problem, t.Problem} {
-			if problem != "" {
-				out.problems = append(out.problems, fmt.Sprintf("tenant %s could not be measured: %s", t.Tenant, problem))
+		for _, x := range []*control.TenantShare{&r.before.Tenants[i], &r.after.Tenants[i]} {
+			if x.Problem != "" {
+				out.problems = append(out.problems, phrase.Of("demo.unmeasured-tenant", "tenant", x.Tenant, "reason", phrase.Or(x.Problem, x.Said)))
 			}
 		}
 	}
 	for _, s := range []control.Shares{r.before, r.after} {
 		for _, l := range s.Links {
 			if l.Delivered == nil {
-				out.problems = append(out.problems, fmt.Sprintf("link %s could not be measured: %s", l.Name, l.Problem))
+				out.problems = append(out.problems, phrase.Of("demo.unmeasured-link", "link", l.Name, "reason", phrase.Or(l.Problem, l.Said)))
 			}
 		}
 	}
@@ -96,20 +96,20 @@ func (r *Result) Report() Report {
 func (r *Report) Missed() error {
 	why := slices.Clone(r.problems)
 	if most := evaluate.ErrorBound(policy.Plane(r.Plane)); r.MaxShareError == nil {
-		why = append(why, "share error was not measured")
+		why = append(why, phrase.Of("demo.no-share-error"))
 	} else if *r.MaxShareError > most {
-		why = append(why, fmt.Sprintf("share error %.1f %% is above %.0f %%", 100**r.MaxShareError, 100*most))
+		why = append(why, phrase.Of("demo.share-error", "error", phrase.PercentOf(*r.MaxShareError, 1), "bound", phrase.PercentOf(most, 0)))
 	}
 	if r.links > 0 && (r.Utilisation == nil || r.UtilisationBefore == nil) {
-		why = append(why, "link use was not measured")
+		why = append(why, phrase.Of("demo.no-link-use"))
 	} else if r.links > 0 && *r.Utilisation < MinUtilisation*min(*r.UtilisationBefore, 1) { // a link has no more than its rate: what is beyond it was counted late
-		why = append(why, fmt.Sprintf("link use %.1f %% is below %.0f %% of the %.1f %% before",
-			100**r.Utilisation, 100*MinUtilisation, 100**r.UtilisationBefore))
+		why = append(why, phrase.Of("demo.link-use", "use", phrase.PercentOf(*r.Utilisation, 1),
+			"part", phrase.PercentOf(MinUtilisation, 0), "before", phrase.PercentOf(*r.UtilisationBefore, 1)))
 	}
 	if why == nil {
 		return nil
 	}
-	return fmt.Errorf("%w: %s", cmdline.ErrBoundMissed, r.Plane+": "+strings.Join(why, "; "))
+	return phrase.Because(cmdline.ErrBoundMissed, phrase.Of("demo.bound-missed", "plane", r.Plane, "reasons", why))
 }
 
 // printReport draws the table that people read: what each tenant is entitled to, what it got
@@ -144,7 +144,7 @@ func (a *app) printReport(w io.Writer, r Report) error {
 	return nil
 }
 
-// printRival tells what the same traffic gets from DCQCN.
+// printRival shows what the same traffic gets from DCQCN.
 func (a *app) printRival(w io.Writer, r Report) error {
 	if !slices.ContainsFunc(r.Tenants, func(t tenantReport) bool { return t.DCQCN > 0 }) {
 		return nil

@@ -20,6 +20,8 @@ import (
 
 	"fairlane/ccconfig/profile"
 	"fairlane/command/cmdline"
+	"fairlane/internal/buildinfo"
+	"fairlane/internal/outfile"
 	"fairlane/internal/progress"
 	"fairlane/internal/usage"
 	"fairlane/sim/lab/calibrate"
@@ -115,10 +117,10 @@ func (a *app) stoppedCalibration(f calibrateFlags, done int) string {
 func resumeRuns(path string, o *calibrate.Options) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return nil, &usage.Error{Err: err}
+		return nil, usage.Wrap(err)
 	}
 	if o.Known, err = calibrate.ReadFinished(file); err != nil {
-		return nil, &usage.Error{Err: errors.Join(fmt.Errorf("%s: %w", path, err), file.Close())}
+		return nil, usage.Wrap(errors.Join(fmt.Errorf("%s: %w", path, err), file.Close()))
 	}
 	if err := cutLine(file); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), file.Close())
@@ -176,7 +178,7 @@ func (a *app) saveCalibration(f calibrateFlags, r *calibrate.Report) error {
 	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return fmt.Errorf("folder for charts: %w", err)
 	}
-	charts := calibrationCharts(r, fmt.Sprintf("%s, fairlane %s", r.Profile.Made, cmdline.Version()))
+	charts := calibrationCharts(r, fmt.Sprintf("%s, fairlane %s", r.Profile.Made, buildinfo.Version()))
 	for _, name := range slices.Sorted(maps.Keys(charts)) {
 		if err := charts[name].Save(dir, r.Profile.Name+"-"+name); err != nil {
 			return err
@@ -204,5 +206,11 @@ func (a *app) printCalibration(r *calibrate.Report) error {
 
 // writeProfile writes a file and the folder that it is in.
 func writeProfile(path string, text []byte) error {
-	return errors.Join(os.MkdirAll(filepath.Dir(path), 0o750), os.WriteFile(path, text, 0o600))
+	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
+		return err
+	}
+	return outfile.WriteMode(path, 0o600, func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	})
 }

@@ -35,12 +35,12 @@ func (a *app) evaluateCommand() *cobra.Command {
   fairlane evaluate --cases 200 --out results.jsonl
   fairlane evaluate --plane ib --seed 7 --case 31`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			planes, err := f.planes()
+			planes, err := cmdline.ParsePlanes(f.plane)
 			if err == nil {
 				err = f.check(cmd.Flags().Changed("case"), cmd.Flags().Changed("cases"))
 			}
 			if err != nil {
-				return &usage.Error{Err: err}
+				return usage.Wrap(err)
 			}
 			if cmd.Flags().Changed("case") {
 				return a.runEvaluateOne(cmd.Context(), f, planes)
@@ -56,18 +56,6 @@ func (a *app) evaluateCommand() *cobra.Command {
 	cmd.Flags().IntVar(&f.one, "case", 0, a.T("evaluate.flag.case"))
 	cmd.Flags().BoolVar(&f.json, "json", false, a.T("flag.json"))
 	return cmd
-}
-
-func (f *evaluateFlags) planes() ([]policy.Plane, error) {
-	if f.plane == "all" {
-		return evaluate.Planes(), nil
-	}
-	for _, p := range evaluate.Planes() {
-		if f.plane == string(p) {
-			return []policy.Plane{p}, nil
-		}
-	}
-	return nil, fmt.Errorf("--plane %q: want ib, roce, wrcc or all", f.plane)
 }
 
 func (f *evaluateFlags) check(one, cases bool) error {
@@ -98,7 +86,7 @@ func (a *app) runEvaluate(ctx context.Context, f evaluateFlags, planes []policy.
 	if f.out != "" {
 		file, createErr := os.Create(f.out)
 		if createErr != nil {
-			return &usage.Error{Err: createErr}
+			return usage.Wrap(createErr)
 		}
 		defer func() { err = errors.Join(err, file.Close()) }()
 		lines := json.NewEncoder(file)

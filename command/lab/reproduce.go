@@ -50,7 +50,7 @@ func (a *app) reproduceLong() string {
 
 func (a *app) runReproduce(ctx context.Context, f reproduceFlags, names []string) (err error) {
 	if err := reproduce.Check(names...); err != nil {
-		return &usage.Error{Err: err}
+		return usage.Wrap(err)
 	}
 	if f.out == "" {
 		_, err := a.reproduce(ctx, f, names)

@@ -8,7 +8,7 @@ import (
 	"io"
 	"strconv"
 
-	"fairlane/command/cmdline"
+	"fairlane/internal/buildinfo"
 	"fairlane/internal/plot"
 	"fairlane/sim/lab/reproduce"
 	"fairlane/sim/record"
@@ -25,7 +25,7 @@ type reproduceFiles struct {
 }
 
 func newReproduceFiles(path string, seed uint64) (*reproduceFiles, error) {
-	dir, err := record.NewDir(path, record.Header{Seed: seed, Version: cmdline.Version()})
+	dir, err := record.NewDir(path, record.Header{Seed: seed, Version: buildinfo.Version()})
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +52,7 @@ func (f *reproduceFiles) finish(r *reproduce.Result, cause error) (charts int, e
 	var errs []error
 	for i := range r.Figures {
 		c := chartOf(&r.Figures[i])
-		c.Subtitle = fmt.Sprintf("fairlane reproduce %s, seed %d, fairlane %s", r.Figures[i].Experiment, f.seed, cmdline.Version())
+		c.Subtitle = fmt.Sprintf("fairlane reproduce %s, seed %d, fairlane %s", r.Figures[i].Experiment, f.seed, buildinfo.Version())
 		if err := c.Save(f.dir.Path(), r.Figures[i].Name); err != nil {
 			errs = append(errs, err)
 			continue

@@ -88,7 +88,7 @@ func (a *app) runSimBench(ctx context.Context, names []string, threads int, asJS
 	}
 	for _, name := range names { // all faults before the first run
 		if err := checkBench(name, threads); err != nil {
-			return &usage.Error{Err: err}
+			return usage.Wrap(err)
 		}
 	}
 	counts := []int{1}
@@ -160,7 +160,7 @@ func (a *app) benchHere(ctx context.Context, name string, threads int) error {
 	begun := time.Now()
 	s, err := scenario.Load(name)
 	if err != nil {
-		return &usage.Error{Err: err}
+		return usage.Wrap(err)
 	}
 	if err := s.SetThreads(threads); err != nil {
 		return usage.Errorf("scenario %s: %w", s.Name, err)

@@ -3,7 +3,6 @@ package lab
 import (
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -15,8 +14,6 @@ import (
 	"fairlane/sim/live"
 	"fairlane/sim/scenario"
 	"fairlane/sim/simdev"
-	"fairlane/subnet/ident"
-	"fairlane/tenants"
 )
 
 func (a *app) simCommand() *cobra.Command {
@@ -69,14 +66,18 @@ func (a *app) simServeCommand() *cobra.Command {
   fairlane sim serve roce8 --dir lab                  # agents and SONiC switches; lab/inventory.yaml
   fairlane sim serve fabric.yaml --plane wrcc --tenants tenants.yaml --addr 127.0.0.1:9339`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := f.ethernet(cmd, args[0])
-			switch {
-			case err != nil:
+			s, c, err := f.load(args[0])
+			if err != nil {
 				return err
-			case c != nil:
-				return a.serveEther(cmd.Context(), c, f, cmd.Flags().Changed("addr"))
 			}
-			return a.runSimServe(cmd.Context(), args[0], f)
+			if s != nil {
+				return a.serveInfiniBand(cmd.Context(), s, f)
+			}
+			fixed := cmd.Flags().Changed("addr")
+			if err := f.check(c, fixed); err != nil {
+				return err
+			}
+			return a.serveEther(cmd.Context(), c, f, fixed)
 		},
 	}
 	cmd.Flags().StringVar(&f.addr, "addr", "unix:fairlane", a.T("sim.serve.flag.addr"))
@@ -90,12 +91,9 @@ func (a *app) simServeCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) runSimServe(ctx context.Context, what string, f simServeFlags) error {
-	s, err := loadServed(what, f.tenants)
-	switch {
-	case err != nil:
-		return err
-	case f.dir != "":
+// serveInfiniBand serves an InfiniBand fabric until the context ends.
+func (a *app) serveInfiniBand(ctx context.Context, s *scenario.Scenario, f simServeFlags) (err error) {
+	if f.dir != "" {
 		return usage.Errorf("--dir %s: an InfiniBand fabric has no inventory", f.dir)
 	}
 	s.Config.Seed = f.seed
@@ -127,54 +125,7 @@ func (a *app) servedText(st simdev.ServerStats) string {
 		"dropped", st.Dropped, "refused", st.Refused, "clients", st.Clients)
 }
 
-// loadServed reads a scenario, built in or a file, or a fabric file with tenants of its own.
-func loadServed(what, tenantFile string) (*scenario.Scenario, error) {
-	var scenarioErr error
-	if tenantFile == "" {
-		s, err := scenario.Load(what)
-		if err == nil {
-			return s, live.CheckInfiniBand(s)
-		}
-		scenarioErr = err
-		if _, err := os.Stat(what); err != nil {
-			return nil, &usage.Error{Err: scenarioErr}
-		}
-	}
-	topo, err := site.ReadFabric(what)
-	switch {
-	case err != nil && scenarioErr != nil:
-		return nil, usage.Errorf("%s is neither a scenario nor a fabric:\n%w\n%w", what, scenarioErr, err)
-	case err != nil:
-		return nil, err
-	}
-	s := &scenario.Scenario{Name: topo.Name, Description: what, Fabric: topo}
-	if tenantFile == "" {
-		return s, nil
-	}
-	ts, flows, err := cmdline.ReadTenants(tenantFile, topo)
-	if err != nil {
-		return nil, err
-	}
-	s.Tenants = ts
-	for _, fl := range flows {
-		s.Flows = append(s.Flows, scenario.Flow{Flow: fl, SL: pinnedSL(ts, fl)})
-	}
-	return s, nil
-}
-
-// pinnedSL is the service level that a flow's tenant is pinned to at its source port; 0 when it is not.
-func pinnedSL(ts []tenants.Tenant, f tenants.Flow) ident.SL {
-	for _, t := range ts {
-		for _, a := range t.Attachments {
-			if t.Name == f.Tenant && a.Port == f.Src && a.SL != nil {
-				return *a.SL
-			}
-		}
-	}
-	return 0
-}
-
-// administer lets the stand-in of subnet administration hand out the service levels that the
+// administer lets the stand-in of subnet administration assign the service levels that the
 // scenario's flows have, by the partition of their tenants; the first flow of a tenant decides.
 func administer(l *live.InfiniBand) {
 	seen := map[string]bool{}

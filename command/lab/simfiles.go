@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"fairlane/command/cmdline"
+	"fairlane/internal/buildinfo"
 	"fairlane/internal/plot"
 	"fairlane/internal/quantity"
 	"fairlane/internal/stats"
@@ -32,7 +32,7 @@ type simFiles struct {
 }
 
 func newSimFiles(path string, s *scenario.Scenario) (*simFiles, error) {
-	dir, err := record.NewDir(path, record.Header{Scenario: s.Name, Seed: s.Config.Seed, Version: cmdline.Version()})
+	dir, err := record.NewDir(path, record.Header{Scenario: s.Name, Seed: s.Config.Seed, Version: buildinfo.Version()})
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +51,8 @@ func newSimFiles(path string, s *scenario.Scenario) (*simFiles, error) {
 	return f, nil
 }
 
-// Flow implements scenario.Recorder.
+var _ scenario.Recorder = (*simFiles)(nil)
+
 func (f *simFiles) Flow(r scenario.FlowRecord) error {
 	return f.flows.Write(flowRow(&r))
 }
@@ -75,7 +76,6 @@ func flowRow(r *scenario.FlowRecord) record.Flow {
 	return row
 }
 
-// Rate implements scenario.Recorder.
 func (f *simFiles) Rate(at quantity.Picoseconds, tenant string, flow int64, rate quantity.BitRate) error {
 	if flow < 0 {
 		return f.rates.Write(at, tenant, "", rate)
@@ -88,7 +88,6 @@ func (f *simFiles) Rate(at quantity.Picoseconds, tenant string, flow int64, rate
 	return f.rates.Write(at, tenant, strconv.FormatInt(flow, 10), rate)
 }
 
-// Queue implements scenario.Recorder.
 func (f *simFiles) Queue(at quantity.Picoseconds, port string, bytes int64) error {
 	return f.queues.Write(at, port, 0, bytes)
 }
@@ -141,7 +140,7 @@ func writeResult(dir *record.Dir, r any) error {
 
 // charts draws what there is something to draw of.
 func (f *simFiles) charts(r *scenario.EtherResult) error {
-	from := fmt.Sprintf("scenario %s, seed %d, fairlane %s", r.Scenario, r.Seed, cmdline.Version())
+	from := fmt.Sprintf("scenario %s, seed %d, fairlane %s", r.Scenario, r.Seed, buildinfo.Version())
 	var errs []error
 	save := func(name string, c plot.Chart) {
 		c.Subtitle = from
@@ -229,7 +228,7 @@ func tenantRates(r *scenario.EtherResult) plot.Chart {
 
 // saveInfiniBand writes the results of an InfiniBand run.
 func saveInfiniBand(path string, r *scenario.Result) error {
-	dir, err := record.NewDir(path, record.Header{Scenario: r.Scenario, Seed: r.Seed, Version: cmdline.Version()})
+	dir, err := record.NewDir(path, record.Header{Scenario: r.Scenario, Seed: r.Seed, Version: buildinfo.Version()})
 	if err != nil {
 		return err
 	}
@@ -246,7 +245,7 @@ func saveInfiniBand(path string, r *scenario.Result) error {
 		return nil
 	}
 	c := plot.RatesOverTime("Rate of tenants", interval, rates)
-	c.Subtitle = fmt.Sprintf("scenario %s, seed %d, fairlane %s", r.Scenario, r.Seed, cmdline.Version())
+	c.Subtitle = fmt.Sprintf("scenario %s, seed %d, fairlane %s", r.Scenario, r.Seed, buildinfo.Version())
 	return c.Save(path, "rates")
 }
 

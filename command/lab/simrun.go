@@ -38,13 +38,13 @@ func (a *app) simRunCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := scenario.Load(args[0])
 			if err != nil {
-				return &usage.Error{Err: err}
+				return usage.Wrap(err)
 			}
 			if cmd.Flags().Changed("seed") {
 				s.Config.Seed = f.seed
 			}
 			if err := f.times(s); err != nil {
-				return &usage.Error{Err: err}
+				return usage.Wrap(err)
 			}
 			if cmd.Flags().Changed("threads") {
 				if err := s.SetThreads(f.threads); err != nil {
@@ -52,10 +52,10 @@ func (a *app) simRunCommand() *cobra.Command {
 				}
 			}
 			if err := f.chooseSeries(s); err != nil {
-				return &usage.Error{Err: err}
+				return usage.Wrap(err)
 			}
 			if err := s.ReadTraces(); err != nil {
-				return &usage.Error{Err: err}
+				return usage.Wrap(err)
 			}
 			if f.dryRun {
 				return a.dryRun(s, f.json)
@@ -139,7 +139,7 @@ func (a *app) runEthernet(ctx context.Context, s *scenario.Scenario, f simRunFla
 	p.Clear()
 	var input *scenario.InputError
 	if errors.As(err, &input) {
-		r, err = nil, &usage.Error{Err: err} // what came before the fault is no result
+		r, err = nil, usage.Wrap(err) // what came before the fault is no result
 	}
 	if files != nil {
 		err = errors.Join(err, files.finish(r, err))

@@ -98,7 +98,8 @@ func newSimSeries(dir *record.Dir, s *scenario.Scenario) (*simSeries, error) {
 	return out, errors.Join(errs[:]...)
 }
 
-// FlowSample implements scenario.SeriesRecorder.
+var _ scenario.SeriesRecorder = (*simSeries)(nil)
+
 func (s *simSeries) FlowSample(f scenario.FlowSample) error {
 	name, traceFlow := fmt.Sprintf("flow %d", f.ID), int64(-1)
 	if f.Origin != nil {
@@ -114,13 +115,11 @@ func (s *simSeries) FlowSample(f scenario.FlowSample) error {
 	return s.flows.Write(f.At, f.ID, traceFlow, s.row)
 }
 
-// QueueSample implements scenario.SeriesRecorder.
 func (s *simSeries) QueueSample(at quantity.Picoseconds, port string, bytes int64) error {
 	s.queue.add(port, port, at, float64(bytes))
 	return s.queues.Write(at, port, bytes)
 }
 
-// Pause implements scenario.SeriesRecorder.
 func (s *simSeries) Pause(at quantity.Picoseconds, port string, class uint8, begin bool) error {
 	return s.pauses.Write(at, port, class, begin)
 }

@@ -6,90 +6,125 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
-	"net/netip"
 	"os"
 	"path/filepath"
 
-	"github.com/spf13/cobra"
-
 	"fairlane/command/cmdline"
+	"fairlane/internal/loopback"
 	"fairlane/internal/usage"
 	"fairlane/policy"
 	"fairlane/service/config"
 	"fairlane/service/site"
 	"fairlane/sim/live"
 	"fairlane/sim/scenario"
+	"fairlane/subnet"
+	"fairlane/subnet/ident"
+	"fairlane/tenants"
 )
 
-// ethernet returns the Ethernet fabric that is to be served, or nil when it is InfiniBand: a scenario says what it is, a
-// fabric file is what --plane says.
-func (f *simServeFlags) ethernet(cmd *cobra.Command, what string) (*live.Case, error) {
-	p := policy.Plane(f.plane)
-	switch p {
-	case "", policy.PlaneIB, policy.PlaneRoCE, policy.PlaneWRCC:
-	default:
-		return nil, usage.Errorf("plane %q: want ib, roce or wrcc", f.plane)
-	}
-	if _, err := os.Stat(what); f.tenants != "" && errors.Is(err, fs.ErrNotExist) {
-		if s, err := scenario.Load(what); err == nil {
-			return nil, usage.Errorf("--tenants: want it with a fabric file; scenario %s has tenants of its own", s.Name)
+// load reads what is served: an InfiniBand scenario, or the case of an Ethernet fabric. A scenario says which of the two it is; a fabric
+// file is what --plane says.
+func (f *simServeFlags) load(what string) (*scenario.Scenario, *live.Case, error) {
+	var plane policy.Plane // none: what the scenario says, or InfiniBand
+	if f.plane != "" {
+		var err error
+		if plane, err = cmdline.ParsePlane(f.plane); err != nil {
+			return nil, nil, err
 		}
 	}
-	c, err := f.etherCase(p, what)
-	if err != nil || c == nil {
-		return nil, err
-	}
-	switch {
-	case f.ibProfiles != "":
-		return nil, usage.Errorf("--ib-profiles: an Ethernet fabric has no InfiniBand devices")
-	case f.cold:
-		return nil, usage.Errorf("--cold: an Ethernet fabric has no subnet manager to wait for")
-	case p != "" && p != c.Plane:
-		return nil, usage.Errorf("scenario %s is for --plane %s, not %s", c.Name, c.Plane, p)
-	case cmd.Flags().Changed("addr") && !isLoopback(f.addr):
-		return nil, usage.Errorf("--addr %s: want HOST:PORT with a loopback address, since the devices of a simulated fabric answer in plain text", f.addr)
-	}
-	c.Seed = f.seed
-	return c, nil
-}
-
-func (f *simServeFlags) etherCase(p policy.Plane, what string) (*live.Case, error) {
-	if f.tenants == "" {
-		if s, err := scenario.Load(what); err == nil {
-			if s.Ethernet == nil {
-				return nil, needPlane(p, s.Name)
-			}
-			return live.CaseOf(s)
+	_, err := os.Stat(what)
+	missing := errors.Is(err, fs.ErrNotExist)
+	var noScenario error
+	if f.tenants == "" || missing {
+		var s *scenario.Scenario
+		switch s, noScenario = scenario.Load(what); {
+		case noScenario == nil && f.tenants != "":
+			return nil, nil, usage.Errorf("--tenants: want it with a fabric file; scenario %s has tenants of its own", s.Name)
+		case noScenario == nil:
+			return ofScenario(s, plane)
+		case missing && f.tenants == "":
+			return nil, nil, usage.Wrap(noScenario)
 		}
-	}
-	if p == "" || p == policy.PlaneIB {
-		return nil, nil //nolint:nilnil // InfiniBand, whose own way says what is wrong with it
 	}
 	topo, err := site.ReadFabric(what)
-	if err != nil {
-		return nil, err
+	switch {
+	case err != nil && f.tenants == "":
+		return nil, nil, usage.Errorf("%s is neither a scenario nor a fabric:\n%w\n%w", what, noScenario, err)
+	case err != nil:
+		return nil, nil, err
 	}
-	c := &live.Case{Name: topo.Name, Description: what, Plane: p, Fabric: topo}
-	if f.tenants != "" {
-		c.Tenants, c.Flows, err = cmdline.ReadTenants(f.tenants, topo)
-	}
-	return c, err
+	return f.ofFabric(topo, what, plane)
 }
 
-func needPlane(p policy.Plane, name string) error {
-	if p == "" || p == policy.PlaneIB {
+// ofScenario is load for a scenario, which must be of the plane requested.
+func ofScenario(s *scenario.Scenario, plane policy.Plane) (*scenario.Scenario, *live.Case, error) {
+	if s.Ethernet == nil {
+		return s, nil, requirePlane(s.Name, policy.PlaneIB, plane)
+	}
+	c, err := live.CaseOf(s)
+	if err != nil {
+		return nil, nil, err
+	}
+	return nil, c, requirePlane(s.Name, c.Plane, plane)
+}
+
+// requirePlane is an error when a plane is requested that is not the scenario's.
+func requirePlane(name string, is, requested policy.Plane) error {
+	if requested == "" || requested == is {
 		return nil
 	}
-	return usage.Errorf("scenario %s is for --plane ib, not %s", name, p)
+	return usage.Errorf("scenario %s is for --plane %s, not %s", name, is, requested)
+}
+
+// ofFabric is load for a fabric file, with the tenants of a file of their own.
+func (f *simServeFlags) ofFabric(topo *subnet.Fabric, path string, plane policy.Plane) (*scenario.Scenario, *live.Case, error) {
+	var ts []tenants.Tenant
+	var flows []tenants.Flow
+	if f.tenants != "" {
+		var err error
+		if ts, flows, err = cmdline.ReadTenants(f.tenants, topo); err != nil {
+			return nil, nil, err
+		}
+	}
+	if plane == policy.PlaneRoCE || plane == policy.PlaneWRCC {
+		return nil, &live.Case{Name: topo.Name, Description: path, Plane: plane, Fabric: topo, Tenants: ts, Flows: flows}, nil
+	}
+	s := &scenario.Scenario{Name: topo.Name, Description: path, Fabric: topo, Tenants: ts}
+	for _, fl := range flows {
+		s.Flows = append(s.Flows, scenario.Flow{Flow: fl, SL: pinnedSL(ts, fl)})
+	}
+	return s, nil, nil
+}
+
+// pinnedSL is the service level that a flow's tenant is pinned to at its source port; 0 when it is not.
+func pinnedSL(ts []tenants.Tenant, f tenants.Flow) ident.SL {
+	for _, t := range ts {
+		for _, a := range t.Attachments {
+			if t.Name == f.Tenant && a.Port == f.Src && a.SL != nil {
+				return *a.SL
+			}
+		}
+	}
+	return 0
+}
+
+// check refuses flags that an Ethernet fabric has no use for, and completes the case by the others. fixed says whether --addr was given.
+func (f *simServeFlags) check(c *live.Case, fixed bool) error {
+	switch {
+	case f.ibProfiles != "":
+		return usage.Errorf("--ib-profiles: an Ethernet fabric has no InfiniBand devices")
+	case f.cold:
+		return usage.Errorf("--cold: an Ethernet fabric has no subnet manager to wait for")
+	case fixed && !isLoopback(f.addr):
+		return usage.Errorf("--addr %s: want HOST:PORT with a loopback address, since the devices of a simulated fabric answer in plain text", f.addr)
+	}
+	c.Seed = f.seed
+	return nil
 }
 
 func isLoopback(addr string) bool {
 	host, _, err := net.SplitHostPort(addr)
-	if err != nil {
-		return false
-	}
-	ip, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && ip.IsLoopback()
+	return err == nil && loopback.Is(host)
 }
 
 // serveEther serves an Ethernet fabric until the context ends.

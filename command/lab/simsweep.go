@@ -34,7 +34,7 @@ func (a *app) simSweepCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			sweep, err := newSweep(args[0], &f, cmd.Flags().Changed("jobs"))
 			if err != nil {
-				return &usage.Error{Err: err}
+				return usage.Wrap(err)
 			}
 			return a.runSweep(cmd.Context(), args[0], sweep, f)
 		},
@@ -92,7 +92,7 @@ func (a *app) runSweep(ctx context.Context, name string, sweep *scenario.Sweep, 
 		if ctx.Err() != nil {
 			return err
 		}
-		return &usage.Error{Err: err}
+		return usage.Wrap(err)
 	}
 	total, begun := sweep.Runs(), time.Now()
 	p.Show(a.T("sim.sweep.progress", "done", 0, "total", total, "left", "?"))

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strconv"
 
-	"fairlane/command/cmdline"
+	"fairlane/internal/buildinfo"
 	"fairlane/internal/plot"
 	"fairlane/internal/quantity"
 	"fairlane/sim/record"
@@ -19,7 +19,7 @@ import (
 
 // saveSweep writes the runs, the means, and charts when exactly one path has several values.
 func saveSweep(path, name string, sweep *scenario.Sweep, points []scenario.SweepPoint) error {
-	dir, err := record.NewDir(path, record.Header{Scenario: name, Version: cmdline.Version()})
+	dir, err := record.NewDir(path, record.Header{Scenario: name, Version: buildinfo.Version()})
 	if err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func saveSweep(path, name string, sweep *scenario.Sweep, points []scenario.Sweep
 func sweepFlows(path string, sweep *scenario.Sweep) scenario.RunRecorder {
 	return func(n int, s *scenario.Scenario) (scenario.Recorder, func(error) error, error) {
 		dir, err := record.NewDir(filepath.Join(path, fmt.Sprintf("run-%05d", n)), record.Header{
-			Scenario: settingsText(sweep.Settings(n)) + s.Name, Seed: s.Config.Seed, Version: cmdline.Version(),
+			Scenario: settingsText(sweep.Settings(n)) + s.Name, Seed: s.Config.Seed, Version: buildinfo.Version(),
 		})
 		if err != nil {
 			return nil, nil, err
@@ -67,13 +67,12 @@ func sweepFlows(path string, sweep *scenario.Sweep) scenario.RunRecorder {
 // flowsOnly keeps the flows of a run.
 type flowsOnly struct{ flows *record.Flows }
 
-// Flow implements scenario.Recorder.
+var _ scenario.Recorder = flowsOnly{}
+
 func (f flowsOnly) Flow(r scenario.FlowRecord) error { return f.flows.Write(flowRow(&r)) }
 
-// Rate implements scenario.Recorder.
 func (f flowsOnly) Rate(quantity.Picoseconds, string, int64, quantity.BitRate) error { return nil }
 
-// Queue implements scenario.Recorder.
 func (f flowsOnly) Queue(quantity.Picoseconds, string, int64) error { return nil }
 
 func writeCSV(dir *record.Dir, file, name string, rows [][]string) error {
@@ -81,7 +80,7 @@ func writeCSV(dir *record.Dir, file, name string, rows [][]string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := io.WriteString(f, "# scenario: "+strconv.Quote(name)+"\n# version: "+cmdline.Version()+"\n"); err != nil {
+	if _, err := io.WriteString(f, "# scenario: "+strconv.Quote(name)+"\n# version: "+buildinfo.Version()+"\n"); err != nil {
 		return err
 	}
 	return csv.NewWriter(f).WriteAll(rows)
@@ -172,7 +171,7 @@ func saveSweepCharts(path, name string, sweep *scenario.Sweep, points []scenario
 	var errs []error
 	for _, c := range sweepCharts() {
 		chart := plot.Chart{
-			Title: c.title, Subtitle: fmt.Sprintf("scenario %s, %d seeds, fairlane %s", name, len(sweep.Seeds), cmdline.Version()), X: axis, Y: c.y,
+			Title: c.title, Subtitle: fmt.Sprintf("scenario %s, %d seeds, fairlane %s", name, len(sweep.Seeds), buildinfo.Version()), X: axis, Y: c.y,
 		}
 		if xs == nil {
 			chart.Categories = values

@@ -17,11 +17,11 @@ import (
 func AdmitByFiles(files remote.AdmitFiles, body gen.AdmissionRequest) (*gen.Admission, error) {
 	ask, err := api.AdmitRequestIn(&body)
 	if err != nil {
-		return nil, &usage.Error{Err: err}
+		return nil, usage.Wrap(err)
 	}
 	options, err := api.CompileOptionsIn(body.Options)
 	if err != nil {
-		return nil, &usage.Error{Err: err}
+		return nil, usage.Wrap(err)
 	}
 	f := compileFlags{fabric: files.Fabric, tenants: files.Tenants, flows: files.Flows, ibProfiles: files.IBProfiles, profile: options.Profile}
 	if !ask.Change && tenants.ValidName(ask.Tenant) {
@@ -46,7 +46,7 @@ func AdmitByFiles(files remote.AdmitFiles, body gen.AdmissionRequest) (*gen.Admi
 	}
 	a, err := policy.Admit(in, ask)
 	if refused := new(policy.AdmitError); errors.As(err, &refused) {
-		return nil, &usage.Error{Err: fmt.Errorf("--%s: %w", refused.Field, refused.Err)}
+		return nil, usage.Wrap(fmt.Errorf("--%s: %w", refused.Field, refused.Err))
 	} else if err != nil {
 		return nil, inputError(err)
 	}

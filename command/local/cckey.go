@@ -195,7 +195,7 @@ func (a *app) showKeys(ctx context.Context, f *ccKeyFlags) error {
 // wrongUsage makes an error that says that nothing was sent for what was asked one of usage.
 func wrongUsage(err error) error {
 	if errors.Is(err, driver.ErrInvalid) {
-		return &usage.Error{Err: err}
+		return usage.Wrap(err)
 	}
 	return err
 }
@@ -204,7 +204,7 @@ func wrongUsage(err error) error {
 func (f *ccKeyFlags) check() error {
 	switch {
 	case f.protect && f.lease == 0 && !f.forever:
-		return usage.Errorf("--protect: want --lease of 1 to 65535 seconds, or --forever: without a lease the protection never ends, and when the key is lost, nobody can change the devices before they restart")
+		return usage.Errorf("--protect: want --lease of 1 to 65535 seconds, or --forever: without a lease the protection never ends, and when the key is lost, the devices cannot be changed before they restart")
 	case f.forever && f.lease != 0:
 		return usage.Errorf("--forever and --lease %d: want one of them", f.lease)
 	case f.forever && !f.protect:
@@ -269,7 +269,7 @@ func (a *app) changeKeys(ctx context.Context, f *ccKeyFlags) error {
 		return err
 	}
 	if err := c.Check(); err != nil {
-		return &usage.Error{Err: err}
+		return usage.Wrap(err)
 	}
 	t, err := site.Dial(ctx, f.from, f.mKey)
 	if err != nil {

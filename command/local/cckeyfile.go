@@ -59,7 +59,7 @@ func newKey(path string) (keyFile, error) {
 	return keyFile{path, mad.Key(binary.BigEndian.Uint64(b[:]))}, nil
 }
 
-// create writes the key to its file, which nobody else may read and which must not exist.
+// create writes the key to its file, which no other account may read and which must not exist.
 func (k keyFile) create() (err error) {
 	f, err := os.OpenFile(k.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -70,7 +70,7 @@ func (k keyFile) create() (err error) {
 	return err
 }
 
-// keep proves that the key is in its file, that nobody else can read it, and that both the file and its name outlive a
+// keep proves that the key is in its file, that no other account can read it, and that both the file and its name outlive a
 // loss of power.
 func (k keyFile) keep(context.Context) error {
 	st, err := os.Stat(k.path)

@@ -100,16 +100,15 @@ func (a *app) compileCommand() *cobra.Command {
 	return cmd
 }
 
-// ofPlane refuses flags that mean nothing on the plane asked for, so that nobody takes one for done. Planes that
-// there are not are the compiler's to refuse.
+// ofPlane refuses flags that have no effect on the plane requested.
 func (f compileFlags) ofPlane(cmd *cobra.Command) error {
 	only := map[policy.Plane][]string{
 		policy.PlaneIB:   {"cc-mode", "cct", "ib-profiles", "mode", "reserved-sl", "table-entries", "timer-restart", "vl-arbitration"},
 		policy.PlaneRoCE: {"profile"},
 		policy.PlaneWRCC: nil,
 	}
-	if _, known := only[policy.Plane(f.plane)]; !known {
-		return nil
+	if _, err := cmdline.ParsePlane(f.plane); err != nil {
+		return err
 	}
 	for _, plane := range slices.Sorted(maps.Keys(only)) {
 		for _, name := range only[plane] {
@@ -173,7 +172,7 @@ func (a *app) runCompile(ctx context.Context, f compileFlags) error {
 	}
 	if f.explain || f.explainPort != "" || f.explainTenant != "" {
 		if out.Why, err = out.Explain(policy.ExplainFilter{Port: f.explainPort, Tenant: f.explainTenant}); err != nil {
-			return &usage.Error{Err: cmp.Or(unknownPort(in.Fabric, f.explainPort), err)}
+			return usage.Wrap(cmp.Or(unknownPort(in.Fabric, f.explainPort), err))
 		}
 	}
 	if f.simulate {
@@ -209,7 +208,7 @@ func unknownPort(f *subnet.Fabric, name string) error {
 // inputError makes what the compiler refuses of its input an error of usage.
 func inputError(err error) error {
 	if errors.Is(err, policy.ErrInput) {
-		return &usage.Error{Err: err}
+		return usage.Wrap(err)
 	}
 	return err
 }
@@ -219,7 +218,7 @@ func (f compileFlags) edits() ([]policy.Edit, error) {
 	for _, text := range f.editTexts {
 		x, err := policy.ParseEdit(text)
 		if err != nil {
-			return nil, &usage.Error{Err: fmt.Errorf("--edit: %w", err)}
+			return nil, usage.Wrap(fmt.Errorf("--edit: %w", err))
 		}
 		out = append(out, x)
 	}
@@ -310,7 +309,7 @@ func (f compileFlags) inputOn(topo *subnet.Fabric) (policy.Input, error) {
 	if f.flows != "" {
 		r, err := os.Open(f.flows)
 		if err != nil {
-			return policy.Input{}, &usage.Error{Err: err}
+			return policy.Input{}, usage.Wrap(err)
 		}
 		defer func() { _ = r.Close() }() // read only
 		known := ts
@@ -318,7 +317,7 @@ func (f compileFlags) inputOn(topo *subnet.Fabric) (policy.Input, error) {
 			known = append(slices.Clone(ts), tenants.Tenant{Name: f.beside, Weight: quantity.WeightOne})
 		}
 		if flows, err = tenantfile.ReadFlows(f.flows, r, topo, known); err != nil {
-			return policy.Input{}, &usage.Error{Err: err}
+			return policy.Input{}, usage.Wrap(err)
 		}
 	}
 	var reserved []ident.SL // nil: the compiler's default

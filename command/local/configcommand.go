@@ -25,7 +25,7 @@ func (a *app) configCheckCommand() *cobra.Command {
 		Use: "check", Short: a.T("config.check.short"), Long: a.T("config.check.long"),
 		Example: "  fairlane config check --config /etc/fairlane/fairlane.yaml",
 	}, func(_ context.Context, l *config.Loaded) error {
-		if err := setup.CheckFiles(&l.Config, api.OIDCCallback); err != nil {
+		if _, err := setup.Load(&l.Config, api.OIDCCallback, nil); err != nil {
 			return err
 		}
 		_, err := fmt.Fprintln(a.Stdout, a.T("config.right"))

@@ -32,7 +32,7 @@ func (a *app) dbVerb(name, example string, run func(ctx context.Context, l *conf
 	}, func(ctx context.Context, l *config.Loaded) error {
 		database, err := config.DatabaseURL(&l.Config)
 		if err != nil {
-			return &usage.Error{Err: err}
+			return usage.Wrap(err)
 		}
 		return run(ctx, l, database)
 	})

@@ -12,6 +12,7 @@ import (
 	"fairlane/api"
 	"fairlane/api/client"
 	"fairlane/command/cmdline"
+	"fairlane/internal/joined"
 	"fairlane/internal/usage"
 	"fairlane/service/config"
 	"fairlane/service/placement"
@@ -28,7 +29,7 @@ const (
 	statusFail = "fault"
 )
 
-// Finding is one thing that the doctor looked at.
+// Finding is the result of one check.
 type Finding struct {
 	Check   string `json:"check"`   // "config", "store", "clock", "keys", "tls", "port", "fabric", "sm", "jobs", "service"
 	Subject string `json:"subject"` // which file, fabric or address; empty when there is one only
@@ -99,8 +100,9 @@ func (d *doctor) run(ctx context.Context, cmd *cobra.Command, path string) {
 		return
 	}
 	d.config = l
-	d.managers, _ = placement.ReadManagers(l.SubnetManagers) // the check below says what is wrong
-	if err := errors.Join(setup.ReadFiles(&l.Config, api.OIDCCallback)...); err != nil {
+	material, faults := setup.Read(&l.Config, api.OIDCCallback, nil)
+	d.managers = material.Site.Managers
+	if err := errors.Join(faults...); err != nil {
 		d.note("config", path, statusFail, "config-files", "error", err)
 	} else {
 		d.note("config", path, statusOK, "config-right")
@@ -124,9 +126,9 @@ func (d *doctor) print(asJSON bool) error {
 		if f.Subject != "" {
 			name += " " + f.Subject
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\n", name, d.app.T("doctor.status."+f.Status), cmdline.OneLine(f.Found))
+		fmt.Fprintf(t, "%s\t%s\t%s\n", name, d.app.T("doctor.status."+f.Status), joined.OneLine(f.Found))
 		if f.Do != "" {
-			fmt.Fprintf(t, "\t\t→ %s\n", cmdline.OneLine(f.Do))
+			fmt.Fprintf(t, "\t\t→ %s\n", joined.OneLine(f.Do))
 		}
 	}
 	return t.Flush()

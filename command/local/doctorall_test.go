@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"fairlane/command/cmdline"
 	"fairlane/command/cmdline/cmdlinetest"
+	"fairlane/internal/buildinfo"
 	"fairlane/internal/testkit/filetest"
 	"fairlane/internal/testkit/tlstest"
 	"fairlane/policy"
@@ -196,8 +196,8 @@ func services(t *testing.T, on onDoctor) {
 		ready   int
 		version string
 	}{
-		"service-right": {200, `{"version":"` + cmdline.Version() + `"}`}, "service-version": {200, `{"version":"0.0.1-other"}`}, "service-other": {200, "<html>"},
-		"service-not-ready": {503, `{"version":"` + cmdline.Version() + `"}`},
+		"service-right": {200, `{"version":"` + buildinfo.Version() + `"}`}, "service-version": {200, `{"version":"0.0.1-other"}`}, "service-other": {200, "<html>"},
+		"service-not-ready": {503, `{"version":"` + buildinfo.Version() + `"}`},
 	} {
 		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if strings.HasSuffix(r.URL.Path, "/ready") {

@@ -17,7 +17,8 @@ import (
 	"syscall"
 	"time"
 
-	"fairlane/command/cmdline"
+	"fairlane/internal/buildinfo"
+	"fairlane/internal/loopback"
 	"fairlane/internal/servertls"
 	"fairlane/service/config"
 	"fairlane/service/site"
@@ -32,7 +33,7 @@ const (
 	jobWait              = 5 * time.Minute   // longer in the queue is too long
 )
 
-// keys looks at who may read the files that hold secrets.
+// keys checks who may read the files that hold secrets.
 func (d *doctor) keys(context.Context) {
 	c := &d.config.Config
 	paths := []string{c.AdminTokenFile, c.CCKeyFile, c.MKeyFile, c.DatabasePasswordFile, c.TLS.KeyFile, c.OIDC.ClientSecretFile}
@@ -56,7 +57,7 @@ func (d *doctor) keys(context.Context) {
 	}
 }
 
-// tls looks at the certificate, and at what is served without one.
+// tls checks the certificate, and what is served without one.
 func (d *doctor) tls(context.Context) {
 	c := &d.config.Config
 	if c.TLS.CertFile == "" {
@@ -86,15 +87,14 @@ func farAddress(addresses []string) string {
 		if strings.HasPrefix(a, "unix:") {
 			continue
 		}
-		host, _, err := net.SplitHostPort(a)
-		if ip := net.ParseIP(host); err == nil && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		if host, _, err := net.SplitHostPort(a); err == nil && !loopback.Is(host) {
 			return a
 		}
 	}
 	return ""
 }
 
-// store looks at the database, and then at what it knows of: clock, fabrics, jobs.
+// store checks the database, and then what is in it: clock, fabrics, jobs.
 func (d *doctor) store(ctx context.Context) {
 	shown := config.ShownDatabase(d.config.Database)
 	database, err := config.DatabaseURL(&d.config.Config)
@@ -217,7 +217,7 @@ func (d *doctor) skew(subject string, by time.Duration) {
 	}
 }
 
-// jobs looks at the queue.
+// jobs checks the queue.
 func (d *doctor) jobs(n *store.Survey) {
 	if n.Jobs == nil {
 		d.note("jobs", "", statusOK, "jobs-none")
@@ -267,8 +267,8 @@ func (d *doctor) service(ctx context.Context) {
 	case err != nil || json.Unmarshal(body, &v) != nil || v.Version == "":
 		d.note("service", base, statusFail, "service-other")
 		return
-	case v.Version != cmdline.Version():
-		d.note("service", base, statusWarn, "service-version", "theirs", v.Version, "ours", cmdline.Version())
+	case v.Version != buildinfo.Version():
+		d.note("service", base, statusWarn, "service-version", "theirs", v.Version, "ours", buildinfo.Version())
 	case status == http.StatusOK:
 		d.note("service", base, statusOK, "service-right", "version", v.Version)
 	}

@@ -55,7 +55,7 @@ func (d *doctor) fabric(ctx context.Context, f store.FabricSource, key, owner ma
 	d.attached(ctx, f, c, key)
 }
 
-// port looks at the port of this machine by which a fabric is reached, and at its device file. It reports whether the
+// port checks the port of this machine by which a fabric is reached, and at its device file. It reports whether the
 // fabric can be reached by it.
 func (d *doctor) port(f store.FabricSource, n umad.Name) bool {
 	p, err := umad.Inspect(n, d.umad)

@@ -15,7 +15,7 @@ import (
 	"fairlane/subnet/opensm/osmfile"
 )
 
-// subnetManagers looks at the files that say who manages the subnets of fabrics, as far as no fabric is needed. What
+// subnetManagers checks the files that say who manages the subnets of fabrics, as far as no fabric is needed. What
 // is wrong with a file itself the check of the configuration has said.
 func (d *doctor) subnetManagers(ctx context.Context, fabrics []store.FabricSource) {
 	for _, name := range slices.Sorted(maps.Keys(d.managers)) {
@@ -42,7 +42,7 @@ func (d *doctor) ufm(ctx context.Context, fabric string, u *smfile.UFM) {
 	d.note("sm", fabric, statusOK, "sm-ufm-right", "url", u.URL, "n", len(list))
 }
 
-// files looks at an OpenSM's files as they are: who reads them, whether we may write them, and what is wrong with them.
+// files checks an OpenSM's files as they are: who reads them, whether we may write them, and what is wrong with them.
 func (d *doctor) files(ctx context.Context, fabric string, o *smfile.OpenSM, t mad.Transport) {
 	m, err := placement.OpenSM(o, t)
 	if err != nil {
@@ -63,13 +63,9 @@ func (d *doctor) files(ctx context.Context, fabric string, o *smfile.OpenSM, t m
 	if why := state.Observation.UnknownMaster; why != "" {
 		d.note("sm", fabric, statusWarn, "sm-master-unknown", "guid", state.Observation.GUID, "why", why)
 	}
-	accepted, err := placement.AcceptedCodes(o)
-	if err != nil {
-		return // the check of the configuration has said so
-	}
 	for _, p := range state.Problems {
 		status := statusFail
-		if p.Warning || len(osmfile.Blocking([]osmfile.Problem{p}, accepted)) == 0 {
+		if p.Warning || len(osmfile.Blocking([]osmfile.Problem{p}, o.Accept)) == 0 {
 			status = statusWarn
 		}
 		d.note("sm", fabric, status, "sm-files-problem", "code", p.Code, "problem", problemText(p), "remedy", p.Remedy)
@@ -79,7 +75,7 @@ func (d *doctor) files(ctx context.Context, fabric string, o *smfile.OpenSM, t m
 	}
 }
 
-// writable looks at whether files can be replaced by who runs this.
+// writable checks whether the current user can replace the files.
 func (d *doctor) writable(fabric string, o *smfile.OpenSM) {
 	const write = 2 // W_OK of access(2)
 	paths := []string{o.Partitions}

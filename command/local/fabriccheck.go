@@ -47,7 +47,7 @@ func (a *app) fabricCheckCommand() *cobra.Command {
 	return cmd
 }
 
-// lookAt gives a command the flags that say which fabric to look at.
+// lookAt gives a command the flags that say which fabric to check.
 func (a *app) lookAt(cmd *cobra.Command, f *lookFlags) {
 	cmd.Flags().StringVar(&f.from, "from", "", a.T("fabriccheck.from", "forms", "file:PATH, umad:CA:PORT, ibsim:unix:NAME, ibsim:udp:HOST:PORT"))
 	a.MKeyFlag(cmd, &f.mKey)
@@ -84,7 +84,7 @@ func (l *look) check() checkReport {
 	}
 }
 
-// printCheck prints the findings, worst first, each code with its remedy, and what was looked at.
+// printCheck prints the findings, worst first, each code with its remedy, and what was checked.
 func (a *app) printCheck(r checkReport) error {
 	a.Warn(a.Say(r.said)...)
 	w := a.Stdout
@@ -109,7 +109,7 @@ func (a *app) printCheck(r checkReport) error {
 	return a.printTotals(r)
 }
 
-// printTotals prints how much was looked at, and how many findings of each severity there are at how many places.
+// printTotals prints how much was checked, and how many findings of each severity there are at how many places.
 func (a *app) printTotals(r checkReport) error {
 	total := func(s check.Severity) string {
 		n := r.Totals[s]

@@ -91,7 +91,7 @@ func (a *app) fabricWatch(ctx context.Context, f watchFlags) error {
 	return w.run(ctx)
 }
 
-// fabricWatch is a fabric that is looked at again and again.
+// fabricWatch is a fabric that is swept periodically.
 type fabricWatch struct {
 	a       *app
 	flags   watchFlags
@@ -112,7 +112,7 @@ type fabricWatch struct {
 	told    map[string]int // lines by kind
 }
 
-// watchWarning is a warning as it was told.
+// watchWarning is a warning as it was reported.
 type watchWarning struct {
 	line watchLine // without a time and a kind
 	seen discover.Warning
@@ -266,7 +266,7 @@ func (w *fabricWatch) introduce(r *discover.Result) {
 		"links", len(f.Links), "every", w.flags.every))
 }
 
-// changes tells what is other than at the look before.
+// changes reports what changed since the sweep before.
 func (w *fabricWatch) changes(before, now *discover.Result) error {
 	if w.silent {
 		w.silent = false
@@ -283,7 +283,7 @@ func (w *fabricWatch) changes(before, now *discover.Result) error {
 	return nil
 }
 
-// warn tells which warnings began and which ended.
+// warn reports which warnings began and which ended.
 func (w *fabricWatch) warn(r *discover.Result) error {
 	var now []watchWarning
 	for _, seen := range r.Warnings {

@@ -97,7 +97,7 @@ func TestProfilesAreListedShownCheckedAndCompiledBy(t *testing.T) {
 	}
 	has(run(2, append(compile, "--plane", "roce")...), "ib-profiles")
 	has(run(2, "sim", "serve", "ib16", "--ib-profiles", "bad.yaml"), "timer_unit_ns")
-	faults := setup.ReadFiles(&config.Config{IBProfiles: filepath.Join(dir, "bad.yaml")}, "/")
+	_, faults := setup.Read(&config.Config{IBProfiles: filepath.Join(dir, "bad.yaml")}, "/", nil)
 	if len(faults) != 1 || !strings.Contains(faults[0].Error(), "ib_profiles: ") {
 		t.Errorf("config check: %v", faults)
 	}

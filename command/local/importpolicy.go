@@ -58,7 +58,7 @@ func startPolicy(devices []*importedDevice) (importedPolicy, []string) {
 	return p, warnings
 }
 
-// ports lists the ports of a NIC that its texts tell of.
+// ports lists the ports of a NIC that its texts name.
 func (d *importedDevice) ports() []int {
 	var out []int
 	for _, s := range d.state.Start() {
@@ -144,7 +144,7 @@ type importedDrift struct {
 	Line   int          `json:"line,omitempty"`
 }
 
-// driftOf compares the state with a plan. Devices of the plan that no text tells of are not in it; they are counted.
+// driftOf compares the state with a plan. Devices of the plan that no text is about are not in it; they are counted.
 func driftOf(devices []*importedDevice, plan *policy.Plan) (drift []importedDrift, warnings []string) {
 	named := map[string]bool{}
 	for _, d := range devices {
@@ -162,7 +162,7 @@ func driftOf(devices []*importedDevice, plan *policy.Plan) (drift []importedDrif
 			if s := &plan.RoCE.Switches[i]; s.Name == d.name && d.state.Switch != nil {
 				found = true
 				if len(d.state.Switch.Front) == 0 {
-					warnings = append(warnings, fmt.Sprintf("%s: %s has no table PORT: which of its ports is which of the plan cannot be told", d.name, d.state.Switch.File))
+					warnings = append(warnings, fmt.Sprintf("%s: %s has no table PORT: its ports cannot be matched with those of the plan", d.name, d.state.Switch.File))
 					continue
 				}
 				drift = append(drift, switchDrift(d, s)...)
@@ -245,7 +245,7 @@ func (d *importedDevice) tells(k nicparam.Key) bool {
 	return ok
 }
 
-// switchDrift compares the queues that a plan marks with what a switch was told.
+// switchDrift compares the queues that a plan marks with what a switch is set to.
 func switchDrift(d *importedDevice, plan *policy.ECNPlan) []importedDrift {
 	var out []importedDrift
 	state := d.sw()

@@ -89,7 +89,7 @@ func readImports(texts []string) ([]*importedDevice, error) {
 			byName[s.device] = d
 		}
 		if err := d.read(s, string(b)); err != nil {
-			return nil, &usage.Error{Err: fmt.Errorf("%s: %w", s.device, err)}
+			return nil, usage.Wrap(fmt.Errorf("%s: %w", s.device, err))
 		}
 	}
 	out := slices.Collect(maps.Values(byName))

@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"text/template"
 
@@ -56,9 +55,9 @@ func (a *app) initCommand() *cobra.Command {
 		Use: "init DIR", Short: a.T("init.short"), Long: a.T("init.long"), Args: cmdline.OneArgument("DIR"),
 		Example: "  fairlane init lab\n  fairlane init lab --plane roce",
 		RunE: func(_ *cobra.Command, args []string) error {
-			p := policy.Plane(plane)
-			if !slices.Contains(policy.Planes(), p) {
-				return usage.Errorf("plane %q: want ib, roce or wrcc", plane)
+			p, err := cmdline.ParsePlane(plane)
+			if err != nil {
+				return err
 			}
 			return a.runInit(args[0], p)
 		},
@@ -121,7 +120,7 @@ func emptyDir(dir string) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		if err := os.MkdirAll(dir, 0o750); err != nil {
-			return &usage.Error{Err: err}
+			return usage.Wrap(err)
 		}
 		return nil
 	case err != nil:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -133,17 +134,14 @@ type opensmAt struct {
 func (a *app) attachOpenSM(ctx context.Context, f *opensmFlags) (*opensmAt, error) {
 	file, err := smfile.Load(f.manager)
 	if err != nil {
-		return nil, &usage.Error{Err: err}
+		return nil, usage.Wrap(err)
 	}
 	if file.OpenSM == nil {
 		return nil, usage.Errorf("%s: found ufm; want opensm", f.manager)
 	}
-	out := &opensmAt{file: file.OpenSM}
+	out := &opensmAt{file: file.OpenSM, force: slices.Clone(file.OpenSM.Accept)}
 	if err := placement.CheckOptions(file.OpenSM); err != nil {
-		return nil, &usage.Error{Err: fmt.Errorf("%s: %w", f.manager, err)}
-	}
-	if out.force, err = placement.AcceptedCodes(file.OpenSM); err != nil {
-		return nil, usage.Errorf("%s: %w", f.manager, err)
+		return nil, usage.Wrap(fmt.Errorf("%s: %w", f.manager, err))
 	}
 	for _, text := range f.force {
 		code, err := osmfile.ParseCode(text)

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlane/command/cmdline"
+	"fairlane/internal/buildinfo"
 )
 
 func (a *app) versionCommand() *cobra.Command {
@@ -14,7 +15,7 @@ func (a *app) versionCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "version", Short: a.T("version.short"), Args: cobra.NoArgs, Example: "  fairlane version\n  fairlane version --json",
 		RunE: func(*cobra.Command, []string) error {
-			b := cmdline.ThisBuild()
+			b := buildinfo.Read()
 			if asJSON {
 				return cmdline.PrintJSON(a.Stdout, b)
 			}
@@ -25,7 +26,7 @@ func (a *app) versionCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) printBuild(b cmdline.Build) error {
+func (a *app) printBuild(b buildinfo.Build) error {
 	commit := cmp.Or(b.Commit, a.T("version.unknown"))
 	if b.Modified {
 		commit += " " + a.T("version.modified")

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlane/api/gen"
+	"fairlane/command/cmdline"
 	"fairlane/internal/quantity"
 	"fairlane/internal/texttable"
 )
@@ -77,11 +78,11 @@ func (c *cli) admitLines(a *gen.Admission) []string {
 	out := []string{c.admitVerdict(a, len(broken), len(risky))}
 	if len(broken) > 0 {
 		g := broken[0]
-		out = append(out, c.t("admit.booked", "link", first(g.Links.Names), "booked", quantity.BitRate(orZero(g.BookedBps)), "bookable", quantity.BitRate(orZero(g.BookableBps))))
+		out = append(out, c.t("admit.booked", "link", first(g.Links.Names), "booked", quantity.BitRate(cmdline.OrZero(g.BookedBps)), "bookable", quantity.BitRate(cmdline.OrZero(g.BookableBps))))
 	}
 	out = append(out, c.admitFit(a)...)
 	tr := a.Traffic
-	values := []any{"ports", tr.Ports, "to", orZero(tr.To), "flows", tr.Flows, "qps", tr.QPS}
+	values := []any{"ports", tr.Ports, "to", cmdline.OrZero(tr.To), "flows", tr.Flows, "qps", tr.QPS}
 	switch tr.Kind {
 	case gen.AdmissionTrafficKindMesh:
 		out = append(out, c.t("admit.traffic.mesh", values...))
@@ -148,7 +149,7 @@ func (c *cli) admitVerdict(a *gen.Admission, broken, risky int) string {
 // admitFit says what would fit.
 func (c *cli) admitFit(a *gen.Admission) (out []string) {
 	f := a.Fits
-	rate, link := quantity.BitRate(f.GuaranteeBps), orZero(f.Link)
+	rate, link := quantity.BitRate(f.GuaranteeBps), cmdline.OrZero(f.Link)
 	switch {
 	case f.GuaranteeBps == 0 && link == "":
 		// No traffic, so nothing to book.

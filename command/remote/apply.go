@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	apiclient "fairlane/api/client"
+	"fairlane/command/cmdline"
 	"fairlane/command/manifest"
 	"fairlane/internal/usage"
 )
@@ -49,7 +50,7 @@ func (c *cli) applyFiles(cmd *cobra.Command, f *applyFlags) error {
 		fabric = c.getenv("FAIRLANE_FABRIC")
 	}
 	if err := manifest.InFabric(list, fabric); err != nil {
-		return usage.Errorf("%v", err)
+		return usage.Wrap(err)
 	}
 	manifest.Sort(list)
 	client, err := c.client()
@@ -70,7 +71,7 @@ func (c *cli) readManifests(cmd *cobra.Command, paths []string) ([]manifest.Reso
 	for _, path := range paths {
 		files, err := manifestFiles(path)
 		if err != nil {
-			return nil, usage.Errorf("%v", err)
+			return nil, usage.Wrap(err)
 		}
 		for _, file := range files {
 			in, name, err := c.open(cmd, file)
@@ -83,7 +84,7 @@ func (c *cli) readManifests(cmd *cobra.Command, paths []string) ([]manifest.Reso
 		}
 	}
 	if err := errors.Join(faults...); err != nil {
-		return nil, usage.Errorf("%v", err)
+		return nil, usage.Wrap(err)
 	}
 	if len(list) == 0 {
 		return nil, c.usage("err.no-resources", "files", strings.Join(paths, ", "))
@@ -99,13 +100,13 @@ func manifestFiles(path string) ([]string, error) {
 	}
 	var files []string
 	err = filepath.WalkDir(path, func(file string, e fs.DirEntry, err error) error {
-		ext, hidden := filepath.Ext(file), file != path && strings.HasPrefix(e.Name(), ".")
+		hidden := file != path && strings.HasPrefix(e.Name(), ".")
 		switch {
 		case err != nil:
 			return err
 		case hidden && e.IsDir():
 			return fs.SkipDir
-		case !hidden && !e.IsDir() && (ext == ".yaml" || ext == ".yml"):
+		case !hidden && !e.IsDir() && cmdline.IsYAML(file):
 			files = append(files, file)
 		}
 		return nil

@@ -13,6 +13,7 @@ import (
 
 	apiclient "fairlane/api/client"
 	"fairlane/api/gen"
+	"fairlane/command/cmdline"
 	"fairlane/command/manifest"
 )
 
@@ -96,7 +97,7 @@ func missing(err error) bool {
 	return errors.As(err, &p) && p.Status == http.StatusNotFound
 }
 
-// volatile are the fields that say when and how often, which nobody declares.
+// volatile are the fields that say when and how often, which are never declared.
 func volatile() []string {
 	return []string{"version", "created_at", "updated_at", "signed_in_at", "flows_version"}
 }
@@ -195,11 +196,11 @@ func (a *applying) fabric(r *manifest.Resource, spec *manifest.FabricSpec) (*pla
 	if spec.TimeScale != nil {
 		scale = *spec.TimeScale
 	}
-	counters := gen.Counters(cmp.Or(orZero(spec.Counters), string(gen.CountersClear)))
-	prerequisites := gen.Prerequisites(cmp.Or(orZero(spec.Prerequisites), string(gen.PrerequisitesReport)))
+	counters := gen.Counters(cmp.Or(cmdline.OrZero(spec.Counters), string(gen.CountersClear)))
+	prerequisites := gen.Prerequisites(cmp.Or(cmdline.OrZero(spec.Prerequisites), string(gen.PrerequisitesReport)))
 	now, err := found[gen.Fabric](c)(a.client.GetFabricWithResponse(ctx, r.Name))
 	if missing(err) {
-		body := gen.FabricCreate{Name: r.Name, Source: spec.Source, TimeScale: &scale, Counters: &counters, Prerequisites: &prerequisites, Plane: given(gen.Plane(orZero(spec.Plane)))}
+		body := gen.FabricCreate{Name: r.Name, Source: spec.Source, TimeScale: &scale, Counters: &counters, Prerequisites: &prerequisites, Plane: given(gen.Plane(cmdline.OrZero(spec.Plane)))}
 		post := func(dry bool) (*gen.Fabric, error) {
 			return created[gen.Fabric](c)(a.client.CreateFabricWithResponse(ctx, &gen.CreateFabricParams{DryRun: &dry}, body))
 		}
@@ -212,7 +213,7 @@ func (a *applying) fabric(r *manifest.Resource, spec *manifest.FabricSpec) (*pla
 	if err != nil {
 		return nil, err
 	}
-	if want := orZero(spec.Plane); want != "" && want != string(now.Plane) {
+	if want := cmdline.OrZero(spec.Plane); want != "" && want != string(now.Plane) {
 		return nil, c.usage("err.plane-fixed", "found", want, "want", now.Plane)
 	}
 	view := func(f *gen.Fabric) any {
@@ -368,7 +369,7 @@ func (a *applying) account(r *manifest.Resource, spec *manifest.AccountSpec) err
 			if x.Name != r.Name {
 				continue
 			}
-			if string(x.Role) != spec.Role || x.DisplayName != spec.DisplayName || orZero(x.Fabric) != orZero(body.Fabric) {
+			if string(x.Role) != spec.Role || x.DisplayName != spec.DisplayName || cmdline.OrZero(x.Fabric) != cmdline.OrZero(body.Fabric) {
 				return c.usage("err.account-fixed", "role", accountRoleOf(&x), "name", fmt.Sprintf("%q", x.DisplayName))
 			}
 			a.add(r, nil, false, nil)

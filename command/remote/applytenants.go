@@ -35,14 +35,14 @@ func collect(groups map[string]*group, r *manifest.Resource) error {
 	case *manifest.TenantSpec:
 		t, err := declared(r.Name, spec)
 		if err != nil {
-			return usage.Errorf("%v", err)
+			return usage.Wrap(err)
 		}
 		g.tenants = append(g.tenants, r)
 		g.set.Tenants = append(g.set.Tenants, t)
 	case *manifest.FlowsSpec:
 		flows, err := expanded(*spec)
 		if err != nil {
-			return usage.Errorf("%v", err)
+			return usage.Wrap(err)
 		}
 		g.flows, g.set.Flows = r, flows
 	}

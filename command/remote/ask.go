@@ -143,12 +143,3 @@ func given[T comparable](v T) *T {
 	}
 	return &v
 }
-
-// orZero is the zero value for nil.
-func orZero[T any](p *T) T {
-	if p == nil {
-		var zero T
-		return zero
-	}
-	return *p
-}

@@ -13,6 +13,7 @@ import (
 
 	apiclient "fairlane/api/client"
 	"fairlane/api/gen"
+	"fairlane/command/cmdline"
 	"fairlane/internal/usage"
 	"fairlane/service/audit"
 )
@@ -85,7 +86,7 @@ func (c *cli) auditList(cmd *cobra.Command, f auditFlags) error {
 	return c.print(cmd, list, func() *table {
 		t := c.newTable("seq>", "time", "actor", "action", "fabric", "object", "outcome", "from?")
 		for _, e := range list {
-			t.add(e.Seq, e.At.Format(timeFormat), e.Actor, e.Action, orZero(e.Fabric), shortObject(e.Object), c.t("outcome."+string(e.Outcome)), orZero(e.Addr))
+			t.add(e.Seq, e.At.Format(timeFormat), e.Actor, e.Action, cmdline.OrZero(e.Fabric), shortObject(e.Object), c.t("outcome."+string(e.Outcome)), cmdline.OrZero(e.Addr))
 		}
 		return t
 	})
@@ -118,7 +119,7 @@ func (c *cli) auditExport(cmd *cobra.Command, to string) (err error) {
 	if to != "-" {
 		f, openErr := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 		if openErr != nil {
-			return usage.Errorf("%v", openErr)
+			return usage.Wrap(openErr)
 		}
 		defer func() {
 			if err = errors.Join(err, f.Close()); err != nil {
@@ -160,9 +161,9 @@ func (c *cli) auditExport(cmd *cobra.Command, to string) (err error) {
 // auditEntry turns the API's form into the one that is hashed.
 func auditEntry(in gen.AuditEntry) (audit.Entry, error) {
 	e := audit.Entry{
-		Seq: in.Seq, At: in.At.UTC(), Actor: in.Actor, ActorKind: in.ActorKind, Token: orZero(in.Token), Addr: orZero(in.Addr), RequestID: orZero(in.RequestID),
-		Fabric: orZero(in.Fabric), Action: in.Action, Object: in.Object, Outcome: string(in.Outcome), Detail: orZero(in.Detail),
-		Before: orZero(in.Before), After: orZero(in.After),
+		Seq: in.Seq, At: in.At.UTC(), Actor: in.Actor, ActorKind: in.ActorKind, Token: cmdline.OrZero(in.Token), Addr: cmdline.OrZero(in.Addr), RequestID: cmdline.OrZero(in.RequestID),
+		Fabric: cmdline.OrZero(in.Fabric), Action: in.Action, Object: in.Object, Outcome: string(in.Outcome), Detail: cmdline.OrZero(in.Detail),
+		Before: cmdline.OrZero(in.Before), After: cmdline.OrZero(in.After),
 	}
 	var err1, err2 error
 	e.Prev, err1 = audit.ParseHash(in.Prev)
@@ -176,7 +177,7 @@ func (c *cli) auditVerify(cmd *cobra.Command, expect, from string) error {
 	if expect != "" {
 		var err error
 		if tail, err = audit.ParseTail(expect); err != nil {
-			return usage.Errorf("%v", err)
+			return usage.Wrap(err)
 		}
 	}
 	var report *gen.AuditReport
@@ -241,14 +242,14 @@ func verifyLines(name string, r io.Reader, v *audit.Verifier) (audit.Report, err
 		line++
 		var e audit.Entry
 		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
-			return audit.Report{}, usage.Errorf("%s:%d: want one audit entry as JSON: %v", name, line, err)
+			return audit.Report{}, usage.Errorf("%s:%d: want one audit entry as JSON: %w", name, line, err)
 		}
 		if err := v.Add(e); err != nil {
 			return audit.Report{Tail: v.Tail()}, err
 		}
 	}
 	if err := lines.Err(); err != nil {
-		return audit.Report{}, usage.Errorf("%s:%d: %v", name, line+1, err)
+		return audit.Report{}, usage.Errorf("%s:%d: %w", name, line+1, err)
 	}
 	return v.Finish(v.Tail())
 }

@@ -5,6 +5,7 @@ import (
 
 	apiclient "fairlane/api/client"
 	"fairlane/api/gen"
+	"fairlane/command/cmdline"
 )
 
 // baseline is the state of devices before Fairlane's first write.
@@ -45,7 +46,7 @@ func (c *cli) baselineTable(list []gen.BaselineDevice) *table {
 		if b.Held {
 			held = "word.yes"
 		}
-		t.add(b.Name, c.t("kind."+string(b.Kind)), c.t("origin."+string(b.Origin)), c.t(held), b.Rollout, b.RecordedAt.Format(timeFormat), orZero(b.Note))
+		t.add(b.Name, c.t("kind."+string(b.Kind)), c.t("origin."+string(b.Origin)), c.t(held), b.Rollout, b.RecordedAt.Format(timeFormat), cmdline.OrZero(b.Note))
 	}
 	return t
 }

@@ -14,6 +14,7 @@ import (
 	"fairlane/api/gen"
 	"fairlane/command/cmdline"
 	"fairlane/internal/i18n"
+	"fairlane/internal/phrase"
 	"fairlane/internal/usage"
 )
 
@@ -105,16 +106,10 @@ func (c *cli) addCommon(noun *cobra.Command) {
 		default:
 			return c.usage("err.output", "found", fmt.Sprintf("%q", c.output))
 		}
-		if c.lang != "" && c.lang != "en" && c.lang != "zh" {
-			return c.usage("err.lang", "found", fmt.Sprintf("%q", c.lang))
-		}
-		if of := c.getenv("FAIRLANE_LANG"); c.lang == "" && of != "" && !i18n.Known(of) {
-			return c.usage("err.lang", "found", fmt.Sprintf("FAIRLANE_LANG=%q", of))
-		}
-		return nil
+		return cmdline.CheckLanguage(c.lang, c.getenv)
 	}
 	noun.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return c.wrongArgs(cmdline.FlagError(cmd, err))
+		return wrongArgs(cmdline.FlagError(cmd, err))
 	})
 	if !noun.HasSubCommands() {
 		c.usageOfArgs(noun)
@@ -123,7 +118,7 @@ func (c *cli) addCommon(noun *cobra.Command) {
 	}
 	noun.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 {
-			return c.wrongArgs(cmdline.UnknownCommand(cmd, args[0]))
+			return wrongArgs(cmdline.UnknownCommand(cmd, args[0]))
 		}
 		return cmd.Help()
 	}
@@ -135,12 +130,11 @@ func (c *cli) addCommon(noun *cobra.Command) {
 }
 
 // wrongArgs is wrong usage of flags and arguments. An error that suggests what to type needs no help.
-func (c *cli) wrongArgs(err error) error {
-	text := c.texts.Error(err)
-	if strings.HasSuffix(text, "?") || strings.HasSuffix(text, "？") {
-		return usage.Errorf("%s", text)
+func wrongArgs(err error) error {
+	if strings.HasSuffix(err.Error(), "?") {
+		return usage.Wrap(err)
 	}
-	return c.usage("err.args", "error", text)
+	return usage.Wrap(phrase.Because(err, phrase.Of("usage.see-help", "text", phrase.OfError(err))))
 }
 
 // usageOfArgs turns cobra's complaints about arguments into usage errors.
@@ -151,7 +145,7 @@ func (c *cli) usageOfArgs(verb *cobra.Command) {
 			check = cobra.NoArgs
 		}
 		if err := check(cmd, args); err != nil {
-			return c.wrongArgs(cmdline.ArgsError(cmd, args, err))
+			return wrongArgs(cmdline.ArgsError(cmd, args, err))
 		}
 		return nil
 	}
@@ -172,10 +166,10 @@ func (c *cli) open(cmd *cobra.Command, path string) (r io.ReadCloser, name strin
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, "", usage.Errorf("%v", err)
+		return nil, "", usage.Wrap(err)
 	}
 	if info, err := f.Stat(); err == nil && info.IsDir() {
-		_ = f.Close() // only looked at
+		_ = f.Close() // only stat was called
 		return nil, "", c.usage("err.directory", "path", path)
 	}
 	return f, path, nil

@@ -2,7 +2,6 @@ package remote
 
 import (
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"net/http"
 	"os"
@@ -12,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	apiclient "fairlane/api/client"
+	"fairlane/internal/certpool"
 	"fairlane/internal/usage"
 )
 
@@ -61,7 +61,7 @@ func (c *cli) dial(token string, h *http.Client) (*apiclient.ClientWithResponses
 	h.Transport = t
 	client, err := apiclient.New(c.base(), token, h)
 	if err != nil {
-		return nil, usage.Errorf("%v", err)
+		return nil, usage.Wrap(err)
 	}
 	return client, nil
 }
@@ -80,13 +80,12 @@ func (c *cli) transport() (http.RoundTripper, error) {
 	}
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if ca != "" {
-		text, err := os.ReadFile(ca)
-		if err != nil {
-			return nil, usage.Errorf("%v", err)
-		}
-		config.RootCAs = x509.NewCertPool()
-		if !config.RootCAs.AppendCertsFromPEM(text) {
+		var err error
+		switch config.RootCAs, err = certpool.Read(ca); {
+		case errors.Is(err, certpool.ErrNone):
 			return nil, c.usage("err.ca-file", "file", ca)
+		case err != nil:
+			return nil, usage.Wrap(err)
 		}
 	}
 	if (cert == "") != (key == "") {
@@ -100,7 +99,7 @@ func (c *cli) transport() (http.RoundTripper, error) {
 		config.Certificates = []tls.Certificate{pair}
 	}
 	t, ok := http.DefaultTransport.(*http.Transport)
-	if !ok { // somebody has put another one in its place
+	if !ok { // a test has replaced it
 		t = &http.Transport{Proxy: http.ProxyFromEnvironment}
 	}
 	t = t.Clone()

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlane/api/gen"
+	"fairlane/command/cmdline"
 )
 
 func (c *cli) device() *cobra.Command {
@@ -36,7 +37,7 @@ func (c *cli) devices(cmd *cobra.Command, plan string) (*gen.DeviceList, error) 
 	}
 	if !c.rows.quiet {
 		c.say(cmd, "msg.devices", "in_sync", d.InSync, "drifted", d.Drifted, "failed", d.Failed, "plan", short(d.Plan))
-		if n := orZero(d.CleanUpPending); n > 0 {
+		if n := cmdline.OrZero(d.CleanUpPending); n > 0 {
 			c.say(cmd, "msg.devices-pending", "count", n)
 		}
 	}
@@ -60,9 +61,9 @@ func (c *cli) deviceList(cmd *cobra.Command, plan string) error {
 
 // deviceFault is what is wrong with a device; of one that has left the plan in force, why it is listed.
 func (c *cli) deviceFault(d *gen.Device) string {
-	fault := c.texts.Either(orZero(d.Error), d.Said)
-	if orZero(d.Leaving) {
-		return cmp.Or(fault, c.texts.Either(orZero(d.Note), d.Said))
+	fault := c.texts.Either(cmdline.OrZero(d.Error), d.Said)
+	if cmdline.OrZero(d.Leaving) {
+		return cmp.Or(fault, c.texts.Either(cmdline.OrZero(d.Note), d.Said))
 	}
 	return fault
 }
@@ -105,7 +106,7 @@ func (c *cli) driftTable(list []gen.Device, most int) *table {
 			if more := len(d.Differences) - len(shown); more > 0 {
 				field += " +" + strconv.Itoa(more)
 			}
-			fault := cmp.Or(c.texts.Either(orZero(x.Reason), x.Said), c.texts.Either(orZero(d.Error), d.Said), c.texts.Either(orZero(d.Note), d.Said))
+			fault := cmp.Or(c.texts.Either(cmdline.OrZero(x.Reason), x.Said), c.texts.Either(cmdline.OrZero(d.Error), d.Said), c.texts.Either(cmdline.OrZero(d.Note), d.Said))
 			t.addRanked(stateRank(d.State), d.Name, state, field, x.Desired, x.Observed, fault)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	apiclient "fairlane/api/client"
 	"fairlane/api/gen"
+	"fairlane/command/cmdline"
 )
 
 // deviceVerbs are the commands on one device of the plan in force.
@@ -43,7 +44,7 @@ func (c *cli) deviceTable(list []gen.Device) *table {
 	t := c.newTable("device", "kind", "state", "policy", "read-at", "read-by", "fault")
 	for i := range list {
 		d := &list[i]
-		t.addRanked(stateRank(d.State), d.Name, c.t("kind."+string(d.Kind)), c.t("state."+d.State), string(orZero(d.Policy)), when(d.ReadAt), orZero(d.ReadBy), c.deviceFault(d))
+		t.addRanked(stateRank(d.State), d.Name, c.t("kind."+string(d.Kind)), c.t("state."+d.State), string(cmdline.OrZero(d.Policy)), when(d.ReadAt), cmdline.OrZero(d.ReadBy), c.deviceFault(d))
 	}
 	return t
 }

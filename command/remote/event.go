@@ -17,6 +17,7 @@ import (
 
 	apiclient "fairlane/api/client"
 	"fairlane/api/gen"
+	"fairlane/command/cmdline"
 )
 
 const (
@@ -55,7 +56,7 @@ func (c *cli) fabricEvents() *cobra.Command {
 
 // takes reports whether the flags choose an event.
 func (f *eventFlags) takes(e *gen.Event) bool {
-	return e.ID > f.after && strings.HasPrefix(e.Kind, f.kind) && (f.rollout == 0 || orZero(e.Rollout) == f.rollout)
+	return e.ID > f.after && strings.HasPrefix(e.Kind, f.kind) && (f.rollout == 0 || cmdline.OrZero(e.Rollout) == f.rollout)
 }
 
 func (c *cli) eventsList(cmd *cobra.Command, f *eventFlags) error {

@@ -8,6 +8,7 @@ import (
 
 	apiclient "fairlane/api/client"
 	"fairlane/api/gen"
+	"fairlane/command/cmdline"
 )
 
 // timeFormat is how tables show times.
@@ -171,7 +172,7 @@ func (c *cli) fabricShow(cmd *cobra.Command, args []string) error {
 	} else {
 		c.say(cmd, "msg.never-discovered")
 	}
-	if orZero(f.RepairsWait) && f.RestoredAt != nil {
+	if cmdline.OrZero(f.RepairsWait) && f.RestoredAt != nil {
 		c.say(cmd, "msg.repairs-wait", "at", f.RestoredAt.Format(timeFormat))
 	}
 	return shown(c, cmd, f, c.fabricTable)

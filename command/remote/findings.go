@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlane/api/gen"
+	"fairlane/command/cmdline"
 	"fairlane/internal/i18n"
 	"fairlane/internal/phrase"
 	"fairlane/internal/texttable"
@@ -125,7 +126,7 @@ func (p *FindingPrinter) finding(key string, f *FindingText, count, tenants int)
 func (c *cli) findings(cmd *cobra.Command, list []gen.Finding, off func(tenant string) float64) {
 	texts := make([]FindingText, len(list))
 	for i, f := range list {
-		texts[i] = FindingText{f.Code, f.Tenants, phrase.Or(f.Message, f.Said), phrase.Or(orZero(f.Fix), f.Advice)}
+		texts[i] = FindingText{f.Code, f.Tenants, phrase.Or(f.Message, f.Said), phrase.Or(cmdline.OrZero(f.Fix), f.Advice)}
 	}
 	w := cmd.ErrOrStderr()
 	p := FindingPrinter{Out: w, Texts: c.texts, Columns: texttable.Columns(w, c.getenv), All: c.rows.all, Off: off}

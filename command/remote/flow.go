@@ -7,6 +7,7 @@ import (
 
 	apiclient "fairlane/api/client"
 	"fairlane/api/gen"
+	"fairlane/command/cmdline"
 	"fairlane/internal/quantity"
 	"fairlane/internal/usage"
 	"fairlane/tenants/tenantfile"
@@ -36,20 +37,20 @@ func (c *cli) flows(cmd *cobra.Command, client *apiclient.ClientWithResponses, f
 func (c *cli) flowTable(list []gen.Flow) *table {
 	t := c.newTable("tenant", "class", "from", "to", "qps>", "demand>")
 	for _, f := range list {
-		class, demand := orZero(f.Class), c.t("word.greedy")
+		class, demand := cmdline.OrZero(f.Class), c.t("word.greedy")
 		if class == "" {
 			class = c.t("word.default")
 		}
-		if d := orZero(f.DemandBps); d > 0 {
+		if d := cmdline.OrZero(f.DemandBps); d > 0 {
 			demand = quantity.BitRate(d).String()
 		}
-		t.add(f.Tenant, class, portName(f.SrcName, f.Src), portName(f.DstName, f.Dst), orZero(f.QPS), demand)
+		t.add(f.Tenant, class, portName(f.SrcName, f.Src), portName(f.DstName, f.Dst), cmdline.OrZero(f.QPS), demand)
 	}
 	return t
 }
 
 // portName is the name of a port for people; its identifier where the topology has none for it.
-func portName(name *gen.PortName, id string) string { return cmp.Or(orZero(name), id) }
+func portName(name *gen.PortName, id string) string { return cmp.Or(cmdline.OrZero(name), id) }
 
 func (c *cli) flowList(cmd *cobra.Command, _ []string) error {
 	client, fabric, err := c.pick(cmd)
@@ -86,7 +87,7 @@ func (c *cli) flowSet(cmd *cobra.Command, file string) error {
 	}
 	flows, err := tenantfile.ReadFlows(name, in, topo, known)
 	if err != nil {
-		return usage.Errorf("%v", err)
+		return usage.Wrap(err)
 	}
 	now, err := c.flows(cmd, client, fabric)
 	if err != nil {

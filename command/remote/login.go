@@ -13,6 +13,7 @@ import (
 
 	apiclient "fairlane/api/client"
 	"fairlane/api/gen"
+	"fairlane/command/cmdline"
 )
 
 // csrfHeader repeats a session's CSRF token.
@@ -65,7 +66,7 @@ func (c *cli) signInMethods(cmd *cobra.Command) error {
 			t.add(c.t("word.password"), c.base())
 		}
 		if m.Oidc {
-			t.add(orZero(m.OidcName), strings.TrimRight(c.base(), "/")+"/api/v1/sign-in/oidc")
+			t.add(cmdline.OrZero(m.OidcName), strings.TrimRight(c.base(), "/")+"/api/v1/sign-in/oidc")
 		}
 		return t
 	})

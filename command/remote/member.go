@@ -8,6 +8,7 @@ import (
 
 	apiclient "fairlane/api/client"
 	"fairlane/api/gen"
+	"fairlane/command/cmdline"
 	"fairlane/tenants"
 )
 
@@ -38,7 +39,7 @@ func (c *cli) memberPage(cmd *cobra.Command, client *apiclient.ClientWithRespons
 func (c *cli) memberTable(list []gen.Member) *table {
 	t := c.newTable("name", "display-name", "role", "source")
 	for _, m := range list {
-		t.add(m.User, orZero(m.DisplayName), m.Role, m.Source)
+		t.add(m.User, cmdline.OrZero(m.DisplayName), m.Role, m.Source)
 	}
 	return t
 }

@@ -88,7 +88,7 @@ func (c *cli) showPlan(cmd *cobra.Command, p *gen.Plan, explain bool) error {
 	if c.output == "table" { // as JSON and YAML the plan has them
 		c.findings(cmd, p.Findings, predictedErrors(p))
 	}
-	if s := orZero(p.SettlePs); s > 0 {
+	if s := cmdline.OrZero(p.SettlePs); s > 0 {
 		c.say(cmd, "plan.settle", "time", quantity.Picoseconds(s))
 	}
 	shows := []func() *table{func() *table { return c.predicted(p) }}

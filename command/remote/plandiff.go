@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlane/api/gen"
+	"fairlane/command/cmdline"
 	"fairlane/internal/quantity"
 )
 
@@ -123,7 +124,7 @@ func (c *cli) deviceDifference(d *gen.PlanDifference) *table {
 		all = append(all, x.Settings...)
 	}
 	for _, x := range all {
-		s.addRanked(float64(x.Count), x.Kind, x.Field, orZero(x.Tenant), x.Before, x.After, orZero(x.Unit), x.Count, some(x.Names))
+		s.addRanked(float64(x.Count), x.Kind, x.Field, cmdline.OrZero(x.Tenant), x.Before, x.After, cmdline.OrZero(x.Unit), x.Count, some(x.Names))
 	}
 	for _, x := range d.Devices {
 		if x.Added != nil {
@@ -179,7 +180,7 @@ func (c *cli) reasons(list []explained) []func() *table {
 	}
 	settings := func() *table {
 		t := c.newTable("device", "field", "value>", "unit", "legal", "tenant", "rule", "formula")
-		t.whole = true // who asks for reasons wants each
+		t.whole = true // --reasons shows all of them
 		for _, e := range list {
 			t.addReasons(e.device, e.reasons)
 		}
@@ -206,6 +207,6 @@ func (t *table) addReasons(device string, reasons []gen.Reason) {
 		if r.Clamped != nil {
 			formula += "; " + *r.Clamped
 		}
-		t.add(device, r.Field, r.Value, orZero(r.Unit), orZero(r.Range), orZero(r.Tenant), r.Rule, formula)
+		t.add(device, r.Field, r.Value, cmdline.OrZero(r.Unit), cmdline.OrZero(r.Range), cmdline.OrZero(r.Tenant), r.Rule, formula)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	apiclient "fairlane/api/client"
 	"fairlane/api/gen"
+	"fairlane/command/cmdline"
 )
 
 func (c *cli) policy() *cobra.Command {
@@ -49,7 +50,7 @@ func (c *cli) policy() *cobra.Command {
 func (c *cli) policyTable(list []gen.Policy) *table {
 	t := c.newTable("revision>", "tenants>", "flows>", "label", "actor", "created", "message")
 	for _, p := range list {
-		t.add(p.Revision, p.Tenants, p.Flows, orZero(p.Label), p.Actor, p.CreatedAt.Format(timeFormat), c.texts.Either(p.Message, p.Said))
+		t.add(p.Revision, p.Tenants, p.Flows, cmdline.OrZero(p.Label), p.Actor, p.CreatedAt.Format(timeFormat), c.texts.Either(p.Message, p.Said))
 	}
 	return t
 }
@@ -66,7 +67,7 @@ func (c *cli) policyShow(cmd *cobra.Command, client *apiclient.ClientWithRespons
 	}
 	list := make([]gen.Tenant, len(p.Tenants))
 	for i, t := range p.Tenants {
-		list[i] = gen.Tenant{Name: t.Name, Weight: t.Weight, GuaranteeBps: orZero(t.GuaranteeBps), CapBps: orZero(t.CapBps), Pkey: orZero(t.Pkey), Classes: t.Classes, Attachments: t.Attachments, Version: p.Policy.Revision}
+		list[i] = gen.Tenant{Name: t.Name, Weight: t.Weight, GuaranteeBps: cmdline.OrZero(t.GuaranteeBps), CapBps: cmdline.OrZero(t.CapBps), Pkey: cmdline.OrZero(t.Pkey), Classes: t.Classes, Attachments: t.Attachments, Version: p.Policy.Revision}
 	}
 	return c.print(cmd, p, func() *table { return c.policyTable([]gen.Policy{p.Policy}) }, func() *table { return c.tenantTable(list) }, func() *table {
 		if len(p.Flows) == 0 {

@@ -12,6 +12,7 @@ import (
 
 	apiclient "fairlane/api/client"
 	"fairlane/api/gen"
+	"fairlane/command/cmdline"
 	"fairlane/internal/suggest"
 )
 
@@ -48,7 +49,7 @@ func (e *worded) Unwrap() error { return e.error }
 // problem writes a problem in the reader's language: title, detail, and the faulty fields, one a line. Of an invalid request the fields are the
 // detail; of what was not found the detail says all that the title does.
 func (c *cli) problem(cmd *cobra.Command, p *apiclient.ProblemError) string {
-	title, detail := p.Title, c.texts.Either(orZero(p.Detail), p.Said)
+	title, detail := p.Title, c.texts.Either(cmdline.OrZero(p.Detail), p.Said)
 	if key := "title." + p.Code; c.texts.Has(key) {
 		title = c.t(key)
 	}
@@ -131,7 +132,7 @@ var notFound = regexp.MustCompile(`^([a-z ]+) "([^"]+)" not found$`)
 
 // suggest adds the names that a mistyped one may mean, of those that the caller may list, to what is said of it.
 func (c *cli) suggest(cmd *cobra.Command, p *apiclient.ProblemError, said string) string {
-	m := notFound.FindStringSubmatch(orZero(p.Detail))
+	m := notFound.FindStringSubmatch(cmdline.OrZero(p.Detail))
 	if m == nil {
 		return said
 	}

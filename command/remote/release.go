@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlane/api/gen"
+	"fairlane/command/cmdline"
 )
 
 // fabricReleaseVerbs are the off switch, and its reverse.
@@ -55,7 +56,7 @@ func (c *cli) printRelease(cmd *cobra.Command, p *gen.ReleasePreview) error {
 				t.addRanked(1, d.Name, "", "", "", *d.Error)
 			}
 			for _, x := range groupFields(d.Changes) {
-				t.add(d.Name, x.field, x.observed, x.desired, orZero(d.Note))
+				t.add(d.Name, x.field, x.observed, x.desired, cmdline.OrZero(d.Note))
 			}
 		}
 		return t

@@ -8,6 +8,7 @@ import (
 
 	apiclient "fairlane/api/client"
 	"fairlane/api/gen"
+	"fairlane/command/cmdline"
 )
 
 func (c *cli) rollout() *cobra.Command {
@@ -115,7 +116,7 @@ func (c *cli) rolloutDevices(ro *gen.Rollout) *table {
 	}
 	t := c.newTable("device", "kind", "state", "fault")
 	for _, d := range ro.Devices {
-		t.addRanked(stateRank(d.State), d.Name, c.t("kind."+string(d.Kind)), c.t(deviceStateKey(ro.State, d.State)), orZero(d.Error))
+		t.addRanked(stateRank(d.State), d.Name, c.t("kind."+string(d.Kind)), c.t(deviceStateKey(ro.State, d.State)), cmdline.OrZero(d.Error))
 	}
 	return t
 }

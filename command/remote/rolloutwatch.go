@@ -12,12 +12,13 @@ import (
 
 	apiclient "fairlane/api/client"
 	"fairlane/api/gen"
+	"fairlane/command/cmdline"
 	"fairlane/internal/progress"
 	"fairlane/internal/texttable"
 )
 
 const (
-	// pollEvery is the pause between looks at a running rollout.
+	// pollEvery is the pause between two reads of a running rollout.
 	pollEvery = 250 * time.Millisecond
 	// endsWithin is how long a confirmed rollout is waited for.
 	endsWithin = 5 * time.Second
@@ -112,7 +113,7 @@ func (w *watching) show(ro *gen.Rollout) error {
 		kept := *ro
 		kept.Devices = nil
 		for _, d := range ro.Devices {
-			if strings.Contains(ro.Result, d.Name+": "+orZero(d.Error)) {
+			if strings.Contains(ro.Result, d.Name+": "+cmdline.OrZero(d.Error)) {
 				d.Error = nil // the result, which was just printed, has it
 			}
 			if c.rows.all || few || d.State != "pending" && stateRank(d.State) > 0 {

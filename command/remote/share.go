@@ -104,8 +104,8 @@ const farOff = 0.05
 
 // onlyWrong leaves the tenants that were not measured or are off their share, and the links that were not measured.
 func onlyWrong(s *gen.Shares) {
-	limit := cmp.Or(orZero(s.ShareErrorLimit), farOff)
-	s.Tenants = slices.DeleteFunc(s.Tenants, func(x gen.TenantShare) bool { return x.DeliveredBps != nil && orZero(x.ShareError) <= limit })
+	limit := cmp.Or(cmdline.OrZero(s.ShareErrorLimit), farOff)
+	s.Tenants = slices.DeleteFunc(s.Tenants, func(x gen.TenantShare) bool { return x.DeliveredBps != nil && cmdline.OrZero(x.ShareError) <= limit })
 	s.Links = slices.DeleteFunc(s.Links, func(l gen.LinkUse) bool { return l.DeliveredBps != nil })
 }
 
@@ -145,9 +145,9 @@ func (c *cli) sayAtSenders(cmd *cobra.Command, s *gen.Shares) {
 	var at []string
 	var most *int64
 	for _, x := range s.Tenants {
-		if orZero(x.AtSenders) {
+		if cmdline.OrZero(x.AtSenders) {
 			at = append(at, x.Tenant)
-			if x.AmbiguousBps != nil && *x.AmbiguousBps >= orZero(most) {
+			if x.AmbiguousBps != nil && *x.AmbiguousBps >= cmdline.OrZero(most) {
 				most = x.AmbiguousBps
 			}
 		}
@@ -197,7 +197,7 @@ func measuredRate(v *int64) string {
 // barOr draws a measured part as bar does; of an unmeasured one it states the reason.
 func (c *cli) barOr(part *int64, entitled, whole float64, problem *string, said *phrase.Text) texttable.Cell {
 	if part == nil {
-		return texttable.Cell{Text: clean(c.t("msg.not-measured", "problem", c.texts.Either(orZero(problem), said)))}
+		return texttable.Cell{Text: clean(c.t("msg.not-measured", "problem", c.texts.Either(cmdline.OrZero(problem), said)))}
 	}
 	return bar(float64(*part), entitled, whole)
 }
@@ -210,7 +210,7 @@ func (c *cli) linkTable(s *gen.Shares) *table {
 	for _, l := range s.Links {
 		rank := math.Inf(1) // of what was not measured
 		if l.DeliveredBps != nil {
-			rank = orZero(l.Use)
+			rank = cmdline.OrZero(l.Use)
 		}
 		t.addRanked(rank, l.Name, quantity.BitRate(l.CapacityBps), measuredRate(l.DeliveredBps), cmdline.PercentOrDash(l.Use), c.barOr(l.DeliveredBps, 0, float64(l.CapacityBps), l.Problem, l.Said))
 	}
@@ -224,7 +224,7 @@ func (c *cli) shareTable(s *gen.Shares) *table {
 	t := c.newTable("tenant", "weight>", "entitled>", "delivered>", "error>", "share")
 	var most float64
 	for _, x := range s.Tenants {
-		most = max(most, float64(x.EntitledBps), float64(orZero(x.DeliveredBps)))
+		most = max(most, float64(x.EntitledBps), float64(cmdline.OrZero(x.DeliveredBps)))
 	}
 	for _, x := range s.Tenants {
 		t.addRanked(offBy(x), x.Tenant, x.Weight, quantity.BitRate(x.EntitledBps), measuredRate(x.DeliveredBps), cmdline.PercentOrDash(x.ShareError),
@@ -238,7 +238,7 @@ func offBy(x gen.TenantShare) float64 {
 	if x.DeliveredBps == nil {
 		return math.Inf(1)
 	}
-	return orZero(x.ShareError)
+	return cmdline.OrZero(x.ShareError)
 }
 
 // shareWatch measures until the context ends, which is how it is meant to end.

@@ -82,7 +82,7 @@ func (c *cli) historyTable(all []gen.Shares, tenant string) *table {
 	for _, s := range all {
 		for _, x := range s.Tenants {
 			if x.Tenant == tenant {
-				most = max(most, float64(x.EntitledBps), float64(orZero(x.DeliveredBps)))
+				most = max(most, float64(x.EntitledBps), float64(cmdline.OrZero(x.DeliveredBps)))
 			}
 		}
 	}

@@ -58,7 +58,7 @@ func (c *cli) status() *cobra.Command {
 	return cmd
 }
 
-// untilReady waits until the service is ready, for as long as is given. What keeps it from that is told by the questions that follow.
+// untilReady waits until the service is ready, for as long as is given. The requests that follow report what keeps it from that.
 func (c *cli) untilReady(ctx context.Context, client *apiclient.ClientWithResponses, most time.Duration) error {
 	for end := time.Now().Add(most); time.Now().Before(end); {
 		if _, err := found[gen.Health](c)(client.GetReadyWithResponse(ctx)); err == nil {

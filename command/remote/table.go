@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v3"
 
+	"fairlane/command/cmdline"
 	"fairlane/internal/texttable"
 )
 
@@ -23,18 +24,17 @@ func (c *cli) print(cmd *cobra.Command, data any, shows ...func() *table) error 
 	if c.output == "table" {
 		return c.printTables(cmd, shows)
 	}
+	if c.output == "json" {
+		return cmdline.PrintJSON(w, data)
+	}
 	b, err := json.MarshalIndent(data, "", "  ")
+	if err == nil {
+		b, err = toYAML(b)
+	}
 	if err != nil {
 		return fmt.Errorf("encode output: %w", err)
 	}
-	if c.output == "yaml" {
-		if b, err = toYAML(b); err != nil {
-			return fmt.Errorf("encode output: %w", err)
-		}
-		_, err = w.Write(b)
-		return err
-	}
-	_, err = fmt.Fprintf(w, "%s\n", b)
+	_, err = w.Write(b)
 	return err
 }
 
@@ -145,7 +145,7 @@ func (t *table) addRanked(rank float64, cells ...any) {
 	t.rows, t.ranks = append(t.rows, row), append(t.ranks, rank)
 }
 
-// without leaves a column out: what it tells is told beside the table.
+// without leaves a column out: its contents are shown beside the table.
 func (t *table) without(name string) *table {
 	i := slices.Index(t.head, name)
 	t.head, t.right, t.optional = slices.Delete(t.head, i, i+1), slices.Delete(t.right, i, i+1), slices.Delete(t.optional, i, i+1)

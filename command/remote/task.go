@@ -29,15 +29,15 @@ type task struct {
 }
 
 func simulationTask(s *gen.Simulation) task {
-	what := orZero(s.Fabric) + " " + short(orZero(s.Plan))
+	what := cmdline.OrZero(s.Fabric) + " " + short(cmdline.OrZero(s.Plan))
 	if s.Plan == nil {
 		what = ""
 	}
-	return task{id: s.ID, state: s.State, progress: s.Progress, what: what, failure: orZero(s.Error), actor: s.Actor, created: s.CreatedAt, result: s.Result}
+	return task{id: s.ID, state: s.State, progress: s.Progress, what: what, failure: cmdline.OrZero(s.Error), actor: s.Actor, created: s.CreatedAt, result: s.Result}
 }
 
 func calibrationTask(s *gen.Calibration) task {
-	return task{id: s.ID, state: s.State, progress: s.Progress, what: s.Profile, failure: orZero(s.Error), actor: s.Actor, created: s.CreatedAt, result: s.Result}
+	return task{id: s.ID, state: s.State, progress: s.Progress, what: s.Profile, failure: cmdline.OrZero(s.Error), actor: s.Actor, created: s.CreatedAt, result: s.Result}
 }
 
 // tasks are the requests that one kind of task is managed by.
@@ -222,7 +222,7 @@ func (c *cli) readAll(cmd *cobra.Command, path string, limit int64) ([]byte, err
 	defer func() { _ = in.Close() }() // only read from
 	text, err := io.ReadAll(io.LimitReader(in, limit+1))
 	if err != nil {
-		return nil, usage.Errorf("%v", err)
+		return nil, usage.Wrap(err)
 	}
 	if int64(len(text)) > limit {
 		return nil, c.usage("err.file-size", "file", name, "limit", limit)

@@ -8,6 +8,7 @@ import (
 
 	apiclient "fairlane/api/client"
 	"fairlane/api/gen"
+	"fairlane/command/cmdline"
 	"fairlane/internal/quantity"
 	"fairlane/internal/usage"
 	"fairlane/subnet/ident"
@@ -261,7 +262,7 @@ func (c *cli) tenantApply(cmd *cobra.Command, file string, prune bool) error {
 	}
 	ts, flows, err := tenantfile.Read(name, in, topo)
 	if err != nil {
-		return usage.Errorf("%v", err)
+		return usage.Wrap(err)
 	}
 	set := gen.TenantSet{Tenants: []gen.TenantCreate{}, Flows: flowsOut(flows)}
 	for _, t := range ts {
@@ -377,7 +378,7 @@ func flowsIn(list []gen.Flow) ([]tenants.Flow, error) {
 		if err != nil {
 			return nil, err
 		}
-		out[i] = tenants.Flow{Tenant: f.Tenant, Class: orZero(f.Class), Src: src, Dst: dst, QPs: orZero(f.QPS), Demand: quantity.BitRate(orZero(f.DemandBps))}
+		out[i] = tenants.Flow{Tenant: f.Tenant, Class: cmdline.OrZero(f.Class), Src: src, Dst: dst, QPs: cmdline.OrZero(f.QPS), Demand: quantity.BitRate(cmdline.OrZero(f.DemandBps))}
 	}
 	return out, nil
 }

@@ -90,7 +90,7 @@ func (c *cli) topologyLinks(cmd *cobra.Command, params gen.ListLinksParams) erro
 	})
 }
 
-// knownOrDash shows a rate or a delay, which is 0 where discovery cannot tell it.
+// knownOrDash shows a rate or a delay, which is 0 where discovery cannot read it.
 func knownOrDash[N ~int64](v N) any {
 	if v == 0 {
 		return "-"

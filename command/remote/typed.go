@@ -16,7 +16,7 @@ import (
 // maxTyped bounds a line that a person types, in bytes.
 const maxTyped = 4096
 
-// person is the terminal that somebody sits at, nil when standard input is something else.
+// person is the terminal that standard input is, nil when standard input is something else.
 func person(cmd *cobra.Command) *os.File {
 	if in, ok := cmd.InOrStdin().(*os.File); ok && terminal(in) {
 		return in
@@ -31,7 +31,7 @@ func typed(cmd *cobra.Command, in *os.File, prompt string, secret bool) (string,
 	fd := int(in.Fd())
 	before, err := term.GetState(fd)
 	if err != nil {
-		return "", fmt.Errorf("look at the terminal: %w", err)
+		return "", fmt.Errorf("read the state of the terminal: %w", err)
 	}
 	type line struct {
 		text string

@@ -8,6 +8,7 @@ import (
 
 	apiclient "fairlane/api/client"
 	"fairlane/api/gen"
+	"fairlane/command/cmdline"
 	"fairlane/tenants"
 )
 
@@ -62,7 +63,7 @@ func grantOut(g tenants.Grant) gen.Grant {
 
 // grantOf is what a membership grants.
 func grantOf(m *gen.Membership) tenants.Grant {
-	return tenants.Grant{Role: tenants.Role(m.Role), Domain: tenants.Domain{Fabric: orZero(m.Fabric), Tenant: orZero(m.Tenant)}}
+	return tenants.Grant{Role: tenants.Role(m.Role), Domain: tenants.Domain{Fabric: cmdline.OrZero(m.Fabric), Tenant: cmdline.OrZero(m.Tenant)}}
 }
 
 func (c *cli) userCreate(cmd *cobra.Command, name string, f userFlags) error {

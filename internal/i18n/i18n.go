@@ -3,7 +3,6 @@
 package i18n
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -47,13 +46,31 @@ func (c *Catalogue) Either(english string, said *phrase.Text) string {
 	return c.Say(phrase.Or(english, said))
 }
 
-// Error is the text of an error; a sentence that it is or wraps (phrase.Error) is in the catalogue's language.
+// Error is the text of an error; each sentence that it is or wraps (phrase.Error) is in the catalogue's language.
 func (c *Catalogue) Error(err error) string {
 	text := err.Error()
-	if said := new(phrase.Error); errors.As(err, &said) {
+	for _, said := range sentences(err) {
 		text = strings.Replace(text, said.Error(), c.Say(said.Text), 1)
 	}
 	return text
+}
+
+// sentences are the outermost sentences in a tree of errors.
+func sentences(err error) (out []*phrase.Error) {
+	if said, ok := err.(*phrase.Error); ok { //nolint:errorlint // below it is what the sentence says itself
+		return []*phrase.Error{said}
+	}
+	switch x := err.(type) { //nolint:errorlint // this walks the tree
+	case interface{ Unwrap() error }:
+		if below := x.Unwrap(); below != nil {
+			return sentences(below)
+		}
+	case interface{ Unwrap() []error }:
+		for _, below := range x.Unwrap() {
+			out = append(out, sentences(below)...)
+		}
+	}
+	return out
 }
 
 // RuleText says in words what a rule of a reason is.

@@ -1,9 +1,12 @@
-// Package joined tells several errors in one line.
+// Package joined shows several errors in one line.
 package joined
 
 import "strings"
 
-// Errors are several errors told in one line, as tables and events show them.
+// separator stands between errors in one line.
+const separator = "; "
+
+// Errors are several errors in one line, as tables and events show them.
 type Errors []error
 
 // OrNil is the errors as one, or nil when there are none.
@@ -20,7 +23,7 @@ func (f Errors) Error() string {
 	for i, err := range f {
 		texts[i] = err.Error()
 	}
-	return strings.Join(texts, "; ")
+	return strings.Join(texts, separator)
 }
 
 // Unwrap returns the errors.

@@ -2,34 +2,37 @@
 package outfile
 
 import (
+	"crypto/rand"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
 
 	"fairlane/internal/usage"
 )
 
-// Write writes a file whole or not at all.
-func Write(path string, write func(io.Writer) error) (err error) {
+// Write writes a file whole or not at all, with the mode of os.Create. The file that was there stays until the new one is complete.
+func Write(path string, write func(io.Writer) error) error { return WriteMode(path, 0o666, write) }
+
+// WriteMode is Write for a file of another mode, before umask.
+func WriteMode(path string, mode fs.FileMode, write func(io.Writer) error) (err error) {
 	if at, err := os.Stat(path); err == nil && at.IsDir() {
 		return usage.Errorf("write %s: it is a directory: want a file", path)
 	}
-	tmp := path + ".tmp"
-	w, err := os.Create(tmp)
+	// Not os.CreateTemp, which leaves the umask out of account. The name is one that no other writer of the same file has.
+	tmp := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+"."+rand.Text()[:10])
+	w, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
-	if err := write(w); err != nil {
-		_ = w.Close()
-		_ = os.Remove(tmp)
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	if err = w.Close(); err == nil {
+	err = errors.Join(write(w), w.Close())
+	if err == nil {
 		err = os.Rename(tmp, path)
 	}
 	if err != nil {
-		_ = os.Remove(tmp)
-		return fmt.Errorf("write %s: %w", path, err)
+		return fmt.Errorf("write %s: %w", path, errors.Join(err, os.Remove(tmp)))
 	}
 	return nil
 }

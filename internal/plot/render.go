@@ -2,7 +2,6 @@ package plot
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -13,6 +12,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
 	"gonum.org/v1/plot/vg/vgsvg"
+
+	"fairlane/internal/outfile"
 )
 
 // Format is a file format.
@@ -109,21 +110,9 @@ func (c Chart) Save(dir, name string) error {
 	return nil
 }
 
-func (c Chart) saveAs(path string, f Format) (err error) {
-	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
-		return fmt.Errorf("save chart %s: %w", path, err)
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(tmp.Name()))
-		}
-	}()
-	if err := errors.Join(c.Render(tmp, f), tmp.Chmod(0o644), tmp.Close()); err != nil {
-		return fmt.Errorf("save %s: %w", path, err)
-	}
-	if err := os.Rename(tmp.Name(), path); err != nil {
-		return fmt.Errorf("save chart %s: %w", path, err)
+func (c Chart) saveAs(path string, f Format) error {
+	if err := outfile.Write(path, func(w io.Writer) error { return c.Render(w, f) }); err != nil {
+		return fmt.Errorf("save chart: %w", err)
 	}
 	return nil
 }

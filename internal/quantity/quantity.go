@@ -9,6 +9,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // BitRate is a data rate in bits per second. The zero value means "not known" or
@@ -86,6 +87,14 @@ const (
 	Millisecond             = 1000 * Microsecond
 	Second                  = 1000 * Millisecond
 )
+
+// Elapsed is a span of wall time in picoseconds; one of more than 106 days is the longest that fits.
+func Elapsed(d time.Duration) Picoseconds {
+	return min(max(Picoseconds(d), math.MinInt64/Nanosecond), math.MaxInt64/Nanosecond) * Nanosecond
+}
+
+// Duration returns the span as one of wall time, in whole nanoseconds towards zero.
+func (p Picoseconds) Duration() time.Duration { return time.Duration(p / Nanosecond) }
 
 // Seconds returns the span in seconds.
 func (p Picoseconds) Seconds() float64 { return float64(p) / 1e12 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -194,4 +195,21 @@ func FuzzParsers(f *testing.F) {
 			t.Errorf("weight %q is %d", s, w)
 		}
 	})
+}
+
+func TestSpansOfWallTime(t *testing.T) {
+	t.Parallel()
+	for d, want := range map[time.Duration]quantity.Picoseconds{0: 0, time.Nanosecond: 1000, -3 * time.Millisecond: -3 * quantity.Millisecond, 100 * 24 * time.Hour: 8_640_000 * quantity.Second} {
+		if got := quantity.Elapsed(d); got != want || got.Duration() != d {
+			t.Errorf("%s: %d, back %s; want %d", d, got, got.Duration(), want)
+		}
+	}
+	if got := (1999 * quantity.Picosecond).Duration(); got != time.Nanosecond {
+		t.Errorf("1999 ps are %s, want 1ns", got)
+	}
+	for _, d := range []time.Duration{math.MaxInt64, math.MinInt64, 107 * 24 * time.Hour} {
+		if got := quantity.Elapsed(d); (got > 0) != (d > 0) || got.Duration().Abs() < 106*24*time.Hour {
+			t.Errorf("%s: %s, want the longest span", d, got)
+		}
+	}
 }

@@ -5,7 +5,6 @@ package servertls
 import (
 	"cmp"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -13,6 +12,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"fairlane/internal/certpool"
 )
 
 // Files are a listener's TLS material, in PEM.
@@ -121,13 +122,8 @@ func (s *Source) load() (*tls.Config, error) {
 	if s.files.Clients == "" {
 		return out, nil
 	}
-	text, err := os.ReadFile(s.files.Clients)
-	if err != nil {
+	if out.ClientCAs, err = certpool.Read(s.files.Clients); err != nil {
 		return nil, err
-	}
-	out.ClientCAs = x509.NewCertPool()
-	if !out.ClientCAs.AppendCertsFromPEM(text) {
-		return nil, fmt.Errorf("%s: want at least one certificate in PEM", s.files.Clients)
 	}
 	out.ClientAuth = tls.VerifyClientCertIfGiven
 	if s.files.MustHave {

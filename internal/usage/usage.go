@@ -16,6 +16,14 @@ func (e *Error) Error() string { return e.Err.Error() }
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
+// Wrap makes an error one of wrong usage, with its chain of causes; nil stays nil.
+func Wrap(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &Error{err}
+}
+
 // Errorf is wrong usage in words made as fmt.Errorf makes them.
 func Errorf(format string, args ...any) error { return &Error{fmt.Errorf(format, args...)} }
 

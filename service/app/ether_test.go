@@ -205,7 +205,7 @@ func meddleEther(t *testing.T, d *rig, p policy.Plane) string {
 	t.Helper()
 	k, other := connectTo(t, d.source())
 	f := k.Fabric
-	dev := site.PortDevice(f, subnet.PortRef{Node: f.Hosts()[0], Port: 1}, p)
+	dev := driver.PortDevice(f, subnet.PortRef{Node: f.Hosts()[0], Port: 1}, p)
 	if p == policy.PlaneRoCE {
 		want := driver.Settings{NIC: &driver.NICState{Params: []driver.NICParam{{Name: "rpg_ai_rate", Value: 77}}}}
 		if _, err := other.Apply(t.Context(), dev, want); err != nil {
@@ -265,7 +265,7 @@ func TestAPortWithoutFunctionsForItsTenantsIsRefusedAndSaysWhatToDo(t *testing.T
 	t.Parallel()
 	l := livetest.Ethernet(t, livetest.SlowCase(t, policy.PlaneRoCE), live.EthernetOptions{TimeScale: 1e-6})
 	k, d := connectTo(t, l.Source())
-	dev := site.PortDevice(k.Fabric, subnet.PortRef{Node: k.Fabric.Hosts()[0], Port: 1}, driver.PlaneRoCE)
+	dev := driver.PortDevice(k.Fabric, subnet.PortRef{Node: k.Fabric.Hosts()[0], Port: 1}, driver.PlaneRoCE)
 	before, err := d.Read(t.Context(), dev)
 	if err != nil {
 		t.Fatal(err)

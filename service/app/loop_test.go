@@ -10,7 +10,6 @@ import (
 	"fairlane/command/demo"
 	"fairlane/policy"
 	"fairlane/service/control"
-	"fairlane/service/site"
 	"fairlane/sim/gnmidev"
 	"fairlane/sim/live/livetest"
 	"fairlane/subnet/ident"
@@ -68,7 +67,7 @@ func TestALoopThatIsDeadIsToldByItsStage(t *testing.T) {
 				ref, _ := d.ether.Case.Fabric.PortByID(at)
 				_, dev := connectTo(t, d.source())
 				want := driver.Settings{NIC: &driver.NICState{Params: []driver.NICParam{{Name: c.set.Name, Value: v}}}}
-				if _, err := dev.Apply(t.Context(), site.PortDevice(d.ether.Case.Fabric, ref, driver.PlaneRoCE), want); err != nil {
+				if _, err := dev.Apply(t.Context(), driver.PortDevice(d.ether.Case.Fabric, ref, driver.PlaneRoCE), want); err != nil {
 					t.Fatal(err)
 				}
 				d.ether.Hosts[at.Node].ResetFirmware()

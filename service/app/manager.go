@@ -12,7 +12,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"fairlane/api"
-	"fairlane/command/cmdline"
+	"fairlane/internal/buildinfo"
 	"fairlane/internal/span"
 	"fairlane/service/control"
 	"fairlane/service/control/drift"
@@ -70,6 +70,7 @@ func openManager(ctx context.Context, database string, p *site.Access, o workOpt
 	if m.store, err = store.Open(ctx, database, store.Options{}); err != nil {
 		return nil, err
 	}
+	p.Relook = o.relook
 	deps := control.Deps{Store: m.store, Discoverer: p, Observer: p, Meter: p, Looker: p, Laboratory: lab.Laboratory{}, SourceAllowed: p.SourceAllowed, IBProfiles: p.IBProfiles}
 	for _, f := range adjust {
 		f(&deps)
@@ -164,12 +165,13 @@ func managerName() string {
 // leveled keeps the queue's own chatter out of the log: what matters of a job is in its rollout's events.
 type leveled struct{ slog.Handler }
 
-// Enabled implements slog.Handler.
+var _ slog.Handler = leveled{}
+
 func (leveled) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelError }
 
 // Handler is the API over the service. The version is filled in.
 func (m *manager) Handler(o api.Options) (*api.Server, error) {
-	o.Version = cmdline.Version()
+	o.Version = buildinfo.Version()
 	return api.New(m.service, o)
 }
 

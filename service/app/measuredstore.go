@@ -21,12 +21,12 @@ type measuredStore struct {
 	m *obs.Metrics
 }
 
-// Tx implements control.Store.
+var _ control.Store = measuredStore{}
+
 func (s measuredStore) Tx(ctx context.Context, f func(control.Repos) error) error {
 	return s.measure(ctx, true, f, s.Store.Tx)
 }
 
-// View implements control.Store.
 func (s measuredStore) View(ctx context.Context, f func(control.Repos) error) error {
 	return s.measure(ctx, false, f, s.Store.View)
 }
@@ -86,7 +86,12 @@ type measuredPorts struct {
 	m *obs.Metrics
 }
 
-// Discover implements control.Discoverer.
+var (
+	_ control.Discoverer = measuredPorts{}
+	_ control.Looker     = measuredPorts{}
+	_ control.Meter      = measuredPorts{}
+)
+
 func (p measuredPorts) Discover(ctx context.Context, source string) (f *subnet.Fabric, stats control.DiscoverStats, err error) {
 	kind, _, _ := strings.Cut(source, ":")
 	ctx, sp := span.Start(ctx, "discover", "source", kind)
@@ -98,7 +103,6 @@ func (p measuredPorts) Discover(ctx context.Context, source string) (f *subnet.F
 	return f, stats, err
 }
 
-// Look implements control.Looker.
 func (p measuredPorts) Look(ctx context.Context, f control.Fabric, known *subnet.Fabric, manager ident.PortID) (control.Look, error) {
 	ctx, sp := span.Start(ctx, "look", "fabric", f.Name)
 	begun := time.Now()
@@ -109,7 +113,6 @@ func (p measuredPorts) Look(ctx context.Context, f control.Fabric, known *subnet
 	return l, err
 }
 
-// Measure implements control.Meter.
 func (p measuredPorts) Measure(ctx context.Context, t control.Target, window time.Duration) (control.Shares, error) {
 	ctx, sp := span.Start(ctx, "measure", "fabric", t.Fabric.Name)
 	begun := time.Now()

@@ -12,7 +12,6 @@ import (
 	"fairlane/service/control"
 	"fairlane/service/control/rollouts"
 	"fairlane/service/device"
-	"fairlane/service/site"
 	"fairlane/subnet/ident"
 )
 
@@ -53,7 +52,7 @@ func nowOf(t *testing.T, d *rig, at ident.PortID, name string, index int) uint64
 	t.Helper()
 	_, c := connectTo(t, d.source())
 	ref, _ := d.ether.Case.Fabric.PortByID(at)
-	s, err := c.Read(t.Context(), site.PortDevice(d.ether.Case.Fabric, ref, driver.PlaneRoCE))
+	s, err := c.Read(t.Context(), driver.PortDevice(d.ether.Case.Fabric, ref, driver.PlaneRoCE))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +154,7 @@ func TestAFirmwarePrerequisiteCountsByItsValueInForce(t *testing.T) {
 	at := d.ether.Case.Flows[0].Src
 	ref, _ := d.ether.Case.Fabric.PortByID(at)
 	_, c := connectTo(t, d.source())
-	dev := site.PortDevice(d.ether.Case.Fabric, ref, driver.PlaneRoCE)
+	dev := driver.PortDevice(d.ether.Case.Fabric, ref, driver.PlaneRoCE)
 	for name, v := range map[string][2]uint64{"roce_cc_prio_mask": {0xf7, 0xff}, "user_programmable_cc": {1, 0}, "roce_cc_algorithm": {1, 0}} {
 		set := func(v uint64) {
 			t.Helper()

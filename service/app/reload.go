@@ -10,10 +10,9 @@ import (
 	"syscall"
 
 	"fairlane/api"
-	"fairlane/command/cmdline"
+	"fairlane/internal/joined"
 	"fairlane/service/config"
 	"fairlane/service/setup"
-	"fairlane/service/site"
 )
 
 // reloader reloads the configuration of a running service.
@@ -43,9 +42,6 @@ func (r *reloader) run(ctx context.Context) {
 	}
 }
 
-// applied are the keys that a reload applies.
-var applied = []string{"log.level", "cc_key_file", "m_key_file", "cc_layouts", "ib_profiles", "subnet_managers", "discovery.sources"}
-
 // onceRead hashes the files that are read at the start only, by key.
 func onceRead(c *config.Config) map[string][sha256.Size]byte {
 	out := map[string][sha256.Size]byte{}
@@ -63,43 +59,40 @@ func onceRead(c *config.Config) map[string][sha256.Size]byte {
 func (r *reloader) reload() {
 	log := r.s.log
 	l, err := r.load()
+	var material *setup.Material
 	if err == nil {
-		err = setup.CheckFiles(&l.Config, api.OIDCCallback)
-	}
-	var next site.Settings
-	if err == nil {
-		next, err = site.ReadSettings(&l.Config)
+		material, err = setup.Load(&l.Config, api.OIDCCallback, nil)
 	}
 	var level slog.Level
 	if err == nil {
 		err = level.UnmarshalText([]byte(l.Log.Level))
 	}
 	if err != nil {
-		log.Error("configuration not reloaded; the one before stays in force", "error", cmdline.OneLine(err.Error()))
+		log.Error("configuration not reloaded; the one before stays in force", "error", joined.OneLine(err.Error()))
 		return
 	}
 	was, now := &r.s.config, &l.Config
 	before := r.s.ports.Settings()
-	changed := next.Changed(&before)
+	changed := material.Site.Changed(&before)
 	restart := []string{}
 	contents := onceRead(now)
 	for _, k := range config.Keys() {
 		same := k.Value(was) == k.Value(now)
 		switch {
-		case !slices.Contains(applied, k.Name):
+		case !k.Reload:
 			if _, file := r.files[k.Name]; !same || file && contents[k.Name] != r.files[k.Name] {
 				restart = append(restart, k.Name)
 			}
 		case !same && !slices.Contains(changed, k.Name):
 			changed = append(changed, k.Name)
 		}
+		if k.Reload {
+			k.Copy(was, now)
+		}
 	}
-	r.s.ports.Reset(next)
+	r.s.ports.Reset(material.Site)
 	r.s.level.Set(min(level, r.s.level.Level())) // so that the message below is logged at the old level or the new one
 	defer r.s.level.Set(level)
-	was.Log.Level, was.CCKeyFile, was.MKeyFile = now.Log.Level, now.CCKeyFile, now.MKeyFile
-	was.CCLayouts, was.IBProfiles = now.CCLayouts, now.IBProfiles
-	was.SubnetManagers, was.Discovery.Sources = now.SubnetManagers, now.Discovery.Sources
 	slices.Sort(changed)
 	if len(restart) > 0 {
 		log.Warn("configuration reloaded; some of it needs a restart", "changed", changed, "needs_restart", restart)

@@ -11,6 +11,7 @@ import (
 	"fairlane/service/config"
 	"fairlane/service/control"
 	"fairlane/service/rollout/riverwork"
+	"fairlane/service/setup"
 )
 
 // TestTheServiceAppliesItsRetention does the periodic work of a manager that was opened as `fairlane serve` opens it.
@@ -19,7 +20,7 @@ func TestTheServiceAppliesItsRetention(t *testing.T) {
 	s := &serving{app: testApp(t, "en"), config: config.Default(), log: slog.New(slog.DiscardHandler)}
 	s.config.Database = filepath.Join(t.TempDir(), "f.db")
 	s.config.Retention.Events = 48 * time.Hour
-	if err := s.open(t.Context()); err != nil {
+	if err := s.open(t.Context(), &setup.Material{Database: s.config.Database}); err != nil {
 		t.Fatal(err)
 	}
 	defer func() {

@@ -20,9 +20,9 @@ import (
 
 	"fairlane/api"
 	"fairlane/command/cmdline"
+	"fairlane/internal/buildinfo"
 	"fairlane/internal/listen"
 	"fairlane/internal/sdnotify"
-	"fairlane/internal/usage"
 	"fairlane/policy"
 	"fairlane/service/config"
 	"fairlane/service/control"
@@ -68,19 +68,20 @@ func (a *app) runServe(ctx context.Context, load func() (*config.Loaded, error))
 		return err
 	}
 	c := l.Config
-	if err := setup.CheckFiles(&c, api.OIDCCallback); err != nil {
-		return err // before anything is created
-	}
 	s := &serving{app: a, config: c, notify: sdnotify.New(os.Getenv)}
 	if s.log, s.level, err = obs.NewLogger(a.Stderr, c.Log.Level, c.Log.Format); err != nil {
 		return err
+	}
+	material, err := setup.Load(&c, api.OIDCCallback, s.log)
+	if err != nil {
+		return err // before anything is created
 	}
 	again, stop := newReloader(s, load)
 	defer stop()
 	if c.Trace.Endpoint != "" {
 		host, _ := os.Hostname() // an unknown name is an empty one
 		tracing, err := obs.NewTracing(ctx, obs.TraceOptions{
-			Endpoint: c.Trace.Endpoint, SampleRatio: c.Trace.SampleRatio, Version: cmdline.Version(), Instance: host,
+			Endpoint: c.Trace.Endpoint, SampleRatio: c.Trace.SampleRatio, Version: buildinfo.Version(), Instance: host,
 		})
 		if err != nil {
 			return err
@@ -89,15 +90,15 @@ func (a *app) runServe(ctx context.Context, load func() (*config.Loaded, error))
 		defer s.flush(ctx, tracing)
 		s.tracer = tracing
 	}
-	if err := s.open(ctx); err != nil {
+	if err := s.open(ctx, material); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.manager.Close()) }()
-	endpoints, err := s.endpoints(ctx)
+	endpoints, err := s.endpoints(ctx, material)
 	if err != nil {
 		return err
 	}
-	if err := s.signIn(ctx); err != nil {
+	if err := s.signIn(ctx, material.AdminToken); err != nil {
 		return err
 	}
 	return s.run(ctx, endpoints, again)
@@ -113,23 +114,14 @@ func (s *serving) flush(ctx context.Context, tracing *sdktrace.TracerProvider) {
 }
 
 // open makes the metrics and opens the manager on the database.
-func (s *serving) open(ctx context.Context) error {
-	reach, err := site.ReadSettings(&s.config)
-	if err != nil {
-		return err
-	}
+func (s *serving) open(ctx context.Context, material *setup.Material) (err error) {
 	if len(s.config.CCLayouts) > 0 {
 		s.log.Warn("cc_layouts is deprecated: give the layouts by device profiles in the file that ib_profiles names")
 	}
-	database, err := config.DatabaseURL(&s.config)
-	if err != nil {
-		return &usage.Error{Err: err}
-	}
-	if s.metrics, err = obs.NewMetrics(cmdline.Version(), obs.NewCensusCache(s.census, nil)); err != nil {
+	if s.metrics, err = obs.NewMetrics(buildinfo.Version(), obs.NewCensusCache(s.census, nil)); err != nil {
 		return err
 	}
-	p := site.New(reach)
-	p.Relook = s.config.Discovery.Interval
+	p := site.New(material.Site)
 	o := workOptions{
 		log: s.log, tracer: s.tracer, lease: s.config.Rollouts.Lease, retention: operations.Retention(s.config.Retention), relook: s.config.Discovery.Interval,
 	}
@@ -141,7 +133,7 @@ func (s *serving) open(ctx context.Context) error {
 		}
 		s.metrics.Congested(sum)
 	}
-	s.manager, err = openManager(ctx, database, p, o, func(d *control.Deps) {
+	s.manager, err = openManager(ctx, material.Database, p, o, func(d *control.Deps) {
 		measured := measuredPorts{Discoverer: d.Discoverer, Meter: d.Meter, Looker: d.Looker, m: s.metrics}
 		d.Store = measuredStore{d.Store, s.metrics}
 		d.Discoverer, d.Meter, d.Looker = measured, measured, measured
@@ -153,12 +145,8 @@ func (s *serving) open(ctx context.Context) error {
 	return err
 }
 
-// signIn makes sure that somebody can get in, and prints a token that was made for that.
-func (s *serving) signIn(ctx context.Context) error {
-	given, err := config.Secret(s.config.AdminTokenFile)
-	if err != nil {
-		return err
-	}
+// signIn makes the administrator's account with the token given. When none is given and none is there, it prints the one it generates.
+func (s *serving) signIn(ctx context.Context, given string) error {
 	generated, err := s.manager.service.Bootstrap(ctx, given)
 	if err != nil {
 		return err
@@ -170,26 +158,18 @@ func (s *serving) signIn(ctx context.Context) error {
 }
 
 // endpoints opens every listener before anything is served, so that a taken port is found at the start.
-func (s *serving) endpoints(ctx context.Context) ([]listen.Endpoint, error) {
+func (s *serving) endpoints(ctx context.Context, material *setup.Material) ([]listen.Endpoint, error) {
 	o := api.Options{Log: s.log, Watch: watch(s.metrics), Ready: s.ready, PublicURL: s.config.PublicURL, Tracer: s.tracer}
-	provider, err := setup.OpenID(&s.config, api.OIDCCallback)
-	if err != nil {
-		return nil, &usage.Error{Err: err}
-	}
-	if provider != nil {
-		o.OIDC = provider
+	if material.OpenID != nil {
+		o.OIDC = material.OpenID
 	}
 	h, err := s.manager.Handler(o)
 	if err != nil {
 		return nil, err
 	}
 	var secure *tls.Config // nil: plain HTTP
-	if s.config.TLS.CertFile != "" {
-		c, err := setup.Certificates(s.config.TLS, s.log)
-		if err != nil {
-			return nil, &usage.Error{Err: err}
-		}
-		secure = c.Config()
+	if material.Certificates != nil {
+		secure = material.Certificates.Config()
 	}
 	first := listen.Endpoint{Server: api.HTTPServer(h)}
 	first.Server.ErrorLog = slog.NewLogLogger(s.log.Handler(), slog.LevelDebug) // of handshakes and the like
@@ -227,7 +207,7 @@ func (s *serving) ready(context.Context) error {
 // run serves until the context ends.
 func (s *serving) run(ctx context.Context, endpoints []listen.Endpoint, again *reloader) error {
 	attrs := []any{"addr", addresses(endpoints[0]), "tls", s.config.TLS.CertFile != "",
-		"database", config.ShownDatabase(s.config.Database), "version", cmdline.Version()}
+		"database", config.ShownDatabase(s.config.Database), "version", buildinfo.Version()}
 	if len(endpoints) > 1 {
 		attrs = append(attrs, "operations", addresses(endpoints[1]))
 	}

@@ -15,7 +15,6 @@ import (
 	"fairlane/service/control/rollouts"
 	"fairlane/service/control/tenancy"
 	"fairlane/service/device"
-	"fairlane/service/site"
 	"fairlane/sim/live/livetest"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
@@ -27,7 +26,7 @@ func functionShares(t *testing.T, d *rig) string {
 	k, c := connectTo(t, d.source())
 	var out []string
 	for _, h := range k.Fabric.Hosts() {
-		s, err := c.Read(t.Context(), site.PortDevice(k.Fabric, subnet.PortRef{Node: h, Port: 1}, driver.PlaneRoCE))
+		s, err := c.Read(t.Context(), driver.PortDevice(k.Fabric, subnet.PortRef{Node: h, Port: 1}, driver.PlaneRoCE))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -143,7 +142,7 @@ func TestTheShareOfATenantThatLeftGoes(t *testing.T) {
 		t.Errorf("after the way back shares %s, want %s", got, all)
 	}
 	// A function that no tenant has is given a share by somebody else: drift, whose repair takes it.
-	meddle(t, d, site.PortDevice(d.ether.Case.Fabric, subnet.PortRef{Node: d.ether.Case.Fabric.Hosts()[0], Port: 1}, driver.PlaneRoCE), 7)
+	meddle(t, d, driver.PortDevice(d.ether.Case.Fabric, subnet.PortRef{Node: d.ether.Case.Fabric.Hosts()[0], Port: 1}, driver.PlaneRoCE), 7)
 	if bad := notInSync(t, d); len(bad) != 1 || !strings.Contains(bad[0], "drifted") || !strings.Contains(bad[0], "vf_tx_share 0 7") {
 		t.Errorf("a share of nobody's: %q", bad)
 	}

@@ -243,14 +243,14 @@ func Secret(path string) (string, error) {
 	}
 	st, err := os.Stat(path)
 	if err != nil {
-		return "", &usage.Error{Err: err}
+		return "", usage.Wrap(err)
 	}
 	if st.Size() > maxSecret || !st.Mode().IsRegular() {
 		return "", usage.Errorf("%s: want a regular file of at most %d bytes that holds the secret", path, maxSecret)
 	}
 	b, err := os.ReadFile(path)
 	if err != nil {
-		return "", &usage.Error{Err: err}
+		return "", usage.Wrap(err)
 	}
 	text := strings.TrimSpace(string(b))
 	if text == "" {

@@ -288,3 +288,30 @@ func FuzzFile(f *testing.F) {
 		}
 	})
 }
+
+func TestACopyOfEveryKeyIsTheWholeConfiguration(t *testing.T) {
+	t.Parallel()
+	var from, to Config
+	for _, k := range Keys() {
+		value := "x"
+		switch k.Kind() {
+		case "true or false":
+			value = "true"
+		case "number":
+			value = "0.5"
+		case "duration":
+			value = "3s"
+		}
+		if err := k.set(&from, value); err != nil {
+			t.Fatal(err)
+		}
+		k.Copy(&to, &from)
+	}
+	if d := cmp.Diff(from, to); d != "" {
+		t.Error(d)
+	}
+	from.Discovery.Sources[0] = "changed"
+	if to.Discovery.Sources[0] != "x" {
+		t.Error("the copy of a list is the same list")
+	}
+}

@@ -15,6 +15,8 @@ type Key struct {
 	Name string // in the file, parts joined by dots: "tls.cert_file"
 	Flag string // of `fairlane serve`, without dashes; empty: none
 	Doc  string // what it means, one sentence without its full stop
+	// Reload says that a reload applies the key; any other needs a restart.
+	Reload bool
 	// bind gives the field: a pointer to string, []string, bool, float64 or time.Duration.
 	bind func(*Config) any
 	// check refuses a value of the right type, for a list each entry; nil takes all.
@@ -34,15 +36,15 @@ func Keys() []Key {
 			Doc: "file with the password for the `postgres://` URL"},
 		{Name: "admin_token_file", bind: func(c *Config) any { return &c.AdminTokenFile },
 			Doc: "file whose only line is the administrator's token, 32 characters or more; without it one is made at the first start and printed once"},
-		{Name: "cc_key_file", bind: func(c *Config) any { return &c.CCKeyFile },
+		{Name: "cc_key_file", Reload: true, bind: func(c *Config) any { return &c.CCKeyFile },
 			Doc: "file with the fabric's CC_Key in hexadecimal; without it key 0, which is no key"},
-		{Name: "m_key_file", bind: func(c *Config) any { return &c.MKeyFile },
+		{Name: "m_key_file", Reload: true, bind: func(c *Config) any { return &c.MKeyFile },
 			Doc: "file with the M_Key of InfiniBand fabrics in hexadecimal, for devices that it hides from others; without it key 0, which is no key"},
-		{Name: "cc_layouts", check: isCCLayout, bind: func(c *Config) any { return &c.CCLayouts },
+		{Name: "cc_layouts", Reload: true, check: isCCLayout, bind: func(c *Config) any { return &c.CCLayouts },
 			Doc: "deprecated, use `ib_profiles`: InfiniBand devices whose layouts of congestion control are not those of the standard's annex, as `PATTERN=LAYOUT[+LAYOUT]`, a pattern for names of nodes and layouts of docs/infiniband.md; the first that fits counts, before the layouts of profiles"},
-		{Name: "ib_profiles", bind: func(c *Config) any { return &c.IBProfiles },
+		{Name: "ib_profiles", Reload: true, bind: func(c *Config) any { return &c.IBProfiles },
 			Doc: "file with the site's profiles of InfiniBand devices and which devices have them (docs/infiniband.md); without it the built-in ones alone. Give all managers of a database the same"},
-		{Name: "subnet_managers", check: isFabricFile, bind: func(c *Config) any { return &c.SubnetManagers },
+		{Name: "subnet_managers", Reload: true, check: isFabricFile, bind: func(c *Config) any { return &c.SubnetManagers },
 			Doc: "files that say who manages the subnet of which fabric, as `FABRIC=PATH`, so that plans' partitions and service levels are placed there; for other fabrics they are only verified"},
 		{Name: "tls.cert_file", bind: func(c *Config) any { return &c.TLS.CertFile },
 			Doc: "certificate chain of the API in PEM, read again when it changes; without it the API speaks plain HTTP"},
@@ -74,7 +76,7 @@ func Keys() []Key {
 			Doc: "addresses for metrics, which need no sign-in, and for profiles: keep them where only operators reach them"},
 		{Name: "operations.pprof", bind: func(c *Config) any { return &c.Operations.Pprof },
 			Doc: "serve profiles under `/debug/pprof/` there, to those who may run `diagnostics`"},
-		{Name: "log.level", check: oneOf("debug", "info", "warn", "error"), bind: func(c *Config) any { return &c.Log.Level },
+		{Name: "log.level", Reload: true, check: oneOf("debug", "info", "warn", "error"), bind: func(c *Config) any { return &c.Log.Level },
 			Doc: "least level that is logged: `debug`, `info`, `warn` or `error`"},
 		{Name: "log.format", check: oneOf("json", "text"), bind: func(c *Config) any { return &c.Log.Format },
 			Doc: "form of the log on standard error, one line a record: `json` or `text`"},
@@ -94,7 +96,7 @@ func Keys() []Key {
 			Doc: "how long audit entries are kept, at least 24h; 0s: for ever. An entry vouches for those that went, so that the chain still verifies"},
 		{Name: "discovery.interval", check: lookedAtEvery, bind: func(c *Config) any { return &c.Discovery.Interval },
 			Doc: "how often live InfiniBand fabrics that were discovered are looked at again, more or less, 10s to 24h; 0s: never"},
-		{Name: "discovery.sources", check: isSourceRule, bind: func(c *Config) any { return &c.Discovery.Sources },
+		{Name: "discovery.sources", Reload: true, check: isSourceRule, bind: func(c *Config) any { return &c.Discovery.Sources },
 			Doc: "sources allowed for fabrics, in the forms of docs/security.md; `./` is the folder in which the service runs. Other sources are refused, those of existing fabrics too"},
 		{Name: "rollouts.lease", check: within(200*time.Millisecond, time.Hour), bind: func(c *Config) any { return &c.Rollouts.Lease },
 			Doc: "a worker of a rollout that gives no sign of life for so long is taken for lost, and another manager goes on; 200ms to 1h, the same on all managers"},
@@ -123,6 +125,22 @@ func (k *Key) Kind() string {
 		return "duration"
 	}
 	return "text"
+}
+
+// Copy gives the key in one configuration the value that it has in another.
+func (k *Key) Copy(to, from *Config) {
+	switch p := k.bind(to).(type) {
+	case *string:
+		*p = *k.bind(from).(*string)
+	case *[]string:
+		*p = slices.Clone(*k.bind(from).(*[]string))
+	case *bool:
+		*p = *k.bind(from).(*bool)
+	case *float64:
+		*p = *k.bind(from).(*float64)
+	case *time.Duration:
+		*p = *k.bind(from).(*time.Duration)
+	}
 }
 
 // set parses the text form; a list is separated by commas.

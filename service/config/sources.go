@@ -21,16 +21,16 @@ type SourceRule struct {
 	host, port string // of ibsim:udp; "*" is any
 }
 
-// Kinds of sources.
+// Kinds of sources, each what a source of it begins with.
 const (
-	kindUmad     = "umad:"
-	kindUnix     = "ibsim:unix:"
-	kindUDP      = "ibsim:udp:"
-	kindEthernet = "ethernet:"
-	kindFile     = "file:"
+	KindUMAD     = "umad:"
+	KindUnix     = "ibsim:unix:"
+	KindUDP      = "ibsim:udp:"
+	KindEthernet = "ethernet:"
+	KindFile     = "file:"
 )
 
-func sourceKinds() []string { return []string{kindUmad, kindUnix, kindUDP, kindEthernet, kindFile} }
+func sourceKinds() []string { return []string{KindUMAD, KindUnix, KindUDP, KindEthernet, KindFile} }
 
 const sourceRuleForms = "umad:CA:PORT, ibsim:unix:NAME, ibsim:udp:HOST:PORT, ethernet:PATH or file:PATH, where umad:*, ibsim:unix:lab-*, ibsim:udp:HOST:* and ethernet:FOLDER/* allow several"
 
@@ -41,10 +41,11 @@ func DefaultSources() []string {
 		"ethernet:./*", "ethernet:/etc/fairlane/*", "file:./*", "file:/etc/fairlane/*"}
 }
 
-// cutSource splits a source into its kind and what follows. ibsim:NAME is short for ibsim:unix:NAME.
-func cutSource(s string) (kind, rest string, ok bool) {
-	if name, short := strings.CutPrefix(s, "ibsim:"); short && !strings.Contains(name, ":") && name != "" {
-		s = kindUnix + name
+// CutSource splits a source into its kind and what follows; ok is false for what is no source. ibsim:NAME is short for ibsim:unix:NAME.
+func CutSource(s string) (kind, rest string, ok bool) {
+	name, short := strings.CutPrefix(s, "ibsim:")
+	if short && !strings.Contains(name, ":") && name != "" && name != "unix" && name != "udp" { // those lack their address
+		s = KindUnix + name
 	}
 	for _, kind := range sourceKinds() {
 		if rest, ok := strings.CutPrefix(s, kind); ok && rest != "" && !strings.ContainsRune(rest, 0) {
@@ -59,12 +60,12 @@ func ParseSourceRule(s string) (SourceRule, error) {
 	bad := func() (SourceRule, error) {
 		return SourceRule{}, fmt.Errorf("found %q: want %s", s, sourceRuleForms)
 	}
-	kind, rest, ok := cutSource(s)
+	kind, rest, ok := CutSource(s)
 	if !ok {
 		return bad()
 	}
 	r := SourceRule{kind: kind, rest: rest}
-	if kind == kindUDP {
+	if kind == KindUDP {
 		var err error
 		if r.host, r.port, err = net.SplitHostPort(rest); err != nil || r.host == "" || r.host != "*" && strings.Contains(r.host, "*") {
 			return bad()
@@ -88,7 +89,7 @@ func isSourceRule(s string) error {
 	return err
 }
 
-func (r *SourceRule) path() bool { return r.kind == kindEthernet || r.kind == kindFile }
+func (r *SourceRule) path() bool { return r.kind == KindEthernet || r.kind == KindFile }
 
 // SourceRules are all entries of discovery.sources.
 type SourceRules struct {
@@ -114,13 +115,13 @@ func (l *SourceRules) Check(source string) error {
 	if l == nil {
 		return nil
 	}
-	kind, rest, ok := cutSource(source)
+	kind, rest, ok := CutSource(source)
 	if ok && slices.ContainsFunc(l.rules, func(r SourceRule) bool { return r.kind == kind && r.allows(rest) }) {
 		return nil
 	}
-	if kind == kindUDP {
+	if kind == KindUDP {
 		if _, _, err := net.SplitHostPort(rest); err != nil {
-			return fmt.Errorf("%w: found %.200q, want %sHOST:PORT: %w", ErrSource, source, kindUDP, err)
+			return fmt.Errorf("%w: found %.200q, want %sHOST:PORT: %w", ErrSource, source, KindUDP, err)
 		}
 	}
 	allowed := strings.Join(l.texts, ", ")
@@ -143,8 +144,8 @@ func (l *SourceRules) Resolve(source string) (string, error) {
 	if err := l.Check(source); err != nil || l == nil {
 		return source, err
 	}
-	kind, rest, _ := cutSource(source)
-	if kind != kindEthernet && kind != kindFile {
+	kind, rest, _ := CutSource(source)
+	if kind != KindEthernet && kind != KindFile {
 		return source, nil
 	}
 	real, err := filepath.EvalSymlinks(rest)
@@ -175,7 +176,7 @@ func (r SourceRule) resolved() *SourceRule {
 // allows judges what follows the kind of a source, by the text alone.
 func (r *SourceRule) allows(rest string) bool {
 	switch {
-	case r.kind == kindUDP:
+	case r.kind == KindUDP:
 		host, port, err := net.SplitHostPort(rest)
 		return err == nil && (r.host == "*" || sameHost(r.host, host)) && (r.port == "*" || r.port == port)
 	case !r.path():

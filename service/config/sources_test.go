@@ -126,7 +126,7 @@ func FuzzSourceRule(f *testing.F) {
 		if err != nil {
 			return
 		}
-		kind, rest, ok := cutSource(source)
+		kind, rest, ok := CutSource(source)
 		if r.Check(source) != nil {
 			return
 		}

@@ -13,13 +13,12 @@ import (
 	"fairlane/subnet/saquery"
 )
 
-// Drift implements Port.
 func (p *verifyOnly) Drift(ctx context.Context, plan *policy.Plan, ask []ident.PKey) (out []control.Difference, leftover bool, err error) {
 	each, err := distinct(plan.Placements)
 	if err != nil {
 		return nil, false, err
 	}
-	sa, err := p.administration(ctx)
+	sa, err := saquery.MasterLID(ctx, p.transport)
 	if err != nil {
 		return nil, false, err
 	}
@@ -63,7 +62,7 @@ func (p *verifyOnly) answer(ctx context.Context, sa ident.LID, plan *policy.Plan
 		if !errors.As(err, new(saquery.NoPathError)) {
 			return "", err
 		}
-		_, err = saquery.Path(ctx, p.transport, sa, mad.PathRecord{SLID: lid, DLID: lid}, 0) // in whatever partition
+		_, err = saquery.Path(ctx, p.transport, sa, mad.PathRecord{SLID: lid, DLID: lid}, mad.PathCompSLID|mad.PathCompDLID) // in whatever partition
 		if err == nil {
 			return "no path", nil
 		}
@@ -74,7 +73,6 @@ func (p *verifyOnly) answer(ctx context.Context, sa ident.LID, plan *policy.Plan
 	return "", nil
 }
 
-// Refusal implements Port.
 func (p *verifyOnly) Refusal(_ context.Context, plan *policy.Plan) error {
 	if p.set != nil {
 		return nil
@@ -84,7 +82,7 @@ func (p *verifyOnly) Refusal(_ context.Context, plan *policy.Plan) error {
 		return err
 	}
 	if len(each) > len(partitionsOf(plan)) {
-		return errors.New("this subnet manager is not ours to tell: let it choose by port where a partition has several SLs, in OpenSM by a QoS policy, or name its files in subnet_managers")
+		return errors.New("Fairlane does not configure this subnet manager: let it choose by port where a partition has several SLs, in OpenSM by a QoS policy, or name its files in subnet_managers")
 	}
-	return errors.New("this subnet manager is not ours to tell: set sl= for the partition in its partitions.conf, or name its files in subnet_managers")
+	return errors.New("Fairlane does not configure this subnet manager: set sl= for the partition in its partitions.conf, or name its files in subnet_managers")
 }

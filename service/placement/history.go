@@ -11,12 +11,12 @@ import (
 	"fairlane/subnet/opensm/osmfile"
 )
 
-// history remembers what happened to the subnet managers whose files are ours to write, so that drift of devices is told with
+// history remembers what happened to the subnet managers whose files are ours to write, so that drift of devices is reported with
 // its cause. Its zero value has seen nothing. It is safe for concurrent use.
 type history struct {
 	mu      sync.Mutex
 	fabrics map[string]*managerHistory
-	turns   map[string]int // looks at placements so far, by fabric
+	turns   map[string]int // observations of placements so far, by fabric
 }
 
 // managerHistory is what was seen on one fabric.
@@ -27,7 +27,7 @@ type managerHistory struct {
 	// news and placed are changes and text for what concerns placements: any change does, also of files.
 	news   int
 	placed string
-	// clean is after how many changes, or news for the subnet manager itself, each device was last read as wanted.
+	// clean is after how many changes, or news for the subnet manager itself, each device was last in sync.
 	clean map[ident.PortID]int
 }
 
@@ -62,7 +62,7 @@ func (w *history) look(fabric string, now osmfile.Observation) {
 	}
 }
 
-// turn counts the looks at the placements of a fabric, from 0.
+// turn counts the observations of the placements of a fabric, from 0.
 func (w *history) turn(fabric string) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -83,7 +83,7 @@ func (w *history) wrote(fabric string) {
 }
 
 // explain gives those of a fabric's reports that drifted the cause, as far as it is known: what happened to the subnet manager since
-// the device was last read as wanted.
+// the device was last in sync.
 func (w *history) explain(fabric string, reports []control.DeviceReport) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

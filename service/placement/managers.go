@@ -1,7 +1,6 @@
 package placement
 
 import (
-	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -9,6 +8,7 @@ import (
 	"os"
 	"strings"
 
+	"fairlane/internal/certpool"
 	"fairlane/service/config"
 	"fairlane/service/placement/smfile"
 	"fairlane/subnet/ident"
@@ -45,38 +45,22 @@ func ReadManagers(list []string) (Managers, error) {
 	return out, errors.Join(faults...)
 }
 
-// checkSubnetManager looks at what the reader of the file does not know, and at the files of secrets.
+// checkSubnetManager checks what the reader of the file does not know, and the files of secrets.
 func checkSubnetManager(f *smfile.File) error {
 	if f.UFM != nil {
 		_, err := UFMClient(f.UFM)
-		return err
-	}
-	if _, err := AcceptedCodes(f.OpenSM); err != nil {
 		return err
 	}
 	return CheckOptions(f.OpenSM)
 }
 
 // CheckOptions is an error when OpenSM's options are not where the file says. Its partitions may not be there yet: they are
-// written; options that nobody made are read by no OpenSM.
+// written; an absent file of options is read by no OpenSM.
 func CheckOptions(o *smfile.OpenSM) error {
 	if _, err := os.Stat(o.Options); err != nil {
 		return fmt.Errorf("opensm.options: %w: want the file that OpenSM is given with -F; opensm -c %s writes one", err, o.Options)
 	}
 	return nil
-}
-
-// AcceptedCodes are the problems of OpenSM's files that the operator accepts.
-func AcceptedCodes(o *smfile.OpenSM) ([]osmfile.Code, error) {
-	var codes []osmfile.Code
-	for _, text := range o.Accept {
-		code, err := osmfile.ParseCode(text)
-		if err != nil {
-			return nil, fmt.Errorf("opensm.accept: %w", err)
-		}
-		codes = append(codes, code)
-	}
-	return codes, nil
 }
 
 // PlanOptions are what a plan leaves open for OpenSM.
@@ -98,8 +82,12 @@ func OpenSM(o *smfile.OpenSM, t mad.Transport) (*opensm.Manager, error) {
 	return opensm.New(cfg, opensm.Disk{}, reload, t)
 }
 
-// UFMClient signs in nowhere yet: it reads who asks, and by which authorities UFM's certificate is checked.
-func UFMClient(u *smfile.UFM) (*ufm.Client, error) {
+// UFMClient reads the credentials and the certificate authorities for UFM. It sends nothing. Its connections are its own; Placements
+// share theirs between operations.
+func UFMClient(u *smfile.UFM) (*ufm.Client, error) { return ufmClient(u, newUFMConnections) }
+
+// ufmClient is UFMClient on the connections of an HTTP client that trusts the given authorities, nil those of the system.
+func ufmClient(u *smfile.UFM, connections func(*x509.CertPool) *http.Client) (*ufm.Client, error) {
 	o := ufm.Options{URL: u.URL, User: u.User}
 	var err error
 	if o.Token, err = config.Secret(u.TokenFile); err != nil {
@@ -108,17 +96,12 @@ func UFMClient(u *smfile.UFM) (*ufm.Client, error) {
 	if o.Password, err = config.Secret(u.PasswordFile); err != nil {
 		return nil, err
 	}
-	t := &tls.Config{MinVersion: tls.VersionTLS12}
+	var authorities *x509.CertPool
 	if u.CAFile != "" {
-		pem, err := os.ReadFile(u.CAFile)
-		if err != nil {
+		if authorities, err = certpool.Read(u.CAFile); err != nil {
 			return nil, err
 		}
-		t.RootCAs = x509.NewCertPool()
-		if !t.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("%s: found no certificate: want authorities in PEM", u.CAFile)
-		}
 	}
-	o.HTTP = &http.Client{Transport: &http.Transport{TLSClientConfig: t, Proxy: http.ProxyFromEnvironment}}
+	o.HTTP = connections(authorities)
 	return ufm.New(o)
 }

@@ -21,6 +21,8 @@ type byOpenSM struct {
 	fabric, source string // for the commands in a refusal
 }
 
+var _ Port = byOpenSM{}
+
 // ForOpenSM is what a plan wants of OpenSM.
 func ForOpenSM(p *policy.Plan) *opensm.Plan {
 	out := &opensm.Plan{}
@@ -42,17 +44,14 @@ func entries(ws []policy.VLWeight) []osmfile.VLWeight {
 	return out
 }
 
-// Check implements device.Placer.
 func (p byOpenSM) Check(ctx context.Context, plan, _ *policy.Plan) error {
 	return p.explained(p.Placer.Check(ctx, ForOpenSM(plan)))
 }
 
-// Place implements device.Placer.
 func (p byOpenSM) Place(ctx context.Context, plan, _ *policy.Plan, clear bool) error {
 	return p.explained(p.Placer.Place(ctx, ForOpenSM(plan), clear))
 }
 
-// Verify implements device.Placer.
 func (p byOpenSM) Verify(ctx context.Context, plan *policy.Plan) error {
 	return p.Placer.Verify(ctx, ForOpenSM(plan))
 }
@@ -72,12 +71,10 @@ func (p byOpenSM) explained(err error) error {
 		err, p.fabric, p.source)
 }
 
-// Refusal implements Port.
 func (p byOpenSM) Refusal(ctx context.Context, plan *policy.Plan) error {
 	return p.Check(ctx, plan, plan)
 }
 
-// Drift implements Port.
 func (p byOpenSM) Drift(ctx context.Context, plan *policy.Plan, ask []ident.PKey) (out []control.Difference, leftover bool, err error) {
 	found, err := p.Placer.Drift(ctx, ForOpenSM(plan), ask)
 	leftover = len(found) > 0

@@ -1,5 +1,5 @@
 // Package placement brings the service levels of plans in force through the subnet managers of fabrics. A Port is one fabric's subnet
-// manager: OpenSM by its files, UFM by its API, or any other, which is only asked what it hands out.
+// manager: OpenSM by its files, UFM by its API, or any other, which only answers path queries.
 package placement
 
 import (
@@ -23,23 +23,21 @@ type Placements struct {
 	// fabric in this process. Elsewhere that is the subnet manager's business.
 	Simulated map[string]func(ident.PKey, ident.SL) int
 	watch     history
+	ufm       ufmConnections
 }
 
 // Open is the port to the subnet manager of a target's fabric, with a transport there. f says how the manager is reached; nil is one
-// that nobody here may tell, and that is asked only.
+// that takes no orders from Fairlane and is only queried.
 func (p *Placements) Open(t control.Target, f *smfile.File, c mad.Transport) (Port, error) {
 	asked := &verifyOnly{transport: c, topology: t.Topology, set: p.Simulated[t.Fabric.Name]}
 	switch {
 	case f == nil:
 		return asked, nil
 	case f.UFM != nil:
-		client, err := UFMClient(f.UFM)
+		client, err := p.ufm.open(t.Fabric.Name, f.UFM)
 		return &byUFM{asked, client, f.UFM.AcceptSLs || t.Repair}, err
 	}
-	codes, err := AcceptedCodes(f.OpenSM)
-	if err != nil {
-		return nil, err
-	}
+	codes := slices.Clone(f.OpenSM.Accept)
 	if t.Repair {
 		codes = append(codes, osmfile.CodeEdited)
 	}
@@ -55,8 +53,7 @@ func (p *Placements) Open(t control.Target, f *smfile.File, c mad.Transport) (Po
 	}}, err
 }
 
-// Port is how placements come about on one fabric, and how they are looked at: by OpenSM, by UFM, or by a subnet manager that is only
-// asked.
+// Port places tenants on one fabric and observes placements: by OpenSM, by UFM, or through a subnet manager that is only queried.
 type Port interface {
 	device.Placer
 	// Drift lists the deviations from a plan's placements. It queries subnet administration about the partitions of ask, by
@@ -66,7 +63,7 @@ type Port interface {
 	Refusal(ctx context.Context, p *policy.Plan) error
 }
 
-// Observe looks at the subnet manager of a target's fabric by its port, at all of its answers or at a sample that is another one
+// Observe compares the subnet manager of a target's fabric with the plan by its port: all partitions, or a sample that is another one
 // each time.
 func (p *Placements) Observe(ctx context.Context, t control.Target, port Port, all bool) control.DeviceReport {
 	r := control.DeviceReport{Device: device.Manager(), State: device.InSync}
@@ -88,10 +85,10 @@ func (p *Placements) Observe(ctx context.Context, t control.Target, port Port, a
 	return r
 }
 
-// maxDeviations bounds what is kept of a subnet manager that is nothing like wanted.
+// maxDeviations bounds what is kept of a subnet manager that differs everywhere.
 const maxDeviations = 64
 
-// Explain looks at what happened to the subnet manager behind a port, when its files are ours, and gives those of its fabric's reports
+// Explain observes what happened to the subnet manager behind a port, when its files are ours, and gives those of its fabric's reports
 // that drifted the cause.
 func (p *Placements) Explain(ctx context.Context, fabric string, port Port, reports []control.DeviceReport) {
 	sm, ok := port.(byOpenSM)
@@ -104,8 +101,8 @@ func (p *Placements) Explain(ctx context.Context, fabric string, port Port, repo
 	p.watch.explain(fabric, reports)
 }
 
-// askedPartitions bounds the partitions that subnet administration is asked about in one look for drift: of a plan with more,
-// the next look takes the next ones.
+// askedPartitions bounds the partitions that subnet administration is asked about in one check for drift: of a plan with more,
+// the next check takes the next ones.
 const askedPartitions = 32
 
 // partitionsOf are the base P_Keys of a plan in ascending order.

@@ -12,14 +12,15 @@ import (
 	"fairlane/subnet/ufm"
 )
 
-// byUFM places by UFM, and asks its subnet manager whether it hands out what was placed.
+// byUFM places by UFM, and verifies by path queries that its subnet manager assigns what was placed.
 type byUFM struct {
 	*verifyOnly
 	client *ufm.Client
-	force  bool // service levels that somebody else set are set, too
+	force  bool // service levels that another writer set are set, too
 }
 
-// Check implements device.Placer.
+var _ Port = (*byUFM)(nil)
+
 func (p *byUFM) Check(ctx context.Context, plan, before *policy.Plan) error {
 	o, err := p.placement(plan, before)
 	if err != nil {
@@ -33,7 +34,7 @@ func (p *byUFM) Check(ctx context.Context, plan, before *policy.Plan) error {
 	return err
 }
 
-// Place implements device.Placer. UFM knows no second step: what the plan before had and this one has not, goes last.
+// Place removes stale entries last: UFM has no two-phase placement.
 func (p *byUFM) Place(ctx context.Context, plan, before *policy.Plan, _ bool) error {
 	o, err := p.placement(plan, before)
 	if err != nil {
@@ -47,7 +48,7 @@ func (p *byUFM) Place(ctx context.Context, plan, before *policy.Plan, _ bool) er
 func (p *byUFM) placement(plan, before *policy.Plan) (o ufm.Placement, err error) {
 	o.Force = p.force
 	if o.Want, err = p.partitions(plan); err == nil && before != nil {
-		there := *before // ports that left the fabric cannot be named any more, and bother nobody
+		there := *before // ports that left the fabric cannot be named any more, and need no removal
 		there.Placements = slices.DeleteFunc(slices.Clone(before.Placements), func(e policy.Placement) bool {
 			_, ok := p.topology.PortByID(e.Port)
 			return !ok
@@ -59,10 +60,9 @@ func (p *byUFM) placement(plan, before *policy.Plan) (o ufm.Placement, err error
 	return o, err
 }
 
-// Verify implements device.Placer.
 func (p *byUFM) Verify(ctx context.Context, plan *policy.Plan) error {
 	if err := p.verifyOnly.Verify(ctx, plan); err != nil {
-		return fmt.Errorf("%w; UFM has the partitions as wanted: a changed service level may need a restart of its subnet manager", err)
+		return fmt.Errorf("%w; UFM has the partitions of the plan: a changed service level may need a restart of its subnet manager", err)
 	}
 	return nil
 }
@@ -99,12 +99,10 @@ func (p *byUFM) partitions(plan *policy.Plan) ([]ufm.Partition, error) {
 	return out, nil
 }
 
-// Refusal implements Port.
 func (p *byUFM) Refusal(ctx context.Context, plan *policy.Plan) error {
 	return p.Check(ctx, plan, plan)
 }
 
-// Drift implements Port.
 func (p *byUFM) Drift(ctx context.Context, plan *policy.Plan, ask []ident.PKey) (out []control.Difference, leftover bool, err error) {
 	o, err := p.placement(plan, nil)
 	if err != nil {

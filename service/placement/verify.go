@@ -2,7 +2,6 @@ package placement
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -14,19 +13,21 @@ import (
 	"fairlane/subnet/saquery"
 )
 
-// verifyOnly brings tenants' traffic onto service levels where no subnet manager is ours to tell. Who hands out service levels
-// is subnet administration, by partition: a simulated fabric in this process is told directly, any other
-// is only asked, by PathRecord, whether it hands out what the plan needs.
+// verifyOnly is for fabrics whose subnet manager Fairlane does not configure. Subnet administration assigns service levels by partition:
+// those of a simulated fabric in this process are set directly; any other is only queried, by PathRecord, whether it returns what the
+// plan needs.
 type verifyOnly struct {
 	transport mad.Transport
 	topology  *subnet.Fabric
 	set       func(ident.PKey, ident.SL) int // nil where only the subnet manager can
 }
 
+var _ Port = (*verifyOnly)(nil)
+
 // simulatedSM is the subnet manager of a simulated fabric, in words.
 const simulatedSM = "the simulated subnet manager"
 
-// Check implements device.Placer: what nobody here can change must be in force already.
+// Check requires that what cannot be changed from here is in force already.
 func (p *verifyOnly) Check(ctx context.Context, plan, _ *policy.Plan) error {
 	if p.set == nil {
 		return p.Verify(ctx, plan)
@@ -35,8 +36,7 @@ func (p *verifyOnly) Check(ctx context.Context, plan, _ *policy.Plan) error {
 	return err
 }
 
-// Place implements device.Placer. With clear, partitions that only the plan before needed get service level 0, which they had
-// before anybody placed them.
+// Place, with clear, gives partitions that only the plan before needed service level 0, which they had before their first placement.
 func (p *verifyOnly) Place(_ context.Context, plan, before *policy.Plan, clear bool) error {
 	if p.set == nil {
 		return nil
@@ -59,14 +59,13 @@ func (p *verifyOnly) Place(_ context.Context, plan, before *policy.Plan, clear b
 	return nil
 }
 
-// Verify implements device.Placer: it asks subnet administration for a path of each partition
-// and compares the service level it hands out.
+// Verify asks subnet administration for a path of each partition and compares its service level.
 func (p *verifyOnly) Verify(ctx context.Context, plan *policy.Plan) error {
 	each, err := distinct(plan.Placements)
 	if err != nil || len(each) == 0 {
 		return err
 	}
-	sa, err := p.administration(ctx)
+	sa, err := saquery.MasterLID(ctx, p.transport)
 	if err != nil {
 		return err
 	}
@@ -86,7 +85,7 @@ func (p *verifyOnly) Verify(ctx context.Context, plan *policy.Plan) error {
 			if slices.ContainsFunc(each, func(o policy.Placement) bool { return basePKey(o) == basePKey(e) && o.SL != e.SL }) {
 				advice = "other ports of the partition need another one, so let the subnet manager choose by port, in OpenSM by a QoS policy"
 			}
-			wrong = append(wrong, fmt.Errorf("tenant %s: subnet administration hands out SL %d in partition %s, the plan needs SL %d: %s", e.Tenant, got, e.PKey, e.SL, advice))
+			wrong = append(wrong, fmt.Errorf("tenant %s: subnet administration returns SL %d in partition %s, the plan needs SL %d: %s", e.Tenant, got, e.PKey, e.SL, advice))
 		}
 	}
 	return wrong.OrNil()
@@ -101,20 +100,8 @@ func (p *verifyOnly) lid(e policy.Placement) (ident.LID, error) {
 	return p.topology.Port(ref).LID, nil
 }
 
-// administration finds the LID of subnet administration: the master SM's, as our own port knows it.
-func (p *verifyOnly) administration(ctx context.Context) (ident.LID, error) {
-	info, err := saquery.OwnPort(ctx, p.transport)
-	if err != nil {
-		return 0, fmt.Errorf("read own PortInfo: %w", err)
-	}
-	if !info.MasterSMLID.IsUnicast() {
-		return 0, errors.New("no subnet administration: the port's master SM LID is not set")
-	}
-	return info.MasterSMLID, nil
-}
-
 // distinct is one placement for each partition and service level in it: subnet administration knows partitions and ports, not
-// tenants. It fails when a plan wants two service levels for a port in one partition, which no subnet manager can hand out.
+// tenants. It fails when a plan wants two service levels for a port in one partition, which no subnet manager can assign.
 func distinct(ps []policy.Placement) ([]policy.Placement, error) {
 	type place struct {
 		base ident.PKey

@@ -53,9 +53,9 @@ func TestPlacer(t *testing.T) {
 		want []string // empty: in force
 	}{
 		"in force":  {fakeSA{1, map[ident.PKey]ident.SL{0x8001: 2, 0x8002: 3}}, nil},
-		"wrong SLs": {fakeSA{1, map[ident.PKey]ident.SL{0x8001: 0, 0x8002: 1}}, []string{"tenant red: subnet administration hands out SL 0", "; tenant blue", "set sl=3", "partitions.conf"}},
+		"wrong SLs": {fakeSA{1, map[ident.PKey]ident.SL{0x8001: 0, 0x8002: 1}}, []string{"tenant red: subnet administration returns SL 0", "; tenant blue", "set sl=3", "partitions.conf"}},
 		"silence":   {fakeSA{1, nil}, []string{"path of tenant red"}},
-		"no SA":     {fakeSA{}, []string{"no subnet administration"}},
+		"no SA":     {fakeSA{}, []string{"no subnet manager"}},
 	} {
 		p := &verifyOnly{transport: c.sa, topology: topo}
 		err := p.Verify(t.Context(), &policy.Plan{Placements: ps})
@@ -113,7 +113,7 @@ func (f bySource) Exchange(ctx context.Context, to mad.Target, req *mad.Packet) 
 	return fakeSA{1, map[ident.PKey]ident.SL{rec.PKey: f[rec.SLID]}}.Exchange(ctx, to, req)
 }
 
-// Where the subnet manager is not ours to tell, it is asked whether each part of a tenant has its service level.
+// Where Fairlane does not configure the subnet manager, it is queried whether each part of a tenant has its service level.
 func TestEachPartOfATenantIsAskedAbout(t *testing.T) {
 	t.Parallel()
 	topo, err := topogen.Star(4, topogen.Wire{})
@@ -140,7 +140,7 @@ func TestEachPartOfATenantIsAskedAbout(t *testing.T) {
 	for lid := range sa {
 		sa[lid] = 2
 	}
-	if err := p.Check(t.Context(), plan, nil); err == nil || err.Error() != "tenant red: subnet administration hands out SL 2 in partition 0x0001, the plan needs SL 5: "+
+	if err := p.Check(t.Context(), plan, nil); err == nil || err.Error() != "tenant red: subnet administration returns SL 2 in partition 0x0001, the plan needs SL 5: "+
 		"other ports of the partition need another one, so let the subnet manager choose by port, in OpenSM by a QoS policy" {
 		t.Errorf("one service level for both: %v", err)
 	}

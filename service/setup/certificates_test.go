@@ -149,7 +149,7 @@ func TestClientCertificatesAreAskedForAsConfigured(t *testing.T) {
 		{"require", nil, "", true},
 	} {
 		files.ClientAuth = c.auth
-		certs, err := Certificates(files, slog.New(slog.DiscardHandler))
+		certs, err := certificates(files, slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -161,7 +161,7 @@ func TestClientCertificatesAreAskedForAsConfigured(t *testing.T) {
 	// A certificate of somebody else's authority is not sent by Go's client when the server names its own, so it is
 	// forced on it.
 	files.ClientAuth = "optional"
-	certs, err := Certificates(files, slog.New(slog.DiscardHandler))
+	certs, err := certificates(files, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +176,7 @@ func TestClientCertificatesAreAskedForAsConfigured(t *testing.T) {
 func TestOldTLSIsRefused(t *testing.T) {
 	t.Parallel()
 	a := newAuthority(t)
-	certs, err := Certificates(a.files(t.TempDir(), "fairlane.test", time.Now().Add(time.Hour)), slog.New(slog.DiscardHandler))
+	certs, err := certificates(a.files(t.TempDir(), "fairlane.test", time.Now().Add(time.Hour)), slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +194,7 @@ func TestARenewedCertificateIsTakenAndABrokenOneIsNot(t *testing.T) {
 	dir := t.TempDir()
 	files := a.files(dir, "first.test", time.Now().Add(time.Hour))
 	var logged bytes.Buffer
-	certs, err := Certificates(files, slog.New(slog.NewTextHandler(&logged, nil)))
+	certs, err := certificates(files, slog.New(slog.NewTextHandler(&logged, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -250,7 +250,7 @@ func TestCertificatesThatCannotBeUsedAreFoundAtTheStart(t *testing.T) {
 		"key of another":  {CertFile: good.CertFile, KeyFile: a.files(t.TempDir(), "y.test", time.Now().Add(time.Hour)).KeyFile},
 		"empty authority": {CertFile: good.CertFile, KeyFile: good.KeyFile, ClientCAFile: empty},
 	} {
-		if _, err := Certificates(files, slog.New(slog.DiscardHandler)); err == nil {
+		if _, err := certificates(files, slog.New(slog.DiscardHandler)); err == nil {
 			t.Errorf("%s was accepted", what)
 		}
 	}

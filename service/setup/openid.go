@@ -8,9 +8,8 @@ import (
 	"fairlane/service/openid"
 )
 
-// OpenID is the OpenID provider of the configuration, nil when there is none. callback is the path of the API that it sends people back
-// to.
-func OpenID(c *config.Config, callback string) (*openid.Provider, error) {
+// openID is the OpenID provider of the configuration, nil when there is none.
+func openID(c *config.Config, callbackPath string) (*openid.Provider, error) {
 	if c.OIDC.Issuer == "" {
 		return nil, nil //nolint:nilnil // nobody signs in at a provider
 	}
@@ -24,7 +23,7 @@ func OpenID(c *config.Config, callback string) (*openid.Provider, error) {
 	}
 	p, err := openid.New(openid.Options{
 		Issuer: c.OIDC.Issuer, ClientID: c.OIDC.ClientID, ClientSecret: key, Name: c.OIDC.Name,
-		RedirectURL: strings.TrimRight(c.PublicURL, "/") + callback,
+		RedirectURL: strings.TrimRight(c.PublicURL, "/") + callbackPath,
 		NameClaim:   c.OIDC.NameClaim, RolesClaim: c.OIDC.RolesClaim, Roles: roles, Audience: c.OIDC.Audience,
 	})
 	if err != nil {

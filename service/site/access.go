@@ -28,7 +28,7 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// Access implements what control needs from the outside: over the MAD transport of an InfiniBand
+// Access is what control needs from the outside: over the MAD transport of an InfiniBand
 // fabric's source, and by gNMI and P4Runtime where the inventory of an Ethernet fabric says. Connections live
 // for one operation, so that a fabric that went away and came back needs no care.
 type Access struct {
@@ -38,15 +38,24 @@ type Access struct {
 	Placements placement.Placements
 	// Congested receives what congestion control did during each measurement; nil: it is not read.
 	Congested func(*telemetry.Congestion)
-	Relook    time.Duration // between looks at a fabric; 0 is never
+	Relook    time.Duration // between sweeps of a fabric; 0 is never
 	Patience  int           // with clocks of simulated devices, see telemetry.Options
 	files     inventories
 	lookouts  lookouts // what is known from sweeping fabrics again
 }
 
-// Discover implements control.Discoverer.
+var (
+	_ control.Discoverer = (*Access)(nil)
+	_ control.Looker     = (*Access)(nil)
+	_ control.Meter      = (*Access)(nil)
+	_ control.Observer   = (*Access)(nil)
+	_ rollout.Opener     = (*Access)(nil)
+)
+
+// Discover turns the source of a fabric into the model. Its errors contain nothing that files hold.
 func (p *Access) Discover(ctx context.Context, src string) (_ *subnet.Fabric, stats control.DiscoverStats, err error) {
-	s, err := p.source(src)
+	now := p.Settings()
+	s, err := now.source(src)
 	if err != nil {
 		return nil, stats, err
 	}
@@ -61,13 +70,12 @@ func (p *Access) Discover(ctx context.Context, src string) (_ *subnet.Fabric, st
 	return o.Fabric, o.Stats, nil
 }
 
-// source parses the source of a fabric, with links resolved, when the configuration allows it.
-func (p *Access) source(src string) (Source, error) {
+// source parses the source of a fabric, with links resolved, when the settings allow it.
+func (now *Settings) source(src string) (Source, error) {
 	s, err := ParseSource(src)
 	if err != nil {
 		return s, err
 	}
-	now := p.Settings()
 	resolved, err := now.Sources.Resolve(src)
 	switch {
 	case errors.Is(err, config.ErrSource):
@@ -80,9 +88,10 @@ func (p *Access) source(src string) (Source, error) {
 	return s, err
 }
 
-// open attaches to the fabric of a target, with a driver for its plane.
-func (p *Access) open(ctx context.Context, t control.Target) (*session, error) {
-	s, err := p.source(t.Fabric.Source)
+// open attaches to the fabric of a target, with a driver for its plane. The settings are those of the whole operation, so that a reload in
+// the middle mixes no two.
+func (p *Access) open(ctx context.Context, now *Settings, t control.Target) (*session, error) {
+	s, err := now.source(t.Fabric.Source)
 	if err != nil {
 		return nil, err
 	}
@@ -96,20 +105,16 @@ func (p *Access) open(ctx context.Context, t control.Target) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	now := p.Settings()
 	d, err := ibmad.New(c, ibmad.Options{CCKey: now.CCKey, InFlight: 256, Layout: now.models.driver(t.Topology)})
-	if err != nil {
-		return nil, errors.Join(err, c.Close())
-	}
-	place, err := p.Placements.Open(t, now.Managers[t.Fabric.Name], c)
 	if err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
 	sure := &identityGuard{Driver: tracedDriver{d}, transport: c, known: map[ident.PortID]bool{}}
 	return &session{
-		close: c.Close, driver: sure, others: sure.others, placer: place,
+		close: c.Close, driver: sure, others: sure.others,
+		placer: sync.OnceValues(func() (placement.Port, error) { return p.Placements.Open(t, now.Managers[t.Fabric.Name], c) }),
 		measure: func(ctx context.Context, window quantity.Picoseconds) (telemetry.Report, error) {
-			return p.measure(ctx, c, t, window)
+			return p.measure(ctx, now, c, t, window)
 		},
 	}, nil
 }
@@ -118,15 +123,18 @@ func (p *Access) open(ctx context.Context, t control.Target) (*session, error) {
 type session struct {
 	driver driver.Driver
 	// others finds the devices among some that are not the ones meant.
-	others  func(context.Context, []driver.Device) map[ident.PortID]error
-	placer  placement.Port // nil: nothing is placed on the plane
+	others func(context.Context, []driver.Device) map[ident.PortID]error
+	// placer opens the port to the subnet manager when it is first asked, since most operations need none; nil: nothing is placed on
+	// the plane.
+	placer  func() (placement.Port, error)
 	measure func(ctx context.Context, window quantity.Picoseconds) (telemetry.Report, error)
 	close   func() error
 }
 
-// Open implements rollout.Opener.
+// Open attaches to the fabric of a target, once it is sure that none of the devices is another one by now.
 func (p *Access) Open(ctx context.Context, t control.Target, devices []driver.Device) (rollout.Session, error) {
-	s, err := p.open(ctx, t)
+	now := p.Settings()
+	s, err := p.open(ctx, &now, t)
 	if err != nil {
 		return rollout.Session{}, err
 	}
@@ -135,12 +143,13 @@ func (p *Access) Open(ctx context.Context, t control.Target, devices []driver.De
 	}
 	out := rollout.Session{Driver: s.driver, Close: s.close}
 	if s.placer != nil {
-		out.Placer = s.placer
+		out.Placer = lazyPlacer(s.placer)
 	}
 	return out, nil
 }
 
-// Observe implements control.Observer. A device at whose address another one is by now is one that cannot be read.
+// Observe reads devices of a plan and, where it is due, the subnet manager, and compares both with the plan; ids limits it, nil is all. A
+// device at whose address another one is by now is one that cannot be read.
 func (p *Access) Observe(ctx context.Context, t control.Target, ids []ident.PortID) ([]control.DeviceReport, error) {
 	targets := slices.Clone(t.Devices)
 	if t.Devices == nil {
@@ -156,11 +165,12 @@ func (p *Access) Observe(ctx context.Context, t control.Target, ids []ident.Port
 		}
 		targets = slices.DeleteFunc(targets, func(t device.Target) bool { return !wanted[t.Device.ID] })
 	}
-	if m := p.Settings().Managers[t.Fabric.Name]; m != nil && m.OpenSM != nil && !t.Placed {
+	now := p.Settings()
+	if m := now.Managers[t.Fabric.Name]; m != nil && m.OpenSM != nil && !t.Placed {
 		device.WithoutLanes(targets) // the placement of the plan sets OpenSM's lanes
 	}
 	t.Repair = true // for what would refuse one; nothing is written
-	s, err := p.open(ctx, t)
+	s, err := p.open(ctx, &now, t)
 	if err != nil {
 		return nil, err
 	}
@@ -182,13 +192,22 @@ func (p *Access) Observe(ctx context.Context, t control.Target, ids []ident.Port
 		}
 		markRefused(&reports[i], t.Fabric.Prerequisites)
 	}
-	if s.placer != nil && t.Placed && device.Manages(t.Plan) && (ids == nil || slices.ContainsFunc(ids, device.IsManager)) {
-		reports = append(reports, p.Placements.Observe(ctx, t, s.placer, ids == nil))
+	if s.placer == nil {
+		return reports, nil
+	}
+	port, unopened := s.placer()
+	if t.Placed && device.Manages(t.Plan) && (ids == nil || slices.ContainsFunc(ids, device.IsManager)) {
+		if unopened != nil {
+			return append(reports, control.DeviceReport{Device: device.Manager(), State: device.Failed, Error: unopened.Error()}), nil
+		}
+		reports = append(reports, p.Placements.Observe(ctx, t, port, ids == nil))
 		if err := ctx.Err(); err != nil {
-			return nil, fmt.Errorf("look at the subnet manager: %w", err)
+			return nil, fmt.Errorf("query the subnet manager: %w", err)
 		}
 	}
-	p.Placements.Explain(ctx, t.Fabric.Name, s.placer, reports)
+	if unopened == nil { // else nothing is known of the subnet manager that explains drift
+		p.Placements.Explain(ctx, t.Fabric.Name, port, reports)
+	}
 	return reports, nil
 }
 

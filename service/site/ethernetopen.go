@@ -10,6 +10,7 @@ import (
 	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/policy"
+	"fairlane/service/config"
 	"fairlane/service/control"
 	"fairlane/service/telemetry"
 	"fairlane/subnet"
@@ -22,7 +23,7 @@ import (
 func (p *Access) openEthernet(path string, t control.Target) (*session, error) {
 	k, err := p.files.open(path)
 	if err != nil {
-		return nil, withoutContent("ethernet:"+path, err)
+		return nil, withoutContent(config.KindEthernet+path, err)
 	}
 	d, err := k.Connect()
 	if err != nil {
@@ -54,13 +55,12 @@ type etherSource struct {
 
 var _ telemetry.EtherSource = (*etherSource)(nil)
 
-// ReadNIC implements telemetry.EtherSource.
 func (s *etherSource) ReadNIC(ctx context.Context, port ident.PortID) (telemetry.NICReading, error) {
 	ref, ok := s.topo.PortByID(port)
 	if !ok {
 		return telemetry.NICReading{}, fmt.Errorf("port %s is not on the fabric", port)
 	}
-	c, err := s.driver.gnmi.ReadCounters(ctx, PortDevice(s.topo, ref, s.plane))
+	c, err := s.driver.gnmi.ReadCounters(ctx, driver.PortDevice(s.topo, ref, s.plane))
 	if err != nil {
 		return telemetry.NICReading{}, err
 	}
@@ -106,14 +106,14 @@ func whole(c niccount.Counters, at quantity.Picoseconds, octets, words string) t
 	return telemetry.Octets{N: 4 * n, At: at, Err: err}
 }
 
-// ReadSwitch implements telemetry.EtherSource. A switch that marks tells what its queues sent, and may look at them
-// seldom; a WRCC switch counts what is on its way to a port, and tells no time.
+// ReadSwitch reads octets. A switch that marks reports what its queues sent, and may refresh the counters
+// seldom; a WRCC switch counts traffic towards a port, and reports no time.
 func (s *etherSource) ReadSwitch(ctx context.Context, port ident.PortID) (telemetry.Octets, error) {
 	node, ok := s.topo.NodeByGUID(port.Node)
 	if !ok {
 		return telemetry.Octets{}, fmt.Errorf("port %s is not on the fabric", port)
 	}
-	dev := switchDevice(s.topo, node, s.plane)
+	dev := driver.SwitchDevice(s.topo, node, s.plane)
 	e, err := s.driver.endpoint(dev)
 	switch {
 	case err != nil:

@@ -38,6 +38,11 @@ type identityGuard struct {
 	known map[ident.PortID]bool
 }
 
+var (
+	_ driver.Driver   = (*identityGuard)(nil)
+	_ driver.Examiner = (*identityGuard)(nil)
+)
+
 // check asks who a device is until it has said so once.
 func (c *identityGuard) check(ctx context.Context, d driver.Device) error {
 	c.mu.Lock()
@@ -93,7 +98,6 @@ func (e *otherNodeError) Error() string {
 	return fmt.Sprintf("LID %d of %s now belongs to node %s: discover the fabric again and make a new plan", e.device.LID, e.device.Name, e.found)
 }
 
-// Capabilities implements driver.Driver.
 func (c *identityGuard) Capabilities(ctx context.Context, d driver.Device) (driver.Capabilities, error) {
 	if err := c.check(ctx, d); err != nil {
 		return driver.Capabilities{}, err
@@ -101,7 +105,6 @@ func (c *identityGuard) Capabilities(ctx context.Context, d driver.Device) (driv
 	return c.Driver.Capabilities(ctx, d)
 }
 
-// Read implements driver.Driver.
 func (c *identityGuard) Read(ctx context.Context, d driver.Device) (driver.Settings, error) {
 	if err := c.check(ctx, d); err != nil {
 		return driver.Settings{}, err
@@ -109,7 +112,6 @@ func (c *identityGuard) Read(ctx context.Context, d driver.Device) (driver.Setti
 	return c.Driver.Read(ctx, d)
 }
 
-// Apply implements driver.Driver.
 func (c *identityGuard) Apply(ctx context.Context, d driver.Device, want driver.Settings) (driver.Receipt, error) {
 	if err := c.check(ctx, d); err != nil {
 		return driver.Receipt{}, driver.Unsent(err)
@@ -117,7 +119,6 @@ func (c *identityGuard) Apply(ctx context.Context, d driver.Device, want driver.
 	return c.Driver.Apply(ctx, d, want)
 }
 
-// Examine implements driver.Examiner.
 func (c *identityGuard) Examine(ctx context.Context, d driver.Device, got driver.Settings, n prereq.Needs) ([]prereq.Item, error) {
 	if err := c.check(ctx, d); err != nil {
 		return nil, err

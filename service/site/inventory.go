@@ -2,7 +2,6 @@ package site
 
 import (
 	"crypto/tls"
-	"crypto/x509"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"fairlane/ccconfig/driver"
+	"fairlane/internal/certpool"
 	"fairlane/internal/usage"
 	"fairlane/subnet"
 	"fairlane/subnet/inventory"
@@ -34,7 +34,7 @@ type Inventory struct {
 	stamps  [2]stamp // of the inventory and its fabric file
 }
 
-// stamp tells whether a file was changed.
+// stamp is how a changed file is noticed.
 type stamp struct {
 	at   time.Time
 	size int64
@@ -78,11 +78,11 @@ func ReadInventory(path string) (*Inventory, error) {
 	k.stamps[0] = stampOf(path)
 	r, err := os.Open(path)
 	if err != nil {
-		return nil, &usage.Error{Err: err}
+		return nil, usage.Wrap(err)
 	}
 	defer func() { _ = r.Close() }() // read only
 	if k.file, err = inventory.Read(path, r); err != nil {
-		return nil, &usage.Error{Err: err}
+		return nil, usage.Wrap(err)
 	}
 	topo := k.beside(k.file.Fabric)
 	k.stamps[1] = stampOf(topo)
@@ -90,7 +90,7 @@ func ReadInventory(path string) (*Inventory, error) {
 		return nil, err
 	}
 	if k.devices, err = k.file.On(k.Fabric, path); err != nil {
-		return nil, &usage.Error{Err: err}
+		return nil, usage.Wrap(err)
 	}
 	return k, nil
 }
@@ -129,13 +129,10 @@ func (k *Inventory) tls() (*tls.Config, error) {
 	if t == nil {
 		return nil, nil //nolint:nilnil // plain text
 	}
-	ca, err := os.ReadFile(k.beside(t.CA))
-	if err != nil {
+	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: t.ServerName}
+	var err error
+	if c.RootCAs, err = certpool.Read(k.beside(t.CA)); err != nil {
 		return nil, fmt.Errorf("certificates of the fabric's devices: %w", err)
-	}
-	c := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: x509.NewCertPool(), ServerName: t.ServerName}
-	if !c.RootCAs.AppendCertsFromPEM(ca) {
-		return nil, fmt.Errorf("%s: found no certificate, want at least one in PEM", k.beside(t.CA))
 	}
 	if t.Certificate == "" {
 		return c, nil
@@ -147,5 +144,3 @@ func (k *Inventory) tls() (*tls.Config, error) {
 	c.Certificates = []tls.Certificate{own}
 	return c, nil
 }
-
-var _ driver.Examiner = (*InventoryDriver)(nil)

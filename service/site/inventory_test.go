@@ -24,7 +24,7 @@ func TestSwitchesThatAreSwappedInTheInventoryAreNotWrittenTo(t *testing.T) {
 	t.Parallel()
 	l := livetest.Ethernet(t, livetest.SlowCase(t, policy.PlaneRoCE), live.EthernetOptions{TimeScale: 1e-6, Dir: filepath.Join(t.TempDir(), "lab")})
 	leaf := func(k *Inventory, name string) driver.Device {
-		return switchDevice(k.Fabric, k.Fabric.NodesByName(name)[0], driver.PlaneRoCE)
+		return driver.SwitchDevice(k.Fabric, k.Fabric.NodesByName(name)[0], driver.PlaneRoCE)
 	}
 	k, right := connect(t, l.Source())
 	before := map[string]driver.Settings{}

@@ -148,7 +148,7 @@ func (c *etherCensus) ask(ctx context.Context, node int32, e inventory.Endpoint)
 	}
 }
 
-// askHost asks the agent of a host which ports it has. Settings that are not as plans need them are told apart from other faults.
+// askHost asks the agent of a host which ports it has. Settings that are not as plans need them are kept apart from other faults.
 func (c *etherCensus) askHost(ctx context.Context, node int32, e inventory.Endpoint) (faults, settings []phrase.Text, answered bool) {
 	f := c.k.Fabric
 	n := &f.Nodes[node]
@@ -162,7 +162,7 @@ func (c *etherCensus) askHost(ctx context.Context, node int32, e inventory.Endpo
 	if len(ports) == 0 {
 		return nil, nil, true // nothing of it is part of the fabric
 	}
-	list, err := c.driver.gnmi.HostPorts(ctx, PortDevice(f, ports[0], c.plane))
+	list, err := c.driver.gnmi.HostPorts(ctx, driver.PortDevice(f, ports[0], c.plane))
 	if err != nil {
 		return []phrase.Text{phrase.Of("inventory.agent-unidentified", "address", e.Address, "reason", err)}, nil, false
 	}
@@ -190,9 +190,9 @@ func (c *etherCensus) askHost(ctx context.Context, node int32, e inventory.Endpo
 	return faults, settings, true
 }
 
-// prerequisites tells which prerequisites of DCQCN do not hold on a port, or are not known.
+// prerequisites lists which prerequisites of DCQCN do not hold on a port, or are not known.
 func (c *etherCensus) prerequisites(ctx context.Context, ref subnet.PortRef) (faults []phrase.Text) {
-	dev := PortDevice(c.k.Fabric, ref, c.plane)
+	dev := driver.PortDevice(c.k.Fabric, ref, c.plane)
 	got, err := c.driver.Read(ctx, dev)
 	if err != nil {
 		return []phrase.Text{phrase.Of("inventory.prereq-unknown", "port", ref.Port, "reason", err)}
@@ -203,18 +203,18 @@ func (c *etherCensus) prerequisites(ctx context.Context, ref subnet.PortRef) (fa
 	return faults
 }
 
-// maxClockOff is how far a host's clock may be off before it is told: certificates live for days, logs are compared by minutes.
+// maxClockOff is how far a host's clock may be off before it is reported: certificates live for days, logs are compared by minutes.
 const maxClockOff = 5 * time.Minute
 
-// clockOf tells when a host's clock is off. Without TLS it is not asked: nothing is judged by it then, and simulated fabrics have a
+// clockOf reports when a host's clock is off. Without TLS it is not asked: nothing is judged by it then, and simulated fabrics have a
 // time of their own.
 func (c *etherCensus) clockOf(ctx context.Context, ref subnet.PortRef) []phrase.Text {
 	if c.k.file.TLS == nil {
 		return nil
 	}
-	r, err := c.driver.gnmi.ReadCounters(ctx, PortDevice(c.k.Fabric, ref, c.plane))
+	r, err := c.driver.gnmi.ReadCounters(ctx, driver.PortDevice(c.k.Fabric, ref, c.plane))
 	if err != nil {
-		return nil // who measures is told why
+		return nil // a measurement reports the reason
 	}
 	off := time.Until(r.At).Round(time.Second)
 	if off.Abs() <= maxClockOff {
@@ -238,10 +238,10 @@ func idsOf(list []gnmi.HostPort) phrase.Text {
 	return firstNames(ids)
 }
 
-// askSwitch asks a switch what it can be told, as askHost does.
+// askSwitch reads the capabilities of a switch, as askHost does.
 func (c *etherCensus) askSwitch(ctx context.Context, node int32, e inventory.Endpoint) (faults, settings []phrase.Text, answered bool) {
 	f := c.k.Fabric
-	dev := switchDevice(f, node, c.plane)
+	dev := driver.SwitchDevice(f, node, c.plane)
 	caps, err := c.driver.Capabilities(ctx, dev)
 	var other *driver.IdentityError
 	if errors.As(err, &other) {

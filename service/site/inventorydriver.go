@@ -11,7 +11,6 @@ import (
 	"fairlane/ccconfig/gnmi"
 	"fairlane/ccconfig/prereq"
 	"fairlane/subnet"
-	"fairlane/subnet/ident"
 	"fairlane/subnet/inventory"
 	"fairlane/wrcc/p4rt"
 )
@@ -22,6 +21,11 @@ type InventoryDriver struct {
 	gnmi    *gnmi.Driver
 	p4rt    *p4rt.Driver
 }
+
+var (
+	_ driver.Driver   = (*InventoryDriver)(nil)
+	_ driver.Examiner = (*InventoryDriver)(nil)
+)
 
 // etherInFlight bounds the operations under way on a fabric.
 const etherInFlight = 256
@@ -84,7 +88,7 @@ func (d *InventoryDriver) of(dev driver.Device) (driver.Driver, error) {
 	return d.gnmi, nil
 }
 
-// Capabilities implements driver.Driver.
+// Capabilities returns those that the device's own driver knows.
 func (d *InventoryDriver) Capabilities(ctx context.Context, dev driver.Device) (driver.Capabilities, error) {
 	to, err := d.of(dev)
 	if err != nil {
@@ -93,7 +97,7 @@ func (d *InventoryDriver) Capabilities(ctx context.Context, dev driver.Device) (
 	return to.Capabilities(ctx, dev)
 }
 
-// Read implements driver.Driver.
+// Read reads by the device's own driver.
 func (d *InventoryDriver) Read(ctx context.Context, dev driver.Device) (driver.Settings, error) {
 	to, err := d.of(dev)
 	if err != nil {
@@ -102,7 +106,7 @@ func (d *InventoryDriver) Read(ctx context.Context, dev driver.Device) (driver.S
 	return to.Read(ctx, dev)
 }
 
-// Examine implements driver.Examiner. WRCC's switches have no classes of service to look at.
+// Examine examines by the device's own driver. WRCC's switches have no classes of service to examine.
 func (d *InventoryDriver) Examine(ctx context.Context, dev driver.Device, got driver.Settings, n prereq.Needs) ([]prereq.Item, error) {
 	to, err := d.of(dev)
 	if err != nil {
@@ -111,7 +115,7 @@ func (d *InventoryDriver) Examine(ctx context.Context, dev driver.Device, got dr
 	return driver.Examine(ctx, to, dev, got, &n), nil
 }
 
-// Apply implements driver.Driver.
+// Apply writes by the device's own driver.
 func (d *InventoryDriver) Apply(ctx context.Context, dev driver.Device, want driver.Settings) (driver.Receipt, error) {
 	to, err := d.of(dev)
 	if err != nil {
@@ -139,7 +143,7 @@ func withoutShares(ctx context.Context, to driver.Driver, dev driver.Device, wan
 	}
 	caps, err := to.Capabilities(ctx, dev)
 	if err != nil || caps.NIC == nil {
-		return refused // that is told already, or will be
+		return refused // that error is reported on its own
 	}
 	has := caps.NIC.VFs
 	if !slices.Contains(caps.NIC.Params, driver.ShareParam) {
@@ -150,15 +154,4 @@ func withoutShares(ctx context.Context, to driver.Driver, dev driver.Device, wan
 	}
 	return fmt.Errorf("%w: the plan divides this port among %d tenants by rates of virtual functions (%s), and its host offers %d such functions, of which the plan needs %d: "+
 		"make virtual functions with rates on the host, or give each tenant a port of its own and make another plan", refused, tenants, driver.ShareParam, has, needs)
-}
-
-// PortDevice is a NIC port of a fabric.
-func PortDevice(f *subnet.Fabric, ref subnet.PortRef, plane subnet.Plane) driver.Device {
-	return driver.Device{Plane: plane, ID: f.PortID(ref), Name: f.PortName(ref), Kind: subnet.KindCA}
-}
-
-// switchDevice is a switch of a fabric.
-func switchDevice(f *subnet.Fabric, node int32, plane subnet.Plane) driver.Device {
-	n := &f.Nodes[node]
-	return driver.Device{Plane: plane, ID: ident.PortID{Node: n.GUID}, Name: n.Name, Kind: subnet.KindSwitch, Ports: len(n.Ports) - 1}
 }

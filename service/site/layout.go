@@ -1,13 +1,11 @@
 package site
 
 import (
-	"fmt"
 	"path"
 	"slices"
 
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/ibprofile"
-	"fairlane/internal/usage"
 	"fairlane/service/config"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
@@ -27,23 +25,19 @@ type ccLayout struct {
 	mad.CCLayout
 }
 
-// newDeviceModels reads ib_profiles and cc_layouts.
-func newDeviceModels(file string, layouts []string) (m deviceModels, err error) {
-	for _, e := range layouts {
+// readCCLayouts reads entries of cc_layouts.
+func readCCLayouts(entries []string) (list []ccLayout, err error) {
+	for _, e := range entries {
 		l, err := config.ParseCCLayout(e)
 		if err != nil {
-			return m, usage.Errorf("cc_layouts: %w", err)
+			return nil, err
 		}
 		has := func(word string) bool { return slices.Contains(l.Switches, word) }
-		m.old = append(m.old, ccLayout{l.Pattern, mad.CCLayout{
+		list = append(list, ccLayout{l.Pattern, mad.CCLayout{
 			LibibmadLog: has("libibmad-log"), WidePorts: has("wide-ports"), PackedCA: has("packed-ca"),
 		}})
 	}
-	if m.set, err = ReadIBProfiles(file); err != nil {
-		return m, fmt.Errorf("ib_profiles: %w", err)
-	}
-	m.chooser = m.set.Chooser()
-	return m, nil
+	return list, nil
 }
 
 // layout is the layout of a device of a fabric.

@@ -14,6 +14,12 @@ import (
 	"fairlane/subnet/topogen"
 )
 
+// modelsOf reads ib_profiles and cc_layouts as the service does.
+func modelsOf(file string, layouts []string) (deviceModels, error) {
+	s, err := ReadSettings(&config.Config{IBProfiles: file, CCLayouts: layouts})
+	return s.models, err
+}
+
 func TestTheFirstLayoutThatFitsANodeCounts(t *testing.T) {
 	t.Parallel()
 	f, err := topogen.Star(3, topogen.Wire{})
@@ -22,7 +28,7 @@ func TestTheFirstLayoutThatFitsANodeCounts(t *testing.T) {
 	}
 	hosts := f.Hosts()
 	first := f.Nodes[hosts[0]].Name
-	ls, err := newDeviceModels("", []string{first + "=packed-ca", "*=wide-ports+libibmad-log"})
+	ls, err := modelsOf("", []string{first + "=packed-ca", "*=wide-ports+libibmad-log"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,12 +41,12 @@ func TestTheFirstLayoutThatFitsANodeCounts(t *testing.T) {
 		t.Errorf("a node that is not there: %+v", got)
 	}
 	for _, word := range config.CCLayoutSwitches() {
-		one, err := newDeviceModels("", []string{"*=" + word})
+		one, err := modelsOf("", []string{"*=" + word})
 		if err != nil || one.layout(f, ident.PortID{Node: f.Nodes[hosts[0]].GUID}) == (mad.CCLayout{}) {
 			t.Errorf("%s changes nothing: %v", word, err)
 		}
 	}
-	if _, err := newDeviceModels("", []string{"*=other"}); err == nil {
+	if _, err := modelsOf("", []string{"*=other"}); err == nil {
 		t.Error("an unknown layout was taken")
 	}
 }
@@ -58,7 +64,7 @@ func TestLayoutsComeFromProfilesUnlessCCLayoutsNamesTheNode(t *testing.T) {
 		t.Fatal(err)
 	}
 	hosts := f.Hosts()
-	ls, err := newDeviceModels(site, []string{f.Nodes[hosts[0]].Name + "=libibmad-log"})
+	ls, err := modelsOf(site, []string{f.Nodes[hosts[0]].Name + "=libibmad-log"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +76,7 @@ func TestLayoutsComeFromProfilesUnlessCCLayoutsNamesTheNode(t *testing.T) {
 	if got := ls.layout(f, ident.PortID{Node: f.Nodes[f.Switches()[0]].GUID}); got != (mad.CCLayout{}) {
 		t.Errorf("the switch: %+v", got)
 	}
-	if _, err := newDeviceModels(site+".not", nil); err == nil || !errors.As(err, new(*usage.Error)) || !strings.Contains(err.Error(), "ib_profiles") {
+	if _, err := modelsOf(site+".not", nil); err == nil || !errors.As(err, new(*usage.Error)) || !strings.Contains(err.Error(), "ib_profiles") {
 		t.Errorf("a file that does not exist: %v", err)
 	}
 }

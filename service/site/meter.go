@@ -12,14 +12,15 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// Measure implements control.Meter. The window is the fabric's own time.
+// Measure measures the shares that tenants of a target get. The window is the fabric's own time.
 func (p *Access) Measure(ctx context.Context, t control.Target, window time.Duration) (control.Shares, error) {
-	s, err := p.open(ctx, t)
+	now := p.Settings()
+	s, err := p.open(ctx, &now, t)
 	if err != nil {
 		return control.Shares{}, err
 	}
 	defer func() { _ = s.close() }() // the slot is gone either way
-	r, err := s.measure(ctx, quantity.Picoseconds(window.Nanoseconds())*quantity.Nanosecond)
+	r, err := s.measure(ctx, quantity.Elapsed(window))
 	if err != nil {
 		return control.Shares{}, err
 	}
@@ -27,7 +28,7 @@ func (p *Access) Measure(ctx context.Context, t control.Target, window time.Dura
 }
 
 // measure reads the counters of InfiniBand ports.
-func (p *Access) measure(ctx context.Context, transport mad.Transport, t control.Target, window quantity.Picoseconds) (telemetry.Report, error) {
+func (p *Access) measure(ctx context.Context, now *Settings, transport mad.Transport, t control.Target, window quantity.Picoseconds) (telemetry.Report, error) {
 	where, err := telemetry.PortsOf(t.Plan, t.Topology)
 	if err != nil {
 		return telemetry.Report{}, err
@@ -35,11 +36,11 @@ func (p *Access) measure(ctx context.Context, transport mad.Transport, t control
 	if len(where) == 0 { // of a plan that takes everything away
 		return telemetry.Shares(t.Plan, telemetry.Window{}), nil
 	}
-	c, err := telemetry.New(transport, where, p.counting(t))
+	c, err := telemetry.New(transport, where, p.counting(now, t))
 	if err != nil {
 		return telemetry.Report{}, err
 	}
-	since, err := p.watchCongestion(ctx, transport, t)
+	since, err := p.watchCongestion(ctx, now, transport, t)
 	if err != nil {
 		return telemetry.Report{}, err
 	}
@@ -56,20 +57,19 @@ func (p *Access) measure(ctx context.Context, transport mad.Transport, t control
 }
 
 // counting is how the counters of a fabric are read.
-func (p *Access) counting(t control.Target) telemetry.Options {
-	return telemetry.Options{CCKey: p.Settings().CCKey, TimeScale: t.Fabric.TimeScale, Patience: p.Patience, KeepCounters: t.Fabric.Counters == control.CountersKeep}
+func (p *Access) counting(now *Settings, t control.Target) telemetry.Options {
+	return telemetry.Options{CCKey: now.CCKey, TimeScale: t.Fabric.TimeScale, Patience: p.Patience, KeepCounters: t.Fabric.Counters == control.CountersKeep}
 }
 
 // watchCongestion begins to count the events of congestion control. The function that it returns reports those since to p.congested
 // and returns them: nil when they are not read.
-func (p *Access) watchCongestion(ctx context.Context, transport mad.Transport, t control.Target) (since func() *telemetry.Congestion, err error) {
+func (p *Access) watchCongestion(ctx context.Context, now *Settings, transport mad.Transport, t control.Target) (since func() *telemetry.Congestion, err error) {
 	if p.Congested == nil {
 		return func() *telemetry.Congestion { return nil }, nil
 	}
-	models := p.Settings().models
 	w, err := telemetry.NewCongestionWatch(transport, t.Plan, t.Topology, telemetry.CongestionOptions{
-		Options: p.counting(t),
-		Layout:  func(id ident.PortID) mad.CCLayout { return models.layout(t.Topology, id) },
+		Options: p.counting(now, t),
+		Layout:  func(id ident.PortID) mad.CCLayout { return now.models.layout(t.Topology, id) },
 	})
 	if err != nil {
 		return nil, err
@@ -89,7 +89,7 @@ func (p *Access) watchCongestion(ctx context.Context, transport mad.Transport, t
 
 func sharesOf(t control.Target, r *telemetry.Report) control.Shares {
 	out := control.Shares{
-		Plan: t.Plan.Name, Window: time.Duration(r.Window / quantity.Nanosecond), MeasuredAt: time.Now().UTC(),
+		Plan: t.Plan.Name, Window: r.Window.Duration(), MeasuredAt: time.Now().UTC(),
 		MaxShareError: r.MaxShareError, Jain: r.Jain,
 	}
 	if r.Coverage > 0 {

@@ -13,7 +13,9 @@ type keyed struct {
 	key mad.Key
 }
 
-// Exchange implements mad.Transport. A key that a request has already stays.
+var _ mad.Transport = keyed{}
+
+// Exchange leaves a key that a request has already.
 func (k keyed) Exchange(ctx context.Context, to mad.Target, request *mad.Packet) (mad.Packet, error) {
 	if request.Class().IsSMP() && request.MKey() == 0 {
 		request.SetMKey(k.key)

@@ -69,14 +69,13 @@ func CCDevices(f *subnet.Fabric) []driver.Device {
 		n := &f.Nodes[i]
 		switch n.Kind {
 		case subnet.KindSwitch:
-			if lid := n.Ports[0].LID; lid != 0 {
-				out = append(out, driver.Device{Plane: "ib", ID: ident.PortID{Node: n.GUID}, Name: n.Name, Kind: n.Kind, LID: lid, Ports: len(n.Ports) - 1})
+			if n.Ports[0].LID != 0 {
+				out = append(out, driver.SwitchDevice(f, int32(i), subnet.PlaneIB))
 			}
 		case subnet.KindCA:
 			for p := 1; p < len(n.Ports); p++ {
-				ref := subnet.PortRef{Node: int32(i), Port: ident.PortNum(p)}
-				if lid := n.Ports[p].LID; lid != 0 && n.Ports[p].Link >= 0 {
-					out = append(out, driver.Device{Plane: "ib", ID: ident.PortID{Node: n.GUID, Port: ref.Port}, Name: f.PortName(ref), Kind: n.Kind, LID: lid})
+				if n.Ports[p].LID != 0 && n.Ports[p].Link >= 0 {
+					out = append(out, driver.PortDevice(f, subnet.PortRef{Node: int32(i), Port: ident.PortNum(p)}, subnet.PlaneIB))
 				}
 			}
 		}

@@ -13,10 +13,10 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// keepLooks is how long the sweep of a fabric that nobody looks at any more is kept; longer where looks are far apart.
+// keepLooks is how long the result of a fabric's latest sweep is kept without another one; longer where sweeps are far apart.
 const keepLooks = time.Hour
 
-// routesEvery is how often a look reads all routes, in looks: a subnet manager may change these and nothing else.
+// routesEvery is how often a sweep reads all routes, in sweeps: a subnet manager may change these and nothing else.
 const routesEvery = 10
 
 // lookouts remembers the sweeps of fabrics, so that the next ones ask for less. Its zero value remembers nothing.
@@ -28,14 +28,14 @@ type lookouts struct {
 // swept is what the latest sweep of a fabric found.
 type swept struct {
 	source string
-	mu     sync.Mutex // one look at a time
+	mu     sync.Mutex // one sweep at a time
 	last   *discover.Result
 	looks  int
-	asked  time.Time // when it was last looked at, under the mutex of lookouts
+	asked  time.Time // when it was last swept, under the mutex of lookouts
 }
 
-// of returns what is remembered of a fabric: nothing when it is found elsewhere now, or was not looked at for long. Fabrics that
-// were deleted are forgotten so.
+// of returns what is remembered of a fabric: nothing when its source changed, or its latest sweep is long ago, by which entries of
+// deleted fabrics are removed.
 func (l *lookouts) of(f control.Fabric, now time.Time, keep time.Duration) *swept {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -50,15 +50,16 @@ func (l *lookouts) of(f control.Fabric, now time.Time, keep time.Duration) *swep
 	return l.fabrics[f.Name]
 }
 
-// Look implements control.Looker. The transport lives for one look, like that of everything else, so traps are not listened to.
+// Look sweeps a fabric again and compares it with what is known of it. The transport lives for one sweep, so traps are not received.
 func (p *Access) Look(ctx context.Context, f control.Fabric, known *subnet.Fabric, manager ident.PortID) (out control.Look, err error) {
 	begun := time.Now()
 	s := p.lookouts.of(f, begun, max(keepLooks, 2*p.Relook))
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now, err := s.sweep(ctx, p.source)
+	settings := p.Settings()
+	now, err := s.sweep(ctx, settings.source)
 	if err != nil {
-		return out, fmt.Errorf("look at fabric %s: %w", f.Source, err)
+		return out, fmt.Errorf("sweep fabric %s: %w", f.Source, err)
 	}
 	before := &discover.Result{Fabric: known, Details: &subnet.Details{}}
 	if ref, ok := known.PortByID(manager); ok {

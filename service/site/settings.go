@@ -22,22 +22,29 @@ type Settings struct {
 	Sources  *config.SourceRules // allowed for fabrics; nil allows all
 }
 
-// ReadSettings reads the files that a configuration names for them. Its errors are usage errors.
+// ReadSettings reads them, and the files that a configuration names for them. Its error is one of wrong usage and names every key that is
+// at fault; what is valid is returned beside it.
 func ReadSettings(c *config.Config) (s Settings, err error) {
-	var errs [5]error
-	s.CCKey, errs[0] = CCKey(c.CCKeyFile)
-	s.MKey, errs[1] = MKey(c.MKeyFile)
-	s.models, errs[2] = newDeviceModels(c.IBProfiles, c.CCLayouts)
-	if s.Managers, err = placement.ReadManagers(c.SubnetManagers); err != nil {
-		errs[3] = fmt.Errorf("subnet_managers: %w", err)
+	var faults []error
+	add := func(key string, err error) {
+		if err != nil {
+			faults = append(faults, fmt.Errorf("%s: %w", key, err))
+		}
 	}
-	if s.Sources, err = config.NewSourceRules(c.Discovery.Sources); err != nil {
-		errs[4] = fmt.Errorf("discovery.sources: %w", err)
-	}
-	if err := errors.Join(errs[:]...); err != nil {
-		return s, &usage.Error{Err: err}
-	}
-	return s, nil
+	s.CCKey, err = CCKey(c.CCKeyFile)
+	add("cc_key_file", err)
+	s.MKey, err = MKey(c.MKeyFile)
+	add("m_key_file", err)
+	s.models.old, err = readCCLayouts(c.CCLayouts)
+	add("cc_layouts", err)
+	s.models.set, err = ReadIBProfiles(c.IBProfiles)
+	add("ib_profiles", err)
+	s.models.chooser = s.models.set.Chooser()
+	s.Managers, err = placement.ReadManagers(c.SubnetManagers)
+	add("subnet_managers", err)
+	s.Sources, err = config.NewSourceRules(c.Discovery.Sources)
+	add("discovery.sources", err)
+	return s, usage.Wrap(errors.Join(faults...))
 }
 
 // Changed names the keys whose settings differ from before.
@@ -90,7 +97,7 @@ func ReadIBProfiles(path string) (*ibprofile.Set, error) {
 	}
 	s, err := profilefile.Load(path)
 	if err != nil {
-		return nil, &usage.Error{Err: err}
+		return nil, usage.Wrap(err)
 	}
 	return s, nil
 }

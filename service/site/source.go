@@ -12,6 +12,7 @@ import (
 	"fairlane/internal/phrase"
 	"fairlane/internal/usage"
 	"fairlane/internal/yamltree"
+	"fairlane/service/config"
 	"fairlane/service/control"
 	"fairlane/subnet"
 	"fairlane/subnet/discover"
@@ -47,23 +48,22 @@ func ParseSource(s string) (Source, error) { return ParseSourceOf(s, sourceForms
 
 // ParseSourceOf is ParseSource for those who take fewer forms; forms says which.
 func ParseSourceOf(s, forms string) (Source, error) {
-	kind, rest, _ := strings.Cut(s, ":")
-	switch {
-	case rest == "":
-	case kind == "file":
+	kind, rest, _ := config.CutSource(s)
+	switch kind {
+	case config.KindFile:
 		return Source{File: rest}, nil
-	case kind == "ethernet":
+	case config.KindEthernet:
 		return Source{Ethernet: rest}, nil
-	case kind == "umad":
+	case config.KindUMAD:
 		n, err := umad.ParseName(rest)
 		if err != nil {
 			return Source{}, usage.Errorf("source %q: want %s: %w", s, forms, err)
 		}
 		return Source{UMAD: n}, nil
-	case kind == "ibsim" && (strings.HasPrefix(rest, "unix:") || strings.HasPrefix(rest, "udp:")):
-		return Source{IBSim: rest}, nil
-	case kind == "ibsim" && !strings.Contains(rest, ":") && rest != "unix" && rest != "udp": // those lack their address
+	case config.KindUnix:
 		return Source{IBSim: "unix:" + rest}, nil
+	case config.KindUDP:
+		return Source{IBSim: "udp:" + rest}, nil
 	}
 	return Source{}, usage.Errorf("source %q: want %s", s, forms)
 }
@@ -78,9 +78,9 @@ type Transport interface {
 func (s Source) String() string {
 	switch {
 	case s.File != "":
-		return "file:" + s.File
+		return config.KindFile + s.File
 	case s.Ethernet != "":
-		return "ethernet:" + s.Ethernet
+		return config.KindEthernet + s.Ethernet
 	case s.UMAD != umad.Name{}:
 		return s.UMAD.String()
 	}
@@ -111,7 +111,7 @@ func (s Source) DialBy(ctx context.Context, o umad.Options) (Transport, error) {
 	case s.UMAD != umad.Name{}:
 		c, err := umad.Open(ctx, s.UMAD, o)
 		if absent := new(umad.AbsentError); errors.As(err, &absent) {
-			return nil, &usage.Error{Err: err}
+			return nil, usage.Wrap(err)
 		} else if err != nil {
 			return nil, fmt.Errorf("attach to the fabric: %w", err)
 		}
@@ -204,18 +204,18 @@ func ReadFabric(path string) (*subnet.Fabric, error) {
 	}
 	r, err := os.Open(path)
 	if err != nil {
-		return nil, &usage.Error{Err: err}
+		return nil, usage.Wrap(err)
 	}
 	defer func() { _ = r.Close() }() // read only
 	f, err := topofile.Read(path, r)
 	if err != nil {
-		return nil, &usage.Error{Err: err}
+		return nil, usage.Wrap(err)
 	}
 	return f, nil
 }
 
-// withoutContent keeps what a file holds out of an error that goes to a client of the service: whoever may name a file
-// to the service need not be one who may read it.
+// withoutContent keeps what a file holds out of an error that goes to a client of the service: a caller may be allowed
+// to name a file to the service and not to read it.
 func withoutContent(source string, err error) error {
 	if err == nil {
 		return nil

@@ -10,10 +10,11 @@ import (
 // tracedDriver makes a span of each operation on a device.
 type tracedDriver struct{ driver.Driver }
 
+var _ driver.Driver = tracedDriver{}
+
 // Unwrap returns the driver that is traced.
 func (d tracedDriver) Unwrap() driver.Driver { return d.Driver }
 
-// Read implements driver.Driver.
 func (d tracedDriver) Read(ctx context.Context, dev driver.Device) (driver.Settings, error) {
 	ctx, sp := span.Start(ctx, "device.read", "device", dev.Name, "id", dev.ID)
 	got, err := d.Driver.Read(ctx, dev)
@@ -21,7 +22,6 @@ func (d tracedDriver) Read(ctx context.Context, dev driver.Device) (driver.Setti
 	return got, err
 }
 
-// Apply implements driver.Driver.
 func (d tracedDriver) Apply(ctx context.Context, dev driver.Device, want driver.Settings) (driver.Receipt, error) {
 	ctx, sp := span.Start(ctx, "device.apply", "device", dev.Name, "id", dev.ID)
 	r, err := d.Driver.Apply(ctx, dev, want)

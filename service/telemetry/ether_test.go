@@ -49,7 +49,7 @@ func (w *etherWorld) octets(key, clock string) telemetry.Octets {
 		n = w.change(key, n, w.read[key])
 	}
 	w.read[key]++
-	return telemetry.Octets{N: n, At: quantity.Picoseconds((passed + w.clocks[clock]).Nanoseconds()) * quantity.Nanosecond}
+	return telemetry.Octets{N: n, At: quantity.Elapsed(passed + w.clocks[clock])}
 }
 
 func (w *etherWorld) name(id ident.PortID) string {

@@ -43,13 +43,13 @@ func parseScenario(text string) (*scenario.Scenario, error) {
 	return s, s.SetThreads(1)
 }
 
-// CheckScenario implements control.Laboratory.
+// CheckScenario is an error when a scenario cannot be simulated in the service.
 func (Laboratory) CheckScenario(text string) error {
 	_, err := parseScenario(text)
 	return err
 }
 
-// CheckProfile implements control.Laboratory.
+// CheckProfile is an error when there is no such device profile.
 func (Laboratory) CheckProfile(name string) error {
 	if !slices.Contains(profile.Names(), name) {
 		return fmt.Errorf("profile %q: want one of %s%s", name, strings.Join(profile.Names(), ", "), suggest.Hint(name, profile.Names()))
@@ -57,7 +57,7 @@ func (Laboratory) CheckProfile(name string) error {
 	return nil
 }
 
-// SimulatePlan implements control.Laboratory.
+// SimulatePlan simulates the traffic of a plan and returns the result as JSON.
 func (Laboratory) SimulatePlan(ctx context.Context, in policy.Input, p *policy.Plan, seed uint64, before bool, progress func(float64)) (json.RawMessage, error) {
 	ctx, cancel := context.WithTimeout(ctx, maxSimulationWall)
 	defer cancel()
@@ -68,7 +68,7 @@ func (Laboratory) SimulatePlan(ctx context.Context, in policy.Input, p *policy.P
 	return json.Marshal(r)
 }
 
-// SimulateScenario implements control.Laboratory. Single flows and series are left out of the result: they can be as
+// SimulateScenario simulates a scenario and returns the result as JSON. Single flows and series are left out of the result: they can be as
 // large as the run.
 func (Laboratory) SimulateScenario(ctx context.Context, text string, seed uint64, progress func(float64)) (json.RawMessage, error) {
 	ctx, cancel := context.WithTimeout(ctx, maxSimulationWall)
@@ -99,7 +99,7 @@ func (Laboratory) SimulateScenario(ctx context.Context, text string, seed uint64
 	return json.Marshal(r)
 }
 
-// Calibrate implements control.Laboratory.
+// Calibrate calibrates a device profile and returns the report as JSON.
 func (Laboratory) Calibrate(ctx context.Context, name string, seed uint64, quick bool, progress func(float64)) (json.RawMessage, error) {
 	ctx, cancel := context.WithTimeout(ctx, maxCalibrationWall)
 	defer cancel()

@@ -47,9 +47,12 @@ type Case struct {
 }
 
 // CaseOf turns an Ethernet scenario into one that lives: its flows become tenants' queue pairs that send without end. It
-// refuses traffic that ends or is drawn from a distribution.
+// refuses an InfiniBand scenario, and traffic that ends or is drawn from a distribution.
 func CaseOf(s *scenario.Scenario) (*Case, error) {
 	e := s.Ethernet
+	if e == nil {
+		return nil, wrongPlane(s, scenario.PlaneEthernet)
+	}
 	c := &Case{
 		Name: s.Name, Description: s.Description, Plane: policy.PlaneRoCE, Fabric: s.Fabric, Seed: s.Config.Seed,
 		Buffer: e.Model.Buffer, Buffers: e.SwitchBuffers(s.Fabric),
@@ -118,10 +121,10 @@ func StartEthernet(ctx context.Context, c *Case, o EthernetOptions) (_ *Ethernet
 		WRCC: c.Plane == policy.PlaneWRCC, Seed: c.Seed, TimeScale: o.TimeScale, Buffer: c.Buffer, Buffers: c.Buffers,
 	})
 	if err != nil {
-		return nil, &usage.Error{Err: err}
+		return nil, usage.Wrap(err)
 	}
 	began := time.Now()
-	l.gnmi, err = gnmidev.NewServer(gnmidev.Options{Clock: func() time.Time { return began.Add(WallDuration(l.Fabric.Now())) }})
+	l.gnmi, err = gnmidev.NewServer(gnmidev.Options{Clock: func() time.Time { return began.Add(l.Fabric.Now().Duration()) }})
 	if err != nil {
 		return nil, err
 	}
@@ -291,7 +294,7 @@ func (l *Ethernet) write() error {
 	return writeKeeping(filepath.Join(l.Dir, InventoryName), func(w io.Writer) error { return inventory.Write(w, v) })
 }
 
-// writeKeeping writes a file. One that was there with other contents, such as those that somebody has edited, stays beside
+// writeKeeping writes a file. One that was there with other contents, such as edits by hand, stays beside
 // it as NAME.previous.
 func writeKeeping(path string, write func(io.Writer) error) error {
 	var want bytes.Buffer

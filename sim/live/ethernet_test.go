@@ -11,6 +11,7 @@ import (
 	"fairlane/internal/usage"
 	"fairlane/policy"
 	"fairlane/sim/scenario"
+	"fairlane/sim/simdev"
 )
 
 func TestServedFilesKeepWhatWasThere(t *testing.T) {
@@ -45,7 +46,7 @@ func TestServedFilesKeepWhatWasThere(t *testing.T) {
 
 func TestEthernetScenariosThatCannotLiveAreRefused(t *testing.T) {
 	t.Parallel()
-	for name, says := range map[string]string{"dualdc": "no workload", "twoflow": "begins late or ends", "incast20": "begins late or ends"} {
+	for name, says := range map[string]string{"dualdc": "no workload", "twoflow": "begins late or ends", "incast20": "begins late or ends", "ib16": "plane infiniband: want ethernet"} {
 		s, err := scenario.LoadBuiltin(name)
 		if err != nil {
 			t.Fatal(err)
@@ -62,5 +63,20 @@ func TestEthernetScenariosThatCannotLiveAreRefused(t *testing.T) {
 		if c, err := CaseOf(s); err != nil || c.Plane != plane || len(c.Flows) == 0 {
 			t.Errorf("%s: %+v, %v", name, c, err)
 		}
+	}
+}
+
+func TestAnEthernetScenarioIsNotServedAsInfiniBand(t *testing.T) {
+	t.Parallel()
+	s, err := scenario.LoadBuiltin("roce8")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := StartInfiniBand(t.Context(), s, "unix:fairlane-refused", simdev.Options{})
+	if err == nil {
+		_ = l.Close()
+	}
+	if !errors.As(err, new(*usage.Error)) || err.Error() != "scenario roce8: plane ethernet: want infiniband" {
+		t.Errorf("error is %v", err)
 	}
 }

@@ -26,15 +26,18 @@ type InfiniBand struct {
 	done     context.Context // ends when the fabric does
 }
 
-// StartInfiniBand builds a scenario and serves it at addr until the context ends or close is called.
+// StartInfiniBand builds a scenario and serves it at addr until the context ends or close is called. It refuses an Ethernet scenario.
 func StartInfiniBand(ctx context.Context, s *scenario.Scenario, addr string, o simdev.Options) (*InfiniBand, error) {
+	if s.Ethernet != nil {
+		return nil, wrongPlane(s, scenario.PlaneInfiniBand)
+	}
 	network, _, err := s.Build()
 	if err != nil {
 		return nil, err
 	}
 	devices, err := simdev.New(network, o)
 	if err != nil {
-		return nil, &usage.Error{Err: err} // it refuses nothing but options
+		return nil, usage.Wrap(err) // it refuses nothing but options
 	}
 	server, err := simdev.Listen(devices, addr)
 	var socket *net.OpError

@@ -5,10 +5,7 @@ import (
 	"fairlane/sim/scenario"
 )
 
-// CheckInfiniBand refuses a scenario whose devices answer no InfiniBand management.
-func CheckInfiniBand(s *scenario.Scenario) error {
-	if s.Ethernet != nil {
-		return usage.Errorf("scenario %s: plane %s: want %s", s.Name, s.Plane(), scenario.PlaneInfiniBand)
-	}
-	return nil
+// wrongPlane refuses a scenario of another plane than the one wanted.
+func wrongPlane(s *scenario.Scenario, want string) error {
+	return usage.Errorf("scenario %s: plane %s: want %s", s.Name, s.Plane(), want)
 }

@@ -103,7 +103,7 @@ func TestRunForgivesDebt(t *testing.T) {
 	if got := c.Pace().Behind; got != 10*time.Second {
 		t.Errorf("behind by %s, want 10 s", got)
 	}
-	if due := run.target(late); due != quantity.Picoseconds(maxLag.Nanoseconds())*1000 {
+	if due := run.target(late); due != quantity.Elapsed(maxLag) {
 		t.Errorf("after 10 s of debt %s are due, want 100 ms", due)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"fairlane/internal/loopback"
 	"fairlane/internal/yamltree"
 )
 
@@ -115,7 +116,7 @@ func (f *fileForm) devices(d *yamltree.Decoder) []Device {
 
 // local checks an address of a file without TLS.
 func (f *fileForm) local(d *yamltree.Decoder, field string, a address) {
-	if a.host != "" && f.Insecure && !loopback(a.host) {
+	if a.host != "" && f.Insecure && !loopback.Is(a.host) {
 		d.FaultAt(field, "found "+yamltree.Quote(a.text)+", want a loopback address: others need tls in place of insecure")
 	}
 }
@@ -136,12 +137,4 @@ func hostOf(s string) (string, bool) {
 		return inner, ok && err == nil && ip.Is6()
 	}
 	return host, !strings.ContainsAny(host, ":/[] ")
-}
-
-func loopback(host string) bool {
-	if host == "localhost" {
-		return true
-	}
-	ip, err := netip.ParseAddr(host)
-	return err == nil && ip.IsLoopback()
 }

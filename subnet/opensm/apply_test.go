@@ -62,7 +62,7 @@ func TestApplyWritesReloadsAndProves(t *testing.T) {
 		if err != nil || steps(r) != "prove" || r.Changed {
 			t.Errorf("again: %v, steps %s", err, steps(r))
 		}
-		if p, err := m.Prove(t.Context(), wish(5)); err != nil || p.Holds() || !strings.Contains(p.Problems(), "hands out SL 3 in partition 0x0001") {
+		if p, err := m.Prove(t.Context(), wish(5)); err != nil || p.Holds() || !strings.Contains(p.Problems(), "returns SL 3 in partition 0x0001") {
 			t.Errorf("proof of another wish: %+v, %v", p, err)
 		}
 		st, err := m.Read(t.Context())
@@ -88,7 +88,7 @@ func TestAnOpenSMThatDoesNotListenIsRolledBack(t *testing.T) {
 		if !errors.As(err, &failed) || failed.Step != StepProve || !failed.RolledBack || !r.RolledBack || r.Changed {
 			t.Fatalf("%v, %+v", err, r)
 		}
-		if !strings.Contains(err.Error(), "hands out SL 3 in partition 0x0001 between ports 0x0000000000000011 and 0x0000000000000012, not SL 6; rolled back") {
+		if !strings.Contains(err.Error(), "returns SL 3 in partition 0x0001 between ports 0x0000000000000011 and 0x0000000000000012, not SL 6; rolled back") {
 			t.Error(err)
 		}
 		if steps(r) != "write reload restore prove-old" || !maps.Equal(was, s.disk) {

@@ -8,6 +8,7 @@ import (
 	"fairlane/subnet/ident"
 	"fairlane/subnet/mad"
 	"fairlane/subnet/opensm/osmfile"
+	"fairlane/subnet/saquery"
 )
 
 // LaneProof is what an adapter port answered about its tables of lanes.
@@ -88,9 +89,5 @@ func (p *prover) lanesAt(ctx context.Context, lid ident.LID) (string, error) {
 // get reads an attribute of subnet management.
 func (p *prover) get(ctx context.Context, lid ident.LID, attr mad.AttrID, modifier uint32, into mad.Attribute) error {
 	req := mad.NewSMP(mad.MethodGet, attr, modifier)
-	resp, err := mad.Call(ctx, p.transport, mad.Target{LID: lid}, &req)
-	if err != nil {
-		return err
-	}
-	return into.Decode(resp.Data())
+	return saquery.Read(ctx, p.transport, mad.Target{LID: lid}, &req, into)
 }

@@ -8,6 +8,7 @@ import (
 	"fairlane/subnet/ident"
 	"fairlane/subnet/mad"
 	"fairlane/subnet/opensm/osmfile"
+	"fairlane/subnet/saquery"
 )
 
 // portReporter is a Reloader that knows the port in its OpenSM's arguments.
@@ -72,9 +73,5 @@ func (m *Manager) managedPorts(ctx context.Context) ([]ident.GUID, error) {
 // own reads an attribute of the port by which the transport reaches the fabric.
 func (m *Manager) own(ctx context.Context, attr mad.AttrID, into mad.Attribute) error {
 	req := mad.NewDirected(mad.MethodGet, attr, 0)
-	resp, err := mad.Call(ctx, m.transport, mad.Target{}, &req)
-	if err != nil {
-		return err
-	}
-	return into.Decode(resp.Data())
+	return saquery.Read(ctx, m.transport, mad.Target{}, &req, into)
 }

@@ -26,7 +26,7 @@ func TestAPlacerPreparesVerifiesAndFinishes(t *testing.T) {
 			t.Fatal(err)
 		}
 		next := plan(Placement{Tenant: "gold", PKey: 1, Port: ids[0], SL: 4}, Placement{Tenant: "new", PKey: 3, Port: ids[2], SL: 5})
-		if err := p.Verify(t.Context(), next); err == nil || !strings.Contains(err.Error(), "hands out SL 2 in partition 0x0001") || !strings.Contains(err.Error(), "knows no path in partition 0x0003") {
+		if err := p.Verify(t.Context(), next); err == nil || !strings.Contains(err.Error(), "returns SL 2 in partition 0x0001") || !strings.Contains(err.Error(), "knows no path in partition 0x0003") {
 			t.Errorf("before: %v", err)
 		}
 		if err := p.Place(t.Context(), next, false); err != nil {
@@ -90,13 +90,13 @@ func TestASplitTenantIsPlacedByPort(t *testing.T) {
 			t.Errorf("SLs %d and %d within the groups, %d and %d between them", a, b, c, d)
 		}
 		err := p.Verify(t.Context(), plan(2, 5, 5, 5))
-		if err == nil || !strings.Contains(err.Error(), "hands out SL 2 in partition 0x0001") {
+		if err == nil || !strings.Contains(err.Error(), "returns SL 2 in partition 0x0001") {
 			t.Errorf("another plan: %v", err)
 		}
 		// Only the port that moved tells that OpenSM has not read the policy.
 		was := s.disk[polPath]
 		s.deaf = true
-		if err = p.Place(t.Context(), plan(2, 2, 5, 2), true); err == nil || !strings.Contains(err.Error(), "hands out SL 5") || s.disk[polPath] != was {
+		if err = p.Place(t.Context(), plan(2, 2, 5, 2), true); err == nil || !strings.Contains(err.Error(), "returns SL 5") || s.disk[polPath] != was {
 			t.Errorf("an OpenSM that does not listen: %v, policy\n%s", err, s.disk[polPath].Data)
 		}
 		s.deaf = false

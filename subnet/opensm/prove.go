@@ -13,6 +13,7 @@ import (
 	"fairlane/subnet/ident"
 	"fairlane/subnet/mad"
 	"fairlane/subnet/opensm/osmfile"
+	"fairlane/subnet/saquery"
 )
 
 // Proof is what subnet administration answered about partitions.
@@ -142,7 +143,7 @@ func pause(ctx context.Context, d time.Duration) bool {
 
 // round asks everything once.
 func (p *prover) round(ctx context.Context, want []expectation) (Proof, error) {
-	sm, err := masterLID(ctx, p.transport)
+	sm, err := saquery.MasterLID(ctx, p.transport)
 	if err != nil {
 		return Proof{}, err
 	}
@@ -198,7 +199,7 @@ func (p *prover) partition(ctx context.Context, sm ident.LID, want expectation) 
 			out.Holds, out.Problem = false, fmt.Sprintf("partition 0x%04x is to be gone, and subnet administration still knows a path %s", uint16(want.PKey), where)
 		case found && got.SL != want.SL:
 			out.Holds, out.answer = false, fmt.Sprintf("SL %d %s", got.SL, where)
-			out.Problem = fmt.Sprintf("tenant %s: subnet administration hands out SL %d in partition 0x%04x %s, not SL %d", want.Tenant, got.SL, uint16(want.PKey), where, want.SL)
+			out.Problem = fmt.Sprintf("tenant %s: subnet administration returns SL %d in partition 0x%04x %s, not SL %d", want.Tenant, got.SL, uint16(want.PKey), where, want.SL)
 		case !found:
 			if _, up, err := p.path(ctx, sm, pair, 0); err != nil {
 				return out, port, err
@@ -221,26 +222,19 @@ func (p *prover) partition(ctx context.Context, sm ident.LID, want expectation) 
 
 // path asks for one path; P_Key 0 asks for any partition.
 func (p *prover) path(ctx context.Context, sm ident.LID, pair [2]ident.GUID, key ident.PKey) (rec mad.PathRecord, found bool, err error) {
-	req := mad.NewSA(mad.MethodGet, mad.AttrPathRecord, 0)
-	q := mad.PathRecord{SGID: mad.NewGID(p.prefix, pair[0]), DGID: mad.NewGID(p.prefix, pair[1]), NumbPath: 1, PKey: key}
-	mask := mad.PathCompSGID | mad.PathCompDGID | mad.PathCompNumbPath
+	q := mad.PathRecord{SGID: mad.NewGID(p.prefix, pair[0]), DGID: mad.NewGID(p.prefix, pair[1]), PKey: key}
+	mask := mad.PathCompSGID | mad.PathCompDGID
 	if key != 0 {
 		mask |= mad.PathCompPKey
 	}
-	req.SetComponentMask(mask)
-	if err := q.Encode(req.Data()); err != nil {
-		return rec, false, err
-	}
-	resp, err := mad.Call(ctx, p.transport, mad.Target{LID: sm}, &req)
-	var status *mad.StatusError
-	if errors.As(err, &status) && (status.Status == mad.StatusSANoRecords || status.Status == mad.StatusSAInvalidGID) {
+	rec, err = saquery.Path(ctx, p.transport, sm, q, mask)
+	switch {
+	case errors.As(err, new(saquery.NoPathError)):
 		return rec, false, nil
-	}
-	if err != nil {
+	case err != nil:
 		return rec, false, fmt.Errorf("ask subnet administration for a path: %w", err)
 	}
-	err = rec.Decode(resp.Data())
-	return rec, err == nil, err
+	return rec, true, nil
 }
 
 // spare is how many times more pairs are tried than asked for, when ports are down.
@@ -277,37 +271,16 @@ func samplePairs(ms []osmfile.Member, n int) [][2]ident.GUID {
 	return out
 }
 
-// masterLID is the master subnet manager's LID, as our own port knows it.
-func masterLID(ctx context.Context, t mad.Transport) (ident.LID, error) {
-	req := mad.NewDirected(mad.MethodGet, mad.AttrPortInfo, 0)
-	resp, err := mad.Call(ctx, t, mad.Target{}, &req)
-	if err != nil {
-		return 0, fmt.Errorf("read own port: %w", err)
-	}
-	var info mad.PortInfo
-	if err := info.Decode(resp.Data()); err != nil {
-		return 0, fmt.Errorf("read own port: %w", err)
-	}
-	if !info.MasterSMLID.IsUnicast() {
-		return 0, errors.New("no subnet manager: the port's master SM LID is not set")
-	}
-	return info.MasterSMLID, nil
-}
-
 // observeSM asks the master who it is.
 func observeSM(ctx context.Context, t mad.Transport) (osmfile.Observation, error) {
-	lid, err := masterLID(ctx, t)
+	lid, err := saquery.MasterLID(ctx, t)
 	if err != nil {
 		return osmfile.Observation{}, err
 	}
 	req := mad.NewSMP(mad.MethodGet, mad.AttrSMInfo, 0)
-	resp, err := mad.Call(ctx, t, mad.Target{LID: lid}, &req)
-	if err != nil {
-		return osmfile.Observation{}, fmt.Errorf("ask the subnet manager who it is: %w", err)
-	}
 	var info mad.SMInfo
-	if err := info.Decode(resp.Data()); err != nil {
-		return osmfile.Observation{}, err
+	if err := saquery.Read(ctx, t, mad.Target{LID: lid}, &req, &info); err != nil {
+		return osmfile.Observation{}, fmt.Errorf("ask the subnet manager who it is: %w", err)
 	}
 	return osmfile.Observation{GUID: info.GUID, LID: lid, Activity: info.ActCount, Priority: info.Priority, State: info.State}, nil
 }

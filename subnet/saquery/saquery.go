@@ -3,6 +3,7 @@ package saquery
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"fairlane/subnet/ident"
@@ -16,6 +17,19 @@ func OwnPort(ctx context.Context, t mad.Transport) (p mad.PortInfo, err error) {
 	return p, err
 }
 
+// MasterLID is the LID of the master subnet manager, which is that of subnet administration, as the port knows it that the transport is
+// attached at.
+func MasterLID(ctx context.Context, t mad.Transport) (ident.LID, error) {
+	own, err := OwnPort(ctx, t)
+	switch {
+	case err != nil:
+		return 0, fmt.Errorf("read own port: %w", err)
+	case !own.MasterSMLID.IsUnicast():
+		return 0, errors.New("no subnet manager: the port's master SM LID is not set")
+	}
+	return own.MasterSMLID, nil
+}
+
 // Read exchanges a request for one attribute.
 func Read(ctx context.Context, t mad.Transport, to mad.Target, req *mad.Packet, a mad.Attribute) error {
 	resp, err := mad.Call(ctx, t, to, req)
@@ -24,9 +38,6 @@ func Read(ctx context.Context, t mad.Transport, to mad.Target, req *mad.Packet, 
 	}
 	return a.Decode(resp.Data())
 }
-
-// saNoRecords is the class-specific half of a status of subnet administration (IBTA vol. 1, 15.2.3).
-const saNoRecords = 3
 
 // NoPathError says that there is no path in a partition.
 type NoPathError struct{ PKey ident.PKey }
@@ -39,29 +50,23 @@ func (e NoPathError) Error() string {
 // PathSL asks subnet administration for a path between two ports in a partition and returns its service level. It fails with
 // NoPathError when there is none.
 func PathSL(ctx context.Context, t mad.Transport, sa, from, to ident.LID, pkey ident.PKey) (ident.SL, error) {
-	return Path(ctx, t, sa, mad.PathRecord{SLID: from, DLID: to, PKey: pkey}, mad.PathCompPKey)
+	rec, err := Path(ctx, t, sa, mad.PathRecord{SLID: from, DLID: to, PKey: pkey}, mad.PathCompSLID|mad.PathCompDLID|mad.PathCompPKey)
+	return rec.SL, err
 }
 
-// Path is PathSL for a query with more components than its LIDs.
-func Path(ctx context.Context, t mad.Transport, sa ident.LID, query mad.PathRecord, more uint64) (ident.SL, error) {
+// Path asks subnet administration for one path with the components of a query that mask names. It fails with NoPathError when there is
+// none, also because subnet administration does not know a GID of the query.
+func Path(ctx context.Context, t mad.Transport, sa ident.LID, query mad.PathRecord, mask uint64) (rec mad.PathRecord, err error) {
 	req := mad.NewSA(mad.MethodGet, mad.AttrPathRecord, 0)
-	req.SetComponentMask(mad.PathCompSLID | mad.PathCompDLID | mad.PathCompNumbPath | more)
+	req.SetComponentMask(mask | mad.PathCompNumbPath)
 	query.NumbPath = 1
 	if err := query.Encode(req.Data()); err != nil {
-		return 0, err
+		return rec, err
 	}
-	resp, err := t.Exchange(ctx, mad.Target{LID: sa}, &req)
-	if err != nil {
-		return 0, err
+	err = Read(ctx, t, mad.Target{LID: sa}, &req, &rec)
+	var status *mad.StatusError
+	if errors.As(err, &status) && (status.Status == mad.StatusSANoRecords || status.Status == mad.StatusSAInvalidGID) {
+		return rec, NoPathError{query.PKey}
 	}
-	if s := resp.Status(); s>>8 == saNoRecords {
-		return 0, NoPathError{query.PKey}
-	} else if s != mad.StatusOK {
-		return 0, fmt.Errorf("subnet administration answers status 0x%04x", uint16(s))
-	}
-	var rec mad.PathRecord
-	if err := rec.Decode(resp.Data()); err != nil {
-		return 0, err
-	}
-	return rec.SL, nil
+	return rec, err
 }

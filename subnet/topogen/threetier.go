@@ -1,6 +1,7 @@
 package topogen
 
 import (
+	"cmp"
 	"fmt"
 
 	"fairlane/internal/quantity"
@@ -27,11 +28,11 @@ type ThreeTierOptions struct {
 }
 
 func (o ThreeTierOptions) withDefaults() ThreeTierOptions {
-	o.Pods, o.ToRs, o.Aggs = orDefault(o.Pods, 4), orDefault(o.ToRs, 2), orDefault(o.Aggs, 2)
-	o.Cores, o.HostsPerToR = orDefault(o.Cores, 4), orDefault(o.HostsPerToR, 4)
+	o.Pods, o.ToRs, o.Aggs = cmp.Or(o.Pods, 4), cmp.Or(o.ToRs, 2), cmp.Or(o.Aggs, 2)
+	o.Cores, o.HostsPerToR = cmp.Or(o.Cores, 4), cmp.Or(o.HostsPerToR, 4)
 	o.Rate, o.Delay = o.rate(), o.delay()
-	o.AggRate, o.AggDelay = orDefault(o.AggRate, o.Rate), orDefault(o.AggDelay, o.Delay)
-	o.CoreRate, o.CoreDelay = orDefault(o.CoreRate, o.Rate), orDefault(o.CoreDelay, o.Delay)
+	o.AggRate, o.AggDelay = cmp.Or(o.AggRate, o.Rate), cmp.Or(o.AggDelay, o.Delay)
+	o.CoreRate, o.CoreDelay = cmp.Or(o.CoreRate, o.Rate), cmp.Or(o.CoreDelay, o.Delay)
 	return o
 }
 
@@ -135,7 +136,7 @@ type DualDCOptions struct {
 // hosts of the first data centre come before those of the second.
 func DualDC(o DualDCOptions) (*subnet.Fabric, error) {
 	site := o.Site.withDefaults()
-	domains := [2]string{orDefault(o.Domains[0], "dc1"), orDefault(o.Domains[1], "dc2")}
+	domains := [2]string{cmp.Or(o.Domains[0], "dc1"), cmp.Or(o.Domains[1], "dc2")}
 	var b builder
 	site.check(&b, 1)
 	b.check("cores", site.Cores, 1, subnet.MaxPorts-1)
@@ -154,7 +155,7 @@ func DualDC(o DualDCOptions) (*subnet.Fabric, error) {
 		}
 	}
 	b.link(dci[0], site.Cores+1, dci[1], site.Cores+1,
-		orDefault(o.DCIRate, 400*quantity.Gbps), orDefault(o.DCIDelay, quantity.Millisecond))
+		cmp.Or(o.DCIRate, 400*quantity.Gbps), cmp.Or(o.DCIDelay, quantity.Millisecond))
 	return b.finish("dual-dc", site.Wire)
 }
 

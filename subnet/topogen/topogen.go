@@ -5,6 +5,7 @@
 package topogen
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -39,16 +40,8 @@ type Wire struct {
 	Bare bool
 }
 
-func (w Wire) rate() quantity.BitRate      { return orDefault(w.Rate, DefaultRate) }
-func (w Wire) delay() quantity.Picoseconds { return orDefault(w.Delay, DefaultDelay) }
-
-func orDefault[T comparable](v, def T) T {
-	var zero T
-	if v == zero {
-		return def
-	}
-	return v
-}
+func (w Wire) rate() quantity.BitRate      { return cmp.Or(w.Rate, DefaultRate) }
+func (w Wire) delay() quantity.Picoseconds { return cmp.Or(w.Delay, DefaultDelay) }
 
 // builder collects nodes and links; nodes are numbered in the order they were added.
 type builder struct {
@@ -155,7 +148,7 @@ type DumbbellOptions struct {
 // Dumbbell builds switches left and right with hosts l1.. and r1..; the link between the
 // switches is on the highest port of each.
 func Dumbbell(o DumbbellOptions) (*subnet.Fabric, error) {
-	left, right := orDefault(o.Left, 2), orDefault(o.Right, 2)
+	left, right := cmp.Or(o.Left, 2), cmp.Or(o.Right, 2)
 	var b builder
 	b.check("left hosts", left, 1, subnet.MaxPorts-1)
 	b.check("right hosts", right, 1, subnet.MaxPorts-1)
@@ -170,7 +163,7 @@ func Dumbbell(o DumbbellOptions) (*subnet.Fabric, error) {
 	for i := 1; i <= right; i++ {
 		b.link(z, i, b.host(fmt.Sprintf("r%d", i), o.RightDomain), 1, o.rate(), o.delay())
 	}
-	b.link(a, left+1, z, right+1, orDefault(o.CoreRate, o.rate()), orDefault(o.CoreDelay, o.delay()))
+	b.link(a, left+1, z, right+1, cmp.Or(o.CoreRate, o.rate()), cmp.Or(o.CoreDelay, o.delay()))
 	return b.finish("dumbbell", o.Wire)
 }
 
@@ -205,8 +198,8 @@ type LeafSpineOptions struct {
 // LeafSpine builds switches leaf1.. and spine1.. and hosts host-001.. in the order of leaves. A
 // leaf's hosts are on its first ports, its uplinks behind them.
 func LeafSpine(o LeafSpineOptions) (*subnet.Fabric, error) {
-	leaves, hosts := orDefault(o.Leaves, 4), orDefault(o.HostsPerLeaf, 4)
-	spines, parallel := orDefault(o.Spines, 2), orDefault(o.Parallel, 1)
+	leaves, hosts := cmp.Or(o.Leaves, 4), cmp.Or(o.HostsPerLeaf, 4)
+	spines, parallel := cmp.Or(o.Spines, 2), cmp.Or(o.Parallel, 1)
 	var b builder
 	b.check("spines", spines, 1, subnet.MaxPorts)
 	b.check("parallel links", parallel, 1, subnet.MaxPorts)
@@ -228,7 +221,7 @@ func LeafSpine(o LeafSpineOptions) (*subnet.Fabric, error) {
 		for s := range spines {
 			for p := range parallel {
 				b.link(int32(l), hosts+s*parallel+p+1, int32(leaves+s), l*parallel+p+1,
-					orDefault(o.UplinkRate, o.rate()), orDefault(o.UplinkDelay, o.delay()))
+					cmp.Or(o.UplinkRate, o.rate()), cmp.Or(o.UplinkDelay, o.delay()))
 			}
 		}
 	}
@@ -245,7 +238,7 @@ type FatTreeOptions struct {
 // Switches are pod1-edge1.., pod1-agg1.. and core1..; hosts are host-0001.. in the order of
 // pods and edges. Ports 1 to K/2 of an edge or aggregation switch lead down, the others up.
 func FatTree(o FatTreeOptions) (*subnet.Fabric, error) {
-	k := orDefault(o.K, 4)
+	k := cmp.Or(o.K, 4)
 	var b builder
 	b.check("K", k, 2, 74) // more than subnet.MaxNodes hosts and switches otherwise
 	if b.err == nil && k%2 != 0 {

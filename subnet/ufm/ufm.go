@@ -24,11 +24,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
+
+	"fairlane/internal/loopback"
 )
 
 // Limits of options, and what stands in for 0.
@@ -81,7 +82,7 @@ func New(o Options) (*Client, error) {
 		return nil, fmt.Errorf("address of UFM %q: want https://HOST or https://HOST:PORT", o.URL[strings.LastIndexByte(o.URL, '@')+1:])
 	case strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil:
 		return nil, fmt.Errorf("address of UFM https://%s…: want no more than https://HOST:PORT", u.Host)
-	case u.Scheme == "http" && !loopback(u.Hostname()):
+	case u.Scheme == "http" && !loopback.Is(u.Hostname()):
 		return nil, fmt.Errorf("address of UFM %q: want https, plain http is for this machine only", o.URL)
 	case (o.Token == "") == (o.User == ""):
 		return nil, errors.New("UFM credentials: want either a token, or a user with a password")
@@ -107,11 +108,6 @@ func New(o Options) (*Client, error) {
 		c.base, c.authorization = host+"/ufmRest", func(r *http.Request) { r.SetBasicAuth(o.User, o.Password) }
 	}
 	return c, nil
-}
-
-func loopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // Format prints where the client asks, whatever the verb: package fmt would otherwise look for the token.

@@ -241,7 +241,7 @@ func TestAPolicyOfTheLongFormGetsASection(t *testing.T) {
 	next := goldAndSilver()
 	next.Partitions[1].SL = 4
 	_, err = o.manager.Apply(t.Context(), next, sm.ApplyOptions{Force: []osmfile.Code{osmfile.CodePolicyRule}})
-	if err == nil || !strings.Contains(err.Error(), "hands out SL 6 in partition 0x0010") {
+	if err == nil || !strings.Contains(err.Error(), "returns SL 6 in partition 0x0010") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -348,7 +348,7 @@ func TestASplitTenantBesideAPolicy(t *testing.T) {
 	}
 	next.Partitions[0].IPoIB = false // so that there is something to write
 	r, err := o.manager.Apply(t.Context(), next, sm.ApplyOptions{Force: []osmfile.Code{osmfile.CodePolicyDefault, osmfile.CodePolicyRule}})
-	if err == nil || !strings.Contains(err.Error(), "hands out SL 7 in partition 0x0001") || r.Changed {
+	if err == nil || !strings.Contains(err.Error(), "returns SL 7 in partition 0x0001") || r.Changed {
 		t.Errorf("error %v", err)
 	}
 	if o.read("qos-policy.conf") != taken || o.read("partitions.conf") != partitions {
@@ -366,7 +366,7 @@ func TestQoSOffIsFound(t *testing.T) {
 		t.Fatalf("error %v", err)
 	}
 	_, err = o.manager.Apply(t.Context(), goldAndSilver(), sm.ApplyOptions{Force: []osmfile.Code{osmfile.CodeQoSOff}})
-	if err == nil || !strings.Contains(err.Error(), "hands out SL 0 in partition 0x0001") || !strings.Contains(err.Error(), "rolled back") {
+	if err == nil || !strings.Contains(err.Error(), "returns SL 0 in partition 0x0001") || !strings.Contains(err.Error(), "rolled back") {
 		t.Errorf("error %v", err)
 	}
 	if _, err := os.Stat(o.Path("partitions.conf")); !errors.Is(err, os.ErrNotExist) {

@@ -1,17 +1,19 @@
 package dms
 
 import (
+	"cmp"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
-	"os"
 
 	"github.com/openconfig/gnmi/proto/gnmi"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
+
+	"fairlane/internal/certpool"
+	"fairlane/internal/loopback"
 )
 
 // maxAnswer bounds a message of the service, in bytes.
@@ -39,8 +41,7 @@ func Dial(a Address) (*Service, error) {
 	}
 	transport := insecure.NewCredentials()
 	if a.CA == "" {
-		ip := net.ParseIP(host)
-		if host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		if !loopback.Is(host) {
 			return nil, fmt.Errorf("management service: %s without TLS, want authorities for its certificate or a loopback address", a.Target)
 		}
 		if a.Certificate+a.Key != "" {
@@ -62,16 +63,10 @@ func Dial(a Address) (*Service, error) {
 
 // tls reads the files.
 func (a *Address) tls(host string) (*tls.Config, error) {
-	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: a.ServerName, RootCAs: x509.NewCertPool()}
-	if c.ServerName == "" {
-		c.ServerName = host
-	}
-	pem, err := os.ReadFile(a.CA)
-	if err != nil {
+	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: cmp.Or(a.ServerName, host)}
+	var err error
+	if c.RootCAs, err = certpool.Read(a.CA); err != nil {
 		return nil, err
-	}
-	if !c.RootCAs.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("%s: found no certificate, want PEM", a.CA)
 	}
 	if a.Certificate+a.Key != "" {
 		pair, err := tls.LoadX509KeyPair(a.Certificate, a.Key)

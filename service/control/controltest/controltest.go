@@ -322,7 +322,7 @@ func (p placer) Verify(context.Context, *policy.Plan) error {
 	p.d.mu.Lock()
 	defer p.d.mu.Unlock()
 	if p.d.strayed {
-		return errors.New("subnet administration hands out SL 0")
+		return errors.New("subnet administration returns SL 0")
 	}
 	return nil
 }

@@ -147,7 +147,7 @@ func TestASubnetManagerThatDoesNotKeepPlacementsIsQuarantined(t *testing.T) {
 	t.Parallel()
 	l := newPlacedLab(t, device.PolicyRepair)
 	l.Devices.Stray(true, nil)
-	if v := l.look(); v.State != "drifted" || len(v.Watch.Incidents) != 2 || !strings.Contains(v.Error, "hands out SL 0") {
+	if v := l.look(); v.State != "drifted" || len(v.Watch.Incidents) != 2 || !strings.Contains(v.Error, "returns SL 0") {
 		t.Fatalf("after a repair that did not help it is %+v", v)
 	}
 	if v := l.look(); v.State != control.StateQuarantined {

@@ -1,4 +1,4 @@
-// Package smfile reads the file that says who manages a fabric's subnet and how it is told of tenants' partitions. A
+// Package smfile reads the file that says who manages a fabric's subnet and how tenants' partitions reach it. A
 // subnet manager is OpenSM, whose files we write and which we make read them, or UFM, which we ask by its REST API:
 //
 //	opensm:
@@ -6,7 +6,7 @@
 //	  partitions: /etc/opensm/partitions.conf
 //	  policy: /etc/opensm/qos-policy.conf    # may be left out
 //	  unit: opensm.service                   # or pid_file: /run/opensm.pid
-//	  leave: [options, policy, lanes]        # files that are only looked at; arbitration tables that are not written
+//	  leave: [options, policy, lanes]        # files that are only read; arbitration tables that are not written
 //	  accept: [not-master]                   # problems, by code, that do not stop a rollout
 //	  members: all                           # every port in every partition; else those that a tenant is attached to
 //	  ipoib: false                           # partitions are not for IPoIB, by whose addresses rdma_cm finds them
@@ -16,10 +16,10 @@
 //	  url: https://ufm.example
 //	  token_file: /etc/fairlane/ufm-token    # or user and password_file
 //	  ca_file: /etc/fairlane/ufm-ca.pem      # may be left out
-//	  accept: [service-levels]               # those that somebody else set in tenants' partitions are set by the next rollout
+//	  accept: [service-levels]               # those that another writer set in tenants' partitions are replaced by the next rollout
 //
 // Such a file is the operator's of the machine that the service runs on: it names files that are written and a process
-// that is signalled, which nobody may say by the API.
+// that is signalled, which no client of the API may name.
 package smfile
 
 import (
@@ -34,6 +34,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"fairlane/internal/yamltree"
+	"fairlane/subnet/opensm/osmfile"
 )
 
 // MaxBytes bounds a file.
@@ -53,11 +54,11 @@ type OpenSM struct {
 	Unit       string // systemd unit that is sent SIGHUP; empty: PIDFile
 	PIDFile    string // file with the process id that is sent SIGHUP
 
-	LeaveOptions, LeavePolicy, LeaveLanes bool     // not written
-	Accept                                []string // codes of problems that do not stop a rollout
-	AllMembers                            bool     // every port is in every partition
-	NoIPoIB                               bool     // partitions are not for IPoIB
-	StopCC                                bool     // congestion_control FALSE is written
+	LeaveOptions, LeavePolicy, LeaveLanes bool           // not written
+	Accept                                []osmfile.Code // problems that do not stop a rollout
+	AllMembers                            bool           // every port is in every partition
+	NoIPoIB                               bool           // partitions are not for IPoIB
+	StopCC                                bool           // congestion_control FALSE is written
 }
 
 // UFM is a Unified Fabric Manager. Paths are absolute.
@@ -66,7 +67,7 @@ type UFM struct {
 	TokenFile          string // access token; empty: User
 	User, PasswordFile string
 	CAFile             string // authorities in PEM; empty: those of the system
-	AcceptSLs          bool   // service levels of tenants' partitions that somebody else set do not stop a rollout
+	AcceptSLs          bool   // service levels of tenants' partitions that another writer set do not stop a rollout
 }
 
 // Load reads a file; paths in it are relative to its directory. An error that is not of the file's content is the
@@ -123,6 +124,21 @@ func (t *text) DecodeNode(d *yamltree.Decoder, n *yaml.Node, field string) {
 	decodeText(d, n, field, t)
 }
 
+// code is the code of a problem in a file.
+type code string
+
+// DecodeNode reads a code that there is.
+func (c *code) DecodeNode(d *yamltree.Decoder, n *yaml.Node, field string) {
+	before := d.Faults()
+	decodeText(d, n, field, c)
+	if d.Faults() > before {
+		return
+	}
+	if _, err := osmfile.ParseCode(string(*c)); err != nil {
+		d.Fault(n.Line, field, err.Error())
+	}
+}
+
 func decodeText[T ~string](d *yamltree.Decoder, n *yaml.Node, field string, to *T) {
 	var s string
 	if n.Kind == yaml.ScalarNode && n.Value == "" || yamltree.IsNull(n) {
@@ -149,7 +165,7 @@ type opensm struct {
 	Unit       text     `json:"unit"`
 	PIDFile    path     `json:"pid_file"`
 	Leave      []string `json:"leave" of:"options,policy,lanes"`
-	Accept     []text   `json:"accept"`
+	Accept     []code   `json:"accept"`
 	Members    string   `json:"members" of:"all,attached"`
 	IPoIB      *bool    `json:"ipoib"`
 	StopCC     bool     `json:"stop_congestion_control"`
@@ -162,8 +178,8 @@ func (o *opensm) checked(d *yamltree.Decoder, dir string) *OpenSM {
 		LeaveOptions: slices.Contains(o.Leave, "options"), LeavePolicy: slices.Contains(o.Leave, "policy"), LeaveLanes: slices.Contains(o.Leave, "lanes"),
 		AllMembers: o.Members == "all", NoIPoIB: o.IPoIB != nil && !*o.IPoIB, StopCC: o.StopCC,
 	}
-	for _, code := range o.Accept {
-		out.Accept = append(out.Accept, string(code))
+	for _, c := range o.Accept {
+		out.Accept = append(out.Accept, osmfile.Code(c))
 	}
 	// One of two files that are the same would be written over by the other.
 	files := []struct{ key, file string }{{"options", out.Options}, {"partitions", out.Partitions}, {"policy", out.Policy}, {"pid_file", out.PIDFile}}

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"fairlane/subnet/opensm/osmfile"
 )
 
 func TestLoad(t *testing.T) {
@@ -32,7 +34,7 @@ func TestLoad(t *testing.T) {
 			"opensm:\n  options: /a\n  partitions: /b\n  pid_file: /p\n  leave: [options, policy, lanes]\n  accept: [not-master, edited-by-hand]\n  members: all\n  ipoib: false\n  stop_congestion_control: true\n",
 			File{OpenSM: &OpenSM{
 				Options: "/a", Partitions: "/b", PIDFile: "/p", LeaveOptions: true, LeavePolicy: true, LeaveLanes: true,
-				Accept: []string{"not-master", "edited-by-hand"}, AllMembers: true, NoIPoIB: true, StopCC: true,
+				Accept: []osmfile.Code{"not-master", "edited-by-hand"}, AllMembers: true, NoIPoIB: true, StopCC: true,
 			}},
 		},
 		"opensm with defaults": {
@@ -92,6 +94,7 @@ func TestFaults(t *testing.T) {
 		"no value":     {"opensm: {options: , partitions: /b, unit: o.service}", []string{"opensm.options: missing, want the file that OpenSM is given with -F"}},
 		"a list":       {"opensm: {options: [/a], partitions: /b, unit: o.service}", []string{"opensm.options: found a list of 1, want a text"}},
 		"left":         {"opensm: {options: /a, partitions: /b, unit: o.service, leave: [option]}", []string{`opensm.leave[0]: found "option", want options, policy or lanes`}},
+		"unknown code": {"opensm: {options: /a, partitions: /b, unit: o.service, accept: [not-master, sl-droppd]}", []string{`opensm.accept[1]: code "sl-droppd": want one of `}},
 		"no list":      {"opensm: {options: /a, partitions: /b, unit: o.service, accept: x}", []string{`opensm.accept: found "x", want a list`}},
 		"no code":      {"opensm: {options: /a, partitions: /b, unit: o.service, accept: ['']}", []string{`opensm.accept[0]: found no value`}},
 		"maybe":        {"opensm: {options: /a, partitions: /b, unit: o.service, ipoib: maybe}", []string{`opensm.ipoib: found "maybe", want true or false`}},

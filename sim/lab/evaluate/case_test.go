@@ -19,7 +19,7 @@ func TestCasesAreAsDocumented(t *testing.T) {
 	kinds := make(map[string]int)
 	for i := range cases {
 		var first *Case
-		for _, plane := range Planes() {
+		for _, plane := range policy.Planes() {
 			c, err := Generate(42, i, plane)
 			if err != nil {
 				t.Fatal(err)

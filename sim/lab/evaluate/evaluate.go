@@ -36,11 +36,6 @@ type Request struct {
 	Done func(*Result) error
 }
 
-// Planes lists the planes in the order of reports.
-func Planes() []policy.Plane {
-	return []policy.Plane{policy.PlaneIB, policy.PlaneRoCE, policy.PlaneWRCC}
-}
-
 // Result is one case on one plane.
 type Result struct {
 	Case   int          `json:"case"`
@@ -84,7 +79,7 @@ type TenantResult struct {
 // without gaps, together with the context's error. A case that cannot be compiled or simulated is a result with Failed set, not an error.
 func Run(ctx context.Context, r Request) ([]*Result, error) {
 	if len(r.Planes) == 0 {
-		r.Planes = Planes()
+		r.Planes = policy.Planes()
 	}
 	if r.Cases < 1 || r.Cases > MaxCases {
 		return nil, fmt.Errorf("%d cases: want 1 to %d", r.Cases, MaxCases)

@@ -22,7 +22,7 @@ import (
 // full as without one.
 func TestPredictionsHoldOnEachPlane(t *testing.T) {
 	t.Parallel()
-	for _, plane := range Planes() {
+	for _, plane := range policy.Planes() {
 		t.Run(string(plane), func(t *testing.T) {
 			t.Parallel()
 			c, err := Generate(77, 3, plane)

@@ -1,4 +1,5 @@
-package cmdline
+// Package buildinfo says which version of a program runs, and how it was built.
+package buildinfo
 
 import "runtime/debug"
 
@@ -12,8 +13,8 @@ type Build struct {
 	Platform   string `json:"platform"`
 }
 
-// ThisBuild reads the build of this program.
-func ThisBuild() Build {
+// Read reads the build of this program.
+func Read() Build {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return Build{Version: devVersion}
@@ -45,4 +46,4 @@ func buildOf(info *debug.BuildInfo) Build {
 }
 
 // Version is the version of this program in short.
-func Version() string { return ThisBuild().Version }
+func Version() string { return Read().Version }

@@ -1,4 +1,4 @@
-package cmdline
+package buildinfo
 
 import (
 	"runtime/debug"

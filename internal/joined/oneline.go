@@ -1,12 +1,12 @@
-package cmdline
+package joined
 
 import "strings"
 
-// OneLine makes a text fit for a cell. Joined errors have a line each.
+// OneLine makes the text of errors that errors.Join has joined, which is a line each, one line.
 func OneLine(s string) string {
 	lines := strings.Split(strings.TrimSpace(s), "\n")
 	for i := range lines {
 		lines[i] = strings.Join(strings.Fields(lines[i]), " ")
 	}
-	return strings.Join(lines, "; ")
+	return strings.Join(lines, separator)
 }
