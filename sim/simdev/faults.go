@@ -92,9 +92,9 @@ func (i *injector) hits(node int32, c mad.Class) bool {
 }
 
 // draw consumes one counted fault if any is left, and otherwise draws by probability.
-func (i *injector) draw(certain *int, probability float64) bool {
-	if *certain > 0 {
-		*certain--
+func (i *injector) draw(counted *int, probability float64) bool {
+	if *counted > 0 {
+		*counted--
 		return true
 	}
 	return probability > 0 && i.rng.Float64() < probability
