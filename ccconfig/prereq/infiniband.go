@@ -6,29 +6,30 @@ import (
 	"fairlane/internal/phrase"
 )
 
-// InfiniBand is what a plan assumes about an InfiniBand device. The zero value assumes congestion control and the right CC_Key.
+// InfiniBand holds a plan's assumptions about an InfiniBand device. The zero value assumes congestion control and the correct
+// CC_Key.
 type InfiniBand struct {
 	TableEntries int    // of a channel adapter's congestion control table; 0 for a switch
 	Lanes        []Lane // ports by which tenants' traffic leaves
 }
 
-// Lane is a port by which service levels of tenants leave a device.
+// Lane is an egress port of tenants' service levels on a device.
 type Lane struct {
 	Out uint8   // port number
-	In  []uint8 // of a switch, the ports by which the traffic may enter; nil for a channel adapter
+	In  []uint8 // on a switch, the possible ingress ports of the traffic; nil for a channel adapter
 	SLs []uint8 // 0 to 15, ascending
-	// Meet says that the tenants share the link of a switch by their weights: they need one VL, since a switch marks each VL by itself
-	// and divides the link between VLs by arbitration.
+	// Meet means that the tenants share the link of a switch by their weights. They then need one VL, because a switch marks
+	// each VL separately and divides the link between VLs by arbitration.
 	Meet bool
 }
 
 // Prerequisites of InfiniBand devices, and of the subnet manager.
 const (
-	Class   ID = "congestion-class" // the device has congestion control (class 0x21, IBTA vol. 1, annex A10)
+	Class   ID = "congestion-class" // the device supports congestion control (class 0x21, IBTA vol. 1, annex A10)
 	CCKey   ID = "cc-key"           // the device accepts requests with the fabric's CC_Key
-	Table   ID = "congestion-table" // the congestion control table has room for the plan's
-	Lanes   ID = "lanes"            // tenants' SLs lead to data VLs in operation
-	OneLane ID = "one-lane"         // tenants that share a link share a VL
+	Table   ID = "congestion-table" // the congestion control table is large enough for the plan's table
+	Lanes   ID = "lanes"            // tenants' SLs map to operational data VLs
+	OneLane ID = "one-lane"         // tenants that share a link use the same VL
 
 	CongestionManager ID = "congestion-manager" // no other manager writes congestion-control settings
 	QoS               ID = "qos"                // the subnet manager assigns service levels
@@ -40,19 +41,19 @@ const (
 	ScopeManager Scope = "subnet-manager"
 )
 
-// Key is what a device shows of the key that guards its congestion-control agent.
+// Key classifies the visible key of a device's congestion-control agent.
 type Key string
 
 // Keys.
 const (
 	KeyAccepted Key = "accepted" // none, or the fabric's
-	KeyOther    Key = "other"    // another one, which the device shows
+	KeyOther    Key = "other"    // another key, which the device shows
 	KeyUnread   Key = "unread"   // CongestionKeyInfo could not be read
 )
 
-// Agent is what the congestion-control agent of a device answers.
+// Agent holds the answers of a device's congestion-control agent.
 type Agent struct {
-	Absent  bool // the device refuses CongestionInfo
+	Absent  bool // the device rejects CongestionInfo
 	Silent  bool // no answer to the class, while the subnet management agent answers
 	Entries int  // of the congestion control table, multiples of 64
 	Key     Key
