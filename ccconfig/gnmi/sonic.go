@@ -78,7 +78,7 @@ func (c *sonic) marking(ctx context.Context, dev driver.Device) (*sonicMarking, 
 	if err != nil {
 		return nil, err
 	}
-	if err := m.certain(); err != nil {
+	if err := m.consistent(); err != nil {
 		return nil, fmt.Errorf("tables of %s: %w", dev, err)
 	}
 	return m, nil

@@ -145,7 +145,7 @@ type sonicMarking struct {
 
 // consistent returns an error if rows of QUEUE cannot be parsed or are contradictory, because the references of queues are then
 // unknown.
-func (m *sonicMarking) certain() error {
+func (m *sonicMarking) consistent() error {
 	if len(m.bad) > 0 {
 		return fmt.Errorf("%w: %s", driver.ErrInvalid, m.bad[0])
 	}
