@@ -102,8 +102,8 @@ func (n *InfiniBand) Agent(a Agent, adapter bool) []Item {
 
 // VLs are what a port does with service levels.
 type VLs struct {
-	Operational uint8    // data VLs in operation, 1 to 15
-	Tables      []SLToVL // by port of entry, one for a channel adapter; none where one VL operates
+	Operational uint8    // by ingress port, one for a channel adapter; empty if only one VL is operational
+	Tables      []SLToVL // error of the read of PortInfo or a table
 	Err         error    // why PortInfo or a table could not be read
 }
 
