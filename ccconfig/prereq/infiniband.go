@@ -57,10 +57,10 @@ type Agent struct {
 	Silent  bool // no answer to the class, while the subnet management agent answers
 	Entries int  // of the congestion control table, multiples of 64
 	Key     Key
-	Reason  string // why CongestionKeyInfo could not be read
+	Reason  string // error of the read of CongestionKeyInfo
 }
 
-// Agent judges the congestion-control agent of a device.
+// Agent evaluates the prerequisites of a device's congestion-control agent.
 func (n *InfiniBand) Agent(a Agent, adapter bool) []Item {
 	class := Item{ID: Class, Scope: ScopeDevice, Field: "CongestionInfo", State: Met, Want: "answered", Found: "answered"}
 	key := Item{ID: CCKey, Scope: ScopeDevice, Field: "CC_Key", State: Met, Want: "that of the fabric", Found: "accepted"}
@@ -100,20 +100,20 @@ func (n *InfiniBand) Agent(a Agent, adapter bool) []Item {
 	return append(items, table)
 }
 
-// VLs are what a port does with service levels.
+// VLs are a port's mappings of service levels.
 type VLs struct {
-	Operational uint8    // by ingress port, one for a channel adapter; empty if only one VL is operational
-	Tables      []SLToVL // error of the read of PortInfo or a table
-	Err         error    // why PortInfo or a table could not be read
+	Operational uint8    // number of operational data VLs, 1 to 15
+	Tables      []SLToVL // by ingress port, one for a channel adapter; empty if only one VL is operational
+	Err         error    // error of the read of PortInfo or a table
 }
 
 // SLToVL is the VL of each service level; 15 drops the packet.
 type SLToVL [16]uint8
 
-// dropVL is the VL of the subnet manager, to which no data may go: the packet is dropped (IBTA vol. 1, 14.2.5.8).
+// dropVL is the VL of subnet management, on which no data may be sent: the packet is dropped (IBTA vol. 1, 14.2.5.8).
 const dropVL = 15
 
-// Judge judges a port.
+// Judge evaluates the prerequisites of a port.
 func (l *Lane) Judge(v VLs) []Item {
 	port := "port " + strconv.Itoa(int(l.Out))
 	lanes := Item{ID: Lanes, Scope: ScopeIBPort, Field: "SLtoVLMappingTable of " + port, State: Met, Want: "data VLs in operation", Found: "data VLs in operation"}

@@ -5,7 +5,7 @@ import (
 	"fairlane/sim/scenario"
 )
 
-// CheckInfiniBand refuses a scenario whose devices answer no InfiniBand management.
+// CheckInfiniBand returns an error for a scenario whose devices do not support InfiniBand management.
 func CheckInfiniBand(s *scenario.Scenario) error {
 	if s.Ethernet != nil {
 		return usage.Errorf("scenario %s: plane %s: want %s", s.Name, s.Plane(), scenario.PlaneInfiniBand)
