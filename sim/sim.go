@@ -1,11 +1,10 @@
-// Package sim is the discrete-event engine below the simulated fabric: a clock of integer
-// picoseconds, a queue of value-typed events, and a small seeded generator of random numbers.
+// Package sim is the discrete-event engine of the simulated fabric: a clock in integer picoseconds, a queue of value-typed
+// events, and a small seeded random number generator.
 //
-// An event is a time, a kind and two integers; what they mean is the model's affair. Events
-// are ordered by time and, at equal times, by the order in which they were scheduled, so a
-// model that is deterministic itself gives bit-identical runs. All state is in structs:
-// any number of simulations live in one process, each used by one goroutine at a time.
-// Once the queue has grown to its working size nothing here allocates.
+// An event consists of a time, a kind and two integers; the model defines their meaning. The engine orders events by time and
+// events of the same time by the order of scheduling, so a deterministic model gives bit-identical runs. All state is in
+// structs: one process can hold any number of simulations, each used by one goroutine at a time. The engine does not allocate
+// once the queue has reached its working size.
 package sim
 
 import (
@@ -14,10 +13,10 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// Never is an instant after every event: the largest representable time.
+// Never is the largest representable time; it is later than every event.
 const Never quantity.Picoseconds = math.MaxInt64
 
-// Event is something that happens at one instant. A and B are the model's.
+// Event occurs at one instant. The model defines the meaning of A and B.
 type Event struct {
 	At  quantity.Picoseconds
 	ord uint64 // sequence number in the upper 56 bits, kind in the lower 8
@@ -35,9 +34,9 @@ func (e *Event) before(o *Event) bool {
 	return e.ord < o.ord
 }
 
-// Queue is a priority queue of events in the order (time, sequence of Push). The zero value
-// is an empty queue. It is a four-ary heap of values: for the few hundred pending events of
-// a fabric model it is shallow, and one level's children share a cache line or two.
+// Queue is a priority queue of events in the order (time, sequence of Push). The zero value is an empty queue. It is a four-ary
+// heap of values: for the few hundred pending events of a fabric model it is shallow, and the children of a node share one or
+// two cache lines.
 type Queue struct {
 	heap []Event
 	seq  uint64
@@ -60,7 +59,7 @@ func (q *Queue) Push(at quantity.Picoseconds, kind uint8, a, b int32) {
 	q.insert(Event{At: at, ord: q.seq<<8 | uint64(kind), A: a, B: b})
 }
 
-// insert adds an event that has its place in the sequence.
+// insert adds an event whose sequence number is already set.
 func (q *Queue) insert(ev Event) {
 	q.heap = append(q.heap, ev)
 	h := q.heap
@@ -91,7 +90,7 @@ func (q *Queue) Pop() (ev Event, ok bool) {
 	return ev, true
 }
 
-// siftDown places ev at i or below, where an event has just left.
+// siftDown places ev at position i or below, after the event at i was removed.
 func (q *Queue) siftDown(i int, ev Event) {
 	h := q.heap
 	for {
@@ -115,19 +114,18 @@ func (q *Queue) siftDown(i int, ev Event) {
 	h[i] = ev
 }
 
-// Handler is the model: it is called once for each event, in order.
+// Handler is the model. The engine calls it once for each event, in order.
 type Handler interface {
 	Handle(ev Event)
 }
 
-// Engine is a clock with a queue of events. The zero value stands at time zero. Its queue is a
-// Wheel at every size: beside a Queue, the packet model carries 0.94 times as much through an
-// incast of 21 ports without congestion control, with up to 42 events pending, 1.1 times as much
-// with it, and 1.6 times as much through a fat tree of 128 hosts with up to 1148 pending
-// (go test -bench . ./sim/fabric).
+// Engine is a clock with a queue of events. The zero value is at time zero. The engine uses a Wheel at every size. Compared
+// with a Queue, the packet model runs 0.94 times as fast through an incast of 21 ports without congestion control (up to 42
+// pending events), 1.1 times as fast with congestion control, and 1.6 times as fast through a fat tree of 128 hosts (up to 1148
+// pending events). Measured by go test -bench . ./sim/fabric.
 type Engine struct {
 	now       quantity.Picoseconds
-	order     uint64 // of the event being handled
+	order     uint64 // sequence number and kind of the event being handled
 	queue     Wheel
 	processed uint64
 	peak      int
@@ -139,41 +137,38 @@ func (e *Engine) Now() quantity.Picoseconds { return e.now }
 // Processed returns the number of events handled so far.
 func (e *Engine) Processed() uint64 { return e.processed }
 
-// Pending returns the number of events waiting, and the largest number that ever waited
-// when an event was handled.
+// Pending returns the number of pending events, and the largest number that was pending when an event was handled.
 func (e *Engine) Pending() (now, peak int) { return e.queue.Len(), e.peak }
 
-// NextAt returns the time of the earliest event waiting, or Never.
+// NextAt returns the time of the earliest pending event, or Never.
 func (e *Engine) NextAt() quantity.Picoseconds { return e.queue.NextAt() }
 
-// Schedule adds an event at an instant; an instant in the past means now.
+// Schedule adds an event. The engine handles an event scheduled in the past now.
 func (e *Engine) Schedule(at quantity.Picoseconds, kind uint8, a, b int32) {
 	e.queue.Push(max(at, e.now), kind, a, b)
 }
 
-// Reserve takes a place in the sequence of events for ScheduleReserved. A model that keeps one
-// pending event for a line of things to come reserves the place of each when it joins the line, so
-// that ties are broken as if each had its own event.
+// Reserve reserves a sequence number for ScheduleReserved. A model that keeps only one pending event for a queue of future
+// events reserves a number for each of them when it joins the queue. Ties are then broken as if each had its own event.
 func (e *Engine) Reserve() uint64 { return e.queue.Reserve() }
 
-// Place returns the latest reserved place with the given low bits, for models that keep no more.
+// Place returns the latest reserved sequence number with the given low bits. Models use it that store only the low bits.
 func (e *Engine) Place(low uint32) uint64 {
 	last := e.queue.seq
 	return last - uint64(uint32(last)-low)
 }
 
-// Passed reports whether an event at an instant, in a reserved place, would have been handled by now.
+// Passed reports whether an event at this instant, with this reserved sequence number, would have been handled by now.
 func (e *Engine) Passed(at quantity.Picoseconds, place uint64) bool {
 	return at < e.now || at == e.now && place <= e.order>>8
 }
 
-// ScheduleReserved adds an event in a place that was reserved. An instant in the past means now.
+// ScheduleReserved adds an event with a reserved sequence number. The engine handles an event scheduled in the past now.
 func (e *Engine) ScheduleReserved(at quantity.Picoseconds, place uint64, kind uint8, a, b int32) {
 	e.queue.PushReserved(max(at, e.now), place, kind, a, b)
 }
 
-// RunUntil hands every event up to and including t to h, in order, and leaves the clock at
-// t. A t in the past does nothing.
+// RunUntil passes all events up to and including t to h, in order, and leaves the clock at t. A t in the past has no effect.
 func (e *Engine) RunUntil(t quantity.Picoseconds, h Handler) {
 	for {
 		ev, ok := e.queue.PopUntil(t)

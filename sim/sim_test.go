@@ -9,7 +9,7 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// A naive list, sorted stably by time, judges the heap through any mix of pushes and pops.
+// A naive list, sorted stably by time, is the reference for the heap under any mix of pushes and pops.
 func TestQueueAgreesWithASortedList(t *testing.T) {
 	t.Parallel()
 	type item struct {
@@ -62,7 +62,7 @@ func (r *recorder) Handle(ev Event) {
 	r.seen = append(r.seen, r.e.Now())
 	if ev.Kind() == 1 {
 		r.e.Schedule(ev.At+5, 2, 0, 0)
-		r.e.Schedule(ev.At-100, 2, 0, 0) // the past is now
+		r.e.Schedule(ev.At-100, 2, 0, 0) // an instant in the past becomes now
 	}
 }
 

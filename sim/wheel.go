@@ -7,43 +7,39 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// Sizes of the Wheel, chosen by measurement (BenchmarkWheel, and the packet models): a fine slot is a
-// tenth of the transmission time of a small packet, the fine level spans the round trip of a link, and the
-// coarse level spans whatever timers a model has.
+// Sizes of the Wheel, chosen by measurement (BenchmarkWheel and the packet models). A fine slot is a tenth of the transmission
+// time of a small packet, the fine level covers the round trip of a link, and the coarse level covers the timers of all models.
 const (
 	slotWidth  = 9  // log2 of the picoseconds of a fine slot: 0.512 ns
-	fineBits   = 13 // log2 of the number of fine slots: 4.2 us in all
-	coarseBits = 10 // log2 of the number of coarse slots: 4.3 ms in all
+	fineBits   = 13 // log2 of the number of fine slots: 4.2 us in total
+	coarseBits = 10 // log2 of the number of coarse slots: 4.3 ms in total
 
 	fineSlots   = 1 << fineBits
 	coarseSlots = 1 << coarseBits
 )
 
-// Wheel is a priority queue of events with exactly the order of Queue: time, then sequence of
-// Push. The zero value is an empty wheel. It is a hierarchical timing wheel (Varghese and
-// Lauck, "Hashed and hierarchical timing wheels", SOSP 1987, scheme 7) of two levels: an event
-// is filed under its instant without looking at the others, and only the few events of the
-// slot that is being served are kept in order: those filed before it was are sorted once, those
-// that come while it is go into a small heap. Push and Pop take constant time
-// as long as few events share half a nanosecond. A wheel takes some 38 KB and 32 bytes for each
-// event pending, and does not allocate once it has grown to its working size.
+// Wheel is a priority queue of events with exactly the order of Queue: time, then sequence of Push. The zero value is an empty
+// wheel. It is a hierarchical timing wheel (Varghese and Lauck, "Hashed and hierarchical timing wheels", SOSP 1987, scheme 7)
+// of two levels. Push files an event by its time without comparing it with others; only the few events of the current slot are
+// kept in order. Events filed before the slot became current are sorted once; later ones go into a small heap. Push and Pop
+// take constant time as long as few events share half a nanosecond. A wheel takes about 38 KB plus 32 bytes for each pending
+// event, and does not allocate once it has reached its working size.
 //
-// Events beyond the 4.3 ms of the coarse level wait in a heap of their own. Each level covers
-// the aligned span that the slot now served lies in, so an event moves inwards at most twice.
+// Events beyond the 4.3 ms of the coarse level wait in a separate heap. Each level covers the aligned span that contains the
+// current slot, so an event moves inwards at most twice.
 //
-// It is fastest when events are pushed after the latest event popped, as an Engine does; the
-// order is exact however they come.
+// Push is fastest for events later than the last popped event, as in an Engine; the order is exact for any sequence of pushes.
 type Wheel struct {
-	slot int64   // the fine slot served now; run and near hold every event up to its end
-	run  []Event // filed before it was served, the last one first
-	near Queue   // filed since
+	slot int64   // the current fine slot; run and near hold every event up to its end
+	run  []Event // filed before the slot became current, last event first
+	near Queue   // filed since the slot became current
 	far  Queue   // beyond the coarse level
 	n    int
 	seq  uint64
 
-	free   int32 // list of unused nodes, 0 is none
+	free   int32 // list of unused nodes; 0 ends it
 	nodes  []wheelNode
-	fine   [fineSlots]int32 // lists of nodes, in no order; 0 is none
+	fine   [fineSlots]int32 // unordered lists of nodes; 0 ends a list
 	coarse [coarseSlots]int32
 
 	fineUsed   [fineSlots / 64]uint64 // slots that hold events
@@ -66,14 +62,14 @@ func (w *Wheel) Push(at quantity.Picoseconds, kind uint8, a, b int32) {
 	w.file(Event{At: at, ord: w.seq<<8 | uint64(kind), A: a, B: b})
 }
 
-// Reserve takes a place in the sequence for an event that PushReserved adds later.
+// Reserve reserves a sequence number for an event that PushReserved adds later.
 func (w *Wheel) Reserve() uint64 {
 	w.seq++
 	return w.seq
 }
 
-// PushReserved adds an event that leaves the wheel, among those of its time, as if it had been
-// pushed when its place was reserved.
+// PushReserved adds an event. Among events of the same time, it leaves the wheel as if it had been pushed when its sequence
+// number was reserved.
 func (w *Wheel) PushReserved(at quantity.Picoseconds, place uint64, kind uint8, a, b int32) {
 	w.n++
 	w.file(Event{At: at, ord: place<<8 | uint64(kind), A: a, B: b})
@@ -82,8 +78,7 @@ func (w *Wheel) PushReserved(at quantity.Picoseconds, place uint64, kind uint8, 
 // Pop removes and returns the earliest event; ok is false when the wheel is empty.
 func (w *Wheel) Pop() (ev Event, ok bool) { return w.PopUntil(Never) }
 
-// PopUntil removes and returns the earliest event if it is due at t or before. It never
-// advances the wheel beyond t.
+// PopUntil removes and returns the earliest event if it is due at or before t. It never advances the wheel beyond t.
 func (w *Wheel) PopUntil(t quantity.Picoseconds) (ev Event, ok bool) {
 	for len(w.near.heap) == 0 && len(w.run) == 0 {
 		i := nextSlot(w.fineUsed[:], int(w.slot&(fineSlots-1))+1)
@@ -102,7 +97,7 @@ func (w *Wheel) PopUntil(t quantity.Picoseconds) (ev Event, ok bool) {
 		w.slot = s
 		w.fineUsed[i>>6] &^= 1 << (i & 63)
 		w.fine[i] = 0
-		if nd.next == 0 { // alone in its slot, as most events are: no order to find
+		if nd.next == 0 { // the slot's only event, the usual case: no sorting needed
 			w.n--
 			nd.next = w.free
 			w.free = k
@@ -113,7 +108,7 @@ func (w *Wheel) PopUntil(t quantity.Picoseconds) (ev Event, ok bool) {
 	return w.popNear(t)
 }
 
-// popNear is PopUntil among the events of the slot served now; there are some.
+// popNear is PopUntil for the events of the current slot, which must not be empty.
 func (w *Wheel) popNear(t quantity.Picoseconds) (ev Event, ok bool) {
 	if k := len(w.run); k > 0 {
 		if next := &w.run[k-1]; len(w.near.heap) == 0 || next.before(&w.near.heap[0]) {
@@ -132,8 +127,7 @@ func (w *Wheel) popNear(t quantity.Picoseconds) (ev Event, ok bool) {
 	return w.near.Pop()
 }
 
-// NextAt returns the time of the earliest event, or Never when there is none. It looks through
-// the events of one slot.
+// NextAt returns the time of the earliest event, or Never when the wheel is empty. It searches the events of one slot.
 func (w *Wheel) NextAt() quantity.Picoseconds {
 	if k := len(w.run); k > 0 {
 		return min(w.run[k-1].At, w.near.NextAt())
@@ -150,7 +144,7 @@ func (w *Wheel) NextAt() quantity.Picoseconds {
 	return w.far.NextAt()
 }
 
-// earliest returns the first time among the events of a list.
+// earliest returns the earliest time in a list of events.
 func (w *Wheel) earliest(i int32) quantity.Picoseconds {
 	at := Never
 	for ; i != 0; i = w.nodes[i].next {
@@ -159,7 +153,7 @@ func (w *Wheel) earliest(i int32) quantity.Picoseconds {
 	return at
 }
 
-// file puts an event where its instant belongs, as seen from the slot served now.
+// file puts an event into its level and slot, relative to the current slot.
 func (w *Wheel) file(ev Event) {
 	s := int64(ev.At) >> slotWidth
 	switch apart := uint64(s ^ w.slot); {
@@ -199,11 +193,11 @@ func (w *Wheel) grow() int32 {
 	return int32(len(w.nodes) - 1)
 }
 
-// fewEvents is how many events of a slot are sorted by insertion. The list of a slot has the last one pushed
-// first, so that events of one instant, the usual reason why a slot has several, are in order already.
+// fewEvents is the largest number of events in a slot that are sorted by insertion. The list of a slot starts with the event
+// pushed last, so events of the same instant, the usual reason for several events in a slot, are already in order.
 const fewEvents = 48
 
-// serve moves a list of events to run, which is empty.
+// serve moves a list of events to run, which must be empty.
 func (w *Wheel) serve(k int32) {
 	run := w.run[:0]
 	for k != 0 {
@@ -225,14 +219,13 @@ func (w *Wheel) serve(k int32) {
 			if a.before(&b) {
 				return 1
 			}
-			return -1 // no two events have one place
+			return -1 // sequence numbers are unique
 		})
 	}
 	w.run = run
 }
 
-// approach moves on to the next events beyond the fine level, unless they come after t, and
-// files them closer by.
+// approach advances to the next events beyond the fine level, unless they are later than t, and files them at a finer level.
 func (w *Wheel) approach(t quantity.Picoseconds) bool {
 	i := nextSlot(w.coarseUsed[:], int(w.slot>>fineBits&(coarseSlots-1))+1)
 	if i < 0 {
@@ -247,7 +240,7 @@ func (w *Wheel) approach(t quantity.Picoseconds) bool {
 	return true
 }
 
-// spread files the events of a coarse slot anew, now that it is the one served.
+// spread files the events of a coarse slot in the fine level when the slot becomes current.
 func (w *Wheel) spread(i int) {
 	w.coarseUsed[i>>6] &^= 1 << (i & 63)
 	k := w.coarse[i]
@@ -262,8 +255,8 @@ func (w *Wheel) spread(i int) {
 	}
 }
 
-// approachFar moves on to the earliest of the far events, unless it comes after t, and files
-// all that the levels then cover.
+// approachFar advances to the earliest event of the far heap, unless it is later than t, and files all far events that the
+// levels then cover.
 func (w *Wheel) approachFar(t quantity.Picoseconds) bool {
 	if w.far.Len() == 0 || w.far.NextAt() > t {
 		return false
@@ -277,7 +270,7 @@ func (w *Wheel) approachFar(t quantity.Picoseconds) bool {
 	return true
 }
 
-// nextSlot returns the first slot from i on whose bit is set, or -1.
+// nextSlot returns the first slot at or after i whose bit is set, or -1.
 func nextSlot(used []uint64, i int) int {
 	k := i >> 6
 	if k >= len(used) {

@@ -9,8 +9,8 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// drawAt draws an instant that tries every level of a wheel: equal times, neighbours in a
-// slot, the edges of slots and levels, far ones and the last of all.
+// drawAt draws an instant that exercises every level of a wheel: equal times, neighbours in a slot, edges of slots and levels,
+// far instants and the last instant.
 func drawAt(t *rapid.T, now quantity.Picoseconds) quantity.Picoseconds {
 	edge := func(width int) quantity.Picoseconds {
 		near := quantity.Picoseconds(rapid.IntRange(-2, 2).Draw(t, "beside"))
@@ -41,7 +41,7 @@ func drawAt(t *rapid.T, now quantity.Picoseconds) quantity.Picoseconds {
 	}
 }
 
-// The heap judges the wheel through any mix of pushes, pops and bounded pops.
+// The heap is the reference for the wheel under any mix of pushes, pops and bounded pops.
 func TestWheelAgreesWithQueue(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -66,7 +66,7 @@ func TestWheelAgreesWithQueue(t *testing.T) {
 			}
 			now = max(now, got.At)
 			if now > Never>>1 {
-				now = 0 // instants go on from the start: a wheel orders pushes into the past as well
+				now = 0 // restart from time zero: a wheel also orders pushes into the past
 			}
 		}
 		for i := range int32(rapid.IntRange(1, 400).Draw(t, "steps")) {
@@ -100,8 +100,7 @@ func TestWheelAgreesWithQueue(t *testing.T) {
 	})
 }
 
-// load is a mix of delays as packets make them: transmissions at 400 Gbit/s, links of 1 us, and
-// timers.
+// load draws delays as packets cause them: transmissions at 400 Gbit/s, links of 1 us, and timers.
 func load(r *RNG) quantity.Picoseconds {
 	switch k := r.Uint64n(10); {
 	case k < 4:
@@ -113,7 +112,7 @@ func load(r *RNG) quantity.Picoseconds {
 	}
 }
 
-// A long run under the load of the benchmarks, with many events at once.
+// A long run with many pending events, under the load of the benchmarks.
 func TestWheelAgreesWithQueueUnderLoad(t *testing.T) {
 	t.Parallel()
 	var w Wheel
@@ -136,8 +135,8 @@ func TestWheelAgreesWithQueueUnderLoad(t *testing.T) {
 	}
 }
 
-// Slots of few events, of as many as are sorted by insertion, of more, and of events that come while they
-// are served.
+// Slots with few events, with as many as insertion sort handles, with more, and with events that arrive while the slot is
+// current.
 func TestWheelAgreesWithQueueWhereManyEventsShareASlot(t *testing.T) {
 	t.Parallel()
 	for _, share := range []int{2, fewEvents - 1, fewEvents, fewEvents + 1, 5000} {
@@ -191,7 +190,7 @@ func TestWheelSteadyStateDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// priorityQueue is what Queue and Wheel have in common.
+// priorityQueue is the common interface of Queue and Wheel.
 type priorityQueue interface {
 	Push(at quantity.Picoseconds, kind uint8, a, b int32)
 	Pop() (Event, bool)
@@ -208,7 +207,7 @@ func BenchmarkWheel(b *testing.B) {
 		for _, pending := range []int32{60, 1500, 30_000} {
 			b.Run(fmt.Sprintf("%s/load/%d", c.name, pending), func(b *testing.B) { benchmarkLoad(b, c.make(), pending, load) })
 		}
-		// One event at a time, 1 ms away: the search for the next must skip what is empty.
+		// One event at a time, 1 ms later each: the search for the next event must skip empty slots.
 		b.Run(c.name+"/idle/1", func(b *testing.B) {
 			benchmarkLoad(b, c.make(), 1, func(*RNG) quantity.Picoseconds { return quantity.Millisecond })
 		})
@@ -224,7 +223,7 @@ func benchmarkLoad(b *testing.B, q priorityQueue, pending int32, delay func(*RNG
 		ev, _ := q.Pop()
 		q.Push(ev.At+delay(&r), 0, ev.A, 0)
 	}
-	for range 20 * pending { // to the steady state, in which most events are far ones
+	for range 20 * pending { // run to the steady state, in which most events are in the far heap
 		step()
 	}
 	b.ReportAllocs()

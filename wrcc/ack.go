@@ -2,31 +2,31 @@ package wrcc
 
 import "fairlane/internal/quantity"
 
-// When a receiver acknowledges. S0 has acknowledgements carry fair rates home but does not say how many packets one may
-// answer: six bring the rate home soon enough (a sender that hears nothing for long asks for more), and
-// leave the links on which they meet data nearly whole. Packets that come further apart than AckDelay are answered one by one.
+// Acknowledgement settings of a receiver. In S0, acknowledgements return fair rates, but S0 does not say how many packets one
+// may acknowledge. Six return the rate soon enough (a sender without answers asks for more) and use little of the links that
+// they share with data. Packets more than AckDelay apart are acknowledged one by one.
 const (
 	AckEvery = 6
 	AckDelay = 10 * quantity.Microsecond
 )
 
-// Bytes on the wire of S0's experiments: packets of 1,000 bytes and 48 of headers, acknowledgements of 60, and in
-// both the INT header.
+// Bytes on the wire in S0's experiments: packets of 1,000 bytes with 48 bytes of headers, acknowledgements of 60, and the INT
+// header in both.
 const (
 	PacketWire = 1048 + HeaderSize
 	AckWire    = 60 + HeaderSize
 )
 
-// PaceCredit is how much of the time that it waited for its turn on a busy port a paced queue pair makes up for: about a round of 64 packets
-// at 25 Gbit/s. A rate that it keeps below the one it was told would be taken for room by the switches.
+// PaceCredit is the waiting time at a busy port for which a paced queue pair compensates: about a round of 64 packets at 25
+// Gbit/s. Without it the queue pair stays below its assigned rate, and switches take the difference for free capacity.
 const PaceCredit = 20 * quantity.Microsecond
 
-// AckRate is the rate on the wire of a flow, bit/s, from which on AckEvery packets come within AckDelay and are answered together.
+// AckRate is the wire rate of a flow, bit/s, above which AckEvery packets arrive within AckDelay and are acknowledged together.
 const AckRate = PacketWire * 8 * (float64(quantity.Second) / float64(AckDelay))
 
-// AckShare returns what the acknowledgements of a flow take of the links on its way back, as a part of its rate on the
-// wire in bit/s: 72 bytes for each packet of 1,060 below AckRate, 848 Mbit/s, for every sixth above. A flow without a
-// rate has none.
+// AckShare returns the bandwidth of a flow's acknowledgements on its return path, as a fraction of the flow's wire rate in
+// bit/s: 72 bytes for each packet of 1,060 below AckRate (848 Mbit/s), and for every sixth packet above. A flow with rate 0 has
+// none.
 func AckShare(rate float64) float64 {
 	if !(rate > 0) {
 		return 0

@@ -6,9 +6,9 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// Gate keeps a switch from sending more than one FCNP to a flow in WRCCT (S0, section 3.2): a table
-// of flow identifiers, which are hashes of the five-tuple, with the instant of the last one. Two
-// flows whose identifiers fall on one row evict each other, and may each get an FCNP too many.
+// Gate limits a switch to one FCNP per flow and WRCCT (S0, section 3.2). It is a table of flow identifiers, which are hashes of
+// the five-tuple, with the time of the last FCNP. Two flows in the same row evict each other, and may each get one FCNP too
+// many.
 type Gate struct {
 	period quantity.Picoseconds
 	rows   []gateRow
@@ -35,7 +35,7 @@ func NewGate(period quantity.Picoseconds, rows int) (*Gate, error) {
 	return &Gate{period: period, rows: make([]gateRow, rows)}, nil
 }
 
-// SetPeriod changes the sampling period and forgets which flows were told. A period out of range is brought into it.
+// SetPeriod changes the sampling period and clears the table. A period out of range is limited to the range.
 func (g *Gate) SetPeriod(period quantity.Picoseconds) {
 	g.period = min(max(period, MinPeriod), MaxPeriod)
 	clear(g.rows)

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Sizes on the wire, bytes. An FCNP is a mirrored data packet whose INT header has been rewritten in
-// place, so both have one size.
+// Sizes on the wire, bytes. An FCNP is a mirrored data packet whose INT header is rewritten in place, so both have the same
+// size.
 const (
 	HeaderSize = 12
 	FCNPSize   = 12
@@ -15,8 +15,8 @@ const (
 // MaxPSN is the largest packet sequence number of RoCEv2: 24 bits.
 const MaxPSN = 1<<24 - 1
 
-// Values of the FBDP field. S0 (section 3.2) says that the field also tells an FCNP from data, but
-// not by which value; a data packet of a burst carries 1 (Algorithm 2).
+// Values of the FBDP field. S0 (section 3.2) says that the field also distinguishes an FCNP from data, but not by which value;
+// a data packet of a burst carries 1 (Algorithm 2).
 const (
 	fbdpNone  = 0
 	fbdpBurst = 1
@@ -33,8 +33,8 @@ const (
 type Header struct {
 	Domain   uint16 // data centre of the sender; in an acknowledgement, of the receiver
 	FBDP     uint16 // burst mark: above 0 until the first acknowledgement, and always for a flow between data centres
-	FairRate uint32 // Mbit/s, normalised by the flow's weight
-	RTT      uint32 // estimate of the sender, microseconds
+	FairRate uint32 // Mbit/s, normalized by the flow's weight
+	RTT      uint32 // the sender's estimate, microseconds
 }
 
 // Burst reports whether switches of the sender's data centre may answer with an FCNP.
@@ -48,7 +48,7 @@ func (h Header) AppendTo(b []byte) []byte {
 	return binary.BigEndian.AppendUint32(b, h.RTT)
 }
 
-// DecodeHeader reads the header at the start of b. It fails when b is short, or holds an FCNP.
+// DecodeHeader decodes the header at the start of b. It returns an error if b is too short, or holds an FCNP.
 func DecodeHeader(b []byte) (Header, error) {
 	if len(b) < HeaderSize {
 		return Header{}, fmt.Errorf("WRCC header of %d bytes: want at least %d", len(b), HeaderSize)
@@ -63,9 +63,9 @@ func DecodeHeader(b []byte) (Header, error) {
 	return h, nil
 }
 
-// FCNP is a fast congestion notification from a switch to a sender (S0, section 3.3, figure 5(b)).
-// S0 names the fields and widths (Domain ID 16, PSN 24 and FairRate 32 bits) and says that FBDP marks
-// the packet; the order is that of the INT header which is rewritten:
+// FCNP is a fast congestion notification from a switch to a sender (S0, section 3.3, figure 5(b)). S0 names the fields and
+// widths (Domain ID 16, PSN 24 and FairRate 32 bits) and says that FBDP marks the packet; the order is that of the rewritten
+// INT header:
 //
 //	bytes 0-1   Domain ID
 //	bytes 2-3   FBDP, 0xffff
@@ -74,11 +74,11 @@ func DecodeHeader(b []byte) (Header, error) {
 //	bytes 9-11  PSN
 type FCNP struct {
 	Domain   uint16 // data centre of the switch
-	PSN      uint32 // of the data packet it was made from, 24 bits
-	FairRate uint32 // of the congested port, Mbit/s, normalised
+	PSN      uint32 // of the original data packet, 24 bits
+	FairRate uint32 // of the congested port, Mbit/s, normalized
 }
 
-// AppendTo appends the 12 bytes of the notification to b. It fails when the PSN does not fit.
+// AppendTo appends the 12 bytes of the notification to b. It returns an error if the PSN does not fit.
 func (f FCNP) AppendTo(b []byte) ([]byte, error) {
 	if f.PSN > MaxPSN {
 		return b, fmt.Errorf("FCNP with PSN %d: want at most %d", f.PSN, MaxPSN)
@@ -89,8 +89,8 @@ func (f FCNP) AppendTo(b []byte) ([]byte, error) {
 	return binary.BigEndian.AppendUint32(b, f.PSN), nil
 }
 
-// DecodeFCNP reads the notification at the start of b. It fails when b is short, does not have the
-// mark of an FCNP, or its reserved byte is not 0.
+// DecodeFCNP decodes the notification at the start of b. It returns an error if b is too short, does not have the mark of an
+// FCNP, or has a reserved byte other than 0.
 func DecodeFCNP(b []byte) (FCNP, error) {
 	if len(b) < FCNPSize {
 		return FCNP{}, fmt.Errorf("FCNP of %d bytes: want at least %d", len(b), FCNPSize)

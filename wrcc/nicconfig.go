@@ -13,49 +13,48 @@ import (
 
 // Limits of a NIC's configuration.
 const (
-	MaxSenders    = 1024 // of a NIC port
-	MaxPeers      = 4096 // of a sender
+	MaxSenders    = 1024 // senders of a NIC port
+	MaxPeers      = 4096 // peers of a sender
 	MaxSenderName = 160  // bytes
 )
 
-// NICConfig is the WRCC configuration of a NIC port, in whole units as registers have them: what its senders
-// go by. How a NIC knows which of its queue pairs belong to which sender is its host's matter. S0's NIC was an FPGA
-// whose interface is not published; this one is a proposal.
+// NICConfig is the WRCC configuration of a NIC port's senders, in whole units of the registers. The assignment of queue pairs
+// to senders is up to the host. S0's NIC is an FPGA with an unpublished interface; this one is a proposal.
 type NICConfig struct {
 	Domain      uint16         `json:"domain"`        // data centre, as in S0's INT header (SDI)
 	T1Us        uint16         `json:"t1_us"`         // T1, microseconds, 1 to 65535
-	MinRateMbps uint32         `json:"min_rate_mbps"` // that a queue pair always may send, Mbit/s, 1 to 4294967295
-	Increase    string         `json:"increase"`      // Increase as a word, "ask" or "timer"
-	Senders     []SenderWeight `json:"senders"`       // by name, each once
+	MinRateMbps uint32         `json:"min_rate_mbps"` // minimum rate of a queue pair, Mbit/s, 1 to 4294967295
+	Increase    string         `json:"increase"`      // the increase mode, "ask" or "timer"
+	Senders     []SenderWeight `json:"senders"`       // by name; no duplicates
 }
 
-// SenderWeight is the weight, on the fair rate, of the queue pairs of one class of a tenant.
+// SenderWeight is the weight of one sender, the queue pairs of one class of a tenant, relative to the fair rate.
 type SenderWeight struct {
 	Name   string       `json:"name"` // 1 to MaxSenderName bytes, such as "astro/bulk"
 	Weight FixedWeight  `json:"weight"`
-	Peers  []PeerWeight `json:"peers,omitempty"` // by port, each once: those with weights of their own
+	Peers  []PeerWeight `json:"peers,omitempty"` // by port, no duplicates; only peers with a separate weight
 }
 
-// PeerWeight is the weight of the queue pairs towards one port.
+// PeerWeight is the weight of the queue pairs to one port.
 type PeerWeight struct {
 	Port   ident.PortID `json:"port"`
 	Weight FixedWeight  `json:"weight"`
 }
 
-// FixedWeight is Multiplier/2^Shift, which a data plane that cannot divide can apply.
+// FixedWeight is Multiplier/2^Shift, for data planes that cannot divide.
 type FixedWeight struct {
 	Multiplier uint16 `json:"multiplier"` // 1 to 65535
 	Shift      uint8  `json:"shift"`      // 0 to 15
 }
 
-// Weights of a sender: what S0's rules take for a flow and a NIC's register holds as well.
+// Range of a sender's weight: the intersection of S0's rules for a flow and a NIC register's range.
 const (
 	MinSenderWeight = MinWeight // above 2^-MaxShift
 	MaxSenderWeight = MaxMultiplier
 )
 
-// NewFixedWeight returns the fixed-point number nearest to a weight from 2^-15 to 65535. Its relative error is at most
-// 2^-16 from 1 on; below, steps are 2^-15 wide.
+// NewFixedWeight returns the fixed-point number nearest to a weight from 2^-15 to 65535. Its relative error is at most 2^-16
+// from weight 1 on; below, steps are 2^-15.
 func NewFixedWeight(weight float64) (FixedWeight, error) {
 	least := math.Ldexp(1, -MaxShift)
 	if !(weight >= least && weight <= MaxMultiplier) {
@@ -72,10 +71,10 @@ func NewFixedWeight(weight float64) (FixedWeight, error) {
 	return FixedWeight{Multiplier: m, Shift: shift}, nil
 }
 
-// Float returns the weight that the number means.
+// Float returns the weight as a float.
 func (w FixedWeight) Float() float64 { return math.Ldexp(float64(w.Multiplier), -int(w.Shift)) }
 
-// String prints the number as "multiplier/2^shift".
+// String formats the number as "multiplier/2^shift".
 func (w FixedWeight) String() string { return fmt.Sprintf("%d/2^%d", w.Multiplier, w.Shift) }
 
 func (w FixedWeight) validate(at string) error {
@@ -85,8 +84,8 @@ func (w FixedWeight) validate(at string) error {
 	)
 }
 
-// NewNICConfig turns the settings of senders into a NIC's values, without any sender yet. It fails when T1 is not whole
-// microseconds from 1 to 65535, or the least rate not whole Mbit/s.
+// NewNICConfig converts sender settings to a NIC configuration without senders. It returns an error if T1 is not whole
+// microseconds from 1 to 65535, or the minimum rate is not whole Mbit/s.
 func NewNICConfig(domain uint16, p SenderParams) (NICConfig, error) {
 	c := NICConfig{
 		Domain: domain, T1Us: uint16(p.T1 / quantity.Microsecond), MinRateMbps: uint32(p.MinRate / float64(quantity.Mbps)), Increase: p.Increase.String(),
@@ -136,13 +135,13 @@ func (s *SenderWeight) validate(at string) error {
 	return errors.Join(errs...)
 }
 
-// Compare orders senders.
+// Compare orders senders by name.
 func (s SenderWeight) Compare(t SenderWeight) int { return cmp.Compare(s.Name, t.Name) }
 
-// Compare orders peers.
+// Compare orders peers by port.
 func (p PeerWeight) Compare(q PeerWeight) int { return p.Port.Compare(q.Port) }
 
-// Sort brings the entries into their order.
+// Sort sorts the entries.
 func (c *NICConfig) Sort() {
 	slices.SortFunc(c.Senders, SenderWeight.Compare)
 	for i := range c.Senders {
@@ -160,7 +159,7 @@ func (c *NICConfig) Clone() *NICConfig {
 	return &out
 }
 
-// Sender returns the entry of a name; false when there is none.
+// Sender returns the entry with a name; false if there is none.
 func (c *NICConfig) Sender(name string) (SenderWeight, bool) {
 	i, ok := slices.BinarySearchFunc(c.Senders, SenderWeight{Name: name}, SenderWeight.Compare)
 	if !ok {
@@ -169,7 +168,7 @@ func (c *NICConfig) Sender(name string) (SenderWeight, bool) {
 	return c.Senders[i], true
 }
 
-// WeightTo returns the weight of a queue pair towards a port.
+// WeightTo returns the weight of a queue pair to a port.
 func (s *SenderWeight) WeightTo(peer ident.PortID) FixedWeight {
 	if i, ok := slices.BinarySearchFunc(s.Peers, PeerWeight{Port: peer}, PeerWeight.Compare); ok {
 		return s.Peers[i].Weight

@@ -14,14 +14,14 @@ const (
 	MaxRateRatioPct = 200
 	MinQRatioPct    = 10 // QRatioMax, percent
 	MaxQRatioPct    = 60
-	MinPeriodRTTs   = 2 // WRCCT in largest RTTs inside a data centre
+	MinPeriodRTTs   = 2 // WRCCT in units of the largest RTT inside a data centre
 	MaxPeriodRTTs   = 4
 
 	MinFairRate = quantity.Mbps                             // the unit of the header's FairRate
-	MaxFairRate = quantity.BitRate(1<<32-1) * quantity.Mbps // its 32 bits
-	MinPeriod   = quantity.Microsecond                      // WRCCT is set in whole microseconds
-	MaxPeriod   = quantity.Picoseconds(1<<16-1) * MinPeriod // in 16 bits
-	MaxTimer    = quantity.Second                           // of T1; a longer one never raises a rate
+	MaxFairRate = quantity.BitRate(1<<32-1) * quantity.Mbps // the largest value of 32 bits
+	MinPeriod   = quantity.Microsecond                      // the unit of WRCCT
+	MaxPeriod   = quantity.Picoseconds(1<<16-1) * MinPeriod // the largest value of 16 bits
+	MaxTimer    = quantity.Second                           // largest T1; a longer one would never raise a rate
 )
 
 // Values that S0 recommends or uses.
@@ -30,23 +30,23 @@ const (
 	DefaultQRatioPct    = 50
 	DefaultPeriodRTTs   = 2
 	DefaultLambda       = 0.1
-	DefaultFmin         = 100 * quantity.Mbps // experiments, beside 100 Gbit/s hosts
-	FminPart            = 1000                // hosts' line rate over Fmin in those experiments
+	DefaultFmin         = 100 * quantity.Mbps // in S0's experiments, with 100 Gbit/s hosts
+	FminPart            = 1000                // hosts' line rate divided by Fmin in those experiments
 )
 
 // Params are the settings of one egress port of a WRCC switch (S0, tables 1 and 2).
 type Params struct {
-	Fmin         quantity.BitRate     `json:"fmin_bps"`       // least port fair rate, normalised; whole Mbit/s on a device
-	Fmax         quantity.BitRate     `json:"fmax_bps"`       // largest port fair rate, likewise
+	Fmin         quantity.BitRate     `json:"fmin_bps"`       // minimum port fair rate, normalized; whole Mbit/s on a device
+	Fmax         quantity.BitRate     `json:"fmax_bps"`       // maximum port fair rate, likewise
 	Target       quantity.BitRate     `json:"target_bps"`     // Btar, target rate of the port
-	Period       quantity.Picoseconds `json:"period_ps"`      // WRCCT: sampling period, and the least gap between two FCNPs of a flow
-	RateRatioPct int                  `json:"rate_ratio_pct"` // RateRatioMax, percent of Btar from which the rate is divided
-	QRatioPct    int                  `json:"q_ratio_pct"`    // QRatioMax, percent of Qmax that the queue may hold
+	Period       quantity.Picoseconds `json:"period_ps"`      // WRCCT: sampling period, and the minimum gap between two FCNPs of a flow
+	RateRatioPct int                  `json:"rate_ratio_pct"` // RateRatioMax, percent of Btar above which the rate is divided
+	QRatioPct    int                  `json:"q_ratio_pct"`    // QRatioMax, percent of Qmax allowed in the queue
 	Lambda       float64              `json:"lambda"`         // weight of a period in the average RTT, above 0 to 1
 }
 
-// DefaultParams returns S0's settings for a port of the given rate: the target is the rate itself,
-// because S0 needs no reserve in its target rate (section 1), Fmax the rate, Fmin a thousandth of it.
+// DefaultParams returns S0's settings for a port of the given rate: the target is the rate itself, because S0 needs no reserve
+// in its target rate (section 1), Fmax is the rate, and Fmin a thousandth of it.
 func DefaultParams(rate quantity.BitRate, period quantity.Picoseconds) Params {
 	return Params{
 		Fmin: max(rate/FminPart, MinFairRate), Fmax: rate, Target: rate, Period: period,
@@ -54,8 +54,7 @@ func DefaultParams(rate quantity.BitRate, period quantity.Picoseconds) Params {
 	}
 }
 
-// Validate reports every setting that is out of its legal range; the error names what was found and
-// what is allowed.
+// Validate returns an error for every setting out of its legal range, with the value found and the allowed range.
 func (p *Params) Validate() error {
 	return errors.Join(
 		inRange("minimum fair rate", p.Fmin, MinFairRate, MaxFairRate),
@@ -92,42 +91,40 @@ func checkLambda(v float64) error {
 	return nil
 }
 
-// Facts are what the settings of a port follow from. Zero fields take the value that their comment
-// names.
+// Facts are the inputs of a port's settings. A zero field has the default stated in its comment.
 type Facts struct {
 	PortRate    quantity.BitRate     // of the egress port
-	HostRate    quantity.BitRate     // of the fastest sender; 0 is PortRate
+	HostRate    quantity.BitRate     // of the fastest sender; 0 means PortRate
 	MaxIntraRTT quantity.Picoseconds // largest RTT between two hosts of the data centre, unloaded
-	PeriodRTTs  float64              // WRCCT over MaxIntraRTT, 2 to 4; 0 is 2, as in S0's experiments
-	TargetPct   int                  // Btar over PortRate, 50 to 100 %; 0 is 100
-	MinWeight   float64              // of a flow; 0 is 1
-	WeightSum   float64              // largest sum of the weights of flows that may meet at the port; 0 is MinWeight: one flow
+	PeriodRTTs  float64              // WRCCT / MaxIntraRTT, 2 to 4; 0 means 2, as in S0's experiments
+	TargetPct   int                  // Btar / PortRate, 50 to 100 %; 0 means 100
+	MinWeight   float64              // smallest weight of a flow; 0 means 1
+	WeightSum   float64              // largest sum of the weights of concurrent flows at the port; 0 means MinWeight: one flow
 }
 
-// Limits of a target rate as a part of the port's, percent: below half, Algorithm 1 would leave
-// most of the port unused.
+// Limits of a target rate, percent of the port's rate: below half, Algorithm 1 would leave most of the port unused.
 const (
 	MinTargetPct = 50
 	MaxTargetPct = 100
 )
 
-// Settings are what a topology calls for, on both sides of the loop.
+// Settings are the derived settings of both ends of the loop.
 type Settings struct {
 	Port Params
 	T1   quantity.Picoseconds // of the senders
 }
 
-// Derive gives the settings that a topology calls for, by the rules of S0, section 3.6:
+// Derive returns the settings for a topology, by the rules of S0, section 3.6:
 //
 //	WRCCT = PeriodRTTs · MaxIntraRTT, in whole microseconds, rounded up
-//	T1    = WRCCT, the least that is allowed
+//	T1    = WRCCT, the minimum that is allowed
 //	Btar  = TargetPct of PortRate
 //	Fmax  = HostRate / MinWeight: the lightest flow alone on the port may fill it
 //	Fmin  = HostRate / 1000, or Btar / WeightSum where that is less: the fair rate of the
 //	        fullest port must be above the floor; at most Fmax
 //
-// The last two are S0's own figures (100 Gbit/s and 100 Mbit/s beside 100 Gbit/s hosts) for flows of
-// weight one. Facts in range always give legal settings; an error names the fact that is not.
+// The last two are S0's own values (100 Gbit/s and 100 Mbit/s with 100 Gbit/s hosts) for flows of weight one. Facts in range
+// always give legal settings; otherwise the error names the invalid fact.
 func Derive(f Facts) (Settings, error) {
 	f = f.withDefaults()
 	if err := f.validate(); err != nil {
@@ -184,7 +181,7 @@ func (f *Facts) validate() error {
 	return errors.Join(errs...)
 }
 
-// Weights of a flow, as of a tenant, and of the flows that may meet at a port.
+// Ranges of the weight of a flow, for example of a tenant, and of the sum of concurrent flows at a port.
 const (
 	MinWeight    = 0.001
 	MaxWeight    = 1e6

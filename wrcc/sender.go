@@ -8,26 +8,24 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// Increase says how a sender comes to a higher rate.
+// Increase selects how a sender increases its rate.
 type Increase uint8
 
-// Ways to a higher rate.
+// Increase modes.
 const (
-	// IncreaseTimer is Algorithm 2 as printed (with min, see the package comment): a packet carries
-	// the sender's rate, so what comes back is never above it, and each expiry of T1 doubles the rate
-	// until the next acknowledgement. Only the packets sent in between bring a higher rate home, one
-	// round trip later. Flows gain at a pace that does not follow their weight, and the queue stands
-	// at QRatioMax·Qmax.
+	// IncreaseTimer is Algorithm 2 as printed (with min, see the package comment). A packet carries the sender's rate, so the
+	// returned rate is never above it, and each expiry of T1 doubles the rate until the next acknowledgement. Only packets sent
+	// in between return a higher rate, one round trip later. The increase of flows does not follow their weights, and the queue
+	// stays at QRatioMax·Qmax.
 	IncreaseTimer Increase = iota
-	// IncreaseAsk is ours: a packet carries twice the sender's rate, up to the line's, as the rate
-	// that it would take. The network answers with the least of that and the fair rates, so a flow
-	// doubles each round trip until the fair rate holds it, and then sits exactly on it. The timer
-	// doubles the rate only in silence, when neither acknowledgement nor FCNP has come for T1, a round
-	// trip and two packets: a flow that was idle starts afresh. Switches stay as they are.
+	// IncreaseAsk is our variant: a packet carries twice the sender's rate, up to line rate, as a request. The network returns
+	// the minimum of that and the fair rates, so a flow doubles its rate each round trip until the fair rate limits it, and
+	// then has exactly the fair rate. The timer doubles the rate only without answers, when neither acknowledgement nor FCNP
+	// has arrived for T1, a round trip and two packets, so a flow that was idle starts again. Switches do not change.
 	IncreaseAsk
 )
 
-// String returns the word for the way: "timer" or "ask".
+// String returns the name of the mode: "timer" or "ask".
 func (i Increase) String() string {
 	switch i {
 	case IncreaseTimer:
@@ -38,7 +36,7 @@ func (i Increase) String() string {
 	return fmt.Sprintf("increase %d", uint8(i))
 }
 
-// ParseIncrease reads the word of a way to a higher rate, "timer" or "ask".
+// ParseIncrease parses the name of an increase mode, "timer" or "ask".
 func ParseIncrease(word string) (Increase, error) {
 	for _, i := range []Increase{IncreaseTimer, IncreaseAsk} {
 		if word == i.String() {
@@ -48,14 +46,14 @@ func ParseIncrease(word string) (Increase, error) {
 	return 0, fmt.Errorf("increase %q: want %q or %q", word, IncreaseTimer, IncreaseAsk)
 }
 
-// SenderParams are the settings of a network adapter, the same for all its flows.
+// SenderParams are the settings of a network adapter, common to all its flows.
 type SenderParams struct {
 	T1       quantity.Picoseconds // of the increase timer; at least the switches' WRCCT
-	MinRate  float64              // bit/s that a flow always may send; 1 or more
+	MinRate  float64              // minimum rate of a flow, bit/s; 1 or more
 	Increase Increase
 }
 
-// Validate reports settings that are out of range, given the switches' sampling period.
+// Validate returns an error for settings out of range, given the switches' sampling period.
 func (p *SenderParams) Validate(period quantity.Picoseconds) error {
 	err := inRange("increase timer T1", p.T1, max(period, MinPeriod), MaxTimer)
 	if !(p.MinRate >= 1 && p.MinRate <= float64(quantity.MaxBitRate)) {
@@ -64,9 +62,8 @@ func (p *SenderParams) Validate(period quantity.Picoseconds) error {
 	return err
 }
 
-// Sender is the state of one flow (S0, Algorithm 2) in its weighted form. Sequence numbers are any
-// numbers that grow along the flow, such as PSNs without wrap or byte positions, as long as
-// acknowledgements and FCNPs use the same.
+// Sender is the state of one flow (S0, Algorithm 2) in its weighted form. Sequence numbers are any numbers that increase along
+// the flow, such as PSNs without wrap-around or byte positions, but must be the same kind for acknowledgements and FCNPs.
 type Sender struct {
 	rate     float64 // Rc, bit/s, physical
 	line     float64 // Bsend
@@ -79,11 +76,11 @@ type Sender struct {
 	burst    bool // FBDP
 }
 
-// SenderFlow is what a sender must know of its flow.
+// SenderFlow holds the properties of a flow for its sender.
 type SenderFlow struct {
-	Line   float64              // Bsend, bit/s of the sending port, more than 0
-	Weight float64              // more than 0; 1 is neutral
-	RTT    quantity.Picoseconds // estimate, written into each packet in whole microseconds, rounded up
+	Line   float64              // Bsend, bit/s of the sending port, above 0
+	Weight float64              // above 0; 1 is neutral
+	RTT    quantity.Picoseconds // estimated RTT; written into each packet in whole microseconds, rounded up
 	Packet int                  // bytes of a full packet on the wire
 	Domain uint16               // SDI, data centre of the sender
 }
@@ -97,8 +94,8 @@ func NewSender(p *SenderParams, f SenderFlow, now quantity.Picoseconds) Sender {
 	}
 }
 
-// Adopt makes the flow, settled to now by the settings it had, go by p from now on. Its rate stays but for the least
-// one; the timer starts anew when it runs otherwise than before.
+// Adopt switches the flow, settled to now with the previous settings, to settings p. Its rate stays, except for the new
+// minimum; the timer restarts if its period changes.
 func (s *Sender) Adopt(was, p *SenderParams, now quantity.Picoseconds) {
 	s.rate = min(max(s.rate, p.MinRate), s.line)
 	if was.T1 == p.T1 && was.Increase == p.Increase {
@@ -110,23 +107,23 @@ func (s *Sender) Adopt(was, p *SenderParams, now quantity.Picoseconds) {
 	}
 }
 
-// Move tells the flow that its data centre has another number.
+// Move changes the number of the flow's data centre.
 func (s *Sender) Move(domain uint16) { s.domain = domain }
 
-// Reweigh gives the flow another weight, more than 0. The rate follows with the next answer of the network.
+// Reweigh changes the weight of the flow; it must be above 0. The rate follows with the network's next answer.
 func (s *Sender) Reweigh(weight float64) { s.weight = weight }
 
 // Rate returns the rate at which the flow may send, bit/s.
 func (s *Sender) Rate() float64 { return s.rate }
 
-// FairRate returns the rate normalised by the flow's weight, bit/s.
+// FairRate returns the rate normalized by the flow's weight, bit/s.
 func (s *Sender) FairRate() float64 { return s.rate / s.weight }
 
-// Deadline returns the instant of the next expiry of the increase timer.
+// Deadline returns the next expiry of the increase timer.
 func (s *Sender) Deadline() quantity.Picoseconds { return s.deadline }
 
-// Settle applies the expiries of the increase timer up to and including now: each doubles the rate,
-// up to the line's (Algorithm 2, lines 16 to 18). However long the wait, it takes one step.
+// Settle applies the expiries of the increase timer up to and including now: each doubles the rate, up to line rate (Algorithm
+// 2, lines 16 to 18). It takes constant time for any interval.
 func (s *Sender) Settle(p *SenderParams, now quantity.Picoseconds) {
 	if now < s.deadline {
 		return
@@ -136,8 +133,8 @@ func (s *Sender) Settle(p *SenderParams, now quantity.Picoseconds) {
 	s.rate = min(math.Ldexp(s.rate, int(min(k, 64))), s.line)
 }
 
-// Ack takes an acknowledgement up to a sequence number with a normalised fair rate in bit/s, 0 when
-// it carries none, from a receiver in a data centre (Algorithm 2, lines 1 to 9).
+// Ack handles an acknowledgement up to a sequence number with a normalized fair rate in bit/s, 0 if it carries none, from a
+// receiver in a data centre (Algorithm 2, lines 1 to 9).
 func (s *Sender) Ack(p *SenderParams, now quantity.Picoseconds, seq int64, fair float64, receiver uint16) {
 	if seq > s.last {
 		s.last = seq
@@ -151,15 +148,15 @@ func (s *Sender) Ack(p *SenderParams, now quantity.Picoseconds, seq int64, fair 
 	}
 }
 
-// silence is how long a flow that sends all the time may have to wait for an answer, and T1 more.
+// silence returns the longest time without an answer for a flow that sends continuously, plus T1.
 func (s *Sender) silence(p *SenderParams) quantity.Picoseconds {
 	packets := quantity.Picoseconds(2 * float64(s.bits) / s.rate * float64(quantity.Second))
 	return p.T1 + quantity.Picoseconds(s.rtt)*quantity.Microsecond + packets
 }
 
-// FCNP takes a fast notification with a normalised fair rate in bit/s, made from the packet with a
-// sequence number (Algorithm 2, lines 10 to 15). It can only lower the rate, and reports whether it
-// did. Acknowledgements up to that packet are then old: they were stamped before the switch spoke.
+// FCNP handles a fast notification with a normalized fair rate in bit/s, caused by the packet with a sequence number (Algorithm
+// 2, lines 10 to 15). It can only lower the rate, and reports whether it did. Acknowledgements up to that packet are then
+// outdated, because their rates were set before the FCNP.
 func (s *Sender) FCNP(p *SenderParams, now quantity.Picoseconds, seq int64, fair float64) bool {
 	rate := s.bound(p, fair)
 	if !(fair > 0) || rate >= s.rate {

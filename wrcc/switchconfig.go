@@ -10,7 +10,7 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// Limits of a switch's configuration besides those of Params: the widths of its tables' keys and values.
+// Limits of a switch's configuration in addition to those of Params: the widths of its tables' keys and values.
 const (
 	NumClasses    = 8         // traffic classes of a port, 3 bits
 	MaxMultiplier = 1<<16 - 1 // of a class weight
@@ -18,30 +18,29 @@ const (
 	MaxTargetMbps = uint32(quantity.MaxBitRate / quantity.Mbps)
 )
 
-// SwitchConfig is the whole WRCC configuration of a switch, in the units of its tables. Each list is
-// in the order of its keys, without two entries of one key. A port without an entry in Ports computes no fair
-// rate and limits nobody; a class without one in Weights weighs 1; a port without one in Domains belongs
-// to no data centre and sends no FCNP.
+// SwitchConfig is the complete WRCC configuration of a switch, in the units of its tables. Each list is sorted by its keys,
+// without duplicates. A port without an entry in Ports computes no fair rate and limits no flow; a class without an entry in
+// Weights has weight 1; a port without an entry in Domains belongs to no data centre and sends no FCNP.
 type SwitchConfig struct {
 	Ports   []PortConfig  `json:"ports"`             // by port
 	Weights []ClassWeight `json:"weights,omitempty"` // by port, then class
 	Domains []PortDomain  `json:"domains,omitempty"` // by port
 }
 
-// PortConfig is Params of one egress port as a switch's table holds them. The weight of a period in the
-// average RTT is not among them: it is DefaultLambda, which S0 fixes and a data plane builds in.
+// PortConfig is the table entry of one egress port's Params. It does not contain Lambda: that is DefaultLambda, which S0 fixes
+// and a data plane has built in.
 type PortConfig struct {
 	Port         uint16 `json:"port"`           // 1 and up
 	FminMbps     uint32 `json:"f_min_mbps"`     // Mbit/s, 1 to 4294967295
 	FmaxMbps     uint32 `json:"f_max_mbps"`     // Mbit/s, at least FminMbps
 	TargetMbps   uint32 `json:"b_tar_mbps"`     // Mbit/s, 1 to 100000000
-	PeriodUs     uint16 `json:"wrcct_us"`       // microseconds, 1 to 65535, one for all ports of a switch
+	PeriodUs     uint16 `json:"wrcct_us"`       // microseconds, 1 to 65535, the same for all ports of a switch
 	RateRatioPct uint16 `json:"rate_ratio_pct"` // RateRatioMax, percent, 100 to 200
 	QRatioPct    uint16 `json:"q_ratio_pct"`    // QRatioMax, percent, 10 to 60
 }
 
-// ClassWeight makes the fair rate of a class Multiplier/2^Shift times that of its port, for switches that
-// weigh classes themselves: a data plane multiplies and shifts, but cannot divide.
+// ClassWeight makes the fair rate of a class Multiplier/2^Shift times that of its port, for switches that apply class weights
+// themselves: a data plane can multiply and shift, but not divide.
 type ClassWeight struct {
 	Port       uint16 `json:"port"`
 	Class      uint8  `json:"class"`      // 0 to 7
@@ -49,15 +48,15 @@ type ClassWeight struct {
 	Shift      uint8  `json:"shift"`      // 0 to 15
 }
 
-// PortDomain says which data centre a port belongs to, and on which side of it.
+// PortDomain assigns a port to a data centre, on its inner or outer side.
 type PortDomain struct {
 	Port   uint16 `json:"port"`
 	Domain uint16 `json:"domain"` // domain ID of S0's INT header
 	WAN    bool   `json:"wan"`    // faces the network between data centres
 }
 
-// NewPortConfig turns the settings of a port into table values. It fails when a value is out of range, is
-// not a whole number of its unit, or is a weight of a period other than DefaultLambda; the error names it.
+// NewPortConfig converts the settings of a port to table values. It returns an error, with the name of the value, for a value
+// out of range or not a whole number of its unit, and for a Lambda other than DefaultLambda.
 func NewPortConfig(port uint16, p Params) (PortConfig, error) {
 	if err := p.Validate(); err != nil {
 		return PortConfig{}, fmt.Errorf("port %d: %w", port, err)
@@ -77,7 +76,7 @@ func NewPortConfig(port uint16, p Params) (PortConfig, error) {
 	return c, c.validate(fmt.Sprintf("port %d: ", port))
 }
 
-// Params returns the settings that the table values mean.
+// Params returns the settings of the table values.
 func (c PortConfig) Params() Params {
 	return Params{
 		Fmin: quantity.BitRate(c.FminMbps) * quantity.Mbps, Fmax: quantity.BitRate(c.FmaxMbps) * quantity.Mbps,
@@ -96,10 +95,10 @@ func NewClassWeight(port uint16, class uint8, weight float64) (ClassWeight, erro
 	return w, w.validate(fmt.Sprintf("port %d: ", port))
 }
 
-// Weight returns the weight that the table value means.
+// Weight returns the weight of the table value.
 func (w ClassWeight) Weight() float64 { return math.Ldexp(float64(w.Multiplier), -int(w.Shift)) }
 
-// Apply returns the class's fair rate for a port's, Mbit/s: at least 1, at most what a header can hold.
+// Apply returns the class's fair rate for a port's, Mbit/s: at least 1, at most a header's maximum.
 func (w ClassWeight) Apply(mbps uint32) uint32 {
 	return uint32(min(max(uint64(mbps)*uint64(w.Multiplier)>>w.Shift, 1), math.MaxUint32))
 }
@@ -108,33 +107,33 @@ func (w ClassWeight) Apply(mbps uint32) uint32 {
 type Entry interface {
 	comparable
 	Key() uint32  // orders the list
-	Name() string // the key for people: the port, or port/class
+	Name() string // the key for display: the port, or port/class
 }
 
-// Key orders settings of ports.
+// Key returns the sort key: the port.
 func (c PortConfig) Key() uint32 { return uint32(c.Port) }
 
-// Key orders class weights.
+// Key returns the sort key: port and class.
 func (w ClassWeight) Key() uint32 { return uint32(w.Port)<<3 | uint32(w.Class) }
 
-// Key orders data centres of ports.
+// Key returns the sort key: the port.
 func (d PortDomain) Key() uint32 { return uint32(d.Port) }
 
-// Name is the port.
+// Name returns the port.
 func (c PortConfig) Name() string { return fmt.Sprint(c.Port) }
 
-// Name is port/class.
+// Name returns port/class.
 func (w ClassWeight) Name() string { return fmt.Sprintf("%d/%d", w.Port, w.Class) }
 
-// Name is the port.
+// Name returns the port.
 func (d PortDomain) Name() string { return fmt.Sprint(d.Port) }
 
 func byKey[E Entry](a, b E) int { return cmp.Compare(a.Key(), b.Key()) }
 
-// Merge walks two lists in the order of their keys and calls f for each key with what each has: nil for nothing.
+// Merge walks two lists in the order of their keys and calls f for each key with the entries of both; a missing entry is nil.
 func Merge[E Entry](a, b []E, f func(a, b *E)) { MergeBy(a, b, byKey, f) }
 
-// MergeBy is Merge of lists in another order.
+// MergeBy is Merge for lists with a different order.
 func MergeBy[E any](a, b []E, compare func(a, b E) int, f func(a, b *E)) {
 	for len(a) > 0 || len(b) > 0 {
 		switch {
@@ -151,8 +150,8 @@ func MergeBy[E any](a, b []E, compare func(a, b E) int, f func(a, b *E)) {
 	}
 }
 
-// ValidateRanges checks every value of c against its own range, keys against a number of ports, and the
-// order of the entries. What is to be pushed must also pass Validate.
+// ValidateRanges checks every value of c against its own range, keys against the number of ports, and the order of the entries.
+// A configuration to be written must also pass Validate.
 func (c *SwitchConfig) ValidateRanges(ports int) error {
 	return errors.Join(
 		validateList("ports", c.Ports, ports, func(p PortConfig) uint16 { return p.Port }, PortConfig.validate),
@@ -161,8 +160,8 @@ func (c *SwitchConfig) ValidateRanges(ports int) error {
 	)
 }
 
-// Validate checks ValidateRanges and that the values make sense together: no floor above its ceiling, one
-// sampling period for the whole switch, and no class weight or data centre for a port without a fair rate.
+// Validate checks ValidateRanges and consistency: no minimum above its maximum, one sampling period for the whole switch, and
+// no class weight or data centre for a port without a fair rate.
 func (c *SwitchConfig) Validate(ports int) error {
 	if err := c.ValidateRanges(ports); err != nil {
 		return err
@@ -233,7 +232,7 @@ func numberInRange[T uint8 | uint16 | uint32](field string, v, lo, hi T) error {
 	return nil
 }
 
-// Sort brings the entries into the order of their keys.
+// Sort sorts the entries by their keys.
 func (c *SwitchConfig) Sort() {
 	slices.SortFunc(c.Ports, byKey)
 	slices.SortFunc(c.Weights, byKey)
@@ -250,7 +249,7 @@ func (c *SwitchConfig) Equal(d *SwitchConfig) bool {
 	return slices.Equal(c.Ports, d.Ports) && slices.Equal(c.Weights, d.Weights) && slices.Equal(c.Domains, d.Domains)
 }
 
-// PortConfig returns the entry of a port; false when there is none.
+// PortConfig returns the entry of a port; false if there is none.
 func (c *SwitchConfig) PortConfig(port uint16) (PortConfig, bool) {
 	i, ok := slices.BinarySearchFunc(c.Ports, PortConfig{Port: port}, byKey)
 	if !ok {

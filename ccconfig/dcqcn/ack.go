@@ -1,13 +1,14 @@
 package dcqcn
 
-// Acknowledgements as predictions and simulations assume them: packets for each, and bytes on the wire. How many packets a receiver acknowledges
-// at once differs by device. Even few acknowledgements make a link queue and mark that data alone fills exactly.
+// Acknowledgements as assumed in predictions and simulations: packets per acknowledgement, and bytes on the wire. The number of
+// packets per acknowledgement differs between devices. Even a few acknowledgements cause queues and marks on a link that data
+// alone would exactly fill.
 const (
 	AckEvery   = 8
 	AckWire    = 60
 	PacketWire = 1048
 )
 
-// AckShare is what the acknowledgements of a flow take of the links on its way back, as a part of its rate on the wire: the same at every
-// rate.
+// AckShare returns the bandwidth of a flow's acknowledgements on its return path, as a fraction of the flow's rate on the wire.
+// It is the same at every rate.
 func AckShare(float64) float64 { return float64(AckWire) / PacketWire / AckEvery }

@@ -2,14 +2,14 @@ package dcqcn
 
 // Widths of the registers (vendor's firmware configuration database).
 const (
-	// MaxNarrow is the most that a 17-bit register holds: periods in us, and rates in Mbit/s where the
-	// firmware lacks the 32-bit rate capability.
+	// MaxNarrow is the largest value of a 17-bit register: periods in us, and rates in Mbit/s if the firmware lacks the 32-bit
+	// rate capability.
 	MaxNarrow = 1<<17 - 1
-	// MaxByteResetNarrow is the most that RPG_BYTE_RESET holds without that capability.
+	// MaxByteResetNarrow is the largest value of RPG_BYTE_RESET without that capability.
 	MaxByteResetNarrow = 1<<15 - 1
-	// MaxWide is the most that a 32-bit register holds.
+	// MaxWide is the largest value of a 32-bit register.
 	MaxWide = 1<<32 - 1
-	// AlphaScale is 1 in the fixed-point numbers of alpha and its filter.
+	// AlphaScale represents 1 in the fixed-point numbers of alpha and its filter.
 	AlphaScale = 1024
 )
 
@@ -20,13 +20,13 @@ const (
 	MaxGD           = 15
 )
 
-// Limits say what a kind of device holds beyond the ranges that all have.
+// Limits are the capabilities of a kind of device beyond the ranges common to all.
 type Limits struct {
 	Rate32         bool // 32-bit rates and byte counter; otherwise 17 and 15 bits
 	UndocumentedGD bool // RPG_GD from 0 to 15; otherwise 10 and 11
 }
 
-// MaxRate is the most that a rate register holds, in Mbit/s.
+// MaxRate returns the largest value of a rate register, in Mbit/s.
 func (l Limits) MaxRate() uint64 {
 	if l.Rate32 {
 		return MaxWide
@@ -34,16 +34,16 @@ func (l Limits) MaxRate() uint64 {
 	return MaxNarrow
 }
 
-// Register describes one of a port's numbers.
+// Register describes a numeric register of a port.
 type Register struct {
-	Name     string // as in the vendor's files, which is also its JSON name
+	Name     string // as in the vendor's files, and in JSON
 	Unit     string // empty for a plain number
 	Min, Max uint64 // inclusive
 	Value    func(*Settings) uint64
 }
 
-// Registers lists a port's registers in the order of Settings, with the legal ranges of a kind of
-// device (vendor's parameter page and firmware configuration database). A flag has the range 0 to 1.
+// Registers returns a port's registers in the order of Settings, with the legal ranges of a kind of device (vendor's parameter
+// page and firmware configuration database). A flag has the range 0 to 1.
 func (l Limits) Registers() []Register {
 	rate, bytes := l.MaxRate(), uint64(MaxByteResetNarrow)
 	if l.Rate32 {

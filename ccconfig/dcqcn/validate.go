@@ -7,13 +7,13 @@ import (
 	"fairlane/internal/fieldwise"
 )
 
-// Range writes the register's legal values, such as "1..131071".
+// Range formats the register's legal values, such as "1..131071".
 func (r *Register) Range() string {
 	return strconv.FormatUint(r.Min, 10) + ".." + strconv.FormatUint(r.Max, 10)
 }
 
-// Validate reports the first register that a device of these limits cannot be given, as a
-// *fieldwise.Error, and a least rate above a given most rate, which no rate could satisfy.
+// Validate returns a *fieldwise.Error for the first value that is illegal on a device with these limits, and for a minimum rate
+// above a set maximum rate.
 func (s *Settings) Validate(l Limits) error {
 	for _, r := range l.Registers() {
 		if v := r.Value(s); v < r.Min || v > r.Max {

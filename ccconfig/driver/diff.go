@@ -9,10 +9,9 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// Diff lists the fields in which the observed state got is not what s wants, by the rules of
-// read-back: table entries above the limit and the contents of invalid port elements do not
-// count. A half that only one of the two has is one difference, named "ca", "switch", "wrcc", "nic" or
-// "queues". Nil means equal.
+// Diff returns the fields in which the observed state got differs from s, by the rules of read-back: table entries above the
+// limit and the contents of invalid port elements do not count. A part that is present in only one of the two is one
+// difference, named "ca", "switch", "wrcc", "nic" or "queues". Nil means equal.
 func (s Settings) Diff(got Settings) []fieldwise.Difference {
 	var ds fieldwise.Differences
 	if both(&ds, "ca", "settings", s.CA != nil, got.CA != nil) {
@@ -33,22 +32,22 @@ func (s Settings) Diff(got Settings) []fieldwise.Difference {
 	return ds
 }
 
-// both reports whether both sides have a thing, and notes it when only one has.
+// both reports whether both sides have a part, and adds a difference if only one has it.
 func both(ds *fieldwise.Differences, field, thing string, want, got bool) bool {
 	say := map[bool]string{true: thing, false: fieldwise.Absent}
 	ds.Add(field, say[want], say[got])
 	return want && got
 }
 
-// Equal reports that Diff finds nothing.
+// Equal reports whether Diff would return nil.
 func (s Settings) Equal(got Settings) bool {
 	if s.CA != nil && got.CA != nil && s == (Settings{CA: s.CA}) && got == (Settings{CA: got.CA}) {
-		return s.CA.Equal(got.CA) // the common case, without listing a whole table
+		return s.CA.Equal(got.CA) // the common case, without building a list
 	}
 	return len(s.Diff(got)) == 0
 }
 
-// Diff lists the fields in which got is not what s wants. Nil means equal.
+// Diff returns the fields in which got differs from s. Nil means equal.
 func (s *SwitchState) Diff(got *SwitchState) []fieldwise.Difference {
 	ds := s.Defaults.Diff(&got.Defaults)
 	if w, g := len(s.Ports), len(got.Ports); w != g {
@@ -85,7 +84,7 @@ func (s Settings) Clone() Settings {
 	return c
 }
 
-// Marks reports whether the settings are of a switch that marks packets anywhere.
+// Marks reports whether the settings make a switch mark packets on any port.
 func (s Settings) Marks() bool {
 	if s.Queues != nil {
 		return len(s.Queues.Marking) > 0

@@ -1,7 +1,6 @@
-// Package driver is the one contract between Fairlane and a device, whatever protocol the
-// device speaks. A driver is told what the device should be, works out the difference,
-// writes it, and says per field what happened; it never judges success, which only a later
-// Read can do.
+// Package driver is the common contract between Fairlane and devices of every protocol. A driver receives the complete desired
+// state of a device, computes the difference to the current state, writes it, and reports an outcome per field. It never
+// reports success: only a later Read can verify the state.
 package driver
 
 import (
@@ -17,39 +16,39 @@ import (
 	"fairlane/wrcc"
 )
 
-// Device names one manageable unit: a port of a channel adapter or NIC, or a whole switch (Port 0).
+// Device identifies one manageable unit: a port of a channel adapter or NIC, or a whole switch (Port 0).
 type Device struct {
 	Plane subnet.Plane    `json:"plane"`
 	ID    ident.PortID    `json:"id"`   // node GUID and port; port 0 for a switch
-	Name  string          `json:"name"` // for people: node description and port
+	Name  string          `json:"name"` // for display: node description and port
 	Kind  subnet.NodeKind `json:"kind"`
-	LID   ident.LID       `json:"lid"`   // where its agents answer; 0 on Ethernet
-	Ports int             `json:"ports"` // external ports of a switch
+	LID   ident.LID       `json:"lid"`   // LID of its management agents; 0 on Ethernet
+	Ports int             `json:"ports"` // number of external ports of a switch
 }
 
-// Capabilities is what a device can be told.
+// Capabilities are the supported settings of a device.
 type Capabilities struct {
-	TableEntries     int  `json:"table_entries"` // most CCT entries: ControlTableCap x 64
+	TableEntries     int  `json:"table_entries"` // largest number of CCT entries: ControlTableCap x 64
 	PerQP            bool `json:"per_qp"`        // QP mode available
 	PerSL            bool `json:"per_sl"`        // SL mode available
-	PortMarking      bool `json:"port_marking"`  // SwitchPortCongestionSetting answered
+	PortMarking      bool `json:"port_marking"`  // supports SwitchPortCongestionSetting
 	CreditStarvation bool `json:"credit_starvation"`
-	PerSLCounters    bool `json:"per_sl_counters"` // PortXmitDataSL and PortRcvDataSL answered
+	PerSLCounters    bool `json:"per_sl_counters"` // supports PortXmitDataSL and PortRcvDataSL
 
 	WRCC   *WRCCCapabilities  `json:"wrcc,omitempty"`   // of a WRCC switch
 	NIC    *NICCapabilities   `json:"nic,omitempty"`    // of a NIC port on Ethernet
 	Queues *QueueCapabilities `json:"queues,omitempty"` // of a switch on PlaneRoCE
 }
 
-// WRCCCapabilities is what a WRCC switch can be told: the sizes of its tables, entries.
+// WRCCCapabilities are the table sizes of a WRCC switch, in entries.
 type WRCCCapabilities struct {
 	Ports   int `json:"ports"`   // with a fair rate
-	Weights int `json:"weights"` // of classes; 0 when the switch weighs none itself
+	Weights int `json:"weights"` // of classes; 0 when the switch applies no class weights itself
 	Domains int `json:"domains"` // ports with a data centre
 }
 
-// Settings is the whole desired or observed congestion-control state of one device. The half
-// that does not apply to the device's plane and kind is nil.
+// Settings is the complete desired or observed congestion-control state of one device. Parts that do not apply to the device's
+// plane and kind are nil.
 type Settings struct {
 	CA     *ibcc.CASettings `json:"ca,omitempty"`
 	Switch *SwitchState     `json:"switch,omitempty"`
@@ -68,15 +67,15 @@ type SwitchState struct {
 	Ports    []ibcc.PortMarking  `json:"ports"`
 }
 
-// Outcome is what became of one field of an Apply.
+// Outcome is the result of an Apply for one field.
 type Outcome string
 
-// Outcomes. Acknowledged is not success: only reading the value back is.
+// Outcomes. Acknowledged is not success: only a read-back verifies the value.
 const (
-	OutcomeUnchanged    Outcome = "unchanged"    // already as wanted, nothing sent
+	OutcomeUnchanged    Outcome = "unchanged"    // already at the desired value, nothing sent
 	OutcomeAcknowledged Outcome = "acknowledged" // the device answered the write with status 0
-	OutcomeSent         Outcome = "sent"         // written, no answer seen
-	OutcomeRefused      Outcome = "refused"      // the device answered with an error
+	OutcomeSent         Outcome = "sent"         // written, but no answer received
+	OutcomeRefused      Outcome = "refused"      // the device returned an error
 	OutcomeSkipped      Outcome = "skipped"      // not attempted, because an earlier field failed
 )
 
@@ -87,38 +86,36 @@ type FieldReceipt struct {
 	Detail  string  `json:"detail,omitempty"`
 }
 
-// Receipt lists the outcomes of one Apply in the order of writing.
+// Receipt lists the outcomes of one Apply in the order of the writes.
 type Receipt struct {
 	Fields []FieldReceipt `json:"fields"`
 }
 
-// Note adds a field.
+// Note adds a field's outcome.
 func (r *Receipt) Note(field string, o Outcome, detail string) {
 	r.Fields = append(r.Fields, FieldReceipt{Field: field, Outcome: o, Detail: detail})
 }
 
-// Driver reads and writes one plane's devices. Methods are safe for concurrent use on
-// different devices.
+// Driver reads and writes the devices of one plane. Methods are safe for concurrent use on different devices.
 type Driver interface {
-	// Capabilities asks the device what it supports.
+	// Capabilities returns the capabilities that the device reports.
 	Capabilities(ctx context.Context, d Device) (Capabilities, error)
-	// Read returns the whole observed state.
+	// Read returns the complete observed state.
 	Read(ctx context.Context, d Device) (Settings, error)
-	// Apply brings the device to want, sending only what differs. It is idempotent and may be
-	// interrupted anywhere; running it again finishes the job. The receipt is valid even when
-	// err is not nil.
+	// Apply brings the device to want and sends only differences. It is idempotent and may be interrupted at any point; a
+	// second call completes it. The receipt is valid even if err is not nil.
 	Apply(ctx context.Context, d Device, want Settings) (Receipt, error)
 }
 
-// Examiner is a Driver that checks what congestion control needs on a device beside the settings of a plan.
+// Examiner is a Driver that checks the prerequisites of congestion control on a device, beyond the settings of a plan.
 type Examiner interface {
-	// Examine judges the prerequisites of a plan on a device; got was just read from it. It writes nothing. After an error every
-	// prerequisite is unknown.
+	// Examine evaluates the prerequisites of a plan on a device; got is the state just read from it. It writes nothing. After
+	// an error every prerequisite is unknown.
 	Examine(ctx context.Context, d Device, got Settings, n prereq.Needs) ([]prereq.Item, error)
 }
 
-// Examine calls the Examiner that a driver is or wraps (Unwrap); other drivers, and nil needs, have no items. An error becomes an item
-// of state Unknown.
+// Examine calls the Examiner that a driver implements or wraps (Unwrap). It returns no items for other drivers or nil needs. An
+// error becomes an item of state Unknown.
 func Examine(ctx context.Context, to Driver, d Device, got Settings, n *prereq.Needs) []prereq.Item {
 	x, ok := to.(Examiner)
 	for !ok {
@@ -143,23 +140,24 @@ func Examine(ctx context.Context, to Driver, d Device, got Settings, n *prereq.N
 var (
 	ErrUnreachable = errors.New("device unreachable")               // retry
 	ErrBusy        = errors.New("device busy")                      // retry later
-	ErrUnsupported = errors.New("not supported by the device")      // give up, record the capability
-	ErrInvalid     = errors.New("refused as invalid by the device") // our fault
-	ErrConflict    = errors.New("changed by someone else")          // another manager writes too
+	ErrUnsupported = errors.New("not supported by the device")      // do not retry; record the missing capability
+	ErrInvalid     = errors.New("refused as invalid by the device") // an error of the caller
+	ErrConflict    = errors.New("changed by someone else")          // another manager also writes
 )
 
-// ErrUnsent marks, beside its kind, an error of Apply that came before anything was sent to change the device.
+// ErrUnsent marks an error of Apply that occurred before any change was sent to the device. It accompanies an error kind.
 var ErrUnsent = errors.New("nothing was sent")
 
-// Unsent is an error of Apply that came before anything was sent to change the device.
+// Unsent marks an error of Apply that occurred before any change was sent to the device.
 func Unsent(err error) error { return fmt.Errorf("%w: %w", ErrUnsent, err) }
 
-// Refusef is an error of a kind by which Apply refuses what is wanted before anything is sent, in words as of fmt.Errorf.
+// Refusef returns an error of a kind with which Apply rejects the desired state before it sends anything; format and args are
+// as in fmt.Errorf.
 func Refusef(kind error, format string, args ...any) error {
 	return fmt.Errorf("%w: %w: %w", kind, ErrUnsent, fmt.Errorf(format, args...))
 }
 
-// KindOf is the error kind that err has, ErrUnreachable when it has none of them.
+// KindOf returns the error kind of err, or ErrUnreachable if it has none.
 func KindOf(err error) error {
 	for _, kind := range []error{ErrBusy, ErrInvalid, ErrUnsupported, ErrConflict} {
 		if errors.Is(err, kind) {
@@ -169,7 +167,7 @@ func KindOf(err error) error {
 	return ErrUnreachable
 }
 
-// OutcomeOf says what is known of a write that ended with err, which may be nil.
+// OutcomeOf returns the outcome of a write that ended with err, which may be nil.
 func OutcomeOf(err error) Outcome {
 	switch {
 	case err == nil:

@@ -22,20 +22,20 @@ const (
 	PlaneWRCC = subnet.PlaneWRCC // NIC ports and switches with fair rates
 )
 
-// NICState is what a NIC port is told: the parameters that a plan manages and no others. As an observed state it is
-// every parameter that could be read; those that nobody asked for do not count in Diff.
+// NICState is the desired state of a NIC port: only the parameters that a plan manages. As an observed state it contains every
+// readable parameter; Diff ignores those that are not in the desired state.
 type NICState struct {
-	Params []NICParam      `json:"params"`         // by name, then index, each once
+	Params []NICParam      `json:"params"`         // by name, then index; no duplicates
 	WRCC   *wrcc.NICConfig `json:"wrcc,omitempty"` // on PlaneWRCC
-	// AllShares says that Params has every share of a virtual function (ShareParam) that there is to be: a function
-	// without one is to have none, 0, as after its tenant left.
+	// AllShares means that Params contains every desired share of a virtual function (ShareParam). A function without an entry
+	// must have the share 0, for example after its tenant left.
 	AllShares bool `json:"all_shares,omitempty"`
-	// Acting holds the values in force of parameters whose values in Params take effect at the next firmware reset. Only observed
-	// states have it; Diff ignores it.
+	// Acting holds the current values of parameters whose values in Params take effect at the next firmware reset. It occurs
+	// only in observed states; Diff ignores it.
 	Acting []NICParam `json:"acting,omitempty"`
 }
 
-// ShareParam is the rate that a virtual function has for sure, in Mbit/s, by its index; 0 is none.
+// ShareParam is the guaranteed rate of a virtual function, in Mbit/s, by its index; 0 means none.
 const ShareParam = "vf_tx_share"
 
 // NICParam is the value of one parameter of a NIC port.
@@ -45,34 +45,34 @@ type NICParam struct {
 	Value uint64 `json:"value"`           // in the parameter's unit
 }
 
-// QueueState is the marking of an Ethernet switch's queues. Queues without an entry are left as they are.
+// QueueState is the marking of an Ethernet switch's queues. Queues without an entry are not changed.
 type QueueState struct {
-	Marking []ecn.QueueMarking `json:"marking"` // by port, then queue, each once
+	Marking []ecn.QueueMarking `json:"marking"` // by port, then queue; no duplicates
 }
 
-// NICCapabilities is what a NIC port can be told.
+// NICCapabilities are the supported settings of a NIC port.
 type NICCapabilities struct {
-	Params []string `json:"params"`          // names of the parameters that can be written now, sorted
-	Wide   bool     `json:"wide"`            // registers of rates have 32 bits
-	VFs    int      `json:"vfs"`             // virtual functions that can have shares
-	WRCC   bool     `json:"wrcc"`            // has senders with weights
-	Most   int      `json:"most_senders"`    // of them
-	Reset  []string `json:"reset,omitempty"` // parameters that act only after a firmware reset
+	Params []string `json:"params"`          // names of the parameters that are writable now, sorted
+	Wide   bool     `json:"wide"`            // rate registers have 32 bits
+	VFs    int      `json:"vfs"`             // number of virtual functions that can have shares
+	WRCC   bool     `json:"wrcc"`            // supports senders with weights
+	Most   int      `json:"most_senders"`    // largest number of such senders
+	Reset  []string `json:"reset,omitempty"` // parameters that take effect only after a firmware reset
 }
 
-// QueueCapabilities is what an Ethernet switch can be told.
+// QueueCapabilities are the supported settings of an Ethernet switch.
 type QueueCapabilities struct {
 	Ports    int `json:"ports"`
-	Queues   int `json:"queues"`   // of a port
-	Profiles int `json:"profiles"` // different markings at the same time; 0 when not bounded
-	// Marked are the queues, ascending, that mark on some port now.
+	Queues   int `json:"queues"`   // queues per port
+	Profiles int `json:"profiles"` // different markings at the same time; 0 means unlimited
+	// Marked are the queues, ascending, that currently mark on some port.
 	Marked []uint8 `json:"marked,omitempty"`
 }
 
 // ethernet reports whether the device is on a plane without LIDs.
 func (d Device) ethernet() bool { return d.Plane == PlaneRoCE || d.Plane == PlaneWRCC }
 
-// validateRanges checks that every parameter exists and holds what some device's register can, and the order.
+// validateRanges checks that every parameter exists and has a value that some device's register can hold, and checks the order.
 func (s *NICState) validateRanges() error {
 	for i, p := range s.Params {
 		if i > 0 && compareParams(s.Params[i-1], p) >= 0 {
@@ -85,8 +85,8 @@ func (s *NICState) validateRanges() error {
 	return nil
 }
 
-// validate checks the values against a table of devices with every capability: what one device lacks its own agent
-// refuses.
+// validate checks the values against the table of a device with every capability; a device's own agent rejects what the device
+// lacks.
 func (s *NICState) validate(d Device) error {
 	if err := s.validateRanges(); err != nil {
 		return err
@@ -106,14 +106,14 @@ func (s *NICState) validate(d Device) error {
 	return table.Check(set, nil)
 }
 
-// richest is the table of a device that has everything. Nobody changes it.
+// richest is the table of a device with all capabilities. It must not be changed.
 var richest = sync.OnceValue(func() *nicparam.Table {
 	c := nicparam.Caps{GeneralCC: true, NewNV: true, VFRates: true, Switchdev: true, TCRates: true}
 	c.Limits = dcqcn.Limits{Rate32: true, UndocumentedGD: true}
 	return nicparam.New(c)
 })
 
-// diffNIC notes the wanted parameters that are absent or different.
+// diffNIC adds the desired parameters that are absent or different.
 func diffNIC(ds *fieldwise.Differences, want, got *NICState) {
 	for _, w := range slices.Concat(want.Params, want.Cleared(got)) {
 		g, ok := got.Param(w.Name, w.Index)
@@ -148,8 +148,8 @@ func diffSenders(ds *fieldwise.Differences, want, got *wrcc.NICConfig) {
 	})
 }
 
-// Cleared lists, each with value 0, the shares of functions that an observed state has and s, having all that there are
-// to be, has not. A driver writes them with Params.
+// Cleared returns, with value 0, the shares of functions that the observed state has and s does not, if s has AllShares. A
+// driver writes them with Params.
 func (s *NICState) Cleared(got *NICState) []NICParam {
 	if !s.AllShares {
 		return nil
@@ -166,7 +166,7 @@ func (s *NICState) Cleared(got *NICState) []NICParam {
 	return out
 }
 
-// Param returns the value of a parameter; false when the state has none.
+// Param returns the value of a parameter; false if the state has none.
 func (s *NICState) Param(name string, index int) (uint64, bool) {
 	i, ok := slices.BinarySearchFunc(s.Params, NICParam{Name: name, Index: index}, compareParams)
 	if !ok {
@@ -175,7 +175,7 @@ func (s *NICState) Param(name string, index int) (uint64, bool) {
 	return s.Params[i].Value, true
 }
 
-// Now returns the value of a parameter that is in force; false when the state has none.
+// Now returns the current value of a parameter; false if the state has none.
 func (s *NICState) Now(name string, index int) (uint64, bool) {
 	for _, p := range s.Acting {
 		if p.Name == name && p.Index == index {
@@ -185,7 +185,7 @@ func (s *NICState) Now(name string, index int) (uint64, bool) {
 	return s.Param(name, index)
 }
 
-// Sort brings the parameters into their order.
+// Sort sorts the parameters.
 func (s *NICState) Sort() { slices.SortFunc(s.Params, compareParams) }
 
 func (s *NICState) clone() *NICState {
@@ -200,7 +200,7 @@ func compareParams(a, b NICParam) int {
 	return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Index, b.Index))
 }
 
-// key names the parameter as "rpg_gd" or "tc_bw[3]".
+// key formats the parameter as "rpg_gd" or "tc_bw[3]".
 func (p NICParam) key() string {
 	if p.Index == 0 {
 		return p.Name
@@ -224,7 +224,7 @@ func (s *QueueState) validate(ports int) error {
 	return nil
 }
 
-// diffQueues notes the wanted queues that are absent or marked otherwise.
+// diffQueues adds the desired queues that are absent or have a different marking.
 func diffQueues(ds *fieldwise.Differences, want, got *QueueState) {
 	for _, w := range want.Marking {
 		at := fmt.Sprintf("queues[%d/%d]", w.Port, w.Queue)
@@ -238,7 +238,7 @@ func diffQueues(ds *fieldwise.Differences, want, got *QueueState) {
 	}
 }
 
-// Queue returns the marking of a queue; false when the state has none.
+// Queue returns the marking of a queue; false if the state has none.
 func (s *QueueState) Queue(port ident.PortNum, queue uint8) (ecn.Marking, bool) {
 	i, ok := slices.BinarySearchFunc(s.Marking, ecn.QueueMarking{Port: port, Queue: queue}, compareQueues)
 	if !ok {
@@ -247,7 +247,7 @@ func (s *QueueState) Queue(port ident.PortNum, queue uint8) (ecn.Marking, bool) 
 	return s.Marking[i].Marking, true
 }
 
-// Sort brings the queues into their order.
+// Sort sorts the queues.
 func (s *QueueState) Sort() { slices.SortFunc(s.Marking, compareQueues) }
 
 func compareQueues(a, b ecn.QueueMarking) int {

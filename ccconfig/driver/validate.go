@@ -9,13 +9,12 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// MaxSwitchPorts is the largest number of external ports a switch can have: port numbers are
-// 8 bits wide and 255 means "drop" in a forwarding table (IBTA vol. 1, 14.2.5.11).
+// MaxSwitchPorts is the largest number of external ports of a switch: port numbers are 8 bits wide and 255 means "drop" in a
+// forwarding table (IBTA vol. 1, 14.2.5.11).
 const MaxSwitchPorts = 254
 
-// Validate checks that d can be addressed and is of a kind that holds settings: a unicast
-// LID, and port 0 with 1 to 254 external ports on a switch or port 1 to 254 on a channel
-// adapter or NIC. On Ethernet there is no LID.
+// Validate checks that d has a valid address and is of a kind with settings: a unicast LID, and port 0 with 1 to 254 external
+// ports on a switch or port 1 to 254 on a channel adapter or NIC. On Ethernet there is no LID.
 func (d Device) Validate() error {
 	adapter := "channel adapter"
 	if d.ethernet() {
@@ -41,8 +40,7 @@ func (d Device) Validate() error {
 	return nil
 }
 
-// String prints the device as "host-07/P1 (0x0002c90300a1b2c3:1)", or the identifier alone
-// when it has no name.
+// String formats the device as "host-07/P1 (0x0002c90300a1b2c3:1)", or only the identifier if it has no name.
 func (d Device) String() string {
 	if d.Name == "" {
 		return d.ID.String()
@@ -50,9 +48,8 @@ func (d Device) String() string {
 	return fmt.Sprintf("%s (%s)", d.Name, d.ID)
 }
 
-// ValidateRanges checks that s is whole settings for d - exactly the half of its kind, one
-// element for each port - and that every value is one the wire can carry. It accepts any
-// state d may be found in; what is to be pushed must also pass Validate.
+// ValidateRanges checks that s is complete for d (exactly the part for its kind, one element per port) and that every value can
+// be encoded. It accepts any state that d may have; settings to be written must also pass Validate.
 func (s Settings) ValidateRanges(d Device) error {
 	if err := s.validateShape(d); err != nil {
 		return err
@@ -70,9 +67,8 @@ func (s Settings) ValidateRanges(d Device) error {
 	return s.Switch.validateRanges(d.Ports)
 }
 
-// Validate checks ValidateRanges and that the values make sense together: the table by
-// ibcc.CASettings.Validate, and that the masks of a switch name only ports it has, whereas a
-// device may well come with all 256 bits set.
+// Validate checks ValidateRanges and consistency: the table by ibcc.CASettings.Validate, and that the masks of a switch contain
+// only its ports. An observed state may have all 256 bits set.
 func (s Settings) Validate(d Device) error {
 	if err := s.validateShape(d); err != nil {
 		return err
@@ -100,7 +96,7 @@ func (s Settings) validateShape(d Device) error {
 	return nil
 }
 
-// half is what a device of a plane and kind has, as people call it.
+// half returns the display name of the part of Settings for a device's plane and kind.
 func (d Device) half() string {
 	switch {
 	case d.ethernet() && d.Kind == subnet.KindCA:

@@ -9,7 +9,7 @@ import (
 	"fairlane/wrcc"
 )
 
-// diffWRCC notes, in the order of the keys, the fields of entries that differ, and the entries that only one has.
+// diffWRCC adds, in the order of the keys, the fields of entries that differ, and the entries that only one side has.
 func diffWRCC(ds *fieldwise.Differences, want, got *wrcc.SwitchConfig) {
 	diffEntries(ds, "ports", want.Ports, got.Ports, func(at string, w, g wrcc.PortConfig) {
 		ds.Number(at+".f_min_mbps", uint64(w.FminMbps), uint64(g.FminMbps))
@@ -29,7 +29,7 @@ func diffWRCC(ds *fieldwise.Differences, want, got *wrcc.SwitchConfig) {
 	})
 }
 
-// diffEntries compares a list, by fields where both have an entry.
+// diffEntries compares two lists, by fields where both have an entry.
 func diffEntries[E wrcc.Entry](ds *fieldwise.Differences, list string, want, got []E, fields func(at string, w, g E)) {
 	wrcc.Merge(want, got, func(w, g *E) {
 		if w != nil && g != nil && *w == *g {

@@ -1,11 +1,11 @@
-// Package ecn holds the typed marking settings of Ethernet switches: at which queue length a switch
-// marks packets (RFC 3168), as SONiC's WRED profiles express it.
+// Package ecn holds the typed marking settings of Ethernet switches: the queue lengths at which a switch marks packets (RFC
+// 3168), as in SONiC's WRED profiles.
 package ecn
 
 import "fairlane/subnet/ident"
 
-// Marking is the rule of one queue: no packet is marked below Min, all above Max, and in between a part
-// that rises linearly to PMax.
+// Marking is the rule of one queue: no packet is marked below Min, all are above Max, and in between with a probability that
+// rises linearly to PMax.
 type Marking struct {
 	Min     int64 `json:"min_bytes"`     // bytes, 0 or more
 	Max     int64 `json:"max_bytes"`     // bytes, at least Min

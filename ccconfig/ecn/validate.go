@@ -13,7 +13,7 @@ const (
 	MaxQueue     = 7
 )
 
-// Validate reports the first value outside what a switch can be told, as a *fieldwise.Error.
+// Validate returns a *fieldwise.Error for the first value outside a switch's legal range.
 func (m Marking) Validate() error {
 	for _, f := range []struct {
 		name         string
@@ -30,7 +30,7 @@ func (m Marking) Validate() error {
 	return nil
 }
 
-// Validate is that of the marking, and the queue number is 0 to 7.
+// Validate checks the marking, and that the queue number is 0 to 7.
 func (q QueueMarking) Validate() error {
 	if q.Queue > MaxQueue {
 		return fieldwise.Bad("queue", q.Queue, "0..7")
@@ -38,7 +38,7 @@ func (q QueueMarking) Validate() error {
 	return q.Marking.Validate()
 }
 
-// Probability returns the part of packets marked at a queue of some bytes, 0 to 1.
+// Probability returns the marking probability at a queue length in bytes, 0 to 1.
 func (m Marking) Probability(queue int64) float64 {
 	switch {
 	case queue < m.Min:

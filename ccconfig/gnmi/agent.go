@@ -20,31 +20,31 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// agent speaks of NIC ports with a host agent.
+// agent is the dialect of host agents, for NIC ports.
 type agent struct {
 	s      *session
-	bootID string // of the host when places was filled
+	bootID string // of the host at the time when places was filled
 	places map[ident.PortID]place
-	names  map[string]string // of parameters, one copy of each
+	names  map[string]string // interned parameter names
 }
 
-// place is where in the agent's tree a port is, and what does not change there until the driver is loaded again.
+// place is the location of a port in the agent's tree, with its properties that do not change until the driver is reloaded.
 type place struct {
 	nic       string
 	port      int
-	resetOnly []string // parameters that act after a firmware reset only, sorted
+	resetOnly []string // parameters that take effect only after a firmware reset, sorted
 }
 
 func newAgent(s *session) *agent { return &agent{s: s, names: map[string]string{}} }
 
-// observed is a port as it was read.
+// observed is the observed state of a port.
 type observed struct {
 	place
 	settings *driver.NICState
-	names    map[string]string // of parameters, one copy of each
+	names    map[string]string // interned parameter names
 }
 
-// capabilities tells what the port can be told now.
+// capabilities returns the settings that the port supports now.
 func (a *agent) capabilities(ctx context.Context, dev driver.Device) (driver.Capabilities, error) {
 	at, err := a.find(ctx, dev)
 	if err != nil {
@@ -99,7 +99,7 @@ func (a *agent) read(ctx context.Context, dev driver.Device) (driver.Settings, e
 	return driver.Settings{NIC: o.settings}, nil
 }
 
-// observe reads all that a port is configured with, and makes sure that it was that port.
+// observe reads the complete configuration of a port, and verifies the port's identity.
 func (a *agent) observe(ctx context.Context, dev driver.Device) (*observed, error) {
 	for range 2 {
 		at, err := a.find(ctx, dev)
@@ -115,11 +115,11 @@ func (a *agent) observe(ctx context.Context, dev driver.Device) (*observed, erro
 	return nil, fmt.Errorf("%w: the host of %s changes while it is read", driver.ErrBusy, dev)
 }
 
-// errMoved is that of a port which is no longer where it was found.
+// errMoved reports that a port is no longer at its known place.
 var errMoved = errors.New("the port is elsewhere")
 
-// look reads a port's configuration at a place and then, in a second request, who is there: a place is taken for the port
-// that it was found for until the host has rebooted.
+// look reads a port's configuration at a place and then, in a second request, the identity there. A known place is valid until
+// the host reboots.
 func (a *agent) look(ctx context.Context, dev driver.Device, at place) (*observed, error) {
 	port := nicyang.Port(at.nic, at.port)
 	card := nicyang.Param(at.nic, nicparam.Key{Name: gnmitree.Any}).First(3).Child("param", gnmitree.Key{Name: "name", Value: gnmitree.Any}).Child("config").Child("value")
@@ -151,7 +151,7 @@ func (a *agent) look(ctx context.Context, dev driver.Device, at place) (*observe
 	return o, nil
 }
 
-// decode takes the configuration of the port, and of its card, apart.
+// decode decodes the configuration of the port and its card.
 func (o *observed) decode(answers []answer) error {
 	text, err := answers[0].json()
 	if err != nil || text == nil {
@@ -179,7 +179,7 @@ func (o *observed) decode(answers []answer) error {
 	return nil
 }
 
-// scanPort reads the configuration of a port, fast where it can.
+// scanPort decodes the configuration of a port, with the fast scanner if possible.
 func (o *observed) scanPort(text []byte) error {
 	params, tail, ok := scanParams(text, o.names)
 	if !ok {
@@ -189,7 +189,7 @@ func (o *observed) scanPort(text []byte) error {
 		if err := o.decodePort(tail); err != nil {
 			return err
 		}
-		if len(o.settings.Params) > 0 { // parameters twice
+		if len(o.settings.Params) > 0 { // duplicate parameters
 			return o.decodePort(text)
 		}
 	}
@@ -197,7 +197,7 @@ func (o *observed) scanPort(text []byte) error {
 	return nil
 }
 
-// decodePort reads any legal configuration of a port.
+// decodePort decodes any legal configuration of a port.
 func (o *observed) decodePort(text []byte) error {
 	view, err := nicyang.DecodePort(text)
 	if err != nil {
@@ -211,7 +211,7 @@ func (o *observed) decodePort(text []byte) error {
 	return nil
 }
 
-// cardParam reads the value of one parameter of the card.
+// cardParam decodes the value of one card parameter.
 func cardParam(prefix *gpb.Path, u *gpb.Update) (driver.NICParam, error) {
 	at, err := pathOf(prefix, u)
 	if err != nil {
@@ -232,8 +232,8 @@ func cardParam(prefix *gpb.Path, u *gpb.Update) (driver.NICParam, error) {
 	return driver.NICParam{}, fmt.Errorf("a value at %s, want one of /nics/nic/params/param[name][index]", at)
 }
 
-// identity reads the host's boot ID, the port's ID and, in the same request, the values in force of the parameters that congestion
-// control depends on and that change at a firmware reset only.
+// identity reads the host's boot ID, the port's ID and, in the same request, the current values of the parameters that are
+// prerequisites of congestion control and change only at a firmware reset.
 func (a *agent) identity(ctx context.Context, dev driver.Device, at place) (boot string, id ident.PortID, acting []answer, err error) {
 	paths := []gnmitree.Path{nicyang.AgentState().Child("boot-id"), nicyang.Port(at.nic, at.port).Child("state").Child("id")}
 	for _, p := range at.prerequisites(a.s.d.rows) {
@@ -253,7 +253,7 @@ func (a *agent) identity(ctx context.Context, dev driver.Device, at place) (boot
 	return boot, id, answers[2:], nil
 }
 
-// find says where a port is. What it knows it does not ask for again.
+// find returns the place of a port. It uses known places without a request.
 func (a *agent) find(ctx context.Context, dev driver.Device) (place, error) {
 	if p, ok := a.places[dev.ID]; ok {
 		return p, nil
@@ -298,7 +298,7 @@ func idsOf(places map[ident.PortID]place) string {
 	return strings.Join(ids[:min(len(ids), 8)], ", ")
 }
 
-// placeOf reads one port's state.
+// placeOf decodes one port's state.
 func placeOf(prefix *gpb.Path, u *gpb.Update) (ident.PortID, place, error) {
 	p, err := pathOf(prefix, u)
 	if err != nil {
@@ -317,7 +317,7 @@ func placeOf(prefix *gpb.Path, u *gpb.Update) (ident.PortID, place, error) {
 	return st.ID, place{p.Key(1, "name"), number, st.ResetNames}, nil
 }
 
-// pathOf is the whole path of an update.
+// pathOf returns the complete path of an update.
 func pathOf(prefix *gpb.Path, u *gpb.Update) (gnmitree.Path, error) {
 	base, err := gnmitree.FromProto(prefix)
 	if err != nil {
@@ -327,7 +327,7 @@ func pathOf(prefix *gpb.Path, u *gpb.Update) (gnmitree.Path, error) {
 	return base.Join(p), err
 }
 
-// unqualified reads the JSON object of an answer, the names of whose members modules may qualify (RFC 7951, 4).
+// unqualified decodes the JSON object of an answer, whose member names may have a module prefix (RFC 7951, 4).
 func unqualified(a answer, into any) error {
 	text, err := a.json()
 	if err != nil {

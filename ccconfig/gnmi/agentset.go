@@ -19,15 +19,15 @@ import (
 	"fairlane/wrcc"
 )
 
-// wish is one field that is to be written.
+// wish is one desired field.
 type wish struct {
 	field string
-	key   nicparam.Key // of a parameter
+	key   nicparam.Key // if the field is a parameter
 	ops   []gnmitree.Operation
-	reset bool // it acts after a firmware reset only
+	reset bool // takes effect only after a firmware reset
 }
 
-// apply writes what differs in one Set.
+// apply writes the differences in one Set.
 func (a *agent) apply(ctx context.Context, dev driver.Device, want driver.Settings) (driver.Receipt, error) {
 	var r driver.Receipt
 	o, err := a.observe(ctx, dev)
@@ -38,7 +38,7 @@ func (a *agent) apply(ctx context.Context, dev driver.Device, want driver.Settin
 	if len(missing) > 0 {
 		return r, a.missing(ctx, dev, o, missing)
 	}
-	// What is as it was found is nobody's fault; what is to change must be legal.
+	// Unchanged values may be illegal; only changed values must be legal.
 	if err := (driver.Settings{NIC: changed}).Validate(dev); err != nil {
 		return r, driver.Refusef(driver.ErrInvalid, "%w", err)
 	}
@@ -79,7 +79,7 @@ func sharedElems(ops []gnmitree.Operation) int {
 	return n
 }
 
-// wishes lists the fields of want, with operations where they differ from what was observed, and the part of want that
+// wishes returns the fields of want, with operations where they differ from the observed state, and the part of want that
 // differs. missing are parameters of the table that were not observed.
 func (o *observed) wishes(want *driver.NICState, rows *nicparam.Table) (out []wish, changed *driver.NICState, missing []nicparam.Key) {
 	out = make([]wish, 0, len(want.Params)+1)
@@ -119,8 +119,8 @@ func (o *observed) wishes(want *driver.NICState, rows *nicparam.Table) (out []wi
 	return out, changed, missing
 }
 
-// missing is the error of parameters that have no value: those that cannot be read may be later, those that the port does
-// not have never will.
+// missing returns the error for parameters without a value. Unreadable parameters may become readable later; parameters that
+// the port does not have will not.
 func (a *agent) missing(ctx context.Context, dev driver.Device, o *observed, keys []nicparam.Key) error {
 	kind := driver.ErrBusy
 	var told []string
@@ -143,7 +143,7 @@ func (a *agent) missing(ctx context.Context, dev driver.Device, o *observed, key
 	return driver.Refusef(kind, "%s: %s", dev, strings.Join(told, "; "))
 }
 
-// paramState asks for the state of a parameter. Its error is the request's.
+// paramState reads the state of a parameter. The error is that of the request.
 func (a *agent) paramState(ctx context.Context, o *observed, k nicparam.Key) (st nicyang.ParamState, err error) {
 	answers, err := a.s.get(ctx, query{gpb.GetRequest_STATE, gpb.Encoding_JSON_IETF, []gnmitree.Path{nicyang.Param(o.nic, k).Child("state")}})
 	if err == nil && len(answers[0].updates) > 0 {
@@ -152,7 +152,7 @@ func (a *agent) paramState(ctx context.Context, o *observed, k nicparam.Key) (st
 	return st, err
 }
 
-// senders replaces all of the port's WRCC configuration where any of it differs: the agent carries out the difference.
+// senders replaces the complete WRCC configuration of the port if any part differs; the agent applies only the difference.
 func (o *observed) senders(want *wrcc.NICConfig) wish {
 	w := wish{field: "nic.wrcc"}
 	a := driver.Settings{NIC: &driver.NICState{WRCC: want}}
@@ -162,7 +162,7 @@ func (o *observed) senders(want *wrcc.NICConfig) wish {
 	return w
 }
 
-// refused makes the receipt of a Set that failed as a whole, with what its details say of each field.
+// refused returns the receipt of a failed Set, with the details of each field in the error.
 func (a *agent) refused(ctx context.Context, dev driver.Device, wishes []wish, cause error) (driver.Receipt, error) {
 	var r driver.Receipt
 	err := a.s.classify(ctx, "set", dev, cause)
@@ -180,7 +180,7 @@ func (a *agent) refused(ctx context.Context, dev driver.Device, wishes []wish, c
 		o, detail := whole, err.Error()
 		if f := failureOf(w, failures); f != nil {
 			detail = f.Text
-		} else if len(failures) > 0 { // the transaction was undone because of others
+		} else if len(failures) > 0 { // the transaction was undone because of other fields
 			o, detail = driver.OutcomeSkipped, ""
 		}
 		r.Note(w.field, o, detail)
@@ -198,7 +198,7 @@ func failureOf(w wish, failures []nicyang.Failure) *nicyang.Failure {
 	return nil
 }
 
-// kindOfFailures is the worst kind among the fields that failed; that of err where they do not say.
+// kindOfFailures returns the most serious error kind of the failed fields, or that of err if they have none.
 func kindOfFailures(err error, failures []nicyang.Failure) error {
 	kinds := map[nicyang.Reason]error{
 		nicyang.ReasonInvalid: driver.ErrInvalid, nicyang.ReasonClipped: driver.ErrUnsupported, nicyang.ReasonAbsent: driver.ErrUnsupported,
@@ -213,7 +213,7 @@ func kindOfFailures(err error, failures []nicyang.Failure) error {
 	return driver.KindOf(err)
 }
 
-// maxSentences bounds how many of a Set's failures an error tells.
+// maxSentences is the largest number of a Set's failures in an error text.
 const maxSentences = 4
 
 func sentences(failures []nicyang.Failure) string {
@@ -227,7 +227,8 @@ func sentences(failures []nicyang.Failure) string {
 	return strings.Join(out, "; ")
 }
 
-// pending says of parameters that act after a firmware reset only whether they wait for one. It asks when there are such.
+// pending reports which parameters with effect after a firmware reset are waiting for one. It reads their state only if there
+// are any.
 func (a *agent) pending(ctx context.Context, dev driver.Device, o *observed, wishes []wish) map[nicparam.Key]string {
 	var out map[nicparam.Key]string
 	for _, w := range wishes {
@@ -239,7 +240,7 @@ func (a *agent) pending(ctx context.Context, dev driver.Device, o *observed, wis
 		}
 		st, err := a.paramState(ctx, o, w.key)
 		switch {
-		case err != nil: // what was written is written
+		case err != nil: // the write itself succeeded
 			out[w.key] = "acts after a firmware reset or a reboot of the host; " + a.s.classify(ctx, "its value until then", dev, err).Error()
 		case st.PendingReset && st.Value != nil:
 			out[w.key] = fmt.Sprintf("acts after a firmware reset or a reboot of the host; until then it is %d", *st.Value)

@@ -12,12 +12,13 @@ import (
 	"fairlane/ccconfig/driver/grpclink"
 )
 
-// classify turns what became of a request into one of the error kinds of package driver.
+// classify maps the error of a request to one of the error kinds of package driver.
 func (s *session) classify(ctx context.Context, what string, dev driver.Device, err error) error {
 	return s.d.links.Classify(ctx, fmt.Sprintf("%s of %s", what, dev), s.target.Address, err, judge)
 }
 
-// judge is what a status says by gNMI. ABORTED is an undone Set, for a reason that may pass; details tell the reasons that do not.
+// judge interprets a status by the rules of gNMI. ABORTED is a Set that was undone, for a possibly temporary reason; its
+// details identify permanent reasons.
 func judge(st *status.Status) (means string, kind error) {
 	switch code := st.Code(); {
 	case code == codes.DataLoss:

@@ -15,7 +15,7 @@ import (
 
 var _ driver.Examiner = (*Driver)(nil)
 
-// Examine implements driver.Examiner: it judges a NIC port by got, and a switch by its tables, which it reads now.
+// Examine implements driver.Examiner: it evaluates a NIC port by got, and a switch by its tables, which it reads now.
 func (d *Driver) Examine(ctx context.Context, dev driver.Device, got driver.Settings, n prereq.Needs) ([]prereq.Item, error) {
 	if n.RoCE == nil {
 		return nil, nil
@@ -30,7 +30,7 @@ func (d *Driver) Examine(ctx context.Context, dev driver.Device, got driver.Sett
 	if got.NIC == nil {
 		return nil, nil
 	}
-	var caps *driver.NICCapabilities // read once, when a parameter is missing
+	var caps *driver.NICCapabilities // read once, if a parameter is missing
 	lacks := func(name string) bool {
 		if caps == nil {
 			c, err := d.Capabilities(ctx, dev)
@@ -44,8 +44,8 @@ func (d *Driver) Examine(ctx context.Context, dev driver.Device, got driver.Sett
 	return prereq.NIC(*n.RoCE, got.NIC.Now, lacks), nil
 }
 
-// switchItems turns the findings that keep congestion control from acting into prerequisites. Other findings concern shares, or
-// settings of plans. Fairlane repairs none of them: SONiC takes ports down for changes of maps.
+// switchItems converts the findings that prevent congestion control to prerequisites. Other findings concern shares, or
+// settings of plans. Fairlane repairs none of them, because SONiC takes ports down for changes of maps.
 func switchItems(list []Finding) []prereq.Item {
 	out := []prereq.Item{}
 	for _, f := range list {
@@ -65,16 +65,16 @@ func switchItems(list []Finding) []prereq.Item {
 	return out
 }
 
-// resetPrerequisites are the prerequisites that take effect at a firmware reset.
+// resetPrerequisites are the parameters among the prerequisites that take effect at a firmware reset.
 var resetPrerequisites = [...]string{"roce_cc_prio_mask", "roce_cc_algorithm", "user_programmable_cc"}
 
-// prerequisites are the paths of the resetPrerequisites that the port or its card has.
+// prerequisites returns the paths of the resetPrerequisites that the port or its card has.
 func (p *place) prerequisites(rows *nicparam.Table) []gnmitree.Path {
 	var out []gnmitree.Path
 	for _, name := range resetPrerequisites {
 		k := nicparam.Key{Port: p.port, Name: name}
 		if row, ok := rows.Find(name); ok && row.Scope == nicparam.ScopeDevice {
-			k.Port = 0 // no port lists what its card has
+			k.Port = 0 // a port does not list parameters of its card
 		} else if _, has := slices.BinarySearch(p.resetOnly, name); !has {
 			continue
 		}
@@ -84,7 +84,7 @@ func (p *place) prerequisites(rows *nicparam.Table) []gnmitree.Path {
 	return out
 }
 
-// acting keeps the values in force that differ from the configured ones.
+// acting stores the current values that differ from the configured ones.
 func (o *observed) acting(answers []answer) {
 	for _, a := range answers {
 		for _, u := range a.updates {

@@ -8,44 +8,44 @@ import (
 
 // Codes of findings.
 const (
-	FindingUnmapped    = "dscp-unmapped"     // nothing says what becomes of the DSCP
-	FindingOtherQueue  = "dscp-other-queue"  // it leads to another queue
+	FindingUnmapped    = "dscp-unmapped"     // no map contains the DSCP
+	FindingOtherQueue  = "dscp-other-queue"  // the DSCP maps to a different queue
 	FindingNoMap       = "port-map-missing"  // a port with a link has no row in PORT_QOS_MAP
-	FindingPauseOff    = "pfc-off"           // pause is not on for the queue's priority
-	FindingUnmarked    = "ecn-off"           // the queue refers to no profile that marks
-	FindingGuarded     = "wred-guarded"      // the switch has refused new profiles
-	FindingBroken      = "wred-broken"       // thresholds of a profile make no sense
+	FindingPauseOff    = "pfc-off"           // pause is disabled for the queue's priority
+	FindingUnmarked    = "ecn-off"           // the queue has no profile that marks
+	FindingGuarded     = "wred-guarded"      // the switch has rejected new profiles
+	FindingBroken      = "wred-broken"       // a profile has invalid thresholds
 	FindingLight       = "weight-small"      // the queue's weight is below half of an equal share
-	FindingStarved     = "strict-above"      // strict queues can take the whole link from it
+	FindingStarved     = "strict-above"      // strict queues can take the whole link
 	FindingPeak        = "peak-rate"         // the queue or the port is limited below the link's rate
-	FindingUnscheduled = "scheduler-none"    // the queue refers to no scheduler, others do
-	FindingScheduler   = "scheduler-broken"  // values of a scheduler make no sense
-	FindingDangling    = "reference-missing" // something refers to what is not there
-	FindingTwice       = "queue-twice"       // two rows or schedulers are about the same queue
-	FindingRow         = "queue-row-broken"  // the key of a row of QUEUE cannot be read
-	FindingNameless    = "name-missing"      // the switch does not say what it is called
-	FindingUnknown     = "not-told"          // the switch does not tell
-	FindingMore        = "more"              // there are more findings than are listed
+	FindingUnscheduled = "scheduler-none"    // the queue has no scheduler, but others do
+	FindingScheduler   = "scheduler-broken"  // a scheduler has invalid values
+	FindingDangling    = "reference-missing" // a reference to a missing row
+	FindingTwice       = "queue-twice"       // two rows or schedulers for the same queue
+	FindingRow         = "queue-row-broken"  // invalid key of a row of QUEUE
+	FindingNameless    = "name-missing"      // the switch does not report its name
+	FindingUnknown     = "not-told"          // the switch does not report the value
+	FindingMore        = "more"              // further findings are not listed
 )
 
-// maxFindings bounds what is listed of one switch.
+// maxFindings is the largest number of findings listed for one switch.
 const maxFindings = 256
 
-// Finding is one thing that is not as a plan takes it for granted.
+// Finding is one deviation from a plan's assumptions.
 type Finding struct {
 	Code  string   // one of the constants
-	Ports []string // names of the ports that it is about; none: the switch
-	Text  string   // in words, with where and what to do
+	Ports []string // names of the affected ports; empty means the switch
+	Text  string   // explanation, with location and remedy
 }
 
-// findings gathers ports with the same finding. The zero value is ready.
+// findings groups ports with the same finding. The zero value is ready for use.
 type findings struct {
 	list []Finding
-	at   map[[2]string]int  // place in the list, by code and text
+	at   map[[2]string]int  // index in the list, by code and text
 	seen map[[3]string]bool // code, text and port
 }
 
-// add notes a finding about a port; an empty one is the switch.
+// add adds a finding for a port; an empty name means the switch.
 func (f *findings) add(code, port, text string) {
 	if f.at == nil {
 		f.at, f.seen = map[[2]string]int{}, map[[3]string]bool{}
@@ -67,7 +67,7 @@ func (f *findings) add(code, port, text string) {
 	}
 }
 
-// told is the findings with their places said in words, for a switch of some ports.
+// told returns the findings with the list of their ports in the text, for a switch with the given ports.
 func (f *findings) told(ports []string) []Finding {
 	for i := range f.list {
 		one := &f.list[i]
@@ -82,7 +82,7 @@ func (f *findings) told(ports []string) []Finding {
 	return f.list
 }
 
-// portList names the first few ports.
+// portList lists the first few ports.
 func portList(names []string) string {
 	if len(names) > 4 {
 		return fmt.Sprintf("%s and %d more", strings.Join(names[:4], ", "), len(names)-4)

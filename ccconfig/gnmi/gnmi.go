@@ -1,5 +1,5 @@
-// Package gnmi is the driver of Ethernet devices that answer gNMI: NIC ports by host agents, and switches by the native
-// database paths of SONiC or by OpenConfig's QoS model.
+// Package gnmi is the driver of Ethernet devices with gNMI: NIC ports through host agents, and switches through SONiC's native
+// database paths or OpenConfig's QoS model.
 //
 // # Dialects
 //
@@ -7,17 +7,16 @@
 //	sonic       switches      origin sonic-db, /CONFIG_DB/localhost/TABLE/KEY/FIELD, on driver.PlaneRoCE
 //	openconfig  switches      openconfig-qos, on driver.PlaneRoCE
 //
-// # How a device is written
+// # Writes
 //
-// Apply reads what it is about, works out what differs and writes that by one Set, which all three kinds of targets carry
-// out as one transaction. A lost answer therefore leaves all of its fields sent and none known. No request is
-// repeated: a repeated write would be a write that the receipt does not show.
+// Apply reads the affected state, computes the difference and writes it with one Set, which all three kinds of targets execute
+// as one transaction. After a lost answer, all fields therefore count as sent and their result is unknown. The driver repeats
+// no request, because the receipt would not show a repeated write.
 //
-// # Who may write
+// # Concurrent managers
 //
-// With Options.Election every Set carries a claim by gNMI's master arbitration; a target that has heard of a higher
-// election id refuses it, which is driver.ErrConflict. Values that somebody else changed between two operations show in
-// the next Read, as with every driver.
+// With Options.Election every Set carries an election id of gNMI's master arbitration. A target that has received a higher id
+// rejects the Set, which becomes driver.ErrConflict. The next Read shows changes by other clients, as with every driver.
 package gnmi
 
 import (
@@ -35,7 +34,7 @@ import (
 	"fairlane/subnet"
 )
 
-// Dialect is how a target names what we set.
+// Dialect is the data model of a target.
 type Dialect string
 
 // Dialects.
@@ -45,50 +44,50 @@ const (
 	OpenConfig Dialect = "openconfig" // switch with openconfig-qos
 )
 
-// Target is where a device answers.
+// Target is the address of a device.
 type Target struct {
 	Address string  // host:port, of gRPC
-	Name    string  // prefix.target; empty where the address has one target alone
-	Dialect Dialect // of the device
-	// Hostname is what a switch calls itself where that is not the device's name. One that says another name is another switch:
-	// every operation on it ends with *driver.IdentityError.
+	Name    string  // prefix.target; may be empty if the address has only one target
+	Dialect Dialect // data model of the device
+	// Hostname is the switch's host name if it differs from the device's name. A switch with another host name is a different
+	// switch: every operation on it returns *driver.IdentityError.
 	Hostname string
 }
 
-// ElectionID is gNMI's 128-bit election id of a master. Zero is none.
+// ElectionID is gNMI's 128-bit election id of a master. Zero means none.
 type ElectionID struct{ High, Low uint64 }
 
-// MaxRole bounds a role, bytes.
+// MaxRole is the largest length of a role, bytes.
 const MaxRole = 64
 
-// DefaultTimeout stands in for a timeout of 0.
+// DefaultTimeout replaces a timeout of 0.
 const DefaultTimeout = 10 * time.Second
 
-// maxAnswer bounds an answer, bytes: the tables of a large switch have about one.
+// maxAnswer is the largest size of an answer, bytes; the tables of a large switch have about 1 MB.
 const maxAnswer = 64 << 20
 
 // Options configure a driver.
 type Options struct {
 	grpclink.Options
 
-	// Target says where a device answers. It is called for each operation and must be safe for concurrent use.
+	// Target returns the address of a device. It is called for each operation and must be safe for concurrent use.
 	Target func(driver.Device) (Target, error)
-	// Election is claimed by every Set, for Role. Zero claims nothing.
+	// Election is the election id in every Set, for Role. Zero means no election.
 	Election ElectionID
-	// Role is the group of managers that arbitrate among themselves, up to MaxRole bytes; empty is the default one.
+	// Role is the group of managers for arbitration, up to MaxRole bytes; empty means the default group.
 	Role string
 }
 
-// Driver implements driver.Driver for devices that answer gNMI. Close it when it is no longer used.
+// Driver implements driver.Driver for devices with gNMI. Call Close when it is no longer used.
 type Driver struct {
 	o     Options
-	rows  *nicparam.Table // of all parameters that there are
+	rows  *nicparam.Table // table of all known parameters
 	links *grpclink.Pool[Target, *session]
 }
 
 var _ driver.Driver = (*Driver)(nil)
 
-// New returns a driver. It fails on options that are missing or out of range.
+// New returns a driver. It returns an error for options that are missing or out of range.
 func New(o Options) (*Driver, error) {
 	switch {
 	case o.Target == nil:
@@ -103,22 +102,22 @@ func New(o Options) (*Driver, error) {
 	return &Driver{o: o, rows: nicparam.New(nicparam.Caps{}), links: links}, nil
 }
 
-// Format prints the driver's kind, whatever the verb: package fmt would otherwise look into keys and certificates.
+// Format prints only the driver's kind, for any verb. Package fmt would otherwise print keys and certificates.
 func (d *Driver) Format(s fmt.State, _ rune) { _, _ = io.WriteString(s, "gNMI driver") }
 
-// Close closes all connections and waits for the operations that are under way, which fail.
+// Close closes all connections and waits for the current operations, which fail.
 func (d *Driver) Close() error { return d.links.Close() }
 
-// dialect is what differs between the kinds of targets. It holds what is known of one target, and belongs to whoever has
-// the turn on it.
+// dialect implements the differences between the kinds of targets. It holds the state of one target, for its current exclusive
+// user.
 type dialect interface {
 	capabilities(ctx context.Context, dev driver.Device) (driver.Capabilities, error)
 	read(ctx context.Context, dev driver.Device) (driver.Settings, error)
-	// apply gets settings in range.
+	// apply applies settings that are in range.
 	apply(ctx context.Context, dev driver.Device, want driver.Settings) (driver.Receipt, error)
 }
 
-// Capabilities asks what the device can be told.
+// Capabilities returns the settings that the device supports.
 func (d *Driver) Capabilities(ctx context.Context, dev driver.Device) (driver.Capabilities, error) {
 	s, release, err := d.begin(ctx, dev)
 	if err != nil {
@@ -128,8 +127,8 @@ func (d *Driver) Capabilities(ctx context.Context, dev driver.Device) (driver.Ca
 	return s.speaks.capabilities(ctx, dev)
 }
 
-// Read returns what the device is configured with: of a NIC port every parameter that can be read, of a switch the
-// marking of every queue that marks.
+// Read returns the configuration of the device: for a NIC port every readable parameter, for a switch the marking of every
+// queue that marks.
 func (d *Driver) Read(ctx context.Context, dev driver.Device) (driver.Settings, error) {
 	s, release, err := d.begin(ctx, dev)
 	if err != nil {
@@ -139,8 +138,8 @@ func (d *Driver) Read(ctx context.Context, dev driver.Device) (driver.Settings, 
 	return s.speaks.read(ctx, dev)
 }
 
-// Apply brings the device to want, sending only what differs in one Set. Nothing at all is sent when want is out of range
-// (driver.ErrInvalid) or beyond what the device is known to hold (driver.ErrUnsupported).
+// Apply implements driver.Driver. It sends only differences, in one Set. It sends nothing at all if want is out of range
+// (driver.ErrInvalid) or exceeds the device's known capabilities (driver.ErrUnsupported).
 func (d *Driver) Apply(ctx context.Context, dev driver.Device, want driver.Settings) (driver.Receipt, error) {
 	if err := want.Validate(dev); err != nil {
 		return driver.Receipt{}, driver.Refusef(driver.ErrInvalid, "%w", err)
@@ -153,7 +152,7 @@ func (d *Driver) Apply(ctx context.Context, dev driver.Device, want driver.Setti
 	return s.speaks.apply(ctx, dev, want)
 }
 
-// begin waits for a turn on the device's target, and makes sure that it is the device. release ends the turn.
+// begin waits for exclusive use of the device's target, and verifies the device's identity. release ends the use.
 func (d *Driver) begin(ctx context.Context, dev driver.Device) (_ *session, release func(), _ error) {
 	if err := dev.Validate(); err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", driver.ErrInvalid, err)
@@ -184,7 +183,7 @@ func (d *Driver) begin(ctx context.Context, dev driver.Device) (_ *session, rele
 	return s, release, nil
 }
 
-// serves is an error for a device that a dialect does not speak of.
+// serves returns an error for a device that a dialect does not support.
 func serves(speaks Dialect, dev driver.Device) error {
 	isSwitch := dev.Kind == subnet.KindSwitch
 	switch {

@@ -13,15 +13,15 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// HostPort is a port of a host as its agent tells it.
+// HostPort is a port of a host, as its agent reports it.
 type HostPort struct {
 	ID        ident.PortID
 	SpeedMbps uint64 // 0 while the link is down
 	Up        bool
-	Senders   int // that the port can weigh; 0: no WRCC
+	Senders   int // largest number of senders with weights; 0 means no WRCC
 }
 
-// HostPorts lists the ports of the host of a NIC port by identity. It is the question who answers there.
+// HostPorts returns the ports of the host of a NIC port, by identity. It serves to identify the host at an address.
 func (d *Driver) HostPorts(ctx context.Context, dev driver.Device) ([]HostPort, error) {
 	a, release, err := d.agentOf(ctx, dev)
 	if err != nil {
@@ -44,7 +44,7 @@ func (d *Driver) HostPorts(ctx context.Context, dev driver.Device) ([]HostPort, 
 	return out, nil
 }
 
-// agentOf waits for a turn on the agent of a NIC port.
+// agentOf waits for exclusive use of the agent of a NIC port.
 func (d *Driver) agentOf(ctx context.Context, dev driver.Device) (*agent, func(), error) {
 	s, release, err := d.begin(ctx, dev)
 	if err != nil {

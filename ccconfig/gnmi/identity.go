@@ -13,19 +13,19 @@ import (
 	"fairlane/ccconfig/gnmi/gnmitree"
 )
 
-// switchDialect is a dialect of switches. They are known by the name that they call themselves; NIC ports are not: their agents
-// are asked for them by GUID.
+// switchDialect is a dialect of switches. A switch is identified by the host name that it reports. NIC ports need no such name,
+// because their agents find them by GUID.
 type switchDialect interface {
 	dialect
 	preflight(ctx context.Context, dev driver.Device, x Expectation) ([]Finding, error)
 	scheduling(ctx context.Context, dev driver.Device) ([]PortSchedule, error)
 	count(ctx context.Context, dev driver.Device, queues []uint8) ([]QueueReading, error)
-	// nameAt is where the name is, and nameIn takes it out of the answer; empty where there is none.
+	// nameAt returns the path of the host name, and nameIn extracts it from the answer; empty means that there is none.
 	nameAt() (gpb.GetRequest_DataType, gnmitree.Path)
 	nameIn(a answer) (string, error)
 }
 
-// switchOf waits for a turn on a switch.
+// switchOf waits for exclusive use of a switch.
 func (d *Driver) switchOf(ctx context.Context, dev driver.Device) (switchDialect, func(), error) {
 	s, release, err := d.begin(ctx, dev)
 	if err != nil {
@@ -39,8 +39,8 @@ func (d *Driver) switchOf(ctx context.Context, dev driver.Device) (switchDialect
 	return c, release, nil
 }
 
-// verify makes sure that the target is the device, as far as the device says what it is called: everything else would be said to
-// another one, and every time, since addresses are given to others while a manager runs.
+// verify verifies that the target is the expected device, if it reports its name, so that nothing is sent to another device. It
+// runs for every operation, because addresses can be reassigned at any time.
 func (s *session) verify(ctx context.Context, dev driver.Device) error {
 	by, ok := s.speaks.(switchDialect)
 	if !ok {
@@ -58,13 +58,13 @@ func (s *session) verify(ctx context.Context, dev driver.Device) error {
 	return driver.CheckName(dev, s.target.Address, want, found)
 }
 
-// hostname is what the target calls itself; empty where it does not say.
+// hostname returns the host name that the target reports, or an empty string.
 func (s *session) hostname(ctx context.Context, dev driver.Device, by switchDialect) (string, error) {
 	kind, at := by.nameAt()
 	answers, err := s.get(ctx, query{kind, gpb.Encoding_JSON_IETF, []gnmitree.Path{at}})
 	switch status.Code(err) {
 	case codes.OK:
-	case codes.NotFound, codes.Unimplemented, codes.InvalidArgument: // without that path, as some servers are
+	case codes.NotFound, codes.Unimplemented, codes.InvalidArgument: // some servers do not support the path
 		return "", nil
 	default:
 		return "", s.classify(ctx, "hostname", dev, err)
@@ -94,7 +94,7 @@ func (c *openConfig) nameAt() (gpb.GetRequest_DataType, gnmitree.Path) {
 	return gpb.GetRequest_STATE, gnmitree.PathOf("system", "state", "hostname")
 }
 
-// nameIn takes a bare string as well: servers exist that answer a leaf so in every encoding.
+// nameIn also accepts a plain string, because some servers return a leaf so in every encoding.
 func (c *openConfig) nameIn(a answer) (name string, err error) {
 	if len(a.updates) == 1 {
 		if v, bare := a.updates[0].GetVal().GetValue().(*gpb.TypedValue_StringVal); bare {

@@ -11,23 +11,23 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// A switch marks by profiles: named rules that queues refer to. What follows decides which profile each queue of a plan
-// is to refer to, in terms that SONiC and OpenConfig share.
+// A switch marks by profiles: named rules to which queues refer. The following code selects the profile of each queue of a
+// plan, for SONiC and OpenConfig alike.
 
-// ours begins the names of profiles that this driver makes.
+// ours is the prefix of the names of profiles that this driver creates.
 const ours = "FAIRLANE_"
 
-// maxProfiles bounds how many different markings of one switch we keep apart.
+// maxProfiles is the largest number of different markings of one switch.
 const maxProfiles = 512
 
 // profile is a named rule.
 type profile struct {
 	marking ecn.Marking
-	marks   bool // it marks packets, by thresholds in bytes
-	broken  bool // it is to mark packets, but its thresholds make no sense
+	marks   bool // it has thresholds in bytes for marking
+	broken  bool // it is meant to mark, but its thresholds are invalid
 }
 
-// queueKey names a queue of a switch.
+// queueKey identifies a queue of a switch.
 type queueKey struct {
 	port  ident.PortNum
 	queue uint8
@@ -35,32 +35,33 @@ type queueKey struct {
 
 func (k queueKey) String() string { return fmt.Sprintf("%d/%d", k.port, k.queue) }
 
-// slot is a queue and the profile that it refers to. Queues of ports that we do not manage have port 0.
+// slot is a queue with its profile. Queues of unmanaged ports have port 0.
 type slot struct {
 	queueKey
 
-	name    string // for people, such as "Ethernet0|3"
+	name    string // for display, such as "Ethernet0|3"
 	profile string
 }
 
-// markingState is the marking of a switch.
+// markingState is the current marking of a switch.
 type markingState struct {
 	profiles map[string]profile
 	slots    []slot
-	stock    string // profile that the switch came with and that may always be changed; empty where there is none
+	stock    string // the switch's initial profile, which may always be changed; empty if there is none
 }
 
-// markingPlan is what leads from a state to what is wanted.
+// markingPlan holds the changes from the current to the desired state.
 type markingPlan struct {
-	refer  map[queueKey]string    // profile of each queue that is to change it
-	change map[string]ecn.Marking // thresholds of profiles that are there
+	refer  map[queueKey]string    // new profile of each queue that changes it
+	change map[string]ecn.Marking // new thresholds of existing profiles
 	create map[string]ecn.Marking // new profiles
 }
 
-// empty tells that everything is as wanted.
+// empty reports whether there is nothing to change.
 func (p markingPlan) empty() bool { return len(p.refer)+len(p.change)+len(p.create) == 0 }
 
-// bold tells that the plan does what a guarded switch refuses: anything to profiles but to change the stock one.
+// bold reports whether the plan needs changes that a guarded switch rejects: all changes of profiles other than the stock
+// profile's thresholds.
 func (p markingPlan) bold(stock string) bool {
 	for name := range p.change {
 		if name != stock {
@@ -70,7 +71,7 @@ func (p markingPlan) bold(stock string) bool {
 	return len(p.create) > 0
 }
 
-// observed is the marking of the queues that mark.
+// observed returns the marking of the queues that mark.
 func (s *markingState) observed() []ecn.QueueMarking {
 	var out []ecn.QueueMarking
 	for _, q := range s.slots {
@@ -84,19 +85,19 @@ func (s *markingState) observed() []ecn.QueueMarking {
 	return out
 }
 
-// planner works out a plan.
+// planner computes a plan.
 type planner struct {
 	*markingState
 
 	want  []ecn.QueueMarking
-	now   map[queueKey]string      // profile of each queue
-	keep  map[string]bool          // profiles whose rule must stay, because a wanted queue needs it
-	as    map[ecn.Marking]string   // profile of each wanted marking
-	alien map[string]queueKeyNames // profiles that queues outside of want refer to
+	now   map[queueKey]string      // current profile of each queue
+	keep  map[string]bool          // profiles whose rule must not change, because a desired queue needs it
+	as    map[ecn.Marking]string   // profile of each desired marking
+	alien map[string]queueKeyNames // profiles used by queues that are not in want
 	plan  markingPlan
 }
 
-// queueKeyNames are queues as people know them.
+// queueKeyNames are display names of queues.
 type queueKeyNames []string
 
 func (n queueKeyNames) String() string {
@@ -106,9 +107,9 @@ func (n queueKeyNames) String() string {
 	return strings.Join(n, ", ")
 }
 
-// to plans the marking of some queues; the others stay as they are. A marking that a profile has already is referred to;
-// else the stock profile is changed, or one that we made before, when no queue outside of want refers to it; else a
-// profile is made.
+// to plans the marking of the given queues; other queues do not change. For each marking it uses an existing profile with this
+// marking; otherwise it changes the stock profile, or one that this driver created, if no queue outside of want uses it;
+// otherwise it creates a profile.
 func (s *markingState) to(want []ecn.QueueMarking) (markingPlan, error) {
 	p := &planner{
 		markingState: s, want: want, now: map[queueKey]string{}, keep: map[string]bool{}, as: map[ecn.Marking]string{}, alien: map[string]queueKeyNames{},
@@ -141,7 +142,7 @@ func (s *markingState) to(want []ecn.QueueMarking) (markingPlan, error) {
 	return p.plan, nil
 }
 
-// survey notes who refers to what.
+// survey collects the references of all queues.
 func (p *planner) survey() {
 	wanted := make(map[queueKey]ecn.Marking, len(p.want))
 	for _, w := range p.want {
@@ -160,7 +161,7 @@ func (p *planner) survey() {
 	}
 }
 
-// markings are the different markings wanted, in the order in which they first occur.
+// markings returns the different desired markings, in the order of their first occurrence.
 func (p *planner) markings() []ecn.Marking {
 	seen := map[ecn.Marking]bool{}
 	var out []ecn.Marking
@@ -173,7 +174,7 @@ func (p *planner) markings() []ecn.Marking {
 	return out
 }
 
-// existing finds a profile with a marking, best one that is in use for it already.
+// existing returns a profile with a marking, preferably one already used for it.
 func (p *planner) existing(m ecn.Marking) (string, bool) {
 	found, ok := "", false
 	for _, name := range slices.Sorted(maps.Keys(p.profiles)) {
@@ -191,10 +192,10 @@ func (p *planner) existing(m ecn.Marking) (string, bool) {
 	return found, ok
 }
 
-// fill gives profiles to markings that none has yet.
+// fill assigns profiles to the markings without one.
 func (p *planner) fill(missing []ecn.Marking) {
 	if p.free(p.stock) && len(missing) > 0 {
-		// The one that most queues of the stock profile want.
+		// The marking that most queues of the stock profile want.
 		best := slices.MaxFunc(missing, func(a, b ecn.Marking) int { return cmp.Compare(p.users(a, p.stock), p.users(b, p.stock)) })
 		p.give(best, p.stock)
 		missing = slices.DeleteFunc(missing, func(m ecn.Marking) bool { return m == best })
@@ -215,7 +216,7 @@ func (p *planner) fill(missing []ecn.Marking) {
 	}
 }
 
-// free tells that the rule of a profile may be changed.
+// free reports whether the rule of a profile may be changed.
 func (p *planner) free(name string) bool {
 	c, ok := p.profiles[name]
 	return ok && (c.marks || c.broken) && !p.keep[name] && len(p.alien[name]) == 0
@@ -226,7 +227,7 @@ func (p *planner) give(m ecn.Marking, name string) {
 	p.keep[name] = true
 }
 
-// users counts the queues that want a marking and refer to a profile now.
+// users returns the number of queues that want a marking and use a profile now.
 func (p *planner) users(m ecn.Marking, name string) int {
 	n := 0
 	for _, w := range p.want {
@@ -237,7 +238,7 @@ func (p *planner) users(m ecn.Marking, name string) int {
 	return n
 }
 
-// boldness says in a sentence why a plan needs more than a guarded switch allows, and what its operator can do.
+// boldness explains in a sentence why a plan needs more than a guarded switch allows, and what its operator can do.
 func (s *markingState) boldness(plan markingPlan, want []ecn.QueueMarking) string {
 	wanted := map[queueKey]bool{}
 	for _, w := range want {

@@ -19,29 +19,29 @@ import (
 	"fairlane/ccconfig/nic/nicyang"
 )
 
-// NICReading is what a NIC port and what shares it have counted. A counter that could not be read has its error, and never
-// a zero.
+// NICReading holds the counters of a NIC port, its functions and its senders. An unreadable counter has its error, and never a
+// zero.
 type NICReading struct {
-	At        time.Time // by the host's clock, which may be off
+	At        time.Time // by the host's clock, which may be inaccurate
 	Counters  niccount.Counters
 	Functions []FunctionReading // by index
 	Senders   []SenderReading   // by name
 }
 
-// FunctionReading is what a virtual function has sent and received.
+// FunctionReading holds the counters of a virtual function.
 type FunctionReading struct {
 	Index              int
-	Name               string // its representor or network device
+	Name               string // of its representor or network device
 	TxOctets, RxOctets niccount.Counter
 }
 
-// SenderReading is what the queue pairs of a WRCC sender have sent.
+// SenderReading holds the counters of a WRCC sender's queue pairs.
 type SenderReading struct {
 	Name     string // "tenant/class"
 	TxOctets niccount.Counter
 }
 
-// ReadCounters reads all counters of a NIC port. It is driver.ErrInvalid for devices that are none.
+// ReadCounters reads all counters of a NIC port. It returns driver.ErrInvalid for any other device.
 func (d *Driver) ReadCounters(ctx context.Context, dev driver.Device) (NICReading, error) {
 	a, release, err := d.agentOf(ctx, dev)
 	if err != nil {
@@ -62,7 +62,7 @@ func (d *Driver) ReadCounters(ctx context.Context, dev driver.Device) (NICReadin
 	return NICReading{}, fmt.Errorf("%w: the host of %s changes while it is read", driver.ErrBusy, dev)
 }
 
-// count reads the counters at a place, and who is there, in one request.
+// count reads the counters at a place, and the identity there, in one request.
 func (a *agent) count(ctx context.Context, dev driver.Device, at place) (NICReading, error) {
 	port := nicyang.Port(at.nic, at.port)
 	answers, err := a.s.get(ctx, query{gpb.GetRequest_STATE, gpb.Encoding_PROTO, []gnmitree.Path{
@@ -87,14 +87,14 @@ func (a *agent) count(ctx context.Context, dev driver.Device, at place) (NICRead
 	if boot != a.bootID || id != dev.ID.String() {
 		return NICReading{}, errMoved
 	}
-	r := NICReading{At: time.Unix(0, int64(clock)).UTC(), Counters: niccount.Counters{}} // a time until 2262
+	r := NICReading{At: time.Unix(0, int64(clock)).UTC(), Counters: niccount.Counters{}} // valid until the year 2262
 	if err := r.decode(answers[3:]); err != nil {
 		return NICReading{}, fmt.Errorf("counters of %s: %w", dev, err)
 	}
 	return r, nil
 }
 
-// only reads the one scalar of an answer.
+// only decodes the single scalar of an answer.
 func only(a answer, into any) error {
 	if len(a.updates) != 1 {
 		return fmt.Errorf("%d values, want one", len(a.updates))
@@ -112,10 +112,10 @@ func only(a answer, into any) error {
 	return err
 }
 
-// maxReadings bounds how many functions and senders of a port are read.
+// maxReadings is the largest number of functions and senders read for a port.
 const maxReadings = 8192
 
-// decode takes counters, functions and senders apart, leaf by leaf.
+// decode decodes counters, functions and senders, leaf by leaf.
 func (r *NICReading) decode(answers []answer) error {
 	functions, senders := map[int]*FunctionReading{}, map[string]*SenderReading{}
 	for _, a := range answers {
@@ -147,13 +147,13 @@ func (r *NICReading) decode(answers []answer) error {
 	return nil
 }
 
-// errSilent is that of a counter that came with neither a value nor a reason.
+// errSilent reports a counter with neither a value nor a reason for its absence.
 var errSilent = errors.New("the agent tells neither a value nor why there is none")
 
-// unread marks a counter of which no value came yet.
+// unread returns a counter without a value.
 func unread(name string) niccount.Counter { return niccount.Counter{Name: name, Err: errSilent} }
 
-// take gives a counter its value.
+// take sets the value of a counter.
 func take(c *niccount.Counter, v gnmitree.Value) error {
 	n, err := v.AsUint()
 	if err == nil {
@@ -162,7 +162,7 @@ func take(c *niccount.Counter, v gnmitree.Value) error {
 	return err
 }
 
-// fail gives a counter without a value its reason.
+// fail sets the reason of a counter without a value.
 func fail(c *niccount.Counter, v gnmitree.Value) error {
 	text, err := v.AsString()
 	if err == nil && errors.Is(c.Err, errSilent) {
@@ -171,7 +171,7 @@ func fail(c *niccount.Counter, v gnmitree.Value) error {
 	return err
 }
 
-// leaf takes one leaf in. Its list entry is element 5 of counters and functions, and 6 of senders.
+// leaf decodes one leaf. Its list entry is element 5 of counters and functions, and 6 of senders.
 func (r *NICReading) leaf(at gnmitree.Path, v gnmitree.Value, functions map[int]*FunctionReading, senders map[string]*SenderReading) error {
 	if len(at.Elems) < 7 {
 		return nil
@@ -213,7 +213,7 @@ func (r *NICReading) leaf(at gnmitree.Path, v gnmitree.Value, functions map[int]
 	return nil
 }
 
-// leafOf gives the leaf of a name to its counter; the leaf problem to all that have no value.
+// leafOf applies a leaf to the counter with its name; the leaf problem applies to all counters without a value.
 func leafOf(name string, v gnmitree.Value, values map[string]*niccount.Counter, all ...*niccount.Counter) error {
 	if c := values[name]; c != nil {
 		return take(c, v)

@@ -20,7 +20,7 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// ocServing is what we read of how queues are served and of which traffic is in them.
+// ocServing is the part of /qos with the scheduling and classification of queues.
 type ocServing struct {
 	Policies struct {
 		Policy []ocPolicy `json:"scheduler-policy"`
@@ -112,7 +112,7 @@ func (c *openConfig) scheduling(ctx context.Context, dev driver.Device) ([]PortS
 	return served, err
 }
 
-// serving reads what serves the queues of the ports, and the rates of the links where they matter.
+// serving reads the scheduling of the ports' queues, and the link rates if peak rates need them.
 func (c *openConfig) serving(ctx context.Context, dev driver.Device, m *ocMarking) (*ocServing, []PortSchedule, error) {
 	q, err := c.schedulers(ctx, dev)
 	if err != nil {
@@ -122,7 +122,7 @@ func (c *openConfig) serving(ctx context.Context, dev driver.Device, m *ocMarkin
 	return q, served, err
 }
 
-// schedulers reads policies, classifiers and forwarding groups. What a switch does not have is empty.
+// schedulers reads policies, classifiers and forwarding groups. Missing ones are empty.
 func (c *openConfig) schedulers(ctx context.Context, dev driver.Device) (*ocServing, error) {
 	var q ocServing
 	names := []string{"scheduler-policies", "classifiers", "forwarding-groups"}
@@ -142,7 +142,7 @@ func (c *openConfig) schedulers(ctx context.Context, dev driver.Device) (*ocServ
 	return &q, nil
 }
 
-// withLinks asks for the rates of the links that a peak rate is to be compared with. A switch that does not tell leaves them 0.
+// withLinks reads the link rates to compare with peak rates. If the switch does not report them, they stay 0.
 func (c *openConfig) withLinks(ctx context.Context, dev driver.Device, ports []PortSchedule) ([]PortSchedule, error) {
 	var paths []gnmitree.Path
 	var of []int
@@ -160,7 +160,7 @@ func (c *openConfig) withLinks(ctx context.Context, dev driver.Device, ports []P
 	switch status.Code(err) {
 	case codes.OK:
 	case codes.NotFound, codes.Unimplemented, codes.InvalidArgument:
-		return ports, nil // the model of interfaces is another one
+		return ports, nil // the switch has a different model of interfaces
 	default:
 		return nil, c.s.classify(ctx, "rates of links", dev, err)
 	}
@@ -173,7 +173,7 @@ func (c *openConfig) withLinks(ctx context.Context, dev driver.Device, ports []P
 	return ports, nil
 }
 
-// limited tells that the port or a queue of it has a peak rate, in bit/s or as a part of the link's.
+// limited reports whether the port or one of its queues has a peak rate, in bit/s or percent of the link.
 func (p *PortSchedule) limited() bool {
 	peak := func(n NamedScheduler) bool {
 		return n.Scheduler != nil && (n.Scheduler.Peak > 0 || n.Scheduler.PeakPercent > 0)
@@ -181,7 +181,8 @@ func (p *PortSchedule) limited() bool {
 	return peak(p.NamedScheduler) || slices.ContainsFunc(p.Queues, func(q QueueSchedule) bool { return peak(q.NamedScheduler) })
 }
 
-// parseSpeed reads an identity of openconfig-if-ethernet such as SPEED_100GB, SPEED_2500MB or SPEED_10MB; 0 where it tells no rate.
+// parseSpeed parses an identity of openconfig-if-ethernet such as SPEED_100GB, SPEED_2500MB or SPEED_10MB; 0 if it contains no
+// rate.
 func parseSpeed(word string) quantity.BitRate {
 	_, number, _ := strings.Cut(word, "SPEED_")
 	unit := quantity.Mbps
@@ -198,7 +199,7 @@ func parseSpeed(word string) quantity.BitRate {
 	return quantity.BitRate(n) * unit
 }
 
-// scheduling makes sense of policies for the first ports of a switch.
+// scheduling converts the policies of the first ports of a switch.
 func (t *ocServing) scheduling(m *ocMarking, ports int) []PortSchedule {
 	policies := make(map[string]*ocPolicy, len(t.Policies.Policy))
 	for i := range t.Policies.Policy {
@@ -223,7 +224,7 @@ func (t *ocServing) scheduling(m *ocMarking, ports int) []PortSchedule {
 	return out
 }
 
-// serve notes the schedulers of a policy. One without inputs is of the port as a whole.
+// serve adds the schedulers of a policy. A scheduler without inputs applies to the whole port.
 func (t *ocPolicy) serve(p *PortSchedule) {
 	all := slices.Clone(t.Schedulers.Scheduler)
 	slices.SortStableFunc(all, func(a, b ocScheduler) int { return cmp.Compare(a.Sequence, b.Sequence) })
@@ -241,9 +242,9 @@ func (t *ocPolicy) serve(p *PortSchedule) {
 			in := &s.Inputs.Input[j]
 			_, n, ok := splitNumber(in.Config.Queue)
 			if !ok || n > 255 {
-				continue // by its name nobody can tell which it is
+				continue // its name does not identify the queue
 			}
-			// The lower sequence goes first, and within it the greater weight.
+			// The lower sequence is served first, and within it the greater weight.
 			rank := (math.MaxUint32 - min(uint64(s.Sequence), math.MaxUint32)) << 32
 			if in.Config.Weight != nil {
 				rank |= min(uint64(*in.Config.Weight), math.MaxUint32)
@@ -254,7 +255,7 @@ func (t *ocPolicy) serve(p *PortSchedule) {
 	p.settle()
 }
 
-// settle orders the queues, and makes those that two inputs name a fault.
+// settle sorts the queues, and reports queues named by two inputs.
 func (p *PortSchedule) settle() {
 	slices.SortStableFunc(p.Queues, func(a, b QueueSchedule) int { return cmp.Compare(a.Queue, b.Queue) })
 	out := p.Queues[:0]
@@ -271,10 +272,10 @@ func (p *PortSchedule) settle() {
 	p.Queues = out
 }
 
-// limits tells that a scheduler has a rate.
+// limits reports whether a scheduler has a rate.
 func (s *Scheduler) limits() bool { return s.Peak > 0 || s.Assured > 0 || s.PeakPercent > 0 }
 
-// named is a scheduler in our units.
+// named converts a scheduler to our units.
 func (t *ocScheduler) named(name string, weight *ocNumber) NamedScheduler {
 	n := NamedScheduler{Name: name}
 	s := &Scheduler{Type: WRR, Priority: NoPriority}
@@ -300,7 +301,7 @@ func (t *ocScheduler) named(name string, weight *ocNumber) NamedScheduler {
 	return n
 }
 
-// ocRates takes the rates of a scheduler. One of one rate sends no more than it.
+// ocRates converts the rates of a scheduler. A single-rate scheduler sends at most at this rate.
 func (s *Scheduler) ocRates(t *ocScheduler) error {
 	one, two := t.One.Config, t.Two.Config
 	assured, peak, percent := two.CIR, two.PIR, two.PIRPercent
@@ -319,7 +320,7 @@ func (s *Scheduler) ocRates(t *ocScheduler) error {
 	return nil
 }
 
-// queueOf follows a DSCP through the classifiers of an interface; noQueue where they do not tell.
+// queueOf returns the queue of a DSCP by the classifiers of an interface; noQueue if they do not determine it.
 func (t *ocServing) queueOf(m *ocMarking, port string, dscp ocNumber) int {
 	i := slices.Index(m.ports, port)
 	if i < 0 {
@@ -339,7 +340,7 @@ func (t *ocServing) queueOf(m *ocMarking, port string, dscp ocNumber) int {
 	return noQueue
 }
 
-// group is the forwarding group of a DSCP; empty where no term has it.
+// group returns the forwarding group of a DSCP; empty if no term contains it.
 func (c *ocClassifier) group(dscp ocNumber) string {
 	for i := range c.Terms.Term {
 		term := &c.Terms.Term[i]
@@ -352,7 +353,7 @@ func (c *ocClassifier) group(dscp ocNumber) string {
 	return ""
 }
 
-// outputOf is the queue of a forwarding group; noQueue where it cannot be told.
+// outputOf returns the queue of a forwarding group; noQueue if it is not known.
 func (t *ocServing) outputOf(group string) int {
 	for i := range t.Groups.Group {
 		g := &t.Groups.Group[i]

@@ -10,7 +10,7 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// ocQoS is what we read of /qos.
+// ocQoS is the part of /qos that the driver reads.
 type ocQoS struct {
 	Interfaces struct {
 		Interface []ocInterface `json:"interface"`
@@ -65,7 +65,7 @@ type ocProfile struct {
 	} `json:"wred"`
 }
 
-// ocUniform is the rule of a profile. Thresholds are bytes; those in percent of a buffer say nothing that we could set.
+// ocUniform is the rule of a profile. Thresholds are in bytes; rules in percent of a buffer are not supported.
 type ocUniform struct {
 	Min     *ocNumber `json:"min-threshold"`
 	Max     *ocNumber `json:"max-threshold"`
@@ -73,10 +73,10 @@ type ocUniform struct {
 	Percent *ocNumber `json:"max-drop-probability-percent"`
 }
 
-// ocNumber is an unsigned number, which JSON_IETF writes as a string where it has 64 bits.
+// ocNumber is an unsigned number; JSON_IETF encodes 64-bit numbers as strings.
 type ocNumber uint64
 
-// UnmarshalJSON reads either form.
+// UnmarshalJSON decodes both forms.
 func (n *ocNumber) UnmarshalJSON(b []byte) error {
 	v, err := gnmitree.ParseJSON(b)
 	if err != nil {
@@ -102,17 +102,17 @@ func (p *ocProfile) profile() profile {
 	return profile{marking: m, marks: true}
 }
 
-// ocMarking is what a switch's tree says of marking.
+// ocMarking is the marking in a switch's tree.
 type ocMarking struct {
 	markingState
 
-	ports  []string            // interfaces by number, from port 1 on
-	queues map[queueKey]string // names of queues
-	ifaces []ocInterface       // in the order of ports
+	ports  []string            // interface names by port number, from port 1 on
+	queues map[queueKey]string // names of the queues
+	ifaces []ocInterface       // in port order
 }
 
-// marking makes sense of a tree for a switch that is to have a number of ports: port n is the n-th interface in the order
-// of the numbers in their names.
+// marking converts a tree for a switch with the given number of ports: port n is the n-th interface in the order of the numbers
+// in their names.
 func (t *ocQoS) marking(ports int) (*ocMarking, error) {
 	m := &ocMarking{markingState: markingState{profiles: map[string]profile{}}, queues: map[queueKey]string{}}
 	for i := range t.Profiles.Profile {
@@ -130,7 +130,7 @@ func (t *ocQoS) marking(ports int) (*ocMarking, error) {
 		for _, q := range all[i].Output.Queues.Queue {
 			_, n, ok := splitNumber(q.Name)
 			if !ok {
-				continue // by its name nobody can tell which it is
+				continue // its name does not identify the queue
 			}
 			number := ident.PortNum(0)
 			if i < ports {

@@ -18,8 +18,8 @@ import (
 	"fairlane/ccconfig/gnmi/gnmitree"
 )
 
-// openConfig speaks of queues with a switch by openconfig-qos 2.2.0. Its queues have names; the number at the end of a
-// name, as of "3" or "Ethernet0:3", is the queue's.
+// openConfig is the dialect of switches with openconfig-qos 2.2.0. Its queues have names; the number at the end of a name, as
+// of "3" or "Ethernet0:3", is the queue number.
 type openConfig struct{ s *session }
 
 func newOpenConfig(s *session) *openConfig { return &openConfig{s} }
@@ -37,14 +37,14 @@ func ocQueuePath(port, queue string) gnmitree.Path {
 		Child("queue", gnmitree.Key{Name: "name", Value: queue})
 }
 
-// marking reads profiles, and the queues of the interfaces.
+// marking reads profiles and the queues of the interfaces.
 func (c *openConfig) marking(ctx context.Context, dev driver.Device) (*ocMarking, error) {
 	paths := []gnmitree.Path{qosPath("interfaces"), qosPath("queue-management-profiles")}
 	var tree ocQoS
 	for i, into := range []any{&tree.Interfaces, &tree.Profiles} {
 		answers, err := c.s.get(ctx, query{gpb.GetRequest_CONFIG, gpb.Encoding_JSON_IETF, paths[i : i+1]})
 		if status.Code(err) == codes.NotFound && i > 0 {
-			continue // no profiles yet
+			continue // no profiles exist yet
 		}
 		if status.Code(err) == codes.NotFound {
 			return nil, fmt.Errorf("%w: %s has no queues by openconfig-qos: %s", driver.ErrUnsupported, dev, status.Convert(err).Message())
@@ -106,7 +106,7 @@ func (c *openConfig) apply(ctx context.Context, dev driver.Device, want driver.S
 	return c.s.carryOut(ctx, dev, want.Queues, plan, m.operations(plan), func(_, err error) error { return err })
 }
 
-// operations are those of the Set that carries out a plan.
+// operations returns the operations of the Set for a plan.
 func (m *ocMarking) operations(plan markingPlan) []gnmitree.Operation {
 	var out []gnmitree.Operation
 	for _, name := range slices.Sorted(maps.Keys(plan.create)) {
@@ -124,14 +124,14 @@ func (m *ocMarking) operations(plan markingPlan) []gnmitree.Operation {
 	return out
 }
 
-// ocRule marks and does not drop.
+// ocRule returns a rule that marks and does not drop.
 func ocRule(m ecn.Marking) map[string]any {
 	out := ocThresholds(m)
 	out["enable-ecn"], out["drop"] = true, false
 	return out
 }
 
-// ocThresholds have 64 bits and are strings (RFC 7951, 6.1), the percentage has 8.
+// ocThresholds encodes thresholds: they have 64 bits and are strings (RFC 7951, 6.1); the percentage has 8 bits.
 func ocThresholds(m ecn.Marking) map[string]any {
 	return map[string]any{"min-threshold": strconv.FormatInt(m.Min, 10), "max-threshold": strconv.FormatInt(m.Max, 10), "max-drop-probability-percent": m.PMaxPct}
 }

@@ -12,14 +12,14 @@ import (
 	"fairlane/ccconfig/ecn"
 )
 
-// Expectation is what a plan takes for granted about the classes of service of a switch.
+// Expectation holds a plan's assumptions about the classes of service of a switch.
 type Expectation struct {
 	DSCP     int   // of RoCE traffic, 0 to 63
-	Queue    uint8 // that it is to be in, 0 to 7
-	Lossless bool  // whether pause is to be on for it
+	Queue    uint8 // its expected queue, 0 to 7
+	Lossless bool  // pause is expected to be enabled for the queue
 }
 
-// Preflight compares the classes of service of a switch with what a plan takes for granted. Nothing is written.
+// Preflight compares the classes of service of a switch with a plan's assumptions. It writes nothing.
 func (d *Driver) Preflight(ctx context.Context, dev driver.Device, x Expectation) ([]Finding, error) {
 	if x.DSCP < 0 || x.DSCP > 63 || x.Queue > ecn.MaxQueue {
 		return nil, fmt.Errorf("%w: DSCP %d and queue %d, want 0 to 63 and 0 to %d", driver.ErrInvalid, x.DSCP, x.Queue, ecn.MaxQueue)
@@ -32,7 +32,7 @@ func (d *Driver) Preflight(ctx context.Context, dev driver.Device, x Expectation
 	return c.preflight(ctx, dev, x)
 }
 
-// nameless finds that a switch did not say what it is called.
+// nameless adds a finding if a switch does not report its name.
 func (f *findings) nameless(s *session) {
 	if s.nameless {
 		f.add(FindingNameless, "", "the switch does not say what it is called, so that nothing would tell when another one answers at its address: set its hostname, and let the manager read it")
@@ -72,7 +72,7 @@ func (c *sonic) preflight(ctx context.Context, dev driver.Device, x Expectation)
 	return out.told(ports), nil
 }
 
-// sonic finds what of a switch's tables is not as expected. linked are the ports without a row of PORT_QOS_MAP and those whose queue
+// sonic adds the deviations in a switch's tables. linked contains the ports without a row in PORT_QOS_MAP and those whose queue
 // does not mark, and whether they have a link.
 func (f *findings) sonic(m *sonicMarking, t map[string]table, linked map[string]bool, x Expectation, ports int) {
 	names := m.ports[:ports]
@@ -102,7 +102,7 @@ func (f *findings) sonic(m *sonicMarking, t map[string]table, linked map[string]
 	})
 }
 
-// mapOf is the name in a field of a port's row of PORT_QOS_MAP, or of that of all ports.
+// mapOf returns the name in a field of a port's row in PORT_QOS_MAP, or in the row for all ports.
 func mapOf(t map[string]table, port, field string) string {
 	if v := t["PORT_QOS_MAP"][port].name(field); v != "" {
 		return v
@@ -110,7 +110,7 @@ func mapOf(t map[string]table, port, field string) string {
 	return t["PORT_QOS_MAP"]["global"].name(field)
 }
 
-// queueOf follows a DSCP through the maps of one port to its class and queue; false where no map has it.
+// queueOf returns the class and queue of a DSCP by the maps of one port; false if no map contains it.
 func queueOf(t map[string]table, port string, dscp int) (queue, dscps, tc string, mapped bool) {
 	dscps = mapOf(t, port, "dscp_to_tc_map")
 	if tc, mapped = t["DSCP_TO_TC_MAP"][dscps][strconv.Itoa(dscp)]; !mapped {
@@ -118,12 +118,12 @@ func queueOf(t map[string]table, port string, dscp int) (queue, dscps, tc string
 	}
 	queue, ok := t["TC_TO_QUEUE_MAP"][mapOf(t, port, "tc_to_queue_map")][tc]
 	if !ok {
-		queue = tc // without a map a class is its own queue
+		queue = tc // without a map, the queue number is the class number
 	}
 	return queue, dscps, tc, true
 }
 
-// checkPort compares the way of the DSCP, and the pause of one port.
+// checkPort checks the queue of the DSCP, and the pause of one port.
 func checkPort(out *findings, t map[string]table, port string, x Expectation) {
 	queue, dscps, tc, mapped := queueOf(t, port, x.DSCP)
 	if !mapped {
@@ -150,7 +150,7 @@ func checkPort(out *findings, t map[string]table, port string, x Expectation) {
 	out.add(FindingPauseOff, port, fmt.Sprintf("pause is not on for queue %s: pfc_enable of PORT_QOS_MAP is %q: add its priority", queue, mapOf(t, port, "pfc_enable")))
 }
 
-// markedPorts tells of each port whether a queue marks there.
+// markedPorts returns, for each port, whether a queue marks there.
 func markedPorts(all []ecn.QueueMarking, ports int, queue uint8) []bool {
 	marked := make([]bool, ports)
 	for _, q := range all {
@@ -161,7 +161,7 @@ func markedPorts(all []ecn.QueueMarking, ports int, queue uint8) []bool {
 	return marked
 }
 
-// unmarked finds ports on which a queue does not mark, but for those that need not.
+// unmarked adds ports on which a queue does not mark, except those for which needNot returns true.
 func (f *findings) unmarked(all []ecn.QueueMarking, ports []string, queue uint8, needNot func(port string) bool) {
 	for i, ok := range markedPorts(all, len(ports), queue) {
 		if !ok && !needNot(ports[i]) {
@@ -170,7 +170,7 @@ func (f *findings) unmarked(all []ecn.QueueMarking, ports []string, queue uint8,
 	}
 }
 
-// broken finds profiles whose thresholds make no sense.
+// broken adds profiles with invalid thresholds.
 func (f *findings) broken(profiles map[string]profile) {
 	for _, name := range slices.Sorted(maps.Keys(profiles)) {
 		if profiles[name].broken {

@@ -18,25 +18,25 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// QueueReading is what a queue of a switch port has counted. A counter that the switch does not tell is nil, and never
+// QueueReading holds the counters of a queue of a switch port. A counter that the switch does not report is nil, and never
 // zero.
 type QueueReading struct {
 	Port    ident.PortNum
 	Queue   uint8
-	At      time.Time // of the answer, by the switch's clock, which may be off
+	At      time.Time // time of the answer by the switch's clock, which may be inaccurate
 	Octets  *uint64   // sent
 	Packets *uint64   // sent
-	Drops   *uint64   // packets that found no room
-	Marked  *uint64   // packets with an ECN mark set here
-	// Stale tells that nothing has changed since a reading less than Every ago: the switch need not have looked at its
-	// counters since, so that no rate follows from the two.
+	Drops   *uint64   // packets dropped for lack of buffer
+	Marked  *uint64   // packets that this queue marked
+	// Stale means that nothing has changed since a reading less than Every ago: the switch may not have polled its counters
+	// since, so no rate can be computed from the two readings.
 	Stale bool
-	Every time.Duration // how often the switch looks at its counters; 0 where it does at each reading
+	Every time.Duration // polling interval of the switch's counters; 0 means that each reading polls
 }
 
-// QueueCounters reads the counters of some queues of all ports of a switch, by port and queue. Queues that the switch
-// does not have are left out. It is driver.ErrUnsupported where the switch has its queue counters turned off, and
-// driver.ErrInvalid for devices that are no switches.
+// QueueCounters reads the counters of the given queues of all ports of a switch, by port and queue. It omits queues that the
+// switch does not have. It returns driver.ErrUnsupported if the switch's queue counters are disabled, and driver.ErrInvalid for
+// a device that is not a switch.
 func (d *Driver) QueueCounters(ctx context.Context, dev driver.Device, queues ...uint8) ([]QueueReading, error) {
 	c, release, err := d.switchOf(ctx, dev)
 	if err != nil {
@@ -46,18 +46,18 @@ func (d *Driver) QueueCounters(ctx context.Context, dev driver.Device, queues ..
 	return c.count(ctx, dev, queues)
 }
 
-// defaultPolling is how often a switch looks at its queue counters where its configuration does not say.
+// defaultPolling is the polling interval of queue counters without a configured one.
 const defaultPolling = 10 * time.Second
 
-// counterMemory is what is kept between two readings of a switch's counters.
+// counterMemory is the state between two readings of a switch's counters.
 type counterMemory struct {
-	oids   map[string]string // object of each queue, such as "Ethernet0:3"
-	ports  []string          // names by number, from port 1 on
+	oids   map[string]string // object ID of each queue, such as "Ethernet0:3"
+	ports  []string          // names by port number, from port 1 on
 	every  time.Duration
 	before map[queueKey]sample
 }
 
-// sample is the last reading that differed from the one before it.
+// sample is the last reading that differed from the previous one.
 type sample struct {
 	at     time.Time
 	values [4]uint64
@@ -72,7 +72,7 @@ func (c *sonic) count(ctx context.Context, dev driver.Device, queues []uint8) ([
 		}
 	}
 	out, err := c.sample(ctx, dev, queues)
-	if status.Code(err) == codes.NotFound { // the objects are new ones since a restart
+	if status.Code(err) == codes.NotFound { // object IDs change at a restart
 		if err := c.learn(ctx, dev); err != nil {
 			return nil, err
 		}
@@ -88,7 +88,7 @@ func (c *sonic) count(ctx context.Context, dev driver.Device, queues []uint8) ([
 	return out, nil
 }
 
-// learn reads what does not change while the switch runs: ports, objects and how often counters are looked at.
+// learn reads properties that do not change while the switch runs: ports, object IDs and the polling interval.
 func (c *sonic) learn(ctx context.Context, dev driver.Device) error {
 	t, err := c.s.tables(ctx, dev, configDB, "PORT", "FLEX_COUNTER_TABLE")
 	if err != nil {
@@ -121,7 +121,7 @@ func (c *sonic) learn(ctx context.Context, dev driver.Device) error {
 	return nil
 }
 
-// parseFields reads the fields of one row.
+// parseFields parses the fields of one row.
 func parseFields(a answer) (row, error) {
 	text, err := a.json()
 	if err != nil || text == nil {
@@ -137,10 +137,10 @@ func parseFields(a answer) (row, error) {
 	return parseRow(raw), nil
 }
 
-// maxPaths bounds the paths of one request.
+// maxPaths is the largest number of paths in one request.
 const maxPaths = 512
 
-// sample asks for the counters of some queues of all ports. Its error is the request's.
+// sample reads the counters of the given queues of all ports. The error is that of the request.
 func (c *sonic) sample(ctx context.Context, dev driver.Device, queues []uint8) ([]QueueReading, error) {
 	var out []QueueReading
 	var paths []gnmitree.Path
@@ -173,7 +173,7 @@ func (c *sonic) sample(ctx context.Context, dev driver.Device, queues []uint8) (
 	return out, nil
 }
 
-// decode reads the fields of a queue's object.
+// decode decodes the fields of a queue's object.
 func (q *QueueReading) decode(fields row) error {
 	for name, into := range map[string]**uint64{
 		"SAI_QUEUE_STAT_BYTES": &q.Octets, "SAI_QUEUE_STAT_PACKETS": &q.Packets, "SAI_QUEUE_STAT_DROPPED_PACKETS": &q.Drops,
@@ -192,7 +192,7 @@ func (q *QueueReading) decode(fields row) error {
 	return nil
 }
 
-// judge tells whether a reading may be stale, and remembers it.
+// judge sets whether a reading may be stale, and stores it.
 func (m *counterMemory) judge(q *QueueReading) {
 	k := queueKey{q.Port, q.Queue}
 	now := sample{at: q.At}
@@ -209,7 +209,7 @@ func (m *counterMemory) judge(q *QueueReading) {
 	q.Stale = now.at.Sub(before.at) < q.Every
 }
 
-// count reads the state of the queues, which OpenConfig's targets look up at each reading.
+// count reads the state of the queues, which OpenConfig targets poll at each reading.
 func (c *openConfig) count(ctx context.Context, dev driver.Device, queues []uint8) ([]QueueReading, error) {
 	answers, err := c.s.get(ctx, query{gpb.GetRequest_STATE, gpb.Encoding_JSON_IETF, []gnmitree.Path{qosPath("interfaces")}})
 	if status.Code(err) == codes.NotFound {

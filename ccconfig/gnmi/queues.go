@@ -11,7 +11,7 @@ import (
 	"fairlane/ccconfig/gnmi/gnmitree"
 )
 
-// settingsOf is what a switch was read to be set to.
+// settingsOf converts a switch's marking to settings.
 func settingsOf[M interface{ observed() []ecn.QueueMarking }](m M, err error) (driver.Settings, error) {
 	if err != nil {
 		return driver.Settings{}, err
@@ -19,7 +19,7 @@ func settingsOf[M interface{ observed() []ecn.QueueMarking }](m M, err error) (d
 	return driver.Settings{Queues: &driver.QueueState{Marking: m.observed()}}, nil
 }
 
-// markedQueues are the queues that mark on any port, ascending.
+// markedQueues returns the queues that mark on any port, ascending.
 func markedQueues(all []ecn.QueueMarking) []uint8 {
 	seen := map[uint8]bool{}
 	for _, q := range all {
@@ -28,8 +28,7 @@ func markedQueues(all []ecn.QueueMarking) []uint8 {
 	return slices.Sorted(maps.Keys(seen))
 }
 
-// carryOut changes what a plan changes in one Set. cause is what a Set ended with, and err what that means but for what judge knows
-// better.
+// carryOut executes a plan with one Set. cause is the error of the Set, and err its classification before judge refines it.
 func (s *session) carryOut(ctx context.Context, dev driver.Device, want *driver.QueueState, plan markingPlan, ops []gnmitree.Operation, judge func(cause, err error) error) (driver.Receipt, error) {
 	if plan.empty() {
 		return receiptOf(plan, want, driver.OutcomeUnchanged, ""), nil
@@ -42,7 +41,7 @@ func (s *session) carryOut(ctx context.Context, dev driver.Device, want *driver.
 	return receiptOf(plan, want, driver.OutcomeOf(err), err.Error()), err
 }
 
-// receiptOf tells, of profiles and of each queue wanted, what became of it.
+// receiptOf returns the receipt with the outcome of the profiles and of each desired queue.
 func receiptOf(plan markingPlan, want *driver.QueueState, o driver.Outcome, detail string) driver.Receipt {
 	var r driver.Receipt
 	for _, set := range []map[string]ecn.Marking{plan.create, plan.change} {

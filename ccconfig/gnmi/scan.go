@@ -8,33 +8,33 @@ import (
 	"fairlane/ccconfig/nic/nicyang"
 )
 
-// A manager reads ten thousand ports of some two hundred parameters each. The scanner below reads the parameters out of a
-// port's configuration where that is written as agents write it: without spaces, escapes and members that it does not
-// know. Everything else is read by package nicyang, which is the one that decides what is right.
+// A manager reads ten thousand ports with about two hundred parameters each. The scanner below decodes the parameters in a
+// port's configuration if it has the form that agents write: without spaces, escapes and unknown members. Package nicyang
+// decodes every other form, and defines what is valid.
 
-// shortestParam is about the length of a parameter's text, bytes.
+// shortestParam is the approximate length of a parameter's text, bytes.
 const shortestParam = 56
 
-// scanner reads JSON text from the left. After the first thing that it did not expect it is not ok.
+// scanner decodes JSON text from the left. After the first unexpected input, ok is false.
 type scanner struct {
 	rest []byte
 	ok   bool
 }
 
-// skip takes a literal text.
+// skip consumes a literal text.
 func (s *scanner) skip(text string) {
 	after, ok := bytes.CutPrefix(s.rest, []byte(text))
 	s.rest, s.ok = after, s.ok && ok
 }
 
-// try takes a literal text where it is the next.
+// try consumes a literal text if it is next.
 func (s *scanner) try(text string) bool {
 	after, ok := bytes.CutPrefix(s.rest, []byte(text))
 	s.rest = after
 	return s.ok && ok
 }
 
-// word takes a string without escapes.
+// word consumes a string without escapes.
 func (s *scanner) word() []byte {
 	s.skip(`"`)
 	for i, c := range s.rest {
@@ -52,11 +52,11 @@ func (s *scanner) word() []byte {
 	return nil
 }
 
-// number takes an unsigned number, quoted as JSON_IETF has those of 64 bits.
+// number consumes an unsigned number, quoted as JSON_IETF does for 64 bits.
 func (s *scanner) number() uint64 {
 	var v uint64
 	w := s.word()
-	s.ok = s.ok && len(w) > 0 && len(w) < 20 && (w[0] != '0' || len(w) == 1) // 20 digits are read by others
+	s.ok = s.ok && len(w) > 0 && len(w) < 20 && (w[0] != '0' || len(w) == 1) // nicyang decodes numbers of 20 digits
 	for _, c := range w {
 		s.ok = s.ok && c >= '0' && c <= '9'
 		v = v*10 + uint64(c-'0')
@@ -64,8 +64,8 @@ func (s *scanner) number() uint64 {
 	return v
 }
 
-// scanParams reads the parameters of a port's configuration; tail is an object of what follows them. It is not ok for texts
-// that it leaves to others. names keeps one copy of each name.
+// scanParams decodes the parameters of a port's configuration; tail is an object with the rest. ok is false for texts that need
+// the full decoder. names interns the parameter names.
 func scanParams(text []byte, names map[string]string) (out []driver.NICParam, tail []byte, ok bool) {
 	s := &scanner{rest: text, ok: true}
 	out = make([]driver.NICParam, 0, len(text)/shortestParam+1)
@@ -86,7 +86,7 @@ func scanParams(text []byte, names map[string]string) (out []driver.NICParam, ta
 	return out, nil, s.ok && string(s.rest) == "}"
 }
 
-// param reads one parameter, whose members come in the order of the model or with its keys sorted.
+// param decodes one parameter, whose members are in the order of the model or sorted by key.
 func (s *scanner) param(names map[string]string) (p driver.NICParam) {
 	index := uint64(math.MaxUint64)
 	s.skip(`{`)

@@ -9,60 +9,60 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// Discipline is how a queue takes its turn beside the others of its port.
+// Discipline is the scheduling discipline of a queue.
 type Discipline string
 
-// Disciplines. OpenConfig does not tell weighted ones apart: they are WRR.
+// Disciplines. OpenConfig does not distinguish weighted ones: they are WRR.
 const (
-	Strict Discipline = "strict" // before all weighted queues
+	Strict Discipline = "strict" // served before all weighted queues
 	DWRR   Discipline = "dwrr"   // by weight, in octets
 	WRR    Discipline = "wrr"    // by weight
 )
 
-// NoPriority is the priority of a scheduler that has none.
+// NoPriority is the priority of a scheduler without one.
 const NoPriority = -1
 
-// Scheduler is how a queue or a port is served, in units that do not depend on the switch's model.
+// Scheduler is the scheduling of a queue or a port, in units independent of the switch's model.
 type Scheduler struct {
 	Type     Discipline
-	Weight   uint64           // 1 to 100 on SONiC; 0: strict, or not told
-	Priority int              // 0 to 9 on SONiC, which has no use for it in the ASIC; NoPriority where there is none
-	Assured  quantity.BitRate // committed rate; 0: none
-	Peak     quantity.BitRate // 0: no limit in bit/s
-	// PeakPackets is the limit of a scheduler that meters packets, in packets/s; 0: none.
+	Weight   uint64           // 1 to 100 on SONiC; 0 means strict, or not reported
+	Priority int              // 0 to 9 on SONiC, where the ASIC ignores it; NoPriority if there is none
+	Assured  quantity.BitRate // committed rate; 0 means none
+	Peak     quantity.BitRate // 0 means no limit in bit/s
+	// PeakPackets is the limit of a scheduler that meters packets, in packets/s; 0 means none.
 	PeakPackets uint64
-	// PeakPercent is a limit in percent of the link's rate, 1 to 100, of openconfig-qos alone; 0: none.
+	// PeakPercent is a limit in percent of the link's rate, 1 to 100, only in openconfig-qos; 0 means none.
 	PeakPercent int
 }
 
-// NamedScheduler is the scheduler that a queue or port refers to.
+// NamedScheduler is the scheduler of a queue or port, with its name.
 type NamedScheduler struct {
-	Name      string     // as the switch has it; empty where none is named
-	Scheduler *Scheduler // nil where none is named, and where Fault says why there is none
-	Fault     string     // code of a finding; empty: none
-	Problem   string     // the fault in words, with what to do
+	Name      string     // on the switch; empty if there is no reference
+	Scheduler *Scheduler // nil without a reference, or if Fault is set
+	Fault     string     // code of a finding; empty means none
+	Problem   string     // explanation of the fault, with the remedy
 }
 
-// QueueSchedule is how a queue is served.
+// QueueSchedule is the scheduling of a queue.
 type QueueSchedule struct {
 	NamedScheduler
 
 	Queue uint8
-	// Rank orders the strict queues of a port: the greater is served first. On SONiC it is the queue's number.
+	// Rank orders the strict queues of a port: the highest is served first. On SONiC it is the queue number.
 	Rank uint64
 }
 
-// PortSchedule is how a switch port and its queues are served.
+// PortSchedule is the scheduling of a switch port and its queues.
 type PortSchedule struct {
-	NamedScheduler // of the port as a whole
+	NamedScheduler // of the whole port
 
 	Port   ident.PortNum
 	Label  string           // name of the port on the switch
-	Link   quantity.BitRate // its rate; 0: not told
-	Queues []QueueSchedule  // by number; those without a scheduler are left out
+	Link   quantity.BitRate // link rate; 0 means not reported
+	Queues []QueueSchedule  // by number, without queues that have no scheduler
 }
 
-// Find returns the entry of a queue; nil where it has none.
+// Find returns the entry of a queue; nil if there is none.
 func (p *PortSchedule) Find(queue uint8) *QueueSchedule {
 	i, ok := slices.BinarySearchFunc(p.Queues, queue, func(q QueueSchedule, n uint8) int { return cmp.Compare(q.Queue, n) })
 	if !ok {
@@ -71,8 +71,8 @@ func (p *PortSchedule) Find(queue uint8) *QueueSchedule {
 	return &p.Queues[i]
 }
 
-// limit is a peak rate below that of a link; false where there is none, or none that can be told in bit/s. One in percent of a link
-// whose rate is not told is 0.
+// limit returns a peak rate below that of a link; false if there is none, or if it is not known in bit/s. A limit in percent of
+// an unknown link rate is returned as 0.
 func (s *Scheduler) limit(link quantity.BitRate) (quantity.BitRate, bool) {
 	switch {
 	case s.Peak > 0 && (link == 0 || s.Peak < link):
@@ -83,17 +83,17 @@ func (s *Scheduler) limit(link quantity.BitRate) (quantity.BitRate, bool) {
 	return 0, false
 }
 
-// cnpDSCP is that of congestion notification packets where nobody set another: the default of parameter cnp_dscp.
+// cnpDSCP is the default DSCP of congestion notification packets: that of parameter cnp_dscp.
 const cnpDSCP = 48
 
-// What stands for a queue that is not known.
+// Values for an unknown queue.
 const (
-	noQueue = -1 // nothing says which it is
-	noMaps  = -2 // the port has no maps at all, which is a finding of its own
+	noQueue = -1 // not determined
+	noMaps  = -2 // the port has no maps, which is a separate finding
 )
 
-// schedules finds what of the schedulers makes predictions wrong. cnp is the queue of congestion notification packets on a port,
-// which may be strict, or noQueue or noMaps.
+// schedules adds deviations of the schedulers that make predictions wrong. cnp returns the queue of congestion notification
+// packets on a port, which may be strict, or noQueue or noMaps.
 func (f *findings) schedules(ports []PortSchedule, x Expectation, cnp func(port string) int) {
 	for i := range ports {
 		p := &ports[i]
@@ -106,7 +106,7 @@ func (f *findings) schedules(ports []PortSchedule, x Expectation, cnp func(port 
 		if q == nil && len(p.Queues) > 0 {
 			f.add(FindingUnscheduled, p.Label, fmt.Sprintf("queue %d refers to no scheduler, and others of the port do: what it gets is the switch's default: make it refer to one", x.Queue))
 		}
-		if q == nil || q.Scheduler == nil { // whatever serves it, strict queues go before
+		if q == nil || q.Scheduler == nil { // strict queues precede it with any scheduler
 			q = &QueueSchedule{Queue: x.Queue, NamedScheduler: NamedScheduler{Scheduler: &Scheduler{Type: WRR}}}
 		}
 		f.slow(p, fmt.Sprintf("queue %d", x.Queue), q.NamedScheduler)
@@ -123,7 +123,7 @@ func (f *findings) fault(port string, n NamedScheduler) {
 	}
 }
 
-// slow finds a peak rate below the link's: predictions reckon with the whole link.
+// slow adds a finding for a peak rate below the link's, because predictions assume the whole link.
 func (f *findings) slow(p *PortSchedule, what string, n NamedScheduler) {
 	const remedy = "plans reckon with the whole link: refer to a scheduler without a peak rate, or make the link's rate in the fabric file what it really has"
 	s := n.Scheduler
@@ -145,11 +145,11 @@ func (f *findings) slow(p *PortSchedule, what string, n NamedScheduler) {
 	}
 }
 
-// starved finds strict queues that can take the whole link from a queue.
+// starved adds a finding for strict queues that can take the whole link from a queue.
 func (f *findings) starved(p *PortSchedule, at *QueueSchedule, cnp int) {
 	var whole, part queueKeyNames
 	var sum quantity.BitRate
-	percent := 0 // of the link, besides the sum
+	percent := 0 // sum of the limits in percent of the link
 	for i := range p.Queues {
 		q := &p.Queues[i]
 		switch s := q.Scheduler; {
@@ -183,7 +183,7 @@ func (f *findings) starved(p *PortSchedule, at *QueueSchedule, cnp int) {
 	f.add(FindingStarved, p.Label, fmt.Sprintf("%s %s, served strictly before queue %d, can take the whole link from it: give such queues a peak rate below the link's or a weight, or keep all but CNPs (DSCP %d) out of them", noun, whole, at.Queue, cnpDSCP))
 }
 
-// light finds a weight below half of an equal share among the weighted queues.
+// light adds a finding for a weight below half of an equal share among the weighted queues.
 func (f *findings) light(p *PortSchedule, at *QueueSchedule) {
 	if at.Scheduler.Type == Strict || at.Scheduler.Weight == 0 {
 		return
@@ -203,7 +203,8 @@ func (f *findings) light(p *PortSchedule, at *QueueSchedule) {
 		at.Queue, at.Scheduler.Weight, at.Name, own+others, n, 100*own/(own+others), equalHalf(others, n)))
 }
 
-// equalHalf is the least weight that is half of an equal share among n queues beside others of a sum.
+// equalHalf returns the smallest weight that is half of an equal share among n queues, where others is the sum of the other
+// weights.
 func equalHalf(others float64, n int) float64 {
 	w := others / float64(2*n-1)
 	if whole := float64(uint64(min(w, 1<<62))); whole < w {

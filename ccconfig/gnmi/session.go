@@ -14,14 +14,14 @@ import (
 	"fairlane/ccconfig/gnmi/gnmitree"
 )
 
-// session is a target and what its dialect knows of it, which belongs to whoever has the turn.
+// session is a target with its dialect's state, for the current exclusive user.
 type session struct {
 	d      *Driver
 	target Target
 	client gpb.GNMIClient
 	speaks dialect
 
-	nameless bool // the target did not say what it is called when it was asked last
+	nameless bool // the target did not report its name when last asked
 }
 
 func newSession(d *Driver, t Target, conn *grpc.ClientConn) *session {
@@ -37,21 +37,21 @@ func newSession(d *Driver, t Target, conn *grpc.ClientConn) *session {
 	return s
 }
 
-// answer is what a target answered to one path of a Get.
+// answer is a target's answer for one path of a Get.
 type answer struct {
-	at      time.Time // when it read that, by its own clock
+	at      time.Time // time of the reading, by the target's clock
 	updates []*gpb.Update
 	prefix  *gpb.Path
 }
 
-// query is a Get.
+// query describes a Get.
 type query struct {
 	kind     gpb.GetRequest_DataType
 	encoding gpb.Encoding
 	paths    []gnmitree.Path
 }
 
-// get asks for paths, and returns one answer for each of them. Its error is the request's, for classify.
+// get reads paths, and returns one answer for each. The error is that of the request, for classify.
 func (s *session) get(ctx context.Context, q query) ([]answer, error) {
 	ctx, cancel := s.d.links.Request(ctx)
 	defer cancel()
@@ -73,9 +73,8 @@ func (s *session) get(ctx context.Context, q query) ([]answer, error) {
 	return out, nil
 }
 
-// set carries out operations as one transaction, deletes before replaces before updates. The first shared elements of their
-// paths, which are the same in all, are said once in the prefix; 0 says all paths whole, as devices exist that take no more
-// of a prefix than its target.
+// set executes operations as one transaction, deletes before replaces before updates. The first shared elements of their paths,
+// equal in all, are sent once in the prefix; 0 sends complete paths, because some devices support only a target in the prefix.
 func (s *session) set(ctx context.Context, ops []gnmitree.Operation, shared int) error {
 	ctx, cancel := s.d.links.Request(ctx)
 	defer cancel()
@@ -111,7 +110,7 @@ func (s *session) prefix() *gpb.Path {
 	return &gpb.Path{Target: s.target.Name}
 }
 
-// json is the JSON text of the only value of an answer; nil where it has none.
+// json returns the JSON text of an answer's single value; nil if it has none.
 func (a answer) json() ([]byte, error) {
 	if len(a.updates) == 0 {
 		return nil, nil

@@ -20,23 +20,23 @@ import (
 	"fairlane/ccconfig/gnmi/gnmitree"
 )
 
-// guardMemory is how long a switch that refused a new profile is taken for one that always does. Its operator may extend
-// the guard file in the meantime.
+// guardMemory is the time for which a switch that rejected a new profile is assumed to reject all. Its operator may extend the
+// guard file in the meantime.
 const guardMemory = 10 * time.Minute
 
-// sonic speaks of queues with a switch by SONiC's native paths.
+// sonic is the dialect of switches with SONiC's native paths.
 type sonic struct {
 	s       *session
-	refused time.Time // when the switch last refused what a guarded one does; zero when it never did
+	refused time.Time // time of the last rejection by the guard; zero means never
 	counts  *counterMemory
 }
 
 func newSONiC(s *session) *sonic { return &sonic{s: s, counts: newCounterMemory()} }
 
-// guarded tells that the switch is known to refuse new profiles.
+// guarded reports whether the switch is known to reject new profiles.
 func (c *sonic) guarded() bool { return !c.refused.IsZero() && time.Since(c.refused) < guardMemory }
 
-// tables reads tables of a database. One that is not there is empty.
+// tables reads tables of a database. A missing table is empty.
 func (s *session) tables(ctx context.Context, dev driver.Device, db string, names ...string) (map[string]table, error) {
 	out := make(map[string]table, len(names))
 	paths := make([]gnmitree.Path, len(names))
@@ -45,7 +45,7 @@ func (s *session) tables(ctx context.Context, dev driver.Device, db string, name
 	}
 	answers, err := s.get(ctx, query{gpb.GetRequest_ALL, gpb.Encoding_JSON_IETF, paths})
 	if status.Code(err) == codes.NotFound && len(names) > 1 {
-		for _, n := range names { // one of them, or the switch, is not there
+		for _, n := range names { // a table, or the switch, does not exist
 			one, err := s.tables(ctx, dev, db, n)
 			if err != nil {
 				return nil, err
@@ -72,19 +72,19 @@ func (s *session) tables(ctx context.Context, dev driver.Device, db string, name
 	return out, nil
 }
 
-// marking reads what the switch's tables say of marking, and fails where they contradict themselves.
+// marking reads the marking from the switch's tables, and returns an error if they are inconsistent.
 func (c *sonic) marking(ctx context.Context, dev driver.Device) (*sonicMarking, error) {
 	m, err := c.survey(ctx, dev)
 	if err != nil {
 		return nil, err
 	}
-	if err := m.certain(); err != nil {
+	if err := m.consistent(); err != nil {
 		return nil, fmt.Errorf("tables of %s: %w", dev, err)
 	}
 	return m, nil
 }
 
-// survey reads what the switch's tables say of marking, as far as it can be told.
+// survey reads the marking from the switch's tables, also if they are partly inconsistent.
 func (c *sonic) survey(ctx context.Context, dev driver.Device) (*sonicMarking, error) {
 	t, err := c.s.tables(ctx, dev, configDB, "PORT", "QUEUE", "WRED_PROFILE")
 	if err != nil {
@@ -117,7 +117,7 @@ func (c *sonic) read(ctx context.Context, dev driver.Device) (driver.Settings, e
 	return settingsOf(c.marking(ctx, dev))
 }
 
-// apply changes profiles and what queues refer to in one Set.
+// apply changes profiles and references of queues in one Set.
 func (c *sonic) apply(ctx context.Context, dev driver.Device, want driver.Settings) (driver.Receipt, error) {
 	var r driver.Receipt
 	m, err := c.marking(ctx, dev)
@@ -145,7 +145,7 @@ func (c *sonic) apply(ctx context.Context, dev driver.Device, want driver.Settin
 	})
 }
 
-// guardCodes are those with which switches refuse a change that the guard or the model forbids: servers differ.
+// guardCodes returns the codes with which switches reject a change by the guard or the model; servers differ.
 func guardCodes() []codes.Code {
 	return []codes.Code{codes.Internal, codes.Unknown, codes.InvalidArgument, codes.FailedPrecondition, codes.PermissionDenied, codes.Aborted}
 }
@@ -157,7 +157,7 @@ func (m *sonicMarking) stockName() string {
 	return m.stock
 }
 
-// ownChange tells that the plan changes thresholds of ECN alone, which no guard lists.
+// ownChange reports whether the plan changes only thresholds of ECN, which no guard lists.
 func (m *sonicMarking) ownChange(plan markingPlan) bool {
 	for name := range plan.change {
 		if ownThresholds(m.profiles[name]) {
@@ -167,8 +167,8 @@ func (m *sonicMarking) ownChange(plan markingPlan) bool {
 	return false
 }
 
-// operations are those of the Set that carries out a plan. Leaves that a guard may watch are replaced, never updated:
-// an update is an addition to the switch, which guards refuse.
+// operations returns the operations of the Set for a plan. Leaves that a guard may protect are replaced, never updated, because
+// a switch treats an update as an addition, which guards reject.
 func (m *sonicMarking) operations(plan markingPlan) []gnmitree.Operation {
 	var out []gnmitree.Operation
 	for _, name := range slices.Sorted(maps.Keys(plan.change)) {
@@ -188,7 +188,7 @@ func (m *sonicMarking) operations(plan markingPlan) []gnmitree.Operation {
 	return out
 }
 
-// thresholds replaces the leaves of a profile that differ, in an order in which least never exceeds most.
+// thresholds replaces the differing leaves of a profile, in an order in which the minimum never exceeds the maximum.
 func (m *sonicMarking) thresholds(name string, to ecn.Marking) []gnmitree.Operation {
 	fields := thresholdFields(ownThresholds(m.profiles[name]))
 	var out []gnmitree.Operation
@@ -204,7 +204,7 @@ func (m *sonicMarking) thresholds(name string, to ecn.Marking) []gnmitree.Operat
 		}
 		out = append(out, gnmitree.Operation{Op: op, Path: sonicPath(configDB, "WRED_PROFILE", name, fields[i]), Value: gnmitree.String(is)})
 	}
-	if to.Min > m.markingState.profiles[name].marking.Max { // upwards: first the most
+	if to.Min > m.markingState.profiles[name].marking.Max { // increasing: the maximum first
 		replace(1, to.Max)
 		replace(0, to.Min)
 	} else {
@@ -215,7 +215,7 @@ func (m *sonicMarking) thresholds(name string, to ecn.Marking) []gnmitree.Operat
 	return out
 }
 
-// newProfile marks packets of all colours alike.
+// newProfile returns a profile that marks packets of all colours equally.
 func newProfile(m ecn.Marking) row {
 	r := row{"ecn": "ecn_all"}
 	for _, color := range []string{"green", "yellow", "red"} {
@@ -227,8 +227,8 @@ func newProfile(m ecn.Marking) row {
 	return r
 }
 
-// rewrite makes the queues of a row refer to other profiles and takes them off what is left to do. A row of several queues
-// that no longer refer to the same one is split.
+// rewrite changes the references of a row's queues to their new profiles, and removes the queues from left. It splits a row of
+// several queues that no longer have the same profile.
 func (m *sonicMarking) rewrite(r *queueRow, left map[queueKey]string) []gnmitree.Operation {
 	was := r.fields.name("wred_profile")
 	type part struct{ key, profile string }

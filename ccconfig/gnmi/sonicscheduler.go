@@ -14,7 +14,7 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// bitsPerByte turns SONiC's rates, which are bytes/s, into ours.
+// bitsPerByte converts SONiC's rates, in bytes/s, to bit/s.
 const bitsPerByte = 8
 
 func (c *sonic) scheduling(ctx context.Context, dev driver.Device) ([]PortSchedule, error) {
@@ -29,7 +29,7 @@ func (c *sonic) scheduling(ctx context.Context, dev driver.Device) ([]PortSchedu
 	return m.scheduling(t, dev.Ports), nil
 }
 
-// scheduling makes sense of QUEUE, PORT_QOS_MAP and SCHEDULER for the first ports of a switch.
+// scheduling converts QUEUE, PORT_QOS_MAP and SCHEDULER for the first ports of a switch.
 func (m *sonicMarking) scheduling(t map[string]table, ports int) []PortSchedule {
 	out := make([]PortSchedule, ports)
 	for i, name := range m.ports[:ports] {
@@ -61,7 +61,7 @@ func (m *sonicMarking) scheduling(t map[string]table, ports int) []PortSchedule 
 	return out
 }
 
-// speedOf is the rate of a port, which its row has in Mbit/s; 0 where it has none that makes sense.
+// speedOf returns the rate of a port from its row, in Mbit/s there; 0 if it is missing or invalid.
 func speedOf(r row) quantity.BitRate {
 	v, err := strconv.ParseUint(r["speed"], 10, 64)
 	if err != nil || v > uint64(quantity.MaxBitRate/quantity.Mbps) {
@@ -70,7 +70,7 @@ func speedOf(r row) quantity.BitRate {
 	return quantity.BitRate(v) * quantity.Mbps
 }
 
-// schedulerOf is the scheduler that a row of a table refers to.
+// schedulerOf returns the scheduler of a row of a table.
 func schedulerOf(t map[string]table, of string, r row) NamedScheduler {
 	n := NamedScheduler{Name: r.name("scheduler")}
 	if n.Name == "" {
@@ -90,7 +90,8 @@ func schedulerOf(t map[string]table, of string, r row) NamedScheduler {
 	return n
 }
 
-// parseScheduler reads a row of SCHEDULER. What is not given is as SAI has it: round robin, weight 1, no limit, rates in bytes.
+// parseScheduler parses a row of SCHEDULER. Missing fields have SAI's defaults: round robin, weight 1, no limit, rates in
+// bytes.
 func parseScheduler(r row) (*Scheduler, error) {
 	s := &Scheduler{Type: WRR, Weight: 1, Priority: NoPriority}
 	switch kind := r["type"]; kind {
@@ -119,7 +120,7 @@ func parseScheduler(r row) (*Scheduler, error) {
 	return s, s.parseRates(r)
 }
 
-// parseRates reads the rates of a row.
+// parseRates parses the rates of a row.
 func (s *Scheduler) parseRates(r row) error {
 	var rates [2]uint64
 	for i, field := range []string{"cir", "pir"} {
@@ -147,10 +148,10 @@ func (s *Scheduler) parseRates(r row) error {
 	return nil
 }
 
-// reference is a field of a table that names a row of another.
+// reference is a field of a table with the name of another table's row.
 type reference struct{ of, field, to string }
 
-// references are all of them that decide what becomes of a packet.
+// references returns all references that affect the treatment of a packet.
 func references() []reference {
 	return []reference{
 		{"QUEUE", "scheduler", "SCHEDULER"}, {"QUEUE", "wred_profile", "WRED_PROFILE"}, {"PORT_QOS_MAP", "scheduler", "SCHEDULER"},
@@ -161,12 +162,12 @@ func references() []reference {
 	}
 }
 
-// preflightTables are read of every switch; other tables that something refers to are read then.
+// preflightTables returns the tables that are read for every switch; tables that they refer to are read afterwards.
 func preflightTables() []string {
 	return []string{"PORT", "QUEUE", "WRED_PROFILE", "PORT_QOS_MAP", "DSCP_TO_TC_MAP", "TC_TO_QUEUE_MAP", "MAP_PFC_PRIORITY_TO_QUEUE", "SCHEDULER"}
 }
 
-// referred reads the tables that something refers to and that t does not have yet.
+// referred reads the tables that t refers to but does not contain yet.
 func (c *sonic) referred(ctx context.Context, dev driver.Device, t map[string]table) error {
 	var more []string
 	for _, ref := range references() {
@@ -196,7 +197,7 @@ func twiceText(rows [2]string) string {
 	return fmt.Sprintf("rows %q and %q of QUEUE are both about the same queue: delete one of them on the switch", rows[0], rows[1])
 }
 
-// rows finds rows of QUEUE and PORT_QOS_MAP that contradict each other, that lead nowhere, or that cannot be read.
+// rows adds findings for rows of QUEUE and PORT_QOS_MAP that are inconsistent, refer to missing rows, or cannot be parsed.
 func (f *findings) rows(m *sonicMarking, t map[string]table) {
 	for _, text := range m.bad {
 		f.add(FindingRow, "", text+": delete it on the switch")
@@ -219,7 +220,7 @@ func (f *findings) rows(m *sonicMarking, t map[string]table) {
 	for _, of := range []string{"QUEUE", "PORT_QOS_MAP"} {
 		for _, key := range slices.SortedFunc(maps.Keys(portsOf[of]), compareNames) {
 			for _, port := range portsOf[of][key] {
-				if !known[port] && !strings.Contains(port, "|") { // those of a chassis name their slot and ASIC
+				if !known[port] && !strings.Contains(port, "|") { // rows of a chassis contain slot and ASIC
 					f.add(FindingDangling, port, fmt.Sprintf("table %s has rows of ports that table PORT does not have: delete them, or mend their names", of))
 				}
 			}
@@ -228,7 +229,7 @@ func (f *findings) rows(m *sonicMarking, t map[string]table) {
 	}
 }
 
-// dangling finds the references of one row that lead nowhere.
+// dangling adds findings for references of one row to missing rows.
 func (f *findings) dangling(t map[string]table, of string, r row, ports []string) {
 	for _, ref := range references() {
 		name := r.name(ref.field)
@@ -244,7 +245,7 @@ func (f *findings) dangling(t map[string]table, of string, r row, ports []string
 	}
 }
 
-// linked returns which of the ports have a link. A port without oper_status in PORT_TABLE counts as linked unless its admin_status is
+// linked returns which ports have a link. A port without oper_status in PORT_TABLE counts as linked unless its admin_status is
 // down.
 func (c *sonic) linked(ctx context.Context, dev driver.Device, t map[string]table, ports []string) (map[string]bool, error) {
 	out := map[string]bool{}

@@ -15,8 +15,8 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// SONiC's native paths have the database, its instance, the table, the row and the field as elements; keys of several
-// parts are one element, joined by "|". All values are strings.
+// Elements of SONiC's native paths: the database, its instance, the table, the row and the field. Composite keys are one
+// element, joined by "|". All values are strings.
 const (
 	sonicOrigin = "sonic-db"
 	configDB    = "CONFIG_DB"
@@ -25,7 +25,7 @@ const (
 	instance    = "localhost"
 )
 
-// Bounds of what is read of tables.
+// Limits of tables.
 const (
 	maxRows       = 65536
 	maxSONiCQueue = 19
@@ -37,13 +37,13 @@ func sonicPath(db string, elems ...string) gnmitree.Path {
 	return p
 }
 
-// row is the fields of a row.
+// row holds the fields of a row.
 type row map[string]string
 
-// table is the rows of a table by their keys.
+// table holds the rows of a table by key.
 type table map[string]row
 
-// parseTable reads a table, or with one row's key the row of it, as JSON. What is no string stays as JSON text.
+// parseTable parses a table from JSON, or one row if its key is given. Values that are not strings are kept as JSON text.
 func parseTable(text []byte) (table, error) {
 	var raw map[string]map[string]json.RawMessage
 	if err := json.Unmarshal(text, &raw); err != nil {
@@ -71,7 +71,7 @@ func parseRow(fields map[string]json.RawMessage) row {
 	return r
 }
 
-// name is the row that a field refers to: "NAME", or "[TABLE|NAME]" as older releases write it.
+// name returns the row name in a field: "NAME", or "[TABLE|NAME]" in older releases.
 func (r row) name(field string) string {
 	word := r[field]
 	if inner, ok := strings.CutPrefix(word, "["); ok {
@@ -80,21 +80,21 @@ func (r row) name(field string) string {
 	return word
 }
 
-// portNames lists the front ports in the order of the numbers in their names: port n of a device is the n-th of them.
+// portNames returns the front ports in the order of the numbers in their names: port n of a device is the n-th of them.
 func portNames(ports table) []string {
 	names := slices.Collect(maps.Keys(ports))
 	slices.SortFunc(names, compareNames)
 	return names
 }
 
-// compareNames orders names by what precedes their last number, by that number, and by what follows it.
+// compareNames orders names by the part before their last number, by that number, and by the part after it.
 func compareNames(a, b string) int {
 	x, n, _ := splitNumber(a)
 	y, m, _ := splitNumber(b)
 	return cmp.Or(strings.Compare(x, y), cmp.Compare(n, m), strings.Compare(a, b))
 }
 
-// splitNumber takes the number at the end off a name; false where there is none.
+// splitNumber splits the number off the end of a name; false if there is none.
 func splitNumber(name string) (head string, n int, ok bool) {
 	at := len(name)
 	for at > 0 && len(name)-at < 9 && name[at-1] >= '0' && name[at-1] <= '9' {
@@ -104,7 +104,7 @@ func splitNumber(name string) (head string, n int, ok bool) {
 	return name[:at], n, err == nil
 }
 
-// queueRow is a row of QUEUE, which may stand for several queues of several ports.
+// queueRow is a row of QUEUE, which may cover several queues of several ports.
 type queueRow struct {
 	key       string
 	fields    row
@@ -112,7 +112,7 @@ type queueRow struct {
 	low, high int
 }
 
-// parseQueueKey reads "Ethernet0|3", "Ethernet0|3-4" and, as config_db.json may have it, "Ethernet0,Ethernet4|3".
+// parseQueueKey parses "Ethernet0|3", "Ethernet0|3-4" and, as config_db.json may contain it, "Ethernet0,Ethernet4|3".
 func parseQueueKey(key string) (ports []string, low, high int, err error) {
 	at := strings.LastIndexByte(key, '|')
 	if at <= 0 {
@@ -130,21 +130,22 @@ func parseQueueKey(key string) (ports []string, low, high int, err error) {
 	return strings.Split(key[:at], ","), low, high, nil
 }
 
-// sonicMarking is what the tables of a switch say of marking.
+// sonicMarking is the marking in the tables of a switch.
 type sonicMarking struct {
 	markingState
 
-	ports    []string // names by number, from port 1 on
+	ports    []string // names by port number, from port 1 on
 	numbers  map[string]ident.PortNum
 	rows     []queueRow
 	profiles table
 
-	twice map[string][2]string // rows that are both about a queue, such as "Ethernet0|3"
-	bad   []string             // what is wrong with keys of QUEUE that cannot be read
+	twice map[string][2]string // pairs of rows for the same queue, such as "Ethernet0|3"
+	bad   []string             // errors of invalid keys in QUEUE
 }
 
-// certain is an error where rows of QUEUE cannot be read or contradict each other: nobody can then tell what queues refer to.
-func (m *sonicMarking) certain() error {
+// consistent returns an error if rows of QUEUE cannot be parsed or are contradictory, because the references of queues are then
+// unknown.
+func (m *sonicMarking) consistent() error {
 	if len(m.bad) > 0 {
 		return fmt.Errorf("%w: %s", driver.ErrInvalid, m.bad[0])
 	}
@@ -155,8 +156,8 @@ func (m *sonicMarking) certain() error {
 	return nil
 }
 
-// parseMarking makes sense of PORT, QUEUE and WRED_PROFILE for a switch that is to have a number of ports. Of queues that two rows
-// are about it takes the first.
+// parseMarking parses PORT, QUEUE and WRED_PROFILE for a switch with the given number of ports. Of two rows for the same queue
+// it uses the first.
 func parseMarking(t map[string]table, ports int) (*sonicMarking, error) {
 	m := &sonicMarking{ports: portNames(t["PORT"]), profiles: t["WRED_PROFILE"], twice: map[string][2]string{}}
 	if len(m.ports) < ports {
@@ -197,7 +198,7 @@ func parseMarking(t map[string]table, ports int) (*sonicMarking, error) {
 	return m, nil
 }
 
-// numberOf is the port of a queue that our settings can name, and 0 otherwise.
+// numberOf returns the port of a queue that our settings can represent, and 0 otherwise.
 func numberOf(port ident.PortNum, queue int) ident.PortNum {
 	if queue > ecn.MaxQueue {
 		return 0
@@ -205,8 +206,8 @@ func numberOf(port ident.PortNum, queue int) ident.PortNum {
 	return port
 }
 
-// parseProfile reads how a profile marks green packets, which all are that nobody coloured. Thresholds of ECN alone, of
-// releases from 2026 on, go before those of WRED.
+// parseProfile parses the marking of green packets, the default colour. ECN-only thresholds, in releases from 2026 on, override
+// those of WRED.
 func parseProfile(r row) profile {
 	modes := []string{"ecn_green", "ecn_green_yellow", "ecn_green_red", "ecn_all"}
 	own := ownThresholds(r)
@@ -216,7 +217,7 @@ func parseProfile(r row) profile {
 	fields := thresholdFields(own)
 	if _, ok := r[fields[2]]; !ok {
 		r = maps.Clone(r)
-		r[fields[2]] = strconv.Itoa(ecn.MaxPercent) // where none is given
+		r[fields[2]] = strconv.Itoa(ecn.MaxPercent) // the default
 	}
 	var values [3]int64
 	for i, f := range fields {
@@ -232,13 +233,13 @@ func parseProfile(r row) profile {
 	return profile{marking: m, marks: true}
 }
 
-// ownThresholds tells that a profile has thresholds for ECN beside those of WRED.
+// ownThresholds reports whether a profile has ECN thresholds separate from those of WRED.
 func ownThresholds(r row) bool {
 	_, ok := r["ecn_green_min_threshold"]
 	return ok
 }
 
-// thresholdFields names the fields of least, most and probability.
+// thresholdFields returns the names of the fields of minimum, maximum and probability.
 func thresholdFields(own bool) [3]string {
 	if own {
 		return [3]string{"ecn_green_min_threshold", "ecn_green_max_threshold", "ecn_green_mark_probability"}

@@ -7,27 +7,26 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// Delays are handled in eighths of a packet time, the finest unit the encoding has
-// (Shift 3), so that table arithmetic is exact in integers.
+// Delays are computed in eighths of a packet time, the finest unit of the encoding (Shift 3), so that table arithmetic is exact
+// in integers.
 const (
 	eighths = 1 << MaxShift
-	// MaxFactor is the largest delay one entry can hold, in packet times.
+	// MaxFactor is the largest delay of an entry, in packet times.
 	MaxFactor = MaxMultiplier
 	maxEighth = MaxMultiplier * eighths
 )
 
-// Bounds of what the table builders accept.
+// Limits of the table builders.
 const (
-	MinRatio = 1001 // thousandths: a geometric table grows by at least 0.1 % a step
+	MinRatio = 1001 // thousandths: a geometric table grows by at least 0.1 % per step
 	MaxRatio = 4000
-	// MaxTableEntries is the largest table there can be: a device tells by ControlTableCap, 8 bits wide, how many blocks of 64
-	// entries it holds.
+	// MaxTableEntries is the largest possible table: a device reports its number of 64-entry blocks in ControlTableCap, 8 bits
+	// wide.
 	MaxTableEntries = 255 * 64
 )
 
-// EntryFromFactor encodes an injection rate delay of x packet times, 0 to MaxFactor, with the
-// largest shift that holds it, which is the finest encoding (IBTA annex A10,
-// CongestionControlTable). Zero is 0:0. It returns an error for a negative, too large or
+// EntryFromFactor encodes an injection rate delay of x packet times, 0 to MaxFactor, with the largest possible shift, which is
+// the finest encoding (IBTA annex A10, CongestionControlTable). Zero is 0:0. It returns an error for a negative, too large or
 // undefined x.
 func EntryFromFactor(x float64) (Entry, error) {
 	if !(x >= 0 && x <= MaxFactor) {
@@ -41,8 +40,8 @@ func EntryFromFactor(x float64) (Entry, error) {
 	return Entry{Multiplier: uint16(math.Floor(x + 0.5))}, nil
 }
 
-// entryFromEighths encodes a delay in eighths of a packet time, rounding to nearest where the
-// encoding is coarser; larger delays than the encoding holds become its maximum.
+// entryFromEighths encodes a delay in eighths of a packet time, rounded to the nearest encodable value; larger delays become
+// the maximum.
 func entryFromEighths(e uint64) Entry {
 	for s := MaxShift; s >= 0; s-- {
 		drop := uint(MaxShift - s)
@@ -53,7 +52,7 @@ func entryFromEighths(e uint64) Entry {
 	return Entry{Multiplier: MaxMultiplier}
 }
 
-// normal gives the zero delay its one spelling, 0:0.
+// normal returns the normal form 0:0 for the zero delay.
 func normal(e Entry) Entry {
 	if e.Multiplier == 0 {
 		return Entry{}
@@ -67,24 +66,22 @@ func (e Entry) Eighths() uint32 { return uint32(e.Multiplier) << (MaxShift - e.S
 // Factor returns the delay in packet times, exactly.
 func (e Entry) Factor() float64 { return float64(e.Eighths()) / eighths }
 
-// Rate returns the rate of a flow held at this entry on a link of the given rate, rounded
-// down: line / (1 + Multiplier/2^Shift).
+// Rate returns the rate of a flow at this entry on a link of the given rate, rounded down: line / (1 + Multiplier/2^Shift).
 func (e Entry) Rate(line quantity.BitRate) quantity.BitRate {
 	d := int64(eighths + e.Eighths())
 	q, r := int64(line)/d, int64(line)%d
 	return quantity.BitRate(q*eighths + r*eighths/d)
 }
 
-// String prints the entry as shift:multiplier, as ibccconfig takes it.
+// String formats the entry as shift:multiplier, the form of ibccconfig.
 func (e Entry) String() string { return fmt.Sprintf("%d:%d", e.Shift, e.Multiplier) }
 
-// Geometric returns a table in which each step slows a flow by the same factor, ratio in
-// thousandths (1050 is 1.05): 1 + delay is 1, then grows by ratio, each entry the nearest the
-// encoding has. Where that growth is finer than an eighth of a packet time, neighbours are alike,
-// so that one step of CCTI stays worth the same factor on average: forcing an eighth a step there
-// makes a fast flow's saw-tooth twice as coarse and costs it some 4 % of its share. A geometric
-// table keeps the relative size of the saw-tooth the same at every rate, which is why it gives
-// smaller share errors than a quadratic one.
+// Geometric returns a table in which each step slows a flow by the same factor; ratio is this factor in thousandths (1050 is
+// 1.05). 1 + delay starts at 1 and grows by ratio, and each entry is rounded to the nearest encodable value. Where the growth
+// is finer than an eighth of a packet time, neighbouring entries are equal, so that one CCTI step is worth the same factor on
+// average. A forced step of an eighth there would make a fast flow's saw-tooth twice as coarse and cost it about 4 % of its
+// share. A geometric table keeps the relative size of the saw-tooth the same at every rate, and so gives smaller share errors
+// than a quadratic one.
 func Geometric(entries, ratio int) ([]Entry, error) {
 	if err := checkEntries(entries); err != nil {
 		return nil, err
@@ -102,11 +99,10 @@ func Geometric(entries, ratio int) ([]Entry, error) {
 	return out, nil
 }
 
-// Quadratic returns a table of S1's shape, CCT(i) = 14·i²/1062 us (section 3 of the
-// differentiated-bandwidth paper, S1), which S1 uses with 1024-byte packets at 10 Gbit/s. In
-// the units of a device, packet times, that is 0.01609·i², the same at every speed and MTU.
-// scale stretches it, in thousandths: 1000 is S1's own. Where S1's law is finer than the
-// encoding, steps are an eighth of a packet time.
+// Quadratic returns a table with S1's shape, CCT(i) = 14·i²/1062 us (section 3 of the differentiated-bandwidth paper, S1),
+// which S1 uses with 1024-byte packets at 10 Gbit/s. In packet times, the unit of a device, this is 0.01609·i² at every speed
+// and MTU. scale stretches the table, in thousandths: 1000 is S1's own. Where S1's law is finer than the encoding, steps are an
+// eighth of a packet time.
 func Quadratic(entries, scale int) ([]Entry, error) {
 	if err := checkEntries(entries); err != nil {
 		return nil, err
@@ -114,7 +110,7 @@ func Quadratic(entries, scale int) ([]Entry, error) {
 	if scale < 1 || scale > 1_000_000 {
 		return nil, fmt.Errorf("CCT scale of %d thousandths: want 1 to 1000000", scale)
 	}
-	// 14/1062 us over a packet time of 0.8192 us, in eighths: 14·8·10^4 / (1062·8192) · i².
+	// 14/1062 us divided by a packet time of 0.8192 us, in eighths: 14·8·10^4 / (1062·8192) · i².
 	const num, den = 14 * 8 * 10_000, 1062 * 8192 * 1000
 	out := make([]Entry, entries)
 	prev := uint64(0)
@@ -134,8 +130,8 @@ func checkEntries(n int) error {
 	return nil
 }
 
-// Steps returns the lowest index whose entry holds a flow at or below the wanted rate on a link of
-// the given rate, and false when even the last entry lets it go faster.
+// Steps returns the lowest index whose entry holds a flow at or below the wanted rate on a link of the given rate, and false if
+// even the last entry is too fast.
 func Steps(table []Entry, line, want quantity.BitRate) (int, bool) {
 	for i, e := range table {
 		if e.Rate(line) <= want {

@@ -8,7 +8,7 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// String prints the set as ranges of port numbers, such as "1-3,7", or "none".
+// String formats the set as ranges of port numbers, such as "1-3,7", or "none".
 func (m PortMask) String() string {
 	s := ""
 	for p := 0; p < 256; p++ {
@@ -34,7 +34,7 @@ func (m PortMask) String() string {
 	return s
 }
 
-// Max returns the highest port in the set, or -1 when it is empty.
+// Max returns the highest port in the set, or -1 for an empty set.
 func (m PortMask) Max() int {
 	for w := len(m) - 1; w >= 0; w-- {
 		if m[w] != 0 {
@@ -44,9 +44,9 @@ func (m PortMask) Max() int {
 	return -1
 }
 
-// Diff lists the fields in which got is not what c wants, as a read-back needs it: of the
-// tables only entries 0..Limit count, since a device may return anything above (annex A10).
-// An entry that got does not have is listed as Absent. Nil means equal.
+// Diff returns the fields in which got differs from c, for verification by read-back. Of the tables it compares only entries
+// 0..Limit, because a device may return any value above (annex A10). An entry missing in got is listed as Absent. Nil means
+// equal.
 func (c *CASettings) Diff(got *CASettings) []fieldwise.Difference {
 	var ds fieldwise.Differences
 	ds.Add("per_sl", strconv.FormatBool(c.PerSL), strconv.FormatBool(got.PerSL))
@@ -66,7 +66,7 @@ func (c *CASettings) Diff(got *CASettings) []fieldwise.Difference {
 	return ds
 }
 
-// Equal reports that Diff finds nothing, without listing anything.
+// Equal reports whether Diff would return nil, without building a list.
 func (c *CASettings) Equal(got *CASettings) bool {
 	if c.PerSL != got.PerSL || c.SLs != got.SLs || c.Limit != got.Limit {
 		return false
@@ -102,7 +102,7 @@ func entryText(e Entry, ok bool) string {
 	return e.String()
 }
 
-// Diff lists the fields in which got is not what s wants. Nil means equal.
+// Diff returns the fields in which got differs from s. Nil means equal.
 func (s *SwitchSettings) Diff(got *SwitchSettings) []fieldwise.Difference {
 	var ds fieldwise.Differences
 	if *s == *got {
@@ -118,16 +118,16 @@ func (s *SwitchSettings) Diff(got *SwitchSettings) []fieldwise.Difference {
 	return ds
 }
 
-// Equal reports that Diff finds nothing.
+// Equal reports whether Diff would return nil.
 func (s *SwitchSettings) Equal(got *SwitchSettings) bool { return *s == *got }
 
-// Equal compares two elements as a read-back needs it: when neither is valid the rest does
-// not count, because the switch-wide defaults then rule the port.
+// Equal compares two elements for verification by read-back: if neither is valid, the other fields do not count, because the
+// switch-wide defaults apply to the port.
 func (m PortMarking) Equal(got PortMarking) bool {
 	return m == got || !m.Valid && !got.Valid
 }
 
-// Diff lists the fields in which got is not what m wants, for port p. Nil means equal.
+// Diff returns the fields in which got differs from m, for port p. Nil means equal.
 func (m PortMarking) Diff(p ident.PortNum, got PortMarking) []fieldwise.Difference {
 	if m.Equal(got) {
 		return nil

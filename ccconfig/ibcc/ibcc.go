@@ -1,5 +1,5 @@
-// Package ibcc is the typed, unit-carrying form of InfiniBand congestion-control settings
-// (IBTA annex A10): what a device should be, independent of how it is told. It is pure.
+// Package ibcc holds typed InfiniBand congestion-control settings with units (IBTA annex A10): the desired state of a device,
+// independent of the protocol. It is pure.
 package ibcc
 
 import "fairlane/subnet/ident"
@@ -24,13 +24,13 @@ const TimerUnitPicoseconds = 1_024_000
 
 // SLParams are the CACongestionSetting parameters of one (port, SL).
 type SLParams struct {
-	Timer    uint16 `json:"timer"`    // CCTI_Timer, units of 1.024 us; 0 never decays
+	Timer    uint16 `json:"timer"`    // CCTI_Timer, units of 1.024 us; 0 means no decay
 	Increase uint8  `json:"increase"` // CCTI_Increase per BECN; 0 disables the reaction
-	Trigger  uint8  `json:"trigger"`  // Trigger_Threshold: log when CCTI reaches it; 0 off
-	Min      uint8  `json:"min"`      // CCTI_Min: floor of CCTI, a permanent cap when above 0
+	Trigger  uint8  `json:"trigger"`  // Trigger_Threshold: log when CCTI reaches it; 0 means off
+	Min      uint8  `json:"min"`      // CCTI_Min: minimum CCTI, a permanent rate cap when above 0
 }
 
-// CASettings is the whole congestion-control state of one channel-adapter port.
+// CASettings is the complete congestion-control state of one channel-adapter port.
 type CASettings struct {
 	PerSL bool                   `json:"per_sl"` // Port_Control bit 0: one CCTI per SL (true) or per QP (false)
 	SLs   [ident.NumSLs]SLParams `json:"sls"`
@@ -40,7 +40,7 @@ type CASettings struct {
 
 // SwitchSettings is SwitchCongestionSetting: the marking defaults of a whole switch.
 type SwitchSettings struct {
-	VictimMask    PortMask `json:"victim_mask"` // ports that mark even as victims
+	VictimMask    PortMask `json:"victim_mask"` // ports that also mark as victims
 	CreditMask    PortMask `json:"credit_mask"` // ports that apply credit starvation
 	Threshold     uint8    `json:"threshold"`   // 0 never .. 15 most aggressive
 	PacketSize    uint8    `json:"packet_size"` // smaller packets are not marked, unit 64 bytes

@@ -6,11 +6,11 @@ import (
 	"fairlane/internal/fieldwise"
 )
 
-// MaxThreshold bounds Threshold and CS_Threshold, which are 4 bits wide (annex A10).
+// MaxThreshold is the largest Threshold and CS_Threshold, which are 4 bits wide (annex A10).
 const MaxThreshold = 15
 
-// Validate reports a shift above MaxShift or a multiplier above MaxMultiplier as a
-// *fieldwise.Error. Both would run into the neighbouring bits of the wire form.
+// Validate returns a *fieldwise.Error for a shift above MaxShift or a multiplier above MaxMultiplier. Both would overwrite the
+// neighbouring bits of the wire form.
 func (e Entry) Validate() error {
 	switch {
 	case e.Shift > MaxShift:
@@ -21,11 +21,9 @@ func (e Entry) Validate() error {
 	return nil
 }
 
-// ValidateRanges checks only what the wire can carry and every device must be able to hold:
-// the table covers 0..Limit, is no longer than MaxTableEntries, and every entry fits its
-// encoding. It accepts any state a device may be found in, whoever wrote it, so that such a
-// state can be restored; a state that is to be pushed must also pass Validate. Errors are
-// *fieldwise.Error.
+// ValidateRanges checks only that the settings can be encoded and that every device can hold them: the table covers 0..Limit,
+// has at most MaxTableEntries, and every entry fits its encoding. It accepts any state that a device may have, written by any
+// manager, so that such a state can be restored. Settings to be written must also pass Validate. Errors are *fieldwise.Error.
 func (c *CASettings) ValidateRanges() error {
 	if len(c.Table) > MaxTableEntries {
 		return fieldwise.Bad("cct", fmt.Sprintf("%d entries", len(c.Table)), fmt.Sprintf("at most %d", MaxTableEntries))
@@ -41,11 +39,9 @@ func (c *CASettings) ValidateRanges() error {
 	return nil
 }
 
-// Validate checks ValidateRanges and that the settings make sense together: the first entry
-// delays nothing, because a flow that was never marked must run at line rate (a permanent
-// cap is what CCTI_Min is for); the delays of entries 0..Limit never fall, because a flow
-// that is marked more often must not speed up; and no CCTI_Min lies above CCTI_Limit. Errors
-// are *fieldwise.Error.
+// Validate checks ValidateRanges and the consistency of the settings. The first entry must have no delay, because an unmarked
+// flow must run at line rate (CCTI_Min is the setting for a permanent cap). The delays of entries 0..Limit must never fall,
+// because a flow with more marks must not get faster. No CCTI_Min may exceed CCTI_Limit. Errors are *fieldwise.Error.
 func (c *CASettings) Validate() error {
 	if err := c.ValidateRanges(); err != nil {
 		return err
@@ -66,8 +62,7 @@ func (c *CASettings) Validate() error {
 	return nil
 }
 
-// Reacts reports whether the port answers BECNs on any SL: with an Increase of zero it does
-// not.
+// Reacts reports whether the port reacts to BECNs on any SL, that is, whether any Increase is above zero.
 func (c *CASettings) Reacts() bool {
 	for _, p := range c.SLs {
 		if p.Increase != 0 {
@@ -86,9 +81,8 @@ func (c *CASettings) HighestMin() uint8 {
 	return m
 }
 
-// Validate reports a threshold above 15 or an invalid CS_ReturnDelay as a *fieldwise.Error. The
-// other fields may hold anything their types can; that the masks name only ports the switch
-// has is for the one who knows the switch to check, with PortMask.Max.
+// Validate returns a *fieldwise.Error for a threshold above 15 or an invalid CS_ReturnDelay. The other fields may have any
+// value of their types. Callers who know the switch must check with PortMask.Max that the masks contain only its ports.
 func (s *SwitchSettings) Validate() error {
 	switch {
 	case s.Threshold > MaxThreshold:
@@ -99,8 +93,8 @@ func (s *SwitchSettings) Validate() error {
 	return fieldwise.Under("cs_return_delay.", s.CSReturnDelay.Validate())
 }
 
-// Validate reports a threshold above 15, and a packet size or marking rate on a valid
-// credit-starvation element, where both are reserved, as a *fieldwise.Error.
+// Validate returns a *fieldwise.Error for a threshold above 15, and for a packet size or marking rate on a valid
+// credit-starvation element, where both are reserved.
 func (m PortMarking) Validate() error {
 	starve := m.Valid && m.CreditStarvation
 	switch {

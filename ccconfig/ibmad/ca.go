@@ -9,21 +9,21 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// maxBlocks is the largest ControlTableCap. It bounds what a device with a nonsensical CCTI_Limit can make us read.
+// maxBlocks is the largest ControlTableCap. It limits the reads from a device with an invalid CCTI_Limit.
 const maxBlocks = ibcc.MaxTableEntries / mad.CCTBlockEntries
 
-// caState is what a channel-adapter port holds, as its attributes say it.
+// caState is the state of a channel-adapter port in its attributes.
 type caState struct {
 	layout  mad.CCLayout
 	setting mad.CACongestionSetting
-	blocks  []mad.CongestionControlTable // blocks 0 to the one that holds CCTI_Limit
+	blocks  []mad.CongestionControlTable // blocks 0 to the one that contains CCTI_Limit
 
-	// What the device answered, for the reserved bits.
+	// The device's answers, for the reserved bits.
 	settingData [mad.CACongestionSettingSize]byte
 	blockHeads  [][cctHead]byte
 }
 
-// cctHead is the length of what comes before the entries of a table block: CCTI_Limit and reserved bits.
+// cctHead is the number of bytes before the entries of a table block: CCTI_Limit and reserved bits.
 const cctHead = 4
 
 func (d *Driver) readCA(ctx context.Context, dev driver.Device) (*caState, error) {
@@ -59,7 +59,7 @@ func (d *Driver) readBlock(ctx context.Context, dev driver.Device, s *caState) e
 	return nil
 }
 
-// head is what the device answered before the entries of block b; nil when the block was not read.
+// head returns the device's answer before the entries of block b; nil if the block was not read.
 func (s *caState) head(b int) []byte {
 	if b >= len(s.blockHeads) {
 		return nil
@@ -69,7 +69,7 @@ func (s *caState) head(b int) []byte {
 
 func blockCount(limit uint16) int { return int(limit)/mad.CCTBlockEntries + 1 }
 
-// consistent reports that all blocks state the same limit, as one register would.
+// consistent reports whether all blocks have the same limit, as for a single register.
 func (s *caState) consistent() bool {
 	for _, b := range s.blocks {
 		if b.Limit != s.limit() {
@@ -96,7 +96,7 @@ func (s *caState) settings() *ibcc.CASettings {
 	return c
 }
 
-// reacts reports whether the port answers marks on any SL.
+// reacts reports whether the port reacts to marks on any SL.
 func (s *caState) reacts() bool {
 	for _, e := range s.setting.Entries {
 		if e.Increase != 0 {
@@ -112,7 +112,7 @@ func (d *Driver) applyCA(ctx context.Context, dev driver.Device, want *ibcc.CASe
 		return driver.Receipt{}, driver.Unsent(err)
 	}
 	if want.Limit > have.limit() {
-		// A table no longer than the present one needs no question.
+		// A table not longer than the current one needs no capacity check.
 		if err := d.checkCapacity(ctx, dev, want); err != nil {
 			return driver.Receipt{}, err
 		}
@@ -146,8 +146,8 @@ func (d *Driver) checkCapacity(ctx context.Context, dev driver.Device, want *ibc
 	return nil
 }
 
-// wantedSetting is the whole CACongestionSetting to write, built on what was read so that
-// the other bits of Port_Control stay.
+// wantedSetting returns the complete CACongestionSetting to write. It starts from the attribute read, so that the other bits of
+// Port_Control stay.
 func wantedSetting(have *mad.CACongestionSetting, want *ibcc.CASettings) (_ *mad.CACongestionSetting, differs bool) {
 	s := *have
 	s.PortControl &^= mad.PortControlSL
@@ -162,8 +162,8 @@ func wantedSetting(have *mad.CACongestionSetting, want *ibcc.CASettings) (_ *mad
 	return &s, differs
 }
 
-// wantedBlock is block b of the wanted table. Entries above the limit repeat the last one, so
-// that a device that overruns its limit by a fault still delays.
+// wantedBlock returns block b of the desired table. Entries above the limit repeat the last one, so that a faulty device that
+// exceeds its limit still delays.
 func wantedBlock(have *caState, want *ibcc.CASettings, b int) (_ *mad.CongestionControlTable, differs bool) {
 	block := &mad.CongestionControlTable{Limit: want.Limit}
 	first := b * mad.CCTBlockEntries

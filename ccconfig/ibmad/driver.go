@@ -1,31 +1,30 @@
-// Package ibmad is the InfiniBand driver: it reads and writes congestion-control settings
-// with management datagrams of class 0x21 (IBTA vol. 1, annex A10).
+// Package ibmad is the InfiniBand driver: it reads and writes congestion-control settings with management datagrams of class
+// 0x21 (IBTA vol. 1, annex A10).
 //
 // # Order of writing
 //
-// An Apply may end after any write. The order is chosen so that what is left behind is safe:
+// An Apply may end after any write. The order of writes leaves a safe state at every point:
 //
-//   - A channel adapter gets the blocks of its congestion control table in ascending order,
-//     each with the same CCTI_Limit, and then the parameters of its SLs. The reaction to marks
-//     is thus never switched on over a table that is not yet complete; a table that replaces
-//     one in use holds, in between, entries that are each either the old or the new one.
-//   - When the new CCTI_Limit is below the old one, or the reaction is being switched off on
-//     all SLs, the parameters go first. A CCTI_Min is then never above the limit in force,
-//     which a device may refuse, and no SL reacts by a table that is being dismantled.
-//   - A switch gets its defaults first, then the port blocks that differ: marking and not
-//     marking are both lossless, so that any order is safe.
+//   - A channel adapter first gets the blocks of its congestion control table in ascending order,
+//     each with the same CCTI_Limit, and then the parameters of its SLs. The reaction to marks is
+//     thus never enabled with an incomplete table. While a table in use is replaced, each of its
+//     entries is either the old or the new one.
+//   - If the new CCTI_Limit is below the old one, or the reaction is being disabled on all SLs,
+//     the parameters are written first. CCTI_Min is then never above the current limit, which a
+//     device may reject, and no SL reacts with a table that is being removed.
+//   - A switch first gets its defaults, then the port blocks that differ. Both marking and not
+//     marking are lossless, so any order is safe.
 //
-// # What is not trusted
+// # Untrusted behaviour
 //
-// Control_Map bits are ignored by some devices and have a disputed order on switches, so each
-// attribute is written whole: every SL with Control_Map 0xffff, every switch field with 0x1f,
-// starting from what was read back, so that reserved bits stay as the device has them. The
-// echo in the response to a Set is not looked at: only a later Read counts. Layouts that are
-// disputed are Options.Layout.
+// Some devices ignore Control_Map bits, and their order on switches is disputed. Each attribute is therefore written
+// completely: every SL with Control_Map 0xffff, every switch field with 0x1f, starting from the values read, so that reserved
+// bits do not change. The driver ignores the echo in the response to a Set: only a later Read counts. Options.Layout selects
+// among disputed layouts.
 //
 // # Keys
 //
-// ReadKeys and ChangeKeys look after the CC_Keys of a fleet.
+// ReadKeys and ChangeKeys manage the CC_Keys of many devices.
 package ibmad
 
 import (
@@ -40,18 +39,17 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// Options configure a driver. The zero value has no key, uses SL 0 and puts no bound of its
-// own on the exchanges in flight.
+// Options configure a driver. The zero value has no key, uses SL 0 and does not limit the concurrent exchanges.
 type Options struct {
-	// CCKey goes into every request. It is never logged and appears in no error.
+	// CCKey is sent in every request. It is never logged and appears in no error.
 	CCKey mad.Key
 	// SL is the service level of the management traffic, normally the subnet manager's.
 	SL ident.SL
-	// InFlight bounds the exchanges under way over all devices, 0 to 65536; 0 leaves that to
-	// the transport. On one device there is never more than one.
+	// InFlight limits the concurrent exchanges over all devices, 0 to 65536; 0 leaves the limit to the transport. Each device
+	// has at most one exchange at a time.
 	InFlight int
-	// Layout says how a device lays out what documents disagree on; nil: as the annex does, all of them. It must
-	// be safe for concurrent use.
+	// Layout returns a device's layout where documents disagree; nil selects the annex for all devices. It must be safe for
+	// concurrent use.
 	Layout func(driver.Device) mad.CCLayout
 }
 
@@ -59,13 +57,12 @@ type Options struct {
 type Driver struct {
 	t     mad.Transport
 	o     Options
-	slots chan struct{} // nil when unbounded
+	slots chan struct{} // nil without a limit
 }
 
 var _ driver.Driver = (*Driver)(nil)
 
-// New returns a driver that works through t. It fails on an SL above 15 or an InFlight out
-// of range.
+// New returns a driver that uses transport t. It returns an error for an SL above 15 or an InFlight out of range.
 func New(t mad.Transport, o Options) (*Driver, error) {
 	if o.SL >= ident.NumSLs {
 		return nil, fmt.Errorf("service level %d of management traffic: want 0 to 15", o.SL)
@@ -87,14 +84,13 @@ func (d *Driver) layout(dev driver.Device) mad.CCLayout {
 	return d.o.Layout(dev)
 }
 
-// Format prints the driver's kind, whatever the verb: package fmt would otherwise look into
-// unexported fields, past the methods that hide a key.
+// Format prints only the driver's kind, for any verb. Package fmt would otherwise print unexported fields, bypassing the
+// methods that hide a key.
 func (d *Driver) Format(s fmt.State, _ rune) { _, _ = io.WriteString(s, "InfiniBand driver") }
 
-// Capabilities asks the device for CongestionInfo and tries each optional attribute with a
-// Get. CongestionInfo's bits for the modes of a channel adapter have no agreed order, so a
-// device that answers CACongestionSetting is taken to have both, as annex A10 demands; a
-// device that has not shows that on read-back.
+// Capabilities reads CongestionInfo and probes each optional attribute with a Get. CongestionInfo's bits for the modes of a
+// channel adapter have no agreed order, so a device that answers CACongestionSetting is assumed to support both modes, as annex
+// A10 requires. On a device without a mode, verification by read-back fails.
 func (d *Driver) Capabilities(ctx context.Context, dev driver.Device) (driver.Capabilities, error) {
 	var c driver.Capabilities
 	if err := dev.Validate(); err != nil {
@@ -110,7 +106,7 @@ func (d *Driver) Capabilities(ctx context.Context, dev driver.Device) (driver.Ca
 	if dev.Kind == subnet.KindSwitch {
 		counters.PortSelect = 1
 		c.CreditStarvation = info.Info&1 != 0
-		c.PortMarking, err = d.answers(d.get(ctx, dev, mad.AttrSwitchPortCongestionSetting, &mad.SwitchPortCongestionSetting{})) // any layout
+		c.PortMarking, err = d.answers(d.get(ctx, dev, mad.AttrSwitchPortCongestionSetting, &mad.SwitchPortCongestionSetting{})) // with any layout
 	} else {
 		c.TableEntries = int(info.ControlTableCap) * mad.CCTBlockEntries
 		c.PerSL, err = d.answers(d.get(ctx, dev, mad.AttrCACongestionSetting, &mad.CACongestionSetting{}))
@@ -129,7 +125,7 @@ func (d *Driver) Capabilities(ctx context.Context, dev driver.Device) (driver.Ca
 	return c, nil
 }
 
-// answers turns "not supported" into false; any other error stays one.
+// answers converts "not supported" to false; any other error is returned.
 func (d *Driver) answers(err error) (bool, error) {
 	if errors.Is(err, driver.ErrUnsupported) {
 		return false, nil
@@ -137,9 +133,9 @@ func (d *Driver) answers(err error) (bool, error) {
 	return err == nil, err
 }
 
-// Read returns the whole congestion-control state of the device. Table entries above
-// CCTI_Limit are not read. A switch without SwitchPortCongestionSetting reads as one without
-// valid port elements. ErrConflict means that the table changed while it was read.
+// Read returns the complete congestion-control state of the device. It does not read table entries above CCTI_Limit. For a
+// switch without SwitchPortCongestionSetting, it returns no valid port elements. ErrConflict means that the table changed
+// during the read.
 func (d *Driver) Read(ctx context.Context, dev driver.Device) (driver.Settings, error) {
 	if err := dev.Validate(); err != nil {
 		return driver.Settings{}, errors.Join(driver.ErrInvalid, err)
@@ -153,7 +149,7 @@ func (d *Driver) Read(ctx context.Context, dev driver.Device) (driver.Settings, 
 	}
 	ca, err := d.readCA(ctx, dev)
 	if err == nil && !ca.consistent() {
-		// Somebody may just be writing it: look once more before giving up.
+		// Another manager may be writing it now: read once more before giving up.
 		ca, err = d.readCA(ctx, dev)
 	}
 	if err != nil {
@@ -165,9 +161,8 @@ func (d *Driver) Read(ctx context.Context, dev driver.Device) (driver.Settings, 
 	return driver.Settings{CA: ca.settings()}, nil
 }
 
-// Apply brings the device to want, sending only what differs, in the order of the package
-// comment. Nothing at all is sent when want is out of range (ErrInvalid) or beyond what the
-// device can hold (ErrUnsupported).
+// Apply implements driver.Driver. It sends only differences, in the order of the package comment. It sends nothing at all if
+// want is out of range (ErrInvalid) or exceeds the device's capabilities (ErrUnsupported).
 func (d *Driver) Apply(ctx context.Context, dev driver.Device, want driver.Settings) (driver.Receipt, error) {
 	if err := want.ValidateRanges(dev); err != nil {
 		return driver.Receipt{}, driver.Refusef(driver.ErrInvalid, "%w", err)

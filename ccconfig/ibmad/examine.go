@@ -15,8 +15,8 @@ import (
 
 var _ driver.Examiner = (*Driver)(nil)
 
-// Examine implements driver.Examiner: it asks the congestion-control agent for CongestionInfo and CongestionKeyInfo, and the subnet
-// management agent for the VLs of the ports that tenants' traffic leaves by. It needs no settings.
+// Examine implements driver.Examiner. It reads CongestionInfo and CongestionKeyInfo from the congestion-control agent, and,
+// from the subnet management agent, the VLs of the ports by which tenants' traffic leaves. It does not use the settings.
 func (d *Driver) Examine(ctx context.Context, dev driver.Device, _ driver.Settings, n prereq.Needs) ([]prereq.Item, error) {
 	if n.InfiniBand == nil {
 		return nil, nil
@@ -33,7 +33,7 @@ func (d *Driver) Examine(ctx context.Context, dev driver.Device, _ driver.Settin
 	return items, ctx.Err()
 }
 
-// agent reads what the congestion-control agent of a device answers. It fails when nothing of the device answers.
+// agent reads the state of a device's congestion-control agent. It returns an error if no agent of the device answers.
 func (d *Driver) agent(ctx context.Context, dev driver.Device) (a prereq.Agent, err error) {
 	var info mad.CongestionInfo
 	switch err := d.get(ctx, dev, mad.AttrCongestionInfo, &info); {
@@ -68,7 +68,7 @@ func (d *Driver) smp(ctx context.Context, dev driver.Device, id mad.AttrID, modi
 	return into.Decode(resp.Data())
 }
 
-// vls reads what a port does with service levels. A port with one VL has no table.
+// vls reads a port's mapping of service levels. A port with one VL has no table.
 func (d *Driver) vls(ctx context.Context, dev driver.Device, l *prereq.Lane) (v prereq.VLs) {
 	var info mad.PortInfo
 	if v.Err = d.smp(ctx, dev, mad.AttrPortInfo, uint32(l.Out), &info); v.Err != nil {

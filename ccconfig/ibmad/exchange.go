@@ -9,13 +9,13 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// get reads one attribute of class 0x21 that has a single block into a.
+// get reads a single-block attribute of class 0x21 into a.
 func (d *Driver) get(ctx context.Context, dev driver.Device, id mad.AttrID, a mad.Attribute) error {
 	_, err := d.read(ctx, dev, id, 0, a)
 	return err
 }
 
-// read reads a block of an attribute into a, and returns the answer for its reserved bits.
+// read reads one block of an attribute into a, and returns the answer for its reserved bits.
 func (d *Driver) read(ctx context.Context, dev driver.Device, id mad.AttrID, modifier uint32, a mad.Attribute) (mad.Packet, error) {
 	req := mad.NewCC(mad.MethodGet, id, modifier, d.o.CCKey)
 	resp, err := d.exchange(ctx, dev, &req)
@@ -28,7 +28,7 @@ func (d *Driver) read(ctx context.Context, dev driver.Device, id mad.AttrID, mod
 	return resp, nil
 }
 
-// set writes one attribute of class 0x21 over what was read of it: reserved bits stay as the device has them.
+// set writes one attribute of class 0x21 over its last read value, so that reserved bits do not change.
 func (d *Driver) set(ctx context.Context, dev driver.Device, id mad.AttrID, modifier uint32, had []byte, a mad.Attribute) error {
 	req := mad.NewCC(mad.MethodSet, id, modifier, d.o.CCKey)
 	copy(req.Data(), had)
@@ -39,8 +39,7 @@ func (d *Driver) set(ctx context.Context, dev driver.Device, id mad.AttrID, modi
 	return err
 }
 
-// exchange sends one request to the device and turns every failure into one of the error
-// kinds of package driver.
+// exchange sends one request to the device and converts every failure to one of the error kinds of package driver.
 func (d *Driver) exchange(ctx context.Context, dev driver.Device, req *mad.Packet) (mad.Packet, error) {
 	if d.slots != nil {
 		select {
@@ -63,7 +62,7 @@ func (d *Driver) exchange(ctx context.Context, dev driver.Device, req *mad.Packe
 	return resp, nil
 }
 
-// classify maps what a transport or an agent reported to an error kind.
+// classify maps an error of a transport or an agent to an error kind.
 func classify(ctx context.Context, dev driver.Device, req *mad.Packet, err error) error {
 	what := fmt.Sprintf("%s %s of %s", req.Method(), mad.AttrName(req.Class(), req.Attr()), dev)
 	var status *mad.StatusError
@@ -78,8 +77,8 @@ func classify(ctx context.Context, dev driver.Device, req *mad.Packet, err error
 	return fmt.Errorf("%s: %w: %w", what, driver.ErrUnreachable, err)
 }
 
-// statusKind maps a status other than zero (IBTA vol. 1, 13.4.7). A redirect counts as busy:
-// the agent sits elsewhere, and the transport does not follow it there.
+// statusKind maps a nonzero status to an error kind (IBTA vol. 1, 13.4.7). A redirect counts as busy, because the transport
+// does not follow it to the other agent.
 func statusKind(s mad.Status) error {
 	switch {
 	case s.Busy(), s == mad.StatusRedirect:
@@ -90,8 +89,8 @@ func statusKind(s mad.Status) error {
 	return driver.ErrInvalid
 }
 
-// writer sends the writes of one Apply one after the other and keeps the receipt. After the
-// first failure it only lists what was left out.
+// writer sends the writes of one Apply sequentially and records the receipt. After the first failure it records the remaining
+// writes as skipped.
 type writer struct {
 	ctx     context.Context
 	d       *Driver
@@ -100,7 +99,7 @@ type writer struct {
 	err     error
 }
 
-// write sends one attribute, over the data that was read of it, when it differs from what the device has.
+// write sends one attribute, over its last read data, if it differs from the device's value.
 func (w *writer) write(field string, differs bool, id mad.AttrID, modifier uint32, had []byte, a mad.Attribute) {
 	switch {
 	case w.err != nil:

@@ -12,77 +12,77 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// Why a change of keys did not go on, for errors.Is.
+// Reasons for which a change of keys stopped, for errors.Is.
 var (
-	// ErrCanary is a change that failed on one of the devices it was tried on first.
+	// ErrCanary reports that the change failed on one of the first devices.
 	ErrCanary = errors.New("the device that was tried first did not take the key")
-	// ErrBudget is a change that failed on more devices than it may.
+	// ErrBudget reports that the change failed on more devices than allowed.
 	ErrBudget = errors.New("too many devices failed")
 )
 
-// KeyChange says which key a fleet is to have, and what may happen on the way.
+// KeyChange specifies the new key of a set of devices, and the conditions of the change.
 type KeyChange struct {
-	// To is the key that all devices are to have; 0 takes keys away.
+	// To is the new key of all devices; 0 removes keys.
 	To mad.Key
-	// From are the keys that devices may hold now, besides To and none at all. A device that holds another is left
-	// alone and counts as failed.
+	// From are the keys that devices may have now, besides To and no key. A device with another key is not changed and counts
+	// as failed.
 	From []mad.Key
-	// Protect makes Gets need the key too. Without it anybody on the fabric can read the key.
+	// Protect requires the key for Gets too. Without it, anyone on the fabric can read the key.
 	Protect bool
-	// LeaseSeconds is how long after a violation Protect drops by itself, so that a key that was lost can be read
-	// and replaced; 0 is never, which needs Forever.
+	// LeaseSeconds is the time after a violation until Protect ends by itself, so that a lost key can be read and replaced; 0
+	// means never, which requires Forever.
 	LeaseSeconds uint16
-	// Forever allows Protect without a lease: when To is lost, nobody can change the devices before they restart.
+	// Forever allows Protect without a lease: if To is lost, the devices cannot be changed before they restart.
 	Forever bool
-	// Keep leaves the protection and the lease of each device as they are; the three above must be zero then.
+	// Keep preserves the protection and the lease of each device; Protect, LeaseSeconds and Forever must be zero then.
 	Keep bool
-	// TakeOver also changes devices that hold a key of somebody else and show it.
+	// TakeOver also changes devices with a readable key of another manager.
 	TakeOver bool
-	// ClearViolations sets the count of violations to zero.
+	// ClearViolations resets the violation counter to zero.
 	ClearViolations bool
-	// Stored is called once, before anything is written, and must prove that To is kept where it outlives this
-	// process and this machine's power. It must not be nil unless To is 0.
+	// Stored is called once, before anything is written. It must verify that To is stored in a place that survives this process
+	// and a power failure. It must not be nil unless To is 0.
 	Stored func(context.Context) error
-	// Failures is how many devices may fail before no further one is begun, 0 or more.
+	// Failures is the number of failed devices after which no further device is started, 0 or more.
 	Failures int
-	// Parallel bounds the devices changed at the same time, 1 to 4096; 0 is 64.
+	// Parallel is the largest number of devices changed at the same time, 1 to 4096; 0 means 64.
 	Parallel int
-	// DryRun reads everything and writes nothing.
+	// DryRun reads all devices and writes nothing.
 	DryRun bool
-	// Progress is called after each device of each phase, from one goroutine at a time; nil: not.
+	// Progress is called after each device of each phase, not concurrently; may be nil.
 	Progress func(KeyProgress)
 }
 
-// KeyProgress is how far a change is.
+// KeyProgress is the progress of a change.
 type KeyProgress struct {
-	Writing  bool // false: the devices are being read
+	Writing  bool // false while the devices are being read
 	Done, Of int  // devices of this phase
 }
 
-// KeyOutcome is what became of one device in a change of keys.
+// KeyOutcome is the result of a change of keys for one device.
 type KeyOutcome string
 
 // Outcomes.
 const (
-	KeyUnchanged   KeyOutcome = "unchanged"    // it had the key, the protection and the lease already
-	KeyChanged     KeyOutcome = "changed"      // written, and read back with the new key
+	KeyUnchanged   KeyOutcome = "unchanged"    // it already had the key, the protection and the lease
+	KeyChanged     KeyOutcome = "changed"      // written, and verified by a read with the new key
 	KeyWouldChange KeyOutcome = "would-change" // in a dry run
-	KeyUnsupported KeyOutcome = "unsupported"  // it has no CongestionKeyInfo: there is nothing to guard
-	KeyFailed      KeyOutcome = "failed"       // it has another key, does not answer, refuses, or reads back otherwise
-	KeySkipped     KeyOutcome = "skipped"      // not begun, because the change stopped before
+	KeyUnsupported KeyOutcome = "unsupported"  // it does not support CongestionKeyInfo, so it has no key
+	KeyFailed      KeyOutcome = "failed"       // it has another key, does not answer, returns an error, or reads back differently
+	KeySkipped     KeyOutcome = "skipped"      // not started, because the change stopped before
 )
 
-// KeyResult is one device in a change of keys: how it was found, and what became of it.
+// KeyResult is the initial state of a device in a change of keys, and the outcome.
 type KeyResult struct {
 	Before  KeyState
 	Outcome KeyOutcome
-	Err     error // of a KeyFailed or KeyUnsupported
+	Err     error // for KeyFailed or KeyUnsupported
 }
 
 // KeyRun is the result of a change of keys.
 type KeyRun struct {
 	Results []KeyResult // in the order of the devices
-	// Stopped says why devices were skipped: ErrCanary, ErrBudget or the end of the context; nil when none was.
+	// Stopped is the reason for skipped devices: ErrCanary, ErrBudget or the end of the context; nil if no device was skipped.
 	Stopped error
 }
 
@@ -97,24 +97,23 @@ func (r *KeyRun) Count(o KeyOutcome) int {
 	return n
 }
 
-// ChangeKeys brings all devices to one key. It is idempotent: a change that was interrupted, at whatever instant, is
-// finished by the same change, because each device is found at the new key, at one of the old ones or at none, and is
-// written with the key that it holds.
+// ChangeKeys sets the same key on all devices. It is idempotent: the same change completes a change that was interrupted at any
+// time, because each device then has the new key, an old one or none, and is written with the key that it has.
 //
-// First all devices are read. When more of them than the budget hold a key of somebody else or do not answer,
-// nothing is written. Then the key must be stored. Then one channel adapter and one switch are changed, each read back
-// with the new key; when one fails, that is the end. Then the others follow, several at the same time, until more than
-// the budget have failed.
+// First all devices are read. If more of them than allowed have another manager's key or do not answer, nothing is written.
+// Then Stored must succeed. Then one channel adapter and one switch are changed, and each is verified by a read with the new
+// key; if one fails, the change stops. Then the other devices follow, several at the same time, until more than the allowed
+// number have failed.
 //
-// It refuses, with driver.ErrInvalid and before anything is sent, a change that locks everybody out or that may:
-// protection without a key, protection for ever that was not asked for, a key that nobody keeps.
+// ChangeKeys returns driver.ErrInvalid, before anything is sent, for a change that locks out every manager or risks to:
+// protection without a key, permanent protection without Forever, or a key that is not stored.
 func (d *Driver) ChangeKeys(ctx context.Context, devices []driver.Device, c KeyChange) (KeyRun, error) {
 	if err := c.Check(); err != nil {
 		return KeyRun{}, err
 	}
 	tried := append(slices.Clone(c.From), c.To)
 	if c.To == 0 && len(c.From) > 0 {
-		tried = slices.Clone(c.From) // a device without a key answers to any
+		tried = slices.Clone(c.From) // a device without a key accepts any key
 	}
 	states, err := d.ReadKeys(ctx, devices, KeyRead{Keys: tried, Parallel: c.Parallel, Progress: c.progress(false, len(devices))})
 	if err != nil {
@@ -132,7 +131,7 @@ func (d *Driver) ChangeKeys(ctx context.Context, devices []driver.Device, c KeyC
 		}
 	}
 	if err := ctx.Err(); err != nil {
-		for i := range states { // what was not asked any more has not failed
+		for i := range states { // devices not read because the context ended have not failed
 			if errors.Is(states[i].Err, err) {
 				todo = append(todo, i)
 			}
@@ -155,7 +154,7 @@ func (d *Driver) ChangeKeys(ctx context.Context, devices []driver.Device, c KeyC
 	return r.write(ctx, todo), nil
 }
 
-// Check refuses, with driver.ErrInvalid, a change that locks everybody out or that may, and options out of range.
+// Check returns driver.ErrInvalid for a change that locks out every manager or risks to, and for options out of range.
 func (c *KeyChange) Check() error {
 	if err := c.check(); err != nil {
 		return driver.Refusef(driver.ErrInvalid, "%w", err)
@@ -189,7 +188,7 @@ func (c *KeyChange) progress(writing bool, of int) func(int) {
 	return func(done int) { c.Progress(KeyProgress{Writing: writing, Done: done, Of: of}) }
 }
 
-// judge says what is to be done with a device that was found in the state.
+// judge decides on the change of a device in a given state.
 func (c *KeyChange) judge(s *KeyState) KeyResult {
 	r := KeyResult{Before: *s, Outcome: KeyFailed}
 	switch {
@@ -209,13 +208,13 @@ func (c *KeyChange) judge(s *KeyState) KeyResult {
 	return r
 }
 
-// same reports that the device is as the change wants it.
+// same reports whether the device already has the desired state.
 func (c *KeyChange) same(s *KeyState) bool {
 	protect, lease := c.guard(s)
 	return s.key == c.To && s.Protect == protect && s.LeaseSeconds == lease && !(c.ClearViolations && s.Violations != 0)
 }
 
-// guard is the protection and the lease that a device is to have which was found in the state.
+// guard returns the desired protection and lease of a device in a given state.
 func (c *KeyChange) guard(s *KeyState) (protect bool, leaseSeconds uint16) {
 	if c.Keep {
 		return s.Protect, s.LeaseSeconds
@@ -223,7 +222,7 @@ func (c *KeyChange) guard(s *KeyState) (protect bool, leaseSeconds uint16) {
 	return c.Protect, c.LeaseSeconds
 }
 
-// keyRun is a change while devices are written.
+// keyRun is the state of a change while devices are written.
 type keyRun struct {
 	d    *Driver
 	c    *KeyChange
@@ -235,7 +234,7 @@ type keyRun struct {
 	failed int
 }
 
-// write changes the devices at the positions in todo: one of each kind first, then all others.
+// write changes the devices at the positions in todo: first one of each kind, then all others.
 func (r *keyRun) write(ctx context.Context, todo []int) KeyRun {
 	canaries, rest := r.canaries(todo)
 	for n, i := range canaries {
@@ -243,7 +242,7 @@ func (r *keyRun) write(ctx context.Context, todo []int) KeyRun {
 			return r.stop(append(canaries[n:], rest...), err)
 		}
 		if r.change(ctx, i); r.out.Results[i].Outcome == KeyFailed {
-			err := ctx.Err() // the end of the context is nobody's failure
+			err := ctx.Err() // the end of the context is not a failure of a device
 			if err == nil {
 				err = fmt.Errorf("%w: %w", ErrCanary, r.out.Results[i].Err)
 			}
@@ -263,7 +262,7 @@ func (r *keyRun) write(ctx context.Context, todo []int) KeyRun {
 	return r.out
 }
 
-// canaries are the first device of each kind.
+// canaries returns the first device of each kind, and the rest.
 func (r *keyRun) canaries(todo []int) (first, rest []int) {
 	seen := map[subnet.NodeKind]bool{}
 	for _, i := range todo {
@@ -277,7 +276,7 @@ func (r *keyRun) canaries(todo []int) (first, rest []int) {
 	return first, rest
 }
 
-// may says why no further device may be begun.
+// may returns the reason for which no further device may be started, or nil.
 func (r *keyRun) may(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -290,7 +289,7 @@ func (r *keyRun) may(ctx context.Context) error {
 	return nil
 }
 
-// stop skips the devices at the positions.
+// stop marks the devices at the positions as skipped.
 func (r *keyRun) stop(todo []int, why error) KeyRun {
 	for _, i := range todo {
 		r.out.Results[i].Outcome, r.out.Results[i].Err = KeySkipped, nil
@@ -299,7 +298,7 @@ func (r *keyRun) stop(todo []int, why error) KeyRun {
 	return r.out
 }
 
-// change writes one device and reads it back.
+// change writes one device and verifies it by a read.
 func (r *keyRun) change(ctx context.Context, i int) {
 	err := r.d.changeKey(ctx, &r.out.Results[i].Before, r.c)
 	r.mu.Lock()
@@ -312,12 +311,12 @@ func (r *keyRun) change(ctx context.Context, i int) {
 	r.told.done(r.tell)
 }
 
-// keyTries is how often a device is written that still shows its old key afterwards: the transport has tried each
+// keyTries is the number of attempts for a device that still has its old key afterwards; the transport has repeated each
 // request several times by then.
 const keyTries = 2
 
-// changeKey gives one device its key. What the answer to the Set says, or that there is none, proves nothing: a
-// transport that repeats a request whose answer was lost repeats it with a key that is no longer right.
+// changeKey sets the key of one device. It ignores the answer to the Set, or its absence: a transport that repeats a request
+// after a lost answer repeats it with the old key, which is then wrong.
 func (d *Driver) changeKey(ctx context.Context, s *KeyState, c *KeyChange) error {
 	info := mad.CongestionKeyInfo{CCKey: c.To, Violations: 1}
 	info.Protect, info.LeasePeriod = c.guard(s)
@@ -333,7 +332,7 @@ func (d *Driver) changeKey(ctx context.Context, s *KeyState, c *KeyChange) error
 		}
 		_, err := d.exchange(ctx, s.Device, &req)
 		if err != nil && !errors.Is(err, driver.ErrUnreachable) {
-			return err // refused, or the context ended
+			return err // rejected, or the context ended
 		}
 		last = err
 		now := KeyState{Device: s.Device, Known: -1}
@@ -346,7 +345,7 @@ func (d *Driver) changeKey(ctx context.Context, s *KeyState, c *KeyChange) error
 		case err != nil && !errors.Is(err, driver.ErrUnreachable):
 			return err
 		}
-		if err != nil { // not at the new key; at the old one?
+		if err != nil { // not with the new key; try the old one
 			if err := d.askKey(ctx, &now, []mad.Key{s.key}, 0); err != nil {
 				return fmt.Errorf("after its CC_Key was written it answers to neither the old nor the new one: %w", err)
 			}
@@ -355,7 +354,7 @@ func (d *Driver) changeKey(ctx context.Context, s *KeyState, c *KeyChange) error
 	return errors.Join(fmt.Errorf("%s: %w: it shows another CC_Key than was written", s.Device, driver.ErrConflict), last)
 }
 
-// differs reports what a device that has the key made of the rest.
+// differs returns an error if a device with the new key has a different protection or lease.
 func differs(now *KeyState, protect bool, leaseSeconds uint16) error {
 	if now.Protect == protect && now.LeaseSeconds == leaseSeconds {
 		return nil

@@ -12,50 +12,49 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// ErrKey is a device that is silent to every key that was tried although its subnet management agent answers: a
-// request with a wrong CC_Key is dropped without a word (IBTA annex A10.4.2). It comes with driver.ErrUnreachable.
+// ErrKey reports that a device does not answer with any of the keys, although its subnet management agent answers: a device
+// silently drops a request with a wrong CC_Key (IBTA annex A10.4.2). It accompanies driver.ErrUnreachable.
 var ErrKey = errors.New("the CC_Key is likely wrong, or the device has no congestion control")
 
-// KeyHolder says which key guards a device, as far as it shows.
+// KeyHolder classifies the key of a device, as far as it is visible.
 type KeyHolder string
 
 // Holders.
 const (
-	KeyNone   KeyHolder = "none"   // no key: nothing is checked
-	KeyKnown  KeyHolder = "known"  // one of the keys that were tried
-	KeyOther  KeyHolder = "other"  // another one, which the device shows to anybody
-	KeyHidden KeyHolder = "hidden" // there is one, and the device does not show which
-	KeySilent KeyHolder = ""       // nothing was learnt; see the error
+	KeyNone   KeyHolder = "none"   // no key: requests are not checked
+	KeyKnown  KeyHolder = "known"  // one of the given keys
+	KeyOther  KeyHolder = "other"  // another key, which the device shows to any requester
+	KeyHidden KeyHolder = "hidden" // a key that the device does not show
+	KeySilent KeyHolder = ""       // unknown; see the error
 )
 
-// KeyState is what a device says about the key of its congestion-control agent. Printing it shows no key.
+// KeyState is the state of a device's CC_Key. Its formatted form never contains the key.
 type KeyState struct {
 	Device driver.Device
 	Holder KeyHolder
-	// Known is the index of a KeyKnown among the keys that were tried, otherwise -1.
+	// Known is the index of a KeyKnown in the given keys, otherwise -1.
 	Known        int
 	Protect      bool   // Gets need the key too
-	LeaseSeconds uint16 // after a violation, before Protect drops by itself; 0: it never does
-	Violations   uint16 // requests with a wrong key since the count was cleared; those of the reading itself count
-	// Err says why nothing was learnt: ErrKey, or one of the kinds of package driver.
+	LeaseSeconds uint16 // time from a violation until Protect ends; 0 means it never does
+	Violations   uint16 // requests with a wrong key since the counter was cleared, including those of this read
+	// Err is the reason for an unknown key: ErrKey, or one of the kinds of package driver.
 	Err error
 
-	key  mad.Key                         // that requests to the device must carry now
+	key  mad.Key                         // required in requests to the device now
 	data [mad.CongestionKeyInfoSize]byte // as answered, for the reserved bits
 }
 
-// KeyRead configures ReadKeys. The zero value tries no key on 64 devices at the same time.
+// KeyRead configures ReadKeys. The zero value tries no key and reads 64 devices at the same time.
 type KeyRead struct {
-	// Keys are tried one after the other until the device answers: the one that the device before answered to
-	// first, the others in this order; none stands for key 0. Each wrong one counts as a violation on a device
-	// that is protected, and starts its lease.
+	// Keys are tried until the device answers: first the key with which the previous device answered, then the others in this
+	// order; an empty list tries key 0. Each wrong key counts as a violation on a protected device, and starts its lease.
 	Keys     []mad.Key
-	Parallel int            // devices asked at the same time, 1 to 4096; 0 is 64
-	Progress func(done int) // called after each device, from one goroutine at a time; nil: not
+	Parallel int            // devices read at the same time, 1 to 4096; 0 means 64
+	Progress func(done int) // called after each device, not concurrently; may be nil
 }
 
-// ReadKeys asks every device which key guards it. The states are in the order of the devices. It fails only on
-// options out of range; what went wrong with a device, the end of ctx included, is in its state.
+// ReadKeys reads the key state of every device. The states are in the order of the devices. It returns an error only for
+// options out of range; errors of a device, including the end of ctx, are in its state.
 func (d *Driver) ReadKeys(ctx context.Context, devices []driver.Device, o KeyRead) ([]KeyState, error) {
 	parallel, err := parallelKeys(o.Parallel)
 	if err != nil {
@@ -66,7 +65,7 @@ func (d *Driver) ReadKeys(ctx context.Context, devices []driver.Device, o KeyRea
 		keys = []mad.Key{0}
 	}
 	out := make([]KeyState, len(devices))
-	var lucky atomic.Int32 // the key that the last device answered to
+	var lucky atomic.Int32 // the key with which the last device answered
 	var tell counter
 	inParallel(parallel, len(devices), func(i int) {
 		out[i] = d.readKey(ctx, devices[i], keys, &lucky)
@@ -75,7 +74,7 @@ func (d *Driver) ReadKeys(ctx context.Context, devices []driver.Device, o KeyRea
 	return out, nil
 }
 
-// defaultKeyDevices is how many devices are worked on at the same time when nothing else is said.
+// defaultKeyDevices is the default number of devices processed at the same time.
 const defaultKeyDevices = 64
 
 func parallelKeys(n int) (int, error) {
@@ -88,7 +87,7 @@ func parallelKeys(n int) (int, error) {
 	return n, nil
 }
 
-// inParallel calls f with 0 to n-1 from so many goroutines, in about that order, and waits for them.
+// inParallel calls f with 0 to n-1 from a number of goroutines, in about that order, and waits for them.
 func inParallel(goroutines, n int, f func(i int)) {
 	var next atomic.Int64
 	var wg sync.WaitGroup
@@ -126,7 +125,7 @@ func (d *Driver) readKey(ctx context.Context, dev driver.Device, keys []mad.Key,
 	}
 	first := int(lucky.Load())
 	for n := range len(keys) {
-		i := n // the lucky one first, the others in their order
+		i := n // the last successful key first, the others in their order
 		if n == 0 {
 			i = first
 		} else if n <= first {
@@ -147,7 +146,7 @@ func (d *Driver) readKey(ctx context.Context, dev driver.Device, keys []mad.Key,
 	return s
 }
 
-// askKey reads CongestionKeyInfo with key i of those given into s.
+// askKey reads CongestionKeyInfo into s with the i-th of the given keys.
 func (d *Driver) askKey(ctx context.Context, s *KeyState, keys []mad.Key, i int) error {
 	req := mad.NewCC(mad.MethodGet, mad.AttrCongestionKeyInfo, 0, keys[i])
 	resp, err := d.exchange(ctx, s.Device, &req)
@@ -163,8 +162,7 @@ func (d *Driver) askKey(ctx context.Context, s *KeyState, keys []mad.Key, i int)
 	s.key, s.Known = info.CCKey, -1
 	switch at := slices.Index(keys, info.CCKey); {
 	case info.CCKey == 0 && info.Protect:
-		// Protection without a key makes no sense: the device keeps the key to itself, as subnet management agents
-		// keep their M_Key.
+		// Protection without a key is not useful: the device hides the key, as subnet management agents hide their M_Key.
 		s.Holder, s.key = KeyHidden, keys[i]
 	case info.CCKey == 0:
 		s.Holder = KeyNone
@@ -176,7 +174,7 @@ func (d *Driver) askKey(ctx context.Context, s *KeyState, keys []mad.Key, i int)
 	return nil
 }
 
-// Format prints the device and what is known of its key, whatever the verb: never the key.
+// Format prints the device and the class of its key, for any verb, and never the key.
 func (s KeyState) Format(f fmt.State, _ rune) {
 	_, _ = fmt.Fprintf(f, "%s: key %s, protect %t, lease %d s, %d violations", s.Device, s.Holder, s.Protect, s.LeaseSeconds, s.Violations)
 }

@@ -12,19 +12,19 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// switchState is what a switch holds, as its attributes say it.
+// switchState is the state of a switch in its attributes.
 type switchState struct {
 	layout  mad.CCLayout
 	setting mad.SwitchCongestionSetting
-	// blocks covers ports 0 to the last one; nil when the switch does not have the attribute.
+	// blocks covers ports 0 to the last one; nil if the switch does not support the attribute.
 	blocks []portBlock
 
 	settingData [mad.SwitchCongestionSettingSize]byte // as answered, for the reserved bits
 }
 
-// portBlock is one block of port elements, and the data of the answer that held them.
+// portBlock is one block of port elements, and the data of its answer.
 type portBlock struct {
-	elements []mad.SwitchPortElement // as many as the layout has in a block
+	elements []mad.SwitchPortElement // as many as a block of the layout has
 	data     []byte
 }
 
@@ -72,8 +72,7 @@ func (s *switchState) settings(ports int) *driver.SwitchState {
 	return out
 }
 
-// portMarking drops the fields that mean nothing in an element, so that the result can be
-// written back.
+// portMarking drops the unused fields of an element, so that the result can be written back.
 func portMarking(e mad.SwitchPortElement) ibcc.PortMarking {
 	m := ibcc.PortMarking(e)
 	if m.Valid && m.CreditStarvation {
@@ -103,8 +102,8 @@ func (d *Driver) applySwitch(ctx context.Context, dev driver.Device, want *drive
 	return w.receipt, w.err
 }
 
-// checkSwitch refuses, before anything is sent, what the switch says it does not have. byPort tells whether its ports have settings of
-// their own.
+// checkSwitch returns an error, before anything is sent, for settings that the switch does not support. byPort tells whether
+// its ports can have individual settings.
 func (d *Driver) checkSwitch(ctx context.Context, dev driver.Device, now, want *driver.SwitchState, byPort bool) error {
 	starve := -1
 	for p, m := range want.Ports {
@@ -116,7 +115,7 @@ func (d *Driver) checkSwitch(ctx context.Context, dev driver.Device, now, want *
 		}
 	}
 	if starve >= 0 && now.Ports[starve].Equal(want.Ports[starve]) {
-		starve = -1 // it is in force, so it is supported
+		starve = -1 // it is set, so it is supported
 	}
 	if starve < 0 && (want.Defaults.CreditMask == ibcc.PortMask{} || want.Defaults.CreditMask == now.Defaults.CreditMask) {
 		return nil
@@ -140,8 +139,8 @@ func wantedDefaults(s *ibcc.SwitchSettings) *mad.SwitchCongestionSetting {
 	}
 }
 
-// wantedPorts is the block of port elements to write that begins with port first. Elements beyond the last port
-// stay as they were read.
+// wantedPorts returns the block of port elements to write that starts with port first. Elements beyond the last port keep their
+// read values.
 func wantedPorts(have []mad.SwitchPortElement, want []ibcc.PortMarking, first int) (_ []mad.SwitchPortElement, differs bool) {
 	block := slices.Clone(have)
 	for k := range block {

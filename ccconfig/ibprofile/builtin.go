@@ -10,10 +10,11 @@ const (
 	QLogicAdapter  = "qlogic-qib"
 )
 
-// genericQueue is the input buffer of one port and VL that the generic switch's threshold codes divide, in bytes.
+// genericQueue is the input buffer of one port and VL of the generic switch, in bytes; threshold codes are fractions of it.
 const genericQueue = 128 << 10
 
-// annexAdapter is an adapter with all that the fields of the annex can express, and the table of 128 entries that OpenSM's cc_cct fills.
+// annexAdapter is an adapter with the full ranges of the annex's fields, and a table of 128 entries, the size that OpenSM's
+// cc_cct fills.
 func annexAdapter() AdapterModel {
 	return AdapterModel{
 		TableEntries: 2 * ibcc.BlockEntries, MaxShift: ibcc.MaxShift, MaxMultiplier: ibcc.MaxMultiplier,
@@ -60,7 +61,7 @@ func builtin() []Profile {
 	}
 }
 
-// builtinRules choose built-in profiles by NodeInfo's vendor and device.
+// builtinRules select built-in profiles by NodeInfo's vendor and device.
 func builtinRules() []Rule {
 	const qlogic, qle7300 = 0x001175, 0x7322
 	return []Rule{{Profile: QLogicAdapter, VendorID: qlogic, DeviceIDs: []uint16{qle7300}}}

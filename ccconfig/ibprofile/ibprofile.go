@@ -1,5 +1,6 @@
-// Package ibprofile describes models of InfiniBand devices: what IBTA vol. 1, annex A10 leaves to the vendor, and where a model differs
-// from the annex. It holds only what changes a plan, a prediction or an exchange with the device. It is pure.
+// Package ibprofile describes models of InfiniBand devices: properties that IBTA vol. 1, annex A10 leaves to the vendor, and
+// deviations from the annex. It holds only properties that affect a plan, a prediction or an exchange with the device. It is
+// pure.
 package ibprofile
 
 import (
@@ -25,59 +26,59 @@ type Basis string
 
 // Bases.
 const (
-	Standard Basis = "standard" // the text of the annex, where it is definite
+	Standard Basis = "standard" // the text of the annex, where it is unambiguous
 	Source   Basis = "source"   // the source code of a driver or tool
-	Measured Basis = "measured" // on devices
-	Assumed  Basis = "assumed"  // nothing better is known
+	Measured Basis = "measured" // measurements on devices
+	Assumed  Basis = "assumed"  // no better source
 )
 
-// Profile is one model of device.
+// Profile describes one device model.
 type Profile struct {
 	Name   string
 	Title  string
 	Kind   Kind
 	Basis  Basis
 	Origin string // clause, file or measurement that Basis refers to
-	// Assumptions are what the profile takes for granted, a sentence each.
+	// Assumptions are the profile's assumptions, one sentence each.
 	Assumptions []string
-	Adapter     AdapterModel // of an adapter
-	Switch      SwitchModel  // of a switch
+	Adapter     AdapterModel // only for an adapter
+	Switch      SwitchModel  // only for a switch
 	Layout      Layout
 }
 
-// AdapterModel is what varies between channel adapters. The tags are the keys of files.
+// AdapterModel holds the properties that differ between channel adapters. The tags are the keys in files.
 type AdapterModel struct {
 	TableEntries  int                  `json:"table_entries"`  // entries of the congestion control table, 16 to ibcc.MaxTableEntries (ControlTableCap x 64)
-	MaxShift      uint8                `json:"max_shift"`      // largest CCT shift that the device keeps to, 0 to 3
+	MaxShift      uint8                `json:"max_shift"`      // largest supported CCT shift, 0 to 3
 	MaxMultiplier uint16               `json:"max_multiplier"` // largest CCT multiplier, 1 to 16383
 	TimerUnit     quantity.Picoseconds // of CCTI_Timer, 1 ns to 1 ms
 	MaxTimer      uint16               `json:"max_timer"`     // largest CCTI_Timer, 1 to 65535
-	TimerRestart  bool                 `json:"timer_restart"` // every BECN restarts CCTI_Timer; otherwise it runs free
+	TimerRestart  bool                 `json:"timer_restart"` // every BECN restarts CCTI_Timer; otherwise it is free-running
 	MaxIncrease   uint8                `json:"max_increase"`  // largest CCTI_Increase, 1 to 255
-	PerQP, PerSL  bool                 // modes of Port_Control that the device has
+	PerQP, PerSL  bool                 // supported modes of Port_Control
 }
 
-// SwitchModel is what varies between switches. The tags are the keys of files.
+// SwitchModel holds the properties that differ between switches. The tags are the keys in files.
 type SwitchModel struct {
-	// Thresholds are the queues of one output port and VL, in bytes, above which each threshold code marks. Code 0 never marks; the
-	// others do not rise with the code.
+	// Thresholds are the queue lengths of one output port and VL, in bytes, above which each threshold code marks. Code 0 never
+	// marks; the values do not rise with the code.
 	Thresholds     [ibcc.MaxThreshold + 1]int
 	QueueBytes     int    `json:"queue_bytes"`      // buffer of one port and VL; a plan keeps a quarter of it free
-	MinMarkingRate uint16 `json:"min_marking_rate"` // packets a mark, 1 to 65535
+	MinMarkingRate uint16 `json:"min_marking_rate"` // mean packets per mark, 1 to 65535
 	MaxMarkingRate uint16 `json:"max_marking_rate"`
-	MaxPacketSize  uint8  `json:"max_packet_size"` // largest Packet_Size, unit 64 bytes; 0: the device marks packets of every size
-	PortMarking    bool   `json:"port_marking"`    // has SwitchPortCongestionSetting
+	MaxPacketSize  uint8  `json:"max_packet_size"` // largest Packet_Size, unit 64 bytes; 0 means that the device marks packets of every size
+	PortMarking    bool   `json:"port_marking"`    // supports SwitchPortCongestionSetting
 }
 
-// Layout says in which disputed wire layouts a model follows another document than the annex; mad.CCLayout describes them.
+// Layout selects the disputed wire layouts in which a model deviates from the annex; mad.CCLayout describes them.
 type Layout struct {
 	LibibmadLog, WidePorts, PackedCA bool
 }
 
-// LayoutNames lists the names of layouts in files and settings.
+// LayoutNames returns the names of layouts in files and settings.
 func LayoutNames() []string { return []string{"libibmad-log", "wide-ports", "packed-ca"} }
 
-// Add sets the layout of a name; false when there is none.
+// Add sets the layout with a name; false for an unknown name.
 func (l *Layout) Add(name string) bool {
 	switch name {
 	case "libibmad-log":
@@ -92,7 +93,7 @@ func (l *Layout) Add(name string) bool {
 	return true
 }
 
-// Names lists the layouts that are set, in the order of LayoutNames.
+// Names returns the names of the layouts that are set, in the order of LayoutNames.
 func (l Layout) Names() []string {
 	out := []string{}
 	for i, on := range []bool{l.LibibmadLog, l.WidePorts, l.PackedCA} {
@@ -103,10 +104,10 @@ func (l Layout) Names() []string {
 	return out
 }
 
-// Entry is the entry that the model can hold nearest to e; of a delay beyond the model the longest.
+// Entry returns the model's entry nearest to e, or its longest delay if e is longer.
 func (a *AdapterModel) Entry(e ibcc.Entry) ibcc.Entry { return a.encode(e.Eighths(), false) }
 
-// EntryUp is the shortest delay of the model that is not below e; of a delay beyond the model the longest.
+// EntryUp returns the model's shortest delay that is not below e, or its longest delay if e is longer.
 func (a *AdapterModel) EntryUp(e ibcc.Entry) ibcc.Entry { return a.encode(e.Eighths(), true) }
 
 func (a *AdapterModel) encode(eighths uint32, up bool) ibcc.Entry {
@@ -126,7 +127,8 @@ func (a *AdapterModel) encode(eighths uint32, up bool) ibcc.Entry {
 	return ibcc.Entry{Multiplier: a.MaxMultiplier}
 }
 
-// Code is the threshold code whose queue is the smallest that is not below depth bytes, or the code that marks last.
+// Code returns the threshold code with the smallest queue of at least depth bytes, or the code with the largest queue if there
+// is none.
 func (s *SwitchModel) Code(depth int) uint8 {
 	code := uint8(1)
 	for c := 1; c < len(s.Thresholds); c++ {
@@ -137,12 +139,12 @@ func (s *SwitchModel) Code(depth int) uint8 {
 	return code
 }
 
-// Marking is the Marking_Rate of the model that is nearest to every packets a mark.
+// Marking returns the model's Marking_Rate nearest to a mean of every packets per mark.
 func (s *SwitchModel) Marking(every int) uint16 {
 	return uint16(min(max(every, int(s.MinMarkingRate)), int(s.MaxMarkingRate)))
 }
 
-// Linear is the map of threshold codes that divides a queue of q bytes evenly: code c marks above q·(16-c)/16.
+// Linear returns thresholds that divide a queue of q bytes evenly: code c marks above q·(16-c)/16.
 func Linear(q int) (out [ibcc.MaxThreshold + 1]int) {
 	for c := 1; c < len(out); c++ {
 		out[c] = q * (len(out) - c) / len(out)
@@ -150,15 +152,15 @@ func Linear(q int) (out [ibcc.MaxThreshold + 1]int) {
 	return out
 }
 
-// Identity is what discovery finds out about a device.
+// Identity holds the properties of a device from discovery that select its profile.
 type Identity struct {
 	Kind     Kind
-	VendorID uint32 // NodeInfo's, 24 bits
-	DeviceID uint16 // NodeInfo's
+	VendorID uint32 // from NodeInfo, 24 bits
+	DeviceID uint16 // from NodeInfo
 	Name     string // NodeDescription
 }
 
-// IdentityOf is the identity of a node of a fabric.
+// IdentityOf returns the identity of a fabric's node.
 func IdentityOf(n *subnet.Node) Identity {
 	id := Identity{Kind: Adapter, VendorID: n.VendorID, DeviceID: n.DeviceID, Name: n.Name}
 	if n.Kind == subnet.KindSwitch {
@@ -167,15 +169,15 @@ func IdentityOf(n *subnet.Node) Identity {
 	return id
 }
 
-// Rule assigns a profile to devices. What it leaves empty fits every device.
+// Rule assigns a profile to devices. Empty fields match every device.
 type Rule struct {
 	Profile   string
-	VendorID  uint32   // 0: any
-	DeviceIDs []uint16 // none: any
-	Name      string   // pattern of path.Match for the node's name; empty: any
+	VendorID  uint32   // 0 matches any
+	DeviceIDs []uint16 // empty matches any
+	Name      string   // pattern of path.Match for the node's name; empty matches any
 }
 
-// fits reports whether a rule fits a device of the rule's kind.
+// fits reports whether the rule matches a device of the rule's kind.
 func (r *Rule) fits(id *Identity) bool {
 	if r.VendorID != 0 && r.VendorID != id.VendorID || len(r.DeviceIDs) > 0 && !slices.Contains(r.DeviceIDs, id.DeviceID) {
 		return false
@@ -187,14 +189,14 @@ func (r *Rule) fits(id *Identity) bool {
 	return err == nil && ok
 }
 
-// Set is the profiles that there are and the rules that choose one for a device. Nil is the built-in ones alone. It is not changed once made,
-// so it is safe for concurrent use.
+// Set holds profiles and the rules that select one for a device. A nil Set has the built-in ones only. It is immutable, so it
+// is safe for concurrent use.
 type Set struct {
 	own   []Profile
 	rules []Rule
 }
 
-// Profiles lists the site's own profiles and then the built-in ones.
+// Profiles returns the site's own profiles, then the built-in ones.
 func (s *Set) Profiles() []Profile {
 	if s == nil {
 		return builtin()
@@ -202,7 +204,7 @@ func (s *Set) Profiles() []Profile {
 	return slices.Concat(s.own, builtin())
 }
 
-// Rules lists the rules in the order in which they are tried: the site's own, then the built-in ones.
+// Rules returns the rules in the order of evaluation: the site's own, then the built-in ones.
 func (s *Set) Rules() []Rule {
 	if s == nil {
 		return builtinRules()
@@ -210,7 +212,7 @@ func (s *Set) Rules() []Rule {
 	return slices.Concat(s.rules, builtinRules())
 }
 
-// Lookup finds a profile by its name; false when there is none.
+// Lookup returns the profile with a name; false if there is none.
 func (s *Set) Lookup(name string) (Profile, bool) {
 	all := s.Profiles()
 	i := slices.IndexFunc(all, func(p Profile) bool { return p.Name == name })
@@ -220,7 +222,7 @@ func (s *Set) Lookup(name string) (Profile, bool) {
 	return all[i], true
 }
 
-// ByNode is the profile of each node of a fabric.
+// ByNode returns the profile of each node of a fabric.
 func (s *Set) ByNode(f *subnet.Fabric) []*Profile {
 	c := s.Chooser()
 	out := make([]*Profile, len(f.Nodes))
@@ -230,13 +232,13 @@ func (s *Set) ByNode(f *subnet.Fabric) []*Profile {
 	return out
 }
 
-// Chooser finds the profiles of many devices.
+// Chooser selects the profiles of many devices.
 type Chooser struct {
 	rules    []Rule
 	profiles map[string]*Profile
 }
 
-// Chooser prepares the choice of profiles.
+// Chooser returns a chooser for the set.
 func (s *Set) Chooser() *Chooser {
 	c := &Chooser{rules: s.Rules(), profiles: map[string]*Profile{}}
 	for _, p := range s.Profiles() {
@@ -245,7 +247,8 @@ func (s *Set) Chooser() *Chooser {
 	return c
 }
 
-// Of is the profile of the first rule that fits a device and whose profile is of its kind, otherwise the generic profile of the kind.
+// Of returns the profile of the first rule that matches a device and whose profile is of its kind, otherwise the generic
+// profile of the kind.
 func (c *Chooser) Of(id Identity) *Profile {
 	for i := range c.rules {
 		if p := c.profiles[c.rules[i].Profile]; p != nil && p.Kind == id.Kind && c.rules[i].fits(&id) {
@@ -258,5 +261,5 @@ func (c *Chooser) Of(id Identity) *Profile {
 	return c.profiles[GenericAdapter]
 }
 
-// Generic reports whether p is what is taken of devices of which nothing else is known.
+// Generic reports whether p is the profile of devices without a specific profile.
 func (p *Profile) Generic() bool { return p.Name == GenericAdapter || p.Name == GenericSwitch }

@@ -10,7 +10,7 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// Sizes of a set.
+// Limits of a set.
 const (
 	MaxProfiles    = 256
 	MaxRules       = 1024
@@ -19,16 +19,16 @@ const (
 	maxQueue       = 1 << 30 // bytes
 )
 
-// FieldError is a field of a profile or rule outside what is allowed.
+// FieldError reports a field of a profile or rule with an invalid value.
 type FieldError struct {
-	Profile int    // into the profiles, or -1
-	Rule    int    // into the rules, or -1
-	Field   string // such as "table_entries"; empty: the whole
+	Profile int    // index of the profile, or -1
+	Rule    int    // index of the rule, or -1
+	Field   string // such as "table_entries"; empty means the whole profile or rule
 	Found   string
 	Want    string
 }
 
-// Where names the field in a file, such as "profiles[0].max_timer".
+// Where returns the location of the field in a file, such as "profiles[0].max_timer".
 func (e *FieldError) Where() string {
 	at := fmt.Sprintf("profiles[%d]", e.Profile)
 	if e.Rule >= 0 {
@@ -40,11 +40,11 @@ func (e *FieldError) Where() string {
 	return at
 }
 
-// Error names the field, what was found and what is allowed.
+// Error names the field, the value found and the allowed values.
 func (e *FieldError) Error() string { return e.Where() + ": found " + e.Found + ", want " + e.Want }
 
-// NewSet checks a site's own profiles and rules. The error joins *FieldError. A profile's name must differ from those of the built-in ones; rules
-// may name profiles of both.
+// NewSet validates a site's own profiles and rules. The error joins values of type *FieldError. A profile's name must differ
+// from the built-in names; rules may name both kinds of profiles.
 func NewSet(own []Profile, rules []Rule) (*Set, error) {
 	var c checker
 	c.profile, c.rule = -1, -1

@@ -6,29 +6,30 @@ import (
 	"fairlane/internal/phrase"
 )
 
-// InfiniBand is what a plan assumes about an InfiniBand device. The zero value assumes congestion control and the right CC_Key.
+// InfiniBand holds a plan's assumptions about an InfiniBand device. The zero value assumes congestion control and the correct
+// CC_Key.
 type InfiniBand struct {
 	TableEntries int    // of a channel adapter's congestion control table; 0 for a switch
 	Lanes        []Lane // ports by which tenants' traffic leaves
 }
 
-// Lane is a port by which service levels of tenants leave a device.
+// Lane is an egress port of tenants' service levels on a device.
 type Lane struct {
 	Out uint8   // port number
-	In  []uint8 // of a switch, the ports by which the traffic may enter; nil for a channel adapter
+	In  []uint8 // on a switch, the possible ingress ports of the traffic; nil for a channel adapter
 	SLs []uint8 // 0 to 15, ascending
-	// Meet says that the tenants share the link of a switch by their weights: they need one VL, since a switch marks each VL by itself
-	// and divides the link between VLs by arbitration.
+	// Meet means that the tenants share the link of a switch by their weights. They then need one VL, because a switch marks
+	// each VL separately and divides the link between VLs by arbitration.
 	Meet bool
 }
 
 // Prerequisites of InfiniBand devices, and of the subnet manager.
 const (
-	Class   ID = "congestion-class" // the device has congestion control (class 0x21, IBTA vol. 1, annex A10)
+	Class   ID = "congestion-class" // the device supports congestion control (class 0x21, IBTA vol. 1, annex A10)
 	CCKey   ID = "cc-key"           // the device accepts requests with the fabric's CC_Key
-	Table   ID = "congestion-table" // the congestion control table has room for the plan's
-	Lanes   ID = "lanes"            // tenants' SLs lead to data VLs in operation
-	OneLane ID = "one-lane"         // tenants that share a link share a VL
+	Table   ID = "congestion-table" // the congestion control table is large enough for the plan's table
+	Lanes   ID = "lanes"            // tenants' SLs map to operational data VLs
+	OneLane ID = "one-lane"         // tenants that share a link use the same VL
 
 	CongestionManager ID = "congestion-manager" // no other manager writes congestion-control settings
 	QoS               ID = "qos"                // the subnet manager assigns service levels
@@ -40,26 +41,26 @@ const (
 	ScopeManager Scope = "subnet-manager"
 )
 
-// Key is what a device shows of the key that guards its congestion-control agent.
+// Key classifies the visible key of a device's congestion-control agent.
 type Key string
 
 // Keys.
 const (
 	KeyAccepted Key = "accepted" // none, or the fabric's
-	KeyOther    Key = "other"    // another one, which the device shows
+	KeyOther    Key = "other"    // another key, which the device shows
 	KeyUnread   Key = "unread"   // CongestionKeyInfo could not be read
 )
 
-// Agent is what the congestion-control agent of a device answers.
+// Agent holds the answers of a device's congestion-control agent.
 type Agent struct {
-	Absent  bool // the device refuses CongestionInfo
+	Absent  bool // the device rejects CongestionInfo
 	Silent  bool // no answer to the class, while the subnet management agent answers
 	Entries int  // of the congestion control table, multiples of 64
 	Key     Key
-	Reason  string // why CongestionKeyInfo could not be read
+	Reason  string // error of the read of CongestionKeyInfo
 }
 
-// Agent judges the congestion-control agent of a device.
+// Agent evaluates the prerequisites of a device's congestion-control agent.
 func (n *InfiniBand) Agent(a Agent, adapter bool) []Item {
 	class := Item{ID: Class, Scope: ScopeDevice, Field: "CongestionInfo", State: Met, Want: "answered", Found: "answered"}
 	key := Item{ID: CCKey, Scope: ScopeDevice, Field: "CC_Key", State: Met, Want: "that of the fabric", Found: "accepted"}
@@ -99,20 +100,20 @@ func (n *InfiniBand) Agent(a Agent, adapter bool) []Item {
 	return append(items, table)
 }
 
-// VLs are what a port does with service levels.
+// VLs are a port's mappings of service levels.
 type VLs struct {
-	Operational uint8    // data VLs in operation, 1 to 15
-	Tables      []SLToVL // by port of entry, one for a channel adapter; none where one VL operates
-	Err         error    // why PortInfo or a table could not be read
+	Operational uint8    // number of operational data VLs, 1 to 15
+	Tables      []SLToVL // by ingress port, one for a channel adapter; empty if only one VL is operational
+	Err         error    // error of the read of PortInfo or a table
 }
 
 // SLToVL is the VL of each service level; 15 drops the packet.
 type SLToVL [16]uint8
 
-// dropVL is the VL of the subnet manager, to which no data may go: the packet is dropped (IBTA vol. 1, 14.2.5.8).
+// dropVL is the VL of subnet management, on which no data may be sent: the packet is dropped (IBTA vol. 1, 14.2.5.8).
 const dropVL = 15
 
-// Judge judges a port.
+// Judge evaluates the prerequisites of a port.
 func (l *Lane) Judge(v VLs) []Item {
 	port := "port " + strconv.Itoa(int(l.Out))
 	lanes := Item{ID: Lanes, Scope: ScopeIBPort, Field: "SLtoVLMappingTable of " + port, State: Met, Want: "data VLs in operation", Found: "data VLs in operation"}

@@ -1,6 +1,6 @@
-// Package prereq lists what must hold on devices, beside a plan's own settings, so that congestion control can act: on RoCE, for
-// example, DCQCN on for the priority at both ends, and the traffic in the queue that marks. It judges values that drivers read; it
-// reads and writes no device.
+// Package prereq lists the prerequisites of congestion control on devices, in addition to a plan's own settings. On RoCE, for
+// example, DCQCN must be enabled for the priority at both ends, and the traffic must use the queue that marks. The package
+// evaluates values that drivers read; it does not access devices.
 package prereq
 
 import (
@@ -11,42 +11,42 @@ import (
 	"fairlane/internal/phrase"
 )
 
-// Needs is what a plan assumes about a device beside its settings: the part of its plane, nil of the other.
+// Needs holds a plan's assumptions about a device in addition to its settings. Only the part for the device's plane is set.
 type Needs struct {
 	RoCE       *RoCE
 	InfiniBand *InfiniBand
 }
 
-// RoCE is what a plan assumes about RoCE traffic on a device.
+// RoCE holds a plan's assumptions about RoCE traffic on a device.
 type RoCE struct {
 	DSCP     uint8 // of RoCE traffic, 0 to 63
-	Priority uint8 // of NICs that it is in, 0 to 7
-	Queue    uint8 // of switches that it is in, 0 to 7
-	Lossless bool  // the priority needs pause
+	Priority uint8 // its priority on NICs, 0 to 7
+	Queue    uint8 // its queue on switches, 0 to 7
+	Lossless bool  // the priority requires pause
 }
 
-// ID names a prerequisite.
+// ID identifies a prerequisite.
 type ID string
 
 // Prerequisites of NIC ports, and of switches.
 const (
-	Reaction      ID = "reaction-point"     // senders act on notifications
-	Notification  ID = "notification-point" // receivers answer marks by notifications
-	PriorityMask  ID = "priority-mask"      // the firmware has DCQCN on for the priority
-	Algorithm     ID = "algorithm"          // DCQCN is the algorithm in force
+	Reaction      ID = "reaction-point"     // senders react to notifications
+	Notification  ID = "notification-point" // receivers answer marks with notifications
+	PriorityMask  ID = "priority-mask"      // the firmware has DCQCN enabled for the priority
+	Algorithm     ID = "algorithm"          // DCQCN is the active algorithm
 	Trust         ID = "trust"              // the port classifies by DSCP
 	DSCPPriority  ID = "dscp-priority"      // the DSCP maps to the priority
-	Pause         ID = "pause"              // PFC is on for the priority
+	Pause         ID = "pause"              // PFC is enabled for the priority
 	TypeOfService ID = "type-of-service"    // connections have the DSCP, and are ECN-capable
-	CNPDSCP       ID = "cnp-dscp"           // notifications do not wait among the data
+	CNPDSCP       ID = "cnp-dscp"           // notifications do not queue behind data
 
-	SwitchMap   ID = "switch-map"   // the DSCP maps to the queue that the plan sets
-	SwitchPause ID = "switch-pause" // PFC is on for the queue
+	SwitchMap   ID = "switch-map"   // the DSCP maps to the plan's queue
+	SwitchPause ID = "switch-pause" // PFC is enabled for the queue
 
 	Readable ID = "readable" // the prerequisites of the device can be read
 )
 
-// Scope is what a prerequisite is about.
+// Scope is the kind of object that has a prerequisite.
 type Scope string
 
 // Scopes.
@@ -58,10 +58,10 @@ const (
 	ScopeDevice   Scope = "device"
 )
 
-// State is what is known of a prerequisite.
+// State is the evaluated state of a prerequisite.
 type State string
 
-// States. A value that could not be read is Unknown, never Met.
+// States. The state of a value that could not be read is Unknown, never Met.
 const (
 	Met     State = "met"
 	Wrong   State = "wrong"
@@ -75,29 +75,29 @@ type Param struct {
 	Value uint64
 }
 
-// Item is one prerequisite of one device, judged.
+// Item is one evaluated prerequisite of one device.
 type Item struct {
 	ID    ID
 	Scope Scope
-	Field string // where: a parameter such as "rp_enable[3]", or a table of a switch
+	Field string // a parameter such as "rp_enable[3]", or a table of a switch
 	State State
 	Want  string
-	Found string      // as read; empty where it could not be read
-	Why   phrase.Text // why congestion control needs it; of an Unknown item why it is unknown
-	// Advice is what to do where Fairlane may not set it; empty otherwise.
+	Found string      // the value read; empty if it could not be read
+	Why   phrase.Text // reason of the prerequisite; for an Unknown item, the reason of that state
+	// Advice is the remedy if Fairlane may not set the value; empty otherwise.
 	Advice phrase.Text
-	// Advisory says that congestion control acts without it, though not by the plan's weights: it refuses no rollout.
+	// Advisory means that congestion control works without it, but not with the plan's weights. It does not block a rollout.
 	Advisory bool
-	// Repair is what Fairlane may set to meet it; nil where it may not.
+	// Repair is the value that Fairlane may set; nil if it may not.
 	Repair *Param
 }
 
-// Sentence describes an item that is not met: what was found, what is wanted, and why.
+// Sentence describes an item that is not met: the value found, the expected value, and the reason.
 func (i *Item) Sentence() phrase.Text {
 	if i.State == Unknown {
 		return phrase.Of("prereq.unknown", "prerequisite", string(i.ID), "field", i.Field, "reason", i.Why)
 	}
-	if i.Found == "" && i.Want == "" { // Why says it all
+	if i.Found == "" && i.Want == "" { // Why is sufficient
 		return phrase.Of("prereq.unmet", "prerequisite", string(i.ID), "reason", i.Why)
 	}
 	s := phrase.Of("prereq.wrong", "prerequisite", string(i.ID), "field", i.Field, "found", i.Found, "want", i.Want, "reason", i.Why)
@@ -107,10 +107,10 @@ func (i *Item) Sentence() phrase.Text {
 	return phrase.Of("joined", "first", s, "second", i.Advice)
 }
 
-// Reader reads the value in force of a parameter of a NIC port, or of its card; false where it cannot be read.
+// Reader returns the current value of a parameter of a NIC port, or of its card; false if it cannot be read.
 type Reader func(name string, index int) (value uint64, ok bool)
 
-// nicRule is a prerequisite that one parameter of a NIC meets.
+// nicRule is a prerequisite that depends on one parameter of a NIC.
 type nicRule struct {
 	id     ID
 	scope  Scope
@@ -118,15 +118,15 @@ type nicRule struct {
 	index  int
 	met    func(v uint64) bool
 	want   string
-	set    uint64 // the value that Fairlane would write
-	repair bool   // Fairlane may set it: it takes effect at once, and a roll-back restores it
+	set    uint64 // value that Fairlane would write
+	repair bool   // Fairlane may set it: it takes effect immediately, and a rollback restores it
 	why    phrase.Text
 	advice phrase.Text
-	unread phrase.Text // why it is unknown
+	unread phrase.Text // reason for which it is unknown
 }
 
-// NIC judges the prerequisites of DCQCN at a NIC port. lacks reports that the host does not have a parameter at all, as opposed to
-// one that cannot be read now.
+// NIC evaluates the prerequisites of DCQCN at a NIC port. lacks reports whether the host does not have a parameter at all, in
+// contrast to one that is unreadable now.
 func NIC(n RoCE, read Reader, lacks func(name string) bool) []Item {
 	var out []Item
 	for _, r := range nicRules(n, read, lacks) {
@@ -155,7 +155,7 @@ func (r *nicRule) judge(read Reader) Item {
 	return item
 }
 
-// field names a parameter as "rp_enable[3]"; index 0 of a parameter with one value has none.
+// field formats a parameter as "rp_enable[3]"; index 0 of a parameter with one value is omitted.
 func field(name string, index int) string {
 	if index == 0 {
 		return name
@@ -182,7 +182,7 @@ func nicRules(n RoCE, read Reader, lacks func(string) bool) []nicRule {
 		{id: DSCPPriority, scope: ScopePort, name: "dscp2prio", index: dscp, met: is(uint64(n.Priority)), want: strconv.Itoa(prio), set: uint64(n.Priority), repair: true,
 			why: phrase.Of("prereq.dscp-priority", "dscp", dscp), unread: unread("dscp2prio")},
 		{id: TypeOfService, scope: ScopePort, name: "default_roce_tos", want: strconv.Itoa(dscp<<2 | ect0), set: uint64(n.DSCP)<<2 | ect0, repair: true,
-			met: func(v uint64) bool { return v == 0 || v>>2 == uint64(n.DSCP) && (v&3 == ect0 || v&3 == ect1) }, // 0: applications choose
+			met: func(v uint64) bool { return v == 0 || v>>2 == uint64(n.DSCP) && (v&3 == ect0 || v&3 == ect1) }, // 0 means that applications choose
 			why: phrase.Of("prereq.default-tos", "dscp", dscp), unread: unread("default_roce_tos")},
 		{id: CNPDSCP, scope: ScopePort, name: "cnp_dscp", met: func(v uint64) bool { return v != uint64(n.DSCP) }, want: phrase.Of("prereq.other-than", "value", dscp).String(), set: stockCNP, repair: n.DSCP != stockCNP,
 			why: phrase.Of("prereq.cnp-dscp", "dscp", dscp), advice: phrase.Of("prereq.cnp-dscp.fix"), unread: unread("cnp_dscp")},
@@ -194,8 +194,8 @@ func nicRules(n RoCE, read Reader, lacks func(string) bool) []nicRule {
 	return append(rules, enables(n, read, lacks, unread)...)
 }
 
-// enables are the two enable flags of DCQCN by priority. Only the vendor's driver has them; a host without them is judged by the
-// firmware's mask alone.
+// enables returns the rules of DCQCN's two enable flags by priority. Only the vendor's driver has these flags; for a host
+// without them, only the firmware's mask counts.
 func enables(n RoCE, read Reader, lacks func(string) bool, unread func(string) phrase.Text) []nicRule {
 	prio := int(n.Priority)
 	both := []nicRule{
@@ -221,10 +221,10 @@ const (
 	ect0 = 2
 )
 
-// stockCNP is the DSCP of notifications by the vendor's default.
+// stockCNP is the vendor's default DSCP of notifications.
 const stockCNP = 48
 
-// Count returns how many items are wrong, and how many are unknown.
+// Count returns the numbers of wrong and of unknown items.
 func Count(items []Item) (wrong, unknown int) {
 	for i := range items {
 		switch items[i].State {
@@ -238,14 +238,14 @@ func Count(items []Item) (wrong, unknown int) {
 	return wrong, unknown
 }
 
-// Unmet are the items that are not met, the wrong ones first.
+// Unmet returns the items that are not met, wrong ones first.
 func Unmet(items []Item) []Item {
 	out := slices.DeleteFunc(slices.Clone(items), func(i Item) bool { return i.State == Met })
-	slices.SortStableFunc(out, func(a, b Item) int { return cmp.Compare(b.State, a.State) }) // "wrong" after "unknown" by name
+	slices.SortStableFunc(out, func(a, b Item) int { return cmp.Compare(b.State, a.State) }) // "wrong" is after "unknown" in alphabetical order
 	return out
 }
 
-// Repairs returns what Fairlane may set of the wrong items, and the wrong items that it may not set.
+// Repairs returns the values of wrong items that Fairlane may set, and the other wrong items.
 func Repairs(items []Item) (set []Param, rest []Item) {
 	for i := range items {
 		switch it := &items[i]; {

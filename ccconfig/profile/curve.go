@@ -13,15 +13,16 @@ type Curve struct {
 	gains     []float64
 }
 
-// apart is the least number of flows at which no flow of a calibration has more than half of the link, and the line rate of its port bounds
-// none.
+// apart is the smallest number of flows at which no flow of a calibration has more than half of the link, so that the line rate
+// of its port does not limit it.
 const apart = 4
 
-// Curve is the response where the fastest flow at a link is meant to have a rate. What bends it is that rate, whatever the number of flows and
-// the speed of the link: the more packets the fastest flow sends in a period, the rarer marks are and the more they come in bursts, of which it answers a smaller
-// part than slow flows do. So the run of the table counts whose fast flows have that rate: of the same speed where they have up to half of the
-// link, or else of two fast flows at a faster link. A flow near the line rate of its port cannot send more for a while to make up for when it sent less;
-// what that costs it is taken from the runs of two flows, one of which has as much of the link.
+// Curve returns the response where the fastest flow at a link is meant to have a given rate. The shape depends on that rate,
+// not on the number of flows and the link speed: the more packets the fastest flow sends in a period, the rarer marks are and
+// the more they come in bursts, to which it reacts less than slow flows do. The table row is therefore the one whose fast flows
+// have that rate: at the same link speed where they have up to half of the link, otherwise with two fast flows at a faster
+// link. A flow near the line rate of its port cannot send more for a while to compensate for a slower phase; this loss is taken
+// from the runs with two flows, one of which has the same part of the link.
 func (r *Response) Curve(at Condition) Curve {
 	t := slice{r: r}
 	t.rtt, t.part = between(r.RTTs, float64(at.RTT)/float64(quantity.Microsecond))
@@ -40,22 +41,22 @@ func (r *Response) Curve(at Condition) Curve {
 	return c
 }
 
-// slice is a response at one round trip.
+// slice is a response at one round trip time.
 type slice struct {
 	r    *Response
-	rtt  int     // into RTTs
-	part float64 // of the next
-	free int     // into Flows: the first of apart or more
+	rtt  int     // index in RTTs
+	part float64 // fraction of the next RTT
+	free int     // index in Flows of the first value that is apart or more
 }
 
-// unbounded is the curve at a link where the fastest flow is far from the line rate of its port. Of n fast flows and as many slow ones, apart by e^x, each fast
-// one has 1/(n · (1 + e^-x)) of the link.
+// unbounded returns the curve at a link where the fastest flow is far from the line rate of its port. With n fast and n slow
+// flows, whose rates differ by e^x, each fast flow has 1/(n · (1 + e^-x)) of the link.
 func (t *slice) unbounded(fastest, speed float64) Curve {
 	r := t.r
 	c := Curve{positions: r.Positions, gains: make([]float64, len(r.Positions))}
 	speed = min(speed, float64(r.Speeds[len(r.Speeds)-1]))
 	for i, x := range r.Positions[1:] {
-		all := float64(fastest * (1 + num.Exp(-x))) // of a fast flow and a slow one
+		all := float64(fastest * (1 + num.Exp(-x))) // rate of a fast flow and a slow one together
 		least := float64(r.Flows[t.free])
 		if flows := 2 * speed / all; flows >= least {
 			c.gains[i+1] = t.gain(speed, flows, i+1)
@@ -66,8 +67,8 @@ func (t *slice) unbounded(fastest, speed float64) Curve {
 	return c
 }
 
-// bound adds what the line rate of its port costs a flow whose port is meant to send a part of that above half. Flows that share a port swing
-// by themselves, so that their sum swings by the root of their number less.
+// bound adds the loss by the port's line rate for a flow whose port is meant to send more than half of it. Flows that share a
+// port oscillate independently, so the oscillation of their sum is smaller by the root of their number.
 func (t *slice) bound(c *Curve, p Port) {
 	part, speed := min(1, p.Sent/p.Line), min(p.Line, float64(t.r.Speeds[len(t.r.Speeds)-1]))
 	two := Curve{positions: c.positions, gains: make([]float64, len(c.gains))}
@@ -76,7 +77,7 @@ func (t *slice) bound(c *Curve, p Port) {
 	}
 	x := c.Reach()
 	if left := 1 - part; left > part*num.Exp(-x) {
-		x = num.Ln(part / left) // between two flows of which one has that part
+		x = num.Ln(part / left) // between two flows, one of which has that fraction
 	}
 	unbounded := t.unbounded(float64(part*speed), speed)
 	cost := (two.Gain(x) - unbounded.Gain(x)) / math.Sqrt(max(1, p.Flows))
@@ -85,7 +86,8 @@ func (t *slice) bound(c *Curve, p Port) {
 	}
 }
 
-// gain interpolates the table linearly. Beyond the fastest link it goes on as between the two fastest, with the logarithm of the speed.
+// gain interpolates the table linearly. Beyond the fastest link it extrapolates from the two fastest, with the logarithm of the
+// speed.
 func (t *slice) gain(speed, flows float64, position int) float64 {
 	speeds := t.r.Speeds
 	si, sw := between(speeds, speed)
@@ -100,7 +102,7 @@ func (t *slice) gain(speed, flows float64, position int) float64 {
 	return last + min(0, float64(slope*num.Ln(speed/float64(speeds[si]))))
 }
 
-// row is the gain at a speed of the table.
+// row returns the gain at a speed of the table.
 func (t *slice) row(speed int, flows float64, position int) float64 {
 	r := t.r
 	at := func(flows, rtt int) float64 {
@@ -115,12 +117,12 @@ func (t *slice) row(speed int, flows float64, position int) float64 {
 	return mixed(low, mixed(at(fi, t.rtt+1), at(next, t.rtt+1), fw), t.part)
 }
 
-// mixed goes a part of the way from a to b.
+// mixed interpolates between a and b.
 func mixed(a, b, part float64) float64 {
 	return float64((1-part)*a) + float64(part*b)
 }
 
-// Reach is the last position that was calibrated.
+// Reach returns the last calibrated position.
 func (c Curve) Reach() float64 { return c.positions[len(c.positions)-1] }
 
 // Gain returns the gain at a position; beyond the last one it falls as in theory.
@@ -138,7 +140,7 @@ func (c Curve) Gain(position float64) float64 {
 	return c.gains[last] - (position - c.positions[last])
 }
 
-// Position returns the least position of a gain; it is the inverse of Gain where that is not flat.
+// Position returns the smallest position with a gain. It is the inverse of Gain where Gain is not flat.
 func (c Curve) Position(gain float64) float64 {
 	last := len(c.positions) - 1
 	if gain >= 0 {

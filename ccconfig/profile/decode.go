@@ -12,14 +12,14 @@ import (
 	"fairlane/internal/suggest"
 )
 
-// MaxBytes bounds a profile's file.
+// MaxBytes is the largest size of a profile file.
 const MaxBytes = 1 << 20
 
 //go:embed data/*.json
 var embedded embed.FS
 
-// Decode reads a profile as JSON and validates it. Other formats than Format, unknown fields, text after the profile and files above
-// MaxBytes are refused.
+// Decode decodes a profile from JSON and validates it. It returns an error for a format other than Format, unknown fields, text
+// after the profile and files above MaxBytes.
 func Decode(data []byte) (*Profile, error) {
 	if len(data) > MaxBytes {
 		return nil, fmt.Errorf("profile of %d bytes: want at most %d", len(data), MaxBytes)
@@ -27,7 +27,7 @@ func Decode(data []byte) (*Profile, error) {
 	var head struct {
 		Format int `json:"format"`
 	}
-	// Of a newer format nothing else can be judged, so it is told first; faults of the text are told below.
+	// Report a newer format first, because other errors may be due to it. Syntax errors are reported below.
 	if err := json.Unmarshal(data, &head); err == nil {
 		if err := checkFormat(head.Format); err != nil {
 			return nil, fmt.Errorf("profile: %w", err)
@@ -48,7 +48,7 @@ func Decode(data []byte) (*Profile, error) {
 	return &p, nil
 }
 
-// Encode writes a profile as Decode reads it, indented. It fails on one that is not valid.
+// Encode encodes a profile for Decode, indented. It returns an error for an invalid profile.
 func (p *Profile) Encode() ([]byte, error) {
 	if err := p.Validate(); err != nil {
 		return nil, fmt.Errorf("profile %q: %w", p.Name, err)
@@ -60,10 +60,10 @@ func (p *Profile) Encode() ([]byte, error) {
 	return append(b, '\n'), nil
 }
 
-// Names lists the embedded profiles.
+// Names returns the names of the embedded profiles.
 func Names() []string { return []string{"connectx-5", "connectx-6", "connectx-7"} }
 
-// Lookup returns an embedded profile; the error lists the names there are.
+// Lookup returns an embedded profile; the error lists the known names.
 func Lookup(name string) (*Profile, error) {
 	for _, n := range Names() {
 		if n == name {

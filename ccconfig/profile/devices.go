@@ -9,9 +9,9 @@ import (
 	"fairlane/internal/suggest"
 )
 
-// Uncalibrated returns what is known of a kind of device without a calibration: its widths and speeds as
-// the vendor's firmware configuration database has them, the settings that all managed ports share, and the lever. It
-// has no response and no bounds, so it is not valid yet.
+// Uncalibrated returns the properties of a kind of device that need no calibration: widths and speeds from the vendor's
+// firmware configuration database, the settings common to all managed ports, and the lever. It has no response and no bounds,
+// so it is not valid yet.
 func Uncalibrated(name string) (*Profile, error) {
 	p := &Profile{
 		Format: Format, Name: name, Version: 3, Scope: ScopePort, Base: managed(),
@@ -40,10 +40,10 @@ func Uncalibrated(name string) (*Profile, error) {
 	return p, nil
 }
 
-// managed are the registers that the lever does not move. The byte counter is off. Alpha stays at full scale,
-// since its period is the longest there is and its initial value the largest; every cut is then the smallest one,
-// by RPG_MIN_DEC_FAC to 99 percent, whatever a flow's history. RPG_THRESHOLD 0 increases additively from the first
-// event on. All of it is the same in each of the readings that the vendor's texts leave open.
+// managed returns the registers that the lever does not change. The byte counter is off. Alpha stays at full scale, because its
+// period and its initial value are at their maximum; every cut is then the smallest possible, by RPG_MIN_DEC_FAC to 99 percent,
+// independent of a flow's history. RPG_THRESHOLD 0 starts additive increase with the first event. All this holds in each of the
+// readings that the vendor's texts leave open.
 func managed() dcqcn.Settings {
 	s := dcqcn.Default()
 	s.ClampTargetRate = true

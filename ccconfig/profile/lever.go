@@ -9,22 +9,21 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// Lever is the family of settings that divides links by weight. A flow meant to have the rate r
-// increases by Step·r once in the time in which it sends a fixed number of bits, so that RPG_AI_RATE is in
-// proportion to r and RPG_TIME_RESET inversely. Between two increases every flow then sends
-// equally many packets and meets equally many marks, each of which cuts by the same factor: the flows do the same, packet by
-// packet, but each in a time of its own. Where all meet the same marking they therefore come to rest at rates in
-// proportion to r, at any number of flows.
+// Lever is the family of settings that divides links by weight. A flow with the intended rate r increases by Step·r once in
+// the time in which it sends a fixed number of bits: RPG_AI_RATE is proportional to r, and RPG_TIME_RESET inversely
+// proportional. Between two increases every flow then sends the same number of packets and gets the same number of marks, each
+// of which cuts by the same factor. All flows thus behave equally per packet, each on its own time scale. Where all get the
+// same marking, their rates settle in proportion to r, for any number of flows.
 type Lever struct {
-	MinPeriod uint32 `json:"min_period_us"` // least RPG_TIME_RESET, that at position 0
-	MaxPeriod uint32 `json:"max_period_us"` // most RPG_TIME_RESET
-	// Volume is the least number of bits that a flow sends between two increases, so that there are
-	// enough packets for a mark.
+	MinPeriod uint32 `json:"min_period_us"` // minimum RPG_TIME_RESET, used at position 0
+	MaxPeriod uint32 `json:"max_period_us"` // maximum RPG_TIME_RESET
+	// Volume is the minimum number of bits that a flow sends between two increases, so that there are enough packets for a
+	// mark.
 	Volume float64 `json:"volume_bits"`
-	Step   float64 `json:"step"`       // RPG_AI_RATE by the rate meant
-	First  float64 `json:"first_rate"` // RATE_TO_SET_ON_FIRST_CNP by the rate meant
-	// Decline is the exponent by which the rate of a flow with the lever's registers falls with the marking it meets, and with its period
-	// when RPG_AI_RATE stays. Law has the rates of other registers.
+	Step   float64 `json:"step"`       // RPG_AI_RATE divided by the intended rate
+	First  float64 `json:"first_rate"` // RATE_TO_SET_ON_FIRST_CNP divided by the intended rate
+	// Decline is the exponent with which the rate of a flow with the lever's registers falls with the marking, and with its
+	// period at constant RPG_AI_RATE. Law covers other registers.
 	Decline float64 `json:"decline"`
 }
 
@@ -44,16 +43,16 @@ func (l *Lever) validate() error {
 	return nil
 }
 
-// firstRateMost is the part of line rate up to which the vendor's page allows
-// RATE_TO_SET_ON_FIRST_CNP; above it the register is 0, which is line rate.
+// firstRateMost is the largest fraction of line rate that the vendor's page allows for RATE_TO_SET_ON_FIRST_CNP; above it the
+// register is 0, which means line rate.
 const firstRateMost = 0.85
 
-// coarseAI is the increase, in Mbit/s, below which its rounding is made good by the period instead
-// of the other way round.
+// coarseAI is the increase, in Mbit/s, below which the period compensates for the rounding of the increase; above it the
+// increase compensates for the rounding of the period.
 const coarseAI = 25
 
-// Shortest is the period, in us, at position 0 of a lever that begins at a rate, in bit/s: the least, or that in which a flow sends enough
-// for a mark.
+// Shortest returns the period, in us, at position 0 of a lever that starts at a rate, in bit/s: MinPeriod, or the time in which
+// a flow sends enough for a mark.
 func (l *Lever) Shortest(rate float64) float64 {
 	return max(float64(l.MinPeriod), float64(l.Volume/rate*1e6))
 }
@@ -61,20 +60,20 @@ func (l *Lever) Shortest(rate float64) float64 {
 // nearRest is atanh(0.98), see Settle.
 const nearRest = 2.3
 
-// MeanSettles is the length, in settling times (Settle), of the window over which the mean rate of a port is taken: single marks make slow queue pairs
-// swing for as long as they settle.
+// MeanSettles is the averaging window of a port's mean rate, in settling times (Settle): single marks make slow queue pairs
+// oscillate for about one settling time.
 const MeanSettles = 4
 
-// Settle is how long, in seconds, a queue pair needs from nothing to within 2 % of a rate (bit/s) at which marks hold it. Its rate grows by
-// RPG_AI_RATE each RPG_TIME_RESET and shrinks in proportion to the marks that its packets meet and to itself, so by its square: as it rests at r,
-// x = rate/r follows x' = g/r · (1 - x²), g the growth, and x = tanh(t·g/r).
+// Settle returns the time, in seconds, that a queue pair needs from zero to within 2 % of a rate (bit/s) at which marks hold
+// it. Its rate grows by RPG_AI_RATE each RPG_TIME_RESET and shrinks in proportion to the marks on its packets and to itself, so
+// to its square: with equilibrium rate r, x = rate/r follows x' = g/r · (1 - x²), where g is the growth, so x = tanh(t·g/r).
 func Settle(rate float64, s *dcqcn.Settings) float64 {
-	growth := float64(s.AIRate) * 1e12 / float64(s.TimeReset) // bit/s in a second
+	growth := float64(s.AIRate) * 1e12 / float64(s.TimeReset) // bit/s per second
 	return float64(nearRest * (rate / growth))
 }
 
-// Set gives the settings of a port of a line rate whose flows are meant to have a rate (bit/s, each) with an exact
-// period (us). Registers hold whole numbers, so the finer of the two makes up for the rounding of the coarser.
+// Set returns the settings of a port with a line rate whose flows are each meant to have a rate (bit/s) with an exact period
+// (us). Registers hold whole numbers, so the finer of the two compensates for the rounding of the coarser.
 func (p *Profile) Set(rate, period float64, line quantity.BitRate) dcqcn.Settings {
 	s := p.Base
 	l := &p.Lever
@@ -97,13 +96,14 @@ func (p *Profile) Set(rate, period float64, line quantity.BitRate) dcqcn.Setting
 	return s
 }
 
-// bounded is the whole number nearest to x within bounds.
+// bounded returns the whole number nearest to x within limits.
 func bounded(x, low, high float64) float64 { return min(max(math.Floor(x+0.5), low), high) }
 
-// MarkingRule chooses the thresholds of switches. Times are those in which a link sends what the queue holds.
+// MarkingRule determines the marking thresholds of switches. A threshold as a time is the time in which a link sends the queued
+// bytes.
 type MarkingRule struct {
-	Floor   quantity.Picoseconds `json:"floor_ps"`      // Min is the round trip and this
-	PerRTT  int                  `json:"span_per_rtt"`  // from Min to Max are so many round trips,
+	Floor   quantity.Picoseconds `json:"floor_ps"`      // Min is the round trip time plus this
+	PerRTT  int                  `json:"span_per_rtt"`  // from Min to Max: this number of round trip times,
 	MinSpan quantity.Picoseconds `json:"min_span_ps"`   // but at least this
 	MaxSpan quantity.Picoseconds `json:"max_span_ps"`   // and at most this
 	PMaxPct int                  `json:"p_max_percent"` // at Max
@@ -124,23 +124,23 @@ func (m *MarkingRule) validate() error {
 	return nil
 }
 
-// At returns the marking of a link of a speed for flows of a base round trip.
+// At returns the marking for a link speed and a base round trip time of the flows.
 func (m *MarkingRule) At(speed quantity.BitRate, rtt quantity.Picoseconds) ecn.Marking {
 	low := heldBytes(speed, m.Floor+markedTrip(rtt))
 	return ecn.Marking{Min: low, Max: min(low+heldBytes(speed, m.Span(rtt)), ecn.MaxThreshold), PMaxPct: m.PMaxPct}
 }
 
-// Span returns the time from Min to Max of At for flows of a base round trip.
+// Span returns the time from Min to Max of At for a base round trip time of the flows.
 func (m *MarkingRule) Span(rtt quantity.Picoseconds) quantity.Picoseconds {
 	return min(max(quantity.Picoseconds(m.PerRTT)*markedTrip(rtt), m.MinSpan), m.MaxSpan)
 }
 
-// markedTrip is the part of a round trip that thresholds grow with: up to a millisecond.
+// markedTrip returns the part of a round trip time that increases the thresholds: at most a millisecond.
 func markedTrip(rtt quantity.Picoseconds) quantity.Picoseconds {
 	return min(max(rtt, 0), quantity.Millisecond)
 }
 
-// heldBytes is what a link sends in a time, in whole KiB.
+// heldBytes returns the bytes that a link sends in a time, in whole KiB.
 func heldBytes(speed quantity.BitRate, t quantity.Picoseconds) int64 {
 	const kib = 1024
 	bytes := float64(float64(speed) / 8 * t.Seconds())

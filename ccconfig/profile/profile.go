@@ -1,6 +1,6 @@
-// Package profile describes kinds of RoCE NICs to the compiler: what they can be told, within which limits, and
-// how bandwidth responds to it. A response is calibrated, by simulation or on hardware, and carries the error
-// that runs left out of the fit showed.
+// Package profile describes kinds of RoCE NICs for the compiler: their settings, their limits, and the response of bandwidth to
+// the settings. A response is calibrated, by simulation or on hardware, and has the error measured on runs that were not part
+// of the fit.
 package profile
 
 import (
@@ -11,55 +11,55 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// Default is the profile of ports for which none is named.
+// Default is the profile of ports without a named profile.
 const Default = "connectx-6"
 
-// Scopes: what one set of settings is for.
+// Scopes of one set of settings.
 const (
-	ScopePort = "port" // all that sends on the port
+	ScopePort = "port" // all traffic that the port sends
 	ScopeVF   = "vf"   // one virtual function
 )
 
-// Format is the version of the form that profiles have as JSON; Decode takes no other.
+// Format is the version of the JSON format of profiles; Decode accepts no other.
 const Format = 1
 
-// Profile is one kind of device.
+// Profile describes one kind of device.
 type Profile struct {
 	Format         int                `json:"format"`
 	Name           string             `json:"name"` // such as "connectx-6"
 	Title          string             `json:"title"`
 	Version        int                `json:"version"`         // of the calibration
-	Made           string             `json:"made"`            // the command that made it
+	Made           string             `json:"made"`            // the command that generated it
 	Scope          string             `json:"scope"`           // ScopePort or ScopeVF
-	Speeds         []quantity.BitRate `json:"speeds_bps"`      // that its ports have, ascending
+	Speeds         []quantity.BitRate `json:"speeds_bps"`      // of its ports, ascending
 	Rate32         bool               `json:"rate32"`          // has the 32-bit rate capability
-	UndocumentedGD bool               `json:"undocumented_gd"` // RPG_GD may be other than 10 and 11
-	Base           dcqcn.Settings     `json:"base"`            // of managed ports; the lever moves some of them
+	UndocumentedGD bool               `json:"undocumented_gd"` // RPG_GD may have values other than 10 and 11
+	Base           dcqcn.Settings     `json:"base"`            // registers of managed ports; the lever changes some of them
 	Lever          Lever              `json:"lever"`
 	Marking        MarkingRule        `json:"marking"`
 	Response       Response           `json:"response"`
 	Bounds         []Bound            `json:"bounds"`    // by ratio, ascending
-	Registers      []Effect           `json:"registers"` // what single registers do, for people
-	Cliffs         []Cliff            `json:"cliffs"`    // values that the compiler keeps away from
+	Registers      []Effect           `json:"registers"` // effects of single registers, for display
+	Cliffs         []Cliff            `json:"cliffs"`    // register values that the compiler avoids
 }
 
-// Bound is the error that 95 of 100 rates of held-out runs stayed within, of those whose flows were meant to have up to Ratio times less
-// than the fastest at the link.
+// Bound is the error that 95 % of the rates of held-out runs did not exceed, for flows whose intended rate is at most Ratio
+// times lower than that of the fastest flow at the link.
 type Bound struct {
-	Ratio float64 `json:"ratio"` // for per-flow rates at a link up to so far apart
-	Error float64 `json:"error"` // relative, of a rate
+	Ratio float64 `json:"ratio"` // largest ratio of per-flow rates at a link
+	Error float64 `json:"error"` // relative to a rate
 }
 
-// Effect is what one register, changed on half of the flows of a link, did to their rates.
+// Effect is the measured effect on rates of one register, changed on half of the flows of a link.
 type Effect struct {
 	Register string  `json:"register"`
 	Value    uint64  `json:"value"`
 	Base     uint64  `json:"base"`  // on the other flows
-	Ratio    float64 `json:"ratio"` // rate of a changed flow by that of another
-	Use      float64 `json:"use"`   // of the link, 0 to 1
+	Ratio    float64 `json:"ratio"` // rate of a changed flow divided by that of an unchanged one
+	Use      float64 `json:"use"`   // utilization of the link, 0 to 1
 }
 
-// Cliff is a region of a register that breaks the response.
+// Cliff is a range of a register that breaks the response.
 type Cliff struct {
 	Register string `json:"register"`
 	From     uint64 `json:"from"`
@@ -67,16 +67,16 @@ type Cliff struct {
 	Reason   string `json:"reason"`
 }
 
-// Limits are the ranges of the device's registers.
+// Limits returns the ranges of the device's registers.
 func (p *Profile) Limits() dcqcn.Limits {
 	return dcqcn.Limits{Rate32: p.Rate32, UndocumentedGD: p.UndocumentedGD}
 }
 
-// Bound returns the error bound of a flow's rate where the fastest flow at the link is meant to have ratio times as much. A class of rates
-// tells the bound in its middle, and between the middles it grows in proportion to ln(ratio). Beyond the last class it grows in proportion to
-// the ratio.
+// Bound returns the error bound of a flow's rate where the fastest flow at the link has an intended rate ratio times as high.
+// The bound of a class of ratios applies at its middle; between the middles it is interpolated in proportion to ln(ratio).
+// Beyond the last class it grows in proportion to the ratio.
 func (p *Profile) Bound(ratio float64) float64 {
-	from := 1.0 // where the class begins
+	from := 1.0 // lower end of the class
 	x, at, bound := num.Ln(max(ratio, 1)), 0.0, p.Bounds[0].Error
 	for _, b := range p.Bounds {
 		middle := num.Ln(float64(from*b.Ratio)) / 2
@@ -88,7 +88,7 @@ func (p *Profile) Bound(ratio float64) float64 {
 	return float64(bound * max(1, ratio/from))
 }
 
-// Avoids returns the cliff that a setting lies in, if any.
+// Avoids returns the cliff that contains a setting, if any.
 func (p *Profile) Avoids(s *dcqcn.Settings) (Cliff, bool) {
 	for _, r := range p.Limits().Registers() {
 		v := r.Value(s)
@@ -101,8 +101,8 @@ func (p *Profile) Avoids(s *dcqcn.Settings) (Cliff, bool) {
 	return Cliff{}, false
 }
 
-// Validate checks a profile from elsewhere: names and sizes within bounds, settings legal for the device,
-// axes that ascend, and gains that never rise with the position.
+// Validate checks a profile from a file: names and sizes within limits, legal settings for the device, ascending axes, and
+// gains that never rise with the position.
 func (p *Profile) Validate() error {
 	if err := checkFormat(p.Format); err != nil {
 		return err
@@ -143,7 +143,7 @@ func checkFormat(v int) error {
 	return nil
 }
 
-// Sizes of what a file may hold.
+// Limits of a file's contents.
 const (
 	maxName   = 64
 	maxAxis   = 64

@@ -7,36 +7,37 @@ import (
 	"fairlane/internal/num"
 )
 
-// Law is how the rate of a flow follows RPG_AI_RATE and RPG_TIME_RESET. A mark cuts the rate by a fixed part c, has the target rate follow, and
-// starts the timer anew. So of the periods T that marks at random, λ a second, interrupt, the k-th after a mark comes to its end in
-// e^(-kλT) of all cases, and adds 1 - 2^-k of RPG_AI_RATE: half of what the target is ahead. What is added between two marks is what a mark
-// takes when
+// Law describes how the rate of a flow follows RPG_AI_RATE and RPG_TIME_RESET. A mark cuts the rate by a fixed fraction c, sets
+// the target rate to it, and restarts the timer. Marks arrive at random, λ per second. The k-th period T after a mark
+// therefore completes with probability e^(-kλT), and adds 1 - 2^-k of RPG_AI_RATE: half of the distance to the target. The
+// increase between two marks equals the decrease by a mark when
 //
 //	RPG_AI_RATE / (c · rate) = (x - 1)(2x - 1)/x,  x = e^(λT)
 //
-// λ is in proportion to the rate and to the marking. Where RPG_AI_RATE is in proportion to the rate, as a lever has it, x is the same for all
-// flows, and their rates go with 1/T. Registers that hold whole numbers are off that proportion where rates are low.
+// λ is proportional to the rate and to the marking. If RPG_AI_RATE is proportional to the rate, as with a lever, x is the same
+// for all flows, and their rates are proportional to 1/T. Registers with whole numbers deviate from this proportion at low
+// rates.
 type Law struct {
 	gain  float64 // RPG_AI_RATE / (c · rate) of the lever
 	marks float64 // its λT
 }
 
-// Law is that of the profile's lever, with registers as of Base: RPG_THRESHOLD 0, and cuts by RPG_MIN_DEC_FAC.
+// Law returns the law of the profile's lever, with registers as in Base: RPG_THRESHOLD 0, and cuts by RPG_MIN_DEC_FAC.
 func (p *Profile) Law() Law {
 	gain := p.Lever.Step / cut(&p.Base)
 	return Law{gain, marksAt(gain)}
 }
 
-// cut is by what part a mark lowers a rate.
+// cut returns the fraction by which a mark lowers a rate.
 func cut(s *dcqcn.Settings) float64 { return max(100-float64(s.MinDecFac), 1) / 100 }
 
-// marksAt is the λT at which a gain is at rest: (x - 1)(2x - 1)/x = gain.
+// marksAt returns the λT at the equilibrium of a gain: (x - 1)(2x - 1)/x = gain.
 func marksAt(gain float64) float64 {
 	b := 3 + gain
 	return num.Ln((b + math.Sqrt(float64(b*b)-8)) / 4)
 }
 
-// gainAt is the inverse of marksAt, and growth its exponent, d ln(gain) / d ln(λT).
+// gainAt returns the inverse of marksAt and its exponent growth, d ln(gain) / d ln(λT).
 func gainAt(marks float64) (gain, growth float64) {
 	x := num.Exp(marks)
 	gain = float64((x-1)*(float64(2*x)-1)) / x
@@ -44,12 +45,12 @@ func gainAt(marks float64) (gain, growth float64) {
 }
 
 const (
-	mostMarks = 50.0  // far more than any λT at rest
-	lawRounds = 20    // of Newton's method
-	lawRest   = 1e-10 // the movement of ln(rate) at which it ends
+	mostMarks = 50.0  // far above any λT at equilibrium
+	lawRounds = 20    // iterations of Newton's method
+	lawRest   = 1e-10 // change of ln(rate) at which the iteration ends
 )
 
-// Rate is the rate, by the one that the lever means, at a period and an increase that are so many times the lever's, both above 0.
+// Rate returns the rate relative to the lever's intended rate; period and increase are relative to the lever's, both above 0.
 func (w Law) Rate(period, increase float64) float64 {
 	v, most := 0.0, num.Ln(mostMarks/float64(w.marks*period)) // ln of the rate
 	for range lawRounds {
@@ -64,16 +65,18 @@ func (w Law) Rate(period, increase float64) float64 {
 	return num.Exp(v)
 }
 
-// Decline is the exponent by which the rate falls with the marking, at a rate and an increase that are so many times the lever's.
+// Decline returns the exponent with which the rate falls with the marking; rate and increase are relative to the lever's.
 func (w Law) Decline(rate, increase float64) float64 {
 	_, growth := gainAt(marksAt(float64(w.gain * (increase / rate))))
 	return growth / (1 + growth)
 }
 
-// Period is that, by the lever's, at which a flow with an increase so many times the lever's has the rate meant.
+// Period returns the period, relative to the lever's, at which a flow has the intended rate; increase is relative to the
+// lever's.
 func (w Law) Period(increase float64) float64 { return marksAt(float64(w.gain*increase)) / w.marks }
 
-// Increase is that, by the lever's, at which a flow with a period so many times the lever's has the rate meant.
+// Increase returns the increase, relative to the lever's, at which a flow has the intended rate; period is relative to the
+// lever's.
 func (w Law) Increase(period float64) float64 {
 	gain, _ := gainAt(min(float64(w.marks*period), mostMarks))
 	return gain / w.gain

@@ -6,23 +6,23 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// Response is how far the rate of a flow falls behind that of one at position 0 of the lever at the same link, by its own
-// position: e^x times the period of position 0 is the position x. In theory the gain at x is -x; the table holds what runs
-// gave, made monotone.
+// Response tells how much slower a flow is than a flow at position 0 of the lever at the same link, by its own position:
+// position x has e^x times the period of position 0. In theory the gain at x is -x; the table holds measured gains, made
+// monotone.
 type Response struct {
 	Speeds    []quantity.BitRate `json:"speeds_bps"` // of the link
-	Flows     []int              `json:"flows"`      // at the link, as many fast as slow ones
-	RTTs      []uint32           `json:"rtts_us"`    // base round trip
+	Flows     []int              `json:"flows"`      // number of flows at the link, half of them fast and half slow
+	RTTs      []uint32           `json:"rtts_us"`    // base round trip times
 	Positions []float64          `json:"positions"`  // ascending from 0
-	// Gains are natural logarithms of the rate by that at position 0: by speed, then flows, RTT and
-	// position. They never rise with the position.
+	// Gains are natural logarithms of the rate divided by that at position 0: by speed, then flows, RTT and position. They
+	// never rise with the position.
 	Gains []float64 `json:"gains"`
 }
 
-// Condition is where a response is looked up. Round trips beyond the axis count as its end.
+// Condition is the argument of a response. Round trip times beyond the axis are replaced by its end.
 type Condition struct {
 	Speed   quantity.BitRate
-	Fastest float64 // bit/s that the fastest flow at the link is meant to have
+	Fastest float64 // intended rate of the fastest flow at the link, bit/s
 	Port    Port
 	RTT     quantity.Picoseconds
 }
@@ -30,8 +30,8 @@ type Condition struct {
 // Port is the NIC port of the fastest flow at a link.
 type Port struct {
 	Line  float64 // its line rate, bit/s
-	Sent  float64 // bit/s that it is meant to send
-	Flows float64 // that share it
+	Sent  float64 // intended sending rate, bit/s
+	Flows float64 // number of flows that share it
 }
 
 func (r *Response) validate() error {
@@ -63,7 +63,7 @@ func (r *Response) validate() error {
 	return nil
 }
 
-// between finds the place of v on an axis: the value before it and the part of the way to the next.
+// between returns the index of the axis value before v, and the fraction of the distance to the next.
 func between[T quantity.BitRate | int | uint32](axis []T, v float64) (int, float64) {
 	i := 0
 	for i+1 < len(axis) && v >= float64(axis[i+1]) {

@@ -2,15 +2,15 @@ package cc
 
 import "fairlane/internal/quantity"
 
-// ackClocked is embedded by algorithms that act on acknowledgements alone: no timers, no notification
-// packets, no account of what is sent.
+// ackClocked is embedded by algorithms that react to acknowledgements only: no timers, no notification packets, no accounting
+// of sent packets.
 type ackClocked struct{}
 
 func (ackClocked) Settle(int32, quantity.Picoseconds, *Control)    {}
 func (ackClocked) Sent(int32, quantity.Picoseconds, int, *Control) {}
 func (ackClocked) Notify(int32, *Notification, *Control)           {}
 
-// grown returns s with room for n elements and its contents kept.
+// grown returns s with length n and its contents preserved.
 func grown[T any](s []T, n int) []T {
 	if n <= len(s) {
 		return s
@@ -20,14 +20,13 @@ func grown[T any](s []T, n int) []T {
 	return out
 }
 
-// windowOf returns the variable window of the peers' simulators: full at line rate, in proportion to the
-// rate below, and never less than one byte, which lets one packet out at a time.
+// windowOf returns the variable window of the reference simulators: full at line rate, proportional to the rate below, and at
+// least one byte, which allows one packet at a time.
 func windowOf(full int64, rate, line float64) int64 {
 	return max(1, int64(float64(full)*rate/line))
 }
 
-// boundRate returns rate within [low, line]; low is not above the line rate, however it was set. What
-// is not a number is low: a rate that nobody can compute is not sent at.
+// boundRate returns rate limited to [low, line]; low is limited to the line rate first. NaN becomes low.
 func boundRate(rate, low, line float64) float64 {
 	if rate > low { // false for NaN, which min and max would pass on
 		low = rate
@@ -51,7 +50,7 @@ const (
 	windowNone
 )
 
-// windowFor returns the window at a rate: mode is a value of the parameter "window".
+// windowFor returns the window at a rate; mode is a value of the parameter "window".
 func windowFor(mode uint8, full int64, rate, line float64) int64 {
 	switch mode {
 	case windowVariable:
@@ -63,7 +62,7 @@ func windowFor(mode uint8, full int64, rate, line float64) int64 {
 	}
 }
 
-// minRateParam is the parameter "min_rate": the peers' simulators use 1 Gbit/s.
+// minRateParam is the parameter "min_rate"; the reference simulators use 1 Gbit/s.
 func minRateParam() Param {
 	return Param{
 		Name: "min_rate", Kind: ParamRate, Default: 1e9, Min: 1e6, Max: 100e9,

@@ -2,31 +2,30 @@ package cc
 
 import "fairlane/internal/quantity"
 
-// Algorithm is one sender-side congestion control with its parameters, for all flows of one
-// simulation that use it. It keeps the state of each flow in flat arrays indexed by the flow's
-// slot, a small number that the fabric reuses once a flow has ended.
+// Algorithm is one sender-side congestion control with its parameters, for all flows of a simulation that use it. It keeps the
+// flows' states in flat arrays indexed by slot, a small number that the fabric reuses after the end of a flow.
 //
-// The fabric calls it in the order of simulated time. No method allocates but Reserve, and Start
-// where it meets a sender for the first time. Timers are kept lazily: an algorithm has no events of
-// its own, and Settle brings a flow's timers up to an instant before the fabric reads its Control.
+// The fabric calls its methods in the order of simulated time. Only Reserve allocates, and Start for the first flow of a
+// sender. Timers are lazy: an algorithm has no events, and the fabric calls Settle to advance a flow's timers before it reads
+// the flow's Control.
 type Algorithm interface {
-	// Traits says what the algorithm needs of packets and of the fabric.
+	// Traits returns the algorithm's requirements on packets and on the fabric.
 	Traits() Traits
-	// Reserve makes room for the slots 0 to n-1 and keeps the state of those in use.
+	// Reserve allocates space for slots 0 to n-1 and preserves the state of used slots.
 	Reserve(n int)
-	// Start gives a slot to a new flow and returns its first control.
+	// Start assigns a slot to a new flow and returns its first control.
 	Start(slot int32, now quantity.Picoseconds, f *Flow) Control
 	// Settle applies, in order, every timer that has expired up to and including now.
 	Settle(slot int32, now quantity.Picoseconds, c *Control)
-	// Sent is told of a data packet of wire bytes that starts at now, if Traits.Sent.
+	// Sent handles the start of a data packet of wire bytes at now. The fabric calls it only if Traits.Sent is set.
 	Sent(slot int32, now quantity.Picoseconds, wire int, c *Control)
 	// Ack handles an acknowledgement. Timers have been settled.
 	Ack(slot int32, a *Ack, c *Control)
 	// Notify handles a notification packet. Timers have been settled.
 	Notify(slot int32, n *Notification, c *Control)
-	// Gauges names the values that Read gives, such as "target_bps" or "alpha".
+	// Gauges returns the names of the values that Read stores, such as "target_bps" or "alpha".
 	Gauges() []string
-	// Read stores the current value of each gauge of a flow in dst, which has their number.
+	// Read stores the current value of each gauge of a flow in dst, which must have the length of Gauges.
 	Read(slot int32, dst []float64)
 }
 
@@ -37,62 +36,62 @@ type Stamper interface {
 	Stamp(slot int32, now quantity.Picoseconds) Stamp
 }
 
-// Traits is what an algorithm needs of packets and of the fabric.
+// Traits are an algorithm's requirements on packets and on the fabric.
 type Traits struct {
-	DataHeader int  // bytes it adds to each data packet beyond the transport's headers
-	AckHeader  int  // bytes it adds to each acknowledgement
+	DataHeader int  // bytes added to each data packet, beyond the transport's headers
+	AckHeader  int  // bytes added to each acknowledgement
 	INT        bool // switches append a Hop to data packets; receivers copy them into the ACK
-	ECN        bool // data packets are ECN-capable: switches mark instead of leaving them alone
-	CNP        bool // marks are answered by notification packets where the fabric is told to send them
+	ECN        bool // data packets are ECN-capable, so switches mark them
+	CNP        bool // receivers answer marks by notification packets, if the fabric's configuration enables them
 	Repace     bool // a change of rate moves the deadline of the next packet (HPCC)
-	Sent       bool // Sent is to be called
-	// Quiet says that only a marked acknowledgement or a notification starts anything: before the first of them Settle
-	// and Sent do nothing to a flow, and need not be called.
+	Sent       bool // the fabric must call Sent
+	// Quiet means that a flow's timers start with its first marked acknowledgement or notification. Before that, Settle and
+	// Sent have no effect and need not be called.
 	Quiet bool
-	// MaxHops is the most switches of a path whose telemetry the algorithm can take; 0 is any. A flow
+	// MaxHops is the largest number of switches in a path whose telemetry the algorithm can process; 0 means no limit. A flow
 	// with a longer path would never get a measurement.
 	MaxHops int
-	// Shared says that flows of several hosts have state in common, so that the order of their calls
-	// matters across hosts: a fabric that is simulated in parts cannot keep it.
+	// Shared means that flows of several hosts share state, so the order of calls matters across hosts. A fabric that is
+	// simulated in parts cannot preserve this order.
 	Shared bool
 }
 
-// Flow is what an algorithm is told of a flow when it starts.
+// Flow holds the properties of a flow that an algorithm receives at its start.
 type Flow struct {
 	LineRate quantity.BitRate     // of the sending port
-	BaseRTT  quantity.Picoseconds // both ways without queueing: of its path, or the fabric's largest
+	BaseRTT  quantity.Picoseconds // both directions without queueing: of the flow's path, or the fabric's largest
 	BDP      int64                // bytes: bottleneck rate times BaseRTT
 	Payload  int                  // of a full packet, bytes
 	Wire     int                  // of a full packet with its headers, bytes
-	Hops     int                  // links of the path, one way
-	Size     int64                // payload bytes; 0 is endless
-	Weight   float64              // of the flow, more than 0; 1 is neutral (weighted WRCC)
+	Hops     int                  // links of the path, one direction
+	Size     int64                // payload bytes; 0 means unlimited
+	Weight   float64              // above 0; 1 is neutral (weighted WRCC)
 	Domain   uint16               // data centre of the sender
 	Peer     uint16               // data centre of the receiver
-	Host     uint16               // of the sender, for an algorithm with limits per NIC
-	Seed     uint64               // for an algorithm that draws numbers
+	Host     uint16               // number of the sender, for an algorithm with limits per NIC
+	Seed     uint64               // for an algorithm with random draws
 }
 
-// Control is what congestion control allows one flow.
+// Control holds the limits that congestion control sets for one flow.
 type Control struct {
-	// Rate paces the flow: bit/s of wire bytes, more than 0. At LineRate or above nothing is paced.
+	// Rate is the pacing rate in bit/s of wire bytes, above 0. There is no pacing at LineRate or above.
 	Rate float64
-	// Window bounds the payload bytes in flight: a packet may start while fewer than Window are
-	// unacknowledged. 0 is no bound.
+	// Window limits the payload bytes in flight: a packet may start while fewer than Window bytes are unacknowledged. 0 means
+	// no limit.
 	Window int64
 }
 
-// Ack is one acknowledgement as its sender sees it. It is valid during the call only.
+// Ack is one acknowledgement as the sender receives it. It is valid during the call only.
 type Ack struct {
 	Now      quantity.Picoseconds
-	RTT      quantity.Picoseconds // since the acknowledged packet was handed to the link
+	RTT      quantity.Picoseconds // since the acknowledged packet started on the link
 	Seq      int64                // cumulative: the first payload byte not yet received
 	Next     int64                // the first payload byte not yet sent
 	Acked    int64                // payload bytes newly acknowledged; 0 for a NACK
-	Packets  int                  // data packets it answers, at least 1
-	Marked   int                  // how many of them carried an ECN mark
-	Nack     bool                 // it reports a gap
-	INT      []Hop                // of the last packet answered, in path order; empty unless Traits.INT
+	Packets  int                  // acknowledged data packets, at least 1
+	Marked   int                  // acknowledged data packets with an ECN mark
+	Nack     bool                 // it reports a missing packet
+	INT      []Hop                // of the last acknowledged packet, in path order; empty unless Traits.INT
 	FairRate float64              // WRCC: normalised, bit/s; 0 without a stamp
 	Domain   uint16               // WRCC: data centre of the receiver
 }
@@ -100,9 +99,8 @@ type Ack struct {
 // InFlight returns the unacknowledged payload bytes.
 func (a *Ack) InFlight() int64 { return a.Next - a.Seq }
 
-// Hop is the in-band telemetry of one switch port that a data packet left by, taken when the packet
-// starts (HPCC, SIGCOMM 2019, figure 7). Values are exact; an algorithm that models the widths of a
-// real header reduces them itself.
+// Hop is the in-band telemetry of one switch port on a data packet's path, recorded when the packet starts (HPCC, SIGCOMM 2019,
+// figure 7). Values are exact; an algorithm that models the field widths of a real header reduces them itself.
 type Hop struct {
 	At    quantity.Picoseconds
 	Tx    uint32 // bytes sent by the port before this packet, modulo 2^32
@@ -110,7 +108,7 @@ type Hop struct {
 	Mbps  uint32 // rate of the link, Mbit/s
 }
 
-// NotificationKind tells notification packets apart.
+// NotificationKind is the kind of a notification packet.
 type NotificationKind uint8
 
 // Kinds of notification.
@@ -119,19 +117,19 @@ const (
 	NotifyFCNP                         // a switch's fast notification with a fair rate (WRCC)
 )
 
-// Notification is a notification packet as the sender sees it.
+// Notification is a notification packet as the sender receives it.
 type Notification struct {
 	Now      quantity.Picoseconds
 	Kind     NotificationKind
 	FairRate float64 // FCNP: normalised, bit/s
-	Seq      int64   // FCNP: the first byte of the packet that it was made from
+	Seq      int64   // FCNP: the first byte of the packet that caused it
 	Domain   uint16  // of the switch
 }
 
-// Stamp is what a WRCC sender writes into a data packet (S0, INT header).
+// Stamp holds the header fields that a WRCC sender writes into a data packet (S0, INT header).
 type Stamp struct {
 	FairRate uint32 // Mbit/s, normalised by the weight
-	RTT      uint32 // estimate, us
+	RTT      uint32 // estimated round trip time, us
 	Domain   uint16
 	Burst    bool // FBDP is above 0: switches of the domain may answer with an FCNP
 }

@@ -4,28 +4,28 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// dcqcn is DCQCN as the paper has it (SIGCOMM 2015, section 3.1). A notification cuts at once and
-// starts every timer again; alpha decays when none has come for a while; increases come by time and
-// by bytes. At one instant the timer goes before a notification. Alpha's timer and the increase
-// timer touch different things, so that their order at one instant does not matter.
+// dcqcn is DCQCN as in the paper (SIGCOMM 2015, section 3.1). A notification cuts the rate immediately and restarts every
+// timer; alpha decays after a time without notifications; increases follow from time and bytes. At the same instant, timers
+// precede a notification. The alpha timer and the increase timer change different fields, so their order at the same instant
+// does not matter.
 type dcqcn struct {
 	rp    RPParams
 	alpha alphaFilter
 	timer quantity.Picoseconds
 	bytes int64
-	gap   quantity.Picoseconds // between the notifications made of echoes
+	gap   quantity.Picoseconds // between notifications derived from echoes
 	flows slots[dcqcnFlow]
 }
 
 type dcqcnFlow struct {
 	RPState
 	line    float64
-	alphaAt quantity.Picoseconds // last notification: Alpha is as after it
+	alphaAt quantity.Picoseconds // last notification: Alpha is its value after it
 	incAt   quantity.Picoseconds
-	echoAt  quantity.Picoseconds // last echo taken for a notification
+	echoAt  quantity.Picoseconds // last echo counted as a notification
 	seen    quantity.Picoseconds
 	sent    int64 // bytes since the byte counter started
-	active  bool  // a notification has come
+	active  bool  // a notification has arrived
 }
 
 const paperSource = "DCQCN paper, SIGCOMM 2015"

@@ -6,24 +6,22 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// dcqcnMlx is DCQCN as the vendor's NICs have it, by the vendor's parameter page and firmware
-// configuration database. It differs from the paper in that alpha is filtered in fixed periods with
-// or without notifications, that a flow is cut at most once in a monitor period, that the cut
-// divides a 10-bit alpha by a power of two, and that a flow back at full speed loses its limiter:
-// the next notification then begins anew.
+// dcqcnMlx is DCQCN as in the vendor's NICs, after the vendor's parameter page and firmware configuration database. It differs
+// from the paper in four points: alpha is filtered in fixed periods, with or without notifications; a flow is cut at most once
+// per monitor period; the cut divides a 10-bit alpha by a power of two; and a flow back at full rate loses its limiter, so the
+// next notification attaches a new one.
 //
-// What the vendor does not publish is a parameter: see the words and flags of the Spec. Beyond
-// these: the notification that attaches a limiter counts for the first monitor period and, as the
-// initial alpha, for the first alpha period; a limiter is released within one Mbit/s, the unit of
-// the registers, of the full rate, unless a notification still waits. At one instant alpha goes
-// first, then the increase timer, then the cut, then packets.
+// Behaviour that the vendor does not publish is a parameter: see the words and flags of the Spec. In addition, the model
+// assumes: the notification that attaches a limiter counts for the first monitor period and, through the initial alpha, for the
+// first alpha period; a limiter is released within 1 Mbit/s (the unit of the registers) of the full rate, unless a notification
+// is still pending. At the same instant the order is: alpha, increase timer, cut, packets.
 type dcqcnMlx struct {
 	mlxPoint
-	flows  slots[dcqcnMlxFlow]  // a copy of common, one access nearer
-	common *slots[dcqcnMlxFlow] // where the algorithms of a run may keep their flows together: each slot is of one flow
+	flows  slots[dcqcnMlxFlow]  // a copy of common, to save one indirection
+	common *slots[dcqcnMlxFlow] // may be shared by the algorithms of a run: each slot belongs to one flow
 }
 
-// mlxPoint is the reaction point of one NIC port: its registers, ready for use.
+// mlxPoint is the reaction point of one NIC port: its registers in the units of the calculation.
 type mlxPoint struct {
 	rp      RPParams
 	alpha   alphaFilter
@@ -32,14 +30,14 @@ type mlxPoint struct {
 	inc     quantity.Picoseconds
 	bytes   int64
 	divisor float64 // 2^rpg_gd
-	least   float64 // of new/old rate in a cut
-	maxRate float64 // bit/s; 0 is line rate
-	first   float64 // rate_to_set_on_first_cnp, bit/s; 0 is line rate
+	least   float64 // minimum of new/old rate in a cut
+	maxRate float64 // bit/s; 0 means line rate
+	first   float64 // rate_to_set_on_first_cnp, bit/s; 0 means line rate
 	gap     quantity.Picoseconds
 	clamp   bool
 	clampAT bool // after an increase by time
 	off     bool // notifications are ignored
-	spaced  bool // a cut needs a monitor period since the last one, and comes at the notification
+	spaced  bool // the minimum time between cuts is a monitor period, and a cut occurs at the notification
 }
 
 type dcqcnMlxFlow struct {
@@ -48,7 +46,7 @@ type dcqcnMlxFlow struct {
 	sent   int64
 }
 
-// alphaScale is 1 in the vendor's 10-bit alpha, alphaMost the largest value it takes.
+// alphaScale is the value 1 in the vendor's 10-bit alpha; alphaMost is its largest value.
 const (
 	alphaScale = 1024
 	alphaMost  = 1023
@@ -70,20 +68,20 @@ func (d *dcqcnMlx) Start(slot int32, now quantity.Picoseconds, f *Flow) Control 
 	return d.begin(d.flows.at(slot), now, f)
 }
 
-// begin makes the state of a flow that has met no congestion.
+// begin initializes the state of a flow without congestion.
 func (d *mlxPoint) begin(s *dcqcnMlxFlow, now quantity.Picoseconds, f *Flow) Control {
 	*s = dcqcnMlxFlow{rpClock: rpClock{line: float64(f.LineRate), seen: now}, echoAt: longAgo}
 	d.release(&s.rpClock)
 	return Control{Rate: s.line}
 }
 
-// release takes the limiter off.
+// release removes the limiter.
 func (d *mlxPoint) release(f *rpClock) {
 	f.Rate, f.Target, f.Alpha = f.line, f.line, d.initial
 	f.TimeStage, f.ByteStage, f.flags = 0, 0, 0
 }
 
-// top is the most that a limiter allows.
+// top returns the largest rate that a limiter allows.
 func (d *mlxPoint) top(f *rpClock) float64 {
 	if d.maxRate == 0 {
 		return f.line
@@ -129,7 +127,7 @@ func (d *mlxPoint) increase(f *rpClock, t quantity.Picoseconds) {
 	d.releaseIfFull(f)
 }
 
-// waits reports whether a notification has still to cut.
+// waits reports whether a notification is pending for the next cut.
 func (d *mlxPoint) waits(f *rpClock) bool { return !d.spaced && f.is(rpCutDue) }
 
 func (d *mlxPoint) releaseIfFull(f *rpClock) {
@@ -139,7 +137,7 @@ func (d *mlxPoint) releaseIfFull(f *rpClock) {
 	}
 }
 
-// lower cuts at t: current = current · max(1 - A/2^GD, min_dec_fac), A the integer alpha.
+// lower cuts the rate at t: current = current · max(1 - A/2^GD, min_dec_fac), where A is the integer alpha.
 func (d *mlxPoint) lower(f *dcqcnMlxFlow, t quantity.Picoseconds) {
 	if d.clamp || f.is(rpBytesLast) || f.is(rpTimerLast) && d.clampAT {
 		f.Target = f.Rate
@@ -156,7 +154,7 @@ func (d *dcqcnMlx) Sent(slot int32, now quantity.Picoseconds, wire int, c *Contr
 	d.count(d.flows.at(slot), now, wire, c)
 }
 
-// count takes a packet into the byte counter.
+// count adds a packet to the byte counter.
 func (d *mlxPoint) count(f *dcqcnMlxFlow, now quantity.Picoseconds, wire int, c *Control) {
 	d.upTo(f, now, c)
 	if !f.is(rpActive) || !counted(&f.sent, wire, d.bytes) {
@@ -172,7 +170,7 @@ func (d *dcqcnMlx) Ack(slot int32, a *Ack, c *Control) {
 	d.echoed(d.flows.at(slot), a, c)
 }
 
-// echoed takes an acknowledgement that may echo marks.
+// echoed handles an acknowledgement that may echo marks.
 func (d *mlxPoint) echoed(f *dcqcnMlxFlow, a *Ack, c *Control) {
 	if a.Marked > 0 && a.Now-f.echoAt >= d.gap {
 		f.echoAt = a.Now
@@ -203,7 +201,7 @@ func (d *mlxPoint) notified(f *dcqcnMlxFlow, now quantity.Picoseconds, c *Contro
 	c.Rate = f.Rate
 }
 
-// attach gives the flow a limiter.
+// attach attaches a limiter to the flow.
 func (d *mlxPoint) attach(f *dcqcnMlxFlow, now quantity.Picoseconds) {
 	f.begin(now, 0, d.monitor, d.initial)
 	f.incAt, f.sent = now+d.inc, 0
@@ -224,7 +222,7 @@ func (d *dcqcnMlx) Read(slot int32, dst []float64) {
 	d.gauges(d.flows.at(slot), dst)
 }
 
-// gauges stores what rpGauges names.
+// gauges stores the values named by rpGauges.
 func (d *mlxPoint) gauges(f *dcqcnMlxFlow, dst []float64) {
 	dst[0], dst[1], dst[2] = f.Target, f.alphaNow(f.seen, &d.alpha)/alphaScale, float64(max(f.TimeStage, f.ByteStage))
 }

@@ -7,25 +7,24 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// MaxPorts is the most ports whose settings can change: what Flow.Host can tell apart.
+// MaxPorts is the largest number of ports with changeable settings: the range of Flow.Host.
 const MaxPorts = 1 << 16
 
-// maxBuilt bounds the reaction points that are kept for ports with equal registers to share.
+// maxBuilt is the largest number of cached reaction points, which ports with equal registers share.
 const maxBuilt = 1 << 12
 
-// MlxPorts is "dcqcn-mlx" for NIC ports that each have registers of their own, which may be written while flows
-// run. A flow keeps the state of its limiter and goes by the new registers at once: timers whose period has been
-// written start anew with it, and registers that act when a limiter is attached act when the next one is. With
-// registers that never change it does what "dcqcn-mlx" does.
+// MlxPorts is "dcqcn-mlx" for NIC ports with separate registers that may be written while flows run. A flow keeps its limiter's
+// state and uses the new registers immediately. Timers whose period was written restart with the new period; registers for the
+// attachment of a limiter apply to the next attachment. Without register writes, MlxPorts behaves as "dcqcn-mlx".
 //
-// The vendor does not publish what its NICs do about a limiter that is at work when a register is written.
+// The vendor does not publish how its NICs treat an active limiter when a register is written.
 type MlxPorts struct {
 	ports eras[mlxPoint]
 	built map[mlxState]*mlxPoint
 	flows slots[mlxPortFlow]
 }
 
-// mlxState is what a reaction point is made of.
+// mlxState holds the inputs of a reaction point.
 type mlxState struct {
 	registers registers.Settings
 	on        bool
@@ -36,8 +35,8 @@ type mlxPortFlow struct {
 	era *era[mlxPoint]
 }
 
-// NewMlxPorts returns the congestion control of so many ports, all with the same registers and DCQCN on. It fails for
-// ports outside 1 to MaxPorts and, naming the register, on values that it cannot hold.
+// NewMlxPorts returns the congestion control of a number of ports, all with the same registers and with DCQCN on. It returns an
+// error for a number outside 1 to MaxPorts and for values out of range; the error names the register.
 func NewMlxPorts(ports int, s *registers.Settings) (*MlxPorts, error) {
 	if ports < 1 || ports > MaxPorts {
 		return nil, fmt.Errorf("%d ports with settings of their own: want 1 to %d", ports, MaxPorts)
@@ -51,7 +50,7 @@ func NewMlxPorts(ports int, s *registers.Settings) (*MlxPorts, error) {
 	return m, nil
 }
 
-// point returns the reaction point of a state.
+// point returns the reaction point for a state.
 func (m *MlxPorts) point(s mlxState) (*mlxPoint, error) {
 	if p := m.built[s]; p != nil {
 		return p, nil
@@ -74,9 +73,9 @@ func (m *MlxPorts) point(s mlxState) (*mlxPoint, error) {
 	return &p, nil
 }
 
-// Set writes the registers of a port at now, which must not be before the last change, and turns its reaction point
-// on or off: off, flows lose their limiters. It fails for a port that does not exist and, naming the register, on
-// values that it cannot hold.
+// Set writes the registers of a port at now, which must not be before the last change, and turns its reaction point on or off.
+// When it is off, flows lose their limiters. Set returns an error for a port that does not exist and for values out of range;
+// the error names the register.
 func (m *MlxPorts) Set(port int, now quantity.Picoseconds, s *registers.Settings, on bool) error {
 	if port < 0 || port >= len(m.ports.current) {
 		return fmt.Errorf("port %d: want 0 to %d", port, len(m.ports.current)-1)
@@ -91,21 +90,21 @@ func (m *MlxPorts) Set(port int, now quantity.Picoseconds, s *registers.Settings
 	return nil
 }
 
-// Traits are those of dcqcn-mlx with a byte counter, whether or not a port has it on.
+// Traits implements Algorithm: those of dcqcn-mlx with a byte counter, even if no port enables it.
 func (m *MlxPorts) Traits() Traits { return Traits{ECN: true, CNP: true, Sent: true} }
 
 var _ Algorithm = (*MlxPorts)(nil)
 
 func (m *MlxPorts) Reserve(n int) { m.flows.reserve(n) }
 
-// Start implements Algorithm: the flow has the registers of its host.
+// Start implements Algorithm: the flow uses the registers of its host.
 func (m *MlxPorts) Start(slot int32, now quantity.Picoseconds, f *Flow) Control {
 	s := m.flows.at(slot)
 	s.era = m.ports.current[f.Host]
 	return s.era.p.begin(&s.dcqcnMlxFlow, now, f)
 }
 
-// at returns a flow and its reaction point as they are now.
+// at returns a flow and its reaction point, both up to date.
 func (m *MlxPorts) at(slot int32, c *Control) (*dcqcnMlxFlow, *mlxPoint) {
 	f := m.flows.at(slot)
 	for f.era.next != nil {
@@ -142,13 +141,13 @@ func (m *MlxPorts) Notify(slot int32, n *Notification, c *Control) {
 
 func (m *MlxPorts) Gauges() []string { return rpGauges() }
 
-// Read implements Algorithm. Values are those of when the flow was last settled.
+// Read implements Algorithm. The values are those of the last Settle of the flow.
 func (m *MlxPorts) Read(slot int32, dst []float64) {
 	f := m.flows.at(slot)
 	f.era.p.gauges(&f.dcqcnMlxFlow, dst)
 }
 
-// adopt makes a flow, settled to now by the registers it had, go by these.
+// adopt moves a flow, settled to now with the previous registers, to the new registers.
 func (d *mlxPoint) adopt(f *dcqcnMlxFlow, was *mlxPoint, now quantity.Picoseconds) {
 	if !f.is(rpActive) || d.off {
 		d.release(&f.rpClock)

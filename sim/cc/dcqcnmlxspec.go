@@ -22,8 +22,8 @@ func dcqcnMlxSpec() Spec {
 	}
 }
 
-// mlxPublished are the reaction point's parameters by the vendor's names, with its ranges and
-// defaults, and the notification point's gap.
+// mlxPublished returns the parameters of the reaction point and the gap of the notification point, with the vendor's names,
+// ranges and defaults.
 func mlxPublished() []Param {
 	flag := func(name string, def float64, doc string) Param {
 		return Param{Name: name, Kind: ParamFlag, Default: def, Doc: doc}
@@ -71,7 +71,7 @@ func mlxPublished() []Param {
 	}
 }
 
-// mlxDisputed are the readings between which the published texts leave the choice.
+// mlxDisputed returns the parameters for behaviour that the published texts leave open.
 func mlxDisputed() []Param {
 	return []Param{
 		{Name: "rpg_byte_unit", Kind: ParamWord, Words: []string{"64-bytes", "bytes"}, Doc: "unit of rpg_byte_reset; published as bytes, but in bytes the default fires every 2.6 us at 100 Gbit/s and the loop holds no queue"},
@@ -92,7 +92,7 @@ func newDCQCNMlx(v Values) (Algorithm, error) {
 	return &dcqcnMlx{mlxPoint: *p, common: new(slots[dcqcnMlxFlow])}, nil
 }
 
-// newMlxPoint makes a reaction point of all values of the Spec.
+// newMlxPoint returns a reaction point for a complete set of values of the Spec.
 func newMlxPoint(v Values) (*mlxPoint, error) {
 	if err := checkMlx(v); err != nil {
 		return nil, err
@@ -123,7 +123,7 @@ func newMlxPoint(v Values) (*mlxPoint, error) {
 	return d, nil
 }
 
-// checkMlx tells values that no register can hold.
+// checkMlx returns an error for values that no register can hold.
 func checkMlx(v Values) error {
 	rates := []string{"rpg_max_rate", "rpg_ai_rate", "rpg_hai_rate", "rpg_min_rate", "rate_to_set_on_first_cnp"}
 	spans := []string{"rpg_time_reset", "dce_tcp_rtt", "rate_reduce_monitor_period", "min_time_between_cnps"}

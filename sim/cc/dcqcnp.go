@@ -6,17 +6,16 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// dcqcnP is DCQCN-p (S2): rates are shares of line rate, every marked packet is notified, the sender
-// spaces its cuts itself, and a NIC keeps state for a bounded number of congested flows only.
+// dcqcnP is DCQCN-p (S2): rates are fractions of line rate, every marked packet causes a notification, the sender itself limits
+// the frequency of cuts, and a NIC keeps state for a bounded number of congested flows.
 //
-// S2's text leaves four things open. The two intervals have no printed value: they are
-// parameters, by default DCQCN's notification interval and the timer. The pseudo-code counts the
-// gap from "the previous" notification; counted from ignored ones too, a flow whose every
-// packet is marked would be cut once and never again, so it is counted from the last one acted upon
-// (gap_from). The pseudo-code lets a notification after a long gap cut and raise at once, though the
-// timer has raised in the meantime; by default it only cuts here, and late_cnp brings the other back. Fast recovery lasts while the counters are below F by
-// the pseudo-code and at most F by figure 4, whose flow is back at full rate at send 9 and not 8
-// (stage_compare). At one instant the timer goes before packets.
+// S2's text leaves four points open. First, the two intervals have no printed value: they are parameters, by default DCQCN's
+// notification interval and the timer. Second, the pseudo-code measures the gap from "the previous" notification. If ignored
+// notifications counted, a flow with every packet marked would be cut only once, so the gap starts at the last notification
+// acted upon (gap_from). Third, the pseudo-code lets a notification after a long gap cut and raise at once, although the timer
+// has raised the rate in the meantime; by default it only cuts here, and late_cnp selects the printed form. Fourth, fast
+// recovery lasts while the counters are below F in the pseudo-code, and at most F in figure 4, whose flow is back at full rate
+// at send 9 instead of 8 (stage_compare). At the same instant, the timer precedes packets.
 type dcqcnP struct {
 	rp       RPParams
 	timer    quantity.Picoseconds
@@ -28,28 +27,28 @@ type dcqcnP struct {
 	fromAny  bool
 	lateUp   bool
 	flows    slots[dcqcnPFlow]
-	nics     []dcqcnPNIC // by sender
+	nics     []dcqcnPNIC // by sending host
 }
 
 type dcqcnPFlow struct {
 	RPState
 	line       float64
-	cnpAt      quantity.Picoseconds // notification from which the gap counts
+	cnpAt      quantity.Picoseconds // start of the gap: a notification
 	incAt      quantity.Picoseconds // next expiry of the timer
 	sent       int64
-	prev, next int32 // of the NIC's registered flows, as slot+1; 0 ends
+	prev, next int32 // list of the NIC's registered flows, as slot+1; 0 ends it
 	host       uint16
 	registered bool
 }
 
-// dcqcnPNIC is the table of registered flows of one NIC.
+// dcqcnPNIC is one NIC's table of registered flows.
 type dcqcnPNIC struct {
 	head    int32 // slot+1
 	count   int32
-	sweepAt quantity.Picoseconds // when a full table is next searched for flows that have recovered
+	sweepAt quantity.Picoseconds // next time at which a full table is searched for recovered flows
 }
 
-// sweepsPerPeriod is how often in a period of the timer a full table is searched.
+// sweepsPerPeriod is the number of searches of a full table per timer period.
 const sweepsPerPeriod = 16
 
 const dcqcnPSource = "S2 (DCQCN-p)"
@@ -114,8 +113,8 @@ func (d *dcqcnP) Settle(slot int32, now quantity.Picoseconds, c *Control) {
 	d.allow(slot, c)
 }
 
-// settle applies the timer. It frees no entry of the table: the fabric may settle a flow just to look
-// at it, and who else finds room must not depend on that.
+// settle applies the timer. It does not free table entries: the fabric may settle a flow only to read it, and reads must not
+// change which other flows find a free entry.
 func (d *dcqcnP) settle(slot int32, now quantity.Picoseconds) {
 	f := d.flows.at(slot)
 	if f.registered && f.Rate < 1 && f.incAt <= now {
@@ -130,7 +129,7 @@ func (d *dcqcnP) leave(slot int32) {
 	}
 }
 
-// allow turns the share of line rate into a rate.
+// allow converts the fraction of line rate to a rate.
 func (d *dcqcnP) allow(slot int32, c *Control) {
 	f := d.flows.at(slot)
 	c.Rate = max(f.Rate*f.line, min(d.floor, f.line))
@@ -175,7 +174,7 @@ func (d *dcqcnP) notified(slot int32, now quantity.Picoseconds, c *Control) {
 			f.cnpAt = now
 		}
 	case gap < d.raiseGap:
-		// The timer has run for the time between its last expiry and the last notification.
+		// The timer has run since its last expiry for the time up to the last notification.
 		d.cut(f, now, f.incAt-d.timer-f.cnpAt)
 		f.raise(&d.rp, 1)
 	default:
@@ -188,7 +187,7 @@ func (d *dcqcnP) notified(slot int32, now quantity.Picoseconds, c *Control) {
 	d.allow(slot, c)
 }
 
-// cut lowers the rate at now and starts the counters again, the timer with credit already run.
+// cut lowers the rate at now and restarts the counters; the timer restarts with credit already elapsed.
 func (d *dcqcnP) cut(f *dcqcnPFlow, now, credit quantity.Picoseconds) {
 	f.Cut(&d.rp, 1)
 	f.Rate = max(f.Rate, min(d.floor/f.line, 1))
@@ -196,9 +195,8 @@ func (d *dcqcnP) cut(f *dcqcnPFlow, now, credit quantity.Picoseconds) {
 	f.incAt = now + max(d.timer-max(credit, 0), 1)
 }
 
-// register gives a flow an entry in its NIC's table and reports whether there was one. A flow that has
-// recovered frees its entry with its next acknowledgement or notification; one that waits, or
-// has ended, keeps it until the table is full and searched.
+// register adds a flow to its NIC's table and reports whether there was a free entry. A recovered flow frees its entry at its
+// next acknowledgement or notification. A flow that waits or has ended keeps its entry until the table is full and searched.
 func (d *dcqcnP) register(slot int32, now quantity.Picoseconds) bool {
 	f := d.flows.at(slot)
 	n := &d.nics[f.host]
@@ -223,7 +221,7 @@ func (d *dcqcnP) register(slot int32, now quantity.Picoseconds) bool {
 	return true
 }
 
-// deregister frees a flow's entry and forgets its state.
+// deregister frees a flow's entry and resets its state.
 func (d *dcqcnP) deregister(slot int32) {
 	f := d.flows.at(slot)
 	n := &d.nics[f.host]

@@ -6,22 +6,20 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// dcqcnPeer is DCQCN as the public ns-3 simulators have it, "mlx" by their name: that of HPCC
-// (SIGCOMM 2019) and its descendants. An echo only raises two flags. The first of a flow starts the
-// alpha timer and, one nanosecond later, the cut timer; both run freely from then on, alpha moves
-// with every expiry of the first, and an expiry of the second cuts if its flag is up. Increases
-// come by time alone, counted from the last cut. Rates are whole bit/s, cut off.
+// dcqcnPeer is DCQCN as in the public ns-3 simulators, where it is called "mlx": the simulator of HPCC (SIGCOMM 2019) and its
+// descendants. An echo only sets two flags. The first echo of a flow starts the alpha timer and, one nanosecond later, the cut
+// timer. Both then run freely: alpha changes at every expiry of the alpha timer, and the cut timer cuts if its flag is set.
+// Increases follow from time only, counted from the last cut. Rates are truncated to whole bit/s.
 //
-// At one instant alpha goes before the cut. The increase goes before the cut if its period is the
-// longer one, since of two events of one instant that simulator runs the one scheduled first; with
-// equal or shorter periods the cut goes first and starts the increase timer again. Timers go before
-// acknowledgements.
+// At the same instant alpha precedes the cut. The increase precedes the cut if its period is the longer one, because ns-3
+// processes simultaneous events in the order of scheduling; otherwise the cut is first and restarts the increase timer. Timers
+// precede acknowledgements.
 type dcqcnPeer struct {
 	rp     RPParams
 	alpha  alphaFilter
 	cut    quantity.Picoseconds
 	inc    quantity.Picoseconds
-	first  float64 // of the rate at the first echo
+	first  float64 // fraction of the rate at the first echo
 	clamp  bool
 	window uint8
 	flows  slots[dcqcnPeerFlow]
@@ -34,7 +32,7 @@ type dcqcnPeerFlow struct {
 
 const peerSource = "ns-3 simulator of the HPCC paper (SIGCOMM 2019)"
 
-// peerOffset is the time by which the cut timer starts after the alpha timer.
+// peerOffset is the delay between the starts of the alpha timer and the cut timer.
 const peerOffset = quantity.Nanosecond
 
 func dcqcnPeerSpec() Spec {
@@ -105,7 +103,7 @@ func (d *dcqcnPeer) Settle(slot int32, now quantity.Picoseconds, c *Control) {
 	f.settleAlpha(now, &d.alpha)
 }
 
-// lower is an expiry of the cut timer that an echo has waited for.
+// lower handles an expiry of the cut timer with a pending echo.
 func (d *dcqcnPeer) lower(f *rpClock) {
 	if d.clamp || f.TimeStage > 0 {
 		f.Target = f.Rate

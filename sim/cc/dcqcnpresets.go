@@ -7,13 +7,13 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// Preset is a named set of parameters of one algorithm, as a publication or a program has it.
+// Preset is a named parameter set of one algorithm, from a publication or a program.
 type Preset struct {
 	Name      string
 	Algorithm string // name of its Spec
 	Title     string // one line
 	Source    string
-	Values    Values // those that differ from the Spec's defaults
+	Values    Values // values that differ from the Spec's defaults
 }
 
 // DCQCNPresets returns the parameter sets in use for DCQCN. The caller may change them.
@@ -46,7 +46,7 @@ func DCQCNPresets() []Preset {
 	}
 }
 
-// DCQCNPreset returns a parameter set by its name; the error lists the names there are.
+// DCQCNPreset returns the parameter set of a name; the error lists the known names.
 func DCQCNPreset(name string) (Preset, error) {
 	var names []string
 	for _, p := range DCQCNPresets() {
@@ -58,7 +58,7 @@ func DCQCNPreset(name string) (Preset, error) {
 	return Preset{}, fmt.Errorf("parameter set %q: want one of %s", name, strings.Join(names, ", "))
 }
 
-// Build makes the preset's algorithm.
+// Build creates the preset's algorithm.
 func (p *Preset) Build() (Algorithm, error) {
 	s, err := ByName(p.Algorithm)
 	if err != nil {
@@ -67,10 +67,9 @@ func (p *Preset) Build() (Algorithm, error) {
 	return s.Build(p.Values)
 }
 
-// S2RecoveryDCQCN returns the constants for DCQCN by send opportunities in S2's figure 4, rates as
-// shares of line rate: see RPState.Step. S2 prints no R_AI in this unit, so ai is the caller's; with
-// 0.11 a flow is back after 11 sends from two cuts and 13 from three, as S2 reports. As in the figure
-// R_T may be above 1.
+// S2RecoveryDCQCN returns the constants for DCQCN by send opportunities in S2's figure 4, with rates as fractions of line rate:
+// see RPState.Step. S2 does not print R_AI in this unit, so the caller provides ai. With 0.11, a flow recovers after 11 sends
+// from two cuts and after 13 from three, as S2 reports. As in the figure, R_T may exceed 1.
 func S2RecoveryDCQCN(ai float64) RPParams {
 	return RPParams{Reading: RecoverDCQCN, G: 1.0 / 256, InitialAlpha: 1, Threshold: 5, AI: ai, HAI: ai, Uncapped: true}
 }

@@ -6,10 +6,9 @@ import (
 	registers "fairlane/ccconfig/dcqcn"
 )
 
-// MlxFromSettings returns the parameters of "dcqcn-mlx" that stand for a NIC port's settings: Mbit/s become
-// bit/s, and us picoseconds. Readings that no register chooses keep their defaults.
-// min_time_between_cnps belongs to the receiving port: where notifications are packets, its gap is
-// that of the fabric that is simulated.
+// MlxFromSettings converts a NIC port's settings to parameters of "dcqcn-mlx": Mbit/s to bit/s, and us to picoseconds.
+// Parameters without a register keep their defaults. min_time_between_cnps belongs to the receiving port: if notifications are
+// packets, the simulated fabric applies the gap.
 func MlxFromSettings(s *registers.Settings) Values {
 	const mbit, micro = 1e6, 1e6
 	flag := func(b bool) float64 {
@@ -39,14 +38,14 @@ func MlxFromSettings(s *registers.Settings) Values {
 	}
 }
 
-// NewMlx builds "dcqcn-mlx" for a NIC port. It fails, naming the register, on values that it cannot hold.
+// NewMlx builds "dcqcn-mlx" for a NIC port. It returns an error for values out of range; the error names the register.
 func NewMlx(s *registers.Settings) (Algorithm, error) {
 	spec := dcqcnMlxSpec()
 	return spec.Build(MlxFromSettings(s))
 }
 
-// NewMlxEach builds "dcqcn-mlx" for NIC ports with different registers, in their order, for one run: what they know of flows
-// takes the memory of one algorithm, not that of as many as there are registers. It fails as NewMlx does.
+// NewMlxEach builds "dcqcn-mlx" for NIC ports with different registers, in their order, for one run. The algorithms share the
+// memory for flows. NewMlxEach returns the same errors as NewMlx.
 func NewMlxEach(registers []registers.Settings) ([]Algorithm, error) {
 	common := new(slots[dcqcnMlxFlow])
 	out := make([]Algorithm, len(registers))
@@ -64,5 +63,5 @@ func NewMlxEach(registers []registers.Settings) ([]Algorithm, error) {
 	return out, nil
 }
 
-// errOtherKind says that a Spec built what it does not stand for.
+// errOtherKind reports that a Spec built an algorithm of an unexpected type.
 var errOtherKind = errors.New("dcqcn-mlx is of another kind")

@@ -2,19 +2,19 @@ package cc
 
 import "fairlane/internal/quantity"
 
-// DCTCP (Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010; RFC 8257) as the RDMA simulators have
-// it: a rate with a window instead of a window alone. alpha follows the fraction of marked packets, one
-// update per window; a mark cuts the rate by alpha/2, at most once per window; a window without a cut
-// adds one step. Switches mark at one threshold (Kmin = Kmax, 30 KB per 10 Gbit/s).
+// DCTCP (Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010; RFC 8257) as in the RDMA simulators: a rate with a window
+// instead of only a window. alpha follows the fraction of marked packets, with one update per window; a mark cuts the rate by
+// alpha/2, at most once per window; a window without a cut adds one step. Switches mark at one threshold (Kmin = Kmax, 30 KB
+// per 10 Gbit/s).
 type dctcp struct {
 	ackClocked
 	g      float64
 	ai     float64
-	per    float64 // line rate that ai is for; 0 is any
+	per    float64 // line rate that ai refers to; 0 means any
 	alpha0 float64
 	low    float64
 	window uint8
-	// bySequence counts the packets of the first window by the next sequence number, not by what is in flight.
+	// bySequence counts the packets of the first window by the next sequence number, instead of the packets in flight.
 	bySequence bool
 
 	flows slots[dctcpFlow]
@@ -29,7 +29,7 @@ type dctcpFlow struct {
 	bdp     int64
 	payload int64
 	marked  int32 // acknowledged packets with a mark since the last update
-	batch   int32 // packets in flight at the last update, and one; 0 before the first
+	batch   int32 // packets in flight at the last update, plus one; 0 before the first
 	reduced bool  // no second cut, and no increase, until high is acknowledged
 }
 
@@ -61,7 +61,7 @@ func newDCTCP(v Values) (Algorithm, error) {
 	}, nil
 }
 
-// Traits: nothing on the wire but the two bits of ECN and their echo.
+// Traits implements Algorithm: only the two ECN bits and their echo.
 func (a *dctcp) Traits() Traits { return Traits{ECN: true} }
 
 func (a *dctcp) Reserve(n int) { a.flows.reserve(n) }
@@ -99,8 +99,8 @@ func (a *dctcp) Ack(slot int32, k *Ack, c *Control) {
 	c.Window = windowFor(a.window, s.bdp, s.rate, s.line)
 }
 
-// observe ends a window: alpha takes in the fraction of its packets that were marked. The first
-// boundary only begins the first window; marks before it count for that window.
+// observe ends a window: alpha includes the fraction of its packets that were marked. The first boundary starts the first
+// window; earlier marks count for that window.
 func (a *dctcp) observe(s *dctcpFlow, k *Ack) {
 	flight := k.InFlight()
 	if s.batch == 0 && a.bySequence {
@@ -115,7 +115,7 @@ func (a *dctcp) observe(s *dctcpFlow, k *Ack) {
 	s.last = max(s.last, k.Next)
 }
 
-// Gauges: alpha, the smoothed fraction of marked packets.
+// Gauges implements Algorithm: alpha is the smoothed fraction of marked packets.
 func (a *dctcp) Gauges() []string { return []string{"alpha"} }
 
 func (a *dctcp) Read(slot int32, dst []float64) { dst[0] = a.flows.at(slot).alpha }

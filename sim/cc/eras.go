@@ -2,12 +2,12 @@ package cc
 
 import "fairlane/internal/quantity"
 
-// eras are the settings of each port of a run whose settings change, with the instants of the changes. A change
-// costs the same however many flows a port has: a flow that is next looked at finds the changes since, and takes
-// them one by one as if it had seen them when they came. What no flow can meet any more is garbage.
+// eras holds the settings of each port of a run with changing settings, and the times of the changes. The cost of a change does
+// not depend on the number of flows of the port: at the next access a flow applies the changes since the last access, one by
+// one, as of their times. Settings that no flow can still need are garbage-collected.
 type eras[P any] struct{ current []*era[P] }
 
-// era is the time in which a port has one set of settings.
+// era is a period in which a port has one set of settings.
 type era[P any] struct {
 	p     *P
 	next  *era[P]
@@ -24,7 +24,7 @@ func newEras[P any](ports int, p *P) eras[P] {
 	return e
 }
 
-// change begins a new era of a port.
+// change starts a new era of a port.
 func (e *eras[P]) change(port int, now quantity.Picoseconds, p *P) {
 	next := &era[P]{p: p, since: now}
 	e.current[port].next = next

@@ -6,16 +6,15 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// HPCC (Li et al., "HPCC: High Precision Congestion Control", SIGCOMM 2019, algorithm 1): every data
-// packet collects load and queue of each port it leaves by; the sender estimates from two consecutive
-// acknowledgements how full the busiest link is, and sets its rate so that this link would be at eta.
-// It is written in rates, R = W / T, as the paper's own simulator has it: the rate paces, the window
-// W = BDP * R / line rate bounds.
+// HPCC (Li et al., "HPCC: High Precision Congestion Control", SIGCOMM 2019, algorithm 1): every data packet collects load and
+// queue of each port on its path. The sender estimates the utilization of the busiest link from two consecutive
+// acknowledgements, and sets its rate to bring this link to eta. This implementation uses rates, R = W / T, as the paper's
+// simulator does: the rate paces, and the window W = BDP * R / line rate limits the bytes in flight.
 type hpcc struct {
 	ackClocked
 	eta      float64
 	rai      float64
-	per      float64 // line rate that rai is for; 0 is any
+	per      float64 // line rate that rai refers to; 0 means any
 	low      float64
 	maxStage int32
 	window   uint8
@@ -24,10 +23,10 @@ type hpcc struct {
 	maxHops  int
 
 	flows slots[hpccFlow]
-	hops  [][]hpccHop // by page of slots: maxHops of each
+	hops  [][]hpccHop // by page of slots: maxHops for each slot
 }
 
-// hpccFlow is the state of a flow: one cache line beside its hops.
+// hpccFlow is the state of a flow, one cache line in addition to its hops.
 type hpccFlow struct {
 	ref  float64 // Rc, the rate of the last whole round trip, bit/s
 	util float64 // U, smoothed utilisation of the busiest link
@@ -36,13 +35,13 @@ type hpccFlow struct {
 	rtt  quantity.Picoseconds
 	bdp  int64
 	last int64 // next byte to send at the last reference update
-	// stage counts additive increases in a row.
+	// stage counts consecutive additive increases.
 	stage int32
-	seen  uint8 // hops of the last stack; 0 before the first
+	seen  uint8 // number of hops in the last stack; 0 before the first
 	unit  uint8 // wire: log2 of the NIC rate in units of 25 Gbit/s
 }
 
-// hpccHop is what is kept of a hop: the exact values or the header's fields.
+// hpccHop is the stored state of a hop: the exact values or the header's fields.
 type hpccHop struct {
 	at    int64 // ps; wire: ns, 24 bits
 	tx    uint32
@@ -117,8 +116,8 @@ func newHPCC(v Values) (Algorithm, error) {
 	return a, nil
 }
 
-// Traits: a stack of five hops of 8 bytes and a count of 2 travel on every data packet, whatever the
-// path. An acknowledgement of 46 bytes is padded to 60 without the stack and has 88 with it.
+// Traits implements Algorithm: every data packet carries a stack of five hops of 8 bytes and a count of 2 bytes, for any path
+// length. An acknowledgement of 46 bytes is padded to 60 without the stack, and has 88 bytes with it.
 func (a *hpcc) Traits() Traits {
 	return Traits{DataHeader: hpccDataHeader, AckHeader: hpccAckHeader, INT: true, Repace: true, MaxHops: a.maxHops}
 }
@@ -147,7 +146,7 @@ func (a *hpcc) Ack(slot int32, k *Ack, c *Control) {
 	s := a.flows.at(slot)
 	n := len(k.INT)
 	if n == 0 || n > a.maxHops {
-		return // not measurable: the header has no room for the path
+		return // not measurable: the path is too long for the header
 	}
 	full := k.Seq > s.last
 	if !full && !a.fast {
@@ -171,8 +170,8 @@ func (a *hpcc) Ack(slot int32, k *Ack, c *Control) {
 	}
 }
 
-// measure returns the utilisation of the busiest link since the previous stack and the time between
-// the two at that link, and keeps the new stack (algorithm 1, MeasureInflight, lines 2 to 7).
+// measure returns the utilization of the busiest link since the previous stack and the time between the two stacks at that
+// link, and stores the new stack (algorithm 1, MeasureInflight, lines 2 to 7).
 func (a *hpcc) measure(slot int32, s *hpccFlow, stack []Hop) (u float64, tau quantity.Picoseconds, ok bool) {
 	kept := a.kept(slot)
 	for i := range stack {
@@ -181,10 +180,10 @@ func (a *hpcc) measure(slot int32, s *hpccFlow, stack []Hop) (u float64, tau qua
 		dt, sent, queue := a.difference(s, h, old)
 		link := float64(stack[i].Mbps) * 1e6
 		if dt <= 0 || link == 0 {
-			continue // one packet seen twice says nothing new
+			continue // the same packet again: no new information
 		}
 		if float64(dt)*link >= 8e12*math.MaxUint32 {
-			continue // the count of bytes may have gone round
+			continue // the byte count may have wrapped around
 		}
 		ok = true
 		if hop := a.sending(sent, dt)/link + float64(queue)*s.line/link/float64(s.bdp); hop > u {
@@ -194,20 +193,20 @@ func (a *hpcc) measure(slot int32, s *hpccFlow, stack []Hop) (u float64, tau qua
 	return u, tau, ok
 }
 
-// sending returns the rate of a port that sent so many bytes in dt, bit/s.
+// sending returns the rate of a port that sent the given bytes in dt, bit/s.
 func (a *hpcc) sending(sent uint32, dt quantity.Picoseconds) float64 {
 	if a.wire {
-		// By way of seconds, as the paper's simulator does it, so that a replay agrees to the bit.
+		// Computed in seconds, as in the paper's simulator, so that a replay agrees to the bit.
 		return float64(sent) * 8 / (float64(dt/quantity.Nanosecond) * 1e-9)
 	}
 	return float64(sent) * 8e12 / float64(dt)
 }
 
-// rateFor smooths the estimate and returns the new rate with its stage (algorithm 1, lines 8 to 20).
+// rateFor updates the smoothed estimate and returns the new rate with its stage (algorithm 1, lines 8 to 20).
 func (a *hpcc) rateFor(s *hpccFlow, u float64, tau quantity.Picoseconds) (float64, int32) {
 	tau = min(tau, s.rtt)
 	if a.wire {
-		// whole nanoseconds, in the order of the paper's simulator
+		// whole nanoseconds, in the paper simulator's order of operations
 		t, d := float64(s.rtt/quantity.Nanosecond), float64(tau/quantity.Nanosecond)
 		s.util = (float64(s.util*(t-d)) + float64(u*d)) / t
 	} else {
@@ -221,8 +220,8 @@ func (a *hpcc) rateFor(s *hpccFlow, u float64, tau quantity.Picoseconds) (float6
 	return boundRate(s.ref+a.whole(s.rai), a.low, s.line), s.stage + 1
 }
 
-// whole cuts a rate to whole bit/s where the paper's simulator does. A link that is almost idle gives a
-// quotient without bound; more than any line rate is as good.
+// whole truncates a rate to whole bit/s where the paper's simulator does. An almost idle link gives an unbounded quotient, so
+// the rate is limited to a value above all line rates.
 func (a *hpcc) whole(rate float64) float64 {
 	if a.wire {
 		return math.Trunc(min(rate, float64(quantity.MaxBitRate)))
@@ -243,7 +242,7 @@ func (a *hpcc) kept(slot int32) []hpccHop {
 	return a.hops[slot/slotPage][from : from+a.maxHops]
 }
 
-// read is what the sender finds in its acknowledgement about a hop.
+// read returns the values of a hop as the sender receives them in an acknowledgement.
 func (a *hpcc) read(s *hpccFlow, h *Hop) hpccHop {
 	if !a.wire {
 		return hpccHop{at: int64(h.At), tx: h.Tx, queue: h.Queue}
@@ -255,8 +254,8 @@ func (a *hpcc) read(s *hpccFlow, h *Hop) hpccHop {
 	}
 }
 
-// difference returns the time and the bytes sent between two readings of a hop, and the smaller of the
-// two queues, which filters out the burst that one packet may meet (HPCC, 3.2).
+// difference returns the time and the bytes sent between two readings of a hop, and the smaller of the two queues, which
+// filters out a transient burst (HPCC, 3.2).
 func (a *hpcc) difference(s *hpccFlow, h, old hpccHop) (dt quantity.Picoseconds, sent, queue uint32) {
 	if !a.wire {
 		return quantity.Picoseconds(h.at - old.at), h.tx - old.tx, min(h.queue, old.queue)
@@ -266,7 +265,7 @@ func (a *hpcc) difference(s *hpccFlow, h, old hpccHop) (dt quantity.Picoseconds,
 	return dt, sent, min(h.queue, old.queue) * (hpccQueueUnit << s.unit)
 }
 
-// Gauges: utilisation U, and the reference rate Rc in bit/s.
+// Gauges implements Algorithm: utilization U, and the reference rate Rc in bit/s.
 func (a *hpcc) Gauges() []string { return []string{"u", "reference_bps"} }
 
 func (a *hpcc) Read(slot int32, dst []float64) {

@@ -1,6 +1,6 @@
-// Package cc holds the congestion-control algorithms of the simulator, one file each, as
-// value state machines: no clock of their own, no allocation, no I/O. The fabric model owns
-// the state, feeds it notifications with the current time, and asks it what may be sent.
+// Package cc holds the congestion-control algorithms of the simulator, one file each, as state machines without clock, I/O or
+// allocation. The fabric model owns their state, passes them notifications with the current time, and reads from them what may
+// be sent.
 package cc
 
 import (
@@ -8,20 +8,21 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// IBParams is what a channel adapter's (port, SL) tells the reaction point: CACongestionSetting
-// in simulator units (IBTA vol. 1, annex A10, CACongestionSetting and CongestionControlTable).
+// IBParams are the settings of a channel adapter's (port, SL) for the reaction point: CACongestionSetting in simulator units
+// (IBTA vol. 1, annex A10, CACongestionSetting and CongestionControlTable).
 type IBParams struct {
-	Period   quantity.Picoseconds // of CCTI_Timer; 0 never decays
-	Phase    quantity.Picoseconds // free-running timer: it expires at Phase + k·Period
-	Increase uint16               // CCTI_Increase per BECN; 0 does not react
-	Min      uint16               // CCTI_Min, the floor of CCTI
-	Limit    uint16               // CCTI_Limit, the highest CCTI
-	Trigger  uint16               // Trigger_Threshold; 0 is off
+	Period   quantity.Picoseconds // of CCTI_Timer; 0 means no decay
+	Phase    quantity.Picoseconds // of a free-running timer: it expires at Phase + k·Period
+	Increase uint16               // CCTI_Increase per BECN; 0 means no reaction
+	Min      uint16               // CCTI_Min, the minimum CCTI
+	Limit    uint16               // CCTI_Limit, the maximum CCTI
+	Trigger  uint16               // Trigger_Threshold; 0 means off
 	Restart  bool                 // a BECN restarts the timer (Algorithm 1 of the differentiated-bandwidth paper, S1)
 }
 
-// NewIBParams converts wire settings of a device whose CCTI_Timer counts in the given unit, by the standard ibcc.TimerUnitPicoseconds. phase shifts the free-running timer, so that ports set
-// at one moment do not decay at one moment; it is taken modulo the period.
+// NewIBParams converts wire settings of a device whose CCTI_Timer counts in the given unit (ibcc.TimerUnitPicoseconds in the
+// standard). phase shifts the free-running timer, modulo its period, so that ports configured at the same time do not decay at
+// the same time.
 func NewIBParams(s ibcc.SLParams, limit uint16, unit quantity.Picoseconds, restart bool, phase uint64) IBParams {
 	p := IBParams{
 		Period:   quantity.Picoseconds(s.Timer) * unit,
@@ -34,10 +35,10 @@ func NewIBParams(s ibcc.SLParams, limit uint16, unit quantity.Picoseconds, resta
 	return p
 }
 
-// floor is CCTI_Min, which cannot be above CCTI_Limit.
+// floor returns CCTI_Min, limited to CCTI_Limit.
 func (p *IBParams) floor() uint16 { return min(p.Min, p.Limit) }
 
-// nextTick returns the first expiry after now.
+// nextTick returns the first timer expiry after now.
 func (p *IBParams) nextTick(now quantity.Picoseconds) quantity.Picoseconds {
 	if p.Period == 0 {
 		return 0
@@ -52,20 +53,19 @@ func (p *IBParams) nextTick(now quantity.Picoseconds) quantity.Picoseconds {
 	return now + p.Period - since
 }
 
-// IBState is one CCTI with its timer: one per queue pair in QP mode, one per (port, SL) in
-// SL mode. No event is needed to let it decay: the index at any instant follows from the
-// index at the last look and the timer expiries since.
+// IBState is one CCTI with its timer: one per queue pair in QP mode, one per (port, SL) in SL mode. Decay needs no events: the
+// index at any time follows from the last known index and the timer expiries since.
 type IBState struct {
-	next  quantity.Picoseconds // the first expiry not yet accounted for
+	next  quantity.Picoseconds // first expiry not yet applied
 	index uint16
 }
 
-// Adopt makes the state follow p from now on and keeps the index. Call it for a new state,
-// and after a change of parameters once Index has settled the old ones.
+// Adopt makes the state use p from now on and preserves the index. Call it for a new state, and after a change of parameters
+// once Index has settled the state with the old ones.
 func (s *IBState) Adopt(now quantity.Picoseconds, p *IBParams) { s.next = p.nextTick(now) }
 
-// Index returns the CCTI at now, between CCTI_Min and CCTI_Limit: one less for each expiry
-// of CCTI_Timer since the last look.
+// Index returns the CCTI at now, between CCTI_Min and CCTI_Limit: each expiry of CCTI_Timer since the last call lowers it by
+// one.
 func (s *IBState) Index(now quantity.Picoseconds, p *IBParams) uint16 {
 	if p.Period > 0 && now >= s.next {
 		k := 1 + (now-s.next)/p.Period
@@ -76,9 +76,8 @@ func (s *IBState) Index(now quantity.Picoseconds, p *IBParams) uint16 {
 	return s.index
 }
 
-// BECN takes one backward notification: CCTI = min(CCTI + Increase, Limit), and where the
-// timer restarts its next expiry is one period away. It reports whether the index has just
-// reached Trigger_Threshold.
+// BECN handles one BECN: CCTI = min(CCTI + Increase, Limit), and a restarting timer next expires one period from now. BECN
+// reports whether the index has just reached Trigger_Threshold.
 func (s *IBState) BECN(now quantity.Picoseconds, p *IBParams) (triggered bool) {
 	before := s.Index(now, p)
 	if p.Increase == 0 {
@@ -91,11 +90,11 @@ func (s *IBState) BECN(now quantity.Picoseconds, p *IBParams) (triggered bool) {
 	return p.Trigger > 0 && before < p.Trigger && s.index >= p.Trigger
 }
 
-// IRD is a congestion control table prepared for the data path: entry i is the injection
-// rate delay in eighths of a packet's transmission time.
+// IRD is a congestion control table prepared for the data path: entry i is an injection rate delay in eighths of a packet's
+// transmission time.
 type IRD []uint32
 
-// NewIRD prepares entries 0 to limit of a table. Entries the table does not have delay nothing.
+// NewIRD prepares entries 0 to limit of a table. Missing entries mean no delay.
 func NewIRD(table []ibcc.Entry, limit uint16) IRD {
 	ird := make(IRD, int(limit)+1)
 	for i := range ird {
@@ -116,11 +115,9 @@ func (d IRD) Delay(index uint16, t quantity.Picoseconds) quantity.Picoseconds {
 	return t * quantity.Picoseconds(d[index]) >> ibcc.MaxShift
 }
 
-// ReadyAt returns the first instant, from end on, at which the injection rate delay after a
-// burst that ended at end and took t to transmit has passed, if no BECN comes before: the
-// delay is that of the CCTI at the instant of the question, not of the moment the burst was
-// sent (Algorithm 2 of S1 checks so), and the expiries of the timer that lie between are
-// taken into account.
+// ReadyAt returns the earliest time, from end on, at which the injection rate delay after a burst has passed if no BECN arrives
+// before; the burst ended at end and took t to transmit. The delay is that of the CCTI at the time of the check, not at the
+// time of the burst (as in S1, Algorithm 2), and timer expiries in between are taken into account.
 func (s *IBState) ReadyAt(now quantity.Picoseconds, p *IBParams, d IRD, end, t quantity.Picoseconds) quantity.Picoseconds {
 	i := s.Index(now, p)
 	at := end + d.Delay(i, t)

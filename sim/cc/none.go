@@ -2,7 +2,7 @@ package cc
 
 import "fairlane/internal/quantity"
 
-// none sends at line rate always: what a fabric does by priority flow control alone.
+// none always sends at line rate: a fabric with priority flow control only.
 type none struct{}
 
 func noneSpec() Spec {

@@ -9,12 +9,11 @@ import (
 	"fairlane/sim/predict"
 )
 
-// The neural congestion control paper (S3): an LSTM predicts a flow's next RTT, and a PID controller
-// whose gains are trained like the weights of a network turns its distance from a target into a
-// factor on the rate. It needs nothing of switches and nothing in headers: one RTT is sampled at a
-// time, from the sender's own sequence numbers (3.2).
+// The neural congestion control paper (S3): an LSTM predicts a flow's next RTT. A PID controller, whose gains are trained like
+// network weights, converts the deviation from a target to a rate factor. It needs no support of switches or headers: the
+// sender samples one RTT at a time from its own sequence numbers (3.2).
 
-// Gains of the controller in S3, 3.5.3: before training for a target of 5 us, and after.
+// Gains of the controller in S3, 3.5.3, before and after training for a target of 5 us.
 var (
 	pidInitial   = [3]float64{-0.2, -0.05, 0.1}
 	pidConverged = [3]float64{-0.358, -0.060, 0.040}
@@ -60,7 +59,7 @@ func PIDNN(m *predict.Model) Spec {
 	}
 }
 
-// leastTarget is the least target, us: it divides the error.
+// leastTarget is the minimum target, us; the error is divided by the target.
 const leastTarget = 0.1
 
 func pidnnParams() []Param {
@@ -93,8 +92,8 @@ type pidnn struct {
 	pidnnConfig
 	model *predict.Model // nil without prediction
 	flows slots[pidFlow]
-	gains []pidGains // one for all, or one for each flow or host
-	learn []pidStep  // empty unless training
+	gains []pidGains // one set for all flows, or one for each flow or host
+	learn []pidStep  // empty without training
 }
 
 type pidnnConfig struct {
@@ -107,36 +106,35 @@ type pidnnConfig struct {
 	streak                   int32
 }
 
-// pidFlow is the state of a flow. The network's own state is not kept: it follows from the filter's
-// three features.
+// pidFlow is the state of a flow. The state of the LSTM is not stored: it follows from the filter's three features.
 type pidFlow struct {
 	filter    predict.Filter // of samples in us
-	mark      int64          // the next ACK beyond this byte answers the probe
+	mark      int64          // the first ACK beyond this byte answers the probe
 	rate      float64        // Gbit/s
 	target    float64        // us
 	predicted float64        // us
 	last      float64        // e(t-1)
 	errors    float64        // sum of e
 	total     float64        // sum of samples, us
-	off       float64        // sum of samples less the target of their time, us
+	off       float64        // sum of (sample - target at that time), us
 	n         uint32         // samples
-	side      int32          // samples in a row above the target, or below it if negative
+	side      int32          // consecutive samples above the target, or below it if negative
 	line      float64        // Gbit/s
 	bdp       int64          // bytes
-	least     float64        // of the target, us
-	gains     int32          // index of its set
+	least     float64        // lower limit of the target, us
+	gains     int32          // index of its gains
 }
 
-// pidGains are K_p, K_i, K_d and the number of times that they were updated.
+// pidGains are K_p, K_i, K_d and their number of updates.
 type pidGains struct {
 	k [3]float64
 	t uint64
 }
 
-// pidStep is what training needs to know of the previous step.
+// pidStep is the state of the previous step for training.
 type pidStep struct {
 	out  [3]float64 // P, I, D
-	rate float64    // before it, Gbit/s
+	rate float64    // rate before the step, Gbit/s
 	set  bool
 }
 
@@ -186,7 +184,7 @@ func (p *pidnn) Reserve(n int) {
 	}
 }
 
-// reserveGains makes sets of untrained gains up to n.
+// reserveGains appends sets of untrained gains up to n.
 func (p *pidnn) reserveGains(n int) {
 	old := len(p.gains)
 	p.gains = grown(p.gains, n)
@@ -220,8 +218,8 @@ func (p *pidnn) Start(slot int32, _ quantity.Picoseconds, f *Flow) Control {
 	return c
 }
 
-// Ack takes the RTT of the ACK that answers the probe, and lets the next packet be the next probe: of
-// the packets of one round trip only the first is sampled (S3, 3.2).
+// Ack implements Algorithm: it takes the RTT of the ACK that answers the probe, and makes the next packet the next probe. Only
+// the first packet of each round trip is sampled (S3, 3.2).
 func (p *pidnn) Ack(slot int32, a *Ack, c *Control) {
 	s := p.flows.at(slot)
 	if a.Seq <= s.mark || a.RTT <= 0 {
@@ -251,8 +249,7 @@ func (p *pidnn) Ack(slot int32, a *Ack, c *Control) {
 	p.allow(s, c)
 }
 
-// predict returns the RTT to expect next, us (S3, equation 12). Until there are three features it is
-// the measured one.
+// predict returns the expected next RTT, us (S3, equation 12). Before there are three features, it returns the measured RTT.
 func (p *pidnn) predict(s *pidFlow, rtt float64) float64 {
 	if p.model == nil || !s.filter.Ready() {
 		return rtt
@@ -260,9 +257,9 @@ func (p *pidnn) predict(s *pidFlow, rtt float64) float64 {
 	return max(0, float64((1+p.model.Predict(s.filter.Features()))*s.filter.Smoothed()))
 }
 
-// control returns the three parts of the controller for the predicted RTT: the error, its mean since
-// the flow's start, and its change (S3, equations 14, 16 to 18). The mean never forgets: a flow that
-// has met much congestion is held down until as many samples below the target have made up for it.
+// control returns the three terms of the controller for the predicted RTT: the error, its mean since the start of the flow, and
+// its change (S3, equations 14, 16 to 18). The mean has unlimited memory: a flow after much congestion stays slow until as many
+// samples below the target have compensated.
 func (s *pidFlow) control() [3]float64 {
 	e := (s.predicted - s.target) / s.target
 	s.errors += e
@@ -274,9 +271,8 @@ func (s *pidFlow) control() [3]float64 {
 	return out
 }
 
-// update trains the gains by the RTT that the previous step led to, err us above the target: down the
-// gradient of half its square, each part held within ±0.1, with a rate of learning of
-// 0.01/sqrt(t+1) (S3, equations 21 to 26).
+// update trains the gains with the RTT that the previous step caused, err us above the target: gradient descent on err²/2,
+// with each component limited to ±0.1 and a learning rate of 0.01/sqrt(t+1) (S3, equations 21 to 26).
 func (p *pidnn) update(g *pidGains, step *pidStep, err float64) {
 	if !step.set {
 		return
@@ -289,19 +285,18 @@ func (p *pidnn) update(g *pidGains, step *pidStep, err float64) {
 	g.t++
 }
 
-// retarget adds the mean deviation of all samples of the flow to the target once more than the set
-// number of samples in a row lie on one side of it (S3, 3.5.4, equations 27 and 28). Deviations from
-// the target of now make that the mean of the samples; S3's statistics are kept sample by sample,
-// which may mean deviations from the target of then. Those may lead anywhere, also below zero, where
-// the error would change its sign: the target is held at the flow's base RTT then, which no control
-// can go below. A mean of samples needs no such bound.
+// retarget adds the mean deviation of all samples of the flow to the target after more than the set number of consecutive
+// samples on one side of it (S3, 3.5.4, equations 27 and 28). With deviations from the current target, the new target is the
+// mean of the samples. S3 keeps its statistics per sample, which may mean deviations from the target at that time. These are
+// unbounded and could make the target negative, and so reverse the sign of the error. In that mode the target is therefore at
+// least the flow's base RTT, the smallest possible RTT. A mean of samples needs no such limit.
 func (p *pidnn) retarget(s *pidFlow, rtt float64) {
 	above := rtt > s.target
 	s.off += rtt - s.target
 	switch {
 	case p.rttch == rttchPrinted:
-		// Table 2 counts up on either side and compares count times side with 0: a first sample below
-		// counts, a second one clears.
+		// Table 2 counts up on both sides and compares count times side with 0: a first sample below counts, a second one
+		// clears.
 		if above || s.side == 0 {
 			s.side++
 		} else {
@@ -324,12 +319,12 @@ func (p *pidnn) retarget(s *pidFlow, rtt float64) {
 	}
 }
 
-// bound holds a rate within the configured ones and the line rate, Gbit/s.
+// bound limits a rate to the configured range and the line rate, Gbit/s.
 func (p *pidnn) bound(s *pidFlow, rate float64) float64 {
 	return boundRate(rate, p.low, min(p.high, s.line))
 }
 
-// allow writes what the flow may send now.
+// allow sets the control of the flow.
 func (p *pidnn) allow(s *pidFlow, c *Control) {
 	c.Rate = float64(s.rate * 1e9)
 	switch p.window {

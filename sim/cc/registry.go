@@ -10,11 +10,11 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// ParamKind is the kind of value that a parameter takes.
+// ParamKind is the kind of a parameter's value.
 type ParamKind uint8
 
-// Kinds of parameters. Values are float64: durations in picoseconds, rates in bit/s, a word by its
-// index in Words, a flag as 0 or 1.
+// Kinds of parameters. Values are float64: durations in picoseconds, rates in bit/s, a word as its index in Words, a flag as 0
+// or 1.
 const (
 	ParamNumber ParamKind = iota
 	ParamDuration
@@ -25,20 +25,20 @@ const (
 
 // Param is one parameter of an algorithm.
 type Param struct {
-	Name     string // as in a scenario file, lower case with underscores
+	Name     string // as in a scenario file: lower case with underscores
 	Kind     ParamKind
 	Default  float64
 	Min, Max float64  // inclusive; unused for words and flags
-	Words    []string // for ParamWord: by value
-	None     bool     // of a rate: the word none stands for 0
-	Step     bool     // an increase of a rate, for a NIC of the rate in rate_per where there is one
+	Words    []string // for ParamWord: words by value
+	None     bool     // of a rate: the word none means 0
+	Step     bool     // a rate increase, for a NIC of rate rate_per if the algorithm has that parameter
 	Doc      string   // meaning, unit, source
 }
 
-// noRate is the word for a rate of 0 where there may be none.
+// noRate is the word for a rate of 0.
 const noRate = "none"
 
-// Text returns a value as a scenario file writes it.
+// Text formats a value as in a scenario file.
 func (p *Param) Text(v float64) string {
 	if p.None && v == 0 {
 		return noRate
@@ -60,7 +60,7 @@ func (p *Param) Text(v float64) string {
 	}
 }
 
-// Allowed says which values the parameter takes, for messages and pages.
+// Allowed describes the allowed values, for messages and pages.
 func (p *Param) Allowed() string {
 	switch p.Kind {
 	case ParamWord:
@@ -79,7 +79,7 @@ func (p *Param) Allowed() string {
 	}
 }
 
-// Parse reads a value as a scenario file writes it. The error names what is allowed.
+// Parse parses a value from a scenario file. The error names the allowed values.
 func (p *Param) Parse(text string) (float64, error) {
 	v, err := p.parse(text)
 	if err == nil {
@@ -120,7 +120,7 @@ func (p *Param) parse(text string) (float64, error) {
 	}
 }
 
-// Check returns an error that names what is allowed unless v is in range.
+// Check returns an error that names the allowed values if v is out of range.
 func (p *Param) Check(v float64) error {
 	ok := !math.IsNaN(v)
 	switch p.Kind {
@@ -140,19 +140,19 @@ func (p *Param) Check(v float64) error {
 // Values are the parameters of an algorithm by name.
 type Values map[string]float64
 
-// Span returns a duration.
+// Span returns the named duration.
 func (v Values) Span(name string) quantity.Picoseconds { return quantity.Picoseconds(v[name]) }
 
-// Flag returns a flag.
+// Flag returns the named flag.
 func (v Values) Flag(name string) bool { return v[name] != 0 }
 
-// Spec is an algorithm that scenarios can name.
+// Spec describes an algorithm that scenarios can name.
 type Spec struct {
 	Name   string
 	Title  string // one line
 	Source string // paper, standard or manual
 	Params []Param
-	// New builds it from complete, checked values. It fails when values contradict each other.
+	// New builds the algorithm from complete, checked values. It returns an error for contradictory values.
 	New func(v Values) (Algorithm, error)
 }
 
@@ -165,8 +165,8 @@ func (s *Spec) Param(name string) (*Param, bool) {
 	return &s.Params[i], true
 }
 
-// Build makes the algorithm: given values are checked, the others are the defaults. An error names
-// the parameter, what was found and what is allowed.
+// Build checks the given values, adds defaults and builds the algorithm. An error names the parameter, the value found and the
+// allowed values.
 func (s *Spec) Build(given Values) (Algorithm, error) {
 	v := make(Values, len(s.Params))
 	for i := range s.Params {
@@ -202,14 +202,14 @@ func (s *Spec) paramNames() []string {
 	return out
 }
 
-// Step is an increase of a rate as it is for one NIC.
+// Step is a rate increase on one NIC.
 type Step struct {
 	Name   string  `json:"name"` // of the parameter
 	Bps    float64 `json:"bps"`
-	Scales bool    `json:"scales"` // it is another for a NIC of another rate
+	Scales bool    `json:"scales"` // the value depends on the NIC's rate
 }
 
-// Steps returns the increases that an algorithm has on a NIC of a rate, with given values over the defaults.
+// Steps returns the rate increases of an algorithm on a NIC with line rate line; given values override the defaults.
 func (s *Spec) Steps(given Values, line quantity.BitRate) []Step {
 	value := func(p *Param) float64 {
 		if v, ok := given[p.Name]; ok {
@@ -224,7 +224,7 @@ func (s *Spec) Steps(given Values, line quantity.BitRate) []Step {
 	var out []Step
 	for i := range s.Params {
 		if p := &s.Params[i]; p.Step {
-			share := p.Kind == ParamNumber // of the line rate
+			share := p.Kind == ParamNumber // a fraction of the line rate
 			v := scaledStep(value(p), per, float64(line))
 			if share {
 				v = value(p) * float64(line)
@@ -235,8 +235,7 @@ func (s *Spec) Steps(given Values, line quantity.BitRate) []Step {
 	return out
 }
 
-// Specs returns the algorithms in the order in which lists show them. A new one is one file and one
-// line here.
+// Specs returns the algorithms in display order. A new algorithm needs one file and one line here.
 func Specs() []Spec {
 	return []Spec{
 		noneSpec(),
@@ -254,7 +253,7 @@ func Specs() []Spec {
 	}
 }
 
-// ByName returns the algorithm of a name; the error lists the names there are.
+// ByName returns the algorithm of a name; the error lists the known names.
 func ByName(name string) (Spec, error) {
 	var names []string
 	for _, s := range Specs() {

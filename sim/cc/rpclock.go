@@ -9,37 +9,36 @@ import (
 
 // Bits of rpClock.flags.
 const (
-	rpActive    uint8 = 1 << iota // the flow's timers run
-	rpAlphaDue                    // the next expiry of the alpha timer follows a notification
-	rpCutDue                      // a notification waits for the next expiry of the cut timer
-	rpTimerLast                   // the last increase since the cut came from the timer
-	rpBytesLast                   // the last increase since the cut came from the byte counter
+	rpActive    uint8 = 1 << iota // the flow's timers are running
+	rpAlphaDue                    // a notification arrived since the last expiry of the alpha timer
+	rpCutDue                      // a notification is pending for the next expiry of the cut timer
+	rpTimerLast                   // the timer caused the last increase since the cut
+	rpBytesLast                   // the byte counter caused the last increase since the cut
 )
 
-// neverTick is the next expiry of a timer that does not run.
+// neverTick is the next expiry of a stopped timer.
 const neverTick = sim.Never
 
-// longAgo is before every instant of a simulation, and can be subtracted from one.
+// longAgo is earlier than every instant of a simulation, and subtraction from an instant does not overflow.
 const longAgo quantity.Picoseconds = math.MinInt64 / 2
 
-// rpClock is a reaction point whose alpha and cut timers run freely from the first notification on
-// (the ns-3 and the vendor reading). Expiries with nothing to do are counted, not run: alpha is
-// what it was at alphaAt, and an instant's alpha follows from the expiries since. What it is thus
-// does not depend on how often a flow is settled.
+// rpClock is a reaction point whose alpha and cut timers run freely after the first notification (the readings of ns-3 and the
+// vendor). Expiries without effect are counted, not executed: Alpha is the value at alphaAt, and the alpha of any instant
+// follows from the expiries since. The result therefore does not depend on how often a flow is settled.
 type rpClock struct {
 	RPState
 	line    float64              // rate of the port, bit/s
-	alphaAt quantity.Picoseconds // an expiry of the alpha timer, or its start: Alpha is as after it
-	cutAt   quantity.Picoseconds // with rpCutDue the expiry that cuts, otherwise an expiry passed, or the start
-	incAt   quantity.Picoseconds // next expiry of the increase timer; neverTick while it does not run
+	alphaAt quantity.Picoseconds // an expiry of the alpha timer, or its start: Alpha is the value after it
+	cutAt   quantity.Picoseconds // with rpCutDue, the expiry that cuts; otherwise a past expiry, or the start
+	incAt   quantity.Picoseconds // next expiry of the increase timer; neverTick while it is stopped
 	seen    quantity.Picoseconds // last settled
 	flags   uint8
 }
 
 func (f *rpClock) is(bit uint8) bool { return f.flags&bit != 0 }
 
-// begin starts the alpha timer at now, and the cut timer a moment later. The notification that
-// begins them waits for the cut timer; the initial alpha stands for what it adds to alpha.
+// begin starts the alpha timer at now, and the cut timer offset later. The first notification is pending for the cut timer; the
+// initial alpha already includes its effect on alpha.
 func (f *rpClock) begin(now, offset, cutPeriod quantity.Picoseconds, alpha float64) {
 	f.Alpha, f.alphaAt = alpha, now
 	f.cutAt, f.incAt = now+offset+cutPeriod, neverTick
@@ -47,8 +46,8 @@ func (f *rpClock) begin(now, offset, cutPeriod quantity.Picoseconds, alpha float
 	f.TimeStage, f.ByteStage = 0, 0
 }
 
-// notified takes a notification at now, up to which the timers have been settled: the first expiry
-// after now of each of the two will see it.
+// notified handles a notification at now; the timers must be settled to now. It takes effect at the next expiry of each timer
+// after now.
 func (f *rpClock) notified(now, cutPeriod quantity.Picoseconds, a *alphaFilter) {
 	f.notifiedAlpha(now, a)
 	if !f.is(rpCutDue) {
@@ -67,8 +66,7 @@ func (f *rpClock) notifiedAlpha(now quantity.Picoseconds, a *alphaFilter) {
 	}
 }
 
-// settleAlpha applies the expiry of the alpha timer that follows a notification, if it is not
-// after t.
+// settleAlpha applies the expiry of the alpha timer after a notification, unless it is later than t.
 func (f *rpClock) settleAlpha(t quantity.Picoseconds, a *alphaFilter) {
 	if f.is(rpAlphaDue) && f.alphaAt+a.period <= t {
 		f.Alpha = a.marked(f.Alpha)
@@ -77,7 +75,7 @@ func (f *rpClock) settleAlpha(t quantity.Picoseconds, a *alphaFilter) {
 	}
 }
 
-// alphaNow returns alpha at t, up to which it has been settled.
+// alphaNow returns alpha at t; alpha must be settled to t.
 func (f *rpClock) alphaNow(t quantity.Picoseconds, a *alphaFilter) float64 {
 	if !f.is(rpActive) || f.is(rpAlphaDue) {
 		return f.Alpha
@@ -85,14 +83,13 @@ func (f *rpClock) alphaNow(t quantity.Picoseconds, a *alphaFilter) float64 {
 	return a.decay(f.Alpha, int64((t-f.alphaAt)/a.period))
 }
 
-// alphaFilter is the filter of alpha: in each period alpha = keep·alpha, and gain is added if a
-// notification came in the period.
+// alphaFilter is the filter of alpha: in each period alpha = keep·alpha, plus gain if a notification arrived in the period.
 type alphaFilter struct {
 	period quantity.Picoseconds
 	keep   float64
 	gain   float64
 	top    float64
-	whole  bool // alpha is truncated to an integer each time
+	whole  bool // alpha is truncated to an integer in each period
 	powers [64]float64
 }
 
@@ -110,13 +107,13 @@ func newAlphaFilter(period quantity.Picoseconds, keep, gain, top float64) alphaF
 func (a *alphaFilter) decay(alpha float64, k int64) float64 {
 	switch {
 	case a.whole:
-		// Each period takes at least one from an integer alpha, of at most 1023.
+		// Each period lowers an integer alpha, at most 1023, by at least one.
 		for ; k > 0 && alpha > 0; k-- {
 			alpha = math.Floor(a.keep * alpha)
 		}
 		return alpha
 	case k < int64(len(a.powers)):
-		return float64(alpha * a.powers[k]) // not to be fused into a sum
+		return float64(alpha * a.powers[k]) // prevents fusing into a multiply-add
 	default:
 		return alpha * math.Pow(a.keep, float64(k))
 	}

@@ -7,18 +7,17 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// rpMaxSpan is the longest duration that a scenario file can say.
+// rpMaxSpan is the longest duration in a scenario file.
 const rpMaxSpan = 1000 * quantity.Second
 
-// noStop is a rate that no flow reaches.
+// noStop is a rate above all flows' rates.
 var noStop = math.Inf(1)
 
-// rpGauges names what every DCQCN reading shows: R_T in bit/s, alpha from 0 to 1, and the larger of
-// its two stage counters.
+// rpGauges returns the gauges of all DCQCN readings: R_T in bit/s, alpha from 0 to 1, and the larger of the two stage counters.
 func rpGauges() []string { return []string{"target_bps", "alpha", "stage"} }
 
-// counted adds to a byte counter and reports whether it has expired. It is looked at once a packet:
-// a threshold below the size of a packet expires with every packet.
+// counted adds to a byte counter and reports whether it expired. It is checked once per packet: a threshold below the packet
+// size expires with every packet.
 func counted(sent *int64, wire int, threshold int64) bool {
 	if threshold <= 0 {
 		return false
@@ -43,10 +42,10 @@ func rateParam(name string, def float64, doc string) Param {
 	return Param{Name: name, Kind: ParamRate, Default: def, Min: 1, Max: float64(quantity.MaxBitRate), Doc: doc}
 }
 
-// ratePer is the parameter that says for which NIC the increases are.
+// ratePer is the parameter with the NIC rate that the increases refer to.
 const ratePer = "rate_per"
 
-// ratePerParam says what the increases of an algorithm are for.
+// ratePerParam returns the parameter with the NIC rate that an algorithm's increases refer to.
 func ratePerParam(def quantity.BitRate, steps string) Param {
 	return Param{
 		Name: ratePer, Kind: ParamRate, Default: float64(def), Min: float64(quantity.Mbps), Max: float64(quantity.MaxBitRate), None: true,
@@ -54,14 +53,14 @@ func ratePerParam(def quantity.BitRate, steps string) Param {
 	}
 }
 
-// stepParam is an increase of a rate.
+// stepParam returns a parameter for a rate increase.
 func stepParam(name string, def float64, doc string) Param {
 	p := rateParam(name, def, doc)
 	p.Step = true
 	return p
 }
 
-// scaledStep returns an increase on a NIC.
+// scaledStep returns a rate increase scaled to a NIC's rate.
 func scaledStep(step, per, line float64) float64 {
 	if per == 0 {
 		return step
@@ -69,7 +68,7 @@ func scaledStep(step, per, line float64) float64 {
 	return step * line / per
 }
 
-// setSteps takes r_ai and r_hai: shares of the line rate where they are for a rate.
+// setSteps sets r_ai and r_hai, as fractions of the line rate if they refer to a NIC rate.
 func (p *RPParams) setSteps(v Values) {
 	p.AI, p.HAI = v["r_ai"], v["r_hai"]
 	if per := v[ratePer]; per > 0 {
@@ -91,7 +90,7 @@ func hyperParam() Param {
 	}
 }
 
-// wholeUnits returns an error that names the first value that is no whole number of units.
+// wholeUnits returns an error that names the first value that is not a whole number of units.
 func wholeUnits(v Values, unit float64, word string, names ...string) error {
 	for _, name := range names {
 		if x := v[name] / unit; x != math.Trunc(x) {

@@ -6,50 +6,48 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// RPState is the reaction point of one DCQCN flow without its timers: the current rate R_C, the
-// target rate R_T, alpha and the two stage counters of the DCQCN paper (SIGCOMM 2015, section 3.1).
-// The rates are in any one unit, bit/s or a ratio of line rate; the most that R_C may be, "top", is
-// in the same unit. All four readings of DCQCN in this package step this state, and so can a
-// program without a fabric, one send opportunity at a time: see Step.
+// RPState is the reaction point of one DCQCN flow without its timers: the current rate R_C, the target rate R_T, alpha and the
+// two stage counters of the DCQCN paper (SIGCOMM 2015, section 3.1). Rates and the argument top, the maximum of R_C, are in the
+// same unit: bit/s or a fraction of line rate. All four readings of DCQCN in this package use RPState. A program without a
+// fabric can also use it, one send opportunity at a time: see Step.
 type RPState struct {
 	Rate      float64 // R_C
-	Target    float64 // R_T; with RecoverP 0 while the flow is not registered
-	Alpha     float64 // 0 to 1; the vendor reading keeps 1024 times that
+	Target    float64 // R_T; with RecoverP, 0 while the flow is not registered
+	Alpha     float64 // 0 to 1; multiplied by 1024 in the vendor reading
 	TimeStage uint16  // T: expiries of the timer since the last cut, saturating
 	ByteStage uint16  // B: expiries of the byte counter since the last cut, saturating
 }
 
-// RPReading tells the published rules of the increase apart.
+// RPReading selects one of the published increase rules.
 type RPReading uint8
 
 // Readings.
 const (
-	// RecoverDCQCN is the paper's and the vendor's: R_T is capped, hyper increase needs both counters.
+	// RecoverDCQCN is the rule of the paper and the vendor: R_T is capped, and hyper increase requires both counters.
 	RecoverDCQCN RPReading = iota
-	// RecoverTimeOnly is that of the ns-3 simulators: additive increase for the one step after fast
-	// recovery, then hyper increase, by the timer alone; rates are whole bit/s, and the halves of
-	// R_C and R_T are cut off one by one.
+	// RecoverTimeOnly is the rule of the ns-3 simulators: additive increase for the first step after fast recovery, then hyper
+	// increase, by the timer only. Rates are whole bit/s; the halves of R_C and R_T are truncated separately.
 	RecoverTimeOnly
-	// RecoverP is DCQCN-p (S2): R_T is not capped, each expiry of the timer lowers alpha by S2's
-	// two-sided rule, and a flow at the top forgets its state.
+	// RecoverP is the rule of DCQCN-p (S2): R_T is not capped, each timer expiry lowers alpha by S2's two-sided rule, and a
+	// flow that reaches the top resets its state.
 	RecoverP
 )
 
-// RPParams are the constants of an RPState's steps.
+// RPParams are the constants of RPState's steps.
 type RPParams struct {
 	Reading      RPReading
 	G            float64 // gain of alpha, 0 to 1
-	InitialAlpha float64 // of a flow that registers; RecoverP
+	InitialAlpha float64 // of a registering flow; RecoverP
 	Threshold    uint16  // F: stages of fast recovery
 	Below        bool    // fast recovery while max(T,B) < F; otherwise while max(T,B) <= F
 	HyperByStage bool    // hyper increase adds HAI times the stages past the threshold
 	AI, HAI      float64 // additive and hyper increase of R_T, in the unit of the rates
-	Relative     bool    // AI and HAI are shares of the top instead, rounded to whole units of the rates
-	Floor        float64 // least R_C, in the unit of the rates
-	Uncapped     bool    // R_T may be above the top, as in S2's figure 4; always so with RecoverP
+	Relative     bool    // AI and HAI are fractions of the top, rounded to whole units of the rates
+	Floor        float64 // minimum R_C, in the unit of the rates
+	Uncapped     bool    // R_T may exceed the top, as in S2's figure 4; always with RecoverP
 }
 
-// NewRPState returns the state of a flow that has met no congestion.
+// NewRPState returns the state of a flow without congestion.
 func NewRPState(p *RPParams, top float64) RPState {
 	s := RPState{Rate: top, Target: top, Alpha: p.InitialAlpha}
 	if p.Reading == RecoverP {
@@ -58,8 +56,8 @@ func NewRPState(p *RPParams, top float64) RPState {
 	return s
 }
 
-// Step is one send opportunity of S2's figure 4: a marked one cuts, an unmarked one is an expiry of
-// the timer and a period without a notification.
+// Step is one send opportunity of S2's figure 4: a marked one cuts; an unmarked one is an expiry of the timer and a period
+// without a notification.
 func (s *RPState) Step(p *RPParams, top float64, marked bool) {
 	if marked {
 		s.Cut(p, top)
@@ -71,8 +69,8 @@ func (s *RPState) Step(p *RPParams, top float64, marked bool) {
 	}
 }
 
-// Cut is the paper's answer to a notification (equation 1): R_T = R_C, R_C = R_C (1 - alpha/2),
-// alpha = (1-g) alpha + g, and both counters start again.
+// Cut applies a notification (equation 1 of the paper): R_T = R_C, R_C = R_C (1 - alpha/2), alpha = (1-g) alpha + g, and both
+// counters restart.
 func (s *RPState) Cut(p *RPParams, top float64) {
 	s.Target = s.Rate
 	s.Rate = max(s.Rate*(1-s.Alpha/2), min(p.Floor, top))
@@ -80,7 +78,7 @@ func (s *RPState) Cut(p *RPParams, top float64) {
 	s.TimeStage, s.ByteStage = 0, 0
 }
 
-// TimeStep is an expiry of the increase timer. It reports whether it changed more than the counter.
+// TimeStep applies an expiry of the increase timer. It reports whether more than the counter changed.
 func (s *RPState) TimeStep(p *RPParams, top float64) bool {
 	if s.TimeStage < math.MaxUint16 {
 		s.TimeStage++
@@ -93,7 +91,7 @@ func (s *RPState) TimeStep(p *RPParams, top float64) bool {
 	return s.Rate != was.Rate || s.Target != was.Target || s.Alpha != was.Alpha
 }
 
-// ByteStep is an expiry of the byte counter.
+// ByteStep applies an expiry of the byte counter.
 func (s *RPState) ByteStep(p *RPParams, top float64) {
 	if s.ByteStage < math.MaxUint16 {
 		s.ByteStage++
@@ -101,8 +99,8 @@ func (s *RPState) ByteStep(p *RPParams, top float64) {
 	s.raise(p, top)
 }
 
-// raise is one increase at the stage of the counters: R_T grows, then R_C = (R_C + R_T)/2
-// (equations 3 and 4 of the paper).
+// raise applies one increase at the stage of the counters: R_T grows, then R_C = (R_C + R_T)/2 (equations 3 and 4 of the
+// paper).
 func (s *RPState) raise(p *RPParams, top float64) {
 	if p.Reading == RecoverP && s.Rate >= top {
 		return
@@ -125,9 +123,9 @@ func (s *RPState) raise(p *RPParams, top float64) {
 	}
 }
 
-// addition is what an increase adds to R_T.
+// addition returns the amount that an increase adds to R_T.
 func (s *RPState) addition(p *RPParams) float64 {
-	past := 0 // stages of fast recovery end one event later than the threshold
+	past := 0 // fast recovery ends one event after the threshold
 	if p.Below {
 		past = 1
 	}
@@ -142,13 +140,13 @@ func (s *RPState) addition(p *RPParams) float64 {
 	case low <= f:
 		return p.AI
 	case p.HyperByStage:
-		return float64(p.HAI * float64(low-f)) // not to be fused into a sum
+		return float64(p.HAI * float64(low-f)) // prevents fusing into a multiply-add
 	default:
 		return p.HAI
 	}
 }
 
-// Steps by which RecoverP lowers alpha, and the value that parts them (S2, algorithm, lines 12 to 15).
+// Steps by which RecoverP lowers alpha, and the alpha value that selects the step (S2, algorithm, lines 12 to 15).
 const (
 	alphaHalf     = 0.5
 	alphaStepHigh = 1.0 / 40
@@ -163,9 +161,8 @@ func (s *RPState) lowerAlpha(g float64) {
 	s.Alpha = max(min(s.Alpha-alphaStepLow, (1-g)*s.Alpha), 0)
 }
 
-// expire applies the expiries of the increase timer from next up to and including now and returns
-// the first one after. It ends early when R_C reaches stop. A flow that has come to rest costs the
-// same however long it rests.
+// expire applies the expiries of the increase timer from next up to and including now, and returns the first one after now. It
+// ends early when R_C reaches stop. The cost for a flow at rest does not depend on the length of the rest.
 func (s *RPState) expire(p *RPParams, top, stop float64, next, now, period quantity.Picoseconds) quantity.Picoseconds {
 	for next <= now {
 		changed := s.TimeStep(p, top)
@@ -182,8 +179,8 @@ func (s *RPState) expire(p *RPParams, top, stop float64, next, now, period quant
 	return next
 }
 
-// atRest reports whether an increase that changed nothing will never change anything: R_T is at the
-// top, or no later stage adds more.
+// atRest reports whether an increase without effect implies that no later one has an effect: R_T is at the top, or no later
+// stage adds more.
 func (s *RPState) atRest(p *RPParams, top float64) bool {
 	return s.Target >= top || int(s.TimeStage) > max(int(p.Threshold)+1, int(s.ByteStage)) || s.Rate >= top
 }

@@ -5,9 +5,9 @@ import (
 	"fairlane/sim/predict"
 )
 
-// SampleRTT returns an algorithm that does what a does and gives one RTT at a time of each flow to
-// rec, as S3 samples them (3.2): the series of a flow is its slot. It is how training rows for the
-// predictor are taken from a simulation under any congestion control. Recording may allocate.
+// SampleRTT returns an algorithm that behaves as a, and that records one RTT at a time of each flow in rec, sampled as in S3
+// (3.2). The series number of a flow is its slot. SampleRTT produces training rows for the predictor from a simulation with any
+// congestion control. Recording may allocate.
 func SampleRTT(a Algorithm, rec *predict.Recorder) Algorithm {
 	s := sampler{Algorithm: a, rec: rec}
 	if st, ok := a.(Stamper); ok {
@@ -19,7 +19,7 @@ func SampleRTT(a Algorithm, rec *predict.Recorder) Algorithm {
 type sampler struct {
 	Algorithm
 	rec   *predict.Recorder
-	marks []int64 // by slot: the next ACK beyond this byte answers the probe
+	marks []int64 // by slot: the first ACK beyond this byte answers the probe
 }
 
 func (s *sampler) Reserve(n int) {
@@ -41,7 +41,7 @@ func (s *sampler) Ack(slot int32, a *Ack, c *Control) {
 	s.Algorithm.Ack(slot, a, c)
 }
 
-// stampSampler keeps the sampled algorithm a Stamper.
+// stampSampler is a sampler of an algorithm that is a Stamper.
 type stampSampler struct {
 	sampler
 	stamper Stamper

@@ -7,14 +7,14 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// Swift (Kumar et al., "Swift: Delay is Simple and Effective for Congestion Control in the Datacenter",
-// SIGCOMM 2020, algorithm 1): AIMD of a window of packets around a target for the fabric delay. The
-// target grows with the length of the path and, for flows with small windows, with the number of flows
-// that must be sharing the bottleneck. Below one packet the window becomes a gap between packets.
+// Swift (Kumar et al., "Swift: Delay is Simple and Effective for Congestion Control in the Datacenter", SIGCOMM 2020, algorithm
+// 1): AIMD of a window of packets around a target for the fabric delay. The target grows with the length of the path and, for
+// flows with small windows, with the estimated number of flows at the bottleneck. A window below one packet becomes a gap
+// between packets.
 //
-// Only the fabric delay is controlled: the model's end points answer at once, so the second window of
-// the paper, for the delay of the remote host, has nothing to measure and is left out. So is its
-// retransmission timer, which belongs to the transport.
+// Only the fabric delay is controlled. The model's hosts answer immediately, so the paper's second window, for the delay of the
+// remote host, would have nothing to measure and is omitted. The paper's retransmission timer is omitted too, because it
+// belongs to the transport.
 type swift struct {
 	ackClocked
 	ai     float64 // packets per round trip
@@ -23,11 +23,11 @@ type swift struct {
 	base   quantity.Picoseconds
 	perHop quantity.Picoseconds
 	spread quantity.Picoseconds // fs_range
-	slope  float64              // of the flow term over 1/sqrt(cwnd), ps
+	slope  float64              // factor of 1/sqrt(cwnd) in the flow term, ps
 	offset float64              // ps
 	least  float64
-	most   float64 // 0 is by line rate and target
-	start  float64 // 0 is the bandwidth-delay product
+	most   float64 // 0 means derived from line rate and target
+	start  float64 // 0 means the bandwidth-delay product
 
 	flows slots[swiftFlow]
 }
@@ -37,7 +37,7 @@ type swiftFlow struct {
 	cwnd    float64              // packets
 	most    float64              // packets
 	line    float64              // bit/s
-	fixed   quantity.Picoseconds // target without its flow term
+	fixed   quantity.Picoseconds // target without the flow term
 	rtt     quantity.Picoseconds // of the last acknowledgement
 	cut     quantity.Picoseconds // of the last decrease
 	payload int32                // bytes
@@ -91,7 +91,7 @@ func newSwift(v Values) (Algorithm, error) {
 	return a, nil
 }
 
-// Traits: nothing on the wire; the sender itself remembers when it sent what is acknowledged.
+// Traits implements Algorithm: no header bytes, because the sender stores the send times.
 func (a *swift) Traits() Traits { return Traits{} }
 
 func (a *swift) Reserve(n int) { a.flows.reserve(n) }
@@ -137,8 +137,8 @@ func (a *swift) Ack(slot int32, k *Ack, c *Control) {
 	}
 	s.cwnd = min(max(s.cwnd, a.least), s.most)
 	if s.cwnd < before {
-		// The paper prints "not above": read so, acknowledgements that may not cut yet would put the
-		// next cut off for as long as they come.
+		// The paper prints "not above": with that reading, acknowledgements that may not cut yet would delay the next cut as
+		// long as they arrive.
 		s.cut = k.Now
 	}
 	s.control(c)
@@ -150,7 +150,7 @@ func (a *swift) target(s *swiftFlow) float64 {
 	return float64(s.fixed) + max(0, min(scaling, float64(a.spread)))
 }
 
-// increase returns what so many acknowledged packets add to the window: ai per round trip.
+// increase returns the growth of the window for the acknowledged packets: ai per round trip.
 func (a *swift) increase(s *swiftFlow, acked float64) float64 {
 	if s.cwnd >= 1 {
 		return a.ai * acked / s.cwnd
@@ -158,15 +158,15 @@ func (a *swift) increase(s *swiftFlow, acked float64) float64 {
 	return a.ai * acked
 }
 
-// decrease takes a part of the window away, at most once per round trip.
+// decrease reduces the window by a fraction, at most once per round trip.
 func (a *swift) decrease(s *swiftFlow, now quantity.Picoseconds, part float64) {
 	if now-s.cut >= s.rtt {
 		s.cwnd *= 1 - part
 	}
 }
 
-// control turns the window into what the fabric knows. From one packet on, whole packets in flight at
-// line rate; below, one packet each rtt / cwnd.
+// control converts the window to a Control. A window of one packet or more allows whole packets in flight at line rate; a
+// smaller one allows one packet per rtt / cwnd.
 func (s *swiftFlow) control(c *Control) {
 	c.Rate = s.line
 	c.Window = int64(s.payload) * int64(max(1, s.cwnd))
@@ -175,7 +175,7 @@ func (s *swiftFlow) control(c *Control) {
 	}
 }
 
-// Gauges: the window in packets, and the target delay in us.
+// Gauges implements Algorithm: the window in packets, and the target delay in us.
 func (a *swift) Gauges() []string { return []string{"cwnd", "target_us"} }
 
 func (a *swift) Read(slot int32, dst []float64) {

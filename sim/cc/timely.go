@@ -6,9 +6,9 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// TIMELY (Mittal et al., "TIMELY: RTT-based Congestion Control for the Datacenter", SIGCOMM 2015,
-// algorithm 1): the rate follows the gradient of the round-trip time between a low and a high threshold,
-// once per round trip, as the HPCC paper's simulator has it.
+// TIMELY (Mittal et al., "TIMELY: RTT-based Congestion Control for the Datacenter", SIGCOMM 2015, algorithm 1): between a low
+// and a high threshold, the rate follows the gradient of the round-trip time, with one update per round trip, as in the HPCC
+// paper's simulator.
 type timely struct {
 	ackClocked
 	gain   float64 // alpha of the paper: weight of a new difference
@@ -18,7 +18,7 @@ type timely struct {
 	tHigh  quantity.Picoseconds
 	ai     float64
 	hai    float64
-	per    float64 // line rate that ai and hai are for; 0 is any
+	per    float64 // line rate that ai and hai refer to; 0 means any
 	steps  int32
 	low    float64
 	window uint8
@@ -34,7 +34,7 @@ type timelyFlow struct {
 	rtt   quantity.Picoseconds // of the last update
 	last  int64                // next byte to send at the last update
 	bdp   int64
-	stage int32 // increases in a row
+	stage int32 // consecutive increases
 	seen  bool
 }
 
@@ -81,8 +81,8 @@ func newTimely(v Values) (Algorithm, error) {
 	return a, nil
 }
 
-// Traits: a time stamp of 8 bytes in every data packet. It comes back in the padding of the
-// acknowledgement, which stays at 60 bytes.
+// Traits implements Algorithm: a time stamp of 8 bytes in every data packet. It returns in the padding of the acknowledgement,
+// whose size stays 60 bytes.
 func (a *timely) Traits() Traits { return Traits{DataHeader: 8} }
 
 func (a *timely) Reserve(n int) { a.flows.reserve(n) }
@@ -106,7 +106,7 @@ func (a *timely) Ack(slot int32, k *Ack, c *Control) {
 	s.seen, s.rtt, s.last = true, k.RTT, max(s.last, k.Next)
 }
 
-// update takes one sample of the round-trip time (algorithm 1).
+// update handles one sample of the round-trip time (algorithm 1).
 func (a *timely) update(s *timelyFlow, rtt quantity.Picoseconds) {
 	s.diff = float64((1-a.gain)*s.diff) + float64(a.gain*float64(rtt-s.rtt))
 	gradient := s.diff / a.minRTT
@@ -136,7 +136,7 @@ func (a *timely) cut(s *timelyFlow, by float64) {
 	s.stage = 0
 }
 
-// Gauges: the last sample of the round-trip time in us, and the normalised gradient.
+// Gauges implements Algorithm: the last sample of the round-trip time in us, and the normalized gradient.
 func (a *timely) Gauges() []string { return []string{"rtt_us", "gradient"} }
 
 func (a *timely) Read(slot int32, dst []float64) {

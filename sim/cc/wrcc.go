@@ -5,8 +5,8 @@ import (
 	"fairlane/wrcc"
 )
 
-// wrccControl is WRCC's sender (S0, Algorithm 2) for many flows. The switches' part is in the fabric,
-// which asks package wrcc for the fair rate of each port.
+// wrccControl is WRCC's sender (S0, Algorithm 2) for many flows. The fabric implements the switches and computes the fair rate
+// of each port with package wrcc.
 type wrccControl struct {
 	params   wrcc.SenderParams
 	weighted bool
@@ -29,7 +29,7 @@ func wrccSpec() Spec {
 	}
 }
 
-// wrccWeightedSpec is WRCC whose shares follow weights.
+// wrccWeightedSpec is WRCC with shares proportional to weights.
 func wrccWeightedSpec() Spec {
 	return Spec{
 		Name:   "wrcc-weighted",

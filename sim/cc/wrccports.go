@@ -8,22 +8,22 @@ import (
 	"fairlane/wrcc"
 )
 
-// Reweigher is an Algorithm whose flows can be given other weights while they run.
+// Reweigher is an Algorithm that can change the weights of running flows.
 type Reweigher interface {
 	Algorithm
-	// Reweigh gives a flow a weight, more than 0 and finite.
+	// Reweigh sets the weight of a flow; it must be positive and finite.
 	Reweigh(slot int32, weight float64)
 }
 
-// WRCCPorts is "wrcc-weighted" for NIC ports that each have settings of their own, which may change while flows run. A
-// flow keeps its rate and goes by the new settings at once; a timer whose period has changed starts anew. With
-// settings that never change it does what "wrcc-weighted" does.
+// WRCCPorts is "wrcc-weighted" for NIC ports with separate settings that may change while flows run. A flow keeps its rate and
+// uses the new settings immediately; a timer whose period has changed restarts. Without changes of settings, WRCCPorts behaves
+// as "wrcc-weighted".
 type WRCCPorts struct {
 	ports eras[WRCCPort]
 	flows slots[wrccPortFlow]
 }
 
-// WRCCPort is what a NIC port's senders go by.
+// WRCCPort holds the settings of a NIC port's senders.
 type WRCCPort struct {
 	wrcc.SenderParams
 	Domain uint16 // data centre
@@ -34,8 +34,8 @@ type wrccPortFlow struct {
 	era *era[WRCCPort]
 }
 
-// NewWRCCPorts returns the congestion control of so many ports, all with the same settings. It fails for ports outside
-// 1 to MaxPorts and for settings out of range.
+// NewWRCCPorts returns the congestion control of a number of ports, all with the same settings. It returns an error for a
+// number outside 1 to MaxPorts and for settings out of range.
 func NewWRCCPorts(ports int, p WRCCPort) (*WRCCPorts, error) {
 	if ports < 1 || ports > MaxPorts {
 		return nil, fmt.Errorf("%d ports with settings of their own: want 1 to %d", ports, MaxPorts)
@@ -46,7 +46,7 @@ func NewWRCCPorts(ports int, p WRCCPort) (*WRCCPorts, error) {
 	return &WRCCPorts{ports: newEras(ports, &p)}, nil
 }
 
-// Set changes the settings of a port at now, which must not be before the last change. It fails for a port that does
+// Set changes the settings of a port at now, which must not be before the last change. It returns an error for a port that does
 // not exist and for settings out of range.
 func (w *WRCCPorts) Set(port int, now quantity.Picoseconds, p WRCCPort) error {
 	if port < 0 || port >= len(w.ports.current) {
@@ -69,7 +69,7 @@ func (w *WRCCPorts) Traits() Traits {
 
 func (w *WRCCPorts) Reserve(n int) { w.flows.reserve(n) }
 
-// Start implements Algorithm: the flow has the settings of its host.
+// Start implements Algorithm: the flow uses the settings of its host.
 func (w *WRCCPorts) Start(slot int32, now quantity.Picoseconds, f *Flow) Control {
 	s := w.flows.at(slot)
 	s.era = w.ports.current[f.Host]
@@ -78,7 +78,7 @@ func (w *WRCCPorts) Start(slot int32, now quantity.Picoseconds, f *Flow) Control
 	return s.begin(&s.era.p.SenderParams, now, &flow)
 }
 
-// at returns a flow and its settings as they are now.
+// at returns a flow and its settings, both up to date.
 func (w *WRCCPorts) at(slot int32) (*wrccFlow, *wrcc.SenderParams) {
 	f := w.flows.at(slot)
 	for f.era.next != nil {
@@ -130,7 +130,7 @@ func (w *WRCCPorts) Read(slot int32, dst []float64) {
 	s.gauges(p, dst)
 }
 
-// begin starts a flow.
+// begin initializes a flow.
 func (s *wrccFlow) begin(p *wrcc.SenderParams, now quantity.Picoseconds, f *Flow) Control {
 	weight := 1.0
 	if f.Weight > 0 && !math.IsInf(f.Weight, 0) {
@@ -143,15 +143,15 @@ func (s *wrccFlow) begin(p *wrcc.SenderParams, now quantity.Picoseconds, f *Flow
 	return Control{Rate: s.Rate()}
 }
 
-// acknowledged takes an acknowledgement. Sequence numbers are byte positions: the number of an acknowledgement is the
-// end of what it covers, so that a later one is greater.
+// acknowledged handles an acknowledgement. Sequence numbers are byte positions: the number of an acknowledgement is the end of
+// the acknowledged data, so a later one is greater.
 func (s *wrccFlow) acknowledged(p *wrcc.SenderParams, a *Ack, c *Control) {
 	s.Ack(p, a.Now, a.Seq, a.FairRate, a.Domain)
 	c.Rate = s.Rate()
 }
 
-// notified takes an FCNP. It names the packet by its first byte; the acknowledgement of that very packet ends one
-// payload later and is old as well.
+// notified handles an FCNP. It identifies the packet by its first byte; the acknowledgement of the same packet is one payload
+// later, and is also outdated.
 func (s *wrccFlow) notified(p *wrcc.SenderParams, n *Notification, c *Control) {
 	if n.Kind != NotifyFCNP {
 		return

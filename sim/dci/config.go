@@ -10,27 +10,27 @@ import (
 // DefaultVOQs is the number of virtual output queues of a DCI switch (BiCC as configured in S0, 4.1.1).
 const DefaultVOQs = 128
 
-// MaxVOQs bounds the memory of a switch and the search for a free queue.
+// MaxVOQs limits the memory of a switch and the search for a free queue.
 const MaxVOQs = 4096
 
-// Config says how a DCI switch behaves.
+// Config holds the settings of a DCI switch.
 type Config struct {
 	VOQs           int                  // virtual output queues, 1 to MaxVOQs
-	LineRate       quantity.BitRate     // of the receivers' ports: a VOQ never leaves faster
-	LocalRTT       quantity.Picoseconds // largest round trip inside the receiver's data centre
-	HaulRTT        quantity.Picoseconds // round trip of the long haul
-	CNPInterval    quantity.Picoseconds // least gap between CNPs to one flow, and between cuts of a VOQ
-	NoticeBytes    int64                // backlog that a VOQ may hold, and the near switch's virtual queue
-	NoticeInterval quantity.Picoseconds // least gap between notices of one destination
+	LineRate       quantity.BitRate     // of the receivers' ports: the maximum rate of a VOQ
+	LocalRTT       quantity.Picoseconds // largest round trip time inside the receiver's data centre
+	HaulRTT        quantity.Picoseconds // round trip time of the long haul
+	CNPInterval    quantity.Picoseconds // minimum gap between CNPs to one flow, and between cuts of a VOQ
+	NoticeBytes    int64                // target backlog of a VOQ, and limit of the near switch's virtual queue
+	NoticeInterval quantity.Picoseconds // minimum gap between notices for one destination
 	Payload, Wire  int                  // bytes of a full packet, without and with headers
 }
 
 const cnpGap = 50 * quantity.Microsecond
 
-// DefaultConfig returns settings for receivers' ports of a rate, a round trip inside a data centre
-// and one across the long haul. CNPs keep DCQCN's gap of 50 us (SIGCOMM 2015, section 3.1). A VOQ may
-// hold two bandwidth-delay products of its data centre, what the near-destination loop needs to work
-// in. Notices come twenty times in a round trip of the long haul, but no faster than CNPs.
+// DefaultConfig returns settings for a rate of the receivers' ports and the round trip times inside a data centre and across
+// the long haul. CNPs keep DCQCN's gap of 50 us (SIGCOMM 2015, section 3.1). NoticeBytes is two bandwidth-delay products of the
+// data centre, which the near-destination loop needs to work. Notices are sent twenty times per round trip of the long haul,
+// but not more often than CNPs.
 func DefaultConfig(line quantity.BitRate, local, longHaul quantity.Picoseconds) Config {
 	return Config{
 		VOQs: DefaultVOQs, LineRate: line, LocalRTT: local, HaulRTT: longHaul, CNPInterval: cnpGap,
@@ -39,7 +39,7 @@ func DefaultConfig(line quantity.BitRate, local, longHaul quantity.Picoseconds) 
 	}
 }
 
-// Validate reports every field out of range; the error names what was found and what is allowed.
+// Validate reports every field out of range, with the value found and the allowed range.
 func (c *Config) Validate() error {
 	var errs []error
 	add := func(ok bool, format string, args ...any) {
@@ -60,5 +60,5 @@ func (c *Config) Validate() error {
 
 func span(d quantity.Picoseconds) bool { return d > 0 && d <= quantity.Second }
 
-// never is an instant before every other, far enough from the end of the range to subtract from.
+// never is earlier than every instant, and subtraction from it or of it does not overflow.
 const never quantity.Picoseconds = -1 << 62

@@ -8,47 +8,46 @@ import (
 	"fairlane/sim/cc"
 )
 
-// Far is the part of a DCI switch that faces its own data centre's receivers: the virtual output
-// queues of packets from the long haul. It knows how much each holds; the packets are the switch's.
+// Far is the receiver's side of a DCI switch: the virtual output queues of packets from the long haul. It tracks the bytes in
+// each queue; the switch stores the packets.
 type Far struct {
 	cfg    Config
 	traits cc.Traits
-	pace   cc.Algorithm // one slot a VOQ
+	pace   cc.Algorithm // one slot per VOQ
 	flow   cc.Flow
 	voqs   []voq
 	ready  readyHeap
 	hosts  []farHost
 
-	// Arguments of the algorithm live here: on the stack they would escape through the interface.
+	// Arguments of the algorithm: as local variables, they would escape to the heap through the interface.
 	ctl cc.Control
 	ntf cc.Notification
 }
 
 type voq struct {
-	next    quantity.Picoseconds // its head may leave from here on
-	cut     quantity.Picoseconds // of the last CNP that it reacted to
+	next    quantity.Picoseconds // earliest departure of the first packet
+	cut     quantity.Picoseconds // last CNP with a reaction
 	bytes   int64
-	rate    float64 // bit/s, of the algorithm's last control
+	rate    float64 // bit/s, from the algorithm's last control
 	packets int32
-	epoch   uint32 // counts its owners; 0 is free
+	epoch   uint32 // counts the destinations that owned it; 0 means free
 }
 
 type farHost struct {
-	told  quantity.Picoseconds // of the last notice
+	told  quantity.Picoseconds // time of the last notice
 	voq   int32
-	epoch uint32 // of voq when it was given; another one means that the host has none
+	epoch uint32 // epoch of voq at its assignment; after a change the host has no VOQ
 }
 
-// Arrival is what to do with a data packet from the long haul.
+// Arrival is the decision on a data packet from the long haul.
 type Arrival struct {
-	VOQ    int32   // queue it at the tail of this one
-	Notice bool    // tell the near switch the rate that suits this destination
-	Rate   float64 // of the notice, bit/s
+	VOQ    int32   // queue that the packet joins
+	Notice bool    // send the near switch the suitable rate for this destination
+	Rate   float64 // rate in the notice, bit/s
 }
 
-// NewFar returns the receiver's side of a DCI switch. The algorithm paces the VOQs: DCQCN for BiCC. It
-// is told of congestion by CNPs alone, so it must take them (Traits.CNP), and of no acknowledgements:
-// a VOQ has none. It must not be used for anything else.
+// NewFar returns the receiver's side of a DCI switch. The algorithm paces the VOQs: DCQCN for BiCC. It receives CNPs only,
+// because a VOQ has no acknowledgements, so it must react to CNPs (Traits.CNP). The algorithm must not be used elsewhere.
 func NewFar(c Config, pace cc.Algorithm) (*Far, error) {
 	if err := c.Validate(); err != nil {
 		return nil, fmt.Errorf("far side of a DCI switch: %w", err)
@@ -67,14 +66,14 @@ func NewFar(c Config, pace cc.Algorithm) (*Far, error) {
 	}, nil
 }
 
-// Reserve makes room for destination hosts 0 to hosts-1 and keeps what is known.
+// Reserve allocates space for destination hosts 0 to hosts-1 and preserves their state.
 func (f *Far) Reserve(hosts int) {
 	for len(f.hosts) < hosts {
 		f.hosts = append(f.hosts, farHost{told: never})
 	}
 }
 
-// Arrive takes a data packet of wire bytes for a host.
+// Arrive handles a data packet of wire bytes for a host.
 func (f *Far) Arrive(dst int32, wire int, now quantity.Picoseconds) Arrival {
 	i := f.queueOf(dst, now)
 	v := &f.voqs[i]
@@ -95,21 +94,21 @@ func (f *Far) Arrive(dst int32, wire int, now quantity.Picoseconds) Arrival {
 	return a
 }
 
-// suits returns the rate at which packets should come for a VOQ: that at which it drains, corrected so
-// that a backlog comes to NoticeBytes within two round trips of the long haul. Half the excess in a
-// round trip is what a loop with one round trip of delay bears without swinging. It is never less than
-// half the drain rate: DCQCN comes back slowly from where it is pushed, and the VOQ would run dry.
+// suits returns the suitable arrival rate for a VOQ: its drain rate, corrected so that the backlog reaches NoticeBytes within
+// two round trips of the long haul. A loop with one round trip of delay tolerates a correction of half the excess per round
+// trip without oscillation. The rate is at least half the drain rate, because DCQCN recovers slowly and the VOQ would run
+// empty.
 func (f *Far) suits(v *voq) float64 {
 	rate := min(v.rate, float64(f.cfg.LineRate))
 	excess := float64(v.bytes-f.cfg.NoticeBytes) * 8 / (2 * f.cfg.HaulRTT.Seconds())
 	return min(max(rate-excess, rate/2), float64(f.cfg.LineRate))
 }
 
-// Next returns the VOQ whose head may leave first and the instant from which it may, which may have
-// passed; ok is false when all are empty. VOQs that may leave at one instant do so by number.
+// Next returns the VOQ whose first packet may leave first, and the earliest time, which may be in the past; ok is false when
+// all VOQs are empty. VOQs with the same time are ordered by number.
 func (f *Far) Next() (queue int32, at quantity.Picoseconds, ok bool) { return f.ready.top() }
 
-// Leave takes the head of a VOQ, wire bytes, out at now. The next one follows at the VOQ's rate.
+// Leave removes the first packet of a VOQ, wire bytes, at now. The next packet follows at the VOQ's rate.
 func (f *Far) Leave(queue int32, wire int, now quantity.Picoseconds) {
 	v := &f.voqs[queue]
 	if v.packets == 0 {
@@ -129,9 +128,8 @@ func (f *Far) Leave(queue int32, wire int, now quantity.Picoseconds) {
 	}
 }
 
-// CNP takes a receiver's CNP that is on its way to the long haul, and reports whether it ends here.
-// It always does: the near switch is told by notices. A VOQ reacts once a CNP gap,
-// however many of its flows are complained of: it is one reaction point.
+// CNP handles a receiver's CNP to the long haul, and reports whether it ends here. It always does, because the near switch
+// receives notices instead. A VOQ reacts at most once per CNP gap, for any number of its flows: it is one reaction point.
 func (f *Far) CNP(dst int32, now quantity.Picoseconds) (ends bool) {
 	i := f.queueOf(dst, now)
 	if !f.due(i, now) {
@@ -144,13 +142,13 @@ func (f *Far) CNP(dst int32, now quantity.Picoseconds) (ends bool) {
 	return true
 }
 
-// Echo takes an acknowledgement on its way to the long haul that echoes marks, where receivers send
-// no CNPs: to the VOQ it is one. It reports whether to clear the marks.
+// Echo handles an acknowledgement to the long haul that echoes marks, used when receivers send no CNPs. The VOQ reacts as to a
+// CNP. Echo reports whether to clear the marks.
 func (f *Far) Echo(dst int32, marked int, now quantity.Picoseconds) (clear bool) {
 	return marked > 0 && f.CNP(dst, now)
 }
 
-// due reports whether the CNP gap of a VOQ has passed, and starts the next one.
+// due reports whether the CNP gap of a VOQ has passed, and if so starts the next one.
 func (f *Far) due(i int32, now quantity.Picoseconds) bool {
 	if now-f.voqs[i].cut < f.cfg.CNPInterval {
 		return false
@@ -159,7 +157,7 @@ func (f *Far) due(i int32, now quantity.Picoseconds) bool {
 	return true
 }
 
-// Backlog returns the bytes and packets that a VOQ holds and its present rate in bit/s.
+// Backlog returns the bytes and packets in a VOQ and its current rate in bit/s.
 func (f *Far) Backlog(queue int32) (bytes int64, packets int32, rate float64) {
 	v := &f.voqs[queue]
 	return v.bytes, v.packets, v.rate
@@ -171,9 +169,8 @@ func (f *Far) settle(i int32, now quantity.Picoseconds) {
 	f.voqs[i].rate = f.ctl.Rate
 }
 
-// queueOf returns the VOQ of a host and gives it one if it has none: a free one, else one that is
-// empty and back at line rate, else the one that its number falls on, shared. A VOQ changes hands
-// only when empty, so a flow's packets never overtake each other.
+// queueOf returns the VOQ of a host, and assigns one if necessary: a free VOQ, otherwise an empty one at line rate, otherwise a
+// shared one selected by the host's number. Only an empty VOQ changes its owner, so the packets of a flow stay in order.
 func (f *Far) queueOf(dst int32, now quantity.Picoseconds) int32 {
 	h := &f.hosts[dst]
 	if h.epoch != 0 && f.voqs[h.voq].epoch == h.epoch {

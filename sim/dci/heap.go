@@ -2,11 +2,11 @@ package dci
 
 import "fairlane/internal/quantity"
 
-// readyHeap orders the VOQs that hold packets by the instant from which their head may leave, and by
-// number at one instant. It is a binary heap with the place of each VOQ, so one can be taken out.
+// readyHeap orders the VOQs that hold packets by the earliest departure of their first packet, then by number. It is a binary
+// heap with the position of each VOQ, so any VOQ can be removed.
 type readyHeap struct {
 	heap  []readyVOQ
-	place []int32 // of each VOQ that is in the heap
+	place []int32 // position of each VOQ in the heap
 }
 
 type readyVOQ struct {
@@ -31,7 +31,7 @@ func (h *readyHeap) push(queue int32, at quantity.Picoseconds) {
 	h.up(len(h.heap) - 1)
 }
 
-// remove takes out a queue that is in the heap.
+// remove removes a queue that is in the heap.
 func (h *readyHeap) remove(queue int32) {
 	i := int(h.place[queue])
 	last := len(h.heap) - 1

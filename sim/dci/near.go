@@ -7,28 +7,28 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// Near is the part of a DCI switch that faces its own data centre's senders. Flows and hosts are
-// small numbers, such as the fabric's slots; Reserve says how many there are.
+// Near is the sender's side of a DCI switch. Flows and hosts are small numbers, such as the fabric's slots; Reserve sets their
+// count.
 type Near struct {
 	interval quantity.Picoseconds   // between CNPs
-	lasting  quantity.Picoseconds   // of a notice
+	lasting  quantity.Picoseconds   // validity of a notice
 	limit    float64                // of a virtual queue, bytes
-	flows    []quantity.Picoseconds // when the last CNP was sent
+	flows    []quantity.Picoseconds // time of each flow's last CNP
 	hosts    []nearHost
 }
 
-// nearHost is the virtual queue of a destination that the far switch has spoken of.
+// nearHost is the virtual queue of a destination with a notice from the far switch.
 type nearHost struct {
-	until quantity.Picoseconds // the notice is good up to here
-	at    quantity.Picoseconds // of bytes
+	until quantity.Picoseconds // end of the notice's validity
+	at    quantity.Picoseconds // time at which bytes is valid
 	bytes float64
 	rate  float64 // bit/s
 }
 
-// Verdict is what to do with a data packet that leaves into the long haul.
+// Verdict is the decision on a data packet that leaves into the long haul.
 type Verdict struct {
 	CNP   bool // send a CNP to the packet's sender
-	Clear bool // take its congestion mark off
+	Clear bool // remove its congestion mark
 }
 
 // NewNear returns the sender's side of a DCI switch.
@@ -39,7 +39,7 @@ func NewNear(c Config) (*Near, error) {
 	return &Near{interval: c.CNPInterval, lasting: c.HaulRTT + c.NoticeInterval, limit: float64(c.NoticeBytes)}, nil
 }
 
-// Reserve makes room for flows 0 to flows-1 and destination hosts 0 to hosts-1; it keeps what is known.
+// Reserve allocates space for flows 0 to flows-1 and destination hosts 0 to hosts-1, and preserves their state.
 func (n *Near) Reserve(flows, hosts int) {
 	if more := flows - len(n.flows); more > 0 {
 		n.flows = append(n.flows, slices.Repeat([]quantity.Picoseconds{never}, more)...)
@@ -49,13 +49,12 @@ func (n *Near) Reserve(flows, hosts int) {
 	}
 }
 
-// Start forgets what a flow number was used for before.
+// Start resets the state of a flow number for a new flow.
 func (n *Near) Start(flow int32) { n.flows[flow] = never }
 
-// Outbound is asked for each data packet, wire bytes, that leaves into the long haul, after the
-// switch's own port had its chance to mark it. A mark was made in this data centre, so it ends here:
-// it is taken off even where the sender has been told within the CNP gap, as a receiver moderates its
-// CNPs too.
+// Outbound decides on each data packet, wire bytes, that leaves into the long haul, after the switch's own port may have marked
+// it. A mark set in this data centre ends here: it is removed even if the sender got a CNP within the CNP gap, as a receiver
+// limits its CNPs too.
 func (n *Near) Outbound(flow, dst int32, wire int, marked bool, now quantity.Picoseconds) Verdict {
 	v := Verdict{Clear: marked}
 	over := n.hosts[dst].pass(wire, n.limit, now)
@@ -66,8 +65,8 @@ func (n *Near) Outbound(flow, dst int32, wire int, marked bool, now quantity.Pic
 	return v
 }
 
-// Notice takes the far switch's word on the rate, bit/s, that suits a destination. It is good for a
-// round trip of the long haul and a notice gap.
+// Notice handles a notice from the far switch with the suitable rate, bit/s, for a destination. It is valid for one round trip
+// of the long haul plus one notice gap.
 func (n *Near) Notice(dst int32, rate float64, now quantity.Picoseconds) {
 	h := &n.hosts[dst]
 	if now >= h.until {
@@ -78,9 +77,9 @@ func (n *Near) Notice(dst int32, rate float64, now quantity.Picoseconds) {
 	h.at, h.rate, h.until = now, rate, now+n.lasting
 }
 
-// pass puts a packet into the virtual queue, and reports whether it is then above the limit. An eighth
-// above it the queue is full, so that CNPs end soon after the flows have come below the rate; what went
-// out before shows in the far switch's VOQ, and so in its next notice.
+// pass adds a packet to the virtual queue, and reports whether the queue is then above the limit. The queue is capped at one
+// eighth above the limit, so that CNPs end soon after the flows have fallen below the rate. Packets sent before appear in the
+// far switch's VOQ, and so in its next notice.
 func (h *nearHost) pass(wire int, limit float64, now quantity.Picoseconds) (over bool) {
 	if now >= h.until {
 		return false

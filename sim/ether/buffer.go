@@ -4,36 +4,36 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// swtch is one switch: its shared packet memory.
+// swtch is one switch with its shared packet buffer.
 type swtch struct {
 	node      int32
 	edge      int32 // DCI switch, or none
 	domain    uint8
-	salt      uint32 // of the path hash
+	salt      uint32 // salt of the path hash
 	shared    int64  // size of the shared part
-	used      int64  // of it
+	used      int64  // used part of shared
 	reserve   int64
 	resume    int64
 	static    int64 // fixed threshold, or 0
 	egressNum int64 // alpha of lossy queues, in 1024ths
 }
 
-// bound is the most that a lossy queue may hold now.
+// bound returns the number of bytes that a lossy queue may hold now.
 func (s *swtch) bound() int64 { return (s.shared - s.used) * s.egressNum >> 10 }
 
-// ingress is the account of one (ingress port, class) of a switch.
+// ingress accounts for the bytes of one (ingress port, class) of a switch.
 type ingress struct {
 	used     int64 // bytes in reserve and shared memory
 	headroom int64 // bytes in headroom
 	room     int64 // size of the headroom
 	alphaNum int64 // in 1024ths
-	paused   bool  // the far end was told to stop
-	// PFC frames that asked for a pause: sent by this port, and received.
+	paused   bool  // the far end is paused
+	// PFC pause frames: sent by this port, and received.
 	asked, obeyed uint64
-	drops         uint64 // packets that found no room after arriving here
+	drops         uint64 // packets received here and dropped for lack of buffer
 }
 
-// threshold is what one ingress account may hold of the shared memory now.
+// threshold returns the bytes of shared buffer that one ingress account may hold now.
 func (s *swtch) threshold(in *ingress) int64 {
 	if s.static != 0 {
 		return s.static
@@ -41,8 +41,8 @@ func (s *swtch) threshold(in *ingress) int64 {
 	return (s.shared - s.used) * in.alphaNum >> 10
 }
 
-// take accounts for bytes that arrive in a lossless class. It returns false when not even the
-// headroom has room, which a headroom of the right size makes impossible.
+// take accounts for received bytes of a lossless class. It returns false when the headroom is full too, which cannot happen
+// with a headroom of the correct size.
 func (s *swtch) take(in *ingress, bytes int64) bool {
 	if in.used+bytes <= s.reserve {
 		in.used += bytes
@@ -61,7 +61,7 @@ func (s *swtch) take(in *ingress, bytes int64) bool {
 	return true
 }
 
-// give returns the bytes of a packet that leaves: headroom first, then shared, then reserve.
+// give frees the bytes of a departing packet: headroom first, then shared buffer, then reserve.
 func (s *swtch) give(in *ingress, bytes int64) {
 	fromHeadroom := min(in.headroom, bytes)
 	in.headroom -= fromHeadroom
@@ -71,12 +71,12 @@ func (s *swtch) give(in *ingress, bytes int64) {
 	s.used -= fromShared
 }
 
-// over reports whether the far end must stop.
+// over reports whether the far end must pause.
 func (s *swtch) over(in *ingress) bool {
 	return in.headroom > 0 || in.used > s.reserve && in.used-s.reserve >= s.threshold(in)
 }
 
-// clear reports whether a paused far end may go on.
+// clear reports whether a paused far end may resume.
 func (s *swtch) clear(in *ingress) bool {
 	if in.headroom > 0 {
 		return false
@@ -85,7 +85,7 @@ func (s *swtch) clear(in *ingress) bool {
 	return over <= 0 || over+s.resume <= s.threshold(in)
 }
 
-// flowControl obeys a PFC frame: pause is a state that lasts until the resume.
+// flowControl applies a received PFC frame. A pause lasts until the resume frame.
 func (n *Network) flowControl(pi int32, p *port, pk int32) {
 	k := n.pool.at(pk)
 	kind, cls := k.kind, k.cls
@@ -109,15 +109,15 @@ func (n *Network) flowControl(pi int32, p *port, pk int32) {
 	}
 }
 
-// paused reports the begin or the end of a pause.
+// paused reports the start or the end of a pause to Config.OnPause.
 func (n *Network) paused(pi int32, cls uint8, begin bool) {
 	if n.cfg.OnPause != nil {
 		n.cfg.OnPause(Pause{n.eng.Now(), n.ref(pi), cls, begin})
 	}
 }
 
-// tell sends a PFC frame out of a port.
-func (n *Network) tell(pi int32, cls, kind uint8) {
+// sendPFC sends a PFC frame from a port.
+func (n *Network) sendPFC(pi int32, cls, kind uint8) {
 	pk := n.pool.get()
 	*n.pool.at(pk) = packet{kind: kind, cls: cls, wire: uint16(n.cfg.Headers.Pause), flow: none, tel: none, in: none}
 	p := &n.ports[pi]
@@ -130,7 +130,7 @@ func (n *Network) tell(pi int32, cls, kind uint8) {
 	n.kick(pi, p)
 }
 
-// pausedFor returns how long classes of a port have been paused until now, all together.
+// pausedFor returns the total paused time of a port, summed over its classes.
 func (p *port) pausedFor(now quantity.Picoseconds) (t quantity.Picoseconds) {
 	for c := range p.held {
 		t += p.classPausedFor(c, now)
@@ -138,7 +138,7 @@ func (p *port) pausedFor(now quantity.Picoseconds) (t quantity.Picoseconds) {
 	return t
 }
 
-// classPausedFor is pausedFor of one class. A link that is cut pauses nothing.
+// classPausedFor returns the paused time of one class. The time of a disconnected link does not count.
 func (p *port) classPausedFor(cls int, now quantity.Picoseconds) quantity.Picoseconds {
 	if p.down || p.paused>>cls&1 == 0 {
 		return p.held[cls]

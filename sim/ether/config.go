@@ -9,143 +9,140 @@ import (
 	"fairlane/subnet"
 )
 
-// MaxClasses bounds the traffic classes of a fabric.
+// MaxClasses is the largest number of traffic classes in a fabric.
 const MaxClasses = 8
 
-// MaxAlgorithms bounds the congestion controls of a run: what FlowSpec.Algorithm can tell apart.
+// MaxAlgorithms is the largest number of congestion control algorithms in a run; FlowSpec.Algorithm is an index below it.
 const MaxAlgorithms = 1 << 16
 
-// Config is the hardware and the protocol of a fabric. The zero value of most fields means the
-// default that their comment gives.
+// Config is the hardware and protocol configuration of a fabric. The zero value of most fields selects the default stated in
+// the field's comment.
 type Config struct {
-	Seed uint64 // of the marking coin and the hash of paths
+	Seed uint64 // of the random draws of marking and of the path hash
 
-	Payload  int     // of a full packet, bytes; 1000
-	Headers  Headers // bytes on the wire beside the payload
+	Payload  int     // payload of a full packet, bytes; 1000
+	Headers  Headers // bytes on the wire in addition to the payload
 	AckEvery int     // data packets per acknowledgement; 1
-	// AckDelay is how long a receiver keeps an acknowledgement back when AckEvery asks for more
-	// packets than come: a window may close, and an endless flow stop, before they do; 10 us.
+	// AckDelay is the longest time that a receiver delays an acknowledgement when it has fewer packets than AckEvery, for
+	// example because the window is full or an unlimited flow stops; 10 us.
 	AckDelay quantity.Picoseconds
-	// AckOvertakesPause lets a NIC send acknowledgements of a class that is paused. They may overrun
-	// the headroom and be lost.
+	// AckOvertakesPause lets a NIC send acknowledgements of a paused class. They may exceed the headroom and be lost.
 	AckOvertakesPause bool
-	// TruncateNs cuts every serialization time and pacing gap to whole nanoseconds, as ns-3 does. Small
-	// packets on fast links then take less time than their rate allows, and may overrun the headroom.
+	// TruncateNs truncates every serialization time and pacing gap to whole nanoseconds, as ns-3 does. Small packets on fast
+	// links then take less time than their rate allows, and may exceed the headroom.
 	TruncateNs bool
-	// FixedPoint makes those nanoseconds as ns-3 does: it turns seconds in a double into binary fixed point with 64
-	// digits before and after the point, which cuts them off, and then into nanoseconds, which cuts again. A time
-	// that is a whole number of nanoseconds comes out one shorter. Without TruncateNs it has no effect.
+	// FixedPoint computes these nanoseconds as ns-3 does: it converts seconds from a double to binary fixed point with 64
+	// digits before and after the point, truncating, and then to nanoseconds, truncating again. A time that is a whole number
+	// of nanoseconds becomes one nanosecond shorter. FixedPoint has no effect without TruncateNs.
 	FixedPoint bool
-	// PaceCredit is how much of the time that a paced flow has waited in line behind others it may make
-	// up for, up to 1 ms; 0 is none, as in ns-3. Without it the flows of a busy NIC stay below their rates.
+	// PaceCredit is the queueing time behind other flows, up to 1 ms, for which a paced flow may compensate; 0 means none, as
+	// in ns-3. Without it, the flows of a busy NIC stay below their rates.
 	PaceCredit quantity.Picoseconds
-	// GlobalRTT tells every flow the largest base round trip of the fabric instead of its path's.
+	// GlobalRTT gives every flow the largest base round trip time of the fabric instead of that of its path.
 	GlobalRTT bool
 
-	Classes []Class // by class number; one lossless class
-	// CNPClass carries notification packets; CNPGap is the least time between two of a flow.
-	CNPs     bool // answer marks by packets; otherwise the acknowledgement echoes the mark
+	Classes []Class // by class number; default is one lossless class
+	// CNPClass is the class of notification packets; CNPGap is the minimum time between two CNPs of a flow.
+	CNPs     bool // answer marks by CNPs; otherwise the acknowledgement echoes the mark
 	CNPClass uint8
 	CNPGap   quantity.Picoseconds
 
 	ECN ECN
-	// ECNs are the rules of single switch ports in place of ECN. Their thresholds are taken as they are: those
-	// of the very link, with no scaling by RatePer and no defaults.
+	// ECNs are marking rules of single switch ports that replace ECN. Their thresholds apply to the actual link rate, without
+	// scaling by RatePer and without defaults.
 	ECNs     map[subnet.PortRef]ECN
 	Buffer   Buffer
-	Buffers  map[int32]Buffer // of single switches, by node
+	Buffers  map[int32]Buffer // buffers of single switches, by node
 	Recovery Recovery
-	FairRate *FairRate // WRCC switches; nil is none
-	DCI      *DCI      // BiCC switches; nil is none. Algorithms that take marks must take CNPs then
+	FairRate *FairRate // WRCC switches; nil means none
+	DCI      *DCI      // BiCC switches; nil means none. All algorithms that react to marks must then react to CNPs
 
-	// Algorithms are the congestion controls of the run; a flow names one by its index.
+	// Algorithms are the congestion controls of the run; a flow selects one by its index.
 	Algorithms []cc.Algorithm
-	// OnStart is called when a flow begins, with the name by which it can be looked at and changed while it lasts.
+	// OnStart is called at the start of a flow. The reference can be used to read and change the flow until it ends.
 	OnStart func(id int64, ref FlowRef)
-	// OnDone is called when the acknowledgement of a flow's last byte has reached its sender.
+	// OnDone is called when the acknowledgement of a flow's last byte reaches its sender.
 	OnDone func(Done)
-	// OnRTT is called with the round trip of each acknowledgement; nil costs nothing.
+	// OnRTT is called with the round trip time of each acknowledgement; nil costs nothing.
 	OnRTT func(FlowRef, quantity.Picoseconds)
-	// OnPause is called when a class of a port that transmits begins or ends to be paused by the far end.
+	// OnPause is called when the far end pauses or resumes a class of a transmitting port.
 	OnPause func(Pause)
 }
 
-// Pause is the begin or the end of a pause.
+// Pause is the start or the end of a pause.
 type Pause struct {
 	At    quantity.Picoseconds
-	Port  subnet.PortRef // that does not transmit
+	Port  subnet.PortRef // the paused transmitter
 	Class uint8
 	Begin bool
 }
 
-// Headers are bytes on the wire. An algorithm's own headers come on top (cc.Traits).
+// Headers are sizes in bytes on the wire. Headers of an algorithm are added to them (cc.Traits).
 type Headers struct {
-	Data  int // beside the payload of a data packet; 48
-	Ack   int // a whole acknowledgement; 60
-	CNP   int // a whole notification packet; 64
-	Pause int // a whole PFC frame; 43
+	Data  int // headers of a data packet; 48
+	Ack   int // complete acknowledgement; 60
+	CNP   int // complete notification packet; 64
+	Pause int // complete PFC frame; 43
 }
 
-// Class is a traffic class: one queue per port.
+// Class is a traffic class. Each port has one queue for it.
 type Class struct {
 	Strict bool // served before all classes with weights, lower numbers first
-	Weight int  // of deficit round robin, 1..255; 1
-	Lossy  bool // no priority flow control: the buffer drops
+	Weight int  // of deficit round robin, 1 to 255; 1
+	Lossy  bool // without priority flow control: packets are dropped when the buffer is full
 }
 
-// ECN is the marking rule of every switch queue: never below Min, always above Max, and between them
-// with a probability that rises linearly to PMax. Thresholds are for a link of RatePer and scale with
-// the rate of the link.
+// ECN is the marking rule of every switch queue: it never marks below Min, always marks above Max, and marks in between with a
+// probability that rises linearly to PMax. The thresholds are for a link of rate RatePer and scale with the link rate.
 type ECN struct {
 	Min, Max  int64            // bytes; 100,000 and 400,000
 	RatePer   quantity.BitRate // 25 Gbit/s
-	Absolute  bool             // the thresholds are those of every link, whatever its rate
+	Absolute  bool             // use the thresholds at every link rate, unscaled
 	PMax      float64          // 0.2
-	Off       bool             // mark nothing
-	AtEnqueue bool             // decide when the packet enters the queue, not when it leaves
+	Off       bool             // no marking
+	AtEnqueue bool             // decide at enqueue instead of at dequeue
 }
 
-// Buffer is the shared packet memory of a switch with PFC thresholds per (ingress port, class).
+// Buffer is the shared packet buffer of a switch with PFC thresholds per (ingress port, class).
 type Buffer struct {
 	Bytes   int64 // 33,554,432
-	Reserve int64 // per port and lossless class, first-come bytes that need no shared memory; 4096
-	// Headroom is the room kept for what arrives after a pause was asked for, in units of
-	// rate x delay of the link. 0 is 3 such units, and on links so short that these could be
-	// overrun what certainly suffices (see certain). A value given is kept to the letter, as the
-	// reference simulators do: less than 2 units and three full packets may lose packets.
+	Reserve int64 // bytes per port and lossless class that do not count as shared buffer; 4096
+	// Headroom is the buffer for packets that arrive after a pause request, in units of rate x delay of the link. 0 selects 3
+	// units, and the exact requirement on links so short that 3 units would not suffice (see requiredHeadroom). An explicit
+	// value is used unchanged, as in the reference simulators: less than 2 units and three full packets may lose packets.
 	Headroom float64
-	// Alpha is the part of the free shared memory that one ingress port may hold: 1/8 at AlphaRate,
-	// doubled with each doubling of the rate above it, at most 1.
+	// Alpha is the fraction of the free shared buffer that one ingress port may hold at AlphaRate; 1/8. It doubles with each
+	// doubling of the rate above AlphaRate, up to 1.
 	Alpha     float64
-	AlphaRate quantity.BitRate // rate of the slowest host link
-	// AlphaFixed makes Alpha that of every port, whatever its rate.
+	AlphaRate quantity.BitRate // default: rate of the slowest host link
+	// AlphaFixed uses Alpha for every port, at any rate.
 	AlphaFixed bool
-	// Static, if not 0, is a fixed threshold in bytes in place of the dynamic one.
+	// Static, if not 0, is a fixed threshold in bytes instead of the dynamic one.
 	Static int64
-	Resume int64 // a paused port resumes this far below the threshold; 3072
-	// EgressAlpha bounds a lossy queue to this part of the free shared memory; 1.
+	Resume int64 // bytes below the threshold at which a paused port resumes; 3072
+	// EgressAlpha is the fraction of the free shared buffer that a lossy queue may hold; 1.
 	EgressAlpha float64
 }
 
-// RecoveryMode is what a sender does about loss.
+// RecoveryMode selects a sender's reaction to loss.
 type RecoveryMode uint8
 
 // Recovery modes.
 const (
-	GoBackN         RecoveryMode = iota // resend everything from the first missing byte
-	SelectiveRepeat                     // resend what is missing
+	GoBackN         RecoveryMode = iota // resend all packets from the first missing byte
+	SelectiveRepeat                     // resend only missing packets
 )
 
-// Recovery is loss recovery. In a fabric with lossless classes alone it has nothing to do.
+// Recovery configures loss recovery. It has no effect in a fabric of lossless classes only.
 type Recovery struct {
 	Mode    RecoveryMode
-	NackGap quantity.Picoseconds // least time between two NACKs for one missing byte; 500 us
-	// Timeout makes the sender start again after so long without progress: 1 us to 100 s, or 0 for
-	// never. Without it a lossy class never learns that the last packet of a flow was lost.
+	NackGap quantity.Picoseconds // minimum time between two NACKs for one missing byte; 500 us
+	// Timeout is the time without progress after which a sender resends: 1 us to 100 s, or 0 for never. Without it, a flow of a
+	// lossy class cannot recover the loss of its last packet.
 	Timeout quantity.Picoseconds
 }
 
-// withDefaults fills in and checks.
+// withDefaults sets the defaults and validates the ranges.
 func (c Config) withDefaults() (Config, error) {
 	def := func(v *int, d int) {
 		if *v == 0 {
@@ -279,8 +276,8 @@ func (e *ECN) check() error {
 	return nil
 }
 
-// checkDCI refuses algorithms that marks reach in acknowledgements alone: a DCI switch takes the marks of
-// its own data centre off and answers them with notifications, which such an algorithm does not take.
+// checkDCI rejects algorithms that receive marks in acknowledgements only: a DCI switch removes the marks of its own data
+// centre and answers them with notifications, which such algorithms ignore.
 func (c *Config) checkDCI() error {
 	for i, a := range c.Algorithms {
 		if t := a.Traits(); c.DCI != nil && t.ECN && !t.CNP {
@@ -290,7 +287,7 @@ func (c *Config) checkDCI() error {
 	return nil
 }
 
-// checkTimes bounds the timers: none may fire so often that time stands still.
+// checkTimes limits the timers, so that frequent events cannot stop the progress of time.
 func (c *Config) checkTimes() error {
 	for _, t := range []struct {
 		name     string

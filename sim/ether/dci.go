@@ -10,17 +10,17 @@ import (
 	"fairlane/sim/dci"
 )
 
-// DCI makes switches at the edge of a data centre run BiCC (package dci): they answer marks of their own
-// data centre, hold what comes over the long haul in virtual output queues that receivers' notifications
-// pace, and tell each other what suits a destination. Config.CNPs should be set: BiCC's ends run DCQCN.
+// DCI makes switches at the edge of a data centre run BiCC (package dci). They answer marks of their own data centre, keep
+// packets from the long haul in virtual output queues paced by the receivers' notifications, and notify each other of the
+// suitable rate for a destination. Set Config.CNPs, because the end hosts of BiCC run DCQCN.
 type DCI struct {
-	// Nodes are the DCI switches; a link between two of them is a long haul. Empty is every switch with
-	// a link to a switch of another domain.
+	// Nodes are the DCI switches; a link between two of them is a long-haul link. An empty list selects every switch with a
+	// link to a switch of another domain.
 	Nodes []int32
-	// Params are the settings of a switch, by node; nil is dci.DefaultConfig for the fastest host and the
-	// largest round trip of the switch's domain and for its longest haul, which def holds.
+	// Params returns the settings of a switch, by node; def has the defaults. nil uses the defaults: dci.DefaultConfig for the
+	// fastest host and the largest round trip time of the switch's domain and for its longest long-haul link.
 	Params func(node int32, def dci.Config) dci.Config
-	// Pace makes what paces the virtual output queues of one switch; nil is dcqcn with its defaults.
+	// Pace creates the algorithm that paces the virtual output queues of one switch; nil is dcqcn with its defaults.
 	Pace func() (cc.Algorithm, error)
 }
 
@@ -29,11 +29,11 @@ type edge struct {
 	near *dci.Near
 	far  *dci.Far
 	voqs []list
-	wake quantity.Picoseconds // instant of the valid event, or none pending when it is negative
+	wake quantity.Picoseconds // time of the valid event; negative when none is pending
 	sw   int32
 }
 
-// prepareDCI makes the state of DCI switches.
+// prepareDCI creates the state of DCI switches.
 func (n *Network) prepareDCI() error {
 	for i := range n.switches {
 		n.switches[i].edge = none
@@ -59,7 +59,7 @@ func (n *Network) prepareDCI() error {
 	return nil
 }
 
-// edgeNodes checks the nodes that are to be DCI switches, or finds them.
+// edgeNodes validates the given DCI switches, or finds them.
 func (n *Network) edgeNodes(given []int32) ([]int32, error) {
 	var nodes []int32
 	for _, node := range given {
@@ -150,8 +150,8 @@ func (n *Network) domainOf(domain uint8) (line quantity.BitRate, rtt quantity.Pi
 	return line, rtt
 }
 
-// intercept takes what DCI switches say to each other, and what receivers say of congestion in their
-// own data centre. It reports whether the packet ends here.
+// intercept processes messages between DCI switches, and congestion notifications of receivers in its own data centre. It
+// reports whether the packet ends here.
 func (n *Network) intercept(e *edge, p *port, out *port, pk int32) bool {
 	k := n.pool.at(pk)
 	now := n.eng.Now()
@@ -165,7 +165,7 @@ func (n *Network) intercept(e *edge, p *port, out *port, pk int32) bool {
 	}
 	f := n.flow(k.flow)
 	if f.gen != k.gen {
-		return false // of a flow that is over: its slot has another destination now
+		return false // the flow has ended; its slot may have another destination now
 	}
 	switch {
 	case k.kind == kindCNP:
@@ -182,8 +182,8 @@ func (n *Network) intercept(e *edge, p *port, out *port, pk int32) bool {
 	return false
 }
 
-// outbound lets a DCI switch answer the mark of a data packet that leaves into the long haul, and
-// reports whether the sender is to have a notification.
+// outbound applies BiCC to the mark of a data packet that leaves into the long haul, and reports whether the sender must be
+// notified.
 func (n *Network) outbound(p *port, k *packet) bool {
 	e := &n.edges[n.switches[p.sw].edge]
 	v := e.near.Outbound(k.flow, k.dst, int(k.wire), k.flag&flagMarked != 0, n.eng.Now())
@@ -213,7 +213,7 @@ func (n *Network) notifyNear(sw, slot int32, gen uint16) {
 	n.enqueue(oi, &n.ports[oi], pk)
 }
 
-// hold puts a data packet from the long haul, which the buffer has taken, into its virtual output queue.
+// hold puts a data packet from the long haul, which is already in the buffer, into its virtual output queue.
 func (n *Network) hold(ei, pi int32, pk int32) {
 	e := &n.edges[ei]
 	k := n.pool.at(pk)
@@ -232,7 +232,7 @@ func (n *Network) hold(ei, pi int32, pk int32) {
 	n.serveVOQs(ei)
 }
 
-// serveVOQs moves what may leave the virtual output queues to the output queues, and schedules the next.
+// serveVOQs moves packets that may leave from the virtual output queues to the output queues, and schedules the next event.
 func (n *Network) serveVOQs(ei int32) {
 	e := &n.edges[ei]
 	now := n.eng.Now()
@@ -251,13 +251,13 @@ func (n *Network) serveVOQs(ei int32) {
 		pk := e.voqs[q].pop(&n.pool)
 		k := n.pool.at(pk)
 		e.far.Leave(q, int(k.wire), now)
-		oi := n.route(e.sw, k) // there is one: the buffer took the packet
+		oi := n.route(e.sw, k) // the route exists: the packet is in the buffer
 		n.enqueue(oi, &n.ports[oi], pk)
 	}
 }
 
-// voqDue is the event of the virtual output queues of a DCI switch. One that an earlier one has
-// replaced does nothing.
+// voqDue handles the event of a DCI switch's virtual output queues. An event that was rescheduled to an earlier time has no
+// effect.
 func (n *Network) voqDue(ei int32, at quantity.Picoseconds) {
 	e := &n.edges[ei]
 	if at != e.wake {
@@ -267,14 +267,14 @@ func (n *Network) voqDue(ei int32, at quantity.Picoseconds) {
 	n.serveVOQs(ei)
 }
 
-// reserveEdges makes room for flows at the DCI switches.
+// reserveEdges allocates space for flows at the DCI switches.
 func (n *Network) reserveEdges(flows int) {
 	for i := range n.edges {
 		n.edges[i].near.Reserve(flows, len(n.hosts))
 	}
 }
 
-// startEdges forgets what the DCI switches know of the flow that had the slot before.
+// startEdges resets the DCI switches' state of a flow slot for its new flow.
 func (n *Network) startEdges(slot int32) {
 	for i := range n.edges {
 		n.edges[i].near.Start(slot)

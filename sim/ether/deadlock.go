@@ -8,7 +8,7 @@ import (
 	"fairlane/subnet"
 )
 
-// Deadlock is a circle of paused ports: each waits for the next to drain.
+// Deadlock is a cycle of paused ports: each waits for the next to drain.
 type Deadlock struct {
 	Ports []string // node and port, in the order of waiting
 	Class uint8
@@ -18,22 +18,21 @@ func (d *Deadlock) Error() string {
 	return fmt.Sprintf("priority flow control deadlock in class %d: %s waits for itself", d.Class, strings.Join(d.Ports, " waits for "))
 }
 
-// Deadlock returns a circle of ports that wait for each other for ever, or nil. Port A waits for port
-// B when A is paused by the switch at its far end and packets from A wait at B. A port is stuck when
-// every packet that could end its pause waits at a port that is stuck itself; that is found by taking
-// away, one after the other, the ports that will go on. It may be asked at any instant and never
-// takes a mere jam for a deadlock.
+// Deadlock returns a cycle of ports that wait for each other for ever, or nil. Port A waits for port B when the switch at A's
+// far end pauses A, and packets from A are queued at B. A port is stuck when every packet that could end its pause is queued at
+// a stuck port. The search removes, one after the other, the ports that can continue. It is valid at any instant and never
+// reports mere congestion as a deadlock.
 func (n *Network) Deadlock() *Deadlock {
 	return jam{n, func(int32) *Network { return n }}.deadlock()
 }
 
-// Deadlock is that of Network; the circle may lead through several parts.
+// Deadlock is as for Network; the cycle may lead through several parts.
 func (p *Parallel) Deadlock() *Deadlock {
 	return jam{p.parts[0], func(node int32) *Network { return p.parts[p.home[node]] }}.deadlock()
 }
 
-// jam looks for ports that wait for each other. The map of the fabric is that of any part; what a port holds
-// is known to the part that simulates its node.
+// jam searches for ports that wait for each other. Any part has the topology of the whole fabric; only the part that simulates
+// a node knows what its ports hold.
 type jam struct {
 	*Network
 	of func(node int32) *Network
@@ -51,15 +50,15 @@ func (n jam) deadlock() *Deadlock {
 	return nil
 }
 
-// at returns a port as the part that simulates it knows it.
+// at returns a port from the part that simulates it.
 func (n jam) at(pi int32) *port { return &n.of(n.ports[pi].node).ports[pi] }
 
-// asked reports whether the switch of a port has told the far end to stop.
+// asked reports whether the switch of a port has paused the far end.
 func (n jam) asked(pi int32, cls int) bool {
 	return n.of(n.ports[pi].node).ingress[int(pi)*n.classes+cls].paused
 }
 
-// stuck returns the ports that are paused in a class for ever.
+// stuck returns the ports that are paused for ever in a class.
 func (n jam) stuck(cls int) []bool {
 	stuck := make([]bool, len(n.ports))
 	var left []int32
@@ -82,7 +81,7 @@ func (n jam) stuck(cls int) []bool {
 	return stuck
 }
 
-// allStuck reports whether all packets from a port at its far end wait at stuck ports.
+// allStuck reports whether all packets from a port are queued at stuck ports of the far end.
 func (n jam) allStuck(pi int32, cls int, stuck []bool) bool {
 	for _, next := range n.waitsFor(pi, cls) {
 		if !stuck[next] {
@@ -92,18 +91,18 @@ func (n jam) allStuck(pi int32, cls int, stuck []bool) bool {
 	return true
 }
 
-// circle follows stuck ports from one of them until one comes again.
+// circle follows stuck ports from one of them until a port repeats.
 func (n jam) circle(pi int32, cls int, stuck []bool) []int32 {
-	var way []int32
+	var path []int32
 	for {
-		if at := slices.Index(way, pi); at >= 0 {
-			return way[at:]
+		if at := slices.Index(path, pi); at >= 0 {
+			return path[at:]
 		}
-		way = append(way, pi)
+		path = append(path, pi)
 		next := n.waitsFor(pi, cls)
 		at := slices.IndexFunc(next, func(q int32) bool { return stuck[q] })
 		if at < 0 {
-			return way
+			return path
 		}
 		pi = next[at]
 	}

@@ -10,28 +10,28 @@ import (
 
 // FairRate makes switches compute fair rates (WRCC, S0 algorithm 1).
 type FairRate struct {
-	// Period is WRCCT: how often a switch updates its ports, and the least gap between two fast
-	// notifications of one flow. A switch whose Params have another Period, the same for all its ports, has that.
+	// Period is WRCCT: the update period of a switch's ports, and the minimum gap between two fast notifications of one flow.
+	// If Params gives another Period, the same for all ports of a switch, that one applies.
 	Period quantity.Picoseconds
-	// Params gives the settings of an egress port; nil is wrcc.DefaultParams for the rate of its link,
-	// which suits flows of weight 1 and more whose weights sum to at most 1000 on a port: a lone flow of
-	// weight w gets at most w times the rate, and 1000 units of weight are never held below it.
-	// wrcc.Derive has settings for other weights.
+	// Params returns the settings of an egress port; nil selects wrcc.DefaultParams for the rate of its link. The defaults suit
+	// flows of weight 1 and more whose weights sum to at most 1000 on a port: a single flow of weight w gets at most w times
+	// the rate, and flows with a total weight of 1000 are never limited below the port's rate. wrcc.Derive computes settings
+	// for other weights.
 	Params func(port subnet.PortRef, rate quantity.BitRate) wrcc.Params
-	// Margin is by what part a packet's rate must be above the port's fair rate for a fast
-	// notification, 0 to 1. S0 prints any excess, 0; its words are of bursts that meet congestion.
+	// Margin is the fraction, 0 to 1, by which a packet's rate must exceed the port's fair rate for a fast notification. S0
+	// prints 0 (any excess); its text mentions bursts that meet congestion.
 	Margin float64
 }
 
-// fairSwitch is what one switch counts in a period. Ports are numbered within the switch.
+// fairSwitch holds the counters of one switch in a period. Ports are numbered within the switch.
 type fairSwitch struct {
 	ports  []fairPort
 	from   []uint64   // [input][output]: bytes since the last update
 	used   []uint8    // [input][output]: classes of those bytes
-	gate   *wrcc.Gate // of senders lately told
+	gate   *wrcc.Gate // of recently notified senders
 	period quantity.Picoseconds
 	next   quantity.Picoseconds // period from the end of this one on
-	margin float64              // 1 and FairRate.Margin
+	margin float64              // 1 + FairRate.Margin
 	first  int32
 	domain uint8
 }
@@ -43,18 +43,18 @@ type fairPort struct {
 	rttSum  uint64 // us, of the packets sent in this period
 	packets uint32
 	pauses  uint64 // sent by this port as an ingress, until the last update
-	// weighs says that the switch weighs classes itself, by the weights that are not zero.
+	// weighs means that the switch applies class weights itself: the weights that are not zero.
 	weighs  bool
 	weights [MaxClasses]wrcc.ClassWeight
 	stats   FairStats
-	off     bool  // computes no fair rate
-	domain  int16 // data centre whose senders it tells, or -1
+	off     bool  // does not compute a fair rate
+	domain  int16 // data centre whose senders it notifies, or -1
 }
 
-// gateRows is the size of the table of flows lately notified.
+// gateRows is the size of the table of recently notified flows.
 const gateRows = 1 << 12
 
-// prepareFairRate makes the state of WRCC switches and starts their periods.
+// prepareFairRate creates the state of WRCC switches and starts their periods.
 func (n *Network) prepareFairRate() error {
 	c := n.cfg.FairRate
 	if c == nil {
@@ -93,7 +93,7 @@ func (n *Network) prepareFairRate() error {
 	return nil
 }
 
-// prepareFairPorts sets the ports of a WRCC switch, and its period by theirs.
+// prepareFairPorts sets up the ports of a WRCC switch, and the switch's period from theirs.
 func (n *Network) prepareFairPorts(f *fairSwitch, c *FairRate) error {
 	for k := range f.ports {
 		ref := n.ref(f.first + int32(k))
@@ -115,12 +115,12 @@ func (n *Network) prepareFairPorts(f *fairSwitch, c *FairRate) error {
 		f.ports[k] = fairPort{params: prm, state: wrcc.NewPortState(&prm), domain: int16(f.domain)}
 	}
 	if f.period == 0 {
-		f.period = c.Period // nothing is plugged in
+		f.period = c.Period // no port has a link
 	}
 	return nil
 }
 
-// updateFair ends a period of a switch: every port that sent something gets its new fair rate.
+// updateFair ends a period of a switch: every port that sent packets gets a new fair rate.
 func (n *Network) updateFair(sw int32) {
 	f := &n.fair[sw]
 	seconds := f.period.Seconds()
@@ -163,9 +163,8 @@ func (n *Network) updateFair(sw int32) {
 	n.eng.Schedule(n.eng.Now()+f.period, evFair, sw, 0)
 }
 
-// queueOf returns what an output holds of the classes that have sent to it in this period, and the most
-// that it may: the sum of the pause thresholds of each input and lossless class that has, and the bound
-// of the queue of each lossy class.
+// queueOf returns the bytes that an output holds of the classes that sent to it in this period, and the limit of these bytes:
+// the sum of the pause thresholds of each such input and lossless class, and the queue limit of each lossy class.
 func (n *Network) queueOf(sw, out int32) (held, most int64) {
 	f, s := &n.fair[sw], &n.switches[sw]
 	ports := int32(len(f.ports))
@@ -191,8 +190,8 @@ func (n *Network) queueOf(sw, out int32) (held, most int64) {
 	return held, most
 }
 
-// pausesOf returns the pause frames that an ingress port has sent in this period. A pause that
-// lasts counts once a period, as a real port repeats the frame while its quanta run out.
+// pausesOf returns the pause frames that an ingress port sent in this period. A lasting pause counts once per period, because a
+// real port repeats the frame before its quanta expire.
 func (n *Network) pausesOf(f *fairSwitch, port int32) uint64 {
 	sent := n.ports[f.first+port].stats.Pauses - f.ports[port].pauses
 	if sent > 0 {
@@ -215,8 +214,8 @@ func (n *Network) fairIn(sw, in, out int32, k *packet) {
 	f.ports[out-f.first].stats.InPackets++
 }
 
-// fairOut lowers the rate in a packet that leaves, and reports whether to tell its sender at once. Packets
-// without a rate are of flows that no fair rate binds: they count as input, but have no round trip.
+// fairOut lowers the rate in a departing packet, and reports whether to notify its sender immediately. Packets without a rate
+// belong to flows without a fair rate: they count as input, but have no round trip time.
 func (n *Network) fairOut(sw, out int32, k *packet) (tell bool) {
 	f := &n.fair[sw]
 	fp := &f.ports[out-f.first]
@@ -241,7 +240,7 @@ func (n *Network) fairOut(sw, out int32, k *packet) (tell bool) {
 	return true
 }
 
-// fastNotify sends the sender of a data packet the fair rate that it was given when it left.
+// fastNotify sends the fair rate in a departed data packet to the packet's sender.
 func (n *Network) fastNotify(sw, slot int32, gen uint16, seq int64, fair uint32) {
 	f := n.flow(slot)
 	note := packet{

@@ -10,31 +10,30 @@ import (
 	"fairlane/sim/cc"
 )
 
-// FlowSpec is a flow to be.
+// FlowSpec specifies a flow.
 type FlowSpec struct {
-	ID       int64 // the caller's; reported back
+	ID       int64 // the caller's number; returned in reports
 	Src, Dst int32 // hosts, by number
-	Bytes    int64 // payload; 0 is endless
+	Bytes    int64 // payload; 0 means unlimited
 	Start    quantity.Picoseconds
-	// Stop is when a flow ends, endless or not: it sends nothing new from then on, and is done, with what
-	// it has sent as its size, when all of that is acknowledged. A finite flow that has sent everything
-	// by then ends as it would have. 0 is never.
+	// Stop is the time at which a flow stops sending; 0 means never. The flow completes when all sent bytes are acknowledged,
+	// and its size is the number of sent bytes. A finite flow that has sent everything by then completes normally.
 	Stop      quantity.Picoseconds
 	Algorithm uint16 // index into Config.Algorithms
 	Class     uint8
-	Code      uint8 // of its packets, 0 to 63: their class where there are maps (SetMap)
+	Code      uint8 // DSCP of its packets, 0 to 63; it selects the class where maps are set (SetMap)
 	Tenant    uint16
-	Entropy   uint32           // part of the path hash, as a UDP source port is
-	Weight    float64          // 1 when 0
-	Demand    quantity.BitRate // most that the application offers, wire bytes; 0 is no bound
-	// Function is the virtual function of Src that sends the flow, as AddFunction returned it; PeerFunction that of
-	// Dst which receives it. 0 is none, which a sender with functions does not allow.
+	Entropy   uint32           // input of the path hash, as a UDP source port is
+	Weight    float64          // 0 means 1
+	Demand    quantity.BitRate // largest rate that the application offers, wire bytes; 0 means no limit
+	// Function is the virtual function of Src that sends the flow, as returned by AddFunction; PeerFunction is the function of
+	// Dst that receives it. 0 means none; a sender with functions requires one.
 	Function, PeerFunction int32
 
-	slot int32 // given by Parallel: one more than the slot
+	slot int32 // set by Parallel: slot + 1
 }
 
-// Source gives flows in the order of their start, one at a time.
+// Source returns flows in the order of their start, one at a time.
 type Source interface {
 	Next() (FlowSpec, bool)
 }
@@ -47,43 +46,43 @@ type Done struct {
 	Tenant   uint16
 	Start    quantity.Picoseconds
 	FCT      quantity.Picoseconds // from the start to the arrival of the last acknowledgement
-	// Ideal is the base round trip plus the time that the flow's packets with the transport's
-	// headers take at the rate of the slowest link: the convention of the field's simulators, which
-	// counts a full packet twice, so that a flow of one short packet can be faster than it.
+	// Ideal is the base round trip time plus the transmission time of the flow's packets, with transport headers, at the rate
+	// of the slowest link. Simulators of the field use this convention; it counts a full packet twice, so a flow of one short
+	// packet can be faster than Ideal.
 	Ideal quantity.Picoseconds
 }
 
-// Slowdown returns FCT by Ideal.
+// Slowdown returns FCT divided by Ideal.
 func (d *Done) Slowdown() float64 { return float64(d.FCT) / float64(d.Ideal) }
 
 // States of a sender.
 const (
 	stateFree    uint8 = iota
-	stateIdle          // nothing to send, or the window is full
+	stateIdle          // no data to send, or the window is full
 	stateWaiting       // for its pacing deadline
-	stateReady         // in the line of its host
-	stateRemote        // its sender is simulated elsewhere
+	stateReady         // in the turn queue of its host
+	stateRemote        // another part simulates its sender
 )
 
 const pageSize = 256 // flows
 
-// flow is both halves of a flow, in two cache lines: the second is all that a receiver reads and writes.
+// flow holds both halves of a flow in two cache lines: a receiver reads and writes only the second.
 type flow struct {
 	ctl   cc.Control
-	size  int64 // payload bytes; endless flows have the largest number
+	size  int64 // payload bytes; the largest number for unlimited flows
 	next  int64 // first byte not sent
 	una   int64 // first byte not acknowledged
 	due   quantity.Picoseconds
-	wake  quantity.Picoseconds // instant of the valid pacing event, in stateWaiting
-	paced float64              // rate that the last gap was made with; 0 when it was line rate
+	wake  quantity.Picoseconds // time of the valid pacing event, in stateWaiting
+	paced float64              // rate used for the last gap; 0 means line rate
 
 	moved  quantity.Picoseconds // last progress, for the retransmission timeout
-	next2  int32                // in the line of its host
+	next2  int32                // next flow in the turn queue of its host
 	src    int32
 	dst    int32
 	hash   uint32
-	back   uint32 // hash of the way back
-	demand uint32 // kbit/s that the application offers; 0 is no bound
+	back   uint32 // hash of the return path
+	demand uint32 // kbit/s that the application offers; 0 means no limit
 	wire   uint16 // of the last packet
 	gen    uint16
 	algo   uint16
@@ -94,23 +93,23 @@ type flow struct {
 	expected int64
 	cnpAt    quantity.Picoseconds
 	held     int32 // the last packet not yet acknowledged, or none
-	packets  uint8 // not yet acknowledged
+	packets  uint8 // packets not yet acknowledged
 	marked   uint8
 	pending  uint8 // the bits below
-	quiet    bool  // of the sender: its algorithm needs no Settle and no Sent yet (cc.Traits)
+	quiet    bool  // sender: its algorithm does not need Settle and Sent yet (cc.Traits)
 }
 
 // Bits of flow.pending.
 const (
-	pendingGap    uint8 = 1 << iota // packets above expected are kept (selective repeat)
-	pendingAnswer                   // an event looks whether an acknowledgement was kept back too long
-	pendingResend                   // of the sender: selective repeat is at work
+	pendingGap    uint8 = 1 << iota // packets above expected were kept (selective repeat)
+	pendingAnswer                   // an event checks for an acknowledgement delayed too long
+	pendingResend                   // sender: selective repeat is in progress
 )
 
-// resends reports whether selective repeat is at work.
+// resends reports whether selective repeat is in progress.
 func (f *flow) resends() bool { return f.pending&pendingResend != 0 }
 
-// setResends says whether selective repeat is at work.
+// setResends sets whether selective repeat is in progress.
 func (f *flow) setResends(on bool) {
 	f.pending &^= pendingResend
 	if on {
@@ -118,7 +117,7 @@ func (f *flow) setResends(on bool) {
 	}
 }
 
-// info is what a flow needs at its start and end, and when it goes back.
+// info holds the fields of a flow used at its start, its end and when it goes back.
 type info struct {
 	id     int64
 	start  quantity.Picoseconds
@@ -127,10 +126,10 @@ type info struct {
 	code   uint8
 }
 
-// ends are the virtual functions of a flow, or 0: of its sender and of its receiver.
+// ends are the virtual functions of a flow's sender and receiver, or 0.
 type ends struct{ function, peer int32 }
 
-// page holds no pointers: the garbage collector does not look into it.
+// page contains no pointers, so the garbage collector does not scan it.
 type page struct {
 	flows [pageSize]flow
 	infos [pageSize]info
@@ -144,7 +143,7 @@ func (n *Network) info(slot int32) *info {
 	return &n.pages[uint32(slot)/pageSize].infos[uint32(slot)%pageSize]
 }
 
-// SetSource makes a source give the flows of the run, beside those of Add.
+// SetSource sets a source of flows, in addition to those of Add.
 func (n *Network) SetSource(s Source) error {
 	n.source = s
 	err := n.pull()
@@ -167,9 +166,9 @@ func (n *Network) pull() error {
 	return n.Add(spec)
 }
 
-// Add schedules one flow. A start in the past is now. It fails for hosts, classes or algorithms that
-// do not exist, for a flow to itself, and where no path leads, or one with more switches than packets of
-// its algorithm hold the telemetry of.
+// Add schedules one flow. A start in the past means now. Add returns an error for hosts, classes or algorithms that do not
+// exist, for a flow to itself, when no path exists, and for a path with more switches than the algorithm's packets have
+// telemetry records for.
 func (n *Network) Add(f FlowSpec) error {
 	if err := n.checkFlow(&f); err != nil {
 		return fmt.Errorf("flow %d: %w", f.ID, err)
@@ -217,8 +216,8 @@ func (n *Network) checkFlow(f *FlowSpec) error {
 	return n.checkPath(f)
 }
 
-// checkPath refuses a path with more switches than packets of the flow's algorithm have room for the
-// telemetry of: the flow would never be controlled. All paths of a flow are equally long.
+// checkPath rejects a path with more switches than the packets of the flow's algorithm have telemetry records for, because the
+// flow would never be controlled. All paths of a flow have the same length.
 func (n *Network) checkPath(f *FlowSpec) error {
 	most := n.traits[f.Algorithm].maxHops
 	if most == 0 {
@@ -291,7 +290,7 @@ func (n *Network) begin(at int32) {
 	}
 }
 
-// kbps returns a demand in kbit/s, at least 1. What a flow offers beyond 4 Tbit/s bounds nothing.
+// kbps returns a demand in kbit/s, at least 1. A demand above 4 Tbit/s is no limit.
 func kbps(r quantity.BitRate) uint32 {
 	if r <= 0 || r > math.MaxUint32*1000 {
 		return 0
@@ -299,12 +298,12 @@ func kbps(r quantity.BitRate) uint32 {
 	return uint32(max(1, r/1000))
 }
 
-// bdp returns the bytes that fill a path: rate times round trip.
+// bdp returns the bandwidth-delay product of a path in bytes.
 func bdp(rate quantity.BitRate, rtt quantity.Picoseconds) int64 {
 	return int64(float64(rate) / 8 * float64(rtt) / 1e12)
 }
 
-// slotFor returns the slot of a flow that begins: a free one, or that which all parts give it.
+// slotFor returns the slot of a starting flow: a free slot, or the slot that all parts agreed on.
 func (n *Network) slotFor(f *FlowSpec) int32 {
 	if f.slot == 0 {
 		return n.slot()
@@ -315,7 +314,7 @@ func (n *Network) slotFor(f *FlowSpec) int32 {
 	return f.slot - 1
 }
 
-// recycle frees a slot; parts of a fabric agree on that when they meet.
+// recycle frees a slot. Parts of a fabric free slots together, when they meet.
 func (n *Network) recycle(slot int32) {
 	if n.part != nil {
 		n.part.ended = append(n.part.ended, slot)
@@ -324,7 +323,7 @@ func (n *Network) recycle(slot int32) {
 	n.freeSlots = append(n.freeSlots, slot)
 }
 
-// slot returns a free slot and makes room for it everywhere.
+// slot returns a free slot and allocates its space in all tables.
 func (n *Network) slot() int32 {
 	if k := len(n.freeSlots); k > 0 {
 		s := n.freeSlots[k-1]
@@ -354,7 +353,7 @@ func (n *Network) finish(slot int32, f *flow) {
 	d := Done{ID: i.id, Src: f.src, Dst: f.dst, Bytes: f.size, Tenant: i.tenant, Start: i.start, FCT: n.eng.Now() - i.start}
 	d.Ideal = n.ideal(f)
 	if f.state == stateReady {
-		f.state = stateFree // its place in the line is found empty
+		f.state = stateFree // the turn queue skips it later
 	} else {
 		f.state = stateFree
 		n.recycle(slot)
@@ -370,7 +369,7 @@ func (n *Network) finish(slot int32, f *flow) {
 	}
 }
 
-// ideal returns how long a flow would take alone.
+// ideal returns the completion time of a flow without competing traffic.
 func (n *Network) ideal(f *flow) quantity.Picoseconds {
 	w := n.walk(f.src, f.dst, f.hash)
 	packets := (f.size + int64(n.cfg.Payload) - 1) / int64(n.cfg.Payload)

@@ -5,12 +5,12 @@ import (
 	"fairlane/sim"
 )
 
-// flowQueue holds flows to be in the order of their start; those that start together in the order in
-// which they came. The zero value is empty.
+// flowQueue holds future flows in the order of their start; flows with the same start keep the order of insertion. The zero
+// value is empty.
 type flowQueue struct {
-	order sim.Queue // of places in specs
+	order sim.Queue // of indices in specs
 	specs []FlowSpec
-	free  []int32 // places
+	free  []int32 // free indices
 }
 
 func (q *flowQueue) len() int { return q.order.Len() }
@@ -29,7 +29,7 @@ func (q *flowQueue) push(f *FlowSpec) {
 	q.order.Push(f.Start, 0, at, 0)
 }
 
-// pop takes out the flow that starts first; the queue must not be empty.
+// pop removes and returns the flow with the earliest start; the queue must not be empty.
 func (q *flowQueue) pop() FlowSpec {
 	ev, _ := q.order.Pop()
 	q.free = append(q.free, ev.A)

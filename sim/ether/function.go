@@ -9,49 +9,49 @@ import (
 	"fairlane/sim"
 )
 
-// A NIC whose flows belong to virtual functions shares its port among them as the switch inside such NICs does: the
-// functions below their least rate first, then all by weight, none above its most. Where no function of a port has a weight, least rates
-// are weights as well, as mlx5 makes of them: what one of these functions leaves the others divide in proportion, and one without a least rate
-// counts as much as they do on average. Within a function flows take turns. Acknowledgements and notifications are not held back; they count
-// as their function's octets.
+// A NIC divides its port among virtual functions as the switch inside such NICs does: first functions below their minimum rate,
+// then all functions by weight, none above its maximum rate. If no function of a port has a weight, minimum rates also act as
+// weights, as in mlx5: functions divide the remaining capacity in proportion to their minimum rates, and a function without one
+// counts as the average of the others. Flows of a function alternate. Acknowledgements and notifications are not limited; they
+// count as octets of their function.
 
-// FunctionShare is the share of a virtual function in what its port sends.
+// FunctionShare is a virtual function's share of its port's sending rate.
 type FunctionShare struct {
-	Weight uint32           // 0: 1 where another function of the port has one, and else by Min
-	Min    quantity.BitRate // wire bytes, served before weights count; 0 is none
-	Max    quantity.BitRate // wire bytes; 0 is no limit
+	Weight uint32           // 0 means 1 if another function of the port has a weight, and otherwise a weight derived from Min
+	Min    quantity.BitRate // wire bytes, served before weights apply; 0 means none
+	Max    quantity.BitRate // wire bytes; 0 means no limit
 }
 
-// FunctionStats are what a virtual function has sent and received: octets on the wire, with headers.
+// FunctionStats count the octets that a virtual function sent and received on the wire, with headers.
 type FunctionStats struct {
 	TxOctets, RxOctets   uint64
 	TxPackets, RxPackets uint64
 }
 
-// shapeCredit is how much of the time that a function, or a port, with a most rate has waited for others it may make up
-// for; minCredit is likewise for a least rate.
+// shapeCredit is the waiting time for which a function, or a port, with a maximum rate may compensate; minCredit is the same
+// for a minimum rate.
 const (
 	shapeCredit = 20 * quantity.Microsecond
 	minCredit   = 100 * quantity.Microsecond
 )
 
-// shares is what a host with functions knows of them.
+// shares holds the state of a host with functions.
 type shares struct {
 	functions []int32 // into Network.functions
-	served    float64 // virtual time of the port: of the function that has had least of those that may send
+	served    float64 // virtual time of the port: that of the active function with the least service
 	max       quantity.BitRate
-	due       quantity.Picoseconds // with max: of the port's next packet
-	wake      quantity.Picoseconds // instant of the valid evShape, or sim.Never
-	waiting   [MaxClasses]int32    // functions with flows in line
+	due       quantity.Picoseconds // with max: earliest time of the port's next packet
+	wake      quantity.Picoseconds // time of the valid evShape, or sim.Never
+	waiting   [MaxClasses]int32    // functions with ready flows
 }
 
 // function is one virtual function.
 type function struct {
 	FunctionShare
-	weight float64 // that counts
+	weight float64 // effective weight
 	host   int32
-	ready  uint8   // classes with flows in line
-	spent  float64 // virtual time: octets by weight
+	ready  uint8   // bit mask of the classes with ready flows
+	spent  float64 // virtual time: octets divided by weight
 	minDue quantity.Picoseconds
 	maxDue quantity.Picoseconds
 	turns  [MaxClasses]turns
@@ -68,8 +68,8 @@ func (s *FunctionShare) check() error {
 	return nil
 }
 
-// AddFunction gives a host one more virtual function and returns its number, for FlowSpec. The first of a host must
-// come before any flow is added.
+// AddFunction adds a virtual function to a host and returns its number for FlowSpec. Add the first function of a host before
+// any flow.
 func (n *Network) AddFunction(host int32, s FunctionShare) (int32, error) {
 	if err := n.checkHost(host); err != nil {
 		return 0, err
@@ -100,7 +100,7 @@ func (n *Network) AddFunction(host int32, s FunctionShare) (int32, error) {
 	return at, nil
 }
 
-// weigh finds the weights that count on a host.
+// weigh computes the effective weights on a host.
 func (n *Network) weigh(sh *shares) {
 	weighed, sum, least := false, 0.0, 0
 	for _, at := range sh.functions {
@@ -145,7 +145,7 @@ func (n *Network) SetFunction(number int32, s FunctionShare) error {
 	return nil
 }
 
-// SetMaxRate bounds what a host with functions sends of data; 0 does not.
+// SetMaxRate limits the data rate of a host with functions; 0 removes the limit.
 func (n *Network) SetMaxRate(host int32, rate quantity.BitRate) error {
 	if err := n.checkHost(host); err != nil {
 		return err
@@ -164,7 +164,7 @@ func (n *Network) SetMaxRate(host int32, rate quantity.BitRate) error {
 	return nil
 }
 
-// Function returns what a function has sent and received so far, or nothing for a number that AddFunction did not return.
+// Function returns the counters of a function, all zero for a number that AddFunction did not return.
 func (n *Network) Function(number int32) FunctionStats {
 	if n.checkFunction(number) != nil {
 		return FunctionStats{}
@@ -186,7 +186,7 @@ func (n *Network) checkHost(host int32) error {
 	return nil
 }
 
-// checkFunctions refuses a flow whose functions are not of its hosts.
+// checkFunctions rejects a flow whose functions do not belong to its hosts.
 func (n *Network) checkFunctions(f *FlowSpec) error {
 	for _, e := range [2]struct{ host, number int32 }{{f.Src, f.Function}, {f.Dst, f.PeerFunction}} {
 		if e.number == 0 {
@@ -205,10 +205,10 @@ func (n *Network) checkFunctions(f *FlowSpec) error {
 	return nil
 }
 
-// joinFunction returns the line of a flow's function and class, which the flow is about to join.
+// joinFunction returns the turn queue of a flow's function and class, which the flow is about to join.
 func (n *Network) joinFunction(slot int32, f *flow) *turns {
 	fn, sh := &n.functions[n.ends[slot].function], n.hosts[f.src].shares
-	if fn.ready == 0 { // idle time is not saved up
+	if fn.ready == 0 { // an idle function saves no credit
 		fn.spent = max(fn.spent, sh.served)
 	}
 	if fn.ready>>f.cls&1 == 0 {
@@ -218,8 +218,8 @@ func (n *Network) joinFunction(slot int32, f *flow) *turns {
 	return &fn.turns[f.cls]
 }
 
-// sendFunction starts a packet of the function whose turn it is in a class. It reports whether it did, and otherwise
-// whether all functions of the class are held back.
+// sendFunction starts a packet of the function next in turn in a class. It reports whether it did, and otherwise whether all
+// functions of the class are held back.
 func (n *Network) sendFunction(pi int32, p *port, cls int) (sent, wait bool) {
 	h := &n.hosts[p.host]
 	sh := h.shares
@@ -257,8 +257,8 @@ func (n *Network) sendFunction(pi int32, p *port, cls int) (sent, wait bool) {
 	return true, false
 }
 
-// chooseFunction returns the function whose turn it is in a class, or none, and then sees to it that the host looks
-// again when one may send.
+// chooseFunction returns the function next in turn in a class. If no function may send yet, it returns none and schedules the
+// next check.
 func (n *Network) chooseFunction(sh *shares, cls int, host int32) int32 {
 	now := n.eng.Now()
 	if sh.max > 0 && sh.due > now {
@@ -274,7 +274,7 @@ func (n *Network) chooseFunction(sh *shares, cls int, host int32) int32 {
 		}
 		if fn.Max > 0 && fn.maxDue > now {
 			wake = min(wake, fn.maxDue)
-			fn.spent = max(fn.spent, sh.served) // what it may not have is not saved up
+			fn.spent = max(fn.spent, sh.served) // unused capacity above the limit is not saved
 			continue
 		}
 		behind = min(behind, fn.spent)
@@ -294,7 +294,7 @@ func (n *Network) chooseFunction(sh *shares, cls int, host int32) int32 {
 	return best
 }
 
-// wakeAt makes a host look for something to send at an instant.
+// wakeAt schedules a host's check for packets to send.
 func (n *Network) wakeAt(sh *shares, host int32, at quantity.Picoseconds) {
 	if at < sh.wake {
 		sh.wake = at
@@ -302,7 +302,7 @@ func (n *Network) wakeAt(sh *shares, host int32, at quantity.Picoseconds) {
 	}
 }
 
-// shaped is the instant at which a function of a host may send again.
+// shaped handles the time at which a function of a host may send again.
 func (n *Network) shaped(host int32, at quantity.Picoseconds) {
 	h := &n.hosts[host]
 	if h.shares.wake != at {
@@ -312,7 +312,7 @@ func (n *Network) shaped(host int32, at quantity.Picoseconds) {
 	n.kick(h.port, &n.ports[h.port])
 }
 
-// countIn counts a packet that has come to a host for the function it is for.
+// countIn counts a received packet for its function.
 func (n *Network) countIn(k *packet) {
 	e := n.ends[k.flow]
 	at := e.function

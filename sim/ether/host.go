@@ -13,21 +13,21 @@ type host struct {
 	node       int32
 	domain     uint8
 	acksReady  uint8 // classes with acknowledgements or notifications to send
-	flowsReady uint8 // classes with flows whose turn may come
+	flowsReady uint8 // classes with flows that may be ready
 	deaf       bool  // its senders ignore CNPs
 	inert      bool  // its senders count CNPs as handled without reacting
-	incapable  uint8 // flagCapable where its data is not ECN-capable, else 0
-	silent     bool  // its receivers send none
+	incapable  uint8 // flagCapable if its data is not ECN-capable, otherwise 0
+	silent     bool  // its receivers send no CNPs
 	cnpCode    uint8
-	cnpPort    bool // the gap between CNPs is the port's, not each flow's
+	cnpPort    bool // the gap between CNPs applies to the port, not to each flow
 	shares     *shares
 	cnpGap     quantity.Picoseconds
-	cnpAt      quantity.Picoseconds // with cnpPort, the last one
+	cnpAt      quantity.Picoseconds // with cnpPort: time of the last CNP
 	replies    uint64               // acknowledgements and notifications sent
 	stats      HostStats
 }
 
-// wants reports whether the host has something that it may send.
+// wants reports whether the host has a packet that it may send.
 func (h *host) wants(n *Network, p *port) bool {
 	return n.ackable(h, p) != 0 || h.flowsReady&^p.paused != 0
 }
@@ -48,8 +48,8 @@ func (n *Network) reply(hi int32, pk int32) {
 	n.kick(h.port, &n.ports[h.port])
 }
 
-// sendHost starts the next packet of an idle NIC: acknowledgements first, then the flows in turn. It
-// returns false when there is nothing to send.
+// sendHost starts the next packet of an idle NIC: acknowledgements first, then the flows in turn. It returns false when there
+// is no packet to send.
 func (n *Network) sendHost(pi int32, p *port) bool {
 	h := &n.hosts[p.host]
 	if able := n.ackable(h, p); able != 0 {
@@ -69,7 +69,7 @@ func (n *Network) sendHost(pi int32, p *port) bool {
 		n.start(pi, p, pk)
 		return true
 	}
-	held := uint8(0) // classes whose functions are all held back
+	held := uint8(0) // classes with all functions held back
 	for {
 		able := h.flowsReady &^ p.paused &^ held
 		if able == 0 {
@@ -96,7 +96,7 @@ func (n *Network) sendHost(pi int32, p *port) bool {
 	}
 }
 
-// turns is the line of ready flows of one class of a host.
+// turns is the queue of ready flows of one class of a host.
 type turns struct{ head, tail int32 }
 
 func (n *Network) pushTurn(slot int32, f *flow) {
@@ -125,7 +125,7 @@ func (n *Network) popTurn(h *host, at, cls int) int32 {
 	return slot
 }
 
-// consider gives a flow that was idle its turn, now or at its pacing deadline, if it may send.
+// consider makes an idle flow ready, now or at its pacing deadline, if it may send.
 func (n *Network) consider(slot int32, f *flow) {
 	if f.state != stateIdle || f.next >= f.size && !f.resends() || !n.timed(f) {
 		return
@@ -142,12 +142,12 @@ func (n *Network) consider(slot int32, f *flow) {
 	n.kick(pi, &n.ports[pi])
 }
 
-// open reports whether the window lets another packet start. The test is made before the packet, so
-// a window may be overshot by less than one.
+// open reports whether the window allows another packet. The check is before the packet, so a flow may exceed its window by
+// less than one packet.
 func (f *flow) open() bool { return f.ctl.Window == 0 || f.next-f.una < f.ctl.Window || f.resends() }
 
-// timed reports whether a pacing deadline ahead of the flow is worth an event. Where its window is
-// full it is not; ns-3 keeps the event all the same, and ties with others follow from when it was set.
+// timed reports whether a future pacing deadline needs an event. It does not when the window is full; ns-3 keeps the event
+// anyway, and the time at which it was set decides ties with other events.
 func (n *Network) timed(f *flow) bool { return n.truncate || f.open() }
 
 // await schedules the flow's pacing deadline.
@@ -159,16 +159,15 @@ func (n *Network) await(slot int32, f *flow) {
 	n.eng.Schedule(f.wake, evPace, slot, int32(f.gen))
 }
 
-// longestSleep is how long a flow waits for its deadline before it asks whether its rate has risen
-// since the deadline was set. At the lowest rates a packet's gap is long enough for congestion
-// control to recover in; ns-3, whose lowest rate is 1 Gbit/s, keeps every deadline.
+// longestSleep is the longest wait for a pacing deadline before the flow checks whether its rate has risen since. At the lowest
+// rates, congestion control can recover within one packet gap; ns-3, whose lowest rate is 1 Gbit/s, keeps every deadline.
 const longestSleep = 50 * quantity.Microsecond
 
-// pace is the deadline of a flow.
+// pace handles the pacing deadline of a flow.
 func (n *Network) pace(slot int32, gen uint16, at quantity.Picoseconds) {
 	f := n.flow(slot)
 	if f.gen != gen || f.state != stateWaiting || f.wake != at {
-		return // the deadline has moved, or the flow is over
+		return // the deadline has moved, or the flow has ended
 	}
 	f.state = stateIdle
 	if f.due > at {
@@ -180,20 +179,19 @@ func (n *Network) pace(slot int32, gen uint16, at quantity.Picoseconds) {
 	n.consider(slot, f)
 }
 
-// settle brings the timers of a flow up to now. One that has met no congestion has none, mostly, and its algorithm's
-// state need not come into the cache.
+// settle advances the timers of a flow to now. A flow without congestion usually has no timers, so its algorithm's state need
+// not be loaded into the cache.
 func (n *Network) settle(slot int32, f *flow) {
 	if !f.quiet {
 		n.cfg.Algorithms[f.algo].Settle(slot, n.eng.Now(), &f.ctl)
 	}
 }
 
-// emit starts the next packet of a flow whose turn it is. It returns false when the flow turns out
-// to have nothing to send now.
+// emit starts the next packet of the flow next in turn. It returns false when the flow has nothing to send now.
 func (n *Network) emit(pi int32, p *port, slot int32) bool {
 	f := n.flow(slot)
 	now := n.eng.Now()
-	if f.state == stateFree { // it ended while in line
+	if f.state == stateFree { // it ended while in the turn queue
 		n.recycle(slot)
 		return false
 	}
@@ -228,7 +226,7 @@ func (n *Network) emit(pi int32, p *port, slot int32) bool {
 		dom: n.hosts[f.src].domain,
 	}
 	if f.next == f.una {
-		f.moved = now // what has not been sent cannot be late
+		f.moved = now // unsent data cannot be late
 	}
 	if seq == f.next {
 		f.next += load
@@ -266,7 +264,7 @@ func (n *Network) stamp(k *packet, s cc.Stamp) {
 	}
 }
 
-// spaced sets the deadline of the packet after one that has just been started.
+// spaced sets the deadline of the packet after the one just started.
 func (n *Network) spaced(f *flow, p *port, wire int, now quantity.Picoseconds) {
 	rate := f.rate()
 	f.wire = uint16(wire)
@@ -278,7 +276,7 @@ func (n *Network) spaced(f *flow, p *port, wire int, now quantity.Picoseconds) {
 	f.due, f.paced = max(min(f.due, now), now-n.cfg.PaceCredit)+g, rate
 }
 
-// rate is what congestion control and the application allow.
+// rate returns the rate that congestion control and the application allow.
 func (f *flow) rate() float64 {
 	if f.demand > 0 {
 		return min(float64(f.demand)*1000, f.ctl.Rate)
@@ -286,20 +284,20 @@ func (f *flow) rate() float64 {
 	return f.ctl.Rate
 }
 
-// again puts a flow that has just sent back into line, or to where it waits.
+// again returns a flow that has just sent to the turn queue, or to its wait for the deadline.
 func (n *Network) again(slot int32, f *flow, p *port) {
 	if f.next >= f.size && !f.resends() || !n.timed(f) {
 		return
 	}
-	if f.due <= p.freeAt || n.truncate { // ns-3 looks for the deadline when the link is free again
+	if f.due <= p.freeAt || n.truncate { // ns-3 checks the deadline when the link becomes free
 		n.pushTurn(slot, f)
 		return
 	}
 	n.await(slot, f)
 }
 
-// repace moves the deadline of a flow whose rate has changed (HPCC): by the difference of the gaps
-// at the new rate and at the one before.
+// repace moves the deadline of a flow whose rate has changed (HPCC) by the difference between the gaps at the new and the
+// previous rate.
 func (n *Network) repace(slot int32, f *flow) {
 	line := n.ports[n.hosts[f.src].port].rate
 	was, is := f.paced, f.rate()
@@ -317,7 +315,7 @@ func (n *Network) repace(slot int32, f *flow) {
 	switch {
 	case f.state != stateWaiting || f.due >= f.wake:
 	case f.due <= n.eng.Now():
-		f.state = stateIdle // the caller considers it
+		f.state = stateIdle // the caller calls consider
 	default:
 		n.await(slot, f)
 	}

@@ -6,10 +6,10 @@ import (
 	"fairlane/subnet"
 )
 
-// SetLink connects or cuts the link of a port, in both directions. What is on a link that is cut is lost, and so is
-// what waits at a switch to leave by it; hosts keep what they have to send. Switches know at once: flows with another
-// shortest path take it, possibly overtaking packets of theirs. A flow whose last packets are lost goes on only with
-// Recovery.Timeout. It fails for a port without a link and for fabrics with BiCC switches.
+// SetLink connects or disconnects the link of a port, in both directions. Disconnecting loses the packets on the link and the
+// packets queued for it at a switch; hosts keep their packets. Switches react immediately: flows with another shortest path
+// move to it, possibly overtaking their own packets. A flow that loses its last packets continues only with Recovery.Timeout.
+// SetLink returns an error for a port without a link and for fabrics with BiCC switches.
 func (n *Network) SetLink(at subnet.PortRef, up bool) error {
 	pi, err := n.linked(at)
 	if err != nil {
@@ -38,7 +38,7 @@ func (n *Network) SetLink(at subnet.PortRef, up bool) error {
 	return nil
 }
 
-// cut ends what a port sends, and what it knew of the far end's wishes.
+// cut stops a port's transmission and clears the pauses of the far end.
 func (n *Network) cut(pi int32) {
 	p := &n.ports[pi]
 	for c := range n.classes {
@@ -76,8 +76,8 @@ func (n *Network) cut(pi int32) {
 	p.ready = 0
 }
 
-// due reports whether the packet at the head of a link has arrived. On a link that was cut an event may be that of
-// a packet which was lost.
+// due reports whether the packet at the head of a link has arrived. After a disconnection, an event may belong to a lost
+// packet.
 func (n *Network) due(p *port) bool {
 	return p.pipe.head != none && n.pool.at(p.pipe.head).at <= n.eng.Now()
 }

@@ -12,40 +12,40 @@ import (
 	"fairlane/wrcc"
 )
 
-// Settings of a network may change between two calls of RunUntil. They act from that instant on, and the run stays a
-// function of topology, configuration, flows and the changes with their instants. What a port has counted, and
-// the state of queues and flows, stays.
+// Settings of a network may change between two calls of RunUntil. They take effect at that instant, and the run remains a
+// function of topology, configuration, flows, and the changes with their times. Port counters and the state of queues and flows
+// are preserved.
 
-// FlowRef names a flow from its start to its end.
+// FlowRef identifies a flow from its start to its end.
 type FlowRef struct {
 	slot int32
 	gen  uint16
 }
 
-// Slot returns the number of the flow among those under way; a later flow may have it again.
+// Slot returns the number of the flow among the active flows; a later flow may reuse it.
 func (r FlowRef) Slot() int32 { return r.slot }
 
 var errGone = errors.New("the flow is over, or never was")
 
-// HostStats are what a host has counted besides octets.
+// HostStats are the counters of a host, except octets.
 type HostStats struct {
-	Marked      uint64 // data packets that came with an ECN mark that a notification answers
+	Marked      uint64 // data packets received with an ECN mark that a CNP would answer
 	CNPsSent    uint64
 	CNPsHandled uint64
-	CNPsIgnored uint64 // that came while its reaction point was off
-	OutOfOrder  uint64 // data packets that came above a gap
-	Nacks       uint64 // reports of gaps sent
-	Timeouts    uint64 // of its senders
+	CNPsIgnored uint64 // received while the reaction point was disabled
+	OutOfOrder  uint64 // data packets received out of sequence
+	Nacks       uint64 // NACKs sent
+	Timeouts    uint64 // timeouts of its senders
 }
 
-// Notification is what the receivers of a host do about marks.
+// Notification configures the reaction of a host's receivers to marks.
 type Notification struct {
-	Off     bool                 // they send no notification packets
-	PerPort bool                 // the gap is one for the port, not one for each flow
-	Gap     quantity.Picoseconds // least time between two; 0 to 1 s
+	Off     bool                 // send no notification packets
+	PerPort bool                 // the gap applies to the port, not to each flow
+	Gap     quantity.Picoseconds // minimum time between two notifications; 0 to 1 s
 }
 
-// SetNotification changes what the receivers of a host do about marks.
+// SetNotification changes the reaction of a host's receivers to marks.
 func (n *Network) SetNotification(host int32, s Notification) error {
 	if err := n.checkHost(host); err != nil {
 		return err
@@ -61,8 +61,8 @@ func (n *Network) SetNotification(host int32, s Notification) error {
 	return nil
 }
 
-// SetReaction makes the senders of a host heed notification packets, or count and ignore them. Limiters that are at
-// work are the algorithm's.
+// SetReaction makes the senders of a host react to notification packets, or count and ignore them. The algorithm keeps rate
+// limiters that are already active.
 func (n *Network) SetReaction(host int32, on bool) error {
 	if err := n.checkHost(host); err != nil {
 		return err
@@ -81,7 +81,7 @@ func (n *Network) SetInert(host int32, on bool) error {
 	return nil
 }
 
-// SetCapable makes the data of a host ECN-capable, which it is by default, or not: then no switch marks it.
+// SetCapable sets whether the data of a host is ECN-capable, which is the default. Switches do not mark other data.
 func (n *Network) SetCapable(host int32, on bool) error {
 	if err := n.checkHost(host); err != nil {
 		return err
@@ -93,8 +93,8 @@ func (n *Network) SetCapable(host int32, on bool) error {
 	return nil
 }
 
-// SetDomain tells a host which data centre it belongs to, 0 to 255 (WRCC). What its running senders take it for is
-// the algorithm's.
+// SetDomain sets the data centre of a host, 0 to 255 (WRCC). The data centre that running senders use is a setting of the
+// algorithm.
 func (n *Network) SetDomain(host int32, domain uint8) error {
 	if err := n.checkHost(host); err != nil {
 		return err
@@ -114,7 +114,7 @@ func (n *Network) Period(node int32) (quantity.Picoseconds, bool) {
 // Events returns the number of events handled so far.
 func (n *Network) Events() uint64 { return n.eng.Processed() }
 
-// Host returns what a host has counted so far; nothing for a host that does not exist.
+// Host returns the counters of a host; all are zero for a host that does not exist.
 func (n *Network) Host(host int32) HostStats {
 	if n.checkHost(host) != nil {
 		return HostStats{}
@@ -122,8 +122,8 @@ func (n *Network) Host(host int32) HostStats {
 	return n.hosts[host].stats
 }
 
-// SetECN changes the marking of one class of a switch port. Thresholds are taken as they are, with no scaling by
-// RatePer and no defaults.
+// SetECN changes the marking of one class of a switch port. The thresholds are used unchanged, without scaling by RatePer and
+// without defaults.
 func (n *Network) SetECN(at subnet.PortRef, class uint8, e ECN) error {
 	pi, err := n.linked(at)
 	if err != nil {
@@ -139,7 +139,7 @@ func (n *Network) SetECN(at subnet.PortRef, class uint8, e ECN) error {
 	return nil
 }
 
-// ForRate returns the rule as it is for a link: defaults filled in, thresholds scaled.
+// ForRate returns the rule for a link rate, with defaults set and thresholds scaled.
 func (e ECN) ForRate(rate quantity.BitRate) ECN {
 	e = e.withDefaults()
 	if !e.Absolute {
@@ -169,7 +169,7 @@ func (n *Network) portIndex(at subnet.PortRef) (int32, error) {
 	return n.first[at.Node] + int32(at.Port), nil
 }
 
-// lookup returns a flow that has not ended.
+// lookup returns an active flow.
 func (n *Network) lookup(r FlowRef) (*flow, error) {
 	if r.slot < 0 || r.slot >= n.slots {
 		return nil, errGone
@@ -181,7 +181,7 @@ func (n *Network) lookup(r FlowRef) (*flow, error) {
 	return f, nil
 }
 
-// Flow returns what the sender of a flow knows of it now, and false when it is over. Timers are settled to now.
+// Flow returns the sender's state of a flow, and false when the flow has ended. Timers are settled to now.
 func (n *Network) Flow(r FlowRef) (FlowState, bool) {
 	f, err := n.lookup(r)
 	if err != nil {
@@ -191,11 +191,11 @@ func (n *Network) Flow(r FlowRef) (FlowState, bool) {
 	return n.stateOf(r.slot, f), true
 }
 
-// Stop ends a flow as FlowSpec.Stop does. A flow that is over stays so.
+// Stop ends a flow as FlowSpec.Stop does. It has no effect on a flow that has ended.
 func (n *Network) Stop(r FlowRef) { n.stop(r.slot, r.gen) }
 
-// Reweigh gives a running flow another weight, more than 0. It fails for a flow that is over and for one whose
-// algorithm has no weights.
+// Reweigh changes the weight of a running flow; it must be above 0. It returns an error for a flow that has ended and for a
+// flow whose algorithm has no weights.
 func (n *Network) Reweigh(r FlowRef, weight float64) error {
 	f, err := n.lookup(r)
 	if err != nil {
@@ -212,7 +212,7 @@ func (n *Network) Reweigh(r FlowRef, weight float64) error {
 	return nil
 }
 
-// SetDemand changes the most that the application of a flow offers; 0 is no bound.
+// SetDemand changes the largest rate that a flow's application offers; 0 means no limit.
 func (n *Network) SetDemand(r FlowRef, d quantity.BitRate) error {
 	f, err := n.lookup(r)
 	if err != nil {
@@ -222,23 +222,23 @@ func (n *Network) SetDemand(r FlowRef, d quantity.BitRate) error {
 		return fmt.Errorf("demand %d bit/s: want 0 for no bound, or more", int64(d))
 	}
 	f.demand = kbps(d)
-	if f.state == stateWaiting { // its deadline is of the old demand
+	if f.state == stateWaiting { // its deadline was computed with the old demand
 		f.state, f.due = stateIdle, n.eng.Now()
 		n.consider(r.slot, f)
 	}
 	return nil
 }
 
-// QueueStats are what a switch port has counted of one class. Octets are on the wire.
+// QueueStats are the counters of one class of a switch port. Octets are on the wire.
 type QueueStats struct {
 	TxOctets, TxPackets  uint64
-	Drops, DroppedOctets uint64 // that found no room in it, or no link behind it
+	Drops, DroppedOctets uint64 // dropped for lack of buffer, or because the link was down
 	Marks                uint64
-	Bytes, Peak          int64 // held now, and the most that was
+	Bytes, Peak          int64 // held now, and the largest value so far
 }
 
-// Queues returns what a port has counted by class, into dst, which has room for all classes; of a host's port what it
-// has sent, once there are maps (SetMap).
+// Queues stores the counters of a port by class in dst. A host's port has counters of sent packets only, and only where maps
+// are set (SetMap).
 func (n *Network) Queues(at subnet.PortRef, dst *[MaxClasses]QueueStats) {
 	pi, err := n.portIndex(at)
 	if err != nil {
@@ -250,19 +250,19 @@ func (n *Network) Queues(at subnet.PortRef, dst *[MaxClasses]QueueStats) {
 	}
 }
 
-// LinkStats are what a port has put on its link and taken from it, of all packets.
+// LinkStats count all packets that a port sent on its link and received from it.
 type LinkStats struct {
 	Up                         bool
 	TxOctets, TxPackets        uint64
 	RxOctets, RxPackets        uint64
-	PausesSent, PausesReceived [MaxClasses]uint64               // PFC, by class
-	PausedTime                 quantity.Picoseconds             // of all classes together
+	PausesSent, PausesReceived [MaxClasses]uint64               // PFC pause frames, by class
+	PausedTime                 quantity.Picoseconds             // sum over all classes
 	PausedTimes                [MaxClasses]quantity.Picoseconds // by class
-	InDrops                    [MaxClasses]uint64               // packets that found no room after arriving, by class
+	InDrops                    [MaxClasses]uint64               // packets received and dropped for lack of buffer, by class
 }
 
-// Link returns what a port has sent and received so far; nothing for a port without a link. What is on the
-// link has been sent by one end and not received by the other.
+// Link returns the counters of a port, all zero for a port without a link. Packets on the link are counted as sent at one end
+// and not yet as received at the other.
 func (n *Network) Link(at subnet.PortRef) LinkStats {
 	pi, err := n.linked(at)
 	if err != nil {
@@ -288,7 +288,7 @@ func (n *Network) Link(at subnet.PortRef) LinkStats {
 	return s
 }
 
-// sent returns the packets that a port has put on its link.
+// sent returns the number of packets that a port has sent on its link.
 func (n *Network) sent(pi int32) uint64 {
 	p := &n.ports[pi]
 	all := p.frames
@@ -304,31 +304,32 @@ func (n *Network) sent(pi int32) uint64 {
 	return all
 }
 
-// FairPort is what an egress port of a WRCC switch goes by.
+// FairPort is the configuration of an egress port of a WRCC switch.
 type FairPort struct {
-	Off    bool // computes no fair rate and limits nobody; Params do not count
+	Off    bool // computes no fair rate and limits no flow; Params are ignored
 	Params wrcc.Params
-	Domain int16 // data centre whose senders it may tell, 0 to 255; -1 is none
-	// Weights make the fair rate of a class another than the port's, for switches that weigh classes themselves; one
-	// with multiplier 0 does not.
+	Domain int16 // data centre whose senders it may notify, 0 to 255; -1 means none
+	// Weights give classes a fair rate different from the port's, for switches that apply class weights themselves. Multiplier
+	// 0 means the port's fair rate.
 	Weights [MaxClasses]wrcc.ClassWeight
 }
 
-// FairStats are what an egress port of a WRCC switch has counted, and measures now.
+// FairStats are counters and current measurements of an egress port of a WRCC switch.
 type FairStats struct {
-	FairRateMbps uint32 // 0 while it computes none
+	FairRateMbps uint32 // 0 if the port computes none
 	AvgRTT       quantity.Picoseconds
-	InBytes      uint64 // on their way to the port, up to the end of the last period
+	InBytes      uint64 // received for this port, up to the end of the last period
 	InPackets    uint64
-	FCNPs        uint64 // made from packets of the port
+	FCNPs        uint64 // caused by packets of the port
 	Rewrites     uint64 // packets whose fair rate the port lowered
 	Periods      uint64
-	FairRateSum  uint64 // of the fair rates at the ends of those, Mbit/s
+	FairRateSum  uint64 // sum of the fair rates at the ends of these periods, Mbit/s
 }
 
-// SetFairRate changes what the ports of a WRCC switch go by: those with a link, by what settings returns for each.
-// A new sampling period begins when the present one ends; Params.Period must be the same for all. Fair rates stay, within
-// the new bounds; a port that was off begins at the largest. It fails, and changes nothing, for a node that is no WRCC switch and for settings out of range.
+// SetFairRate changes the configuration of the ports of a WRCC switch: settings returns it for each port with a link. A new
+// sampling period starts at the end of the current one; Params.Period must be the same for all ports. Fair rates stay, within
+// the new limits; a port that was off starts at the largest. SetFairRate returns an error, and changes nothing, for a node that
+// is not a WRCC switch and for settings out of range.
 func (n *Network) SetFairRate(node int32, settings func(port ident.PortNum, rate quantity.BitRate) FairPort) error {
 	if node < 0 || int(node) >= len(n.swOf) || n.swOf[node] == none || n.fair == nil {
 		return fmt.Errorf("node %d is no WRCC switch", node)
@@ -368,7 +369,7 @@ func (n *Network) SetFairRate(node int32, settings func(port ident.PortNum, rate
 	return nil
 }
 
-// adopt makes a port go by new settings, in a period that goes on.
+// adopt applies new settings to a port within the current period.
 func (fp *fairPort) adopt(s *FairPort, period quantity.Picoseconds) {
 	fp.off, fp.domain = s.Off, s.Domain
 	fp.weights, fp.weighs = s.Weights, false
@@ -385,7 +386,7 @@ func (fp *fairPort) adopt(s *FairPort, period quantity.Picoseconds) {
 	}
 }
 
-// adoptPeriod begins the first period of another length. Senders lately told are forgotten.
+// adoptPeriod starts the first period of a different length, and clears the table of recently notified senders.
 func (f *fairSwitch) adoptPeriod() {
 	f.period = f.next
 	for k := range f.ports {
@@ -394,7 +395,7 @@ func (f *fairSwitch) adoptPeriod() {
 	f.gate.SetPeriod(f.period)
 }
 
-// limit returns the fair rate that a packet of a class leaves with, and whether that is less than it asks for.
+// limit returns the fair rate in a departing packet of a class, and whether it is less than the packet's rate.
 func (fp *fairPort) limit(mbps uint32, cls uint8) (uint32, bool) {
 	if !fp.weighs || fp.weights[cls].Multiplier == 0 {
 		return fp.state.Limit(mbps)
@@ -405,7 +406,7 @@ func (fp *fairPort) limit(mbps uint32, cls uint8) (uint32, bool) {
 	return mbps, false
 }
 
-// FairRate returns what an egress port of a WRCC switch has counted and measures, and false for another port.
+// FairRate returns the counters and measurements of an egress port of a WRCC switch, and false for another port.
 func (n *Network) FairRate(at subnet.PortRef) (FairStats, bool) {
 	pi, err := n.linked(at)
 	if err != nil || n.fair == nil || n.ports[pi].sw == none {

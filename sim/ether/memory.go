@@ -6,8 +6,8 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// prepareBuffers divides each switch's memory: headroom and reserve of each port and lossless class,
-// the rest shared. It fails where nothing is left, or too little for one packet of a lossy class.
+// prepareBuffers divides the buffer of each switch: headroom and reserve of each port and lossless class, and the rest as
+// shared buffer. It returns an error when the rest is empty, or too small for one packet of a lossy class.
 func (n *Network) prepareBuffers() error {
 	slowest := quantity.BitRate(0)
 	for i := range n.hosts {
@@ -49,7 +49,8 @@ func (n *Network) prepareBuffers() error {
 	return nil
 }
 
-// AlphaAt returns the part of the free memory that a port of a rate may hold in a fabric with a slowest host link.
+// AlphaAt returns the fraction of the free buffer that a port may hold, for the port's rate and the rate of the slowest host
+// link.
 func (b Buffer) AlphaAt(rate, slowest quantity.BitRate) float64 {
 	b = b.withDefaults()
 	base := b.AlphaRate
@@ -63,10 +64,10 @@ func (b Buffer) AlphaAt(rate, slowest quantity.BitRate) float64 {
 	return alpha
 }
 
-// BufferError says that the memory of a switch is too small for the links that it has.
+// BufferError reports that the buffer of a switch is too small for its links.
 type BufferError struct {
 	Switch       string // name
-	Bytes, Least int64  // what it has, and what it needs before it can share any
+	Bytes, Least int64  // buffer size, and the minimum before any sharing
 }
 
 // Error names the switch and what it needs.
@@ -75,19 +76,19 @@ func (e *BufferError) Error() string {
 		e.Bytes, e.Switch, e.Least)
 }
 
-// headroom returns the room of one lossless class of a port.
+// headroom returns the headroom of one lossless class of a port.
 func (n *Network) headroom(b *Buffer, p *port) int64 {
 	flight := float64(p.rate) / 8 * float64(p.delay) / 1e12
 	if b.Headroom > 0 {
 		return int64(b.Headroom * flight)
 	}
-	return max(int64(3*flight), n.certain(int64(2*flight)+1))
+	return max(int64(3*flight), n.requiredHeadroom(int64(2*flight)+1))
 }
 
-// certain returns the bytes that may at most arrive at a port once a packet has not found room,
-// where flight is what the link carries in a round trip: that packet; one that the port is sending
-// when it wants to send the pause, during which as much may arrive; the pauses of all classes; and
-// one that the far end has begun when the pause arrives (IEEE 802.1Q-2018, annex N).
-func (n *Network) certain(flight int64) int64 {
+// requiredHeadroom returns the largest number of bytes that may arrive at a port after a packet found no room; flight is the
+// bytes on the link in a round trip time. They are: that packet; as many bytes as the packet that the port is still sending
+// before the pause; the pauses of all classes; and a packet that the far end has started when the pause arrives (IEEE
+// 802.1Q-2018, annex N).
+func (n *Network) requiredHeadroom(flight int64) int64 {
 	return flight + 3*int64(n.largest) + int64(n.classes*n.cfg.Headers.Pause)
 }

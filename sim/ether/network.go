@@ -16,16 +16,16 @@ const (
 	evArrive  uint8 = iota // A: port whose link delivers
 	evFree                 // A: port that has become idle
 	evPace                 // A: flow, B: its generation
-	evStart                // A: flow to be
+	evStart                // A: index of the scheduled flow
 	evStop                 // A: flow, B: its generation
 	evTimeout              // A: flow, B: its generation
 	evFair                 // A: switch whose period ends
 	evVOQ                  // A: DCI switch whose virtual output queue may send
-	evAnswer               // A: flow, B: its generation: a kept back acknowledgement may be due
+	evAnswer               // A: flow, B: its generation: a delayed acknowledgement may be due
 	evShape                // A: host: a function that was held back may send
 )
 
-// trait is cc.Traits made ready for the data path.
+// trait is cc.Traits prepared for the data path.
 type trait struct {
 	stamper cc.Stamper
 	data    uint16 // header bytes of a data packet
@@ -36,19 +36,19 @@ type trait struct {
 	repace  bool
 	sent    bool
 	quiet   bool
-	maxHops int // most switches of a path; 0 is any
+	maxHops int // largest number of switches in a path; 0 means no limit
 }
 
-// Network is one simulated fabric with its traffic. It is not safe for concurrent use; any number of
-// networks may live in one process.
+// Network is one simulated fabric with its traffic. It is not safe for concurrent use; one process can hold any number of
+// networks.
 type Network struct {
 	cfg  Config
 	topo *subnet.Fabric
 	eng  sim.Engine
 
 	ports    []port
-	first    []int32 // of each node: its port 0 in ports; one more at the end
-	swOf     []int32 // of each node, or none
+	first    []int32 // each node's port 0 in ports, with one more entry at the end
+	swOf     []int32 // switch of each node, or none
 	switches []swtch
 	hosts    []host
 	queues   []queue   // [port][class]
@@ -59,39 +59,39 @@ type Network struct {
 	maxRTT   quantity.Picoseconds
 
 	classes   int
-	strict    uint8 // classes that are
-	lossy     uint8 // classes that are
-	resends   bool  // senders may have to send again
+	strict    uint8 // bit mask of the strict classes
+	lossy     uint8 // bit mask of the lossy classes
+	resends   bool  // senders may have to resend
 	truncate  bool
-	fixed     bool // whole nanoseconds are made as fixedPoint does
+	fixed     bool // nanoseconds are computed as in fixedPoint
 	quantum   int32
 	largest   int32 // bytes of the largest packet
 	fullSizes [MaxClasses]int32
 	traits    []trait
-	maps      []CodeMap // of ports that have one
+	maps      []CodeMap // maps of the ports that have one
 
 	pool      pool
 	records   records
 	pages     []*page
-	slots     int32 // ever used
+	slots     int32 // number of slots ever used
 	reserved  int32
 	freeSlots []int32
 	specs     []FlowSpec
 	freeSpecs []int32
 	source    Source
-	selective map[int32]*scoreboard // of senders
-	kept      map[int32]*scoreboard // of receivers
-	nacks     map[int32]nack        // of receivers with a gap
+	selective map[int32]*scoreboard // senders' scoreboards
+	kept      map[int32]*scoreboard // receivers' scoreboards
+	nacks     map[int32]nack        // of receivers with missing packets
 
-	part  *part        // nil when the whole fabric is simulated here
+	part  *part        // nil when this network simulates the whole fabric
 	fair  []fairSwitch // by switch; nil without WRCC
 	edges []edge       // DCI switches
 
-	functions []function // of hosts whose flows are of functions; the first is no function
-	ends      []ends     // of flows; nil in a fabric without functions
+	functions []function // of hosts with functions; the first entry is a placeholder
+	ends      []ends     // functions of flows; nil in a fabric without functions
 
 	upcoming, active, peakActive int
-	periodic                     int // events that repeat for ever
+	periodic                     int // periodic events
 	completed                    uint64
 	lastDone                     quantity.Picoseconds
 	hops                         uint64
@@ -99,18 +99,18 @@ type Network struct {
 	digest                       uint64
 	failed                       error
 
-	// Arguments of calls to algorithms: passed by pointer, they would be allocated each time.
+	// Arguments of calls to algorithms. As local variables passed by pointer, each call would allocate them.
 	ackArg  cc.Ack
 	noteArg cc.Notification
 	flowArg cc.Flow
 }
 
-// New builds the network of a topology. A host is a linked port of a channel adapter; hosts are
-// numbered in the order of nodes and ports. It fails for a topology without links, for links without
-// a rate, for more than 256 domains, and for a configuration out of range.
+// New builds the network of a topology. A host is a linked port of a channel adapter; hosts are numbered by node and port. New
+// returns an error for a topology without links, for links without a rate, for more than 256 domains, and for a configuration
+// out of range.
 func New(topo *subnet.Fabric, cfg Config) (*Network, error) { return assemble(topo, cfg, nil) }
 
-// assemble is New; divide, if given, is called once ports and links are known, to make the network a part.
+// assemble implements New. It calls divide, if given, after the creation of ports and links, to make the network a part.
 func assemble(topo *subnet.Fabric, cfg Config, divide func(*Network) error) (*Network, error) {
 	if topo == nil || len(topo.Links) == 0 {
 		return nil, errors.New("ethernet fabric: the topology has no links")
@@ -189,7 +189,7 @@ func (n *Network) prepareTraits() {
 	}
 }
 
-// addNodes makes the ports, switches and hosts.
+// addNodes creates the ports, switches and hosts.
 func (n *Network) addNodes() error {
 	domains := make(map[string]uint8)
 	for i := range n.topo.Nodes {
@@ -225,7 +225,7 @@ func (n *Network) addNodes() error {
 	return nil
 }
 
-// addLinks joins the ports.
+// addLinks connects the ports.
 func (n *Network) addLinks() error {
 	for i := range n.topo.Links {
 		l := &n.topo.Links[i]
@@ -247,7 +247,7 @@ func (n *Network) addLinks() error {
 	return nil
 }
 
-// prepareMarking sets the marking of a port whose link is known.
+// prepareMarking sets the marking of a port after its link is known.
 func (n *Network) prepareMarking(p *port) {
 	e, own := n.cfg.ECNs[subnet.PortRef{Node: p.node, Port: ident.PortNum(p.num)}]
 	queues := n.queuesOf(p)
@@ -265,7 +265,7 @@ func (n *Network) queuesOf(p *port) []queue {
 	return n.queues[at : at+n.classes]
 }
 
-// marking sets the rule of a queue.
+// marking sets the marking rule of a queue.
 func (q *queue) marking(e *ECN) {
 	if e.Off {
 		q.kmin, q.kmax = 1<<62, 1<<62
@@ -325,5 +325,5 @@ func (n *Network) Handle(ev sim.Event) {
 // Now returns the simulated time.
 func (n *Network) Now() quantity.Picoseconds { return n.eng.Now() }
 
-// RunUntil processes all events up to and including t; a t in the past does nothing.
+// RunUntil processes all events up to and including t; a t in the past has no effect.
 func (n *Network) RunUntil(t quantity.Picoseconds) { n.eng.RunUntil(t, n) }

@@ -11,7 +11,7 @@ const (
 	kindNack
 	kindCNP
 	kindFCNP
-	kindNotice // between DCI switches: the rate that suits a destination
+	kindNotice // between DCI switches: the suitable rate for a destination
 	kindPause
 	kindResume
 )
@@ -20,48 +20,47 @@ const (
 const (
 	flagMarked  uint8 = 1 << iota // ECN congestion experienced; on an ACK: echoed
 	flagCapable                   // ECN-capable transport
-	flagLast                      // ends its message
+	flagLast                      // last packet of its message
 	flagBurst                     // WRCC: FBDP is above 0
-	flagResent                    // sent before
+	flagResent                    // resent
 )
 
-// packet is one packet wherever it is: one cache line.
+// packet is one packet in any state, in one cache line.
 type packet struct {
-	at   quantity.Picoseconds // arrival at the far end of the link it is on
-	sent quantity.Picoseconds // when the data packet was handed to its first link; copied into its ACK
+	at   quantity.Picoseconds // arrival at the far end of its current link
+	sent quantity.Picoseconds // time at which the data packet started on its first link; copied into its ACK
 	seq  int64                // data: first payload byte; ACK: first byte not received
-	next int32                // in whatever queue it is
+	next int32                // next packet in its queue
 	flow int32
 	dst  int32  // host
-	hash uint32 // of the five-tuple, for the choice among equal paths
+	hash uint32 // of the five-tuple, for the selection among equal-cost paths
 	tel  int32  // telemetry record, or none
-	in   int32  // in a switch: the ingress port; on a link: its place in the sequence of events
+	in   int32  // in a switch: the ingress port; on a link: its sequence number among the events
 	wire uint16 // bytes on the wire
-	load uint16 // payload bytes; ACK: data packets answered, and above 8 bits how many were marked
-	gen  uint16 // of the flow's slot
-	rtt  uint16 // WRCC: estimate of the round trip, us; NACK: packets from seq to the one that came
+	load uint16 // payload bytes; ACK: number of acknowledged data packets, and above bit 8 the number of marked ones
+	gen  uint16 // generation of the flow's slot
+	rtt  uint16 // WRCC: estimated round trip time, us; NACK: packets from seq to the received one
 	fair uint32 // WRCC: fair rate, Mbit/s
 	kind uint8
 	cls  uint8
 	flag uint8
-	dom  uint8 // WRCC: data centre of who wrote it
+	dom  uint8 // WRCC: data centre of the port that set the fair rate
 }
 
-// poolPage is the number of packets that are allocated at once.
+// poolPage is the number of packets allocated together.
 const poolPage = 1 << 10
 
-// pool holds all packets by index, in pages: none moves when the pool grows. Freed ones are reused
-// first.
+// pool holds all packets by index, in pages, so packets do not move when the pool grows. Free packets are reused first.
 type pool struct {
 	pages [](*[poolPage]packet)
 	free  int32
-	size  int32 // packets ever used
+	size  int32 // number of packets ever used
 	used  int
 }
 
 func (p *pool) at(i int32) *packet { return &p.pages[uint32(i)/poolPage][uint32(i)%poolPage] }
 
-// get returns the index of a packet whose fields the caller sets, all of them.
+// get returns the index of a packet. The caller must set all its fields.
 func (p *pool) get() int32 {
 	p.used++
 	if i := p.free; i != none {

@@ -13,26 +13,24 @@ import (
 	"fairlane/subnet"
 )
 
-// Parallel simulates one fabric on several threads. The fabric is cut into parts along links; each
-// part is a Network of its own that runs ahead of the others by no more than the shortest delay of
-// a cut link, because nothing can reach it sooner (conservative synchronisation: Chandy and Misra,
-// 1979). What crosses a cut is handed over when the parts meet, in a fixed order, so a run is a
-// function of topology, configuration, flows and the number of parts. With another number of parts
-// it differs in the order of things that happen at one picosecond, and in nothing else.
+// Parallel simulates one fabric on several threads. It divides the fabric into parts along links. Each part is a separate
+// Network that runs ahead of the others by at most the shortest delay of a cut link, because no packet can reach it sooner
+// (conservative synchronization: Chandy and Misra, 1979). Packets over cut links are exchanged in a fixed order when the parts
+// meet, so a run is a function of topology, configuration, flows and the number of parts. A different number of parts changes
+// only the order of events at the same picosecond.
 //
-// Its methods are those of Network, with one difference: OnDone is called when RunUntil has come to its
-// end, not at the instant of the completion. A flow that Add gives from there cannot start before, so
-// traffic whose flows wait for others, such as a collective, would run later than it should and
-// depend on how often RunUntil is called. It needs one thread: a Network.
+// Its methods are those of Network, with one difference: OnDone is called at the end of RunUntil, not at the instant of the
+// completion. A flow added from OnDone cannot start earlier. Traffic whose flows wait for others, such as a collective, would
+// therefore run too late, and its timing would depend on the frequency of RunUntil calls. Use a Network for such traffic.
 type Parallel struct {
 	parts     []*Network
-	home      []uint8 // of each node: its part
+	home      []uint8 // part of each node
 	ahead     quantity.Picoseconds
 	now       quantity.Picoseconds
-	end       quantity.Picoseconds // how far the parts may run before they meet
-	open      bool                 // they are on the way there
+	end       quantity.Picoseconds // time up to which the parts may run before they meet
+	open      bool                 // the parts are running towards end
 	source    Source
-	next      FlowSpec // of the source, not yet given to the parts
+	next      FlowSpec // from the source, not yet passed to the parts
 	more      bool
 	freeSlots []int32
 	slots     int32
@@ -42,13 +40,12 @@ type Parallel struct {
 	done      []Done
 }
 
-// NewParallel cuts a fabric into parts and builds a network of each. make gives the configuration of
-// a part; it must give the same each time but with algorithms of its own, for a part is run by its own
-// goroutine. OnDone of the first is called for all flows, in the order of time, at the end of RunUntil;
-// OnRTT of each is called by its goroutine. It fails where the fabric has no links to cut: when all
-// hosts are at one switch, or for more parts than switches that have hosts. And it refuses BiCC
-// switches and algorithms with state that flows of several hosts share (cc.Traits.Shared): each part
-// would have its own.
+// NewParallel divides a fabric into parts and builds a network for each. make returns the configuration of a part. It must
+// return the same configuration each time but with separate algorithm instances, because each part runs in its own goroutine.
+// OnDone of the first configuration is called for all flows, in time order, at the end of RunUntil; OnRTT of each is called by
+// the part's goroutine. NewParallel returns an error when the fabric has no links to cut: all hosts are at one switch, or there
+// are more parts than switches with hosts. It also rejects BiCC switches and algorithms with state shared by flows of several
+// hosts (cc.Traits.Shared), because each part would have its own copy.
 func NewParallel(topo *subnet.Fabric, parts int, make func(part int) (Config, error)) (*Parallel, error) {
 	if parts < 1 || parts > 64 {
 		return nil, fmt.Errorf("parallel fabric: %d parts: want 1 to 64", parts)
@@ -111,8 +108,8 @@ func newPart(topo *subnet.Fabric, cfg Config, p *Parallel, i, parts int) (*Netwo
 	return n, err
 }
 
-// divide gives every node a part: switches by their distance from the hosts, those of one distance in
-// equal numbers, neighbours together; hosts with their switch.
+// divide assigns every node to a part. Switches at the same distance from the hosts are divided evenly, with neighbours in one
+// part; hosts belong to the part of their switch.
 func (p *Parallel) divide(n *Network, parts int) error {
 	nodes := len(n.first) - 1
 	p.home = make([]uint8, nodes)
@@ -149,8 +146,8 @@ func (p *Parallel) divide(n *Network, parts int) error {
 	return p.lookAhead(n, parts)
 }
 
-// above returns the switches next to a layer that no layer has yet, and places each at the mean of
-// its neighbours there.
+// above returns the switches next to a layer that are not in a layer yet, and places each at the mean position of its
+// neighbours in that layer.
 func (n *Network) above(layer []int32, level []int, place []float64, depth int) []int32 {
 	count := make(map[int32]int)
 	var out []int32
@@ -187,7 +184,7 @@ func (p *Parallel) lookAhead(n *Network, parts int) error {
 		}
 	}
 	if parts == 1 {
-		p.ahead = quantity.Millisecond // flows are announced that far ahead
+		p.ahead = quantity.Millisecond // flows are announced this far ahead
 	}
 	if p.ahead <= 0 || p.ahead == sim.Never {
 		return errors.New("parallel fabric: want links of some delay between the parts")
@@ -195,7 +192,7 @@ func (p *Parallel) lookAhead(n *Network, parts int) error {
 	return nil
 }
 
-// SetSource makes a source give the flows of the run, beside those of Add.
+// SetSource sets a source of flows, in addition to those of Add.
 func (p *Parallel) SetSource(s Source) error {
 	p.source = s
 	p.next, p.more = s.Next()
@@ -215,7 +212,7 @@ func (p *Parallel) Add(f FlowSpec) error {
 	return nil
 }
 
-// RunUntil processes all events up to and including t; a t in the past does nothing.
+// RunUntil processes all events up to and including t; a t in the past has no effect.
 func (p *Parallel) RunUntil(t quantity.Picoseconds) {
 	if t < p.now {
 		return
@@ -234,7 +231,7 @@ func (p *Parallel) RunUntil(t quantity.Picoseconds) {
 	p.report()
 }
 
-// round is one call of RunUntil. The first part speaks for all while the others wait.
+// round is one call of RunUntil. The first part coordinates while the others wait.
 type round struct {
 	p     *Parallel
 	limit quantity.Picoseconds
@@ -259,16 +256,16 @@ func (r *round) work(i int) {
 					n.take(&q.part.out[i])
 				}
 			}
-			r.bar.wait() // nobody writes to a box that is being emptied
+			r.bar.wait() // no part writes to an outbox while it is emptied
 		}
 		n.RunUntil(min(r.p.end, r.limit))
 		r.bar.wait()
 	}
 }
 
-// meet settles between the parts what concerns them all, once they have run as far as they may, and
-// says how far they may run now: less than the look-ahead beyond the first thing that happens. Where
-// they meet does not depend on limit, so a run does not depend on how often it is looked at.
+// meet exchanges state between the parts when they have reached the end of their window, and sets the next window: less than
+// the look-ahead beyond the first event. The meeting times do not depend on limit, so a run does not depend on the frequency of
+// RunUntil calls.
 func (p *Parallel) meet(limit quantity.Picoseconds) (met, over bool) {
 	if p.open {
 		if p.now >= limit && p.now < p.end {
@@ -292,7 +289,7 @@ func (p *Parallel) meet(limit quantity.Picoseconds) (met, over bool) {
 	return true, false
 }
 
-// first returns when the next thing happens anywhere.
+// first returns the time of the next event in any part.
 func (p *Parallel) first() quantity.Picoseconds {
 	first := sim.Never
 	for _, n := range p.parts {
@@ -307,7 +304,7 @@ func (p *Parallel) first() quantity.Picoseconds {
 	return min(first, max(p.queued.nextAt(), p.now))
 }
 
-// announce tells all parts of the flows that start up to an instant.
+// announce passes the flows that start up to an instant to all parts.
 func (p *Parallel) announce(end quantity.Picoseconds) {
 	for p.queued.nextAt() <= end {
 		p.give(p.queued.pop())
@@ -337,7 +334,7 @@ func (p *Parallel) give(f FlowSpec) {
 	}
 }
 
-// settle frees the flows that have ended, in every part.
+// settle frees the ended flows in every part.
 func (p *Parallel) settle() {
 	for _, n := range p.parts {
 		for _, slot := range n.part.ended {
@@ -350,7 +347,7 @@ func (p *Parallel) settle() {
 	}
 }
 
-// report tells of the flows that have completed, in the order of time.
+// report calls OnDone for the completed flows, in time order.
 func (p *Parallel) report() {
 	if p.onDone == nil {
 		return
@@ -366,7 +363,7 @@ func (p *Parallel) report() {
 	}
 }
 
-// forget drops what a part keeps of a flow that has ended elsewhere.
+// forget deletes a part's state of a flow that ended in another part.
 func (n *Network) forget(slot int32) {
 	if slot < n.slots {
 		n.flow(slot).state = stateFree
@@ -376,8 +373,7 @@ func (n *Network) forget(slot int32) {
 	}
 }
 
-// barrier makes goroutines wait for each other. The meetings are microseconds apart, so they spin a
-// while before they sleep.
+// barrier synchronizes goroutines. Meetings are microseconds apart, so goroutines spin for a while before they sleep.
 type barrier struct {
 	size  int32
 	count atomic.Int32

@@ -9,7 +9,7 @@ import (
 // Now returns the simulated time.
 func (p *Parallel) Now() quantity.Picoseconds { return p.now }
 
-// Finished reports whether every flow, of the source too, has completed.
+// Finished reports whether every flow has completed, and the source has no more flows.
 func (p *Parallel) Finished() bool {
 	for _, n := range p.parts {
 		if !n.Finished() {
@@ -19,7 +19,7 @@ func (p *Parallel) Finished() bool {
 	return !p.more && p.queued.len() == 0
 }
 
-// Err returns why the source of flows was given up, if it was.
+// Err returns the error that stopped the source of flows, if any.
 func (p *Parallel) Err() error { return p.failed }
 
 // Stats returns the totals so far. PeakActive and PeakPending are sums of the parts' peaks, and so
@@ -63,7 +63,7 @@ func (t *Totals) add(o *Totals) {
 // Hosts returns the number of hosts.
 func (p *Parallel) Hosts() int { return p.parts[0].Hosts() }
 
-// HostPort returns the port of the topology that a host is.
+// HostPort returns the port of a host in the topology.
 func (p *Parallel) HostPort(host int32) subnet.PortRef { return p.parts[0].HostPort(host) }
 
 // PortName returns the name of a node and the number of its port.
@@ -72,7 +72,7 @@ func (p *Parallel) PortName(r subnet.PortRef) string { return p.parts[0].PortNam
 // Port returns the totals of a port so far.
 func (p *Parallel) Port(ref subnet.PortRef) PortStats { return p.parts[p.home[ref.Node]].Port(ref) }
 
-// Queue returns the bytes that a switch port holds now, of all classes.
+// Queue returns the bytes in the queues of a switch port, over all classes.
 func (p *Parallel) Queue(ref subnet.PortRef) int64 { return p.parts[p.home[ref.Node]].Queue(ref) }
 
 // Flows calls yield with every active flow, part by part, until it returns false.

@@ -5,17 +5,17 @@ import (
 	"fairlane/sim"
 )
 
-// part is what a network knows when it simulates only some nodes of a fabric, for Parallel. The
-// others are there as a map: routes, rates, and the flows that begin and end.
+// part is the state of a network that simulates only some nodes of a fabric, for Parallel. It knows the routes, the rates, and
+// the starts and ends of flows of the whole fabric.
 type part struct {
 	mine  []bool   // by node
-	cut   []int8   // by port: the part at the far end of a link that leaves this one, or -1
+	cut   []int8   // by port: the part at the far end of a cut link, or -1
 	out   []outbox // by part
-	ended []int32  // slots of flows that have ended since the parts last met
+	ended []int32  // slots of flows that ended since the last meeting
 	done  []Done
 }
 
-// outbox is what one part sends to another between two meetings, in the order of sending.
+// outbox holds the packets from one part to another between two meetings, in the order of sending.
 type outbox struct {
 	letters  []letter
 	records  []record
@@ -25,13 +25,13 @@ type outbox struct {
 // letter is a packet on a link between two parts.
 type letter struct {
 	packet packet // tel: index into records, or none
-	port   int32  // that it left by
+	port   int32  // sending port
 }
 
 // owns reports whether the network simulates a node.
 func (n *Network) owns(node int32) bool { return n.part == nil || n.part.mine[node] }
 
-// post hands a packet that has just been started to the part at the far end of its link.
+// post passes a packet that has just started to the part at the far end of its link.
 func (n *Network) post(pi int32, to int8, pk int32) {
 	k := n.pool.at(pk)
 	o := &n.part.out[to]
@@ -46,7 +46,7 @@ func (n *Network) post(pi int32, to int8, pk int32) {
 	n.pool.put(pk)
 }
 
-// take puts the packets of another part's outbox on their links here.
+// take puts the packets of another part's outbox on their links in this part.
 func (n *Network) take(o *outbox) {
 	for i := range o.letters {
 		l := &o.letters[i]

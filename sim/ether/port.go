@@ -7,46 +7,46 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// port is one end of a link: what it transmits, and what it knows of the traffic it receives.
+// port is one end of a link: its transmitter and its receive state.
 type port struct {
-	freeAt    quantity.Picoseconds // the transmitter is busy until then
-	freeOrd   uint64               // place of that instant in the sequence of events
-	psPerByte quantity.Picoseconds // exact, or 0 when the rate does not divide
+	freeAt    quantity.Picoseconds // the transmitter is busy until this time
+	freeOrd   uint64               // sequence number of this instant among the events
+	psPerByte quantity.Picoseconds // exact, or 0 if not a whole number
 	delay     quantity.Picoseconds
-	tx        uint64 // bytes put on the link
+	tx        uint64 // bytes sent on the link
 	queued    int64  // bytes in the queues of a switch port
 	pipe      list   // packets on the link
-	control   list   // PFC frames, before everything else
+	control   list   // PFC frames, sent before all other packets
 	peer      int32
 	sw        int32 // switch, or none
 	host      int32 // host, or none
 	ready     uint8 // classes with packets
 	paused    uint8 // classes that the far end paused
-	armed     bool  // an event at freeAt looks for more to send
+	armed     bool  // an event at freeAt checks for more packets to send
 	haul      bool  // a link between DCI switches
-	down      bool  // the link is cut; all classes are paused then
-	torn      bool  // the link was ever cut
-	pfc       uint8 // classes whose pauses it asks for and obeys
-	codes     int32 // 1 + its place in maps, or 0
+	down      bool  // the link is disconnected; all classes are then paused
+	torn      bool  // the link was ever disconnected
+	pfc       uint8 // classes for which it sends and obeys pauses
+	codes     int32 // 1 + index into maps, or 0
 
 	rate      quantity.BitRate
 	node      int32
 	num       int32
-	coin      uint64 // marking coins drawn
+	coin      uint64 // number of random draws of marking
 	stats     PortStats
-	lost      uint64                           // packets that were on the link when it was cut
-	lostLoad  uint64                           // and their bytes
-	frames    uint64                           // PFC frames made, of both kinds
-	stopped   [MaxClasses]quantity.Picoseconds // since when a class is paused
-	held      [MaxClasses]quantity.Picoseconds // how long classes were paused, up to the last resume
+	lost      uint64                           // packets on the link when it was disconnected
+	lostLoad  uint64                           // bytes of these packets
+	frames    uint64                           // PFC frames sent, pause and resume
+	stopped   [MaxClasses]quantity.Picoseconds // start of the current pause, by class
+	held      [MaxClasses]quantity.Picoseconds // paused time up to the last resume, by class
 	deficits  [MaxClasses]int32
 	weights   [MaxClasses]uint8
-	strict    uint8 // classes that go before those with weights
-	highFirst bool  // among them, higher numbers before lower
-	turn      uint8 // class whose turn it is among those with weights
+	strict    uint8 // classes served before those with weights
+	highFirst bool  // strict classes: higher numbers before lower
+	turn      uint8 // class next in turn among those with weights
 }
 
-// queue is what one switch port holds of one class, its marking rule, and what it has counted.
+// queue is the queue of one class of a switch port, with its marking rule and its counters.
 type queue struct {
 	list
 	bytes  int64
@@ -58,21 +58,21 @@ type queue struct {
 	pmax   float64
 	marks  uint64
 	drops  uint64
-	gone   uint64 // bytes of those
+	gone   uint64 // payload bytes of dropped packets
 }
 
 // PortStats are totals of one port.
 type PortStats struct {
-	TxBytes    uint64 // put on the link, all packets
-	TxPackets  uint64 // data packets put on the link
+	TxBytes    uint64 // all packets sent on the link
+	TxPackets  uint64 // data packets sent on the link
 	Marks      uint64 // ECN marks set
-	Drops      uint64 // packets that found no room after arriving here
+	Drops      uint64 // packets received here and dropped for lack of buffer
 	Pauses     uint64 // PFC pause frames sent by this port
 	PausedTime quantity.Picoseconds
 	PeakQueue  int64 // bytes
 }
 
-// onLink returns how long a packet of some bytes takes on the link.
+// onLink returns the serialization time of a packet on the link.
 func (n *Network) onLink(p *port, wire int) quantity.Picoseconds {
 	if n.fixed {
 		return fixedPoint(wire, float64(p.rate))
@@ -80,7 +80,8 @@ func (n *Network) onLink(p *port, wire int) quantity.Picoseconds {
 	return n.serialize(p, wire)
 }
 
-// serialize returns the same by whole numbers. The base round trip is made of it: ns-3 has no fixed point there.
+// serialize returns the serialization time in integer arithmetic. The base round trip time uses it, because ns-3 has no fixed
+// point there.
 func (n *Network) serialize(p *port, wire int) quantity.Picoseconds {
 	t := p.psPerByte * quantity.Picoseconds(wire)
 	if p.psPerByte == 0 {
@@ -92,7 +93,7 @@ func (n *Network) serialize(p *port, wire int) quantity.Picoseconds {
 	return t
 }
 
-// transmission returns wire bytes at a rate, rounded down to a picosecond.
+// transmission returns the time of wire bytes at a rate, rounded down to a picosecond.
 func transmission(wire int, rate quantity.BitRate) quantity.Picoseconds {
 	hi, lo := bits.Mul64(uint64(wire), 8_000_000_000_000)
 	if hi >= uint64(rate) {
@@ -102,7 +103,7 @@ func transmission(wire int, rate quantity.BitRate) quantity.Picoseconds {
 	return quantity.Picoseconds(q)
 }
 
-// longestGap is a pacing gap of 1,000 hours: so slow a flow may as well not send.
+// longestGap is a pacing gap of 1,000 hours, in effect no sending at all.
 const longestGap = 3.6e18
 
 // gap returns the pacing gap of a packet at a rate in bit/s.
@@ -117,7 +118,7 @@ func (n *Network) gap(wire int, rate float64) quantity.Picoseconds {
 	return t
 }
 
-// fixedPoint returns wire bytes at a rate in whole nanoseconds by the arithmetic of ns-3 (Config.FixedPoint).
+// fixedPoint returns the time of wire bytes at a rate in whole nanoseconds, with the arithmetic of ns-3 (Config.FixedPoint).
 func fixedPoint(wire int, rate float64) quantity.Picoseconds {
 	whole, part := math.Modf(min(float64(wire)*8/rate, longestGap/1e12))
 	ns, _ := bits.Mul64(uint64(part*0x1p64), 1e9)
@@ -142,7 +143,7 @@ func (n *Network) start(pi int32, p *port, pk int32) {
 	n.launch(pi, p, pk)
 }
 
-// launch puts a packet that will arrive at k.at behind the others on a link.
+// launch appends a packet that arrives at k.at to a link.
 func (n *Network) launch(pi int32, p *port, pk int32) {
 	k := n.pool.at(pk)
 	place := n.eng.Reserve()
@@ -153,7 +154,7 @@ func (n *Network) launch(pi int32, p *port, pk int32) {
 	p.pipe.push(&n.pool, pk)
 }
 
-// kick makes a port look for something to send: now if it is idle, else when it becomes idle.
+// kick makes a port check for packets to send: now if it is idle, otherwise when it becomes idle.
 func (n *Network) kick(pi int32, p *port) {
 	if p.armed {
 		return
@@ -166,7 +167,7 @@ func (n *Network) kick(pi int32, p *port) {
 	n.transmit(pi, p)
 }
 
-// transmit starts the next packet of an idle port, and arms the port if more may follow.
+// transmit starts the next packet of an idle port, and schedules the next check if more packets may follow.
 func (n *Network) transmit(pi int32, p *port) {
 	switch {
 	case !p.control.empty():
@@ -188,7 +189,7 @@ func (n *Network) transmit(pi int32, p *port) {
 	}
 }
 
-// wants reports whether the port has something that it may send once it is free.
+// wants reports whether the port has a packet that it may send when it becomes free.
 func (n *Network) wants(p *port) bool {
 	if !p.control.empty() || p.ready&^p.paused != 0 {
 		return true
@@ -196,7 +197,7 @@ func (n *Network) wants(p *port) bool {
 	return p.host != none && n.hosts[p.host].wants(n, p)
 }
 
-// choose returns the class whose turn it is on a switch port, or -1.
+// choose returns the class next in turn on a switch port, or -1.
 func (n *Network) choose(pi int32, p *port) int {
 	able := p.ready &^ p.paused
 	if able&(able-1) != 0 {
@@ -218,8 +219,8 @@ func (n *Network) heads(pi int32, able uint8) (size [MaxClasses]int32) {
 	return size
 }
 
-// arbitrate chooses among several classes: strict ones first, in the order of their numbers, then
-// deficit round robin (Shreedhar and Varghese, SIGCOMM 1995).
+// arbitrate selects among several classes: first strict classes, in the order of their numbers, then deficit round robin
+// (Shreedhar and Varghese, SIGCOMM 1995).
 func (n *Network) arbitrate(p *port, able uint8, size [MaxClasses]int32) int {
 	if s := able & p.strict; s != 0 {
 		if p.highFirst {
@@ -243,7 +244,7 @@ func (n *Network) arbitrate(p *port, able uint8, size [MaxClasses]int32) int {
 	}
 }
 
-// arrive takes the packet at the head of a link into the node at the far end.
+// arrive moves the packet at the head of a link into the node at the far end.
 func (n *Network) arrive(pi int32) {
 	p := &n.ports[pi]
 	if p.torn && !n.due(p) {

@@ -7,26 +7,26 @@ import (
 	"fairlane/subnet"
 )
 
-// Classes of packets may follow from codes (DSCPs) that they carry from end to end, as real devices make them: each
-// host by its map, and each switch anew by the map of the port that a packet comes in by. All of it may change
-// between two calls of RunUntil. A packet that a switch holds stays in the class in which it came.
+// The class of a packet may follow from the code (DSCP) that it carries end to end, as in real devices: each host uses its own
+// map, and each switch the map of the ingress port. All maps may change between two calls of RunUntil. A packet in a switch
+// keeps its class.
 
 // Codes is the number of codes.
 const Codes = 64
 
-// CodeMap gives the class of packets by their code.
+// CodeMap maps codes to classes.
 type CodeMap [Codes]uint8
 
-// Service is the order in which a port sends its classes.
+// Service is the scheduling of a port's classes.
 type Service struct {
-	Strict    uint8             // classes that go before all others, by bit
-	HighFirst bool              // among those, higher numbers before lower; otherwise lower before higher
-	Weights   [MaxClasses]uint8 // of deficit round robin among the others, 1 to 255; 0 is 1
+	Strict    uint8             // classes served before all others, by bit
+	HighFirst bool              // strict classes: higher numbers before lower; otherwise lower before higher
+	Weights   [MaxClasses]uint8 // of deficit round robin among the others, 1 to 255; 0 means 1
 }
 
-// SetMap makes the class of what a host sends by a port, or of what a switch takes in by it, follow from the code;
-// nil leaves packets the class that they have. Flows of the host that wait for their turn change over at once. It fails for a port without a link and
-// for a class that the fabric does not have.
+// SetMap sets the map from codes to classes, for packets that a host sends by a port, or that a switch receives on it; nil
+// keeps the packets' class. Ready flows of the host change their class immediately. SetMap returns an error for a port without
+// a link and for a class that the fabric does not have.
 func (n *Network) SetMap(at subnet.PortRef, m *CodeMap) error {
 	pi, err := n.linked(at)
 	if err != nil {
@@ -58,7 +58,7 @@ func (n *Network) SetMap(at subnet.PortRef, m *CodeMap) error {
 	return nil
 }
 
-// SetCode changes the code of a flow's packets, its acknowledgements included, those on their way as well.
+// SetCode changes the code of a flow's packets and acknowledgements, including those already in the fabric.
 func (n *Network) SetCode(r FlowRef, code uint8) error {
 	f, err := n.lookup(r)
 	if err != nil {
@@ -84,7 +84,7 @@ func (n *Network) SetNotificationCode(host int32, code uint8) error {
 	return nil
 }
 
-// SetService changes the order in which a port sends its classes.
+// SetService changes the scheduling of a port's classes.
 func (n *Network) SetService(at subnet.PortRef, s Service) error {
 	pi, err := n.linked(at)
 	if err != nil {
@@ -98,11 +98,10 @@ func (n *Network) SetService(at subnet.PortRef, s Service) error {
 	return nil
 }
 
-// SetPFC says for which classes a port asks the far end to pause and obeys when that asks, by bit; a new network does so
-// for all. The memory of lossless classes stays divided as it is: what arrives without a pause when threshold and
-// headroom are full is lost. Where the far end was told to pause it is told to go on, and a port that obeys again hears
-// again what the far end asks for, as real ports repeat their frames. A flow whose last packets are lost goes on only
-// with Recovery.Timeout.
+// SetPFC sets the classes, by bit, for which a port sends and obeys pauses; initially all. The buffer division of lossless
+// classes does not change: without pauses, packets are lost when threshold and headroom are full. A paused far end is resumed.
+// A port that obeys again also gets the current pauses of the far end, because real ports repeat their frames. A flow that
+// loses its last packets continues only with Recovery.Timeout.
 func (n *Network) SetPFC(at subnet.PortRef, classes uint8) error {
 	pi, err := n.linked(at)
 	if err != nil {
@@ -117,14 +116,14 @@ func (n *Network) SetPFC(at subnet.PortRef, classes uint8) error {
 	}
 	for c := range n.classes {
 		if on>>c&1 != 0 && n.ingress[int(p.peer)*n.classes+c].paused {
-			n.tell(p.peer, uint8(c), kindPause)
+			n.sendPFC(p.peer, uint8(c), kindPause)
 		}
 		if off>>c&1 == 0 {
 			continue
 		}
 		if in := &n.ingress[int(pi)*n.classes+c]; in.paused {
 			in.paused = false
-			n.tell(pi, uint8(c), kindResume)
+			n.sendPFC(pi, uint8(c), kindResume)
 		}
 		p.release(uint8(c), n.eng.Now())
 	}
@@ -143,7 +142,7 @@ func (p *port) release(cls uint8, now quantity.Picoseconds) bool {
 	return true
 }
 
-// reclass gives a flow the class that its code has at its host, and its place in the line of that.
+// reclass gives a flow the class of its code at its host, and moves it to the turn queue of that class.
 func (n *Network) reclass(slot int32, f *flow) {
 	cls := n.classOf(f.src, n.info(slot).code, f.cls)
 	if cls == f.cls {
@@ -160,7 +159,7 @@ func (n *Network) reclass(slot int32, f *flow) {
 	n.kick(pi, &n.ports[pi])
 }
 
-// leaveTurn takes a ready flow out of its line.
+// leaveTurn removes a ready flow from its turn queue.
 func (n *Network) leaveTurn(slot int32, f *flow) {
 	h := &n.hosts[f.src]
 	t := &n.turns[int(f.src)*n.classes+int(f.cls)]
@@ -191,7 +190,7 @@ func (n *Network) leaveTurn(slot int32, f *flow) {
 	}
 }
 
-// classOf returns the class of what a host sends with a code; without a map it is cls.
+// classOf returns the class of a host's packets with a code; without a map it is cls.
 func (n *Network) classOf(host int32, code, cls uint8) uint8 {
 	if at := n.ports[n.hosts[host].port].codes; at > 0 {
 		return n.maps[at-1][code]
@@ -199,7 +198,7 @@ func (n *Network) classOf(host int32, code, cls uint8) uint8 {
 	return cls
 }
 
-// sort gives a packet that a switch takes in by a port with a map its class there.
+// sort sets the class of a packet that a switch receives on a port with a map.
 func (n *Network) sort(p *port, k *packet) {
 	if k.flow == none {
 		return
@@ -211,7 +210,7 @@ func (n *Network) sort(p *port, k *packet) {
 	k.cls = n.maps[p.codes-1][code]
 }
 
-// countClass counts a packet that a host is about to send in its class.
+// countClass counts a packet that a host is about to send, by class.
 func (n *Network) countClass(pi int32, k *packet) {
 	q := &n.queues[int(pi)*n.classes+int(k.cls)]
 	q.octets += uint64(k.wire)

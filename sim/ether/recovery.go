@@ -2,27 +2,27 @@ package ether
 
 import "fairlane/internal/quantity"
 
-// maxWindow bounds how far above a gap a receiver keeps packets under selective repeat. The distance
-// fits the field of a NACK.
+// maxWindow is the largest distance above a missing packet at which a receiver keeps packets under selective repeat. It fits
+// the field of a NACK.
 const maxWindow = 1 << 16
 
-// nack is the last report of a gap that a receiver has sent.
+// nack describes the last NACK that a receiver sent.
 type nack struct {
 	seq int64
 	at  quantity.Picoseconds
 }
 
-// scoreboard is what either end of a flow under selective repeat knows of packets above the first
-// missing one. Packets are numbered by their place in the flow.
+// scoreboard tracks packets above the first missing one under selective repeat, at either end of a flow. Packets are numbered
+// by their position in the flow.
 type scoreboard struct {
-	have map[int64]struct{} // received above the gap
+	have map[int64]struct{} // received above the first missing packet
 	high int64              // one above the highest received
-	// sender: packets from resend to high that are missing are to be sent again
+	// sender: missing packets from resend to high must be resent
 	resend int64
 }
 
-// gapped takes a data packet above the first missing byte: it is kept or lost, and the sender is
-// told once in a while.
+// gapped handles a data packet above the first missing byte: it is kept or dropped, and a NACK is sent at most once per
+// NackGap.
 func (n *Network) gapped(hi int32, f *flow, pk int32) {
 	k := n.pool.at(pk)
 	now := n.eng.Now()
@@ -42,7 +42,7 @@ func (n *Network) gapped(hi int32, f *flow, pk int32) {
 	n.acknowledge(hi, f, pk, kindNack)
 }
 
-// keep stores a packet above a gap and tells the sender which one it is.
+// keep stores an out-of-sequence packet and reports it to the sender.
 func (n *Network) keep(hi int32, f *flow, pk int32) {
 	k := n.pool.at(pk)
 	number := k.seq / int64(n.cfg.Payload)
@@ -77,7 +77,7 @@ func (n *Network) board(all map[int32]*scoreboard, slot int32) *scoreboard {
 	return b
 }
 
-// fill moves the first missing byte over packets that came before it was closed.
+// fill advances the first missing byte over packets that were received out of sequence.
 func (n *Network) fill(slot int32, f *flow) {
 	b := n.board(n.kept, slot)
 	payload := int64(n.cfg.Payload)
@@ -95,7 +95,7 @@ func (n *Network) fill(slot int32, f *flow) {
 	}
 }
 
-// lost takes the report of a gap at the sender.
+// lost handles a NACK at the sender.
 func (n *Network) lost(slot int32, f *flow, k *packet) {
 	if n.cfg.Recovery.Mode == GoBackN {
 		n.restart(slot, f)
@@ -105,7 +105,7 @@ func (n *Network) lost(slot int32, f *flow, k *packet) {
 	first := f.una / payload
 	number := k.seq/payload + int64(k.rtt)
 	if number < first {
-		return // an old report, of what has arrived since
+		return // an old NACK for packets that have arrived since
 	}
 	b := n.board(n.selective, slot)
 	b.have[number] = struct{}{}
@@ -114,7 +114,7 @@ func (n *Network) lost(slot int32, f *flow, k *packet) {
 	f.setResends(b.resend < b.high)
 }
 
-// restart makes a sender send again what is not acknowledged, but what it knows to have arrived.
+// restart makes a sender resend all unacknowledged packets, except those known to have arrived.
 func (n *Network) restart(slot int32, f *flow) {
 	if n.cfg.Recovery.Mode == GoBackN {
 		i := n.info(slot)
@@ -129,7 +129,7 @@ func (n *Network) restart(slot int32, f *flow) {
 	f.setResends(true)
 }
 
-// arrived forgets what the sender knew of packets that an acknowledgement now covers.
+// arrived deletes the sender's records of packets that an acknowledgement covers.
 func (n *Network) arrived(slot int32, f *flow, from int64) {
 	b := n.selective[slot]
 	if b == nil {
@@ -146,7 +146,7 @@ func (n *Network) arrived(slot int32, f *flow, from int64) {
 	}
 }
 
-// missing returns the first byte of the next packet to be sent again.
+// missing returns the first byte of the next packet to resend.
 func (n *Network) missing(slot int32, f *flow) (int64, bool) {
 	b := n.board(n.selective, slot)
 	payload := int64(n.cfg.Payload)

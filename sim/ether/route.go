@@ -11,16 +11,16 @@ import (
 
 // routes are the equal-cost next hops of every switch towards every host, by hop count.
 type routes struct {
-	table  []uint32 // [switch][host]: index of the group, 0 is no route
+	table  []uint32 // [switch][host]: index of the group, 0 means no route
 	groups []group
 	ports  []int32 // of all groups
 }
 
-// group is a set of ports, one of which a flow's hash chooses.
+// group is a set of equal-cost ports; a flow's hash selects one.
 type group struct{ at, count int32 }
 
-// buildRoutes finds all shortest paths: one breadth-first search from each switch that has hosts. The
-// hosts of one switch have the same routes everywhere but at that switch.
+// buildRoutes finds all shortest paths with one breadth-first search from each switch that has hosts. The hosts of one switch
+// have the same routes everywhere except at that switch.
 func (n *Network) buildRoutes() error {
 	hosts := len(n.hosts)
 	if int64(hosts)*int64(len(n.switches)) > 1<<28 {
@@ -95,7 +95,7 @@ func (b *routeBuilder) group() uint32 {
 	return id
 }
 
-// distances fills dist with the number of links to a host port; hosts do not forward.
+// distances fills dist with the number of links to a host port. Hosts do not forward.
 func (n *Network) distances(port int32, dist, queue []int32) []int32 {
 	for i := range dist {
 		dist[i] = -1
@@ -120,8 +120,7 @@ func (n *Network) distances(port int32, dist, queue []int32) []int32 {
 	return queue
 }
 
-// closer reports whether a switch port leads one link nearer to a host: through another switch, or
-// to the very port of the host.
+// closer reports whether a switch port leads one link closer to a host: through another switch, or directly to the host's port.
 func (n *Network) closer(pi int32, dist []int32, host int32) bool {
 	peer := n.ports[pi].peer
 	if peer == none || n.ports[pi].down || dist[n.ports[peer].node] != dist[n.ports[pi].node]-1 {
@@ -151,21 +150,21 @@ func spread(h uint32) uint32 {
 	return h ^ h>>16
 }
 
-// pathHash stands for the five-tuple of a flow.
+// pathHash represents the five-tuple of a flow.
 func (n *Network) pathHash(f *FlowSpec) uint32 {
 	return uint32(sim.Hash(n.cfg.Seed, uint64(f.Src)<<32|uint64(f.Dst), uint64(f.ID), uint64(f.Entropy)))
 }
 
-// way is what a path is like.
-type way struct {
-	rtt  quantity.Picoseconds // both ways: propagation and one full payload per link
+// path holds the properties of a path.
+type path struct {
+	rtt  quantity.Picoseconds // both directions: propagation and one full payload per link
 	rate quantity.BitRate     // of the slowest link
 	hops int
 }
 
-// walk follows a flow's packets from host to host.
-func (n *Network) walk(src, dst int32, hash uint32) way {
-	w := way{rate: n.ports[n.hosts[src].port].rate}
+// walk follows a path from host to host and returns its properties.
+func (n *Network) walk(src, dst int32, hash uint32) path {
+	w := path{rate: n.ports[n.hosts[src].port].rate}
 	n.follow(src, dst, hash, func(pi int32) {
 		p := &n.ports[pi]
 		w.hops++
@@ -175,7 +174,7 @@ func (n *Network) walk(src, dst int32, hash uint32) way {
 	return w
 }
 
-// follow hands out the ports that transmit a flow's packets, its host's first, and reports whether they lead to a
+// follow calls visit with the ports that transmit a flow's packets, the host's port first, and reports whether they lead to a
 // host.
 func (n *Network) follow(src, dst int32, hash uint32, visit func(pi int32)) bool {
 	k := packet{dst: dst, hash: hash}
@@ -193,9 +192,8 @@ func (n *Network) follow(src, dst int32, hash uint32, visit func(pi int32)) bool
 	return false
 }
 
-// Path returns the ports that transmit the data packets of a flow, its host's first. Which of equally short
-// ways they take depends on the seed of the network and on the flow's ID, hosts and Entropy. It fails as
-// Add does.
+// Path returns the ports that transmit the data packets of a flow, the host's port first. The choice among equal-cost paths
+// depends on the seed of the network and on the flow's ID, hosts and Entropy. Path returns the same errors as Add.
 func (n *Network) Path(f FlowSpec) ([]subnet.PortRef, error) {
 	if err := n.checkFlow(&f); err != nil {
 		return nil, fmt.Errorf("flow %d: %w", f.ID, err)
@@ -219,8 +217,8 @@ func (n *Network) reaches(src, dst int32) bool {
 	return n.ports[peer].host == dst
 }
 
-// mostPairs bounds the host pairs that largestRTT looks at; above it, every host is a source towards
-// a sample of the others.
+// mostPairs is the largest number of host pairs for which largestRTT checks all; above it, each host is paired with a sample of
+// the others.
 const mostPairs = 1 << 20
 
 // largestRTT returns the largest base round trip between two hosts.

@@ -6,18 +6,18 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// Totals of a run so far. Bytes are payload.
+// Totals are the totals of a run so far. Bytes are payload.
 type Totals struct {
-	SentPackets      uint64 // data packets put on their first link, those sent again too
+	SentPackets      uint64 // data packets sent on their first link, including resent ones
 	SentBytes        uint64
-	DeliveredPackets uint64 // data packets that reached their host, those it had before too
+	DeliveredPackets uint64 // data packets that reached their host, including duplicates
 	AcceptedBytes    uint64 // payload that was new to the receiver
 	DroppedPackets   uint64
 	DroppedBytes     uint64
 	CNPs             uint64
 	FCNPs            uint64
-	NearCNPs         uint64 // CNPs made by DCI switches for senders of their data centre
-	LocalCNPs        uint64 // CNPs and acknowledged marks of receivers that ended at their DCI switch
+	NearCNPs         uint64 // CNPs that DCI switches sent to senders of their data centre
+	LocalCNPs        uint64 // CNPs and echoed marks of receivers that ended at their DCI switch
 	Notices          uint64 // between DCI switches
 	Nacks            uint64
 	Timeouts         uint64
@@ -27,17 +27,17 @@ type Totals struct {
 type Stats struct {
 	Totals
 	Events      uint64
-	PacketHops  uint64 // data packets times links travelled
+	PacketHops  uint64 // data packets times traversed links
 	Completed   uint64 // flows
 	Active      int    // flows
 	PeakActive  int
-	LastDone    quantity.Picoseconds // when the last flow completed
+	LastDone    quantity.Picoseconds // time of the last completion of a flow
 	Marks       uint64
 	Pauses      uint64
-	PausedTime  quantity.Picoseconds // of all (port, class) pairs together
+	PausedTime  quantity.Picoseconds // sum over all (port, class) pairs
 	PeakPending int                  // events
-	// Digest is a hash over every arrival of a data packet at its host: two runs with equal
-	// digests delivered the same packets at the same times.
+	// Digest is a hash over every arrival of a data packet at its host: equal digests mean the same packets delivered at the
+	// same times.
 	Digest uint64
 }
 
@@ -57,16 +57,16 @@ func (n *Network) Stats() Stats {
 	return s
 }
 
-// Finished reports whether every flow, of the source too, has completed.
+// Finished reports whether every flow has completed, and the source has no more flows.
 func (n *Network) Finished() bool { return n.active == 0 && n.upcoming == 0 && n.source == nil }
 
-// Err returns why the source of flows was given up, if it was.
+// Err returns the error that stopped the source of flows, if any.
 func (n *Network) Err() error { return n.failed }
 
 // Hosts returns the number of hosts.
 func (n *Network) Hosts() int { return len(n.hosts) }
 
-// HostPort returns the port of the topology that a host is.
+// HostPort returns the port of a host in the topology.
 func (n *Network) HostPort(host int32) subnet.PortRef {
 	return n.ref(n.hosts[host].port)
 }
@@ -85,29 +85,29 @@ func (n *Network) Port(ref subnet.PortRef) PortStats {
 	return s
 }
 
-// Queue returns the bytes that a switch port holds now, of all classes.
+// Queue returns the bytes in the queues of a switch port, over all classes.
 func (n *Network) Queue(ref subnet.PortRef) int64 {
 	return n.ports[n.first[ref.Node]+int32(ref.Port)].queued
 }
 
-// FlowState is a flow as it is now: what its sender knows, and Received.
+// FlowState is the current state of a flow: the sender's state, and Received.
 type FlowState struct {
 	ID       int64
 	Src, Dst int32
 	Tenant   uint16
 	Start    quantity.Picoseconds
 	Rate     float64 // pacing rate, bit/s of wire bytes
-	Window   int64   // bytes; 0 is none
-	Sent     int64   // payload bytes, the first time
-	Acked    int64   // of them
-	Received int64   // of them, that the receiver has in order; as much as Acked where the receiver is simulated in another part (Parallel)
+	Window   int64   // bytes; 0 means no window
+	Sent     int64   // payload bytes, without resent ones
+	Acked    int64   // acknowledged part of Sent
+	Received int64   // payload bytes received in order; equal to Acked when another part simulates the receiver (Parallel)
 	Slot     int32
 	// Algorithm is the index of its congestion control in Config.Algorithms.
 	Algorithm uint16
 	gen       uint16
 }
 
-// Ref returns the name of the flow while it lasts.
+// Ref returns the reference of the flow, valid until the flow ends.
 func (f *FlowState) Ref() FlowRef { return FlowRef{f.Slot, f.gen} }
 
 // Flows calls yield with every active flow, in the order of slots, until it returns false. Timers

@@ -4,7 +4,7 @@ import (
 	"fairlane/sim"
 )
 
-// admit takes a packet into a switch and queues it for its output.
+// admit accepts a packet into a switch and queues it for its output.
 func (n *Network) admit(pi int32, p *port, pk int32) {
 	k := n.pool.at(pk)
 	s := &n.switches[p.sw]
@@ -40,7 +40,7 @@ func (n *Network) admit(pi int32, p *port, pk int32) {
 		}
 		if !in.paused && s.over(in) && p.pfc>>k.cls&1 != 0 {
 			in.paused = true
-			n.tell(pi, k.cls, kindPause)
+			n.sendPFC(pi, k.cls, kindPause)
 		}
 	}
 	k.in = pi
@@ -54,7 +54,7 @@ func (n *Network) admit(pi int32, p *port, pk int32) {
 	n.enqueue(oi, o, pk)
 }
 
-// enqueue puts a packet that the buffer has taken into the queue of its output.
+// enqueue puts a packet that is already in the buffer into the queue of its output.
 func (n *Network) enqueue(oi int32, o *port, pk int32) {
 	k := n.pool.at(pk)
 	q := &n.queues[int(oi)*n.classes+int(k.cls)]
@@ -70,8 +70,8 @@ func (n *Network) enqueue(oi int32, o *port, pk int32) {
 	n.kick(oi, o)
 }
 
-// forward starts the head of a class on an idle switch port: it leaves the buffer, is marked by the
-// queue it leaves behind, and takes telemetry with it.
+// forward starts the first packet of a class on an idle switch port. The packet leaves the buffer, is marked by the remaining
+// queue, and gets telemetry.
 func (n *Network) forward(pi int32, p *port, cls int) {
 	q := &n.queues[int(pi)*n.classes+cls]
 	pk := q.pop(&n.pool)
@@ -91,9 +91,9 @@ func (n *Network) forward(pi int32, p *port, cls int) {
 		n.telemetry(p, k)
 	}
 	tell := n.fair != nil && k.kind == kindData && n.fairOut(p.sw, pi, k)
-	// A mark that came over another long haul is not of this data centre.
+	// A mark set beyond another long-haul link does not belong to this data centre.
 	answer := p.haul && k.kind == kindData && !n.ports[k.in].haul && n.outbound(p, k)
-	slot, gen, seq, fair := k.flow, k.gen, k.seq, k.fair // start may hand the packet to another part
+	slot, gen, seq, fair := k.flow, k.gen, k.seq, k.fair // start may pass the packet to another part
 	n.unload(p, k.in, cls, wire)
 	n.start(pi, p, pk)
 	if tell {
@@ -104,11 +104,11 @@ func (n *Network) forward(pi int32, p *port, cls int) {
 	}
 }
 
-// unload frees the buffer of a packet that leaves, and lets the port it came from go on.
+// unload frees the buffer of a departing packet, and resumes the port it came from if possible.
 func (n *Network) unload(p *port, from int32, cls int, wire int64) {
 	s := &n.switches[p.sw]
 	switch {
-	case from == none: // made by the switch itself
+	case from == none: // the switch itself created the packet
 	case n.lossy>>cls&1 != 0:
 		s.used -= wire
 	default:
@@ -116,12 +116,12 @@ func (n *Network) unload(p *port, from int32, cls int, wire int64) {
 		s.give(in, wire)
 		if in.paused && s.clear(in) {
 			in.paused = false
-			n.tell(from, uint8(cls), kindResume)
+			n.sendPFC(from, uint8(cls), kindResume)
 		}
 	}
 }
 
-// mark sets ECN on a data packet by the bytes of its queue.
+// mark sets ECN on a data packet, depending on the bytes in its queue.
 func (n *Network) mark(p *port, q *queue, k *packet) {
 	queued := q.bytes
 	if queued <= q.kmin || k.flag&flagCapable == 0 || k.kind != kindData {
@@ -141,7 +141,7 @@ func (n *Network) mark(p *port, q *queue, k *packet) {
 	}
 }
 
-// drop loses a packet that arrived at p and was to leave by a port, or none.
+// drop drops a packet received at p for output port oi, or none.
 func (n *Network) drop(p *port, oi, pk int32) {
 	p.stats.Drops++
 	k := n.pool.at(pk)
@@ -154,7 +154,7 @@ func (n *Network) drop(p *port, oi, pk int32) {
 	n.discard(pk)
 }
 
-// discard gives up a packet.
+// discard frees a dropped packet.
 func (n *Network) discard(pk int32) {
 	k := n.pool.at(pk)
 	if k.kind == kindData {

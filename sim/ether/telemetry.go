@@ -2,10 +2,10 @@ package ether
 
 import "fairlane/sim/cc"
 
-// maxHops bounds the switches whose telemetry one packet can carry.
+// maxHops is the largest number of switches whose telemetry one packet can carry.
 const maxHops = 10
 
-// record is the telemetry of one data packet, and of the acknowledgement that returns it.
+// record is the telemetry of one data packet and of its acknowledgement.
 type record struct {
 	n    int32
 	next int32
@@ -14,7 +14,7 @@ type record struct {
 
 const recordPage = 64
 
-// records holds telemetry in pages, so that records stay where they are. Freed ones are reused.
+// records holds telemetry in pages, so records do not move. Free records are reused.
 type records struct {
 	pages [](*[recordPage]record)
 	free  int32
@@ -48,7 +48,7 @@ func (n *Network) release(k *packet) {
 	k.tel = none
 }
 
-// telemetry appends what a port knows to a packet that leaves by it.
+// telemetry appends a port's telemetry to a departing packet.
 func (n *Network) telemetry(p *port, k *packet) {
 	rec := n.records.at(k.tel)
 	if rec.n == maxHops {

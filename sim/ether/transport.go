@@ -4,7 +4,7 @@ import (
 	"fairlane/sim/cc"
 )
 
-// receive takes a packet at the host it is for.
+// receive handles a packet at its destination host.
 func (n *Network) receive(p *port, pk int32) {
 	k := n.pool.at(pk)
 	if k.kind == kindData {
@@ -13,7 +13,7 @@ func (n *Network) receive(p *port, pk int32) {
 	}
 	f := n.flow(k.flow)
 	if f.gen != k.gen || f.state == stateFree {
-		n.release(k) // a copy that outlived its flow
+		n.release(k) // a duplicate that arrived after the end of its flow
 		n.pool.put(pk)
 		return
 	}
@@ -30,12 +30,12 @@ func (n *Network) receive(p *port, pk int32) {
 	}
 }
 
-// data takes a data packet: in order, above a gap, or again.
+// data handles a data packet: in sequence, above a missing packet, or duplicate.
 func (n *Network) data(hi int32, f *flow, pk int32) {
 	k := n.pool.at(pk)
 	if k.flag&flagMarked != 0 && n.cfg.CNPs && n.traits[f.algo].cnp {
 		n.congestion(hi, f, k)
-		k.flag &^= flagMarked // answered: the acknowledgement does not echo it
+		k.flag &^= flagMarked // a CNP answers it: the acknowledgement does not echo it
 	}
 	switch {
 	case k.seq == f.expected:
@@ -63,7 +63,7 @@ func (n *Network) data(hi int32, f *flow, pk int32) {
 	n.acknowledge(hi, f, pk, kindAck)
 }
 
-// keepBack lets a packet's acknowledgement wait for those of packets to come.
+// keepBack delays the acknowledgement of a packet, to combine it with later ones.
 func (n *Network) keepBack(f *flow, pk int32) {
 	n.dropHeld(f)
 	k := n.pool.at(pk)
@@ -75,7 +75,7 @@ func (n *Network) keepBack(f *flow, pk int32) {
 	}
 }
 
-// dropHeld gives up the packet whose acknowledgement was kept back.
+// dropHeld frees the packet whose acknowledgement is delayed.
 func (n *Network) dropHeld(f *flow) {
 	if f.held != none {
 		n.release(n.pool.at(f.held))
@@ -84,8 +84,8 @@ func (n *Network) dropHeld(f *flow) {
 	}
 }
 
-// answer sends an acknowledgement that was kept back if no packet has come for the delay. The round
-// trip that it measures leaves the wait out.
+// answer sends a delayed acknowledgement if no packet has arrived within the delay. The measured round trip time excludes this
+// delay.
 func (n *Network) answer(slot int32, gen uint16) {
 	f := n.flow(slot)
 	if f.gen != gen || f.state == stateFree {
@@ -107,7 +107,7 @@ func (n *Network) answer(slot int32, gen uint16) {
 	n.acknowledge(f.dst, f, pk, kindAck)
 }
 
-// acknowledge turns a data packet into the answer to it and to those before.
+// acknowledge turns a data packet into the acknowledgement of it and of earlier packets.
 func (n *Network) acknowledge(hi int32, f *flow, pk int32, kind uint8) {
 	n.dropHeld(f)
 	k := n.pool.at(pk)
@@ -125,7 +125,7 @@ func (n *Network) acknowledge(hi int32, f *flow, pk int32, kind uint8) {
 	n.reply(hi, pk)
 }
 
-// congestion answers a mark with a notification packet, unless the last one is too recent.
+// congestion answers a mark with a notification packet, unless the minimum gap has not passed.
 func (n *Network) congestion(hi int32, f *flow, k *packet) {
 	now := n.eng.Now()
 	h := &n.hosts[hi]
@@ -149,7 +149,7 @@ func (n *Network) congestion(hi int32, f *flow, k *packet) {
 	n.reply(hi, pk)
 }
 
-// acknowledged takes an acknowledgement at its sender.
+// acknowledged handles an acknowledgement at the sender.
 func (n *Network) acknowledged(f *flow, pk int32) {
 	k := n.pool.at(pk)
 	slot, now := k.flow, n.eng.Now()
@@ -198,7 +198,7 @@ func (n *Network) acknowledged(f *flow, pk int32) {
 	n.consider(slot, f)
 }
 
-// notified takes a notification packet at the sender it is for.
+// notified handles a notification packet at the sender.
 func (n *Network) notified(f *flow, pk int32) {
 	k := n.pool.at(pk)
 	note := &n.noteArg
@@ -227,7 +227,7 @@ func (n *Network) notified(f *flow, pk int32) {
 	n.consider(slot, f)
 }
 
-// stop ends a flow: it sends nothing new and is done when all that it has sent is acknowledged.
+// stop ends a flow: it sends no new data and completes when all sent data is acknowledged.
 func (n *Network) stop(slot int32, gen uint16) {
 	f := n.flow(slot)
 	if f.gen != gen || f.state == stateFree || f.next >= f.size {
@@ -241,7 +241,7 @@ func (n *Network) stop(slot int32, gen uint16) {
 	n.consider(slot, f)
 }
 
-// timeout starts a sender again that has made no progress for too long.
+// timeout restarts a sender that has made no progress for too long.
 func (n *Network) timeout(slot int32, gen uint16) {
 	f := n.flow(slot)
 	if f.gen != gen || f.state == stateFree {
@@ -256,7 +256,7 @@ func (n *Network) timeout(slot int32, gen uint16) {
 		n.consider(slot, f)
 	}
 	due := f.moved + limit
-	if due <= now { // nothing is on the way, and what is sent from now on is late in a limit at the earliest
+	if due <= now { // no packet is in flight; packets sent from now on can be late after Timeout at the earliest
 		due = now + limit
 	}
 	n.eng.Schedule(due, evTimeout, slot, int32(gen))

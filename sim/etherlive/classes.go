@@ -10,10 +10,10 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// A RoCE fabric has a class of the network for each priority, and for each queue of switches, under the same number. A
-// fabric for WRCC has one, which is Options.Priority.
+// In a RoCE fabric, each priority, and the switch queue with the same number, is one class of the network. A WRCC fabric has
+// one class, for Options.Priority.
 
-// eachClass calls do with every priority that the network has a class for, and that class.
+// eachClass calls do with every priority that has a class of the network, and that class.
 func (f *Fabric) eachClass(do func(priority, class int)) {
 	if f.mlx == nil {
 		do(int(f.o.Priority), 0)
@@ -24,28 +24,28 @@ func (f *Fabric) eachClass(do func(priority, class int)) {
 	}
 }
 
-// byClass calls do with every priority of a port, what the port has sent of it, and its class.
+// byClass calls do with every priority of a port, its counters and its class.
 func (f *Fabric) byClass(at subnet.PortRef, do func(priority int, q *ether.QueueStats, class int)) {
 	var queues [ether.MaxClasses]ether.QueueStats
 	f.net.Queues(at, &queues)
 	f.eachClass(func(priority, class int) { do(priority, &queues[class], class) })
 }
 
-// defaultPort is plane.DefaultPort with RoCE on the fabric's priority.
+// defaultPort returns plane.DefaultPort with RoCE on the fabric's priority.
 func (f *Fabric) defaultPort() plane.PortState {
 	p := plane.DefaultPort()
 	p.Priorities[p.DSCP], p.PFC = f.o.Priority, 1<<f.o.Priority
 	return p
 }
 
-// defaultSwitchPort is plane.DefaultSwitchPort with RoCE in the queue of the fabric's priority.
+// defaultSwitchPort returns plane.DefaultSwitchPort with RoCE in the queue of the fabric's priority.
 func (f *Fabric) defaultSwitchPort() plane.SwitchPort {
 	p := plane.DefaultSwitchPort()
 	p.Queues[plane.RoCEDSCP], p.PFC = f.o.Priority, 1<<f.o.Priority
 	return p
 }
 
-// addClasses makes all ports go by what they come up with.
+// addClasses sets the initial state of all ports.
 func (f *Fabric) addClasses() {
 	for _, n := range f.nics {
 		n.configureClasses(&n.state)
@@ -57,7 +57,7 @@ func (f *Fabric) addClasses() {
 	}
 }
 
-// configureClasses sets the priorities of what a port sends, and those with pause.
+// configureClasses sets the priorities of a port's packets, and those with pause.
 func (n *NIC) configureClasses(p *plane.PortState) {
 	if p.DSCP >= plane.DSCPs || p.CNPDSCP >= plane.DSCPs {
 		n.problem(fmt.Errorf("DSCPs %d and %d: want 0 to %d", p.DSCP, p.CNPDSCP, plane.DSCPs-1))
@@ -74,8 +74,8 @@ func (n *NIC) configureClasses(p *plane.PortState) {
 	}
 }
 
-// ConfigurePorts makes the ports of the switch go by a list from now on, that of port n at n-1; ports beyond its end by
-// what they come up with. Packets that the switch holds stay in their queues. A fabric for WRCC ignores it.
+// ConfigurePorts sets the settings of the switch's ports, those of port n at index n-1; missing ports get their initial
+// settings. Packets in the switch stay in their queues. A WRCC fabric ignores it.
 func (s *Switch) ConfigurePorts(ports []plane.SwitchPort) {
 	s.f.mu.Lock()
 	defer s.f.mu.Unlock()
@@ -98,7 +98,7 @@ func (s *Switch) configurePorts(ports []plane.SwitchPort) {
 	})
 }
 
-// serviceOf turns weights into the smallest of the same ratios, so that a turn is short.
+// serviceOf reduces weights to the smallest integers with the same ratios, so that a round is short.
 func serviceOf(p *plane.SwitchPort) ether.Service {
 	s := ether.Service{HighFirst: true}
 	common := uint8(0)

@@ -1,9 +1,9 @@
-// Package etherlive is a live Ethernet fabric: tenants' traffic on the packet simulator in scaled time, and behind each
-// simulated NIC and switch a data plane that does what its device was told, from the instant it was told, and counts.
-// Devices answer management protocols elsewhere; here nobody knows which.
+// Package etherlive is a live Ethernet fabric: tenants' traffic on the packet simulator in scaled time, with a data plane for
+// each simulated NIC and switch. A data plane applies its device's settings immediately, and counts. Other packages implement
+// the management protocols of the devices.
 //
-// The packets are a function of topology, flows, options and seed, and of what the data planes were told at which
-// simulated times.
+// The packets are a function of topology, flows, options and seed, and of the settings of the data planes with their simulated
+// times.
 package etherlive
 
 import (
@@ -25,33 +25,34 @@ import (
 	"fairlane/wrcc"
 )
 
-// Options say what kind of fabric lives, and how.
+// Options are the options of a fabric.
 type Options struct {
-	// WRCC makes switches and NICs do WRCC instead of marking and DCQCN.
+	// WRCC makes switches and NICs use WRCC instead of marking and DCQCN.
 	WRCC bool
 	Seed uint64
-	// TimeScale is simulated seconds per wall second, 0 to 1000000; 0 is as fast as the machine can.
+	// TimeScale is the simulated seconds per wall second, 0 to 1000000; 0 means as fast as possible.
 	TimeScale float64
-	// Slice is the most simulated time that Run advances at a time; 0 is 10 ms.
+	// Slice is the largest simulated time by which Run advances at once; 0 means 10 ms.
 	Slice quantity.Picoseconds
-	// Priority is the class of service, 0 to 7, that is lossless: switches have room for what arrives after a pause in
-	// no other. It is that of RoCE traffic until devices are told otherwise; of a fabric for WRCC it is that of all traffic for good, and what is
-	// set for others changes nothing. The zero value is plane.RoCEPriority.
+	// Priority is the only lossless class of service, 0 to 7: only here do switches have headroom for packets after a pause. In
+	// a RoCE fabric it is initially the priority of RoCE traffic. In a WRCC fabric it is always that of all traffic, and
+	// settings for other priorities have no effect. The zero value selects plane.RoCEPriority.
 	Priority uint8
-	// Waiting are the flows, by index, that do not send until StartFlow.
+	// Waiting are the indices of flows that do not send until StartFlow.
 	Waiting []int
-	// ECN is the marking of switches that nobody told any; the zero value is ether's default.
+	// ECN is the initial marking of switches; the zero value selects ether's default.
 	ECN ether.ECN
-	// Buffer is the memory of every switch, Buffers that of single ones by node; zero values are ether's default.
+	// Buffer is the packet buffer of every switch, Buffers those of single switches by node; zero values select ether's
+	// default.
 	Buffer  ether.Buffer
 	Buffers map[int32]ether.Buffer
 }
 
-// timeout makes a sender begin anew whose last packets were lost with a link: above any round trip through full
+// timeout makes a sender restart after its last packets were lost with a link; it is above any round trip time with full
 // buffers.
 const timeout = 20 * quantity.Millisecond
 
-// defaultPeriod is WRCCT of switches as published (S0): twice the largest round trip of its data centre.
+// defaultPeriod is the published WRCCT of switches (S0): twice the largest round trip time of the data centre.
 const defaultPeriod = 24 * quantity.Microsecond
 
 // Fabric is a live fabric. Its methods, and those of its data planes, are safe for concurrent use.
@@ -64,14 +65,14 @@ type Fabric struct {
 	net   *tenantnet.Network
 	flows []tenants.Flow
 
-	mlx  *cc.MlxPorts  // of a RoCE fabric
-	wrcc *cc.WRCCPorts // of a WRCC fabric
+	mlx  *cc.MlxPorts  // only in a RoCE fabric
+	wrcc *cc.WRCCPorts // only in a WRCC fabric
 
 	nics     []*NIC           // by host
 	switches []*Switch        // by node; nil for hosts
 	pairs    []pair           // queue pairs, by their number in the network
 	byFlow   [][]int32        // queue pairs of each flow
-	domains  map[uint16]uint8 // data centres by the number that devices know them by
+	domains  map[uint16]uint8 // data centres by their number on devices
 	rejected []error
 }
 
@@ -79,12 +80,12 @@ type Fabric struct {
 type pair struct {
 	spec   ether.FlowSpec
 	ref    ether.FlowRef
-	active bool  // ref is good
-	wanted bool  // it is to send
-	done   int64 // payload bytes of its earlier lives
+	active bool  // ref is valid
+	wanted bool  // it is meant to send
+	done   int64 // payload bytes of its earlier runs
 }
 
-// New builds a fabric with its flows, as devices come up with nobody managing them. It fails for flows that the
+// New builds a fabric with its flows, in the initial state of unmanaged devices. It returns an error for flows that the
 // topology cannot carry, for more than 65,536 host ports and for options out of range.
 func New(topo *subnet.Fabric, flows []tenants.Flow, o Options) (*Fabric, error) {
 	if !(o.TimeScale >= 0 && o.TimeScale <= 1e6) {
@@ -139,7 +140,7 @@ func (f *Fabric) build() error {
 	return errors.Join(f.rejected...)
 }
 
-// config is the network's configuration, with algorithms whose settings change.
+// config returns the network's configuration, with algorithms whose settings can change.
 func (f *Fabric) config(ports int) (ether.Config, error) {
 	var cfg ether.Config
 	if f.o.WRCC {
@@ -170,12 +171,12 @@ func (f *Fabric) config(ports int) (ether.Config, error) {
 	return cfg, nil
 }
 
-// defaultSender is what WRCC senders go by that nobody told anything (S0).
+// defaultSender returns the initial settings of WRCC senders (S0).
 func defaultSender() wrcc.SenderParams {
 	return wrcc.SenderParams{T1: defaultPeriod, MinRate: float64(wrcc.DefaultFmin), Increase: wrcc.IncreaseTimer}
 }
 
-// hostPorts counts the linked ports of channel adapters.
+// hostPorts returns the number of linked ports of channel adapters.
 func hostPorts(topo *subnet.Fabric) int {
 	count := 0
 	for i := range topo.Nodes {
@@ -190,7 +191,7 @@ func hostPorts(topo *subnet.Fabric) int {
 	return count
 }
 
-// addPairs starts the queue pairs of the flows that do not wait.
+// addPairs starts the queue pairs of the flows that are not waiting.
 func (f *Fabric) addPairs() error {
 	for _, i := range f.o.Waiting {
 		if i < 0 || i >= len(f.flows) {
@@ -220,7 +221,7 @@ func (f *Fabric) addPairs() error {
 	return nil
 }
 
-// setFlow makes the queue pairs of a flow send, or end.
+// setFlow starts or stops the queue pairs of a flow.
 func (f *Fabric) setFlow(i int, on bool) error {
 	for _, at := range f.byFlow[i] {
 		p := &f.pairs[at]
@@ -247,17 +248,17 @@ func (f *Fabric) launch(p *pair) error {
 	return f.net.Add(s)
 }
 
-// started is told of each flow of the network that begins.
+// started handles the start of a flow of the network.
 func (f *Fabric) started(id int64, ref ether.FlowRef) {
 	p := &f.pairs[id]
 	p.ref, p.active = ref, true
 	f.catchUp(p)
-	if !p.wanted { // it was stopped before it had begun
+	if !p.wanted { // it was stopped before its start
 		f.net.Stop(ref)
 	}
 }
 
-// catchUp gives a queue pair that has just begun what was changed since it was scheduled.
+// catchUp applies the changes since the scheduling of a queue pair that has just started.
 func (f *Fabric) catchUp(p *pair) {
 	err := errors.Join(f.net.SetDemand(p.ref, p.spec.Demand), f.net.SetCode(p.ref, f.nics[p.spec.Src].state.DSCP))
 	if err == nil && f.wrcc != nil && p.spec.Weight > 0 {
@@ -268,35 +269,35 @@ func (f *Fabric) catchUp(p *pair) {
 	}
 }
 
-// ended is told of each that has stopped and delivered all it had sent.
+// ended handles a flow that has stopped and delivered all its bytes.
 func (f *Fabric) ended(d ether.Done) {
 	p := &f.pairs[d.ID]
 	p.active = false
 	p.done += d.Bytes
-	if p.wanted { // it was started again before it had ended
+	if p.wanted { // it was started again before its end
 		if err := f.launch(p); err != nil {
 			f.reject("queue pair %d: %w", d.ID, err)
 		}
 	}
 }
 
-// maxRejected bounds the errors that Err joins.
+// maxRejected is the largest number of errors that Err joins.
 const maxRejected = 16
 
-// reject notes a configuration that the model could not take; the one before stays in force.
+// reject records a configuration that the model rejected; the previous one stays.
 func (f *Fabric) reject(format string, args ...any) {
 	if len(f.rejected) < maxRejected {
 		f.rejected = append(f.rejected, fmt.Errorf(format, args...))
 	}
 }
 
-// Run lets time pass until ctx ends, at Options.TimeScale (pace.Clock). It returns nil when ctx ends.
+// Run advances time until ctx ends, at Options.TimeScale (pace.Clock). It returns nil when ctx ends.
 func (f *Fabric) Run(ctx context.Context) error { return f.clock.Run(ctx) }
 
-// Pace returns how Run keeps up.
+// Pace returns how well Run keeps its time scale.
 func (f *Fabric) Pace() pace.Pace { return f.clock.Pace() }
 
-// RunUntil lets time pass up to t at once, for runs without a wall clock.
+// RunUntil advances time to t at once, for runs without a wall clock.
 func (f *Fabric) RunUntil(t quantity.Picoseconds) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -310,14 +311,14 @@ func (f *Fabric) Now() quantity.Picoseconds {
 	return f.net.Now()
 }
 
-// Scale returns simulated seconds per wall second, as Options gave it; 0 is as fast as the machine can.
+// Scale returns Options.TimeScale: simulated seconds per wall second; 0 means as fast as possible.
 func (f *Fabric) Scale() float64 { return f.o.TimeScale }
 
 // Topology returns the fabric's topology.
 func (f *Fabric) Topology() *subnet.Fabric { return f.topo }
 
-// Err returns what data planes were told that the model could not take, joined; in its place what was before stays
-// in force. Devices check what they are told, so it is nil.
+// Err returns the joined errors of settings that the model rejected; the previous settings stay. It is normally nil, because
+// devices check their settings.
 func (f *Fabric) Err() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -331,16 +332,16 @@ func (f *Fabric) Stats() ether.Stats {
 	return f.net.Stats()
 }
 
-// Flows returns the number of flows, which are named by their index in what New was given.
+// Flows returns the number of flows. A flow is identified by its index in the argument of New.
 func (f *Fabric) Flows() int { return len(f.flows) }
 
-// StartFlow makes the queue pairs of a flow send; one that sends already goes on.
+// StartFlow starts the queue pairs of a flow; it has no effect on one that already sends.
 func (f *Fabric) StartFlow(i int) error { return f.flow(i, func() error { return f.setFlow(i, true) }) }
 
-// StopFlow ends what a flow sends; what is on the way still arrives.
+// StopFlow stops the sending of a flow; packets in flight still arrive.
 func (f *Fabric) StopFlow(i int) error { return f.flow(i, func() error { return f.setFlow(i, false) }) }
 
-// SetDemand changes the most that a flow offers, all queue pairs together; 0 is no bound.
+// SetDemand changes the largest rate of a flow, over all queue pairs; 0 means no limit.
 func (f *Fabric) SetDemand(i int, d quantity.BitRate) error {
 	return f.flow(i, func() error {
 		if d < 0 {
@@ -363,7 +364,7 @@ func (f *Fabric) SetDemand(i int, d quantity.BitRate) error {
 	})
 }
 
-// flow does something about a flow that exists.
+// flow calls do for a flow, after a check that the flow exists.
 func (f *Fabric) flow(i int, do func() error) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -377,7 +378,7 @@ func (f *Fabric) flow(i int, do func() error) error {
 	return nil
 }
 
-// Delivered stores the bytes on the wire that the queue pairs of each flow know to have arrived, by flow.
+// Delivered stores the acknowledged bytes on the wire of each flow's queue pairs, by flow.
 func (f *Fabric) Delivered(dst []uint64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -392,7 +393,7 @@ func (f *Fabric) Delivered(dst []uint64) {
 	}
 }
 
-// SetLink connects or cuts the link of a port (ether.Network.SetLink).
+// SetLink connects or disconnects the link of a port (ether.Network.SetLink).
 func (f *Fabric) SetLink(id ident.PortID, up bool) error {
 	ref, ok := f.topo.PortByID(id)
 	if !ok {

@@ -20,14 +20,14 @@ type NIC struct {
 	f       *Fabric
 	host    int32
 	at      subnet.PortRef
-	tenants []string // of the port, by name: the positions are those of their functions
-	numbers []int32  // of the functions in the network
-	pairs   []int32  // that send from here
-	domain  uint16   // data centre that it belongs to while nobody says otherwise
+	tenants []string // tenants of the port, by name: the positions are those of their functions
+	numbers []int32  // network's numbers of the functions
+	pairs   []int32  // flows that send from here
+	domain  uint16   // its initial data centre
 	state   plane.PortState
 }
 
-// NIC returns the data plane of a host port; it fails for a port that is none, or has no link.
+// NIC returns the data plane of a host port. It returns an error for any other port, and for a port without a link.
 func (f *Fabric) NIC(id ident.PortID) (*NIC, error) {
 	h, ok := f.net.HostOf(id)
 	if !ok {
@@ -36,7 +36,7 @@ func (f *Fabric) NIC(id ident.PortID) (*NIC, error) {
 	return f.nics[h], nil
 }
 
-// addNICs makes the data planes of all hosts, and a function for each tenant at a port.
+// addNICs creates the data planes of all hosts, and a function for each tenant at a port.
 func (f *Fabric) addNICs() error {
 	numbers := f.domainNumbers()
 	f.nics = make([]*NIC, f.net.Hosts())
@@ -81,15 +81,15 @@ func (n *NIC) functionOf(tenant string) int32 {
 // Tenants returns the tenants of the port by name; a tenant's position is the index of its function.
 func (n *NIC) Tenants() []string { return slices.Clone(n.tenants) }
 
-// State returns what the port goes by.
+// State returns the state of the port.
 func (n *NIC) State() plane.PortState {
 	n.f.mu.Lock()
 	defer n.f.mu.Unlock()
 	return n.state
 }
 
-// Configure makes the port go by a state from now on. Running queue pairs keep the state of their limiters and go by the
-// new registers. A part of the state that the model cannot take stays as it was; Fabric.Err tells it.
+// Configure sets the state of the port. Running queue pairs keep the state of their limiters and use the new registers. If the
+// model rejects a part of the state, that part does not change; Fabric.Err returns the error.
 func (n *NIC) Configure(p plane.PortState) {
 	n.f.mu.Lock()
 	defer n.f.mu.Unlock()
@@ -104,10 +104,10 @@ func (n *NIC) Configure(p plane.PortState) {
 	n.state = p
 }
 
-// Reset makes the port go by what it comes up with.
+// Reset returns the port to its initial state.
 func (n *NIC) Reset() { n.Configure(n.f.defaultPort()) }
 
-// problem notes an error about the port.
+// problem records an error of the port.
 func (n *NIC) problem(err error) {
 	if err != nil {
 		n.f.reject("port %s: %w", n.f.topo.PortName(n.at), err)
@@ -146,7 +146,7 @@ func (n *NIC) configureShares(p *plane.PortState) {
 	}
 }
 
-// configureWRCC sets what the port's senders go by; nil is what they come up with.
+// configureWRCC sets the configuration of the port's senders; nil selects the initial one.
 func (n *NIC) configureWRCC(c *wrcc.NICConfig) {
 	now := n.f.net.Now()
 	port := cc.WRCCPort{SenderParams: defaultSender(), Domain: n.domain}
@@ -177,7 +177,7 @@ func (n *NIC) configureWRCC(c *wrcc.NICConfig) {
 	n.weigh(c)
 }
 
-// weigh gives the port's queue pairs the weights of their senders.
+// weigh sets the weights of the port's queue pairs to those of their senders.
 func (n *NIC) weigh(c *wrcc.NICConfig) {
 	for _, at := range n.pairs {
 		p := &n.f.pairs[at]
@@ -209,7 +209,7 @@ func (n *NIC) weightOf(c *wrcc.NICConfig, flow int) float64 {
 	return s.Weight.Float()
 }
 
-// senderName is the name of the sender that a flow's queue pairs are of.
+// senderName returns the name of the sender for a flow's queue pairs.
 func senderName(f *tenants.Flow) string {
 	class := f.Class
 	if class == "" {
@@ -218,7 +218,7 @@ func senderName(f *tenants.Flow) string {
 	return f.Tenant + "/" + class
 }
 
-// Measure returns what the port has counted since the fabric began.
+// Measure returns the port's counters since the start of the fabric.
 func (n *NIC) Measure() plane.PortCounters {
 	n.f.mu.Lock()
 	defer n.f.mu.Unlock()
@@ -245,7 +245,7 @@ func (n *NIC) Measure() plane.PortCounters {
 	return c
 }
 
-// senders sums what the port's queue pairs have sent by sender.
+// senders returns the totals of the port's queue pairs by sender.
 func (n *NIC) senders() []plane.SenderCounters {
 	var out []plane.SenderCounters
 	for _, at := range n.pairs {

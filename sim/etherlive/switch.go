@@ -22,7 +22,7 @@ type Switch struct {
 	node int32
 }
 
-// FairSwitch is the data plane of one WRCC switch, as p4dev takes it.
+// FairSwitch is the data plane of one WRCC switch, for p4dev.
 type FairSwitch struct{ *Switch }
 
 var _ p4dev.DataPlane = FairSwitch{}
@@ -54,8 +54,8 @@ func (f *Fabric) addSwitches() {
 	}
 }
 
-// Default returns the marking that the switch comes up with: that of the queue that carries the fabric's traffic, of
-// each linked port. Fabrics for WRCC have none.
+// Default returns the initial marking of the switch: that of the queue of the fabric's traffic, for each linked port. WRCC
+// fabrics have none.
 func (s *Switch) Default() []ecn.QueueMarking {
 	var out []ecn.QueueMarking
 	if s.f.wrcc != nil {
@@ -80,8 +80,8 @@ func (s *Switch) each(do func(num ident.PortNum, rate quantity.BitRate)) {
 	}
 }
 
-// Configure makes the switch mark as the list says from now on, and nothing else: a queue without an entry marks
-// nothing. In a fabric for WRCC only the queue that carries its traffic counts.
+// Configure sets the marking of the switch: a queue without an entry marks nothing. In a WRCC fabric only the queue of its
+// traffic is used.
 func (s *Switch) Configure(queues []ecn.QueueMarking) {
 	s.f.mu.Lock()
 	defer s.f.mu.Unlock()
@@ -102,14 +102,14 @@ func (s *Switch) Configure(queues []ecn.QueueMarking) {
 	})
 }
 
-// problem notes an error about a port.
+// problem records an error of a port.
 func (s *Switch) problem(num ident.PortNum, err error) {
 	if err != nil {
 		s.f.reject("switch %s port %d: %w", s.f.topo.Nodes[s.node].Name, num, err)
 	}
 }
 
-// Measure returns what a port has counted since the fabric began; nothing for a port without a link.
+// Measure returns a port's counters since the start of the fabric, all zero for a port without a link.
 func (s *Switch) Measure(port int) plane.SwitchPortCounters {
 	s.f.mu.Lock()
 	defer s.f.mu.Unlock()
@@ -130,8 +130,8 @@ func (s *Switch) Measure(port int) plane.SwitchPortCounters {
 	return c
 }
 
-// DefaultFair returns the configuration of WRCC as published for a switch, which gives every queue pair of a port the
-// same rate: the settings of S0 for each linked port, and data centres numbered as NICs are that nobody manages.
+// DefaultFair returns the published WRCC configuration for a switch, which gives every queue pair of a port the same rate: S0's
+// settings for each linked port, and data centres with the numbers of unmanaged NICs.
 func (s *Switch) DefaultFair() wrcc.SwitchConfig {
 	var c wrcc.SwitchConfig
 	number := s.f.domainNumbers()
@@ -139,7 +139,7 @@ func (s *Switch) DefaultFair() wrcc.SwitchConfig {
 	s.each(func(num ident.PortNum, rate quantity.BitRate) {
 		p, err := wrcc.NewPortConfig(uint16(num), wrcc.DefaultParams(rate, defaultPeriod))
 		if err != nil {
-			return // a rate of less than 1 Mbit/s has no such settings
+			return // S0's settings do not exist for a rate below 1 Mbit/s
 		}
 		peer, _ := s.f.topo.Peer(subnet.PortRef{Node: s.node, Port: num})
 		c.Ports = append(c.Ports, p)
@@ -153,8 +153,8 @@ func (s *Switch) DefaultFair() wrcc.SwitchConfig {
 // resetFair empties the tables.
 func (s *Switch) resetFair() { s.configureFair(&wrcc.SwitchConfig{}) }
 
-// Configure makes the switch go by its tables from now on. While ports disagree about the sampling period, the one
-// before stays. Whether a port faces another data centre follows from the topology, not from the table.
+// Configure sets the tables of the switch. While ports have different sampling periods, the previous one stays. Whether a port
+// faces another data centre follows from the topology, not from the table.
 func (s FairSwitch) Configure(c wrcc.SwitchConfig) {
 	s.f.mu.Lock()
 	defer s.f.mu.Unlock()
@@ -179,7 +179,7 @@ func (s *Switch) configureFair(c *wrcc.SwitchConfig) {
 	}
 	for _, w := range c.Weights {
 		if p, ok := ports[w.Port]; ok && w.Class == s.f.o.Priority {
-			p.Weights[0] = w // the network has one class, which is the fabric's priority
+			p.Weights[0] = w // the network has one class, the fabric's priority
 			ports[w.Port] = p
 		}
 	}
@@ -205,7 +205,7 @@ func (s *Switch) configureFair(c *wrcc.SwitchConfig) {
 	}
 }
 
-// Measure returns what a port measures now, and nothing for port 0 and ports without a link.
+// Measure returns a port's measurements, all zero for port 0 and ports without a link.
 func (s FairSwitch) Measure(port uint16) p4dev.Measured {
 	s.f.mu.Lock()
 	defer s.f.mu.Unlock()
@@ -225,8 +225,7 @@ func (s FairSwitch) Measure(port uint16) p4dev.Measured {
 	}
 }
 
-// domainNumbers numbers the topology's data centres in the order in which nodes name them: what devices know them
-// by while nobody says otherwise.
+// domainNumbers numbers the topology's data centres in the order in which nodes name them: their initial numbers on devices.
 func (f *Fabric) domainNumbers() map[string]uint16 {
 	out := make(map[string]uint16)
 	for i := range f.topo.Nodes {
@@ -239,7 +238,7 @@ func (f *Fabric) domainNumbers() map[string]uint16 {
 	return out
 }
 
-// domainOf returns the network's number of a data centre, of which devices have named at most 256.
+// domainOf returns the network's number of a data centre; devices may name at most 256.
 func (f *Fabric) domainOf(number uint16) (uint8, error) {
 	at, ok := f.domains[number]
 	if !ok {

@@ -8,10 +8,10 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// CAEvents is how many events a channel adapter's congestion log holds (CongestionLog, CA form).
+// CAEvents is the capacity of a channel adapter's congestion log, in events (CongestionLog, CA form).
 const CAEvents = 13
 
-// CAEvent is one CCTI that reached Trigger_Threshold. Service 0 is RC.
+// CAEvent records that a CCTI reached Trigger_Threshold. Service 0 is RC.
 type CAEvent struct {
 	LocalQP, RemoteQP ident.QPN
 	SL                ident.SL
@@ -20,8 +20,8 @@ type CAEvent struct {
 	At                quantity.Picoseconds
 }
 
-// CALog is a channel-adapter port's congestion log: how many threshold events there were, on
-// which SLs (bit per SL), and the last of them, oldest first.
+// CALog is a channel-adapter port's congestion log: the number of threshold events, their SLs (one bit per SL), and the latest
+// events, oldest first.
 type CALog struct {
 	Events uint64
 	SLs    uint16
@@ -57,9 +57,8 @@ func (n *Network) CALog(node int32, num ident.PortNum) CALog {
 	return CALog{h.log.events, h.log.sls, lastOf(h.log.last[:], h.log.events)}
 }
 
-// SetCAParams sets Port_Control (one CCTI per SL, or per queue pair) and the parameters of all
-// SLs of a channel-adapter port. CCTIs stay where they are, within the new bounds, and the
-// free-running timers start new cycles, each at a phase of its own.
+// SetCAParams sets Port_Control (one CCTI per SL, or per queue pair) and the parameters of all SLs of a channel-adapter port.
+// CCTIs keep their values within the new limits, and the free-running timers start new cycles, each with its own phase.
 func (n *Network) SetCAParams(node int32, num ident.PortNum, perSL bool, params [ident.NumSLs]ibcc.SLParams) {
 	if h := n.hostAt(node, num); h != nil {
 		n.settle(h)
@@ -69,7 +68,7 @@ func (n *Network) SetCAParams(node int32, num ident.PortNum, perSL bool, params 
 	}
 }
 
-// CAParams returns what SetCAParams sets.
+// CAParams returns the values that SetCAParams set.
 func (n *Network) CAParams(node int32, num ident.PortNum) (perSL bool, params [ident.NumSLs]ibcc.SLParams) {
 	if h := n.hostAt(node, num); h != nil {
 		return h.perSL, h.told
@@ -77,9 +76,8 @@ func (n *Network) CAParams(node int32, num ident.PortNum) (perSL bool, params [i
 	return false, params
 }
 
-// SetCCTBlock writes 64 entries of a port's congestion control table and CCTI_Limit, which is
-// that of the whole table. A limit beyond CCTEntries means the last entry; a block beyond
-// CCTBlocks is ignored.
+// SetCCTBlock writes 64 entries of a port's congestion control table, and the table's CCTI_Limit. A limit beyond CCTEntries
+// selects the last entry; a block beyond CCTBlocks is ignored.
 func (n *Network) SetCCTBlock(node int32, num ident.PortNum, limit uint16, block int, entries [ibcc.BlockEntries]ibcc.Entry) {
 	h := n.hostAt(node, num)
 	if h == nil || block < 0 || block >= n.CCTBlocks(node) {
@@ -94,7 +92,7 @@ func (n *Network) SetCCTBlock(node int32, num ident.PortNum, limit uint16, block
 	n.prepare(h)
 }
 
-// CCTBlock returns 64 entries of a port's congestion control table; those never written are zero.
+// CCTBlock returns 64 entries of a port's congestion control table; entries never written are zero.
 func (n *Network) CCTBlock(node int32, num ident.PortNum, block int) [ibcc.BlockEntries]ibcc.Entry {
 	var e [ibcc.BlockEntries]ibcc.Entry
 	if h := n.hostAt(node, num); h != nil && block >= 0 && block*ibcc.BlockEntries < len(h.table) {
@@ -103,7 +101,7 @@ func (n *Network) CCTBlock(node int32, num ident.PortNum, block int) [ibcc.Block
 	return e
 }
 
-// CCTILimit returns the port's CCTI_Limit, 0 as it comes up.
+// CCTILimit returns the port's CCTI_Limit; it is initially 0.
 func (n *Network) CCTILimit(node int32, num ident.PortNum) uint16 {
 	if h := n.hostAt(node, num); h != nil {
 		return h.limit
@@ -111,8 +109,7 @@ func (n *Network) CCTILimit(node int32, num ident.PortNum) uint16 {
 	return 0
 }
 
-// ApplyCA sets all congestion control of a channel-adapter port at once: the table in blocks,
-// then the parameters.
+// ApplyCA sets the complete congestion control of a channel-adapter port: the table in blocks, then the parameters.
 func (n *Network) ApplyCA(node int32, num ident.PortNum, s ibcc.CASettings) {
 	for b := 0; b*ibcc.BlockEntries < len(s.Table); b++ {
 		var block [ibcc.BlockEntries]ibcc.Entry
@@ -122,7 +119,7 @@ func (n *Network) ApplyCA(node int32, num ident.PortNum, s ibcc.CASettings) {
 	n.SetCAParams(node, num, s.PerSL, s.SLs)
 }
 
-// settle brings every CCTI of the port up to now by the parameters still in force.
+// settle advances every CCTI of the port to the current time with the parameters still in force.
 func (n *Network) settle(h *host) {
 	now := n.eng.Now()
 	for _, qi := range h.qps {
@@ -134,7 +131,7 @@ func (n *Network) settle(h *host) {
 	}
 }
 
-// prepare derives parameters and delays from the settings, and lets every CCTI follow them.
+// prepare derives parameters and delays from the settings, and adapts every CCTI to them.
 func (n *Network) prepare(h *host) {
 	now := n.eng.Now()
 	unit, restart := n.timerOf(n.ports[h.port].node)
@@ -151,8 +148,7 @@ func (n *Network) prepare(h *host) {
 	n.reconsider(h)
 }
 
-// setMode changes between QP and SL mode; queue pairs that waited for their SL's turn are
-// ready again.
+// setMode switches between QP and SL mode, and makes ready the queue pairs that waited for their SL.
 func (n *Network) setMode(h *host, perSL bool) {
 	if h.perSL == perSL {
 		return
@@ -167,7 +163,7 @@ func (n *Network) setMode(h *host, perSL bool) {
 	}
 }
 
-// ccti is the CCTI that delays a queue pair now.
+// ccti returns the CCTI that currently delays a queue pair.
 func (n *Network) ccti(q *qp) uint16 {
 	h := &n.hosts[n.ports[q.src].host]
 	if h.perSL {

@@ -9,15 +9,15 @@ import (
 
 // Wire sizes in bytes.
 const (
-	// DataHeader is what a data packet carries besides its payload: LRH 8, BTH 12, ICRC 4
-	// and VCRC 2 (IBTA vol. 1, 7.7, 9.2, 7.8).
+	// DataHeader is the size of a data packet without its payload: LRH 8, BTH 12, ICRC 4 and VCRC 2 (IBTA vol. 1, 7.7, 9.2,
+	// 7.8).
 	DataHeader = 26
 	// AckSize is an RC acknowledgement: LRH, BTH, AETH 4, ICRC, VCRC.
 	AckSize = 30
 	// CNPSize is a congestion notification packet: LRH, BTH, 16 reserved bytes, ICRC, VCRC.
 	CNPSize = 42
-	// MADSize is a management packet on the wire: LRH 8, BTH 12, DETH 8, 256 bytes, ICRC,
-	// VCRC, rounded down to the 288 bytes that counters in four-byte words can hold.
+	// MADSize is a management packet on the wire: LRH 8, BTH 12, DETH 8, 256 bytes, ICRC, VCRC, rounded down to 288 bytes
+	// because counters count four-byte words.
 	MADSize = 288
 	// CreditBlock is the unit of link-level flow control (IBTA vol. 1, 7.9).
 	CreditBlock = 64
@@ -27,108 +27,106 @@ const (
 const (
 	defaultBuffer    = 512 << 10
 	defaultReference = 128 << 10
-	// defaultUseWindow is a CCTI_Timer of 150 units of 1.024 us, the only time that S1 names.
+	// defaultUseWindow is a CCTI_Timer of 150 units of 1.024 us, the only period given in S1.
 	defaultUseWindow = 153_600 * quantity.Nanosecond
 )
 
-// BecnMode chooses how a destination answers a packet that carries FECN.
+// BecnMode selects how a destination answers a packet with FECN.
 type BecnMode uint8
 
 // Answers to FECN (IBTA annex A10).
 const (
-	BecnByAck BecnMode = iota // BECN in the RC acknowledgement, which is sent at once
-	BecnByCNP                 // a congestion notification packet besides the acknowledgements
+	BecnByAck BecnMode = iota // BECN in the RC acknowledgement, sent immediately
+	BecnByCNP                 // a congestion notification packet in addition to the acknowledgements
 )
 
-// MarkSpacing chooses how Marking_Rate N spaces the marks.
+// MarkSpacing selects how Marking_Rate N spaces the marks.
 type MarkSpacing uint8
 
 // Spacings of marks among eligible packets.
 const (
-	// MarkRandom draws each interval uniformly from 1 to 2N-1, whose mean is N, so that marks
-	// cannot lock to the order in which flows take turns.
+	// MarkRandom draws each interval uniformly from 1 to 2N-1 (mean N), so that marks cannot synchronize with the round robin
+	// of flows.
 	MarkRandom MarkSpacing = iota
 	// MarkEveryNth marks exactly every Nth eligible packet.
 	MarkEveryNth
 )
 
-// MarkBasis chooses what a switch compares with its threshold.
+// MarkBasis selects the quantity that a switch compares with its threshold.
 type MarkBasis uint8
 
-// What marking thresholds are thresholds of.
+// Quantities compared with marking thresholds.
 const (
-	// MarkByQueue compares what is held for the (output port, VL): Config.ThresholdBytes.
+	// MarkByQueue compares the bytes queued for the (output port, VL): Config.ThresholdBytes.
 	MarkByQueue MarkBasis = iota
-	// MarkByUse compares the use of the output's link, all VLs together: ThresholdUse. A single flow is held
-	// to it too, and a link under control keeps no queue. This is how S1 (4.1) words the thresholds.
+	// MarkByUse compares the utilization of the output's link, over all VLs: ThresholdUse. It also limits a single flow, and a
+	// controlled link keeps no queue. S1 (4.1) defines the thresholds in this form.
 	MarkByUse
 )
 
-// MarkPoint chooses when a switch decides on a mark.
+// MarkPoint selects the moment at which a switch decides on a mark.
 type MarkPoint uint8
 
 // Moments of the marking decision. The specification does not say.
 const (
-	// MarkOnArrival looks at the queue a packet finds. All flows find the same queue on average,
-	// so shares follow the law rate ~ 1/(Increase·Timer).
+	// MarkOnArrival uses the queue length at a packet's arrival. All flows see the same queue on average, so shares follow the
+	// law rate ~ 1/(Increase·Timer).
 	MarkOnArrival MarkPoint = iota
-	// MarkOnDeparture looks at the queue a packet leaves. Where inputs are served in turn, a
-	// light flow's packets leave a queue that their own burst has just raised: the heaviest
-	// flow gets 2 to 4 % more than the law says.
+	// MarkOnDeparture uses the queue length at a packet's departure. With round robin over the inputs, a light flow's packets
+	// leave a queue that their own burst has just raised: the heaviest flow gets 2 to 4 % more than the law predicts.
 	MarkOnDeparture
 )
 
-// Config is what the links and tables of a topology leave open. The zero value of each field
-// is its default.
+// Config holds the settings of the simulation that a topology does not contain. A field's zero value selects its default.
 type Config struct {
-	// Seed decides every random draw: marking intervals and timer phases.
+	// Seed is the seed of all random draws: marking intervals and timer phases.
 	Seed uint64
-	// BufferPerVL is the input buffer of each (port, VL) in bytes, which is what the credits
-	// stand for: 8 KiB to 64 MiB, default 512 KiB. It must hold the swing of a controlled queue:
-	// where a link between switches runs out of credits, back-pressure replaces the weights.
+	// BufferPerVL is the input buffer of each (port, VL) in bytes, and so the initial credits: 8 KiB to 64 MiB, default 512
+	// KiB. It must hold the oscillation of a controlled queue: if a link between switches runs out of credits, back-pressure
+	// determines the shares instead of the weights.
 	BufferPerVL int
-	// MTU caps the payload of a packet in bytes: 256, 512, 1024, 2048 or 4096; 0 leaves it to
-	// the ports, and ports that say nothing have 4096.
+	// MTU limits the payload of a packet in bytes: 256, 512, 1024, 2048 or 4096; 0 uses the MTU of the ports, or 4096 for ports
+	// without one.
 	MTU int
-	// AckEvery is the message size in packets: RC acknowledges every so many packets, 1 to
-	// 65535, default 16. A FECN packet is acknowledged at once under BecnByAck.
+	// AckEvery is the message size in packets, 1 to 65535, default 16: RC acknowledges each message. Under BecnByAck, a packet
+	// with FECN is acknowledged immediately.
 	AckEvery int
-	// Becn is how a destination answers FECN; default BecnByAck.
+	// Becn selects how a destination answers FECN; default BecnByAck.
 	Becn BecnMode
-	// TimerRestart makes every BECN restart CCTI_Timer (S1, Algorithm 1); by default the
-	// timer runs free (IBTA annex A10).
+	// TimerRestart makes every BECN restart CCTI_Timer (S1, Algorithm 1); by default the timer is free-running (IBTA annex
+	// A10).
 	TimerRestart bool
-	// Aggregate makes a source apply the injection rate delay once per so many packets (S1,
-	// Algorithm 2 uses 4) as the sum of their delays; 1 to 64, default 1.
+	// Aggregate is the number of packets that a source sends before it applies the sum of their injection rate delays, 1 to 64,
+	// default 1 (S1, Algorithm 2 uses 4).
 	Aggregate int
-	// Marking spaces the marks; default MarkRandom.
+	// Marking selects the spacing of marks; default MarkRandom.
 	Marking MarkSpacing
-	// MarkAt is when a switch decides on a mark; default MarkOnArrival.
+	// MarkAt selects the moment of the marking decision; default MarkOnArrival.
 	MarkAt MarkPoint
-	// MarkBy is what a switch compares with its threshold; default MarkByQueue.
+	// MarkBy selects the quantity compared with the threshold; default MarkByQueue.
 	MarkBy MarkBasis
-	// UseWindow is the time over which MarkByUse averages the use of a link: 1 us to 10 ms, default 153.6 us.
-	// S1 speaks of an average and names no time for it; the default is the period of its CCTI_Timer. A window
-	// of a few packets marks fast flows beyond their part, one of many timer periods makes the use swing.
+	// UseWindow is the averaging time of link utilization under MarkByUse: 1 us to 10 ms, default 153.6 us. S1 specifies an
+	// average but no time; the default is the period of its CCTI_Timer. A window of a few packets marks fast flows more than in
+	// proportion; a window of many timer periods makes the utilization oscillate.
 	UseWindow quantity.Picoseconds
-	// ThresholdReference is the queue, in bytes, that the thresholds divide: threshold t from
-	// 1 to 15 is exceeded above ThresholdReference·(16-t)/16 bytes held for one (output port,
-	// VL); 0 never marks. IBTA leaves the map to the vendor. Default 128 KiB.
+	// ThresholdReference is the queue length, in bytes, that defines the thresholds: threshold t from 1 to 15 is exceeded when
+	// more than ThresholdReference·(16-t)/16 bytes are queued for one (output port, VL); 0 never marks. IBTA leaves this
+	// mapping to the vendor. Default 128 KiB.
 	ThresholdReference int
-	// SwitchLatency is added to each hop into a switch, 0 to 100 us; default 0.
+	// SwitchLatency is the latency of each hop into a switch, 0 to 100 us; default 0.
 	SwitchLatency quantity.Picoseconds
-	// CCTBlocks is how many 64-entry blocks of a congestion control table a channel adapter
-	// holds (CongestionInfo.ControlTableCap): 1 to 16, default 2.
+	// CCTBlocks is the capacity of a channel adapter's congestion control table in blocks of 64 entries
+	// (CongestionInfo.ControlTableCap): 1 to 16, default 2.
 	CCTBlocks int
-	// Devices are the profiles of the fabric's devices; nil is the built-in ones alone. TimerRestart, ThresholdReference and CCTBlocks are
-	// for devices of the generic profiles; others hold what their profile says, and keep the nearest value of settings beyond it.
+	// Devices are the profiles of the fabric's devices; nil selects the built-in profiles. TimerRestart, ThresholdReference and
+	// CCTBlocks apply to devices with a generic profile. Other devices follow their profile, and keep the nearest supported
+	// value of each setting.
 	Devices *ibprofile.Set
-	// DataVLs is how many data VLs are operational when the fabric comes up: 1, 2, 4, 8 or
-	// 15, default 1.
+	// DataVLs is the initial number of operational data VLs: 1, 2, 4, 8 or 15, default 1.
 	DataVLs int
 }
 
-// withDefaults fills in and checks.
+// withDefaults sets the defaults and validates the ranges.
 func (c Config) withDefaults() (Config, error) {
 	def := func(v *int, d int) {
 		if *v == 0 {
@@ -176,8 +174,8 @@ func validMTU(m int) bool { return m == 256 || m == 512 || m == 1024 || m == 204
 
 func validVLs(n int) bool { return n == 1 || n == 2 || n == 4 || n == 8 || n == 15 }
 
-// ThresholdBytes returns how many bytes held for one (output port, VL) a marking threshold
-// stands for, by the map of Config.ThresholdReference; -1 for threshold 0, which never marks.
+// ThresholdBytes returns the number of queued bytes, for one (output port, VL), that corresponds to a marking threshold under
+// Config.ThresholdReference; -1 for threshold 0, which never marks.
 func (c Config) ThresholdBytes(threshold uint8) int {
 	if threshold == 0 {
 		return -1

@@ -8,8 +8,7 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// SwitchEvents is how many marking events a switch's congestion log holds (CongestionLog,
-// switch form).
+// SwitchEvents is the capacity of a switch's congestion log, in marking events (CongestionLog, switch form).
 const SwitchEvents = 15
 
 // SwitchEvent is one marked packet in a switch's congestion log.
@@ -19,8 +18,8 @@ type SwitchEvent struct {
 	At         quantity.Picoseconds
 }
 
-// SwitchLog is a switch's congestion log: how many packets it has marked, at which ports, and
-// the last of them, oldest first.
+// SwitchLog is a switch's congestion log: the number of marked packets, the ports that marked, and the latest events, oldest
+// first.
 type SwitchLog struct {
 	Events uint64
 	Ports  ibcc.PortMask
@@ -33,22 +32,21 @@ type switchLog struct {
 	last   [SwitchEvents]SwitchEvent
 }
 
-// switchCC is what a switch was told about marking.
+// switchCC holds the marking settings of a switch.
 type switchCC struct {
 	whole ibcc.SwitchSettings
-	ports []ibcc.PortMarking // by port number; nil until the first is set
+	ports []ibcc.PortMarking // by port number; nil until a port's marking is set
 }
 
-// marking is one output port's effective marking.
+// marking is the effective marking of one output port.
 type marking struct {
 	minSize  uint16 // bytes; smaller packets are not eligible
 	interval int32  // Marking_Rate, at least 1
 	victims  bool
 }
 
-// SetSwitchCC sets the marking of a whole switch. Threshold 0, as a switch comes up, never marks.
-// Credit starvation (Credit_Mask, CS_Threshold, CS_ReturnDelay) is kept and read back, but does
-// nothing to the traffic.
+// SetSwitchCC sets the marking of a whole switch. The initial threshold 0 never marks. Credit starvation settings (Credit_Mask,
+// CS_Threshold, CS_ReturnDelay) are stored and can be read back, but do not affect the traffic.
 func (n *Network) SetSwitchCC(node int32, settings ibcc.SwitchSettings) {
 	if s := n.switchOf(node); s != nil {
 		s.settings.whole = n.heldDefaults(node, settings)
@@ -56,7 +54,7 @@ func (n *Network) SetSwitchCC(node int32, settings ibcc.SwitchSettings) {
 	}
 }
 
-// SwitchCC returns what SetSwitchCC sets.
+// SwitchCC returns the settings that SetSwitchCC set.
 func (n *Network) SwitchCC(node int32) ibcc.SwitchSettings {
 	if s := n.switchOf(node); s != nil {
 		return s.settings.whole
@@ -64,8 +62,8 @@ func (n *Network) SwitchCC(node int32) ibcc.SwitchSettings {
 	return ibcc.SwitchSettings{}
 }
 
-// SetPortMarking sets the marking of one switch port, which replaces that of the switch while it
-// is Valid. A port that applies credit starvation instead does not mark.
+// SetPortMarking sets the marking of one switch port, which overrides the switch's marking while it is Valid. A port in credit
+// starvation mode does not mark.
 func (n *Network) SetPortMarking(node int32, num ident.PortNum, m ibcc.PortMarking) {
 	s := n.switchOf(node)
 	if s == nil || int(num) >= s.ports || !n.profiles[node].Switch.PortMarking {
@@ -78,7 +76,7 @@ func (n *Network) SetPortMarking(node int32, num ident.PortNum, m ibcc.PortMarki
 	n.armPort(s, n.port(node, num))
 }
 
-// PortMarking returns what SetPortMarking sets.
+// PortMarking returns the settings that SetPortMarking set.
 func (n *Network) PortMarking(node int32, num ident.PortNum) ibcc.PortMarking {
 	if s := n.switchOf(node); s != nil && int(num) < len(s.settings.ports) {
 		return s.settings.ports[num]
@@ -92,7 +90,7 @@ func (n *Network) armSwitch(s *swtch) {
 	}
 }
 
-// armPort prepares a port's marking from the settings in force.
+// armPort prepares a port's marking from the current settings.
 func (n *Network) armPort(s *swtch, p *port) {
 	w := s.settings.whole
 	m := ibcc.PortMarking{Threshold: w.Threshold, PacketSize: w.PacketSize, MarkingRate: w.MarkingRate}
@@ -114,8 +112,8 @@ func (n *Network) armPort(s *swtch, p *port) {
 	}
 }
 
-// armUse gives a port that marks by the use of its link a meter, and others none. A meter begins with a link
-// that was not used.
+// armUse creates a utilization meter for a port under MarkByUse, and removes it from other ports. A new meter starts at zero
+// utilization.
 func (n *Network) armUse(p *port) {
 	now := n.eng.Now()
 	switch {
@@ -132,12 +130,12 @@ func (n *Network) armUse(p *port) {
 	}
 }
 
-// congested reports whether a packet now seen at an output lane is seen above the threshold.
+// congested reports whether the lane of an output is above its threshold for a packet seen now.
 func (n *Network) congested(p *port, l *lane) bool {
 	return l.held > l.markAbove || p.use != nil && p.use.over(n.eng.Now())
 }
 
-// armLane gives a lane the port's threshold and a first interval.
+// armLane sets the port's threshold and a first marking interval on a lane.
 func (n *Network) armLane(p *port, l *lane) {
 	l.markAbove = math.MaxInt32
 	if b := n.thresholdBytes(p); b >= 0 && n.cfg.MarkBy == MarkByQueue {
@@ -153,7 +151,7 @@ func (n *Network) armLane(p *port, l *lane) {
 	}
 }
 
-// markInterval draws how many eligible packets pass from one mark to the next.
+// markInterval draws the number of eligible packets until the next mark.
 func (n *Network) markInterval(p *port) int32 {
 	i := p.marking.interval
 	if i <= 1 || n.cfg.Marking == MarkEveryNth {
@@ -162,7 +160,7 @@ func (n *Network) markInterval(p *port) int32 {
 	return 1 + int32(n.rng.Uint64n(uint64(2*i-1)))
 }
 
-// mark counts a packet seen above the threshold, and sets FECN when its turn has come.
+// mark counts a packet seen above the threshold, and sets FECN at the end of the marking interval.
 func (n *Network) mark(p *port, l *lane, pk int32) {
 	k := &n.pool.all[pk]
 	if k.flags&flagAck != 0 || k.size < p.marking.minSize || (l.stalled || l.waited) && !p.marking.victims {
@@ -191,7 +189,7 @@ func (n *Network) SwitchLog(node int32) SwitchLog {
 	return SwitchLog{g.events, g.ports, lastOf(g.last[:], g.events)}
 }
 
-// lastOf unrolls a circular log of which count entries were ever written, oldest first.
+// lastOf returns the entries of a circular log, oldest first; count is the number of entries ever written.
 func lastOf[T any](ring []T, count uint64) []T {
 	size := uint64(len(ring))
 	k := min(count, size)

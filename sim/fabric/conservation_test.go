@@ -11,14 +11,14 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// tallies is what a walk over all packets of a network finds.
+// tallies are the results of a walk over all packets of a network.
 type tallies struct {
 	pkts, payload []uint64 // data packets and payload in the fabric, by flow
 	buffered      []int32  // blocks in input buffers, by (port, VL)
-	held          []int32  // bytes that wait for an output, by (port, VL)
+	held          []int32  // bytes waiting for an output, by (port, VL)
 }
 
-// walk counts every packet where it is: in switches and on links.
+// walk counts every packet in switches and on links.
 func (n *Network) walk() tallies {
 	t := tallies{
 		pkts: make([]uint64, len(n.flows)), payload: make([]uint64, len(n.flows)),
@@ -53,9 +53,8 @@ func (n *Network) walk() tallies {
 	return t
 }
 
-// audit compares the books of a network with what is there: by flow, what was sent is
-// delivered, discarded or somewhere in the fabric; by buffer, what is booked is there and no
-// more than fits. check covers credits and lost packets.
+// audit compares the counters of a network with its packets. For each flow, every sent packet is delivered, discarded or in the
+// fabric. For each buffer, the accounted bytes are present and fit. check covers credits and lost packets.
 func (n *Network) audit() error {
 	t := n.walk()
 	for i := range n.flows {
@@ -78,7 +77,7 @@ func (n *Network) audit() error {
 	return n.check()
 }
 
-// disturb does one random thing that an operator, an application or a failing cable does.
+// disturb applies one random action of an operator, an application or a failing cable.
 func disturb(t *rapid.T, n *Network, ids []FlowID) {
 	f := n.topo
 	link := f.Links[rapid.IntRange(0, len(f.Links)-1).Draw(t, "link")]
@@ -89,7 +88,7 @@ func disturb(t *rapid.T, n *Network, ids []FlowID) {
 		n.SetLinkUp(link.A.Node, link.A.Port, up)
 	case 1:
 		n.SetPortActive(link.B.Node, link.B.Port, up)
-	case 2: // routes to 64 LIDs are lost, or come back
+	case 2: // routes to 64 LIDs are removed, or restored
 		for i, sw := range f.Switches() {
 			if i%2 == 0 || up {
 				setRoutes(n, sw, up)
@@ -103,11 +102,11 @@ func disturb(t *rapid.T, n *Network, ids []FlowID) {
 		n.SetFlowSL(id, ident.SL(rapid.IntRange(0, 15).Draw(t, "SL")))
 	case 6:
 		n.StopFlow(id)
-	default: // nothing: traffic goes on
+	default: // no action: traffic continues
 	}
 }
 
-// setRoutes writes a switch's first block of routes: as they were at the start, or none.
+// setRoutes writes a switch's first block of routes: the initial routes, or none.
 func setRoutes(n *Network, sw int32, whole bool) {
 	var b [lftBlock]ident.PortNum
 	for i := range b {
@@ -119,7 +118,7 @@ func setRoutes(n *Network, sw int32, whole bool) {
 	n.SetLFTBlock(sw, 0, b)
 }
 
-// restore undoes what disturb has done to the fabric.
+// restore undoes the actions of disturb on the fabric.
 func restore(n *Network) {
 	for _, sw := range n.topo.Switches() {
 		setRoutes(n, sw, true)
@@ -133,9 +132,8 @@ func restore(n *Network) {
 	}
 }
 
-// Whatever happens to a fabric, at every stop the bytes add up, no buffer holds more than its
-// size, and in the end, unless routes made a loop, every credit is back. make soak runs it
-// 10,000 times.
+// Under random disturbances, at every stop, the bytes add up and no buffer exceeds its size. At the end every credit has
+// returned, unless routes formed a loop. make soak runs it 10,000 times.
 func TestConservation(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -145,7 +143,7 @@ func TestConservation(t *testing.T) {
 		}
 		n, ids := drawNetwork(rt, f)
 		hosts := len(f.Hosts())
-		for i := range hosts * rapid.IntRange(0, 1).Draw(rt, "loaded") { // every link that all can fill
+		for i := range hosts * rapid.IntRange(0, 1).Draw(rt, "loaded") { // each link that the flows can saturate
 			ids = append(ids, addFlow(t, n, FlowSpec{Src: hostPort(f, i), Dst: hostPort(f, (i+hosts-1)%hosts), QPs: 2}))
 		}
 		for range rapid.IntRange(1, 25).Draw(rt, "steps") {
@@ -173,7 +171,7 @@ func TestConservation(t *testing.T) {
 	})
 }
 
-// checkCreditsBack fails unless every lane of every link has the credits for an empty buffer.
+// checkCreditsBack fails unless every lane of every link has the credits of an empty buffer.
 func checkCreditsBack(t *rapid.T, n *Network) {
 	for i := range n.ports {
 		p := &n.ports[i]

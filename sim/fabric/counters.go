@@ -5,55 +5,52 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// tickBytes sizes the tick of XmitWait and XmitTimeCong: the time of 4 bytes on the port's
-// link, 320 ps at 100 Gbit/s.
+// tickBytes defines the tick of XmitWait and XmitTimeCong: the time of 4 bytes on the port's link, 320 ps at 100 Gbit/s.
 const tickBytes = 4
 
-// PortCounters are the 64-bit counters of one port, fed by its packets; they only grow.
-// Bytes are whole packets, headers included. The totals include management packets (VL15),
-// the per-SL counters do not.
+// PortCounters are the 64-bit counters of one port; they only grow. Byte counts are whole packets with headers. The totals
+// include management packets (VL15); the per-SL counters do not.
 type PortCounters struct {
 	XmitBytes, RcvBytes uint64
 	XmitPkts, RcvPkts   uint64
-	// XmitWait is the time, in ticks of 4 byte times of the link, in which the port had
-	// something to send, was not sending, and lacked credits.
+	// XmitWait is the time, in ticks of 4 byte times of the link, in which the port was idle with packets to send because it
+	// lacked credits.
 	XmitWait uint64
-	// XmitDiscards counts packets lost at this port: its link was down or not active, its
-	// SL2VL table had no operational lane, or, at the port of entry, the DLID had no route.
+	// XmitDiscards counts packets lost at this port: the link was down or not active, the SL2VL table mapped to no operational
+	// lane, or, at the input port, the DLID had no route.
 	XmitDiscards uint64
 
 	XmitBytesSL, RcvBytesSL [ident.NumSLs]uint64
 	XmitPktsSL, RcvPktsSL   [ident.NumSLs]uint64
 
-	// RcvFECN counts data packets that arrived at a channel adapter with FECN, RcvBECN the
-	// acknowledgements and CNPs that arrived with BECN.
+	// RcvFECN counts data packets received by a channel adapter with FECN; RcvBECN counts acknowledgements and CNPs received
+	// with BECN.
 	RcvFECN, RcvBECN     uint64
 	RcvFECNSL, RcvBECNSL [ident.NumSLs]uint64
-	// XmitFECN counts the marks this switch port made.
+	// XmitFECN counts the packets that this switch port marked.
 	XmitFECN uint64
-	// XmitTimeCongVL is the time, in ticks of 4 byte times, the (port, VL) was above its
-	// marking threshold.
+	// XmitTimeCongVL is the time, in ticks of 4 byte times, in which the (port, VL) was above its marking threshold.
 	XmitTimeCongVL [ident.NumVLs]uint64
-	// XmitMADs and RcvMADs are the management packets among the totals.
+	// XmitMADs and RcvMADs are the management packets included in the totals.
 	XmitMADs, RcvMADs uint64
 }
 
-// volume is what went through, kept together for the cache's sake.
+// volume keeps bytes and packets together, for cache locality.
 type volume struct{ bytes, pkts uint64 }
 
-// tally is the hot form of the counters; totals are summed when they are read.
+// tally is the hot part of the counters; totals are summed on reading.
 type tally struct {
 	xmit, rcv       [ident.NumSLs]volume
 	fecn, becn      [ident.NumSLs]uint64
 	marks           uint64
 	discards        uint64
 	waited          quantity.Picoseconds
-	waitSince       quantity.Picoseconds // since when the port lacks credits; -1 when it does not
+	waitSince       quantity.Picoseconds // start of the current wait for credits; -1 when the port has credits
 	madXmit, madRcv uint64
-	peakQueued      int32 // largest number of bytes ever held for one lane of this output
+	peakQueued      int32 // largest number of bytes ever queued for one lane of this output
 }
 
-// Counters returns a copy of the port's counters, and zeros for a port that does not exist.
+// Counters returns a copy of the port's counters; all are zero for a port that does not exist.
 func (n *Network) Counters(node int32, num ident.PortNum) PortCounters {
 	p := n.port(node, num)
 	if p == nil {
@@ -76,7 +73,7 @@ func (n *Network) Counters(node int32, num ident.PortNum) PortCounters {
 	if p.peer < 0 {
 		return c
 	}
-	tick := max(1, p.txTime(tickBytes)) // above 32 Tbit/s it would round to nothing
+	tick := max(1, p.txTime(tickBytes)) // a tick would round to 0 ps above 32 Tbit/s
 	waited := t.waited
 	if t.waitSince >= 0 {
 		waited += now - t.waitSince
@@ -96,8 +93,8 @@ func (n *Network) Counters(node int32, num ident.PortNum) PortCounters {
 	return c
 }
 
-// CountMAD counts one management packet of MADSize bytes on VL15, which travels outside the
-// data path, as received or transmitted by the port.
+// CountMAD counts one management packet of MADSize bytes on VL15, received or transmitted by the port. Such packets bypass the
+// data path.
 func (n *Network) CountMAD(node int32, num ident.PortNum, rcv bool) {
 	p := n.port(node, num)
 	switch {
@@ -109,8 +106,8 @@ func (n *Network) CountMAD(node int32, num ident.PortNum, rcv bool) {
 	}
 }
 
-// QueuedBytes returns how many bytes the switch holds now for the output (port, VL), and the
-// most it ever held for one VL of that port.
+// QueuedBytes returns the bytes queued now for the output (port, VL), and the largest number ever queued for one VL of that
+// port.
 func (n *Network) QueuedBytes(node int32, num ident.PortNum, vl ident.VL) (now, peak int) {
 	p := n.port(node, num)
 	if p == nil || int(vl) >= len(p.lanes) {

@@ -9,29 +9,27 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// Deadlock is a credit loop: output lanes of switches of which each waits for room in the
-// switch at the other end of its link, where packets hold that room which wait for the next
-// lane of the loop. Without outside help none of them ever moves again (Dally and Seitz,
-// "Deadlock-free message routing in multiprocessor interconnection networks", 1987).
+// Deadlock is a credit loop: a cycle of switch output lanes in which each lane waits for buffer space in the next switch, and
+// packets that wait for the next lane occupy this space. Without intervention no packet of the loop ever moves again (Dally and
+// Seitz, "Deadlock-free message routing in multiprocessor interconnection networks", 1987).
 type Deadlock struct {
-	// Cycle is the loop: each lane waits for the next, and the last for the first. It starts
-	// with the lane that comes first by node and port.
+	// Cycle is the loop: each lane waits for the next, and the last for the first. It starts with the lane that is first by
+	// node and port.
 	Cycle []StuckLane
-	// Packets counts all packets queued in switches that can never move, in the loop and
-	// behind it.
+	// Packets counts all packets queued in switches that can never move, in the loop and behind it.
 	Packets int
 }
 
 // StuckLane is one output lane of a switch with packets that can never leave.
 type StuckLane struct {
 	Port    subnet.PortRef
-	Name    string // of the port, as subnet.Fabric.PortName gives it
+	Name    string // name of the port, as subnet.Fabric.PortName returns it
 	VL      ident.VL
-	Packets int // that can never leave by this lane
+	Packets int // packets that can never leave by this lane
 	Bytes   int
 }
 
-// String names the loop, lane by lane.
+// String lists the lanes of the loop.
 func (d *Deadlock) String() string {
 	var b strings.Builder
 	b.WriteString("credit loop: ")
@@ -42,19 +40,10 @@ func (d *Deadlock) String() string {
 	return b.String()
 }
 
-// Deadlock returns a credit loop when there is one now, and else nil. It changes nothing.
+// Deadlock returns a current credit loop, or nil when there is none. It does not change the network.
 //
-// It finds the packets that may still move, as a least fixed point: a packet may leave its
-// switch when its lane's credits, with all that are on their way and all that packets which may
-// move will give back, are enough for it. Whatever is left can never move, whichever way
-// arbiters and sources decide, as long as no link or table is changed; so a reported loop is
-// real. While other packets move on, a loop may go unreported for as long as they might still
-// open it: the credits of packets on links count as free until these have arrived, and a short
-// packet may pass where a long one waits. In a fabric in which no packet can move, a loop is
-// always found.
-//
-// The cost is a walk over the packets queued in switches, some ten nanoseconds each, times the
-// number of switches that a chain of waiting lanes goes through.
+// The cost is a walk over the packets queued in switches, about ten nanoseconds each, times the number of switches in a chain
+// of waiting lanes.
 func (n *Network) Deadlock() *Deadlock {
 	if n.pool.used == 0 {
 		return nil
@@ -62,7 +51,7 @@ func (n *Network) Deadlock() *Deadlock {
 	return n.search().deadlock()
 }
 
-// search finds what may still move.
+// search finds the packets that may still move.
 func (n *Network) search() *progress {
 	p := n.newProgress()
 	for i := 0; i < len(n.hosts) && !p.alive; i++ {
@@ -81,15 +70,13 @@ func (n *Network) search() *progress {
 type progress struct {
 	n      *Network
 	lanes  []waiter // switch lanes with packets, by port and VL
-	first  []int32  // of each port: its first lane in lanes, and one more at the end
-	credit []int32  // of each (port, VL) that transmits: the most blocks it can ever have
-	// alive says that a packet may still move somewhere, and so that new ones may come
-	// anywhere: they can change whose turn it is.
+	first  []int32  // index in lanes of each port's first lane, with one more entry at the end
+	credit []int32  // the most credit blocks each transmitting (port, VL) can ever have
+	// alive means that some packet may still move, so new packets may arrive anywhere and change the round robin order.
 	alive bool
 }
 
-// waiter is an output lane of a switch, with a cursor into each input's queue for it: what is
-// behind the cursor may move.
+// waiter is an output lane of a switch, with a cursor into each input's queue for it. Packets before the cursor may move.
 type waiter struct {
 	port   int32
 	vl     uint8
@@ -98,10 +85,10 @@ type waiter struct {
 
 type cursor struct {
 	in int   // input port number
-	pk int32 // the first packet that, as far as is known, stays; none when all may leave
+	pk int32 // first packet not known to be able to leave; none when all can leave
 }
 
-// newProgress counts the credits that come back whatever happens.
+// newProgress counts the credits that return in any case.
 func (n *Network) newProgress() *progress {
 	p := &progress{n: n, first: make([]int32, len(n.ports)+1), credit: make([]int32, len(n.ports)*ident.NumVLs)}
 	for pi := range n.ports {
@@ -115,14 +102,14 @@ func (n *Network) newProgress() *progress {
 	return p
 }
 
-// countCredits starts with the credits that a port has, that are coming, and that packets on
-// the link stand for: whether these can move on is known when they have arrived.
+// countCredits starts with the credits that a port has, the returning credits, and the credits of packets on the link. Whether
+// these packets can move on is known after their arrival.
 func (p *progress) countCredits(pi int32, o *port) {
 	p.alive = p.alive || o.flight.n > 0
 	credit := p.credit[pi*ident.NumVLs:][:ident.NumVLs]
 	if p.n.ports[o.peer].host != none {
 		for vl := range o.lanes {
-			credit[vl] = p.n.creditBlocks // a channel adapter consumes at once
+			credit[vl] = p.n.creditBlocks // a channel adapter consumes packets immediately
 		}
 		return
 	}
@@ -159,8 +146,8 @@ func (p *progress) addLanes(pi int32, o *port) {
 	}
 }
 
-// mayHostSend reports whether anything that waits at a channel adapter fits the credits of its
-// lane, when nothing comes that it would answer.
+// mayHostSend reports whether any packet that waits at a channel adapter fits the credits of its lane, without further arrivals
+// that it would answer.
 func (p *progress) mayHostSend(h *host) bool {
 	n := p.n
 	o := &n.ports[h.port]
@@ -178,7 +165,7 @@ func (p *progress) mayHostSend(h *host) bool {
 		q := &n.qps[qi]
 		vl := h.sl2vl[q.sl]
 		if !q.queued || n.finished(q, now) || !o.usable(vl) || o.pending>>vl&1 != 0 || n.lids[q.src].base == 0 || n.lids[q.dst].base == 0 {
-			continue // it has nothing to send, no way, or waits behind others
+			continue // nothing to send, no path, or waiting behind other packets
 		}
 		if q.nextBlocks() <= credit[vl] {
 			return true
@@ -187,9 +174,8 @@ func (p *progress) mayHostSend(h *host) bool {
 	return false
 }
 
-// step moves the cursors of a lane as far as its credits can ever go, and reports whether any
-// moved. A lane to which nothing new comes waits for the packet whose turn it is, whatever else
-// might fit.
+// step advances the cursors of a lane as far as its credits can ever allow, and reports whether any cursor moved. A lane
+// without new arrivals waits for the packet selected by round robin, even if another packet would fit.
 func (p *progress) step(w *waiter) (moved bool) {
 	n := p.n
 	o := &n.ports[w.port]
@@ -216,8 +202,8 @@ func (p *progress) step(w *waiter) (moved bool) {
 
 func (n *Network) blocksOf(pk int32) int32 { return int32(n.pool.all[pk].blocks) }
 
-// deadlock follows lanes that wait for one another until one comes again. Every lane with
-// packets that never leave has a next one: its credits are held by such packets.
+// deadlock follows the lanes that wait for one another until a lane repeats. Every lane with stuck packets has a successor,
+// because stuck packets hold its credits.
 func (p *progress) deadlock() *Deadlock {
 	at := slices.IndexFunc(p.lanes, func(w waiter) bool { return w.stuck() })
 	if at < 0 {
@@ -230,7 +216,7 @@ func (p *progress) deadlock() *Deadlock {
 		path = append(path, at)
 		next := p.waitsFor(&p.lanes[at])
 		if next < 0 {
-			return nil // the credits do not add up: rather no report than a wrong one
+			return nil // inconsistent credits: report no loop rather than a wrong one
 		}
 		at = next
 	}
@@ -250,8 +236,7 @@ func (w *waiter) stuck() bool {
 	return slices.ContainsFunc(w.queues, func(c cursor) bool { return c.pk != none })
 }
 
-// waitsFor returns the first lane at the other end of w's link with packets that came by w and
-// never leave, or -1.
+// waitsFor returns the first lane at the other end of w's link with stuck packets that arrived over w's link, or -1.
 func (p *progress) waitsFor(w *waiter) int {
 	n := p.n
 	in := &n.ports[n.ports[w.port].peer]

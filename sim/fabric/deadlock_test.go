@@ -13,8 +13,8 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// ring is switches s1 to sN in a circle, each with hosts; port 1 goes on clockwise, port 2 back.
-// Every packet is routed clockwise, which no subnet manager in its senses would do.
+// newRing returns switches s1 to sN in a circle, each with hosts; port 1 leads clockwise, port 2 counter-clockwise. All packets
+// are routed clockwise, which a real subnet manager would avoid.
 func newRing(t testing.TB, switches, hosts int, rate quantity.BitRate) *subnet.Fabric {
 	t.Helper()
 	var nodes []subnet.Node
@@ -72,8 +72,8 @@ func newRing(t testing.TB, switches, hosts int, rate quantity.BitRate) *subnet.F
 	return f
 }
 
-// across adds flows from each switch's first host to that of the switch before it, the long
-// way round: more than half of what a switch receives goes on.
+// across adds flows from each switch's first host to that of the previous switch, almost once around the ring: switches forward
+// more than half of the traffic that they receive.
 func across(t testing.TB, n *Network, sl func(i int) ident.SL) (ids []FlowID) {
 	t.Helper()
 	f := n.Topology()
@@ -118,7 +118,7 @@ func TestARingOfClockwiseRoutesIsNamed(t *testing.T) {
 	if after := n.Stats(); after.Digest != before.Digest || after.InFabric != before.InFabric {
 		t.Errorf("it moved after all: %+v, then %+v", before, after)
 	}
-	// A link that fails discards what waits for it, and the loop is gone.
+	// A failing link discards the packets queued for it, which breaks the loop.
 	n.SetLinkUp(0, 1, false)
 	n.RunUntil(51 * ms)
 	if d := n.Deadlock(); d != nil {
@@ -126,7 +126,7 @@ func TestARingOfClockwiseRoutesIsNamed(t *testing.T) {
 	}
 }
 
-// With a lane for each flow no loop can close: the same ring is healthy.
+// With a separate lane for each flow no loop can form: the same ring stays live.
 func TestARingWithLanesForAllIsHealthy(t *testing.T) {
 	t.Parallel()
 	f := newRing(t, 4, 1, 100*quantity.Gbps)
@@ -144,7 +144,7 @@ func TestARingWithLanesForAllIsHealthy(t *testing.T) {
 	}
 }
 
-// A loop on one lane is found while another lane carries traffic.
+// Deadlock finds a loop on one lane while another lane carries traffic.
 func TestALoopBesideTrafficIsNamed(t *testing.T) {
 	t.Parallel()
 	f := newRing(t, 4, 2, 100*quantity.Gbps)
@@ -164,9 +164,9 @@ func TestALoopBesideTrafficIsNamed(t *testing.T) {
 	}
 }
 
-// An output serves its inputs in turn, so a short packet that would fit stays behind a long one
-// of another input that does not: for ever where nothing else moves, but elsewhere a packet of a
-// third input may come and take that turn, and then the next one is the short packet's.
+// An output serves its inputs round robin, so a short packet that would fit waits behind a long packet of another input that
+// does not fit. Without other traffic it waits for ever. Otherwise a packet of a third input may take that turn, and the short
+// packet is next.
 func TestAShortPacketIsStuckOnlyWhereNothingElseMoves(t *testing.T) {
 	t.Parallel()
 	f := newRing(t, 4, 2, 100*quantity.Gbps)
@@ -179,7 +179,7 @@ func TestAShortPacketIsStuckOnlyWhereNothingElseMoves(t *testing.T) {
 	}
 	o := n.port(0, 1)
 	l := &o.lanes[0]
-	other := 2 + 3 - int(nextInput(l)) // of the ring's input and that of the first host
+	other := 2 + 3 - int(nextInput(l)) // the ring's input and that of the first host
 	if l.credit < 1 || l.inputs[0] != 1<<2|1<<3 {
 		t.Fatalf("want both inputs waiting and a credit: %+v", l)
 	}
@@ -197,7 +197,7 @@ func TestAShortPacketIsStuckOnlyWhereNothingElseMoves(t *testing.T) {
 	}
 }
 
-// mapLanes gives SL s the lane s modulo vls everywhere.
+// mapLanes maps SL s to lane s modulo vls everywhere.
 func mapLanes(n *Network, vls int) {
 	for i := range n.topo.Nodes {
 		for out := range n.topo.Nodes[i].Ports {
@@ -212,7 +212,7 @@ func mapLanes(n *Network, vls int) {
 	}
 }
 
-// stuckPackets lists the packets found unable to move, with the lane each is in.
+// stuckPackets returns the packets reported as unable to move, with the lane of each.
 func stuckPackets(n *Network) map[int32][2]int32 {
 	m := make(map[int32][2]int32)
 	if n.pool.used == 0 {
@@ -229,8 +229,8 @@ func stuckPackets(n *Network) map[int32][2]int32 {
 	return m
 }
 
-// Rings under random traffic, which lock up now and then: what is reported never moves again,
-// and what is at rest with packets in it is reported.
+// Rings under random traffic sometimes deadlock. Reported packets must never move again, and packets that no longer move must
+// be reported.
 func TestALoopIsReportedExactlyWhenPacketsCanNeverMove(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -270,8 +270,8 @@ func TestALoopIsReportedExactlyWhenPacketsCanNeverMove(t *testing.T) {
 	})
 }
 
-// checkLoop verifies a report from outside: each lane's link leads to the switch of the next,
-// and the room there is taken.
+// checkLoop verifies a report independently: each lane's link leads to the switch of the next lane, and the buffer there is
+// full.
 func checkLoop(t *rapid.T, n *Network, d *Deadlock) {
 	for i, l := range d.Cycle {
 		next := d.Cycle[(i+1)%len(d.Cycle)]
@@ -294,7 +294,7 @@ func checkLoop(t *rapid.T, n *Network, d *Deadlock) {
 	}
 }
 
-// The check is made while traffic flows; it is allowed to cost what a few packets cost.
+// The check runs while traffic flows, so it may cost only as much as a few packets.
 func BenchmarkDeadlockCheck(b *testing.B) {
 	f := star(b, 21)
 	n := build(b, f, Config{Seed: 1})

@@ -7,10 +7,10 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// Profile is the profile of a node's device.
+// Profile returns the profile of a node's device.
 func (n *Network) Profile(node int32) *ibprofile.Profile { return n.profiles[node] }
 
-// CCTEntries is how many entries of congestion control table the ports of a node hold.
+// CCTEntries returns the number of congestion control table entries in each port of a node.
 func (n *Network) CCTEntries(node int32) int {
 	if p := n.profiles[node]; !p.Generic() {
 		return p.Adapter.TableEntries
@@ -18,12 +18,12 @@ func (n *Network) CCTEntries(node int32) int {
 	return n.cfg.CCTBlocks * ibcc.BlockEntries
 }
 
-// CCTBlocks is CCTEntries in blocks (ControlTableCap).
+// CCTBlocks returns CCTEntries in blocks (ControlTableCap).
 func (n *Network) CCTBlocks(node int32) int {
 	return (n.CCTEntries(node) + ibcc.BlockEntries - 1) / ibcc.BlockEntries
 }
 
-// timerOf is the unit of a node's CCTI_Timer, and whether a BECN restarts it.
+// timerOf returns the unit of a node's CCTI_Timer, and whether a BECN restarts it.
 func (n *Network) timerOf(node int32) (unit quantity.Picoseconds, restart bool) {
 	p := n.profiles[node]
 	if p.Generic() {
@@ -32,7 +32,7 @@ func (n *Network) timerOf(node int32) (unit quantity.Picoseconds, restart bool) 
 	return p.Adapter.TimerUnit, p.Adapter.TimerRestart
 }
 
-// held is what a node's device keeps of parameters.
+// held returns the parameters as the node's device stores them.
 func (n *Network) held(node int32, params [ident.NumSLs]ibcc.SLParams) [ident.NumSLs]ibcc.SLParams {
 	a := &n.profiles[node].Adapter
 	for sl := range params {
@@ -42,13 +42,13 @@ func (n *Network) held(node int32, params [ident.NumSLs]ibcc.SLParams) [ident.Nu
 	return params
 }
 
-// modeOf is the mode that a node's device takes when told one.
+// modeOf returns the mode that a node's device enters when the given mode is requested.
 func (n *Network) modeOf(node int32, perSL bool) bool {
 	a := &n.profiles[node].Adapter
 	return perSL && a.PerSL || !a.PerQP
 }
 
-// heldEntries is what a node's device keeps of table entries. It changes the entries.
+// heldEntries returns table entries as the node's device stores them. It changes the entries in place.
 func (n *Network) heldEntries(node int32, entries []ibcc.Entry) []ibcc.Entry {
 	a := &n.profiles[node].Adapter
 	for i, e := range entries {
@@ -59,14 +59,14 @@ func (n *Network) heldEntries(node int32, entries []ibcc.Entry) []ibcc.Entry {
 	return entries
 }
 
-// heldDefaults is what a switch keeps of its defaults.
+// heldDefaults returns the switch's marking settings as the device stores them.
 func (n *Network) heldDefaults(node int32, s ibcc.SwitchSettings) ibcc.SwitchSettings {
 	m := n.heldMarking(node, ibcc.PortMarking{Valid: true, PacketSize: s.PacketSize, MarkingRate: s.MarkingRate})
 	s.PacketSize, s.MarkingRate = m.PacketSize, m.MarkingRate
 	return s
 }
 
-// heldMarking is what a switch keeps of a port's marking. A rate of 0 is that of 1 (IBTA annex A10).
+// heldMarking returns a port's marking as the switch stores it. A rate of 0 has the effect of 1 (IBTA annex A10).
 func (n *Network) heldMarking(node int32, m ibcc.PortMarking) ibcc.PortMarking {
 	s := &n.profiles[node].Switch
 	if !m.Valid || m.CreditStarvation {
@@ -79,7 +79,7 @@ func (n *Network) heldMarking(node int32, m ibcc.PortMarking) ibcc.PortMarking {
 	return m
 }
 
-// thresholdBytes is the queue above which a switch port marks; -1 for never.
+// thresholdBytes returns the queue length above which a switch port marks; -1 means never.
 func (n *Network) thresholdBytes(p *port) int {
 	if profile := n.profiles[p.node]; p.threshold > 0 && !profile.Generic() {
 		return profile.Switch.Thresholds[min(p.threshold, ibcc.MaxThreshold)]

@@ -10,50 +10,48 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// Bounds of a flow, so that no input makes a network grow beyond reason.
+// Limits that bound the size of a network for any input.
 const (
 	MaxQPs = 1 << 20 // queue pairs in one network
 )
 
-// FlowSpec describes an aggregate of queue pairs alike, from one channel-adapter port to
-// another.
+// FlowSpec describes an aggregate of identical queue pairs from one channel-adapter port to another.
 type FlowSpec struct {
 	Name   string
-	Tenant int // the caller's; FlowState repeats it
+	Tenant int // the caller's number; FlowState returns it
 	PKey   ident.PKey
 	Src    subnet.PortRef
 	Dst    subnet.PortRef
 	SL     ident.SL
 	QPs    int // at least 1; each has its own CCTI in QP mode
-	// Demand limits the whole aggregate, in bits of whole packets (headers included) per
-	// second, evenly over the queue pairs; 0 is greedy. A queue pair held back catches up at
-	// most 16 packets later.
+	// Demand limits the whole aggregate, in bits per second of whole packets (with headers), evenly over the queue pairs; 0
+	// means no limit. A delayed queue pair catches up by at most 16 packets.
 	Demand quantity.BitRate
-	// Start and Stop bound the sending; Stop 0 is never.
+	// Start and Stop limit the time of sending; Stop 0 means no end.
 	Start, Stop quantity.Picoseconds
-	// Bytes is the payload to deliver, evenly over the queue pairs; 0 is endless.
+	// Bytes is the payload to deliver, evenly over the queue pairs; 0 means unlimited.
 	Bytes uint64
-	// PathBits choose among the 2^LMC LIDs of the destination, and of the source.
+	// PathBits select one of the 2^LMC LIDs of the destination and of the source.
 	PathBits uint8
 }
 
-// FlowID names a flow of a network.
+// FlowID identifies a flow of a network.
 type FlowID int32
 
-// FlowState is what has become of a flow so far.
+// FlowState is the progress of a flow.
 type FlowState struct {
-	Spec FlowSpec // with the SL as it is now
+	Spec FlowSpec // with the current SL
 	// Sent and Delivered count data packets, and bytes of payload and of whole packets.
 	SentPkts, SentBytes, SentPayload                uint64
 	DeliveredPkts, DeliveredBytes, DeliveredPayload uint64
-	// Discarded count data packets, and their payload, that were lost in the fabric. What a
-	// finite flow loses it sends again, which counts as sent once more.
+	// Discarded counts data packets, and their payload, that were lost in the fabric. A finite flow sends the lost bytes again,
+	// and they count as sent again.
 	DiscardedPkts, DiscardedPayload uint64
 	Marked                          uint64 // delivered with FECN
-	BECNs                           uint64 // that reached the source
+	BECNs                           uint64 // BECNs that reached the source
 	CCTI                            []uint16
 	QPDelivered                     []uint64 // bytes of whole packets, by queue pair
-	Done                            bool     // finite, and every byte is delivered
+	Done                            bool     // the flow is finite and every byte is delivered
 	CompletedAt                     quantity.Picoseconds
 	Stopped                         bool
 }
@@ -70,14 +68,14 @@ type flow struct {
 	completedAt             quantity.Picoseconds
 }
 
-// qp is one queue pair's sender, with what its receiver remembers of it.
+// qp is the sender of one queue pair, with the state of its receiver.
 type qp struct {
-	next     int32 // in the list it waits in
+	next     int32 // in the list that holds it
 	flow     int32
 	src, dst int32                // ports
-	left     int64                // payload bytes to send; unused in endless flows
-	gap      quantity.Picoseconds // between packets of a demand-limited flow, 0 when greedy
-	due      quantity.Picoseconds // when the demand gives the next packet
+	left     int64                // payload bytes to send; unused in unlimited flows
+	gap      quantity.Picoseconds // between packets of a demand-limited flow; 0 without a limit
+	due      quantity.Picoseconds // time at which the demand allows the next packet
 	pace     pace
 	cc       cc.IBState
 	mtu      uint16 // payload of a full packet
@@ -86,13 +84,13 @@ type qp struct {
 	queued   bool // in a list or a wait queue
 	// Receiver.
 	unacked   uint16
-	ackWaits  int32 // acknowledgement not yet sent, or none
+	ackWaits  int32 // acknowledgement waiting to be sent, or none
 	delivered uint64
 }
 
-// AddFlow adds a flow and makes its queue pairs send from max(Start, now) on. It refuses
-// ports that are not channel-adapter ports with a link, an SL above 15, QPs outside 1 to
-// MaxQPs in total, and a Stop before Start.
+// AddFlow adds a flow whose queue pairs send from max(Start, now) on. It returns an error for ports that are not
+// channel-adapter ports with a link, an SL above 15, a total number of queue pairs outside 1 to MaxQPs, and a Stop before
+// Start.
 func (n *Network) AddFlow(f FlowSpec) (FlowID, error) {
 	src, dst, err := n.checkFlow(&f)
 	if err != nil {
@@ -109,7 +107,7 @@ func (n *Network) AddFlow(f FlowSpec) (FlowID, error) {
 		q := qp{flow: id, src: src, dst: dst, mtu: mtu, sl: f.SL, endless: f.Bytes == 0, due: start, ackWaits: none, next: none}
 		if f.Demand > 0 {
 			q.gap = n.demandGap(f.Demand, f.QPs, int(mtu))
-			// Spread the first packets over one gap: packets of alike queue pairs take turns.
+			// Spread the first packets over one gap, so that identical queue pairs alternate.
 			q.due += q.gap / quantity.Picoseconds(f.QPs) * quantity.Picoseconds(i)
 		}
 		if f.Bytes > 0 {
@@ -159,13 +157,13 @@ func (n *Network) checkFlow(f *FlowSpec) (src, dst int32, err error) {
 	return src, dst, nil
 }
 
-// demandGap is the time between packets of one of the aggregate's queue pairs.
+// demandGap returns the time between packets of one of the aggregate's queue pairs.
 func (n *Network) demandGap(demand quantity.BitRate, qps, mtu int) quantity.Picoseconds {
 	gap := float64(mtu+DataHeader) * 8e12 * float64(qps) / float64(demand)
 	return quantity.Picoseconds(min(gap, float64(sim.Never/4)))
 }
 
-// wakeQP hands a queue pair that rests to its host.
+// wakeQP returns an idle queue pair to its host.
 func (n *Network) wakeQP(qi int32) {
 	q := &n.qps[qi]
 	if q.queued {
@@ -178,8 +176,8 @@ func (n *Network) wakeQP(qi int32) {
 	n.kick(q.src, p, max(at, p.busyUntil))
 }
 
-// SetFlowSL moves a flow to another SL: packets not yet sent take it, as when an application
-// resolves its path again. An unknown flow or an SL above 15 is ignored.
+// SetFlowSL moves a flow to another SL. Packets sent from now on use it, as when an application resolves its path again. An
+// unknown flow or an SL above 15 is ignored.
 func (n *Network) SetFlowSL(id FlowID, sl ident.SL) {
 	if id < 0 || int(id) >= len(n.flows) || sl >= ident.NumSLs || n.flows[id].spec.SL == sl {
 		return
@@ -194,24 +192,24 @@ func (n *Network) SetFlowSL(id FlowID, sl ident.SL) {
 		old := q.sl
 		q.sl = sl
 		if h.perSL {
-			n.timeGate(h, old) // the queue pair that had the old SL's turn may never use it
+			n.timeGate(h, old) // the queue pair with the old SL's turn may never use it
 			n.kick(q.src, &n.ports[q.src], now)
 		}
 	}
 	f.spec.SL = sl
 }
 
-// StopFlow ends the sending of a flow; packets already sent arrive. An unknown flow is ignored.
+// StopFlow stops the sending of a flow; packets already sent still arrive. An unknown flow is ignored.
 func (n *Network) StopFlow(id FlowID) {
 	if id >= 0 && int(id) < len(n.flows) {
 		n.flows[id].stopped = true
 	}
 }
 
-// Flows returns the number of flows added so far; their ids are 0 to that number less one.
+// Flows returns the number of flows added so far; their IDs are 0 to this number minus 1.
 func (n *Network) Flows() int { return len(n.flows) }
 
-// Flow returns what has become of a flow, and the zero value for an unknown one.
+// Flow returns the progress of a flow, and the zero value for an unknown flow.
 func (n *Network) Flow(id FlowID) FlowState {
 	if id < 0 || int(id) >= len(n.flows) {
 		return FlowState{}
@@ -233,7 +231,7 @@ func (n *Network) Flow(id FlowID) FlowState {
 	return s
 }
 
-// Delivered returns the bytes of whole packets a flow has delivered: Flow without the rest.
+// Delivered returns the bytes of whole packets that a flow has delivered. It is cheaper than Flow.
 func (n *Network) Delivered(id FlowID) uint64 {
 	if id < 0 || int(id) >= len(n.flows) {
 		return 0

@@ -5,8 +5,8 @@ import "fairlane/subnet/ident"
 // lftBlock is the number of entries in one block of a linear forwarding table.
 const lftBlock = 64
 
-// SetLID gives a port its base LID and LMC; on a switch only port 0 has one. LID 0 takes the
-// LID away: queue pairs from or to such a port wait.
+// SetLID sets a port's base LID and LMC; on a switch, only port 0 has a LID. LID 0 removes the LID: queue pairs from or to such
+// a port wait.
 func (n *Network) SetLID(node int32, num ident.PortNum, lid ident.LID, lmc uint8) {
 	pi := n.portIndex(node, num)
 	if pi == none {
@@ -25,7 +25,7 @@ func (n *Network) LID(node int32, num ident.PortNum) (ident.LID, uint8) {
 	return n.lids[pi].base, n.lids[pi].lmc
 }
 
-// lidRange is what a port answers to: 2^lmc LIDs from base on.
+// lidRange is the range of 2^lmc LIDs of a port, starting at base.
 type lidRange struct {
 	base ident.LID
 	lmc  uint8
@@ -35,13 +35,13 @@ func (r lidRange) has(l ident.LID) bool {
 	return r.base != 0 && l >= r.base && int(l) < int(r.base)+1<<r.lmc
 }
 
-// with returns the LID of a path: the base with the path bits that the LMC leaves.
+// with returns the LID of a path: the base LID with the path bits that the LMC allows.
 func (r lidRange) with(pathBits uint8) ident.LID {
 	return r.base + ident.LID(pathBits)&(1<<r.lmc-1)
 }
 
-// SetLFTBlock writes the entries of LIDs 64·block to 64·block+63 of a switch's forwarding
-// table. Packets already queued keep their way. Blocks of multicast LIDs are ignored.
+// SetLFTBlock writes the entries for LIDs 64·block to 64·block+63 of a switch's forwarding table. Packets already queued keep
+// their output. Blocks of multicast LIDs are ignored.
 func (n *Network) SetLFTBlock(node int32, block int, ports [lftBlock]ident.PortNum) {
 	s := n.switchOf(node)
 	if s == nil || block < 0 || block*lftBlock > int(ident.MaxUnicastLID) {
@@ -53,7 +53,7 @@ func (n *Network) SetLFTBlock(node int32, block int, ports [lftBlock]ident.PortN
 	copy(s.lft[block*lftBlock:], ports[:])
 }
 
-// LFTBlock reads what SetLFTBlock writes; entries never written drop.
+// LFTBlock returns the entries that SetLFTBlock wrote; entries never written drop packets.
 func (n *Network) LFTBlock(node int32, block int) [lftBlock]ident.PortNum {
 	var b [lftBlock]ident.PortNum
 	for i := range b {
@@ -65,8 +65,8 @@ func (n *Network) LFTBlock(node int32, block int) [lftBlock]ident.PortNum {
 	return b
 }
 
-// SetSL2VL writes the lane of each SL for packets that enter by in and leave by out; on a
-// channel adapter in is 0 and out the port (IBTA vol. 1, 7.6.6).
+// SetSL2VL writes the lane of each SL for packets that enter through in and leave through out; on a channel adapter, in is 0
+// and out is the port (IBTA vol. 1, 7.6.6).
 func (n *Network) SetSL2VL(node int32, in, out ident.PortNum, t [ident.NumSLs]ident.VL) {
 	m := n.sl2vlSlot(node, in, out)
 	if m == nil {
@@ -78,7 +78,7 @@ func (n *Network) SetSL2VL(node int32, in, out ident.PortNum, t [ident.NumSLs]id
 	n.wakeUnresolved()
 }
 
-// SL2VL reads what SetSL2VL writes. As a fabric comes up every SL uses VL 0.
+// SL2VL returns the table that SetSL2VL wrote. Initially every SL uses VL 0.
 func (n *Network) SL2VL(node int32, in, out ident.PortNum) [ident.NumSLs]ident.VL {
 	pi := n.portIndex(node, out)
 	if pi == none || n.portIndex(node, in) == none {
@@ -96,7 +96,7 @@ func (n *Network) SL2VL(node int32, in, out ident.PortNum) [ident.NumSLs]ident.V
 	return [ident.NumSLs]ident.VL{}
 }
 
-// sl2vlSlot returns the table to write, and makes a switch's tables on the first write.
+// sl2vlSlot returns the table to write, and creates a switch's tables on the first write.
 func (n *Network) sl2vlSlot(node int32, in, out ident.PortNum) *[ident.NumSLs]ident.VL {
 	pi := n.portIndex(node, out)
 	if pi == none || n.portIndex(node, in) == none {
@@ -114,8 +114,8 @@ func (n *Network) sl2vlSlot(node int32, in, out ident.PortNum) *[ident.NumSLs]id
 	return nil
 }
 
-// SetOperationalVLs sets how many data VLs the port's transmitter uses: 1, 2, 4, 8 or 15;
-// other values are ignored. Lanes above come to rest: what is queued on them still leaves.
+// SetOperationalVLs sets the number of data VLs that the port's transmitter uses: 1, 2, 4, 8 or 15; other values are ignored.
+// Higher lanes accept no new packets but still send the queued ones.
 func (n *Network) SetOperationalVLs(node int32, num ident.PortNum, vls int) {
 	p := n.port(node, num)
 	if p == nil || !validVLs(vls) {
@@ -129,7 +129,7 @@ func (n *Network) SetOperationalVLs(node int32, num ident.PortNum, vls int) {
 	n.wakeUnresolved()
 }
 
-// OperationalVLs returns the number of operational data VLs of the port, 0 when it does not exist.
+// OperationalVLs returns the number of operational data VLs of the port, or 0 if the port does not exist.
 func (n *Network) OperationalVLs(node int32, num ident.PortNum) int {
 	if p := n.port(node, num); p != nil {
 		return int(p.opVLs)

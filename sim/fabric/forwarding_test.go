@@ -47,14 +47,14 @@ func TestForwardingTableDecidesTheWay(t *testing.T) {
 	}
 	n.RunUntil(ms)
 	block := n.LFTBlock(sw, int(lid)/64)
-	for _, wrong := range []ident.PortNum{ident.DropPort, 0, 1, 200} { // no route, itself, back, no port
+	for _, wrong := range []ident.PortNum{ident.DropPort, 0, 1, 200} { // no route, the switch itself, the input port, no such port
 		changed := block
 		changed[lid%64] = wrong
 		n.SetLFTBlock(sw, int(lid)/64, changed)
 		if n.LFTBlock(sw, int(lid)/64) != changed {
 			t.Error("the block does not read back")
 		}
-		n.RunUntil(n.Now() + 100*us) // what was on its way arrives
+		n.RunUntil(n.Now() + 100*us) // packets already queued still arrive
 		before, lost := n.Delivered(id), n.Counters(sw, 1).XmitDiscards
 		n.RunUntil(n.Now() + 100*us)
 		if n.Delivered(id) != before || n.Counters(sw, 1).XmitDiscards == lost {

@@ -16,7 +16,7 @@ const (
 	ms = quantity.Millisecond
 )
 
-// star is hosts around one switch at 100 Gbit/s, 1 us.
+// star returns hosts around one switch, with links of 100 Gbit/s and 1 us.
 func star(t testing.TB, hosts int) *subnet.Fabric {
 	t.Helper()
 	f, err := topogen.Star(hosts, topogen.Wire{})
@@ -35,12 +35,12 @@ func build(t testing.TB, f *subnet.Fabric, cfg Config) *Network {
 	return n
 }
 
-// hostPort is port 1 of the i-th host.
+// hostPort returns port 1 of the i-th host.
 func hostPort(f *subnet.Fabric, i int) subnet.PortRef {
 	return subnet.PortRef{Node: f.Hosts()[i], Port: 1}
 }
 
-// named is port 1 of the host of that name.
+// named returns port 1 of the host with that name.
 func named(t testing.TB, f *subnet.Fabric, name string) subnet.PortRef {
 	t.Helper()
 	nodes := f.NodesByName(name)
@@ -62,8 +62,8 @@ func addFlow(t testing.TB, n *Network, f FlowSpec) FlowID {
 	return id
 }
 
-// rates runs from the present to from, then to end, and returns the delivered rate of each flow
-// in between, in Gbit/s of whole packets.
+// rates runs the network from now to from and then to end, and returns the delivered rate of each flow between from and end, in
+// Gbit/s of whole packets.
 func rates(n *Network, ids []FlowID, from, end quantity.Picoseconds) []float64 {
 	n.RunUntil(from)
 	before := make([]uint64, len(ids))
@@ -94,7 +94,7 @@ func near(t testing.TB, what string, got, want, tol float64) {
 	}
 }
 
-// entryFor is the entry whose rate factor is nearest 1/(1+x).
+// entryFor returns the entry with the rate factor nearest to 1/(1+x).
 func entryFor(x float64) ibcc.Entry {
 	for s := uint8(ibcc.MaxShift); ; s-- {
 		if m := math.Round(x * float64(int(1)<<s)); m <= ibcc.MaxMultiplier || s == 0 {
@@ -103,7 +103,7 @@ func entryFor(x float64) ibcc.Entry {
 	}
 }
 
-// geometric is a table in which each entry slows by q.
+// geometric returns a table in which each entry reduces the rate by the factor q.
 func geometric(q float64, entries int) []ibcc.Entry {
 	t := make([]ibcc.Entry, entries)
 	for i := range t {
@@ -112,7 +112,7 @@ func geometric(q float64, entries int) []ibcc.Entry {
 	return t
 }
 
-// timerUnits is the wire value nearest to a period.
+// timerUnits returns the wire value nearest to a period.
 func timerUnits(p quantity.Picoseconds) uint16 {
 	return uint16(math.Round(float64(p) / ibcc.TimerUnitPicoseconds))
 }
@@ -124,7 +124,7 @@ func allSLs(p ibcc.SLParams) (a [ident.NumSLs]ibcc.SLParams) {
 	return a
 }
 
-// dumbbell is two switches with hosts l1.. and r1..; all links are 100 Gbit/s.
+// dumbbell returns two switches with hosts l1.. and r1..; all links are 100 Gbit/s.
 func dumbbell(t testing.TB, left, right int) *subnet.Fabric {
 	t.Helper()
 	f, err := topogen.Dumbbell(topogen.DumbbellOptions{Left: left, Right: right})

@@ -14,17 +14,17 @@ const (
 	waitGate              // A: SL whose injection delay ends
 )
 
-// demandBurst bounds how many packets a demand-limited queue pair catches up.
+// demandBurst is the largest number of packets by which a demand-limited queue pair catches up.
 const demandBurst = 16
 
-// host is the sending and receiving half of one channel-adapter port.
+// host is the sender and receiver of one channel-adapter port.
 type host struct {
 	port  int32
 	sl2vl [ident.NumSLs]ident.VL
-	wait  sim.Queue // queue pairs and SL gates that wait for an instant
-	qps   []int32   // all that send from here
+	wait  sim.Queue // queue pairs and SL gates that wait for a time
+	qps   []int32   // all queue pairs that send from this port
 
-	// Congestion control as told, and as prepared.
+	// Congestion control: the settings, and the values derived from them.
 	perSL  bool
 	told   [ident.NumSLs]ibcc.SLParams
 	params [ident.NumSLs]cc.IBParams
@@ -33,24 +33,24 @@ type host struct {
 	ird    cc.IRD
 	log    caLog
 
-	// SL mode: one CCTI, one injection delay and one line of waiting queue pairs per SL.
+	// SL mode: one CCTI, one injection delay and one queue of waiting queue pairs per SL.
 	gates [ident.NumSLs]gate
 }
 
-// pace is what an injection rate delay is measured from: the last aggregate sent.
+// pace describes the last aggregate sent; the injection rate delay starts from it.
 type pace struct {
 	end    quantity.Picoseconds // of its last packet
 	burst  quantity.Picoseconds // transmission time of its packets so far
-	count  uint8                // packets of it sent so far
-	closed bool                 // it is complete: the delay is due
+	count  uint8                // number of its packets sent so far
+	closed bool                 // the aggregate is complete: the delay applies
 }
 
-// gate is the one CCTI and injection rate delay of an SL in SL mode.
+// gate holds the CCTI and the injection rate delay of an SL in SL mode.
 type gate struct {
 	cc     cc.IBState
 	pace   pace
-	timed  bool // the wait queue holds its opening
-	parked list // queue pairs whose turn came too early
+	timed  bool // the wait queue contains the opening of the gate
+	parked list // queue pairs that must wait for the gate
 }
 
 // sent adds a packet of transmission time t that ends at end to the aggregate.
@@ -64,7 +64,7 @@ func (n *Network) sent(c *pace, end, t quantity.Picoseconds) {
 	c.closed = int(c.count) >= n.cfg.Aggregate
 }
 
-// readyAt returns when the next packet may start as far as a CCTI is concerned.
+// readyAt returns the earliest start of the next packet that a CCTI allows.
 func (h *host) readyAt(now quantity.Picoseconds, c *pace, state *cc.IBState, sl ident.SL) quantity.Picoseconds {
 	if !c.closed {
 		return c.end
@@ -72,7 +72,7 @@ func (h *host) readyAt(now quantity.Picoseconds, c *pace, state *cc.IBState, sl 
 	return state.ReadyAt(now, &h.params[sl], h.ird, c.end, c.burst)
 }
 
-// eligibleAt returns when a queue pair may send by its demand and, in QP mode, by its CCTI.
+// eligibleAt returns the earliest time at which a queue pair may send, by its demand and, in QP mode, its CCTI.
 func (h *host) eligibleAt(now quantity.Picoseconds, q *qp) quantity.Picoseconds {
 	if h.perSL {
 		return q.due
@@ -80,12 +80,12 @@ func (h *host) eligibleAt(now quantity.Picoseconds, q *qp) quantity.Picoseconds 
 	return max(q.due, h.readyAt(now, &q.pace, &q.cc, q.sl))
 }
 
-// opensAt returns when an SL may send in SL mode.
+// opensAt returns the earliest time at which an SL may send in SL mode.
 func (h *host) opensAt(now quantity.Picoseconds, sl ident.SL) quantity.Picoseconds {
 	return h.readyAt(now, &h.gates[sl].pace, &h.gates[sl].cc, sl)
 }
 
-// release makes ready what has waited long enough.
+// release makes ready all queue pairs and gates whose wait has ended.
 func (n *Network) release(h *host, now quantity.Picoseconds) {
 	for h.wait.NextAt() <= now {
 		ev, _ := h.wait.Pop()
@@ -97,8 +97,7 @@ func (n *Network) release(h *host, now quantity.Picoseconds) {
 	}
 }
 
-// openGate lets one parked queue pair of the SL have its turn, or all of them once nothing
-// delays the SL any more.
+// openGate releases one parked queue pair of the SL, or all of them when nothing delays the SL any more.
 func (n *Network) openGate(h *host, sl ident.SL, now quantity.Picoseconds) {
 	g := &h.gates[sl]
 	g.timed = false
@@ -116,7 +115,7 @@ func (n *Network) openGate(h *host, sl ident.SL, now quantity.Picoseconds) {
 	}
 }
 
-// timeGate puts the opening of a gate with parked queue pairs into the wait queue.
+// timeGate adds the opening of a gate with parked queue pairs to the wait queue.
 func (n *Network) timeGate(h *host, sl ident.SL) {
 	g := &h.gates[sl]
 	if !g.timed && !g.parked.empty() {
@@ -125,7 +124,7 @@ func (n *Network) timeGate(h *host, sl ident.SL) {
 	}
 }
 
-// reconsider gives everything that waits a new look: the delays have changed.
+// reconsider re-evaluates all waiting queue pairs and gates after a change of the delays.
 func (n *Network) reconsider(h *host) {
 	waiting := h.wait
 	h.wait = sim.Queue{}
@@ -140,8 +139,7 @@ func (n *Network) reconsider(h *host) {
 	n.kick(h.port, &n.ports[h.port], now)
 }
 
-// makeReady queues a queue pair for its turn on the lane of its SL, or among the unresolved
-// when it has no lane or no path.
+// makeReady queues a queue pair on the lane of its SL, or adds it to the unresolved list when it has no lane or no path.
 func (n *Network) makeReady(h *host, qi int32) {
 	q := &n.qps[qi]
 	p := &n.ports[h.port]
@@ -149,7 +147,7 @@ func (n *Network) makeReady(h *host, qi int32) {
 	if !p.usable(vl) || n.lids[q.src].base == 0 || n.lids[q.dst].base == 0 {
 		n.unresolved.pushQP(n.qps, qi)
 		if h.perSL {
-			n.timeGate(h, q.sl) // the SL's turn passes on
+			n.timeGate(h, q.sl) // pass the SL's turn to the next queue pair
 		}
 		return
 	}
@@ -157,7 +155,7 @@ func (n *Network) makeReady(h *host, qi int32) {
 	p.pending |= 1 << vl
 }
 
-// wakeUnresolved gives every queue pair without lane or path another try.
+// wakeUnresolved tries again to resolve every queue pair without a lane or path.
 func (n *Network) wakeUnresolved() {
 	l := n.unresolved
 	n.unresolved = emptyList()
@@ -168,9 +166,8 @@ func (n *Network) wakeUnresolved() {
 	}
 }
 
-// takeHost takes the next packet of a lane: an acknowledgement first, else that of the queue
-// pair whose turn it is. It returns none when that queue pair turns out to have nothing for
-// this lane; the caller then chooses again.
+// takeHost takes the next packet of a lane: an acknowledgement first, otherwise the packet of the queue pair next in turn. It
+// returns none if that queue pair has no packet for this lane; the caller then chooses again.
 func (n *Network) takeHost(p *port, vl int) int32 {
 	l := &p.lanes[vl]
 	h := &n.hosts[p.host]
@@ -190,7 +187,7 @@ func (n *Network) takeHost(p *port, vl int) int32 {
 	switch {
 	case n.finished(q, now):
 		q.queued = false
-		n.timeGate(h, q.sl) // its turn passes to the next one of the SL
+		n.timeGate(h, q.sl) // pass its turn to the next queue pair of the SL
 		return none
 	case h.sl2vl[q.sl] != ident.VL(vl) || !p.usable(ident.VL(vl)) || n.lids[q.src].base == 0 || n.lids[q.dst].base == 0:
 		n.makeReady(h, qi)
@@ -200,14 +197,14 @@ func (n *Network) takeHost(p *port, vl int) int32 {
 		n.timeGate(h, q.sl)
 		return none
 	}
-	if at := h.eligibleAt(now, q); at > now { // a BECN has come since it was made ready
+	if at := h.eligibleAt(now, q); at > now { // a BECN arrived after the queue pair was made ready
 		h.wait.Push(at, waitQP, qi, 0)
 		return none
 	}
 	return n.emit(p, h, qi, vl)
 }
 
-// clearIdle clears the lane's pending bit when nothing is left on it.
+// clearIdle clears the lane's pending bit when the lane is empty.
 func (n *Network) clearIdle(p *port, l *lane, vl int) {
 	if l.acks.empty() && l.ready.empty() {
 		p.pending &^= 1 << vl
@@ -220,7 +217,7 @@ func (n *Network) finished(q *qp, now quantity.Picoseconds) bool {
 	return f.stopped || f.spec.Stop > 0 && now >= f.spec.Stop || !q.endless && q.left <= 0
 }
 
-// emit makes the queue pair's next packet and decides when it may send again.
+// emit creates the queue pair's next packet and determines when it may send again.
 func (n *Network) emit(p *port, h *host, qi int32, vl int) int32 {
 	pk := n.pool.get()
 	q := &n.qps[qi]
@@ -307,7 +304,7 @@ func (n *Network) receive(pi int32, p *port, pk int32) {
 	}
 }
 
-// acknowledge sends an acknowledgement, or merges it with one that still waits here.
+// acknowledge sends an acknowledgement, or merges it with one still waiting to be sent.
 func (n *Network) acknowledge(pi int32, p *port, q *qp, k *packet, becn uint8) {
 	q.unacked = 0
 	if q.ackWaits != none {
@@ -320,15 +317,14 @@ func (n *Network) acknowledge(pi int32, p *port, q *qp, k *packet, becn uint8) {
 	}
 }
 
-// waiting reports whether an acknowledgement is still queued at the port; it is the last one
-// queued on its lane, or already on the link.
+// waiting reports whether an acknowledgement that answer has just queued is still queued at the port; otherwise it is already
+// on the link.
 func (n *Network) waiting(p *port, pk int32) bool {
 	l := &p.lanes[n.pool.all[pk].vl]
 	return !l.acks.empty() && l.acks.tail == pk
 }
 
-// answer sends a packet back to the source of k, on the same SL. It returns none when the
-// reverse path has no lane.
+// answer sends a packet to the source of k on the same SL. It returns none if the reverse path has no lane.
 func (n *Network) answer(pi int32, p *port, k *packet, flags uint8, size int) int32 {
 	h := &n.hosts[p.host]
 	vl := h.sl2vl[k.sl]
@@ -347,7 +343,7 @@ func (n *Network) answer(pi int32, p *port, k *packet, flags uint8, size int) in
 	return pk
 }
 
-// react lets the source of the acknowledged packet answer a BECN.
+// react applies a received BECN at the source of the acknowledged packet.
 func (n *Network) react(p *port, k *packet) {
 	n.becns++
 	q := &n.qps[k.qp]
@@ -366,5 +362,5 @@ func (n *Network) react(p *port, k *packet) {
 	}
 }
 
-// qpn is the queue pair number of either end: 0 and 1 are the management queue pairs.
+// qpn returns the queue pair number of both ends; 0 and 1 are the management queue pairs.
 func qpn(qi int32) ident.QPN { return ident.QPN(qi) + 0x48 }

@@ -13,9 +13,9 @@ import (
 	"fairlane/subnet/topogen"
 )
 
-// check returns what is wrong with the bookkeeping of a network at an instant between events.
+// check returns an error if the accounting of a network is inconsistent between two events.
 func (n *Network) check() error {
-	queued := make([]int, len(n.ports)) // packets each port's VOQs hold
+	queued := make([]int, len(n.ports)) // packets in each port's VOQs
 	for i := range n.switches {
 		s := &n.switches[i]
 		for vl := range s.queues {
@@ -92,7 +92,7 @@ func drawFabric(t *rapid.T) *subnet.Fabric {
 	return f
 }
 
-// drawNetwork is a small fabric with random lanes, congestion control and flows.
+// drawNetwork returns a small fabric with random lanes, congestion control and flows.
 func drawNetwork(t *rapid.T, f *subnet.Fabric) (*Network, []FlowID) {
 	vls := rapid.SampledFrom([]int{1, 2, 4}).Draw(t, "vls")
 	n, err := New(f, Config{
@@ -147,8 +147,8 @@ func drawNetwork(t *rapid.T, f *subnet.Fabric) (*Network, []FlowID) {
 	return n, ids
 }
 
-// Lossless: credits never go negative and are conserved on every link and lane, no packet is
-// lost or invented, and when the sources stop everything arrives.
+// Credits never become negative and are conserved on every link and lane, no packet is lost or duplicated, and all packets
+// arrive after the sources stop.
 func TestNothingIsLostAndCreditsAreConserved(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -190,7 +190,7 @@ func TestNothingIsLostAndCreditsAreConserved(t *testing.T) {
 	})
 }
 
-// checkLinkCounters compares both ends of every link: what one sent the other received.
+// checkLinkCounters compares both ends of every link: one end receives what the other sent.
 func checkLinkCounters(t *rapid.T, n *Network, f *subnet.Fabric) {
 	for i := range f.Links {
 		a, b := f.Links[i].A, f.Links[i].B
@@ -201,7 +201,7 @@ func checkLinkCounters(t *rapid.T, n *Network, f *subnet.Fabric) {
 	}
 }
 
-// Links that fail and come back keep the books in order, and finite flows still complete.
+// Links that fail and recover keep the accounting consistent, and finite flows still complete.
 func TestLinkFailuresKeepTheBooks(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -266,7 +266,7 @@ func TestSameSeedSamePackets(t *testing.T) {
 	if a.Digest == c.Digest {
 		t.Error("two seeds gave one run")
 	}
-	// Another simulation in between changes nothing, and neither do smaller steps.
+	// Neither a simulation in between nor smaller steps change the results.
 	f := star(t, 3)
 	other := build(t, f, Config{Seed: 9})
 	addFlow(t, other, FlowSpec{Src: hostPort(f, 0), Dst: hostPort(f, 1)})

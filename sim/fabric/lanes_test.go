@@ -9,7 +9,7 @@ import (
 	"fairlane/subnet/topogen"
 )
 
-// twoLanes is two hosts onto one; SL 1 uses VL 1 everywhere.
+// twoLanes returns two hosts that send to a third; SL 1 uses VL 1 everywhere.
 func twoLanes(t *testing.T, qpsHigh int) (*Network, []FlowID) {
 	t.Helper()
 	f := star(t, 3)

@@ -7,8 +7,7 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// SetPortActive sets the logical state of a port: data flows only over links whose both ends
-// are active.
+// SetPortActive sets the logical state of a port: data flows only over links with both ends active.
 func (n *Network) SetPortActive(node int32, num ident.PortNum, active bool) {
 	pi := n.portIndex(node, num)
 	if pi == none {
@@ -24,8 +23,8 @@ func (n *Network) PortActive(node int32, num ident.PortNum) bool {
 	return p != nil && p.active
 }
 
-// SetLinkUp connects or cuts the link of a port, physically and in both directions. What is
-// on a link that goes down is lost, and so is what waits for it.
+// SetLinkUp connects or disconnects the link of a port, physically and in both directions. Packets on a link that goes down are
+// lost, and so are packets queued for it.
 func (n *Network) SetLinkUp(node int32, num ident.PortNum, up bool) {
 	pi := n.portIndex(node, num)
 	if pi == none || n.ports[pi].peer == none {
@@ -36,8 +35,8 @@ func (n *Network) SetLinkUp(node int32, num ident.PortNum, up bool) {
 	n.updateLink(pi)
 }
 
-// SetLinkRate changes the rate of the link of a port, in both directions, as training does. What is on the link is lost. A
-// rate of 0 or less, and a port without a link, change nothing.
+// SetLinkRate changes the rate of a port's link in both directions, as link training does. Packets on the link are lost. A rate
+// of 0 or less, or a port without a link, has no effect.
 func (n *Network) SetLinkRate(node int32, num ident.PortNum, r quantity.BitRate) {
 	pi := n.portIndex(node, num)
 	if pi == none || n.ports[pi].peer == none || r <= 0 {
@@ -76,7 +75,7 @@ func (n *Network) updateLink(pi int32) {
 	}
 }
 
-// linkStarts initialises flow control: what the peer's buffer does not hold is credit.
+// linkStarts initializes flow control: the free space of the peer's buffer becomes credit.
 func (n *Network) linkStarts(pi int32) {
 	p := &n.ports[pi]
 	p.carries = true
@@ -88,7 +87,7 @@ func (n *Network) linkStarts(pi int32) {
 	n.kick(pi, p, n.eng.Now())
 }
 
-// linkStops discards what is on the wire and, in a switch, what waits for this output.
+// linkStops discards the packets on the link and, in a switch, the packets queued for this output.
 func (n *Network) linkStops(pi int32) {
 	p := &n.ports[pi]
 	p.carries = false
@@ -114,8 +113,7 @@ func (n *Network) linkStops(pi int32) {
 	}
 }
 
-// discard loses a packet at a port. A finite flow sends the bytes again; nothing else is
-// retransmitted.
+// discard drops a packet at a port. A finite flow sends the bytes again; other flows do not.
 func (n *Network) discard(p *port, pk int32) {
 	p.tally.discards++
 	n.discards++

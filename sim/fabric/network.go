@@ -11,8 +11,8 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// Network is one simulated fabric with its traffic. It is not safe for concurrent use; any
-// number of networks may live in one process.
+// Network is one simulated fabric with its traffic. It is not safe for concurrent use; one process can hold any number of
+// networks.
 type Network struct {
 	cfg          Config
 	topo         *subnet.Fabric
@@ -21,9 +21,9 @@ type Network struct {
 	creditBlocks int32
 
 	ports    []port
-	first    []int32 // of each node: its port 0 in ports; one more at the end
+	first    []int32 // each node's port 0 in ports, with one more entry at the end
 	lids     []lidRange
-	swOf     []int32 // of each node, or none
+	swOf     []int32 // switch of each node, or none
 	switches []swtch
 	hosts    []host
 	profiles []*ibprofile.Profile // by node
@@ -37,25 +37,23 @@ type Network struct {
 	digest                                      uint64
 }
 
-// Stats are totals of a network, for benchmarks and for comparing runs.
+// Stats are totals of a network, for benchmarks and for comparison of runs.
 type Stats struct {
 	Events        uint64 // handled by the engine
-	PacketHops    uint64 // data packets times links travelled
+	PacketHops    uint64 // data packets times traversed links
 	Packets       uint64 // data packets delivered
-	InFabric      int    // packets somewhere in the fabric now
-	Marks         uint64 // FECN set by switches
+	InFabric      int    // packets now in the fabric
+	Marks         uint64 // FECNs set by switches
 	BECNs         uint64 // received by sources
 	Discards      uint64
 	PendingEvents int
 	PeakPending   int
-	// Digest is a hash over every arrival of every packet: two runs with equal digests carried
-	// the same packets at the same times.
+	// Digest is a hash over every arrival of every packet: equal digests mean the same packets at the same times.
 	Digest uint64
 }
 
-// New builds the network of a topology. LIDs and forwarding tables are those of the topology;
-// where it has none they are assigned as a subnet manager would (subnet.AssignLIDs,
-// subnet.ComputeRoutes). It fails for a topology without links, for links without a rate, and
+// New builds the network of a topology with its LIDs and forwarding tables. Missing ones are assigned as a subnet manager would
+// (subnet.AssignLIDs, subnet.ComputeRoutes). New returns an error for a topology without links, for links without a rate, and
 // for a configuration out of range.
 func New(topo *subnet.Fabric, cfg Config) (*Network, error) {
 	if topo == nil || len(topo.Links) == 0 {
@@ -80,7 +78,7 @@ func New(topo *subnet.Fabric, cfg Config) (*Network, error) {
 	return n, nil
 }
 
-// routed completes LIDs and forwarding tables.
+// routed adds missing LIDs and forwarding tables.
 func routed(topo *subnet.Fabric) (*subnet.Fabric, error) {
 	missing := topo.LFTs == nil
 	for i := range topo.Nodes {
@@ -111,7 +109,7 @@ func routed(topo *subnet.Fabric) (*subnet.Fabric, error) {
 	return t, nil
 }
 
-// addNodes makes the ports, switches and hosts.
+// addNodes creates the ports, switches and hosts.
 func (n *Network) addNodes() {
 	n.first = make([]int32, 0, len(n.topo.Nodes)+1)
 	n.swOf = make([]int32, 0, len(n.topo.Nodes))
@@ -164,7 +162,7 @@ func (n *Network) addPort(node int32, num ident.PortNum, tp *subnet.Port, sw int
 	}
 }
 
-// addLinks joins the ports.
+// addLinks connects the ports.
 func (n *Network) addLinks() error {
 	for i := range n.topo.Links {
 		l := &n.topo.Links[i]
@@ -190,16 +188,16 @@ func (n *Network) addLinks() error {
 	return nil
 }
 
-// Topology returns the topology with the LIDs and routes the network started with.
+// Topology returns the topology with the initial LIDs and routes of the network.
 func (n *Network) Topology() *subnet.Fabric { return n.topo }
 
-// Config returns the configuration with its defaults filled in.
+// Config returns the configuration with its defaults set.
 func (n *Network) Config() Config { return n.cfg }
 
 // Now returns the simulated time.
 func (n *Network) Now() quantity.Picoseconds { return n.eng.Now() }
 
-// RunUntil processes all events up to and including t; a t in the past does nothing.
+// RunUntil processes all events up to and including t; a t in the past has no effect.
 func (n *Network) RunUntil(t quantity.Picoseconds) { n.eng.RunUntil(t, n) }
 
 // Stats returns the network's totals so far.

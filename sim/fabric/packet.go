@@ -2,33 +2,33 @@ package fabric
 
 import "fairlane/subnet/ident"
 
-// none is the index that names nothing, in lists and tables.
+// none is the null index in lists and tables.
 const none int32 = -1
 
 // Flags of a packet.
 const (
 	flagFECN uint8 = 1 << iota
 	flagBECN
-	flagAck // an acknowledgement or CNP, on its way back to the source
+	flagAck // an acknowledgement or CNP, returning to the source
 	flagCNP
 )
 
-// packet is one packet somewhere in the fabric. Packets live in one slice and are named by
-// their index; next links those of one queue, or the free ones.
+// packet is one packet in the fabric. All packets are in one slice and are identified by their index; next links the packets of
+// one queue, or the free packets.
 type packet struct {
 	next       int32
-	qp         int32 // queue pair, of the data direction
+	qp         int32 // queue pair that sends the data
 	slid, dlid ident.LID
 	size       uint16 // bytes on the wire
 	payload    uint16
-	blocks     uint8 // credits it takes
+	blocks     uint8 // credits it needs
 	sl         ident.SL
-	vl         ident.VL // lane of the link it travels or last travelled
+	vl         ident.VL // lane of its current or last link
 	flags      uint8
 }
 
-// pool holds all packets. It grows to the most that were ever in the fabric at once, which
-// the buffers bound, and then allocates no more.
+// pool holds all packets. It grows to the largest number of packets ever in the fabric at once, which the buffers limit, and
+// then does not allocate.
 type pool struct {
 	all  []packet
 	free int32
@@ -52,8 +52,7 @@ func (p *pool) put(i int32) {
 	p.free = i
 }
 
-// list is a first-in-first-out queue of packets or of queue pairs, linked through them.
-// Make it with emptyList.
+// list is a FIFO queue of packets or of queue pairs, linked through their next fields. Create it with emptyList.
 type list struct{ head, tail int32 }
 
 func emptyList() list { return list{none, none} }

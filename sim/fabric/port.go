@@ -8,34 +8,33 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// port is one port with both its directions: what it transmits, and, on a switch, the input
-// buffer that the peer's credits stand for.
+// port is one port with both directions: the transmitter and, on a switch, the input buffer that the peer's credits represent.
 type port struct {
 	busyUntil quantity.Picoseconds // end of the packet being transmitted
-	kickAt    quantity.Picoseconds // the one pending look for work, or sim.Never
+	kickAt    quantity.Picoseconds // time of the pending check for a packet to send, or sim.Never
 	psPerByte uint64               // in 1/65536 ps
-	delay     quantity.Picoseconds // propagation, for credits
-	latency   quantity.Picoseconds // propagation and the peer switch's latency, for packets
+	delay     quantity.Picoseconds // propagation delay, for credits
+	latency   quantity.Picoseconds // propagation delay plus the peer switch's latency, for packets
 	peer      int32                // port at the other end, or none
 	sw        int32                // index into switches, or none
 	host      int32                // index into hosts, or none
 	num       ident.PortNum
-	carries   bool   // data flows: up, and both ends active
+	carries   bool   // data flows: the link is up and both ends are active
 	opVLs     uint8  // operational data VLs
-	pending   uint16 // lanes with something to send, acknowledged by bit
+	pending   uint16 // bit mask of the lanes with packets to send
 	lanes     []lane
 
-	flight  ring[flight] // packets on the link from here
-	credits ring[credit] // credits on the way back to here
+	flight  ring[flight] // packets on the outgoing link
+	credits ring[credit] // credits returning to this port
 
 	marking marking
-	use     *useMeter // while the port marks by the use of its link
+	use     *useMeter // nil unless the port marks by link utilization
 	arb     *arbiter
 	tally   tally
 
 	node      int32
 	mtu       uint16
-	threshold uint8 // marking threshold in force
+	threshold uint8 // current marking threshold
 	up        bool
 	active    bool
 }
@@ -44,20 +43,20 @@ type port struct {
 type lane struct {
 	// Outgoing.
 	credit    int32 // blocks that may still be sent
-	held      int32 // bytes in this switch waiting for this output lane
-	markAbove int32 // held above this marks; never is math.MaxInt32
+	held      int32 // bytes in this switch queued for this output lane
+	markAbove int32 // held above this value causes marks; math.MaxInt32 means never
 	countdown int32 // eligible packets until the next mark
-	pick      int16 // input that is next to be served, chosen by head
+	pick      int16 // input to serve next, selected by head
 	last      int16 // input served last
-	stalled   bool  // waits for credits now
-	waited    bool  // its last packet had to wait for them
+	stalled   bool  // now waiting for credits
+	waited    bool  // the last packet had to wait for credits
 	inputs    [4]uint64
-	congSince quantity.Picoseconds // since when held is above markAbove, or -1
-	congested quantity.Picoseconds // time above so far
-	// Channel adapters: acknowledgements to send, and queue pairs whose turn may come.
+	congSince quantity.Picoseconds // start of the current period with held above markAbove, or -1
+	congested quantity.Picoseconds // total time above so far
+	// Channel adapters: acknowledgements to send, and queue pairs that may be ready.
 	acks  list
 	ready list
-	// Incoming, on switches: blocks of the input buffer that hold packets.
+	// Incoming, on switches: occupied blocks of the input buffer.
 	buffered int32
 }
 
@@ -65,12 +64,12 @@ func newLane(creditBlocks int32) lane {
 	return lane{credit: creditBlocks, markAbove: math.MaxInt32, congSince: -1, acks: emptyList(), ready: emptyList(), last: -1}
 }
 
-// txTime is the transmission time of so many bytes.
+// txTime returns the transmission time of a number of bytes.
 func (p *port) txTime(bytes int) quantity.Picoseconds {
 	return quantity.Picoseconds(uint64(bytes) * p.psPerByte >> 16)
 }
 
-// setRate prepares txTime; r must be positive.
+// setRate sets the link rate for txTime; r must be positive.
 func (p *port) setRate(r quantity.BitRate) {
 	p.psPerByte = uint64(math.Round(8e12 * 65536 / float64(r)))
 }
@@ -78,7 +77,7 @@ func (p *port) setRate(r quantity.BitRate) {
 // usable reports whether the lane exists and is operational.
 func (p *port) usable(vl ident.VL) bool { return vl < ident.VL(p.opVLs) }
 
-// kick makes the port look for something to send at an instant, unless it will sooner.
+// kick schedules a check for a packet to send, unless an earlier check is pending.
 func (n *Network) kick(pi int32, p *port, at quantity.Picoseconds) {
 	if p.kickAt <= at {
 		return
@@ -87,7 +86,7 @@ func (n *Network) kick(pi int32, p *port, at quantity.Picoseconds) {
 	n.eng.Schedule(at, evKick, pi, 0)
 }
 
-// port returns the port, or nil when there is none of that number.
+// port returns the port, or nil if it does not exist.
 func (n *Network) port(node int32, num ident.PortNum) *port {
 	if pi := n.portIndex(node, num); pi != none {
 		return &n.ports[pi]
@@ -105,15 +104,15 @@ func (n *Network) portIndex(node int32, num ident.PortNum) int32 {
 
 // Event kinds of the engine.
 const (
-	evKick   uint8 = iota // A: port that looks for something to send
+	evKick   uint8 = iota // A: port to check for a packet to send
 	evArrive              // A: port whose first packet in flight reaches the peer
 )
 
-// Handle does one event. It is for the engine alone.
+// Handle processes one event. Only the engine calls it.
 func (n *Network) Handle(ev sim.Event) {
 	switch ev.Kind() {
 	case evKick:
-		if p := &n.ports[ev.A]; p.kickAt == ev.At { // else an earlier look has replaced it
+		if p := &n.ports[ev.A]; p.kickAt == ev.At { // otherwise an earlier check has replaced it
 			p.kickAt = sim.Never
 			n.transmit(ev.A)
 		}

@@ -2,7 +2,7 @@ package fabric
 
 import "fairlane/internal/quantity"
 
-// ring is a first-in-first-out queue of values in a circular buffer that grows by doubling.
+// ring is a FIFO queue of values in a circular buffer that grows by doubling.
 type ring[T any] struct {
 	buf  []T
 	head int
@@ -38,21 +38,21 @@ func (r *ring[T]) grow() {
 
 func (r *ring[T]) clear() { r.head, r.n = 0, 0 }
 
-// flight is a packet on a link, whole at the far end at an instant.
+// flight is a packet on a link, and the time at which the peer has received it completely.
 type flight struct {
 	at  quantity.Picoseconds
 	pkt int32
 }
 
-// credit is buffer space on its way back to the sender.
+// credit is buffer space returning to the sender.
 type credit struct {
 	at     quantity.Picoseconds
 	blocks int32
 	vl     uint8
 }
 
-// insertCredit keeps the ring sorted by time. Outputs of different speeds free buffers of one
-// input out of order, but seldom by more than a place or two.
+// insertCredit keeps the ring sorted by time. Outputs of different speeds free the buffers of one input out of order, but
+// seldom by more than one or two positions.
 func insertCredit(r *ring[credit], c credit) {
 	r.push(c)
 	for i := r.n - 1; i > 0; i-- {

@@ -61,8 +61,8 @@ func TestQueuePairsOfAHostTakeTurns(t *testing.T) {
 	near(t, "three queue pairs", r[1], 75, 0.01)
 }
 
-// E1 of the differentiated-bandwidth paper (S1) with congestion control off: the switch serves its
-// inputs in turn, so what comes over the inter-switch link together gets what one local host gets.
+// Experiment E1 of the differentiated-bandwidth paper (S1) without congestion control: the switch serves its inputs round
+// robin, so all traffic of the inter-switch link together gets as much as one local host.
 func TestParkingLot(t *testing.T) {
 	t.Parallel()
 	f, err := topogen.S1Testbed()
@@ -156,9 +156,8 @@ func TestRefusedFlows(t *testing.T) {
 	}
 }
 
-// The measured table of the product's lever rules: one bottleneck of 100 Gbit/s, tenants of weight
-// 4, 2, 1 with 1, 4 and 16 queue pairs and timers T0, 8·T0, 64·T0, Increase 1, every 32nd packet
-// marked. Shares must be within 5 % of 57.1 : 28.6 : 14.3 at 97 % use or more.
+// One bottleneck of 100 Gbit/s; tenants of weight 4, 2, 1 with 1, 4 and 16 queue pairs and timers T0, 8·T0, 64·T0; Increase
+// 1; every 32nd packet marked. Shares must be within 5 % of 57.1 : 28.6 : 14.3 at 97 % utilization or more.
 func TestTimersGiveWeightedShares(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -190,8 +189,8 @@ func TestTimersGiveWeightedShares(t *testing.T) {
 	}
 }
 
-// The insidious failure: with T0 10 us the marks that the weights need are 1.8 times those the
-// switch can make. Queues fill, credits take over, and the weights vanish at full link use.
+// With T0 10 us, the weights need 1.8 times as many marks as the switch can make. Queues fill, credits take over, and the
+// weights have no effect although the link is fully used.
 func TestTooFewMarksLoseTheWeights(t *testing.T) {
 	t.Parallel()
 	n, ids := threeTenants(t, 1.05, 10*us, true, Config{Seed: 1})
@@ -204,7 +203,7 @@ func TestTooFewMarksLoseTheWeights(t *testing.T) {
 	}
 }
 
-// threeTenants builds the single bottleneck and returns each tenant's flows.
+// threeTenants builds the network with one bottleneck and returns each tenant's flows.
 func threeTenants(t *testing.T, ratio float64, t0 quantity.Picoseconds, spread bool, cfg Config) (*Network, [3][]FlowID) {
 	t.Helper()
 	f := star(t, 22)

@@ -7,13 +7,13 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// swtch is one switch: its tables, and its input buffers as queues per (lane, input, output).
+// swtch is one switch: its tables, and its input buffers as queues by (lane, input, output).
 type swtch struct {
 	node  int32
 	ports int // including port 0
 	lft   []ident.PortNum
-	sl2vl [][ident.NumSLs]ident.VL // in·ports + out; nil while every SL uses VL 0
-	// queues[vl] is made when the first packet for that output lane comes.
+	sl2vl [][ident.NumSLs]ident.VL // index in·ports + out; nil while every SL uses VL 0
+	// queues[vl] is created with the first packet for that output lane.
 	queues [ident.NumVLs][]list
 
 	settings switchCC
@@ -54,7 +54,7 @@ func nextInput(l *lane) int16 {
 	return -1
 }
 
-// forward queues a packet that has entered a switch for its output, or discards it.
+// forward queues a packet that entered a switch for its output, or discards it.
 func (n *Network) forward(p *port, pk int32) {
 	s := &n.switches[p.sw]
 	k := &n.pool.all[pk]
@@ -95,7 +95,7 @@ func (n *Network) forward(p *port, pk int32) {
 	n.transmit(oi)
 }
 
-// refuse discards a packet that has just entered by in, and counts it at a port.
+// refuse discards a packet that entered through in, and counts it at port at.
 func (n *Network) refuse(in, at *port, pk int32) {
 	k := &n.pool.all[pk]
 	in.lanes[k.vl].buffered -= int32(k.blocks)
@@ -103,8 +103,8 @@ func (n *Network) refuse(in, at *port, pk int32) {
 	n.discard(at, pk)
 }
 
-// takeSwitch takes the packet of the input that choose has picked, marks it if it is due, and
-// gives its buffer back.
+// takeSwitch takes the packet of the input that choose selected, marks it if the marking interval has ended, and frees its
+// buffer.
 func (n *Network) takeSwitch(p *port, vl int) int32 {
 	l := &p.lanes[vl]
 	in := int(l.pick)
@@ -118,7 +118,7 @@ func (n *Network) takeSwitch(p *port, vl int) int32 {
 	return pk
 }
 
-// dequeue unlinks the picked packet of an output lane.
+// dequeue removes the selected packet of an output lane.
 func (n *Network) dequeue(p *port, vl int) int32 {
 	l := &p.lanes[vl]
 	q := n.switches[p.sw].queue(vl, int(l.pick), int(p.num))
@@ -138,8 +138,8 @@ func (n *Network) dequeue(p *port, vl int) int32 {
 	return pk
 }
 
-// releaseInput returns the buffer of a packet that entered the switch of output o by input
-// number in; its last byte leaves at freed.
+// releaseInput frees the buffer of a packet that entered the switch of output o through input number in; its last byte leaves
+// at time freed.
 func (n *Network) releaseInput(o *port, in int, k *packet, freed quantity.Picoseconds) {
 	ip := &n.ports[n.first[o.node]+int32(in)]
 	ip.lanes[k.vl].buffered -= int32(k.blocks)

@@ -12,8 +12,8 @@ import (
 
 func portRef(node int32, p ident.PortNum) subnet.PortRef { return subnet.PortRef{Node: node, Port: p} }
 
-// CCTI_Min holds a flow at line rate / (1 + multiplier/2^shift) without any congestion
-// (infiniband: IBTA annex A10, CongestionControlTable).
+// CCTI_Min limits a flow to line rate / (1 + multiplier/2^shift) even without congestion (IBTA annex A10,
+// CongestionControlTable).
 func TestCCTIMinIsARateCap(t *testing.T) {
 	t.Parallel()
 	for _, e := range []ibcc.Entry{{Shift: 3, Multiplier: 1}, {Shift: 1, Multiplier: 1}, {Shift: 0, Multiplier: 1}, {Shift: 0, Multiplier: 9}, {Shift: 2, Multiplier: 397}} {
@@ -21,7 +21,7 @@ func TestCCTIMinIsARateCap(t *testing.T) {
 			perSL     bool
 			qps       int
 			aggregate int
-			times     float64 // the cap, as a multiple of one queue pair's
+			times     float64 // the limit, as a multiple of that of one queue pair
 		}{
 			{false, 1, 1, 1}, {false, 1, 4, 1}, {true, 1, 1, 1}, {true, 5, 1, 1}, {true, 5, 4, 1},
 		} {
@@ -31,7 +31,7 @@ func TestCCTIMinIsARateCap(t *testing.T) {
 				n := build(t, f, Config{Aggregate: mode.aggregate})
 				src := hostPort(f, 0)
 				id := addFlow(t, n, FlowSpec{Src: src, Dst: hostPort(f, 1), QPs: mode.qps})
-				n.RunUntil(ms) // the setting must act on a flow that already runs
+				n.RunUntil(ms) // the setting must also affect a running flow
 				n.ApplyCA(src.Node, src.Port, ibcc.CASettings{
 					PerSL: mode.perSL, Limit: 1, Table: []ibcc.Entry{{}, e}, SLs: allSLs(ibcc.SLParams{Min: 1}),
 				})
@@ -63,7 +63,7 @@ func TestSLModeSharesOneDelayEqually(t *testing.T) {
 	near(t, "four of them", r[1], slow*4/5, 0.02)
 	near(t, "the other SL", r[2], 100-slow, 0.02)
 
-	// A stopped queue pair passes its turn on; leaving SL mode frees all that waited.
+	// A stopped queue pair passes its turn on; leaving SL mode releases all waiting queue pairs.
 	n.StopFlow(ids[1])
 	r = rates(n, ids, n.Now()+ms, n.Now()+11*ms)
 	near(t, "alone on the slow SL", r[0], slow, 0.02)
@@ -96,7 +96,7 @@ func TestSetFlowSLMovesAFlowToTheNewCap(t *testing.T) {
 	}
 }
 
-// congested is two hosts onto one, marked as m says.
+// congested returns two hosts that send to a third, with marking m.
 func congested(t *testing.T, cfg Config, m ibcc.SwitchSettings) (*Network, []FlowID) {
 	t.Helper()
 	f := star(t, 3)
@@ -152,8 +152,7 @@ func TestNothingIsMarkedWhereItMustNotBe(t *testing.T) {
 	}
 }
 
-// A switch whose output waits for credits is a victim of congestion elsewhere: it marks only if
-// Victim_Mask says so.
+// A switch whose output waits for credits is a victim of congestion elsewhere: it marks only if Victim_Mask is set.
 func TestVictimsMarkOnlyByVictimMask(t *testing.T) {
 	t.Parallel()
 	for _, mask := range []bool{false, true} {
@@ -232,8 +231,8 @@ func TestBECNReachesTheSourceByAckOrCNP(t *testing.T) {
 	}
 }
 
-// With Increase 1, 2 and 3 a source at a fixed timer gets fewer BECNs in proportion: the free-running
-// timer gives 1 : 1/2 : 1/3, the restarting one ln(1+1/Increase) (S1's counts are 790 : 480 : 320).
+// With Increase 1, 2 and 3 at a fixed timer, a source gets proportionally fewer BECNs: the free-running timer gives 1 : 1/2 :
+// 1/3, the restarting one ln(1+1/Increase) (S1 counts 790 : 480 : 320).
 func TestIncreaseDividesTheBECNs(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -279,7 +278,7 @@ func TestCCTReadBack(t *testing.T) {
 	if got := n.CCTILimit(h.Node, h.Port); got != 127 || n.CCTBlocks(h.Node) != 2 {
 		t.Errorf("limit %d, want the last entry of the table, 127", got)
 	}
-	// Switch ports and ports that do not exist ignore all of it.
+	// Switch ports and ports that do not exist ignore all of these settings.
 	n.SetCCTBlock(f.Switches()[0], 1, 1, 0, b)
 	n.SetCAParams(f.Switches()[0], 1, true, allSLs(ibcc.SLParams{Min: 1}))
 	if on, p := n.CAParams(f.Switches()[0], 1); on || p[0].Min != 0 || n.CCTILimit(-1, 1) != 0 {
@@ -300,8 +299,7 @@ func TestThresholdsDivideTheReferenceQueue(t *testing.T) {
 	}
 }
 
-// A change of the table acts on queue pairs that wait: a slower one holds them, a faster one frees
-// them, at once and not after a delay that no longer holds.
+// A change of the table immediately affects waiting queue pairs: a slower table holds them back, a faster one releases them.
 func TestTableChangesReachWaitingQueuePairs(t *testing.T) {
 	t.Parallel()
 	f := star(t, 2)

@@ -8,8 +8,7 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// transmit sends the port's next packet if it may send now, and otherwise arranges to look
-// again when something can have changed.
+// transmit sends the port's next packet if it may be sent now. Otherwise it schedules the next check.
 func (n *Network) transmit(pi int32) {
 	p := &n.ports[pi]
 	if !p.carries {
@@ -45,7 +44,7 @@ func (n *Network) transmit(pi int32) {
 	}
 }
 
-// collect adds the credits that have come back by now.
+// collect adds the credits that have returned by now.
 func (n *Network) collect(p *port, now quantity.Picoseconds) {
 	for p.credits.n > 0 && p.credits.front().at <= now {
 		c := p.credits.pop()
@@ -53,8 +52,8 @@ func (n *Network) collect(p *port, now quantity.Picoseconds) {
 	}
 }
 
-// choose returns the lane to serve among those with a packet and credits for it, or -1. Lanes
-// that lack credits are stalled.
+// choose returns the lane to serve, among those with a packet and enough credits, or -1. It marks lanes without enough credits
+// as stalled.
 func (n *Network) choose(p *port) int {
 	var able uint16
 	for m := p.pending; m != 0; m &= m - 1 {
@@ -72,7 +71,7 @@ func (n *Network) choose(p *port) int {
 	return p.arb.choose(able)
 }
 
-// headBlocks returns the credits that the packet next in turn on a lane needs.
+// headBlocks returns the credits that a lane's next packet needs.
 func (n *Network) headBlocks(p *port, l *lane, vl int) int32 {
 	switch {
 	case p.sw != none:
@@ -95,7 +94,7 @@ func (q *qp) nextBlocks() int32 {
 	return int32(blocksFor(size + DataHeader))
 }
 
-// rest waits: for credits when something is pending, and for the earliest queue pair or gate.
+// rest starts waiting: for credits when a packet is pending, and for the earliest queue pair or gate.
 func (n *Network) rest(pi int32, p *port, h *host) {
 	at := sim.Never
 	if p.pending != 0 {
@@ -114,7 +113,7 @@ func (n *Network) rest(pi int32, p *port, h *host) {
 	}
 }
 
-// endWait closes the interval in which the port lacked credits.
+// endWait ends the period in which the port lacked credits.
 func (n *Network) endWait(p *port) {
 	if p.tally.waitSince >= 0 {
 		p.tally.waited += n.eng.Now() - p.tally.waitSince
@@ -151,12 +150,12 @@ func (n *Network) launch(pi int32, p *port, h *host, pk int32, vl int) {
 	}
 }
 
-// arrive hands the first packet in flight from a port to the peer.
+// arrive passes the first packet in flight from a port to the peer.
 func (n *Network) arrive(pi int32) {
 	p := &n.ports[pi]
 	now := n.eng.Now()
 	if p.flight.n == 0 || p.flight.front().at > now {
-		return // the link failed since this arrival was foreseen
+		return // the link failed after this arrival was scheduled
 	}
 	pk := p.flight.pop().pkt
 	if p.flight.n > 0 {
@@ -178,12 +177,12 @@ func (n *Network) arrive(pi int32) {
 	}
 }
 
-// returnCredit sends buffer space of an input back to the transmitter at the other end; it
-// has left the buffer at the instant freed.
+// returnCredit returns buffer space of an input to the transmitter at the other end; the packet leaves the buffer at time
+// freed.
 func (n *Network) returnCredit(in *port, vl ident.VL, blocks int32, freed quantity.Picoseconds) {
 	up := &n.ports[in.peer]
 	if !up.carries {
-		return // flow control starts afresh when the link comes up
+		return // flow control is initialized again when the link comes up
 	}
 	at := freed + in.delay
 	insertCredit(&up.credits, credit{at, blocks, uint8(vl)})

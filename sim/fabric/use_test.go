@@ -13,7 +13,7 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// From 60 % of the link at 15 linearly to all of it at 0 (S1, 4.1).
+// Utilization falls linearly from all of the link at threshold 0 to 60 % at threshold 15 (S1, 4.1).
 func TestThresholdUseIsLinear(t *testing.T) {
 	t.Parallel()
 	for th, want := range map[uint8]float64{0: 1, 1: 1 - 0.4/15, 3: 0.92, 6: 0.84, 8: 0.8 - 0.2/15, 12: 0.68, 15: 0.6, 200: 0.6} {
@@ -28,8 +28,8 @@ func TestThresholdUseIsLinear(t *testing.T) {
 	}
 }
 
-// Packets of one size at one distance have an average use of size by distance, whatever the window, and never
-// another: the filter has no ripple at the ends of packets.
+// For packets of one size and spacing, the average utilization is exactly size divided by spacing for any window; the filter
+// has no ripple at packet ends.
 func TestUseOfEvenPacketsIsExact(t *testing.T) {
 	t.Parallel()
 	for _, window := range []quantity.Picoseconds{us, 10 * us, 153_600 * quantity.Nanosecond, 10 * ms} {
@@ -45,7 +45,7 @@ func TestUseOfEvenPacketsIsExact(t *testing.T) {
 	}
 }
 
-// Without packets the use u falls to the limit after window·(u/limit - 1).
+// Without packets, utilization u falls to the limit after window·(u/limit - 1).
 func TestUseDecaysAsTheWindowSays(t *testing.T) {
 	t.Parallel()
 	m := useMeter{window: 60 * us}
@@ -63,7 +63,7 @@ func TestUseDecaysAsTheWindowSays(t *testing.T) {
 	}
 }
 
-// The meter against its definition in floating point, for any packets, pauses and changes of the threshold.
+// The meter against its definition in floating point, for any packets, pauses and threshold changes.
 func TestUseMeterAgainstItsDefinition(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -99,7 +99,7 @@ func TestUseMeterAgainstItsDefinition(t *testing.T) {
 	})
 }
 
-// used is a star of hosts of which all but the last send to the last, whose link is marked by use.
+// used returns a star in which all hosts send to the last one, over a link marked by utilization.
 func used(t *testing.T, hosts int, cfg Config, threshold uint8, rate uint16) (n *Network, sw int32) {
 	t.Helper()
 	f := star(t, hosts)
@@ -110,8 +110,8 @@ func used(t *testing.T, hosts int, cfg Config, threshold uint8, rate uint16) (n 
 	return n, sw
 }
 
-// A source that sends evenly and does not react is marked when it uses more of the link than the threshold
-// says, and then in every packet; below it never, and never where the queue decides, for there is none.
+// A source that sends evenly and does not react is marked in every packet when its utilization exceeds the threshold, and never
+// below it. Marking by queue never marks it, because there is no queue.
 func TestMarksBeginAtTheUseOfTheThreshold(t *testing.T) {
 	t.Parallel()
 	for _, at := range []MarkPoint{MarkOnArrival, MarkOnDeparture} {
@@ -150,8 +150,8 @@ func TestMarksBeginAtTheUseOfTheThreshold(t *testing.T) {
 	}
 }
 
-// One flow with congestion control holds its link at the use that the threshold stands for: above it
-// marks come, below it the timer gives speed back. Two with Increase 1 and 2 hold it together, 2 to 1.
+// Congestion control holds the link of one flow at the utilization of the threshold: above it marks arrive, below it the timer
+// raises the rate. Two flows with Increase 1 and 2 share this utilization 2 to 1.
 func TestUseSettlesAtTheThreshold(t *testing.T) {
 	t.Parallel()
 	for _, threshold := range []uint8{15, 12, 8, 4} {
@@ -178,8 +178,7 @@ func TestUseSettlesAtTheThreshold(t *testing.T) {
 	}
 }
 
-// The counter of congested time is that of the use above the threshold, and never runs back, whatever becomes
-// of the threshold.
+// The counter of congested time counts the time above the threshold, and never decreases, even when the threshold changes.
 func TestCongestedTimeByUse(t *testing.T) {
 	t.Parallel()
 	n, sw := used(t, 2, Config{}, 15, 1)
@@ -209,11 +208,11 @@ func TestCongestedTimeByUse(t *testing.T) {
 		t.Error("no congestion after the threshold came back")
 	}
 	n.StopFlow(id)
-	n.RunUntil(26 * ms) // the use decays within 153.6 us · (0.8/0.6 - 1)
+	n.RunUntil(26 * ms) // utilization decays within 153.6 us · (0.8/0.6 - 1)
 	near(t, "ticks after the flow", ticks()-again, 51.2e6/tick, 0.05)
 }
 
-// The use is that of the link, not of a lane: a lane is marked for what others send.
+// Utilization is measured per link, not per lane: a lane is also marked because of other lanes' traffic.
 func TestUseIsOfTheWholeLink(t *testing.T) {
 	t.Parallel()
 	n, _ := used(t, 3, Config{DataVLs: 2}, 15, 1)
@@ -260,7 +259,7 @@ func TestMarkingByUseDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// Marking by use keeps the promise of the package: one seed, one run, in whatever steps it is watched.
+// Marking by utilization is deterministic: one seed gives one run, in steps of any size.
 func TestMarkingByUseIsDeterministic(t *testing.T) {
 	t.Parallel()
 	run := func(step quantity.Picoseconds) Stats {
@@ -273,7 +272,7 @@ func TestMarkingByUseIsDeterministic(t *testing.T) {
 		}
 		for n.Now() < 5*ms {
 			n.RunUntil(n.Now() + step)
-			n.Counters(sw, 6) // looking changes nothing
+			n.Counters(sw, 6) // reading must not change the run
 		}
 		return n.Stats()
 	}

@@ -9,11 +9,10 @@ import (
 // Limits of the VL arbitration tables (IBTA vol. 1, 7.6.9).
 const (
 	ArbEntries   = 64  // in each of the two tables
-	arbUnlimited = 255 // limit of high priority without a bound
+	arbUnlimited = 255 // value of the high-priority limit that means unlimited
 	// limitBlocks is the unit of the limit of high priority, 4 KiB, in credit blocks.
 	limitBlocks = 4096 / CreditBlock
-	// defaultArbWeight is the weight of every lane in the low table of a fabric as it comes
-	// up: one packet of 4 KiB.
+	// defaultArbWeight is the initial weight of every lane in the low table: one packet of 4 KiB.
 	defaultArbWeight = 64
 )
 
@@ -29,20 +28,19 @@ type arbTable struct {
 	entries [ArbEntries]VLWeight
 	lanes   uint16 // lanes with a weight
 	cursor  uint8
-	left    int32 // units the entry at the cursor may still send
+	left    int32 // units that the current entry may still send
 }
 
 // arbiter chooses the lane that sends next.
 type arbiter struct {
 	high, low arbTable
 	limit     uint8
-	highLeft  int32 // blocks of high priority that may go before a low packet must have its chance
-	fromHigh  bool  // the last choice
-	tabled    bool  // the last choice was made by a table
+	highLeft  int32 // blocks of high priority that may precede a low-priority packet
+	fromHigh  bool  // table of the last choice
+	tabled    bool  // a table made the last choice
 }
 
-// newArbiter is the arbiter of a port as the fabric comes up: every lane of equal weight in
-// the low table, nothing in the high one.
+// newArbiter returns the initial arbiter of a port: every lane with equal weight in the low table, and an empty high table.
 func newArbiter() *arbiter {
 	a := &arbiter{}
 	for vl := range ident.NumVLs - 1 {
@@ -62,8 +60,7 @@ func (t *arbTable) reset() {
 	}
 }
 
-// choose returns the lane of the entry whose turn it is among able, which must share a lane
-// with the table.
+// choose returns the lane of the current entry among the lanes in able. At least one lane in able must be in the table.
 func (t *arbTable) choose(able uint16) int {
 	if e := t.entries[t.cursor]; t.left > 0 && able>>e.VL&1 != 0 {
 		return int(e.VL)
@@ -78,9 +75,8 @@ func (t *arbTable) choose(able uint16) int {
 	return bits.TrailingZeros16(able & t.lanes)
 }
 
-// choose picks a lane of able, a non-empty set. A lane that competes with nobody is chosen
-// without touching the tables. A lane in neither table is served when no tabled lane can
-// send, lowest first; the specification leaves that to the implementer.
+// choose selects a lane of able, which must not be empty. A lane without competitors is chosen without the tables. Lanes in
+// neither table are served, lowest first, when no lane in a table can send; the specification leaves this to the implementer.
 func (a *arbiter) choose(able uint16) int {
 	a.tabled = able&(able-1) != 0
 	if !a.tabled {
@@ -98,7 +94,7 @@ func (a *arbiter) choose(able uint16) int {
 	return bits.TrailingZeros16(able)
 }
 
-// charge accounts for a packet of the lane just chosen.
+// charge accounts for a packet of the last chosen lane.
 func (a *arbiter) charge(blocks int32) {
 	switch {
 	case !a.tabled:
@@ -111,7 +107,7 @@ func (a *arbiter) charge(blocks int32) {
 	}
 }
 
-// refill gives high priority its limit again: one packet when the limit is 0.
+// refill resets the high-priority limit; a limit of 0 allows one packet.
 func (a *arbiter) refill() { a.highLeft = max(1, int32(a.limit)*limitBlocks) }
 
 func (a *arbiter) table(high bool) *arbTable {
@@ -121,8 +117,8 @@ func (a *arbiter) table(high bool) *arbTable {
 	return &a.low
 }
 
-// SetVLArb writes entries of a port's high or low arbitration table from an offset on; what
-// would go beyond the 64 entries is ignored.
+// SetVLArb writes entries of a port's high or low arbitration table, starting at an offset. Entries beyond the 64th are
+// ignored.
 func (n *Network) SetVLArb(node int32, num ident.PortNum, high bool, offset int, entries []VLWeight) {
 	p := n.port(node, num)
 	if p == nil || offset < 0 || offset >= ArbEntries {
@@ -143,8 +139,8 @@ func (n *Network) VLArb(node int32, num ident.PortNum, high bool) []VLWeight {
 	return e[:]
 }
 
-// SetVLHighLimit sets how many 4 KiB of high priority may be sent before a packet of low
-// priority has its chance: 0 is one packet, 255 no limit.
+// SetVLHighLimit sets how many units of 4 KiB high-priority lanes may send before a low-priority packet may be sent: 0 means
+// one packet, 255 no limit.
 func (n *Network) SetVLHighLimit(node int32, num ident.PortNum, limit uint8) {
 	if p := n.port(node, num); p != nil {
 		p.arb.limit = limit
@@ -152,7 +148,7 @@ func (n *Network) SetVLHighLimit(node int32, num ident.PortNum, limit uint8) {
 	}
 }
 
-// VLHighLimit returns what SetVLHighLimit sets, 0 as a fabric comes up.
+// VLHighLimit returns the value that SetVLHighLimit set; it is initially 0.
 func (n *Network) VLHighLimit(node int32, num ident.PortNum) uint8 {
 	if p := n.port(node, num); p != nil {
 		return p.arb.limit

@@ -1,6 +1,5 @@
-// Package faults decides what goes wrong with the requests to a simulated device and with its answers: counts that are
-// used up, for tests that want one thing to happen at one point, and chances drawn from a seed, for tests that want
-// anything to happen and the same again.
+// Package faults decides on faults of requests to a simulated device and of its replies: counted faults, for tests of one
+// specific fault, and probabilities with a seed, for reproducible random tests.
 package faults
 
 import (
@@ -8,43 +7,43 @@ import (
 	"time"
 )
 
-// Messages is what goes wrong with requests and replies. Counts come before chances, and are used up. The zero value
-// lets all pass. It is not safe for concurrent use: the device's lock guards it.
+// Messages are the faults of requests and replies. Counts are used up before probabilities apply. The zero value injects no
+// faults. It is not safe for concurrent use: the device's lock guards it.
 type Messages struct {
-	// PassWrites lets so many writes pass before LoseRequests begins.
+	// PassWrites is the number of writes that pass before LoseRequests starts.
 	PassWrites   int
-	LoseRequests int // requests of any kind that do not arrive; negative: all
-	// LoseReply carries out the write after PassReplies others, and loses its reply and every one after it.
+	LoseRequests int // requests of any kind that are lost; negative means all
+	// LoseReply executes the write after PassReplies others, and loses its reply and all later ones.
 	LoseReply   bool
 	PassReplies int
-	Busy        int // requests that are answered busy
+	Busy        int // requests answered with busy
 
-	// Chances, 0 to 1, of each message; one draw for each, so that the same messages in the same order meet the same.
+	// Probabilities, 0 to 1, per message. Each uses one draw, so the same messages in the same order get the same faults.
 	DropRequest float64
 	DropReply   float64
 	BusyReply   float64
 	DelayReply  float64
-	Delay       time.Duration // of late replies, wall time
+	Delay       time.Duration // delay of late replies, wall time
 	Seed        uint64
 
 	mute bool
 	rng  *rand.Rand
 }
 
-// Fate is what becomes of a request on its way to the device.
+// Fate is the decision on a request to the device.
 type Fate uint8
 
 // Fates.
 const (
 	Arrives   Fate = iota
-	Lost           // nobody hears of it
-	TurnedOff      // answered busy, and nothing was done
+	Lost           // the request does not arrive
+	TurnedOff      // answered with busy, and not executed
 )
 
-// stream keeps the draws apart from others made with the same seed.
+// stream separates the draws from others with the same seed.
 const stream = 0x6d6573736167
 
-// chance draws. A chance of 0 draws nothing, so that one fault more does not change the draws of the others.
+// chance draws with a probability. A probability of 0 draws nothing, so adding a fault does not change the draws of the others.
 func (m *Messages) chance(p float64) bool {
 	if p <= 0 {
 		return false
@@ -77,7 +76,7 @@ func (m *Messages) Arrive(write bool) Fate {
 	return Arrives
 }
 
-// Reply decides whether the answer to a request that was carried out reaches the client, and how late.
+// Reply decides whether the reply to an executed request reaches the client, and its delay.
 func (m *Messages) Reply(write bool) (lost bool, late time.Duration) {
 	switch {
 	case m.mute:

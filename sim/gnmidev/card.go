@@ -11,10 +11,10 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// maxFunctions bounds the virtual functions of a port: what a card's e-switch has room for.
+// maxFunctions is the largest number of virtual functions of a port, the capacity of a card's e-switch.
 const maxFunctions = 254
 
-// card is a simulated NIC. Its lock guards its ports too.
+// card is a simulated NIC. Its lock also guards its ports.
 type card struct {
 	host    *Host
 	layout  *layout
@@ -26,16 +26,16 @@ type card struct {
 	ports   []*port
 
 	mu     sync.Mutex
-	nv     *nonVolatile // nil: as it came
-	loads  int          // times that the driver was loaded again, or the firmware reset
+	nv     *nonVolatile // nil means factory settings
+	loads  int          // number of driver reloads and firmware resets
 	faults CardFaults
 }
 
-// CardFaults is what goes wrong with a card. The zero value injects nothing.
+// CardFaults are the faults of a card. The zero value injects no faults.
 type CardFaults struct {
 	// NoTool makes mstconfig fail, as without access to the card's configuration space.
 	NoTool bool
-	// ReloadAfter loads the driver again once so many values have been written: 0 is never.
+	// ReloadAfter reloads the driver after this number of written values; 0 means never.
 	ReloadAfter int
 }
 
@@ -98,7 +98,7 @@ func (c *card) port(number int) (*port, error) {
 	return c.ports[i], nil
 }
 
-// written counts a value that was written by any way. The caller holds the lock.
+// written counts a value written through any interface. The caller holds the lock.
 func (c *card) written() {
 	if c.faults.ReloadAfter > 0 {
 		if c.faults.ReloadAfter--; c.faults.ReloadAfter == 0 {
@@ -107,8 +107,7 @@ func (c *card) written() {
 	}
 }
 
-// reload is what a reload of the driver does: what lives until then is what the firmware starts with. The caller holds
-// the lock.
+// reload reloads the driver: volatile settings return to the values with which the firmware starts. The caller holds the lock.
 func (c *card) reload() {
 	c.loads++
 	for _, p := range c.ports {
@@ -117,7 +116,7 @@ func (c *card) reload() {
 	}
 }
 
-// firmwareReset makes the non-volatile configuration of the next boot the current one. The caller holds the lock.
+// firmwareReset makes the next boot's non-volatile configuration the current one. The caller holds the lock.
 func (c *card) firmwareReset() {
 	if c.nv != nil {
 		c.nv.boot()
@@ -127,7 +126,7 @@ func (c *card) firmwareReset() {
 
 var errNoCard = errors.New("no such card")
 
-// cardOf finds a card of a host by its node GUID.
+// cardOf returns the card of a host with a node GUID.
 func (h *Host) cardOf(guid ident.GUID) (*card, error) {
 	i := slices.IndexFunc(h.cards, func(c *card) bool { return c.guid == guid })
 	if i < 0 {
@@ -136,7 +135,7 @@ func (h *Host) cardOf(guid ident.GUID) (*card, error) {
 	return h.cards[i], nil
 }
 
-// at does something with a port under its card's lock.
+// at calls do with a port, under its card's lock.
 func (h *Host) at(id ident.PortID, do func(*port) error) error {
 	c, err := h.cardOf(id.Node)
 	if err != nil {

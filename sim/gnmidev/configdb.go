@@ -12,13 +12,13 @@ import (
 	"fairlane/ccconfig/gnmi/gnmitree"
 )
 
-// fields is an entry of a database: all values are words. A list is under a name that ends in "@", joined by commas.
+// fields is an entry of a database: all values are strings. A list has a name that ends in "@" and is joined by commas.
 type fields map[string]string
 
-// table is the entries of a table by their keys, of which composite ones are joined.
+// table maps keys to entries; composite keys are joined.
 type table map[string]fields
 
-// database is tables by name.
+// database maps names to tables.
 type database map[string]table
 
 func (d database) clone() database {
@@ -37,13 +37,13 @@ func (t table) clone() table {
 	return out
 }
 
-// bare is the one field of entries that have none.
+// bare is the placeholder field of entries without fields.
 const bare = "NULL"
 
-// maxEntries bounds a configuration.
+// maxEntries is the largest number of entries in a configuration.
 const maxEntries = 1 << 17
 
-// parseConfig reads config_db.json.
+// parseConfig parses config_db.json.
 func parseConfig(text []byte) (database, error) {
 	var raw map[string]map[string]map[string]any
 	if err := json.Unmarshal(text, &raw); err != nil {
@@ -89,7 +89,7 @@ func (f fields) put(name string, v any) error {
 	return fmt.Errorf("field %s: found %v, want a word", name, v)
 }
 
-// json writes config_db.json.
+// json encodes config_db.json.
 func (d database) json() []byte {
 	out := map[string]map[string]map[string]any{}
 	for name, t := range d {
@@ -108,12 +108,12 @@ func (d database) json() []byte {
 	}
 	text, err := json.MarshalIndent(out, "", "    ")
 	if err != nil {
-		return nil // words can always be written
+		return nil // strings can always be encoded
 	}
 	return text
 }
 
-// patchOp is what an operation of a Set does in the patch that is made of the request.
+// patchOp is the operation in a patch that is derived from a Set request.
 type patchOp string
 
 // Operations of a patch (RFC 6902).
@@ -123,17 +123,18 @@ const (
 	patchReplace patchOp = "replace"
 )
 
-// change is one operation of a patch: below the root a table, an entry or a field.
+// change is one operation of a patch, on the root, a table, an entry or a field.
 type change struct {
 	op   patchOp
 	path []string // 0 to 3 names
-	to   database // for paths of fewer than three names: what is there from then on, under their names
+	to   database // for paths of fewer than three names: the new content, under its names
 	word string   // of a field
 }
 
 func (c *change) String() string { return string(c.op) + " /" + strings.Join(c.path, "/") }
 
-// patchOf makes the patch of a request: delete is remove, update is add, and replace is replace, or remove without a value.
+// patchOf converts a request to a patch: delete becomes remove, update becomes add, and replace becomes replace, or remove
+// without a value.
 func patchOf(op gnmitree.Operation, names []string) (change, error) {
 	c := change{path: names}
 	switch op.Op {
@@ -161,7 +162,7 @@ func patchOf(op gnmitree.Operation, names []string) (change, error) {
 	return c, c.object(op, leaves)
 }
 
-// field takes the value of a field.
+// field converts the value of a field.
 func (c *change) field(op gnmitree.Operation) error {
 	switch op.Value.Kind() {
 	case gnmitree.KindList:
@@ -175,7 +176,7 @@ func (c *change) field(op gnmitree.Operation) error {
 		c.path = []string{c.path[0], c.path[1], strings.TrimSuffix(c.path[2], "@") + "@"}
 		c.word = strings.Join(words, ",")
 	case gnmitree.KindString:
-		c.word, _ = op.Value.AsString() // it is one
+		c.word, _ = op.Value.AsString() // it is a string
 		if c.op == patchReplace && c.word == "" && c.path[2] != "pfc_enable" {
 			c.op = patchRemove
 		}
@@ -185,7 +186,7 @@ func (c *change) field(op gnmitree.Operation) error {
 	return nil
 }
 
-// object takes the value of a node above fields.
+// object converts the value of a node above fields.
 func (c *change) object(op gnmitree.Operation, leaves []gnmitree.Leaf) error {
 	if len(leaves) == 0 && c.op == patchReplace {
 		c.op = patchRemove
@@ -206,13 +207,13 @@ func (c *change) object(op gnmitree.Operation, leaves []gnmitree.Leaf) error {
 		}
 		c.to.entry(part.path[0], part.path[1])[part.path[2]] = part.word
 	}
-	if len(c.path) == 2 { // an entry without fields is an entry
+	if len(c.path) == 2 { // an entry without fields is valid
 		c.to.entry(c.path[0], c.path[1])
 	}
 	return nil
 }
 
-// entry is an entry, made when it is not there.
+// entry returns an entry, and creates it if necessary.
 func (d database) entry(name, key string) fields {
 	t := d[name]
 	if t == nil {
@@ -227,7 +228,7 @@ func (d database) entry(name, key string) fields {
 	return f
 }
 
-// has tells whether there is something at a path.
+// has reports whether a path exists.
 func (d database) has(path []string) bool {
 	switch len(path) {
 	case 0:
@@ -241,8 +242,8 @@ func (d database) has(path []string) bool {
 	return ok
 }
 
-// apply carries out one operation of a patch, as RFC 6902 has it: what is removed or replaced is there, and so is the
-// parent of what is added.
+// apply applies one operation of a patch as in RFC 6902: the target of remove or replace must exist, and so must the parent of
+// an added node.
 func (d database) apply(c *change) error {
 	switch {
 	case c.op != patchAdd && !d.has(c.path):
@@ -281,7 +282,7 @@ func (d database) applyEntry(c *change) {
 	}
 }
 
-// difference lists the entries in which two databases differ, as TABLE and KEY, in order.
+// difference returns the entries in which two databases differ, as TABLE and KEY, sorted.
 func difference(a, b database) [][2]string {
 	var out [][2]string
 	seen := func(x, y database) {

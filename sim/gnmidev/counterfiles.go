@@ -15,11 +15,11 @@ import (
 const (
 	hwCounterDir = "hw_counters"
 	counterDir   = "counters"
-	lifespan     = "lifespan" // how long values are kept, in ms
+	lifespan     = "lifespan" // lifetime of cached values, in ms
 )
 
-// hwCounters are the counters of an RDMA port that the data plane has; and those that it never counts, since nothing in it
-// can cause them. Counters of what it does not model are not there.
+// hwCounters returns the counters of an RDMA port that the data plane provides, and those that always stay zero because the
+// simulation never causes them. Counters that the data plane does not model are missing.
 func hwCounters() map[string]func(*plane.PortCounters) uint64 {
 	never := func(*plane.PortCounters) uint64 { return 0 }
 	return map[string]func(*plane.PortCounters) uint64{
@@ -36,8 +36,7 @@ func hwCounters() map[string]func(*plane.PortCounters) uint64 {
 	}
 }
 
-// hwCounter is a file of hw_counters: what it shows, with its width and the port's faults. The caller holds the card's
-// lock.
+// hwCounter returns the value of a file in hw_counters, with its width and the port's faults. The caller holds the card's lock.
 func (p *port) hwCounter(name string, now *plane.PortCounters) (uint64, error) {
 	of, ok := p.card.layout.hw[name]
 	if !ok {
@@ -49,7 +48,7 @@ func (p *port) hwCounter(name string, now *plane.PortCounters) (uint64, error) {
 	return p.faults.count(of(now), niccount.Bits(name)), nil
 }
 
-// counterFile is a file of a port's counters.
+// counterFile returns a file of a port's counters.
 func (p *port) counterFile(name string) (file, bool) {
 	dir, name, _ := strings.Cut(name, "/")
 	switch dir {
@@ -80,7 +79,7 @@ func (p *port) counterFile(name string) (file, bool) {
 	return file{}, false
 }
 
-// counterNames are the names in a directory of counters; nil where it is none.
+// counterNames returns the file names in a directory of counters; nil for any other directory.
 func (p *port) counterNames(dir string) []string {
 	switch dir {
 	case hwCounterDir:
@@ -97,15 +96,15 @@ func (p *port) counterNames(dir string) []string {
 	return nil
 }
 
-// portCounter is a counter of the port as a whole: of the directory counters of its RDMA device, or as ethtool shows it.
+// portCounter is a counter of a whole port: in the directory counters of its RDMA device, or in ethtool.
 type portCounter struct {
 	name string
 	rdma bool
-	// of is the value; false where the port has no such counter. paused are the priorities with pause, by bit.
+	// of returns the value; false if the port has no such counter. paused is the bit mask of the priorities with pause.
 	of func(c *plane.PortCounters, paused uint8) (uint64, bool)
 }
 
-// words is octets as RDMA ports count them, in words of four.
+// words is the size of the words in which RDMA ports count octets.
 const words = 4
 
 func portCounters() []portCounter {
@@ -131,7 +130,7 @@ func portCounters() []portCounter {
 			portCounter{"rx" + name + "pause", false, paused(func(c *plane.PortCounters) uint64 { return c.PausesReceived[prio] })},
 			portCounter{"tx" + name + "pause", false, paused(func(c *plane.PortCounters) uint64 { return c.PausesSent[prio] })},
 			portCounter{"rx" + name + "pause_duration", false, paused(func(c *plane.PortCounters) uint64 {
-				return uint64(c.PausedTimes[prio] / quantity.Microsecond) // time goes forward
+				return uint64(c.PausedTimes[prio] / quantity.Microsecond) // time only increases
 			})},
 			one("tx"+name+"bytes", false, func(c *plane.PortCounters) uint64 { return c.Sent[prio].Octets }),
 			one("tx"+name+"packets", false, func(c *plane.PortCounters) uint64 { return c.Sent[prio].Packets }))

@@ -13,11 +13,11 @@ import (
 	"fairlane/sim/plane"
 )
 
-// wire is the byte order of the simulated hosts, which is that of the machine they run on.
+// wire returns the codec for the byte order of the simulated hosts, which is that of the local machine.
 func wire() dcbnl.Codec { return dcbnl.Native() }
 
-// defaultDCB is how hosts of a RoCE fabric come up: DSCP trusted, 26 on priority 3 and 48 on 6, pause on 3, which shares
-// with class 0, and 6 before all.
+// defaultDCB returns the initial DCB state of hosts in a RoCE fabric: trust DSCP, DSCP 26 to priority 3 and 48 to 6, pause on
+// priority 3, bandwidth shared by priority 3 and class 0, strict priority for 6.
 func defaultDCB() *dcbnl.IEEE {
 	return &dcbnl.IEEE{
 		ETS: &dcbnl.ETS{
@@ -33,7 +33,7 @@ func defaultDCB() *dcbnl.IEEE {
 	}
 }
 
-// socket is the DCB part of a host's kernel. It implements nicfiles.Socket.
+// socket is the DCB part of a host's kernel.
 type socket struct{ host *Host }
 
 var _ nicfiles.Socket = (*socket)(nil)
@@ -78,7 +78,7 @@ func (s socket) port(netdev string) *port {
 	return nil
 }
 
-// refusal is the kernel's message that a request failed (struct nlmsgerr and the header of the request).
+// refusal returns the kernel's error message for a request (struct nlmsgerr and the header of the request).
 func refusal(sequence uint32, errno syscall.Errno) []byte {
 	const size = 36
 	b := make([]byte, size)
@@ -90,7 +90,7 @@ func refusal(sequence uint32, errno syscall.Errno) []byte {
 	return b
 }
 
-// exchange answers a request of a port. The caller holds the card's lock.
+// exchange answers a request for a port. The caller holds the card's lock.
 func (p *port) exchange(m *dcbnl.Message) (*dcbnl.Message, syscall.Errno) {
 	reply := &dcbnl.Message{Type: m.Type, Sequence: m.Sequence, Command: m.Command, Interface: m.Interface}
 	switch {
@@ -104,7 +104,7 @@ func (p *port) exchange(m *dcbnl.Message) (*dcbnl.Message, syscall.Errno) {
 	}
 	status := uint8(0)
 	if err := p.change(m); err != 0 {
-		status = uint8(-int8(err)) // the kernel puts a negative error number into one byte
+		status = uint8(-int8(err)) // the kernel stores a negative error number in one byte
 	}
 	reply.Status = &status
 	p.configure()
@@ -112,7 +112,7 @@ func (p *port) exchange(m *dcbnl.Message) (*dcbnl.Message, syscall.Errno) {
 	return reply, 0
 }
 
-// counted is the port's objects with their counters.
+// counted returns the port's objects with their counters.
 func (p *port) counted() *dcbnl.IEEE {
 	o := *p.ieee()
 	pfc, c := *o.PFC, p.plane.Measure()
@@ -121,7 +121,7 @@ func (p *port) counted() *dcbnl.IEEE {
 	return &o
 }
 
-// change carries out a request, unless a fault is in the way.
+// change executes a request, unless a fault prevents it.
 func (p *port) change(m *dcbnl.Message) syscall.Errno {
 	skip, err := p.faults.writable("dcb")
 	if err != nil {
@@ -133,7 +133,7 @@ func (p *port) change(m *dcbnl.Message) syscall.Errno {
 	return p.alter(m)
 }
 
-// alter changes the objects in the order in which the kernel takes them, up to the first that it refuses.
+// alter changes the objects in the kernel's order, up to the first that it rejects.
 func (p *port) alter(m *dcbnl.Message) syscall.Errno {
 	o := cloneIEEE(p.ieee())
 	defer func() { p.dcb = o }()
@@ -149,7 +149,7 @@ func (p *port) alter(m *dcbnl.Message) syscall.Errno {
 	return p.set(o, m.IEEE)
 }
 
-// set gives objects new values (dcb_ieee_setets, …maxrate, …setpfc, app table, …setbuffer of the mlx5 driver).
+// set sets new values of objects (dcb_ieee_setets, …maxrate, …setpfc, app table, …setbuffer of the mlx5 driver).
 func (p *port) set(o, want *dcbnl.IEEE) syscall.Errno {
 	if e := want.ETS; e != nil {
 		if !legalETS(e) || p.refuses("prio2tc", "tsa", "tc_bw") {
@@ -174,7 +174,7 @@ func (p *port) set(o, want *dcbnl.IEEE) syscall.Errno {
 		if a.Priority >= plane.Priorities || a.Selector != dcbnl.SelectorDSCP || a.Protocol > 63 || p.refuses("trust", "dscp2prio") {
 			return syscall.EINVAL
 		}
-		// The driver has one priority for each DSCP: the new entry takes the place of the old one.
+		// The driver keeps one priority for each DSCP: the new entry replaces the old one.
 		o.Apps = slices.DeleteFunc(o.Apps, func(b dcbnl.App) bool { return b.Protocol == a.Protocol })
 		o.Apps = append(o.Apps, a)
 	}
@@ -188,12 +188,12 @@ func (p *port) set(o, want *dcbnl.IEEE) syscall.Errno {
 	return 0
 }
 
-// refuses tells whether the faults have one of parameters refused.
+// refuses reports whether a fault rejects one of the parameters.
 func (p *port) refuses(names ...string) bool {
 	return slices.ContainsFunc(names, func(n string) bool { return slices.Contains(p.faults.Refused, n) })
 }
 
-// legalETS checks what the driver does: percents of ETS classes sum to 100 where there are any, those of others are 0.
+// legalETS applies the driver's check: the percentages of ETS classes sum to 100 if there are any, and are 0 for other classes.
 func legalETS(e *dcbnl.ETS) bool {
 	sum, any := 0, false
 	for i, tsa := range e.TSA {
@@ -210,7 +210,7 @@ func legalETS(e *dcbnl.ETS) bool {
 	return !any || sum == 100
 }
 
-// legalBuffer checks what the driver does: the buffers fit into the port's, and one with pause has a size.
+// legalBuffer applies the driver's check: the buffers fit into the port's buffer, and a buffer with pause has a size above 0.
 func legalBuffer(b *dcbnl.Buffer, o *dcbnl.IEEE) bool {
 	sum := uint64(0)
 	for i := range plane.Priorities {
@@ -223,7 +223,7 @@ func legalBuffer(b *dcbnl.Buffer, o *dcbnl.IEEE) bool {
 	return sum <= uint64(o.Buffer.Total)
 }
 
-// cloneIEEE copies what changes are made to.
+// cloneIEEE copies the objects that may be changed.
 func cloneIEEE(o *dcbnl.IEEE) *dcbnl.IEEE {
 	out := *o
 	ets, pfc, buffer, rate := *o.ETS, *o.PFC, *o.Buffer, *o.MaxRate

@@ -10,11 +10,11 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// stockMarking is that of AZURE_LOSSLESS as SONiC ships it for 100 Gbit/s.
+// stockMarking is SONiC's default of AZURE_LOSSLESS for 100 Gbit/s.
 var stockMarking = ecn.Marking{Min: 1048576, Max: 2097152, PMaxPct: 5}
 
-// fabricConfig is the configuration of a switch in a RoCE fabric: DSCP 26 leads to class 3 and queue 3, which has pause and
-// marking; DSCP 48, that of CNPs, to class 6, which goes before all.
+// fabricConfig returns the configuration of a switch in a RoCE fabric: DSCP 26 maps to class 3 and queue 3, which has pause and
+// marking; DSCP 48, that of CNPs, maps to class 6, which has strict priority.
 func (w *Switch) fabricConfig(marking []ecn.QueueMarking) (database, error) {
 	d := database{}
 	d.put(metadataTable, instance, fields{"hwsku": "simulated", "platform": "x86_64-simulated-r0", "hostname": hostName(w.name), "type": "LeafRouter", "asic_type": w.o.ASIC})
@@ -71,7 +71,7 @@ func (w *Switch) fabricConfig(marking []ecn.QueueMarking) (database, error) {
 	return d, nil
 }
 
-// portConfig is the configuration of one port.
+// portConfig adds the configuration of one port.
 func (w *Switch) portConfig(d database, name string) {
 	d.put("PORT_QOS_MAP", name, fields{
 		"dscp_to_tc_map": "AZURE", "tc_to_queue_map": "AZURE", "tc_to_pg_map": "AZURE", "pfc_to_queue_map": "AZURE",
@@ -96,7 +96,7 @@ func (w *Switch) portConfig(d database, name string) {
 	d.entry("CABLE_LENGTH", "AZURE")[name] = "5m"
 }
 
-// countersConfig is which counters are read from the ASIC, and how often.
+// countersConfig adds the configuration of counter polling: the groups and their intervals.
 func (w *Switch) countersConfig(d database) {
 	queues := "10000"
 	if w.o.QueuePolling > 0 {
@@ -109,13 +109,13 @@ func (w *Switch) countersConfig(d database) {
 	d.put(flexTable, "PFCWD", fields{flexStatus: "enable"})
 }
 
-// metadataTable is where a switch has its name.
+// metadataTable is the table with a switch's name.
 const metadataTable = "DEVICE_METADATA"
 
-// hostname is what the switch calls itself; empty where its configuration does not say.
+// hostname returns the configured host name of the switch, or an empty string.
 func (d database) hostname() string { return d[metadataTable][instance]["hostname"] }
 
-// hostName is a name of a switch as a host name.
+// hostName converts a switch's name to a valid host name.
 func hostName(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' {

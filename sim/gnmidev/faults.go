@@ -11,29 +11,29 @@ import (
 	"fairlane/sim/faults"
 )
 
-// Faults is what goes wrong with the messages of a host or a switch. A request that is lost, and a reply, looks to the
-// client like a connection that broke at that moment. The zero value injects nothing.
+// Faults are the message faults of a host or a switch. A lost request or reply looks to the client like a broken connection.
+// The zero value injects no faults.
 type Faults struct {
 	faults.Messages
-	// Disabled makes the device answer as one that lacks the service.
+	// Disabled makes the device answer as if it did not have the service.
 	Disabled bool
 }
 
-// gate is what stands between the messages of a device and its tree.
+// gate applies the message faults of a device, between its messages and its tree.
 type gate struct {
 	mu     sync.Mutex
 	faults Faults
 	sets   int
 }
 
-// Inject changes what goes wrong with the device's messages.
+// Inject changes the message faults of the device.
 func (g *gate) Inject(change func(*Faults)) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	change(&g.faults)
 }
 
-// Sets returns the number of Set requests that clients have sent to the device, lost and refused ones included.
+// Sets returns the number of Set requests sent to the device, including lost and rejected ones.
 func (g *gate) Sets() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -64,7 +64,7 @@ func (g *gate) arrive(write bool) error {
 	return nil
 }
 
-// reply waits as long as a late reply takes.
+// reply applies the faults of a reply: loss and delay.
 func (g *gate) reply(ctx context.Context, write bool) error {
 	g.mu.Lock()
 	lost, late := g.faults.Reply(write)
@@ -85,7 +85,7 @@ func (g *gate) reply(ctx context.Context, write bool) error {
 	}
 }
 
-// gated is a tree whose messages can get lost.
+// gated is a tree behind a gate.
 type gated struct {
 	gnmitree.Tree
 	gate *gate

@@ -11,15 +11,15 @@ import (
 	"fairlane/ccconfig/nic/nicparam"
 )
 
-// root is the files of a host, as the vendor's driver, the kernel's driver, configfs and the RDMA subsystem have them: no
-// bytes are kept, only what the cards hold. It implements nicfiles.Maker.
+// root is the file system of a host as the vendor's driver, the kernel's driver, configfs and the RDMA subsystem provide it. It
+// stores no bytes; the contents come from the cards.
 type root struct{ host *Host }
 
 // file is one file of the root. Its functions are called under the card's lock.
 type file struct {
 	port  *port
 	read  func() (string, error)
-	write func(text string) error // nil: the file can only be read
+	write func(text string) error // nil means read-only
 }
 
 var _ nicfiles.Files = (*root)(nil)
@@ -66,7 +66,7 @@ func (r root) Write(name string, contents []byte) error {
 
 func pathError(op, name string, err error) error { return &fs.PathError{Op: op, Path: name, Err: err} }
 
-// List implements nicfiles.Files, for the directories that drivers and agents look into.
+// List implements nicfiles.Files, for the directories that drivers and agents read.
 func (r root) List(name string) ([]string, error) {
 	p, rest, ok := r.find(name)
 	if !ok {
@@ -82,7 +82,7 @@ func (r root) List(name string) ([]string, error) {
 	return names, nil
 }
 
-// Make implements nicfiles.Maker: configfs makes the directory of an RDMA device when it is asked to.
+// Make implements nicfiles.Maker: configfs creates the directory of an RDMA device on mkdir.
 func (r root) Make(name string) error {
 	device, ok := strings.CutPrefix(name, configfs)
 	if !ok {
@@ -101,7 +101,7 @@ func (r root) Make(name string) error {
 	return pathError("mkdir", name, syscall.ENODEV)
 }
 
-// Where the files are.
+// Directories of the files.
 const (
 	sysfs      = "sys/class/net/"
 	debugfs    = "sys/kernel/debug/mlx5/"
@@ -109,13 +109,13 @@ const (
 	infiniband = "sys/class/infiniband/"
 )
 
-// place is a file's name below what names its port.
+// place is a file's path relative to the directory of its port.
 type place struct {
 	root string // one of the constants above
 	name string
 }
 
-// find finds the port that a name is about.
+// find returns the port of a path.
 func (r root) find(name string) (*port, place, bool) {
 	for _, base := range []string{sysfs, debugfs, configfs, infiniband} {
 		rest, ok := strings.CutPrefix(name, base)
@@ -132,8 +132,8 @@ func (r root) find(name string) (*port, place, bool) {
 	return nil, place{}, false
 }
 
-// named is the card's port of a network device, a PCI address, or an RDMA device and the number that follows. It takes
-// that off rest.
+// named returns the card's port for a network device, a PCI address, or an RDMA device followed by a number. It removes the
+// number from rest.
 func (c *card) named(base, who string, rest *string) *port {
 	if base == configfs || base == infiniband {
 		below, ok := strings.CutPrefix(*rest, "ports/")
@@ -156,7 +156,7 @@ func (c *card) named(base, who string, rest *string) *port {
 	return nil
 }
 
-// file finds a file of the port. The caller holds the card's lock.
+// file returns a file of the port. The caller holds the card's lock.
 func (p *port) file(at place) (file, bool) {
 	switch at.root {
 	case sysfs:
@@ -197,7 +197,7 @@ func (p *port) sysfsFile(name string) (file, bool) {
 	return p.registerFile(i, nicparam.Sysfs), true
 }
 
-// list is the names in a directory; nil where there is none.
+// list returns the names in a directory; nil if it does not exist.
 func (p *port) list(at place) []string {
 	role, rest, _ := strings.Cut(strings.TrimPrefix(at.name, "ecn/"), "/")
 	switch {
@@ -218,7 +218,7 @@ func (p *port) list(at place) []string {
 	return nil
 }
 
-// registerFile is the file of a run-time register: unsigned decimal text, in any base C understands when it is written.
+// registerFile returns the file of a run-time register. It reads as unsigned decimal text, and accepts any base of C on writes.
 func (p *port) registerFile(i int, by nicparam.Backend) file {
 	row := p.card.layout.rows[i]
 	return file{
@@ -253,7 +253,7 @@ func (p *port) registerFile(i int, by nicparam.Backend) file {
 	}
 }
 
-// enableFile is the file that switches DCQCN of a priority on and off.
+// enableFile returns the file that turns DCQCN on and off for a priority.
 func (p *port) enableFile(role string, priority int) (file, bool) {
 	side, name := reaction, "rp_enable"
 	switch role {
@@ -292,7 +292,7 @@ func (p *port) enableFile(role string, priority int) (file, bool) {
 	}, true
 }
 
-// configfsFile is a default of connections of RDMA-CM.
+// configfsFile returns the file of a default for RDMA-CM connections.
 func (p *port) configfsFile(name string) (file, bool) {
 	row, ok := p.card.layout.table.Find(name)
 	source, is := row0(row).Source(nicparam.Configfs)
@@ -331,7 +331,7 @@ func (p *port) configfsFile(name string) (file, bool) {
 	}, true
 }
 
-// row0 is a row, or an empty one.
+// row0 returns a row, or an empty one for nil.
 func row0(p *nicparam.Param) *nicparam.Param {
 	if p == nil {
 		return &nicparam.Param{}

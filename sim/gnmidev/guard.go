@@ -9,7 +9,7 @@ import (
 	"fairlane/ccconfig/gnmi/gnmitree"
 )
 
-// Tables that the guard of RDMA settings watches.
+// Tables that the guard of RDMA settings protects.
 const (
 	wredTable    = "WRED_PROFILE"
 	profileTable = "BUFFER_PROFILE"
@@ -17,7 +17,7 @@ const (
 	watchdog     = "PFC_WD"
 )
 
-// guardedFields are what the guard lets a patch replace, in lower case: an entry or "*", and a field.
+// guardedFields returns the fields that the guard allows a patch to replace, in lower case: an entry or "*", and a field.
 func guardedFields(name string) []string {
 	switch name {
 	case wredTable:
@@ -32,15 +32,15 @@ func guardedFields(name string) []string {
 	return nil
 }
 
-// oldestBuild is the first image, by date, on which an ASIC's tables may be changed; false for one that the guard does not
-// list.
+// oldestBuild returns the first image, by date, on which an ASIC's tables may be changed; false for an ASIC that the guard does
+// not list.
 func oldestBuild(asic string) (int, bool) {
 	builds := map[string]int{"spc4": 20221100, "th": 20181100, "th3": 20240500, "th4": 20240500, "th5": 20240500}
 	b, ok := builds[asic]
 	return b, ok
 }
 
-// guard judges one operation of a patch on a configuration.
+// guard checks one operation of a patch on a configuration.
 func (s *Switch) guard(c *change, before database) error {
 	if s.o.Unguarded {
 		return nil
@@ -56,7 +56,7 @@ func (s *Switch) guard(c *change, before database) error {
 		return s.refused(c, "the switch's hardware and image are not on its list")
 	}
 	if c.path[0] == watchdog && len(c.path) == 2 {
-		return nil // a whole entry may come and go
+		return nil // adding or removing a whole entry is allowed
 	}
 	if len(c.path) == 3 && slices.ContainsFunc(list, func(allowed string) bool {
 		entry, field, _ := strings.Cut(allowed, "/")
@@ -70,7 +70,7 @@ func (s *Switch) guard(c *change, before database) error {
 	return s.refused(c, "allowed are "+strings.Join(list, ", "))
 }
 
-// guardWhole judges an operation on a whole table or more: it is broken down to what it changes.
+// guardWhole checks an operation on a whole table or more, by splitting it into its changes.
 func (s *Switch) guardWhole(c *change, before database) error {
 	after := before.clone()
 	if err := after.apply(c); err != nil {
@@ -84,7 +84,7 @@ func (s *Switch) guardWhole(c *change, before database) error {
 	return nil
 }
 
-// refused is the updater's refusal of a change.
+// refused returns the updater's error for a rejected change.
 func (s *Switch) refused(c *change, why string) error {
 	name := ""
 	if len(c.path) > 0 {

@@ -12,15 +12,15 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// Driver says which driver a card's host runs, and so where its parameters are.
+// Driver selects the driver of a card, and so the location of its parameters.
 type Driver uint8
 
 // Drivers.
 const (
 	VendorDriver       Driver = iota // files below ecn of the network device
-	VendorDriverParams               // the same, with a directory "params" between role and parameter
+	VendorDriverParams               // as VendorDriver, with a directory "params" between role and parameter
 	KernelDriver                     // files below cc_params of debugfs
-	BothDrivers                      // both kinds of files, as vendor's releases have that mount debugfs
+	BothDrivers                      // both kinds of files, as in vendor releases that mount debugfs
 )
 
 // HostOptions describe a host.
@@ -30,24 +30,24 @@ type HostOptions struct {
 
 // CardOptions describe a NIC.
 type CardOptions struct {
-	Name string     // on its host; empty: mlx5_0, mlx5_1, …
-	GUID ident.GUID // node GUID; by it and a port's number managers know the port
-	// Caps are what the firmware has. Cards of the same capabilities share their table of parameters.
+	Name string     // on its host; empty selects mlx5_0, mlx5_1, …
+	GUID ident.GUID // node GUID; with the port number, the identity of the port for managers
+	// Caps are the capabilities of the firmware. Cards with the same capabilities share their table of parameters.
 	Caps   nicparam.Caps
 	Driver Driver
-	// Virtual makes the card a virtual function that was passed to the host: it has counters and no parameters.
+	// Virtual makes the card a virtual function passed through to the host: it has counters but no parameters.
 	Virtual bool
-	Ports   []PortOptions // from port 1 on; at least one, at most nicparam.MaxPorts
+	Ports   []PortOptions // from port 1 on; 1 to nicparam.MaxPorts ports
 }
 
 // PortOptions describe a port of a NIC.
 type PortOptions struct {
-	Number int      // on the card, from 1; 0: one more than the port before
-	Plane  NICPlane // nil: a port without traffic
+	Number int      // on the card, from 1; 0 means previous number plus one
+	Plane  NICPlane // nil means a port without traffic
 	Speed  quantity.BitRate
-	// Functions is the number of virtual functions; they have shares where Caps.Switchdev is set.
+	// Functions is the number of virtual functions; they have shares if Caps.Switchdev is set.
 	Functions int
-	// Senders is the most WRCC senders with weights that the port holds; 0: it has no WRCC.
+	// Senders is the capacity of the port for WRCC senders with weights; 0 means no WRCC.
 	Senders int
 }
 
@@ -59,16 +59,16 @@ type Host struct {
 	cards  []*card
 	tree   *gated
 
-	skew atomic.Int64 // of the clock, ns
+	skew atomic.Int64 // offset of the clock, ns
 
 	mu      sync.Mutex
 	boots   int
-	running *running // nil until somebody asks
+	running *running // nil until the first request
 	closed  bool
 	journal memoryJournal
 }
 
-// AddHost makes a host and answers for it from now on. It fails on a name that is taken and on options out of range.
+// AddHost adds a host to the server. It returns an error for a name that is in use and for options out of range.
 func (s *Server) AddHost(name string, o HostOptions) (*Host, error) {
 	h := &Host{server: s, name: name}
 	h.tree = &gated{&hostTree{host: h}, &h.gate}
@@ -91,7 +91,7 @@ func (s *Server) AddHost(name string, o HostOptions) (*Host, error) {
 	return h, nil
 }
 
-// memoryJournal is a journal that outlives the host's reboots.
+// memoryJournal is a journal that survives the host's reboots.
 type memoryJournal struct {
 	mu       sync.Mutex
 	document []byte
@@ -112,7 +112,7 @@ func (j *memoryJournal) Save(_ context.Context, document []byte) error {
 	return nil
 }
 
-// clear forgets the document.
+// clear deletes the document.
 func (j *memoryJournal) clear() {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -9,14 +9,14 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// What inventories tell of the simulated cards.
+// Inventory values of the simulated cards.
 const (
 	vendor   = "simulated"
 	model    = "ConnectX6DX"
 	firmware = "22.41.1000"
 )
 
-// machine is a host as its agent sees it. It implements agent.Host.
+// machine is the host interface of the agent.
 type machine struct {
 	host   *Host
 	boot   string
@@ -24,7 +24,7 @@ type machine struct {
 	made   []*made // by card
 }
 
-// made is a card's ways, which stay the same until the driver is loaded again.
+// made holds a card's back ends, which stay the same until the driver is reloaded.
 type made struct {
 	loads int
 	nic   agent.NIC
@@ -57,7 +57,7 @@ func (m *machine) NICs(ctx context.Context) ([]agent.NIC, error) {
 	return out, nil
 }
 
-// nic makes the ways to a card, those first that a host would take first.
+// nic creates the back ends of a card, in a host's order of preference.
 func (m *machine) nic(c *card, loads int) (agent.NIC, error) {
 	n := agent.NIC{
 		Name: c.name, PCI: c.ports[0].pci, Vendor: vendor, Model: model, Firmware: firmware, Driver: "mlx5_core",
@@ -106,7 +106,7 @@ func (m *machine) nic(c *card, loads int) (agent.NIC, error) {
 	return n, nil
 }
 
-// described is what the agent is told of a port.
+// described returns the agent's description of a port.
 func (p *port) described() agent.Port {
 	out := agent.Port{
 		Number: p.number, ID: ident.PortID{Node: p.card.guid, Port: ident.PortNum(p.number)}, // at most nicparam.MaxPorts

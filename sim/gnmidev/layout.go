@@ -10,21 +10,21 @@ import (
 	"fairlane/sim/plane"
 )
 
-// layout is what cards of the same capabilities share: their table and where its run-time parameters are.
+// layout is shared by cards with the same capabilities: their table and the location of its run-time parameters.
 type layout struct {
 	table    *nicparam.Table
-	rows     []*nicparam.Param // run-time registers of a port, one value each
+	rows     []*nicparam.Param // run-time registers of a port, one value per register
 	defaults []uint64
 	byName   map[string]int
 	sysfs    map[string]int // by file below ecn, such as "roce_rp/rpg_gd"
 	debugfs  map[string]int // by file below cc_params
-	dcb      *dcbnl.IEEE    // of a port that nobody changed
+	dcb      *dcbnl.IEEE    // DCB state of an unchanged port
 	hw       map[string]func(*plane.PortCounters) uint64
 	hwNames  []string
 	counters []portCounter
 }
 
-// layoutOf is the layout of cards with capabilities. Callers hold the lock.
+// layoutOf returns the layout for a set of capabilities. Callers hold the lock.
 func (s *Server) layoutOf(c nicparam.Caps) *layout {
 	if l := s.shared[c]; l != nil {
 		return l
@@ -62,7 +62,7 @@ func newLayout(t *nicparam.Table) *layout {
 	return l
 }
 
-// enableFile takes "roce_rp/enable/3" apart.
+// enableFile parses a name such as "roce_rp/enable/3".
 func enableFile(name string) (role string, priority int, ok bool) {
 	role, file, _ := strings.Cut(name, "/")
 	digit, ok := strings.CutPrefix(file, "enable/")

@@ -16,7 +16,7 @@ import (
 	"fairlane/sim/plane"
 )
 
-// meter is what a port counts. It implements agent.Meter.
+// meter reads the counters of a port.
 type meter struct{ port *port }
 
 var _ agent.Meter = (*meter)(nil)
@@ -38,14 +38,14 @@ func (m meter) Link(ctx context.Context) (agent.Link, error) {
 	return out, nil
 }
 
-// mac is made of the node GUID, as a vendor's EUI-64 is of the MAC.
+// mac derives a MAC address from the node GUID, the inverse of a vendor's EUI-64.
 func (p *port) mac() string {
 	g := uint64(p.card.guid) + uint64(p.number) - 1 // ports are few
 	b := []byte{byte(g>>56)&^1 | 2, byte(g >> 48), byte(g >> 40), byte(g >> 16), byte(g >> 8), byte(g)}
 	return fmt.Sprintf("%02x:%02x:%02x:%02x:%02x:%02x", b[0], b[1], b[2], b[3], b[4], b[5])
 }
 
-// Counters implements agent.Meter: those of the RDMA port by its files, and those of the network device.
+// Counters implements agent.Meter: the counters of the RDMA port, read through its files, and those of the network device.
 func (m meter) Counters(ctx context.Context) (niccount.Counters, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -69,7 +69,7 @@ func (m meter) Counters(ctx context.Context) (niccount.Counters, error) {
 	return out, nil
 }
 
-// errNoSets is that of counter sets: the data plane counts ports, functions and senders, and no single queue pair.
+// errNoSets is the error for counter sets: the data plane counts ports, functions and senders, but not single queue pairs.
 var errNoSets = errors.New("counter sets are not offered: this card binds no queue pairs to any")
 
 func (m meter) CounterSets(ctx context.Context) ([]agent.CounterSet, error) {
@@ -79,7 +79,7 @@ func (m meter) CounterSets(ctx context.Context) ([]agent.CounterSet, error) {
 	return nil, errNoSets
 }
 
-// frozen is the counter files of a port at one moment, for somebody who holds the card's lock.
+// frozen is a consistent snapshot of a port's counter files, for callers that hold the card's lock.
 type frozen struct {
 	port *port
 	now  *plane.PortCounters

@@ -13,27 +13,27 @@ import (
 	"fairlane/ccconfig/gnmi/gnmitree"
 )
 
-// leaf is what the model says of a field.
+// leaf is the model of a field.
 type leaf struct {
 	allowed string
 	legal   func(string) bool
-	to      string // table that it names an entry of
-	once    bool   // cannot be changed once the entry is there
+	to      string // table of the entry that it refers to
+	once    bool   // immutable after the creation of the entry
 }
 
-// rule is what the model says of a table.
+// rule is the model of a table.
 type rule struct {
-	key    func(m *schema, key string) string // what is wrong with a key; empty when nothing
+	key    func(m *schema, key string) string // error of a key; empty if the key is valid
 	fields map[string]leaf
-	any    func(name string) (leaf, bool) // of other names; nil: there are none
+	any    func(name string) (leaf, bool) // model of other field names; nil means no other fields
 	whole  func(m *schema, key string, f fields) string
 }
 
-// schema checks a configuration as the YANG models of SONiC do, the tables of quality of service and no others.
+// schema validates a configuration like the YANG models of SONiC, for the tables of quality of service only.
 type schema struct {
 	rules map[string]rule
 	d     database
-	was   database // before the change; nil: none
+	was   database // before the change; nil means none
 }
 
 func number(low, high int64) leaf {
@@ -68,7 +68,7 @@ const (
 
 var colours = [3]string{"green", "yellow", "red"}
 
-// newRules are the model's tables.
+// newRules returns the models of the tables.
 func newRules() map[string]rule {
 	inner := func(high, most int64) rule {
 		return rule{key: anyName, any: func(name string) (leaf, bool) {
@@ -108,7 +108,7 @@ func newRules() map[string]rule {
 	}
 }
 
-// maxQueue is the highest number that the model has for a queue.
+// maxQueue is the highest queue number in the model.
 const maxQueue = 19
 
 func wredFields() map[string]leaf {
@@ -164,7 +164,7 @@ func shortName(_ *schema, key string) string {
 	return ""
 }
 
-// isPort tells whether a name, or names joined by commas, are ports.
+// isPort reports whether a name, or comma-separated names, are ports.
 func (m *schema) isPort(names string) bool {
 	for name := range strings.SplitSeq(names, ",") {
 		if m.d["PORT"][name] == nil {
@@ -174,7 +174,7 @@ func (m *schema) isPort(names string) bool {
 	return true
 }
 
-// queueKey checks "<port>|<number>" and "<port>|<first>-<last>".
+// queueKey validates "<port>|<number>" and "<port>|<first>-<last>".
 func queueKey(m *schema, key string) string {
 	port, _, _, ok := splitQueues(key)
 	if !ok || port != "CPU" && !m.isPort(port) {
@@ -183,7 +183,7 @@ func queueKey(m *schema, key string) string {
 	return ""
 }
 
-// splitQueues takes the key of a queue apart.
+// splitQueues splits the key of a queue.
 func splitQueues(key string) (port string, first, last int, ok bool) {
 	at := strings.LastIndexByte(key, '|')
 	if at <= 0 {
@@ -212,13 +212,13 @@ func portOrGlobalCapital(m *schema, key string) string {
 	return ""
 }
 
-// count is a field as a number; false where it has none.
+// count returns a field as a number; false if it is not a number.
 func (f fields) count(name string) (int64, bool) {
 	n, err := strconv.ParseInt(f[name], 10, 64)
 	return n, err == nil
 }
 
-// marks tells whether packets of a colour are marked by a profile.
+// marks reports whether a profile marks packets of a colour.
 func (f fields) marks(colour string) bool {
 	ecn := f["ecn"]
 	return ecn == "ecn_all" || strings.Contains(strings.TrimPrefix(ecn, "ecn"), "_"+colour)
@@ -295,7 +295,7 @@ func checkWatchdog(m *schema, key string, f fields) string {
 	return ""
 }
 
-// check is an error unless the configuration is valid. It stops at the first thing that is wrong, by name.
+// check returns an error for an invalid configuration. It stops at the first error, in the order of names.
 func (m *schema) check() error {
 	for _, name := range slices.Sorted(maps.Keys(m.rules)) {
 		r := m.rules[name]

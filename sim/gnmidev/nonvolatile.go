@@ -11,16 +11,16 @@ import (
 	"fairlane/ccconfig/nic/nicparam"
 )
 
-// nonVolatile is what of a card's non-volatile configuration is not as the vendor ships it.
+// nonVolatile holds the non-volatile settings of a card that differ from the factory settings.
 type nonVolatile struct {
-	next map[string]uint64 // by name, with _Pn
+	next map[string]uint64 // by name with the suffix _Pn
 	now  map[string]uint64
 }
 
 // boot makes the next values the current ones.
 func (n *nonVolatile) boot() { n.now = maps.Clone(n.next) }
 
-// current is the value in force that a run-time register starts with; false where it has no such value.
+// current returns the current value with which a run-time register starts; false if there is none.
 func (n *nonVolatile) current(p *nicparam.Param, port int) (uint64, bool) {
 	name, err := p.NVName(port)
 	if err != nil {
@@ -30,16 +30,16 @@ func (n *nonVolatile) current(p *nicparam.Param, port int) (uint64, bool) {
 	return v, ok
 }
 
-// value is the value in force of a parameter of a port.
+// value returns the current value of a port's parameter.
 func (n *nonVolatile) value(base string, port int) (uint64, bool) {
 	v, ok := n.now[base+"_P"+strconv.Itoa(port)]
 	return v, ok
 }
 
-// flag reports whether the value in force is not 0, by its whole name. On a card with the vendor's defaults every value is 0.
+// flag reports whether the current value of a full name is not 0. On a card with factory settings every value is 0.
 func (n *nonVolatile) flag(name string) bool { return n != nil && n.now[name] != 0 }
 
-// tool is mstconfig on a host. It implements nicfiles.Runner.
+// tool is mstconfig on a host.
 type tool struct{ host *Host }
 
 var errTool = errors.New("exit status 3")
@@ -66,7 +66,7 @@ func (t tool) Run(ctx context.Context, args []string) ([]byte, error) {
 	return []byte("-E- unknown command\n"), errTool
 }
 
-// card finds what "-d" names.
+// card returns the card selected by "-d".
 func (t tool) card(args []string) *card {
 	if len(args) < 3 || args[0] != "-d" {
 		return nil
@@ -96,7 +96,7 @@ func (c *card) eachNV(do func(name string, p *nicparam.Param)) {
 	}
 }
 
-// query is what mstconfig prints for "-e q".
+// query returns the output of mstconfig for "-e q".
 func (c *card) query() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\nDevice #1:\n----------\n\nDevice type:    %s\nDevice:         %s\n\nConfigurations:    Default     Current     Next Boot\n", model, c.ports[0].pci)
@@ -115,7 +115,7 @@ func (c *card) query() string {
 	return b.String()
 }
 
-// lacksNV tells whether the firmware lacks a name.
+// lacksNV reports whether the firmware lacks a name.
 func (c *card) lacksNV(name string) bool {
 	base, number := nicparam.SplitNV(name)
 	p, ok := c.layout.table.ByNV(base)
@@ -132,7 +132,7 @@ func (c *card) lacksNV(name string) bool {
 	return false
 }
 
-// stage is the value in force and that of the next boot.
+// stage returns the current value and that of the next boot.
 func (c *card) stage(name string, p *nicparam.Param) (now, next uint64) {
 	now, next = p.Default, p.Default
 	if c.nv != nil {
@@ -146,7 +146,7 @@ func (c *card) stage(name string, p *nicparam.Param) (now, next uint64) {
 	return now, next
 }
 
-// nvText prints a value as the tool does.
+// nvText formats a value as the tool does.
 func nvText(p *nicparam.Param, v uint64) string {
 	switch {
 	case p.Kind == nicparam.Bool && v == 0:

@@ -15,8 +15,8 @@ import (
 	"fairlane/sim/plane"
 )
 
-// openConfig is a switch by openconfig-qos: its configuration as that model has it. Profiles and what queues refer to can
-// be written; the rest can be read.
+// openConfig is the openconfig-qos view of a switch's configuration. Profiles and the references of queues are writable; the
+// rest is read-only.
 type openConfig struct {
 	gnmitree.Watchers
 	w *Switch
@@ -58,7 +58,7 @@ func ocInterface(port string) gnmitree.Path {
 	return gnmitree.PathOf("qos", "interfaces").Child("interface", key("interface-id", port))
 }
 
-// ocSchema tells which containers of JSON are lists.
+// ocSchema returns the schema that tells which JSON containers are lists.
 func ocSchema() gnmitree.Schema {
 	keys := map[string]string{
 		"qos/queue-management-profiles/queue-management-profile": "name", "qos/interfaces/interface": "interface-id",
@@ -72,7 +72,7 @@ func ocSchema() gnmitree.Schema {
 	}}
 }
 
-// ocReader gathers leaves.
+// ocReader collects leaves.
 type ocReader struct {
 	w    *Switch
 	kind gnmitree.Type
@@ -122,7 +122,7 @@ func (t *openConfig) Get(ctx context.Context, q gnmitree.Query) ([][]gnmitree.Le
 	return out, nil
 }
 
-// ocPart is a container that has leaves.
+// ocPart is a container with leaves.
 type ocPart struct {
 	at   gnmitree.Path
 	read func(*ocReader)
@@ -141,7 +141,7 @@ func ocParts() []ocPart {
 	}
 }
 
-// profiles are what packets are marked by.
+// profiles adds the marking profiles.
 func (r *ocReader) profiles() {
 	for _, name := range slices.Sorted(maps.Keys(r.w.running[wredTable])) {
 		f, at := r.w.running[wredTable][name], ocProfile(name)
@@ -160,7 +160,7 @@ func (r *ocReader) profiles() {
 	}
 }
 
-// queues are the names of queues, which are their numbers.
+// queues adds the names of queues, which are their numbers.
 func (r *ocReader) queues() {
 	for q := range plane.Priorities {
 		name := strconv.Itoa(q)
@@ -170,7 +170,7 @@ func (r *ocReader) queues() {
 	}
 }
 
-// eachQueueOf calls do with each queue of a port and its entry, which may be shared.
+// eachQueueOf calls do with each queue of a port and its entry, which queues may share.
 func (w *Switch) eachQueueOf(port string, do func(q int, f fields)) {
 	by := map[int]fields{}
 	for k, f := range w.running["QUEUE"] {
@@ -220,10 +220,10 @@ func (r *ocReader) interfaces() {
 	}
 }
 
-// bitsPerByte turns SONiC's rates, in bytes a second, into the model's.
+// bitsPerByte converts SONiC's rates, in bytes per second, to the model's.
 const bitsPerByte = 8
 
-// speeds are the rates of links, of openconfig-if-ethernet.
+// speeds adds the link rates, of openconfig-if-ethernet.
 func (r *ocReader) speeds() {
 	if r.kind == gnmitree.TypeConfig {
 		return
@@ -239,14 +239,14 @@ func (r *ocReader) speeds() {
 	}
 }
 
-// system is the switch's name, of openconfig-system.
+// system adds the switch's name, of openconfig-system.
 func (r *ocReader) system() {
 	if name := r.w.running.hostname(); name != "" {
 		r.config(gnmitree.PathOf("system"), "hostname", gnmitree.String(name))
 	}
 }
 
-// rates are those of a scheduler.
+// rates adds the rates of a scheduler.
 func (r *ocReader) rates(at gnmitree.Path, s fields) {
 	for _, rate := range []string{"cir", "pir"} {
 		if v, ok := s.count(rate); ok {
@@ -255,8 +255,8 @@ func (r *ocReader) rates(at gnmitree.Path, s fields) {
 	}
 }
 
-// schedulers are the policies of ports, one each: SONiC gives each queue its scheduler. That of the port comes after those of its
-// queues and has no inputs.
+// schedulers adds one policy per port, because SONiC assigns a scheduler to each queue. The port's own scheduler follows those
+// of its queues and has no inputs.
 func (r *ocReader) schedulers() {
 	for i := range r.w.ports {
 		name := r.w.ports[i].Name
@@ -289,7 +289,7 @@ func (r *ocReader) schedulers() {
 	}
 }
 
-// classifiers are the maps from DSCPs to classes.
+// classifiers adds the maps from DSCPs to classes.
 func (r *ocReader) classifiers() {
 	for _, name := range slices.Sorted(maps.Keys(r.w.running["DSCP_TO_TC_MAP"])) {
 		at := gnmitree.PathOf("qos", "classifiers").Child("classifier", key("name", name))
@@ -309,7 +309,7 @@ func (r *ocReader) classifiers() {
 	}
 }
 
-// groups are the classes of traffic and their queues, by the map of the first port that has one.
+// groups adds the traffic classes and their queues, by the map of the first port that has one.
 func (r *ocReader) groups() {
 	for i := range r.w.ports {
 		f := r.w.running["TC_TO_QUEUE_MAP"][r.w.running["PORT_QOS_MAP"][r.w.ports[i].Name]["tc_to_queue_map"]]
@@ -350,7 +350,7 @@ func (t *openConfig) Set(_ context.Context, ops []gnmitree.Operation) (gnmitree.
 	return gnmitree.Result{}, nil
 }
 
-// ocSet carries out one operation on a configuration.
+// ocSet applies one operation to a configuration.
 func (w *Switch) ocSet(d database, op gnmitree.Operation) error {
 	if op.Op == gnmitree.OpDelete {
 		return w.ocDelete(d, op.Path)
@@ -372,13 +372,13 @@ func (w *Switch) ocSet(d database, op gnmitree.Operation) error {
 	return nil
 }
 
-// Nodes that can be written, by the names of their path.
+// Writable nodes, by the names of their path.
 const (
 	ocProfileNode = "qos/queue-management-profiles/queue-management-profile"
 	ocQueueNode   = "qos/interfaces/interface/output/queues/queue"
 )
 
-// ocDelete deletes a profile, the rule of one, or a queue's reference.
+// ocDelete deletes a profile, its rule, or a queue's reference.
 func (w *Switch) ocDelete(d database, p gnmitree.Path) error {
 	name := strings.Join(namesOf(p.Elems), "/")
 	switch name {
@@ -414,7 +414,7 @@ func (w *Switch) ocLeaf(d database, l gnmitree.Leaf) error {
 	return gnmitree.Errorf(codes.Unimplemented, "path %s cannot be written here", l.Path)
 }
 
-// ocSame checks that a leaf says what its list entry's key does.
+// ocSame checks that a leaf agrees with the key of its list entry.
 func (w *Switch) ocSame(l gnmitree.Leaf) error {
 	v, err := l.Value.AsString()
 	for _, e := range slices.Backward(l.Path.Elems) {
@@ -473,14 +473,14 @@ func (w *Switch) ocProfileLeaf(d database, l gnmitree.Leaf, rest string) error {
 	return nil
 }
 
-// colours sets a field for packets of all colours.
+// colours sets a field for all packet colours.
 func (f fields) colours(name, v string) {
 	for _, c := range colours {
 		f[c+"_"+name] = v
 	}
 }
 
-// ocReference makes a queue refer to a profile, or to none.
+// ocReference sets or removes a queue's reference to a profile.
 func (w *Switch) ocReference(d database, p gnmitree.Path, profile string) error {
 	port, queue := p.Key(2, "interface-id"), p.Key(5, "name")
 	q, err := strconv.ParseUint(queue, 10, 8)
@@ -496,7 +496,7 @@ func (w *Switch) ocReference(d database, p gnmitree.Path, profile string) error 
 	return nil
 }
 
-// split is the entry of one queue of a port: an entry of several is taken apart.
+// split returns the entry of one queue of a port: it splits an entry for several queues.
 func (w *Switch) split(d database, port string, queue int) fields {
 	for k, f := range d["QUEUE"] {
 		names, first, last, ok := splitQueues(k)

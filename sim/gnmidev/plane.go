@@ -7,26 +7,25 @@ import (
 	"fairlane/sim/plane"
 )
 
-// NICPlane is what sends and receives the packets of a NIC port. Its methods are called under the device's lock and must
-// not call the device.
+// NICPlane is the data plane of a NIC port. Its methods are called under the device's lock and must not call the device.
 type NICPlane interface {
-	// Configure hands over all that the port goes by: at the start, after each change and after a reset.
+	// Configure sets the complete state of the port: at the start, after each change and after a reset.
 	Configure(p plane.PortState)
-	// Measure returns what the port has counted since the fabric began.
+	// Measure returns the port's counters since the start of the fabric.
 	Measure() plane.PortCounters
 }
 
-// SwitchPlane is what forwards the packets of a switch, with the rules of NICPlane.
+// SwitchPlane is the data plane of a switch, with the rules of NICPlane.
 type SwitchPlane interface {
-	// Configure hands over the marking of all queues that mark, by port and queue.
+	// Configure sets the marking of all queues that mark, by port and queue.
 	Configure(queues []ecn.QueueMarking)
-	// ConfigurePorts hands over what all ports do by class of service, in their order.
+	// ConfigurePorts sets the class-of-service settings of all ports, in port order.
 	ConfigurePorts(ports []plane.SwitchPort)
-	// Measure returns what a port has counted since the fabric began; nothing for one that does not exist.
+	// Measure returns a port's counters since the start of the fabric; all are zero for a port that does not exist.
 	Measure(port int) plane.SwitchPortCounters
 }
 
-// Still is the data plane of a NIC port without traffic. It remembers what it was told, for tests.
+// Still is the data plane of a NIC port without traffic. It stores its configuration, for tests.
 type Still struct {
 	mu       sync.Mutex
 	state    plane.PortState
@@ -49,21 +48,21 @@ func (s *Still) Measure() plane.PortCounters {
 	return s.counters
 }
 
-// Count makes the port have counted c.
+// Count sets the port's counters to c.
 func (s *Still) Count(c plane.PortCounters) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.counters = c
 }
 
-// State returns what the port goes by, and how often it was told.
+// State returns the port's state, and the number of calls of Configure.
 func (s *Still) State() (plane.PortState, int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.state, s.told
 }
 
-// StillSwitch is the data plane of a switch without traffic. It remembers what it was told, for tests.
+// StillSwitch is the data plane of a switch without traffic. It stores its configuration, for tests.
 type StillSwitch struct {
 	mu       sync.Mutex
 	queues   []ecn.QueueMarking
@@ -91,7 +90,7 @@ func (s *StillSwitch) Measure(port int) plane.SwitchPortCounters {
 	return s.counters[port]
 }
 
-// Count makes a port have counted c.
+// Count sets a port's counters to c.
 func (s *StillSwitch) Count(port int, c plane.SwitchPortCounters) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -101,14 +100,14 @@ func (s *StillSwitch) Count(port int, c plane.SwitchPortCounters) {
 	s.counters[port] = c
 }
 
-// Ports returns what the ports of the switch go by.
+// Ports returns the settings of the switch's ports.
 func (s *StillSwitch) Ports() []plane.SwitchPort {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.ports
 }
 
-// Queues returns the marking that the switch goes by.
+// Queues returns the marking of the switch's queues.
 func (s *StillSwitch) Queues() []ecn.QueueMarking {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -6,14 +6,14 @@ import (
 	"fairlane/sim/plane"
 )
 
-// Counters are read from the ASIC by groups, each at its own pace.
+// Counters are polled from the ASIC in groups, each with its own interval.
 const (
 	flexTable    = "FLEX_COUNTER_TABLE"
 	flexStatus   = "FLEX_COUNTER_STATUS"
 	flexInterval = "POLL_INTERVAL"
 )
 
-// group is a group of counters.
+// group is a group of counters with a common polling interval.
 type group string
 
 // Groups.
@@ -26,7 +26,7 @@ const (
 	ecnPortGroup   group = "WRED_ECN_PORT"
 )
 
-// usual is how often a group is read where nobody says otherwise.
+// usual returns the default polling interval of a group.
 func (g group) usual() time.Duration {
 	switch g {
 	case portGroup, ecnPortGroup:
@@ -38,11 +38,11 @@ func (g group) usual() time.Duration {
 	}
 }
 
-// polls is what was read last. What is older than a group's interval is read anew by whoever asks for it: nobody can tell
-// that from a reading that happened just then.
+// polls holds the last readings. A reader polls a group again when its last reading is older than the group's interval. The
+// result is the same as if the poll had happened then.
 type polls struct {
 	last map[pollKey]*poll
-	base map[int]plane.SwitchPortCounters // what the ASIC's counters were when it began to count from 0
+	base map[int]plane.SwitchPortCounters // the ASIC's counters at the time from which it counts
 }
 
 type pollKey struct {
@@ -50,13 +50,13 @@ type pollKey struct {
 	port  int
 }
 
-// poll is one reading of a port, and the one before it.
+// poll is one reading of a port, and the previous one.
 type poll struct {
 	at, before time.Time
 	now, was   plane.SwitchPortCounters
 }
 
-// reset makes the counters begin anew.
+// reset restarts the counters at zero.
 func (p *polls) reset(ports int, measure func(int) plane.SwitchPortCounters) {
 	p.last, p.base = nil, map[int]plane.SwitchPortCounters{}
 	for port := 1; port <= ports; port++ {
@@ -64,7 +64,7 @@ func (p *polls) reset(ports int, measure func(int) plane.SwitchPortCounters) {
 	}
 }
 
-// every is how often a group is read; false when it is not. The caller holds the lock.
+// every returns the polling interval of a group; false if it is not polled. The caller holds the lock.
 func (w *Switch) every(g group) (time.Duration, bool) {
 	f := w.running[flexTable][string(g)]
 	if f[flexStatus] != "enable" {
@@ -76,7 +76,7 @@ func (w *Switch) every(g group) (time.Duration, bool) {
 	return g.usual(), true
 }
 
-// poll is the newest reading of a group at a port, from 1; nil where the group is not read. The caller holds the lock.
+// poll returns the newest reading of a group at a port, from 1; nil if the group is not polled. The caller holds the lock.
 func (w *Switch) poll(g group, port int) *poll {
 	every, on := w.every(g)
 	if !on || w.trouble.Unreadable && g != portGroup {
@@ -98,12 +98,12 @@ func (w *Switch) poll(g group, port int) *poll {
 	return next
 }
 
-// count reads a port's counters as the ASIC has them.
+// count reads a port's counters from the ASIC.
 func (w *Switch) count(port int) plane.SwitchPortCounters {
 	return since(w.o.Plane.Measure(port), w.polls.base[port])
 }
 
-// since is what was counted after base.
+// since returns the difference of the counters to base.
 func since(c, base plane.SwitchPortCounters) plane.SwitchPortCounters {
 	c.TxOctets -= base.TxOctets
 	c.RxOctets -= base.RxOctets

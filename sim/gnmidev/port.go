@@ -13,33 +13,33 @@ import (
 	"fairlane/wrcc"
 )
 
-// maxSenders bounds the WRCC senders of a port.
+// maxSenders is the largest number of WRCC senders of a port.
 const maxSenders = wrcc.MaxSenders
 
-// port is one port of a simulated NIC: what it was told. Parts that nobody has changed are nil, so that ten thousand ports
-// that nobody manages are cheap.
+// port holds the settings of one port of a simulated NIC. Unchanged components are nil, so ten thousand unmanaged ports are
+// cheap.
 type port struct {
 	card      *card
 	number    int
 	netdev    string
-	pci       string // address of its function
+	pci       string // PCI address of its function
 	plane     NICPlane
 	speed     quantity.BitRate
 	functions int
 	senders   int
 
-	registers []uint64 // in the layout's order; nil: as the firmware starts
-	off       [2]uint8 // priorities with DCQCN off, by bit: of senders, of receivers
+	registers []uint64 // in the layout's order; nil means initial values
+	off       [2]uint8 // bit masks of the priorities with DCQCN off: of senders, of receivers
 	dcb       *dcbnl.IEEE
-	made      bool // the directory of configfs
+	made      bool // the configfs directory exists
 	tos       uint64
-	version   uint64             // of RoCE for connections of RDMA-CM, as default_roce_mode has it
-	rates     map[rateKey]uint64 // of virtual functions
-	wrcc      *wrcc.NICConfig    // nil: nobody said anything
+	version   uint64             // RoCE version of RDMA-CM connections, as in default_roce_mode
+	rates     map[rateKey]uint64 // rates of virtual functions
+	wrcc      *wrcc.NICConfig    // nil means not configured
 	faults    PortFaults
 }
 
-// rateKey names a rate of a virtual function.
+// rateKey identifies a rate of a virtual function.
 type rateKey struct {
 	name  string
 	index int
@@ -50,18 +50,18 @@ const (
 	notification = 1
 )
 
-// reset makes the port what it is after the driver was loaded. The caller holds the card's lock.
+// reset returns the port to its state after a driver load. The caller holds the card's lock.
 func (p *port) reset() {
 	p.registers, p.off = nil, [2]uint8{}
 	p.dcb, p.rates, p.wrcc = nil, nil, nil
 	p.made, p.tos, p.version = false, 0, roceV2
 }
 
-// roceV2 is default_roce_mode of a device as it comes.
+// roceV2 is the initial value of default_roce_mode.
 const roceV2 = 1
 
-// startsWith is the value that a register has when the driver was loaded: that of the non-volatile configuration in
-// force, or the vendor's.
+// startsWith returns the value of a register after a driver load: from the current non-volatile configuration, or the vendor's
+// default.
 func (p *port) startsWith(i int) uint64 {
 	if p.card.nv != nil {
 		if v, ok := p.card.nv.current(p.card.layout.rows[i], p.number); ok {
@@ -79,7 +79,7 @@ func (p *port) register(i int) uint64 {
 	return p.registers[i]
 }
 
-// setRegister writes a run-time register as it is.
+// setRegister stores the value of a run-time register, unchecked.
 func (p *port) setRegister(i int, v uint64) {
 	if p.registers == nil {
 		all := make([]uint64, len(p.card.layout.rows))
@@ -91,7 +91,7 @@ func (p *port) setRegister(i int, v uint64) {
 	p.registers[i] = v
 }
 
-// enabled are the priorities with DCQCN on, by bit, of senders or of receivers.
+// enabled returns the bit mask of the priorities with DCQCN on, for senders or receivers.
 func (p *port) enabled(side int) uint8 {
 	mask := uint8(0xff)
 	if p.card.nv != nil {
@@ -102,7 +102,7 @@ func (p *port) enabled(side int) uint8 {
 	return mask &^ p.off[side]
 }
 
-// ieee returns the port's DCB objects, not to be changed.
+// ieee returns the port's DCB objects. The caller must not change them.
 func (p *port) ieee() *dcbnl.IEEE {
 	if p.dcb == nil {
 		return p.card.layout.dcb
@@ -110,17 +110,17 @@ func (p *port) ieee() *dcbnl.IEEE {
 	return p.dcb
 }
 
-// configure tells the data plane all that the port goes by. The caller holds the card's lock.
+// configure passes the port's state to the data plane. The caller holds the card's lock.
 func (p *port) configure() { p.plane.Configure(p.state()) }
 
-// state is all that the port goes by.
+// state returns the complete state of the port.
 func (p *port) state() plane.PortState {
 	s := plane.PortState{
 		Registers: p.dcqcn(), Reaction: p.enabled(reaction), Notification: p.enabled(notification), CNPsPerPort: p.perPort(),
 		DSCP: p.dscp(), CNPDSCP: p.cnpDSCP(), Priorities: p.priorities(),
 	}
 	s.NotECT, s.Inert = p.typeOfService()&ecnBits == 0, p.card.nv.flag("USER_PROGRAMMABLE_CC")
-	if p.card.nv.flag(fmt.Sprintf("ROCE_CC_ALGORITHM_P%d", p.number)) { // QCN, for which no simulated switch sends frames
+	if p.card.nv.flag(fmt.Sprintf("ROCE_CC_ALGORITHM_P%d", p.number)) { // QCN: no simulated switch sends QCN frames
 		s.Notification = 0
 	}
 	o := p.ieee()
@@ -141,7 +141,7 @@ func (p *port) state() plane.PortState {
 // maxKbps is the largest rate that quantity.BitRate holds, in kbit/s.
 const maxKbps = 1 << 52
 
-// perPort tells whether the gap between CNPs is kept for the port.
+// perPort reports whether the minimum gap between CNPs applies to the port.
 func (p *port) perPort() bool {
 	if p.faults.CNPsPerPort {
 		return true
@@ -154,21 +154,21 @@ func (p *port) perPort() bool {
 	return ok && v == moderationPerPort
 }
 
-// applicationToS is the type of service that applications ask for where the host has no default: DSCP 26, and markable.
+// applicationToS is the type of service that applications request if the host has no default: DSCP 26, ECN-capable.
 const applicationToS = 26<<2 | 2
 
-// ecnBits masks the ECN field of a type of service; 0 there is a transport that is not ECN-capable (RFC 3168, 5).
+// ecnBits masks the ECN field of a type of service; 0 means that the transport is not ECN-capable (RFC 3168, 5).
 const ecnBits = 3
 
-// typeOfService is that of the port's RoCE traffic.
+// typeOfService returns the type of service of the port's RoCE traffic.
 func (p *port) typeOfService() uint64 { return cmp.Or(p.tos, applicationToS) }
 
-// dscp is that of the port's RoCE traffic.
+// dscp returns the DSCP of the port's RoCE traffic.
 func (p *port) dscp() uint8 {
 	return uint8(p.typeOfService() >> 2 & (plane.DSCPs - 1)) // 6 bits
 }
 
-// cnpDSCP is that of the notification packets that the port sends.
+// cnpDSCP returns the DSCP of the port's notification packets.
 func (p *port) cnpDSCP() uint8 {
 	i, ok := p.card.layout.byName["cnp_dscp"]
 	if !ok {
@@ -177,8 +177,8 @@ func (p *port) cnpDSCP() uint8 {
 	return uint8(p.register(i) & (plane.DSCPs - 1)) // 6 bits
 }
 
-// priorities are those of what the port sends, by DSCP, where the port trusts that; otherwise they are those of packets
-// without a VLAN.
+// priorities returns the priorities of sent packets, by DSCP if the port trusts DSCP, and otherwise that of packets without a
+// VLAN.
 func (p *port) priorities() (out [plane.DSCPs]uint8) {
 	for _, a := range p.ieee().Apps {
 		if a.Selector == dcbnl.SelectorDSCP && a.Protocol < plane.DSCPs {
@@ -188,14 +188,14 @@ func (p *port) priorities() (out [plane.DSCPs]uint8) {
 	return out
 }
 
-// shares are those of virtual functions that were told something.
+// shares returns the shares of configured virtual functions.
 func (p *port) shares() []plane.Function {
 	if len(p.rates) == 0 {
 		return nil
 	}
 	by := map[int]*plane.Function{}
 	for k, v := range p.rates {
-		if k.name == "vf_tc_bw" { // all that the port sends for tenants is of one class
+		if k.name == "vf_tc_bw" { // all tenant traffic of the port is in one class
 			continue
 		}
 		f := by[k.index]
@@ -220,7 +220,7 @@ func (p *port) shares() []plane.Function {
 	return out
 }
 
-// dcqcn gathers the registers of DCQCN.
+// dcqcn returns the DCQCN registers as settings.
 func (p *port) dcqcn() dcqcn.Settings {
 	if p.registers == nil && p.card.nv == nil {
 		return dcqcn.Default()

@@ -10,31 +10,31 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// PortFaults is what goes wrong with a port of a NIC. Parameters are named as in nicparam. The zero value injects nothing.
+// PortFaults are the faults of a NIC port. Parameters have their names in nicparam. The zero value injects no faults.
 type PortFaults struct {
-	Absent     []string // parameters that the driver or the firmware does not offer
-	Unreadable []string // parameters and counters whose files cannot be read
-	Refused    []string // parameters that the firmware refuses to change
-	Ignored    []string // parameters whose writes are accepted and not kept
-	// Dead makes everything about the port fail: files, netlink, counters.
+	Absent     []string // parameters that the driver or the firmware does not have
+	Unreadable []string // parameters and counters whose files are unreadable
+	Refused    []string // parameters that the firmware does not allow to change
+	Ignored    []string // parameters whose writes succeed without effect
+	// Dead makes every access to the port fail: files, netlink, counters.
 	Dead bool
-	// PassWrites lets so many writes pass and refuses the next Refuse of them; negative: all.
+	// PassWrites is the number of writes that succeed; the next Refuse writes are then rejected, or all if Refuse is negative.
 	PassWrites, Refuse int
-	// SkipWrites accepts so many writes of values, after PassWrites, and does nothing.
+	// SkipWrites is the number of writes, after PassWrites, that succeed without effect.
 	SkipWrites int
-	// Clip17 cuts rates to 17 bits, as firmware without wide registers does, and says nothing.
+	// Clip17 silently truncates rates to 17 bits, as firmware without wide registers does.
 	Clip17 bool
-	// MostAIRate cuts rpg_ai_rate to that, and says nothing; 0: not.
+	// MostAIRate silently limits rpg_ai_rate; 0 means no limit.
 	MostAIRate uint64
-	// MostWeight cuts the multipliers of WRCC senders' weights to that, and says nothing; 0: not.
+	// MostWeight silently limits the multipliers of WRCC senders' weights; 0 means no limit.
 	MostWeight uint16
-	// Wrap32 makes all counters have 32 bits.
+	// Wrap32 reduces all counters to 32 bits.
 	Wrap32 bool
-	// CNPsPerPort keeps the gap between CNPs for the port instead of each flow, whatever the configuration says.
+	// CNPsPerPort applies the minimum gap between CNPs to the port instead of each flow, regardless of the configuration.
 	CNPsPerPort bool
 }
 
-// InjectPort changes the faults of a port. It fails for a port that the host has not.
+// InjectPort changes the faults of a port. It returns an error for a port that the host does not have.
 func (h *Host) InjectPort(id ident.PortID, change func(*PortFaults)) error {
 	return h.at(id, func(p *port) error {
 		change(&p.faults)
@@ -55,7 +55,7 @@ func (h *Host) InjectCard(guid ident.GUID, change func(*CardFaults)) error {
 	return nil
 }
 
-// Heal ends all faults of the host, its cards and ports. What they hold stays.
+// Heal removes all faults of the host, its cards and ports. Settings stay.
 func (h *Host) Heal() {
 	h.Inject(func(f *Faults) { *f = Faults{} })
 	for _, c := range h.cards {
@@ -69,7 +69,7 @@ func (h *Host) Heal() {
 	}
 }
 
-// readable tells whether something of a name can be read. The caller holds the card's lock.
+// readable returns an error if a fault makes a name unreadable. The caller holds the card's lock.
 func (f *PortFaults) readable(name string) error {
 	switch {
 	case slices.Contains(f.Absent, name):
@@ -80,8 +80,8 @@ func (f *PortFaults) readable(name string) error {
 	return nil
 }
 
-// writable tells whether a parameter can be written now, and whether the write does anything. The caller holds the card's
-// lock.
+// writable returns an error if a parameter cannot be written now, and whether the write has no effect. The caller holds the
+// card's lock.
 func (f *PortFaults) writable(name string) (skip bool, err error) {
 	switch {
 	case slices.Contains(f.Absent, name):
@@ -102,7 +102,7 @@ func (f *PortFaults) writable(name string) (skip bool, err error) {
 	return slices.Contains(f.Ignored, name), nil
 }
 
-// keep is what a register keeps of a value.
+// keep returns the value that a register stores for a written value.
 func (f *PortFaults) keep(p *nicparam.Param, v uint64) uint64 {
 	if f.Clip17 && p.Unit == "Mbit/s" {
 		v &= dcqcn.MaxNarrow
@@ -113,7 +113,7 @@ func (f *PortFaults) keep(p *nicparam.Param, v uint64) uint64 {
 	return v
 }
 
-// count is what a counter shows.
+// count returns the reported value of a counter.
 func (f *PortFaults) count(v uint64, bits int) uint64 {
 	if f.Wrap32 || bits == 32 {
 		return uint64(uint32(v)) // the register wraps

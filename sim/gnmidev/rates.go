@@ -10,8 +10,8 @@ import (
 	"fairlane/ccconfig/nic/nicparam"
 )
 
-// rates is the way to the rates of a card's virtual functions, which devlink has on hosts: leaves of the functions that
-// there are. It implements nicfiles.Way.
+// rates gives access to the rates of a card's virtual functions, which are devlink parameters on real hosts, for the existing
+// functions.
 type rates struct {
 	card *card
 	keys []nicparam.Key
@@ -66,7 +66,7 @@ func (r *rates) Read(ctx context.Context, keys []nicparam.Key) []nicfiles.Readin
 	return out
 }
 
-// rateError gives an error the kind that readers know.
+// rateError gives an error a kind that readers understand.
 func rateError(err, kind error) error {
 	if err == fs.ErrNotExist { //nolint:errorlint // our own
 		kind = nicfiles.ErrAbsent
@@ -74,7 +74,7 @@ func rateError(err, kind error) error {
 	return fmt.Errorf("%w: %w", kind, err)
 }
 
-// find finds a rate, by what never changes of a card.
+// find returns the port and row of a rate, from immutable properties of the card.
 func (r *rates) find(k nicparam.Key) (*port, *nicparam.Param, error) {
 	p, err := r.card.port(k.Port)
 	if err != nil {
@@ -94,7 +94,7 @@ func (r *rates) find(k nicparam.Key) (*port, *nicparam.Param, error) {
 	return p, row, nil
 }
 
-// rate is a rate of a function: what it was told, or what it comes with.
+// rate returns a rate of a function: the configured or the initial one.
 func (p *port) rate(row *nicparam.Param, index int) uint64 {
 	if v, ok := p.rates[rateKey{row.Name, index}]; ok {
 		return v

@@ -13,16 +13,16 @@ import (
 	"fairlane/ccconfig/nic/nicyang"
 )
 
-// running is a host that is up: its agent, and the goroutine that runs it.
+// running is a host that is up: its agent, and the agent's goroutine.
 type running struct {
 	agent  *agent.Agent
 	events chan struct{}
 	stop   context.CancelFunc
 	done   sync.WaitGroup
-	unhook func() // of the agent's notices
+	unhook func() // ends the agent's notices
 }
 
-// hostTree is a host's agent as a target, which stays the same while the host reboots.
+// hostTree is the tree of a host's agent, which stays the same across reboots.
 type hostTree struct {
 	gnmitree.Watchers
 	host *Host
@@ -56,7 +56,7 @@ var _ opener = (*Host)(nil)
 
 func (h *Host) open() (gnmitree.Tree, error) { return h.tree, nil }
 
-// Agent returns the host's agent, which starts when nobody asked before. It fails when the server is closed.
+// Agent returns the host's agent, and starts it if necessary. It returns an error after the server is closed.
 func (h *Host) Agent() (*agent.Agent, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -68,13 +68,13 @@ func (h *Host) Agent() (*agent.Agent, error) {
 	return h.running.agent, nil
 }
 
-// sweepShare is the part of a core, one to so many, that the sweeps of all hosts may take, of sweepCost each.
+// The sweeps of all hosts together may use 1/sweepShare of a core; one sweep takes sweepCost.
 const (
 	sweepShare = 20
 	sweepCost  = 500 * time.Microsecond
 )
 
-// freshNV is how old the non-volatile configuration in answers may be: on hardware, asking for it takes seconds.
+// freshNV is the maximum age of the non-volatile configuration in answers: on hardware, reading it takes seconds.
 const freshNV = 10 * time.Second
 
 // start starts the agent. The caller holds the lock.
@@ -95,7 +95,7 @@ func (h *Host) start() error {
 	r.unhook = a.Watch(func(c gnmitree.Change) { tree.Changed(c.Paths...) })
 	var ctx context.Context
 	ctx, r.stop = context.WithCancel(context.Background())
-	r.done.Go(func() { _ = a.Run(ctx) }) // it ends with ctx, and not otherwise
+	r.done.Go(func() { _ = a.Run(ctx) }) // it ends only with ctx
 	h.running = r
 	return nil
 }
@@ -118,17 +118,17 @@ func (h *Host) close() {
 	h.halt()
 }
 
-// bootID is the name of the host's boot. The caller holds the lock.
+// bootID returns the ID of the host's current boot. The caller holds the lock.
 func (h *Host) bootID() string { return fmt.Sprintf("00000000-0000-4000-8000-%012x", h.boots+1) }
 
-// now is the host's clock.
+// now returns the time of the host's clock.
 func (h *Host) now() time.Time { return h.server.clock().Add(time.Duration(h.skew.Load())) }
 
-// SetClock makes the host's clock wrong by so much.
+// SetClock sets the error of the host's clock.
 func (h *Host) SetClock(off time.Duration) { h.skew.Store(int64(off)) }
 
-// Reboot reboots the host: what lives until then is gone, the non-volatile configuration acts, and the agent comes up
-// again with its journal.
+// Reboot reboots the host: volatile settings are lost, the non-volatile configuration takes effect, and the agent restarts with
+// its journal.
 func (h *Host) Reboot() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -141,12 +141,12 @@ func (h *Host) Reboot() {
 		c.mu.Unlock()
 	}
 	if up {
-		_ = h.start() // whoever asks next hears why not
+		_ = h.start() // the next caller of Agent gets the error
 	}
 	h.changed()
 }
 
-// Reset makes the host what it came as: nothing was ever set on its cards, and the agent remembers nothing.
+// Reset returns the host to its factory state, without any journal.
 func (h *Host) Reset() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -162,25 +162,25 @@ func (h *Host) Reset() {
 	h.changed()
 }
 
-// changed tells subscribers that everything may be different.
+// changed notifies subscribers that any value may have changed.
 func (h *Host) changed() {
 	if tree, ok := h.tree.Tree.(*hostTree); ok {
 		tree.Changed()
 	}
 }
 
-// ReloadDriver loads the driver of all cards again: what lives until then is gone, and the agent hears of it.
+// ReloadDriver reloads the driver of all cards: volatile settings are lost. It notifies the agent.
 func (h *Host) ReloadDriver() {
 	h.toEach((*card).reload)
 }
 
-// ResetFirmware resets the firmware of all cards: the non-volatile configuration acts, and what lives until a reload is
-// gone. The agent hears of it.
+// ResetFirmware resets the firmware of all cards: the non-volatile configuration takes effect, and volatile settings are lost.
+// It notifies the agent.
 func (h *Host) ResetFirmware() {
 	h.toEach((*card).firmwareReset)
 }
 
-// toEach does something to every card, of which the agent hears.
+// toEach calls do with every card, and notifies the agent.
 func (h *Host) toEach(do func(*card)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -192,7 +192,7 @@ func (h *Host) toEach(do func(*card)) {
 	h.event()
 }
 
-// event tells the agent that something happened to a card. The caller holds the lock.
+// event notifies the agent of an event of a card. The caller holds the lock.
 func (h *Host) event() {
 	if h.running == nil {
 		return
@@ -203,7 +203,7 @@ func (h *Host) event() {
 	}
 }
 
-// countHosts is the number of hosts of the server.
+// countHosts returns the number of hosts of the server.
 func (s *Server) countHosts() int {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

@@ -11,13 +11,13 @@ import (
 	"fairlane/wrcc"
 )
 
-// senders is the WRCC part of a port. It implements agent.WRCC.
+// senders is the WRCC part of a port.
 type senders struct{ port *port }
 
-// wrccFault is the name of a port's WRCC configuration in PortFaults.
+// wrccFault is the name of the WRCC configuration in PortFaults.
 const wrccFault = "wrcc"
 
-// defaultNIC is what a port's senders go by while nobody said anything: no sender has a weight of its own (S0).
+// defaultNIC returns the initial configuration of a port's senders: no sender has its own weight (S0).
 func defaultNIC() *wrcc.NICConfig {
 	return &wrcc.NICConfig{T1Us: 24, MinRateMbps: 100, Increase: wrcc.IncreaseTimer.String()}
 }
@@ -90,7 +90,7 @@ func (s senders) Sent(ctx context.Context) (niccount.Counters, error) {
 
 func (s senders) MaxSenders() int { return s.port.senders }
 
-// counter is a counter as the device shows it, with its faults: name is what faults know it by.
+// counter returns a counter as the device reports it, with its faults; name is its name in the faults.
 func (p *port) counter(key, name string, v uint64) niccount.Counter {
 	c := niccount.Counter{Name: key, Value: p.faults.count(v, 64)}
 	if err := p.faults.readable(name); err != nil {

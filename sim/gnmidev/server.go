@@ -17,12 +17,12 @@ import (
 	"fairlane/ccconfig/nic/nicyang"
 )
 
-// Options are what the devices of a server share. The zero value is sensible.
+// Options are common to the devices of a server. The zero value is valid.
 type Options struct {
-	// Clock is the time that devices go by: that of a fabric in scaled time, so that rates come out right. Nil: time.Now.
+	// Clock returns the devices' time: that of a fabric in scaled time, so that rates are correct. Nil selects time.Now.
 	Clock func() time.Time
-	Log   *slog.Logger // of refused clients; nil: nothing is logged
-	// Authorize is as of gnmitree.Options.
+	Log   *slog.Logger // logs rejected clients; nil disables logging
+	// Authorize is as in gnmitree.Options.
 	Authorize func(ctx context.Context, c gnmitree.Call) error
 }
 
@@ -36,18 +36,18 @@ type Server struct {
 	trees   map[string]opener
 	hosts   []*Host
 	shared  map[nicparam.Caps]*layout
-	rules   map[string]rule // of switches' configurations
-	only    string          // the one device there is, which needs no name; empty with more
+	rules   map[string]rule // model of switches' configurations
+	only    string          // name of the only device, which clients may omit; empty with several devices
 	dialect map[Dialect]bool
 	agents  bool
 }
 
-// opener is a device that is asked for. Its tree may begin to live only then.
+// opener is a device in the server's list. It may create its tree on the first request.
 type opener interface {
 	open() (gnmitree.Tree, error)
 }
 
-// NewServer makes a server without devices.
+// NewServer returns a server without devices.
 func NewServer(o Options) (*Server, error) {
 	s := &Server{o: o, clock: o.Clock, trees: map[string]opener{}, shared: map[nicparam.Caps]*layout{}, rules: newRules(), dialect: map[Dialect]bool{}}
 	if s.clock == nil {
@@ -61,7 +61,7 @@ func NewServer(o Options) (*Server, error) {
 	return s, nil
 }
 
-// Target implements gnmitree.Targets. A server of one device answers for it also to those who name none.
+// Target implements gnmitree.Targets. A server with one device also accepts an empty name for it.
 func (s *Server) Target(name string) (gnmitree.Tree, error) {
 	s.mu.RLock()
 	if name == "" {
@@ -69,7 +69,7 @@ func (s *Server) Target(name string) (gnmitree.Tree, error) {
 	}
 	d := s.trees[name]
 	if d == nil && s.only != "" {
-		d = s.trees[s.only+databaseMark+name] // a database of the only switch, as prefix.target of a real one names it
+		d = s.trees[s.only+databaseMark+name] // a database of the only switch, as in prefix.target of a real switch
 	}
 	n := len(s.trees)
 	s.mu.RUnlock()
@@ -96,7 +96,7 @@ func (s *Server) Models() []gnmitree.Model {
 	return out
 }
 
-// add makes the server answer for devices by name, all or none. Callers hold the lock.
+// add adds devices by name, all or none. Callers hold the lock.
 func (s *Server) add(devices map[string]opener, name string) error {
 	if name == "" {
 		return errors.New("a device needs a name")
@@ -116,7 +116,7 @@ func (s *Server) add(devices map[string]opener, name string) error {
 	return nil
 }
 
-// Serve answers on l until ctx ends, which is no error. Streams that are open then break.
+// Serve answers on l until ctx ends, and then returns nil. Open streams break.
 func (s *Server) Serve(ctx context.Context, l net.Listener, o ...grpc.ServerOption) error {
 	if err := s.gnmi.Serve(ctx, l, o...); err != nil {
 		return fmt.Errorf("serve simulated gNMI devices on %s: %w", l.Addr(), err)
@@ -124,7 +124,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, o ...grpc.ServerOpti
 	return nil
 }
 
-// Close ends the agents and all subscriptions, and waits for them.
+// Close stops the agents and all subscriptions, and waits for them.
 func (s *Server) Close() {
 	s.gnmi.Close()
 	s.mu.RLock()

@@ -9,12 +9,12 @@ import (
 	"fairlane/sim/plane"
 )
 
-// servicePorts is what the ports do by class of service, in their order. The caller holds the lock. As on hardware, a
-// packet without an entry in a map is of class 0, and class n without one goes to queue n; of what the port itself does
-// not say, the row global does.
+// servicePorts returns the class-of-service settings of the ports, in port order. The caller holds the lock. As on hardware, a
+// packet without a map entry is in class 0, and class n without a map entry uses queue n; the row global applies where the port
+// has no row.
 func (w *Switch) servicePorts() []plane.SwitchPort {
 	out := make([]plane.SwitchPort, len(w.ports))
-	known := map[queueMaps][plane.DSCPs]uint8{} // most ports have the same
+	known := map[queueMaps][plane.DSCPs]uint8{} // most ports have the same maps
 	for i := range out {
 		p := &out[i]
 		m := w.mapsOf(w.ports[i].Name)
@@ -46,10 +46,10 @@ func (w *Switch) servicePorts() []plane.SwitchPort {
 	return out
 }
 
-// qosTable is where ports have their maps.
+// qosTable is the table of the ports' maps.
 const qosTable = "PORT_QOS_MAP"
 
-// queueMaps are the maps of a port: from DSCPs to classes, and from those to queues.
+// queueMaps are the maps of a port: from DSCPs to classes, and from classes to queues.
 type queueMaps struct{ class, queue string }
 
 func (w *Switch) mapsOf(name string) queueMaps {
@@ -62,7 +62,7 @@ func (w *Switch) mapsOf(name string) queueMaps {
 	return queueMaps{of("dscp_to_tc_map"), of("tc_to_queue_map")}
 }
 
-// queuesBy are the queues that maps lead to, by DSCP.
+// queuesBy returns the queues by DSCP for a port's maps.
 func (w *Switch) queuesBy(m queueMaps) (queues [plane.DSCPs]uint8) {
 	class, queue := w.running["DSCP_TO_TC_MAP"][m.class], w.running["TC_TO_QUEUE_MAP"][m.queue]
 	for dscp := range queues {
@@ -76,7 +76,7 @@ func (w *Switch) queuesBy(m queueMaps) (queues [plane.DSCPs]uint8) {
 	return queues
 }
 
-// serviceBy is how a scheduler serves a queue. WRR counts packets, which are all of one size here.
+// serviceBy returns the scheduling of a queue by a scheduler. WRR counts packets, which all have the same size here.
 func serviceBy(s fields) plane.QueueService {
 	weight, _ := s.count("weight")
 	return plane.QueueService{Strict: s["type"] == "STRICT", Weight: uint8(max(1, min(weight, 100)))}

@@ -19,7 +19,7 @@ const (
 	instance    = "localhost"
 )
 
-// native is a switch's databases by origin sonic-db: /DATABASE/localhost/TABLE/KEY/FIELD.
+// native is the view of a switch's databases by origin sonic-db: /DATABASE/localhost/TABLE/KEY/FIELD.
 type native struct {
 	gnmitree.Watchers
 	w *Switch
@@ -31,7 +31,7 @@ func newNative(w *Switch) *native {
 	return t
 }
 
-// entryPaths are the paths of entries below a node.
+// entryPaths returns the paths of entries below a node.
 func entryPaths(above gnmitree.Path, entries [][2]string) []gnmitree.Path {
 	out := make([]gnmitree.Path, len(entries))
 	for i, e := range entries {
@@ -40,7 +40,7 @@ func entryPaths(above gnmitree.Path, entries [][2]string) []gnmitree.Path {
 	return out
 }
 
-// sonicInfo is what both forms tell of themselves.
+// sonicInfo returns the capabilities of both forms.
 func sonicInfo() gnmitree.Info {
 	return gnmitree.Info{Models: modelsOf(SONiC), Types: []gnmitree.Type{gnmitree.TypeAll}}
 }
@@ -49,7 +49,7 @@ var _ gnmitree.Tree = (*native)(nil)
 
 func (t *native) Info() gnmitree.Info { return sonicInfo() }
 
-// locate checks that all paths of a request are of one database of this switch.
+// locate checks that all paths of a request are in one database of this switch.
 func locate(paths []gnmitree.Path) (db string, err error) {
 	for _, p := range paths {
 		switch {
@@ -96,7 +96,7 @@ func (t *native) Set(ctx context.Context, ops []gnmitree.Operation) (gnmitree.Re
 	return gnmitree.Result{}, t.w.set(ctx, ops, func(p gnmitree.Path) []string { return namesOf(p.Elems[2:]) })
 }
 
-// namesOf is the names of elements: keys in paths are ignored, since keys of tables are elements.
+// namesOf returns the names of elements. Keys in paths are ignored, because table keys are elements.
 func namesOf(e []gnmitree.Elem) []string {
 	out := make([]string, len(e))
 	for i := range e {
@@ -105,7 +105,7 @@ func namesOf(e []gnmitree.Elem) []string {
 	return out
 }
 
-// oneDatabase is a switch's database in the older form: the target is the database, and the path begins with the table.
+// oneDatabase is the older view of a switch's database: the target is the database, and paths start with the table.
 type oneDatabase struct {
 	gnmitree.Watchers
 	w  *Switch
@@ -137,12 +137,12 @@ func (t *oneDatabase) Set(context.Context, []gnmitree.Operation) (gnmitree.Resul
 	return gnmitree.Result{}, gnmitree.Errorf(codes.Unimplemented, "Set needs native paths, with origin %s", sonicOrigin)
 }
 
-// get reads paths of a database, whose tables begin after skip elements.
+// get reads paths of a database, whose tables start after skip elements.
 func (w *Switch) get(ctx context.Context, db string, paths []gnmitree.Path, skip int) ([][]gnmitree.Leaf, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	out := make([][]gnmitree.Leaf, len(paths))
-	made := map[string]table{} // tables of this moment
+	made := map[string]table{} // tables as of now
 	for i, p := range paths {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -165,14 +165,14 @@ type reader struct {
 	db   string
 	path gnmitree.Path
 	skip int
-	want []string // the names below the database, as asked for
+	want []string // the requested names below the database
 	at   time.Time
 	made map[string]table
 	out  []gnmitree.Leaf
 }
 
-// emit gives a leaf by its names below the database. Where these are what was asked for, the elements are the client's, with
-// keys that are ignored.
+// emit adds a leaf by its names below the database. Where the names were requested, it uses the client's elements with their
+// ignored keys.
 func (r *reader) emit(value string, names ...string) {
 	elems := make([]gnmitree.Elem, 0, r.skip+len(names))
 	elems = append(elems, r.path.Elems[:r.skip]...)
@@ -190,7 +190,7 @@ func (r *reader) emit(value string, names ...string) {
 	r.out = append(r.out, l)
 }
 
-// name is the one name asked for at a depth; false where all are.
+// name returns the requested name at a depth; false if all names are requested.
 func (r *reader) name(depth int) (string, bool) {
 	if depth >= len(r.want) || r.want[depth] == gnmitree.Any {
 		return "", false
@@ -201,7 +201,7 @@ func (r *reader) name(depth int) (string, bool) {
 	return r.want[depth], true
 }
 
-// tables reads what is in tables.
+// tables reads the contents of tables.
 func (r *reader) tables() {
 	names := r.w.tableNames(r.db)
 	if one, ok := r.name(0); ok {
@@ -223,7 +223,7 @@ func (r *reader) tables() {
 	}
 }
 
-// table is a table of the database as it is now.
+// table returns the current content of a table.
 func (r *reader) table(name string) table {
 	if r.db == configDB {
 		return r.w.running[name]
@@ -252,10 +252,10 @@ func (r *reader) entry(f fields, depth int, above ...string) {
 	}
 }
 
-// wildcardPorts stands for all ports in virtual paths.
+// wildcardPorts selects all ports in virtual paths.
 const wildcardPorts = "Ethernet*"
 
-// virtual reads paths of counters that name ports instead of objects; false where the path is none.
+// virtual reads paths of counters that name ports instead of objects; false for any other path.
 func (r *reader) virtual() bool {
 	if r.db != countersDB || len(r.want) < 2 || !slices.Contains([]string{"COUNTERS", "RATES", "PERIODIC_WATERMARKS", "PERSISTENT_WATERMARKS"}, r.want[0]) {
 		return false
@@ -280,7 +280,7 @@ func (r *reader) virtual() bool {
 	return true
 }
 
-// port reads a virtual path of one port. In answers about all ports a port's values are below its name.
+// port reads a virtual path of one port. In answers for all ports, a port's values are below its name.
 func (r *reader) port(port int, many bool) {
 	name := r.w.ports[port-1].Name
 	base := slices.Clone(r.want[:2])
@@ -311,14 +311,14 @@ func (r *reader) port(port int, many bool) {
 	}
 }
 
-// below gives all fields below a node.
+// below adds all fields below a node.
 func (r *reader) below(f fields, base []string) {
 	for _, n := range slices.Sorted(maps.Keys(f)) {
 		r.emit(f[n], append(slices.Clone(base), n)...)
 	}
 }
 
-// part gives the fields of a queue or a priority group, or the one asked for.
+// part adds the fields of a queue or a priority group, or only the requested field.
 func (r *reader) part(base []string, key string, f fields) {
 	if one, ok := r.name(3); ok && one != key {
 		return
@@ -333,7 +333,7 @@ func (r *reader) part(base []string, key string, f fields) {
 	r.below(f, base)
 }
 
-// portTable is the fields of a port in the table asked for.
+// portTable returns the fields of a port in the requested table.
 func (r *reader) portTable(port int) fields {
 	switch r.want[0] {
 	case "COUNTERS":
@@ -344,8 +344,8 @@ func (r *reader) portTable(port int) fields {
 	return nil
 }
 
-// parts are the queues or priority groups that the path asks for, by the keys of the answer, and what each has; no function
-// where it asks for none.
+// parts returns the requested queues or priority groups, by the keys of the answer, and a function for their fields; nil if the
+// path requests none.
 func (r *reader) parts(port int) (keys []string, of func(key string) fields) {
 	var read func(q int) fields
 	suffix := ""

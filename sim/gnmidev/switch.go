@@ -18,60 +18,59 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// Dialect is what a switch speaks over gNMI.
+// Dialect is the data model that a switch uses over gNMI.
 type Dialect uint8
 
 // Dialects.
 const (
-	// SONiC is the community's server: databases by origin sonic-db, changes of the configuration as one patch that is
-	// validated, guarded and applied as a whole. The older form, in which the target is a database, is served too: the
-	// targets are named "<switch>/<database>", or by the database alone where the switch is the only device.
+	// SONiC is the community's server: databases by origin sonic-db; a change of the configuration is one patch that is
+	// validated, guarded and applied as a whole. The older form, in which the target is a database, is supported too: targets
+	// are named "<switch>/<database>", or only by the database if the switch is the only device.
 	SONiC Dialect = iota
-	// OpenConfig is the model openconfig-qos, as vendors' editions have it. What it sets is the same configuration; no
-	// guard watches it.
+	// OpenConfig is the model openconfig-qos, as in vendors' editions. It changes the same configuration, without a guard.
 	OpenConfig
 )
 
 // SwitchOptions describe a switch.
 type SwitchOptions struct {
 	Dialect Dialect
-	Ports   []SwitchPort // from port 1 on; at least one, at most 254
-	Plane   SwitchPlane  // nil: a switch without traffic
-	// Marking is that of the configuration it comes with, as a profile each for those that differ, of which the first is
-	// AZURE_LOSSLESS. Nil: that of the data plane if it has a method Default that tells it, otherwise SONiC's own
+	Ports   []SwitchPort // from port 1 on; 1 to 254 ports
+	Plane   SwitchPlane  // nil means a switch without traffic
+	// Marking is the marking in the initial configuration, with one profile for each different marking; the first is named
+	// AZURE_LOSSLESS. Nil selects the result of the data plane's method Default if it has one, and otherwise SONiC's own
 	// AZURE_LOSSLESS on queue 3 of all ports.
 	Marking []ecn.QueueMarking
-	// Config is the configuration that it comes with instead, as config_db.json.
+	// Config is an initial configuration as config_db.json that replaces the default one.
 	Config []byte
-	// ASIC and Build are what the guard list asks for: a family such as "spc4" or "th3", and the date of the image, such
-	// as 20241100. Empty and 0: Spectrum-4 and new enough.
+	// ASIC and Build are the inputs of the guard list: a family such as "spc4" or "th3", and the date of the image, such as
+	// 20241100. Empty and 0 select Spectrum-4 and a new enough image.
 	ASIC  string
 	Build int
-	// Unguarded is a switch whose operator has extended the guard list, so that all of the RDMA tables can be changed.
+	// Unguarded means that the operator has extended the guard list, so all RDMA tables can be changed.
 	Unguarded bool
-	// ReadOnly is a switch on which native write is not enabled.
+	// ReadOnly means that native write is not enabled.
 	ReadOnly bool
-	// NoECNCounters is a switch whose ASIC does not count marked packets by queue.
+	// NoECNCounters means that the ASIC does not count marked packets by queue.
 	NoECNCounters bool
-	// QueuePolling is how often queues are counted until somebody configures it otherwise. 0: 10 s.
+	// QueuePolling is the initial polling interval of queue counters; 0 means 10 s.
 	QueuePolling time.Duration
 }
 
 // SwitchPort is a port of a switch.
 type SwitchPort struct {
-	Name  string // empty: Ethernet0, Ethernet4, …
+	Name  string // empty selects Ethernet0, Ethernet4, …
 	Speed quantity.BitRate
 }
 
-// SwitchFaults is what goes wrong with the configuration of a switch.
+// SwitchFaults are the configuration faults of a switch.
 type SwitchFaults struct {
-	// Partial carries out only the first half, rounded down, of the next Set, and acknowledges all of it.
+	// Partial applies only the first half, rounded down, of the next Set, and acknowledges all of it.
 	Partial bool
-	// MostThreshold cuts thresholds of marking to so many bytes, and says nothing; 0: not.
+	// MostThreshold silently limits marking thresholds, in bytes; 0 means no limit.
 	MostThreshold int64
-	// Plain makes refusals of the updater reach the client without a code of their own, as servers of some releases do.
+	// Plain makes the updater's errors reach the client without a specific code, as in some server releases.
 	Plain bool
-	// Unreadable makes counters of queues fail to be read from the ASIC: they are not in the database.
+	// Unreadable makes queue counters unreadable from the ASIC: they are missing in the database.
 	Unreadable bool
 }
 
@@ -89,17 +88,17 @@ type Switch struct {
 	running database
 	saved   database
 	factory database
-	marking []ecn.QueueMarking // what the plane was told
-	service []plane.SwitchPort // what the ports go by
+	marking []ecn.QueueMarking // last marking passed to the plane
+	service []plane.SwitchPort // current settings of the ports
 	trouble SwitchFaults
 	polls   polls
-	changed []func([][2]string) // told of entries that differ, as TABLE and KEY
+	changed []func([][2]string) // called with changed entries, as TABLE and KEY
 }
 
-// databaseMark is between a switch's name and a database's, in names of targets of the older form.
+// databaseMark separates a switch's name from a database's, in target names of the older form.
 const databaseMark = "/"
 
-// maxPorts bounds the ports of a switch.
+// maxPorts is the largest number of ports of a switch.
 const maxPorts = 254
 
 func modelsOf(d Dialect) []gnmitree.Model {
@@ -109,8 +108,8 @@ func modelsOf(d Dialect) []gnmitree.Model {
 	return []gnmitree.Model{{Name: "openconfig-qos", Organization: "OpenConfig working group", Version: "2.2.0"}}
 }
 
-// AddSwitch makes a switch and answers for it from now on. It fails on a name that is taken, on options out of range and
-// on a configuration that is not valid.
+// AddSwitch adds a switch to the server. It returns an error for a name that is in use, for options out of range and for an
+// invalid configuration.
 func (s *Server) AddSwitch(name string, o SwitchOptions) (*Switch, error) {
 	w, err := newSwitch(name, o, s.rules, s.clock)
 	if err != nil {
@@ -134,7 +133,7 @@ func (s *Server) AddSwitch(name string, o SwitchOptions) (*Switch, error) {
 	return w, nil
 }
 
-// served is a tree that is always there.
+// served is a device whose tree always exists.
 type served struct{ tree *gated }
 
 func (s served) open() (gnmitree.Tree, error) { return s.tree, nil }
@@ -194,7 +193,7 @@ func newSwitch(name string, o SwitchOptions, rules map[string]rule, clock func()
 	return w, nil
 }
 
-// effective is the marking of all queues that mark, by port and queue. The caller holds the lock.
+// effective returns the marking of all queues that mark, by port and queue. The caller holds the lock.
 func (w *Switch) effective() []ecn.QueueMarking {
 	var out []ecn.QueueMarking
 	for key, f := range w.running["QUEUE"] {
@@ -215,7 +214,7 @@ func (w *Switch) effective() []ecn.QueueMarking {
 	return slices.CompactFunc(out, func(a, b ecn.QueueMarking) bool { return a.Port == b.Port && a.Queue == b.Queue })
 }
 
-// markingOf is the rule by which a profile marks packets of RoCE, which are green; false where it marks none.
+// markingOf returns a profile's rule for RoCE packets, which are green; false if it marks none.
 func markingOf(f fields) (ecn.Marking, bool) {
 	if !f.marks("green") {
 		return ecn.Marking{}, false
@@ -242,7 +241,7 @@ var (
 	errReload         = errors.New("to load a whole configuration, delete the root and update it with one")
 )
 
-// set carries out the operations of a request on the configuration as one patch: all or none.
+// set applies the operations of a request to the configuration as one patch: all or none.
 func (w *Switch) set(_ context.Context, ops []gnmitree.Operation, names func(gnmitree.Path) []string) error {
 	if w.o.ReadOnly {
 		return errReadOnlySwitch
@@ -267,7 +266,7 @@ func (w *Switch) set(_ context.Context, ops []gnmitree.Operation, names func(gnm
 	return nil
 }
 
-// patched is the configuration after a patch. The caller holds the lock.
+// patched returns the configuration after a patch. The caller holds the lock.
 func (w *Switch) patched(patch []change) (database, error) {
 	after := w.running.clone()
 	if len(patch) > 0 && patch[0].op == patchRemove && len(patch[0].path) == 0 {
@@ -297,7 +296,7 @@ func (w *Switch) patched(patch []change) (database, error) {
 	return after, (&schema{rules: w.rules, d: after, was: w.running}).check()
 }
 
-// clamp cuts thresholds, if the switch does that.
+// clamp limits thresholds, if the switch has this fault.
 func (w *Switch) clamp(d database) {
 	if w.trouble.MostThreshold <= 0 {
 		return
@@ -311,7 +310,7 @@ func (w *Switch) clamp(d database) {
 	}
 }
 
-// commit makes a configuration the running one, and tells who needs to know. The caller holds the lock.
+// commit makes a configuration the running one, and notifies data plane and subscribers. The caller holds the lock.
 func (w *Switch) commit(after database, save bool) {
 	differs := difference(w.running, after)
 	w.running = after

@@ -9,15 +9,14 @@ import (
 	"fairlane/ccconfig/ecn"
 )
 
-// Marking returns what the switch's queues do, by port and queue.
+// Marking returns the marking of the switch's queues, by port and queue.
 func (w *Switch) Marking() []ecn.QueueMarking {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.marking)
 }
 
-// Hostname is what the switch calls itself: its name with "-" for characters that host names do not have, unless it was configured
-// otherwise.
+// Hostname returns the switch's host name: by default its name, with "-" for characters that host names cannot contain.
 func (w *Switch) Hostname() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -31,20 +30,20 @@ func (w *Switch) Config() []byte {
 	return w.running.json()
 }
 
-// InjectSwitch changes what goes wrong with the switch's configuration.
+// InjectSwitch changes the configuration faults of the switch.
 func (w *Switch) InjectSwitch(change func(*SwitchFaults)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	change(&w.trouble)
 }
 
-// Heal ends all faults. What the switch holds stays.
+// Heal removes all faults. The configuration stays.
 func (w *Switch) Heal() {
 	w.Inject(func(f *Faults) { *f = Faults{} })
 	w.InjectSwitch(func(f *SwitchFaults) { *f = SwitchFaults{} })
 }
 
-// Reboot makes the switch come up with its saved configuration, and count from 0 where the ASIC does.
+// Reboot restarts the switch with its saved configuration; the ASIC's counters restart at 0.
 func (w *Switch) Reboot() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -52,7 +51,7 @@ func (w *Switch) Reboot() {
 	w.commit(w.saved.clone(), false)
 }
 
-// Reset makes the switch what it came as, its saved configuration too.
+// Reset returns the switch to its initial configuration, including the saved one.
 func (w *Switch) Reset() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -60,8 +59,8 @@ func (w *Switch) Reset() {
 	w.commit(w.factory.clone(), true)
 }
 
-// Edit changes an entry of the running configuration as somebody with a shell on the switch would: nobody validates or
-// guards it, and it is not saved. Nil fields delete the entry.
+// Edit changes an entry of the running configuration as a user with a shell on the switch would: without validation or guard,
+// and without saving. Nil fields delete the entry.
 func (w *Switch) Edit(name, key string, f map[string]string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -73,8 +72,8 @@ func (w *Switch) Edit(name, key string, f map[string]string) {
 	w.commit(after, false)
 }
 
-// PutMarking makes queues mark as m says, and no others, as a second manager would: with a profile for each marking, of
-// which AZURE_LOSSLESS is the first. It is not saved.
+// PutMarking sets the marking of all queues to m, as a second manager would, with one profile for each different marking; the
+// first is AZURE_LOSSLESS. It is not saved.
 func (w *Switch) PutMarking(m []ecn.QueueMarking) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -83,7 +82,7 @@ func (w *Switch) PutMarking(m []ecn.QueueMarking) {
 	w.commit(after, false)
 }
 
-// mark writes the profiles and the references of a marking into a configuration.
+// mark writes the profiles and references of a marking to a configuration.
 func (w *Switch) mark(d database, m []ecn.QueueMarking) {
 	for _, f := range d["QUEUE"] {
 		delete(f, "wred_profile")
@@ -105,7 +104,7 @@ func (w *Switch) mark(d database, m []ecn.QueueMarking) {
 	}
 }
 
-// put makes an entry what f says.
+// put replaces an entry by f.
 func (d database) put(name, key string, f fields) {
 	t := d[name]
 	if t == nil {
@@ -118,7 +117,7 @@ func (d database) put(name, key string, f fields) {
 // stockProfile is the marking profile of RoCE queues.
 const stockProfile = "AZURE_LOSSLESS"
 
-// wredProfile is a profile that marks packets of all colours alike.
+// wredProfile returns a profile that marks packets of all colours equally.
 func wredProfile(m ecn.Marking) fields {
 	f := fields{"ecn": "ecn_all"}
 	for _, c := range colours {

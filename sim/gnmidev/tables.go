@@ -20,7 +20,7 @@ const (
 
 func databases() []string { return []string{applDB, configDB, countersDB, stateDB} }
 
-// Types of objects in object ids (SAI).
+// Object types in object IDs (SAI).
 const (
 	oidPort  = 0x1
 	oidQueue = 0x15
@@ -39,7 +39,7 @@ func (w *Switch) groupOID(port, g int) string {
 	return oid(oidGroup, (port-1)*plane.Priorities+g+1)
 }
 
-// tableNames lists the tables of a database. The caller holds the lock of this and of all below.
+// tableNames returns the tables of a database. The callers of this method and of all below hold the lock.
 func (w *Switch) tableNames(db string) []string {
 	switch db {
 	case configDB:
@@ -54,7 +54,7 @@ func (w *Switch) tableNames(db string) []string {
 	}
 }
 
-// tableOf is a table of a database; nil where there is none.
+// tableOf returns a table of a database; nil if it does not exist.
 func (w *Switch) tableOf(db, name string) table {
 	switch db {
 	case configDB:
@@ -67,7 +67,7 @@ func (w *Switch) tableOf(db, name string) table {
 	return w.countersTable(name)
 }
 
-// applTable is what the managers of buffers and ports make of the configuration.
+// applTable returns a table of the buffer and port managers, derived from the configuration.
 func (w *Switch) applTable(name string) table {
 	if name == "PORT_TABLE" {
 		out := table{}
@@ -99,7 +99,7 @@ func (w *Switch) operStatus(port int) string {
 	return "down"
 }
 
-// stateTable is the state of ports, and what the ASIC can count.
+// stateTable returns the state of ports, and the counting capabilities of the ASIC.
 func (w *Switch) stateTable(name string) table {
 	yes := func(b bool) fields { return fields{"isSupported": strconv.FormatBool(b)} }
 	switch name {
@@ -127,7 +127,7 @@ func (w *Switch) stateTable(name string) table {
 	return nil
 }
 
-// countersTable is a table of counters as it is in the database: by object ids. The maps of names lead there.
+// countersTable returns a table of counters by object ID, as in the database. The name maps refer to these IDs.
 func (w *Switch) countersTable(name string) table {
 	out := table{}
 	switch name {
@@ -176,7 +176,7 @@ func (w *Switch) eachQueue(do func(port, q int, key string)) {
 
 func put(f fields, name string, v uint64) { f[name] = strconv.FormatUint(v, 10) }
 
-// portFields are the counters of a port. Without the group for it there are none of WRED.
+// portFields returns the counters of a port. WRED counters require their polling group.
 func (w *Switch) portFields(port int) fields {
 	f := fields{}
 	if p := w.poll(portGroup, port); p != nil {
@@ -200,7 +200,7 @@ func (w *Switch) portFields(port int) fields {
 	if w.o.NoECNCounters {
 		return f
 	}
-	if p := w.poll(ecnPortGroup, port); p != nil { // packets of RoCE are marked, never dropped by WRED
+	if p := w.poll(ecnPortGroup, port); p != nil { // RoCE packets are marked, never dropped by WRED
 		for _, colour := range []string{"GREEN_", "YELLOW_", "RED_", ""} {
 			put(f, "SAI_PORT_STAT_"+colour+"WRED_DROPPED_PACKETS", 0)
 		}
@@ -208,7 +208,7 @@ func (w *Switch) portFields(port int) fields {
 	return f
 }
 
-// queueFields are the counters of a queue. Those of marked bytes no simulated ASIC has.
+// queueFields returns the counters of a queue. No simulated ASIC counts marked bytes.
 func (w *Switch) queueFields(port, q int) fields {
 	f := fields{}
 	if p := w.poll(queueGroup, port); p != nil {
@@ -230,8 +230,8 @@ func (w *Switch) queueFields(port, q int) fields {
 	return f
 }
 
-// watermark is the most bytes that a queue held: ever, or as far as can be told in the last period, for which a peak counts
-// that is the highest ever, and otherwise what the queue held at its end.
+// watermark returns the largest number of bytes in a queue: since the start, or in the last period. For a period it is the peak
+// if that is a new maximum since the start, and otherwise the queue length at the end of the period.
 func (w *Switch) watermark(of string, port, q int) fields {
 	p := w.poll(watermarkGroup, port)
 	if p == nil {
@@ -247,8 +247,8 @@ func (w *Switch) watermark(of string, port, q int) fields {
 	return f
 }
 
-// groupFields are the counters of a priority group: what found no room and was to go to the queue of that number. How full
-// groups were the fabric does not tell, so watermarks of them are not there.
+// groupFields returns the counters of a priority group: packets dropped for lack of buffer, by their queue number. The fabric
+// does not report the fill level of groups, so group watermarks are missing.
 func (w *Switch) groupFields(port, g int) fields {
 	p := w.poll(dropGroup, port)
 	if p == nil {
@@ -259,7 +259,7 @@ func (w *Switch) groupFields(port, g int) fields {
 	return f
 }
 
-// rateFields are the rates of a port between its last two readings, bytes and packets a second.
+// rateFields returns the rates of a port between its last two readings, in bytes and packets per second.
 func (w *Switch) rateFields(port int) fields {
 	p := w.poll(portGroup, port)
 	if p == nil || p.before.IsZero() || !p.at.After(p.before) {
@@ -275,7 +275,7 @@ func (w *Switch) rateFields(port int) fields {
 	}
 }
 
-// watchdogFields is what the PFC watchdog has seen of a queue: it watches, and the fabric has no storms.
+// pfcwdFields returns the PFC watchdog state of a queue: it is operational, and the fabric has no storms.
 func (w *Switch) pfcwdFields(port, q int) fields {
 	name := w.ports[port-1].Name
 	if w.running[watchdog][name] == nil || !strings.Contains(w.running["PORT_QOS_MAP"][name]["pfcwd_sw_enable"], strconv.Itoa(q)) {

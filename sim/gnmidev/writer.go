@@ -11,7 +11,7 @@ import (
 	"fairlane/wrcc"
 )
 
-// State returns what a port goes by. It fails for a port that the host has not.
+// State returns the state of a port. It returns an error for a port that the host does not have.
 func (h *Host) State(id ident.PortID) (plane.PortState, error) {
 	var s plane.PortState
 	err := h.at(id, func(p *port) error {
@@ -21,8 +21,8 @@ func (h *Host) State(id ident.PortID) (plane.PortState, error) {
 	return s, err
 }
 
-// Settings returns the run-time parameters that the host's driver shows of a port, and the configuration of its senders; nil
-// where it has no WRCC. It fails for a port that the host has not.
+// Settings returns a port's run-time parameters as the driver shows them, and the configuration of its senders, nil without
+// WRCC. It returns an error for a port that the host does not have.
 func (h *Host) Settings(id ident.PortID) ([]nicparam.Setting, *wrcc.NICConfig, error) {
 	var out []nicparam.Setting
 	var senders *wrcc.NICConfig
@@ -39,7 +39,7 @@ func (h *Host) Settings(id ident.PortID) ([]nicparam.Setting, *wrcc.NICConfig, e
 	return out, senders, err
 }
 
-// settings lists what a port holds. The caller holds the card's lock.
+// settings returns the values of a port's parameters. The caller holds the card's lock.
 func (p *port) settings() []nicparam.Setting {
 	var out []nicparam.Setting
 	add := func(name string, index int, v uint64) {
@@ -77,8 +77,8 @@ func (p *port) settings() []nicparam.Setting {
 	return out
 }
 
-// Put writes parameters of a port as somebody else on the host would: past the agent, and with none of the faults. It fails
-// for a port that the host has not, and for parameters that the port has not.
+// Put writes parameters of a port as another program on the host would: without the agent, and without faults. It returns an
+// error for a port or a parameter that does not exist.
 func (h *Host) Put(id ident.PortID, set []nicparam.Setting) error {
 	return h.at(id, func(p *port) error {
 		defer p.configure()
@@ -101,7 +101,7 @@ func (h *Host) Put(id ident.PortID, set []nicparam.Setting) error {
 	})
 }
 
-// putOne writes a parameter that is not reached by DCB.
+// putOne writes a parameter that is not part of DCB.
 func (p *port) putOne(row *nicparam.Param, s nicparam.Setting) error {
 	side := map[string]int{"rp_enable": reaction, "np_enable": notification}
 	switch i, register := p.card.layout.byName[s.Name]; {
@@ -128,7 +128,7 @@ func (p *port) putOne(row *nicparam.Param, s nicparam.Setting) error {
 	return nil
 }
 
-// putObjects writes parameters that are reached by DCB.
+// putObjects writes parameters that are part of DCB.
 func (p *port) putObjects(set []nicparam.Setting) error {
 	if len(set) == 0 {
 		return nil
@@ -153,8 +153,8 @@ func (p *port) putObjects(set []nicparam.Setting) error {
 	return nil
 }
 
-// PutSenders gives a port's WRCC senders their configuration, past the agent; nil is what they come with. It fails for a
-// port that the host has not.
+// PutSenders sets the configuration of a port's WRCC senders without the agent; nil selects the initial one. It returns an
+// error for a port that the host does not have.
 func (h *Host) PutSenders(id ident.PortID, c *wrcc.NICConfig) error {
 	return h.at(id, func(p *port) error {
 		p.wrcc = nil

@@ -33,7 +33,7 @@ import (
 	"fairlane/wrcc"
 )
 
-// Case is a live Ethernet fabric to be: its topology, its tenants, and their flows, which never end.
+// Case describes a live Ethernet fabric: its topology, its tenants, and their flows, which never end.
 type Case struct {
 	Name, Description string
 	Plane             policy.Plane
@@ -46,8 +46,8 @@ type Case struct {
 	Seed              uint64
 }
 
-// CaseOf turns an Ethernet scenario into one that lives: its flows become tenants' queue pairs that send without end. It
-// refuses an InfiniBand scenario, and traffic that ends or is drawn from a distribution.
+// CaseOf converts an Ethernet scenario to a live one: its flows become queue pairs of tenants that send without end. It rejects
+// an InfiniBand scenario, and traffic that ends or is drawn from a distribution.
 func CaseOf(s *scenario.Scenario) (*Case, error) {
 	e := s.Ethernet
 	if e == nil {
@@ -85,36 +85,36 @@ func CaseOf(s *scenario.Scenario) (*Case, error) {
 	return c, nil
 }
 
-// Ethernet is a simulated Ethernet fabric that runs and answers gNMI and, where switches are for WRCC, P4Runtime.
+// Ethernet is a live simulated Ethernet fabric that answers gNMI and, if its switches use WRCC, P4Runtime.
 type Ethernet struct {
 	Case   *Case
 	Fabric *etherlive.Fabric
 	gnmi   *gnmidev.Server
 	p4     *p4dev.Server // nil without WRCC
 
-	Hosts    map[ident.GUID]*gnmidev.Host // by node, as far as they have ports with a link
+	Hosts    map[ident.GUID]*gnmidev.Host // by node, if they have ports with a link
 	Switches map[ident.GUID]*gnmidev.Switch
-	renamed  []inventory.Device // switches whose name is none for a host, without address
+	renamed  []inventory.Device // switches whose name is not a valid host name, without address
 
 	Addr, P4Addr string
 	Dir          string // of the inventory
-	ownDir       bool   // it goes with the fabric
+	ownDir       bool   // it is removed with the fabric
 	group        *errgroup.Group
 	stop         context.CancelFunc
-	done         context.Context // ends when the fabric does
+	done         context.Context // ends with the fabric
 }
 
-// EthernetOptions say where a live fabric answers.
+// EthernetOptions are the addresses and the directory of a live fabric.
 type EthernetOptions struct {
-	Addr      string // of gNMI, a loopback address; empty is any free port
-	Dir       string // for the inventory and the fabric file; empty is a new one that goes with the fabric
+	Addr      string // of gNMI, a loopback address; empty selects any free port
+	Dir       string // for the inventory and the fabric file; empty selects a new one that is removed with the fabric
 	TimeScale float64
 }
 
-// InventoryName is the file that says where the devices of a live fabric answer.
+// InventoryName is the file with the addresses of a live fabric's devices.
 const InventoryName = "inventory.yaml"
 
-// StartEthernet builds a live fabric, serves its devices until the context ends or close is called, and writes the inventory.
+// StartEthernet builds a live fabric, serves its devices until the context ends or Close is called, and writes the inventory.
 func StartEthernet(ctx context.Context, c *Case, o EthernetOptions) (_ *Ethernet, err error) {
 	l := &Ethernet{Case: c, Dir: o.Dir, Hosts: map[ident.GUID]*gnmidev.Host{}, Switches: map[ident.GUID]*gnmidev.Switch{}}
 	l.Fabric, err = etherlive.New(c.Fabric, c.Flows, etherlive.Options{
@@ -149,7 +149,7 @@ func StartEthernet(ctx context.Context, c *Case, o EthernetOptions) (_ *Ethernet
 	return l, nil
 }
 
-// addDevices puts a device before the data plane of every host and switch.
+// addDevices adds a device for the data plane of every host and switch.
 func (l *Ethernet) addDevices() error {
 	if l.Case.Plane == policy.PlaneWRCC {
 		l.p4 = p4dev.NewServer()
@@ -169,7 +169,7 @@ func (l *Ethernet) addDevices() error {
 	return nil
 }
 
-// SimulatedCaps are what the simulated NICs have.
+// SimulatedCaps returns the capabilities of the simulated NICs.
 func SimulatedCaps() nicparam.Caps {
 	c := nicparam.Caps{GeneralCC: true, NewNV: true, Switchdev: true, VFRates: true, TCRates: true}
 	c.Rate32 = true
@@ -217,7 +217,7 @@ func (l *Ethernet) addSwitch(node int32) error {
 		if err != nil {
 			return err
 		}
-		d.Put(plane.DefaultFair()) // as it comes: the same rate for everybody
+		d.Put(plane.DefaultFair()) // initially: the same rate for all queue pairs
 		return nil
 	}
 	plane, err := l.Fabric.Switch(n.GUID)
@@ -294,8 +294,8 @@ func (l *Ethernet) write() error {
 	return writeKeeping(filepath.Join(l.Dir, InventoryName), func(w io.Writer) error { return inventory.Write(w, v) })
 }
 
-// writeKeeping writes a file. One that was there with other contents, such as edits by hand, stays beside
-// it as NAME.previous.
+// writeKeeping writes a file. An existing file with different contents, for example after a user's edits, is kept as
+// NAME.previous.
 func writeKeeping(path string, write func(io.Writer) error) error {
 	var want bytes.Buffer
 	if err := write(&want); err != nil {
@@ -318,13 +318,13 @@ func writeKeeping(path string, write func(io.Writer) error) error {
 	})
 }
 
-// Source is where a manager finds the fabric.
+// Source returns the source with which a manager finds the fabric.
 func (l *Ethernet) Source() string { return "ethernet:" + filepath.Join(l.Dir, InventoryName) }
 
-// Ended is closed when the fabric has ended, also on its own; close says why.
+// Ended returns a channel that is closed when the fabric has ended for any reason; Close returns the error.
 func (l *Ethernet) Ended() <-chan struct{} { return l.done.Done() }
 
-// Close stops the fabric and waits for it.
+// Close stops the fabric and waits for its end.
 func (l *Ethernet) Close() error {
 	l.stop()
 	err := l.group.Wait()
@@ -339,6 +339,6 @@ func (l *Ethernet) Close() error {
 func (l *Ethernet) Wait(ctx context.Context, span quantity.Picoseconds) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(l.done, cancel)() // a fabric that died stands still
+	defer context.AfterFunc(l.done, cancel)() // the time of an ended fabric does not advance
 	return waitFor(ctx, l.Fabric, l.Fabric.Now()+span)
 }

@@ -1,5 +1,5 @@
-// Package live runs simulated fabrics that answer the protocols of real devices: management datagrams over the wire protocol of ibsim,
-// gNMI and P4Runtime.
+// Package live runs simulated fabrics that answer the protocols of real devices: management datagrams over the wire protocol of
+// ibsim, gNMI and P4Runtime.
 package live
 
 import (
@@ -16,17 +16,18 @@ import (
 	"fairlane/sim/simdev"
 )
 
-// InfiniBand is a simulated fabric that runs and answers the ibsim wire protocol.
+// InfiniBand is a live simulated fabric that answers the ibsim wire protocol.
 type InfiniBand struct {
 	Scenario *scenario.Scenario
 	Devices  *simdev.Devices
 	Server   *simdev.Server
 	group    *errgroup.Group
 	stop     context.CancelFunc
-	done     context.Context // ends when the fabric does
+	done     context.Context // ends with the fabric
 }
 
-// StartInfiniBand builds a scenario and serves it at addr until the context ends or close is called. It refuses an Ethernet scenario.
+// StartInfiniBand builds a scenario and serves it at addr until the context ends or Close is called. It rejects an Ethernet
+// scenario.
 func StartInfiniBand(ctx context.Context, s *scenario.Scenario, addr string, o simdev.Options) (*InfiniBand, error) {
 	if s.Ethernet != nil {
 		return nil, wrongPlane(s, scenario.PlaneInfiniBand)
@@ -37,7 +38,7 @@ func StartInfiniBand(ctx context.Context, s *scenario.Scenario, addr string, o s
 	}
 	devices, err := simdev.New(network, o)
 	if err != nil {
-		return nil, usage.Wrap(err) // it refuses nothing but options
+		return nil, usage.Wrap(err) // it returns errors for options only
 	}
 	server, err := simdev.Listen(devices, addr)
 	var socket *net.OpError
@@ -54,15 +55,15 @@ func StartInfiniBand(ctx context.Context, s *scenario.Scenario, addr string, o s
 	return &InfiniBand{Scenario: s, Devices: devices, Server: server, group: group, stop: stop, done: ctx}, nil
 }
 
-// Reconnect lets applications of the fabric connect anew every so often, as keepReconnecting says.
+// Reconnect makes applications of the fabric reconnect periodically, as keepReconnecting describes.
 func (l *InfiniBand) Reconnect() {
 	l.group.Go(func() error { return l.keepReconnecting(l.done, reconnectPeriod) })
 }
 
-// Ended is closed when the fabric has ended, also on its own; close says why.
+// Ended returns a channel that is closed when the fabric has ended for any reason; Close returns the error.
 func (l *InfiniBand) Ended() <-chan struct{} { return l.done.Done() }
 
-// Close stops the fabric and waits for it.
+// Close stops the fabric and waits for its end.
 func (l *InfiniBand) Close() error {
 	l.stop()
 	return l.group.Wait()
@@ -72,6 +73,6 @@ func (l *InfiniBand) Close() error {
 func (l *InfiniBand) Wait(ctx context.Context, span quantity.Picoseconds) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(l.done, cancel)() // a fabric that died stands still
+	defer context.AfterFunc(l.done, cancel)() // the time of an ended fabric does not advance
 	return waitFor(ctx, l.Devices, l.Devices.Now()+span)
 }

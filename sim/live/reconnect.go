@@ -12,21 +12,21 @@ import (
 	"fairlane/subnet/saquery"
 )
 
-// reconnectPeriod is how often the applications of a simulated fabric connect anew.
+// reconnectPeriod is the period of the reconnections of a simulated fabric's applications.
 const reconnectPeriod = time.Second
 
-// keepReconnecting gives simulated applications the habit of real ones, whose connection manager asks subnet administration for
-// a path at every connection: it makes all flows that belong to a partition connect anew every so often, and
-// each takes the service level of the answer. It asks as any client of the fabric does. A fabric without a subnet manager
-// has a stand-in, which needs no asking; a flow whose partition has no path stays as it is, as a connection does.
-// It returns nil when the context ends.
+// keepReconnecting makes simulated applications behave like real ones, whose connection manager asks subnet administration for
+// a path at every connection. It periodically reconnects all flows that belong to a partition, and each takes the service level
+// of the answer. It queries as any client of the fabric does. A fabric without a subnet manager has a built-in stand-in, which
+// needs no query. A flow whose partition has no path does not change, as an existing connection would not. keepReconnecting
+// returns nil when the context ends.
 func (l *InfiniBand) keepReconnecting(ctx context.Context, every time.Duration) error {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	var c *ibsim.Client
 	defer func() {
 		if c != nil {
-			_ = c.Close() // the fabric goes too
+			_ = c.Close() // the fabric ends too
 		}
 	}()
 	for {
@@ -41,24 +41,24 @@ func (l *InfiniBand) keepReconnecting(ctx context.Context, every time.Duration) 
 		if c == nil {
 			var err error
 			if c, err = ibsim.Dial(ctx, l.Server.Addr(), ibsim.Options{}); err != nil {
-				c = nil // all slots are taken; next time
+				c = nil // all slots are in use; try again next time
 				continue
 			}
 		}
 		if err := l.reconnectOnce(ctx, c); errors.Is(err, ibsim.ErrClosed) {
 			_ = c.Close()
-			c = nil // its slot was given away
+			c = nil // another client has its slot now
 		}
 	}
 }
 
-// connection is what flows with the same path have in common.
+// connection holds the common properties of flows with the same path.
 type connection struct {
 	from, to ident.LID
 	pkey     ident.PKey
 }
 
-// reconnectOnce asks for the path of each connection once, and moves the flows of those that have one.
+// reconnectOnce queries the path of each connection once, and moves the flows of those with an answer.
 func (l *InfiniBand) reconnectOnce(ctx context.Context, t mad.Transport) error {
 	flows := map[connection][]fabric.FlowID{}
 	var order []connection
@@ -66,7 +66,7 @@ func (l *InfiniBand) reconnectOnce(ctx context.Context, t mad.Transport) error {
 		for id := range fabric.FlowID(n.Flows()) {
 			s := n.Flow(id).Spec
 			if s.PKey.Base() == 0 {
-				continue // its application chooses the service level itself
+				continue // its application selects the service level itself
 			}
 			from, _ := n.LID(s.Src.Node, s.Src.Port)
 			to, _ := n.LID(s.Dst.Node, s.Dst.Port)
@@ -83,14 +83,14 @@ func (l *InfiniBand) reconnectOnce(ctx context.Context, t mad.Transport) error {
 	}
 	for _, c := range order {
 		if c.from == 0 || c.to == 0 {
-			continue // not yet given LIDs
+			continue // no LIDs yet
 		}
 		sl, err := saquery.PathSL(ctx, t, own.MasterSMLID, c.from, c.to, c.pkey)
 		if errors.Is(err, ibsim.ErrClosed) || ctx.Err() != nil {
 			return err
 		}
 		if err != nil {
-			continue // no path, or the subnet manager is away
+			continue // no path, or no subnet manager
 		}
 		l.Devices.With(func(n *fabric.Network) {
 			for _, id := range flows[c] {

@@ -11,15 +11,14 @@ import (
 	"fairlane/wrcc/p4info"
 )
 
-// MaxPorts is the most ports that a device can have: the cells of its registers but port 0.
+// MaxPorts is the largest number of ports of a device: the cells of its registers without port 0.
 const MaxPorts = p4info.Size - 1
 
 // Options are the properties of a device.
 type Options struct {
 	Ports int       // egress ports 1 to Ports; at most MaxPorts
-	Plane DataPlane // nil is one without traffic
-	// Program changes the P4Info that the device is loaded with, as of a switch that leaves something out; nil
-	// changes nothing.
+	Plane DataPlane // nil means no traffic
+	// Program changes the initial P4Info of the device, for a switch without some features; nil changes nothing.
 	Program func(*configv1.P4Info)
 }
 
@@ -30,7 +29,7 @@ type Device struct {
 
 	mu       sync.Mutex
 	plane    DataPlane
-	program  *configv1.P4Info // what it can run
+	program  *configv1.P4Info // features of its program
 	features p4info.Features
 	sizes    map[uint32]int // of tables
 	cookie   uint64
@@ -38,12 +37,12 @@ type Device struct {
 	portCfg map[uint16]wrcc.PortConfig
 	weights map[uint32]wrcc.ClassWeight // by key
 	domains map[uint16]wrcc.PortDomain
-	digest  *p4v1.DigestEntry // nil: no digests
+	digest  *p4v1.DigestEntry // nil means no digests
 	list    uint64            // last list_id
 
 	clients []*client // with a stream that has arbitrated
 	primary *client
-	highest *p4v1.Uint128 // election id ever seen
+	highest *p4v1.Uint128 // highest election id received so far
 
 	faults Faults
 	writes int
@@ -60,15 +59,15 @@ func newDevice(id uint64, o Options) (*Device, error) {
 	return d, d.load(o.Program, p4info.Cookie())
 }
 
-// Load puts another program on the device, as somebody with access to it would, and empties its tables. change makes its P4Info
-// of ours; nil changes nothing.
+// Load loads a different program, as a user with access to the device would, and empties its tables. change modifies a copy of
+// our P4Info; nil changes nothing.
 func (d *Device) Load(change func(*configv1.P4Info), cookie uint64) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.load(change, cookie)
 }
 
-// load is Load. Callers hold the lock, or nobody knows the device yet.
+// load implements Load. Callers hold the lock, or the device is not published yet.
 func (d *Device) load(change func(*configv1.P4Info), cookie uint64) error {
 	info, err := p4info.New()
 	if err != nil {
@@ -81,13 +80,13 @@ func (d *Device) load(change func(*configv1.P4Info), cookie uint64) error {
 	for _, t := range info.GetTables() {
 		d.sizes[t.GetPreamble().GetId()] = int(t.GetSize())
 	}
-	// A program that is not ours has none of our features; it still answers.
+	// A program that is not ours has none of our features, but the device still answers.
 	d.features, _ = p4info.Compare(info)
 	d.clear()
 	return nil
 }
 
-// clear empties the tables. Callers hold the lock, or nobody knows the device yet.
+// clear empties the tables. Callers hold the lock, or the device is not published yet.
 func (d *Device) clear() {
 	d.portCfg, d.weights, d.domains = map[uint16]wrcc.PortConfig{}, map[uint32]wrcc.ClassWeight{}, map[uint16]wrcc.PortDomain{}
 	d.digest = nil
@@ -114,14 +113,14 @@ func (d *Device) config() wrcc.SwitchConfig {
 // ID returns the device_id.
 func (d *Device) ID() uint64 { return d.id }
 
-// Config returns what the device holds.
+// Config returns the device's configuration.
 func (d *Device) Config() wrcc.SwitchConfig {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.config()
 }
 
-// Put makes the device hold c, as a second controller would, whatever its tables allow.
+// Put sets the configuration to c, as a second controller would, even if its tables do not allow it.
 func (d *Device) Put(c wrcc.SwitchConfig) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -140,7 +139,7 @@ func (d *Device) Put(c wrcc.SwitchConfig) {
 	d.configure()
 }
 
-// Reboot empties the tables, breaks every stream and forgets the elections. The program comes back by itself.
+// Reboot empties the tables, breaks every stream and clears the elections. The program is loaded again.
 func (d *Device) Reboot() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -151,14 +150,14 @@ func (d *Device) Reboot() {
 	d.clients, d.primary, d.highest = nil, nil, nil
 }
 
-// Writes returns the number of Write requests that clients have sent to the device, lost and refused ones included.
+// Writes returns the number of Write requests sent to the device, including lost and rejected ones.
 func (d *Device) Writes() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.writes
 }
 
-// Congested sends a digest to the primary, if it has asked for digests, and reports whether it went out.
+// Congested sends a digest to the primary, if it has enabled digests, and reports whether it was sent.
 func (d *Device) Congested(c p4info.Congestion) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -1,7 +1,7 @@
-// Package p4dev is simulated WRCC switches as P4Runtime v1 servers, so that a controller - ours or a generic
-// client - cannot tell them from hardware with the program of package p4info.
+// Package p4dev simulates WRCC switches as P4Runtime v1 servers. A controller, ours or a generic client, can use them like
+// hardware with the program of package p4info.
 //
-// One Server answers for many devices by their device_id, and by server reflection for generic clients:
+// One Server answers for many devices by their device_id, and supports server reflection for generic clients:
 //
 //	client -> gRPC -> Server -> Device (arbitration, pipeline, tables, faults)
 //	                                |             ^
@@ -9,7 +9,7 @@
 //	                                v             |
 //	                               DataPlane, such as a simulated fabric
 //
-// A device is stricter than the specification asks: byte strings must be canonical in requests as well,
-// so that a client's mistakes show here and not on the one switch that minds them. Only the default role and
-// the atomicity CONTINUE_ON_ERROR are served.
+// A device is stricter than the specification: byte strings must be canonical in requests too, so that a client's mistakes
+// appear here instead of on the first real switch that rejects them. Only the default role and the atomicity CONTINUE_ON_ERROR
+// are supported.
 package p4dev

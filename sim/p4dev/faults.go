@@ -7,17 +7,17 @@ import (
 	"fairlane/sim/faults"
 )
 
-// Faults is what goes wrong with a device. Counts are used up. A request that is lost, and a reply, looks to
-// the client like a connection that broke at that moment. The zero value injects nothing.
+// Faults are the faults of a device. Counts are used up. A lost request or reply looks to the client like a broken connection.
+// The zero value injects no faults.
 type Faults struct {
 	faults.Messages
-	// Partial carries out only the first half, rounded down, of the next Write that is permitted, and acknowledges all.
+	// Partial executes only the first half, rounded down, of the next permitted Write, and acknowledges all of it.
 	Partial bool
-	// ClampTargetMbps stores no b_tar_mbps above it, silently; 0: not.
+	// ClampTargetMbps silently limits b_tar_mbps; 0 means no limit.
 	ClampTargetMbps uint32
-	// NoPipeline makes the device answer as one without a program.
+	// NoPipeline makes the device answer like a device without a program.
 	NoPipeline bool
-	// NoRegisterAccess makes register reads UNIMPLEMENTED, as of servers that leave them out.
+	// NoRegisterAccess makes register reads UNIMPLEMENTED, as on servers without them.
 	NoRegisterAccess bool
 }
 
@@ -28,7 +28,7 @@ func (d *Device) Inject(change func(*Faults)) {
 	change(&d.faults)
 }
 
-// Heal ends all faults. What the device holds stays.
+// Heal removes all faults. The configuration stays.
 func (d *Device) Heal() { d.Inject(func(f *Faults) { *f = Faults{} }) }
 
 var (
@@ -48,8 +48,8 @@ func (f *Faults) arrive(write bool) error {
 	}
 }
 
-// reply decides whether the answer to a request that was carried out reaches the client. Delays of replies are not
-// simulated: they would hold the device's lock.
+// reply decides whether the answer to an executed request reaches the client. It does not simulate delays, because they would
+// hold the device's lock.
 func (f *Faults) reply(write bool) error {
 	if lost, _ := f.Reply(write); lost {
 		return errLost

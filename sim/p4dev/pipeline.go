@@ -14,7 +14,7 @@ func (d *Device) hasPipeline() error {
 	return nil
 }
 
-// setPipeline checks and loads a program. The device can run one alone: it takes its own P4Info and refuses any other.
+// setPipeline checks and loads a program. The device supports only its own P4Info and rejects any other.
 func (d *Device) setPipeline(r *p4v1.SetForwardingPipelineConfigRequest) error {
 	if err := d.mayWrite(r.GetRole(), r.GetElectionId()); err != nil {
 		return err
@@ -36,7 +36,7 @@ func (d *Device) setPipeline(r *p4v1.SetForwardingPipelineConfigRequest) error {
 	return nil
 }
 
-// mayWrite checks that a request is of the primary.
+// mayWrite checks that a request is from the primary.
 func (d *Device) mayWrite(role string, election *p4v1.Uint128) error {
 	switch {
 	case role != "":

@@ -32,7 +32,7 @@ func (d *Device) read(r *p4v1.ReadRequest) ([]*p4v1.Entity, error) {
 	return out, nil
 }
 
-// maxRead bounds the entities in one answer: everything that a device holds is less.
+// maxRead is the largest number of entities in one answer; a device never has as many.
 const maxRead = 1 << 16
 
 func (d *Device) readEntity(e *p4v1.Entity) ([]*p4v1.Entity, error) {
@@ -85,7 +85,7 @@ func (d *Device) readTable(e *p4v1.TableEntry) ([]*p4v1.Entity, error) {
 	return out, nil
 }
 
-// cells returns the cells that an index means: one, or all.
+// cells returns the range of cells for an index: one cell, or all.
 func cells(i *p4v1.Index) (from, to int, err error) {
 	if i == nil {
 		return 0, p4info.Size, nil
@@ -130,13 +130,13 @@ func (d *Device) readCounter(e *p4v1.CounterEntry) ([]*p4v1.Entity, error) {
 	)
 }
 
-// array is a register or counter: a cell for each port.
+// array is a register or counter with a cell for each port.
 type array struct {
 	id   uint32
 	cell func(port uint16, m Measured) *p4v1.Entity
 }
 
-// readArrays reads the cells that an id and an index mean, of the arrays that the program has.
+// readArrays reads the cells for an id and an index, from the arrays that the program has.
 func (d *Device) readArrays(kind string, has map[uint32]bool, id uint32, index *p4v1.Index, all ...array) ([]*p4v1.Entity, error) {
 	from, to, err := cells(index)
 	if err != nil {

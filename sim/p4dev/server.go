@@ -25,7 +25,7 @@ type Server struct {
 // NewServer returns a server without devices.
 func NewServer() *Server { return &Server{devices: map[uint64]*Device{}} }
 
-// Add makes a device and answers for it from now on. It fails on an id that is taken and on options out of range.
+// Add adds a device to the server. It returns an error for an id that is in use and for options out of range.
 func (s *Server) Add(id uint64, o Options) (*Device, error) {
 	d, err := newDevice(id, o)
 	if err != nil {
@@ -46,7 +46,7 @@ func (s *Server) Register(g *grpc.Server) {
 	reflection.Register(g)
 }
 
-// Serve answers on l until ctx ends, which is no error. Streams that are open then break.
+// Serve answers on l until ctx ends, and then returns nil. Open streams break.
 func (s *Server) Serve(ctx context.Context, l net.Listener, o ...grpc.ServerOption) error {
 	g := grpc.NewServer(o...)
 	s.Register(g)
@@ -67,7 +67,7 @@ func (s *Server) device(id uint64) (*Device, error) {
 	return nil, status.Errorf(codes.NotFound, "no device %d", id)
 }
 
-// ask runs a request to a device under its lock, with its faults.
+// ask executes a request on a device under its lock, with its faults.
 func ask[T any](s *Server, id uint64, write bool, do func(d *Device) (T, error)) (T, error) {
 	var none T
 	d, err := s.device(id)
@@ -99,7 +99,7 @@ func (s *Server) Write(_ context.Context, r *p4v1.WriteRequest) (*p4v1.WriteResp
 	return ask(s, r.GetDeviceId(), true, func(d *Device) (*p4v1.WriteResponse, error) { return d.write(r) })
 }
 
-// readChunk is how many entities one response of a Read holds.
+// readChunk is the number of entities in one response of a Read.
 const readChunk = 64
 
 func (s *Server) Read(r *p4v1.ReadRequest, out p4v1.P4Runtime_ReadServer) error {

@@ -13,18 +13,18 @@ import (
 
 // client is one open stream of a device.
 type client struct {
-	election *p4v1.Uint128 // nil: never the primary
+	election *p4v1.Uint128 // nil means that it can never be the primary
 	out      chan *p4v1.StreamMessageResponse
 	over     chan error // one error ends the stream
 }
 
-// outQueue bounds the messages that wait for a client.
+// outQueue is the largest number of messages waiting for a client.
 const outQueue = 64
 
-// maxClients bounds the streams of one device.
+// maxClients is the largest number of streams of one device.
 const maxClients = 64
 
-// send queues a message; a client that does not keep up loses its stream.
+// send queues a message. A client that is too slow loses its stream.
 func (c *client) send(m *p4v1.StreamMessageResponse) bool {
 	select {
 	case c.out <- m:
@@ -35,7 +35,7 @@ func (c *client) send(m *p4v1.StreamMessageResponse) bool {
 	}
 }
 
-// end breaks the stream with an error. The first counts.
+// end breaks the stream with an error; only the first error is used.
 func (c *client) end(err error) {
 	select {
 	case c.over <- err:
@@ -86,7 +86,7 @@ func (s *Server) StreamChannel(stream p4v1.P4Runtime_StreamChannelServer) error 
 	}
 }
 
-// message handles what a client sends, and returns the device that it belongs to from then on.
+// message handles a client's message, and returns the device of the client from then on.
 func (s *Server) message(d *Device, c *client, m *p4v1.StreamMessageRequest) (*Device, error) {
 	a := m.GetArbitration()
 	if a == nil {
@@ -113,8 +113,8 @@ func (s *Server) message(d *Device, c *client, m *p4v1.StreamMessageRequest) (*D
 	return dev, dev.arbitrate(c, a)
 }
 
-// arbitrate follows the rules of the P4Runtime specification for MasterArbitrationUpdate: the highest election id that
-// was ever seen is the primary's, and everybody hears of a change.
+// arbitrate follows the rules of the P4Runtime specification for MasterArbitrationUpdate: the primary has the highest election
+// id received so far, and all clients are notified of a change.
 func (d *Device) arbitrate(c *client, a *p4v1.MasterArbitrationUpdate) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -151,7 +151,7 @@ func (d *Device) arbitrate(c *client, a *p4v1.MasterArbitrationUpdate) error {
 	return nil
 }
 
-// leave takes a client off the list when its stream has ended.
+// leave removes a client whose stream has ended.
 func (d *Device) leave(c *client) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -168,7 +168,7 @@ func (d *Device) notify() {
 	}
 }
 
-// advice is what a client is told about who is the primary.
+// advice returns the message to a client about the primary.
 func (d *Device) advice(c *client) *p4v1.StreamMessageResponse {
 	s := &rpcstatus.Status{}
 	switch {

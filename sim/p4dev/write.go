@@ -10,10 +10,10 @@ import (
 	"fairlane/wrcc/p4info"
 )
 
-// maxUpdates bounds the updates of one Write.
+// maxUpdates is the largest number of updates of one Write.
 const maxUpdates = 4096
 
-// write carries out a batch, and answers with the status of each update unless all went well.
+// write executes a batch, and returns the status of each update if any failed.
 func (d *Device) write(r *p4v1.WriteRequest) (*p4v1.WriteResponse, error) {
 	if err := d.hasPipeline(); err != nil {
 		return nil, err
@@ -53,7 +53,7 @@ func (d *Device) write(r *p4v1.WriteRequest) (*p4v1.WriteResponse, error) {
 	return nil, s.Err()
 }
 
-// update carries out one update. The error is a status.
+// update executes one update. The error is a status.
 func (d *Device) update(u *p4v1.Update) error {
 	switch e := u.GetEntity().GetEntity().(type) {
 	case *p4v1.Entity_TableEntry:
@@ -100,7 +100,7 @@ func (d *Device) updateTable(kind p4v1.Update_Type, e *p4v1.TableEntry) error {
 	return put(d, kind, e.GetTableId(), d.domains, port, p, derr)
 }
 
-// put carries out one update of a table. What is wrong with the entry counts unless only its key is needed.
+// put executes one update of a table. Errors in the entry matter only if more than its key is needed.
 func put[K comparable, V any](d *Device, kind p4v1.Update_Type, table uint32, in map[K]V, key K, v V, wrong error) error {
 	_, has := in[key]
 	if kind == p4v1.Update_DELETE {

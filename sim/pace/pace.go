@@ -1,5 +1,5 @@
-// Package pace lets the time of a simulated fabric pass as wall time does, at a scale, while others look at the fabric and
-// change it in between.
+// Package pace advances the time of a simulated fabric with the wall time, at a scale, while other goroutines read and change
+// the fabric in between.
 package pace
 
 import (
@@ -12,34 +12,34 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// Bounds of the runner's steps. A slice is what the lock is held for at a time.
+// Limits of the runner's steps. A slice is the time for which the lock is held at once.
 const (
-	sliceBudget  = 100 * time.Microsecond // wall time of computing that a slice aims at
-	maxLag       = 100 * time.Millisecond // wall time of debt that is still worked off
-	busyNap      = time.Millisecond       // nap while traffic flows and the run is ahead
-	idleNap      = 10 * time.Millisecond  // nap while nothing happens
+	sliceBudget  = 100 * time.Microsecond // target wall time of computing a slice
+	maxLag       = 100 * time.Millisecond // largest lag in wall time that is caught up
+	busyNap      = time.Millisecond       // sleep while traffic flows and the run is ahead
+	idleNap      = 10 * time.Millisecond  // sleep while nothing happens
 	paceWindow   = 500 * time.Millisecond // wall time over which the achieved scale is measured
 	minSlice     = 100 * quantity.Nanosecond
 	firstSlice   = 10 * quantity.Microsecond
 	defaultSlice = 10 * quantity.Millisecond
 )
 
-// Fabric is what runs. Its methods are called with the lock held.
+// Fabric is the simulated fabric. Its methods are called with the lock held.
 type Fabric interface {
 	Now() quantity.Picoseconds
 	RunUntil(t quantity.Picoseconds)
-	Events() uint64 // handled so far
+	Events() uint64 // events handled so far
 }
 
-// Options say how a fabric runs.
+// Options are the options of a run.
 type Options struct {
-	// TimeScale is simulated seconds per wall second; 0 is as fast as the machine can.
+	// TimeScale is the simulated seconds per wall second; 0 means as fast as possible.
 	TimeScale float64
-	// Slice is the most simulated time for which the lock is held at a time; 0 is 10 ms.
+	// Slice is the largest simulated time for which the lock is held at once; 0 means 10 ms.
 	Slice quantity.Picoseconds
 }
 
-// Clock lets the time of a fabric pass. One Run at a time.
+// Clock advances the time of a fabric. Only one Run may be active.
 type Clock struct {
 	lock sync.Locker
 	net  Fabric
@@ -50,7 +50,7 @@ type Clock struct {
 	behind atomic.Int64
 }
 
-// New returns the clock of a fabric that a lock guards; a Turnstile serves those who wait for it best.
+// New returns the clock of a fabric guarded by a lock; a Turnstile is best for other users of the lock.
 func New(lock sync.Locker, f Fabric, o Options) *Clock {
 	if o.Slice <= 0 {
 		o.Slice = defaultSlice
@@ -58,7 +58,7 @@ func New(lock sync.Locker, f Fabric, o Options) *Clock {
 	return &Clock{lock: lock, net: f, wake: make(chan struct{}, 1), opts: o}
 }
 
-// Wake ends a nap, because there is something to do.
+// Wake ends a sleep, because there is work to do.
 func (c *Clock) Wake() {
 	select {
 	case c.wake <- struct{}{}:
@@ -66,22 +66,21 @@ func (c *Clock) Wake() {
 	}
 }
 
-// Pace says how the live run keeps up.
+// Pace describes how well the live run keeps its time scale.
 type Pace struct {
 	Scale  float64       // simulated seconds per wall second over the last half second
-	Behind time.Duration // wall time by which the run lags behind its schedule
+	Behind time.Duration // lag of the run behind its schedule, in wall time
 }
 
-// Pace returns how the live run keeps up; zero before Run has measured anything.
+// Pace returns the current pace; zero before the first measurement.
 func (c *Clock) Pace() Pace {
 	return Pace{Scale: math.Float64frombits(c.scale.Load()), Behind: time.Duration(c.behind.Load())}
 }
 
-// Run advances simulated time until ctx ends, at Options.TimeScale simulated seconds per wall
-// second, or as fast as the machine can when that is 0. It never sleeps while it is behind; when
-// it falls back by more than 100 ms it gives up the rest of the debt rather than racing
-// later, so Pace().Scale is then below the TimeScale asked for. A fabric in which nothing moves costs
-// next to nothing and advances in real time when the scale is 0. Run returns nil when ctx ends.
+// Run advances simulated time until ctx ends, at Options.TimeScale simulated seconds per wall second, or as fast as possible if
+// that is 0. It never sleeps while it is behind. If the lag exceeds 100 ms, Run drops the rest of the lag instead of racing
+// later; Pace().Scale is then below the requested TimeScale. A fabric without events costs almost nothing and, with scale 0,
+// advances in real time. Run returns nil when ctx ends.
 func (c *Clock) Run(ctx context.Context) error {
 	r := newRunner(c, time.Now())
 	timer := time.NewTimer(0)
@@ -105,7 +104,7 @@ func (c *Clock) Run(ctx context.Context) error {
 type runner struct {
 	c     *Clock
 	slice quantity.Picoseconds
-	quiet bool // nothing happened in the last step
+	quiet bool // no events in the last step
 
 	anchorWall time.Time
 	anchorSim  quantity.Picoseconds
@@ -125,7 +124,7 @@ func newRunner(c *Clock, now time.Time) *runner {
 	}
 }
 
-// step computes at most one slice and returns how long to sleep.
+// step computes at most one slice and returns the time to sleep.
 func (r *runner) step() time.Duration {
 	start := time.Now()
 	target := r.target(start)
@@ -154,14 +153,14 @@ func (r *runner) step() time.Duration {
 	r.forgive(stop, end)
 	r.measure(stop, end)
 	if end == target {
-		return r.nap(0) // what has become due meanwhile can wait for more
+		return r.nap(0) // events that have become due in the meantime can wait
 	}
 	return 0
 }
 
 func (r *runner) scale() float64 { return r.c.opts.TimeScale }
 
-// effective is the scale that rules now: real time while an unlimited run has nothing to do.
+// effective returns the current scale: real time while a run without a scale has no events.
 func (r *runner) effective() float64 {
 	if s := r.scale(); s > 0 {
 		return s
@@ -172,7 +171,7 @@ func (r *runner) effective() float64 {
 	return 0
 }
 
-// target is the simulated time that is due at the given wall time.
+// target returns the simulated time that is due at a wall time.
 func (r *runner) target(now time.Time) quantity.Picoseconds {
 	s := r.effective()
 	if s == 0 {
@@ -185,7 +184,7 @@ func (r *runner) target(now time.Time) quantity.Picoseconds {
 	return r.anchorSim + quantity.Picoseconds(ps)
 }
 
-// nap is how long to sleep when simulated time is ahead of its schedule by so much.
+// nap returns the time to sleep when simulated time is ahead of its schedule.
 func (r *runner) nap(ahead quantity.Picoseconds) time.Duration {
 	base := busyNap
 	if r.quiet {
@@ -199,7 +198,7 @@ func (r *runner) nap(ahead quantity.Picoseconds) time.Duration {
 	return base
 }
 
-// adapt keeps the computing of a slice near sliceBudget.
+// adapt keeps the computing time of a slice near sliceBudget.
 func (r *runner) adapt(took time.Duration) {
 	switch {
 	case took > 2*sliceBudget:
@@ -209,7 +208,7 @@ func (r *runner) adapt(took time.Duration) {
 	}
 }
 
-// forgive moves the schedule up when the run is too far behind it.
+// forgive moves the schedule if the run is too far behind it.
 func (r *runner) forgive(wall time.Time, sim quantity.Picoseconds) {
 	s := r.effective()
 	if s == 0 {
@@ -223,7 +222,7 @@ func (r *runner) forgive(wall time.Time, sim quantity.Picoseconds) {
 	}
 }
 
-// measure publishes the achieved scale once a window.
+// measure publishes the achieved scale once per window.
 func (r *runner) measure(wall time.Time, sim quantity.Picoseconds) {
 	span := wall.Sub(r.paceWall)
 	if span < paceWindow {

@@ -1,6 +1,6 @@
-// Package plane holds the values that pass between simulated devices, which answer management protocols, and the
-// simulated Ethernet fabric whose packets those devices send and forward: what a device tells its data plane, and what
-// the data plane has counted. Neither side knows the other.
+// Package plane holds the values exchanged between simulated devices, which answer management protocols, and the simulated
+// Ethernet fabric, which carries their packets: the settings of the data plane, and the counters of the data plane. Neither
+// side imports the other.
 package plane
 
 import (
@@ -12,48 +12,48 @@ import (
 // Priorities is the number of priorities of a port, and of queues of a switch port.
 const Priorities = 8
 
-// PortState is what a NIC port does now, complete: what it was told, by whichever way, with the defaults of the
-// rest.
+// PortState is the complete state of a NIC port: settings from every interface of the device, and defaults for the rest.
 type PortState struct {
 	Registers dcqcn.Settings
-	// Reaction and Notification are the priorities with DCQCN on, by bit: of senders and of receivers.
+	// Reaction and Notification are bit masks of the priorities with DCQCN enabled, for senders and for receivers.
 	Reaction     uint8
 	Notification uint8
-	// CNPsPerPort keeps the gap between CNPs for the port instead of each flow, so that one tenant's can starve
+	// CNPsPerPort applies the minimum gap between CNPs to the port instead of each flow. One tenant's CNPs can then suppress
 	// another's.
 	CNPsPerPort bool
-	// DSCP is that of the port's RoCE traffic, and of what answers it; CNPDSCP that of the CNPs which the port sends; 0 to 63.
+	// DSCP is the DSCP, 0 to 63, of the port's RoCE traffic and of its acknowledgements; CNPDSCP is that of the CNPs which the
+	// port sends.
 	DSCP    uint8
 	CNPDSCP uint8
-	// NotECT says that the port's RoCE traffic is not ECN-capable, so that no switch marks it. Inert says that another algorithm
-	// replaces DCQCN: notifications are counted as handled and change no rate.
+	// NotECT means that the port's RoCE traffic is not ECN-capable, so switches do not mark it. Inert means that another
+	// algorithm replaces DCQCN: the port counts notifications as handled but does not change rates.
 	NotECT, Inert bool
-	// Priorities are those of what the port sends, 0 to 7, by DSCP.
+	// Priorities maps the DSCP of a sent packet to its priority, 0 to 7.
 	Priorities [DSCPs]uint8
-	// PFC has the priorities with pause on, by bit: the port asks for it, and obeys, in these alone.
+	// PFC is the bit mask of the priorities with pause. The port sends and obeys pause frames only for these.
 	PFC uint8
-	// MaxRate bounds what the traffic class of the RoCE traffic sends; 0 does not.
+	// MaxRate limits the traffic class of the RoCE traffic; 0 means no limit.
 	MaxRate quantity.BitRate
-	// Functions are the shares of virtual functions, by index, each once. One without an entry has weight 1 and no
-	// bounds. The index of a function is the position of its tenant among the port's tenants by name.
+	// Functions are the shares of virtual functions; each index occurs at most once. A function without an entry has weight 1
+	// and no limits. The index of a function is the position of its tenant among the port's tenants, sorted by name.
 	Functions []Function
-	// WRCC has what senders go by; nil leaves the device's defaults. Fabrics without WRCC ignore it.
+	// WRCC is the configuration of WRCC senders; nil keeps the device's defaults. Fabrics without WRCC ignore it.
 	WRCC *wrcc.NICConfig
 }
 
-// Priority is that of the port's RoCE traffic.
+// Priority returns the priority of the port's RoCE traffic.
 func (s *PortState) Priority() uint8 { return s.Priorities[s.DSCP] }
 
-// Function is the share of a virtual function in what its port sends.
+// Function is a virtual function's share of its port's sending rate.
 type Function struct {
 	Index  int
-	Weight uint32           // among the functions of the port; 0 means 1
-	Min    quantity.BitRate // served before weights count; 0 is none
-	Max    quantity.BitRate // 0 is no limit
+	Weight uint32           // relative to the other functions of the port; 0 means 1
+	Min    quantity.BitRate // guaranteed before weights apply; 0 means no guarantee
+	Max    quantity.BitRate // 0 means no limit
 }
 
-// DefaultPort is the state of a port that nobody told anything: the vendor's registers, DCQCN on for all priorities,
-// RoCE on priority 3, which has pause, and CNPs on priority 6.
+// DefaultPort returns the state of an unconfigured port: the vendor's register values, DCQCN enabled for all priorities, RoCE
+// on priority 3, which has pause, and CNPs on priority 6.
 func DefaultPort() PortState {
 	return PortState{
 		Registers: dcqcn.Default(), Reaction: 0xff, Notification: 0xff, DSCP: RoCEDSCP, CNPDSCP: CNPDSCP, Priorities: defaultClasses(),
@@ -61,38 +61,38 @@ func DefaultPort() PortState {
 	}
 }
 
-// What a fabric as it comes does with the DSCPs in use.
+// Default DSCPs and priorities of an unconfigured fabric.
 const (
-	RoCEPriority = 3 // priority of RoCE traffic, and queue of switches
+	RoCEPriority = 3 // priority of RoCE traffic, and its switch queue
 	RoCEDSCP     = 26
-	CNPPriority  = 6 // of notification packets
+	CNPPriority  = 6 // priority of notification packets
 	CNPDSCP      = 48
 )
 
 // DSCPs is the number of DSCPs.
 const DSCPs = 64
 
-// defaultClasses are the priorities, and the queues, of a fabric as it comes by DSCP.
+// defaultClasses returns the default priority, which is also the queue, of each DSCP.
 func defaultClasses() (c [DSCPs]uint8) {
 	c[RoCEDSCP], c[CNPDSCP] = RoCEPriority, CNPPriority
 	return c
 }
 
-// SwitchPort is what a port of a switch does with packets by their class of service.
+// SwitchPort holds the settings of a switch port by class of service.
 type SwitchPort struct {
-	Queues  [DSCPs]uint8 // of packets that come in by the port, 0 to 7, by DSCP: the queue of whichever port they leave by
-	PFC     uint8        // priorities with pause on, by bit
+	Queues  [DSCPs]uint8 // egress queue, 0 to 7, of packets received on this port, by DSCP
+	PFC     uint8        // bit mask of the priorities with pause
 	Service [Priorities]QueueService
 }
 
-// QueueService is how a queue is served.
+// QueueService is the scheduling of a queue.
 type QueueService struct {
-	Strict bool  // before all that are not, a higher number before a lower
-	Weight uint8 // of deficit round robin among the others, 1 to 255; 0 is 1
+	Strict bool  // served before all other queues; the highest queue number first
+	Weight uint8 // weight, 1 to 255, of deficit round robin among the queues that are not strict; 0 means 1
 }
 
-// DefaultSwitchPort is a port of a switch that nobody told anything: RoCE in queue 3, which has pause, CNPs in queue 6, which
-// goes before all, and the same weight for the others.
+// DefaultSwitchPort returns the settings of an unconfigured switch port: RoCE in queue 3, which has pause, CNPs in queue 6,
+// which has strict priority, and equal weights for the other queues.
 func DefaultSwitchPort() SwitchPort {
 	p := SwitchPort{Queues: defaultClasses(), PFC: 1 << RoCEPriority}
 	for q := range p.Service {
@@ -103,53 +103,53 @@ func DefaultSwitchPort() SwitchPort {
 
 const defaultWeight = 50
 
-// PortCounters are what a NIC port has counted since the fabric began. Octets are those on the wire, with headers.
+// PortCounters are the counters of a NIC port since the start of the fabric. Octets are octets on the wire, with headers.
 type PortCounters struct {
 	At quantity.Picoseconds // the fabric's clock at the reading
 	Up bool
 
 	TxOctets, RxOctets   uint64
 	TxPackets, RxPackets uint64
-	// CNPs and marks, as rp_cnp_handled, np_cnp_sent and np_ecn_marked_roce_packets count them.
+	// CNPs and marks, with the meaning of rp_cnp_handled, np_cnp_sent and np_ecn_marked_roce_packets.
 	CNPsSent, CNPsHandled, CNPsIgnored, ECNMarked uint64
 
-	Sequence, Nacks, Timeouts uint64 // packets above a gap, reports of gaps sent, senders that began anew
+	Sequence, Nacks, Timeouts uint64 // out-of-sequence packets received, NAKs sent, and timeouts of senders
 
 	PausesSent, PausesReceived [Priorities]uint64
-	PausedTime                 quantity.Picoseconds             // in which a priority was not to send, all together
-	PausedTimes                [Priorities]quantity.Picoseconds // by priority
+	PausedTime                 quantity.Picoseconds             // total time during which a priority was paused
+	PausedTimes                [Priorities]quantity.Picoseconds // paused time by priority
 	Sent                       [Priorities]ClassCounters        // octets and packets by priority
 
-	Functions []FunctionCounters // by index; all that carry a tenant
-	Senders   []SenderCounters   // by name; WRCC
+	Functions []FunctionCounters // by index; functions with a tenant only
+	Senders   []SenderCounters   // by name; WRCC only
 }
 
-// ClassCounters are those of one priority.
+// ClassCounters are the counters of one priority.
 type ClassCounters struct{ Octets, Packets uint64 }
 
-// FunctionCounters are what a virtual function has sent and received.
+// FunctionCounters count the traffic that a virtual function sent and received.
 type FunctionCounters struct {
 	Index                int
-	Tenant               string // whose it is
+	Tenant               string // owner of the function
 	TxOctets, RxOctets   uint64
 	TxPackets, RxPackets uint64
 }
 
-// SenderCounters are what the queue pairs of a WRCC sender have sent.
+// SenderCounters count the traffic that the queue pairs of a WRCC sender sent.
 type SenderCounters struct {
 	Name     string // "tenant/class"
 	TxOctets uint64
 }
 
-// SwitchPortCounters are what a switch port has counted since the fabric began.
+// SwitchPortCounters are the counters of a switch port since the start of the fabric.
 type SwitchPortCounters struct {
 	At quantity.Picoseconds // the fabric's clock at the reading
 	Up bool
 
 	TxOctets, RxOctets   uint64
 	TxPackets, RxPackets uint64
-	InDrops              uint64             // packets that found no room after arriving by this port
-	GroupDrops           [Priorities]uint64 // those, by the queue that they were to go to
+	InDrops              uint64             // packets received on this port and dropped for lack of buffer
+	GroupDrops           [Priorities]uint64 // these drops, by the queue that the packets were classified to
 
 	Queues [Priorities]QueueCounters
 
@@ -157,11 +157,11 @@ type SwitchPortCounters struct {
 	PausedTime                 quantity.Picoseconds
 }
 
-// QueueCounters are those of one queue of a switch port.
+// QueueCounters are the counters of one queue of a switch port.
 type QueueCounters struct {
 	Octets, Packets     uint64 // sent
-	Drops, DroppedBytes uint64 // that found no room in it
+	Drops, DroppedBytes uint64 // dropped for lack of room in this queue
 	Marks               uint64 // ECN marks set
-	Bytes               int64  // held now
-	Peak                int64  // most that it has held
+	Bytes               int64  // bytes in the queue now
+	Peak                int64  // largest number of bytes in the queue so far
 }

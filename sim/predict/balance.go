@@ -6,10 +6,10 @@ import (
 	"fairlane/sim"
 )
 
-// Ranges is the number of ranges of |K| that training rows are balanced over.
+// Ranges is the number of ranges of |K| for balanced training rows.
 const Ranges = 4
 
-// rangeEnds are the upper ends, exclusive, of all ranges but the last (S3, 3.3.1).
+// rangeEnds are the exclusive upper limits of all ranges except the last (S3, 3.3.1).
 var rangeEnds = [Ranges - 1]float64{0.02, 0.08, 0.15}
 
 // RangeOf returns the range of |k|, 0 to 3: [0, 0.02), [0.02, 0.08), [0.08, 0.15), [0.15, inf)
@@ -24,12 +24,10 @@ func RangeOf(k float64) int {
 	return Ranges - 1
 }
 
-// Balance draws rows so that each range of their newest |K| gives about as many as the others: most
-// congestion controls hold the RTT still most of the time, and a network that has seen little else
-// learns to answer zero (S3, 3.3.1). A range gives perRange rows drawn at random without
-// replacement, or all its rows when it has fewer. A perRange below 1 means the size of the smallest
-// range. The result is in random order and a function of rows, perRange and seed; rows stays as it
-// is.
+// Balance draws rows so that all ranges of their newest |K| contribute about equally. Most congestion controls keep the RTT
+// steady most of the time, and a network trained mainly on such rows learns to answer zero (S3, 3.3.1). Each range contributes
+// perRange rows, drawn at random without replacement, or all its rows if it has fewer. A perRange below 1 means the size of the
+// smallest range. The result is in random order and a function of rows, perRange and seed; rows is not changed.
 func Balance(rows []Row, perRange int, seed uint64) []Row {
 	var by [Ranges][]int
 	for i := range rows {

@@ -10,17 +10,17 @@ import (
 	"math"
 )
 
-// FileVersion is the version of the model files that Encode writes and Decode reads.
+// FileVersion is the version of model files.
 const FileVersion = 1
 
-// MaxFile is the size in bytes of the largest file that Decode reads.
+// MaxFile is the largest file that Decode reads, in bytes.
 const MaxFile = 1 << 20
 
-// maxWeight bounds a weight, so that no sum in the network can overflow.
+// maxWeight limits a weight, so that no sum in the network can overflow.
 const maxWeight = 1e4
 
-// file is a model as JSON. Weights are single precision in the order of Model.w: by gate (input,
-// forget, cell, output), then unit, then, for the recurrent ones, the unit they come from.
+// file is a model as JSON. Weights are single precision in the order of Model.w: by gate (input, forget, cell, output), then by
+// unit, and, for recurrent weights, then by source unit.
 type file struct {
 	Version    int       `json:"version"`
 	Kind       string    `json:"kind"`
@@ -39,7 +39,7 @@ const fileKind = "rtt-lstm"
 //go:embed model.json
 var defaultModel []byte
 
-// Default returns the model that TrainDefault makes, from the file built into the program.
+// Default returns the model of TrainDefault, from the embedded file.
 func Default() (*Model, error) {
 	m, err := Decode(defaultModel)
 	if err != nil {
@@ -48,8 +48,8 @@ func Default() (*Model, error) {
 	return m, nil
 }
 
-// Encode returns the model as one line of JSON. Weights are rounded to single precision; those of
-// Train and Decode are so already.
+// Encode returns the model as one line of JSON. Weights are rounded to single precision; models from Train and Decode have such
+// weights already.
 func (m *Model) Encode() ([]byte, error) {
 	f := file{
 		Version: FileVersion, Kind: fileKind, Sequence: Sequence, Hidden: Hidden, Smoothing: Smoothing,
@@ -63,8 +63,8 @@ func (m *Model) Encode() ([]byte, error) {
 	return append(b, '\n'), nil
 }
 
-// Decode reads a model and checks it: version, kind, shape, the number of weights of each kind, and
-// that each lies within ±10000. The error names what was found and what is allowed.
+// Decode reads a model and checks its version, kind, shape, number of weights of each kind, and that each weight is within
+// ±10000. The error names the value found and the allowed values.
 func Decode(data []byte) (*Model, error) {
 	if len(data) > MaxFile {
 		return nil, fmt.Errorf("model of %d bytes: want at most %d", len(data), MaxFile)

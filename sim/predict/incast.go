@@ -7,46 +7,42 @@ import (
 	"fairlane/sim"
 )
 
-// Incast is a small packet model that makes RTT samples to train on without a fabric: senders share
-// one first-in first-out queue before one link, and each samples one RTT at a time, as S3 does
-// (3.2). It stands for the incast that S3 takes its rows from (4.1.2). Packets move one by one, so
-// the samples have the jitter of real queues; everything but the queue is a constant delay.
+// Incast is a small packet model that generates RTT samples for training without a fabric: senders share one FIFO queue before
+// one link, and each samples one RTT at a time, as in S3 (3.2). It models the incast from which S3 takes its rows (4.1.2).
+// Packets are simulated individually, so the samples have the jitter of real queues; all other delays are constant.
 type Incast struct {
-	Sizes   []int64              // bytes that each sender has to send; their number is that of senders, 1 to MaxSenders
+	Sizes   []int64              // bytes to send, one entry per sender; 1 to MaxSenders senders
 	Link    quantity.BitRate     // of the senders and of the shared link, at least 1 Mbit/s
-	Base    quantity.Picoseconds // RTT without queueing, more than 0
+	Base    quantity.Picoseconds // RTT without queueing, above 0
 	Packet  int                  // bytes, 64 to 65,536
 	Backlog int64                // bytes in the queue at which senders pause, at least one packet
-	Control Control              // what the senders do with a sample
+	Control Control              // reaction of the senders to a sample
 	Seed    uint64               // of the senders' first sending times
 }
 
-// MaxSenders is the largest number of senders of an Incast, MaxIncastBytes the most that they may
-// have to send together.
+// MaxSenders is the largest number of senders of an Incast; MaxIncastBytes is the largest sum of their bytes.
 const (
 	MaxSenders     = 4096
 	MaxIncastBytes = 16e9
 )
 
-// Control is how the senders of an Incast react to a sample. S3 trains on samples of both kinds, for
-// one holds the RTT calm and the other throws it about (3.4.2).
+// Control selects the reaction of an Incast's senders to a sample. S3 trains on samples of both kinds, because one keeps the
+// RTT steady and the other makes it vary strongly (3.4.2).
 type Control uint8
 
 // Kinds of control.
 const (
-	// Gradient follows the slope of the RTT, as TIMELY does (Mittal et al., SIGCOMM 2015, algorithm
-	// 1): smoothing 0.875, lowest and highest RTT 50 and 500 us, beta 0.8, slopes in units of 20 us,
-	// additive step 10 Mbit/s for every 10 Gbit/s of the link, five times as much after five
-	// increases. It starts at the link's rate.
+	// Gradient follows the slope of the RTT, as in TIMELY (Mittal et al., SIGCOMM 2015, algorithm 1): smoothing 0.875, minimum
+	// and maximum RTT 50 and 500 us, beta 0.8, slopes in units of 20 us, additive step 10 Mbit/s per 10 Gbit/s of the link,
+	// five times as much after five increases. It starts at the link's rate.
 	Gradient Control = iota
-	// Proportional is S3's PID with its first, untrained gains on the measured RTT (3.5.3): target
-	// 5 us, start at a tenth of the link's rate.
+	// Proportional is S3's PID controller with its untrained gains, applied to the measured RTT (3.5.3): target 5 us, start at
+	// a tenth of the link's rate.
 	Proportional
 )
 
-// S3Incast returns S3's incast (4.1.2, figure 14): 20 senders of 100 Gbit/s with 200, 200, 150 and 17
-// times 5 MB, packets of 1 KB and 4 us without queueing (figure 18). Senders pause at 2 MB, where
-// S3's own samples end (165 us, table 6).
+// S3Incast returns S3's incast (4.1.2, figure 14): 20 senders of 100 Gbit/s with 200, 200, 150 and 17 times 5 MB, packets of 1
+// KB and 4 us without queueing (figure 18). Senders pause at 2 MB, where S3's own samples end (165 us, table 6).
 func S3Incast(c Control, seed uint64) Incast {
 	in := Incast{
 		Link: 100 * quantity.Gbps, Base: 4 * quantity.Microsecond, Packet: 1048, Backlog: 2e6, Control: c, Seed: seed,
@@ -58,8 +54,8 @@ func S3Incast(c Control, seed uint64) Incast {
 	return in
 }
 
-// Run sends everything and gives the samples to rec, one series a sender, from series first on. It
-// fails on values out of their range.
+// Run sends all bytes and passes the samples to rec, one series per sender, starting with series first. It returns an error for
+// values out of range.
 func (in *Incast) Run(rec *Recorder, first int) error {
 	if err := in.check(); err != nil {
 		return err
@@ -116,15 +112,15 @@ type incast struct {
 	rec     *Recorder
 	first   int
 	senders []sender
-	free    quantity.Picoseconds // when the shared link will have sent all it has
+	free    quantity.Picoseconds // time at which the shared link becomes idle
 }
 
 type sender struct {
 	left   int64
 	rate   float64 // bit/s
 	rtt    quantity.Picoseconds
-	probed bool // a probe is under way
-	seen   int  // samples
+	probed bool // a probe is in flight
+	seen   int  // number of samples
 
 	slope  float64 // Gradient: smoothed difference of samples, us
 	last   float64 // sample, us, or error
@@ -132,7 +128,7 @@ type sender struct {
 	sum    float64 // Proportional: of errors
 }
 
-// Handle moves the model on by one event.
+// Handle processes one event.
 func (m *incast) Handle(ev sim.Event) {
 	s := &m.senders[ev.A]
 	if ev.Kind() == evSample {
@@ -164,7 +160,7 @@ func (m *incast) Handle(ev sim.Event) {
 	}
 }
 
-// span is the time that bytes take at a rate.
+// span returns the time of bytes at a rate.
 func (m *incast) span(bytes, rate float64) quantity.Picoseconds {
 	return max(1, quantity.Picoseconds(bytes*8e12/rate))
 }
@@ -212,8 +208,8 @@ func (m *incast) set(s *sender, rate float64) {
 	s.rate = max(float64(m.Link)/100, min(float64(m.Link), rate))
 }
 
-// DefaultRows returns the rows that the built-in model is trained and tested on: S3's incast under
-// both kinds of control, balanced to 4,765 rows a range, 19,060 in all where S3 has 19,058 (3.4.2).
+// DefaultRows returns the rows for training and test of the built-in model: S3's incast under both kinds of control, balanced
+// to 4,765 rows per range, 19,060 in total (S3 has 19,058, 3.4.2).
 func DefaultRows(seed uint64) ([]Row, error) {
 	rec := NewRecorder(1 << 20)
 	for i, c := range []Control{Gradient, Proportional} {
@@ -225,8 +221,8 @@ func DefaultRows(seed uint64) ([]Row, error) {
 	return Balance(rec.Rows(), 4765, seed), nil
 }
 
-// TrainDefault makes the built-in model: DefaultRows(1) and DefaultOptions(1). It takes about a
-// second, and its encoding is model.json, byte by byte.
+// TrainDefault trains the built-in model: DefaultRows(1) and DefaultOptions(1). It takes about one second, and its encoding is
+// identical to model.json.
 func TrainDefault() (*Model, []Round, error) {
 	const seed = 1
 	rows, err := DefaultRows(seed)

@@ -2,7 +2,7 @@ package predict
 
 // Shape of the network (S3, 3.4.1).
 const (
-	Sequence = 3  // features in, one a step
+	Sequence = 3  // input features, one per step
 	Hidden   = 16 // units of the LSTM layer
 )
 
@@ -15,7 +15,7 @@ const (
 	gates
 )
 
-// Where the weights of each kind stand in Model.w. The row of a gate's unit is gate*Hidden + unit.
+// Offsets of the weights of each kind in Model.w. The row of a gate's unit is gate*Hidden + unit.
 const (
 	rows     = gates * Hidden
 	atInput  = 0
@@ -28,8 +28,8 @@ const (
 	Params = atOutB + 1
 )
 
-// Model is a trained network: one LSTM layer over the sequence and a linear layer to one number. It
-// is not changed by use and may be shared.
+// Model is a trained network: one LSTM layer over the sequence and a linear layer to one number. It is immutable and may be
+// shared.
 type Model struct {
 	w [Params]float64
 }
@@ -41,18 +41,17 @@ func (m *Model) Predict(k *[Sequence]float64) float64 {
 	return p.forward(&m.w, k)
 }
 
-// pass is what one run of the network leaves behind for the way back.
+// pass stores the intermediate values of one run of the network for back-propagation.
 type pass struct {
 	x    [Sequence]float64
-	gate [Sequence][rows]float64   // after their activation
+	gate [Sequence][rows]float64   // after activation
 	c    [Sequence][Hidden]float64 // cell state
-	tc   [Sequence][Hidden]float64 // tanh of it
+	tc   [Sequence][Hidden]float64 // tanh of the cell state
 	h    [Sequence][Hidden]float64 // output of the unit
 }
 
-// forward runs the network (S3, equations 4 to 8). Equation 6 prints the candidate as the new cell
-// state; the text above it adds input gate times candidate to forget gate times old state, as every
-// LSTM does, and so does this.
+// forward runs the network (S3, equations 4 to 8). Equation 6 prints the candidate as the new cell state. This function follows
+// the text above it, and every LSTM: input gate times candidate plus forget gate times old state.
 func (p *pass) forward(w *[Params]float64, k *[Sequence]float64) float64 {
 	p.x = *k
 	for t := range Sequence {
@@ -71,7 +70,7 @@ func (p *pass) forward(w *[Params]float64, k *[Sequence]float64) float64 {
 	return w[atOutB] + dot((*[Hidden]float64)(w[atOut:]), &p.h[Sequence-1])
 }
 
-// gates computes all gates of step t. Nothing comes in from before the first step.
+// gates computes all gates of step t. The state before the first step is zero.
 func (p *pass) gates(w *[Params]float64, t int) {
 	x, g := p.x[t], &p.gate[t]
 	in, bias := (*[rows]float64)(w[atInput:]), (*[rows]float64)(w[atBias:])
@@ -95,7 +94,7 @@ func (p *pass) gates(w *[Params]float64, t int) {
 	}
 }
 
-// dot is a scalar product in a fixed order of four interleaved sums.
+// dot is a scalar product, summed in the fixed order of four interleaved sums.
 func dot(a, b *[Hidden]float64) float64 {
 	var s0, s1, s2, s3 float64
 	for i := 0; i < Hidden; i += 4 {

@@ -7,41 +7,38 @@ import (
 	"fairlane/sim"
 )
 
-// MaxRounds is the largest number of rounds that Train takes.
+// MaxRounds is the largest number of training rounds.
 const MaxRounds = 10_000
 
-// Options say how to train. DefaultOptions gives those of S3.
+// Options are the options of training. DefaultOptions returns those of S3.
 type Options struct {
 	Rounds    int     // 1 to MaxRounds
-	TrainRows int     // learnt from in each round, at least 1
-	TestRows  int     // evaluated after each round, at least 1
-	Batch     int     // rows of one step of the optimiser, 1 to TrainRows
-	Rate      float64 // of learning, more than 0 and at most 1
-	Seed      uint64  // of first weights and of the order of rows
+	TrainRows int     // training rows of each round, at least 1
+	TestRows  int     // test rows of each round, at least 1
+	Batch     int     // rows per step of the optimizer, 1 to TrainRows
+	Rate      float64 // learning rate, above 0 and at most 1
+	Seed      uint64  // of initial weights and of the order of rows
 }
 
-// DefaultOptions returns the published ones: 19 rounds of 800 training and 200 test rows, learning
-// rate 0.001 (S3, 3.4.2). S3 gives no batch size; one row a step is what reaches its figures in
-// 15,200 rows.
+// DefaultOptions returns the published options: 19 rounds of 800 training and 200 test rows, learning rate 0.001 (S3, 3.4.2).
+// S3 gives no batch size; one row per step reaches its figures with 15,200 rows.
 func DefaultOptions(seed uint64) Options {
 	return Options{Rounds: 19, TrainRows: 800, TestRows: 200, Batch: 1, Rate: 0.001, Seed: seed}
 }
 
-// Round is the outcome of one round. Errors of the training rows are those before the network has
-// learnt from them.
+// Round is the result of one round. Errors of training rows are measured before the network has learnt from them.
 type Round struct {
 	TrainLoss, TestLoss float64 // mean |out - L| (S3, equation 11)
 	TrainMAPE, TestMAPE float64 // as a ratio: 0.036 is 3.6 % (S3, equation 13)
 }
 
-// Train fits a network to rows with the L1 loss (S3, equation 11) and Adam (Kingma and Ba, "Adam: a
-// method for stochastic optimization", ICLR 2015, algorithm 1). Each round takes new rows in random
-// order; when all have been used they are shuffled again, so that with 19,000 rows or more no row
-// is seen twice. The result is a function of the arguments, the same bits on every machine. Weights
-// are rounded to single precision, as files hold them.
+// Train fits a network to rows with the L1 loss (S3, equation 11) and Adam (Kingma and Ba, "Adam: a method for stochastic
+// optimization", ICLR 2015, algorithm 1). Each round takes new rows in random order; after all rows have been used they are
+// shuffled again, so with 19,000 rows or more no row is used twice. The result is a function of the arguments, with the same
+// bits on every machine. Weights are rounded to single precision, as in model files.
 //
-// It fails when there are fewer rows than one round takes, when a row is not finite or has a label
-// of -1 or less, and when an option is out of its range.
+// Train returns an error when there are fewer rows than one round takes, when a row is not finite or has a label of -1 or less,
+// and when an option is out of range.
 func Train(rows []Row, o Options) (*Model, []Round, error) {
 	if err := o.check(len(rows)); err != nil {
 		return nil, nil, err
@@ -82,7 +79,7 @@ func (o *Options) check(rows int) error {
 	return nil
 }
 
-// maxFeature bounds features and labels: an RTT a million times the smoothed one is a broken clock.
+// maxFeature limits features and labels: an RTT a million times the smoothed one indicates a broken clock.
 const maxFeature = 1e6
 
 func (r *Row) valid() bool {
@@ -99,7 +96,7 @@ type trainer struct {
 	rows  []Row
 	opt   Options
 	rng   sim.RNG
-	order []int // rows not yet used, to be taken from the end
+	order []int // unused rows, taken from the end
 	adam  adam
 	grad  [Params]float64
 	pass  pass
@@ -107,7 +104,7 @@ type trainer struct {
 
 func newTrainer(rows []Row, o Options) *trainer {
 	t := &trainer{rows: rows, opt: o, rng: sim.NewRNG(o.Seed)}
-	// The usual start of an LSTM layer: even within 1/sqrt(Hidden) of zero.
+	// The usual initialization of an LSTM layer: uniform within 1/sqrt(Hidden) of zero.
 	const bound = 1.0 / 4 // Hidden is 16
 	for i := range t.model.w {
 		t.model.w[i] = float64((float64(2*t.rng.Float64()) - 1) * bound)
@@ -149,7 +146,7 @@ func (t *trainer) round() Round {
 	return r
 }
 
-// step learns from one batch: the gradient of its mean L1 loss.
+// step learns from one batch by the gradient of its mean L1 loss.
 func (t *trainer) step(batch []int, seen *tally) {
 	clear(t.grad[:])
 	for _, i := range batch {
@@ -188,9 +185,8 @@ func (y *tally) mean() (loss, mape float64) {
 	return y.abs / float64(y.n), y.mape / float64(y.n)
 }
 
-// Evaluate returns the model's mean |out - L| over rows and its mean absolute percentage error of
-// the predicted RTT as a ratio, the mean of |out - L| / (1 + L) (S3, equations 11 and 13). No rows
-// give 0.
+// Evaluate returns the model's mean |out - L| over rows, and the mean absolute percentage error of the predicted RTT as a
+// ratio, the mean of |out - L| / (1 + L) (S3, equations 11 and 13). Without rows both are 0.
 func (m *Model) Evaluate(rows []Row) (loss, mape float64) {
 	var y tally
 	for i := range rows {

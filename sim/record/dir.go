@@ -1,6 +1,6 @@
-// Package record writes the results of a run to files while the run goes on, in memory that does
-// not grow with it: completed flows, rates, queue lengths. The files of a Dir appear under their names only
-// when the run is complete; what an interrupted run computed stays beside them as NAME.partial.
+// Package record streams the results of a run to files: completed flows, rates, queue lengths. Its memory does not grow with
+// the run. The files of a Dir get their names only when the run is complete; the files of an interrupted run are named
+// NAME.partial.
 package record
 
 import (
@@ -15,24 +15,24 @@ import (
 	"strings"
 )
 
-// partial ends the name of a file until its run is complete.
+// partial is the suffix of a file's name until its run is complete.
 const partial = ".partial"
 
-// bufferSize is what each open file holds in memory.
+// bufferSize is the buffer of each open file, in bytes.
 const bufferSize = 64 << 10
 
-// maxFiles is the largest number of files of a Dir: each is open to the end of the run.
+// maxFiles is the largest number of files of a Dir; each stays open until the end of the run.
 const maxFiles = 64
 
-// Header says what computed the figures of a file.
+// Header identifies the run and program that computed a file.
 type Header struct {
 	Scenario string `json:"scenario"`
 	Seed     uint64 `json:"seed"`
 	Version  string `json:"version"` // of the program
 }
 
-// Dir is the result files of one run, in one directory. Make it with NewDir, create files and write
-// rows, and end it once with Finish. It has no goroutine and is not safe for concurrent use.
+// Dir holds the result files of one run in one directory. Create it with NewDir, create files and write rows, and call Finish
+// once at the end. It starts no goroutine and is not safe for concurrent use.
 type Dir struct {
 	path   string
 	header Header
@@ -40,8 +40,8 @@ type Dir struct {
 	done   bool
 }
 
-// NewDir creates the directory when needed, with its parents. Files of earlier runs stay until a file of the
-// same name is complete.
+// NewDir creates the directory and its parents if necessary. A file of an earlier run stays until a file of the same name is
+// complete.
 func NewDir(path string, h Header) (*Dir, error) {
 	if err := os.MkdirAll(path, 0o755); err != nil {
 		return nil, fmt.Errorf("result directory %s: %w", path, err)
@@ -49,14 +49,14 @@ func NewDir(path string, h Header) (*Dir, error) {
 	return &Dir{path: path, header: h}, nil
 }
 
-// Path is the directory.
+// Path returns the directory.
 func (d *Dir) Path() string { return d.path }
 
-// File is one file of a Dir. Its first error sticks: later writes do nothing, and Err and Finish
-// return it, so that a row need not be checked.
+// File is one file of a Dir. The first error is kept: later writes have no effect, and Err and Finish return it, so callers
+// need not check every row.
 type File struct {
 	name    string // final path
-	comment string // starts a line that holds no row; empty when the format has none
+	comment string // prefix of a comment line; empty if the format has no comments
 	f       *os.File
 	w       *bufio.Writer
 	row     []byte // reused by the writers of rows
@@ -64,9 +64,9 @@ type File struct {
 	err     error
 }
 
-// Create opens a file for writing through a buffer. Its name has at most 100 letters, digits, dots, dashes
-// and underscores and starts with no dot; a name used twice, more than 64 files, a Dir that has ended, and
-// what the file system refuses are errors.
+// Create opens a file for buffered writing. Its name has at most 100 letters, digits, dots, dashes and underscores, and does
+// not start with a dot. Create returns an error for an invalid name, a name used twice, more than 64 files, a finished Dir, and
+// an error of the file system.
 func (d *Dir) Create(name string) (*File, error) {
 	path := filepath.Join(d.path, name)
 	switch {
@@ -88,7 +88,7 @@ func (d *Dir) Create(name string) (*File, error) {
 	return file, nil
 }
 
-// createCSV creates a file with the header as comments and the names of its columns.
+// createCSV creates a file with the header as comments and the column names.
 func (d *Dir) createCSV(name, columns string) (*File, error) {
 	f, err := d.Create(name)
 	if err != nil {
@@ -102,7 +102,7 @@ func (d *Dir) createCSV(name, columns string) (*File, error) {
 	return f, f.Err()
 }
 
-// writeComment writes a comment line; line breaks in its value are quoted, so that it stays one.
+// writeComment writes a comment line; line breaks in the value are quoted to keep it on one line.
 func (f *File) writeComment(key, value string) {
 	if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' }) {
 		value = strconv.Quote(value)
@@ -110,7 +110,7 @@ func (f *File) writeComment(key, value string) {
 	f.keep(f.w.WriteString(f.comment + key + ": " + value + "\n"))
 }
 
-// Write writes bytes; it makes a File an io.Writer.
+// Write implements io.Writer.
 func (f *File) Write(p []byte) (int, error) {
 	if f.err != nil {
 		return 0, f.err
@@ -120,14 +120,14 @@ func (f *File) Write(p []byte) (int, error) {
 	return n, f.err
 }
 
-// keep remembers the first error of a write, with the name of the file.
+// keep stores the first error of a write, with the name of the file.
 func (f *File) keep(_ int, err error) {
 	if err != nil && f.err == nil {
 		f.err = fmt.Errorf("write %s: %w", f.name, err)
 	}
 }
 
-// endRow writes the row that was put together.
+// endRow writes the row buffer.
 func (f *File) endRow() error {
 	f.row = append(f.row, '\n')
 	if _, err := f.Write(f.row); err != nil {
@@ -137,16 +137,16 @@ func (f *File) endRow() error {
 	return nil
 }
 
-// Rows is the number of rows written by Flows, Rates or Queues; Write counts none.
+// Rows returns the number of rows written by Flows, Rates or Queues; Write does not count.
 func (f *File) Rows() uint64 { return f.rows }
 
-// Name is the path that the file has when the run is complete.
+// Name returns the path of the file after the run is complete.
 func (f *File) Name() string { return f.name }
 
-// Err is the first error of a write; nil when there was none.
+// Err returns the first error of a write, or nil.
 func (f *File) Err() error { return f.err }
 
-// Flush writes what the buffers of all files hold to the files, for someone who watches a long run.
+// Flush writes the buffers of all files, so that a user can watch a long run.
 func (d *Dir) Flush() error {
 	var errs []error
 	for _, f := range d.files {
@@ -162,11 +162,11 @@ func (f *File) flush() error {
 	return f.err
 }
 
-// Finish ends the run; call it exactly once, in a defer, with the error of the run. Without one all files
-// are brought to the disk and then get their names, replacing those of earlier runs. After an error or an
-// interrupt they keep the name NAME.partial, hold all that was computed and, where the format has comments,
-// end with one that gives the reason; complete files of earlier runs are untouched. It returns the
-// errors of the files; when one cannot be written whole, none gets its name. A second call does nothing.
+// Finish ends the run. Call it once, in a defer, with the error of the run. Without an error, it syncs all files to disk and
+// then renames them to their final names, replacing those of earlier runs. After an error or an interrupt, they keep the name
+// NAME.partial with all results so far and, if the format has comments, a last comment with the reason; complete files of
+// earlier runs stay. Finish returns the errors of the files; if one cannot be written completely, no file gets its final name.
+// A second call has no effect.
 func (d *Dir) Finish(cause error) error {
 	if d.done {
 		return nil
@@ -203,7 +203,7 @@ func (f *File) close() error {
 	return err
 }
 
-// sync brings the new names to the disk.
+// sync syncs the new names to disk.
 func (d *Dir) sync() error {
 	dir, err := os.Open(d.path)
 	if err != nil {

@@ -12,16 +12,16 @@ import (
 // Flow is one flow of a run.
 type Flow struct {
 	ID       uint64
-	Tenant   string // empty when the scenario has no tenants
+	Tenant   string // empty if the scenario has no tenants
 	Src, Dst string
 	Size     int64 // bytes
 	Start    quantity.Picoseconds
-	FCT      quantity.Picoseconds // completion time after Start; 0 for a flow that has not ended
-	Ideal    quantity.Picoseconds // the same on the idle path; 0 when not known
-	Extra    []string             // values of the further columns; none where they do not apply
+	FCT      quantity.Picoseconds // completion time after Start; 0 if the flow has not ended
+	Ideal    quantity.Picoseconds // completion time on an idle path; 0 if unknown
+	Extra    []string             // values of the additional columns; empty if they do not apply
 }
 
-// Slowdown is FCT / Ideal; false when the flow has not ended or Ideal is not known.
+// Slowdown returns FCT / Ideal; false if the flow has not ended or Ideal is unknown.
 func (f *Flow) Slowdown() (float64, bool) {
 	if f.FCT <= 0 || f.Ideal <= 0 {
 		return 0, false
@@ -36,20 +36,19 @@ func (f *Flow) validate() error {
 	return nil
 }
 
-// Flows writes flows as CSV or as one JSON object a line.
+// Flows writes flows as CSV or as one JSON object per line.
 type Flows struct {
 	file  *File
 	json  bool
-	extra []string // further columns
+	extra []string // additional columns
 }
 
-// flowColumns are the columns of flows.csv and, with the same names, the fields of flows.jsonl. Times are
-// in microseconds with all six decimals, so that no picosecond is lost.
+// flowColumns are the columns of flows.csv and, with the same names, the fields of flows.jsonl. Times are in microseconds with
+// six decimals, exact to the picosecond.
 const flowColumns = "id,tenant,src,dst,size_bytes,start_us,fct_us,ideal_us,slowdown"
 
-// FlowsCSV creates flows.csv: comments that start with # and give scenario, seed and version, the names of
-// the columns, a row for each flow. Completion time, ideal time and slowdown are empty when not known. Further columns
-// take Flow.Extra.
+// FlowsCSV creates flows.csv: comments that start with # and give scenario, seed and version, then the column names, then a row
+// for each flow. Completion time, ideal time and slowdown are empty if unknown. Additional columns take Flow.Extra.
 func (d *Dir) FlowsCSV(extra ...string) (*Flows, error) {
 	f, err := d.createCSV("flows.csv", strings.Join(append([]string{flowColumns}, extra...), ","))
 	if err != nil {
@@ -58,8 +57,8 @@ func (d *Dir) FlowsCSV(extra ...string) (*Flows, error) {
 	return &Flows{file: f, extra: extra}, nil
 }
 
-// FlowsJSONL creates flows.jsonl: the Header as an object on the first line, then an object for each flow
-// with the fields of flows.csv, without those that are not known.
+// FlowsJSONL creates flows.jsonl: the Header as an object on the first line, then an object for each flow with the known fields
+// of flows.csv.
 func (d *Dir) FlowsJSONL() (*Flows, error) {
 	f, err := d.Create("flows.jsonl")
 	if err != nil {
@@ -75,11 +74,10 @@ func (d *Dir) FlowsJSONL() (*Flows, error) {
 	return &Flows{file: f, json: true}, nil
 }
 
-// File is the file that the rows go to.
+// File returns the file of the rows.
 func (w *Flows) File() *File { return w.file }
 
-// Write writes one flow. A negative size or time is an error, which writes nothing; an error of
-// the file names it.
+// Write writes one flow. For a negative size or time it returns an error and writes nothing. A write error names the file.
 func (w *Flows) Write(fl Flow) error {
 	if err := fl.validate(); err != nil {
 		return fmt.Errorf("write %s: %w", w.file.name, err)
@@ -144,8 +142,7 @@ func appendFlowJSON(b []byte, fl *Flow) []byte {
 // Rates writes rates over time.
 type Rates struct{ file *File }
 
-// Rates creates rates.csv with the columns t_us, tenant, flow and bps. A row with an empty flow is the
-// whole tenant's.
+// Rates creates rates.csv with the columns t_us, tenant, flow and bps. A row with an empty flow is for the whole tenant.
 func (d *Dir) Rates() (*Rates, error) {
 	f, err := d.createCSV("rates.csv", "t_us,tenant,flow,bps")
 	if err != nil {
@@ -154,11 +151,11 @@ func (d *Dir) Rates() (*Rates, error) {
 	return &Rates{file: f}, nil
 }
 
-// File is the file that the rows go to.
+// File returns the file of the rows.
 func (w *Rates) File() *File { return w.file }
 
-// Write writes the rate of a tenant, or of one of its flows, in the interval that ends at t. A negative
-// time or rate is an error, which writes nothing; an error of the file names it.
+// Write writes the rate of a tenant, or of one of its flows, in the interval that ends at t. For a negative time or rate it
+// returns an error and writes nothing. A write error names the file.
 func (w *Rates) Write(t quantity.Picoseconds, tenant, flow string, rate quantity.BitRate) error {
 	if t < 0 || rate < 0 {
 		return fmt.Errorf("write %s: rate %s at %s: want none below zero", w.file.name, rate, t)
@@ -183,11 +180,11 @@ func (d *Dir) Queues() (*Queues, error) {
 	return &Queues{file: f}, nil
 }
 
-// File is the file that the rows go to.
+// File returns the file of the rows.
 func (w *Queues) File() *File { return w.file }
 
-// Write writes the bytes that wait at a port in a queue, 0 to 255, at t. A negative time or length is an
-// error, which writes nothing; an error of the file names it.
+// Write writes the bytes queued at a port in a queue, 0 to 255, at t. For a negative time or length it returns an error and
+// writes nothing. A write error names the file.
 func (w *Queues) Write(t quantity.Picoseconds, port string, queue uint8, bytes int64) error {
 	if t < 0 || bytes < 0 {
 		return fmt.Errorf("write %s: %d bytes at %s: want none below zero", w.file.name, bytes, t)
@@ -199,7 +196,7 @@ func (w *Queues) Write(t quantity.Picoseconds, port string, queue uint8, bytes i
 	return w.file.endRow()
 }
 
-// appendMicros prints a span of zero or more in microseconds, exact.
+// appendMicros appends a non-negative time in microseconds, exactly.
 func appendMicros(b []byte, t quantity.Picoseconds) []byte {
 	b = strconv.AppendInt(b, int64(t/quantity.Microsecond), 10)
 	b = append(b, '.')
@@ -210,7 +207,7 @@ func appendMicros(b []byte, t quantity.Picoseconds) []byte {
 	return b
 }
 
-// appendField prints a CSV field, quoted when RFC 4180 or the comment sign ask for it.
+// appendField appends a CSV field, quoted if RFC 4180 or a comment sign requires it.
 func appendField(b []byte, s string) []byte {
 	if !strings.ContainsAny(s, ",\"\r\n#") && s == strings.TrimSpace(s) {
 		return append(b, s...)
@@ -220,10 +217,10 @@ func appendField(b []byte, s string) []byte {
 	return append(b, '"')
 }
 
-// appendString prints a JSON string. Bytes that are not UTF-8 become the replacement character.
+// appendString appends a JSON string. Invalid UTF-8 becomes the replacement character.
 func appendString(b []byte, s string) []byte {
 	text, err := json.Marshal(s)
-	if err != nil { // a string cannot fail
+	if err != nil { // encoding a string cannot fail
 		text = []byte(`""`)
 	}
 	return append(b, text...)

@@ -9,14 +9,14 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// MaxSeriesRows bounds the rows of each file of a series. What comes after them is left out, and a comment says so.
+// MaxSeriesRows is the largest number of rows in each file of a series. Later rows are omitted, and a comment reports it.
 const MaxSeriesRows = 10_000_000
 
-// series is a file that ends at a number of rows.
+// series is a file with a limited number of rows.
 type series struct {
 	file *File
 	most uint64
-	cut  quantity.Picoseconds // instant of the first row that was left out; 0 is none
+	cut  quantity.Picoseconds // time of the first omitted row; 0 means none
 }
 
 func (d *Dir) newSeries(name, columns string) (series, error) {
@@ -24,13 +24,13 @@ func (d *Dir) newSeries(name, columns string) (series, error) {
 	return series{file: f, most: MaxSeriesRows}, err
 }
 
-// File is the file that the rows go to.
+// File returns the file of the rows.
 func (s *series) File() *File { return s.file }
 
-// Cut returns the instant from which rows are missing because there were MaxSeriesRows; false is never.
+// Cut returns the time from which rows are omitted because of MaxSeriesRows; false means no omitted rows.
 func (s *series) Cut() (quantity.Picoseconds, bool) { return s.cut, s.cut > 0 }
 
-// end writes the row that was put together for an instant, unless there are too many.
+// end writes the row buffer for a time, or omits it above the limit.
 func (s *series) end(at quantity.Picoseconds) error {
 	if s.file.rows < s.most {
 		return s.file.endRow()
@@ -45,14 +45,14 @@ func (s *series) end(at quantity.Picoseconds) error {
 // FlowSeries writes values of flows over time.
 type FlowSeries struct{ series }
 
-// FlowSeries creates series-flows.csv with the columns t_us, id, flow_id, and the further ones, whose values
-// may be unknown.
+// FlowSeries creates series-flows.csv with the columns t_us, id, flow_id and the additional columns, whose values may be
+// unknown.
 func (d *Dir) FlowSeries(columns ...string) (*FlowSeries, error) {
 	s, err := d.newSeries("series-flows.csv", strings.Join(append([]string{"t_us,id,flow_id"}, columns...), ","))
 	return &FlowSeries{s}, err
 }
 
-// Write writes a sample of a flow; traceFlow is its number in its trace, or less than 0. What is NaN stays empty.
+// Write writes a sample of a flow; traceFlow is its number in its trace, or negative. NaN becomes an empty field.
 func (w *FlowSeries) Write(at quantity.Picoseconds, id, traceFlow int64, values []float64) error {
 	b := appendMicros(w.file.row[:0], at)
 	b = strconv.AppendInt(append(b, ','), id, 10)
@@ -83,7 +83,7 @@ func (d *Dir) QueueSeries() (*QueueSeries, error) {
 	return &QueueSeries{s}, err
 }
 
-// Write writes the bytes that wait at a port.
+// Write writes the bytes queued at a port.
 func (w *QueueSeries) Write(at quantity.Picoseconds, port string, bytes int64) error {
 	b := appendField(append(appendMicros(w.file.row[:0], at), ','), port)
 	w.file.row = strconv.AppendInt(append(b, ','), bytes, 10)
@@ -99,7 +99,7 @@ func (d *Dir) Pauses() (*Pauses, error) {
 	return &Pauses{s}, err
 }
 
-// Write writes the begin or the end of a pause of the port that may not transmit.
+// Write writes the start or the end of a pause of a transmitting port.
 func (w *Pauses) Write(at quantity.Picoseconds, port string, class uint8, begin bool) error {
 	b := appendField(append(appendMicros(w.file.row[:0], at), ','), port)
 	b = strconv.AppendUint(append(b, ','), uint64(class), 10)

@@ -15,23 +15,23 @@ import (
 	"fairlane/subnet/topofile"
 )
 
-// document reads values out of a YAML tree. It does so key by key rather than by yamltree.Decoder: what a key may be depends on the
-// plane, the preset and other keys, and settings of the command line stand in for nodes. It keeps the first fault, with file and line, and
-// returns zeros after it, so that readers need not check at every step.
+// document reads values from a YAML tree, key by key instead of with yamltree.Decoder: the allowed values of a key depend on
+// the plane, the preset and other keys, and command-line settings replace nodes. It keeps the first error, with file and line,
+// and returns zero values after it, so readers need not check at every step.
 type document struct {
 	file string
 	err  error
-	made map[*yaml.Node]string // nodes that are of no line but of a setting
-	// tenants finds the tenants of an Ethernet scenario by name.
+	made map[*yaml.Node]string // nodes that come from a setting and have no line
+	// tenants maps the names of an Ethernet scenario's tenants to their numbers.
 	tenants map[string]int
-	flows   []*yaml.Node // of the InfiniBand flows, in their order
+	flows   []*yaml.Node // nodes of the InfiniBand flows, in their order
 	names   hostset.Names
 }
 
-// madeBy begins the place of a fault that is of a setting.
+// madeBy starts the location of an error in a setting.
 const madeBy = "setting "
 
-// place says where a node is from: a line of the file, or a setting.
+// place returns the source of a node: a line of the file, or a setting.
 func (d *document) place(n *yaml.Node) (file string, line int) {
 	if s, ok := d.made[n]; ok {
 		return madeBy + s, 0
@@ -46,7 +46,7 @@ func (d *document) fail(n *yaml.Node, field, found, allowed string) {
 	}
 }
 
-// failWith keeps a fault that another package found in the values of a node.
+// failWith keeps an error that another package found in the values of a node.
 func (d *document) failWith(n *yaml.Node, err error) {
 	if d.err == nil && err != nil {
 		file, line := d.place(n)
@@ -54,7 +54,7 @@ func (d *document) failWith(n *yaml.Node, err error) {
 	}
 }
 
-// parse returns the root mapping of the only document.
+// parse returns the root mapping of the document; a file must contain one document.
 func (d *document) parse(data []byte) *yaml.Node {
 	root, err := yamltree.Only(data)
 	var bad *yamltree.SyntaxError
@@ -72,7 +72,7 @@ func (d *document) parse(data []byte) *yaml.Node {
 	return root
 }
 
-// fields is a YAML mapping whose keys have been checked.
+// fields is a YAML mapping with checked keys.
 type fields struct {
 	d    *document
 	node *yaml.Node
@@ -80,7 +80,7 @@ type fields struct {
 	m    map[string]*yaml.Node
 }
 
-// mapping checks that a node is a mapping with no other keys than these, each once.
+// mapping checks that a node is a mapping with only these keys, without duplicates.
 func (d *document) mapping(n *yaml.Node, name string, keys ...string) fields {
 	f := fields{d: d, node: n, name: name, m: map[string]*yaml.Node{}}
 	if n == nil || d.err != nil {
@@ -113,7 +113,7 @@ func (f fields) path(key string) string {
 	return f.name + "." + key
 }
 
-// at returns the node of a key, or the mapping itself, for the line of a message.
+// at returns the node of a key, or the mapping itself, for the line in a message.
 func (f fields) at(key string) *yaml.Node {
 	if n := f.m[key]; n != nil {
 		return n
@@ -121,7 +121,7 @@ func (f fields) at(key string) *yaml.Node {
 	return f.node
 }
 
-// need fails unless the keys are there.
+// need records an error unless the keys are present.
 func (f fields) need(keys ...string) {
 	for _, k := range keys {
 		if !f.has(k) {
@@ -130,7 +130,7 @@ func (f fields) need(keys ...string) {
 	}
 }
 
-// child returns the value of a key of a mapping, or the mapping.
+// child returns the value of a key of a mapping, or the mapping if the key is absent.
 func (d *document) child(m *yaml.Node, key string) *yaml.Node {
 	for i := 0; m.Kind == yaml.MappingNode && i+1 < len(m.Content); i += 2 {
 		if m.Content[i].Value == key {
@@ -151,7 +151,7 @@ func (f fields) text(key string) string {
 	return n.Value
 }
 
-// word reads one of the words allowed; absent is the first.
+// word reads one of the allowed words; if absent, it returns the first.
 func (f fields) word(key string, allowed ...string) string {
 	if !f.has(key) {
 		return allowed[0]
@@ -193,7 +193,7 @@ func (f fields) rate(key string) quantity.BitRate {
 	return scalar(f, key, 0, "a rate from 0 to 100 Tbit/s such as 100Gbit/s", quantity.ParseBitRate)
 }
 
-// rateOrNone reads a rate that a setting is for; the word none says that it is the same at every rate.
+// rateOrNone reads a rate to which a setting refers; the word none means that the setting is the same at every rate.
 func (f fields) rateOrNone(key string) (rate quantity.BitRate, none bool) {
 	if n := f.m[key]; n != nil && n.Value == "none" {
 		return 0, true
@@ -205,7 +205,7 @@ func (f fields) rateOrNone(key string) (rate quantity.BitRate, none bool) {
 	return rate, false
 }
 
-// someRate is rate for what is left out where there is no bound: a rate of nothing is none.
+// someRate reads a rate that must be above 0; absent means no limit.
 func (f fields) someRate(key string) quantity.BitRate {
 	r := f.rate(key)
 	if f.has(key) && r == 0 {
@@ -214,7 +214,7 @@ func (f fields) someRate(key string) quantity.BitRate {
 	return r
 }
 
-// startBefore reads the start of a flow, which must be in the time of the run.
+// startBefore reads the start of a flow, which must be before the end of the run.
 func (f fields) startBefore(key string, end quantity.Picoseconds) quantity.Picoseconds {
 	at := f.span(key, 0)
 	if f.has(key) && at >= end {
@@ -223,7 +223,7 @@ func (f fields) startBefore(key string, end quantity.Picoseconds) quantity.Picos
 	return at
 }
 
-// scalar reads a value with its type's own parser.
+// scalar reads a value with the parser of its type.
 func scalar[T any](f fields, key string, def T, allowed string, parse func(string) (T, error)) T {
 	if !f.has(key) {
 		return def
@@ -237,7 +237,7 @@ func scalar[T any](f fields, key string, def T, allowed string, parse func(strin
 	return v
 }
 
-// list returns the items of a sequence; absent is empty.
+// list returns the items of a sequence; an absent sequence is empty.
 func (f fields) list(key string, most int) []*yaml.Node {
 	n := f.m[key]
 	if n == nil || yamltree.IsNull(n) {
@@ -250,7 +250,7 @@ func (f fields) list(key string, most int) []*yaml.Node {
 	return n.Content
 }
 
-// words returns a single value or a list of them.
+// words returns a single value or a list of values.
 func (f fields) words(key string, most int) []*yaml.Node {
 	n := f.m[key]
 	if n == nil {

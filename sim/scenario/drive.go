@@ -8,21 +8,21 @@ import (
 	"fairlane/sim/fabric"
 )
 
-// Work is how much a run had to do.
+// Work is the amount of simulation work of a run.
 type Work struct {
-	PacketHops uint64  // data packets times links travelled
+	PacketHops uint64  // data packets times traversed links
 	Events     uint64  // of the engine
 	SimulatedS float64 // to the last completion, or to the duration
 	Flows      uint64  // started; queue pairs on InfiniBand
-	PeakFlows  int     // most at once
+	PeakFlows  int     // largest number at the same time
 	Digest     uint64
 }
 
-// driveStep is how far Drive runs between two looks at whether all is done.
+// driveStep is the simulated time between two checks by Drive for the completion of all flows.
 const driveStep = 10 * quantity.Microsecond
 
-// Drive runs a scenario of either plane as fast as it can and measures nothing but how much there was to
-// do: to the last completion on Ethernet, to the duration otherwise. Changes of InfiniBand settings are applied.
+// Drive runs a scenario of either plane as fast as possible and measures only the amount of work: up to the last completion on
+// Ethernet, otherwise up to the duration. It applies changes of InfiniBand settings.
 func Drive(ctx context.Context, s *Scenario) (Work, error) {
 	if s.Ethernet == nil {
 		return driveInfiniBand(ctx, s)

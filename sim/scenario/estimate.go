@@ -6,28 +6,27 @@ import (
 	"fairlane/subnet"
 )
 
-// Figures of the estimate, measured on the built-in scenarios (docs/simulator.md, Speed).
+// Constants of the estimate, measured on the built-in scenarios (docs/simulator.md, Speed).
 const (
-	bytesPerFlow     = 420 // sender, receiver and congestion control of a flow under way
+	bytesPerFlow     = 420 // sender, receiver and congestion control of an active flow
 	bytesPerPort     = 700 // with its queues
-	bytesPerRoute    = 4   // of each (switch, host)
+	bytesPerRoute    = 4   // for each (switch, host)
 	bytesPerPacket   = 64
-	packetsPerHost   = 1000 // in queues and on links at most, as a rule of thumb
+	packetsPerHost   = 1000 // largest number in queues and on links, a rule of thumb
 	hopsPerCPUSecond = 4e6
-	secondsPerRoute  = 60e-9 // to find and fill in, of each (switch, host)
-	leastOnWire      = 64    // bytes of any data packet
+	secondsPerRoute  = 60e-9 // computation, for each (switch, host)
+	leastOnWire      = 64    // bytes of the smallest data packet
 )
 
-// Estimate says what a run will be like.
+// Estimate predicts the size and cost of a run.
 type Estimate struct {
 	Plane    string `json:"plane"`
 	Hosts    int    `json:"hosts"`
 	Switches int    `json:"switches"`
 	Links    int    `json:"links"`
-	// Flows, Bytes (payload) and PacketHops are expectations; what endless flows send counts to the
-	// end of the run at the most that their links let them. Flows is whole; of InfiniBand it counts queue
-	// pairs. PacketHops is at most what the links carry in the duration, Bytes is all that is offered.
-	// Flows of traces count once ReadTraces has read them.
+	// Flows, Bytes (payload) and PacketHops are expected values; unlimited flows count with the most that their links can carry
+	// up to the end of the run. Flows is a whole number; on InfiniBand it counts queue pairs. PacketHops is at most what the
+	// links can carry in the duration; Bytes is all offered traffic. Flows of traces count after ReadTraces has read them.
 	Flows      float64 `json:"flows"`
 	Bytes      float64 `json:"bytes"`
 	PacketHops float64 `json:"packet_hops"`
@@ -36,11 +35,11 @@ type Estimate struct {
 	MemoryBytes float64 `json:"memory_bytes"`
 	CPUSeconds  float64 `json:"cpu_seconds"`
 	Trace       bool    `json:"trace"` // part of the traffic comes from a file
-	// Speeds says what settings come to at each rate of links; Ethernet only.
+	// Speeds are the effective settings at each link rate; Ethernet only.
 	Speeds []Speed `json:"speeds,omitempty"`
 }
 
-// Estimate tells what a run of the scenario will be like, without running it.
+// Estimate returns an estimate of a run of the scenario, without running it.
 func (s *Scenario) Estimate() Estimate {
 	f := s.Fabric
 	est := Estimate{
@@ -63,8 +62,7 @@ func (s *Scenario) Estimate() Estimate {
 	return est
 }
 
-// carried returns how many of the packets that hold so many bytes the links of the hosts can carry
-// in the duration.
+// carried returns how many of the given packets, with the given total bytes, the links of the hosts can carry in the duration.
 func (s *Scenario) carried(bytes, packets float64) float64 {
 	if packets <= 0 {
 		return 0
@@ -169,7 +167,7 @@ func (s *Scenario) estimateInfiniBand(est *Estimate) (packets, atOnce float64) {
 	return est.Bytes / mtu, atOnce
 }
 
-// hopSamples bounds the hosts that meanHops starts from.
+// hopSamples is the largest number of source hosts in meanHops.
 const hopSamples = 32
 
 // meanHops returns the mean number of links between two hosts, from a sample of sources.
@@ -198,7 +196,7 @@ func meanHops(f *subnet.Fabric) float64 {
 	return sum / max(1, n)
 }
 
-// breadthFirst sets the distance of every node in links; -1 is out of reach.
+// breadthFirst sets the distance of every node in links; -1 means unreachable.
 func breadthFirst(neighbours [][]int32, from int32, dist []int32) {
 	for i := range dist {
 		dist[i] = -1

@@ -17,29 +17,29 @@ import (
 	"fairlane/wrcc"
 )
 
-// Ethernet is the part of a scenario that only an Ethernet fabric has.
+// Ethernet is the part of a scenario that exists only on Ethernet.
 type Ethernet struct {
-	// Model is the configuration of the network but for what Build adds: the seed, the algorithms, the
-	// buffers of single switches and the WRCC settings of ports.
+	// Model is the configuration of the network, without the values that Build adds: the seed, the algorithms, the buffers of
+	// single switches and the WRCC settings of ports.
 	Model    ether.Config
-	Threads  int            // of a run, 1 to MaxThreads (SetThreads); 0 is 1
-	Buffers  []SwitchBuffer // the first that matches a switch is its buffer
-	Controls []Control      // what flows may choose; the first is the default
-	WRCC     *WRCC          // switches that compute fair rates; nil is none
-	BiCC     *BiCC          // switches between data centres that run BiCC; nil is none
-	// ToDuration runs to the duration of the scenario even when all flows have completed before.
+	Threads  int            // of a run, 1 to MaxThreads (SetThreads); 0 means 1
+	Buffers  []SwitchBuffer // the first entry that matches a switch is its buffer
+	Controls []Control      // choices for flows; the first is the default
+	WRCC     *WRCC          // switches that compute fair rates; nil means none
+	BiCC     *BiCC          // switches between data centres that run BiCC; nil means none
+	// ToDuration runs to the duration of the scenario even if all flows have completed earlier.
 	ToDuration bool
-	Sample     quantity.Picoseconds // between two looks at the queues
-	freeSample bool                 // no file says Sample: it grows with the duration
+	Sample     quantity.Picoseconds // interval of queue samples
+	freeSample bool                 // the file does not set Sample: it grows with the duration
 	Flows      []EtherFlow
 	Workload   []Generator
-	Series     *Series // time series of a run whose caller takes them; nil is none
-	// SizeBins are the upper bounds, in bytes, of the bins by flow size; decades when empty.
+	Series     *Series // time series of a run with a SeriesRecorder; nil means none
+	// SizeBins are the upper limits, in bytes, of the bins by flow size; empty means decades.
 	SizeBins []int64
 
-	preset  string  // of the model
-	open    Opener  // of trace files; nil refuses them
-	numbers []int32 // of the hosts by their numbers in traces, -1 is no host; nil when they are the same
+	preset  string  // preset of the model
+	open    Opener  // opens trace files; nil rejects them
+	numbers []int32 // hosts by their numbers in traces, -1 means no host; nil means equal numbers
 }
 
 // SwitchBuffer is the buffer of the switches whose name matches a pattern of path.Match.
@@ -48,20 +48,19 @@ type SwitchBuffer struct {
 	Buffer  ether.Buffer
 }
 
-// Control is a congestion control with its parameters, by the name that flows choose it by.
+// Control is a congestion control with its parameters, and the name by which flows select it.
 type Control struct {
-	Name      string // that of the algorithm unless the scenario gives another
+	Name      string // by default the algorithm's name
 	Algorithm string // as in cc.Specs
 	Values    cc.Values
 }
 
-// WRCC holds the settings of switches that compute fair rates. Zero fields take S0's defaults for
-// the rate of each port (wrcc.DefaultParams); for flows with weights Fmin and Fmax follow from these
-// (wrcc.Derive).
+// WRCC holds the settings of switches that compute fair rates. Zero fields have S0's defaults for the rate of each port
+// (wrcc.DefaultParams); for flows with weights, Fmin and Fmax are derived from the weights (wrcc.Derive).
 type WRCC struct {
 	Period       quantity.Picoseconds // WRCCT
-	Fmin, Fmax   quantity.BitRate     // of a flow of weight 1
-	TargetPct    int                  // Btar over the rate of the port, percent
+	Fmin, Fmax   quantity.BitRate     // for a flow of weight 1
+	TargetPct    int                  // Btar, percent of the port's rate
 	RateRatioPct int
 	QRatioPct    int
 	Lambda       float64
@@ -81,17 +80,17 @@ func (w *WRCC) params(_ subnet.PortRef, rate quantity.BitRate) wrcc.Params {
 	return p
 }
 
-// BiCC holds the settings of switches between data centres. Zero fields take the defaults that follow from
-// rates and round trips (dci.DefaultConfig).
+// BiCC holds the settings of switches between data centres. Zero fields have defaults derived from rates and round trip times
+// (dci.DefaultConfig).
 type BiCC struct {
-	Switches       string // pattern of their names; empty is every switch with a link to another data centre
+	Switches       string // pattern of their names; empty selects every switch with a link to another data centre
 	VOQs           int
 	CNPInterval    quantity.Picoseconds
 	NoticeBytes    int64
 	NoticeInterval quantity.Picoseconds
 }
 
-// build resolves the switches.
+// build selects the switches.
 func (b *BiCC) build(f *subnet.Fabric) *ether.DCI {
 	d := &ether.DCI{Params: func(_ int32, def dci.Config) dci.Config {
 		set(&def.VOQs, b.VOQs)
@@ -115,20 +114,19 @@ func set[T comparable](v *T, given T) {
 	}
 }
 
-// EtherFlow stands for flows between given hosts, in a file one entry of flows with one source.
+// EtherFlow represents flows between given hosts: one entry of flows in a file, for one source.
 type EtherFlow struct {
-	Tenant      int // index into Scenario.Tenants
+	Tenant      int // index in Scenario.Tenants
 	Control     uint16
 	Class       uint8
 	Src, Dst    int32 // hosts, by number
-	Bytes       int64 // payload of each; 0 is endless
+	Bytes       int64 // payload of each flow; 0 means unlimited
 	Start, Stop quantity.Picoseconds
 	Demand      quantity.BitRate
-	Count       int // alike flows
+	Count       int // number of identical flows
 }
 
-// Hosts returns the ports that are hosts on Ethernet, in the order of their numbers: the linked
-// ports of nodes that are no switches.
+// Hosts returns the host ports on Ethernet, in the order of their numbers: the linked ports of nodes that are not switches.
 func Hosts(f *subnet.Fabric) []subnet.PortRef {
 	var out []subnet.PortRef
 	for i := range f.Nodes {
@@ -144,25 +142,25 @@ func Hosts(f *subnet.Fabric) []subnet.PortRef {
 	return out
 }
 
-// Hooks are told what happens in a built network. Each may be nil.
+// Hooks are callbacks of a built network. Each may be nil.
 type Hooks struct {
 	Done func(ether.Done)
-	// RTT gives what is told the round trips of each part of the fabric: parts run at the same time. Without
-	// threads there is part 0 alone.
+	// RTT returns the callback for round trip times of a part of the fabric; parts run concurrently. Without threads there is
+	// only part 0.
 	RTT func(part int) func(ether.FlowRef, quantity.Picoseconds)
-	// Pause is the same for pauses.
+	// Pause returns the callback for pauses of a part.
 	Pause func(part int) func(ether.Pause)
 }
 
-// Simulation is an Ethernet scenario that has been built: the network with its traffic.
+// Simulation is a built Ethernet scenario: the network with its traffic.
 type Simulation struct {
 	Network
 	feed  *feed
 	files []io.Closer
 }
 
-// BuildEthernet makes the network with all its traffic, which is generated as time goes by. Close
-// it after use. It refuses an InfiniBand scenario.
+// BuildEthernet builds the network with all its traffic, which is generated during the run. Call Close after use. It returns an
+// error for an InfiniBand scenario.
 func (s *Scenario) BuildEthernet(h Hooks) (*Simulation, error) {
 	if err := s.ReadTraces(); err != nil {
 		return nil, err
@@ -209,12 +207,12 @@ func withRemedy(err error) error {
 	}
 	pattern := small.Switch
 	if strings.HasSuffix(pattern, "-dci") {
-		pattern = "*-dci" // one at the other end has the same link
+		pattern = "*-dci" // the switch at the other end has the same link
 	}
 	return fmt.Errorf("%w; raise it with `model.buffers: [{switches: %q, bytes: N}]`, N more than %d by what its queues may hold", err, pattern, small.Least)
 }
 
-// config makes the configuration of a network, or of a part of one, with algorithms of its own.
+// config returns the configuration of a network, or of a part of one, with separate algorithm instances.
 func (s *Scenario) config(done func(ether.Done)) (ether.Config, error) {
 	e := s.Ethernet
 	cfg := e.Model
@@ -249,7 +247,7 @@ func (c *Control) build() (cc.Algorithm, error) {
 	return spec.Build(c.Values)
 }
 
-// SwitchBuffers resolves the buffers of single switches, by node; nil is none.
+// SwitchBuffers returns the buffers of single switches, by node; nil means none.
 func (e *Ethernet) SwitchBuffers(f *subnet.Fabric) map[int32]ether.Buffer {
 	if len(e.Buffers) == 0 {
 		return nil
@@ -266,7 +264,7 @@ func (e *Ethernet) SwitchBuffers(f *subnet.Fabric) map[int32]ether.Buffer {
 	return out
 }
 
-// addTraffic opens the sources of flows and lets the network take the first.
+// addTraffic opens the sources of flows and passes the first flows to the network.
 func (sim *Simulation) addTraffic(s *Scenario) error {
 	e := s.Ethernet
 	sim.feed.n = sim.Network
@@ -310,7 +308,7 @@ func (e *Ethernet) openTrace(name string) (io.ReadCloser, error) {
 	return f, nil
 }
 
-// Err returns why the traffic ended early: a fault of a trace, or a flow that the network refused.
+// Err returns the error that ended the traffic early: an error in a trace, or a flow that the network rejected.
 func (sim *Simulation) Err() error { return errors.Join(sim.feed.err(), sim.Network.Err()) }
 
 // Collectives returns the collectives of the traffic, in the order of the scenario.
@@ -324,14 +322,14 @@ func (sim *Simulation) Collectives() []*workload.Collective {
 	return out
 }
 
-// Origin returns what a trace says of a flow under way, and of one that completes while Hooks.Done is called. False is
-// a flow of no trace.
+// Origin returns the trace's data of an active flow, and of a flow that completes during Hooks.Done. False means that the flow
+// is not from a trace.
 func (sim *Simulation) Origin(id int64) (Origin, bool) {
 	o, ok := sim.feed.origins[id]
 	return o, ok
 }
 
-// Close releases the files of traces.
+// Close closes the files of traces.
 func (sim *Simulation) Close() error {
 	var errs []error
 	for _, f := range sim.files {

@@ -21,18 +21,18 @@ import (
 	"fairlane/wrcc"
 )
 
-// Bounds of an Ethernet scenario.
+// Limits of an Ethernet scenario.
 const (
 	maxControls = 64
 	maxBuffers  = 256
 	maxBytes    = 1 << 50 // payload of a flow
-	// maxFixed bounds the flows that a scenario lists, all alike ones counted: they may all be under way
-	// at once, and each needs a few hundred bytes.
+	// maxFixed is the largest number of flows that a scenario lists, including identical ones: all may be active at once, and
+	// each needs a few hundred bytes.
 	maxFixed   = 16 << 20
-	maxSampled = 10_000_000 // looks at the queues
-	maxEntries = 1 << 20    // flows that a scenario lists, alike ones counted once
+	maxSampled = 10_000_000 // samples of the queues
+	maxEntries = 1 << 20    // entries of flows; identical flows count once
 	maxRoutes  = 1 << 28    // as in sim/ether
-	// maxLooked bounds the hosts that patterns are compared with, and those that they stand for.
+	// maxLooked is the largest number of hosts that patterns are compared with, and of hosts that they match.
 	maxLooked = 8 << 20
 )
 
@@ -93,7 +93,7 @@ func (d *document) ethernet(root *yaml.Node, open Opener) (*Scenario, error) {
 	return s, nil
 }
 
-// sizeBins reads the upper bounds of the bins by flow size.
+// sizeBins reads the upper limits of the bins by flow size.
 func (d *document) sizeBins(f fields) []int64 {
 	var out []int64
 	for _, n := range f.list("size_bins", stats.MaxSizeBins) {
@@ -107,7 +107,7 @@ func (d *document) sizeBins(f fields) []int64 {
 	return out
 }
 
-// decimal reads a number that need not be whole.
+// decimal reads a number that may have a fraction.
 func (f fields) decimal(key string, def, low, high float64) float64 {
 	if !f.has(key) {
 		return def
@@ -121,12 +121,12 @@ func (f fields) decimal(key string, def, low, high float64) float64 {
 	return v
 }
 
-// bytes reads a size of at least one byte; absent is def.
+// bytes reads a size of at least one byte; the default is def.
 func (f fields) bytes(key string, def int64, high uint64) int64 {
 	return int64(f.number(key, uint64(def), 1, high))
 }
 
-// etherModel reads the settings of switches and NICs over those of a preset; absent ones are the model's own defaults.
+// etherModel reads the settings of switches and NICs on top of a preset; absent settings have the model's defaults.
 func (d *document) etherModel(n *yaml.Node, e *Ethernet) {
 	f := d.mapping(n, "model", "preset", "payload", "headers", "ack_every", "ack_overtakes_pause", "truncate_ns", "global_rtt",
 		"classes", "cnp", "ecn", "buffer", "buffers", "recovery", "threads")
@@ -197,7 +197,7 @@ func (d *document) ecn(n *yaml.Node, c *ether.Config) {
 	}
 }
 
-// buffer reads over the values of base.
+// buffer reads a buffer on top of the values of base.
 func (f fields) buffer(base ether.Buffer) ether.Buffer {
 	base.Bytes = f.bytes("bytes", base.Bytes, 1<<40)
 	base.Reserve = f.bytes("reserve", base.Reserve, 1<<40)
@@ -212,7 +212,7 @@ func (f fields) buffer(base ether.Buffer) ether.Buffer {
 	return base
 }
 
-// checkLinks refuses links without a rate: nothing would ever leave them.
+// checkLinks rejects links without a rate, on which no packet would ever leave.
 func (d *document) checkLinks(n *yaml.Node, f *subnet.Fabric) {
 	d.failWith(n, checkSize(len(f.Links), false))
 	for i := range f.Links {
@@ -229,7 +229,7 @@ func (d *document) checkLinks(n *yaml.Node, f *subnet.Fabric) {
 	}
 }
 
-// checkPatterns refuses buffers that no switch has.
+// checkPatterns rejects buffers whose pattern matches no switch.
 func (d *document) checkPatterns(f fields, s *Scenario) {
 	for _, b := range s.Ethernet.Buffers {
 		hit := slices.ContainsFunc(s.Fabric.Switches(), func(sw int32) bool {
@@ -242,7 +242,7 @@ func (d *document) checkPatterns(f fields, s *Scenario) {
 	}
 }
 
-// controls reads one congestion control or a list of them; absent is none.
+// controls reads one congestion control or a list; absent means none.
 func (d *document) controls(f fields, e *Ethernet) {
 	n := f.m["congestion_control"]
 	items := []*yaml.Node{n}
@@ -265,7 +265,7 @@ func (d *document) controls(f fields, e *Ethernet) {
 	}
 }
 
-// control reads a congestion control over the values of a preset of the model.
+// control reads a congestion control on top of the values of a preset.
 func (d *document) control(n *yaml.Node, preset string) Control {
 	if n.Kind != yaml.MappingNode {
 		d.fail(n, "congestion_control", describe(n), "a mapping with algorithm and its parameters, or a list of such")
@@ -329,7 +329,7 @@ func (d *document) wrcc(n *yaml.Node) *WRCC {
 	return w
 }
 
-// checkFairRates refuses senders that wait for rates which no switch computes.
+// checkFairRates rejects senders that wait for fair rates if no switch computes them.
 func (d *document) checkFairRates(f fields, e *Ethernet) {
 	if d.err != nil || e.WRCC != nil {
 		return
@@ -363,7 +363,7 @@ func (d *document) bicc(n *yaml.Node, fabric *subnet.Fabric) *BiCC {
 	return b
 }
 
-// readEtherTenants reads tenants; absent is one of the name "all".
+// readEtherTenants reads tenants; absent means one tenant with the name "all".
 func (s *Scenario) readEtherTenants(f fields) {
 	for _, n := range f.list("tenants", tenants.MaxTenants) {
 		t := f.d.mapping(n, "tenant", "name", "weight")
@@ -408,7 +408,7 @@ func (s *Scenario) readEtherFlows(f fields) {
 		for _, src := range from {
 			for _, dst := range to {
 				if src == dst && len(to) > 1 {
-					continue // hosts that send to each other leave out themselves
+					continue // hosts in both lists do not send to themselves
 				}
 				if src == dst && f.d.err == nil {
 					f.d.fail(g.at("dst"), "flow.dst", describe(g.at("dst")), "a host other than the source")
@@ -426,7 +426,7 @@ func (s *Scenario) readEtherFlows(f fields) {
 	}
 }
 
-// tenant reads the tenant of a flow by name; it may be left out where there is only one.
+// tenant reads the tenant of a flow by name; it is optional if there is only one tenant.
 func (s *Scenario) tenant(g fields) int {
 	if !g.has("tenant") && len(s.Tenants) == 1 {
 		return 0
@@ -440,7 +440,7 @@ func (s *Scenario) tenant(g fields) int {
 	return i
 }
 
-// chosen reads which congestion control a flow uses.
+// chosen reads the congestion control of a flow.
 func (s *Scenario) chosen(g fields) uint16 {
 	var names []string
 	for _, c := range s.Ethernet.Controls {
@@ -456,17 +456,17 @@ func (s *Scenario) class(g fields) uint8 {
 	return uint8(g.number("class", 0, 0, uint64(max(1, len(s.Ethernet.Model.Classes))-1)))
 }
 
-// hostReader finds hosts by the names and patterns that people write.
+// hostReader resolves names and patterns of hosts.
 type hostReader struct {
 	d      *document
 	fabric *subnet.Fabric
 	hosts  []subnet.PortRef
 	number map[subnet.PortRef]int32
 	known  map[string][]int32 // by pattern
-	looked int                // hosts, for all patterns
+	looked int                // hosts compared, for all patterns
 	turn   int32
-	seen   []int32 // the last turn that each host was in
-	// sources are what the hosts of the last turn came from.
+	seen   []int32 // number of the last turn with each host
+	// sources are the texts from which the hosts of the last turn came.
 	sources []hostSource
 }
 
@@ -479,7 +479,7 @@ func newHostReader(d *document, f *subnet.Fabric) *hostReader {
 	return r
 }
 
-// many reads hosts: names, host sets, groups, and patterns such as dc1-*, one or a list.
+// many reads hosts: names, host sets, groups, and patterns such as dc1-*, single or as a list.
 func (r *hostReader) many(g fields, key string) []int32 {
 	var out []int32
 	r.turn++
@@ -527,7 +527,7 @@ func (r *hostReader) match(field string, n *yaml.Node) []int32 {
 	return out
 }
 
-// compare returns the hosts that a pattern stands for.
+// compare returns the hosts that match a pattern.
 func (r *hostReader) compare(pattern string) []int32 {
 	var out []int32
 	if r.looked += len(r.hosts); r.looked > maxLooked {

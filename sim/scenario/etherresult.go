@@ -12,19 +12,18 @@ import (
 	"fairlane/sim/workload"
 )
 
-// EtherResult is what a run of an Ethernet scenario measured. Rates of tenants and flows count acknowledged
-// payload, those of links all bytes on the wire; both are over the time from WarmupS to SimulatedS.
-// Everything else is over the whole run.
+// EtherResult holds the measurements of a run of an Ethernet scenario. Rates of tenants and flows count acknowledged payload,
+// those of links all bytes on the wire; both are over the time from WarmupS to SimulatedS. All other values are over the whole
+// run.
 type EtherResult struct {
 	Scenario   string  `json:"scenario"`
 	Plane      string  `json:"plane"`
 	Seed       uint64  `json:"seed"`
 	SimulatedS float64 `json:"simulated_s"`
 	WarmupS    float64 `json:"warmup_s"`
-	// Threads is the number of threads of the run. The order of what happens at one instant depends on it, and
-	// so does the digest.
+	// Threads is the number of threads of the run. The order of simultaneous events depends on it, and so does the digest.
 	Threads int `json:"threads"`
-	// Finished says that all flows completed; Interrupted that the run was stopped from outside.
+	// Finished means that all flows completed; Interrupted means that the caller stopped the run.
 	Finished    bool `json:"finished"`
 	Interrupted bool `json:"interrupted"`
 
@@ -32,7 +31,7 @@ type EtherResult struct {
 	FCT      stats.Summary       `json:"fct_us"`
 	Slowdown stats.SlowdownRow   `json:"slowdown"`
 	BySize   []stats.SlowdownRow `json:"slowdown_by_size"`
-	ByTag    []TagSlowdown       `json:"slowdown_by_tag,omitempty"` // by column of the trace and tag
+	ByTag    []TagSlowdown       `json:"slowdown_by_tag,omitempty"` // by trace column and tag
 	Tenants  []EtherTenant       `json:"tenants"`
 	TimesS   []float64           `json:"times_s"` // ends of the intervals of the tenants' rates
 	Listed   []EtherFlowResult   `json:"listed_flows"`
@@ -40,47 +39,47 @@ type EtherResult struct {
 	Jobs     []CollectiveReport  `json:"collectives,omitempty"`
 	RTT      stats.Summary       `json:"rtt_us"`
 	Queues   QueueResult         `json:"queues"`
-	Links    []EtherLink         `json:"links"` // directions that carried something, by name
+	Links    []EtherLink         `json:"links"` // link directions with traffic, by name
 	Totals   EtherTotals         `json:"totals"`
 	Curves   EtherCurves         `json:"-"`
 
-	// Jain is the Jain index of the tenants' rates divided by their weights over contended time
-	// (ContendedS); over the whole time when there was none. JainFlows is that of the mean rates of flows.
+	// Jain is the Jain index of the tenants' rates divided by their weights over contended time (ContendedS), or over the whole
+	// time if there was none. JainFlows is that of the mean rates of flows.
 	Jain      float64 `json:"jain"`
 	JainFlows float64 `json:"jain_flows"`
-	// ContendedS is how long all tenants had flows under way at once; MaxShareError is the largest
-	// share error of a tenant in that time.
+	// ContendedS is the time in which all tenants had active flows; MaxShareError is the largest share error of a tenant in
+	// that time.
 	ContendedS    float64 `json:"contended_s"`
 	MaxShareError float64 `json:"max_share_error"`
-	// Utilisation is the use of the busiest link direction.
+	// Utilisation is the utilization of the busiest link direction.
 	Utilisation float64 `json:"utilisation"`
 }
 
 // EtherCurves are distributions for charts.
 type EtherCurves struct {
 	FCT, RTT *stats.Histogram // picoseconds
-	Queue    *stats.Histogram // bytes, of samples with something in the queue
+	Queue    *stats.Histogram // bytes, of samples with a nonempty queue
 }
 
-// FlowCounts tells how many flows there were.
+// FlowCounts are numbers of flows.
 type FlowCounts struct {
 	Completed  uint64 `json:"completed"`
-	Active     int    `json:"active"` // when the run ended
+	Active     int    `json:"active"` // at the end of the run
 	PeakActive int    `json:"peak_active"`
 }
 
-// EtherTenant is one tenant's part of the run.
+// EtherTenant holds the results of one tenant.
 type EtherTenant struct {
 	Name         string             `json:"name"`
 	Weight       quantity.Weight    `json:"weight_milli"`
 	Completed    uint64             `json:"completed"`
 	DeliveredBps quantity.BitRate   `json:"delivered_bps"`
-	Share        float64            `json:"share"`       // of all tenants' delivered bytes
-	ShareError   float64            `json:"share_error"` // against its weight, over contended time
+	Share        float64            `json:"share"`       // fraction of all tenants' delivered bytes
+	ShareError   float64            `json:"share_error"` // relative to its weight, over contended time
 	RateBps      []quantity.BitRate `json:"rate_bps"`
 }
 
-// EtherFlowResult is one of the first flows, by number.
+// EtherFlowResult is the result of one of the first flows, by number.
 type EtherFlowResult struct {
 	ID           int64            `json:"id"`
 	TraceFlow    *int64           `json:"flow_id,omitempty"` // number in its trace
@@ -90,12 +89,12 @@ type EtherFlowResult struct {
 	Dst          string           `json:"dst"`
 	Bytes        int64            `json:"bytes"` // acknowledged so far
 	StartS       float64          `json:"start_s"`
-	FCTUs        float64          `json:"fct_us,omitempty"` // once complete
+	FCTUs        float64          `json:"fct_us,omitempty"` // only of a completed flow
 	Slowdown     float64          `json:"slowdown,omitempty"`
 	DeliveredBps quantity.BitRate `json:"delivered_bps"` // from its start on
 }
 
-// CollectiveReport is what a collective achieved.
+// CollectiveReport is the result of a collective.
 type CollectiveReport struct {
 	Kind     string  `json:"kind"`
 	Ranks    int     `json:"ranks"`
@@ -107,23 +106,23 @@ type CollectiveReport struct {
 	BusBps   float64 `json:"bus_bps"`
 }
 
-// QueueResult is the distribution of the bytes in queues of switch ports, looked at every SampleUs.
+// QueueResult is the distribution of the bytes in queues of switch ports, sampled every SampleUs.
 type QueueResult struct {
 	SampleUs float64 `json:"sample_us"`
 	Samples  uint64  `json:"samples"`
-	NonEmpty float64 `json:"non_empty"` // part of the samples with something in the queue
+	NonEmpty float64 `json:"non_empty"` // fraction of samples with a nonempty queue
 	Mean     float64 `json:"mean_bytes"`
 	P50      int64   `json:"p50_bytes"`
 	P80      int64   `json:"p80_bytes"`
 	P99      int64   `json:"p99_bytes"`
-	Max      int64   `json:"max_bytes"`      // of the samples
+	Max      int64   `json:"max_bytes"`      // over the samples
 	Peak     int64   `json:"peak_bytes"`     // at any time
 	BusyP50  int64   `json:"busy_p50_bytes"` // of the samples with something in the queue
 	BusyP80  int64   `json:"busy_p80_bytes"`
 	BusyP99  int64   `json:"busy_p99_bytes"`
 }
 
-// EtherLink is one link direction, named by the port that transmits.
+// EtherLink is one link direction, named after the transmitting port.
 type EtherLink struct {
 	Port           string           `json:"port"`
 	Peer           string           `json:"peer"`
@@ -140,13 +139,13 @@ type EtherLink struct {
 // EtherTotals are over the whole run.
 type EtherTotals struct {
 	Packets       uint64  `json:"packets"`      // delivered
-	SentPackets   uint64  `json:"sent_packets"` // data packets put on their first link, repetitions too
-	Hops          uint64  `json:"packet_hops"`  // of all those sent
-	MeanHops      float64 `json:"mean_hops"`    // Hops by SentPackets
+	SentPackets   uint64  `json:"sent_packets"` // data packets sent on their first link, including resent ones
+	Hops          uint64  `json:"packet_hops"`  // sum over all sent packets
+	MeanHops      float64 `json:"mean_hops"`    // Hops / SentPackets
 	Events        uint64  `json:"events"`
-	SentBytes     uint64  `json:"sent_bytes"`     // payload, repetitions too
+	SentBytes     uint64  `json:"sent_bytes"`     // payload, including resent bytes
 	AcceptedBytes uint64  `json:"accepted_bytes"` // payload that was new to its receiver
-	ResentBytes   uint64  `json:"resent_bytes"`   // sent but neither accepted nor on its way
+	ResentBytes   uint64  `json:"resent_bytes"`   // sent but neither accepted nor in flight
 	Dropped       uint64  `json:"dropped"`        // data packets
 	Nacks         uint64  `json:"nacks"`
 	Timeouts      uint64  `json:"timeouts"`
@@ -154,11 +153,11 @@ type EtherTotals struct {
 	CNPs          uint64  `json:"cnps"`
 	FCNPs         uint64  `json:"fcnps"`
 	Pauses        uint64  `json:"pauses"`
-	PausedS       float64 `json:"paused_s"` // of all ports and classes together
-	Digest        string  `json:"digest"`   // equal digests: the same packets at the same times
+	PausedS       float64 `json:"paused_s"` // sum over all ports and classes
+	Digest        string  `json:"digest"`   // equal digests mean the same packets at the same times
 }
 
-// result makes the report of the run as it stands.
+// result returns the report of the run so far.
 func (r *etherRun) result() *EtherResult {
 	st := r.sim.Stats()
 	end := r.end()
@@ -183,7 +182,7 @@ func (r *etherRun) result() *EtherResult {
 	return res
 }
 
-// rtts returns the round trips of all parts.
+// rtts returns the round trip times of all parts.
 func (r *etherRun) rtts() *stats.Histogram {
 	if len(r.rtt) == 1 {
 		return r.rtt[0]
@@ -191,7 +190,7 @@ func (r *etherRun) rtts() *stats.Histogram {
 	all, err := stats.NewHistogram(stats.DefaultRelativeError)
 	for _, h := range r.rtt {
 		if err == nil {
-			err = all.Merge(h) // of the same error: they can be merged
+			err = all.Merge(h) // of the same error, so they can be merged
 		}
 	}
 	r.keep(err)
@@ -235,7 +234,7 @@ func (r *etherRun) queueResult() QueueResult {
 	return res
 }
 
-// tenantResults turns what each tenant had delivered at each instant into rates and shares.
+// tenantResults converts the tenants' delivered bytes at each time to rates and shares.
 func (r *etherRun) tenantResults(res *EtherResult, end quantity.Picoseconds) {
 	for _, p := range r.points[1:] {
 		res.TimesS = append(res.TimesS, p.at.Seconds())
@@ -314,7 +313,7 @@ func rateOf(bytes int64, dt quantity.Picoseconds) quantity.BitRate {
 	return quantity.BitRate(float64(bytes) * 8 / dt.Seconds())
 }
 
-// links reports every link direction that carried something.
+// links returns every link direction that carried traffic.
 func (r *etherRun) links(counted quantity.Picoseconds) []EtherLink {
 	topo := r.s.Fabric
 	var out []EtherLink

@@ -11,32 +11,31 @@ import (
 	"fairlane/subnet"
 )
 
-// listedFlows is how many flows, the first by number, a result lists one by one.
+// listedFlows is the number of flows, the first by number, that a result lists individually.
 const listedFlows = 64
 
-// mostPoints bounds the values of tenants' rates over time that a result holds; a longer run has
-// longer intervals in its result. A Recorder gets all.
+// mostPoints is the largest number of tenant rates over time in a result; the intervals in the result of a longer run are
+// longer. A Recorder receives all.
 const mostPoints = 1 << 20
 
-// EtherOptions are what a caller may want of a run. The zero value is a run that only measures.
+// EtherOptions are the options of a run. The zero value only measures.
 type EtherOptions struct {
-	// Progress is called after every interval with the simulated time and the part of the work that is
-	// done, 0 to 1: of the duration, or of the expected bytes where that is more.
+	// Progress is called after every interval with the simulated time and the completed fraction of the work, 0 to 1: of the
+	// duration, or of the expected bytes if that is larger.
 	Progress func(now quantity.Picoseconds, part float64)
-	// Recorder is told everything as it happens; nil keeps distributions only.
+	// Recorder receives all results as they occur; nil keeps only distributions.
 	Recorder Recorder
-	// Series takes the time series that the scenario asks for; nil is none, and costs nothing.
+	// Series receives the time series that the scenario requests; nil means none, at no cost.
 	Series SeriesRecorder
 }
 
-// Recorder keeps what a run produces. An error stops the run.
+// Recorder stores the results of a run. An error stops the run.
 type Recorder interface {
-	// Flow is told of each flow that completes.
+	// Flow receives each completed flow.
 	Flow(f FlowRecord) error
-	// Rate is told, at the end of every interval, the payload rate of each tenant (flow is -1) and of
-	// each of the first flows.
+	// Rate receives, at the end of every interval, the payload rate of each tenant (flow is -1) and of each of the first flows.
 	Rate(at quantity.Picoseconds, tenant string, flow int64, rate quantity.BitRate) error
-	// Queue is told, at every look at the queues, of switch ports that hold something.
+	// Queue receives, at every sample, the switch ports with nonempty queues.
 	Queue(at quantity.Picoseconds, port string, bytes int64) error
 }
 
@@ -48,13 +47,13 @@ type FlowRecord struct {
 	Bytes      int64 // payload
 	Start      quantity.Picoseconds
 	FCT, Ideal quantity.Picoseconds
-	Origin     *Origin // of a flow of a trace; nil for others
+	Origin     *Origin // only of a flow of a trace
 }
 
-// Slowdown returns FCT by Ideal.
+// Slowdown returns FCT divided by Ideal.
 func (f *FlowRecord) Slowdown() float64 { return float64(f.FCT) / float64(f.Ideal) }
 
-// point is what all tenants had delivered at an instant.
+// point holds all tenants' delivered bytes at a time.
 type point struct {
 	at    quantity.Picoseconds
 	bytes []int64
@@ -66,10 +65,10 @@ type listed struct {
 	tenant     uint16
 	known      bool
 	acked      int64
-	last       int64 // acked at the end of the last interval
+	last       int64 // acknowledged bytes at the end of the last interval
 	start      quantity.Picoseconds
 	fct, ideal quantity.Picoseconds
-	origin     *Origin // of a flow of a trace
+	origin     *Origin // only of a flow of a trace
 }
 
 // etherRun is a run in progress.
@@ -79,29 +78,29 @@ type etherRun struct {
 	o   EtherOptions
 
 	hosts []subnet.PortRef
-	names []string // of hosts, made when first asked for
+	names []string // of hosts, created on first use
 	ports []subnet.PortRef
-	sent  []uint64 // by each port, at the end of the warm-up
+	sent  []uint64 // by port, at the end of the warm-up
 	qs    []queuePort
 
 	fct, queue, busy *stats.Histogram
 	rtt              []*stats.Histogram // by part of the fabric
 	slow             *stats.Slowdowns
 	tagged           *tagSlowdowns
-	series           *sampler      // nil is none
+	series           *sampler      // nil means none
 	flowRates        stats.Moments // mean rates of completed flows
 
 	done         []int64                // payload of each tenant's completed flows
 	completed    []uint64               // flows of each tenant
 	bytes        []int64                // delivered by each tenant, at the last interval
-	active       []int                  // flows of each tenant, at the last interval
-	since        []quantity.Picoseconds // the earliest start of those
+	active       []int                  // active flows of each tenant, at the last interval
+	since        []quantity.Picoseconds // the earliest start of these
 	atWarmup     []int64
-	warmed       quantity.Picoseconds // when the warm-up ended
+	warmed       quantity.Picoseconds // end of the warm-up
 	contended    []int64
 	contendedFor quantity.Picoseconds
 	points       []point
-	every, skip  int // of the intervals, every so many-th becomes a point
+	every, skip  int // every every-th interval becomes a point
 	listed       []listed
 	expected     float64 // bytes
 	delivered    uint64  // packets, at the last interval
@@ -114,18 +113,18 @@ type queuePort struct {
 	name string
 }
 
-// InputError is a fault of the scenario, or of a file it names, that only building or running it shows.
+// InputError is an error in the scenario, or in a file it names, that occurs only while building or running it.
 type InputError struct{ Err error }
 
-// Error returns the cause's text.
+// Error returns the text of the cause.
 func (e *InputError) Error() string { return e.Err.Error() }
 
 // Unwrap returns the cause.
 func (e *InputError) Unwrap() error { return e.Err }
 
-// RunEthernet builds an Ethernet scenario and runs it until all flows have completed, or to its
-// duration. A scenario that cannot be run is an *InputError. When ctx ends, when nothing can move any more (the error then is or wraps an
-// *ether.Deadlock), or when the recorder fails, it returns what was measured until then beside the error.
+// RunEthernet builds an Ethernet scenario and runs it until all flows have completed, or to its duration. It returns an
+// *InputError for a scenario that cannot be run. When ctx ends, in a deadlock (the error then is or wraps an *ether.Deadlock),
+// or when the recorder returns an error, it returns the measurements so far with the error.
 func RunEthernet(ctx context.Context, s *Scenario, o EtherOptions) (*EtherResult, error) {
 	r, err := newEtherRun(s, o)
 	if err != nil {
@@ -199,7 +198,7 @@ func (r *etherRun) findPorts() {
 	r.sent = make([]uint64, len(r.ports))
 }
 
-// run moves from look to look until the end.
+// run advances from check to check until the end.
 func (r *etherRun) run(ctx context.Context) error {
 	s, e := r.s, r.s.Ethernet
 	look, interval := e.Sample, s.Interval
@@ -241,7 +240,7 @@ func (r *etherRun) run(ctx context.Context) error {
 	return nil
 }
 
-// end is when the run ended: at the last completion, unless it went on after it.
+// end returns the end of the run: the last completion, unless the run continued after it.
 func (r *etherRun) end() quantity.Picoseconds {
 	if r.sim.Finished() && !r.s.Ethernet.ToDuration {
 		return r.sim.Stats().LastDone
@@ -249,7 +248,7 @@ func (r *etherRun) end() quantity.Picoseconds {
 	return r.sim.Now()
 }
 
-// warmUp remembers what totals must not count.
+// warmUp stores the totals to exclude.
 func (r *etherRun) warmUp() {
 	r.count()
 	copy(r.atWarmup, r.bytes)
@@ -259,7 +258,7 @@ func (r *etherRun) warmUp() {
 	r.warmed = r.sim.Now()
 }
 
-// count brings bytes and active flows of the tenants up to now.
+// count updates bytes and active flows of the tenants to now.
 func (r *etherRun) count() {
 	copy(r.bytes, r.done)
 	clear(r.active)
@@ -279,7 +278,7 @@ func (r *etherRun) count() {
 	}
 }
 
-// origin is what a trace says of a flow; nil of others.
+// origin returns the trace's data of a flow; nil for other flows.
 func (r *etherRun) origin(id int64) *Origin {
 	if o, ok := r.sim.Origin(id); ok {
 		return &o
@@ -294,7 +293,7 @@ func (r *etherRun) listedFlow(id int64) *listed {
 	return &r.listed[id]
 }
 
-// onDone is told of each completed flow.
+// onDone handles a completed flow.
 func (r *etherRun) onDone(d ether.Done) {
 	r.done[d.Tenant] += d.Bytes
 	r.completed[d.Tenant]++
@@ -358,7 +357,7 @@ func (r *etherRun) lookAtQueues(now quantity.Picoseconds) {
 	r.queue.RecordN(0, empty)
 }
 
-// endInterval takes stock: rates, contended time, progress, and whether anything still moves.
+// endInterval updates rates, contended time and progress, and checks for a deadlock.
 func (r *etherRun) endInterval(now quantity.Picoseconds, last bool) error {
 	now = min(now, max(r.end(), r.points[len(r.points)-1].at))
 	before := append([]int64(nil), r.bytes...)
@@ -382,15 +381,15 @@ func (r *etherRun) endInterval(now quantity.Picoseconds, last bool) error {
 	return nil
 }
 
-// sinceLast returns when the last interval ended.
+// sinceLast returns the end of the last interval.
 func (r *etherRun) sinceLast(now quantity.Picoseconds) quantity.Picoseconds {
 	from := r.lastInterval
 	r.lastInterval = now
 	return from
 }
 
-// contend adds an interval to contended time if every tenant had flows at both its ends. A flow that
-// starts at the very beginning was not yet counted there, but its start tells.
+// contend adds an interval to contended time if every tenant had active flows at both its ends. A flow that starts exactly at
+// the beginning of the interval was not counted there yet, so its start time is checked.
 func (r *etherRun) contend(before []int64, was []int, from, now quantity.Picoseconds) {
 	if len(was) < 2 || r.sim.Now() <= r.s.Warmup {
 		return
@@ -421,7 +420,7 @@ func (r *etherRun) recordRates(before []int64, now, dt quantity.Picoseconds) {
 	}
 }
 
-// addPoint keeps what tenants have delivered. When there are too many points, every second one goes.
+// addPoint stores the tenants' delivered bytes. If there are too many points, it removes every second one.
 func (r *etherRun) addPoint(now quantity.Picoseconds, last bool) {
 	if r.skip++; r.skip < r.every && !last || now == r.points[len(r.points)-1].at {
 		return
@@ -441,7 +440,7 @@ func (r *etherRun) addPoint(now quantity.Picoseconds, last bool) {
 	r.points = kept
 }
 
-// part is how much of the work is done.
+// part returns the completed fraction of the work.
 func (r *etherRun) part(now quantity.Picoseconds) float64 {
 	part := float64(now) / float64(r.s.Duration)
 	if r.expected > 0 && !r.s.Ethernet.ToDuration {

@@ -10,18 +10,18 @@ import (
 	"fairlane/sim/workload"
 )
 
-// feed gives the network its flows in the order of time. Open-loop flows are made one at a time; flows
-// of reactive jobs are added when those they wait for are done.
+// feed passes flows to the network in the order of time. Open-loop flows are generated one at a time; flows of reactive jobs
+// are added when the flows they wait for are done.
 type feed struct {
 	s       *Scenario
-	unit    float64 // of weights
+	unit    float64 // unit of weights
 	n       Network
 	streams []stream
 	jobs    []job
 	next    int64 // number of the next flow
-	// jobFlows finds the job of a flow on its way; open-loop flows are not in it.
+	// jobFlows maps active flows to their jobs; it does not contain open-loop flows.
 	jobFlows map[int64]jobFlow
-	// origins finds what a trace says of a flow on its way.
+	// origins maps active flows to their trace data.
 	origins map[int64]Origin
 	tags    []string // columns of all traces
 	failed  error
@@ -30,15 +30,15 @@ type feed struct {
 // stream is a source of flows in the order of their start, with its next flow.
 type stream struct {
 	next func() (ether.FlowSpec, bool)
-	fail func() error // nil where nothing can fail
+	fail func() error // nil if the source cannot fail
 	head ether.FlowSpec
 	more bool
-	from *Origin // of head, where the stream is a trace; next sets it
+	from *Origin // trace data of head, set by next; nil if the stream is not a trace
 }
 
 type job struct {
 	workload.Reactive
-	spec ether.FlowSpec // what all its flows have in common
+	spec ether.FlowSpec // fields common to all its flows
 }
 
 type jobFlow struct {
@@ -46,8 +46,7 @@ type jobFlow struct {
 	flow int64
 }
 
-// addFlows makes a stream of the flows that the scenario lists. Flows of the fixed kind share
-// their tenant's weight: each of n has a weight of w/n.
+// addFlows adds a stream of the flows that the scenario lists. The n flows of a tenant share its weight w: each has weight w/n.
 func (f *feed) addFlows(flows []EtherFlow) {
 	if len(flows) == 0 {
 		return
@@ -72,10 +71,10 @@ func (f *feed) addFlows(flows []EtherFlow) {
 	}})
 }
 
-// weight is that of a tenant.
+// weight returns the weight of a tenant.
 func (f *feed) weight(tenant int) float64 { return f.s.Tenants[tenant].Weight.Float() / f.unit }
 
-// spec is what all flows of a generator have in common.
+// spec returns the fields common to all flows of a generator.
 func (f *feed) spec(g *Generator) ether.FlowSpec {
 	return ether.FlowSpec{
 		Algorithm: g.Control, Class: g.Class, Tenant: uint16(max(g.Tenant, 0)), Weight: f.weight(max(g.Tenant, 0)),
@@ -120,7 +119,7 @@ func (f *feed) addJob(g *Generator, r workload.Reactive) {
 	f.jobs = append(f.jobs, job{r, f.spec(g)})
 }
 
-// begin hands the first flows to the network.
+// begin passes the first flows to the network.
 func (f *feed) begin() error {
 	for i := range f.jobs {
 		f.release(i, f.jobs[i].Start())
@@ -131,7 +130,7 @@ func (f *feed) begin() error {
 	return f.n.SetSource(f)
 }
 
-// Next implements ether.Source: the earliest of the streams' next flows, the first of equals.
+// Next implements ether.Source: it returns the earliest of the streams' next flows.
 func (f *feed) Next() (ether.FlowSpec, bool) {
 	best := -1
 	for i := range f.streams {
@@ -153,7 +152,7 @@ func (f *feed) Next() (ether.FlowSpec, bool) {
 	return spec, true
 }
 
-// release adds flows of a job that wait for nothing any more.
+// release adds flows of a job that may start now.
 func (f *feed) release(j int, flows []workload.Arrival) {
 	for _, a := range flows {
 		spec := f.jobs[j].spec
@@ -167,7 +166,7 @@ func (f *feed) release(j int, flows []workload.Arrival) {
 	}
 }
 
-// onDone tells jobs of their flows before it calls then. It returns nil when nobody wants to know.
+// onDone returns a callback that notifies jobs of their completed flows before it calls then, or nil if neither needs it.
 func (f *feed) onDone(then func(ether.Done)) func(ether.Done) {
 	return func(d ether.Done) {
 		if jf, ok := f.jobFlows[d.ID]; ok {
@@ -197,7 +196,7 @@ func (f *feed) err() error {
 	return errors.Join(errs...)
 }
 
-// spanOf is the time in which a generator starts flows.
+// spanOf returns the time in which a generator starts flows.
 func (s *Scenario) spanOf(g *Generator) quantity.Picoseconds {
 	end := s.Duration
 	if g.Until > 0 {

@@ -8,46 +8,46 @@ import (
 	"fairlane/sim/workload"
 )
 
-// GeneratorKind is a way of making flows.
+// GeneratorKind selects the rule of a generator.
 type GeneratorKind string
 
-// Kinds of generators. Collectives have the names of package workload.
+// Kinds of generators. Collectives have their names in package workload.
 const (
-	KindPoisson     GeneratorKind = "poisson"     // starts at random instants, between random hosts
-	KindIncast      GeneratorKind = "incast"      // many to one, at random instants
-	KindPermutation GeneratorKind = "permutation" // each host to another, all at once
+	KindPoisson     GeneratorKind = "poisson"     // random start times and hosts
+	KindIncast      GeneratorKind = "incast"      // many to one, at random times
+	KindPermutation GeneratorKind = "permutation" // each host to a different one, all at once
 	KindBatch       GeneratorKind = "batch"       // many between random hosts, all at once
 	KindTrace       GeneratorKind = "trace"       // from a CSV file
 )
 
-// Generator makes flows by a rule. Which fields count depends on its kind.
+// Generator generates flows by a rule. Its kind determines which fields are used.
 type Generator struct {
 	Kind    GeneratorKind
-	Tenant  int // index into Scenario.Tenants; -1 of a trace whose flows name theirs
+	Tenant  int // index in Scenario.Tenants; -1 for a trace whose flows name their tenants
 	Control uint16
 	Class   uint8
-	Hosts   []int32   // all there are when empty
-	Groups  [][]int32 // of poisson and batch: hosts by group, for Cross
-	Cross   float64   // part of the flows that leaves its group, 0 to 1
+	Hosts   []int32   // empty means all
+	Groups  [][]int32 // poisson and batch: hosts by group, for Cross
+	Cross   float64   // fraction of the flows that leave their group, 0 to 1
 	Sizes   *workload.Sizes
 	Bytes   int64
 	Load    float64
-	// Capacity is what Load is a part of; 0 is the sum of the rates of the hosts' links.
+	// Capacity is the reference of Load; 0 means the sum of the rates of the hosts' links.
 	Capacity    quantity.BitRate
 	FanIn       int
-	Count       int64 // most flows of poisson, bursts of incast, flows of batch, rounds of collectives; 0 is no bound, or one round
-	Periodic    bool  // incast: even intervals
+	Count       int64 // limit of flows (poisson), bursts (incast), flows (batch) or rounds (collectives); 0 means no limit, or one round
+	Periodic    bool  // incast: equal intervals
 	Gap         quantity.Picoseconds
 	Chunk       int64
 	Window      int
 	From, Until quantity.Picoseconds
 	File        string
 
-	traced *traced // of a trace: what ReadTraces found
-	number int     // of the generator in its scenario, for its own random numbers
+	traced *traced // result of ReadTraces for a trace
+	number int     // number of the generator in its scenario, for its random streams
 }
 
-// build makes the source of a generator, or its reactive job. Traces are opened by the caller.
+// build returns the source of a generator, or its reactive job. The caller opens traces.
 func (g *Generator) build(s *Scenario) (workload.Source, workload.Reactive, error) {
 	seed := sim.Hash(s.Config.Seed, uint64(g.number)+1)
 	hosts := g.Hosts
@@ -87,7 +87,7 @@ func (g *Generator) build(s *Scenario) (workload.Source, workload.Reactive, erro
 	}
 }
 
-// source keeps an error from hiding in an interface that is not nil.
+// source prevents a non-nil interface with a nil pointer after an error.
 func source[T workload.Source](s T, err error) (workload.Source, workload.Reactive, error) {
 	if err != nil {
 		return nil, nil, err
@@ -116,7 +116,7 @@ func (g *Generator) pairs(hosts []int32) (*workload.Pairs, error) {
 	return workload.AnyPair(hosts)
 }
 
-// capacity is what the load is a part of.
+// capacity returns the reference of the load.
 func (g *Generator) capacity(s *Scenario, hosts []int32) quantity.BitRate {
 	if g.Capacity > 0 {
 		return g.Capacity
@@ -131,7 +131,7 @@ func (g *Generator) capacity(s *Scenario, hosts []int32) quantity.BitRate {
 	return sum
 }
 
-// members returns the hosts that flows of the generator start at.
+// members returns the source hosts of the generator's flows.
 func (g *Generator) members(hosts []int32) []int32 {
 	if len(g.Groups) == 0 {
 		return hosts
@@ -143,7 +143,7 @@ func (g *Generator) members(hosts []int32) []int32 {
 	return out
 }
 
-// collectiveKinds are the names of the collectives.
+// collectiveKinds returns the names of the collectives.
 func collectiveKinds() []string {
 	var out []string
 	for k := workload.CollectiveKind(0); ; k++ {

@@ -10,16 +10,16 @@ import (
 	"fairlane/sim/workload"
 )
 
-// maxGenerators bounds the entries of workload.
+// maxGenerators is the largest number of entries of workload.
 const maxGenerators = 256
 
-// maxMembers bounds the hosts of all generators together: to look at them takes time before the run.
+// maxMembers is the largest number of hosts of all generators together, which limits the time of checks before the run.
 const maxMembers = 2 << 20
 
-// maxExpected is the largest number of flows that a run may be expected to have.
+// maxExpected is the largest expected number of flows of a run.
 const maxExpected = 1 << 31
 
-// generatorKeys returns the keys that a kind of generator takes beside the common ones.
+// generatorKeys returns the keys of a kind of generator in addition to the common ones.
 func generatorKeys(kind string) []string {
 	common := []string{"kind", "tenant", "cc", "class", "start"}
 	switch GeneratorKind(kind) {
@@ -43,7 +43,7 @@ func generatorKinds() []string {
 	return append(fixed, collectiveKinds()...)
 }
 
-// readWorkload reads the generators and tries each.
+// readWorkload reads the generators and builds each to check it.
 func (s *Scenario) readWorkload(f fields) {
 	r := newHostReader(f.d, s.Fabric)
 	total, members := 0.0, 0
@@ -73,7 +73,7 @@ func (s *Scenario) readWorkload(f fields) {
 	}
 }
 
-// size is the number of hosts of a generator on a fabric of so many.
+// size returns the number of hosts of a generator on a fabric with the given number.
 func (g *Generator) size(hosts int) int {
 	if len(g.Hosts) == 0 && len(g.Groups) == 0 {
 		return hosts
@@ -128,7 +128,7 @@ func (s *Scenario) readGenerator(d *document, n *yaml.Node, r *hostReader) Gener
 	return g
 }
 
-// needs fails unless the keys that a kind cannot do without are there.
+// needs records an error unless the required keys of the kind are present.
 func (g *Generator) needs(f fields) {
 	switch g.Kind {
 	case KindPoisson:
@@ -196,13 +196,13 @@ func (d *document) knot(n *yaml.Node) workload.Knot {
 	return workload.Knot{Bytes: bytes, Percent: percent}
 }
 
-// expectation is what a part of the traffic is expected to bring.
+// expectation is the expected traffic of a generator.
 type expectation struct {
 	flows, bytes float64
-	atOnce       float64 // flows that start together, or may be under way together
+	atOnce       float64 // flows that start together, or may be active together
 }
 
-// expect estimates the flows of a generator. Traces are not read for it: they count as nothing.
+// expect estimates the flows of a generator. It does not read traces: they count as nothing.
 func (s *Scenario) expect(g *Generator) expectation {
 	hosts := g.Hosts
 	if len(hosts) == 0 {
@@ -220,7 +220,7 @@ func (s *Scenario) expect(g *Generator) expectation {
 		if g.Count > 0 {
 			starts = min(starts, float64(g.Count))
 		}
-		// Little's law with a flow at the rate that the load leaves of a host's link.
+		// Little's law, for flows at the rate that the load leaves free on a host's link.
 		return times(starts*burst, mean, burst+min(starts*burst, s.littles(g, mean, starts*burst)))
 	case KindPermutation:
 		return times(n, float64(g.Bytes), n)
@@ -239,7 +239,7 @@ func (s *Scenario) expect(g *Generator) expectation {
 	}
 }
 
-// littles estimates how many of a generator's flows are under way at once.
+// littles estimates the number of active flows of a generator.
 func (s *Scenario) littles(g *Generator, mean, flows float64) float64 {
 	span := s.spanOf(g).Seconds()
 	if span <= 0 {

@@ -11,7 +11,7 @@ import (
 	"fairlane/subnet/topofile"
 )
 
-// groups reads the named host sets of the file. Their members are hosts of the fabric.
+// groups reads the named host sets of the file. Their members must be hosts of the fabric.
 func (d *document) groups(n *yaml.Node, fabric *subnet.Fabric) {
 	if n == nil || d.err != nil || yamltree.IsNull(n) {
 		return
@@ -42,8 +42,8 @@ func (d *document) groups(n *yaml.Node, fabric *subnet.Fabric) {
 	}
 }
 
-// hostNames returns the names that a text stands for: itself when a host is called so, else the members of the group or
-// host set that it is.
+// hostNames returns the host names for a text: the text itself if it is a host's name, otherwise the members of the group or
+// host set.
 func (d *document) hostNames(field string, n *yaml.Node, fabric *subnet.Fabric) []string {
 	if d.err != nil {
 		return nil
@@ -59,13 +59,13 @@ func (d *document) hostNames(field string, n *yaml.Node, fabric *subnet.Fabric) 
 	return names
 }
 
-// hostSource is a text that hosts of a flow came from, and whether it stands for several.
+// hostSource is the text from which hosts of a flow came, and whether it denotes several hosts.
 type hostSource struct {
 	text string
 	many bool
 }
 
-// apart fails where a host set or group has a host that another text of the same list has too.
+// apart records an error if another text of the same list already has a host of this host set or group.
 func (d *document) apart(seen map[string]hostSource, field string, n *yaml.Node, names []string) {
 	from := hostSource{n.Value, len(names) != 1 || names[0] != n.Value}
 	for _, name := range names {
@@ -77,19 +77,19 @@ func (d *document) apart(seen map[string]hostSource, field string, n *yaml.Node,
 	}
 }
 
-// twice fails because two texts of one list both have a host.
+// twice records the error that two texts of one list have the same host.
 func (d *document) twice(field string, n *yaml.Node, host string, first, second hostSource) {
 	d.fail(n, field, fmt.Sprintf("%s, which %s and %s both have", host, first.text, second.text), "each host once")
 }
 
-// some fails when a key gives no hosts.
+// some records an error if a key has no hosts.
 func (f fields) some(key string, hosts int) {
 	if hosts == 0 {
 		f.d.fail(f.at(key), f.path(key), describe(f.at(key)), "at least one host")
 	}
 }
 
-// isPattern reports whether a text is a pattern of names: it has *, ? or brackets with other than the numbers of a host set.
+// isPattern reports whether a text is a pattern of names: it has *, ?, or brackets that are not the numbers of a host set.
 func isPattern(text string) bool {
 	if strings.ContainsAny(text, `*?\`) {
 		return true
@@ -107,7 +107,7 @@ func isPattern(text string) bool {
 	}
 }
 
-// set finds the hosts of a host set or a group.
+// set returns the hosts of a host set or a group.
 func (r *hostReader) set(field string, n *yaml.Node) []int32 {
 	var out []int32
 	for _, name := range r.d.hostNames(field, n, r.fabric) {

@@ -14,14 +14,14 @@ import (
 //go:embed builtin/*.yaml
 var builtin embed.FS
 
-// Builtin names one scenario that comes with the program.
+// Builtin describes one built-in scenario.
 type Builtin struct {
 	Name        string `json:"name"`
 	Plane       string `json:"plane"`
 	Description string `json:"description"`
 }
 
-// Builtins lists the scenarios that come with the program, by name.
+// Builtins returns the built-in scenarios, by name.
 func Builtins() ([]Builtin, error) {
 	files, err := builtin.ReadDir("builtin")
 	if err != nil {
@@ -38,7 +38,7 @@ func Builtins() ([]Builtin, error) {
 	return out, nil
 }
 
-// BuiltinText returns the file of a built-in scenario, to start one's own from.
+// BuiltinText returns the file of a built-in scenario, as a starting point for new scenarios.
 func BuiltinText(name string) ([]byte, error) {
 	data, err := builtin.ReadFile("builtin/" + name + ".yaml")
 	if err != nil {
@@ -47,7 +47,7 @@ func BuiltinText(name string) ([]byte, error) {
 	return data, nil
 }
 
-// LoadBuiltin reads the built-in scenario of that name.
+// LoadBuiltin reads the built-in scenario with a name.
 func LoadBuiltin(name string) (*Scenario, error) {
 	data, err := BuiltinText(name)
 	if err != nil {
@@ -65,15 +65,14 @@ func builtinNames() []string {
 	return names
 }
 
-// File is the text of a scenario, read once: scenarios with other settings are made from it.
+// File is the text of a scenario, read once, from which scenarios with different settings are made.
 type File struct {
 	name string
 	data []byte
 	open Opener
 }
 
-// Open reads the text of a scenario: a built-in one by its name, else a file. Files that it names
-// are looked for beside it.
+// Open reads the text of a scenario: a built-in one by its name, otherwise a file. Paths in it are relative to its directory.
 func Open(pathOrName string) (*File, error) {
 	if !strings.ContainsAny(pathOrName, `/\.`) {
 		data, err := BuiltinText(pathOrName)
@@ -99,13 +98,13 @@ func Open(pathOrName string) (*File, error) {
 	}}, nil
 }
 
-// Scenario reads the scenario with settings in place of values of the file.
+// Scenario reads the scenario with settings that replace values of the file.
 func (f *File) Scenario(settings ...Setting) (*Scenario, error) {
 	return ParseWith(f.name, f.data, f.open, settings...)
 }
 
-// Load reads a scenario: a built-in one by its name, else a file. A fabric file is looked for
-// beside the scenario's file.
+// Load reads a scenario: a built-in one by its name, otherwise a file. The path of a fabric file is relative to the scenario's
+// directory.
 func Load(pathOrName string) (*Scenario, error) {
 	f, err := Open(pathOrName)
 	if err != nil {

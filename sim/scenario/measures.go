@@ -11,21 +11,21 @@ import (
 	"fairlane/internal/stats"
 )
 
-// Measure names one figure that runs are compared by.
+// Measure is a quantity by which runs are compared.
 type Measure int
 
-// The measures, in the order of tables. What a plane does not have is NaN.
+// The measures, in the order of tables. A measure that a plane does not have is NaN.
 const (
 	Completed   Measure = iota // flows
 	FCTMean                    // us, of completed flows
-	SlowdownP50                // completion time by that of the flow alone; Ethernet only
+	SlowdownP50                // completion time divided by that without competing traffic; Ethernet only
 	SlowdownP99
 	Utilisation // of the busiest link direction, 0 to 1
 	Jain        // by weight, 0 to 1
-	ShareError  // largest of a tenant, a part of its share: over contended time on Ethernet, else over the counted time
+	ShareError  // largest share error of a tenant: over contended time on Ethernet, otherwise over the counted time
 	Pauses      // PFC; Ethernet only
 	Drops       // packets
-	Hops        // data packets times links
+	Hops        // data packets times traversed links
 	numMeasures
 )
 
@@ -40,7 +40,7 @@ func (m Measure) String() string {
 	return names[m]
 }
 
-// AllMeasures returns the measures in their order.
+// AllMeasures returns the measures in the order of tables.
 func AllMeasures() []Measure {
 	out := make([]Measure, numMeasures)
 	for i := range out {
@@ -49,7 +49,7 @@ func AllMeasures() []Measure {
 	return out
 }
 
-// Measures are the figures of one run, or a statistic of those of several, by Measure.
+// Measures are the values of one run, or a statistic over several runs, by Measure.
 type Measures [numMeasures]float64
 
 // noMeasures returns NaN for every measure.
@@ -60,7 +60,7 @@ func noMeasures() (m Measures) {
 	return m
 }
 
-// MarshalJSON returns an object with the measures by name; what is NaN is null.
+// MarshalJSON returns an object with the measures by name; NaN becomes null.
 func (m Measures) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
 	for i, v := range m {
@@ -78,7 +78,7 @@ func (m Measures) MarshalJSON() ([]byte, error) {
 	return text, nil
 }
 
-// UnmarshalJSON reads what MarshalJSON writes.
+// UnmarshalJSON decodes the output of MarshalJSON.
 func (m *Measures) UnmarshalJSON(data []byte) error {
 	var by map[string]*float64
 	if err := json.Unmarshal(data, &by); err != nil {
@@ -96,7 +96,7 @@ func (m *Measures) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Measures returns the figures that runs are compared by.
+// Measures returns the measures of the run.
 func (r *EtherResult) Measures() Measures {
 	m := noMeasures()
 	m[Completed] = float64(r.Flows.Completed)
@@ -114,7 +114,7 @@ func (r *EtherResult) Measures() Measures {
 	return m
 }
 
-// measures returns the figures of an InfiniBand run of s.
+// measures returns the measures of an InfiniBand run of s.
 func (r *Result) measures(s *Scenario) Measures {
 	m := noMeasures()
 	var fct stats.Moments
@@ -147,8 +147,8 @@ func (r *Result) measures(s *Scenario) Measures {
 	return m
 }
 
-// summary returns means and sample standard deviations over runs. NaN does not count; the deviation
-// of fewer than two values is NaN.
+// summary returns means and sample standard deviations over runs. NaN values are ignored; the deviation of fewer than two
+// values is NaN.
 func summary(runs []Measures) (mean, deviation Measures) {
 	mean, deviation = noMeasures(), noMeasures()
 	for i := range mean {

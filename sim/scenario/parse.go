@@ -19,7 +19,7 @@ import (
 	"fairlane/tenants"
 )
 
-// Bounds of a scenario file.
+// Limits of a scenario file.
 const (
 	MaxSize    = 4 << 20 // bytes
 	maxFlows   = 100_000
@@ -32,20 +32,20 @@ const (
 // Opener opens the fabric file that a scenario names.
 type Opener func(path string) (io.ReadCloser, error)
 
-// Parse reads a scenario. name is the file's, for messages; open may be nil when scenarios with
-// fabric files are not wanted. A fault is a *topofile.ParseError with file and line.
+// Parse reads a scenario. name is the file name for messages; open may be nil to reject scenarios with fabric files. An error
+// is a *topofile.ParseError with file and line.
 func Parse(name string, data []byte, open Opener) (*Scenario, error) {
 	return ParseWith(name, data, open)
 }
 
-// ParseWith is Parse with settings in place of values of the file, as if the file said so: they pass the
-// same checks. The error names the setting that is wrong.
+// ParseWith is Parse with settings that replace values of the file. They pass the same checks. The error names the invalid
+// setting.
 func ParseWith(name string, data []byte, open Opener, settings ...Setting) (*Scenario, error) {
 	s, err := read(name, data, open, settings)
 	return s, settingsErr(settings, err)
 }
 
-// read is ParseWith without the settings beside its faults.
+// read is ParseWith without the settings in its errors.
 func read(name string, data []byte, open Opener, settings []Setting) (*Scenario, error) {
 	if len(data) > MaxSize {
 		return nil, &topofile.ParseError{File: name, Field: "file size", Found: strconv.Itoa(len(data)), Allowed: fmt.Sprintf("at most %d bytes", MaxSize)}
@@ -94,7 +94,7 @@ func read(name string, data []byte, open Opener, settings []Setting) (*Scenario,
 	return s, nil
 }
 
-// failBuild keeps why a network cannot be built, at the flow it is about if it is about one.
+// failBuild records the reason for which a network cannot be built, at the flow that causes it if there is one.
 func (d *document) failBuild(err error) {
 	var fe *flowError
 	if errors.As(err, &fe) && fe.flow < len(d.flows) {
@@ -106,8 +106,8 @@ func (d *document) failBuild(err error) {
 	}
 }
 
-// plane reads which model the scenario is for; everything else depends on it. A file that does not say, and has what
-// Ethernet alone has, is told so instead of what InfiniBand misses.
+// plane reads the scenario's model, on which all other keys depend. For a file without plane but with keys of Ethernet, the
+// error says this instead of naming missing InfiniBand keys.
 func (d *document) plane(root *yaml.Node) string {
 	if d.err != nil || root.Kind != yaml.MappingNode {
 		return PlaneInfiniBand
@@ -133,7 +133,7 @@ func (d *document) plane(root *yaml.Node) string {
 	return f.word("plane", PlaneInfiniBand, PlaneEthernet)
 }
 
-// lineOf traces a fault of tenants or flows to the list it is in.
+// lineOf returns the line of the list with an invalid tenant or flow.
 func lineOf(f fields, err error) int {
 	var fe *tenants.FieldError
 	if errors.As(err, &fe) && fe.Flow >= 0 {
@@ -185,7 +185,7 @@ func (d *document) model(n *yaml.Node) fabric.Config {
 	return c
 }
 
-// congestionControl reads one setting for the whole fabric; absent is off.
+// congestionControl reads the setting for the whole fabric; absent means off.
 func (d *document) congestionControl(n *yaml.Node) *CongestionControl {
 	if n == nil {
 		return nil
@@ -218,7 +218,7 @@ func slParams(f fields) ibcc.SLParams {
 	}
 }
 
-// table reads a congestion control table by its law.
+// table reads a congestion control table given by its law.
 func (d *document) table(n *yaml.Node) []ibcc.Entry {
 	if n == nil {
 		return nil
@@ -280,7 +280,7 @@ func (s *Scenario) readFlows(f fields) {
 		for _, src := range from {
 			for _, dst := range to {
 				if src == dst && len(to) > 1 {
-					continue // hosts that send to each other leave out themselves
+					continue // hosts in both lists do not send to themselves
 				}
 				fl := proto
 				fl.Src, fl.Dst = src, dst
@@ -290,7 +290,7 @@ func (s *Scenario) readFlows(f fields) {
 	}
 }
 
-// ports resolves hosts and ports in any of the forms that people use, host sets and groups.
+// ports resolves hosts and ports in all supported forms, host sets and groups.
 func (s *Scenario) ports(g fields, key string) []ident.PortID {
 	d := g.d
 	var out []ident.PortID
@@ -310,12 +310,12 @@ func (s *Scenario) ports(g fields, key string) []ident.PortID {
 	return out
 }
 
-// noHost says why a name is not that of a host, and what hosts are called here.
+// noHost returns the error for a name that is not a host, with examples of host names.
 func noHost(field string, err error, f *subnet.Fabric) error {
 	return fmt.Errorf("%s: %w (hosts of this fabric: %s)", field, err, someHosts(f))
 }
 
-// someHosts lists a few names of hosts: the first, which show how the others are called, and the last.
+// someHosts lists a few names of hosts: the first ones and the last.
 func someHosts(f *subnet.Fabric) string {
 	const first = 3
 	hosts := f.Hosts()

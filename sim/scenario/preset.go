@@ -8,15 +8,14 @@ import (
 	"fairlane/sim/ether"
 )
 
-// PresetNS3 is the model with the choices of the public ns-3 simulator of the HPCC paper (Li et al.,
-// SIGCOMM 2019; its 2021 snapshot): what that simulator says can be compared figure by figure. HPCC's own part
-// of it is the parameter int: wire.
+// PresetNS3 is the model with the behaviour of the HPCC paper's public ns-3 simulator (Li et al., SIGCOMM 2019; its 2021
+// snapshot), for a direct comparison of results. HPCC itself also needs its parameter int: wire.
 const PresetNS3 = "ns3-hpcc"
 
-// noPreset is the model by its own defaults.
+// noPreset is the model with its own defaults.
 const noPreset = "none"
 
-// preset returns the settings of a model by its name.
+// preset returns the model settings of a preset.
 func preset(name string) ether.Config {
 	if name != PresetNS3 {
 		return ether.Config{}
@@ -24,13 +23,13 @@ func preset(name string) ether.Config {
 	return ether.Config{
 		Payload: 1000, Headers: ether.Headers{Data: 48, Ack: 60, CNP: 64, Pause: 43}, AckEvery: 1, TruncateNs: true, FixedPoint: true, GlobalRTT: true,
 		ECN: ether.ECN{Min: 100_000, Max: 400_000, RatePer: 25 * quantity.Gbps, PMax: 0.2},
-		// A headroom of 3 is 3 times rate by delay to the byte, also where that can be overrun.
+		// A headroom of 3 means exactly 3 times rate x delay, even where this is not enough.
 		Buffer:   ether.Buffer{Bytes: 32 << 20, Reserve: 4096, Headroom: 3, Alpha: 0.125, Resume: 3072},
 		Recovery: ether.Recovery{NackGap: 500 * quantity.Microsecond},
 	}
 }
 
-// presetValues returns the parameters that a preset gives to an algorithm where a scenario does not.
+// presetValues returns a preset's parameters of an algorithm, which apply unless the scenario sets them.
 func presetValues(name, algorithm string) cc.Values {
 	if name == PresetNS3 && algorithm == "dctcp" {
 		return cc.Values{"first_window": 1} // by the next sequence number
@@ -38,9 +37,8 @@ func presetValues(name, algorithm string) cc.Values {
 	return nil
 }
 
-// markingOf returns the marking rule that fits the congestion controls where a scenario gives none: DCTCP alone has its
-// one threshold (Kmin = Kmax, 30 KB per 10 Gbit/s, as the RDMA simulators have it), above which every packet is
-// marked; all others the model's default.
+// markingOf returns the default marking rule for the congestion controls: for DCTCP alone its single threshold (Kmin = Kmax, 30
+// KB per 10 Gbit/s, as in the RDMA simulators), above which every packet is marked; otherwise the model's default.
 func markingOf(controls []Control) ether.ECN {
 	other := func(c Control) bool { return c.Algorithm != "dctcp" }
 	if len(controls) == 0 || slices.ContainsFunc(controls, other) {

@@ -12,22 +12,22 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// Result is what a batch run measured. Rates count link-layer bytes of data packets, payload and
-// headers, as port counters do. Totals are over the time from WarmupS to SimulatedS.
+// Result holds the measurements of a batch run. Rates count link-layer bytes of data packets, payload and headers, as port
+// counters do. Totals are over the time from WarmupS to SimulatedS.
 type Result struct {
 	Scenario   string  `json:"scenario"`
 	Seed       uint64  `json:"seed"`
 	SimulatedS float64 `json:"simulated_s"`
 	WarmupS    float64 `json:"warmup_s"`
 	IntervalS  float64 `json:"interval_s"`
-	// Interrupted says that the run ended before its duration.
+	// Interrupted means that the run ended before its duration.
 	Interrupted bool `json:"interrupted"`
 
 	Tenants []TenantResult `json:"tenants"`
 	Flows   []FlowResult   `json:"flows"`
 	Links   []LinkResult   `json:"links"` // link directions that carried data, by name
-	// Jain is the Jain index of the tenants' rates divided by their weights: 1 is exactly
-	// weighted, 1/n is one tenant taking all. JainQPs is that of the queue pairs' rates.
+	// Jain is the Jain index of the tenants' rates divided by their weights: 1 means exactly proportional to weights, 1/n means
+	// that one tenant has everything. JainQPs is that of the queue pairs' rates.
 	Jain    float64 `json:"jain"`
 	JainQPs float64 `json:"jain_qps"`
 	Totals  Totals  `json:"totals"`
@@ -41,22 +41,22 @@ type Totals struct {
 	Marks    uint64 `json:"marks"`
 	BECNs    uint64 `json:"becns"`
 	Discards uint64 `json:"discards"`
-	Digest   string `json:"digest"` // equal digests: the same packets at the same times
+	Digest   string `json:"digest"` // equal digests mean the same packets at the same times
 }
 
-// TenantResult is one tenant's part of the run.
+// TenantResult holds the results of one tenant.
 type TenantResult struct {
 	Name         string             `json:"name"`
 	Weight       quantity.Weight    `json:"weight_milli"`
 	QPs          int                `json:"qps"`
 	DeliveredBps quantity.BitRate   `json:"delivered_bps"`
-	Share        float64            `json:"share"` // of all tenants' delivered bytes
+	Share        float64            `json:"share"` // fraction of all tenants' delivered bytes
 	Marked       uint64             `json:"marked"`
 	BECNs        uint64             `json:"becns"`
 	RateBps      []quantity.BitRate `json:"rate_bps"` // of each interval
 }
 
-// FlowResult is one flow's part of the run.
+// FlowResult holds the results of one flow.
 type FlowResult struct {
 	Tenant       string             `json:"tenant"`
 	Src          string             `json:"src"`
@@ -68,7 +68,7 @@ type FlowResult struct {
 	RateBps      []quantity.BitRate `json:"rate_bps"`
 }
 
-// LinkResult is one link direction, named by the port that transmits.
+// LinkResult is one link direction, named after the transmitting port.
 type LinkResult struct {
 	Port           string           `json:"port"`
 	Peer           string           `json:"peer"`
@@ -90,19 +90,19 @@ type batch struct {
 
 	last    []uint64 // delivered by each flow at the last sample
 	atStart []uint64 // at the end of the warm-up
-	marks   []uint64 // flow marks then
+	marks   []uint64 // marks of flows at that time
 	becns   []uint64
 	ports   []subnet.PortRef
-	sent    []uint64 // by each port, at the end of the warm-up
+	sent    []uint64 // by port, at the end of the warm-up
 	portMks []uint64
 	rates   [][]quantity.BitRate
 }
 
-// DeadlockError says that a run was stopped because of a credit loop: packets in it, and all
-// that need its links, could never have moved again.
+// DeadlockError reports that a run was stopped because of a credit loop: packets in it, and all packets that need its links,
+// could never move again.
 type DeadlockError struct {
 	Scenario string
-	At       quantity.Picoseconds // simulated time of the check; the loop may be older
+	At       quantity.Picoseconds // simulated time of the detection; the loop may be older
 	Loop     *fabric.Deadlock
 }
 
@@ -111,9 +111,8 @@ func (e *DeadlockError) Error() string {
 	return fmt.Sprintf("scenario %s: deadlock at %s: %s", e.Scenario, e.At, e.Loop)
 }
 
-// Run builds the scenario and runs it to its end, or until ctx is done, whose error it then
-// returns beside the result so far. With a *DeadlockError, when the routes have led to a credit loop,
-// there is a result too. progress may be nil.
+// Run builds the scenario and runs it to its end, or until ctx is done; then it returns the context's error with the result so
+// far. If the routes lead to a credit loop, it returns a *DeadlockError with the result so far. progress may be nil.
 func Run(ctx context.Context, s *Scenario, progress Progress) (*Result, error) {
 	n, ids, err := s.Build()
 	if err != nil {
@@ -157,7 +156,7 @@ func Run(ctx context.Context, s *Scenario, progress Progress) (*Result, error) {
 	return r.result(s.Duration, warmed), nil
 }
 
-// findPorts lists every transmitting port with a link.
+// findPorts collects every transmitting port with a link.
 func (r *batch) findPorts() {
 	topo := r.n.Topology()
 	for i := range topo.Links {
@@ -171,7 +170,7 @@ func (r *batch) findPorts() {
 	})
 }
 
-// baseline remembers what totals must not count.
+// baseline stores the totals to exclude.
 func (r *batch) baseline() {
 	r.atStart, r.marks, r.becns, r.sent, r.portMks = nil, nil, nil, nil, nil
 	for _, id := range r.ids {
@@ -187,8 +186,8 @@ func (r *batch) baseline() {
 	}
 }
 
-// sample appends each flow's rate over the interval that has just passed. It reports whether
-// some flow delivered nothing: a credit loop, which holds up a flow at least, may be why.
+// sample appends each flow's rate over the last interval. It reports whether some flow delivered nothing, possibly because of a
+// credit loop, which blocks at least one flow.
 func (r *batch) sample(dt quantity.Picoseconds) (idle bool) {
 	for i, id := range r.ids {
 		now := r.n.Delivered(id)
@@ -203,8 +202,7 @@ func bps(bytes uint64, dt quantity.Picoseconds) quantity.BitRate {
 	return quantity.BitRate(float64(bytes) * 8 / dt.Seconds())
 }
 
-// result is what was measured until now. A run that has not come to the end of its warm-up counts from
-// its start.
+// result returns the measurements so far. A run that has not reached the end of its warm-up counts from its start.
 func (r *batch) result(now quantity.Picoseconds, warmed bool) *Result {
 	s, st := r.s, r.n.Stats()
 	warmup := s.Warmup

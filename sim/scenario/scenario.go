@@ -1,7 +1,7 @@
-// Package scenario describes simulations in files: a fabric, tenants with weights, their flows, and
-// the settings of the model. It reads them, builds the network, and runs it to a result.
+// Package scenario describes simulations in files: a fabric, tenants with weights, their flows, and the settings of the model.
+// It reads them, builds the network, and runs it to a result.
 //
-// A scenario is data. The built-in ones are files of the same format, embedded.
+// The built-in scenarios are embedded files of the same format.
 package scenario
 
 import (
@@ -15,26 +15,24 @@ import (
 	"fairlane/tenants"
 )
 
-// Scenario is one simulation, ready to be built.
+// Scenario is one simulation, ready to build.
 type Scenario struct {
 	Name        string
 	Description string
 	Fabric      *subnet.Fabric
 	// Config holds the seed and the settings of the model.
 	Config fabric.Config
-	// Duration is the simulated time of a batch run. Totals count from Warmup on; rates over
-	// time are reported for every Interval.
+	// Duration is the simulated time of a batch run. Totals count from Warmup on; rates over time have the interval Interval.
 	Duration, Warmup, Interval quantity.Picoseconds
-	freeInterval               bool // no file says it: it grows with the duration
-	// Tenants are complete: each is attached where its flows begin and end.
+	freeInterval               bool // the file does not set the interval: it grows with the duration
+	// Tenants are complete: each has attachments where its flows start and end.
 	Tenants []tenants.Tenant
 	Flows   []Flow
-	// CC is congestion control that the fabric starts with; nil leaves it off, as a fabric
-	// comes up.
+	// CC is the initial congestion control of the fabric; nil means off.
 	CC      *CongestionControl
 	Changes []Change
-	// Ethernet is the model and the traffic of an Ethernet scenario; nil on InfiniBand. With it,
-	// Config (but for its seed), Flows, CC and Changes are empty.
+	// Ethernet holds the model and the traffic of an Ethernet scenario; nil on InfiniBand. With it, Config (except its seed),
+	// Flows, CC and Changes are empty.
 	Ethernet *Ethernet
 }
 
@@ -52,30 +50,30 @@ func (s *Scenario) Plane() string {
 	return PlaneInfiniBand
 }
 
-// Flow is a tenant's flow with what a simulation adds to it.
+// Flow is a tenant's flow with additional properties for the simulation.
 type Flow struct {
 	tenants.Flow
 	SL          ident.SL
-	Start, Stop quantity.Picoseconds // Stop 0 is never
-	Bytes       uint64               // payload; 0 is endless
+	Start, Stop quantity.Picoseconds // Stop 0 means never
+	Bytes       uint64               // payload; 0 means unlimited
 }
 
-// CongestionControl is one setting for all switches and channel adapters.
+// CongestionControl is the common setting of all switches and channel adapters.
 type CongestionControl struct {
 	Switch ibcc.SwitchSettings
 	CA     ibcc.CASettings
 }
 
-// Change sets the parameters of all SLs on a tenant's sending ports in the course of a run.
+// Change sets the parameters of all SLs on a tenant's sending ports during a run.
 type Change struct {
 	At     quantity.Picoseconds
 	Tenant string
 	Params ibcc.SLParams
 }
 
-// SetTimes changes the duration and the interval of a scenario that has been read. It refuses what a
-// scenario file may not say. An interval that is the one before, and the sample, grow with the duration
-// where the file did not name them.
+// SetTimes changes the duration and the interval of a parsed scenario. It returns an error for values that a scenario file may
+// not have. If the file does not set them, the interval (unless it is changed here) and the sample interval grow with the
+// duration.
 func (s *Scenario) SetTimes(duration, interval quantity.Picoseconds) error {
 	free := s.freeInterval && interval == s.Interval
 	if free {
@@ -102,17 +100,17 @@ func (s *Scenario) SetTimes(duration, interval quantity.Picoseconds) error {
 	return nil
 }
 
-// defaultInterval is 1 ms, or for a long run what keeps it within the intervals it may have.
+// defaultInterval returns 1 ms, or more for a long run to limit the number of intervals.
 func defaultInterval(duration quantity.Picoseconds) quantity.Picoseconds {
 	return max(quantity.Millisecond, duration/maxSamples)
 }
 
-// defaultSample is 10 us, or the interval if less, or for a long run what keeps it within its looks.
+// defaultSample returns 10 us, or the interval if it is shorter, or more for a long run to limit the number of samples.
 func defaultSample(duration, interval quantity.Picoseconds) quantity.Picoseconds {
 	return max(min(interval, 10*quantity.Microsecond), duration/maxSampled)
 }
 
-// TenantFlows returns the flows without what only a simulation knows: the compiler's input.
+// TenantFlows returns the flows without their simulation properties, as the compiler's input.
 func (s *Scenario) TenantFlows() []tenants.Flow {
 	out := make([]tenants.Flow, len(s.Flows))
 	for i := range s.Flows {
@@ -121,9 +119,8 @@ func (s *Scenario) TenantFlows() []tenants.Flow {
 	return out
 }
 
-// Build makes the network with its congestion control and all flows. The flow ids are in the
-// order of Flows. Changes are left to the caller; Run applies them. It refuses an Ethernet scenario, and a flow
-// that no path leads to.
+// Build returns the network with its congestion control and all flows. The flow IDs are in the order of Flows. The caller must
+// apply Changes; Run does so. Build returns an error for an Ethernet scenario and for a flow without a path.
 func (s *Scenario) Build() (*fabric.Network, []fabric.FlowID, error) {
 	if s.Ethernet != nil {
 		return nil, nil, fmt.Errorf("scenario %s: plane ethernet: want infiniband", s.Name)
@@ -170,7 +167,7 @@ func (s *Scenario) Build() (*fabric.Network, []fabric.FlowID, error) {
 	return n, ids, nil
 }
 
-// flowError is a fault of one of the scenario's flows.
+// flowError is an error in one of the scenario's flows.
 type flowError struct {
 	flow int // its number, from 0
 	err  error
@@ -192,7 +189,7 @@ func (c *CongestionControl) apply(n *fabric.Network) {
 	}
 }
 
-// apply sets the change on the network of the scenario.
+// apply applies the change to the network of the scenario.
 func (c *Change) apply(n *fabric.Network, s *Scenario) {
 	var all [ident.NumSLs]ibcc.SLParams
 	for sl := range all {

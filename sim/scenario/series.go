@@ -10,45 +10,45 @@ import (
 	"fairlane/subnet"
 )
 
-// SeriesRecorder keeps the time series of a run. An error stops the run.
+// SeriesRecorder stores the time series of a run. An error stops the run.
 type SeriesRecorder interface {
 	FlowSample(FlowSample) error
-	// QueueSample is the bytes in the queues of a switch port, at every sample.
+	// QueueSample receives the bytes in the queues of a switch port, at every sample.
 	QueueSample(at quantity.Picoseconds, port string, bytes int64) error
-	// Pause is the begin or end of a time in which a port may not transmit a class, in the order of time.
+	// Pause receives the start or end of a pause of a port's class, in the order of time.
 	Pause(at quantity.Picoseconds, port string, class uint8, begin bool) error
 }
 
-// FlowSample is a flow at an instant.
+// FlowSample is the state of a flow at a time.
 type FlowSample struct {
 	At     quantity.Picoseconds
 	ID     int64
-	Origin *Origin              // of a flow of a trace
+	Origin *Origin              // only of a flow of a trace
 	Rate   float64              // of the pacer, bit/s on the wire
-	Target float64              // bit/s; NaN where the congestion control has none
-	Alpha  float64              // NaN where the congestion control has none
+	Target float64              // bit/s; NaN if the congestion control has none
+	Alpha  float64              // NaN if the congestion control has none
 	RTT    quantity.Picoseconds // of the last acknowledgement; 0 before the first
-	Window int64                // bytes; 0 is none
+	Window int64                // bytes; 0 means no window
 }
 
-// sampler takes the time series of a run.
+// sampler records the time series of a run.
 type sampler struct {
 	r      *etherRun
 	cfg    *Series
 	rec    SeriesRecorder
 	next   quantity.Picoseconds
-	flows  bool // some value of flows is asked for
+	flows  bool // some flow value is requested
 	chosen map[int64]bool
 	gauges []gaugePlaces // by congestion control
 	values []float64
 	rtts   [][]lastRTT // by part of the fabric and slot
 	ports  []queuePort
-	names  map[subnet.PortRef]string // of the ports whose pauses count
-	pauses [][]ether.Pause           // by part of the fabric, since the last look
+	names  map[subnet.PortRef]string // of the ports with recorded pauses
+	pauses [][]ether.Pause           // by part of the fabric, since the last call of look
 	merged []ether.Pause
 }
 
-// gaugePlaces says which gauges of a congestion control are target and alpha; -1 is none.
+// gaugePlaces holds the indices of a congestion control's target and alpha gauges; -1 means none.
 type gaugePlaces struct{ target, alpha, count int }
 
 type lastRTT struct {
@@ -56,7 +56,7 @@ type lastRTT struct {
 	rtt  quantity.Picoseconds
 }
 
-// newSampler prepares the series that the scenario asks for; nil is none.
+// newSampler prepares the series that the scenario requests; nil means none.
 func newSampler(r *etherRun, rec SeriesRecorder) (*sampler, error) {
 	e := r.s.Ethernet
 	if e == nil || e.Series == nil || rec == nil {
@@ -86,7 +86,7 @@ func newSampler(r *etherRun, rec SeriesRecorder) (*sampler, error) {
 	return p, nil
 }
 
-// hooks adds what the series need of the network. What is not asked for costs a run nothing.
+// hooks adds the callbacks that the series need. Series that are not requested cost nothing.
 func (p *sampler) hooks(h *Hooks) {
 	if p.cfg.Has(SeriesRTT) {
 		before := h.RTT
@@ -123,7 +123,7 @@ func (p *sampler) lastRTT(f *ether.FlowState) quantity.Picoseconds {
 	return 0
 }
 
-// choosePorts finds the ports of the patterns, once the run knows its ports.
+// choosePorts selects the ports of the patterns, after the run knows its ports.
 func (p *sampler) choosePorts() {
 	f := p.r.s.Fabric
 	want := func(ref subnet.PortRef) bool {
@@ -142,7 +142,7 @@ func (p *sampler) choosePorts() {
 	}
 }
 
-// nextSample is when the run must stop for a sample.
+// nextSample returns the time at which the run must stop for a sample.
 func (p *sampler) nextSample() quantity.Picoseconds {
 	if p == nil {
 		return math.MaxInt64
@@ -150,7 +150,7 @@ func (p *sampler) nextSample() quantity.Picoseconds {
 	return p.next
 }
 
-// look takes the pauses so far, and a sample if it is time.
+// look collects the pauses so far, and takes a sample if it is due.
 func (p *sampler) look(now quantity.Picoseconds) {
 	if p == nil {
 		return
@@ -187,7 +187,7 @@ func (p *sampler) sampleFlows(now quantity.Picoseconds) {
 	}
 }
 
-// wants says whether a flow has series: by its number in its trace, if it is of one.
+// wants reports whether a flow has series, by its number in its trace if it is from one.
 func (p *sampler) wants(id int64, from *Origin) bool {
 	switch {
 	case p.cfg.AllFlows:
@@ -200,7 +200,7 @@ func (p *sampler) wants(id int64, from *Origin) bool {
 	return p.chosen[id]
 }
 
-// reportPauses hands on what the parts of the fabric have seen, in the order of time.
+// reportPauses passes on the pauses of all parts of the fabric, in the order of time.
 func (p *sampler) reportPauses() {
 	p.merged = p.merged[:0]
 	for i := range p.pauses {

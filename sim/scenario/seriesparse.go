@@ -12,16 +12,16 @@ import (
 	"fairlane/subnet"
 )
 
-// Bounds of series.
+// Limits of series.
 const (
 	maxSeriesFlows = 10_000
 	maxSeriesPorts = 1_000 // patterns
-	// defaultSeriesFlows is how many flows, the first by number, have series when none are named.
+	// defaultSeriesFlows is the number of flows, the first by number, with series if none are named.
 	defaultSeriesFlows = 16
 	defaultSeriesEvery = 10 * quantity.Microsecond
 )
 
-// SeriesValue is what a series is of.
+// SeriesValue is the quantity of a series.
 type SeriesValue string
 
 // Values of series: of a flow, of a switch port, and the pauses of ports.
@@ -35,31 +35,31 @@ const (
 	SeriesPFC    SeriesValue = "pfc"
 )
 
-// FlowSeries returns the values of flows in the order of their columns.
+// FlowSeries returns the quantities of flows in the order of their columns.
 func FlowSeries() []SeriesValue {
 	return []SeriesValue{SeriesRate, SeriesTarget, SeriesAlpha, SeriesRTT, SeriesWindow}
 }
 
-// Series says which time series a run gives.
+// Series selects the time series of a run.
 type Series struct {
 	Values []SeriesValue
-	Every  quantity.Picoseconds // between two samples; pauses are not sampled
-	// Flows are numbers of flows, those of their trace where they have one. Empty is the first 16.
+	Every  quantity.Picoseconds // interval of samples; pauses are not sampled
+	// Flows are flow numbers, those in the trace for flows of a trace. Empty means the first 16.
 	Flows    []int64
-	AllFlows bool // in place of Flows
-	// Ports are patterns: of names of nodes, or of ports where there is a slash. Empty is all.
+	AllFlows bool // overrides Flows
+	// Ports are patterns of node names, or of port names if they contain a slash. Empty means all.
 	Ports []string
 }
 
-// Has says whether a value is asked for.
+// Has reports whether any of the values is requested.
 func (s *Series) Has(values ...SeriesValue) bool {
 	return slices.ContainsFunc(s.Values, func(v SeriesValue) bool { return slices.Contains(values, v) })
 }
 
-// SeriesText is a Series as a command line gives it: lists with commas. What is empty stays as it is.
+// SeriesText is a Series in command-line form: lists with commas. Empty fields do not change the value.
 type SeriesText struct{ Values, Every, Flows, Ports string }
 
-// SetSeries changes which series the scenario gives. An error names the flag.
+// SetSeries changes the series of the scenario. An error names the flag.
 func (s *Scenario) SetSeries(t SeriesText) error {
 	if s.Ethernet == nil {
 		return fmt.Errorf("--series: plane %s has no series: want a scenario of plane %s", s.Plane(), PlaneEthernet)
@@ -145,7 +145,7 @@ func seriesFlows(words []string) (flows []int64, all bool, err error) {
 	return flows, false, nil
 }
 
-// seriesPorts refuses patterns that no port has.
+// seriesPorts rejects patterns that match no port.
 func seriesPorts(f *subnet.Fabric, patterns []string) error {
 	if len(patterns) > maxSeriesPorts {
 		return fmt.Errorf("found %d patterns: want at most %d", len(patterns), maxSeriesPorts)
@@ -162,7 +162,7 @@ func seriesPorts(f *subnet.Fabric, patterns []string) error {
 	return nil
 }
 
-// portMatches compares a pattern with the name of a port where it has a slash, else with that of the port's node.
+// portMatches matches a pattern with the name of a port if it contains a slash, otherwise with the name of the port's node.
 func portMatches(f *subnet.Fabric, ref subnet.PortRef, pattern string) bool {
 	name := f.Nodes[ref.Node].Name
 	if strings.Contains(pattern, "/") {
@@ -172,7 +172,7 @@ func portMatches(f *subnet.Fabric, ref subnet.PortRef, pattern string) bool {
 	return ok
 }
 
-// series reads which time series a run gives.
+// series reads the time series of a run.
 func (d *document) series(f fields, s *Scenario) *Series {
 	n := f.m["series"]
 	if n == nil || d.err != nil {

@@ -12,27 +12,27 @@ import (
 	"fairlane/subnet/topofile"
 )
 
-// Setting puts a value in place of one of a scenario's file, or adds it.
+// Setting replaces or adds a value of a scenario's file.
 type Setting struct {
-	// Path leads to the value from the top of the file: keys, and numbers of list items from 0, with dots
-	// between them, such as model.ecn.min or workload.0.load. Mappings on the way that are not there are made.
+	// Path is the path of the value from the top of the file: keys, and indices of list items from 0, separated by dots, such
+	// as model.ecn.min or workload.0.load. Missing mappings on the path are created.
 	Path string `json:"path"`
-	// Value is what the file would say: any YAML value on one line.
+	// Value is the value as in the file: any YAML value on one line.
 	Value string `json:"value"`
 }
 
 // String returns path=value.
 func (s Setting) String() string { return s.Path + "=" + s.Value }
 
-// Bounds of settings.
+// Limits of settings.
 const (
 	maxSettings    = 64
 	maxSettingPath = 16   // keys
 	maxSettingText = 4096 // bytes of a value
 )
 
-// ParseSettings reads PATH=V1,V2,...: the values that a path takes, one after the other. Commas inside of brackets,
-// braces and quotes divide nothing.
+// ParseSettings parses PATH=V1,V2,...: the values of a path in their order. Commas inside brackets, braces and quotes do not
+// separate values.
 func ParseSettings(text string) (path string, values []string, err error) {
 	path, list, found := strings.Cut(text, "=")
 	if !found || path == "" {
@@ -50,7 +50,7 @@ func ParseSettings(text string) (path string, values []string, err error) {
 	return path, values, nil
 }
 
-// splitValues yields the parts between the commas that are in no bracket, brace or quote.
+// splitValues yields the parts between commas outside of brackets, braces and quotes.
 func splitValues(list string) func(func(string) bool) {
 	return func(yield func(string) bool) {
 		depth, from, quote := 0, 0, rune(0)
@@ -77,8 +77,8 @@ func splitValues(list string) func(func(string) bool) {
 	}
 }
 
-// put carries out settings in the tree of the document and remembers the nodes they made, so that
-// faults name the setting and not a line that nobody wrote.
+// put applies settings to the tree of the document and stores the created nodes, so that errors name the setting instead of a
+// line that does not exist.
 func (d *document) put(root *yaml.Node, settings []Setting) {
 	if len(settings) > maxSettings && d.err == nil {
 		d.err = fmt.Errorf("%d settings: want at most %d", len(settings), maxSettings)
@@ -140,7 +140,7 @@ func listIndex(n int) string {
 	return fmt.Sprintf("a number from 0 to %d, one of the list's items", n-1)
 }
 
-// slot returns where a mapping holds the value of a key, which it adds when it is not there.
+// slot returns the location of a key's value in a mapping, and adds the key if necessary.
 func (d *document) slot(m *yaml.Node, key string, s Setting) **yaml.Node {
 	for i := 0; i+1 < len(m.Content); i += 2 {
 		if m.Content[i].Value == key {
@@ -153,7 +153,7 @@ func (d *document) slot(m *yaml.Node, key string, s Setting) **yaml.Node {
 	return &m.Content[len(m.Content)-1]
 }
 
-// value reads the value of a setting.
+// value parses the value of a setting.
 func (d *document) value(s Setting) (*yaml.Node, error) {
 	var doc yaml.Node
 	if err := yaml.Unmarshal([]byte(s.Value), &doc); err != nil {
@@ -173,7 +173,7 @@ func (d *document) value(s Setting) (*yaml.Node, error) {
 	return doc.Content[0], nil
 }
 
-// settingsErr says beside a fault which settings were in force: it may be theirs where the line is not.
+// settingsErr adds the settings to an error: they may have caused it even if the line is valid.
 func settingsErr(settings []Setting, err error) error {
 	if err == nil || len(settings) == 0 {
 		return err

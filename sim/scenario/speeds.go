@@ -7,26 +7,26 @@ import (
 	"fairlane/sim/cc"
 )
 
-// Speed is what settings come to at one rate of links.
+// Speed holds the effective settings at one link rate.
 type Speed struct {
 	RateBps quantity.BitRate `json:"rate_bps"`
 	Links   int              `json:"links"`
 	Hosts   int              `json:"hosts"` // of the links
-	// ECNMin and ECNMax are thresholds of marking in bytes; 0 where nothing is marked.
+	// ECNMin and ECNMax are marking thresholds in bytes; 0 means no marking.
 	ECNMin int64 `json:"ecn_min_bytes"`
 	ECNMax int64 `json:"ecn_max_bytes"`
-	// PFCAlpha is the part of the free memory that a port may hold, by model.buffer; 0 with a static threshold.
+	// PFCAlpha is the fraction of the free buffer that a port may hold, by model.buffer; 0 with a static threshold.
 	PFCAlpha float64        `json:"pfc_alpha"`
-	Controls []ControlSteps `json:"congestion_control,omitempty"` // where there are hosts
+	Controls []ControlSteps `json:"congestion_control,omitempty"` // only at rates with hosts
 }
 
-// ControlSteps are the increases of one congestion control.
+// ControlSteps are the rate increases of one congestion control.
 type ControlSteps struct {
 	Name  string    `json:"name"`
 	Steps []cc.Step `json:"steps"`
 }
 
-// Speeds says what settings come to at each rate that links of an Ethernet fabric have, from slow to fast.
+// Speeds returns the effective settings at each link rate of an Ethernet fabric, from slow to fast.
 func (s *Scenario) Speeds() []Speed {
 	if s.Ethernet == nil {
 		return nil
@@ -67,8 +67,8 @@ func (s *Scenario) Speeds() []Speed {
 	return out
 }
 
-// Unscaled names the settings that are the same at several rates of the links that they are for: what fits one does not
-// fit the other.
+// Unscaled returns the settings that have the same value at several rates of the links to which they apply, so that a value
+// suitable for one rate does not suit the other.
 func (s *Scenario) Unscaled() []string {
 	speeds := s.Speeds()
 	hosts := slices.DeleteFunc(slices.Clone(speeds), func(v Speed) bool { return v.Hosts == 0 })

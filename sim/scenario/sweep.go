@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 )
 
-// Bounds of a sweep.
+// Limits of a sweep.
 const (
 	MaxSweepRuns = 10_000
 	MaxJobs      = 256 // runs at once
@@ -23,19 +23,19 @@ type Axis struct {
 	Values []string
 }
 
-// Sweep is a set of runs of one scenario: every combination of the values of its axes, each with
-// every seed. Make it with NewSweep.
+// Sweep is a set of runs of one scenario: every combination of the values of its axes, each with every seed. Create it with
+// NewSweep.
 type Sweep struct {
 	Axes     []Axis
 	Seeds    []uint64
 	file     *File
-	settings [][]Setting // of every combination, the last axis fastest
+	settings [][]Setting // of every combination; the last axis changes fastest
 }
 
 // SweepPoint is one combination of settings with its runs.
 type SweepPoint struct {
 	Settings []Setting  `json:"settings"`
-	Runs     []SweepRun `json:"runs"` // in the order of the seeds; those that an interruption left out are missing
+	Runs     []SweepRun `json:"runs"` // in the order of the seeds; runs skipped by an interruption are missing
 	// Mean and Deviation (of the sample) are over the runs without an error.
 	Mean      Measures `json:"mean"`
 	Deviation Measures `json:"standard_deviation"`
@@ -47,13 +47,13 @@ type SweepRun struct {
 	Seed     uint64   `json:"seed"`
 	Finished bool     `json:"finished"` // all flows completed; on InfiniBand: the run reached its duration
 	Measures Measures `json:"measures"`
-	Digest   string   `json:"digest"` // equal digests: the same packets at the same times
-	// Error says why a run ended early, such as a deadlock; its measures are those until then, if any.
+	Digest   string   `json:"digest"` // equal digests mean the same packets at the same times
+	// Error is the reason for an early end, such as a deadlock; the measures are those so far, if any.
 	Error string `json:"error,omitempty"`
 }
 
-// ParseSeeds reads seeds: numbers and ranges such as 1..8, with commas between. It fails for more than MaxSweepRuns,
-// and for a seed given twice.
+// ParseSeeds parses seeds: numbers and ranges such as 1..8, separated by commas. It returns an error for more than
+// MaxSweepRuns, and for a repeated seed.
 func ParseSeeds(text string) ([]uint64, error) {
 	var out []uint64
 	seen := make(map[uint64]bool)
@@ -81,8 +81,8 @@ func ParseSeeds(text string) ([]uint64, error) {
 	return out, nil
 }
 
-// NewSweep checks the axes. Without seeds there is one: the scenario's. It fails for more than MaxSweepRuns runs,
-// for an axis without values or one given twice; that every combination makes a scenario is for Check.
+// NewSweep validates the axes. Without seeds it uses the scenario's seed. It returns an error for more than MaxSweepRuns runs,
+// and for an axis without values or a repeated one; Check checks that every combination is a valid scenario.
 func NewSweep(file *File, axes []Axis, seeds []uint64) (*Sweep, error) {
 	if len(axes) > maxSettings {
 		return nil, fmt.Errorf("sweep over %d paths: want at most %d", len(axes), maxSettings)
@@ -105,7 +105,7 @@ func NewSweep(file *File, axes []Axis, seeds []uint64) (*Sweep, error) {
 		case slices.ContainsFunc(axes[:i], func(o Axis) bool { return o.Path == a.Path }):
 			return nil, fmt.Errorf("setting %s twice: want all its values together", a.Path)
 		}
-		if runs *= len(a.Values); runs > MaxSweepRuns { // of factors that are each small enough
+		if runs *= len(a.Values); runs > MaxSweepRuns { // each factor is small, so the product cannot overflow
 			break
 		}
 		var next [][]Setting
@@ -128,7 +128,7 @@ func (s *Sweep) Settings(number int) []Setting { return s.settings[(number-1)/le
 // Runs returns the number of runs.
 func (s *Sweep) Runs() int { return len(s.settings) * len(s.Seeds) }
 
-// Check reads the scenario of every combination and returns the first fault in their order.
+// Check parses the scenario of every combination and returns the first error in their order.
 func (s *Sweep) Check(ctx context.Context, jobs int) error {
 	errs := make([]error, len(s.settings))
 	s.each(ctx, jobs, len(errs), func(i int) {
@@ -142,10 +142,10 @@ func (s *Sweep) Check(ctx context.Context, jobs int) error {
 	return ctx.Err()
 }
 
-// Run makes all runs, jobs at once (1 to MaxJobs), each in one goroutine, and returns when all have ended. What it
-// returns depends on neither jobs nor the order in which runs end. progress, if not nil, is called
-// after each run, by one goroutine at a time. When ctx ends it returns what has finished, and the context's error; the
-// errors of single runs are in their results. record, if not nil, gives the recorder of each Ethernet run.
+// Run executes all runs, up to jobs at the same time (1 to MaxJobs), each in one goroutine, and returns when all have ended.
+// The result does not depend on jobs or on the order in which runs end. progress, if not nil, is called after each run, not
+// concurrently. When ctx ends, Run returns the completed runs with the context's error; the errors of single runs are in their
+// results. record, if not nil, returns the recorder of each Ethernet run.
 func (s *Sweep) Run(ctx context.Context, jobs int, record RunRecorder, progress func(done int)) ([]SweepPoint, error) {
 	results := make([]*SweepRun, s.Runs())
 	var mu sync.Mutex
@@ -184,7 +184,7 @@ func (s *Sweep) Run(ctx context.Context, jobs int, record RunRecorder, progress 
 	return points, ctx.Err()
 }
 
-// each calls f with 0 to n-1, at most jobs at once, and waits for all. When ctx ends it starts no more.
+// each calls f with 0 to n-1, at most jobs at the same time, and waits for all. After the end of ctx it starts no more calls.
 func (s *Sweep) each(ctx context.Context, jobs, n int, f func(int)) {
 	var next atomic.Int64
 	var wg sync.WaitGroup
@@ -202,11 +202,11 @@ func (s *Sweep) each(ctx context.Context, jobs, n int, f func(int)) {
 	wg.Wait()
 }
 
-// RunRecorder returns what records an Ethernet run of a sweep, by its number, and what ends the record, with
-// the error of the run. Several runs call it at once.
+// RunRecorder returns a recorder for an Ethernet run of a sweep, by its number, and a function that ends the record with the
+// error of the run. It is called concurrently.
 type RunRecorder func(n int, s *Scenario) (Recorder, func(error) error, error)
 
-// one makes the n-th run; nil is one that was interrupted.
+// one executes the n-th run; nil means that it was interrupted.
 func (s *Sweep) one(ctx context.Context, n int, record RunRecorder) *SweepRun {
 	settings, seed := s.settings[n/len(s.Seeds)], s.Seeds[n%len(s.Seeds)]
 	run := &SweepRun{Number: n + 1, Seed: seed, Measures: noMeasures()}

@@ -8,16 +8,16 @@ import (
 	"fairlane/internal/stats"
 )
 
-// maxTagRows bounds the tags of a column that have a slowdown of their own: each costs histograms.
+// maxTagRows is the largest number of tags of a column with separate slowdowns, because each needs histograms.
 const maxTagRows = 64
 
-// otherTags stands for the tags of a column beyond maxTagRows. No trace can have it.
+// otherTags represents the tags of a column beyond maxTagRows. No trace can contain it.
 const otherTags = "(others)"
 
-// TagSlowdown is the slowdown of the flows that have one tag.
+// TagSlowdown is the slowdown of the flows with one tag.
 type TagSlowdown struct {
 	Column string              `json:"column"` // of the trace
-	Tag    string              `json:"tag"`    // "(others)" is all those after the first 64
+	Tag    string              `json:"tag"`    // "(others)" combines all tags after the first 64
 	All    stats.SlowdownRow   `json:"all"`
 	BySize []stats.SlowdownRow `json:"by_size"`
 }
@@ -37,7 +37,7 @@ func newTagSlowdowns(columns []string, bounds []int64) *tagSlowdowns {
 	return t
 }
 
-// record counts a flow under each of its tags; an empty one is none.
+// record adds a flow to each of its tags, except empty ones.
 func (t *tagSlowdowns) record(tags []string, bytes int64, slowdown float64) error {
 	var errs []error
 	for i, tag := range tags {

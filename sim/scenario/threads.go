@@ -8,11 +8,10 @@ import (
 	"fairlane/subnet"
 )
 
-// MaxThreads bounds the threads of one run.
+// MaxThreads is the largest number of threads of one run.
 const MaxThreads = 64
 
-// Network is what a run needs of a simulated Ethernet fabric: *ether.Network on one thread,
-// *ether.Parallel on several.
+// Network is the interface of a simulated Ethernet fabric for a run: *ether.Network on one thread, *ether.Parallel on several.
 type Network interface {
 	SetSource(ether.Source) error
 	Add(ether.FlowSpec) error
@@ -37,9 +36,9 @@ var (
 	_ Network = (*ether.Parallel)(nil)
 )
 
-// SetThreads makes a run of the scenario use n threads. It refuses more than one where the fabric or the traffic
-// cannot be divided: on InfiniBand, with collectives, whose flows wait for each other wherever they are, with BiCC, whose
-// switches keep flows in common, and for more threads than switches that have hosts.
+// SetThreads sets the number of threads of a run. More than one is an error if the fabric or the traffic cannot be divided: on
+// InfiniBand; with collectives, whose flows wait for each other across parts; with BiCC, whose switches share state of flows;
+// and for more threads than switches with hosts.
 func (s *Scenario) SetThreads(n int) error {
 	refuse := func(why string) error { return fmt.Errorf("threads %d: want 1: %s", n, why) }
 	switch e := s.Ethernet; {
@@ -61,7 +60,7 @@ func (s *Scenario) SetThreads(n int) error {
 	return nil
 }
 
-// threads is the number of threads of a run.
+// threads returns the number of threads of a run.
 func (e *Ethernet) threads() int { return max(1, e.Threads) }
 
 func (e *Ethernet) collectives() bool {
@@ -75,7 +74,7 @@ func (e *Ethernet) collectives() bool {
 	return false
 }
 
-// edgeSwitches counts the switches that have hosts.
+// edgeSwitches returns the number of switches with hosts.
 func edgeSwitches(f *subnet.Fabric) int {
 	edge := make(map[int32]bool)
 	for _, h := range Hosts(f) {
@@ -86,7 +85,7 @@ func edgeSwitches(f *subnet.Fabric) int {
 	return len(edge)
 }
 
-// network makes the fabric: whole, or in one part for each thread.
+// network builds the fabric: as a whole, or in one part for each thread.
 func (s *Scenario) network(config func(part int) (ether.Config, error)) (Network, error) {
 	if n := s.Ethernet.threads(); n > 1 {
 		return ether.NewParallel(s.Fabric, n, config)

@@ -12,8 +12,8 @@ import (
 	"fairlane/subnet/topogen"
 )
 
-// fabric builds the topology a scenario names: a generator with its sizes, or a file.
-// Without routes it leaves out what only InfiniBand has: LIDs and forwarding tables.
+// fabric builds the topology of a scenario: from a generator with its sizes, or from a file. Without routes it omits the
+// properties of InfiniBand: LIDs and forwarding tables.
 func (d *document) fabric(n *yaml.Node, open Opener, routes bool) *subnet.Fabric {
 	f := d.mapping(n, "fabric", "topology", "file", "links", "rate", "delay", "lmc", "hosts", "left", "right", "core_rate",
 		"leaves", "hosts_per_leaf", "spines", "parallel", "uplink_rate", "k",
@@ -89,12 +89,11 @@ func (f fields) generate(routes bool) (*subnet.Fabric, error) {
 	}
 }
 
-// minLinkRate is the least rate of a link that a scenario may ask for: a rate without a unit is in bit/s, and
-// hardly meant so.
+// minLinkRate is the minimum link rate in a scenario: a lower value is probably a rate without a unit, which is in bit/s.
 const minLinkRate = quantity.Gbps / 1000
 
-// Bounds of the links of a simulated fabric, without and with forwarding tables. A fat tree of 48-port
-// switches has 82,944.
+// Limits of the number of links of a simulated fabric, without and with forwarding tables. A fat tree of 48-port switches has
+// 82,944.
 const (
 	maxLinks       = 250_000
 	maxRoutedLinks = 100_000
@@ -115,7 +114,7 @@ func topologies() []string {
 	return []string{"star", "dumbbell", "s1-testbed", "leaf-spine", "fat-tree", "three-tier", "fattree320", "dual-dc"}
 }
 
-// topologyKeys returns the options that a topology takes.
+// topologyKeys returns the options of a topology.
 func topologyKeys(kind string) []string {
 	threeTier := []string{"pods", "tors", "aggs", "cores", "hosts_per_tor", "agg_rate", "agg_delay", "core_rate", "core_delay", "rate", "delay", "lmc"}
 	switch kind {
@@ -136,7 +135,7 @@ func topologyKeys(kind string) []string {
 	}
 }
 
-// size reads a number of things; absent is 0, the builder's default.
+// size reads a count; absent means 0, the builder's default.
 func (f fields) size(key string) int { return int(f.number(key, 0, 1, subnet.MaxNodes)) }
 
 func (f fields) threeTier(w topogen.Wire) topogen.ThreeTierOptions {
@@ -146,7 +145,7 @@ func (f fields) threeTier(w topogen.Wire) topogen.ThreeTierOptions {
 	}
 }
 
-// fabricFile reads the file that a key names.
+// fabricFile reads the file named by a key.
 func (d *document) fabricFile(f fields, key string, open Opener, read func(string, io.Reader) (*subnet.Fabric, error)) *subnet.Fabric {
 	path := f.text(key)
 	if open == nil {
@@ -161,7 +160,7 @@ func (d *document) fabricFile(f fields, key string, open Opener, read func(strin
 	defer func() { _ = r.Close() }() // read only
 	topo, err := read(path, r)
 	if err != nil && d.err == nil {
-		d.err = err // it names its own file and line
+		d.err = err // it contains its own file and line
 	}
 	return topo
 }

@@ -14,7 +14,7 @@ import (
 	"fairlane/subnet"
 )
 
-// newTrace reads the flows of a generator's file, whose hosts have the numbers of the fabric's own file, if that has any.
+// newTrace reads the flows of a generator's file. Its host numbers are those of the fabric file, if that file has any.
 func (s *Scenario) newTrace(r io.Reader, g *Generator) (*trace, error) {
 	file := g.File
 	t := &trace{file: file, line: 1, numbers: s.Ethernet.numbers, tenants: len(s.Tenants), placed: make(map[int32][]string)}
@@ -32,8 +32,8 @@ func (s *Scenario) newTrace(r io.Reader, g *Generator) (*trace, error) {
 	return t, nil
 }
 
-// tryTrace opens the file of a trace and reads its header and first flow, where files can be read. A trace may have
-// millions of flows: ReadTraces reads them.
+// tryTrace opens a trace and reads its header and first flow, if files can be read. A trace may have millions of flows, so only
+// ReadTraces reads them all.
 func (s *Scenario) tryTrace(d *document, g *Generator, n *yaml.Node) {
 	if s.Ethernet.open == nil || d.err != nil {
 		return
@@ -47,7 +47,7 @@ func (s *Scenario) tryTrace(d *document, g *Generator, n *yaml.Node) {
 	}
 }
 
-// tryFlow wants a first flow that starts in the time of the run; the others start no earlier.
+// tryFlow requires that the first flow starts before the end of the run; the others do not start earlier.
 func (s *Scenario) tryFlow(r io.Reader, g *Generator) error {
 	t, err := s.newTrace(r, g)
 	if err != nil {
@@ -65,17 +65,17 @@ func (s *Scenario) tryFlow(r io.Reader, g *Generator) error {
 	return nil
 }
 
-// traced is what all of a trace that starts in the time of the run comes to.
+// traced is the summary of a trace's flows that start before the end of the run.
 type traced struct {
-	until       quantity.Picoseconds // duration that it was read for
+	until       quantity.Picoseconds // duration for which it was read
 	flows       float64
 	bytes       float64
 	first, last quantity.Picoseconds // starts
 	tags        []string             // columns
 }
 
-// ReadTraces reads all traces of an Ethernet scenario from begin to end, so that their faults are found before a
-// run and Estimate counts their flows. Flows after the duration are not read. It reads again only when the duration changed.
+// ReadTraces reads all traces of an Ethernet scenario completely, so that errors are found before a run and Estimate counts
+// their flows. It skips flows after the duration, and reads again only if the duration has changed.
 func (s *Scenario) ReadTraces() error {
 	if s.Ethernet == nil {
 		return nil
@@ -115,24 +115,24 @@ func (s *Scenario) readTrace(r io.Reader, g *Generator) (*traced, error) {
 	return out, t.Err()
 }
 
-// expectation is what a trace comes to; nothing before it was read.
+// expectation returns the expected traffic of a trace; nothing before it is read.
 func (t *traced) expectation(slowest quantity.BitRate) expectation {
 	if t == nil || t.flows == 0 {
 		return expectation{}
 	}
 	atOnce := t.flows
-	if span := (t.last - t.first).Seconds(); span > 0 { // Little's law with flows at half the rate of a link
+	if span := (t.last - t.first).Seconds(); span > 0 { // Little's law, for flows at half the link rate
 		atOnce = min(atOnce, 1+t.flows/span*(t.bytes/t.flows*16/float64(slowest)+1e-4))
 	}
 	return expectation{t.flows, t.bytes, atOnce}
 }
 
-// HasTraces says that part of the traffic is of traces, whose flows have numbers of their own.
+// HasTraces reports whether part of the traffic is from traces, whose flows have their own numbers.
 func (s *Scenario) HasTraces() bool {
 	return s.Ethernet != nil && slices.ContainsFunc(s.Ethernet.Workload, func(g Generator) bool { return g.Kind == KindTrace })
 }
 
-// TagColumns returns the names of the columns of tags of all traces that ReadTraces has read, each once.
+// TagColumns returns the names of the tag columns of all traces that ReadTraces has read, without duplicates.
 func (s *Scenario) TagColumns() []string {
 	var out []string
 	if s.Ethernet == nil {
@@ -150,14 +150,14 @@ func (s *Scenario) TagColumns() []string {
 	return out
 }
 
-// Origin is what a trace says of a flow.
+// Origin is the trace data of a flow.
 type Origin struct {
 	Flow int64 // number in the trace
-	// Tags are in the order of Scenario.TagColumns; nil where the trace has none. They are shared: not to be changed.
+	// Tags are in the order of Scenario.TagColumns; nil if the trace has none. They are shared: do not change them.
 	Tags []string
 }
 
-// origin returns what the trace says of its flow. Tags go to the places that columns have among those of all traces.
+// origin returns the trace data of a flow. The tags are in the order of the columns of all traces.
 func (t *trace) origin(a *workload.Arrival, columns []string) Origin {
 	own := t.in.TagColumns()
 	if len(own) == 0 || slices.Equal(own, columns) {
@@ -174,15 +174,15 @@ func (t *trace) origin(a *workload.Arrival, columns []string) Origin {
 	return Origin{a.Flow, tags}
 }
 
-// trace is a trace whose hosts and tenants are those of the scenario. Its errors name file and line.
+// trace is a trace with the hosts and tenants of the scenario. Its errors name file and line.
 type trace struct {
 	in      *workload.Trace
 	file    string
-	line    int     // of the last flow; every line is one
-	numbers []int32 // of the hosts in the network by those in the file, -1 is no host; nil when they are the same
+	line    int     // line of the last flow; every flow is one line
+	numbers []int32 // network hosts by number in the file, -1 means no host; nil means equal numbers
 	tenants int
 	perFlow bool               // the file names the tenant of each flow
-	placed  map[int32][]string // sets of tags, as origin returns them
+	placed  map[int32][]string // combinations of tags, as origin returns them
 	err     error
 }
 
@@ -227,13 +227,13 @@ func (t *trace) Err() error {
 	return t.err
 }
 
-// hostNumbers maps the numbers that hosts have for names to those that the network gives them.
+// hostNumbers maps host numbers used as names in the fabric file to the network's host numbers.
 func hostNumbers(f *subnet.Fabric) []int32 {
 	var out []int32
 	for i, h := range Hosts(f) {
 		id, err := strconv.Atoi(f.Nodes[h.Node].Name)
 		if err != nil || id < 0 {
-			continue // a table of links has no such host
+			continue // a link table has no such host
 		}
 		for len(out) <= id {
 			out = append(out, -1)

@@ -11,24 +11,23 @@ import (
 	"fairlane/wrcc"
 )
 
-// weights is what the switches of weighted WRCC must know of the flows of a scenario. Flows share in
-// proportion to weight, so the unit of weights is free: they are counted in the lightest flow's.
-// Headers, whole Mbit/s for a weight of 1, are then as fine as they can be without a lone flow
-// ever asking for less than its link.
+// weights describes the weights of a scenario's flows for the switches of weighted WRCC. Only ratios matter, so the unit is
+// free: the weight of the lightest flow. Headers, in whole Mbit/s for a weight of 1, then have the best resolution at which a
+// single flow can still request its full link rate.
 type weights struct {
 	weighted   bool
-	unit       float64 // what a weight of the scenario is divided by
-	least, sum float64 // in that unit; sum of all that may meet at one port
+	unit       float64 // divisor of the scenario's weights
+	least, sum float64 // in that unit; sum over the flows that may meet at one port
 }
 
-// Readings of a control by weights.
+// Kinds of controls by their use of weights.
 const (
 	noFairRate = iota
 	plainFairRate
 	weightedFairRate
 )
 
-// fairRateOf says whether flows of a control follow fair rates, and whether by weight.
+// fairRateOf reports whether flows of a control follow fair rates, and whether by weight.
 func (c *Control) fairRateOf() int {
 	spec, err := cc.ByName(c.Algorithm)
 	if err != nil {
@@ -48,8 +47,8 @@ func (c *Control) fairRateOf() int {
 	return weightedFairRate
 }
 
-// weights collects the weights of all flows. Those of a generator are as many at once as traffic has it:
-// there is room for the thousand that S0's least fair rate has room for, of the heaviest.
+// weights collects the weights of all flows. The number of a generator's concurrent flows is unknown: it assumes a thousand of
+// the heaviest, as many as S0's minimum fair rate allows.
 func (s *Scenario) weights() weights {
 	e := s.Ethernet
 	w := weights{unit: 1, least: math.Inf(1)}
@@ -77,7 +76,7 @@ func (s *Scenario) weights() weights {
 	for i := range e.Workload {
 		g := &e.Workload[i]
 		for t := range s.Tenants {
-			if t == g.Tenant || g.Kind == KindTrace { // whose lines may name tenants
+			if t == g.Tenant || g.Kind == KindTrace { // its lines may name tenants
 				add(g.Control, s.Tenants[t].Weight.Float(), 0)
 			}
 		}
@@ -85,14 +84,14 @@ func (s *Scenario) weights() weights {
 	if !w.weighted {
 		return weights{unit: 1}
 	}
-	if !plain { // a flow without weight has one of 1, whatever the others count in
+	if !plain { // a flow without weight has weight 1, in any unit
 		w.unit = w.least
 	}
 	w.least, w.sum = w.least/w.unit, (w.sum+heaviest*wrcc.FminPart)/w.unit
 	return w
 }
 
-// listedFlows counts the listed flows of each tenant.
+// listedFlows returns the number of listed flows of each tenant.
 func (s *Scenario) listedFlows() []float64 {
 	count := make([]float64, len(s.Tenants))
 	for i := range s.Ethernet.Flows {
@@ -101,8 +100,8 @@ func (s *Scenario) listedFlows() []float64 {
 	return count
 }
 
-// fairRate returns the settings of the switches for flows of some weights: wrcc.Derive's, with the
-// scenario's own in their place. Its least and largest fair rate are per unit of its own weights.
+// fairRate returns the switch settings for flows with weights: wrcc.Derive's, overridden by the scenario's own. The scenario's
+// Fmin and Fmax are per unit of its own weights.
 func (w *WRCC) fairRate(f *subnet.Fabric, of weights) (*ether.FairRate, error) {
 	out := &ether.FairRate{Period: w.Period, Params: w.params}
 	if !of.weighted {
@@ -131,7 +130,7 @@ func (w *WRCC) fairRate(f *subnet.Fabric, of weights) (*ether.FairRate, error) {
 	return out, nil
 }
 
-// perUnit turns a fair rate for a weight of 1 into that of a unit; 0 stays 0.
+// perUnit converts a fair rate for weight 1 to one for a unit; 0 stays 0.
 func perUnit(rate quantity.BitRate, unit float64) quantity.BitRate {
 	if rate == 0 {
 		return 0

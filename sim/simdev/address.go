@@ -18,8 +18,7 @@ type endpoint struct {
 	udp  *net.UDPAddr // slot i uses the port udp.Port+1+i
 }
 
-// parseAddress reads "unix:NAME", "udp:PORT" (on 127.0.0.1) or "udp:HOST:PORT". Port 0 stands for
-// any free port.
+// parseAddress parses "unix:NAME", "udp:PORT" (on 127.0.0.1) or "udp:HOST:PORT". Port 0 selects any free port.
 func parseAddress(s string) (endpoint, error) {
 	if name, ok := strings.CutPrefix(s, "unix:"); ok {
 		if name == "" || len(name) > maxBaseName || strings.ContainsAny(name, "\x00/") {
@@ -52,7 +51,7 @@ func parseAddress(s string) (endpoint, error) {
 	return endpoint{udp: &net.UDPAddr{IP: ip, Port: int(n)}}, nil
 }
 
-// String prints the address as parseAddress reads it.
+// String formats the address for parseAddress.
 func (e endpoint) String() string {
 	if e.base != "" {
 		return "unix:" + e.base
@@ -60,8 +59,8 @@ func (e endpoint) String() string {
 	return "udp:" + e.udp.String()
 }
 
-// abstract is the address of an abstract unix socket. The field's C code counts the closing
-// zero byte of the name, so it is part of the name here too.
+// abstract returns the address of an abstract unix socket. Existing C clients count the closing zero byte as part of the name,
+// so it is included here too.
 func abstract(name string) *net.UnixAddr {
 	return &net.UnixAddr{Name: "@" + name + "\x00", Net: "unixgram"}
 }
@@ -93,8 +92,8 @@ type rawConn interface {
 	syscallConn
 }
 
-// slotSocket opens the data socket of a slot, connected to the client, so that it neither
-// accepts nor sends anything else. id is the client's number, which is its data port with UDP.
+// slotSocket opens the data socket of a slot, connected to the client, so that it exchanges datagrams with this client only. id
+// is the client's number, which is its data port with UDP.
 func (e endpoint) slotSocket(slot int, from net.Addr, id uint32) (rawConn, error) {
 	if e.base != "" {
 		return net.DialUnix("unixgram",
@@ -112,8 +111,8 @@ func (e endpoint) slotSocket(slot int, from net.Addr, id uint32) (rawConn, error
 	return net.DialUDP("udp", &local, &net.UDPAddr{IP: peer.IP, Port: int(id), Zone: peer.Zone})
 }
 
-// replyAddr is the address to answer a control message at. The net package cuts an abstract
-// name at its first zero byte; the closing one has to be put back.
+// replyAddr returns the address for the reply to a control message. The net package truncates an abstract name at its first
+// zero byte, so the closing one is added again.
 func replyAddr(from net.Addr) net.Addr {
 	if u, ok := from.(*net.UnixAddr); ok {
 		return &net.UnixAddr{Name: u.Name + "\x00", Net: u.Net}

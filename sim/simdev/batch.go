@@ -12,15 +12,14 @@ type syscallConn interface {
 	SyscallConn() (syscall.RawConn, error)
 }
 
-// batchSize is how many datagrams one read takes off a socket at most.
+// batchSize is the largest number of datagrams of one read.
 const batchSize = 32
 
-// sendPatience is how long a full receive queue of a client may hold up the sender before
-// the datagram is dropped.
+// sendPatience is the longest time that the sender waits for a client with a full receive queue before it drops the datagram.
 const sendPatience = time.Second
 
-// batch is the reader of one slot's socket. It takes all datagrams that are waiting, up to
-// batchSize, in one go, and keeps its buffers, so that the steady state allocates nothing.
+// batch is the reader of one slot's socket. It reads all waiting datagrams, up to batchSize, at once, and reuses its buffers,
+// so the steady state does not allocate.
 type batch struct {
 	conn rawConn
 	raw  syscall.RawConn
@@ -29,7 +28,7 @@ type batch struct {
 	err  error
 	fill func(fd uintptr) bool
 
-	// One byte more than a datagram shows a datagram that is too long.
+	// One byte more than a datagram, to detect a datagram that is too long.
 	buf [batchSize][datagramSize + 1]byte
 }
 
@@ -73,7 +72,7 @@ func (b *batch) readAll(fd uintptr) bool {
 	return true
 }
 
-// sender writes datagrams to one client, for any goroutine.
+// sender writes datagrams to one client. It is safe for concurrent use.
 type sender struct {
 	conn rawConn
 	raw  syscall.RawConn
@@ -103,8 +102,8 @@ func (s *sender) write(fd uintptr) {
 	}
 }
 
-// send writes one datagram. It waits while the client's queue is full, but no longer than
-// sendPatience; a dead client gives ECONNREFUSED.
+// send writes one datagram. It waits while the client's queue is full, at most sendPatience; a client that has ended gives
+// ECONNREFUSED.
 func (s *sender) send(p []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// Bits of SwitchCongestionSetting's Control_Map, in the order that counts from the victim mask.
+// Bits of SwitchCongestionSetting's Control_Map, in the order that starts with the victim mask.
 const (
 	applyVictimMask = 1 << iota
 	applyCreditMask
@@ -71,7 +71,7 @@ func (d *Devices) actCC(to arrival, m *Message) (s mad.Status, silent bool) {
 	return mad.StatusBadMethodAttr, false
 }
 
-// layout is how a node lays out what documents on congestion control disagree on.
+// layout returns a node's layout of the attributes on which congestion-control documents disagree.
 func (d *Devices) layout(node int32) mad.CCLayout {
 	if p := d.net.Profile(node); !p.Generic() {
 		return mad.CCLayout(p.Layout)
@@ -79,7 +79,7 @@ func (d *Devices) layout(node int32) mad.CCLayout {
 	return d.opts.Layout
 }
 
-// timeStamp is the free-running clock of the class, in units of 1.024 us of simulated time.
+// timeStamp returns the class's free-running clock, in units of 1.024 us of simulated time.
 func timeStamp(t quantity.Picoseconds) uint32 { return uint32(t / ibcc.TimerUnitPicoseconds) }
 
 func (d *Devices) congestionInfo(r ccRequest) mad.Status {
@@ -120,7 +120,7 @@ func (d *Devices) congestionLog(r ccRequest) mad.Status {
 	return done(d.layout(r.at.Node).CALog(&out).Encode(r.p.Data()))
 }
 
-// eventStamp is the time stamp of an event; zero would mark an unused entry.
+// eventStamp returns the time stamp of an event; zero would mark an unused entry.
 func eventStamp(at quantity.Picoseconds) uint32 { return max(timeStamp(at), 1) }
 
 func (d *Devices) switchSetting(r ccRequest) mad.Status {
@@ -146,7 +146,7 @@ func (d *Devices) switchSetting(r ccRequest) mad.Status {
 	return done(out.Encode(r.p.Data()))
 }
 
-// applySwitch takes over the fields that Control_Map names.
+// applySwitch applies the fields selected by Control_Map.
 func (d *Devices) applySwitch(have *ibcc.SwitchSettings, w *mad.SwitchCongestionSetting) {
 	m := w.ControlMap
 	if d.opts.ReversedControlMap {
@@ -172,8 +172,8 @@ func (d *Devices) applySwitch(have *ibcc.SwitchSettings, w *mad.SwitchCongestion
 	}
 }
 
-// switchPortSetting serves blocks of ports. A Set with Valid 0 returns the port to the
-// switch's defaults, or leaves it alone on devices with that fault.
+// switchPortSetting serves blocks of ports. A Set with Valid 0 returns the port to the switch's defaults, or leaves the port
+// unchanged on devices with that fault.
 func (d *Devices) switchPortSetting(r ccRequest) mad.Status {
 	ports := len(d.nodes[r.at.Node].ports)
 	layout := d.layout(r.at.Node)
@@ -230,7 +230,7 @@ func (d *Devices) caSetting(r ccRequest) mad.Status {
 	return done(d.layout(r.at.Node).CASetting(&out).Encode(r.p.Data()))
 }
 
-// applyCA takes over the entries that Control_Map names, with the faults of the device.
+// applyCA applies the entries selected by Control_Map, with the faults of the device.
 func (d *Devices) applyCA(at subnet.PortRef, params *[ident.NumSLs]ibcc.SLParams, w *mad.CACongestionSetting) {
 	f, bad := d.fault, d.fault.affects(at.Node)
 	for sl, e := range w.Entries {

@@ -9,28 +9,28 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// ccKeyState guards the congestion-control agent (IBTA annex A10.4.2).
+// ccKeyState protects the congestion-control agent (IBTA annex A10.4.2).
 type ccKeyState struct {
 	key        mad.Key
 	protect    bool
 	lease      uint16 // seconds
 	violations uint16
-	expires    quantity.Picoseconds // when the running lease ends; 0: none runs
-	last       mad.CCKeyViolation   // while notices are waiting
-	notices    uint16               // violations that no Get of Notice has told yet
+	expires    quantity.Picoseconds // end of the running lease; 0 means no lease
+	last       mad.CCKeyViolation   // valid while notices is above 0
+	notices    uint16               // violations not yet reported by a Get of Notice
 	toggle     bool
 }
 
-// trapCCKeyViolation is the number of the notice about a wrong CC_Key (IBTA annex A10.4.3). The text of the
-// annex was not at hand; the number counts from zero as those of other optional classes do.
+// trapCCKeyViolation is the number of the notice about a wrong CC_Key (IBTA annex A10.4.3). The text of the annex was not
+// available; the number counts from zero, as in other optional classes.
 const trapCCKeyViolation uint16 = 0
 
-// noNotice is the type of a Notice that reports nothing (IBTA vol. 1, 13.4.8.2).
+// noNotice is the type of an empty Notice (IBTA vol. 1, 13.4.8.2).
 const noNotice uint8 = 0x7f
 
-// ccKeyAllows checks the CC_Key: Sets always need it, Gets while the protect bit is set. A
-// violation counts and starts the lease, after which the protect bit drops so that the key
-// can be read; the right key stops the lease.
+// ccKeyAllows checks the CC_Key: Sets always require it, Gets only while the protect bit is set. A violation increments the
+// counter and starts the lease, after which the protect bit is cleared so that the key can be read; the correct key stops the
+// lease.
 func (d *Devices) ccKeyAllows(r ccRequest) bool {
 	k := &d.port(r.at).cc
 	now := d.net.Now()
@@ -72,8 +72,8 @@ func (d *Devices) congestionKeyInfo(r ccRequest) mad.Status {
 	return done(info.Encode(r.p.Data()))
 }
 
-// ccNotice serves the notices of the class (IBTA vol. 1, 13.4.8.2): a Get tells the last violation of the key, a
-// Set takes it off. No trap is sent: subnet managers that get one of this class unasked crash.
+// ccNotice serves the notices of the class (IBTA vol. 1, 13.4.8.2): a Get returns the last key violation, a Set clears it. No
+// trap is sent, because subnet managers crash on an unsolicited trap of this class.
 func (d *Devices) ccNotice(r ccRequest) mad.Status {
 	k := &d.port(r.at).cc
 	if r.set && k.notices > 0 {
@@ -94,15 +94,16 @@ func (d *Devices) ccNotice(r ccRequest) mad.Status {
 	return done(n.Encode(r.p.Data()))
 }
 
-// GuardCC gives all end ports of a node a CC_Key (0: unchecked), says whether Gets need it too, and for how many
-// seconds of simulated time after a violation they do; 0 is for ever. The count of violations begins anew.
+// GuardCC sets the CC_Key of all end ports of a node (0 means unchecked), whether Gets require it too, and the lease: the
+// seconds of simulated time after a violation until they no longer do; 0 means for ever. The violation counter restarts at
+// zero.
 func (d *Devices) GuardCC(node int32, key mad.Key, protect bool, leaseSeconds uint16) error {
 	return d.guard(node, func(p *port) { p.cc = ccKeyState{key: key, protect: protect, lease: leaseSeconds} })
 }
 
-// GuardSM gives all end ports of a node an M_Key (0: unchecked) and a protection level, 0 to 3 (IBTA vol. 1,
-// 14.2.4): up to 1 everything can be read without the key, the key itself only at 0; from 2 on nothing can. The
-// level drops to 0 the given seconds of simulated time after a violation; 0 is never.
+// GuardSM sets the M_Key of all end ports of a node (0 means unchecked) and the protection level, 0 to 3 (IBTA vol. 1, 14.2.4).
+// At level 0 everything can be read without the key, at level 1 everything but the key itself, from level 2 on nothing. The
+// level drops to 0 the given seconds of simulated time after a violation; 0 means never.
 func (d *Devices) GuardSM(node int32, key mad.Key, level uint8, leaseSeconds uint16) error {
 	if level > 3 {
 		return fmt.Errorf("protection level %d: want 0 to 3", level)

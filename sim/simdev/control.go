@@ -60,7 +60,7 @@ func (s *Server) answerControl(from net.Addr, req *control) control {
 	return reply
 }
 
-// connect attaches a client to the node it asks for.
+// connect attaches a client to the requested node.
 func (s *Server) connect(from net.Addr, req *control) control {
 	info := decodeClientInfo(&req.data)
 	port, name, ok := s.dev.clientPort(info.node)
@@ -78,7 +78,7 @@ func (s *Server) connect(from net.Addr, req *control) control {
 	return reply
 }
 
-// clientOf finds the client by its control address; the number in the message must agree.
+// clientOf returns the client of a control address; the number in the message must match.
 func (s *Server) clientOf(from net.Addr, id uint32) *client {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -122,7 +122,7 @@ func (s *Server) getGID(c *client, reply *control) {
 	reply.length = uint32(len(g))
 }
 
-// query asks the client's own node, as the client could by a directed route of no hops.
+// query sends a request to the client's own node, like a directed-route request without hops.
 func (s *Server) query(c *client, reply *control, a mad.AttrID, modifier uint32) bool {
 	m := Message{DLID: ident.PermissiveLID, SLID: ident.PermissiveLID, MAD: mad.NewDirected(mad.MethodGet, a, modifier)}
 	s.dev.mu.Lock()
@@ -136,8 +136,8 @@ func (s *Server) query(c *client, reply *control, a mad.AttrID, modifier uint32)
 	return true
 }
 
-// setIsSM makes the client the subnet manager of its port, or ends that; a second one on the
-// same port is refused.
+// setIsSM makes the client the subnet manager of its port, or ends that role. It rejects a second subnet manager on the same
+// port.
 func (s *Server) setIsSM(c *client, on bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -151,11 +151,9 @@ func (s *Server) setIsSM(c *client, on bool) bool {
 	return true
 }
 
-// clientPort finds the port a client attaches to by the node it names: a NodeDescription (or
-// as much of it as fits the protocol's 31 bytes), a node or port GUID in hexadecimal, or the
-// name that topology listings use, such as "H-0002c90300a1b2c3". Empty stands for the first
-// channel adapter. On a channel adapter it is the first port that is plugged in, or port 1;
-// on a switch port 0.
+// clientPort returns the port for a client that names a node by its NodeDescription (truncated to the protocol's 31 bytes), a
+// node or port GUID in hexadecimal, or a name from topology listings, such as "H-0002c90300a1b2c3". An empty name selects the
+// first channel adapter. On a channel adapter it is the first port with a link, or port 1; on a switch it is port 0.
 func (d *Devices) clientPort(name string) (subnet.PortRef, string, bool) {
 	at, ok := d.clientNode(name)
 	if !ok {
@@ -174,7 +172,7 @@ func (d *Devices) clientPort(name string) (subnet.PortRef, string, bool) {
 	return ref, n.Label(), true
 }
 
-// clientNode finds the node, and the port when a port GUID named it.
+// clientNode returns the node, and also the port if a port GUID names it.
 func (d *Devices) clientNode(name string) (subnet.PortRef, bool) {
 	if name == "" {
 		for _, h := range d.topo.Hosts() {
@@ -213,9 +211,9 @@ func (d *Devices) clientNode(name string) (subnet.PortRef, bool) {
 	return subnet.PortRef{}, false
 }
 
-// PortByName finds the end port a client that names this node attaches to, by the rules of
-// the protocol's connect request: NodeDescription, GUID in hexadecimal, or a listing's name
-// such as "H-0002c90300a1b2c3"; empty is the first channel adapter.
+// PortByName returns the end port for a client that names this node, by the rules of the protocol's connect request: a
+// NodeDescription, a GUID in hexadecimal, or a name from a listing such as "H-0002c90300a1b2c3"; an empty name selects the
+// first channel adapter.
 func (d *Devices) PortByName(name string) (subnet.PortRef, error) {
 	ref, _, ok := d.clientPort(name)
 	if !ok {

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// maxDelayed bounds the answers held back at a time.
+// maxDelayed is the largest number of delayed responses at a time.
 const maxDelayed = 4096
 
-// delayLine holds answers back until they are due.
+// delayLine holds responses until they are due.
 type delayLine struct {
 	mu      sync.Mutex
 	waiting []delayed // by due time
@@ -44,7 +44,7 @@ func (l *delayLine) add(due time.Time, to *client, b []byte) bool {
 	return true
 }
 
-// run sends what is due until ctx ends.
+// run sends due responses until ctx ends.
 func (l *delayLine) run(ctx context.Context) {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
@@ -59,7 +59,7 @@ func (l *delayLine) run(ctx context.Context) {
 	}
 }
 
-// sendDue sends what is due and returns the time until the next is.
+// sendDue sends the due responses and returns the time until the next is due.
 func (l *delayLine) sendDue(now time.Time) time.Duration {
 	l.mu.Lock()
 	n := sort.Search(len(l.waiting), func(i int) bool { return l.waiting[i].due.After(now) })
@@ -71,7 +71,7 @@ func (l *delayLine) sendDue(now time.Time) time.Duration {
 	}
 	l.mu.Unlock()
 	for i := range due {
-		_ = due[i].to.out.send(due[i].b[:]) // a client that is gone by now is found by others
+		_ = due[i].to.out.send(due[i].b[:]) // other code detects a client that has ended
 	}
 	return next
 }

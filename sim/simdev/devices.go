@@ -12,40 +12,40 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// SMMode is the state in which the fabric comes up.
+// SMMode is the initial state of the fabric.
 type SMMode uint8
 
 // Modes.
 const (
-	// Configured: ports are active and have LIDs and routes, as after a subnet manager, and a
-	// stand-in answers path queries at the first channel-adapter port. A subnet manager may
-	// still attach.
+	// Configured means that ports are active and have LIDs and routes, as after a subnet manager's sweep, and that a built-in
+	// stand-in for subnet administration answers path queries at the first channel-adapter port. A subnet manager may still
+	// attach.
 	Configured SMMode = iota
-	// Cold: ports are in INIT without LIDs or routes and wait for a subnet manager.
+	// Cold means that ports are in INIT without LIDs or routes and wait for a subnet manager.
 	Cold
 )
 
 // Options are the properties of the simulated devices. The zero value is usable.
 type Options struct {
-	// TimeScale is simulated seconds per wall second for Run; 0 is as fast as possible.
+	// TimeScale is the simulated seconds per wall second in Run; 0 means as fast as possible.
 	TimeScale float64
-	// Slice bounds the simulated time that Run advances at a time; default 10 ms. Run takes
-	// shorter slices by itself when computing takes long.
+	// Slice is the largest simulated time by which Run advances at once; default 10 ms. Run uses shorter slices when the
+	// computation takes long.
 	Slice quantity.Picoseconds
-	// MKey and CCKey are the keys that every device comes up with, without protection against reading; 0:
-	// unchecked. Devices.GuardSM and Devices.GuardCC change them for one node.
+	// MKey and CCKey are the initial keys of every device, without read protection; 0 means unchecked. Devices.GuardSM and
+	// Devices.GuardCC change them for one node.
 	MKey, CCKey mad.Key
-	// Vendor is the vendor ID of all nodes, 24 bits; 0: that of the topology.
+	// Vendor is the vendor ID of all nodes, 24 bits; 0 selects that of the topology.
 	Vendor uint32
-	// SMMode is the state of the fabric when the devices start.
+	// SMMode is the initial state of the fabric.
 	SMMode SMMode
-	// ReversedControlMap numbers the bits of SwitchCongestionSetting's Control_Map from the
-	// marking rate (bit 0) to the victim mask (bit 4) instead of the other way around. The two
-	// orders contradict each other in the field.
+	// ReversedControlMap numbers the bits of SwitchCongestionSetting's Control_Map from the marking rate (bit 0) to the victim
+	// mask (bit 4) instead of the reverse. Devices with either order exist.
 	ReversedControlMap bool
-	// Layout is how devices of the generic profiles lay out what documents on congestion control disagree on.
+	// Layout selects, for devices of the generic profiles, the layout of the attributes on which congestion-control documents
+	// disagree.
 	Layout mad.CCLayout
-	// Faults are injected from the start; see Devices.SetFaults.
+	// Faults are the initial faults; see Devices.SetFaults.
 	Faults Faults
 }
 
@@ -58,12 +58,12 @@ type Devices struct {
 	opts  Options
 	nodes []node
 	fault *injector
-	sl    map[ident.PKey]ident.SL // partition stand-in, by base key
+	sl    map[ident.PKey]ident.SL // SLs of partitions, for path queries, by base key
 	sms   map[subnet.PortRef]bool // ports with a subnet manager
-	home  subnet.PortRef          // where the stand-in of subnet administration sits; Node -1: nowhere
-	vlArb [2][]fabric.VLWeight    // arbitration tables as devices come up: low, high
+	home  subnet.PortRef          // port of the subnet administration stand-in; Node -1 means none
+	vlArb [2][]fabric.VLWeight    // initial arbitration tables: low, high
 	traps trapQueue
-	hops  []subnet.PortRef // ports by which the message in hand left nodes so far
+	hops  []subnet.PortRef // ports by which the current message has left nodes
 	clock *pace.Clock
 }
 
@@ -73,20 +73,20 @@ type node struct {
 	desc   mad.NodeDescription
 	ports  []port
 	sw     *switchState
-	wiped  bool // the lanes' tables hold the defaults
+	wiped  bool // the lanes' tables have default values
 	vendor uint32
 }
 
-// switchState is what a switch has besides its ports.
+// switchState is the additional state of a switch.
 type switchState struct {
 	info   mad.SwitchInfo
-	blocks int                                     // of the linear table that may hold routes
+	blocks int                                     // number of blocks in the linear table that may hold routes
 	mcast  map[uint32]mad.MulticastForwardingTable // by modifier; written blocks only
 	change bool                                    // PortStateChange
 }
 
-// New puts agents in front of the network. It refuses a slice or time scale below zero and a
-// vendor ID over 24 bits, and in Configured mode needs nothing but the network's own LIDs and routes.
+// New creates the agents of a network. It returns an error for a negative slice or time scale and for a vendor ID over 24 bits.
+// In Configured mode it needs only the network's own LIDs and routes.
 func New(n *fabric.Network, o Options) (*Devices, error) {
 	switch {
 	case !(o.TimeScale >= 0 && o.TimeScale <= 1e6):
@@ -166,7 +166,7 @@ func (d *Devices) initNode(at int32) error {
 	return nil
 }
 
-// configure does what a subnet manager has done by the time the fabric is handed over.
+// configure brings the fabric to the state after a subnet manager's sweep.
 func (d *Devices) configure(top ident.LID) {
 	for _, h := range d.topo.Hosts() {
 		for p := 1; p < len(d.nodes[h].ports) && d.home.Node < 0; p++ {
@@ -196,7 +196,7 @@ func (d *Devices) configure(top ident.LID) {
 	}
 }
 
-// topLID is the highest LID that any port answers to.
+// topLID returns the highest LID of any port.
 func (d *Devices) topLID() ident.LID {
 	top := ident.LID(0)
 	for i := range d.nodes {
@@ -210,7 +210,7 @@ func (d *Devices) topLID() ident.LID {
 	return top
 }
 
-// unconfigure takes away what a subnet manager gives: LIDs, routes, lanes and port states.
+// unconfigure removes the configuration by a subnet manager: LIDs, routes, lanes and port states.
 func (d *Devices) unconfigure(at int32) {
 	nd := &d.nodes[at]
 	if nd.sw != nil {
@@ -234,8 +234,8 @@ func (d *Devices) unconfigure(at int32) {
 		if d.endPort(ref) {
 			d.net.SetLID(at, ref.Port, 0, 0)
 		}
-		// Ports power up with all their lanes operational. OpenSM folds SLs onto the lanes it
-		// finds before it sets the number itself, so one lane here would fold all onto VL 0.
+		// Ports power up with all their lanes operational. OpenSM maps SLs to the lanes it finds before it sets their number
+		// itself, so with one lane here it would map all SLs to VL 0.
 		d.net.SetOperationalVLs(at, ref.Port, int(mad.VLsFromCode(d.vlCap(ref))))
 		d.initPort(ref)
 		if p > 0 {
@@ -244,7 +244,7 @@ func (d *Devices) unconfigure(at int32) {
 	}
 }
 
-// wipeLanes returns SL2VL tables, arbitration and operational VLs to what devices come up with.
+// wipeLanes resets SL2VL tables, arbitration and operational VLs to their initial values.
 func (d *Devices) wipeLanes(at int32) {
 	nd := &d.nodes[at]
 	if nd.wiped {
@@ -272,7 +272,7 @@ func (d *Devices) wipeLanes(at int32) {
 	}
 }
 
-// endPort reports that the port has a LID of its own: a CA's port or a switch's port 0.
+// endPort reports whether the port has its own LID: a CA's port or a switch's port 0.
 func (d *Devices) endPort(ref subnet.PortRef) bool {
 	return (d.nodes[ref.Node].sw != nil) == (ref.Port == 0) && d.topo.Valid(ref)
 }
@@ -280,7 +280,7 @@ func (d *Devices) endPort(ref subnet.PortRef) bool {
 // port returns the state of a valid port.
 func (d *Devices) port(ref subnet.PortRef) *port { return &d.nodes[ref.Node].ports[ref.Port] }
 
-// manager returns the end port whose keys guard requests that came in through ref.
+// manager returns the end port whose keys protect requests received through ref.
 func (d *Devices) manager(ref subnet.PortRef) subnet.PortRef {
 	if d.nodes[ref.Node].sw != nil {
 		ref.Port = 0
@@ -297,7 +297,7 @@ func (d *Devices) With(f func(n *fabric.Network)) {
 	d.poke()
 }
 
-// poke ends a nap of Run early.
+// poke ends a sleep of Run early.
 func (d *Devices) poke() { d.clock.Wake() }
 
 // Now returns the simulated time.
@@ -307,29 +307,29 @@ func (d *Devices) Now() quantity.Picoseconds {
 	return d.net.Now()
 }
 
-// Advance moves simulated time forward by span, for callers that do not use Run.
+// Advance advances simulated time by span, for callers that do not use Run.
 func (d *Devices) Advance(span quantity.Picoseconds) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.net.RunUntil(d.net.Now() + max(span, 0))
 }
 
-// SetFaults replaces the injected faults and starts their draws anew.
+// SetFaults replaces the injected faults and restarts their random draws.
 func (d *Devices) SetFaults(f Faults) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.fault = newInjector(f)
 }
 
-// Managed says whether any subnet manager is attached.
+// Managed reports whether any subnet manager is attached.
 func (d *Devices) Managed() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return len(d.sms) > 0
 }
 
-// SetSM says whether a subnet manager is attached at the port. It shows in the port's IsSM
-// bit; requests to subnet administration and SMInfo are then forwarded there.
+// SetSM sets whether a subnet manager is attached at the port. It sets the port's IsSM bit; requests to subnet administration
+// and SMInfo are then forwarded to the port.
 func (d *Devices) SetSM(at subnet.PortRef, attached bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -343,10 +343,9 @@ func (d *Devices) SetSM(at subnet.PortRef, attached bool) {
 	}
 }
 
-// SetPartitionSL enters the SL of a partition into the stand-in for subnet administration, and
-// makes the simulated applications of that partition resolve their paths again: every flow with
-// the P_Key, whatever its membership bit, moves to the SL. It returns the number of such flows; an SL
-// above 15 changes nothing and returns 0.
+// SetPartitionSL sets the SL of a partition for path queries, and makes the simulated applications of that partition resolve
+// their paths again: every flow with the P_Key, with any membership bit, moves to the SL. It returns the number of such flows;
+// for an SL above 15 it changes nothing and returns 0.
 func (d *Devices) SetPartitionSL(pkey ident.PKey, sl ident.SL) int {
 	if sl >= ident.NumSLs {
 		return 0
@@ -364,16 +363,14 @@ func (d *Devices) SetPartitionSL(pkey ident.PKey, sl ident.SL) int {
 	return moved
 }
 
-// PartitionSL returns the SL that path queries for the partition are answered with; 0 for a
-// partition that has none.
+// PartitionSL returns the SL in answers to path queries for the partition; 0 for a partition without an SL.
 func (d *Devices) PartitionSL(pkey ident.PKey) ident.SL {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.sl[pkey.Base()]
 }
 
-// AddFlow adds a flow whose application resolves its path first: a partition with an SL
-// overrides that of the spec.
+// AddFlow adds a flow whose application resolves its path first: the SL of its partition, if set, overrides that of the spec.
 func (d *Devices) AddFlow(f fabric.FlowSpec) (fabric.FlowID, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -10,51 +10,49 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// CCSupport says how a device answers congestion-control requests.
+// CCSupport is a device's response to congestion-control requests.
 type CCSupport uint8
 
-// Kinds of support seen in the field.
+// Kinds of support found in real devices.
 const (
 	CCSupported   CCSupport = iota
 	CCNoAttribute           // every attribute is answered with status 0x0c
-	CCNoClass               // the class is answered with status 0x04
-	CCSilent                // requests vanish: the requester times out
+	CCNoClass               // every request of the class is answered with status 0x04
+	CCSilent                // requests are ignored: the requester times out
 )
 
-// Faults makes agents misbehave in reproducible ways. The zero value injects nothing. The
-// probabilities are drawn from a generator seeded with Seed, one draw for each message and
-// fault, so the same messages in the same order meet the same faults.
+// Faults makes agents misbehave reproducibly. The zero value injects no faults. Probabilities are drawn from a generator seeded
+// with Seed, one draw per message and fault, so the same messages in the same order get the same faults.
 type Faults struct {
 	Seed    uint64
-	Nodes   []int32     // nodes whose agents misbehave; nil: all
-	Classes []mad.Class // management classes affected by loss, delay and busy; nil: all
+	Nodes   []int32     // nodes whose agents misbehave; nil means all
+	Classes []mad.Class // management classes affected by loss, delay and busy; nil means all
 
 	DropRequest float64 // probability 0..1 that a request is lost before the agent sees it
 	DropReply   float64 // probability that the response is lost after the agent acted
-	DelayReply  float64 // probability that the response is held back for Delay
+	DelayReply  float64 // probability that the response is delayed by Delay
 	Busy        float64 // probability that the agent answers busy (status 0x01) and does nothing
 
-	// The next so many messages suffer for certain, before any probability counts.
+	// Counted faults, used up before probabilities apply: lost requests, lost replies and busy replies.
 	LoseRequests int
 	LoseReplies  int
 	BusyReplies  int
 
 	Delay time.Duration // wall time
 
-	ClampTimer    uint16 // CCTI_Timer is silently cut to this; 0: not
-	ClampIncrease uint8  // CCTI_Increase is silently cut to this; 0: not
+	ClampTimer    uint16 // CCTI_Timer is silently limited to this; 0 means no limit
+	ClampIncrease uint8  // CCTI_Increase is silently limited to this; 0 means no limit
 	CC            CCSupport
-	// IgnoreControlMap makes CACongestionSetting apply the entries of all SLs, whatever
-	// Control_Map says.
+	// IgnoreControlMap makes CACongestionSetting apply the entries of all SLs, regardless of Control_Map.
 	IgnoreControlMap bool
-	// IgnoreInvalidElements makes SwitchPortCongestionSetting leave the element of a port
-	// alone when its Valid bit is 0, instead of returning the port to the switch's defaults.
+	// IgnoreInvalidElements makes SwitchPortCongestionSetting leave a port's element unchanged when its Valid bit is 0, instead
+	// of returning the port to the switch's defaults.
 	IgnoreInvalidElements bool
-	// Mute lists attributes that the agents leave without an answer, as half-working firmware does. The two
-	// classes of subnet management count as one.
+	// Mute lists attributes that the agents do not answer, as in partly working firmware. The two classes of subnet management
+	// count as one.
 	Mute []Attribute
-	// NodeGUIDs are node GUIDs that nodes report in place of their own, whatever Nodes says: a board that was
-	// cloned, or a GUID programmed twice.
+	// NodeGUIDs are false node GUIDs that nodes report, independent of Nodes: for example of a cloned board, or a GUID
+	// programmed twice.
 	NodeGUIDs map[int32]ident.GUID
 }
 
@@ -64,14 +62,14 @@ type Attribute struct {
 	Attr  mad.AttrID
 }
 
-// injector draws the faults of one message. Its users hold the lock of Devices.
+// injector draws the faults of one message. Callers hold the lock of Devices.
 type injector struct {
 	Faults
-	nodes map[int32]bool // nil: all
+	nodes map[int32]bool // nil means all
 	rng   *rand.Rand
 }
 
-// faultStream keeps the draws apart from others made with the same seed.
+// faultStream separates the draws from others with the same seed.
 const faultStream = 0x6661756c7473
 
 func newInjector(f Faults) *injector {
@@ -86,23 +84,23 @@ func newInjector(f Faults) *injector {
 	return i
 }
 
-// affects reports whether the node misbehaves at all.
+// affects reports whether the node has faults at all.
 func (i *injector) affects(node int32) bool { return i.nodes == nil || i.nodes[node] }
 
 func (i *injector) hits(node int32, c mad.Class) bool {
 	return i.affects(node) && (i.Classes == nil || slices.Contains(i.Classes, c))
 }
 
-// draw uses up one of the certain faults, or else takes a chance.
-func (i *injector) draw(certain *int, probability float64) bool {
-	if *certain > 0 {
-		*certain--
+// draw consumes one counted fault if any is left, and otherwise draws by probability.
+func (i *injector) draw(counted *int, probability float64) bool {
+	if *counted > 0 {
+		*counted--
 		return true
 	}
 	return probability > 0 && i.rng.Float64() < probability
 }
 
-// before decides the fate of a request about to reach the agent of the node.
+// before decides on faults of a request about to reach the node's agent.
 func (i *injector) before(node int32, c mad.Class) (lost, busy bool) {
 	if !i.hits(node, c) {
 		return false, false
@@ -113,7 +111,7 @@ func (i *injector) before(node int32, c mad.Class) (lost, busy bool) {
 	return false, i.draw(&i.BusyReplies, i.Faults.Busy)
 }
 
-// after decides the fate of a response.
+// after decides on faults of a response.
 func (i *injector) after(node int32, c mad.Class) (lost bool, delay time.Duration) {
 	if !i.hits(node, c) {
 		return false, 0
@@ -127,7 +125,7 @@ func (i *injector) after(node int32, c mad.Class) (lost bool, delay time.Duratio
 	return false, 0
 }
 
-// mute reports that the node leaves the attribute without an answer.
+// mute reports whether the node leaves the attribute unanswered.
 func (i *injector) mute(node int32, c mad.Class, a mad.AttrID) bool {
 	if len(i.Mute) == 0 || !i.affects(node) {
 		return false
@@ -137,7 +135,7 @@ func (i *injector) mute(node int32, c mad.Class, a mad.AttrID) bool {
 	})
 }
 
-// ccSupport returns how the node answers congestion-control requests.
+// ccSupport returns the node's response to congestion-control requests.
 func (i *injector) ccSupport(node int32) CCSupport {
 	if !i.affects(node) {
 		return CCSupported

@@ -6,16 +6,16 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// Handle takes one message that a client attached to the port from sends, finds the agent it
-// is for and lets it act. The message is changed in place; the verdict says what it is now. A
-// sender whose port does not exist has everything dropped. No message makes Handle fail.
+// Handle processes one message from a client attached to port from: it finds the destination agent and executes the request. It
+// changes the message in place; the verdict describes the result. A message from a port that does not exist is dropped. Handle
+// never fails.
 func (d *Devices) Handle(from subnet.PortRef, m *Message) Verdict {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.handle(from, m, false)
 }
 
-// handle is Handle for callers that hold the lock; private messages meet no injected faults.
+// handle is Handle for callers that hold the lock. Private messages have no injected faults.
 func (d *Devices) handle(from subnet.PortRef, m *Message, private bool) Verdict {
 	if !d.topo.Valid(from) {
 		return Verdict{}
@@ -46,10 +46,9 @@ func (d *Devices) route(from subnet.PortRef, m *Message, directed bool) (arrival
 	return d.routeLID(from, m.DLID, m.MAD.Class().IsSMP())
 }
 
-// passResponse brings a client's response to the port it is for. Class 0x21 never passes
-// between clients, whatever its method: a subnet manager that receives it unasked crashes. An agent here sends a trap once, so
-// that a TrapRepress has nothing to stop; a subnet manager that sent one, as it does when it has a higher
-// priority than the master, waits for it.
+// passResponse delivers a client's response to its destination port. Class 0x21 never passes between clients, with any method:
+// a subnet manager crashes on an unsolicited message of this class. Agents here do not repeat traps, so a TrapRepress has no
+// effect for them; but a subnet manager that sent a trap, as it does with a higher priority than the master, waits for it.
 func (d *Devices) passResponse(from subnet.PortRef, m *Message) Verdict {
 	p := &m.MAD
 	if p.Class() == mad.ClassCongestion {
@@ -68,8 +67,8 @@ func (d *Devices) passResponse(from subnet.PortRef, m *Message) Verdict {
 	return Verdict{Outcome: Forwarded, To: to.at}
 }
 
-// routeBack follows a directed-route response of a client along its return path. Where the request had parts by LID the
-// response has them, in the other order.
+// routeBack follows a directed-route response of a client along its return path. If the request had LID-routed parts, the
+// response has them in reverse order.
 func (d *Devices) routeBack(from subnet.PortRef, m *Message) (arrival, bool) {
 	p := &m.MAD
 	if int(p.HopCount()) > mad.MaxHops {
@@ -92,7 +91,7 @@ func (d *Devices) routeBack(from subnet.PortRef, m *Message) (arrival, bool) {
 	return d.lastPart(here, p.DrSLID())
 }
 
-// serve lets the agent at the end of the route answer.
+// serve passes the message to the agent at the end of the route.
 func (d *Devices) serve(to arrival, m *Message, private bool) Verdict {
 	c := m.MAD.Class()
 	if d.forwards(to, &m.MAD) {
@@ -127,8 +126,8 @@ func (d *Devices) serve(to arrival, m *Message, private bool) Verdict {
 	return v
 }
 
-// forwards reports that the message is for a subnet manager's process, not for the fabric: SMInfo,
-// traps and reports, and subnet administration while any subnet manager is attached.
+// forwards reports whether the message is for a subnet manager's process instead of an agent: SMInfo, traps and reports, and
+// subnet administration while any subnet manager is attached.
 func (d *Devices) forwards(to arrival, p *mad.Packet) bool {
 	switch c := p.Class(); {
 	case c.IsSMP():
@@ -146,8 +145,8 @@ func (d *Devices) respond(m *Message, s mad.Status) {
 	m.turn()
 }
 
-// act checks versions and method (IBTA vol. 1, 13.4.7) and calls the agent of the class. A
-// silent agent answers nothing, as after a key violation.
+// act checks versions and method (IBTA vol. 1, 13.4.7) and calls the agent of the class. A silent agent sends no answer, for
+// example after a key violation.
 func (d *Devices) act(to arrival, m *Message) (s mad.Status, silent bool) {
 	p := &m.MAD
 	c := p.Class()
@@ -175,8 +174,8 @@ func (d *Devices) act(to arrival, m *Message) (s mad.Status, silent bool) {
 	}
 }
 
-// done turns the error of an encoding into a status. Agents only encode values they have
-// checked, so an error is a value of the topology that no wire form exists for.
+// done converts an encoding error to a status. Agents only encode values they have checked, so an error means that a value of
+// the topology has no wire form.
 func done(err error) mad.Status {
 	if err != nil {
 		return mad.StatusInvalidAttrValue

@@ -11,14 +11,14 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// Retransmission of Local, in wall time; lost messages exist there only as injected faults.
+// Retransmission of Local, in wall time; messages are lost only by injected faults.
 const (
 	localTries   = 3
 	localTimeout = 20 * time.Millisecond
 )
 
-// Local is a mad.Transport in the same process, attached to one port of the fabric. It is
-// safe for concurrent use and needs no closing.
+// Local is a mad.Transport within the process, attached to one port of the fabric. It is safe for concurrent use and needs no
+// Close.
 type Local struct {
 	dev  *Devices
 	from subnet.PortRef
@@ -33,8 +33,7 @@ func (d *Devices) Local(from subnet.PortRef) (*Local, error) {
 	return &Local{dev: d, from: from}, nil
 }
 
-// Exchange implements mad.Transport. A message that cannot be delivered is an error at once, a
-// lost one after three tries.
+// Exchange implements mad.Transport. An undeliverable message returns an error immediately, a lost one after three tries.
 func (l *Local) Exchange(ctx context.Context, to mad.Target, request *mad.Packet) (mad.Packet, error) {
 	if directed := request.Class() == mad.ClassSubnDR; directed != (to.LID == 0) {
 		return mad.Packet{}, fmt.Errorf("%s: %s: want a LID, or a directed-route packet and a path", to, request.Class())

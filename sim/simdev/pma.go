@@ -16,8 +16,8 @@ const perfCapXmitWait uint16 = 0x1000
 // wordBytes is the unit of the data counters: one word of 4 octets.
 const wordBytes = 4
 
-// counterBase holds what counters read when they were last set. The network's own counters
-// only grow, so a counter shows the difference.
+// counterBase holds the network's counters at the last write of a counter. The network's counters only grow, so the reported
+// value is the difference.
 type counterBase struct {
 	short  fabric.PortCounters // PortCounters and the optional attributes
 	long   fabric.PortCounters // PortCountersExtended
@@ -61,7 +61,7 @@ func perfClassInfo() mad.ClassPortInfo {
 	}
 }
 
-// classPortInfo answers Get and Set of ClassPortInfo: only the trap address can be written.
+// classPortInfo answers Get and Set of ClassPortInfo: only the trap address is writable.
 func (d *Devices) classPortInfo(to arrival, p *mad.Packet, info mad.ClassPortInfo) mad.Status {
 	port := d.port(to.at)
 	if p.Method() == mad.MethodSet {
@@ -81,27 +81,27 @@ func (d *Devices) classPortInfo(to arrival, p *mad.Packet, info mad.ClassPortInf
 	return done(info.Encode(p.Data()))
 }
 
-// portRange is the ports a counter request is for.
+// portRange is the range of ports in a counter request.
 type portRange struct {
 	node        int32
 	first, last int // port numbers
 }
 
-// selectPorts resolves PortSelect: 255 is all ports of the node, anything else one port of it.
+// selectPorts resolves PortSelect: 255 selects all ports of the node, any other value one port.
 func (d *Devices) selectPorts(to arrival, sel ident.PortNum) (portRange, bool) {
 	last := len(d.nodes[to.at.Node].ports) - 1
 	if sel == mad.AllPorts {
 		return portRange{to.at.Node, 1, last}, true
 	}
 	ref := subnet.PortRef{Node: to.at.Node, Port: sel}
-	if sel == 0 && d.nodes[ref.Node].sw == nil { // some tools say 0 and mean the local port
+	if sel == 0 && d.nodes[ref.Node].sw == nil { // some tools send 0 for the local port
 		ref.Port = to.at.Port
 	}
 	return portRange{ref.Node, int(ref.Port), int(ref.Port)}, d.topo.Valid(ref)
 }
 
-// each calls f with every port, its counters now and their base; the base is nil until a
-// counter is set, unless create asks for it.
+// each calls f with every port, its current counters and their base. The base is nil until a counter is set, unless create is
+// true.
 func (d *Devices) each(r portRange, create bool, f func(p *port, now *fabric.PortCounters, b *counterBase)) {
 	none := counterBase{}
 	for num := r.first; num <= r.last; num++ {
@@ -148,7 +148,7 @@ func (d *Devices) portCounters(r portRange, sel ident.PortNum, data []byte, set 
 	return done(c.Encode(data))
 }
 
-// setCounters gives the counters that CounterSelect names the values of the request.
+// setCounters sets the counters selected by CounterSelect to the values of the request.
 func setCounters(w *mad.PortCounters, p *port, now *fabric.PortCounters, b *counterBase) {
 	s := &b.short
 	for _, c := range [...]struct {
@@ -212,7 +212,7 @@ func setExtended(w *mad.PortCountersExtended, now *fabric.PortCounters, b *count
 	}
 }
 
-// slCounters serves the four attributes with one 32-bit counter an SL.
+// slCounters serves the four attributes with one 32-bit counter per SL.
 func (d *Devices) slCounters(r portRange, sel ident.PortNum, data []byte, set bool, a mad.AttrID) mad.Status {
 	field, unit := slField(a)
 	if set {
@@ -244,7 +244,7 @@ func (d *Devices) slCounters(r portRange, sel ident.PortNum, data []byte, set bo
 	return done(c.Encode(data))
 }
 
-// slField finds the counters behind an attribute and the bytes or packets to one count.
+// slField returns the counters of an attribute and the bytes or packets per count.
 func slField(a mad.AttrID) (field func(*fabric.PortCounters) *[ident.NumSLs]uint64, unit uint64) {
 	switch a {
 	case mad.AttrPortXmitDataSL:
@@ -283,7 +283,7 @@ func (d *Devices) rcvConCtrl(r portRange, sel ident.PortNum, data []byte, set bo
 	return done(c.Encode(data))
 }
 
-// xmitConCtrl is the time that any lane of the port was congested, summed over lanes.
+// xmitConCtrl returns the congested time of the port, summed over its lanes.
 func (d *Devices) xmitConCtrl(r portRange, sel ident.PortNum, data []byte, set bool) mad.Status {
 	if set {
 		var want mad.PortXmitConCtrl
@@ -339,8 +339,7 @@ func (d *Devices) vlXmitTimeCong(r portRange, sel ident.PortNum, data []byte, se
 	return done(c.Encode(data))
 }
 
-// saturate32 and saturate16 stick at the highest value, as the counters of the standard do
-// (IBTA vol. 1, 16.1.3.5).
+// saturate32 and saturate16 saturate at the highest value, as the standard's counters do (IBTA vol. 1, 16.1.3.5).
 func saturate32(v uint64) uint32 { return uint32(min(v, math.MaxUint32)) }
 
 func saturate16(v uint64) uint16 { return uint16(min(v, math.MaxUint16)) }

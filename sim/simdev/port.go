@@ -7,7 +7,7 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// Sizes of the tables that devices announce.
+// Sizes of the tables that devices report.
 const (
 	pkeysPerBlock      = len(mad.PKeyTable{})
 	pkeysPerEndPort    = 4 * pkeysPerBlock
@@ -16,13 +16,13 @@ const (
 	guidCapacity       = len(mad.GUIDInfo{})
 )
 
-// Defaults of ports that the topology leaves open.
+// Defaults for ports without these values in the topology.
 const (
 	defaultMTUCode = 5 // 4096 bytes
 	defaultVLCode  = 4 // VL0-7
 )
 
-// port is the management state of one port. What packets depend on lives in the network.
+// port is the management state of one port. The network holds all state that affects packets.
 type port struct {
 	key       mkeyState
 	gidPrefix uint64
@@ -31,9 +31,9 @@ type port struct {
 
 	state    uint8 // logical state while the link is up
 	disabled bool
-	apart    bool         // the link is down because its ends have no width or speed enabled in common
-	downed   uint64       // times the link went down
-	width    subnet.Width // of the link, as trained
+	apart    bool         // the link is down because its ends have no common enabled width or speed
+	downed   uint64       // number of times the link went down
+	width    subnet.Width // of the link, after training
 	speed    subnet.Speed
 
 	mtu, highLimit, opVLs          uint8 // wire codes
@@ -53,16 +53,16 @@ type port struct {
 	base  *counterBase
 }
 
-// mkeyState guards the subnet management agent (IBTA vol. 1, 14.2.4).
+// mkeyState protects the subnet management agent (IBTA vol. 1, 14.2.4).
 type mkeyState struct {
 	key        mad.Key
 	protect    uint8
 	lease      uint16 // seconds
 	violations uint16
-	expires    quantity.Picoseconds // when the running lease ends; 0: none runs
+	expires    quantity.Picoseconds // end of the running lease; 0 means no lease
 }
 
-// initPort gives a port the state it has after power-on.
+// initPort sets a port to its state after power-on.
 func (d *Devices) initPort(ref subnet.PortRef) {
 	topo := &d.topo.Nodes[ref.Node].Ports[ref.Port]
 	old := d.port(ref)
@@ -113,8 +113,7 @@ func (d *Devices) vlCap(ref subnet.PortRef) uint8 {
 	return defaultVLCode
 }
 
-// portGUID returns the GUID of an end port; a CA's ports that the topology gives none count
-// up from the node's.
+// portGUID returns the GUID of an end port; CA ports without a GUID in the topology count up from the node's GUID.
 func (d *Devices) portGUID(ref subnet.PortRef) ident.GUID {
 	n := &d.topo.Nodes[ref.Node]
 	if g := n.Ports[ref.Port].GUID; g != 0 {
@@ -123,10 +122,10 @@ func (d *Devices) portGUID(ref subnet.PortRef) ident.GUID {
 	return n.GUID + ident.GUID(ref.Port)
 }
 
-// defaultLink is the link of a port that is not plugged in or whose link is not known.
+// defaultLink returns the width and speed for a port without a link, or with an unknown one.
 func defaultLink() (subnet.Width, subnet.Speed) { return 4, subnet.EDR }
 
-// cable returns the width and speed that the link of a port can have at most.
+// cable returns the largest width and speed of a port's link.
 func (d *Devices) cable(ref subnet.PortRef) (subnet.Width, subnet.Speed) {
 	w, s := defaultLink()
 	if l, _ := d.topo.Link(ref); l != nil {
@@ -140,8 +139,7 @@ func (d *Devices) cable(ref subnet.PortRef) (subnet.Width, subnet.Speed) {
 	return w, s
 }
 
-// linkSupport returns the masks of the widths and speeds that the port can do: everything
-// up to those of its link.
+// linkSupport returns the masks of the port's supported widths and speeds: all up to those of its link.
 func (d *Devices) linkSupport(ref subnet.PortRef) (width, speed, ext uint8) {
 	w, s := d.cable(ref)
 	width = subnet.Width(1).Code() | w.Code()
@@ -156,11 +154,10 @@ func (d *Devices) linkSupport(ref subnet.PortRef) (width, speed, ext uint8) {
 	return width, speed & 7, ext & 15
 }
 
-// maxExtCode is the fastest speed the four-bit extended speed field can say, NDR; XDR links
-// report it.
+// maxExtCode is the code of the fastest speed in the four-bit extended speed field, NDR; XDR links report it too.
 const maxExtCode = 8
 
-// linkActive returns the codes of the width and speed in use; zeros while the link is down.
+// linkActive returns the codes of the active width and speed; zeros while the link is down.
 func (d *Devices) linkActive(ref subnet.PortRef) (width, speed, ext uint8) {
 	if ref.Port == 0 {
 		w, s := defaultLink()
@@ -190,16 +187,15 @@ func (d *Devices) stateOf(ref subnet.PortRef) (logical, physical uint8) {
 	}
 }
 
-// setState changes the logical state of a port and tells the data path.
+// setState changes the logical state of a port, also in the data path.
 func (d *Devices) setState(ref subnet.PortRef, state uint8) {
 	d.port(ref).state = state
 	d.net.SetPortActive(ref.Node, ref.Port, state == mad.StateActive)
 }
 
-// SetLink connects or cuts the link of a port, as a cable does, at both ends: the ports go
-// down, or come up in INIT, switches latch PortStateChange, and each switch at an end sends trap 128 to
-// its subnet manager. In a Configured fabric without a subnet manager the stand-in activates a link
-// that comes up. A port without a link is ignored.
+// SetLink connects or disconnects the cable of a port, at both ends: the ports go down, or come up in INIT, switches latch
+// PortStateChange, and each switch at an end sends trap 128 to its subnet manager. In a Configured fabric without a subnet
+// manager, a link that comes up becomes active. A port without a link is ignored.
 func (d *Devices) SetLink(ref subnet.PortRef, up bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -230,12 +226,11 @@ func (d *Devices) setLink(ref subnet.PortRef, up bool) {
 	}
 }
 
-// standsIn reports that no subnet manager is attached to a fabric that was handed over
-// configured.
+// standsIn reports whether a Configured fabric has no subnet manager attached, so that Devices replaces it.
 func (d *Devices) standsIn() bool { return d.opts.SMMode == Configured && len(d.sms) == 0 }
 
-// train gives a link the widest width and the fastest speed that both ends have enabled, and the rate of these. It returns
-// false, and the link cannot come up, where they have none in common.
+// train sets a link to the largest width and the fastest speed enabled at both ends, and to their rate. If there is no common
+// width or speed, it returns false and the link stays down.
 func (d *Devices) train(ref, peer subnet.PortRef) bool {
 	a, b := d.port(ref), d.port(peer)
 	width := subnet.WidthFromCode(a.widthOn & b.widthOn)
@@ -248,7 +243,7 @@ func (d *Devices) train(ref, peer subnet.PortRef) bool {
 	most, fastest := d.cable(ref)
 	base, ext := fastest.Codes()
 	if gotBase, gotExt := speed.Codes(); gotBase == base && gotExt == min(ext, maxExtCode) {
-		speed = fastest // FDR10 and XDR have no codes of their own
+		speed = fastest // FDR10 and XDR have no separate codes
 	}
 	if width == a.width && speed == a.speed {
 		return true
@@ -261,8 +256,7 @@ func (d *Devices) train(ref, peer subnet.PortRef) bool {
 	return true
 }
 
-// retrain puts both ends of a link back to INIT, as after LinkDown and training; switches
-// latch PortStateChange.
+// retrain returns both ends of a link to INIT, as after LinkDown and training; switches latch PortStateChange.
 func (d *Devices) retrain(ref subnet.PortRef) {
 	ends := []subnet.PortRef{ref}
 	if peer, ok := d.topo.Peer(ref); ok {

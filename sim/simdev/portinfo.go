@@ -6,12 +6,12 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// portCaps is what every simulated port can do.
+// portCaps are the capabilities of every simulated port.
 const portCaps = mad.PortCapTrap | mad.PortCapSLMapping | mad.PortCapSystemGUID |
 	mad.PortCapExtendedSpeeds | mad.PortCapClientReregister
 
-// smKnowsExtendedSpeeds is the bit of PortInfo's modifier by which a subnet manager says that
-// it understands the extended speed fields; it does not change the answer here.
+// smKnowsExtendedSpeeds is the bit in PortInfo's modifier with which a subnet manager announces support of the extended speed
+// fields; it does not change the answer here.
 const smKnowsExtendedSpeeds uint32 = 1 << 31
 
 // portInfo answers Get and Set of PortInfo (IBTA vol. 1, 14.2.5.6). A Set answers with the
@@ -41,7 +41,7 @@ func (d *Devices) portInfo(r smRequest) mad.Status {
 	return done(info.Encode(r.p.Data()))
 }
 
-// portInfoOf builds the attribute of a port as the requester may see it.
+// portInfoOf builds a port's attribute with the fields that the requester may see.
 func (d *Devices) portInfoOf(at subnet.PortRef, r smRequest) mad.PortInfo {
 	p := d.port(at)
 	lid, lmc := d.net.LID(at.Node, at.Port)
@@ -78,7 +78,7 @@ func (d *Devices) portInfoOf(at subnet.PortRef, r smRequest) mad.PortInfo {
 	return info
 }
 
-// legalPortInfo checks the writable fields of a Set.
+// legalPortInfo validates the writable fields of a Set.
 func (d *Devices) legalPortInfo(at subnet.PortRef, w *mad.PortInfo) bool {
 	if w.OperationalVLs > d.vlCap(at) || w.NeighborMTU > d.mtuCap(at) {
 		return false
@@ -141,7 +141,7 @@ func (d *Devices) setPortInfo(at subnet.PortRef, w *mad.PortInfo) {
 	}
 }
 
-// setEndPort writes what only ports with a LID have.
+// setEndPort writes the fields that only ports with a LID have.
 func (d *Devices) setEndPort(at subnet.PortRef, w *mad.PortInfo) {
 	p := d.port(at)
 	p.gidPrefix, p.smLID, p.smSL = w.GIDPrefix, w.MasterSMLID, w.MasterSMSL
@@ -155,7 +155,7 @@ func (d *Devices) setEndPort(at subnet.PortRef, w *mad.PortInfo) {
 	}
 }
 
-// setLanes passes the operational VLs and the high limit on to the data path.
+// setLanes applies the operational VLs and the high limit to the data path.
 func (d *Devices) setLanes(at subnet.PortRef, w *mad.PortInfo) {
 	p := d.port(at)
 	if w.OperationalVLs != 0 && w.OperationalVLs != p.opVLs {
@@ -170,11 +170,11 @@ func (d *Devices) setLanes(at subnet.PortRef, w *mad.PortInfo) {
 	}
 }
 
-// extSpeedsOff is the value of LinkSpeedExtEnabled that leaves the speeds up to QDR alone.
+// extSpeedsOff is the value of LinkSpeedExtEnabled that disables all speeds above QDR.
 const extSpeedsOff = 30
 
-// enable takes over a mask of enabled widths or speeds: 0 is no change, all ones everything
-// supported, and a mask without anything supported is ignored.
+// enable applies a mask of enabled widths or speeds: 0 means no change, all ones means everything supported, and a mask without
+// supported bits is ignored.
 func enable(have *uint8, want, supported, all uint8) {
 	switch {
 	case want == 0:
@@ -185,8 +185,8 @@ func enable(have *uint8, want, supported, all uint8) {
 	}
 }
 
-// setPhysical obeys the physical states that can be commanded: disabled cuts the link, polling
-// makes it train again. A cut cable stays cut.
+// setPhysical executes the physical states that can be commanded: disabled disconnects the link, polling retrains it. A
+// disconnected cable stays disconnected.
 func (d *Devices) setPhysical(at subnet.PortRef, w *mad.PortInfo) {
 	p := d.port(at)
 	switch w.PhysState {

@@ -10,11 +10,9 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// Reboot returns a node to the state it has after power-on: congestion control off, counters
-// at zero, partition tables empty but for the default, keys as in Options. Where a subnet
-// manager is in charge the node also loses its LIDs, routes and lanes, and its ports go to
-// INIT; the stand-in of a Configured fabric gives those back at once. The neighbours see their
-// links change state.
+// Reboot returns a node to its power-on state: congestion control off, counters at zero, partition tables with the default
+// entry only, keys as in Options. With a subnet manager, the node also loses its LIDs, routes and lanes, and its ports go to
+// INIT; a Configured fabric without one restores these at once. The neighbours see their links change state.
 func (d *Devices) Reboot(at int32) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -54,7 +52,7 @@ func (d *Devices) Reboot(at int32) error {
 	return nil
 }
 
-// restart re-initialises a port and keeps what the stand-in had configured.
+// restart re-initializes a port and preserves the configuration that replaces a subnet manager's.
 func (d *Devices) restart(ref subnet.PortRef) {
 	old := *d.port(ref)
 	d.initPort(ref)
@@ -67,7 +65,7 @@ func (d *Devices) restart(ref subnet.PortRef) {
 	d.clearCounters(ref)
 }
 
-// clearCounters makes every counter of the port read zero.
+// clearCounters resets every counter of the port to zero.
 func (d *Devices) clearCounters(ref subnet.PortRef) {
 	now, p := d.net.Counters(ref.Node, ref.Port), d.port(ref)
 	b := &counterBase{short: now, long: now, downed: p.downed}
@@ -75,7 +73,7 @@ func (d *Devices) clearCounters(ref subnet.PortRef) {
 	p.base = b
 }
 
-// resetCC turns congestion control off as devices come up.
+// resetCC turns congestion control off, its initial state.
 func (d *Devices) resetCC(at int32) {
 	if d.nodes[at].sw != nil {
 		d.net.SetSwitchCC(at, ibcc.SwitchSettings{})
@@ -92,8 +90,8 @@ func (d *Devices) resetCC(at int32) {
 	}
 }
 
-// OverwriteCA changes the settings of a channel-adapter port behind everybody's back, as a second
-// manager would. A port that is none of a channel adapter is an error.
+// OverwriteCA changes the settings of a channel-adapter port as a second manager would. It returns an error for a port that is
+// not on a channel adapter.
 func (d *Devices) OverwriteCA(ref subnet.PortRef, s ibcc.CASettings) error {
 	if !d.topo.Valid(ref) || d.nodes[ref.Node].sw != nil {
 		return fmt.Errorf("node %d port %d: want a channel adapter's port", ref.Node, ref.Port)
@@ -105,8 +103,8 @@ func (d *Devices) OverwriteCA(ref subnet.PortRef, s ibcc.CASettings) error {
 	return nil
 }
 
-// OverwriteSwitch changes the settings of a switch behind everybody's back, as a second manager
-// would. A node that is no switch is an error.
+// OverwriteSwitch changes the settings of a switch as a second manager would. It returns an error for a node that is not a
+// switch.
 func (d *Devices) OverwriteSwitch(at int32, s ibcc.SwitchSettings) error {
 	if at < 0 || int(at) >= len(d.nodes) || d.nodes[at].sw == nil {
 		return fmt.Errorf("node %d: want a switch", at)

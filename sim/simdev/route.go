@@ -6,18 +6,18 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// maxRouteHops ends the walk of a LID through tables that form a loop.
+// maxRouteHops limits a LID route, because the tables may contain a loop.
 const maxRouteHops = 64
 
-// arrival is where a message ends: the node, the port it came in by, and the port that is
-// addressed (a switch's port 0 takes what comes in by any port).
+// arrival is the end of a message's route: the node, the ingress port, and the addressed port (a switch's port 0 is addressed
+// through any ingress port).
 type arrival struct {
 	at subnet.PortRef // the addressed end port
-	in ident.PortNum  // the port of entry
+	in ident.PortNum  // the ingress port
 }
 
-// routeLID follows a LID from a port through the forwarding tables. Subnet management
-// packets cross links that are at least in INIT, everything else only active ones.
+// routeLID follows a LID route from a port through the forwarding tables. Subnet management packets cross links at least in
+// INIT state, all other packets only active links.
 func (d *Devices) routeLID(from subnet.PortRef, dlid ident.LID, smp bool) (arrival, bool) {
 	if dlid == 0 || !dlid.IsUnicast() {
 		return arrival{}, false
@@ -26,7 +26,7 @@ func (d *Devices) routeLID(from subnet.PortRef, dlid ident.LID, smp bool) (arriv
 	if d.owns(d.manager(from), dlid) {
 		return arrival{d.manager(from), from.Port}, true
 	}
-	if d.nodes[from.Node].sw == nil { // a CA has one way out
+	if d.nodes[from.Node].sw == nil { // a CA has one egress port
 		next, ok := d.cross(from, smp)
 		if !ok {
 			return arrival{}, false
@@ -50,7 +50,7 @@ func (d *Devices) routeLID(from subnet.PortRef, dlid ident.LID, smp bool) (arriv
 	return arrival{}, false
 }
 
-// cross goes over the link of a port.
+// cross follows the link of a port.
 func (d *Devices) cross(out subnet.PortRef, smp bool) (subnet.PortRef, bool) {
 	if int(out.Port) >= len(d.nodes[out.Node].ports) || out.Port == 0 {
 		return out, false
@@ -68,7 +68,7 @@ func (d *Devices) cross(out subnet.PortRef, smp bool) (subnet.PortRef, bool) {
 	return peer, true
 }
 
-// countReturn counts the response on the links that the request took, the other way.
+// countReturn counts the response on the links of the request, in the reverse direction.
 func (d *Devices) countReturn() {
 	for _, out := range d.hops {
 		if peer, ok := d.topo.Peer(out); ok {
@@ -78,10 +78,9 @@ func (d *Devices) countReturn() {
 	}
 }
 
-// routeDirected follows a request with a directed part and records the return path: byte i is the port of entry at hop
-// i, byte 0 the sender's own port. Only switches pass packets on. A part by LID may come before the directed one, when
-// DrSLID is the sender's LID and not permissive, to the node of the packet's destination LID; and another behind it, to
-// DrDLID (IBTA vol. 1, 14.2.2).
+// routeDirected follows a request with a directed part and records the return path: byte i is the ingress port at hop i, byte 0
+// the sender's own port. Only switches forward packets. A LID-routed part to the packet's destination LID may precede the
+// directed part, when DrSLID is the sender's LID and not permissive; another may follow it, to DrDLID (IBTA vol. 1, 14.2.2).
 func (d *Devices) routeDirected(from subnet.PortRef, m *Message) (arrival, bool) {
 	p := &m.MAD
 	hops := int(p.HopCount())
@@ -93,7 +92,7 @@ func (d *Devices) routeDirected(from subnet.PortRef, m *Message) (arrival, bool)
 	if slid := p.DrSLID(); slid != ident.PermissiveLID {
 		var ok bool
 		if !d.owns(d.manager(from), slid) {
-			return arrival{}, false // the response would go to another node
+			return arrival{}, false // the response would reach a different node
 		}
 		if here, ok = d.routeLID(from, m.DLID, true); !ok || hops > 0 && d.nodes[here.at.Node].sw == nil {
 			return arrival{}, false
@@ -114,7 +113,8 @@ func (d *Devices) routeDirected(from subnet.PortRef, m *Message) (arrival, bool)
 	return d.lastPart(here, p.DrDLID())
 }
 
-// lastPart follows the part by LID behind a directed one; the permissive LID is none. It begins at a switch.
+// lastPart follows the LID-routed part after a directed one, which starts at a switch. The permissive LID means that there is
+// none.
 func (d *Devices) lastPart(here arrival, lid ident.LID) (arrival, bool) {
 	switch {
 	case lid == ident.PermissiveLID:

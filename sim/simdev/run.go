@@ -7,15 +7,15 @@ import (
 	"fairlane/sim/pace"
 )
 
-// Pace says how the live run keeps up.
+// Pace describes how well the live run keeps its time scale.
 type Pace = pace.Pace
 
-// counted is a network as a clock sees it.
+// counted adapts a network to the clock's interface.
 type counted struct{ *fabric.Network }
 
 func (c counted) Events() uint64 { return c.Stats().Events }
 
-// Pace returns how the live run keeps up; zero before Run has measured anything.
+// Pace returns the current pace of the live run; zero before the first measurement.
 func (d *Devices) Pace() Pace { return d.clock.Pace() }
 
 // Run advances simulated time until ctx ends, at Options.TimeScale simulated seconds per wall

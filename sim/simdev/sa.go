@@ -6,8 +6,8 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// actSA is the stand-in for subnet administration (IBTA vol. 1, chapter 15) that answers while
-// no subnet manager is attached: ClassPortInfo, and PathRecord with the SL of the partition.
+// actSA is the stand-in for subnet administration (IBTA vol. 1, chapter 15), which answers while no subnet manager is attached:
+// ClassPortInfo, and PathRecord with the SL of the partition.
 func (d *Devices) actSA(m *Message) mad.Status {
 	p := &m.MAD
 	switch {
@@ -35,11 +35,11 @@ func (d *Devices) actSA(m *Message) mad.Status {
 	return mad.StatusBadMethodAttr
 }
 
-// saHeaderInRMPP is the SA header that RMPP's payload length counts with the data.
+// saHeaderInRMPP is the size of the SA header, which RMPP's payload length includes.
 const saHeaderInRMPP = 20
 
-// pathRecord answers the path between two ports, named by LID or GID; a source left out is
-// an error, since the requester may ask for others.
+// pathRecord returns the path between two ports, identified by LID or GID. A query without a source is an error, because the
+// requester may not be the source.
 func (d *Devices) pathRecord(p *mad.Packet) mad.Status {
 	var r mad.PathRecord
 	if err := r.Decode(p.Data()); err != nil {
@@ -81,7 +81,7 @@ func (d *Devices) pathRecord(p *mad.Packet) mad.Status {
 	return done(out.Encode(p.Data()))
 }
 
-// pathEnd finds the end port that a query names, by LID when it has one.
+// pathEnd returns the end port in a query, by LID if the query has one.
 func (d *Devices) pathEnd(byGID bool, g mad.GID, byLID bool, lid ident.LID) (subnet.PortRef, bool) {
 	for i := range d.nodes {
 		for num := range d.nodes[i].ports {
@@ -99,7 +99,7 @@ func (d *Devices) gid(ref subnet.PortRef) mad.GID {
 	return mad.NewGID(d.port(ref).gidPrefix, d.portGUID(ref))
 }
 
-// pathLimits walks to a LID and returns the codes of the smallest MTU and rate on the way.
+// pathLimits follows a path to a LID and returns the codes of its smallest MTU and rate.
 func (d *Devices) pathLimits(src subnet.PortRef, dlid ident.LID) (mtu, rate uint8, ok bool) {
 	mtu = d.port(src).mtu
 	lowest := 0
@@ -130,8 +130,8 @@ func (d *Devices) pathLimits(src subnet.PortRef, dlid ident.LID) (mtu, rate uint
 	return 0, 0, false
 }
 
-// rateCode is the rate code of PathRecord for a link (IBTA vol. 1, 15.2.5.16): the nominal
-// signalling rate in Gbit/s. A link that is not known, or that has no code, is given as 100 Gbit/s.
+// rateCode returns the PathRecord rate code of a link (IBTA vol. 1, 15.2.5.16): the nominal signalling rate in Gbit/s. An
+// unknown link, or one without a code, is reported as 100 Gbit/s.
 func rateCode(w subnet.Width, s subnet.Speed) uint8 {
 	codes := map[subnet.Speed][5]uint8{ // 1x, 2x, 4x, 8x, 12x
 		subnet.SDR: {2, 5, 3, 6, 4},

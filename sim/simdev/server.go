@@ -14,18 +14,17 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// maxClients bounds the slots, and with them sockets, goroutines and buffers (about 10 kB a
-// client).
+// maxClients limits the slots, and with them sockets, goroutines and buffers (about 10 kB per client).
 const maxClients = 1024
 
-// reapInterval is how often clients that vanished without a word are looked for.
+// reapInterval is the time between searches for clients that ended without disconnecting.
 const reapInterval = 2 * time.Second
 
-// idleLimit is how long a client must have sent nothing before a new one may have its slot.
+// idleLimit is the minimum idle time of a client before a new client may take its slot.
 const idleLimit = time.Minute
 
-// Server lets clients of the ibsim protocol attach to the ports of a simulated fabric, each
-// through a slot with a data socket of its own. Create it with Listen, run it with Serve.
+// Server attaches clients of the ibsim protocol to the ports of a simulated fabric, each through a slot with its own data
+// socket. Create it with Listen, run it with Serve.
 type Server struct {
 	dev  *Devices
 	at   endpoint
@@ -36,20 +35,20 @@ type Server struct {
 
 	mu      sync.Mutex
 	slots   [maxClients]*client
-	subnets map[subnet.PortRef]*client // subnet managers by the port they sit on
+	subnets map[subnet.PortRef]*client // subnet managers by their port
 	workers sync.WaitGroup
 	closed  bool
 
 	stats serverCounters
 }
 
-// ServerStats counts what a Server has seen.
+// ServerStats are the counters of a Server.
 type ServerStats struct {
 	Datagrams  uint64 // well-formed management datagrams received
-	Malformed  uint64 // datagrams and control messages refused for their form
-	Dropped    uint64 // answers that could not be sent: full queue, dead client, or too many delayed
+	Malformed  uint64 // malformed datagrams and control messages
+	Dropped    uint64 // unsent answers: full queue, ended client, or too many delayed
 	Unroutable uint64 // datagrams returned as undeliverable
-	Refused    uint64 // connects refused: no slot, unknown node, or a second subnet manager
+	Refused    uint64 // rejected connects: no slot, unknown node, or a second subnet manager
 	Clients    int    // attached now
 }
 
@@ -62,7 +61,7 @@ type client struct {
 	slot int
 	id   uint32
 	ctl  string // address of its control socket
-	node string // name answered to it
+	node string // node name in the connect reply
 	port subnet.PortRef
 	in   *batch
 	out  *sender
@@ -70,10 +69,9 @@ type client struct {
 	used atomic.Int64 // wall clock of the last datagram, nanoseconds
 }
 
-// Listen opens a server for the devices at addr: "unix:NAME" for abstract unix sockets with
-// that base name, "udp:PORT" or "udp:HOST:PORT" for UDP, on 127.0.0.1 unless told otherwise. The
-// protocol has no authentication: whoever reaches the sockets can manage the fabric. It
-// serves nothing until Serve runs.
+// Listen opens a server for the devices at addr: "unix:NAME" for abstract unix sockets with that base name, "udp:PORT" (on
+// 127.0.0.1) or "udp:HOST:PORT" for UDP. The protocol has no authentication: anyone who reaches the sockets can manage the
+// fabric. The server answers after Serve is called.
 func Listen(d *Devices, addr string) (*Server, error) {
 	e, err := parseAddress(addr)
 	if err != nil {
@@ -86,7 +84,7 @@ func Listen(d *Devices, addr string) (*Server, error) {
 	return &Server{dev: d, at: at, ctl: ctl, subnets: map[subnet.PortRef]*client{}}, nil
 }
 
-// Addr is the address clients attach to, in the form Listen reads, with the actual UDP port.
+// Addr returns the address for clients, in the form of Listen, with the actual UDP port.
 func (s *Server) Addr() string { return s.at.String() }
 
 // Stats returns the counts so far.
@@ -106,8 +104,8 @@ func (s *Server) Stats() ServerStats {
 	return st
 }
 
-// Close closes the sockets of a server, and so ends Serve if it runs. Serve closes them itself
-// when its context ends; closing again is harmless.
+// Close closes the sockets of a server, and so ends a running Serve. Serve closes them itself when its context ends; a second
+// Close is harmless.
 func (s *Server) Close() error {
 	s.closeAll()
 	if err := s.ctl.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
@@ -147,7 +145,7 @@ func (s *Server) serveControl(ctx context.Context) error {
 		case ctx.Err() != nil || errors.Is(err, net.ErrClosed):
 			return nil //nolint:nilerr // closing the socket is how serving ends
 		case errors.Is(err, syscall.ECONNREFUSED):
-			continue // a UDP client vanished before its reply arrived
+			continue // a UDP client ended before its reply arrived
 		case err != nil:
 			return fmt.Errorf("read control socket %s: %w", s.at, err)
 		}
@@ -166,7 +164,7 @@ func (s *Server) serveControl(ctx context.Context) error {
 	}
 }
 
-// attach gives the client a slot and starts serving it.
+// attach assigns a slot to the client and starts serving it.
 func (s *Server) attach(from net.Addr, info clientInfo, port subnet.PortRef, node string) (*client, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -175,7 +173,7 @@ func (s *Server) attach(from net.Addr, info clientInfo, port subnet.PortRef, nod
 	}
 	for _, c := range s.slots {
 		if c != nil && c.ctl == from.String() {
-			s.release(c) // it lost the reply to its connect, or forgot to disconnect
+			s.release(c) // it lost the reply to its connect, or did not disconnect
 		}
 	}
 	if info.isSM {
@@ -211,9 +209,8 @@ func (s *Server) attach(from net.Addr, info clientInfo, port subnet.PortRef, nod
 	return nil, fmt.Errorf("no free slot: %d clients are attached", maxClients)
 }
 
-// makeRoom frees the slot of the client that has been idle longest when all are taken and it
-// has been for idleLimit. Only UDP comes to this: dead unix clients are found by probing.
-// The caller holds s.mu.
+// makeRoom frees the slot of the client that has been idle longest, if all slots are used and it has been idle for idleLimit.
+// This happens only with UDP: ended unix clients are found by probing. The caller holds s.mu.
 func (s *Server) makeRoom(now time.Time) {
 	var oldest *client
 	for _, c := range s.slots {
@@ -239,8 +236,8 @@ func newClient(slot int, conn rawConn) (*client, error) {
 	return c, nil
 }
 
-// promote makes the client the subnet manager of its port, or ends that. The caller holds
-// s.mu and has checked that no other client is.
+// promote makes the client the subnet manager of its port, or ends that role. The caller holds s.mu and has checked that no
+// other client has it.
 func (s *Server) promote(c *client, on bool) {
 	if on == c.isSM.Load() {
 		return
@@ -281,7 +278,7 @@ func (s *Server) closeAll() {
 	}
 }
 
-// serveClient works off the slot's datagrams until its socket closes.
+// serveClient processes the slot's datagrams until its socket closes.
 func (s *Server) serveClient(c *client) {
 	defer s.detach(c)
 	w := &work{}
@@ -295,15 +292,14 @@ func (s *Server) serveClient(c *client) {
 	}
 }
 
-// work is the scratch space of one batch.
+// work holds the buffers of one batch.
 type work struct {
 	msg     Message
 	verdict [batchSize]Verdict
 	skip    [batchSize]bool
 }
 
-// handleBatch runs the waiting datagrams under one hold of the lock and leaves the answers
-// in the buffers they came in.
+// handleBatch processes the waiting datagrams with one hold of the lock, and leaves the answers in their buffers.
 func (s *Server) handleBatch(c *client, w *work) {
 	s.dev.mu.Lock()
 	defer s.dev.mu.Unlock()
@@ -352,7 +348,7 @@ func (s *Server) flush(c *client, w *work) {
 	}
 }
 
-// deliver sends a datagram, reclaims the slot of a client that is gone, and reports whether it was sent.
+// deliver sends a datagram, frees the slot of a client that has ended, and reports whether it was sent.
 func (s *Server) deliver(c *client, b []byte) bool {
 	err := c.out.send(b)
 	if err == nil {
@@ -365,9 +361,8 @@ func (s *Server) deliver(c *client, b []byte) bool {
 	return false
 }
 
-// forwardTo finds the client a forwarded datagram is for: a response goes to the slot in its
-// transaction ID when that client sits on the destination port, a request to the subnet
-// manager there. Congestion control is never forwarded; Devices answers it itself.
+// forwardTo returns the client for a forwarded datagram: for a response, the slot in its transaction ID if that client is on
+// the destination port; for a request, the subnet manager there. Congestion control is never forwarded; Devices answers it.
 func (s *Server) forwardTo(port subnet.PortRef, b []byte) *client {
 	p := (*mad.Packet)(b[envelopeSize:])
 	s.mu.Lock()
@@ -385,7 +380,7 @@ func (s *Server) forwardTo(port subnet.PortRef, b []byte) *client {
 	return nil
 }
 
-// sendTraps delivers the traps of the devices to the subnet managers they are for.
+// sendTraps delivers the traps of the devices to their subnet managers.
 func (s *Server) sendTraps(ctx context.Context, traps <-chan trap) {
 	b := make([]byte, datagramSize)
 	for {
@@ -404,11 +399,10 @@ func (s *Server) sendTraps(ctx context.Context, traps <-chan trap) {
 	}
 }
 
-// reap frees the slots of clients that ended without a word. A client's unix control socket
-// can be probed without disturbing it: connecting another socket to it fails with
-// ECONNREFUSED once nobody holds the name. UDP offers no such probe; there a dead client is
-// noticed by the next datagram sent to it, or by makeRoom. It also looks for requests that a subnet manager leaves without an
-// answer.
+// reap frees the slots of clients that ended without disconnecting. A client's unix control socket can be probed without side
+// effects: connecting another socket to it fails with ECONNREFUSED after its process has ended. UDP has no such probe; there,
+// an ended client is detected by the next datagram sent to it, or by makeRoom. reap also looks for requests that a subnet
+// manager has not answered.
 func (s *Server) reap(ctx context.Context) {
 	tick := time.NewTicker(reapInterval)
 	defer tick.Stop()
@@ -433,21 +427,21 @@ func (s *Server) reapOnce() {
 	}
 }
 
-// vacate frees the slot of a subnet manager on the port that ended without a word: the one that takes its place asks
-// once, and does without when it is refused. The kernel of a real host closes the file of a process that was killed
-// before another one can open it. The caller holds s.mu.
+// vacate frees the slot of a subnet manager on the port that ended without disconnecting: its replacement asks only once, and
+// runs without the role if it is rejected. On a real host the kernel closes the file of a killed process before another process
+// can open it. The caller holds s.mu.
 func (s *Server) vacate(port subnet.PortRef, but *client) {
 	if c := s.subnets[port]; c != nil && c != but && s.dead(c) {
 		s.release(c)
 	}
 }
 
-// dead reports that a client ended without a word, as far as that can be told.
+// dead reports whether a client is known to have ended.
 func (s *Server) dead(c *client) bool {
 	return s.at.base != "" && gone(fmt.Sprintf("%s:in%d", s.at.base, c.id))
 }
 
-// gone reports that no process holds the abstract socket any more.
+// gone reports whether no process holds the abstract socket any more.
 func gone(name string) bool {
 	c, err := net.DialUnix("unixgram", nil, abstract(name))
 	if err != nil {

@@ -8,8 +8,7 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// mellanox is the vendor whose devices are expected to answer ExtendedPortInfo, and
-// attrExtendedPortInfo that attribute; OpenSM and the diagnostic tools ask for it.
+// mellanox is the vendor whose devices are expected to support attrExtendedPortInfo; OpenSM and the diagnostic tools query it.
 const (
 	mellanox             = 0x0002c9
 	attrExtendedPortInfo = mad.AttrID(0xff90)
@@ -20,7 +19,7 @@ type smRequest struct {
 	arrival
 	p   *mad.Packet
 	set bool
-	key mad.Key // M_Key it came with
+	key mad.Key // M_Key of the request
 }
 
 // actSM is the subnet management agent (IBTA vol. 1, 14.2.5).
@@ -57,8 +56,8 @@ func (d *Devices) actSM(to arrival, p *mad.Packet) (s mad.Status, silent bool) {
 	return mad.StatusBadMethodAttr, false
 }
 
-// mkeyAllows checks the M_Key (IBTA vol. 1, 14.2.4): Sets always need it, Gets from protection
-// level 2 on. A violation counts and starts the lease; the right key stops it.
+// mkeyAllows checks the M_Key (IBTA vol. 1, 14.2.4): Sets always require it, Gets from protection level 2 on. A violation
+// increments the counter and starts the lease; the correct key stops the lease.
 func (d *Devices) mkeyAllows(r smRequest) bool {
 	k := &d.port(r.at).key
 	now := d.net.Now()
@@ -149,8 +148,7 @@ func (d *Devices) guidInfo(r smRequest) mad.Status {
 	return done(p.guids.Encode(r.p.Data()))
 }
 
-// pkeyTable serves the tables of end ports and, on switches, those of external ports, which the
-// modifier names.
+// pkeyTable serves the tables of end ports and, on switches, the tables of external ports, selected by the modifier.
 func (d *Devices) pkeyTable(r smRequest) mad.Status {
 	at, mod := r.at, r.p.Modifier()
 	if d.nodes[at.Node].sw != nil {
@@ -264,7 +262,7 @@ func (d *Devices) linearTable(r smRequest) mad.Status {
 	return done(t.Encode(r.p.Data()))
 }
 
-// multicastTable keeps the blocks a subnet manager writes. The simulated traffic is unicast.
+// multicastTable stores the blocks that a subnet manager writes. The simulated traffic is unicast.
 func (d *Devices) multicastTable(r smRequest) mad.Status {
 	sw := d.nodes[r.at.Node].sw
 	mod := r.p.Modifier()
@@ -287,8 +285,8 @@ func (d *Devices) multicastTable(r smRequest) mad.Status {
 	return done(t.Encode(r.p.Data()))
 }
 
-// extendedPortInfo is Mellanox's vendor attribute: which lanes run at FDR10. Bytes 7, 11 and
-// 15 hold bit 0 for FDR10 supported, enabled and active.
+// extendedPortInfo is Mellanox's vendor attribute for FDR10. Bytes 7, 11 and 15 hold bit 0 for FDR10 supported, enabled and
+// active.
 func (d *Devices) extendedPortInfo(r smRequest) mad.Status {
 	at := r.at
 	if mod := r.p.Modifier() & 0xff; mod != 0 || d.nodes[at.Node].sw != nil {

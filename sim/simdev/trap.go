@@ -8,22 +8,22 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// trapBacklog bounds the traps that wait for a slow server; more are lost, as traps may be.
+// trapBacklog is the largest number of traps waiting for a slow server; further traps are lost, as traps may be.
 const trapBacklog = 256
 
-// trap is a message on its way to the subnet manager at a port.
+// trap is a message to the subnet manager at a port.
 type trap struct {
 	to  subnet.PortRef
 	msg Message
 }
 
-// trapQueue hands traps to the servers. The lock of Devices guards it.
+// trapQueue passes traps to the servers. The lock of Devices guards it.
 type trapQueue struct {
 	subscribers []chan trap
 	tid         uint32
 }
 
-// subscribe returns a channel on which all traps arrive from now on.
+// subscribe returns a channel that receives all traps from now on.
 func (d *Devices) subscribe() chan trap {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -38,8 +38,7 @@ func (d *Devices) unsubscribe(c chan trap) {
 	d.traps.subscribers = slices.DeleteFunc(d.traps.subscribers, func(x chan trap) bool { return x == c })
 }
 
-// trapLinkChange sends trap 128 (IBTA vol. 1, 14.2.5.1) of a switch to the subnet manager it
-// knows, when one is attached there.
+// trapLinkChange sends trap 128 (IBTA vol. 1, 14.2.5.1) from a switch to its subnet manager, if one is attached there.
 func (d *Devices) trapLinkChange(at int32) {
 	lid, _ := d.net.LID(at, 0)
 	smLID := d.nodes[at].ports[0].smLID
@@ -74,7 +73,7 @@ func (d *Devices) trapLinkChange(at int32) {
 	}
 }
 
-// owns reports whether the end port answers to the LID.
+// owns reports whether the end port has the LID.
 func (d *Devices) owns(ref subnet.PortRef, lid ident.LID) bool {
 	base, lmc := d.net.LID(ref.Node, ref.Port)
 	return base != 0 && lid >= base && int(lid) < int(base)+1<<lmc

@@ -7,14 +7,14 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// answerPatience is how long a subnet manager may take for an answer before its asker is told that none comes.
+// answerPatience is the longest time for a subnet manager's answer before the request is returned to its sender as timed out.
 const answerPatience = 2 * time.Second
 
-// maxUnanswered bounds the requests that are kept; askers of more wait for ever, as with ibsim.
+// maxUnanswered is the largest number of stored requests; senders of further requests wait for ever, as with ibsim.
 const maxUnanswered = 4096
 
-// unanswered are requests that were passed on to a subnet manager. On a real host the kernel gives a request back as
-// timed out; the preload library has no clock, so that an asker waits for ever, as a standby would for a master that was
+// unanswered stores requests forwarded to a subnet manager. On a real host the kernel returns a request as timed out. The
+// preload library has no clock, so a sender would wait for ever, for example a standby subnet manager for a master that was
 // killed before it answered.
 type unanswered struct {
 	mu   sync.Mutex
@@ -43,14 +43,14 @@ func (u *unanswered) add(from *client, b []byte, now time.Time) {
 	}
 }
 
-// done forgets a request of a client.
+// done removes a request of a client.
 func (u *unanswered) done(from *client, tid uint64) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	delete(u.list, askedBy{from, tid})
 }
 
-// expired takes out what was asked before a time, by who asked.
+// expired removes and returns the requests forwarded before a time, by sender.
 func (u *unanswered) expired(before time.Time) map[askedBy]asked {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -67,7 +67,7 @@ func (u *unanswered) expired(before time.Time) map[askedBy]asked {
 	return out
 }
 
-// giveBack tells askers of requests that were passed on before a time that no answer comes.
+// giveBack returns requests forwarded before a time to their senders as unanswered.
 func (s *Server) giveBack(before time.Time) {
 	for key, a := range s.asked.expired(before) {
 		markUndeliverable(a.b[:])
@@ -75,7 +75,7 @@ func (s *Server) giveBack(before time.Time) {
 	}
 }
 
-// forward passes a datagram of a client on to another one, or back to it when nobody takes it.
+// forward passes a client's datagram to another client, or returns it if there is no such client.
 func (s *Server) forward(c *client, v Verdict, b []byte) {
 	p := (*mad.Packet)(b[envelopeSize:])
 	to := s.forwardTo(v.To, b)
@@ -84,7 +84,7 @@ func (s *Server) forward(c *client, v Verdict, b []byte) {
 	}
 	switch {
 	case p.IsResponse() && to == nil:
-		return // its asker is gone
+		return // its sender has ended
 	case p.IsResponse():
 		s.asked.done(to, p.TID())
 		s.deliver(to, b)

@@ -16,14 +16,13 @@ const (
 	controlDataSize = 64
 )
 
-// statusTimedOut is the envelope status of a message that could not be delivered: Linux's
-// ETIMEDOUT, which the client library turns into a timeout at once.
+// statusTimedOut is the envelope status of an undeliverable message: Linux's ETIMEDOUT, which the client library reports as an
+// immediate timeout.
 const statusTimedOut = 110
 
-// decodeDatagram reads a data message. LIDs are 16 bits in network order in the first two
-// bytes of a field of four; envelope status, padding and the reserved halves are ignored. The
-// length is below 256 in short answers of subnet administration, and above in multi-packet
-// ones, of which only the first 256 bytes exist.
+// decodeDatagram decodes a data message. LIDs are 16 bits in network order in the first two bytes of a four-byte field;
+// envelope status, padding and the reserved halves are ignored. The length is below 256 in short answers of subnet
+// administration, and above in multi-packet ones, which contain only the first 256 bytes.
 func decodeDatagram(b []byte, m *Message) error {
 	if len(b) != datagramSize {
 		return fmt.Errorf("datagram of %d bytes: want %d", len(b), datagramSize)
@@ -37,8 +36,7 @@ func decodeDatagram(b []byte, m *Message) error {
 	return nil
 }
 
-// encodeDatagram writes a data message with an envelope status into b, which must have
-// datagramSize bytes.
+// encodeDatagram encodes a data message with an envelope status into b, which must have datagramSize bytes.
 func encodeDatagram(b []byte, m *Message, status uint32) {
 	_ = b[datagramSize-1]
 	binary.BigEndian.PutUint32(b[0:], uint32(m.DLID)<<16)
@@ -55,15 +53,15 @@ func encodeDatagram(b []byte, m *Message, status uint32) {
 	copy(b[envelopeSize:], m.MAD[:])
 }
 
-// setTIDSlot stores the client's slot in the upper 16 bits of the transaction ID, where it
-// travels with a forwarded request so that the response finds its way back.
+// setTIDSlot stores the client's slot in the upper 16 bits of the transaction ID of a forwarded request, to route the response
+// back.
 func setTIDSlot(p *mad.Packet, slot uint16) {
 	p.SetTID(p.TID()&(1<<48-1) | uint64(slot)<<48)
 }
 
 func tidSlot(p *mad.Packet) uint16 { return uint16(p.TID() >> 48) }
 
-// controlMagic opens every control message.
+// controlMagic starts every control message.
 const controlMagic = 0xdeadbeef
 
 // controlType is the type of a control message.
@@ -84,8 +82,8 @@ const (
 	ctlGetPKeys    controlType = 10
 )
 
-// control is a message of the control channel. Its integers are in the order of a
-// little-endian host, as the field's client library writes them there.
+// control is a message of the control channel. Its integers have little-endian byte order, as the existing client library
+// writes them on such hosts.
 type control struct {
 	client uint32
 	kind   controlType
@@ -121,10 +119,10 @@ func (c *control) encode() [controlSize]byte {
 type clientInfo struct {
 	id   uint32 // request: the client's number, or its data port with UDP; reply: its slot
 	isSM bool
-	node string // request: the node wanted, empty for any; reply: the node attached to
+	node string // request: requested node, empty means any; reply: node attached to
 }
 
-// nodeIDSize is the room for a node's name in clientInfo, with a closing zero.
+// nodeIDSize is the size of a node's name in clientInfo, with a closing zero.
 const nodeIDSize = 32
 
 const clientInfoSize = 12 + nodeIDSize
@@ -144,7 +142,7 @@ func decodeClientInfo(b *[controlDataSize]byte) clientInfo {
 	}
 }
 
-// encode writes the info into the data of c; a name too long for its field is cut.
+// encode writes the info into the data of c; a name that is too long is truncated.
 func (i clientInfo) encode(c *control) {
 	clear(c.data[:])
 	binary.LittleEndian.PutUint32(c.data[0:], i.id)

@@ -10,12 +10,12 @@ import (
 	"fairlane/sim"
 )
 
-// List is a source of given flows.
+// List is a source of a given list of flows.
 type List struct{ rest []Arrival }
 
-// NewList returns a source of these flows in the order of their start, and of the list where that is
-// equal. It refuses ends that are equal or out of range, sizes outside 0 (endless) to MaxBytes, and
-// starts outside 0 to 10^6 s; the error names the flow, counted from 1.
+// NewList returns a source of these flows, sorted by start; flows with the same start keep their order. It returns an error for
+// equal or invalid hosts, sizes outside 0 (unlimited) to MaxBytes, and starts outside 0 to 10^6 s; the error names the flow,
+// counted from 1.
 func NewList(flows []Arrival) (*List, error) {
 	for i, f := range flows {
 		if err := checkFlow(f); err != nil {
@@ -47,12 +47,12 @@ func (l *List) Next() (Arrival, bool) {
 	return a, true
 }
 
-// BatchOptions describes many flows between random hosts that all start together.
+// BatchOptions describes flows between random hosts that all start at the same time.
 type BatchOptions struct {
 	Seed  uint64
 	Pairs *Pairs
 	Count int64  // flows, 1 or more
-	Sizes *Sizes // nil: endless flows
+	Sizes *Sizes // nil means unlimited flows
 	At    quantity.Picoseconds
 	Label
 }
@@ -64,7 +64,7 @@ type Batch struct {
 	n            int64
 }
 
-// NewBatch checks the options.
+// NewBatch validates the options.
 func NewBatch(o BatchOptions) (*Batch, error) {
 	if o.Pairs == nil {
 		return nil, errors.New("batch: no pairs: want some")
@@ -92,11 +92,11 @@ func (b *Batch) Next() (Arrival, bool) {
 	return a, true
 }
 
-// PatternOptions describes flows of one size in a fixed pattern among hosts.
+// PatternOptions describes flows of one size in a fixed pattern of hosts.
 type PatternOptions struct {
-	Seed  uint64 // of Permutation
+	Seed  uint64 // used by Permutation
 	Hosts []int32
-	Bytes int64 // of each flow; 0 is endless
+	Bytes int64 // of each flow; 0 means unlimited
 	At    quantity.Picoseconds
 	Label
 }
@@ -105,8 +105,8 @@ func (o *PatternOptions) check() error {
 	return cmp.Or(checkHosts(o.Hosts), checkRange("size", o.Bytes, 0, MaxBytes), checkInstant("start", o.At))
 }
 
-// Permutation returns a source of one flow from each host, in the order of Hosts, to a random host:
-// none to itself, and none to a host that another sends to. All such assignments are equally likely.
+// Permutation returns a source of one flow from each host, in the order of Hosts, to a random different host. Each host
+// receives exactly one flow. All such assignments are equally likely.
 func Permutation(o PatternOptions) (Source, error) {
 	if err := o.check(); err != nil {
 		return nil, fmt.Errorf("permutation: %w", err)
@@ -125,8 +125,8 @@ func Permutation(o PatternOptions) (Source, error) {
 	return p, nil
 }
 
-// AllToAll returns a source of one flow from each host to every other, all at once: first each host's
-// flow to its successor in Hosts, then to the one after that, so that no host is every one's first.
+// AllToAll returns a source of one flow from each host to every other host, all at once: first each host's flow to its
+// successor in Hosts, then to the one after that, so that the first flows have different receivers.
 func AllToAll(o PatternOptions) (Source, error) {
 	if err := o.check(); err != nil {
 		return nil, fmt.Errorf("all-to-all: %w", err)
@@ -136,7 +136,7 @@ func AllToAll(o PatternOptions) (Source, error) {
 	return p, nil
 }
 
-// pattern walks over the flows of a permutation, or of all pairs when to is nil.
+// pattern iterates over the flows of a permutation, or of all pairs if to is nil.
 type pattern struct {
 	o     PatternOptions
 	to    []int32

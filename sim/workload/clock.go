@@ -9,7 +9,7 @@ import (
 	"fairlane/sim"
 )
 
-// clock draws the instants of a Poisson process, or of a periodic one.
+// clock draws the times of a Poisson process, or of a periodic one.
 type clock struct {
 	rng      sim.RNG
 	now      quantity.Picoseconds
@@ -19,7 +19,7 @@ type clock struct {
 	begun    bool
 }
 
-// tick moves to the next instant; false when that is not before until.
+// tick advances to the next time; false if it is not before until.
 func (c *clock) tick() bool {
 	gap := c.gap
 	switch {
@@ -38,8 +38,8 @@ func (c *clock) tick() bool {
 	return c.now < c.until
 }
 
-// Streams of random numbers of one seed. Each purpose has its own, so that a change of the load
-// leaves sizes and pairs as they were.
+// Streams of random numbers of one seed. Each purpose has its own stream, so that a change of the load does not change sizes
+// and pairs.
 const (
 	streamGaps uint64 = iota + 1
 	streamSizes
@@ -49,8 +49,7 @@ const (
 
 func stream(seed, which uint64) sim.RNG { return sim.NewRNG(sim.Hash(seed, which)) }
 
-// newClock returns the clock of a Poisson process whose events bring bytes each and load · capacity
-// together.
+// newClock returns the clock of a Poisson process with the given bytes per event and a total rate of load · capacity.
 func newClock(seed uint64, capacity quantity.BitRate, load, bytes float64, from, until quantity.Picoseconds) (clock, error) {
 	if err := checkInstant("start", from); err != nil {
 		return clock{}, err

@@ -21,12 +21,11 @@ const (
 	RingReduceScatter
 	// RingAllGather is the second half of RingAllReduce.
 	RingAllGather
-	// TreeAllReduce sums chunk by chunk up a binary tree and sends the sums down again.
+	// TreeAllReduce reduces chunk by chunk up a binary tree and broadcasts the sums down.
 	TreeAllReduce
-	// DoubleTreeAllReduce does so with one half of the vector on each of two trees; with an
-	// even number of ranks, a rank that is inside one tree is a leaf of the other (Sanders, Speck and
-	// Träff, "Two-tree algorithms for full bandwidth broadcast, reduction and scan", Parallel
-	// Computing 2009).
+	// DoubleTreeAllReduce uses two trees, with one half of the vector on each. With an even number of ranks, an inner rank of
+	// one tree is a leaf of the other (Sanders, Speck and Träff, "Two-tree algorithms for full bandwidth broadcast, reduction
+	// and scan", Parallel Computing 2009).
 	DoubleTreeAllReduce
 	// AllToAllExchange sends a different N-th of each rank's vector to every rank.
 	AllToAllExchange
@@ -37,7 +36,7 @@ func collectiveNames() []string {
 	return []string{"ring-all-reduce", "ring-reduce-scatter", "ring-all-gather", "tree-all-reduce", "double-tree-all-reduce", "all-to-all"}
 }
 
-// String returns the name that ParseCollectiveKind reads.
+// String returns the name that ParseCollectiveKind accepts.
 func (k CollectiveKind) String() string {
 	if names := collectiveNames(); int(k) < len(names) {
 		return names[k]
@@ -45,7 +44,7 @@ func (k CollectiveKind) String() string {
 	return fmt.Sprintf("collective(%d)", uint8(k))
 }
 
-// ParseCollectiveKind reads the name of a kind, such as "ring-all-reduce".
+// ParseCollectiveKind parses the name of a kind, such as "ring-all-reduce".
 func ParseCollectiveKind(s string) (CollectiveKind, error) {
 	if i := slices.Index(collectiveNames(), s); i >= 0 {
 		return CollectiveKind(i), nil
@@ -53,29 +52,29 @@ func ParseCollectiveKind(s string) (CollectiveKind, error) {
 	return 0, fmt.Errorf("collective %q: want one of %s", s, strings.Join(collectiveNames(), ", "))
 }
 
-// Bounds and defaults of collectives.
+// Limits and defaults of collectives.
 const (
 	DefaultChunk  = 1 << 20 // bytes of a tree's messages
-	DefaultWindow = 8       // messages that a rank of an all-to-all exchange has on its way
+	DefaultWindow = 8       // messages in flight per rank of an all-to-all exchange
 	maxWindow     = 64
-	maxChunks     = 1 << 20 // of one tree
+	maxChunks     = 1 << 20 // chunks of one tree
 	maxRounds     = 1_000_000
 )
 
-// CollectiveOptions describes a collective, or a series of them.
+// CollectiveOptions describes a collective, or a series of rounds of it.
 type CollectiveOptions struct {
 	Kind  CollectiveKind
 	Hosts []int32 // of the ranks, in their order; 2 to MaxHosts, all different
-	// Bytes is the vector of each rank, at least one byte a rank and at most MaxBytes. Its parts
-	// differ by at most a byte where it does not divide.
+	// Bytes is the vector size of each rank, at least one byte per rank and at most MaxBytes. If it is not divisible, the sizes
+	// of its parts differ by at most one byte.
 	Bytes int64
 	At    quantity.Picoseconds // of the first round
-	// Rounds is how often it is done, each round Gap after the end of the one before: the
-	// computation between two exchanges of a training job. 0 is once.
+	// Rounds is the number of repetitions; each round starts Gap after the end of the previous one, as with the computation
+	// between two exchanges of a training job. 0 means one round.
 	Rounds int
 	Gap    quantity.Picoseconds
-	Chunk  int64 // bytes of a message of the trees; 0 is DefaultChunk, or more for very long vectors
-	Window int   // of AllToAllExchange, 1 to 64; 0 is DefaultWindow
+	Chunk  int64 // bytes of a tree message; 0 means DefaultChunk, or more for very long vectors
+	Window int   // of AllToAllExchange, 1 to 64; 0 means DefaultWindow
 	Label
 }
 
@@ -103,17 +102,17 @@ func (o *CollectiveOptions) check() error {
 	return nil
 }
 
-// schedule is the order of one round: which flow waits for which.
+// schedule defines the order of one round: which flow waits for which.
 type schedule interface {
 	flows() int64   // of a round
 	numbers() int64 // flow numbers are 0 to numbers-1; some may be unused
 	reset()
 	start(out *emitter)
-	// done notes a delivered flow; false when that flow was not on its way.
+	// done records a delivered flow; false if that flow was not active.
 	done(flow int64, out *emitter) bool
 }
 
-// emitter turns a schedule's ranks into hosts.
+// emitter maps a schedule's ranks to hosts.
 type emitter struct {
 	o    *CollectiveOptions
 	at   quantity.Picoseconds
@@ -127,19 +126,19 @@ func (e *emitter) emit(flow int64, from, to int, bytes int64) {
 	})
 }
 
-// Collective is a Reactive job: a collective among ranks, once or in rounds. A flow starts when
-// the flows whose data it carries on have been delivered, and when the one before it on the same
-// connection has: a connection carries one message at a time. Its memory is proportional to the ranks.
+// Collective is a Reactive job: a collective among ranks, in one or more rounds. A flow starts after the flows whose data it
+// forwards, and the previous flow on the same connection, have been delivered: a connection carries one message at a time. Its
+// memory is proportional to the number of ranks.
 type Collective struct {
 	o         CollectiveOptions
 	plan      schedule
 	emitter   emitter
-	remaining int64 // flows of the round
+	remaining int64 // flows of the round still to complete
 	result    CollectiveResult
-	from      quantity.Picoseconds // of the round
+	from      quantity.Picoseconds // start of the round
 }
 
-// NewCollective checks the options and plans the rounds.
+// NewCollective validates the options and prepares the rounds.
 func NewCollective(o CollectiveOptions) (*Collective, error) {
 	if err := o.check(); err != nil {
 		return nil, fmt.Errorf("collective: %w", err)
@@ -167,14 +166,14 @@ func NewCollective(o CollectiveOptions) (*Collective, error) {
 	return c, nil
 }
 
-// Start returns the flows of the first round that wait for nothing.
+// Start returns the flows of the first round that can start immediately.
 func (c *Collective) Start() []Arrival {
 	c.emitter.out = c.emitter.out[:0]
 	c.round(c.o.At)
 	return c.emitter.out
 }
 
-// round begins a round.
+// round starts a round.
 func (c *Collective) round(at quantity.Picoseconds) {
 	c.from, c.emitter.at = at, at
 	c.remaining = c.plan.flows()
@@ -182,7 +181,7 @@ func (c *Collective) round(at quantity.Picoseconds) {
 	c.plan.start(&c.emitter)
 }
 
-// Done takes note of a delivered flow and returns those that it sets free.
+// Done records a delivered flow and returns the flows that may start now.
 func (c *Collective) Done(flow int64, at quantity.Picoseconds) []Arrival {
 	c.emitter.out = c.emitter.out[:0]
 	c.emitter.at = at
@@ -207,25 +206,24 @@ func (c *Collective) Done(flow int64, at quantity.Picoseconds) []Arrival {
 // Flows returns the number of flows of one round.
 func (c *Collective) Flows() int64 { return c.plan.flows() }
 
-// Result returns what has been completed so far; finished tells whether that is all.
+// Result returns the result so far; finished reports whether all rounds are complete.
 func (c *Collective) Result() (r CollectiveResult, finished bool) {
 	return c.result, c.result.Rounds == c.o.Rounds
 }
 
-// CollectiveResult is what a collective has achieved.
+// CollectiveResult is the result of a collective.
 type CollectiveResult struct {
 	Kind   CollectiveKind
 	Ranks  int
-	Bytes  int64                // vector of each rank
-	Rounds int                  // completed
+	Bytes  int64                // vector size of each rank
+	Rounds int                  // completed rounds
 	Start  quantity.Picoseconds // of the first round
 	End    quantity.Picoseconds // of the last completed round
-	Last   quantity.Picoseconds // length of that round
-	Total  quantity.Picoseconds // of all completed rounds, without the gaps between them
+	Last   quantity.Picoseconds // duration of that round
+	Total  quantity.Picoseconds // duration of all completed rounds, without the gaps between them
 }
 
-// AlgorithmBandwidth is the vector's bits per second of a round, on average over the
-// completed rounds; 0 before the first one.
+// AlgorithmBandwidth returns the vector's bits per second of a round, averaged over the completed rounds; 0 before the first.
 func (r CollectiveResult) AlgorithmBandwidth() float64 {
 	if r.Total <= 0 {
 		return 0
@@ -233,9 +231,9 @@ func (r CollectiveResult) AlgorithmBandwidth() float64 {
 	return 8 * float64(r.Bytes) * float64(r.Rounds) / r.Total.Seconds()
 }
 
-// BusBandwidth is AlgorithmBandwidth times what a rank must send at least for each byte of the
-// vector, 2(N-1)/N for all-reduce and (N-1)/N for the others, so that it can be compared with the
-// rate of a host's link whatever the number of ranks (the convention of NVIDIA's nccl-tests).
+// BusBandwidth returns AlgorithmBandwidth times the minimum number of bytes that a rank sends per byte of the vector: 2(N-1)/N
+// for all-reduce and (N-1)/N for the others. It is comparable with the rate of a host's link for any number of ranks (the
+// convention of NVIDIA's nccl-tests).
 func (r CollectiveResult) BusBandwidth() float64 {
 	if r.Ranks < 1 {
 		return 0
@@ -248,7 +246,7 @@ func (r CollectiveResult) BusBandwidth() float64 {
 	return r.AlgorithmBandwidth() * factor
 }
 
-// part is the size of the i-th of n parts of a vector; the first ones take the remainder.
+// part returns the size of the i-th of n parts of a vector; the first parts include the remainder.
 func part(bytes int64, i, n int) int64 {
 	p := bytes / int64(n)
 	if int64(i) < bytes%int64(n) {

@@ -1,15 +1,13 @@
-// Package workload makes the traffic of a simulation: which host sends how many bytes to which
-// other host, and when. It is pure: the same options and the same seed give the same flows on every
-// machine.
+// Package workload generates the traffic of a simulation: source host, destination host, size and start of each flow. It is
+// pure: the same options and the same seed give the same flows on every machine.
 //
-// Open-loop traffic is a Source: it hands out flows one by one in the order of time, makes each when
-// it is asked for, and needs memory for the hosts but not for the flows. Poisson, Incast, Batch,
-// Permutation, AllToAll, List and Trace are sources, and Merge makes one of several.
+// Open-loop traffic is a Source: it returns flows one by one in the order of time and generates each on demand. Its memory
+// depends on the number of hosts, not of flows. Poisson, Incast, Batch, Permutation, AllToAll, List and Trace are sources, and
+// Merge combines several.
 //
-// Traffic whose flows wait for other flows is Reactive: it is told what has been delivered and answers
-// with the flows that may start now. Collective is one: a ring, tree or all-to-all exchange among
-// ranks.
+// Traffic whose flows wait for other flows is Reactive: it receives delivery reports and returns the flows that may start.
+// Collective implements it: a ring, tree or all-to-all exchange among ranks.
 //
-// Hosts are numbered from 0 in the simulator's order (for a fabric of package subnet, the order of
-// Fabric.Hosts). Sizes are payload bytes; headers are the simulator's affair.
+// Hosts are numbered from 0 in the simulator's order (for a fabric of package subnet, the order of Fabric.Hosts). Sizes are
+// payload bytes; the simulator adds headers.
 package workload

@@ -2,13 +2,13 @@ package workload
 
 import "slices"
 
-// exchange is the schedule of an all-to-all exchange: rank r sends to r+1, r+2 and so on, with a
-// bounded number of messages on their way. Flow r·(n-1) + k-1 is the message to rank r+k.
+// exchange is the schedule of an all-to-all exchange: rank r sends to r+1, r+2 and so on, with a limited number of messages in
+// flight. Flow r·(n-1) + k-1 is the message to rank r+k.
 type exchange struct {
 	n, window int
 	bytes     int64
 	next      []int32 // the next k, by rank
-	flying    []int32 // the k's on their way: window places a rank, 0 is free
+	flying    []int32 // the k's in flight: window entries per rank, 0 means free
 }
 
 func newExchange(n int, bytes int64, window int) *exchange {
@@ -46,7 +46,7 @@ func (x *exchange) done(flow int64, out *emitter) bool {
 	return true
 }
 
-// try starts the next message of a rank that has a free place.
+// try starts the next message of a rank if it has a free entry.
 func (x *exchange) try(r int, out *emitter) {
 	k := x.next[r]
 	free := slices.Index(x.flying[r*x.window:(r+1)*x.window], 0)

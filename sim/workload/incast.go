@@ -8,22 +8,22 @@ import (
 	"fairlane/sim"
 )
 
-// IncastOptions describes bursts in which many hosts send to one at the same instant.
+// IncastOptions describes bursts of flows from many hosts to one at the same time.
 type IncastOptions struct {
 	Seed  uint64
 	Hosts []int32
-	// FanIn is the number of senders of a burst, 1 to the number of hosts less one. Senders and
-	// receiver are drawn anew for each burst, all different.
+	// FanIn is the number of senders of a burst, 1 to the number of hosts minus 1. Senders and receiver are different hosts,
+	// drawn again for each burst.
 	FanIn int
 	Bytes int64 // of each sender; 1 to MaxBytes
-	// Capacity is what Load is a part of, usually the summed rate of the hosts' links: a burst starts
-	// every 8 · FanIn · Bytes / (Load · Capacity) seconds on average.
+	// Capacity is the reference of Load, usually the total rate of the hosts' links: a burst starts every 8 · FanIn · Bytes /
+	// (Load · Capacity) seconds on average.
 	Capacity quantity.BitRate
-	Load     float64 // more than 0, at most 10; payload
-	Periodic bool    // bursts at From and then at even intervals, instead of as a Poisson process
-	// Bursts start from From on and before Until; Until 0 is no end.
+	Load     float64 // payload as a fraction of Capacity; above 0, at most 10
+	Periodic bool    // bursts at From and then at equal intervals, instead of a Poisson process
+	// Bursts start at or after From and before Until; Until 0 means no end.
 	From, Until quantity.Picoseconds
-	Bursts      int64 // at most so many; 0 is no bound
+	Bursts      int64 // largest number of bursts; 0 means no limit
 	Label
 }
 
@@ -34,10 +34,10 @@ type Incast struct {
 	pick  sim.RNG
 	hosts []int32 // the receiver of the burst, then its senders, then the others
 	burst int64
-	sent  int // flows of the burst handed out
+	sent  int // flows of the burst already returned
 }
 
-// NewIncast checks the options.
+// NewIncast validates the options.
 func NewIncast(o IncastOptions) (*Incast, error) {
 	if err := checkHosts(o.Hosts); err != nil {
 		return nil, fmt.Errorf("incast: %w", err)
@@ -62,7 +62,7 @@ func NewIncast(o IncastOptions) (*Incast, error) {
 	}, nil
 }
 
-// Next returns the next flow; those of a burst come one after the other, with the same start.
+// Next returns the next flow; the flows of a burst are consecutive and have the same start.
 func (s *Incast) Next() (Arrival, bool) {
 	if s.sent == s.o.FanIn {
 		if s.o.Bursts > 0 && s.burst+1 >= s.o.Bursts || !s.clock.tick() {
@@ -78,7 +78,7 @@ func (s *Incast) Next() (Arrival, bool) {
 	}, true
 }
 
-// shuffle puts a random choice, in random order, into the first n places (Fisher and Yates).
+// shuffle moves a random choice, in random order, to the first n positions (Fisher and Yates).
 func shuffle(r *sim.RNG, v []int32, n int) {
 	for i := range n {
 		j := i + int(r.Uint64n(uint64(len(v)-i)))

@@ -1,6 +1,6 @@
 package workload
 
-// Merged is several sources as one. Make it with Merge.
+// Merged combines several sources. Create it with Merge.
 type Merged struct {
 	heads   []head // a binary heap
 	sources []Source
@@ -11,9 +11,8 @@ type head struct {
 	source int
 }
 
-// Merge returns the flows of all sources in the order of their start; those that start together in
-// the order of the sources. Flow numbers stay those of each source: give the sources
-// different labels to tell their flows apart.
+// Merge returns the flows of all sources in the order of their start; flows with the same start are in the order of the
+// sources. Flow numbers are those of each source: give the sources different labels to distinguish their flows.
 func Merge(sources ...Source) *Merged {
 	m := &Merged{sources: sources}
 	for i, s := range sources {
@@ -54,7 +53,7 @@ func (m *Merged) Err() error {
 	return nil
 }
 
-// sourceErr is the error that ended a source, if it is of the kind that can fail.
+// sourceErr returns the error that ended a source, if the source has an Err method.
 func sourceErr(s Source) error {
 	if f, ok := s.(interface{ Err() error }); ok {
 		return f.Err()
@@ -70,7 +69,7 @@ func (m *Merged) less(i, j int) bool {
 	return a.source < b.source
 }
 
-// sift moves the entry at i down to its place.
+// sift moves the entry at i down to its position.
 func (m *Merged) sift(i int) {
 	for {
 		least := i

@@ -7,24 +7,23 @@ import (
 	"fairlane/sim"
 )
 
-// Pairs draws the two ends of a flow. It is immutable.
+// Pairs draws the source and destination of a flow. It is immutable.
 type Pairs struct {
 	hosts []int32 // group by group
 	group []int32 // of each entry of hosts
-	start []int32 // of each group in hosts; one more entry for the end
+	start []int32 // index of each group in hosts, with one more entry for the end
 	cross float64
 }
 
-// AnyPair draws both ends evenly among the hosts, never the same twice. It wants 2 to MaxHosts
-// different hosts.
+// AnyPair draws two different hosts, all equally likely. It requires 2 to MaxHosts different hosts.
 func AnyPair(hosts []int32) (*Pairs, error) { return GroupPairs([][]int32{hosts}, 0) }
 
-// GroupPairs draws the source evenly among all hosts and the destination, with probability cross
-// (0 to 1), evenly among the hosts of the other groups, else evenly among the others of its own group.
+// GroupPairs draws the source uniformly from all hosts. The destination is drawn, with probability cross (0 to 1), from the
+// hosts of other groups, and otherwise from the other hosts of the source's group, in both cases uniformly.
 //
-// Groups are the data centres of S0's evaluation, whose cross-domain to intra-domain ratio of 5:1
-// is cross = 5/6; the reference that it follows has the ratio the other way, cross = 1/6.
-// Where cross is above 0 it wants two groups, and where it is below 1 two hosts in every group.
+// Groups are the data centres of S0's evaluation, whose cross-domain to intra-domain ratio of 5:1 means cross = 5/6; S0's own
+// reference has the reverse ratio, cross = 1/6. cross above 0 requires two groups, and cross below 1 requires two hosts in
+// every group.
 func GroupPairs(groups [][]int32, cross float64) (*Pairs, error) {
 	switch {
 	case !(cross >= 0 && cross <= 1):
@@ -50,7 +49,7 @@ func GroupPairs(groups [][]int32, cross float64) (*Pairs, error) {
 	return p, nil
 }
 
-// Draw draws the ends of a flow.
+// Draw draws the source and destination of a flow.
 func (p *Pairs) Draw(r *sim.RNG) (src, dst int32) {
 	i := int32(r.Uint64n(uint64(len(p.hosts))))
 	a, z := p.start[p.group[i]], p.start[p.group[i]+1]

@@ -13,24 +13,22 @@ type PoissonOptions struct {
 	Seed  uint64
 	Pairs *Pairs
 	Sizes *Sizes
-	// Capacity is what Load is a part of: the summed rate of the hosts' links, or of any link that
-	// all flows of the source share.
+	// Capacity is the reference of Load: the total rate of the hosts' links, or of any link that all flows of the source share.
 	Capacity quantity.BitRate
-	// Load is the payload offered, as a part of Capacity; more than 0, at most 10. Headers come
-	// on top, as in HPCC's evaluation, whose generator starts load · rate / (8 · mean size)
-	// flows per second and host.
+	// Load is the offered payload as a fraction of Capacity; above 0, at most 10. Headers are extra, as in HPCC's evaluation,
+	// whose generator starts load · rate / (8 · mean size) flows per second and host.
 	Load float64
-	// Flows start after From and before Until; Until 0 is no end.
+	// Flows start after From and before Until; Until 0 means no end.
 	From, Until quantity.Picoseconds
-	Count       int64 // at most so many flows; 0 is no bound
+	Count       int64 // largest number of flows; 0 means no limit
 	Label
 }
 
-// maxLoad is far above any load that makes sense, for overload experiments.
+// maxLoad allows overload experiments, and is far above useful loads.
 const maxLoad = 10
 
-// Poisson is a source of flows whose starts are a Poisson process, with ends drawn by Pairs and sizes
-// drawn by Sizes. One process over all hosts is the same as one on each host, whose rates add up.
+// Poisson is a source of flows that start as a Poisson process, with hosts drawn by Pairs and sizes drawn by Sizes. One process
+// over all hosts is equivalent to one process on each host with the same total rate.
 type Poisson struct {
 	o            PoissonOptions
 	clock        clock
@@ -38,7 +36,7 @@ type Poisson struct {
 	n            int64
 }
 
-// NewPoisson checks the options. It refuses a mean gap below a picosecond.
+// NewPoisson validates the options. It returns an error for a mean gap below one picosecond.
 func NewPoisson(o PoissonOptions) (*Poisson, error) {
 	if o.Pairs == nil || o.Sizes == nil {
 		return nil, errors.New("poisson: no pairs or no sizes: want both")

@@ -1,8 +1,7 @@
 package workload
 
-// ring is the schedule of ring collectives. In step s, rank r sends one part of the vector to rank
-// r+1: after it has received, in step s-1, the part that it sends now, and after its own step s-1 is
-// over. Flow r·steps + s is step s of rank r.
+// ring is the schedule of ring collectives. In step s, rank r sends one part of the vector to rank r+1, after it has received
+// this part in step s-1 and its own step s-1 is complete. Flow r·steps + s is step s of rank r.
 type ring struct {
 	n, steps  int
 	bytes     int64
@@ -44,7 +43,7 @@ func (r *ring) done(flow int64, out *emitter) bool {
 	return true
 }
 
-// try starts the next step of a rank when nothing keeps it.
+// try starts the next step of a rank if it may start.
 func (r *ring) try(rank int, out *emitter) {
 	step := r.started[rank]
 	before := (rank + r.n - 1) % r.n
@@ -55,8 +54,8 @@ func (r *ring) try(rank int, out *emitter) {
 	out.emit(int64(rank)*int64(r.steps)+int64(step), rank, (rank+1)%r.n, part(r.bytes, r.part(rank, int(step)), r.n))
 }
 
-// part is the part of the vector that a rank sends in a step: its own in step 0 and then what it
-// has just received. Parts move on by one rank a step, so it is rank - step, modulo n.
+// part returns the part of the vector that a rank sends in a step: its own part in step 0, and then the part received last.
+// Parts move by one rank per step, so it is rank - step, modulo n.
 func (r *ring) part(rank, step int) int {
 	return (rank + 2*r.n - step) % r.n
 }

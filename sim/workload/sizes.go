@@ -9,7 +9,7 @@ import (
 	"fairlane/sim"
 )
 
-// MaxKnots bounds the knots of a distribution.
+// MaxKnots is the largest number of knots of a distribution.
 const MaxKnots = 4096
 
 // Knot is a point of a cumulative distribution: Percent of all flows have at most Bytes.
@@ -18,19 +18,18 @@ type Knot struct {
 	Percent float64
 }
 
-// Sizes is a distribution of flow sizes: linear between its knots. When the first knot has a percentage
-// above 0, that part of the flows has exactly its size. It is immutable.
+// Sizes is a distribution of flow sizes, linear between its knots. If the first knot has a percentage above 0, that fraction of
+// the flows has exactly its size. Sizes is immutable.
 type Sizes struct {
 	name, source string
 	knots        []Knot
 	mean         float64
 }
 
-// NewSizes builds a distribution. name is for people; source says where the figures come from.
+// NewSizes builds a distribution. name is for display; source names the publication of the figures.
 //
-// There are 1 to MaxKnots knots. Sizes are 0 to MaxBytes and increase from knot to knot;
-// percentages are 0 to 100, never fall, and end at 100. A first knot of 0 bytes must have 0 %. The
-// error names the knot, counted from 1.
+// There are 1 to MaxKnots knots. Sizes are 0 to MaxBytes and increase from knot to knot; percentages are 0 to 100, never fall,
+// and end at 100. A first knot of 0 bytes must have 0 %. The error names the knot, counted from 1.
 func NewSizes(name, source string, knots []Knot) (*Sizes, error) {
 	if len(knots) == 0 || len(knots) > MaxKnots {
 		return nil, fmt.Errorf("sizes %q: %d knots: want 1 to %d", name, len(knots), MaxKnots)
@@ -69,7 +68,7 @@ func checkKnot(knots []Knot, i int) error {
 	return nil
 }
 
-// FixedSize is the distribution of flows that all have n bytes, 1 to MaxBytes.
+// FixedSize returns the distribution of flows of exactly n bytes, 1 to MaxBytes.
 func FixedSize(n int64) (*Sizes, error) {
 	return NewSizes("fixed", "", []Knot{{n, 100}})
 }
@@ -77,7 +76,7 @@ func FixedSize(n int64) (*Sizes, error) {
 // Name returns the name of the distribution.
 func (s *Sizes) Name() string { return s.name }
 
-// Publication names where the figures come from.
+// Publication returns the publication of the figures.
 func (s *Sizes) Publication() string { return s.source }
 
 // Knots returns a copy of the knots.
@@ -86,14 +85,14 @@ func (s *Sizes) Knots() []Knot { return slices.Clone(s.knots) }
 // Mean returns the mean size in bytes.
 func (s *Sizes) Mean() float64 { return s.mean }
 
-// CDF returns the part of the flows, 0 to 1, that have at most so many bytes.
+// CDF returns the fraction of flows, 0 to 1, with at most the given bytes.
 func (s *Sizes) CDF(bytes float64) float64 {
 	i, _ := slices.BinarySearchFunc(s.knots, bytes, func(k Knot, b float64) int {
 		if float64(k.Bytes) <= b {
 			return -1
 		}
 		return 1
-	}) // the first knot above bytes
+	}) // first knot above bytes
 	switch i {
 	case 0:
 		return 0
@@ -105,8 +104,8 @@ func (s *Sizes) CDF(bytes float64) float64 {
 	return (a.Percent + float64(part*(z.Percent-a.Percent))) / 100
 }
 
-// Quantile returns the size that a part u of the flows do not exceed, in whole bytes and at least
-// 1. u is cut to 0..1; not-a-number counts as 0.
+// Quantile returns the size that a fraction u of the flows does not exceed, in whole bytes and at least 1. u is limited to
+// 0..1; NaN counts as 0.
 func (s *Sizes) Quantile(u float64) int64 {
 	if !(u > 0) {
 		u = 0
@@ -117,7 +116,7 @@ func (s *Sizes) Quantile(u float64) int64 {
 			return -1
 		}
 		return 1
-	}) // the first knot that reaches percent
+	}) // first knot that reaches percent
 	if i == 0 {
 		return max(s.knots[0].Bytes, 1)
 	}

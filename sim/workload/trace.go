@@ -14,14 +14,14 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// TraceHeader is how the first line of a trace begins; columns tenant and tag may follow.
+// TraceHeader is the start of a trace's first line; columns tenant and tag may follow.
 const TraceHeader = "flow_id,src,dst,size_bytes,start_ns"
 
-// Bounds of the tags of a trace.
+// Limits of the tags of a trace.
 const (
 	MaxTagColumns = 8
 	MaxTagLength  = 64      // bytes of one tag
-	MaxTagSets    = 1 << 16 // different lines of tags
+	MaxTagSets    = 1 << 16 // different combinations of tags
 )
 
 const (
@@ -36,30 +36,30 @@ const (
 //	1,3,20,5000000,1500.25,web
 //
 // After start_ns a column tenant may follow, and up to MaxTagColumns columns of tags: tag, or tag_ and a name. Numbers are
-// plain decimals without signs, spaces or quotes; start_ns may have up to three decimals. Flow numbers are unique. Hosts
-// are 0 to hosts-1, source and destination differ, sizes are 1 to MaxBytes, starts are at most 10^6 s and never fall
-// from line to line. Tags are texts of up to MaxTagLength letters, digits, spaces and ._:/+-, or empty. The file is
-// read as flows are asked for; memory grows by what tells which flow numbers there were, a bit where they are dense.
+// plain decimals without signs, spaces or quotes; start_ns may have up to three decimals. Flow numbers are unique. Hosts are 0
+// to hosts-1, source and destination differ, sizes are 1 to MaxBytes, starts are at most 10^6 s and never fall from line to
+// line. Tags are texts of up to MaxTagLength letters, digits, spaces and ._:/+-, or empty. The file is read on demand. Memory
+// grows with the record of used flow numbers: one bit each if they are dense.
 type Trace struct {
 	in      *bufio.Scanner
 	columns []column
-	tags    []string // names of the columns of tags
+	tags    []string // names of the tag columns
 	sets    [][]string
-	known   map[string]int32 // sets by their tags, each with a comma after it
-	seen    map[int64]uint64 // numbers of flows: by their upper bits, a bit for each of the lowest six
+	known   map[string]int32 // numbers of tag combinations; the key has a comma after each tag
+	seen    map[int64]uint64 // used flow numbers: a bit for each value of the lowest six bits, by the upper bits
 	line    int
 	last    quantity.Picoseconds
 	err     error
 }
 
-// column is the name and the range of a column; one of tags has no range.
+// column is the name and range of a column; tag columns have no range.
 type column struct {
 	name      string
 	low, high uint64
 	tag       bool
 }
 
-// traceColumns lists the columns of a header; false is a header that no trace has.
+// traceColumns returns the columns of a header; false for an invalid header.
 func traceColumns(header string, hosts int) (columns []column, ok bool) {
 	rest, ok := strings.CutPrefix(header, TraceHeader)
 	if !ok || rest != "" && rest[0] != ',' {
@@ -94,8 +94,8 @@ var (
 	tagText   = regexp.MustCompile(`^[A-Za-z0-9 ._:/+-]{0,64}$`)
 )
 
-// NewTrace reads the header. The error of a wrong line names the line and the column; it comes from
-// NewTrace or ends Next and is told by Err.
+// NewTrace reads the header. The error for an invalid line names the line and the column. NewTrace returns it for the header;
+// for later lines, Next returns false and Err returns the error.
 func NewTrace(r io.Reader, hosts int) (*Trace, error) {
 	if err := checkRange("number of hosts", hosts, 2, MaxHosts); err != nil {
 		return nil, fmt.Errorf("trace: %w", err)
@@ -117,15 +117,15 @@ func NewTrace(r io.Reader, hosts int) (*Trace, error) {
 	return t, nil
 }
 
-// HasTenants reports whether the file has a column tenant.
+// HasTenants reports whether the file has a tenant column.
 func (t *Trace) HasTenants() bool {
 	return slices.ContainsFunc(t.columns, func(c column) bool { return c.name == "tenant" })
 }
 
-// TagColumns returns the names of the columns of tags, in their order.
+// TagColumns returns the names of the tag columns, in their order.
 func (t *Trace) TagColumns() []string { return t.tags }
 
-// Tags returns the tags of a flow by its Arrival.Tags, in the order of TagColumns. The caller must not change them.
+// Tags returns a flow's tags for its Arrival.Tags, in the order of TagColumns. The caller must not change them.
 func (t *Trace) Tags(set int32) []string {
 	if len(t.tags) == 0 {
 		return nil
@@ -158,7 +158,7 @@ func (t *Trace) Err() error { return t.err }
 func (t *Trace) scan() (string, bool) {
 	t.line++
 	found := t.in.Scan()
-	switch err := t.in.Err(); { // also set when the line found is what a failing reader left of one
+	switch err := t.in.Err(); { // also set when the last line is incomplete because the reader failed
 	case errors.Is(err, bufio.ErrTooLong):
 		t.err = fmt.Errorf("trace: line %d: too long: want less than %d bytes", t.line, maxTraceLine)
 	case err != nil:
@@ -170,7 +170,7 @@ func (t *Trace) scan() (string, bool) {
 }
 
 func (t *Trace) parse(line string) (Arrival, error) {
-	var v [6]uint64 // in the order of the columns, without those of tags
+	var v [6]uint64 // in the order of the columns, without tag columns
 	var pico uint64
 	var tags [MaxTagColumns]string
 	numbers, texts := 0, 0
@@ -223,7 +223,7 @@ func (t *Trace) parse(line string) (Arrival, error) {
 	return a, err
 }
 
-// set returns the number of a set of tags.
+// set returns the number of a combination of tags.
 func (t *Trace) set(tags []string) (int32, error) {
 	if len(tags) == 0 {
 		return 0, nil
@@ -255,7 +255,7 @@ func (t *Trace) wrongNumber(line string) error {
 	return fmt.Errorf("%d columns: want %d", strings.Count(line, ",")+1, len(t.columns))
 }
 
-// splitDecimals cuts up to three decimals off and returns them as thousandths.
+// splitDecimals splits off up to three decimals and returns them as thousandths.
 func splitDecimals(cell string) (whole string, thousandths uint64, err error) {
 	whole, frac, found := strings.Cut(cell, ".")
 	if !found {

@@ -1,14 +1,13 @@
 package workload
 
-// trees is the schedule of all-reduce over one or two binary trees. The vector of a tree is cut into
-// chunks. A rank sends a chunk to its parent once all its children have delivered theirs, and to a
-// child once it has the sum; on each edge and in each direction chunks go one after the other.
-// Flow e·chunks + c is chunk c on the edge e = 2·n·tree + direction·n + child, where direction 0 is
-// up.
+// trees is the schedule of all-reduce over one or two binary trees. The vector of a tree is divided into chunks. A rank sends a
+// chunk to its parent after all its children have delivered theirs, and to a child after it has the sum; on each edge, chunks
+// in the same direction are sequential. Flow e·chunks + c is chunk c on the edge e = 2·n·tree + direction·n + child, where
+// direction 0 is up.
 type trees struct {
 	n     int
 	chunk int64 // bytes
-	most  int64 // chunks of the longest tree
+	most  int64 // chunks of the largest tree
 	trees []tree
 }
 
@@ -38,9 +37,9 @@ func newTrees(n int, bytes, chunk int64, double bool) *trees {
 	return t
 }
 
-// newTree builds the in-order binary tree. On the second tree of a pair, a rank stands where its mirror
-// image stands on the first, so that leaves (odd ranks) and inner ranks (even ones) change places; with
-// an odd number of ranks, that takes a rotation by one instead.
+// newTree builds the in-order binary tree. On the second tree of a pair, a rank is at the position of its mirror image on the
+// first, so that leaves (odd ranks) and inner ranks (even ones) are exchanged; an odd number of ranks requires a rotation by
+// one instead.
 func newTree(n int, second bool, bytes, chunk int64) tree {
 	t := tree{
 		bytes: bytes, chunks: int32((bytes + chunk - 1) / chunk),
@@ -78,9 +77,9 @@ func newTree(n int, second bool, bytes, chunk int64) tree {
 	return t
 }
 
-// placeAbove returns the parent's place in the in-order tree of n places; -1 for place 0, the root. The
-// height of a place is its lowest set bit b; its parent's lowest set bit is the next that lies inside
-// the tree: 2b above, or else the place without b.
+// placeAbove returns the parent's position in the in-order tree of n positions; -1 for position 0, the root. The height of a
+// position is its lowest set bit b. Its parent's lowest set bit is the next that is inside the tree: 2b above, or otherwise the
+// position without b.
 func placeAbove(place, n int) int {
 	if place == 0 {
 		return -1
@@ -131,7 +130,7 @@ func (t *trees) done(flow int64, out *emitter) bool {
 		t.try(i, up, int(parent), out)
 		return true
 	} else if dir == up {
-		r = int(parent) // the root has another chunk's sum
+		r = int(parent) // the root has the sum of another chunk
 	}
 	for _, child := range tr.children[r] {
 		if child >= 0 {
@@ -141,7 +140,7 @@ func (t *trees) done(flow int64, out *emitter) bool {
 	return true
 }
 
-// try starts the next chunk on the edge above rank r when nothing keeps it.
+// try starts the next chunk on the edge above rank r if it may start.
 func (t *trees) try(i, dir, r int, out *emitter) {
 	tr := &t.trees[i]
 	parent := tr.parent[r]
@@ -169,7 +168,7 @@ func (t *trees) try(i, dir, r int, out *emitter) {
 	out.emit(e*t.most+int64(c), from, to, bytes)
 }
 
-// summed counts the chunks that all children of a rank have delivered.
+// summed returns the number of chunks that all children of a rank have delivered.
 func (tr *tree) summed(r int) int32 {
 	n := tr.chunks
 	for _, child := range tr.children[r] {
@@ -180,7 +179,7 @@ func (tr *tree) summed(r int) int32 {
 	return n
 }
 
-// ready counts the chunks of which a rank has the sum of all ranks.
+// ready returns the number of chunks for which a rank has the sum of all ranks.
 func (tr *tree) ready(r int32) int32 {
 	if tr.parent[r] < 0 {
 		return tr.summed(int(r))

@@ -18,7 +18,7 @@ func Encode(v uint64) []byte {
 	return b[i:]
 }
 
-// Decode reads a canonical byte string of a value of so many bits, 1 to 64. The error is a *fieldwise.Error.
+// Decode decodes a canonical byte string into a value of 1 to 64 bits. The error is a *fieldwise.Error.
 func Decode(field string, b []byte, bits int) (uint64, error) {
 	if len(b) == 0 {
 		return 0, fieldwise.Bad(field, "no bytes", fmt.Sprintf("a value of %d bits", bits))

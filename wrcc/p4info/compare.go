@@ -7,7 +7,7 @@ import (
 	configv1 "github.com/p4lang/p4runtime/go/p4/config/v1"
 )
 
-// Features is what a device's program has of our P4Info.
+// Features are the parts of our P4Info that a device's program has.
 type Features struct {
 	Ports   int // entries of TablePortConfig
 	Weights int // entries of TableClassWeight; 0 without the table
@@ -18,9 +18,9 @@ type Features struct {
 	Digest    bool
 }
 
-// Compare says what of our P4Info a device's program has. The tables of ports and data centres must be there,
-// and whatever is there must have our ids, names, fields and widths; the rest may be left out, and a program may
-// have more than ours. The error lists every entity that differs.
+// Compare returns the parts of our P4Info that a device's program has. The tables of ports and data centres are required, and
+// every part must have our ids, names, fields and widths; the other parts are optional, and a program may have more than ours.
+// The error lists every entity that differs.
 func Compare(have *configv1.P4Info) (Features, error) {
 	ours, err := New()
 	if err != nil {
@@ -80,7 +80,7 @@ func (f *Features) tables(ours, have *configv1.P4Info) []error {
 	return errs
 }
 
-// maxEntries bounds the tables that we believe in.
+// maxEntries is the largest plausible table size.
 const maxEntries = 1 << 20
 
 func (f *Features) size(table uint32, size int64) {
@@ -99,7 +99,7 @@ type named interface {
 	GetPreamble() *configv1.Preamble
 }
 
-// find returns the entity of an id, or nothing.
+// find returns the entity with an id, or nil.
 func find[T named](list []T, id uint32) (none T) {
 	for _, e := range list {
 		if e.GetPreamble().GetId() == id {

@@ -8,15 +8,15 @@ import (
 	"fairlane/internal/fieldwise"
 )
 
-// Register returns the entry of a cell of a register, whose values are 32 bits wide.
+// Register returns the entry of a register cell; values are 32 bits wide.
 func Register(id uint32, port uint16, value uint32) *p4v1.RegisterEntry {
 	return &p4v1.RegisterEntry{RegisterId: id, Index: &p4v1.Index{Index: int64(port)}, Data: bitstring(uint64(value))}
 }
 
-// Registers returns the entry that reads all cells of a register.
+// Registers returns the entry for a read of all cells of a register.
 func Registers(id uint32) *p4v1.RegisterEntry { return &p4v1.RegisterEntry{RegisterId: id} }
 
-// DecodeRegister reads a cell of a register.
+// DecodeRegister decodes a register cell.
 func DecodeRegister(e *p4v1.RegisterEntry, id uint32) (port uint16, value uint32, err error) {
 	name := fmt.Sprintf("register 0x%08x", id)
 	if e.GetRegisterId() != id {
@@ -32,18 +32,18 @@ func DecodeRegister(e *p4v1.RegisterEntry, id uint32) (port uint16, value uint32
 // Count is the value of a cell of a counter.
 type Count struct {
 	Packets uint64
-	Bytes   uint64 // 0 where the counter counts packets alone
+	Bytes   uint64 // 0 if the counter counts only packets
 }
 
-// Counter returns the entry of a cell of a counter. P4Runtime carries counts in 63 bits.
+// Counter returns the entry of a counter cell. P4Runtime carries counts in 63 bits.
 func Counter(id uint32, port uint16, c Count) *p4v1.CounterEntry {
 	return &p4v1.CounterEntry{CounterId: id, Index: &p4v1.Index{Index: int64(port)}, Data: &p4v1.CounterData{PacketCount: int64(c.Packets), ByteCount: int64(c.Bytes)}}
 }
 
-// Counters returns the entry that reads all cells of a counter.
+// Counters returns the entry for a read of all cells of a counter.
 func Counters(id uint32) *p4v1.CounterEntry { return &p4v1.CounterEntry{CounterId: id} }
 
-// DecodeCounter reads a cell of a counter.
+// DecodeCounter decodes a counter cell.
 func DecodeCounter(e *p4v1.CounterEntry, id uint32) (port uint16, c Count, err error) {
 	name := fmt.Sprintf("counter 0x%08x", id)
 	if e.GetCounterId() != id {
@@ -78,14 +78,14 @@ type Congestion struct {
 	TimeUs uint64 // the switch's clock, 48 bits
 }
 
-// Digest returns the digest's data.
+// Digest encodes the digest's data.
 func Digest(c Congestion) *p4v1.P4Data {
 	return &p4v1.P4Data{Data: &p4v1.P4Data_Struct{Struct: &p4v1.P4StructLike{Members: []*p4v1.P4Data{
 		bitstring(uint64(c.Port)), bitstring(uint64(c.Class)), bitstring(uint64(c.PFR)), bitstring(uint64(c.Queue)), bitstring(c.TimeUs),
 	}}}}
 }
 
-// DecodeDigest reads the digest's data.
+// DecodeDigest decodes the digest's data.
 func DecodeDigest(d *p4v1.P4Data) (Congestion, error) {
 	fields := []field{{"congestion.port", portBits}, {"congestion.class", classBits}, {"congestion.pfr_mbps", rateBits}, {"congestion.queue_bytes", rateBits}, {"congestion.time_us", 48}}
 	s, ok := d.GetData().(*p4v1.P4Data_Struct)

@@ -1,12 +1,12 @@
-// Package p4info is the contract between Fairlane and a WRCC switch in terms of P4Runtime v1: the P4Info of
-// the switch's program, its ids as constants, and codecs between typed values and P4Runtime's entities.
+// Package p4info is the contract between Fairlane and a WRCC switch in terms of P4Runtime v1: the P4Info of the switch's
+// program, its ids as constants, and codecs between typed values and P4Runtime's entities.
 //
-// The P4Info is a proposal of this project: S0 describes a prototype's algorithm, not its control interface.
-// docs/wrcc.md explains each entity.
+// The P4Info is a proposal of this project: S0 describes a prototype's algorithm, not its control interface. docs/wrcc.md
+// explains each entity.
 //
-// Integers travel as byte strings in canonical form: big-endian and as short as the value allows, at least
-// one byte (P4Runtime specification, "Bytestrings"). Decoders here take no other form, so that a value
-// has one encoding, and say which field they refuse; Shorten makes that form of what a device sent.
+// Integers are encoded as byte strings in canonical form: big-endian and as short as the value allows, at least one byte
+// (P4Runtime specification, "Bytestrings"). The decoders accept only this form, so that a value has one encoding, and name the
+// invalid field in errors. Shorten converts a device's message to this form.
 package p4info
 
 import (
@@ -33,7 +33,7 @@ const (
 	ActionDomain      uint32 = 0x01000003
 )
 
-// Ids of what a switch measures.
+// Ids of a switch's measurements.
 const (
 	CounterInput    uint32 = 0x12000001
 	CounterFCNP     uint32 = 0x12000002
@@ -51,10 +51,10 @@ const (
 // Size is the number of cells of every register and counter: ports 0 to Size-1.
 const Size = 512
 
-// Text returns the P4Info in text form, as an operator hands it to a switch's compiler or shell.
+// Text returns the P4Info in text form, for a switch's compiler or shell.
 func Text() string { return text }
 
-// New returns the P4Info as a message of its own.
+// New returns a new copy of the P4Info message.
 func New() (*configv1.P4Info, error) {
 	var p configv1.P4Info
 	if err := prototext.Unmarshal([]byte(text), &p); err != nil {
@@ -63,8 +63,8 @@ func New() (*configv1.P4Info, error) {
 	return &p, nil
 }
 
-// Cookie names this P4Info to P4Runtime's forwarding pipeline configuration: the first 8 bytes of the
-// SHA-256 of its text form.
+// Cookie identifies this P4Info in P4Runtime's forwarding pipeline configuration: the first 8 bytes of the SHA-256 of its text
+// form.
 func Cookie() uint64 {
 	sum := sha256.Sum256([]byte(text))
 	return binary.BigEndian.Uint64(sum[:])

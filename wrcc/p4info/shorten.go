@@ -2,8 +2,8 @@ package p4info
 
 import p4v1 "github.com/p4lang/p4runtime/go/p4/v1"
 
-// Shorten brings the byte strings of an entity that a device sent into canonical form, in place. A receiver has to take leading
-// zeros (P4Runtime specification, "Bytestrings"), so the driver calls it before it decodes; no bytes at all stay as they are.
+// Shorten converts the byte strings of an entity from a device to canonical form, in place. A receiver must accept leading
+// zeros (P4Runtime specification, "Bytestrings"), so the driver calls it before decoding. An empty byte string is not changed.
 func Shorten(e *p4v1.Entity) {
 	for _, m := range e.GetTableEntry().GetMatch() {
 		if x, ok := m.GetFieldMatchType().(*p4v1.FieldMatch_Exact_); ok && x.Exact != nil {
@@ -16,7 +16,7 @@ func Shorten(e *p4v1.Entity) {
 	ShortenData(e.GetRegisterEntry().GetData())
 }
 
-// ShortenData does the same with the data of a register or digest.
+// ShortenData does the same for the data of a register or digest.
 func ShortenData(d *p4v1.P4Data) {
 	switch x := d.GetData().(type) {
 	case *p4v1.P4Data_Bitstring:

@@ -42,15 +42,15 @@ func Domain(d wrcc.PortDomain) *p4v1.TableEntry {
 	return entry(TableDomain, ActionDomain, []uint64{uint64(d.Port)}, uint64(d.Domain), wan)
 }
 
-// Key returns the entry's key alone, with which P4Runtime deletes it.
+// Key returns only the key of the entry, with which P4Runtime deletes it.
 func Key(e *p4v1.TableEntry) *p4v1.TableEntry {
 	return &p4v1.TableEntry{TableId: e.GetTableId(), Match: e.GetMatch()}
 }
 
-// All returns the entry that reads a whole table.
+// All returns the entry for a read of a whole table.
 func All(table uint32) *p4v1.TableEntry { return &p4v1.TableEntry{TableId: table} }
 
-// Entity wraps an entry, as requests and answers carry it.
+// Entity wraps an entry for requests and answers.
 func Entity[E *p4v1.TableEntry | *p4v1.RegisterEntry | *p4v1.CounterEntry | *p4v1.DigestEntry](e E) *p4v1.Entity {
 	out := &p4v1.Entity{}
 	switch e := any(e).(type) {
@@ -79,7 +79,7 @@ func entry(table, action uint32, key []uint64, params ...uint64) *p4v1.TableEntr
 	return e
 }
 
-// field is a key or a parameter of a table: names and widths by id, from 1 on.
+// field is a key or a parameter of a table: name and width by id, starting at 1.
 type field struct {
 	name string
 	bits int
@@ -90,8 +90,8 @@ var (
 	portClassKey = []field{{"port", portBits}, {"class", classBits}}
 )
 
-// DecodePortConfig reads an entry of TablePortConfig. Values are checked against their widths alone: what a
-// device holds may be seen, whether it makes sense or not. Errors name the field.
+// DecodePortConfig decodes an entry of TablePortConfig. It checks values against their widths only, because a device's state
+// may be inconsistent. Errors name the field.
 func DecodePortConfig(e *p4v1.TableEntry) (wrcc.PortConfig, error) {
 	d := open(e, "port_cfg", TablePortConfig, portKey)
 	v := d.params(ActionPortConfig, []field{
@@ -107,7 +107,7 @@ func DecodePortConfig(e *p4v1.TableEntry) (wrcc.PortConfig, error) {
 	}, nil
 }
 
-// DecodeClassWeight reads an entry of TableClassWeight likewise.
+// DecodeClassWeight decodes an entry of TableClassWeight in the same way.
 func DecodeClassWeight(e *p4v1.TableEntry) (wrcc.ClassWeight, error) {
 	d := open(e, "class_weight", TableClassWeight, portClassKey)
 	v := d.params(ActionClassWeight, []field{{"multiplier", shortBits}, {"shift", shiftBits}})
@@ -117,7 +117,7 @@ func DecodeClassWeight(e *p4v1.TableEntry) (wrcc.ClassWeight, error) {
 	return wrcc.ClassWeight{Port: uint16(d.key[0]), Class: uint8(d.key[1]), Multiplier: uint16(v[0]), Shift: uint8(v[1])}, nil
 }
 
-// DecodeDomain reads an entry of TableDomain likewise.
+// DecodeDomain decodes an entry of TableDomain in the same way.
 func DecodeDomain(e *p4v1.TableEntry) (wrcc.PortDomain, error) {
 	d := open(e, "domain_cfg", TableDomain, portKey)
 	v := d.params(ActionDomain, []field{{"domain", domainBits}, {"wan", flagBits}})
@@ -127,8 +127,8 @@ func DecodeDomain(e *p4v1.TableEntry) (wrcc.PortDomain, error) {
 	return wrcc.PortDomain{Port: uint16(d.key[0]), Domain: uint16(v[0]), WAN: v[1] != 0}, nil
 }
 
-// DecodeKey reads the key of an entry of one of our tables, as of one that is to be deleted: the port,
-// and the class where the table has one.
+// DecodeKey decodes the key of an entry of one of our tables, for example of a deletion: the port, and the class if the table
+// has one.
 func DecodeKey(e *p4v1.TableEntry) (port uint16, class uint8, err error) {
 	name, fields := "port_cfg", portKey
 	switch e.GetTableId() {
@@ -150,7 +150,7 @@ func DecodeKey(e *p4v1.TableEntry) (port uint16, class uint8, err error) {
 	return uint16(d.key[0]), class, nil
 }
 
-// decoder reads one entry and keeps what is wrong with it.
+// decoder decodes one entry and collects its errors.
 type decoder struct {
 	e    *p4v1.TableEntry
 	name string
@@ -158,7 +158,7 @@ type decoder struct {
 	err  error
 }
 
-// open reads the key of an entry.
+// open decodes the key of an entry.
 func open(e *p4v1.TableEntry, name string, table uint32, fields []field) *decoder {
 	d := &decoder{e: e, name: name, key: make([]uint64, len(fields))}
 	if e.GetTableId() != table {
@@ -187,7 +187,7 @@ func open(e *p4v1.TableEntry, name string, table uint32, fields []field) *decode
 	return d
 }
 
-// params reads the parameters of the entry's action.
+// params decodes the parameters of the entry's action.
 func (d *decoder) params(action uint32, fields []field) []uint64 {
 	out := make([]uint64, len(fields))
 	a := d.e.GetAction().GetAction()
@@ -213,7 +213,7 @@ func (d *decoder) params(action uint32, fields []field) []uint64 {
 	return out
 }
 
-// index turns an id into a place among the fields, each of which comes once.
+// index converts an id to an index in the fields; each id may occur only once.
 func (d *decoder) index(what string, id uint32, seen []bool) (int, bool) {
 	if id < 1 || int(id) > len(seen) {
 		d.fail(what, strconv.FormatUint(uint64(id), 10), fmt.Sprintf("1 to %d", len(seen)))

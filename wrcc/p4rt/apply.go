@@ -21,7 +21,7 @@ type change struct {
 	update *p4v1.Update
 }
 
-// changes lists what leads from the entries that a device has to those wanted, in the order of their keys.
+// changes returns the updates from the device's entries to the desired ones, in the order of their keys.
 func changes[E wrcc.Entry](have, want []E, entry func(E) *p4v1.TableEntry) []change {
 	var out []change
 	add := func(kind p4v1.Update_Type, v E, e *p4v1.TableEntry) {
@@ -51,8 +51,8 @@ func (s *session) apply(ctx context.Context, have, want *wrcc.SwitchConfig) (dri
 	return w.receipt, w.err
 }
 
-// writer sends the batches of one Apply one after the other and keeps the receipt. After the first failure it only
-// lists what was left out.
+// writer sends the batches of one Apply sequentially and records the receipt. After the first failure it records the remaining
+// changes as skipped.
 type writer struct {
 	s       *session
 	ctx     context.Context
@@ -77,7 +77,7 @@ func (w *writer) table(name string, all []change) {
 	}
 }
 
-// batch sends one Write. A device that answers for each update gets a field for each in the receipt.
+// batch sends one Write. If the device reports a status for each update, the receipt gets a field for each.
 func (w *writer) batch(name, field string, batch []change) {
 	all := make([]*p4v1.Update, len(batch))
 	for i := range batch {
@@ -111,15 +111,14 @@ func (w *writer) each(name string, batch []change, each []*p4v1.Error) {
 	w.err = errors.Join(errs...)
 }
 
-// write sends one batch as the primary, and says what became of it; each is the status of its updates where the device
-// tells them apart.
+// write sends one batch as the primary and returns the outcome; each has the status of every update if the device reports them.
 func (s *session) write(ctx context.Context, all []*p4v1.Update) (o driver.Outcome, each []*p4v1.Error, err error) {
 	if err := s.becomePrimary(ctx); err != nil {
 		return driver.OutcomeSkipped, nil, err
 	}
 	err = s.send(ctx, all)
 	if status.Code(err) == codes.PermissionDenied {
-		// The device carried out nothing. It has a new primary, or has forgotten us.
+		// The device executed nothing. It has a new primary, or has lost our election.
 		s.stream.doubt()
 		if err := s.becomePrimary(ctx); err != nil {
 			return driver.OutcomeRefused, nil, err

@@ -12,12 +12,12 @@ import (
 	"fairlane/ccconfig/driver/grpclink"
 )
 
-// classify turns what became of a request into one of the error kinds of package driver.
+// classify maps the error of a request to one of the error kinds of package driver.
 func (s *session) classify(ctx context.Context, what string, err error) error {
 	return s.d.links.Classify(ctx, fmt.Sprintf("%s of %s", what, s.dev), s.target.Address, err, judge)
 }
 
-// judge is what a status says by P4Runtime.
+// judge interprets a status by the rules of P4Runtime.
 func judge(st *status.Status) (means string, kind error) {
 	switch st.Code() {
 	case codes.FailedPrecondition:
@@ -28,20 +28,20 @@ func judge(st *status.Status) (means string, kind error) {
 	return means, grpclink.KindOf(st.Code())
 }
 
-// updateKind is the error kind of one update of a batch, where codes are about the entry and not the request.
+// updateKind returns the error kind of one update of a batch, whose codes are about the entry and not the request.
 func updateKind(c codes.Code) error {
 	switch c {
 	case codes.AlreadyExists, codes.NotFound, codes.PermissionDenied:
-		return driver.ErrConflict // it was otherwise when we read it
+		return driver.ErrConflict // the entry changed after our read
 	case codes.ResourceExhausted, codes.Unimplemented, codes.FailedPrecondition:
-		return driver.ErrUnsupported // a full table is beyond the device
+		return driver.ErrUnsupported // a full table exceeds the device's capacity
 	case codes.Unavailable, codes.Aborted, codes.DeadlineExceeded, codes.Internal, codes.Unknown:
 		return driver.ErrBusy
 	}
 	return driver.ErrInvalid
 }
 
-// updates returns the status of each update of a batch that failed, or nil when the device does not say.
+// updates returns the status of each failed update of a batch, or nil if the device does not report it.
 func updates(err error, n int) []*p4v1.Error {
 	st := status.Convert(err)
 	details := st.Details()
@@ -59,7 +59,7 @@ func updates(err error, n int) []*p4v1.Error {
 		failed = failed || e.GetCanonicalCode() != 0
 	}
 	if !failed {
-		return nil // an error that says that all is well says nothing
+		return nil // an error with only OK statuses has no information
 	}
 	return out
 }

@@ -16,14 +16,14 @@ import (
 	"fairlane/wrcc/p4info"
 )
 
-// Source is where a fair rate was read.
+// Source is the source of a fair rate.
 type Source string
 
 // Sources, best first.
 const (
-	SourceRegister Source = "register" // the fair rate now
-	SourceCounter  Source = "counter"  // its mean since the last reading
-	SourceDigest   Source = "digest"   // when the port last told of congestion
+	SourceRegister Source = "register" // the current fair rate
+	SourceCounter  Source = "counter"  // the mean since the last reading
+	SourceDigest   Source = "digest"   // the fair rate at the port's last congestion digest
 )
 
 // FairRate is the fair rate of an egress port.
@@ -33,11 +33,10 @@ type FairRate struct {
 	Source Source
 }
 
-// FairRates returns the fair rates of the device's ports, in their order, from the best source that its program and its
-// server have: the register of fair rates; or the counter of their sums, whose growth between two calls gives the mean, so that
-// the first call finds none; or the digests of congestion, which come to the primary alone and are asked for by a
-// write. Ports of which nothing is known are left out, and nothing is ever made up.
-// It is driver.ErrUnsupported when there is no source.
+// FairRates returns the fair rates of the device's ports, in port order, from the best source that its program and its server
+// support. The sources are the register of fair rates; the counter of their sums, whose growth between two calls gives the
+// mean, so the first call returns none; and the congestion digests, which only the primary receives and which must be enabled
+// by a write. Ports without a known fair rate are omitted. FairRates returns driver.ErrUnsupported if there is no source.
 func (d *Driver) FairRates(ctx context.Context, dev driver.Device) ([]FairRate, error) {
 	s, release, err := d.begin(ctx, dev)
 	if err != nil {
@@ -49,7 +48,7 @@ func (d *Driver) FairRates(ctx context.Context, dev driver.Device) ([]FairRate, 
 		if !errors.Is(err, driver.ErrUnsupported) {
 			return rates, err
 		}
-		s.noRegisters = true // of this program on this server, until it has another
+		s.noRegisters = true // for this program on this server, until the program changes
 	}
 	switch {
 	case s.features.Counters[p4info.CounterPFRSum]:
@@ -85,7 +84,7 @@ func (s *session) counterRates(ctx context.Context) ([]FairRate, error) {
 	for port, n := range now {
 		b, known := before[port]
 		if !known || n.Packets <= b.Packets || n.Bytes < b.Bytes {
-			continue // the first reading, no period since, or the device has started anew
+			continue // the first reading, no period since then, or the device has restarted
 		}
 		mean := math.Round(float64(n.Bytes-b.Bytes) / float64(n.Packets-b.Packets))
 		out = append(out, FairRate{port, uint32(min(mean, math.MaxUint32)), SourceCounter})
@@ -107,10 +106,10 @@ func (s *session) digestRates(ctx context.Context) ([]FairRate, error) {
 	return sorted(out), nil
 }
 
-// digestGap bounds how often a device tells of the same port, nanoseconds.
+// digestGap is the minimum time between two digests for the same port, nanoseconds.
 const digestGap = 10_000_000
 
-// askForDigests turns digests on, once for each stream.
+// askForDigests enables digests, once for each stream.
 func (s *session) askForDigests(ctx context.Context) error {
 	if s.stream != nil && s.stream.broken() == nil && s.stream.digests {
 		return nil
@@ -118,7 +117,7 @@ func (s *session) askForDigests(ctx context.Context) error {
 	e := &p4v1.DigestEntry{DigestId: p4info.DigestCongestion, Config: &p4v1.DigestEntry_Config{MaxTimeoutNs: 0, MaxListSize: 1, AckTimeoutNs: digestGap}}
 	_, each, err := s.write(ctx, []*p4v1.Update{{Type: p4v1.Update_INSERT, Entity: p4info.Entity(e)}})
 	if len(each) == 1 && codes.Code(uint32(each[0].GetCanonicalCode())) == codes.AlreadyExists {
-		err = nil // asked for by an earlier stream
+		err = nil // enabled by an earlier stream
 	}
 	if err != nil {
 		return fmt.Errorf("digests: %w", err)
@@ -127,16 +126,16 @@ func (s *session) askForDigests(ctx context.Context) error {
 	return nil
 }
 
-// PortCounters is what an egress port has counted. A counter that the device's program does not have is nil, and never zero.
+// PortCounters are the counters of an egress port. A counter that the device's program does not have is nil, never zero.
 type PortCounters struct {
 	Port     uint16
-	Input    *p4info.Count // on their way to the port
-	FCNPs    *uint64       // fast congestion notifications because of the port
+	Input    *p4info.Count // traffic received for the port
+	FCNPs    *uint64       // fast congestion notifications caused by the port
 	Rewrites *uint64       // packets whose fair rate the port lowered
 	Pauses   *uint64       // pause frames that the port sent as an ingress
 }
 
-// Counters returns the counters of ports 1 to dev.Ports. It is driver.ErrUnsupported when the program has none.
+// Counters returns the counters of ports 1 to dev.Ports, or driver.ErrUnsupported if the program has none.
 func (d *Driver) Counters(ctx context.Context, dev driver.Device) ([]PortCounters, error) {
 	s, release, err := d.begin(ctx, dev)
 	if err != nil {

@@ -1,30 +1,27 @@
-// Package p4rt is the driver of WRCC switches: it reads and writes their tables by P4Runtime v1, in terms of the
-// P4Info of package p4info.
+// Package p4rt is the driver of WRCC switches: it reads and writes their tables by P4Runtime v1, with the P4Info of package
+// p4info.
 //
-// # Who may write
+// # Elections
 //
-// A P4Runtime device takes writes from one client alone, the primary: of the clients whose stream is open, the one
-// with the highest election id. The driver arbitrates when it first has something to write, and keeps the stream.
-// Where no primary is left it raises its own election id and takes over. Where another client is the
-// primary, Apply fails with driver.ErrConflict and writes nothing, unless Options.Overrule says that this manager
-// has the right to outbid it. A device that has forgotten an election, as after a reboot, refuses the write; the driver
-// then arbitrates again and repeats it once. Reads need no election.
+// A P4Runtime device accepts writes from one client only, the primary: of the clients with an open stream, the one with the
+// highest election id. The driver starts an election before its first write, and keeps the stream. If there is no primary any
+// more, it raises its own election id and takes over. If another client is the primary, Apply returns driver.ErrConflict and
+// writes nothing, unless Options.Overrule allows this manager to outbid it. A device that has lost an election, for example
+// after a reboot, rejects the write; the driver then starts a new election and repeats the write once. Reads need no election.
 //
-// # What is checked before a write
+// # Checks before a write
 //
-// Every operation asks for the cookie of the device's program, and for its P4Info when the cookie is a new one. Nothing
-// is written to a program that lacks our tables or has them differently: driver.ErrUnsupported names the difference.
-// Programs are never loaded.
+// Every operation reads the cookie of the device's program, and its P4Info if the cookie is new. The driver writes nothing to a
+// program without our tables or with different ones: driver.ErrUnsupported names the difference. It never loads programs.
 //
 // # Order of writing
 //
-// Data centres first, then class weights, then the ports' settings: a port does not begin to limit flows before it
-// is known whose data centre it is in. Any other order would be safe too, because a fair rate
-// loses no packet. Each batch is one Write of up to Options.BatchSize updates, which the device carries out one by one; when it
-// refuses some of them, the receipt has one field for each.
+// Data centres are written first, then class weights, then the ports' settings, so that a port does not limit flows before its
+// data centre is known. Any other order would be safe too, because a fair rate loses no packet. Each batch is one Write of up
+// to Options.BatchSize updates, which the device executes one by one; if it rejects some of them, the receipt has one field for
+// each.
 //
-// A gRPC channel repeats no request of its own here: a repeated write would be a write that the
-// receipt does not show.
+// The gRPC channel does not repeat requests, because the receipt would not show a repeated write.
 package p4rt
 
 import (
@@ -42,19 +39,19 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// Target is where a device answers.
+// Target is the address of a device.
 type Target struct {
 	Address  string // host:port, of gRPC
 	DeviceID uint64 // many devices may share an address
 }
 
-// ElectionID is P4Runtime's 128-bit election id. Every manager needs its own.
+// ElectionID is P4Runtime's 128-bit election id. Every manager needs a different one.
 type ElectionID struct{ High, Low uint64 }
 
-// String prints the id as "high/low".
+// String formats the id as "high/low".
 func (e ElectionID) String() string { return fmt.Sprintf("%d/%d", e.High, e.Low) }
 
-// next is the least id above e; the highest stays as it is.
+// next returns the lowest id above e; the highest id is returned unchanged.
 func (e ElectionID) next() ElectionID {
 	switch {
 	case e.Low+1 != 0:
@@ -69,7 +66,7 @@ func (e ElectionID) less(o ElectionID) bool {
 	return e.High < o.High || e.High == o.High && e.Low < o.Low
 }
 
-// Limits of options, and what stands in for 0.
+// Limits and defaults of options.
 const (
 	MaxBatchSize = 1024
 
@@ -81,27 +78,27 @@ const (
 type Options struct {
 	grpclink.Options
 
-	// Target says where a device answers. It is called for each operation and must be safe for concurrent use.
+	// Target returns the address of a device. It is called for each operation and must be safe for concurrent use.
 	Target func(driver.Device) (Target, error)
-	// Election is the id to arbitrate with; zero is 0/1.
+	// Election is the id for elections; zero means 0/1.
 	Election ElectionID
-	// Overrule outbids another primary instead of reporting it, for a manager that has made sure, as by a
-	// lease, that it alone may write.
+	// Overrule outbids another primary instead of reporting it, for a manager that has ensured, for example by a lease, that
+	// only it may write.
 	Overrule bool
-	// BatchSize bounds the updates of one Write, up to MaxBatchSize; 0 is DefaultBatchSize.
+	// BatchSize is the largest number of updates of one Write, up to MaxBatchSize; 0 means DefaultBatchSize.
 	BatchSize int
 }
 
-// Driver implements driver.Driver for WRCC switches. Close it when it is no longer used.
+// Driver implements driver.Driver for WRCC switches. Call Close when it is no longer used.
 type Driver struct {
 	o       Options
 	links   *grpclink.Pool[ident.PortID, *session]
-	streams sync.WaitGroup // which outlast the operations that open them
+	streams sync.WaitGroup // which outlive the operations that open them
 }
 
 var _ driver.Driver = (*Driver)(nil)
 
-// New returns a driver. It fails on options that are missing or out of range.
+// New returns a driver. It returns an error for options that are missing or out of range.
 func New(o Options) (*Driver, error) {
 	switch {
 	case o.Target == nil:
@@ -122,17 +119,17 @@ func New(o Options) (*Driver, error) {
 	return &Driver{o: o, links: links}, nil
 }
 
-// Format prints the driver's kind, whatever the verb: package fmt would otherwise look into keys and certificates.
+// Format prints only the driver's kind, for any verb. Package fmt would otherwise print keys and certificates.
 func (d *Driver) Format(s fmt.State, _ rune) { _, _ = io.WriteString(s, "WRCC switch driver") }
 
-// Close gives up every election, closes all connections and waits for operations, which fail, and streams to end.
+// Close gives up every election, closes all connections and waits for streams and operations, which fail.
 func (d *Driver) Close() error {
-	err := d.links.Close() // which ends the streams
+	err := d.links.Close() // this ends the streams
 	d.streams.Wait()
 	return err
 }
 
-// Capabilities asks for the sizes of the program's tables.
+// Capabilities returns the sizes of the program's tables.
 func (d *Driver) Capabilities(ctx context.Context, dev driver.Device) (driver.Capabilities, error) {
 	s, release, err := d.begin(ctx, dev)
 	if err != nil {
@@ -142,7 +139,7 @@ func (d *Driver) Capabilities(ctx context.Context, dev driver.Device) (driver.Ca
 	return driver.Capabilities{WRCC: &driver.WRCCCapabilities{Ports: s.features.Ports, Weights: s.features.Weights, Domains: s.features.Domains}}, nil
 }
 
-// Read returns all entries of the device's tables, whoever wrote them.
+// Read returns all entries of the device's tables, written by any client.
 func (d *Driver) Read(ctx context.Context, dev driver.Device) (driver.Settings, error) {
 	s, release, err := d.begin(ctx, dev)
 	if err != nil {
@@ -156,8 +153,8 @@ func (d *Driver) Read(ctx context.Context, dev driver.Device) (driver.Settings, 
 	return driver.Settings{WRCC: c}, nil
 }
 
-// Apply brings the device to want, sending only what differs, in the order of the package comment. Nothing at all is
-// sent when want is out of range (driver.ErrInvalid) or beyond what the device can hold (driver.ErrUnsupported).
+// Apply implements driver.Driver. It sends only differences, in the order of the package comment. It sends nothing at all if
+// want is out of range (driver.ErrInvalid) or exceeds the device's capacity (driver.ErrUnsupported).
 func (d *Driver) Apply(ctx context.Context, dev driver.Device, want driver.Settings) (driver.Receipt, error) {
 	if err := want.ValidateRanges(dev); err != nil {
 		return driver.Receipt{}, driver.Refusef(driver.ErrInvalid, "%w", err)
@@ -177,7 +174,7 @@ func (d *Driver) Apply(ctx context.Context, dev driver.Device, want driver.Setti
 	return s.apply(ctx, have, want.WRCC)
 }
 
-// begin waits for a turn on the device, finds its session and checks its program. release ends the turn.
+// begin waits for exclusive use of the device, returns its session and checks its program. release ends the use.
 func (d *Driver) begin(ctx context.Context, dev driver.Device) (_ *session, release func(), _ error) {
 	if err := dev.Validate(); err != nil {
 		return nil, nil, errors.Join(driver.ErrInvalid, err)
@@ -193,7 +190,7 @@ func (d *Driver) begin(ctx context.Context, dev driver.Device) (_ *session, rele
 		switch {
 		case s != nil && s.target == t:
 			return s
-		case s != nil: // the device has moved
+		case s != nil: // the device has a new address
 			s.hangUp()
 		}
 		return newSession(d, dev, t, conn)

@@ -14,20 +14,20 @@ import (
 	"fairlane/wrcc/p4info"
 )
 
-// session is what the driver knows of one device. It belongs to whoever has the turn on it.
+// session is the driver's state of one device, for the current exclusive user of the device.
 type session struct {
 	d      *Driver
 	dev    driver.Device
 	target Target
 	client p4v1.P4RuntimeClient
 
-	cookie   *uint64 // of the program that features are of; nil before the first
+	cookie   *uint64 // of the program with these features; nil before the first check
 	features p4info.Features
 
 	election ElectionID
 	stream   *stream // nil before the first write
 
-	noRegisters bool                    // the device has registers in its program, but gives no access
+	noRegisters bool                    // the program has registers, but the server gives no access
 	sums        map[uint16]p4info.Count // CounterPFRSum at the last reading
 }
 
@@ -35,7 +35,7 @@ func newSession(d *Driver, dev driver.Device, t Target, conn *grpc.ClientConn) *
 	return &session{d: d, dev: dev, target: t, client: p4v1.NewP4RuntimeClient(conn), election: d.o.Election}
 }
 
-// check makes sure that the device runs a program with our tables, and learns what else it has.
+// check verifies that the device runs a program with our tables, and determines its other features.
 func (s *session) check(ctx context.Context) error {
 	if s.cookie != nil {
 		c, err := s.pipeline(ctx, p4v1.GetForwardingPipelineConfigRequest_COOKIE_ONLY)
@@ -56,7 +56,7 @@ func (s *session) check(ctx context.Context) error {
 		return fmt.Errorf("%w: %s runs another program: %w", driver.ErrUnsupported, s.dev, err)
 	}
 	s.features, s.noRegisters, s.sums = f, false, nil
-	if cookie := c.GetCookie(); cookie != nil { // a device without cookies is asked for its P4Info each time
+	if cookie := c.GetCookie(); cookie != nil { // the P4Info of a device without cookies is read each time
 		s.cookie = new(cookie.GetCookie())
 	}
 	return nil
@@ -72,7 +72,7 @@ func (s *session) pipeline(ctx context.Context, ask p4v1.GetForwardingPipelineCo
 	return r.GetConfig(), nil
 }
 
-// entities reads everything that the request's entities mean, at most as many as given.
+// entities reads all entities that match the request, up to a maximum.
 func (s *session) entities(ctx context.Context, what string, most int, ask ...*p4v1.Entity) ([]*p4v1.Entity, error) {
 	rctx, cancel := s.d.links.Request(ctx)
 	defer cancel()
@@ -140,7 +140,7 @@ func decode(c *wrcc.SwitchConfig, e *p4v1.TableEntry) error {
 	return fmt.Errorf("an entry of table 0x%08x, which was not asked for", e.GetTableId())
 }
 
-// unique refuses sorted entries of which two have the same key.
+// unique returns an error if two sorted entries have the same key.
 func unique[E wrcc.Entry](list []E) error {
 	for i := 1; i < len(list); i++ {
 		if list[i].Key() == list[i-1].Key() {
@@ -150,7 +150,7 @@ func unique[E wrcc.Entry](list []E) error {
 	return nil
 }
 
-// fits refuses, before anything is sent, what the device's tables cannot hold.
+// fits returns an error, before anything is sent, if the device's tables are too small.
 func (s *session) fits(want *wrcc.SwitchConfig) error {
 	for _, t := range []struct {
 		name       string

@@ -17,17 +17,17 @@ import (
 
 func (e ElectionID) message() *p4v1.Uint128 { return &p4v1.Uint128{High: e.High, Low: e.Low} }
 
-// standing is what a device last said about who is the primary.
+// standing is the client's role as the device last reported it.
 type standing uint8
 
 const (
-	unknown standing = iota // nothing yet, or in doubt
+	unknown standing = iota // not reported yet, or in doubt
 	primary
 	backup // another client is the primary
-	vacant // nobody is
+	vacant // no client is the primary
 )
 
-// stream is an open StreamChannel, on which elections are held and digests arrive.
+// stream is an open StreamChannel, which carries elections and digests.
 type stream struct {
 	cancel context.CancelFunc
 	client p4v1.P4Runtime_StreamChannelClient
@@ -35,18 +35,18 @@ type stream struct {
 
 	mu      sync.Mutex
 	state   standing
-	highest ElectionID    // that the device has seen
-	err     error         // why the stream ended
-	changed chan struct{} // closed at the next change of the above
+	highest ElectionID    // highest election id on the device
+	err     error         // reason for the end of the stream
+	changed chan struct{} // closed at the next change of the fields above
 	latest  map[uint16]p4info.Congestion
-	digests bool // asked for on this stream
+	digests bool // digests are enabled on this stream
 }
 
-// maxElections bounds the rounds of one arbitration: against an opponent that raises its id as well, nobody wins.
+// maxElections is the largest number of rounds of one election, because an opponent may raise its id too.
 const maxElections = 4
 
-// becomePrimary returns once the device says that we are the primary. What it said before may be out of date, so another primary
-// is believed in only when it is there in every round.
+// becomePrimary returns when the device has reported that we are the primary. Earlier reports may be outdated, so it returns a
+// conflict only if another primary exists in every round.
 func (s *session) becomePrimary(ctx context.Context) error {
 	rctx, cancel := s.d.links.Request(ctx)
 	defer cancel()
@@ -79,8 +79,8 @@ func (s *session) arbitrationError(ctx context.Context, err error) error {
 	return s.classify(ctx, "arbitration", err)
 }
 
-// arbitrate makes sure that there is a stream on which the device has told our standing. A stream that breaks now may have
-// been dead since its last use, so a new one gets a chance.
+// arbitrate ensures that there is a stream on which the device has reported our role. A stream that breaks now may have been
+// broken since its last use, so one new stream is tried.
 func (s *session) arbitrate(ctx context.Context) (*stream, error) {
 	if s.stream != nil && s.stream.broken() == nil {
 		if err := s.ask(ctx); err == nil || ctx.Err() != nil {
@@ -93,21 +93,21 @@ func (s *session) arbitrate(ctx context.Context) (*stream, error) {
 	return s.stream, s.ask(ctx)
 }
 
-// ask waits for our standing, and asks for it when it is in doubt.
+// ask waits for our role, and requests it when it is in doubt.
 func (s *session) ask(ctx context.Context) error {
 	st := s.stream
 	if state, _ := st.standing(); state == unknown {
 		if err := st.send(&p4v1.StreamMessageRequest{Update: &p4v1.StreamMessageRequest_Arbitration{Arbitration: &p4v1.MasterArbitrationUpdate{
 			DeviceId: s.target.DeviceID, ElectionId: s.election.message(),
 		}}}); err != nil {
-			_ = st.await(ctx, func() bool { return false }) // gRPC tells the receiver why
+			_ = st.await(ctx, func() bool { return false }) // gRPC reports the reason to the receiver
 			return cmp.Or(st.broken(), err)
 		}
 	}
 	return st.await(ctx, func() bool { return st.state != unknown })
 }
 
-// openStream opens a stream that outlasts the operation: until it breaks, the device moves or the driver is closed.
+// openStream opens a stream that outlives the operation: until it breaks, the device's address changes or the driver is closed.
 func (s *session) openStream(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	client, err := s.client.StreamChannel(ctx)
@@ -124,7 +124,7 @@ func (s *session) openStream(ctx context.Context) error {
 	return nil
 }
 
-// receive takes in what the device says until the stream ends.
+// receive processes the device's messages until the stream ends.
 func (st *stream) receive() {
 	for {
 		m, err := st.client.Recv()
@@ -152,8 +152,8 @@ func standingOf(a *p4v1.MasterArbitrationUpdate) (standing, ElectionID) {
 	return backup, id
 }
 
-// digest keeps the newest congestion of each port, and acknowledges the list. Entries that cannot be read are left out: the
-// next reading of the fair rates does not depend on them.
+// digest stores the newest congestion report of each port, and acknowledges the list. It skips entries that cannot be decoded:
+// the next reading of the fair rates does not depend on them.
 func (st *stream) digest(l *p4v1.DigestList) {
 	if l.GetDigestId() == p4info.DigestCongestion {
 		st.update(func() {
@@ -165,7 +165,7 @@ func (st *stream) digest(l *p4v1.DigestList) {
 			}
 		})
 	}
-	// A lost acknowledgement makes the device repeat the list, which does no harm.
+	// After a lost acknowledgement the device repeats the list, which is harmless.
 	_ = st.send(&p4v1.StreamMessageRequest{Update: &p4v1.StreamMessageRequest_DigestAck{DigestAck: &p4v1.DigestListAck{DigestId: l.GetDigestId(), ListId: l.GetListId()}}})
 }
 
@@ -195,10 +195,10 @@ func (st *stream) broken() error {
 	return st.err
 }
 
-// doubt forgets the standing, so that the next arbitration asks again.
+// doubt resets the role to unknown, so that the next arbitrate requests it again.
 func (st *stream) doubt() { st.update(func() { st.state = unknown }) }
 
-// await returns when done holds, which is asked under the lock, or with the reason why it will not: the stream ended.
+// await returns when done returns true, which is called under the lock, or with an error if the stream has ended.
 func (st *stream) await(ctx context.Context, done func() bool) error {
 	for {
 		st.mu.Lock()

@@ -12,7 +12,7 @@ import (
 	"fairlane/wrcc"
 )
 
-// maxWrites bounds how many writes one Apply of a sample may take.
+// maxWrites is the largest number of writes of one Apply of a sample.
 const maxWrites = 64
 
 func samples(ctx context.Context, h Harness, d driver.Device) ([]driver.Settings, error) {
@@ -126,8 +126,8 @@ func checkTransitions(ctx context.Context, h Harness, d driver.Device) error {
 	return nil
 }
 
-// eachWrite calls f for every number of writes that may pass before something goes wrong,
-// for every transition between two samples, until f says that the fault came too late.
+// eachWrite calls f for every number of writes before a fault, for every transition between two samples, until f reports that
+// the fault came too late.
 func eachWrite(ctx context.Context, h Harness, d driver.Device, f func(k int, to driver.Settings) (late bool, err error)) error {
 	all, err := samples(ctx, h, d)
 	if err != nil {
@@ -210,7 +210,7 @@ func checkOneLost(ctx context.Context, h Harness, d driver.Device) error {
 			return false, fmt.Errorf("after %d writes: %w", n, err)
 		}
 		if err == nil {
-			// Either nothing was lost, or a transport that repeats requests overcame it.
+			// Either nothing was lost, or a transport that repeats requests recovered.
 			return true, wantTruth(h, d, to)
 		}
 		if kerr := wantKind("apply with one loss", err, driver.ErrUnreachable); kerr != nil {
@@ -274,8 +274,8 @@ func checkPartial(ctx context.Context, h Harness, d driver.Device) error {
 	return nil
 }
 
-// undone applies want to a device that does something else than it is told. An atomic device may notice that itself: then
-// it refuses the write, and holds what it held before.
+// undone applies want to a device that does not store the values it receives. An atomic device may detect that itself: then it
+// rejects the write, and keeps its previous state.
 func undone(ctx context.Context, h Harness, d driver.Device, want, before driver.Settings) (bool, error) {
 	r, err := h.Driver.Apply(ctx, d, want)
 	if err == nil {
@@ -346,7 +346,7 @@ func checkSecondWriter(ctx context.Context, h Harness, d driver.Device) error {
 	return nil
 }
 
-// refusal applies want and demands an error of the kind without a single write.
+// refusal applies want and requires an error of the kind without any write.
 func refusal(ctx context.Context, h Harness, d driver.Device, name string, want driver.Settings, kind error) error {
 	before, truth := h.Faults.Writes(d), h.Faults.Truth(d)
 	r, err := h.Driver.Apply(ctx, d, want)
@@ -380,7 +380,7 @@ func checkOutOfRange(ctx context.Context, h Harness, d driver.Device) error {
 	return nil
 }
 
-// spoilers are the ways to make settings illegal, by name.
+// spoilers are functions that make settings illegal, by name.
 func spoilers(d driver.Device) map[string]func(*driver.Settings) {
 	switch kindOf(d) {
 	case nicPort:
@@ -433,18 +433,18 @@ func checkBeyond(ctx context.Context, h Harness, d driver.Device) error {
 	switch kind := kindOf(d); {
 	case kind == nicPort:
 		if !beyondNIC(&want, c) {
-			return nil // a port with a way to every parameter
+			return nil // a port with access to every parameter
 		}
 	case kind == etherSwitch:
-		return nil // what a switch does not take it is asked to, all or nothing
+		return nil // such a switch is asked to store everything, all or nothing
 	case kind == wrccSwitch && c.WRCC.Weights > 0:
-		return nil // such a switch has room for all of its ports
+		return nil // such a switch has enough entries for all of its ports
 	case kind == wrccSwitch:
 		want.WRCC.Weights = []wrcc.ClassWeight{{Port: want.WRCC.Ports[0].Port, Multiplier: 1}}
 	case kind == adapter:
 		want = caSample(c.TableEntries+1, 1)
 	case c.PortMarking:
-		return nil // a switch with every attribute has nothing beyond
+		return nil // a switch with every attribute lacks nothing
 	default:
 		want.Switch.Ports[1] = ibcc.PortMarking{Valid: true, Threshold: 3}
 	}
@@ -470,7 +470,7 @@ func checkBadDevice(ctx context.Context, h Harness, d driver.Device) error {
 	return wantHonest(ctx, h, d)
 }
 
-// wantAll is an error unless every method fails with the kind.
+// wantAll returns an error unless every method fails with the kind.
 func wantAll(ctx context.Context, h Harness, d driver.Device, want driver.Settings, kind error) error {
 	_, rerr := h.Driver.Read(ctx, d)
 	before := h.Faults.Writes(d)
@@ -543,7 +543,7 @@ func checkCancelled(ctx context.Context, h Harness, d driver.Device) error {
 	return nil
 }
 
-// checkParallel applies to all devices at once, while d does not answer.
+// checkParallel applies settings to all devices at the same time, while d does not answer.
 func checkParallel(ctx context.Context, h Harness, d driver.Device) error {
 	if len(h.Devices) < 2 {
 		return nil

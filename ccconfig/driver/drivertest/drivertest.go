@@ -1,9 +1,7 @@
-// Package drivertest is the conformance suite that every driver must pass, and a driver in
-// memory for tests of whatever stands above the drivers.
+// Package drivertest is the conformance suite for drivers, and an in-memory driver for tests of packages that use drivers.
 //
-// A driver's own test builds a Harness - the driver, some devices, and a way to make those
-// devices misbehave - and calls Run. The suite then checks that the driver tells the truth
-// and finishes its work whatever the devices do.
+// A driver's test builds a Harness (the driver, some devices, and functions that make those devices misbehave) and calls Run.
+// The suite checks that the driver reports the true state and completes its work under all faults of the devices.
 package drivertest
 
 import (
@@ -18,44 +16,41 @@ import (
 // Harness is a driver under test with its devices.
 type Harness struct {
 	Driver driver.Driver
-	// Devices are the devices to test on, at least one; they are in their default state.
+	// Devices are the devices to test, at least one, in their default state.
 	Devices []driver.Device
 	Faults  Faults
-	// Atomic tells that one Apply is one write, so that its fields share their fate, and that the devices may notice
-	// themselves when they do something else than they are told.
+	// Atomic means that one Apply is one write, so that its fields succeed or fail together, and that the devices may detect
+	// themselves that they do not store a received value.
 	Atomic bool
-	// Samples replaces the function Samples, for devices that cannot be told all of it.
+	// Samples replaces the function Samples, for devices that do not support all of it.
 	Samples func(d driver.Device, c driver.Capabilities) []driver.Settings
 }
 
-// Faults makes devices misbehave, and looks past the driver at what they really hold. All
-// counts are of requests to that one device.
+// Faults makes devices misbehave, and reads their true state without the driver. All counts are of requests to that device.
 type Faults interface {
-	// Truth returns what the device holds.
+	// Truth returns the true state of the device.
 	Truth(d driver.Device) driver.Settings
-	// Put makes the device hold s, as a second manager would.
+	// Put changes the state of the device to s, as a second manager would.
 	Put(d driver.Device, s driver.Settings)
 	// Reboot returns the device to its defaults.
 	Reboot(d driver.Device)
-	// Writes returns how many writes have been sent to the device, lost ones included.
+	// Writes returns the number of writes sent to the device, including lost ones.
 	Writes(d driver.Device) int
-	// LoseRequests lets the next after writes pass and then loses n requests of any kind; a
-	// negative n loses all until Heal. Reads before the first loss pass.
+	// LoseRequests lets the next after writes pass and then loses n requests of any kind; a negative n loses all until Heal.
+	// Reads before the first loss pass.
 	LoseRequests(d driver.Device, after, n int)
-	// LoseReply lets the next after writes pass; the one after them is carried out, but its
-	// reply is lost, and so are all repetitions of it until Heal.
+	// LoseReply lets the next after writes pass. The following write is executed, but its reply is lost, and so are all its
+	// repetitions until Heal.
 	LoseReply(d driver.Device, after int)
-	// Partial makes the device carry out only a part of the next write that changes something,
-	// and acknowledge it.
+	// Partial makes the device execute only a part of the next write with changes, and acknowledge it.
 	Partial(d driver.Device)
-	// Clamp makes the device silently store something else than it is told for at least one
-	// field of every sample, until Heal.
+	// Clamp makes the device silently store a different value for at least one field of every sample, until Heal.
 	Clamp(d driver.Device)
 	// Busy makes the device answer "busy" to the next n requests.
 	Busy(d driver.Device, n int)
-	// Disable makes the device answer as one without congestion control, until Heal.
+	// Disable makes the device answer like a device without congestion control, until Heal.
 	Disable(d driver.Device)
-	// Heal ends all faults of the device. What it holds stays.
+	// Heal removes all faults of the device. Its state stays.
 	Heal(d driver.Device)
 }
 
@@ -79,7 +74,7 @@ func Run(t *testing.T, newHarness func(t testing.TB) Harness) {
 	}
 }
 
-// check is one property of a driver. It returns how the driver broke it.
+// check tests one property of a driver. It returns an error if the driver violates it.
 type check struct {
 	name string
 	run  func(ctx context.Context, h Harness, d driver.Device) error
@@ -110,7 +105,7 @@ func checks() []check {
 	}
 }
 
-// wantKind is an error unless err is of the kind.
+// wantKind returns an error unless err is of the kind.
 func wantKind(what string, err, kind error) error {
 	if !errors.Is(err, kind) {
 		return fmt.Errorf("%s: got error %s, want kind %q", what, fmt.Sprint(err), kind.Error())
@@ -118,7 +113,7 @@ func wantKind(what string, err, kind error) error {
 	return nil
 }
 
-// wantTruth is an error unless the device holds want.
+// wantTruth returns an error unless the device's true state is want.
 func wantTruth(h Harness, d driver.Device, want driver.Settings) error {
 	if ds := want.Diff(h.Faults.Truth(d)); len(ds) > 0 {
 		return fmt.Errorf("the device does not hold what was applied: %d differences, first %s", len(ds), ds[0])
@@ -126,7 +121,7 @@ func wantTruth(h Harness, d driver.Device, want driver.Settings) error {
 	return nil
 }
 
-// wantHonest is an error unless Read returns exactly what the device holds.
+// wantHonest returns an error unless Read returns exactly the device's true state.
 func wantHonest(ctx context.Context, h Harness, d driver.Device) error {
 	got, err := h.Driver.Read(ctx, d)
 	if err != nil {
@@ -138,7 +133,7 @@ func wantHonest(ctx context.Context, h Harness, d driver.Device) error {
 	return nil
 }
 
-// apply applies want without faults and checks the result from both sides.
+// apply applies want without faults, and checks the result by the driver and by the true state.
 func apply(ctx context.Context, h Harness, d driver.Device, want driver.Settings) (driver.Receipt, error) {
 	r, err := h.Driver.Apply(ctx, d, want)
 	if err != nil {
@@ -155,7 +150,7 @@ func apply(ctx context.Context, h Harness, d driver.Device, want driver.Settings
 	return r, wantHonest(ctx, h, d)
 }
 
-// count counts the fields of a receipt with an outcome.
+// count returns the number of fields of a receipt with an outcome.
 func count(r driver.Receipt, o driver.Outcome) int {
 	n := 0
 	for _, f := range r.Fields {

@@ -16,7 +16,7 @@ import (
 // TableEntries is the size of the tables of a Fake's channel adapters.
 const TableEntries = 128
 
-// OpKind is what an operation on a fake device is.
+// OpKind is the kind of an operation on a fake device.
 type OpKind string
 
 // Operations.
@@ -25,33 +25,32 @@ const (
 	OpWrite OpKind = "write"
 )
 
-// Op is one exchange with a fake device: a read of everything, or the write of one field.
+// Op is one exchange with a fake device: a read of the complete state, or the write of one field.
 type Op struct {
 	Kind   OpKind
 	Device driver.Device
-	Field  string // of a write: "cct", "ca.sl", "switch.defaults", "switch.ports", "wrcc.ports", "wrcc.rest", "nic", "queues"
-	N      int    // number of operations on this device before this one
+	Field  string // only of a write: "cct", "ca.sl", "switch.defaults", "switch.ports", "wrcc.ports", "wrcc.rest", "nic", "queues"
+	N      int    // number of earlier operations on this device
 }
 
-// Fault is what goes wrong with one operation.
+// Fault is the fault of one operation.
 type Fault uint8
 
 // Faults of an operation.
 const (
 	FaultNone        Fault = iota
 	FaultLost              // the request does not arrive
-	FaultLostReply         // carried out, but nobody learns of it
-	FaultBusy              // answered busy, not carried out
-	FaultInvalid           // refused as invalid
-	FaultUnsupported       // refused as unsupported
-	FaultIgnored           // acknowledged, not carried out
-	FaultPartial           // acknowledged, carried out in part
-	FaultReboot            // the device falls back to its defaults before it can answer
+	FaultLostReply         // executed, but the reply is lost
+	FaultBusy              // answered with busy, not executed
+	FaultInvalid           // rejected as invalid
+	FaultUnsupported       // rejected as unsupported
+	FaultIgnored           // acknowledged, not executed
+	FaultPartial           // acknowledged, partly executed
+	FaultReboot            // the device returns to its defaults before it can answer
 )
 
-// Fake is a driver over devices in memory. It is as honest as a driver can be about what its
-// devices do; what they do is up to the faults injected. It is safe for concurrent use and
-// deterministic for each device.
+// Fake is a driver for in-memory devices. It reports truthfully what its devices do; injected faults determine their behaviour.
+// It is safe for concurrent use and deterministic for each device.
 type Fake struct {
 	mu      sync.Mutex
 	devices map[ident.PortID]*fakeDevice
@@ -62,7 +61,7 @@ type fakeDevice struct {
 	state  driver.Settings
 	clamp  func(*driver.Settings)
 	ops    int
-	writes int // sent, lost ones included
+	writes int // sent writes, including lost ones
 }
 
 var _ driver.Driver = (*Fake)(nil)
@@ -76,15 +75,15 @@ func NewFake(devices ...driver.Device) *Fake {
 	return f
 }
 
-// Inject sets what goes wrong from now on; nil is nothing. The function is called under a
-// lock and must not call the Fake.
+// Inject sets the function that returns the fault of each operation; nil means no faults. The function is called under a lock
+// and must not call the Fake.
 func (f *Fake) Inject(faults func(Op) Fault) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.faults = faults
 }
 
-// State returns what a device holds.
+// State returns the state of a device.
 func (f *Fake) State(id ident.PortID) driver.Settings {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -94,7 +93,7 @@ func (f *Fake) State(id ident.PortID) driver.Settings {
 	return driver.Settings{}
 }
 
-// SetState makes a device hold s, as a second manager would.
+// SetState sets the state of a device to s, as a second manager would.
 func (f *Fake) SetState(id ident.PortID, s driver.Settings) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -103,7 +102,7 @@ func (f *Fake) SetState(id ident.PortID, s driver.Settings) {
 	}
 }
 
-// SetClamp makes a device change what it stores after every write; nil ends it.
+// SetClamp sets a function that changes the stored state after every write; nil removes it.
 func (f *Fake) SetClamp(id ident.PortID, clamp func(*driver.Settings)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -112,7 +111,7 @@ func (f *Fake) SetClamp(id ident.PortID, clamp func(*driver.Settings)) {
 	}
 }
 
-// Writes returns how many writes were sent to a device, lost ones included.
+// Writes returns the number of writes sent to a device, including lost ones.
 func (f *Fake) Writes(id ident.PortID) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -122,7 +121,7 @@ func (f *Fake) Writes(id ident.PortID) int {
 	return 0
 }
 
-// Capabilities implements driver.Driver. It is one read to the faults.
+// Capabilities implements driver.Driver. For faults it counts as one read.
 func (f *Fake) Capabilities(ctx context.Context, d driver.Device) (driver.Capabilities, error) {
 	if err := d.Validate(); err != nil {
 		return driver.Capabilities{}, fmt.Errorf("%w: %w", driver.ErrInvalid, err)
@@ -167,7 +166,7 @@ func (f *Fake) read(ctx context.Context, d driver.Device) (driver.Settings, erro
 	return dev.state.Clone(), nil
 }
 
-// begin counts an operation and asks what goes wrong with it. Callers hold the lock.
+// begin counts an operation and returns its fault. Callers hold the lock.
 func (f *Fake) begin(ctx context.Context, op Op) (*fakeDevice, Fault, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, FaultNone, err
@@ -191,7 +190,7 @@ func (f *Fake) begin(ctx context.Context, op Op) (*fakeDevice, Fault, error) {
 	return dev, fault, nil
 }
 
-// answer is the error the driver sees, nil when the operation looks good.
+// answer returns the error that the driver sees, nil for apparent success.
 func (x Fault) answer() error {
 	switch x {
 	case FaultLost, FaultLostReply, FaultReboot:
@@ -210,7 +209,7 @@ func (f *Fake) Apply(ctx context.Context, d driver.Device, want driver.Settings)
 	var r driver.Receipt
 	validate := want.ValidateRanges
 	if want.NIC != nil {
-		validate = want.Validate // of a NIC port nothing else knows the table
+		validate = want.Validate // for a NIC port, only this knows the table
 	}
 	if err := validate(d); err != nil {
 		return r, driver.Unsent(fmt.Errorf("%w: %w", driver.ErrInvalid, err))
@@ -267,15 +266,15 @@ func (f *Fake) write(ctx context.Context, d driver.Device, p part) (driver.Outco
 	}
 }
 
-// part is one field of settings that is written at once.
+// part is one field of settings that is written by one operation.
 type part struct {
 	field   string
 	differs func(have driver.Settings) bool
 	put     func(*driver.Settings) // the whole field
-	putSome func(*driver.Settings) // some of it
+	putSome func(*driver.Settings) // a part of the field
 }
 
-// parts lists the fields of want in the order of writing.
+// parts returns the fields of want in the order of writing.
 func parts(want driver.Settings) []part {
 	if want.WRCC != nil {
 		return wrccParts(want.WRCC)

@@ -14,7 +14,7 @@ import (
 	"fairlane/wrcc"
 )
 
-// ClampedParam is a parameter that every NIC sample sets above ClampedValue, for harnesses that clamp.
+// ClampedParam is a parameter that every NIC sample sets above ClampedValue, for harnesses with clamping devices.
 const (
 	ClampedParam = "rpg_ai_rate"
 	ClampedValue = 20
@@ -23,8 +23,8 @@ const (
 // ClampedT1Us is below T1 of every sample of a NIC on PlaneWRCC.
 const ClampedT1Us = 10
 
-// nicSample sets every DCQCN register that the port can be told, each to another value in each variant where it has more
-// than two, and on PlaneWRCC some senders.
+// nicSample sets every DCQCN register that the port supports, with a different value in each variant if the register has more
+// than two, and some senders on PlaneWRCC.
 func nicSample(d driver.Device, c driver.Capabilities, variant int) driver.Settings {
 	n := uint32(variant)
 	s := dcqcn.Settings{
@@ -51,7 +51,7 @@ func nicSample(d driver.Device, c driver.Capabilities, variant int) driver.Setti
 	return driver.Settings{NIC: out}
 }
 
-// nicDefaults is the vendor's defaults, and on PlaneWRCC no senders.
+// nicDefaults returns the vendor's defaults, without senders on PlaneWRCC.
 func nicDefaults(d driver.Device) driver.Settings {
 	s := dcqcn.Default()
 	out := &driver.NICState{}
@@ -84,7 +84,7 @@ func checkNICCapabilities(d driver.Device, c driver.Capabilities) error {
 	return nil
 }
 
-// beyondNIC adds a parameter that the port cannot be told; false when there is none.
+// beyondNIC adds a parameter that the port does not support; false if there is none.
 func beyondNIC(want *driver.Settings, c driver.Capabilities) bool {
 	table := nicparam.New(nicparam.Caps{})
 	for i := range table.Params() {
@@ -98,7 +98,7 @@ func beyondNIC(want *driver.Settings, c driver.Capabilities) bool {
 	return false
 }
 
-// nicSpoilers are the ways to make settings of a NIC port illegal, by name.
+// nicSpoilers are functions that make settings of a NIC port illegal, by name.
 func nicSpoilers(d driver.Device) map[string]func(*driver.Settings) {
 	set := func(name string, v uint64) func(*driver.Settings) {
 		return func(s *driver.Settings) {
@@ -138,7 +138,7 @@ func nicSpoilers(d driver.Device) map[string]func(*driver.Settings) {
 	return out
 }
 
-// fakeNIC is what the NIC ports of a Fake can be told: DCQCN's registers.
+// fakeNIC returns the capabilities of a Fake's NIC ports: DCQCN's registers.
 func fakeNIC(d driver.Device) *driver.NICCapabilities {
 	c := &driver.NICCapabilities{}
 	for _, p := range nicDefaults(d).NIC.Params {
@@ -150,7 +150,7 @@ func fakeNIC(d driver.Device) *driver.NICCapabilities {
 	return c
 }
 
-// beyondFake refuses parameters that a Fake's NIC port does not have.
+// beyondFake rejects parameters that a Fake's NIC port does not have.
 func beyondFake(d driver.Device, want driver.Settings) error {
 	if want.NIC == nil {
 		return nil

@@ -14,10 +14,10 @@ import (
 // ClampedBytes is below the upper threshold of every queue of every sample of an Ethernet switch.
 const ClampedBytes = 50_000
 
-// roceQueue is marked where a switch does not tell which queues are.
+// roceQueue is marked if a switch does not report its marked queues.
 const roceQueue = 3
 
-// queueSamples mark the queues of all ports that mark already: alike, and where the switch can, by two rules.
+// queueSamples mark the queues of all ports that already mark: all equally, and, if the switch supports it, with two rules.
 func queueSamples(d driver.Device, c driver.Capabilities) []driver.Settings {
 	queues := []uint8{roceQueue}
 	if c.Queues != nil && len(c.Queues.Marked) > 0 {
@@ -56,7 +56,7 @@ func checkQueueCapabilities(d driver.Device, c driver.Capabilities) error {
 	return nil
 }
 
-// queueSpoilers are the ways to make settings of an Ethernet switch illegal, by name.
+// queueSpoilers are functions that make settings of an Ethernet switch illegal, by name.
 func queueSpoilers(d driver.Device) map[string]func(*driver.Settings) {
 	first := func(change func(*ecn.QueueMarking)) func(*driver.Settings) {
 		return func(s *driver.Settings) { change(&s.Queues.Marking[0]) }

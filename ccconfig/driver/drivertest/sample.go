@@ -7,7 +7,7 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// kind is what a device is, by its plane.
+// kind is the kind of a device, by its plane.
 type kind uint8
 
 const (
@@ -33,9 +33,8 @@ func kindOf(d driver.Device) kind {
 	return adapter
 }
 
-// Samples returns legal, sensible settings for a device, each different from the others and
-// from the defaults in every attribute: tables of one block and of several, both modes, port
-// overrides where the device has them.
+// Samples returns legal, plausible settings for a device. Each differs from the others and from the defaults in every
+// attribute: tables of one block and of several, both modes, port overrides if the device supports them.
 func Samples(d driver.Device, c driver.Capabilities) []driver.Settings {
 	switch kindOf(d) {
 	case nicPort:
@@ -85,8 +84,7 @@ func switchSample(d driver.Device, c driver.Capabilities, variant int) driver.Se
 	return driver.Settings{Switch: s}
 }
 
-// Defaults is the state in which a device comes: nothing marks, nothing reacts, and the
-// table is one entry without delay.
+// Defaults returns the initial state of a device: no marking, no reaction, and a table of one entry without delay.
 func Defaults(d driver.Device) driver.Settings {
 	switch kindOf(d) {
 	case nicPort:

@@ -9,11 +9,11 @@ import (
 	"fairlane/wrcc"
 )
 
-// WRCCTargetMbps is above what a clamp must leave alone and below the target of every port of every WRCC sample.
+// WRCCTargetMbps is above the values that a clamp must not change and below the target of every port of every WRCC sample.
 const WRCCTargetMbps = 50_000
 
-// wrccSample sets ports of a WRCC switch, their data centres and, where it has them, weights of classes: all ports but one,
-// a different one in each variant.
+// wrccSample sets ports of a WRCC switch, their data centres and, if supported, class weights: all ports except one, a
+// different one in each variant.
 func wrccSample(d driver.Device, c driver.Capabilities, variant int) driver.Settings {
 	s := &driver.WRCCState{}
 	for p := 1; p <= d.Ports; p++ {
@@ -43,7 +43,7 @@ func checkWRCCCapabilities(d driver.Device, c driver.Capabilities) error {
 	return nil
 }
 
-// wrccSpoilers are the ways to make settings of a WRCC switch illegal, by name.
+// wrccSpoilers are functions that make settings of a WRCC switch illegal, by name.
 func wrccSpoilers(d driver.Device) map[string]func(*driver.Settings) {
 	return map[string]func(*driver.Settings){
 		"nothing":       func(s *driver.Settings) { *s = driver.Settings{} },
@@ -69,7 +69,7 @@ func wrccSpoilers(d driver.Device) map[string]func(*driver.Settings) {
 	}
 }
 
-// badDevices are devices that cannot be addressed, by what is wrong with them.
+// badDevices are devices with an invalid address, by the kind of error.
 func badDevices(d driver.Device) map[string]driver.Device {
 	router := d
 	router.Kind = subnet.KindRouter

@@ -11,9 +11,9 @@ import (
 	"fairlane/ccconfig/driver"
 )
 
-// Classify turns what became of a request to an address into one of the error kinds of package driver, which judge decides; means
-// is what a code says by the driver's protocol, and empty for the code itself. The end of the caller's own context is told as it
-// is.
+// Classify maps the error of a request to an address to one of the error kinds of package driver, by the function judge; means
+// is the meaning of a code in the driver's protocol, or empty for the code itself. An error of the caller's own context is
+// returned as it is.
 func (p *Pool[K, S]) Classify(ctx context.Context, what, address string, err error, judge func(*status.Status) (means string, kind error)) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("%s: %w", what, ctx.Err())
@@ -34,7 +34,7 @@ func (p *Pool[K, S]) Classify(ctx context.Context, what, address string, err err
 	return fmt.Errorf("%s: %w: %s: %s", what, kind, means, st.Message())
 }
 
-// KindOf is the error kind of a request that ended with a code.
+// KindOf returns the error kind of a gRPC code.
 func KindOf(c codes.Code) error {
 	switch c {
 	case codes.ResourceExhausted, codes.Aborted:
@@ -46,5 +46,5 @@ func KindOf(c codes.Code) error {
 	case codes.PermissionDenied, codes.AlreadyExists:
 		return driver.ErrConflict
 	}
-	return driver.ErrUnreachable // among them NOT_FOUND: the device is not behind its address at present
+	return driver.ErrUnreachable // including NOT_FOUND: the device is currently not behind its address
 }

@@ -1,7 +1,7 @@
-// Package grpclink is what drivers by gRPC have in common: connections by address, one operation at a time on each
-// device, bounds of what is under way, and what became of a request in the error kinds of package driver.
+// Package grpclink implements the common parts of drivers with gRPC: connections by address, one operation at a time on each
+// device, limits of concurrent operations, and the mapping of errors to the kinds of package driver.
 //
-// No channel repeats a request of its own: a repeated write would be a write that no receipt shows.
+// The channels do not repeat requests, because no receipt would show a repeated write.
 package grpclink
 
 import (
@@ -20,29 +20,30 @@ import (
 	"fairlane/ccconfig/driver"
 )
 
-// Limits of options, and what stands in for 0.
+// Limits and defaults of options.
 const (
 	MaxInFlight     = 65536
 	MaxTimeout      = 5 * time.Minute
 	DefaultInFlight = 64
 )
 
-// Options are those of every driver by gRPC.
+// Options are common to all drivers with gRPC.
 type Options struct {
-	// TLS secures the connections, with a client certificate where devices ask for one. It is required unless Insecure is set.
+	// TLS secures the connections, with a client certificate if devices require one. It is required unless Insecure is set.
 	TLS *tls.Config
-	// Insecure sends everything in plain text: for devices on the same machine.
+	// Insecure disables encryption, for devices on the same machine.
 	Insecure bool
-	// Timeout bounds each request, up to MaxTimeout; 0 is the driver's default. The context of an operation bounds it as well.
+	// Timeout is the limit of each request, up to MaxTimeout; 0 selects the driver's default. The context of an operation
+	// limits it too.
 	Timeout time.Duration
-	// InFlight bounds the operations under way over all devices, up to MaxInFlight; 0 is DefaultInFlight. On one
-	// device there is never more than one.
+	// InFlight is the largest number of concurrent operations over all devices, up to MaxInFlight; 0 selects DefaultInFlight.
+	// Each device has at most one operation at a time.
 	InFlight int
-	// Dial opens connections; nil is TCP.
+	// Dial opens connections; nil selects TCP.
 	Dial func(ctx context.Context, address string) (net.Conn, error)
 }
 
-// Pool is the connections of a driver, and a session S for each K. Close it when it is no longer used.
+// Pool holds the connections of a driver, and a session S for each K. Call Close when it is no longer used.
 type Pool[K comparable, S any] struct {
 	o     Options
 	calls []grpc.CallOption
@@ -52,17 +53,17 @@ type Pool[K comparable, S any] struct {
 	closed bool
 	conns  map[string]*grpc.ClientConn // by address
 	seats  map[K]*seat[S]
-	under  sync.WaitGroup // operations under way
+	under  sync.WaitGroup // current operations
 }
 
-// seat is a session, which belongs to whoever has the turn.
+// seat is a session, with a token for its exclusive use.
 type seat[S any] struct {
-	turn    chan struct{} // one operation at a time
+	turn    chan struct{} // token for one operation at a time
 	session S
 }
 
-// New returns a pool whose calls have options. It fails on options that are missing or out of range; timeout stands in for
-// a Timeout of 0.
+// New returns a pool whose calls have options. It returns an error for options that are missing or out of range; timeout is the
+// default of Timeout.
 func New[K comparable, S any](o Options, timeout time.Duration, calls ...grpc.CallOption) (*Pool[K, S], error) {
 	switch {
 	case (o.TLS == nil) != o.Insecure:
@@ -81,7 +82,7 @@ func New[K comparable, S any](o Options, timeout time.Duration, calls ...grpc.Ca
 	return &Pool[K, S]{o: o, calls: calls, slots: make(chan struct{}, o.InFlight), conns: map[string]*grpc.ClientConn{}, seats: map[K]*seat[S]{}}, nil
 }
 
-// Close closes all connections and waits for the operations that are under way, which fail.
+// Close closes all connections and waits for the current operations, which fail.
 func (p *Pool[K, S]) Close() error {
 	p.mu.Lock()
 	p.closed = true
@@ -96,9 +97,9 @@ func (p *Pool[K, S]) Close() error {
 	return errors.Join(errs...)
 }
 
-// Begin waits for the turn on the session of a key, for an operation on a device that answers at an address. open is called
-// with the turn: it is given the session of the operation before, at first the zero value, and the connection to the
-// address, and returns the session to work with. release ends the turn.
+// Begin waits for exclusive use of the session of a key, for an operation on a device at an address. It then calls open with
+// the session of the previous operation, initially the zero value, and the connection to the address. open returns the session
+// to use. release ends the use.
 func (p *Pool[K, S]) Begin(ctx context.Context, dev driver.Device, key K, address string, open func(before S, conn *grpc.ClientConn) S) (s S, release func(), err error) {
 	at, conn, err := p.seat(dev, key, address)
 	if err != nil {
@@ -128,7 +129,7 @@ func (p *Pool[K, S]) Begin(ctx context.Context, dev driver.Device, key K, addres
 	return at.session, func() { <-p.slots; <-at.turn; p.under.Done() }, nil
 }
 
-// seat returns that of a key and the connection to an address, and counts an operation under way.
+// seat returns the seat of a key and the connection to an address, and counts a current operation.
 func (p *Pool[K, S]) seat(dev driver.Device, key K, address string) (*seat[S], *grpc.ClientConn, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -157,7 +158,7 @@ func (p *Pool[K, S]) dial(address string) (*grpc.ClientConn, error) {
 	if p.o.TLS != nil {
 		creds = credentials.NewTLS(p.o.TLS)
 	}
-	// No name service, no proxy: an address is where the device is.
+	// No name service and no proxy: the address is that of the device.
 	opts := []grpc.DialOption{
 		grpc.WithTransportCredentials(creds), grpc.WithDisableRetry(), grpc.WithNoProxy(), grpc.WithDisableServiceConfig(), grpc.WithDefaultCallOptions(p.calls...),
 	}
@@ -167,7 +168,7 @@ func (p *Pool[K, S]) dial(address string) (*grpc.ClientConn, error) {
 	return grpc.NewClient("passthrough:///"+address, opts...)
 }
 
-// Request bounds one request.
+// Request returns a context with the time limit of one request.
 func (p *Pool[K, S]) Request(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, p.o.Timeout)
 }

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// hint is the end of a sentence about a server that does not answer: what is wrong with the certificates of a
-// configuration at a moment, if anything. It is empty for no configuration, which is plain text. A server that refuses a
-// certificate may just hang up, because TLS 1.3 lets a client finish its handshake before its certificate is judged.
+// hint returns the end of a sentence about a server that does not answer: the problem with the certificates of a configuration
+// at a time, if there is one. It is empty without TLS. A server that rejects a certificate may just disconnect, because with
+// TLS 1.3 a client finishes its handshake before the server checks its certificate.
 func hint(c *tls.Config, now time.Time) string {
 	if c == nil || c.GetClientCertificate != nil {
 		return ""

@@ -1,5 +1,6 @@
-// Package gnmitest drives gNMI targets with OpenConfig's own command-line client, gnmi_cli, which we did not write. `make
-// peers` builds it (tools/gnmicli); tests that need it are skipped or fail without it, as internal/testkit/peertest says.
+// Package gnmitest tests gNMI targets with OpenConfig's own command-line client, gnmi_cli, as an independent implementation.
+// `make peers` builds it (tools/gnmicli); tests that need it are skipped or fail without it, as described in
+// internal/testkit/peertest.
 package gnmitest
 
 import (
@@ -18,14 +19,14 @@ import (
 	"fairlane/internal/testkit/peertest"
 )
 
-// Client is gnmi_cli, pointed at a server.
+// Client runs gnmi_cli against a server.
 type Client struct {
 	t    testing.TB
 	path string
 	args []string
 }
 
-// New finds the client, or ends the test as peertest.Missing does. args say how the server is trusted: "-insecure", or
+// New returns a client, or ends the test as peertest.Missing does. args configure trust in the server: "-insecure", or
 // "-ca_crt", "-client_crt" and "-client_key" with files.
 func New(t testing.TB, address string, args ...string) *Client {
 	t.Helper()
@@ -36,19 +37,19 @@ func New(t testing.TB, address string, args ...string) *Client {
 	return &Client{t, path, append([]string{"-address", address, "-timeout", "20s"}, args...)}
 }
 
-// Capabilities asks what the target can do.
+// Capabilities sends a Capabilities request.
 func (c *Client) Capabilities() (*gnmi.CapabilityResponse, error) {
 	out := &gnmi.CapabilityResponse{}
 	return out, c.call("-capabilities", &gnmi.CapabilityRequest{}, out)
 }
 
-// Get reads. Its error holds what the client printed.
+// Get sends a Get. The error contains the client's output.
 func (c *Client) Get(r *gnmi.GetRequest) (*gnmi.GetResponse, error) {
 	out := &gnmi.GetResponse{}
 	return out, c.call("-get", r, out)
 }
 
-// Set writes. Its error holds what the client printed.
+// Set sends a Set. The error contains the client's output.
 func (c *Client) Set(r *gnmi.SetRequest) (*gnmi.SetResponse, error) {
 	out := &gnmi.SetResponse{}
 	return out, c.call("-set", r, out)
@@ -65,19 +66,19 @@ func (c *Client) call(what string, r, into proto.Message) error {
 	return nil
 }
 
-// Once subscribes once to paths as the client writes them ("nics/nic[name=a]/state"), and returns what it printed.
+// Once subscribes once to paths in the client's form ("nics/nic[name=a]/state"), and returns the output.
 func (c *Client) Once(target string, paths ...string) (string, error) {
 	return c.run("-target", target, "-query_type", "once", "-query", strings.Join(paths, ","))
 }
 
-// Stream is a subscription whose lines are read as they come.
+// Stream is a subscription whose output is read line by line.
 type Stream struct {
 	cmd   *exec.Cmd
 	lines chan string
 }
 
-// Stream subscribes to paths on change, printing one line for each value: the path's names with slashes, a comma, the
-// value. It ends with the test.
+// Stream subscribes to paths on change, and prints one line for each value: the path's names with slashes, a comma, the value.
+// It ends with the test.
 func (c *Client) Stream(target string, paths ...string) *Stream {
 	c.t.Helper()
 	cmd := exec.CommandContext(c.t.Context(), c.path, append(c.args, "-target", target, "-query_type", "streaming", "-display_type", "single", "-query", strings.Join(paths, ","))...)

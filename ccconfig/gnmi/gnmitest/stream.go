@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// read passes on what the client prints.
+// read passes on the client's output.
 func (s *Stream) read(out io.Reader) {
 	defer close(s.lines)
 	for text := bufio.NewScanner(out); text.Scan(); {
@@ -15,7 +15,7 @@ func (s *Stream) read(out io.Reader) {
 	}
 }
 
-// Until reads lines until one holds all of words, and returns it. It fails if the client ends before that.
+// Until reads lines until one contains all of words, and returns it. It returns an error if the client ends before that.
 func (s *Stream) Until(words ...string) (string, error) {
 	var heard []string
 	for line := range s.lines {

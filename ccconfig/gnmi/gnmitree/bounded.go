@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// bounded is a listener that hangs up on clients beyond a number: each costs a file of the process before anybody knows who
-// it is, and an agent without files to open cannot read its devices.
+// bounded is a listener that disconnects clients above a limit. Each connection uses a file descriptor even before its client
+// is authenticated, and an agent without free descriptors cannot read its devices.
 type bounded struct {
 	net.Listener
 	most int64
 	log  *slog.Logger
 
 	open   atomic.Int64
-	warned time.Time // of Accept, which one goroutine calls
+	warned time.Time // used in Accept, which one goroutine calls
 }
 
 var _ net.Listener = (*bounded)(nil)
@@ -35,11 +35,11 @@ func (b *bounded) Accept() (net.Conn, error) {
 			b.warned = now
 			b.log.Warn("hung up on a client: too many connections are open", "peer", c.RemoteAddr().String(), "most", b.most)
 		}
-		_ = c.Close() // nothing was said
+		_ = c.Close() // nothing has been sent
 	}
 }
 
-// counted is a connection that counts until it is closed.
+// counted is a connection that counts against the limit until it is closed.
 type counted struct {
 	net.Conn
 	closed func()

@@ -2,13 +2,13 @@ package gnmitree
 
 import "math"
 
-// maxChanges is how many changed paths a stream keeps apart. Where there are more, everything is read.
+// maxChanges is the largest number of changed paths that a stream stores. Above it, the stream reads everything.
 const maxChanges = 256
 
-// changes are the paths that have changed since they were last taken, and how often.
+// changes holds the changed paths since the last take, with their counts.
 type changes struct {
 	paths map[string]*changed
-	all   uint64 // changes of anything, or of more than is kept apart
+	all   uint64 // changes of any path, or of more paths than are stored
 }
 
 type changed struct {
@@ -38,7 +38,7 @@ func (c *changes) add(n Change) {
 	}
 }
 
-// whole stops keeping paths apart.
+// whole stops storing separate paths.
 func (c *changes) whole(times uint64) {
 	for _, at := range c.paths {
 		times += uint64(at.times)
@@ -47,8 +47,8 @@ func (c *changes) whole(times uint64) {
 	c.paths = nil
 }
 
-// take returns the changes, and forgets them. A path above others stands for them: how often a leaf has changed is
-// counted too high rather than too low.
+// take returns and clears the changes. A path includes the changes below it, so the count of a leaf's changes may be too high
+// but never too low.
 func (c *changes) take() []changed {
 	defer func() { *c = changes{} }()
 	if c.all > 0 {
@@ -68,7 +68,7 @@ func (c *changes) take() []changed {
 	return out
 }
 
-// above is the highest path above p that has changed too, if there is one.
+// above returns the highest changed path above p, if there is one.
 func (c *changes) above(p Path) *changed {
 	for n := range len(p.Elems) {
 		if at := c.paths[p.First(n).String()]; at != nil {

@@ -13,9 +13,9 @@ import (
 	"fairlane/internal/servertls"
 )
 
-// Credentials are a gRPC server's, for a TLS configuration as servertls.Source makes it. Clients that are refused are
-// logged with the reason, the validity of their certificate and the time here: the client hears little of that. At most
-// one a second is, with how many were not.
+// Credentials returns a gRPC server's credentials for a TLS configuration from servertls.Source. They log a rejected client
+// with the reason, the validity of its certificate and the server's time, because the client receives few details. At most one
+// rejection per second is logged, with the number of suppressed ones.
 func Credentials(c *tls.Config, log *slog.Logger) credentials.TransportCredentials {
 	return &explained{credentials.NewTLS(c), &refusals{log: log}}
 }
@@ -39,7 +39,7 @@ func (e *explained) Clone() credentials.TransportCredentials {
 	return &explained{e.TransportCredentials.Clone(), e.refusals}
 }
 
-// refusals logs, but not without end.
+// refusals logs rejections at a limited rate.
 type refusals struct {
 	log *slog.Logger
 

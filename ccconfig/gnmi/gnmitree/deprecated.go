@@ -9,13 +9,13 @@ import (
 	"github.com/openconfig/gnmi/proto/gnmi"
 )
 
-// inElements tells whether a path has only the form that gNMI 0.4.0 deprecated. Some clients send both.
+// inElements reports whether a path has only the form deprecated in gNMI 0.4.0. Some clients send both.
 func inElements(p *gnmi.Path) bool { return len(p.GetElement()) > 0 && len(p.GetElem()) == 0 }
 
-// inValue tells whether an update has a value in the field that gNMI 0.3.0 deprecated.
+// inValue reports whether an update has a value in the field deprecated in gNMI 0.3.0.
 func inValue(u *gnmi.Update) bool { return u.GetValue() != nil }
 
-// oldNumber is a number in one of the forms that double_val has replaced.
+// oldNumber returns a number in one of the forms that double_val has replaced.
 func oldNumber(t *gnmi.TypedValue) (float64, bool) {
 	switch v := t.GetValue().(type) {
 	case *gnmi.TypedValue_FloatVal:

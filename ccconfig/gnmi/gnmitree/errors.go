@@ -16,7 +16,7 @@ func invalid(format string, args ...any) error {
 	return status.Errorf(codes.InvalidArgument, format, args...)
 }
 
-// coded is err as it travels: a status, also one that is wrapped, keeps its code and gets the wrapping's words.
+// coded converts err to a gRPC status. A status keeps its code, also when wrapped, and gets the text of the wrapping error.
 func coded(err error) error {
 	switch {
 	case err == nil:

@@ -38,8 +38,8 @@ func compareModels(a, b Model) int {
 	return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Organization, b.Organization), cmp.Compare(a.Version, b.Version))
 }
 
-// Get implements gnmi.GNMIServer: a notification for each path, with an update for each node that the path stands for,
-// or in EncodingProto for each leaf.
+// Get implements gnmi.GNMIServer. It returns a notification for each path, with an update for each matching node, or for each
+// leaf with EncodingProto.
 func (s *Server) Get(ctx context.Context, r *gnmi.GetRequest) (out *gnmi.GetResponse, err error) {
 	c, from := Call{Method: "Get", Target: r.GetPrefix().GetTarget(), Peer: PeerOf(ctx)}, time.Now()
 	defer func() { s.ended(c, from, err) }()
@@ -89,7 +89,7 @@ func (t *target) query(r *gnmi.GetRequest) (q Query, err error) {
 	return Query{Paths: paths, Type: kind, Text: r.GetEncoding() == EncodingJSONIETF}, err
 }
 
-// get asks the tree.
+// get reads the tree.
 func (t *target) get(ctx context.Context, q Query) ([][]Leaf, error) {
 	found, err := t.tree.Get(ctx, q)
 	if err != nil {
@@ -101,13 +101,13 @@ func (t *target) get(ctx context.Context, q Query) ([][]Leaf, error) {
 	return found, nil
 }
 
-// getter makes the answer to a Get.
+// getter builds the answer to a Get.
 type getter struct {
 	*target
 	kind     Type
 	encoding Encoding
 	now      time.Time
-	room     int // bytes of values that still fit
+	room     int // bytes left for values
 }
 
 func (g *getter) notification(pattern Path, leaves []Leaf) (*gnmi.Notification, error) {
@@ -150,9 +150,9 @@ func (g *getter) notification(pattern Path, leaves []Leaf) (*gnmi.Notification, 
 }
 
 const (
-	// leafBytes is what a leaf with its path counts for where its size is not measured.
+	// leafBytes is the assumed size of a leaf with its path when its size is not computed.
 	leafBytes = 128
-	// answerFactor is how many times larger an answer may be than a request.
+	// answerFactor is the ratio of the largest answer to the largest request.
 	answerFactor = 4
 )
 
@@ -163,16 +163,16 @@ func jsonTyped(text []byte, e Encoding) *gnmi.TypedValue {
 	return &gnmi.TypedValue{Value: &gnmi.TypedValue_JsonIetfVal{JsonIetfVal: text}}
 }
 
-// nodeLeaves is a node that a pattern stands for, with the leaves at or below it.
+// nodeLeaves is a node that matches a pattern, with the leaves at or below it.
 type nodeLeaves struct {
 	at     Path
 	leaves []*Leaf
 }
 
-// nodesOf sorts leaves by the nodes that a pattern stands for, leaving out what is of another type. exists tells whether
-// there was anything before that.
+// nodesOf groups leaves by the nodes that match a pattern, and omits leaves of another type. exists reports whether there was
+// any leaf before that.
 func nodesOf(pattern Path, leaves []Leaf, kind Type) (nodes []nodeLeaves, exists bool) {
-	var index map[string]int // of nodes, once there are two
+	var index map[string]int // of nodes, created for the second one
 	for i := range leaves {
 		l := &leaves[i]
 		n, ok := pattern.Node(l.Path)

@@ -2,7 +2,8 @@ package gnmitree
 
 import "slices"
 
-// held is what a client has of a subscription: a tree, so that what is below a node is found without looking at all of it.
+// held is the client's state of a subscription. It is a tree, so that the leaves below a node are found without a complete
+// search.
 type held struct {
 	root   heldNode
 	leaves int
@@ -14,15 +15,15 @@ type heldNode struct {
 	children map[string]*heldNode // by the element as text
 }
 
-// heldLeaf is a leaf as the client has it.
+// heldLeaf is a leaf with the client's value.
 type heldLeaf struct {
 	path    Path
 	value   Value
 	sampled bool
-	round   uint64 // the reading that has last seen it
+	round   uint64 // the last reading that contained it
 }
 
-// leaf is the leaf at a path, made if it is not known.
+// leaf returns the leaf at a path, and creates it if it is unknown.
 func (h *held) leaf(p Path) (l *heldLeaf, known bool) {
 	n := &h.root
 	var buffer [96]byte
@@ -46,7 +47,7 @@ func (h *held) leaf(p Path) (l *heldLeaf, known bool) {
 	return n.leaf, false
 }
 
-// elemKey appends a text that no other element has.
+// elemKey appends a text that is unique to an element.
 func elemKey(b []byte, e Elem) []byte {
 	if len(e.Keys) == 0 {
 		return append(append(b, 'n'), e.Name...)
@@ -54,8 +55,8 @@ func elemKey(b []byte, e Elem) []byte {
 	return Path{Elems: []Elem{e}}.append(append(b, 'k'))
 }
 
-// prune forgets the leaves at or below the nodes that query stands for, but those to keep, and returns their paths in
-// order.
+// prune removes the leaves at or below the nodes that match query, except those for which keep returns true, and returns their
+// paths in order.
 func (h *held) prune(query Path, keep func(*heldLeaf) bool) []Path {
 	var gone []Path
 	h.root.prune(query.Elems, keep, &gone)
@@ -66,7 +67,7 @@ func (h *held) prune(query Path, keep func(*heldLeaf) bool) []Path {
 
 func (n *heldNode) prune(query []Elem, keep func(*heldLeaf) bool, gone *[]Path) {
 	if len(query) > 0 && query[0].Name == AnyDepth {
-		query = nil // such a query is the subscription's own pattern, and everything here is covered by that
+		query = nil // such a query is the subscription's own pattern, which covers all leaves here
 	}
 	if len(query) > 0 {
 		n.pruneMatching(query, keep, gone)
@@ -82,7 +83,7 @@ func (n *heldNode) prune(query []Elem, keep func(*heldLeaf) bool, gone *[]Path) 
 	}
 }
 
-// pruneMatching prunes the children that the first element of query stands for.
+// pruneMatching prunes the children that match the first element of query.
 func (n *heldNode) pruneMatching(query []Elem, keep func(*heldLeaf) bool, gone *[]Path) {
 	key := string(elemKey(nil, query[0]))
 	if c := n.children[key]; c != nil {
@@ -98,7 +99,7 @@ func (n *heldNode) pruneMatching(query []Elem, keep func(*heldLeaf) bool, gone *
 	}
 }
 
-// drop forgets a child that holds nothing any more.
+// drop removes an empty child.
 func (n *heldNode) drop(key string, c *heldNode) {
 	if c.leaf == nil && len(c.children) == 0 {
 		delete(n.children, key)

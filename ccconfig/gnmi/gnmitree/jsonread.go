@@ -11,15 +11,15 @@ import (
 	"unicode/utf8"
 )
 
-// maxJSONDepth bounds how deep values are nested where no other limit is given.
+// maxJSONDepth is the default limit of the nesting of values.
 const maxJSONDepth = 64
 
-// doc is a parsed JSON text: an object, an array or, without either, a scalar.
+// doc is a parsed JSON text: an object, an array or otherwise a scalar.
 type doc struct {
 	object  bool
 	array   bool
-	members []member // of an object
-	items   []doc    // of an array
+	members []member // only in an object
+	items   []doc    // only in an array
 	value   Value
 }
 
@@ -28,8 +28,8 @@ type member struct {
 	doc  doc
 }
 
-// ParseJSON reads a JSON text as a value: a scalar, a list of scalars, or a value of KindJSON. It fails on text that is no
-// JSON, on null, on members that occur twice, and on text that is nested deeper than 64.
+// ParseJSON parses a JSON text as a value: a scalar, a list of scalars, or a value of KindJSON. It returns an error for invalid
+// JSON, null, duplicate members, and nesting deeper than 64.
 func ParseJSON(text []byte) (Value, error) { return parseJSON(text, maxJSONDepth) }
 
 func parseJSON(text []byte, depth int) (Value, error) {
@@ -53,7 +53,7 @@ func parseJSON(text []byte, depth int) (Value, error) {
 	return Value{kind: KindList, list: list}, nil
 }
 
-// readJSON parses a whole text, nested at most as deep as given.
+// readJSON parses a complete text, with limited nesting.
 func readJSON(text []byte, depth int) (doc, error) {
 	if isPlainString(text) {
 		return doc{value: String(string(text[1 : len(text)-1]))}, nil
@@ -69,7 +69,7 @@ func readJSON(text []byte, depth int) (doc, error) {
 	return readDoc(dec, depth)
 }
 
-// isPlainString tells whether a text is a string of ASCII without escapes, which needs no parser: the numbers of a Set are
+// isPlainString reports whether a text is a string of ASCII without escapes, which needs no parser: the numbers in a Set are
 // such strings, and there may be thousands.
 func isPlainString(text []byte) bool {
 	n := len(text)
@@ -144,7 +144,7 @@ func readArray(dec *json.Decoder, depth int) (doc, error) {
 	return d, err
 }
 
-// number reads a JSON number, as an integer if it is one without fraction and exponent.
+// number parses a JSON number, as an integer if it has no fraction and exponent.
 func number(text string) (Value, error) {
 	if n, err := strconv.ParseUint(text, 10, 64); err == nil {
 		return Uint(n), nil
@@ -159,19 +159,20 @@ func number(text string) (Value, error) {
 	return Decimal(f), nil
 }
 
-// Schema is what of a model is needed to take JSON apart.
+// Schema holds the properties of a model that Flatten needs.
 type Schema struct {
-	// Keys lists the names of the keys of a list at a path, whose last element has no keys. Nothing: it is no list. A nil
-	// function is for trees without lists.
+	// Keys returns the names of the keys of a list at a path, whose last element has no keys; empty for a node that is not a
+	// list. It may be nil for trees without lists.
 	Keys func(list Path) []string
-	// Modules lists the names of modules that may qualify names, as in "module:name". They are taken off.
+	// Modules are the names of modules that may be prefixes, as in "module:name". Flatten removes them.
 	Modules []string
 }
 
-// Flatten takes the value of an operation at a path apart into leaves, in the order of the text; a scalar or a list of
-// scalars is one leaf, an object without members none. The keys of list entries are leaves too. Kinds follow the text: a
-// string may be what the model calls a number, which the accessors of Value take. It fails on arrays of what the schema
-// calls no list, on entries that lack keys, and on keys that contradict the path. The leaves' classes are not set.
+// Flatten splits the value of an operation at a path into leaves, in the order of the text; a scalar or a list of scalars is
+// one leaf, and an object without members has none. The keys of list entries are also leaves. Kinds follow the text: a number
+// of the model may be a string, which the accessors of Value accept. Flatten returns an error for an array at a node that is
+// not a list in the schema, for entries with missing keys, and for keys that contradict the path. It does not set the leaves'
+// classes.
 func Flatten(at Path, v Value, s Schema) ([]Leaf, error) {
 	f := flattener{schema: s}
 	switch {
@@ -217,7 +218,7 @@ func (f *flattener) node(at Path, d doc) error {
 	return nil
 }
 
-// agree fails if an entry's members contradict the keys in its path.
+// agree returns an error if an entry's members contradict the keys in its path.
 func (f *flattener) agree(at Path, keys []Key, d doc) error {
 	for _, k := range keys {
 		for _, m := range d.members {
@@ -229,7 +230,7 @@ func (f *flattener) agree(at Path, keys []Key, d doc) error {
 	return nil
 }
 
-// list takes an array apart: a list of scalars, or the entries of a list.
+// list splits an array: a list of scalars, or the entries of a list.
 func (f *flattener) list(at Path, d doc) error {
 	if n := len(at.Elems); n > 0 && len(at.Elems[n-1].Keys) > 0 {
 		return fmt.Errorf("%s: an array, want an object for an entry of a list", at)
@@ -288,7 +289,7 @@ func (f *flattener) keysOf(entry doc, names []string) ([]Key, error) {
 	return keys, nil
 }
 
-// bare is a name without the module that qualifies it.
+// bare returns a name without its module prefix.
 func (f *flattener) bare(name string) string { return bare(name, f.schema.Modules) }
 
 func bare(name string, modules []string) string {
@@ -299,7 +300,7 @@ func bare(name string, modules []string) string {
 	return name
 }
 
-// keyText is how a scalar is written as a key in a path.
+// keyText formats a scalar as a key in a path.
 func keyText(v Value) string {
 	if v.kind == KindString {
 		return v.text

@@ -9,10 +9,10 @@ import (
 	"unicode/utf8"
 )
 
-// AppendJSON appends v as JSON_IETF has it.
+// AppendJSON appends v as JSON_IETF.
 func (v Value) AppendJSON(b []byte) []byte { return v.append(b, EncodingJSONIETF) }
 
-// append writes v as JSON, by RFC 7951 for EncodingJSONIETF: 64 bits and decimals as strings.
+// append appends v as JSON; EncodingJSONIETF follows RFC 7951, with 64-bit integers and decimals as strings.
 func (v Value) append(b []byte, e Encoding) []byte {
 	quote := e == EncodingJSONIETF
 	switch v.kind {
@@ -51,8 +51,7 @@ func quoted(b []byte, quote bool, write func([]byte) []byte) []byte {
 	return append(write(append(b, '"')), '"')
 }
 
-// appendDecimal writes a number: with a point and without an exponent where YANG wants its decimal64 so, else as JSON
-// does.
+// appendDecimal appends a number: in the form of YANG's decimal64, with a point and without an exponent, or as in JSON.
 func appendDecimal(b []byte, f float64, yang bool) []byte {
 	if !yang {
 		return strconv.AppendFloat(b, f, 'g', -1, 64)
@@ -70,7 +69,7 @@ func appendDecimal(b []byte, f float64, yang bool) []byte {
 func appendString(b []byte, s string) []byte {
 	for i := range len(s) {
 		if c := s[i]; c < 0x20 || c == '"' || c == '\\' || c >= utf8.RuneSelf {
-			out, _ := json.Marshal(s) // a string always has a form
+			out, _ := json.Marshal(s) // encoding a string cannot fail
 			return append(b, out...)
 		}
 	}
@@ -79,10 +78,10 @@ func appendString(b []byte, s string) []byte {
 	return append(b, '"')
 }
 
-// Compose writes the node at a path as JSON: the value of the leaf there, or an object of the leaves below it, in their
-// order. List entries that follow each other or not become one array; their keys are members. module qualifies the names
-// at the top where the encoding is EncodingJSONIETF, unless it is empty. Leaves that are not at or below the node are left
-// out, and with no leaves the object is empty.
+// Compose encodes the node at a path as JSON: the value of the leaf there, or an object of the leaves below it, in their order.
+// Entries of a list become one array, even if they are not consecutive; their keys are members. module is the prefix of the
+// top-level names with EncodingJSONIETF; empty means no prefix. Leaves that are not at or below the node are ignored, and
+// without leaves the object is empty.
 func Compose(at Path, leaves []Leaf, e Encoding, module string) []byte {
 	all := make([]*Leaf, len(leaves))
 	for i := range leaves {
@@ -113,14 +112,14 @@ func compose(at Path, leaves []*Leaf, e Encoding, module string) []byte {
 	if e != EncodingJSONIETF {
 		module = ""
 	}
-	size := 128 // of what is around the leaves
+	size := 128 // for the text around the leaves
 	for _, l := range leaves {
 		size += 24 + len(l.Value.text)
 	}
 	return root.append(make([]byte, 0, size), e, module)
 }
 
-// composer makes branches, many at a time.
+// composer allocates branches in blocks.
 type composer struct {
 	chunk int
 	spare []branch
@@ -136,17 +135,17 @@ func (c *composer) branch() *branch {
 	return b
 }
 
-// branch is a node of a tree made of leaves. A list is a branch whose children are its entries.
+// branch is a node in a tree of leaves. A list is a branch whose children are its entries.
 type branch struct {
 	name     string
-	keys     []Key // of an entry
+	keys     []Key // only in a list entry
 	list     bool
 	value    *Value
 	children []*branch
-	index    map[string]*branch // of children, once there are many
+	index    map[string]*branch // of children, if there are many
 }
 
-// manyChildren is from how many children on they are found by an index.
+// manyChildren is the number of children from which an index is used.
 const manyChildren = 16
 
 func (c *composer) child(b *branch, e *Elem) *branch {
@@ -158,7 +157,7 @@ func (c *composer) child(b *branch, e *Elem) *branch {
 	return c.find(named, "", e.Keys)
 }
 
-// find is b's child of a name, or of keys, made if it is not there.
+// find returns the child of b with a name or keys, and creates it if it is missing.
 func (c *composer) find(b *branch, name string, keys []Key) *branch {
 	n := len(b.children)
 	if n > 0 && b.children[n-1].is(name, keys) {
@@ -201,7 +200,7 @@ func (b *branch) append(out []byte, e Encoding, module string) []byte {
 		out = append(out, '[')
 		first := true
 		for _, c := range b.children {
-			if c.keys == nil { // a leaf of a list without keys is no entry
+			if c.keys == nil { // a leaf directly in a list is not an entry
 				continue
 			}
 			if !first {

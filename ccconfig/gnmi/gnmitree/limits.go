@@ -9,23 +9,23 @@ import (
 	"google.golang.org/grpc/keepalive"
 )
 
-// Limits bound what a client may ask for. Zero values become the defaults in parentheses; negative ones are errors.
+// Limits are the limits of clients' requests. Zero values select the defaults in parentheses; negative values are errors.
 type Limits struct {
 	MessageBytes   int           // of a request (4 MiB); of an answer, four times as much
-	Paths          int           // of a Get, and subscriptions of a list (1,024)
-	Operations     int           // of a Set (16,384)
-	PathElements   int           // of a path with its prefix (64)
-	NameBytes      int           // of an element's or key's name, an origin, a target, a role (256)
-	KeyBytes       int           // of a key's value (1,024)
-	Keys           int           // of an element (16)
+	Paths          int           // per Get, and subscriptions per list (1,024)
+	Operations     int           // per Set (16,384)
+	PathElements   int           // per path with its prefix (64)
+	NameBytes      int           // name of an element or key, an origin, a target, a role (256)
+	KeyBytes       int           // value of a key (1,024)
+	Keys           int           // per element (16)
 	JSONDepth      int           // of a value (64)
-	Roles          int           // of masters of one target (64)
-	Connections    int           // open at a time, of a listener of Serve (4,096)
-	Calls          int           // of a connection at a time, besides subscriptions (1,024)
+	Roles          int           // of masters per target (64)
+	Connections    int           // open at the same time, per listener of Serve (4,096)
+	Calls          int           // per connection at the same time, without subscriptions (1,024)
 	Streams        int           // open subscriptions of the server (20,000)
-	StreamLeaves   int           // that one subscription follows (1,000,000)
-	SampleInterval time.Duration // the shortest, for trees that name none; and of heartbeats (1 s)
-	SendTimeout    time.Duration // how long a client may leave a message of a subscription unread, or its own first one unsent (1 min)
+	StreamLeaves   int           // per subscription (1,000,000)
+	SampleInterval time.Duration // minimum, for trees without one; also for heartbeats (1 s)
+	SendTimeout    time.Duration // longest time in which a client does not read a message of a subscription, or does not send its first one (1 min)
 }
 
 func (l Limits) complete() (Limits, error) {
@@ -71,13 +71,13 @@ func (l Limits) complete() (Limits, error) {
 	return l, nil
 }
 
-// handshakeTimeout is how long a connection may take until its client is known.
+// handshakeTimeout is the longest time until a connection's client is authenticated.
 const handshakeTimeout = 15 * time.Second
 
-// maxHeaders bounds the headers of a call, in bytes.
+// maxHeaders is the largest size of a call's headers, in bytes.
 const maxHeaders = 64 << 10
 
-// serverOptions bound messages and calls, and notice peers that have vanished.
+// serverOptions returns options that limit messages and calls, and detect peers that have disappeared.
 func serverOptions(l Limits) []grpc.ServerOption {
 	return []grpc.ServerOption{
 		grpc.ConnectionTimeout(handshakeTimeout),

@@ -10,20 +10,20 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
-// masters arbitrates between clients that set (gNMI Support for Multiple Client Roles and Master Arbitration, 3.2), and
-// lets one of them at a time to each target.
+// masters arbitrates between clients that send Sets (gNMI Support for Multiple Client Roles and Master Arbitration, 3.2), and
+// serializes the Sets of each target.
 type masters struct {
 	mu     sync.Mutex
 	target map[Tree]*master
 }
 
-// master is what is known about one target. Its channel holds one token, which whoever sets has taken.
+// master is the arbitration state of one target. The holder of the single token in its channel may set.
 type master struct {
 	token chan struct{}
-	roles map[string]election // the highest election id of each role that has been heard
+	roles map[string]election // the highest received election id of each role
 }
 
-// election is an election id of 128 bits.
+// election is a 128-bit election id.
 type election struct{ high, low uint64 }
 
 func (e election) compare(f election) int {
@@ -37,8 +37,8 @@ func (e election) String() string {
 	return fmt.Sprintf("%#x%016x", e.high, e.low)
 }
 
-// enter waits for its turn at a target and judges a claim to be its master. A request without a claim is no part of any
-// group, and never refused here.
+// enter waits for exclusive use of a target and checks a claim to be its master. A request without a claim belongs to no role,
+// and is never rejected here.
 func (m *masters) enter(ctx context.Context, t *target, claim *gnmi_ext.MasterArbitration) (release func(), err error) {
 	if claim != nil && claim.GetElectionId() == nil {
 		return nil, invalid("master arbitration has no election id, want one")

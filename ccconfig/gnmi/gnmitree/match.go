@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Match tells whether p stands for path itself. Origins are not compared.
+// Match reports whether p matches path itself. Origins are not compared.
 func (p Path) Match(path Path) bool {
 	if !p.deep() {
 		return len(p.Elems) == len(path.Elems) && matchElems(p.Elems, path.Elems)
@@ -13,14 +13,14 @@ func (p Path) Match(path Path) bool {
 	return matchDeep(p.Elems, path.Elems)
 }
 
-// Covers tells whether p stands for path or for something above it. Origins are not compared.
+// Covers reports whether p matches path or a node above it. Origins are not compared.
 func (p Path) Covers(path Path) bool {
 	_, ok := p.Node(path)
 	return ok
 }
 
-// Node is the number of path's elements, the fewest, that p stands for: path is at or below the node that these
-// name. It is not ok if pattern stands for nothing at or above path. Origins are not compared.
+// Node returns the smallest number of path's elements that p matches: path is at or below the node with these elements. ok is
+// false if p matches no node at or above path. Origins are not compared.
 func (p Path) Node(path Path) (n int, ok bool) {
 	if !p.deep() {
 		n = len(p.Elems)
@@ -34,8 +34,8 @@ func (p Path) Node(path Path) (n int, ok bool) {
 	return 0, false
 }
 
-// within is a pattern of the nodes that are both at or below changed and at or below one that p stands for. It is
-// not ok if there are none. For patterns with "..." it may be wider than that.
+// within returns a pattern of the nodes that are both at or below changed and at or below a node that p matches. ok is false if
+// there are none. For patterns with "..." the result may match more.
 func (p Path) within(changed Path) (Path, bool) {
 	if p.deep() || changed.deep() {
 		return p, mayMeet(p.Elems, changed.Elems)
@@ -55,8 +55,8 @@ func (p Path) within(changed Path) (Path, bool) {
 	return out, true
 }
 
-// mayMeet is false only if nothing at or below q is at or below what p stands for: the elements before the first "..."
-// decide.
+// mayMeet returns false only if no node at or below q is at or below a node that p matches: it compares the elements before the
+// first "...".
 func mayMeet(p, q []Elem) bool {
 	for i := range min(len(p), len(q)) {
 		if p[i].Name == AnyDepth || q[i].Name == AnyDepth {
@@ -69,7 +69,7 @@ func mayMeet(p, q []Elem) bool {
 	return true
 }
 
-// meet is a pattern of the elements that both a and b stand for.
+// meet returns a pattern of the elements that both a and b match.
 func meet(a, b Elem) (Elem, bool) {
 	if a.Name == Any {
 		a.Name = b.Name
@@ -90,7 +90,7 @@ func meet(a, b Elem) (Elem, bool) {
 	return a, true
 }
 
-// matchElems takes slices of the same length, the pattern's without "...".
+// matchElems compares slices of the same length, the pattern without "...".
 func matchElems(pattern, path []Elem) bool {
 	for i := range pattern {
 		if !matchElem(pattern[i], path[i]) {
@@ -113,8 +113,8 @@ func matchElem(pattern, e Elem) bool {
 	return true
 }
 
-// matchDeep matches the whole of both, in time proportional to the product of their lengths: where an element after "..."
-// does not match, the last "..." takes one element more.
+// matchDeep matches complete paths, in time proportional to the product of their lengths: if an element after "..." does not
+// match, the last "..." consumes one more element.
 func matchDeep(pattern, path []Elem) bool {
 	at, star, from := 0, -1, 0
 	for i := 0; i < len(path); {

@@ -6,31 +6,30 @@ import (
 	"strings"
 )
 
-// Path is a path of a target's tree, or a pattern of such paths: an element's name or a key's value may be "*", which
-// stands for any one, an element may be "...", which stands for any number of elements, and a key that an element of a
-// pattern leaves out may have any value (gNMI specification, 2.4.1). The zero value is the root. Paths share their
-// parts: what made one must not change its slices afterwards.
+// Path is a path of a target's tree, or a pattern of such paths. In a pattern, an element's name or a key's value "*" matches
+// any one, an element "..." matches any number of elements, and a missing key matches any value (gNMI specification, 2.4.1).
+// The zero value is the root. Paths may share slices, so do not change the slices of a Path.
 type Path struct {
-	Origin string // as the client or the tree says it, empty where neither does
+	Origin string // as the client or the tree states it; may be empty
 	Elems  []Elem
 }
 
-// Elem is one element of a path: a container, a leaf, or with keys an entry of a list.
+// Elem is one element of a path: a container, a leaf, or, with keys, an entry of a list.
 type Elem struct {
 	Name string
 	Keys []Key // sorted by name
 }
 
-// Key is a key of a list entry and its value as text.
+// Key is a key of a list entry, with its value as text.
 type Key struct{ Name, Value string }
 
 // Wildcards of names, key values and elements.
 const (
 	Any      = "*"   // any name of one element, any value of one key
-	AnyDepth = "..." // any number of elements, none included
+	AnyDepth = "..." // any number of elements, including zero
 )
 
-// PathOf is the path of elements without keys.
+// PathOf returns the path of elements without keys.
 func PathOf(names ...string) Path {
 	p := Path{Elems: make([]Elem, len(names))}
 	for i, n := range names {
@@ -39,7 +38,7 @@ func PathOf(names ...string) Path {
 	return p
 }
 
-// Child is the path of an element below p, which stays as it is.
+// Child returns the path of an element below p. It does not change p.
 func (p Path) Child(name string, keys ...Key) Path {
 	elems := make([]Elem, len(p.Elems)+1)
 	copy(elems, p.Elems)
@@ -51,7 +50,7 @@ func (p Path) Child(name string, keys ...Key) Path {
 	return p
 }
 
-// Join is the path of q's elements below p. The origin is p's, or q's where p has none.
+// Join returns the path of q's elements below p. The origin is p's, or q's if p has none.
 func (p Path) Join(q Path) Path {
 	if p.Origin == "" {
 		p.Origin = q.Origin
@@ -60,10 +59,10 @@ func (p Path) Join(q Path) Path {
 	return p
 }
 
-// First is the path of p's first n elements, and the rest those below it. It takes n from 0 to len(p.Elems).
+// First returns the path of p's first n elements, 0 to len(p.Elems).
 func (p Path) First(n int) Path { return Path{p.Origin, p.Elems[:n:n]} }
 
-// Last is the name of p's last element, and empty for the root.
+// Last returns the name of p's last element, and an empty string for the root.
 func (p Path) Last() string {
 	if len(p.Elems) == 0 {
 		return ""
@@ -71,7 +70,7 @@ func (p Path) Last() string {
 	return p.Elems[len(p.Elems)-1].Name
 }
 
-// Key is the value of a key of the element at index i, and empty where there is none.
+// Key returns the value of a key of the element at index i, or an empty string.
 func (p Path) Key(i int, name string) string {
 	if i < 0 || i >= len(p.Elems) {
 		return ""
@@ -80,7 +79,7 @@ func (p Path) Key(i int, name string) string {
 	return v
 }
 
-// Key is the value of a key of e.
+// Key returns the value of a key of e.
 func (e Elem) Key(name string) (string, bool) {
 	for _, k := range e.Keys {
 		if k.Name == name {
@@ -90,12 +89,12 @@ func (e Elem) Key(name string) (string, bool) {
 	return "", false
 }
 
-// Equal tells whether p and q are the same path, origins included.
+// Equal reports whether p and q are the same path, including origins.
 func (p Path) Equal(q Path) bool {
 	return p.Origin == q.Origin && sameElems(p.Elems, q.Elems)
 }
 
-// sameElems is fast for paths that were made from one another.
+// sameElems compares elements. It is fast for paths that share slices.
 func sameElems(a, b []Elem) bool {
 	if len(a) != len(b) {
 		return false
@@ -108,7 +107,7 @@ func sameElems(a, b []Elem) bool {
 
 func equalElems(a, b Elem) bool { return a.Name == b.Name && slices.Equal(a.Keys, b.Keys) }
 
-// Compare orders paths: by origin, then element by element, what is above before what is below it.
+// Compare orders paths: by origin, then element by element, parents before children.
 func (p Path) Compare(q Path) int {
 	return cmp.Or(strings.Compare(p.Origin, q.Origin), slices.CompareFunc(p.Elems, q.Elems, func(a, b Elem) int {
 		return cmp.Or(strings.Compare(a.Name, b.Name), slices.CompareFunc(a.Keys, b.Keys, func(x, y Key) int {
@@ -117,8 +116,7 @@ func (p Path) Compare(q Path) int {
 	}))
 }
 
-// Wild tells whether p has a wildcard that is written out. A key that is left out is one too, which only the tree can
-// know.
+// Wild reports whether p has an explicit wildcard. A missing key is a wildcard too, but only the tree can know it.
 func (p Path) Wild() bool {
 	for _, e := range p.Elems {
 		if e.Name == Any || e.Name == AnyDepth {
@@ -133,7 +131,7 @@ func (p Path) Wild() bool {
 	return false
 }
 
-// deep tells whether p has an element that stands for any number of elements.
+// deep reports whether p has an element "...".
 func (p Path) deep() bool {
 	return slices.ContainsFunc(p.Elems, func(e Elem) bool { return e.Name == AnyDepth })
 }

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// ParsePath reads a path as people and gnmic write it (gNMI path strings): "/nics/nic[name=a]/state", with a leading
-// slash or without, with an origin as in "sonic-db:/CONFIG_DB/localhost". A backslash takes the next character as it is:
-// it is needed before "]" and "\" in values, before "/", "[", "=" and "\" in names.
+// ParsePath parses a path in the form of gnmic (gNMI path strings): "/nics/nic[name=a]/state", with or without a leading slash,
+// with an optional origin as in "sonic-db:/CONFIG_DB/localhost". A backslash escapes the next character: it is required before
+// "]" and "\" in values, and before "/", "[", "=" and "\" in names.
 func ParsePath(text string) (Path, error) {
 	p := Path{}
 	rest := text
@@ -32,7 +32,7 @@ func ParsePath(text string) (Path, error) {
 	return p, nil
 }
 
-// parseElem reads one element; what is left is empty or starts with a slash.
+// parseElem parses one element; the rest is empty or starts with a slash.
 func parseElem(text string) (Elem, string, error) {
 	name, rest, err := word(text, "/[")
 	if err != nil {
@@ -59,7 +59,7 @@ func parseElem(text string) (Elem, string, error) {
 	return e, rest, nil
 }
 
-// parseKey reads name=value], the bracket included.
+// parseKey parses name=value], including the bracket.
 func parseKey(text string) (Key, string, error) {
 	name, rest, err := word(text, "=]")
 	if err != nil {
@@ -78,7 +78,7 @@ func parseKey(text string) (Key, string, error) {
 	return Key{name, value}, rest[1:], nil
 }
 
-// word reads up to the first of the characters in end that no backslash precedes.
+// word reads up to the first unescaped character of end.
 func word(text, end string) (w, rest string, err error) {
 	var b strings.Builder
 	for i := 0; i < len(text); i++ {
@@ -95,7 +95,7 @@ func word(text, end string) (w, rest string, err error) {
 	return b.String(), "", nil
 }
 
-// String is p as ParsePath reads it, with a leading slash.
+// String formats p for ParsePath, with a leading slash.
 func (p Path) String() string {
 	return string(p.append(make([]byte, 0, 24*len(p.Elems)+len(p.Origin)+1)))
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/openconfig/gnmi/proto/gnmi"
 )
 
-// FromProto reads a path as it is on the wire. Its target is not part of a Path. It fails on paths in the deprecated form
-// alone (field element), on elements and keys without a name, and on keys that are too many or too long.
+// FromProto converts a path from its wire form. Its target is not part of a Path. It returns an error for paths with only the
+// deprecated form (field element), for elements and keys without a name, and for keys that are too many or too long.
 func FromProto(p *gnmi.Path) (Path, error) {
 	l, _ := Limits{}.complete()
 	return fromProto(p, l)
@@ -70,7 +70,7 @@ func checkElem(e *gnmi.PathElem, l Limits) error {
 	return nil
 }
 
-// Proto is p as it is on the wire.
+// Proto converts p to its wire form.
 func (p Path) Proto() *gnmi.Path {
 	out := &gnmi.Path{Origin: p.Origin, Elem: make([]*gnmi.PathElem, len(p.Elems))}
 	elems := make([]gnmi.PathElem, len(p.Elems))

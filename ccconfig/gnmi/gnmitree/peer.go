@@ -9,28 +9,28 @@ import (
 	"google.golang.org/grpc/peer"
 )
 
-// Call is a call of a client, for Options.Authorize and Options.Observe.
+// Call describes a client's call, for Options.Authorize and Options.Observe.
 type Call struct {
 	Method     string // Capabilities, Get, Set or Subscribe
-	Target     string // prefix.target, empty where the client names none
+	Target     string // prefix.target; may be empty
 	Peer       Peer
-	Operations int // of a Set
+	Operations int // number of a Set's operations
 }
 
-// Peer is who calls.
+// Peer is the caller.
 type Peer struct {
 	Address string
-	// Names are those of the client's verified certificate: common name, DNS names, URIs, IP addresses. Without a
-	// certificate that the server has verified there are none.
+	// Names are the names in the client's verified certificate: common name, DNS names, URIs, IP addresses; empty without a
+	// verified certificate.
 	Names []string
 }
 
-// Is tells whether the peer has one of names.
+// Is reports whether the peer has one of names.
 func (p Peer) Is(names []string) bool {
 	return slices.ContainsFunc(p.Names, func(n string) bool { return slices.Contains(names, n) })
 }
 
-// PeerOf is the peer of a call's context.
+// PeerOf returns the peer of a call's context.
 func PeerOf(ctx context.Context) Peer {
 	p, ok := peer.FromContext(ctx)
 	if !ok {
@@ -58,7 +58,8 @@ func PeerOf(ctx context.Context) Peer {
 	return out
 }
 
-// AllowSet refuses Set to peers that have none of names in their certificate, and allows everything else.
+// AllowSet returns an Authorize function that rejects Set from peers without one of names in their certificate, and allows
+// everything else.
 func AllowSet(names ...string) func(context.Context, Call) error {
 	names = slices.Clone(names)
 	return func(_ context.Context, c Call) error {

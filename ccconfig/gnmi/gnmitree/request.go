@@ -12,16 +12,16 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
-// target is a target as a request speaks of it.
+// target is the target of a request.
 type target struct {
 	tree   Tree
 	info   Info
 	limits Limits
-	name   string // as the request says it
+	name   string // as in the request
 	prefix Path
 }
 
-// enter finds the target of a request and asks whether the caller may do that to it.
+// enter returns the target of a request if the caller is authorized for it.
 func (s *Server) enter(ctx context.Context, c Call, prefix *gnmi.Path) (*target, error) {
 	if n := len(prefix.GetTarget()); n > s.limits.NameBytes {
 		return nil, invalid("prefix.target has %d bytes, want at most %d", n, s.limits.NameBytes)
@@ -46,7 +46,7 @@ func (s *Server) enter(ctx context.Context, c Call, prefix *gnmi.Path) (*target,
 	return t, nil
 }
 
-// path is a path of a request, with the prefix before it.
+// path returns a path of a request, with the prefix before it.
 func (t *target) path(p *gnmi.Path) (Path, error) {
 	q, err := fromProto(p, t.limits)
 	if err != nil {
@@ -68,7 +68,7 @@ func (t *target) path(p *gnmi.Path) (Path, error) {
 	return q, nil
 }
 
-// paths are those of a Get, or the prefix alone where there are none.
+// paths returns the paths of a Get, or only the prefix if there are none.
 func (t *target) paths(in []*gnmi.Path) ([]Path, error) {
 	if len(in) > t.limits.Paths {
 		return nil, invalid("request has %d paths, want at most %d", len(in), t.limits.Paths)
@@ -86,7 +86,7 @@ func (t *target) paths(in []*gnmi.Path) ([]Path, error) {
 	return out, nil
 }
 
-// bare takes the names of the target's modules off p's elements, which are not shared yet.
+// bare removes the prefixes of the target's modules from p's elements, which must not be shared.
 func (t *target) bare(p Path) {
 	for i, e := range p.Elems {
 		if strings.Contains(e.Name, ":") {
@@ -103,7 +103,7 @@ func (t *target) unqualified(name string) string {
 	return name
 }
 
-// allEncodings is what trees answer in that do not say otherwise.
+// allEncodings returns the default encodings of a tree's answers.
 func allEncodings() []Encoding { return []Encoding{EncodingJSON, EncodingJSONIETF, EncodingProto} }
 
 func (t *target) encoding(e Encoding) error {
@@ -117,8 +117,8 @@ func (t *target) encoding(e Encoding) error {
 	return nil
 }
 
-// models fails if a request is to be answered by models that the target does not have. A request that names some of its
-// models is answered by all of them.
+// models returns an error if a request requires models that the target does not have. A request that names some of its models
+// is answered from all of them.
 func (t *target) models(use []*gnmi.ModelData) error {
 	for _, u := range use {
 		if !slices.ContainsFunc(t.info.Models, func(m Model) bool {
@@ -130,7 +130,7 @@ func (t *target) models(use []*gnmi.ModelData) error {
 	return nil
 }
 
-// reply is the prefix of notifications about paths, and how many elements of each path it stands for: those of the
+// reply returns the prefix of notifications about paths, and the number of elements of each path that it replaces: those of the
 // request's prefix, unless that is a pattern.
 func (t *target) reply(paths func(yield func(Path) bool)) (*gnmi.Path, int) {
 	out := &gnmi.Path{Target: t.name, Origin: t.prefix.Origin}
@@ -147,8 +147,7 @@ func (t *target) reply(paths func(yield func(Path) bool)) (*gnmi.Path, int) {
 	return out, n
 }
 
-// wire is a path of the target as a notification has it after a prefix of n elements. origin is that of the request's
-// path.
+// wire returns a path of the target for a notification with a prefix of n elements. origin is that of the request's path.
 func (t *target) wire(p Path, n int, origin string) *gnmi.Path {
 	p = Path{Elems: p.Elems[n:]}
 	if t.prefix.Origin == "" {
@@ -157,7 +156,7 @@ func (t *target) wire(p Path, n int, origin string) *gnmi.Path {
 	return p.Proto()
 }
 
-// extensions refuses extensions that would change what a request means.
+// extensions rejects extensions that would change the meaning of a request.
 func extensions(all []*gnmi_ext.Extension) (master *gnmi_ext.MasterArbitration, err error) {
 	for _, x := range all {
 		switch x := x.GetExt().(type) {
@@ -174,7 +173,7 @@ func extensions(all []*gnmi_ext.Extension) (master *gnmi_ext.MasterArbitration, 
 	return master, nil
 }
 
-// ended reports a call.
+// ended reports the end of a call to Options.Observe.
 func (s *Server) ended(c Call, from time.Time, err error) {
 	if s.observe != nil {
 		s.observe(c, time.Since(from), err)

@@ -15,18 +15,18 @@ import (
 // Version is the version of the gNMI service.
 const Version = "0.10.0"
 
-// Options of a Server. The zero value of each but Targets is sensible.
+// Options are the options of a Server. Only Targets is required.
 type Options struct {
 	Targets Targets // required
 	Limits  Limits
-	// Authorize refuses calls with its error, best a status of codes.PermissionDenied. AllowSet makes one. Nil: all calls
-	// of peers that the transport let in are allowed.
+	// Authorize rejects a call by returning an error, preferably a status of codes.PermissionDenied. AllowSet returns such a
+	// function. Nil allows all calls of peers that the transport accepts.
 	Authorize func(ctx context.Context, c Call) error
-	// Observe hears of each call that has ended. It must return soon. Nil: nobody.
+	// Observe is called at the end of each call. It must return soon. May be nil.
 	Observe func(c Call, took time.Duration, err error)
-	// Reflection offers the gRPC server reflection service, for clients that do not know gNMI's messages.
+	// Reflection enables the gRPC server reflection service, for clients without gNMI's message definitions.
 	Reflection bool
-	Log        *slog.Logger // nil: nothing is logged
+	Log        *slog.Logger // nil disables logging
 }
 
 // Server answers gNMI. It is safe for concurrent use.
@@ -43,7 +43,7 @@ type Server struct {
 	streams   streams
 }
 
-// NewServer makes a server. It fails on options that make none.
+// NewServer returns a server. It returns an error for invalid options.
 func NewServer(o Options) (*Server, error) {
 	if o.Targets == nil {
 		return nil, errors.New("a gNMI server needs targets")
@@ -60,7 +60,7 @@ func NewServer(o Options) (*Server, error) {
 	return s, nil
 }
 
-// Register adds the gNMI service, and server reflection if it is offered, to a gRPC server.
+// Register adds the gNMI service, and server reflection if enabled, to a gRPC server.
 func (s *Server) Register(g *grpc.Server) {
 	gnmi.RegisterGNMIServer(g, s)
 	if s.reflects {
@@ -68,6 +68,6 @@ func (s *Server) Register(g *grpc.Server) {
 	}
 }
 
-// ServerOptions are options of a gRPC server that keep the limits: the size of messages, and how a connection whose peer
-// has vanished is noticed.
+// ServerOptions returns gRPC server options for the limits: the size of messages, and the detection of peers that have
+// disappeared.
 func (s *Server) ServerOptions() []grpc.ServerOption { return serverOptions(s.limits) }

@@ -8,8 +8,8 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
-// Set implements gnmi.GNMIServer: deletes, replaces and updates in that order, as one transaction. Sets of one target
-// follow each other.
+// Set implements gnmi.GNMIServer: deletes, replaces and updates in that order, as one transaction. Sets of one target are
+// serialized.
 func (s *Server) Set(ctx context.Context, r *gnmi.SetRequest) (out *gnmi.SetResponse, err error) {
 	n := len(r.GetDelete()) + len(r.GetReplace()) + len(r.GetUpdate())
 	c, from := Call{Method: "Set", Target: r.GetPrefix().GetTarget(), Peer: PeerOf(ctx), Operations: n}, time.Now()
@@ -78,7 +78,7 @@ func (t *target) operations(r *gnmi.SetRequest, n int) ([]Operation, error) {
 	return ops, nil
 }
 
-// writable is the path of an operation, which must name one node.
+// writable returns the path of an operation, which must identify one node.
 func (t *target) writable(p *gnmi.Path) (Path, error) {
 	at, err := t.path(p)
 	if err != nil {
@@ -90,7 +90,7 @@ func (t *target) writable(p *gnmi.Path) (Path, error) {
 	return at, nil
 }
 
-// done is the answer to a Set that was done.
+// done returns the answer to a successful Set.
 func (t *target) done(ops []Operation, result Result) *gnmi.SetResponse {
 	prefix, n := t.reply(func(yield func(Path) bool) {
 		for i := range ops {

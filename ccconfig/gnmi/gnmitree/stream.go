@@ -24,17 +24,17 @@ type stream struct {
 	list   *gnmi.SubscriptionList
 	subs   []*subscription
 
-	wake    chan struct{} // holds a token while something is marked
+	wake    chan struct{} // holds a token while a change is marked
 	mu      sync.Mutex
 	changed changes
 }
 
-// run serves the call to its end.
+// run serves the call until its end.
 func (st *stream) run() (err error) {
 	from := time.Now()
 	c := Call{Method: "Subscribe", Peer: PeerOf(st.ctx)}
 	defer func() { st.server.ended(c, from, err) }()
-	// One that says nothing would keep its place from others for ever.
+	// A client that sends nothing would occupy a stream for ever.
 	limit := st.server.limits.SendTimeout
 	watch := time.AfterFunc(limit, func() { st.end(errorf(codes.DeadlineExceeded, "no subscription list came for %s", limit)) })
 	first, err := st.wire.Recv()
@@ -59,7 +59,7 @@ func (st *stream) run() (err error) {
 	}
 }
 
-// subscribe reads the first message.
+// subscribe processes the first message.
 func (st *stream) subscribe(c Call, first *gnmi.SubscribeRequest) (err error) {
 	list := first.GetSubscribe()
 	if list == nil {
@@ -94,7 +94,7 @@ func (st *stream) subscribe(c Call, first *gnmi.SubscribeRequest) (err error) {
 	return nil
 }
 
-// initial sends what there is, and that it has been sent.
+// initial sends the current state, and the sync response.
 func (st *stream) initial() error {
 	if err := st.read(st.whole(whyInitial)); err != nil {
 		return err
@@ -102,7 +102,7 @@ func (st *stream) initial() error {
 	return st.send(&gnmi.SubscribeResponse{Response: &gnmi.SubscribeResponse_SyncResponse{SyncResponse: true}})
 }
 
-// whole reads every subscription.
+// whole returns readings of all subscriptions.
 func (st *stream) whole(why reason) []reading {
 	all := make([]reading, len(st.subs))
 	for i, s := range st.subs {
@@ -111,7 +111,7 @@ func (st *stream) whole(why reason) []reading {
 	return all
 }
 
-// poll sends everything at the beginning and at each request, until the client sends no more.
+// poll sends everything at the start and at each request, until the client ends the stream.
 func (st *stream) poll() error {
 	for {
 		if err := st.initial(); err != nil {
@@ -129,10 +129,10 @@ func (st *stream) poll() error {
 	}
 }
 
-// stream sends everything, and then what changes and what is due, until the client goes.
+// stream sends everything, and then changes and due samples, until the client ends the stream.
 func (st *stream) stream() error {
 	if slices.ContainsFunc(st.subs, func(s *subscription) bool { return s.onChange }) {
-		stop := st.target.tree.Watch(st.mark) // before the first reading, so that nothing falls between
+		stop := st.target.tree.Watch(st.mark) // before the first reading, so that no change is missed
 		defer stop()
 	}
 	if err := st.initial(); err != nil {
@@ -161,7 +161,7 @@ func (st *stream) stream() error {
 	}
 }
 
-// listen notices a client that says more than it may. One that will say no more may still listen.
+// listen detects a client that sends more than allowed. A client that has finished sending may still receive.
 func (st *stream) listen() {
 	_, err := st.wire.Recv()
 	switch {
@@ -173,7 +173,7 @@ func (st *stream) listen() {
 	}
 }
 
-// due is when the first subscription is; never is zero.
+// due returns the time when the first subscription is due; zero means never.
 func (st *stream) due() (first time.Time) {
 	for _, s := range st.subs {
 		if d := s.due(); !d.IsZero() && (first.IsZero() || d.Before(first)) {
@@ -183,15 +183,15 @@ func (st *stream) due() (first time.Time) {
 	return first
 }
 
-// reading is one thing to be read for a subscription.
+// reading is one read for a subscription.
 type reading struct {
 	sub    *subscription
 	query  Path
 	why    reason
-	merged uint32 // changes that may have been merged into this one
+	merged uint32 // number of changes that may have been merged
 }
 
-// timely is what is due. Where a heartbeat is, it stands for a sample.
+// timely returns the due readings. A heartbeat replaces a sample at the same time.
 func (st *stream) timely(now time.Time) (due []reading) {
 	for _, s := range st.subs {
 		beats := !s.beat.IsZero() && !s.beat.After(now)
@@ -210,7 +210,7 @@ func (st *stream) timely(now time.Time) (due []reading) {
 	return due
 }
 
-// mark notes a change. It is what the tree calls, so it only notes.
+// mark records a change. The tree calls it, so it must return at once.
 func (st *stream) mark(c Change) {
 	st.mu.Lock()
 	st.changed.add(c)
@@ -221,7 +221,7 @@ func (st *stream) mark(c Change) {
 	}
 }
 
-// news is what has changed since it was last asked.
+// news returns readings of the changes since the last call.
 func (st *stream) news() (all []reading) {
 	st.mu.Lock()
 	changed := st.changed.take()
@@ -239,7 +239,7 @@ func (st *stream) news() (all []reading) {
 	return all
 }
 
-// read asks the tree once for all readings, and sends what is to be sent of them.
+// read reads all readings from the tree at once, and sends the resulting updates.
 func (st *stream) read(all []reading) error {
 	if len(all) == 0 {
 		return nil
@@ -250,7 +250,7 @@ func (st *stream) read(all []reading) error {
 	}
 	found, err := st.target.get(st.ctx, q)
 	if status.Code(err) == codes.NotFound {
-		found, err = make([][]Leaf, len(all)), nil // subscriptions may wait for what is not there yet
+		found, err = make([][]Leaf, len(all)), nil // subscriptions may wait for nodes that do not exist yet
 	}
 	if err != nil {
 		return err
@@ -258,7 +258,7 @@ func (st *stream) read(all []reading) error {
 	w := writer{stream: st, now: time.Now()}
 	for i, r := range all {
 		if st.list.GetMode() != gnmi.SubscriptionList_STREAM {
-			r.sub.held = held{} // each answer stands for itself
+			r.sub.held = held{} // each answer is independent of earlier ones
 		}
 		d, err := r.sub.compare(r.query, found[i], r.why, st.list.GetUpdatesOnly(), st.server.limits.StreamLeaves)
 		if err != nil {

@@ -14,7 +14,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// streams are the open subscriptions of a server, which end with it.
+// streams are the open subscriptions of a server, which the server ends when it closes.
 type streams struct {
 	mu      sync.Mutex
 	open    map[*stream]struct{}
@@ -22,10 +22,10 @@ type streams struct {
 	work    sync.WaitGroup // goroutines of streams
 }
 
-// errClosing is what streams end with when the server does.
+// errClosing is the error of streams when the server closes.
 var errClosing = status.Error(codes.Unavailable, "the target is shutting down")
 
-// add counts a stream, whose work ends with s.work.Done.
+// add registers a stream; s.work.Done must be called when its work has ended.
 func (s *streams) add(st *stream, limit int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -46,15 +46,15 @@ func (s *streams) remove(st *stream) {
 	delete(s.open, st)
 }
 
-// Streams is the number of open subscriptions.
+// Streams returns the number of open subscriptions.
 func (s *Server) Streams() int {
 	s.streams.mu.Lock()
 	defer s.streams.mu.Unlock()
 	return len(s.streams.open)
 }
 
-// Close ends all subscriptions, with Unavailable, and refuses new ones. Other requests are answered as before. It returns
-// once no goroutine of a subscription runs, which needs the gRPC server to go on running or to be stopped.
+// Close ends all subscriptions with Unavailable, and rejects new ones. Other requests are still answered. It returns when no
+// goroutine of a subscription runs any more; for that, the gRPC server must continue to run or be stopped.
 func (s *Server) Close() {
 	s.streams.mu.Lock()
 	s.streams.closing = true
@@ -65,11 +65,11 @@ func (s *Server) Close() {
 	s.streams.work.Wait()
 }
 
-// graceful is how long requests that are being worked on may take when a server ends.
+// graceful is the longest time for current requests when a server ends.
 const graceful = 5 * time.Second
 
-// Serve answers on l with a gRPC server of its own until ctx ends, which is no error: subscriptions end then, and other
-// requests are finished if that takes less than 5 s.
+// Serve answers on l with its own gRPC server until ctx ends, and then returns nil. Subscriptions then end, and other requests
+// may take up to 5 s.
 func (s *Server) Serve(ctx context.Context, l net.Listener, o ...grpc.ServerOption) error {
 	g := grpc.NewServer(append(s.ServerOptions(), o...)...)
 	s.Register(g)
@@ -82,7 +82,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, o ...grpc.ServerOpti
 		g.GracefulStop()
 	})
 	err := g.Serve(&bounded{Listener: l, most: int64(s.limits.Connections), log: s.log})
-	if stop() { // ctx has not ended: serving failed
+	if stop() { // serving failed before the end of ctx
 		g.Stop()
 		s.Close()
 		return fmt.Errorf("serve gNMI on %s: %w", l.Addr(), err)
@@ -102,8 +102,8 @@ func (s *Server) Subscribe(g gnmi.GNMI_SubscribeServer) error {
 		return err
 	}
 	defer s.streams.remove(st)
-	// Sending may block for as long as the client does not read. Only the return of this method ends that, so the work is
-	// done elsewhere.
+	// Sending may block as long as the client does not read. Only the return of this method ends it, so another goroutine does
+	// the work.
 	done := make(chan error, 1)
 	go func() {
 		defer s.streams.work.Done()

@@ -7,31 +7,31 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
-// subscription is one of a stream's list, and what of it the client has.
+// subscription is one subscription of a stream, with the client's state of it.
 type subscription struct {
 	pattern   Path
-	onChange  bool // leaves that are announced are sent when they change
-	sampled   bool // leaves that are not, or all without onChange, are sent at intervals
-	suppress  bool // samples that have not changed are not sent
+	onChange  bool // send announced leaves when they change
+	sampled   bool // send other leaves, or all without onChange, at intervals
+	suppress  bool // do not send unchanged samples
 	interval  time.Duration
-	heartbeat time.Duration // 0: none
+	heartbeat time.Duration // 0 means none
 
-	sample, beat time.Time // when the next ones are due; zero: never
-	held         held      // what the client has
-	round        uint64    // of the last reading
+	sample, beat time.Time // next due times; zero means never
+	held         held      // the client's state
+	round        uint64    // number of the last reading
 }
 
-// reason is why leaves are read.
+// reason is the reason for a reading.
 type reason int8
 
 const (
-	whyInitial   reason = iota // the subscription begins, or is polled
-	whyChange                  // the tree has announced it
-	whySample                  // an interval has passed
-	whyHeartbeat               // a heartbeat's has
+	whyInitial   reason = iota // start of the subscription, or a poll
+	whyChange                  // a notice of the tree
+	whySample                  // a sample interval has passed
+	whyHeartbeat               // a heartbeat interval has passed
 )
 
-// subscriptionOf reads one of a list.
+// subscriptionOf converts one subscription of a list.
 func (t *target) subscriptionOf(in *gnmi.Subscription, list gnmi.SubscriptionList_Mode) (*subscription, error) {
 	pattern, err := t.path(in.GetPath())
 	if err != nil {
@@ -67,7 +67,7 @@ func (t *target) subscriptionOf(in *gnmi.Subscription, list gnmi.SubscriptionLis
 	return s, nil
 }
 
-// interval reads nanoseconds; 0 is no interval.
+// interval converts nanoseconds; 0 means no interval.
 func interval(name string, ns uint64, least time.Duration) (time.Duration, error) {
 	const most = 365 * 24 * time.Hour
 	if ns == 0 {
@@ -79,7 +79,7 @@ func interval(name string, ns uint64, least time.Duration) (time.Duration, error
 	return time.Duration(ns), nil // at most a year
 }
 
-// start begins the intervals.
+// start starts the intervals.
 func (s *subscription) start(now time.Time) {
 	if s.sampled {
 		s.sample = now.Add(s.interval)
@@ -89,7 +89,7 @@ func (s *subscription) start(now time.Time) {
 	}
 }
 
-// due is when something is due next; never is zero.
+// due returns the next due time; zero means never.
 func (s *subscription) due() time.Time {
 	if s.sample.IsZero() || !s.beat.IsZero() && s.beat.Before(s.sample) {
 		return s.beat
@@ -97,13 +97,13 @@ func (s *subscription) due() time.Time {
 	return s.sample
 }
 
-// follows is the first moment after now on the beat that at is on. What was missed is not made up for.
+// follows returns the first time after now in the sequence of at. Missed times are skipped.
 func follows(at, now time.Time, every time.Duration) time.Time {
 	missed := max(0, now.Sub(at)) / every
 	return at.Add((missed + 1) * every)
 }
 
-// concerns tells whether a reading for a reason is about a leaf.
+// concerns reports whether a reading for a reason includes a leaf.
 func (s *subscription) concerns(why reason, sampled bool) bool {
 	both := s.onChange && s.sampled
 	switch why {
@@ -118,15 +118,15 @@ func (s *subscription) concerns(why reason, sampled bool) bool {
 	}
 }
 
-// difference is what a reading has found.
+// difference is the result of a reading.
 type difference struct {
 	leaves  []Leaf
 	deleted []Path
 }
 
-// compare takes the leaves of a reading of query, which is at or below the pattern, and returns those to send. quiet: the
-// client does not want what is there, only what changes. It fails on a leaf that is not announced where it should be, and
-// when there are more than limit leaves.
+// compare compares the leaves of a reading of query, which is at or below the pattern, with the client's state, and returns
+// those to send. quiet means that the client does not want the initial state, only changes. It returns an error for a leaf
+// without notices where they are required, and for more than limit leaves.
 func (s *subscription) compare(query Path, leaves []Leaf, why reason, quiet bool, limit int) (difference, error) {
 	var d difference
 	s.round++

@@ -7,16 +7,17 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
-// Targets finds targets. Its methods are called concurrently, once per request.
+// Targets finds targets by name. Its methods are called concurrently, once per request.
 type Targets interface {
-	// Target is the tree of a name in prefix.target; the empty name asks for the default. Its error should be NotFound
+	// Target returns the tree for a name in prefix.target; the empty name selects the default. Its error should be NotFound
 	// (see Errorf).
 	Target(name string) (Tree, error)
-	// Models lists what Capabilities answers, which names no target.
+	// Models returns the models in the answer to Capabilities, which names no target.
 	Models() []Model
 }
 
-// Single is one target, for requests that name it by one of names or not at all. With no names every name will do.
+// Single returns Targets with one target, for requests with one of names or without a name. Without names it accepts every
+// name.
 func Single(t Tree, names ...string) Targets { return single{t, names} }
 
 type single struct {
@@ -33,15 +34,15 @@ func (s single) Target(name string) (Tree, error) {
 
 func (s single) Models() []Model { return s.tree.Info().Models }
 
-// Registry is targets by name. The zero value has none. It is safe for concurrent use.
+// Registry holds targets by name. The zero value is empty. It is safe for concurrent use.
 type Registry struct {
 	mu     sync.RWMutex
 	trees  map[string]Tree
-	byName string // the default, if any
+	byName string // name of the default, if any
 	models map[Model]int
 }
 
-// Add makes the registry answer for a target from now on. It fails on a name that is empty or taken.
+// Add adds a target. It returns an error for a name that is empty or in use.
 func (r *Registry) Add(name string, t Tree) error {
 	if name == "" {
 		return Errorf(codes.InvalidArgument, "a target needs a name")
@@ -61,7 +62,7 @@ func (r *Registry) Add(name string, t Tree) error {
 	return nil
 }
 
-// Remove makes the registry forget a target. Streams that are open go on until the tree's Get fails.
+// Remove removes a target. Open streams continue until the tree's Get fails.
 func (r *Registry) Remove(name string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -77,14 +78,14 @@ func (r *Registry) Remove(name string) {
 	}
 }
 
-// Default makes a target the one of requests that name none. Without it that is the only target there is, if it is.
+// Default sets the target of requests without a name. By default, it is the only target if there is just one.
 func (r *Registry) Default(name string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.byName = name
 }
 
-// Len is the number of targets.
+// Len returns the number of targets.
 func (r *Registry) Len() int {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -113,7 +114,7 @@ func (r *Registry) Target(name string) (Tree, error) {
 	return nil, Errorf(codes.NotFound, "prefix.target is empty, and there are %d targets here without a default: name one", len(r.trees))
 }
 
-// Models implements Targets: the models of all targets, sorted.
+// Models implements Targets: it returns the models of all targets, sorted.
 func (r *Registry) Models() []Model {
 	r.mu.RLock()
 	defer r.mu.RUnlock()

@@ -7,7 +7,7 @@ import (
 	"github.com/openconfig/gnmi/proto/gnmi"
 )
 
-// Encoding is how values are written.
+// Encoding is the encoding of values.
 type Encoding = gnmi.Encoding
 
 // Encodings of values.
@@ -17,8 +17,8 @@ const (
 	EncodingProto    = gnmi.Encoding_PROTO
 )
 
-// FromTyped reads a value as clients send it. It takes scalars, lists of scalars, and JSON by both names; it fails on
-// ASCII, on messages, and on what is no value.
+// FromTyped converts a value from its wire form. It accepts scalars, lists of scalars, and both kinds of JSON; it returns an
+// error for ASCII, messages and empty values.
 func FromTyped(t *gnmi.TypedValue) (Value, error) { return fromTyped(t, maxJSONDepth) }
 
 func fromTyped(t *gnmi.TypedValue, depth int) (Value, error) {
@@ -73,7 +73,7 @@ func finite(f float64) (Value, error) {
 	return v, nil
 }
 
-// Typed is v as answers carry it. A node above leaves has no scalar form: it is JSON_IETF where EncodingProto is asked for.
+// Typed converts v to its wire form. A node above leaves has no scalar form, so it is JSON_IETF even with EncodingProto.
 func (v Value) Typed(e Encoding) *gnmi.TypedValue {
 	switch {
 	case e == EncodingJSON:

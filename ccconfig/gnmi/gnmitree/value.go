@@ -9,13 +9,13 @@ import (
 	"strconv"
 )
 
-// Kind tells what a value is.
+// Kind is the kind of a value.
 type Kind uint8
 
-// Kinds of values. The width of an integer decides how JSON_IETF writes it (RFC 7951, 6.1): 64 bits as a string.
+// Kinds of values. JSON_IETF encodes integers of 64 bits as strings (RFC 7951, 6.1).
 const (
 	KindNone   Kind = iota // no value
-	KindString             // also enumerations and identities
+	KindString             // also for enumerations and identities
 	KindBool
 	KindInt64
 	KindInt32 // 32 bits or fewer
@@ -35,18 +35,18 @@ func (k Kind) String() string {
 	return "an unknown kind"
 }
 
-// Value is the value of a leaf, or JSON of a node above leaves. The zero value is none.
+// Value is the value of a leaf, or the JSON of a node above leaves. The zero value is no value.
 type Value struct {
 	kind Kind
-	num  uint64 // bool, integers, bits of a decimal
+	num  uint64 // bool, integer, or bits of a decimal
 	text string // string, bytes, JSON
 	list []Value
 }
 
-// String is a value of KindString.
+// String returns a value of KindString.
 func String(s string) Value { return Value{kind: KindString, text: s} }
 
-// Bool is a value of KindBool.
+// Bool returns a value of KindBool.
 func Bool(b bool) Value {
 	v := Value{kind: KindBool}
 	if b {
@@ -55,19 +55,19 @@ func Bool(b bool) Value {
 	return v
 }
 
-// Uint is a value of KindUint64.
+// Uint returns a value of KindUint64.
 func Uint(n uint64) Value { return Value{kind: KindUint64, num: n} }
 
-// Uint32 is a value of KindUint32, which is for all unsigned integers of 32 bits or fewer.
+// Uint32 returns a value of KindUint32, for all unsigned integers of 32 bits or fewer.
 func Uint32(n uint32) Value { return Value{kind: KindUint32, num: uint64(n)} }
 
-// Int is a value of KindInt64.
-func Int(n int64) Value { return Value{kind: KindInt64, num: uint64(n)} } // bits, read back as they are
+// Int returns a value of KindInt64.
+func Int(n int64) Value { return Value{kind: KindInt64, num: uint64(n)} } // bits, restored by signed
 
-// Int32 is a value of KindInt32, which is for all signed integers of 32 bits or fewer.
-func Int32(n int32) Value { return Value{kind: KindInt32, num: uint64(int64(n))} } // bits, read back as they are
+// Int32 returns a value of KindInt32, for all signed integers of 32 bits or fewer.
+func Int32(n int32) Value { return Value{kind: KindInt32, num: uint64(int64(n))} } // bits, restored by signed
 
-// Decimal is a value of KindDecimal. What is no finite number becomes no value.
+// Decimal returns a value of KindDecimal, or no value for NaN and infinities.
 func Decimal(f float64) Value {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return Value{}
@@ -75,25 +75,25 @@ func Decimal(f float64) Value {
 	return Value{kind: KindDecimal, num: math.Float64bits(f)}
 }
 
-// Bytes is a value of KindBytes.
+// Bytes returns a value of KindBytes.
 func Bytes(b []byte) Value { return Value{kind: KindBytes, text: string(b)} }
 
-// List is a value of KindList. Its members should be scalars.
+// List returns a value of KindList. Its members should be scalars.
 func List(members ...Value) Value { return Value{kind: KindList, list: slices.Clone(members)} }
 
-// JSON is a value of KindJSON. The text must be valid; ParseJSON checks that.
+// JSON returns a value of KindJSON. The text must be valid; ParseJSON checks it.
 func JSON(text []byte) Value { return Value{kind: KindJSON, text: string(text)} }
 
-// JSONText is JSON of a string.
+// JSONText is JSON for a text in a string.
 func JSONText(text string) Value { return Value{kind: KindJSON, text: text} }
 
-// Kind is what v is.
+// Kind returns the kind of v.
 func (v Value) Kind() Kind { return v.kind }
 
-// List is the members of a list, not to be changed, and nothing of other values.
+// List returns the members of a list, which must not be changed, and nil for other values.
 func (v Value) List() []Value { return v.list }
 
-// JSON is the text of a value of KindJSON, and nothing of other values.
+// JSON returns the text of a value of KindJSON, and nil for other values.
 func (v Value) JSON() []byte {
 	if v.kind != KindJSON {
 		return nil
@@ -101,7 +101,7 @@ func (v Value) JSON() []byte {
 	return []byte(v.text)
 }
 
-// Equal tells whether v and w are the same, kinds included, except that the width of an integer does not matter.
+// Equal reports whether v and w have the same kind and value; the width of an integer does not matter.
 func (v Value) Equal(w Value) bool {
 	return wide(v.kind) == wide(w.kind) && v.num == w.num && v.text == w.text && slices.EqualFunc(v.list, w.list, Value.Equal)
 }
@@ -117,7 +117,7 @@ func wide(k Kind) Kind {
 	}
 }
 
-// AsString is the text of a string.
+// AsString returns the text of a string.
 func (v Value) AsString() (string, error) {
 	if v.kind != KindString {
 		return "", fmt.Errorf("value is %s (%s), want a string", v.kind, v)
@@ -125,7 +125,7 @@ func (v Value) AsString() (string, error) {
 	return v.text, nil
 }
 
-// AsBool is a boolean; the strings "true" and "false" are taken too, as some clients write them.
+// AsBool returns a boolean. It also accepts the strings "true" and "false", which some clients write.
 func (v Value) AsBool() (bool, error) {
 	switch {
 	case v.kind == KindBool:
@@ -138,8 +138,8 @@ func (v Value) AsBool() (bool, error) {
 	return false, fmt.Errorf("value is %s (%s), want true or false", v.kind, v)
 }
 
-// AsUint is an unsigned integer, which may come as any integer that is not negative, or as decimal digits in a string, as
-// RFC 7951 writes 64 bits.
+// AsUint returns an unsigned integer. It accepts any nonnegative integer, and decimal digits in a string, as RFC 7951 encodes
+// 64 bits.
 func (v Value) AsUint() (uint64, error) {
 	switch v.kind {
 	case KindUint64, KindUint32:
@@ -156,7 +156,7 @@ func (v Value) AsUint() (uint64, error) {
 	return 0, fmt.Errorf("value is %s (%s), want an integer from 0 to 18446744073709551615", v.kind, v)
 }
 
-// AsInt is a signed integer, which may come as AsUint's does.
+// AsInt returns a signed integer. It accepts integers and strings, like AsUint.
 func (v Value) AsInt() (int64, error) {
 	switch v.kind {
 	case KindInt64, KindInt32:
@@ -173,7 +173,7 @@ func (v Value) AsInt() (int64, error) {
 	return 0, fmt.Errorf("value is %s (%s), want an integer from -9223372036854775808 to 9223372036854775807", v.kind, v)
 }
 
-// AsDecimal is a finite number, which may come as any number, or as one in a string, as RFC 7951 writes decimals.
+// AsDecimal returns a finite number. It accepts any number, and a number in a string, as RFC 7951 encodes decimals.
 func (v Value) AsDecimal() (float64, error) {
 	switch v.kind {
 	case KindDecimal:
@@ -190,7 +190,7 @@ func (v Value) AsDecimal() (float64, error) {
 	return 0, fmt.Errorf("value is %s (%s), want a number", v.kind, v)
 }
 
-// AsBytes is bytes, which may come as base64 in a string, as RFC 7951 writes them.
+// AsBytes returns bytes. It also accepts base64 in a string, as RFC 7951 encodes them.
 func (v Value) AsBytes() ([]byte, error) {
 	switch v.kind {
 	case KindBytes:
@@ -203,12 +203,12 @@ func (v Value) AsBytes() ([]byte, error) {
 	return nil, fmt.Errorf("value is %s (%s), want bytes", v.kind, v)
 }
 
-func (v Value) signed() int64 { return int64(v.num) } // the bits that Int kept
+func (v Value) signed() int64 { return int64(v.num) } // the bits stored by Int
 
-// shown is how much of a value a message shows.
+// shown is the largest length of a value in a message.
 const shown = 64
 
-// String is v for people: as JSON_IETF writes it, cut where it is long.
+// String formats v for display: as JSON_IETF, truncated if it is long.
 func (v Value) String() string {
 	if v.kind == KindNone {
 		return "nothing"

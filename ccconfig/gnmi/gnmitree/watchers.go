@@ -2,7 +2,7 @@ package gnmitree
 
 import "sync"
 
-// Watchers implements Tree.Watch for trees that embed it. The zero value has none. It is safe for concurrent use.
+// Watchers implements Tree.Watch for trees that embed it. The zero value has no watchers. It is safe for concurrent use.
 type Watchers struct {
 	mu         sync.Mutex
 	next       uint64
@@ -27,8 +27,8 @@ func (w *Watchers) Watch(notify func(Change)) (stop func()) {
 	}
 }
 
-// Changed tells all watchers that nodes at or below paths have changed, or with no paths that anything may have. The new
-// values must be readable when it is called; it must not be called with a lock held that Tree.Watch waits for.
+// Changed notifies all watchers that nodes at or below paths have changed, or, without paths, that anything may have changed.
+// The new values must be readable when it is called. The caller must not hold a lock for which Tree.Watch waits.
 func (w *Watchers) Changed(paths ...Path) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -38,7 +38,7 @@ func (w *Watchers) Changed(paths ...Path) {
 	}
 }
 
-// Generation is the number of changes so far.
+// Generation returns the number of changes so far.
 func (w *Watchers) Generation() uint64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -7,13 +7,13 @@ import (
 	"github.com/openconfig/gnmi/proto/gnmi"
 )
 
-// Sizes at which a notification is sent, well below what clients take by default (4 MiB).
+// Sizes at which a notification is sent, well below the default limit of clients (4 MiB).
 const (
 	chunkUpdates = 512
 	chunkBytes   = 512 << 10
 )
 
-// writer sends what readings have found, in notifications of one time and of a bounded size.
+// writer sends the results of readings, in notifications with one time and a limited size.
 type writer struct {
 	*stream
 	now time.Time
@@ -40,7 +40,7 @@ func (w *writer) write(r reading, d difference) error {
 	return nil
 }
 
-// updates makes a notification of the first leaves, as many as have one time and fit.
+// updates returns a notification with the first leaves that have the same time and fit, and their number.
 func (w *writer) updates(r reading, leaves []Leaf) (*gnmi.Notification, int) {
 	leaves = leaves[:min(len(leaves), chunkUpdates)]
 	for i := range leaves {

@@ -1,4 +1,4 @@
-// Package profilefile reads a site's profiles of InfiniBand devices, and which devices have them, from YAML.
+// Package profilefile reads a site's profiles of InfiniBand devices, and the assignment of profiles to devices, from YAML.
 package profilefile
 
 import (
@@ -16,10 +16,10 @@ import (
 	"fairlane/internal/yamltree"
 )
 
-// MaxBytes bounds a file.
+// MaxBytes is the largest size of a file.
 const MaxBytes = 1 << 20
 
-// Load reads the file at path. An error that is not of the file's content is the system's.
+// Load reads the file at path. It returns errors of the file system unchanged.
 func Load(path string) (*ibprofile.Set, error) {
 	r, err := os.Open(path)
 	if err != nil {
@@ -29,7 +29,7 @@ func Load(path string) (*ibprofile.Set, error) {
 	return Read(path, r)
 }
 
-// Read reads the text of a file; name is for messages. The error joins *yamltree.Fault.
+// Read reads the text of a file; name is for messages. The error joins values of type *yamltree.Fault.
 func Read(name string, r io.Reader) (*ibprofile.Set, error) {
 	f, d := yamltree.Decode[struct {
 		Version  string       `json:"version" want:"1" of:"1"`
@@ -50,7 +50,7 @@ func Read(name string, r io.Reader) (*ibprofile.Set, error) {
 	return s.set(d, rules)
 }
 
-// rule is which devices have a profile.
+// rule assigns a profile to devices.
 type rule struct {
 	Profile   string   `json:"profile"`
 	VendorID  uint32   `json:"vendor_id" in:"0..16777215"`
@@ -58,10 +58,10 @@ type rule struct {
 	Name      string   `json:"name"`
 }
 
-// sites are the profiles that were read.
+// sites are the parsed profiles.
 type sites []ibprofile.Profile
 
-// set checks what was read, with the lines of the fields.
+// set validates the parsed values, with the lines of the fields in errors.
 func (s sites) set(d *yamltree.Decoder, rules []ibprofile.Rule) (*ibprofile.Set, error) {
 	set, err := ibprofile.NewSet(s, rules)
 	if err == nil {
@@ -83,7 +83,8 @@ func (s sites) set(d *yamltree.Decoder, rules []ibprofile.Rule) (*ibprofile.Set,
 	return nil, d.Err()
 }
 
-// form is a profile as it is written. What it leaves out is that of the profile that like names, or of the generic one of its kind.
+// form is the file form of a profile. Missing fields have the values of the profile named by like, or of the generic profile of
+// the kind.
 type form struct {
 	Name        string   `json:"name"`
 	Title       string   `json:"title"`
@@ -149,7 +150,7 @@ func (s *sites) profile(d *yamltree.Decoder, n *yaml.Node, field string) {
 	*s = append(*s, p)
 }
 
-// model reads kind and like, which say what the other fields are, and returns the profile that has what is left out.
+// model reads kind and like, which determine the allowed fields, and returns the profile with the default values.
 func (s *sites) model(d *yamltree.Decoder, n *yaml.Node, field string) (like ibprofile.Profile, ok bool) {
 	var kind, name string
 	for e := range yamltree.Entries(n, []string{"kind", "like"}) {

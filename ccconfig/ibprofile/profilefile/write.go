@@ -14,7 +14,7 @@ type Field struct {
 	Value any // a text, a number, a boolean or a list of these
 }
 
-// Fields lists the keys of a profile in the order in which they are best read.
+// Fields returns the keys of a profile in a readable order.
 func Fields(p *ibprofile.Profile) []Field {
 	out := []Field{
 		{"name", p.Name},
@@ -53,7 +53,7 @@ func Fields(p *ibprofile.Profile) []Field {
 		Field{"modes", modes})
 }
 
-// Text is a profile as an entry of a file's profiles.
+// Text formats a profile as an entry of a file's profiles.
 func Text(p *ibprofile.Profile) string {
 	var b strings.Builder
 	for i, f := range Fields(p) {

@@ -1,7 +1,7 @@
-// Package adopt reads what devices were told before Fairlane came, from the text that the field's own tools print, into
-// one neutral form: the start of a policy, and the other side of a drift report. It reads mlxconfig and mstconfig queries,
-// ethtool statistics, the JSON of dcb, and SONiC's config_db.json. Nothing that it does not understand is dropped in
-// silence, and nothing is guessed: an error names the file and the line or the field.
+// Package adopt reads the settings that devices had before Fairlane, from the output of common tools, into one neutral form,
+// for initial policies and drift reports. It reads mlxconfig and mstconfig queries, ethtool statistics, the JSON of dcb, and
+// SONiC's config_db.json. It neither drops unknown input silently nor guesses: an error names the file and the line or the
+// field.
 package adopt
 
 import (
@@ -14,19 +14,19 @@ import (
 	"fairlane/ccconfig/nic/nicparam"
 )
 
-// MaxBytes bounds a text.
+// MaxBytes is the largest size of a text.
 const MaxBytes = 16 << 20
 
-// ParseError is a place of a text that cannot be read.
+// ParseError reports invalid input at a location of a text.
 type ParseError struct {
 	File    string
-	Line    int    // from 1; 0 where Field says more
+	Line    int    // from 1; 0 if Field is more precise
 	Field   string // such as "WRED_PROFILE|AZURE_LOSSLESS green_max_threshold"; may be empty
 	Found   string
 	Allowed string
 }
 
-// Error names the file, the place, what was found and what is allowed.
+// Error contains the file, the location, the value found and the allowed values.
 func (e *ParseError) Error() string {
 	var b strings.Builder
 	b.WriteString(e.File)
@@ -40,7 +40,7 @@ func (e *ParseError) Error() string {
 	return b.String()
 }
 
-// quote bounds and quotes what an error repeats of its input.
+// quote truncates and quotes input for an error text.
 func quote(s string) string { return strconv.Quote(nicparam.Clip(s)) }
 
 func tooLong(file string, n int) error {
@@ -50,17 +50,17 @@ func tooLong(file string, n int) error {
 	return nil
 }
 
-// Stage is the time that a value is of.
+// Stage is the time at which a value is in effect.
 type Stage string
 
-// Stages. Only non-volatile parameters have other ones than StageCurrent.
+// Stages. Only non-volatile parameters have stages other than StageCurrent.
 const (
-	StageDefault Stage = "default"   // of the device as it came
-	StageCurrent Stage = "current"   // acts now
-	StageNext    Stage = "next_boot" // acts after the next firmware reset
+	StageDefault Stage = "default"   // factory default
+	StageCurrent Stage = "current"   // in effect now
+	StageNext    Stage = "next_boot" // in effect after the next firmware reset
 )
 
-// Found is one value of a NIC.
+// Found is one observed value of a NIC.
 type Found struct {
 	nicparam.Setting
 	Stage Stage
@@ -69,22 +69,22 @@ type Found struct {
 	Line  int // 0 in JSON
 }
 
-// Unknown is a name that the parameter table has not. Its value stays as it is.
+// Unknown is a name that is not in the parameter table. Fairlane does not change its value.
 type Unknown struct {
 	Name string
 	File string
 	Line int
 }
 
-// State is what was found: on a host's NIC, on a switch, or on both.
+// State is the observed state of a host's NIC, of a switch, or of both.
 type State struct {
 	Settings []Found
 	Unknown  []Unknown
-	Counters niccount.Counters // nil when no text had any
-	Switch   *Switch           // nil when no text was a switch's
+	Counters niccount.Counters // nil if no text had counters
+	Switch   *Switch           // nil if no text was from a switch
 }
 
-// Merge adds what another text had. A value that two texts have differently is an error that names both.
+// Merge adds the state of another text. It returns an error with both sources if two texts have different values.
 func (s *State) Merge(o *State) error {
 	type slot struct {
 		nicparam.Key
@@ -122,8 +122,8 @@ func (s *State) Merge(o *State) error {
 	return nil
 }
 
-// Value finds what a parameter is at a stage. Where several ways tell the same parameter, one that tells what acts at run
-// time comes before the non-volatile configuration.
+// Value returns the value of a parameter at a stage. If several sources have the parameter, a run-time source has precedence
+// over the non-volatile configuration.
 func (s *State) Value(k nicparam.Key, stage Stage) (uint64, bool) {
 	value, ok := uint64(0), false
 	for _, f := range s.Settings {
@@ -134,7 +134,7 @@ func (s *State) Value(k nicparam.Key, stage Stage) (uint64, bool) {
 	return value, ok
 }
 
-// Start lists what acts now, one value for each parameter, by port, name and index: what a policy starts from so that it
+// Start returns the current values, one for each parameter, by port, name and index: the settings of an initial policy that
 // changes nothing.
 func (s *State) Start() []nicparam.Setting {
 	seen := map[nicparam.Key]bool{}
@@ -161,26 +161,26 @@ func compare(a, b nicparam.Key) int {
 	return a.Index - b.Index
 }
 
-// Reason says why a value is in a drift report.
+// Reason is the reason of an entry in a drift report.
 type Reason string
 
 // Reasons.
 const (
-	Differs Reason = "differs" // acts now and is not what was wanted
-	Missing Reason = "missing" // wanted, and no text tells it
-	Pending Reason = "pending" // the next firmware reset changes what acts now
+	Differs Reason = "differs" // the current value differs from the desired one
+	Missing Reason = "missing" // desired, but not in any text
+	Pending Reason = "pending" // the next firmware reset changes the current value
 )
 
-// Drift is one row of a drift report.
+// Drift is one entry of a drift report.
 type Drift struct {
 	nicparam.Key
 	Reason    Reason
-	Want, Got uint64 // Got is meaningless when Missing; of a Pending one, Want acts now and Got will
-	File      string // that told Got
+	Want, Got uint64 // Got is invalid for Missing; for Pending, Want is the current value and Got the future one
+	File      string // source of Got
 	Line      int
 }
 
-// String prints a row as "port 1 rpg_gd: want 11, got 10 (nic.txt:12)".
+// String formats an entry as "port 1 rpg_gd: want 11, got 10 (nic.txt:12)".
 func (d Drift) String() string {
 	where := ""
 	if d.File != "" {
@@ -199,8 +199,8 @@ func (d Drift) String() string {
 	return fmt.Sprintf("%s: want %d, got %d%s", d.Key, d.Want, d.Got, where)
 }
 
-// Drift compares what is wanted with what was found, in the order of wanted, and then lists what a firmware reset will
-// change.
+// Drift compares desired with observed settings, in the order of wanted, and then appends the changes by the next firmware
+// reset.
 func (s *State) Drift(wanted []nicparam.Setting) []Drift {
 	var out []Drift
 	for _, w := range wanted {

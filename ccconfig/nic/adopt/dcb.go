@@ -11,7 +11,7 @@ import (
 	"fairlane/ccconfig/nic/nicparam"
 )
 
-// dcbText is what "dcb -j OBJECT show dev DEV" prints, of all objects together.
+// dcbText is the output of "dcb -j OBJECT show dev DEV", for all objects together.
 type dcbText struct {
 	Willing    *bool      `json:"willing"`
 	ETSCap     *uint8     `json:"ets_cap"`
@@ -42,11 +42,11 @@ type dcbText struct {
 	TotalSize  *uint32    `json:"total_size"`
 }
 
-// DCB reads the JSON that dcb prints about a port, one object of it after the other in one text, as the managed objects
-// of the port. Names that it does not know are listed.
+// DCB parses dcb's JSON output for a port, with its objects one after the other in one text, as the managed objects of the
+// port. It returns unknown names.
 //
-// Numbers of tc_maxrate are taken as the kernel's kbit/s. dcb of iproute2 6.1 writes and prints rates in another unit,
-// bytes/s, through the same attribute; its JSON shows the attribute's number as it is.
+// Numbers of tc_maxrate are interpreted as the kernel's kbit/s. dcb of iproute2 6.1 uses a different unit, bytes/s, for the
+// same attribute; its JSON contains the attribute's number unchanged.
 func DCB(file, text string) (*dcbnl.IEEE, []Unknown, error) {
 	if err := tooLong(file, len(text)); err != nil {
 		return nil, nil, err
@@ -80,8 +80,8 @@ func DCB(file, text string) (*dcbnl.IEEE, []Unknown, error) {
 	}
 }
 
-// DCBState reads the JSON of dcb as state of a port. A text without an application table tells no trust. One that has
-// nothing of dcb's is an error.
+// DCBState parses dcb's JSON as state of a port. Without an application table, the trust mode is unknown. A text without any
+// dcb object is an error.
 func DCBState(file, text string, port int) (*State, error) {
 	o, unknown, err := DCB(file, text)
 	if err != nil {
@@ -112,7 +112,7 @@ func dcbTypeError(file string, line int, err error) error {
 	return &ParseError{File: file, Line: line, Found: err.Error(), Allowed: "an object as dcb -j prints it"}
 }
 
-// unknownNames lists the members of an object that dcbText has not, sorted.
+// unknownNames returns the members of an object that dcbText does not have, sorted.
 func unknownNames(raw []byte) ([]string, error) {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &members); err != nil {
@@ -124,7 +124,7 @@ func unknownNames(raw []byte) ([]string, error) {
 	return notIn(members, &dcbText{}), nil
 }
 
-// fixed copies an array of exactly eight.
+// fixed copies an array that must have eight elements.
 func fixed[T any](file string, line int, field string, from *[]T, to *[8]T) error {
 	if from == nil {
 		return nil
@@ -136,7 +136,8 @@ func fixed[T any](file string, line int, field string, from *[]T, to *[8]T) erro
 	return nil
 }
 
-// octets copies an array of exactly eight numbers up to 255. They are not read as bytes, for which JSON has another form.
+// octets copies an array that must have eight numbers up to 255. They are not decoded as bytes, for which JSON has another
+// form.
 func octets(file string, line int, field string, from *[]uint16, to *[8]uint8) error {
 	var wide [8]uint16
 	if err := fixed(file, line, field, from, &wide); err != nil || from == nil {

@@ -10,8 +10,8 @@ import (
 
 const maxCounters = 65536
 
-// Ethtool reads the text of "ethtool -S" as counters. A statistic whose value is not a number becomes a counter with an
-// error, never one of zero; a text that has no statistics at all is an error.
+// Ethtool parses the output of "ethtool -S" as counters. A statistic whose value is not a number becomes a counter with an
+// error, never zero; a text without any statistics is an error.
 func Ethtool(file, text string) (*State, error) {
 	if err := tooLong(file, len(text)); err != nil {
 		return nil, err

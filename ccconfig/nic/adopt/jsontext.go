@@ -9,12 +9,12 @@ import (
 	"strings"
 )
 
-// lineAt is the line, from 1, of a place of a text.
+// lineAt returns the line, from 1, of an offset in a text.
 func lineAt(text string, offset int64) int {
 	return 1 + strings.Count(text[:min(max(offset, 0), int64(len(text)))], "\n")
 }
 
-// jsonError gives an error of the JSON decoder its line.
+// jsonError adds the line to an error of the JSON decoder.
 func jsonError(file, text string, offset int64, err error) error {
 	var syntax *json.SyntaxError
 	if errors.As(err, &syntax) {
@@ -26,7 +26,7 @@ func jsonError(file, text string, offset int64, err error) error {
 	return &ParseError{File: file, Line: lineAt(text, offset), Found: err.Error(), Allowed: "JSON"}
 }
 
-// notIn lists the members of an object that a structure has no field for, sorted.
+// notIn returns the members of an object for which a structure has no field, sorted.
 func notIn(members map[string]json.RawMessage, structure any) []string {
 	typ := reflect.TypeOf(structure).Elem()
 	known := map[string]bool{}

@@ -9,13 +9,13 @@ import (
 	"fairlane/ccconfig/nic/nicparam"
 )
 
-// Bounds of a query.
+// Limits of a query.
 const (
 	maxDevices    = 64
 	maxParameters = 8192
 )
 
-// Query is the answer of "mstconfig -e q" or "mlxconfig -e q" about one device.
+// Query is the output of "mstconfig -e q" or "mlxconfig -e q" for one device.
 type Query struct {
 	Number  int    // of the device, from 1
 	Type    string // such as "ConnectX7"
@@ -28,11 +28,11 @@ type Query struct {
 type Row struct {
 	Name    string
 	Values  []string // as printed, one for each column of the query
-	Changed bool     // marked as one whose next value differs
+	Changed bool     // marked as having a different next value
 	Line    int
 }
 
-// Value returns the text of a row at a stage; false when the query has no such column.
+// Value returns the text of a row at a stage; false if the query does not have that column.
 func (q *Query) Value(r *Row, s Stage) (string, bool) {
 	for i, c := range q.Columns {
 		if c == s {
@@ -42,8 +42,8 @@ func (q *Query) Value(r *Row, s Stage) (string, bool) {
 	return "", false
 }
 
-// ParseQuery reads the text of a query: one device or several, each with one, two or three columns of values as its
-// firmware can tell them. A line that mstconfig prints when it fails ("-E-") is an error.
+// ParseQuery parses the output of a query: one or several devices, each with one, two or three columns of values, depending on
+// its firmware. An error line of mstconfig ("-E-") is an error.
 func ParseQuery(file, text string) ([]Query, error) {
 	if err := tooLong(file, len(text)); err != nil {
 		return nil, err
@@ -62,12 +62,12 @@ func ParseQuery(file, text string) ([]Query, error) {
 	return p.out, nil
 }
 
-// queryParser is between two lines of a query.
+// queryParser is the state of a parser between two lines of a query.
 type queryParser struct {
 	file    string
 	out     []Query
-	columns int  // number of tables begun
-	rows    bool // within a table
+	columns int  // number of columns of the current table
+	rows    bool // inside a table
 	count   int
 	seen    map[string]int // lines of the device's names
 }
@@ -103,7 +103,7 @@ func (p *queryParser) line(n int, s string) error {
 		}
 	}
 	if !p.rows {
-		return nil // what precedes a table
+		return nil // text before a table
 	}
 	return p.row(n, s, fail)
 }
@@ -152,8 +152,8 @@ func (p *queryParser) header(titles string, fail func(string, string) error) err
 	return nil
 }
 
-// row reads "*  NAME  value value value". Where values are as wide as their column nothing is between them, so that one in
-// parentheses ends the value.
+// row parses "* NAME value value value". Values as wide as their column have no space between them, so a value in parentheses
+// ends at its parenthesis.
 func (p *queryParser) row(n int, s string, fail func(string, string) error) error {
 	words := strings.Fields(strings.ReplaceAll(s, ")", ") "))
 	r := Row{Line: n}
@@ -179,8 +179,8 @@ func (p *queryParser) row(n int, s string, fail func(string, string) error) erro
 	return nil
 }
 
-// Mlxconfig reads a query of one device as state. Names that the table has not are listed as unknown; a value of a known
-// one that is not legal is an error.
+// Mlxconfig parses a query of one device as state. It returns names that are not in the table as unknown; an illegal value of a
+// known name is an error.
 func Mlxconfig(file, text string, table *nicparam.Table) (*State, error) {
 	queries, err := ParseQuery(file, text)
 	if err != nil {
@@ -192,7 +192,7 @@ func Mlxconfig(file, text string, table *nicparam.Table) (*State, error) {
 	return queries[0].State(file, table)
 }
 
-// State turns a query into values of parameters.
+// State converts a query to values of parameters.
 func (q *Query) State(file string, table *nicparam.Table) (*State, error) {
 	s := &State{Settings: make([]Found, 0, len(q.Rows)*len(q.Columns))}
 	for i := range q.Rows {
@@ -218,13 +218,12 @@ func (q *Query) State(file string, table *nicparam.Table) (*State, error) {
 	return s, nil
 }
 
-// QueryArgs are the arguments of mstconfig that ask a device for all of its parameters with all columns.
+// QueryArgs returns the arguments of mstconfig that query all parameters of a device with all columns.
 func QueryArgs(device string) []string { return []string{"-d", device, "-e", "q"} }
 
-// SetArgs are the arguments of mstconfig that set parameters of a device in one operation, without a question. It fails
-// for a parameter that has no non-volatile name and for a value that its register cannot hold. A value that the register
-// holds and the table does not allow passes, since a device may have had it before and is to have it again: whoever
-// writes new values checks them by the table.
+// SetArgs returns the arguments of mstconfig that set parameters of a device in one operation, without a prompt. It returns an
+// error for a parameter without a non-volatile name and for a value that its register cannot hold. It accepts a value that fits
+// the register but is illegal in the table, because a restore may need it; callers must check new values with the table.
 func SetArgs(device string, set []nicparam.Setting, table *nicparam.Table) ([]string, error) {
 	if device == "" || strings.HasPrefix(device, "-") || strings.ContainsAny(device, " \t\n\x00") {
 		return nil, fmt.Errorf("device %s: want a PCI address or the name of a device", quote(device))

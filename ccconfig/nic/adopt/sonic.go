@@ -12,45 +12,45 @@ import (
 	"fairlane/ccconfig/ecn"
 )
 
-// Switch is the quality of service that a switch was told.
+// Switch is the quality-of-service configuration of a switch.
 type Switch struct {
 	File   string
 	Queues []Queue      // by port and number
 	Ports  []SwitchPort // by name
-	// Front is the front ports (table PORT) in the order of the numbers in their names: port n of the device is the n-th.
-	// Empty where the file has no such table.
+	// Front are the front ports (table PORT) in the order of the numbers in their names: port n of the device is the n-th.
+	// Empty if the file has no such table.
 	Front []string
 }
 
-// Number is the number of a port on the device, from 1; 0 when it is not known.
+// Number returns the number of a port on the device, from 1; 0 if it is not known.
 func (s *Switch) Number(port string) int { return slices.Index(s.Front, port) + 1 }
 
 // Queue is one queue of a port.
 type Queue struct {
 	Port      string
 	Number    int        // 0 to 19
-	Scheduler *Scheduler // nil where none is named
-	Profile   string     // name of the WRED profile; empty where none is named
+	Scheduler *Scheduler // nil without a reference
+	Profile   string     // name of the WRED profile; empty without a reference
 	Marking   *ecn.Marking
 }
 
-// Scheduler is how a queue is served.
+// Scheduler is the scheduling of a queue.
 type Scheduler struct {
 	Name   string
 	Type   string // DWRR, WRR or STRICT
-	Weight int    // 1 to 100; 0 where none is given
-	PIR    uint64 // bytes/s; 0 is no limit
+	Weight int    // 1 to 100; 0 if not given
+	PIR    uint64 // bytes/s; 0 means no limit
 }
 
-// SwitchPort is what a port's maps and pause are.
+// SwitchPort holds the maps and pause settings of a port.
 type SwitchPort struct {
 	Name      string
 	PFC       uint8 // one bit for each priority with pause
-	PFCKnown  bool  // whether the file says which
+	PFCKnown  bool  // whether the file contains PFC
 	DSCPToTC  string
 	TCToQueue string
-	Classes   map[int]int // traffic class by DSCP, of the map named
-	Outputs   map[int]int // queue by traffic class, of the map named
+	Classes   map[int]int // traffic class by DSCP, from the port's map
+	Outputs   map[int]int // queue by traffic class, from the port's map
 	Watchdog  *Watchdog
 }
 
@@ -58,7 +58,7 @@ type SwitchPort struct {
 type Watchdog struct {
 	Action      string // drop, forward or alert
 	Detection   int    // ms
-	Restoration int    // ms; 0 where none is given
+	Restoration int    // ms; 0 if not given
 }
 
 const (
@@ -66,8 +66,8 @@ const (
 	maxQueue = 19
 )
 
-// SONiC reads config_db.json: marking profiles, schedulers and what queues name of them, the maps and the pause of ports,
-// and the PFC watchdog. Other tables are passed over. A row that names what the file does not have is an error.
+// SONiC parses config_db.json: marking profiles, schedulers and their use by queues, the maps and the pause of ports, and the
+// PFC watchdog. It ignores other tables. A reference to a missing row is an error.
 func SONiC(file, text string) (*State, error) {
 	if err := tooLong(file, len(text)); err != nil {
 		return nil, err
@@ -102,7 +102,7 @@ func SONiC(file, text string) (*State, error) {
 	return &State{Switch: s}, nil
 }
 
-// front lists the front ports.
+// front returns the front ports.
 func (r *sonicReader) front(raw json.RawMessage) ([]string, error) {
 	if raw == nil {
 		return nil, nil
@@ -123,7 +123,7 @@ func (r *sonicReader) front(raw json.RawMessage) ([]string, error) {
 	return names, nil
 }
 
-// numbered takes the number at the end off a name; -1 where there is none.
+// numbered splits the number off the end of a name; -1 if there is none.
 func numbered(name string) (string, int) {
 	head := strings.TrimRight(name, "0123456789")
 	n, err := strconv.Atoi(name[len(head):])
@@ -133,10 +133,10 @@ func numbered(name string) (string, int) {
 	return head, n
 }
 
-// row is the fields of a row. All values of CONFIG_DB are words.
+// row holds the fields of a row. All values of CONFIG_DB are strings.
 type row map[string]string
 
-// sonicReader reads tables. Its errors name table, row and field, which an editor finds faster than a line.
+// sonicReader parses tables. Its errors contain table, row and field, which are easier to find in an editor than a line.
 type sonicReader struct {
 	file   string
 	tables map[string]map[string]row
@@ -179,7 +179,7 @@ func (r *sonicReader) table(name string, raw json.RawMessage) error {
 	return nil
 }
 
-// ref is the row that a reference names: "NAME", or "[TABLE|NAME]" as older releases write it.
+// ref returns the row of a reference: "NAME", or "[TABLE|NAME]" in older releases.
 func (r *sonicReader) ref(table, key, field, word, to string) (string, row, error) {
 	name := word
 	if inner, ok := strings.CutPrefix(word, "["); ok {
@@ -196,7 +196,7 @@ func (r *sonicReader) ref(table, key, field, word, to string) (string, row, erro
 	return name, target, nil
 }
 
-// number reads a field of a row within a range. A field that is not there is the default.
+// number parses a field of a row within a range; a missing field has the default.
 func (r *sonicReader) number(table, key string, fields row, field string, low, high, otherwise int64) (int64, error) {
 	word, ok := fields[field]
 	if !ok {
@@ -209,7 +209,7 @@ func (r *sonicReader) number(table, key string, fields row, field string, low, h
 	return v, nil
 }
 
-// word reads a field that is one of some words.
+// word parses a field that must have one of the allowed values.
 func (r *sonicReader) word(table, key string, fields row, field, otherwise string, allowed ...string) (string, error) {
 	word, ok := fields[field]
 	if !ok {
@@ -221,7 +221,7 @@ func (r *sonicReader) word(table, key string, fields row, field, otherwise strin
 	return word, nil
 }
 
-// span reads "3" or "3-5", from 0 to a most.
+// span parses "3" or "3-5", from 0 to most.
 func span(word string, most int) (low, high int, ok bool) {
 	first, last, ranged := strings.Cut(word, "-")
 	low, err := strconv.Atoi(first)
@@ -232,7 +232,7 @@ func span(word string, most int) (low, high int, ok bool) {
 	return low, high, err == nil && low >= 0 && low <= high && high <= most
 }
 
-// queues reads QUEUE with what its rows name.
+// queues parses QUEUE and the rows to which it refers.
 func (r *sonicReader) queues() ([]Queue, error) {
 	var out []Queue
 	for _, key := range slices.Sorted(maps.Keys(r.tables["QUEUE"])) {
@@ -300,8 +300,8 @@ func (r *sonicReader) scheduler(key string, fields row, q *Queue) error {
 	return nil
 }
 
-// marking reads the rule of green packets, which is what RoCE traffic is: that of ECN where the profile has its own, else
-// that of WRED. A profile that does not mark green packets has none.
+// marking parses the rule for green packets, the colour of RoCE traffic: the ECN rule if the profile has a separate one,
+// otherwise the WRED rule. A profile that does not mark green packets has no rule.
 func (r *sonicReader) marking(key string, fields row, q *Queue) error {
 	word := fields["wred_profile"]
 	if word == "" {
@@ -344,7 +344,7 @@ func (r *sonicReader) marking(key string, fields row, q *Queue) error {
 	return nil
 }
 
-// ports reads PORT_QOS_MAP and PFC_WD.
+// ports parses PORT_QOS_MAP and PFC_WD.
 func (r *sonicReader) ports() ([]SwitchPort, error) {
 	byName := map[string]*SwitchPort{}
 	port := func(name string) *SwitchPort {
@@ -417,7 +417,7 @@ func (r *sonicReader) portMap(key string, fields row, p *SwitchPort) error {
 	return err
 }
 
-// mapping reads the map that a field names.
+// mapping parses the map named in a field.
 func (r *sonicReader) mapping(key string, fields row, field, table string, mostKey, mostValue int) (string, map[int]int, error) {
 	word := fields[field]
 	if word == "" {

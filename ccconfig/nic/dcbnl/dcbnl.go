@@ -1,6 +1,6 @@
-// Package dcbnl is the wire codec of DCB netlink, by which Linux is asked for and told a port's traffic classes, pause,
-// application table, rate limits and buffers (IEEE 802.1Qaz as linux/dcbnl.h lays it out). It turns bytes into values
-// and back; whoever opens the socket is elsewhere.
+// Package dcbnl is the wire codec of DCB netlink, the Linux interface for a port's traffic classes, pause, application table,
+// rate limits and buffers (IEEE 802.1Qaz in the layout of linux/dcbnl.h). It converts between bytes and values; it does not
+// open sockets.
 //
 // A message is a netlink header, four bytes that hold the command, and attributes:
 //
@@ -51,8 +51,8 @@ const (
 	ieeeMaxRate = 7
 	ieeeBuffer  = 10
 
-	appIEEE = 1 // an entry whose selector the standard names
-	appDCB  = 2 // an entry whose selector Linux names, from 255 down
+	appIEEE = 1 // an entry with a selector defined by the standard
+	appDCB  = 2 // an entry with a selector defined by Linux, from 255 down
 )
 
 // Sizes of payloads in bytes.
@@ -67,7 +67,7 @@ const (
 	sizeAttr    = 4
 )
 
-// Bounds of what is encoded and decoded.
+// Limits of encoding and decoding.
 const (
 	MaxMessage   = 1 << 17 // bytes
 	MaxApps      = 4096    // entries of an application table
@@ -86,33 +86,33 @@ const (
 
 // Modes of DCBX, as bits.
 const (
-	DCBXHost       = 1 << 0 // the operating system negotiates, or nobody; otherwise the firmware
+	DCBXHost       = 1 << 0 // the operating system negotiates, or no one does; otherwise the firmware negotiates
 	DCBXLLDManaged = 1 << 1
 	DCBXCEE        = 1 << 2
 	DCBXIEEE       = 1 << 3
 	DCBXStatic     = 1 << 4
 )
 
-// ETS is how a port shares its transmission among traffic classes. Arrays named after TC are by class, others by priority.
+// ETS is the transmission selection of a port's traffic classes. Arrays with TC in their name are by class, others by priority.
 type ETS struct {
-	Willing    bool  // takes what the peer recommends
+	Willing    bool  // accepts the peer's recommendation
 	Cap        uint8 // number of traffic classes
-	CBS        bool  // has the credit-based shaper
+	CBS        bool  // supports the credit-based shaper
 	TxBW       [8]uint8
 	RxBW       [8]uint8
 	TSA        [8]uint8 // codes as nicparam's TSAStrict
 	PrioTC     [8]uint8
-	RecoBW     [8]uint8 // what is recommended to the peer
+	RecoBW     [8]uint8 // recommended to the peer
 	RecoTSA    [8]uint8
 	RecoPrioTC [8]uint8
 }
 
 // PFC is priority flow control.
 type PFC struct {
-	Cap         uint8     // number of classes that may have it
+	Cap         uint8     // largest number of classes with PFC
 	Enabled     uint8     // one bit for each priority
 	MBC         bool      // MACsec bypass
-	Delay       uint16    // the mlx5 driver takes it as the cable's length in m
+	Delay       uint16    // the mlx5 driver interprets it as the cable length in m
 	Requests    [8]uint64 // pause frames sent
 	Indications [8]uint64 // pause frames received
 }
@@ -121,22 +121,22 @@ type PFC struct {
 type App struct {
 	Selector uint8
 	Priority uint8
-	Protocol uint16 // EtherType, port or DSCP, as the selector says
+	Protocol uint16 // EtherType, port or DSCP, depending on the selector
 }
 
 // Buffer is the receive buffers of a port.
 type Buffer struct {
 	PrioBuffer [8]uint8
 	Size       [8]uint32 // bytes
-	Total      uint32    // bytes; told only
+	Total      uint32    // bytes; read-only
 }
 
-// IEEE is the managed objects of a port. A nil one is not in the message.
+// IEEE holds the managed objects of a port. A nil object is not in the message.
 type IEEE struct {
 	ETS     *ETS
 	PFC     *PFC
 	Apps    []App
-	MaxRate *[8]uint64 // kbit/s by traffic class, as linux/dcbnl.h has it; 0 is no limit
+	MaxRate *[8]uint64 // kbit/s by traffic class, as in linux/dcbnl.h; 0 means no limit
 	Buffer  *Buffer
 }
 
@@ -151,28 +151,28 @@ type Message struct {
 	IEEE      *IEEE
 	DCBX      *uint8 // mode
 	Status    *uint8 // of a reply to a set or delete; 0 is success
-	Ack       bool   // the kernel's acknowledgement without an error; it has nothing else
+	Ack       bool   // the kernel's acknowledgement without an error; all other fields are empty
 }
 
-// KernelError is the kernel's refusal of a request.
+// KernelError reports that the kernel rejected a request.
 type KernelError struct {
 	Sequence uint32
 	Errno    int32 // as in errno.h, above 0
 }
 
-// Error gives the number; the caller knows the system's words for it.
+// Error contains the number; the caller can convert it to the system's text.
 func (e *KernelError) Error() string {
 	return fmt.Sprintf("dcb netlink: request %d refused with error number %d", e.Sequence, e.Errno)
 }
 
-// FormatError is a message that cannot be what the layout says.
+// FormatError reports a message that violates the layout.
 type FormatError struct {
 	Part    string // such as "ETS"
 	Found   string
 	Allowed string
 }
 
-// Error names the part, what was found and what is allowed.
+// Error contains the part, the value found and the allowed values.
 func (e *FormatError) Error() string {
 	return fmt.Sprintf("dcb netlink: %s: found %s, want %s", e.Part, e.Found, e.Allowed)
 }
@@ -182,28 +182,29 @@ type Codec struct {
 	Order binary.ByteOrder
 }
 
-// Native is the codec of this host.
+// Native returns the codec for this host.
 func Native() Codec { return Codec{binary.NativeEndian} }
 
-// Get makes the request for the managed objects of a network device.
+// Get returns the request for the managed objects of a network device.
 func Get(iface string, sequence uint32) Message {
 	return Message{Type: TypeGet, Flags: FlagRequest | FlagAck, Sequence: sequence, Command: CommandIEEEGet, Interface: iface}
 }
 
-// Set makes the request that gives a network device managed objects. Entries of the application table are added to it.
+// Set returns the request that sets managed objects of a network device. Entries of the application table are added to the
+// existing ones.
 func Set(iface string, sequence uint32, ieee *IEEE) Message {
 	return Message{Type: TypeSet, Flags: FlagRequest | FlagAck, Sequence: sequence, Command: CommandIEEESet, Interface: iface, IEEE: ieee}
 }
 
-// Delete makes the request that takes entries out of the application table.
+// Delete returns the request that deletes entries of the application table.
 func Delete(iface string, sequence uint32, apps []App) Message {
 	return Message{Type: TypeSet, Flags: FlagRequest | FlagAck, Sequence: sequence, Command: CommandIEEEDel, Interface: iface, IEEE: &IEEE{Apps: apps}}
 }
 
-// Count is the number of priorities with pause.
+// Count returns the number of priorities with pause.
 func (p *PFC) Count() int { return bits.OnesCount8(p.Enabled) }
 
-// statusAttr is the attribute that holds one byte of status in a reply to a command; false for commands that have none.
+// statusAttr returns the attribute with the status byte in a reply to a command; false for commands without one.
 func statusAttr(command uint8) (attr uint16, ok bool) {
 	switch command {
 	case CommandIEEESet, CommandIEEEDel:

@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// Split takes what one read of a socket gave apart into messages, which share its memory.
+// Split splits the result of one socket read into messages, which share its memory.
 func (c Codec) Split(b []byte) ([][]byte, error) {
 	var out [][]byte
 	for len(b) > 0 {
@@ -34,8 +34,8 @@ func (c Codec) length(b []byte) (int, error) {
 
 func align(n int) int { return (n + 3) &^ 3 }
 
-// Decode reads one message. A refusal by the kernel is a *KernelError, an impossible message a *FormatError. Attributes
-// that are not known here are passed over.
+// Decode decodes one message. It returns a *KernelError if the kernel rejected the request, and a *FormatError for an invalid
+// message. It ignores unknown attributes.
 func (c Codec) Decode(b []byte) (*Message, error) {
 	n, err := c.length(b)
 	if err != nil {
@@ -87,10 +87,10 @@ func (c Codec) each(b []byte, part string, f func(uint16, []byte) error) error {
 	return nil
 }
 
-// listPart is the one part in which a type may repeat.
+// listPart is the only part in which a type may repeat.
 const listPart = "application table"
 
-// attr reads one attribute of a message.
+// attr decodes one attribute of a message.
 func (c Codec) attr(m *Message, typ uint16, p []byte) error {
 	if attr, ok := statusAttr(m.Command); ok && attr == typ && m.Flags&FlagRequest == 0 {
 		if err := exactly("status", p, 1); err != nil {
@@ -125,7 +125,7 @@ func exactly(part string, p []byte, n int) error {
 	return nil
 }
 
-// ieee reads one managed object.
+// ieee decodes one managed object.
 func (c Codec) ieee(o *IEEE, typ uint16, p []byte) error {
 	switch typ {
 	case ieeeETS:
@@ -173,7 +173,7 @@ func decodePFC(order binary.ByteOrder, p []byte) *PFC {
 	return f
 }
 
-// app reads one entry of the application table.
+// app decodes one entry of the application table.
 func (c Codec) app(o *IEEE, typ uint16, p []byte) error {
 	if typ != appIEEE && typ != appDCB {
 		return nil

@@ -9,7 +9,7 @@ import (
 // nested marks an attribute that holds attributes.
 const nested = 1 << 15
 
-// Encode writes a message. It fails, with a *FormatError, for what has no place in one.
+// Encode encodes a message. It returns a *FormatError for values that cannot be encoded.
 func (c Codec) Encode(m *Message) ([]byte, error) {
 	if err := m.encodable(); err != nil {
 		return nil, err
@@ -17,7 +17,7 @@ func (c Codec) Encode(m *Message) ([]byte, error) {
 	w := writer{order: c.Order, b: make([]byte, sizeHeader, sizeHeader+512)}
 	switch {
 	case m.Ack:
-		w.b = append(w.b, make([]byte, 4+sizeHeader)...) // no error, and the header that it answers
+		w.b = append(w.b, make([]byte, 4+sizeHeader)...) // no error, and the header of the request
 		c.Order.PutUint32(w.b[sizeHeader+4+8:], m.Sequence)
 	default:
 		w.b = append(w.b, 0, m.Command, 0, 0)
@@ -45,7 +45,7 @@ func (c Codec) Encode(m *Message) ([]byte, error) {
 	return w.b, nil
 }
 
-// encodable reports what of a message has no place in one.
+// encodable returns an error for values of a message that cannot be encoded.
 func (m *Message) encodable() error {
 	reply := m.Flags&FlagRequest == 0
 	attr, status := statusAttr(m.Command)
@@ -72,7 +72,7 @@ type writer struct {
 	b     []byte
 }
 
-// open begins an attribute and returns where.
+// open starts an attribute and returns its position.
 func (w *writer) open(typ uint16) int {
 	at := len(w.b)
 	w.b = append(w.b, 0, 0, 0, 0)
@@ -80,7 +80,7 @@ func (w *writer) open(typ uint16) int {
 	return at
 }
 
-// shut ends the attribute that began at a place.
+// shut ends the attribute that starts at a position.
 func (w *writer) shut(at int) {
 	w.order.PutUint16(w.b[at:], uint16(len(w.b)-at))
 }
@@ -124,7 +124,7 @@ func (w *writer) ieee(o *IEEE) {
 	}
 }
 
-// appAttr is the attribute of entries of a selector.
+// appAttr returns the attribute for entries with a selector.
 func appAttr(selector uint8) uint16 {
 	if selector == SelectorPCP {
 		return appDCB
@@ -148,7 +148,7 @@ func (e *ETS) bytes() []byte {
 	return b
 }
 
-// rows are the arrays in the order of the layout.
+// rows returns the arrays in the order of the layout.
 func (e *ETS) rows() [7]*[8]uint8 {
 	return [7]*[8]uint8{&e.TxBW, &e.RxBW, &e.TSA, &e.PrioTC, &e.RecoBW, &e.RecoTSA, &e.RecoPrioTC}
 }

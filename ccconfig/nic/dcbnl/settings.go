@@ -7,8 +7,8 @@ import (
 	"fairlane/ccconfig/nic/nicparam"
 )
 
-// Settings lists the managed objects of a port as settings of the parameter table, in the table's order. Objects that
-// are nil give none. Trust is that by DSCP where the application table has an entry by DSCP, as the mlx5 driver has it.
+// Settings returns the managed objects of a port as settings of the parameter table, in the table's order. Nil objects have no
+// settings. Trust is dscp if the application table has an entry by DSCP, as in the mlx5 driver.
 func (o *IEEE) Settings(port int) []nicparam.Setting {
 	var out []nicparam.Setting
 	for _, row := range []struct {
@@ -24,7 +24,7 @@ func (o *IEEE) Settings(port int) []nicparam.Setting {
 	return out
 }
 
-// Value is the one of Settings with a name and an index; false where that has none.
+// Value returns the setting with a name and an index; false if there is none.
 func (o *IEEE) Value(name string, index int) (uint64, bool) {
 	switch {
 	case name == "dscp2prio":
@@ -55,14 +55,14 @@ func (o *IEEE) Value(name string, index int) (uint64, bool) {
 	return 0, false
 }
 
-// dscps is how many DSCPs there are.
+// dscps is the number of DSCPs.
 const dscps = 64
 
-// byDSCP tells whether an entry gives a DSCP its priority.
+// byDSCP reports whether an entry maps a DSCP to a priority.
 func (a App) byDSCP() bool { return a.Selector == SelectorDSCP && a.Protocol < dscps }
 
-// prioOf is the priority of a DSCP by the application table. Of several entries of one DSCP the highest priority counts, as
-// the kernel has it.
+// prioOf returns the priority of a DSCP in the application table. If there are several entries, the highest priority applies,
+// as in the kernel.
 func (o *IEEE) prioOf(dscp int) (most uint64, found bool) {
 	for _, a := range o.Apps {
 		if a.byDSCP() && int(a.Protocol) == dscp {
@@ -72,18 +72,18 @@ func (o *IEEE) prioOf(dscp int) (most uint64, found bool) {
 	return most, found
 }
 
-// Change is what brings a port from one state to another: objects to set, and then entries to delete. A new entry is
-// there before the old one goes, so that a DSCP is never without.
+// Change is a change of a port's state: objects to set, and then entries to delete. A new entry is added before the old one is
+// deleted, so that a DSCP always has one.
 type Change struct {
-	Set    *IEEE // nil when nothing is to be set
+	Set    *IEEE // nil if there is nothing to set
 	Delete []App
 }
 
-// Plan works out the change that gives the port that o was read from the values of a set, of which only parameters
-// reached by DCB are taken; nicparam's Check has judged the set. An attribute is written whole, so it keeps what o has of
-// values that the set does not name. Plan fails where o lacks the object that a setting is part of, since the rest of that
-// object is not known then, and where trust cannot come out as wanted: the first entry by DSCP turns it to dscp, so a set
-// that adds it says so.
+// Plan computes the change from the port's state o to the values of a set, which nicparam's Check must have accepted; it uses
+// only DCB parameters. An attribute is written completely, so its values that are not in the set keep their values of o. Plan
+// returns an error if o lacks the object of a setting, because the other values of that object are then unknown, and if the
+// resulting trust would differ from the desired one: the first entry by DSCP changes trust to dscp, so a set that adds it must
+// include that.
 func (o *IEEE) Plan(set []nicparam.Setting) (Change, error) {
 	after := o.clone()
 	wanted := map[int]uint64{}
@@ -121,7 +121,7 @@ func (c *Change) apps(o *IEEE, wanted map[int]uint64, trust int) error {
 	}
 	if trust == nicparam.TrustPCP {
 		for _, want := range wanted {
-			if want != 0 { // 0 is what a DSCP without an entry has: such a set gives back what was before the first entry
+			if want != 0 { // 0 is the value of a DSCP without an entry: such a set restores the state before the first entry
 				return &FormatError{"trust", "pcp with priorities of DSCPs", "dscp, or no dscp2prio but 0 in the set"}
 			}
 		}
@@ -142,8 +142,8 @@ func (c *Change) apps(o *IEEE, wanted map[int]uint64, trust int) error {
 	return nil
 }
 
-// Back works out the change that brings the port that o was read from back to an earlier state. Counters and totals, which
-// nobody sets, do not matter. Objects that the earlier state lacks stay.
+// Back computes the change from the port's state o to an earlier state. It ignores read-only counters and totals. Objects that
+// the earlier state lacks stay.
 func (o *IEEE) Back(earlier *IEEE) Change {
 	after := o.clone()
 	if o.ETS != nil && earlier.ETS != nil {
@@ -173,7 +173,7 @@ func (o *IEEE) Back(earlier *IEEE) Change {
 	return c.tidy()
 }
 
-// tidy makes Set nil when nothing is in it.
+// tidy sets Set to nil if it is empty.
 func (c Change) tidy() Change {
 	if s := c.Set; s.ETS == nil && s.PFC == nil && s.MaxRate == nil && s.Buffer == nil && s.Apps == nil {
 		c.Set = nil
@@ -181,12 +181,12 @@ func (c Change) tidy() Change {
 	return c
 }
 
-// changed keeps the objects of after that o has otherwise, without the application table.
+// changed returns the objects of after that differ from o, without the application table.
 func (o *IEEE) changed(after *IEEE) *IEEE {
 	return &IEEE{ETS: changed(o.ETS, after.ETS), PFC: changed(o.PFC, after.PFC), MaxRate: changed(o.MaxRate, after.MaxRate), Buffer: changed(o.Buffer, after.Buffer)}
 }
 
-// changed is an object that became another one; nil when it is as it was, or was not there.
+// changed returns an object that has changed; nil if it has not, or did not exist before.
 func changed[T comparable](before, after *T) *T {
 	if before == nil || *before == *after {
 		return nil
@@ -205,7 +205,7 @@ func clone[T any](p *T) *T {
 	return new(*p)
 }
 
-// put gives one value its place.
+// put stores one value.
 func (o *IEEE) put(s nicparam.Setting) error {
 	lacking := func(object string) error {
 		return &FormatError{s.Key.String(), "no " + object + " read from the port", object + ", of which it is a part"}

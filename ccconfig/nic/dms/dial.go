@@ -16,15 +16,15 @@ import (
 	"fairlane/internal/loopback"
 )
 
-// maxAnswer bounds a message of the service, in bytes.
+// maxAnswer is the largest size of a message, in bytes.
 const maxAnswer = 4 << 20
 
-// Address says where the service of a host is and how to connect to it.
+// Address is the address of a host's service, with the TLS files of the connection.
 type Address struct {
 	Target           string // HOST:PORT, such as 127.0.0.1:9339
-	CA               string // PEM file of the authorities that its certificate may be of; empty: no TLS, at loopback addresses only
+	CA               string // PEM file of the CAs for its certificate; empty disables TLS, for loopback addresses only
 	Certificate, Key string // PEM files of the client; both or neither
-	ServerName       string // in the service's certificate; empty: the host of Target
+	ServerName       string // name in the service's certificate; empty means the host of Target
 }
 
 // Service is a connection to the service. One daemon serves all cards of a host.
@@ -33,7 +33,7 @@ type Service struct {
 	client gnmi.GNMIClient
 }
 
-// Dial makes a connection, which is opened when it is first used. It fails on addresses and files that make none.
+// Dial returns a connection, which opens on first use. It returns an error for invalid addresses and files.
 func Dial(a Address) (*Service, error) {
 	host, _, err := net.SplitHostPort(a.Target)
 	if err != nil {
@@ -61,7 +61,7 @@ func Dial(a Address) (*Service, error) {
 	return &Service{conn, gnmi.NewGNMIClient(conn)}, nil
 }
 
-// tls reads the files.
+// tls reads the TLS files.
 func (a *Address) tls(host string) (*tls.Config, error) {
 	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: cmp.Or(a.ServerName, host)}
 	var err error
@@ -78,7 +78,7 @@ func (a *Address) tls(host string) (*tls.Config, error) {
 	return c, nil
 }
 
-// Client is the client for all cards.
+// Client returns the client for all cards.
 func (s *Service) Client() Client { return s.client }
 
 // Close closes the connection.

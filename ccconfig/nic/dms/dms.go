@@ -1,9 +1,9 @@
-// Package dms is the way to a NIC's parameters by the vendor's own management service on the host (DOCA Management Service),
-// as a client of its gNMI: trust, pause, type of service, and congestion control by priority. Its tree has no DCQCN numbers
-// that have been published.
+// Package dms accesses a NIC's parameters through the vendor's management service on the host (DOCA Management Service), as a
+// gNMI client: trust, pause, type of service, and congestion control by priority. No DCQCN parameters of its tree have been
+// published.
 //
-// The service offers Get and Set and no Subscribe, and takes the card's PCI address as the path target. Paths are those seen
-// in the vendor's public tools; nothing here has been tried against a real one.
+// The service supports Get and Set but not Subscribe, and uses the card's PCI address as the path target. The paths are those
+// in the vendor's public tools; they have not been tested with a real service.
 package dms
 
 import (
@@ -23,7 +23,7 @@ import (
 	"fairlane/ccconfig/nic/nicparam"
 )
 
-// Client is gNMI as far as the service has it. gnmi.GNMIClient is one.
+// Client is the part of gNMI that the service supports. gnmi.GNMIClient implements it.
 type Client interface {
 	Get(ctx context.Context, in *gnmi.GetRequest, opts ...grpc.CallOption) (*gnmi.GetResponse, error)
 	Set(ctx context.Context, in *gnmi.SetRequest, opts ...grpc.CallOption) (*gnmi.SetResponse, error)
@@ -34,7 +34,7 @@ const (
 	maxUpdates = 4096 // of an answer
 )
 
-// Way is the way to one port.
+// Way gives access to one port.
 type Way struct {
 	client Client
 	target string
@@ -44,7 +44,7 @@ type Way struct {
 
 var _ nicfiles.Way = (*Way)(nil)
 
-// New makes the way to a port of the card with a PCI address, which the service has as a target.
+// New returns the access to a port of the card with a PCI address, which is the service's target.
 func New(client Client, table *nicparam.Table, pci string, port nicfiles.Port) (*Way, error) {
 	if port.NetDev == "" || pci == "" {
 		return nil, fmt.Errorf("port %d: found network device %q of %q, want both", port.Number, nicparam.Clip(port.NetDev), nicparam.Clip(pci))
@@ -60,7 +60,7 @@ func (w *Way) Knows(k nicparam.Key) bool {
 	return k.Port == w.port.Number && nicfiles.LeadsTo(w.table, nicparam.DMS, k.Name, k.Index) != nil
 }
 
-// path is the leaf that holds a key.
+// path returns the path of the leaf for a key.
 func (w *Way) path(k nicparam.Key) (*gnmi.Path, error) {
 	if !w.Knows(k) {
 		return nil, fmt.Errorf("%s by dms: %w", k, nicfiles.ErrAbsent)
@@ -115,7 +115,7 @@ func (w *Way) Read(ctx context.Context, keys []nicparam.Key) []nicfiles.Reading 
 	return out
 }
 
-// get asks for one leaf.
+// get reads one leaf.
 func (w *Way) get(ctx context.Context, path *gnmi.Path) (any, error) {
 	r, err := w.client.Get(ctx, &gnmi.GetRequest{Prefix: &gnmi.Path{Target: w.target}, Path: []*gnmi.Path{path}, Encoding: gnmi.Encoding_JSON_IETF})
 	if err != nil {
@@ -136,7 +136,7 @@ func (w *Way) get(ctx context.Context, path *gnmi.Path) (any, error) {
 	return plain(values[0])
 }
 
-// kind tells what an error of the service means: what it has not is absent.
+// kind returns the meaning of the service's error: an unknown leaf is absent.
 func kind(err, otherwise error) error {
 	if c := status.Code(err); c == codes.NotFound || c == codes.Unimplemented {
 		otherwise = nicfiles.ErrAbsent
@@ -144,7 +144,7 @@ func kind(err, otherwise error) error {
 	return fmt.Errorf("%w: %w", otherwise, err)
 }
 
-// plain turns a value into a string, a bool or a number.
+// plain converts a value to a string, a bool or a number.
 func plain(v *gnmi.TypedValue) (any, error) {
 	switch x := v.GetValue().(type) {
 	case *gnmi.TypedValue_StringVal:
@@ -177,7 +177,7 @@ func unquote(b []byte) (any, error) {
 	return nil, fmt.Errorf("%w: found %q, want a JSON string, bool or number", nicfiles.ErrUnreadable, nicparam.Clip(string(b)))
 }
 
-// value finds a key's number in what its leaf has.
+// value extracts a key's number from its leaf.
 func (w *Way) value(k nicparam.Key, leaf any) (uint64, error) {
 	if k.Name == "pfc" {
 		mask, err := pause(leaf)
@@ -210,7 +210,7 @@ func (w *Way) value(k nicparam.Key, leaf any) (uint64, error) {
 	return v, nil
 }
 
-// pause reads the leaf of pause: eight digits, one for each priority from 0, with or without commas.
+// pause parses the leaf for pause: eight digits, one for each priority from 0, with or without commas.
 func pause(leaf any) (mask uint8, err error) {
 	text, _ := leaf.(string)
 	digits := strings.ReplaceAll(text, ",", "")
@@ -223,7 +223,7 @@ func pause(leaf any) (mask uint8, err error) {
 	return mask, nil
 }
 
-// Write implements nicfiles.Way: one request, which the service does as a whole or not at all, as gNMI has it.
+// Write implements nicfiles.Way with one request, which the service executes completely or not at all, as gNMI requires.
 func (w *Way) Write(ctx context.Context, set []nicparam.Setting) []error {
 	errs := make([]error, len(set))
 	if err := w.write(ctx, set); err != nil {
@@ -236,7 +236,7 @@ func (w *Way) Write(ctx context.Context, set []nicparam.Setting) []error {
 
 func (w *Way) write(ctx context.Context, set []nicparam.Setting) error {
 	request := &gnmi.SetRequest{Prefix: &gnmi.Path{Target: w.target}}
-	var pfc *gnmi.Update // one for all priorities
+	var pfc *gnmi.Update // one leaf for all priorities
 	var mask uint8
 	for _, s := range set {
 		path, err := w.path(s.Key)
@@ -263,7 +263,7 @@ func (w *Way) write(ctx context.Context, set []nicparam.Setting) error {
 	return nil
 }
 
-// pauseNow is the priorities with pause, for those that a set leaves out.
+// pauseNow returns the priorities with pause, for those that a set does not contain.
 func (w *Way) pauseNow(ctx context.Context, path *gnmi.Path) (uint8, error) {
 	leaf, err := w.get(ctx, path)
 	if err != nil {
@@ -280,7 +280,7 @@ func digits(mask uint8) string {
 	return string(out)
 }
 
-// typed writes a setting as its leaf has it: an enumeration by name, a switch as a bool, and otherwise a number.
+// typed encodes a setting for its leaf: an enumeration by name, a switch as a bool, anything else as a number.
 func (w *Way) typed(s nicparam.Setting) *gnmi.TypedValue {
 	p, _ := w.table.Find(s.Name)
 	switch p.Kind {

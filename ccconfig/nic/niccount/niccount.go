@@ -1,5 +1,5 @@
-// Package niccount says what the counters of a RoCE NIC mean for arithmetic: how wide they are, when a difference is a
-// difference, and that a counter which could not be read has no value, least of all zero.
+// Package niccount defines the arithmetic of RoCE NIC counters: their widths, valid differences, and that a counter which could
+// not be read has no value, in particular not zero.
 package niccount
 
 import (
@@ -10,14 +10,14 @@ import (
 	"strings"
 )
 
-// Counter is one counter as it was read, or the reason why it was not.
+// Counter is one counter's value, or the error of its reading.
 type Counter struct {
 	Name  string
-	Value uint64 // meaningless when Err is set
+	Value uint64 // invalid if Err is set
 	Err   error
 }
 
-// Read returns the value, or the error of a counter that was not read.
+// Read returns the value, or the error of the reading.
 func (c Counter) Read() (uint64, error) {
 	if c.Err != nil {
 		return 0, fmt.Errorf("counter %s: %w", c.Name, c.Err)
@@ -28,10 +28,10 @@ func (c Counter) Read() (uint64, error) {
 // Counters are the counters of one port by name.
 type Counters map[string]Counter
 
-// ErrAbsent is that of a counter that the port does not have.
+// ErrAbsent reports a counter that the port does not have.
 var ErrAbsent = errors.New("the port has no such counter")
 
-// Read returns a counter's value; ErrAbsent for one that the port has not.
+// Read returns a counter's value, or ErrAbsent for a counter that the port does not have.
 func (c Counters) Read(name string) (uint64, error) {
 	k, ok := c[name]
 	if !ok {
@@ -40,7 +40,7 @@ func (c Counters) Read(name string) (uint64, error) {
 	return k.Read()
 }
 
-// Unread lists the errors of the counters that were not read, joined; nil when all were.
+// Unread returns the joined errors of the counters that could not be read; nil if there are none.
 func (c Counters) Unread() error {
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(c)) {
@@ -51,8 +51,8 @@ func (c Counters) Unread() error {
 	return errors.Join(errs...)
 }
 
-// Bits is the width of a counter of an RDMA port: those of congestion control have 64 bits, those of a queue counter
-// set have 32 and wrap (kernel's mlx5 driver). Copies of a representor begin with vport_.
+// Bits returns the width of a counter of an RDMA port: counters of congestion control have 64 bits, those of a queue counter
+// set have 32 and wrap around (kernel's mlx5 driver). Copies for a representor have the prefix vport_.
 func Bits(name string) int {
 	name = strings.TrimPrefix(name, "vport_")
 	if slices.Contains([]string{"np_ecn_marked_roce_packets", "np_cnp_sent", "rp_cnp_handled", "rp_cnp_ignored",

@@ -10,8 +10,8 @@ import (
 	"fairlane/ccconfig/nic/nicparam"
 )
 
-// HWCounters reads the counters of a port of an RDMA device, such as "mlx5_0". A counter that cannot be read is there with
-// its error and has no value. A port without counters, such as one that does not exist, is ErrAbsent.
+// HWCounters reads the counters of a port of an RDMA device, such as "mlx5_0". An unreadable counter has its error and no
+// value. A port without counters, such as one that does not exist, is ErrAbsent.
 func HWCounters(files Files, device string, port int) (niccount.Counters, error) {
 	if err := checkName("RDMA device", device, 63); err != nil {
 		return nil, err
@@ -23,7 +23,7 @@ func HWCounters(files Files, device string, port int) (niccount.Counters, error)
 	}
 	out := niccount.Counters{}
 	for _, name := range names {
-		if name == "lifespan" { // how long values are kept, in ms
+		if name == "lifespan" { // lifetime of cached values, in ms
 			continue
 		}
 		out[name] = readCounter(files, dir, name)

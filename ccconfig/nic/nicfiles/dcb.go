@@ -13,16 +13,16 @@ import (
 
 // Socket is a route netlink socket of the host.
 type Socket interface {
-	// Exchange sends one request and returns what came back for it, one message after the other, up to and with the
-	// kernel's acknowledgement or refusal.
+	// Exchange sends one request and returns the messages of the reply, up to and including the kernel's acknowledgement or
+	// error.
 	Exchange(ctx context.Context, request []byte) ([]byte, error)
 }
 
-// DCB is the way by DCB netlink to one port. A DSCP that the application table has no entry of reads as priority 0, which
-// it has in the mlx5 driver.
+// DCB accesses one port through DCB netlink. A DSCP without an entry in the application table has priority 0, as in the mlx5
+// driver.
 //
-// A write is one request to set and one to delete entries, so the kernel says for the whole of it whether it was refused;
-// it may have done a part.
+// A write is one request that sets and one that deletes entries. The kernel reports one result for each whole request; a failed
+// request may have been executed in part.
 type DCB struct {
 	socket   Socket
 	codec    dcbnl.Codec
@@ -31,7 +31,7 @@ type DCB struct {
 	sequence atomic.Uint32
 }
 
-// NewDCB makes the way to a port.
+// NewDCB returns the access to a port.
 func NewDCB(socket Socket, codec dcbnl.Codec, table *nicparam.Table, port Port) (*DCB, error) {
 	if err := checkName(fmt.Sprintf("port %d: network device", port.Number), port.NetDev, dcbnl.MaxInterface); err != nil {
 		return nil, err
@@ -49,7 +49,7 @@ func (d *DCB) Knows(k nicparam.Key) bool {
 	return k.Port == d.port.Number && LeadsTo(d.table, nicparam.DCB, k.Name, k.Index) != nil
 }
 
-// exchange sends a request and returns the reply that is not the acknowledgement.
+// exchange sends a request and returns the reply without the acknowledgement.
 func (d *DCB) exchange(ctx context.Context, m dcbnl.Message) (*dcbnl.Message, error) {
 	m.Sequence = d.sequence.Add(1)
 	b, err := d.codec.Encode(&m)
@@ -68,7 +68,7 @@ func (d *DCB) exchange(ctx context.Context, m dcbnl.Message) (*dcbnl.Message, er
 		r, err := d.codec.Decode(p)
 		var refused *dcbnl.KernelError
 		switch {
-		case errors.As(err, &refused) && refused.Sequence != m.Sequence: // of an earlier request that was given up
+		case errors.As(err, &refused) && refused.Sequence != m.Sequence: // of an earlier, abandoned request
 		case err != nil:
 			return nil, err
 		case r.Sequence != m.Sequence || r.Ack:
@@ -91,7 +91,7 @@ func (d *DCB) get(ctx context.Context) (*dcbnl.IEEE, error) {
 	return m.IEEE, nil
 }
 
-// Read implements Way: one request, whatever the number of keys.
+// Read implements Way with one request for any number of keys.
 func (d *DCB) Read(ctx context.Context, keys []nicparam.Key) []Reading {
 	out := make([]Reading, len(keys))
 	ieee, err := d.get(ctx)
@@ -119,7 +119,7 @@ func (d *DCB) Write(ctx context.Context, set []nicparam.Setting) []error {
 	return errs
 }
 
-// write reads the port, plans a change of it and makes it.
+// write reads the port's state, plans a change of it and applies it.
 func (d *DCB) write(ctx context.Context, plan func(*dcbnl.IEEE) (dcbnl.Change, error)) error {
 	now, err := d.get(ctx)
 	if err != nil {
@@ -138,8 +138,8 @@ func (d *DCB) write(ctx context.Context, plan func(*dcbnl.IEEE) (dcbnl.Change, e
 		return nil
 	}
 	if c.Set != nil && len(c.Set.Apps) > 0 {
-		// The mlx5 driver has one priority for each DSCP: a new entry has taken the place of the old one, and asking for
-		// that to be deleted would be refused. Other drivers keep both.
+		// The mlx5 driver keeps one priority for each DSCP: the new entry has replaced the old one, and the deletion of the old
+		// one would fail. Other drivers keep both.
 		if now, err = d.get(ctx); err != nil {
 			return err
 		}
@@ -151,7 +151,7 @@ func (d *DCB) write(ctx context.Context, plan func(*dcbnl.IEEE) (dcbnl.Change, e
 	return d.send(ctx, dcbnl.Delete(d.port.NetDev, 0, c.Delete))
 }
 
-// send makes a request that changes something.
+// send sends a request with changes.
 func (d *DCB) send(ctx context.Context, m dcbnl.Message) error {
 	r, err := d.exchange(ctx, m)
 	if err != nil {
@@ -163,7 +163,7 @@ func (d *DCB) send(ctx context.Context, m dcbnl.Message) error {
 	return nil
 }
 
-// statusError is what a reply to a set says that did not work: the kernel puts a negative error number into one byte.
+// statusError returns the failure in a reply to a set request: the kernel stores a negative error number in one byte.
 func statusError(r *dcbnl.Message) error {
 	if r.Status == nil {
 		return fmt.Errorf("a reply to command %d without a status", r.Command)

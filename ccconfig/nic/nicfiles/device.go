@@ -11,26 +11,25 @@ import (
 	"fairlane/ccconfig/nic/nicparam"
 )
 
-// Device is the parameters of one card, by all the ways that lead to them. It may be used by several goroutines: sets
-// follow each other.
+// Device accesses the parameters of one card by all its ways (back ends). It is safe for concurrent use; sets are serialized.
 type Device struct {
 	table *nicparam.Table
 	ways  []Way
 	mu    sync.Mutex // held by a set
 }
 
-// NewDevice makes a device of ways. Where several lead to a parameter, the first that the host offers is taken.
+// NewDevice returns a device with the given ways. For a parameter with several ways, it uses the first that the host supports.
 func NewDevice(table *nicparam.Table, ways ...Way) *Device {
 	return &Device{table: table, ways: ways}
 }
 
-// Read reads parameters, in their order. Each that no way leads to has ErrAbsent.
+// Read reads parameters, in their order. A parameter without a way has ErrAbsent.
 func (d *Device) Read(ctx context.Context, keys []nicparam.Key) []Reading {
 	return d.look(ctx, keys, nil)
 }
 
-// ReadAll reads all that the host offers: what is there and cannot be read is in it, with its error. Each way of instead
-// stands for the device's own of the same back end.
+// ReadAll reads all parameters that the host supports, including unreadable ones with their errors. Each way in instead
+// replaces the device's own way of the same back end.
 func (d *Device) ReadAll(ctx context.Context, instead ...Way) []Reading {
 	var keys []nicparam.Key
 	for _, w := range d.ways {
@@ -48,7 +47,7 @@ func (d *Device) ReadAll(ctx context.Context, instead ...Way) []Reading {
 	return slices.DeleteFunc(from.Read(ctx, unique(keys)), func(r Reading) bool { return errors.Is(r.Err, ErrAbsent) })
 }
 
-// unique is the keys without repetitions, in the order of their first.
+// unique returns the keys without duplicates, in the order of their first occurrence.
 func unique(keys []nicparam.Key) []nicparam.Key {
 	seen := make(map[nicparam.Key]bool, len(keys))
 	var out []nicparam.Key
@@ -61,13 +60,13 @@ func unique(keys []nicparam.Key) []nicparam.Key {
 	return out
 }
 
-// resolved is a reading and the way that it came by.
+// resolved is a reading and its way.
 type resolved struct {
 	Reading
 	way Way
 }
 
-// resolve reads keys by the first way that offers each.
+// resolve reads keys by the first way that supports each.
 func (d *Device) resolve(ctx context.Context, keys []nicparam.Key) map[nicparam.Key]resolved {
 	keys = unique(keys)
 	out, by := make(map[nicparam.Key]resolved, len(keys)), make([]Way, len(keys))
@@ -77,10 +76,10 @@ func (d *Device) resolve(ctx context.Context, keys []nicparam.Key) map[nicparam.
 	return out
 }
 
-// look reads keys by the first way that offers each, in their order. It notes the ways in by, unless that is nil.
+// look reads keys, in their order, by the first way that supports each. It stores the ways in by, unless that is nil.
 func (d *Device) look(ctx context.Context, keys []nicparam.Key, by []Way) []Reading {
 	out := make([]Reading, len(keys))
-	left := make([]int, len(keys)) // of keys that nothing was read of yet
+	left := make([]int, len(keys)) // keys not yet read
 	for i := range left {
 		left[i] = i
 	}
@@ -119,20 +118,20 @@ func (d *Device) look(ctx context.Context, keys []nicparam.Key, by []Way) []Read
 	return out
 }
 
-// Outcome is what became of one parameter of a set.
+// Outcome is the result of a set for one parameter.
 type Outcome string
 
 // Outcomes.
 const (
-	Unchanged  Outcome = "unchanged"  // had the value before; not written
-	Verified   Outcome = "verified"   // written, and read back as wanted
-	Affected   Outcome = "affected"   // not in the set: a write changes it too, as the table says
+	Unchanged  Outcome = "unchanged"  // already had the value; not written
+	Verified   Outcome = "verified"   // written, and the desired value was read back
+	Affected   Outcome = "affected"   // not in the set, but changed by a write's side effect
 	Refused    Outcome = "refused"    // the write failed
-	Skipped    Outcome = "skipped"    // not written, since another one failed
-	Clipped    Outcome = "clipped"    // accepted, and cut to the register's width
-	Ignored    Outcome = "ignored"    // accepted, and the earlier value was read back
-	Overridden Outcome = "overridden" // accepted, and something else was read back: someone else writes too
-	Unverified Outcome = "unverified" // accepted, and not read back
+	Skipped    Outcome = "skipped"    // not written, because another write failed
+	Clipped    Outcome = "clipped"    // accepted, but truncated to the register's width
+	Ignored    Outcome = "ignored"    // accepted, but the earlier value was read back
+	Overridden Outcome = "overridden" // accepted, but a different value was read back: another program also writes
+	Unverified Outcome = "unverified" // accepted, but could not be read back
 )
 
 // Field is one parameter of a receipt.
@@ -140,23 +139,23 @@ type Field struct {
 	nicparam.Key
 	By      nicparam.Backend
 	Before  uint64
-	Want    uint64 // of an Affected one, what the table says that it becomes
-	Got     uint64 // read back; meaningless when Refused, Skipped or Unverified
+	Want    uint64 // for Affected, the value according to the table
+	Got     uint64 // read back; invalid for Refused, Skipped and Unverified
 	Outcome Outcome
-	Err     error // why it is not as wanted
-	// NotRestored says why a field of a set that failed does not have its earlier value; nil where it has.
+	Err     error // reason of a failure
+	// NotRestored is the reason for which a field of a failed set does not have its earlier value; nil if it has.
 	NotRestored error
 }
 
-// Receipt says what became of a set, field by field: those of the set in its order, then those that were affected.
+// Receipt holds the outcome of a set for each field: first those of the set in its order, then the affected ones.
 type Receipt struct {
 	Fields []Field
-	// RolledBack is set when the set failed after something may have been written: every field has its earlier value
-	// but those with NotRestored.
+	// RolledBack is set if the set failed after something may have been written: every field without NotRestored has its
+	// earlier value.
 	RolledBack bool
 }
 
-// Pending lists the fields that act only after a firmware reset.
+// Pending returns the fields that take effect only after a firmware reset.
 func (r *Receipt) Pending() []nicparam.Key {
 	var out []nicparam.Key
 	for _, f := range r.Fields {
@@ -167,13 +166,13 @@ func (r *Receipt) Pending() []nicparam.Key {
 	return out
 }
 
-// SetError is a set that failed.
+// SetError reports a failed set.
 type SetError struct {
-	Causes      []error // of the fields that failed
-	NotRestored []error // of the fields that do not have their earlier value
+	Causes      []error // errors of the failed fields
+	NotRestored []error // errors of the fields without their earlier value
 }
 
-// Error says what failed and how the device is now.
+// Error describes the failures and the current state of the device.
 func (e *SetError) Error() string {
 	words := make([]string, len(e.Causes))
 	for i, c := range e.Causes {
@@ -190,5 +189,5 @@ func (e *SetError) Error() string {
 	return s + "; NOT RESTORED, repair by hand: " + strings.Join(words, "; ")
 }
 
-// Unwrap gives all causes to errors.Is and errors.As.
+// Unwrap returns all causes for errors.Is and errors.As.
 func (e *SetError) Unwrap() []error { return slices.Concat(e.Causes, e.NotRestored) }

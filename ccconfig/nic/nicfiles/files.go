@@ -1,9 +1,9 @@
-// Package nicfiles reads and writes the parameters of a RoCE NIC where a Linux host has them: files of the vendor's driver
-// (sysfs), files of the kernel's mlx5 driver (debugfs), configfs, DCB netlink, and the non-volatile configuration by way of
-// mstconfig. A set is a transaction over any number of parameters and ports: all is checked and read before anything is
-// written, what was written is read back, and when one thing fails all of them get their earlier values.
+// Package nicfiles reads and writes the parameters of a RoCE NIC on a Linux host: files of the vendor's driver (sysfs), files
+// of the kernel's mlx5 driver (debugfs), configfs, DCB netlink, and the non-volatile configuration through mstconfig. A set is
+// a transaction over any number of parameters and ports: everything is checked and read before the first write, all written
+// values are verified by read-back, and after a failure all parameters get their earlier values.
 //
-// Everything that touches the host is behind the interfaces Files, Maker, Runner and Socket.
+// All access to the host goes through the interfaces Files, Maker, Runner and Socket.
 package nicfiles
 
 import (
@@ -15,27 +15,27 @@ import (
 	"slices"
 )
 
-// Files is the host's file system as far as parameters need it. Names are relative to its root, with slashes.
+// Files is the part of the host's file system that contains parameters. Names are relative to its root, with slashes.
 type Files interface {
 	// Read returns the contents of a small file; one above MaxFile bytes is an error.
 	Read(name string) ([]byte, error)
-	// Write gives an existing file new contents. It never makes a file.
+	// Write replaces the contents of an existing file. It never creates a file.
 	Write(name string, contents []byte) error
 	// List returns the names in a directory, sorted.
 	List(name string) ([]string, error)
 }
 
-// MaxFile bounds a file, in bytes: a page, as files of sysfs have.
+// MaxFile is the largest file, in bytes: one page, as for files of sysfs.
 const MaxFile = 4096
 
-// maxList bounds a directory.
+// maxList is the largest number of names in a directory.
 const maxList = 65536
 
-// Root is the files below a directory of the host: "/" of a real one, or one made for a test. Symbolic links that lead out
-// of it are not followed.
+// Root gives access to the files below a directory: "/" on a real host, or a test directory. It does not follow symbolic links
+// that lead out of it.
 type Root struct{ root *os.Root }
 
-// Open opens a directory as root. The caller closes it.
+// Open opens a directory as root. The caller must close it.
 func Open(dir string) (*Root, error) {
 	r, err := os.OpenRoot(dir)
 	if err != nil {
@@ -54,7 +54,7 @@ func (r *Root) Read(name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = f.Close() }() // nothing was written
+	defer func() { _ = f.Close() }() // read-only
 	b, err := io.ReadAll(io.LimitReader(f, MaxFile+1))
 	if err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ func (r *Root) Read(name string) ([]byte, error) {
 	return b, nil
 }
 
-// Write implements Files. The contents go out in one write, since a file of sysfs takes each write as a value.
+// Write implements Files. It uses a single write call, because a file of sysfs interprets each write as a value.
 func (r *Root) Write(name string, contents []byte) error {
 	f, err := r.root.OpenFile(name, os.O_WRONLY|os.O_TRUNC, 0)
 	if err != nil {
@@ -80,7 +80,7 @@ func (r *Root) List(name string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = f.Close() }() // nothing was written
+	defer func() { _ = f.Close() }() // read-only
 	names, err := f.Readdirnames(maxList + 1)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
@@ -104,22 +104,22 @@ func (r *Root) Make(name string) error {
 
 // Errors of parameters. Each is wrapped with the parameter and the file.
 var (
-	// ErrAbsent is that of a parameter which the device, its driver or its firmware does not have, such as any of a
-	// virtual function. Trying again does not help.
+	// ErrAbsent reports a parameter that the device, its driver or its firmware does not have, such as any parameter of a
+	// virtual function. Retrying does not help.
 	ErrAbsent = errors.New("not offered by the device")
-	// ErrUnreadable is that of a parameter which is there and cannot be read. It has no value, least of all zero.
+	// ErrUnreadable reports a parameter that exists but cannot be read. It has no value, in particular not zero.
 	ErrUnreadable = errors.New("cannot be read")
-	// ErrRefused is that of a write which the driver or the firmware refused.
+	// ErrRefused reports a write that the driver or the firmware rejected.
 	ErrRefused = errors.New("refused by the device")
-	// ErrNotKept is that of a write which was accepted, and yet something else was read back.
+	// ErrNotKept reports a write that was accepted, but a different value was read back.
 	ErrNotKept = errors.New("accepted and not kept")
-	// ErrSkipped is that of a write that was not tried, since one before it failed.
+	// ErrSkipped reports a write that was not attempted, because an earlier one failed.
 	ErrSkipped = errors.New("not written")
-	// ErrNotRestored is that of a set after which a device is neither as it was nor as wanted.
+	// ErrNotRestored reports a set after which a device has neither its earlier nor the desired state.
 	ErrNotRestored = errors.New("not restored")
 )
 
-// fileError gives an error of a file its kind: ErrAbsent where there is none, otherwise the kind given.
+// fileError adds a kind to the error of a file: ErrAbsent if the file does not exist, otherwise the given kind.
 func fileError(name string, kind, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		kind = ErrAbsent

@@ -8,14 +8,14 @@ import (
 	"fairlane/ccconfig/nic/nicparam"
 )
 
-// Runner runs mstconfig, or mlxconfig, with arguments and returns what it printed. An error of the program itself is an
-// error here, with what it printed.
+// Runner runs mstconfig, or mlxconfig, with arguments and returns its output. If the program fails, it returns an error with
+// the output.
 type Runner interface {
 	Run(ctx context.Context, args []string) (stdout []byte, err error)
 }
 
-// NV is the way by the non-volatile configuration of a card. What is written acts after a firmware reset; what Read
-// tells, and a set therefore compares, is the value of the next boot.
+// NV accesses the non-volatile configuration of a card. Written values take effect after a firmware reset. Read returns the
+// values of the next boot, and a set compares with these.
 type NV struct {
 	run    Runner
 	table  *nicparam.Table
@@ -23,7 +23,7 @@ type NV struct {
 	ports  int
 }
 
-// NewNV makes the way to a card with so many ports, by its PCI address or the name of its device.
+// NewNV returns the access to a card with a number of ports, by its PCI address or the name of its device.
 func NewNV(run Runner, table *nicparam.Table, device string, ports int) (*NV, error) {
 	if ports < 1 || ports > nicparam.MaxPorts {
 		return nil, fmt.Errorf("device %q: found %d ports, want 1..%d", device, ports, nicparam.MaxPorts)
@@ -60,7 +60,7 @@ func (n *NV) Knows(k nicparam.Key) bool {
 	return k.Port >= 1 && k.Port <= n.ports
 }
 
-// Query asks the card for all of its parameters: default, current and next.
+// Query reads all parameters of the card: default, current and next values.
 func (n *NV) Query(ctx context.Context) (*adopt.State, error) {
 	out, err := n.run.Run(ctx, adopt.QueryArgs(n.device))
 	if err != nil {
@@ -73,13 +73,13 @@ func (n *NV) Query(ctx context.Context) (*adopt.State, error) {
 	return s, nil
 }
 
-// Read implements Way: one query, whatever the number of keys.
+// Read implements Way with one query for any number of keys.
 func (n *NV) Read(ctx context.Context, keys []nicparam.Key) []Reading {
 	s, err := n.Query(ctx)
 	return n.readings(s, err, keys)
 }
 
-// Answered is the way as a Query with that result has it: reading by it asks the card no more.
+// Answered returns a way that reads from the result of an earlier Query instead of the card.
 func (n *NV) Answered(s *adopt.State, err error) Way { return &answered{n, s, err} }
 
 type answered struct {
@@ -94,7 +94,7 @@ func (n *answered) Read(_ context.Context, keys []nicparam.Key) []Reading {
 	return n.readings(n.state, n.err, keys)
 }
 
-// readings are what the result of a query says of keys.
+// readings returns the values of keys from the result of a query.
 func (n *NV) readings(s *adopt.State, err error, keys []nicparam.Key) []Reading {
 	out := make([]Reading, len(keys))
 	for i, k := range keys {
@@ -111,8 +111,8 @@ func (n *NV) readings(s *adopt.State, err error, keys []nicparam.Key) []Reading 
 	return out
 }
 
-// Write implements Way: one command that sets all, or none when it fails. Once it runs, the end of the context does not end
-// it: a program that is killed while it has the card's semaphore leaves that taken.
+// Write implements Way with one command, which sets all values, or none if it fails. The end of the context does not stop a
+// running command, because a killed program would leave the card's semaphore locked.
 func (n *NV) Write(ctx context.Context, set []nicparam.Setting) []error {
 	errs := make([]error, len(set))
 	if err := ctx.Err(); err != nil {
@@ -133,7 +133,7 @@ func (n *NV) Write(ctx context.Context, set []nicparam.Setting) []error {
 	return errs
 }
 
-// Pending lists the parameters whose value changes at the next firmware reset.
+// Pending returns the parameters whose values change at the next firmware reset.
 func (n *NV) Pending(ctx context.Context) ([]adopt.Drift, error) {
 	s, err := n.Query(ctx)
 	if err != nil {

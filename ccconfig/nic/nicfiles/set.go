@@ -10,12 +10,12 @@ import (
 	"fairlane/ccconfig/nic/nicparam"
 )
 
-// Set gives parameters of any ports of the device their values, all or none.
+// Set sets the values of parameters of any ports of the device, all or none.
 //
-// First the whole set is checked by the table and everything it touches is read; an error of that leaves no receipt, and
-// nothing was written. Then it is written, parameters that a write changes besides after those that change them, and all
-// of it is read back. When anything fails, or the context ends, everything gets its earlier value; that is not cut short
-// by the context. The error is then a *SetError, and the receipt says what happened to each field.
+// First the table checks the whole set, and all affected values are read; after an error there is no receipt, and nothing was
+// written. Then the set is written, with parameters that are changed by side effects after those that change them, and
+// everything is read back. After any failure, or at the end of the context, all parameters get their earlier values; the end of
+// the context does not interrupt this. The error is then a *SetError, and the receipt has the outcome of each field.
 func (d *Device) Set(ctx context.Context, set []nicparam.Setting) (*Receipt, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -29,9 +29,9 @@ func (d *Device) Set(ctx context.Context, set []nicparam.Setting) (*Receipt, err
 	return t.finish(context.WithoutCancel(ctx))
 }
 
-// Restore gives parameters values that the device had before, such as those from before an installation. Unlike Set it
-// does as much as it can: a parameter that fails keeps no other from going back, and a value that the table does not
-// allow, but the device had, is written. The error names every parameter that does not have its value in the end.
+// Restore sets earlier values of the device, such as those before an installation. Unlike Set it restores as much as possible:
+// a failure does not stop the restore of other parameters, and values that the table does not allow are written too. The error
+// names every parameter that does not have its value at the end.
 func (d *Device) Restore(ctx context.Context, earlier []nicparam.Setting) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -68,25 +68,25 @@ func (d *Device) Restore(ctx context.Context, earlier []nicparam.Setting) error 
 	return errors.Join(errs...)
 }
 
-// transaction is one set under way.
+// transaction is the state of one set.
 type transaction struct {
 	device *Device
 	fields []Field
-	ways   []Way                               // by field
-	at     map[nicparam.Key]int                // index of a field
-	order  []int                               // of writing
-	begun  map[Way]bool                        // ways that something may have been written by
-	back   map[Way]func(context.Context) error // by way; nil when values are to come back, and not a state
+	ways   []Way                               // way of each field
+	at     map[nicparam.Key]int                // index of each field
+	order  []int                               // order of writing
+	begun  map[Way]bool                        // ways with possible writes
+	back   map[Way]func(context.Context) error // by way, restores a state; nil if values are restored instead
 }
 
-// prepare checks the set and reads what it touches.
+// prepare checks the set and reads the affected values.
 func (t *transaction) prepare(ctx context.Context, set []nicparam.Setting) error {
 	var keys []nicparam.Key
 	for _, s := range set[:min(len(set), nicparam.MaxSet)] {
 		keys = append(keys, s.Key)
 	}
 	before := t.device.resolve(ctx, append(keys, t.device.table.Asks(set)...))
-	unread := error(nil) // of what the check asked for: it may be why the check fails
+	unread := error(nil) // of values that the check needs: it may explain a failed check
 	now := func(k nicparam.Key) (uint64, bool) {
 		r, ok := before[k]
 		if r.Err != nil && unread == nil {
@@ -120,7 +120,7 @@ func (t *transaction) add(f Field, w Way) {
 	t.fields, t.ways = append(t.fields, f), append(t.ways, w)
 }
 
-// also lists what a write of a field changes besides.
+// also returns the side effects of a write of a field.
 func (t *transaction) also(i int) []nicparam.Setting {
 	f := &t.fields[i]
 	p, ok := t.device.table.Find(f.Name)
@@ -135,8 +135,8 @@ func (t *transaction) also(i int) []nicparam.Setting {
 	return out
 }
 
-// prepareAffected reads what the set's writes change besides, and puts the order of writing right. What could not be read
-// is no field; the error names it.
+// prepareAffected reads the parameters that the set's writes change as side effects, and corrects the order of writing.
+// Unreadable parameters do not become fields; the error names them.
 func (t *transaction) prepareAffected(ctx context.Context) error {
 	var errs []error
 	for i, n := 0, len(t.fields); i < n; i++ {
@@ -161,7 +161,7 @@ func (t *transaction) prepareAffected(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// snapshot finds out the way back of each way whose state is more than values.
+// snapshot takes a snapshot of each way whose state is more than values.
 func (t *transaction) snapshot(ctx context.Context) error {
 	t.back = map[Way]func(context.Context) error{}
 	for _, w := range t.ways {
@@ -176,7 +176,7 @@ func (t *transaction) snapshot(ctx context.Context) error {
 	return nil
 }
 
-// byWay lists the indices of fields that go by each way, in the order of writing, ways in order of their first field.
+// byWay groups the indices of fields by way, in the order of writing; the ways are in the order of their first field.
 func (t *transaction) byWay() (ways []Way, fields map[Way][]int) {
 	fields = map[Way][]int{}
 	for _, i := range t.order {
@@ -197,7 +197,7 @@ func (t *transaction) keys(fields []int) []nicparam.Key {
 	return out
 }
 
-// write writes what is not as wanted and reports whether all was accepted.
+// write writes the values that differ and reports whether all writes were accepted.
 func (t *transaction) write(ctx context.Context) bool {
 	t.begun = map[Way]bool{}
 	touched := make([]bool, len(t.fields))
@@ -229,7 +229,8 @@ func (t *transaction) write(ctx context.Context) bool {
 	return true
 }
 
-// touch notes what a write of a field changes besides, and what such a write would make of fields that are not in the set.
+// touch marks the parameters that a write of a field changes as side effects, and sets the expected values of those that are
+// not in the set.
 func (t *transaction) touch(i int, touched []bool) {
 	for _, e := range t.also(i) {
 		if j, ok := t.at[e.Key]; ok {
@@ -263,7 +264,7 @@ func (t *transaction) writeBy(ctx context.Context, w Way, todo []nicparam.Settin
 	return ok
 }
 
-// verify reads everything back and judges it.
+// verify reads everything back and sets the outcomes.
 func (t *transaction) verify(ctx context.Context) {
 	ways, fields := t.byWay()
 	for _, w := range ways {
@@ -273,7 +274,7 @@ func (t *transaction) verify(ctx context.Context) {
 	}
 }
 
-// judge compares what was read back with what was wanted.
+// judge compares the value read back with the desired one.
 func (f *Field) judge(r Reading) {
 	if r.Err != nil {
 		f.Outcome, f.Err = Unverified, fmt.Errorf("%s: read back: %w", f.Key, r.Err)
@@ -283,7 +284,7 @@ func (f *Field) judge(r Reading) {
 	bits, cut := clippedTo(f.Want, f.Got)
 	switch {
 	case f.Outcome == Affected && f.Got == f.Before:
-		f.Outcome, f.Want = Unchanged, f.Before // it was so already, or the driver lacks the side effect
+		f.Outcome, f.Want = Unchanged, f.Before // it already had the value, or the driver does not have the side effect
 	case f.Got == f.Want:
 		if f.Outcome == Unverified {
 			f.Outcome = Verified
@@ -300,7 +301,7 @@ func (f *Field) judge(r Reading) {
 	}
 }
 
-// clippedTo tells to which width of a register a number was cut or saturated.
+// clippedTo returns the register width to which a number was truncated or saturated.
 func clippedTo(want, got uint64) (int, bool) {
 	for _, bits := range []int{15, 17, 32} {
 		most := uint64(1)<<bits - 1
@@ -311,7 +312,7 @@ func clippedTo(want, got uint64) (int, bool) {
 	return 0, false
 }
 
-// finish ends a set: with a receipt when all is as wanted, otherwise by giving everything its earlier value.
+// finish ends a set: with a receipt if all values are as desired, otherwise by restoring all earlier values.
 func (t *transaction) finish(ctx context.Context) (*Receipt, error) {
 	e := &SetError{}
 	for i := range t.fields {
@@ -336,8 +337,8 @@ func (t *transaction) finish(ctx context.Context) (*Receipt, error) {
 	return &Receipt{Fields: t.fields, RolledBack: len(t.begun) > 0}, e
 }
 
-// restore gives the fields of a way their earlier values and notes what does not have it in the end. Where the way has a
-// state to go back to, that is all that is tried: writing values would not bring back more.
+// restore restores the earlier values of a way's fields, and marks those that do not have them at the end. If the way has a
+// snapshot, only that is restored, because writing values would not restore more.
 func (t *transaction) restore(ctx context.Context, w Way, fields []int) {
 	var rewound error
 	var failed map[nicparam.Key]error
@@ -359,8 +360,8 @@ func (t *transaction) restore(ctx context.Context, w Way, fields []int) {
 	}
 }
 
-// rewrite writes the earlier values of fields of a way and returns the errors. A write that was refused may have been done
-// all the same, so what to write is found by reading.
+// rewrite writes the earlier values of a way's fields and returns the errors. A rejected write may have been executed anyway,
+// so it reads the current values to find what to write.
 func (t *transaction) rewrite(ctx context.Context, w Way, fields []int) map[nicparam.Key]error {
 	var todo []nicparam.Setting
 	touched := make([]bool, len(t.fields))
@@ -381,7 +382,7 @@ func (t *transaction) rewrite(ctx context.Context, w Way, fields []int) map[nicp
 		if err == nil {
 			continue
 		}
-		// It may be that another one of the set was refused.
+		// Another value of the set may have been the rejected one.
 		if err := w.Write(ctx, todo[n:n+1])[0]; err != nil {
 			failed[todo[n].Key] = err
 		}

@@ -13,50 +13,50 @@ import (
 	"fairlane/ccconfig/nic/nicparam"
 )
 
-// Reading is what reading one parameter gave.
+// Reading is the result of reading one parameter.
 type Reading struct {
 	nicparam.Setting
 	By  nicparam.Backend
-	Err error // no value when set
+	Err error // if set, there is no value
 }
 
-// Way is one way to the parameters of one or several ports.
+// Way accesses the parameters of one or several ports through one back end.
 type Way interface {
-	// Backend says which way it is.
+	// Backend returns the back end.
 	Backend() nicparam.Backend
-	// Keys lists what the way may lead to. Reading tells what is there.
+	// Keys returns the keys that the way may support. Read shows which of them exist.
 	Keys() []nicparam.Key
-	// Knows tells whether k is one of Keys, without making the list.
+	// Knows reports whether k is one of Keys, without building the list.
 	Knows(k nicparam.Key) bool
-	// Read reads parameters, in their order. After a write it tells what the device keeps.
+	// Read reads parameters, in their order. After a write it returns the values that the device stores.
 	Read(ctx context.Context, keys []nicparam.Key) []Reading
-	// Write writes parameters in their order, and stops at the first that fails. It returns an error for each that was
-	// not accepted: those after the failed one have ErrSkipped.
+	// Write writes parameters in their order, and stops at the first failure. It returns an error for each parameter that was
+	// not accepted; those after the failed one have ErrSkipped.
 	Write(ctx context.Context, set []nicparam.Setting) []error
 }
 
-// Rewinder is a way whose state is more than the values of its parameters, so that writing the earlier ones does not bring
-// it back: an entry of a table that was not there has no value to write.
+// Rewinder is a way whose state is more than the values of its parameters, so that writing the earlier values does not restore
+// it. For example, a missing table entry has no value to write.
 type Rewinder interface {
 	Way
-	// Snapshot reads all of the way's state and returns what brings it back.
+	// Snapshot reads the complete state of the way and returns a function that restores it.
 	Snapshot(ctx context.Context) (back func(context.Context) error, err error)
 }
 
-// Port says where a port is on the host.
+// Port is the location of a port on the host.
 type Port struct {
 	Number int    // of the card, from 1
 	NetDev string // network device, such as "ens1f0np0"
 	PCI    string // address of its function, such as "0000:3b:00.0"
-	// RDMA is its RDMA device, such as "mlx5_0", and RDMAPort the port of that, from 1. Of a card whose functions have
-	// one port each, RDMAPort is 1 for all.
+	// RDMA is its RDMA device, such as "mlx5_0", and RDMAPort the port number on that device, from 1. For a card whose
+	// functions have one port each, RDMAPort is always 1.
 	RDMA     string
 	RDMAPort int
 }
 
 var pciAddress = regexp.MustCompile(`^[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$`)
 
-// checkName refuses what could lead elsewhere in a path.
+// checkName rejects names that could change the meaning of a path.
 func checkName(what, name string, most int) error {
 	if name == "" || len(name) > most || name == "." || name == ".." || strings.ContainsAny(name, "/\x00") {
 		return fmt.Errorf("%s: found %q, want 1 to %d bytes, no slash", what, nicparam.Clip(name), most)
@@ -64,17 +64,17 @@ func checkName(what, name string, most int) error {
 	return nil
 }
 
-// fileWay is a way by one file for each parameter.
+// fileWay is a way with one file for each parameter.
 type fileWay struct {
 	files   Files
 	backend nicparam.Backend
 	port    int
 	table   *nicparam.Table
 	path    func(*nicparam.Param, nicparam.Key) string
-	words   bool // values of enumerations are written as their names
+	words   bool // write values of enumerations as names
 }
 
-// LeadsTo returns the row of a parameter that a back end may lead to, at an index of it; nil where it does not.
+// LeadsTo returns the row of a parameter that a back end may support, at an index; nil if it does not.
 func LeadsTo(table *nicparam.Table, backend nicparam.Backend, name string, index int) *nicparam.Param {
 	p, ok := table.Find(name)
 	if !ok || !table.Caps().Has(p.Needs) || index < 0 || index >= p.Scope.Size() {
@@ -86,7 +86,7 @@ func LeadsTo(table *nicparam.Table, backend nicparam.Backend, name string, index
 	return p
 }
 
-// KeysOf lists all that a back end may lead to of one port.
+// KeysOf returns all keys of one port that a back end may support.
 func KeysOf(table *nicparam.Table, backend nicparam.Backend, port int) []nicparam.Key {
 	var out []nicparam.Key
 	for _, p := range table.By(backend) {
@@ -97,8 +97,8 @@ func KeysOf(table *nicparam.Table, backend nicparam.Backend, port int) []nicpara
 	return out
 }
 
-// Debugfs is the way by files of the kernel's mlx5 driver. They are there only where the firmware lets congestion
-// parameters be asked for and changed; a virtual function has none.
+// Debugfs returns the way by files of the kernel's mlx5 driver. The files exist only if the firmware allows queries and changes
+// of congestion parameters; a virtual function has none.
 func Debugfs(files Files, table *nicparam.Table, port Port) (Way, error) {
 	if !pciAddress.MatchString(port.PCI) {
 		return nil, fmt.Errorf("port %d: found PCI address %q, want one such as 0000:3b:00.0", port.Number, port.PCI)
@@ -111,8 +111,8 @@ func Debugfs(files Files, table *nicparam.Table, port Port) (Way, error) {
 	return w, nil
 }
 
-// Sysfs is the way by files of the vendor's driver. Some releases have a directory "params" between the role and the
-// parameter; the one that is there is found out here, by role.
+// Sysfs returns the way by files of the vendor's driver. Some releases have a directory "params" between role and parameter;
+// Sysfs detects the existing layout for each role.
 func Sysfs(files Files, table *nicparam.Table, port Port) (Way, error) {
 	if err := checkName(fmt.Sprintf("port %d: network device", port.Number), port.NetDev, 15); err != nil {
 		return nil, err
@@ -136,15 +136,15 @@ func Sysfs(files Files, table *nicparam.Table, port Port) (Way, error) {
 	return w, nil
 }
 
-// Maker makes directories, as configfs wants of whoever sets a device up.
+// Maker creates directories, as configfs requires before a device is configured.
 type Maker interface {
 	Files
-	// Make makes a directory; one that is there is none the worse for it.
+	// Make creates a directory; it is not an error if it exists.
 	Make(name string) error
 }
 
-// Configfs is the way to the type of service and the version that connections of RDMA-CM have when they name none. The
-// device's directory is made when it is not there. A host without configfs, or without rdma_cm, has ErrAbsent.
+// Configfs returns the way to the default type of service and version of RDMA-CM connections. It creates the device's directory
+// if it is missing. On a host without configfs, or without rdma_cm, it returns ErrAbsent.
 func Configfs(files Maker, table *nicparam.Table, port Port) (Way, error) {
 	if err := checkName(fmt.Sprintf("port %d: RDMA device", port.Number), port.RDMA, 63); err != nil {
 		return nil, err
@@ -168,14 +168,15 @@ var _ Way = (*fileWay)(nil)
 
 func (w *fileWay) Backend() nicparam.Backend { return w.backend }
 
-// Keys implements Way. The list is made anew: it is asked for seldom, and a manager of simulated hosts has thousands of ways.
+// Keys implements Way. It builds a new list on each call, because it is called seldom, and a manager of simulated hosts has
+// thousands of ways.
 func (w *fileWay) Keys() []nicparam.Key { return KeysOf(w.table, w.backend, w.port) }
 
 func (w *fileWay) Knows(k nicparam.Key) bool {
 	return k.Port == w.port && LeadsTo(w.table, w.backend, k.Name, k.Index) != nil
 }
 
-// row finds the row of a key of this port.
+// row returns the row of a key of this port.
 func (w *fileWay) row(k nicparam.Key) (*nicparam.Param, error) {
 	if !w.Knows(k) {
 		return nil, fmt.Errorf("%s by %s: %w", k, w.backend, ErrAbsent)

@@ -7,20 +7,20 @@ import (
 	"strings"
 )
 
-// MaxSet bounds the number of settings that are checked as one.
+// MaxSet is the largest number of settings in one set.
 const MaxSet = 4096
 
-// MaxPorts bounds the number of ports of a card, in names such as RPG_GD_P2.
+// MaxPorts is the largest number of ports of a card, for names such as RPG_GD_P2.
 const MaxPorts = 16
 
-// Key names one value: a parameter of a port, at an index of its scope.
+// Key identifies one value: a parameter of a port, at an index of its scope.
 type Key struct {
 	Port  int    `json:"port"` // from 1; 0 for a parameter of the device
 	Name  string `json:"name"`
 	Index int    `json:"index,omitempty"`
 }
 
-// String prints a key as "port 1 rpg_gd" or "port 1 tc_bw[3]".
+// String formats a key as "port 1 rpg_gd" or "port 1 tc_bw[3]".
 func (k Key) String() string {
 	s := k.Name
 	if k.Index != 0 {
@@ -32,30 +32,30 @@ func (k Key) String() string {
 	return s
 }
 
-// Setting is a value wanted or found.
+// Setting is a desired or observed value.
 type Setting struct {
 	Key
 	Value uint64 `json:"value"`
 }
 
-// ValueError is a setting that a device cannot be given.
+// ValueError reports a setting that is invalid for a device.
 type ValueError struct {
 	Key     Key
 	Found   string
 	Allowed string
 }
 
-// Error names the parameter, what was found and what is allowed.
+// Error contains the parameter, the value found and the allowed values.
 func (e *ValueError) Error() string {
 	return fmt.Sprintf("%s: found %s, want %s", e.Key, e.Found, e.Allowed)
 }
 
-// Now tells the value that a parameter has before a set; false when it is not known.
+// Now returns the value of a parameter before a set; false if it is not known.
 type Now func(Key) (uint64, bool)
 
-// Check reports everything that is wrong with a set for one device: names and indices that do not exist, parameters that
-// the device lacks, values out of range, one value given twice, and values that do not go together. What is not in the
-// set has the value that now tells; a nil now knows nothing. All errors are joined, each a *ValueError.
+// Check returns an error for every problem of a set for one device: unknown names and indices, parameters that the device
+// lacks, values out of range, duplicates, and inconsistent values. Values that are not in the set come from now; a nil now
+// knows none. All errors are joined, each a *ValueError.
 func (t *Table) Check(set []Setting, now Now) error {
 	if len(set) > MaxSet {
 		return &ValueError{Key: Key{Name: "set"}, Found: fmt.Sprintf("%d settings", len(set)), Allowed: fmt.Sprintf("at most %d", MaxSet)}
@@ -91,7 +91,7 @@ func (t *Table) Check(set []Setting, now Now) error {
 	return errors.Join(errs...)
 }
 
-// Asks lists what Check may ask now for, given a set: values that are judged together with one of the set's.
+// Asks returns the keys for which Check may call now, given a set: values that are checked together with one in the set.
 func (t *Table) Asks(set []Setting) []Key {
 	var out []Key
 	rates, shared := map[int]bool{}, map[int]bool{}
@@ -112,7 +112,7 @@ func (t *Table) Asks(set []Setting) []Key {
 	return out
 }
 
-// checkOne judges a setting by itself.
+// checkOne checks a single setting.
 func (t *Table) checkOne(s Setting) error {
 	fail := func(found, allowed string) error {
 		return &ValueError{Key: s.Key, Found: found, Allowed: allowed}
@@ -139,7 +139,7 @@ func (t *Table) checkOne(s Setting) error {
 	return nil
 }
 
-// together judges a port's values that depend on each other, where the set touches one of them.
+// together checks a port's values that depend on each other, if the set contains one of them.
 func together(port int, after map[Key]uint64, merged Now) []error {
 	var errs []error
 	touched := func(names ...string) bool {
@@ -166,8 +166,8 @@ func together(port int, after map[Key]uint64, merged Now) []error {
 	return errs
 }
 
-// shares judges the bandwidths of a port's traffic classes: those of class kind ets sum to 100 percent, or there is no
-// such class; all others have 0.
+// shares checks the bandwidths of a port's traffic classes: those of class kind ets must sum to 100 percent, if there are any;
+// all others must be 0.
 func shares(port int, merged Now) []error {
 	var errs []error
 	sum, any := uint64(0), false
@@ -190,8 +190,8 @@ func shares(port int, merged Now) []error {
 	return errs
 }
 
-// NVName is the name of a parameter in the non-volatile configuration: that of the source, with the port's suffix when
-// it is one of a port. It fails for a parameter that has none.
+// NVName returns the name of a parameter in the non-volatile configuration: the source's name, with the port's suffix for a
+// port parameter. It returns an error for a parameter without such a name.
 func (p *Param) NVName(port int) (string, error) {
 	s, ok := p.Source(NV)
 	if !ok {
@@ -206,7 +206,7 @@ func (p *Param) NVName(port int) (string, error) {
 	return s.Name + "_P" + strconv.Itoa(port), nil
 }
 
-// SplitNV takes a non-volatile name apart: "RPG_GD_P2" is RPG_GD of port 2. A name without a suffix has port 0.
+// SplitNV splits a non-volatile name: "RPG_GD_P2" is RPG_GD of port 2. A name without a suffix has port 0.
 func SplitNV(name string) (base string, port int) {
 	i := strings.LastIndex(name, "_P")
 	if i <= 0 {

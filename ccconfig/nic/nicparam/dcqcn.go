@@ -8,7 +8,7 @@ import (
 	"fairlane/ccconfig/dcqcn"
 )
 
-// OfDCQCN lists DCQCN settings of a port as settings of the table, in the order of dcqcn's registers.
+// OfDCQCN converts DCQCN settings of a port to settings of the table, in the order of dcqcn's registers.
 func OfDCQCN(port int, s *dcqcn.Settings) []Setting {
 	var out []Setting
 	for _, r := range (dcqcn.Limits{}).Registers() {
@@ -17,8 +17,8 @@ func OfDCQCN(port int, s *dcqcn.Settings) []Setting {
 	return out
 }
 
-// DCQCN gathers a port's DCQCN settings. It fails, naming them, when registers are missing, and for a value that no
-// device's register holds. Settings of other parameters and ports do not matter.
+// DCQCN extracts a port's DCQCN settings. It returns an error with their names for missing registers, and for a value that no
+// device's register can hold. It ignores settings of other parameters and ports.
 func DCQCN(port int, set []Setting) (dcqcn.Settings, error) {
 	var out dcqcn.Settings
 	var missing []string
@@ -37,7 +37,7 @@ func DCQCN(port int, set []Setting) (dcqcn.Settings, error) {
 	if len(missing) > 0 {
 		return out, fmt.Errorf("DCQCN of port %d: found nothing of %q, want all of its parameters", port, missing)
 	}
-	b, err := json.Marshal(values) // the names of the registers are those of the fields
+	b, err := json.Marshal(values) // the registers have the names of the fields
 	if err == nil {
 		err = json.Unmarshal(b, &out)
 	}

@@ -1,10 +1,9 @@
-// Package nicparam is the table of what a RoCE NIC can be told, whatever way leads to it: the canonical name of each
-// parameter, its scope, type, unit, range and default, the ways to it and what a write there changes besides.
+// Package nicparam is the table of the parameters of RoCE NICs, for all back ends: the canonical name of each parameter, its
+// scope, type, unit, range and default, its back ends, and the side effects of a write.
 //
-// The reaction point's and the notification point's numbers and ranges are those of ccconfig/dcqcn. The ways and the
-// register widths follow the kernel's mlx5 driver (debugfs), the vendor's driver (sysfs), the firmware configuration
-// database that mstflint ships (non-volatile) and the kernel's DCB, configfs and devlink interfaces. Nothing here has
-// been tried on hardware.
+// Numbers and ranges of the reaction point and the notification point are those of ccconfig/dcqcn. Back ends and register
+// widths follow the kernel's mlx5 driver (debugfs), the vendor's driver (sysfs), mstflint's firmware configuration database
+// (non-volatile) and the kernel's DCB, configfs and devlink interfaces. Nothing here has been tested on hardware.
 package nicparam
 
 import (
@@ -12,25 +11,25 @@ import (
 	"strings"
 )
 
-// Group gathers parameters that belong together.
+// Group is a group of related parameters.
 type Group string
 
 // Groups.
 const (
 	GroupRP       Group = "rp"        // reaction point: the sender
 	GroupNP       Group = "np"        // notification point: the receiver
-	GroupRTT      Group = "rtt"       // answers to RTT probes, for programmable congestion control
-	GroupEnable   Group = "cc_enable" // congestion control on or off
-	GroupFirmware Group = "firmware"  // how the firmware runs congestion control
+	GroupRTT      Group = "rtt"       // responses to RTT probes, for programmable congestion control
+	GroupEnable   Group = "cc_enable" // enabling congestion control
+	GroupFirmware Group = "firmware"  // the firmware's mode of congestion control
 	GroupQoS      Group = "qos"       // priorities, traffic classes, pause, buffers
-	GroupToS      Group = "tos"       // marking of RoCE traffic that names none
+	GroupToS      Group = "tos"       // default marking of RoCE traffic
 	GroupShare    Group = "share"     // shares of virtual functions
 )
 
-// Scope is the thing that has one value of a parameter.
+// Scope is the kind of object that has one value of a parameter.
 type Scope string
 
-// Scopes. Index of a Key counts the things within a port, from 0.
+// Scopes. The Index of a Key counts the objects within a port, from 0.
 const (
 	ScopeDevice     Scope = "device"      // the card: all its ports
 	ScopePort       Scope = "port"        // one port: all functions and queue pairs on it
@@ -42,12 +41,12 @@ const (
 	ScopeFunctionTC Scope = "function_tc" // traffic class of a virtual function: function * 8 + class
 )
 
-// MaxFunctions is the number of virtual functions that a port's index reaches.
+// MaxFunctions is the number of virtual functions in the index range of a port.
 const MaxFunctions = 4096
 
 const classes = 8 // priorities, traffic classes, buffers of a port
 
-// Size is the number of indices of a scope.
+// Size returns the number of indices of a scope.
 func (s Scope) Size() int {
 	switch s {
 	case ScopePriority, ScopeTC, ScopeBuffer:
@@ -62,7 +61,7 @@ func (s Scope) Size() int {
 	return 1
 }
 
-// Kind is a parameter's type.
+// Kind is the type of a parameter.
 type Kind string
 
 // Kinds.
@@ -72,13 +71,13 @@ const (
 	Enum Kind = "enum" // one of Values
 )
 
-// Backend is a way to a parameter.
+// Backend is an interface for access to a parameter.
 type Backend string
 
 // Backends.
 const (
 	Debugfs  Backend = "debugfs"  // kernel's mlx5 driver, cc_params of a port
-	Sysfs    Backend = "sysfs"    // vendor's driver, ecn directory of a network device
+	Sysfs    Backend = "sysfs"    // vendor's driver, directory ecn of a network device
 	NV       Backend = "nv"       // non-volatile configuration, by mstconfig
 	DCB      Backend = "dcb"      // DCB netlink
 	Configfs Backend = "configfs" // rdma_cm
@@ -87,16 +86,16 @@ const (
 	DMS      Backend = "dms"      // the vendor's own management service (gNMI)
 )
 
-// Persistence is how long a value lives.
+// Persistence is the lifetime of a value.
 type Persistence string
 
 // Persistences.
 const (
-	Runtime     Persistence = "runtime"      // until the driver reloads, the firmware resets or the host reboots
-	NonVolatile Persistence = "non_volatile" // for ever
+	Runtime     Persistence = "runtime"      // until a driver reload, a firmware reset or a reboot of the host
+	NonVolatile Persistence = "non_volatile" // permanent
 )
 
-// Persistence of values written that way.
+// Persistence returns the lifetime of values written by the back end.
 func (b Backend) Persistence() Persistence {
 	if b == NV {
 		return NonVolatile
@@ -104,48 +103,48 @@ func (b Backend) Persistence() Persistence {
 	return Runtime
 }
 
-// Cost is what a write asks for until it acts.
+// Cost is the requirement or impact of a write before it takes effect.
 type Cost string
 
 // Costs.
 const (
-	CostLive       Cost = "live"       // acts at once
-	CostDisruptive Cost = "disruptive" // acts at once, and may drop or pause traffic of the port
-	CostReset      Cost = "reset"      // acts after a firmware reset or a reboot
+	CostLive       Cost = "live"       // takes effect immediately
+	CostDisruptive Cost = "disruptive" // takes effect immediately, and may drop or pause traffic of the port
+	CostReset      Cost = "reset"      // takes effect after a firmware reset or a reboot
 )
 
-// Capability is what a device needs to have for a parameter to exist.
+// Capability is a device capability that a parameter requires.
 type Capability string
 
 // Capabilities.
 const (
 	NeedsNothing   Capability = ""
 	NeedsGeneralCC Capability = "general_cc"  // general congestion-control capability
-	NeedsNewNV     Capability = "nv_2026"     // non-volatile names that only newer firmware has
+	NeedsNewNV     Capability = "nv_2026"     // non-volatile names of newer firmware
 	NeedsVFRates   Capability = "vf_rates"    // rates of virtual functions, in legacy or in switchdev mode
 	NeedsSwitchdev Capability = "switchdev"   // e-switch in switchdev mode
 	NeedsTCRates   Capability = "devlink_tcs" // devlink rates by traffic class
 )
 
-// Effect is what a write changes besides what was written: a parameter at the same port and index gets a value.
+// Effect is a side effect of a write: a parameter at the same port and index gets a value.
 type Effect struct {
 	Name  string
 	Value uint64
 }
 
-// Source is one way to a parameter.
+// Source describes the access to a parameter by one back end.
 type Source struct {
 	Backend Backend
-	// Name is the file below cc_params (Debugfs) or ecn (Sysfs), where "<index>" stands for the index; the name
-	// without _Pn (NV); the attribute (DCB, Devlink, Link); the file (Configfs); the path below an interface (DMS).
+	// Name is the file below cc_params (Debugfs) or ecn (Sysfs), where "<index>" is replaced by the index; the name without _Pn
+	// (NV); the attribute (DCB, Devlink, Link); the file (Configfs); the path below an interface (DMS).
 	Name     string
-	Bits     uint8    // of the register behind
-	WideBits uint8    // of it with the 32-bit rate capability
-	Atomic   string   // parameters of one port that share it are written in one operation; empty: this one alone
-	Also     []Effect // of a write
+	Bits     uint8    // width of the register
+	WideBits uint8    // width with the 32-bit rate capability
+	Atomic   string   // parameters of one port with the same value are written in one operation; empty means this one alone
+	Also     []Effect // side effects of a write
 }
 
-// Width is the number of bits that the register has on a device.
+// Width returns the register width on a device, in bits.
 func (s *Source) Width(c Caps) uint8 {
 	if c.Rate32 {
 		return s.WideBits
@@ -153,7 +152,7 @@ func (s *Source) Width(c Caps) uint8 {
 	return s.Bits
 }
 
-// Most is the largest number that the register holds on a device.
+// Most returns the largest value of the register on a device.
 func (s *Source) Most(c Caps) uint64 {
 	return 1<<s.Width(c) - 1
 }
@@ -173,7 +172,7 @@ type Param struct {
 	Unit        string // empty for a plain number
 	Min, Max    uint64 // inclusive
 	Values      []Value
-	Default     uint64 // of devices as they come, where Known
+	Default     uint64 // factory default, if Known
 	Known       bool   // whether the default is published
 	Needs       Capability
 	Disruptive  bool // a write may drop or pause traffic of the port
@@ -181,7 +180,7 @@ type Param struct {
 	Sources     []Source
 }
 
-// Source returns the way by a back end.
+// Source returns the access by a back end.
 func (p *Param) Source(b Backend) (Source, bool) {
 	for _, s := range p.Sources {
 		if s.Backend == b {
@@ -191,7 +190,7 @@ func (p *Param) Source(b Backend) (Source, bool) {
 	return Source{}, false
 }
 
-// Cost of a write by a back end.
+// Cost returns the cost of a write by a back end.
 func (p *Param) Cost(b Backend) Cost {
 	switch {
 	case b == NV:
@@ -202,7 +201,7 @@ func (p *Param) Cost(b Backend) Cost {
 	return CostLive
 }
 
-// Allowed writes the legal values for people, such as "1..131071" or "strict(0), cbs(1), ets(2) or vendor(255)".
+// Allowed formats the legal values for display, such as "1..131071" or "strict(0), cbs(1), ets(2) or vendor(255)".
 func (p *Param) Allowed() string {
 	if p.Kind != Enum {
 		return strconv.FormatUint(p.Min, 10) + ".." + strconv.FormatUint(p.Max, 10)
@@ -215,7 +214,7 @@ func (p *Param) Allowed() string {
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
-// Legal reports whether the parameter can have a value.
+// Legal reports whether a value is legal for the parameter.
 func (p *Param) Legal(v uint64) bool {
 	if p.Kind != Enum {
 		return v >= p.Min && v <= p.Max
@@ -228,9 +227,9 @@ func (p *Param) Legal(v uint64) bool {
 	return false
 }
 
-// Parse reads a value as the files and tools write it: a decimal or, with 0x, hexadecimal number, true or false of a
-// Bool, the name of an Enum's value, and a name followed by its number, such as "True(1)" or "DEVICE_DEFAULT(0)", where
-// the number counts. It does not check the range.
+// Parse parses a value in the forms of files and tools: a decimal or, with 0x, hexadecimal number, true or false for a Bool,
+// the name of an Enum's value, and a name followed by its number, such as "True(1)" or "DEVICE_DEFAULT(0)", where the number
+// counts. It does not check the range.
 func (p *Param) Parse(text string) (uint64, error) {
 	word := strings.TrimSpace(text)
 	if open := strings.IndexByte(word, '('); open > 0 && strings.HasSuffix(word, ")") {
@@ -253,7 +252,7 @@ func (p *Param) Parse(text string) (uint64, error) {
 	return 0, &ValueError{Key: Key{Name: p.Name}, Found: strconv.Quote(Clip(text)), Allowed: p.Allowed()}
 }
 
-// Clip bounds what an error repeats of its input, to 64 bytes.
+// Clip truncates input in an error text to 64 bytes.
 func Clip(s string) string {
 	const most = 64
 	if len(s) > most {
@@ -262,8 +261,8 @@ func Clip(s string) string {
 	return s
 }
 
-// Holds reports whether a value fits the register behind a back end. A device may hold values that Legal does not allow
-// to be written, such as an undocumented RPG_GD.
+// Holds reports whether a value fits the register of a back end. A device may hold values that Legal does not allow, such as an
+// undocumented RPG_GD.
 func (p *Param) Holds(b Backend, v uint64, c Caps) bool {
 	s, ok := p.Source(b)
 	return ok && v <= s.Most(c)

@@ -2,7 +2,7 @@ package nicparam
 
 import "fairlane/ccconfig/dcqcn"
 
-// notification lists the notification point's parameters that dcqcn has not, and the answers to RTT probes.
+// notification returns the parameters of the notification point that dcqcn does not have, and those of responses to RTT probes.
 func notification() []Param {
 	return []Param{
 		{Name: "cnp_dscp", Group: GroupNP, Scope: ScopePort, Kind: Uint, Max: 63, Default: 48, Known: true,
@@ -38,8 +38,8 @@ func notification() []Param {
 	}
 }
 
-// firmware lists what only the non-volatile configuration has. Numbers of enumerations other than 0 are in the order
-// of the database. PCC_INT_NP_RTT_DATA_MODE is left out: its values are not published.
+// firmware returns the parameters that exist only in the non-volatile configuration. Numbers of enumerations other than 0
+// follow the order of the database. PCC_INT_NP_RTT_DATA_MODE is omitted, because its values are not published.
 func firmware() []Param {
 	row := func(name, nv string, scope Scope, kind Kind, bits uint8, known bool, needs Capability, text string, values ...Value) Param {
 		p := Param{Name: name, Group: GroupFirmware, Scope: scope, Kind: kind, Max: 1<<bits - 1, Known: known, Needs: needs,
@@ -110,19 +110,19 @@ func qos() []Param {
 	}
 }
 
-// dms is a way by the vendor's management service. One request sets any number of its leaves.
+// dms returns a source by the vendor's management service. One request sets any number of its leaves.
 func dms(path string, bits uint8) Source {
 	return Source{Backend: DMS, Name: path, Bits: bits, WideBits: bits, Atomic: "dms"}
 }
 
-// share lists the rates of virtual functions: two of them have a way in legacy mode too. Devlink's own unit of rates is bytes/s; the driver
-// rounds to Mbit/s, so that is the unit here. The kernel gives weights 32 bits; a driver may allow less.
+// share returns the rates of virtual functions; two of them also exist in legacy mode. Devlink's own unit of rates is bytes/s.
+// The unit here is Mbit/s, to which the driver rounds. The kernel gives weights 32 bits; a driver may allow less.
 func share() []Param {
 	row := func(name string, scope Scope, unit string, least, most uint64, needs Capability, text string) Param {
 		return Param{Name: "vf_" + name, Group: GroupShare, Scope: scope, Kind: Uint, Unit: unit, Min: least, Max: most, Needs: needs, Description: text,
 			Sources: []Source{{Backend: Devlink, Name: name, Bits: 32, WideBits: 32}}}
 	}
-	// One attribute of route netlink carries both rates of a function (linux/if_link.h, ifla_vf_rate).
+	// One attribute of route netlink contains both rates of a function (linux/if_link.h, ifla_vf_rate).
 	legacy := func(p Param, name string) Param {
 		p.Sources = append(p.Sources, Source{Backend: Link, Name: name, Bits: 32, WideBits: 32, Atomic: "vf_rate"})
 		return p

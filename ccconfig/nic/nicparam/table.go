@@ -6,11 +6,11 @@ import (
 	"fairlane/ccconfig/dcqcn"
 )
 
-// Caps is what a device has.
+// Caps are the capabilities of a device.
 type Caps struct {
 	dcqcn.Limits
 	GeneralCC bool // general congestion-control capability: RTT responses
-	NewNV     bool // non-volatile names that only newer firmware has
+	NewNV     bool // non-volatile names of newer firmware
 	VFRates   bool // rates of virtual functions in legacy mode
 	Switchdev bool // e-switch in switchdev mode
 	TCRates   bool // devlink rates by traffic class
@@ -35,7 +35,7 @@ func (c Caps) Has(n Capability) bool {
 	return false
 }
 
-// Table is the parameters of a kind of device.
+// Table holds the parameters of a kind of device.
 type Table struct {
 	caps   Caps
 	params []Param
@@ -43,7 +43,7 @@ type Table struct {
 	byNV   map[string]int
 }
 
-// New makes the table of devices with these capabilities. It holds every parameter; Check refuses those that the device
+// New returns the table of devices with these capabilities. It holds every parameter; Check rejects those that the device
 // lacks.
 func New(c Caps) *Table {
 	t := &Table{caps: c, byName: map[string]int{}, byNV: map[string]int{}}
@@ -53,7 +53,7 @@ func New(c Caps) *Table {
 	for i := range t.params {
 		t.byName[t.params[i].Name] = i
 		if s, ok := t.params[i].Source(NV); ok {
-			if _, twice := t.byNV[s.Name]; !twice { // the first is the one that a name of firmware stands for
+			if _, twice := t.byNV[s.Name]; !twice { // a firmware name refers to the first row
 				t.byNV[s.Name] = i
 			}
 		}
@@ -61,10 +61,10 @@ func New(c Caps) *Table {
 	return t
 }
 
-// Caps are the capabilities that the table was made for.
+// Caps returns the capabilities of the table.
 func (t *Table) Caps() Caps { return t.caps }
 
-// Params are the rows, in a fixed order. The slice is the table's own: do not change it.
+// Params returns the rows, in a fixed order. The caller must not change the slice.
 func (t *Table) Params() []Param { return t.params }
 
 // Find returns a row by its canonical name.
@@ -76,7 +76,7 @@ func (t *Table) Find(name string) (*Param, bool) {
 	return &t.params[i], true
 }
 
-// By lists the rows that a back end leads to and the device has, in the table's order.
+// By returns the rows that a back end supports and the device has, in the table's order.
 func (t *Table) By(b Backend) []*Param {
 	var out []*Param
 	for i := range t.params {
@@ -88,7 +88,7 @@ func (t *Table) By(b Backend) []*Param {
 	return out
 }
 
-// ByNV returns the row of a non-volatile name without its _Pn.
+// ByNV returns the row for a non-volatile name without its _Pn.
 func (t *Table) ByNV(name string) (*Param, bool) {
 	i, ok := t.byNV[name]
 	if !ok {
@@ -97,16 +97,16 @@ func (t *Table) ByNV(name string) (*Param, bool) {
 	return &t.params[i], true
 }
 
-// register is what dcqcn does not say of one of its registers.
+// register holds the properties of a register that dcqcn does not define.
 type register struct {
-	name        string // as in dcqcn, and in the vendor's driver; in capitals, in the firmware configuration
+	name        string // as in dcqcn and the vendor's driver; in upper case, as in the firmware configuration
 	debugfs     string
-	bits        uint8 // of the non-volatile field (firmware configuration database of mstflint 4.21)
-	wide        uint8 // of it with the 32-bit rate capability (the 2026 database)
+	bits        uint8 // width of the non-volatile field (firmware configuration database of mstflint 4.21)
+	wide        uint8 // width with the 32-bit rate capability (the 2026 database)
 	description string
 }
 
-// registers are the reaction point's, and the one of the notification point that DCQCN has.
+// registers returns the reaction point's registers, and the notification point's register that DCQCN uses.
 func registers() []register {
 	return []register{
 		{"clamp_tgt_rate", "rp_clamp_tgt_rate", 1, 1, "every processed notification pulls the target rate down to the current rate"},
@@ -129,7 +129,7 @@ func registers() []register {
 	}
 }
 
-// congestion makes the rows of the registers of dcqcn, which has their ranges, units and defaults.
+// congestion returns the rows of dcqcn's registers, with their ranges, units and defaults from dcqcn.
 func congestion(l dcqcn.Limits) []Param {
 	def := dcqcn.Default()
 	named := map[string]register{}
@@ -158,12 +158,12 @@ func congestion(l dcqcn.Limits) []Param {
 	return out
 }
 
-// runtimeSource is a way by the run-time command, whose fields are 32 bits wide. The table's ranges are narrower.
+// runtimeSource returns a source by the run-time command, whose fields are 32 bits wide. The table's ranges are narrower.
 func runtimeSource(b Backend, name string, also ...Effect) Source {
 	return Source{Backend: b, Name: name, Bits: 32, WideBits: 32, Also: also}
 }
 
-// nvAtomic joins non-volatile parameters: one command of mstconfig sets any number of them.
+// nvAtomic groups non-volatile parameters: one command of mstconfig sets any number of them.
 const nvAtomic = "mstconfig"
 
 func nvSource(name string, bits, wide uint8) Source {

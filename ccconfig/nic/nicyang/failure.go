@@ -11,38 +11,38 @@ import (
 	"fairlane/ccconfig/nic/nicparam"
 )
 
-// Reason says in a word why a field of a Set failed.
+// Reason is the reason for which a field of a Set failed.
 type Reason string
 
 // Reasons.
 const (
-	ReasonInvalid     Reason = "INVALID"      // can never be right
+	ReasonInvalid     Reason = "INVALID"      // the value can never be valid
 	ReasonAbsent      Reason = "ABSENT"       // the device, its driver or its firmware does not have it
-	ReasonUnreadable  Reason = "UNREADABLE"   // is there and cannot be read
-	ReasonRefused     Reason = "REFUSED"      // the device refused the write
-	ReasonClipped     Reason = "CLIPPED"      // cut to the register's width
-	ReasonIgnored     Reason = "IGNORED"      // accepted, and the earlier value was read back
-	ReasonOverridden  Reason = "OVERRIDDEN"   // accepted, and something else was read back
-	ReasonUnverified  Reason = "UNVERIFIED"   // accepted, and not read back
-	ReasonNotRestored Reason = "NOT_RESTORED" // has neither its earlier value nor the wanted one
+	ReasonUnreadable  Reason = "UNREADABLE"   // exists but cannot be read
+	ReasonRefused     Reason = "REFUSED"      // the device rejected the write
+	ReasonClipped     Reason = "CLIPPED"      // truncated to the register's width
+	ReasonIgnored     Reason = "IGNORED"      // accepted, but the earlier value was read back
+	ReasonOverridden  Reason = "OVERRIDDEN"   // accepted, but a different value was read back
+	ReasonUnverified  Reason = "UNVERIFIED"   // accepted, but could not be read back
+	ReasonNotRestored Reason = "NOT_RESTORED" // has neither its earlier value nor the desired one
 	ReasonOther       Reason = "OTHER"
 )
 
-// MaxFailures bounds the details of an error.
+// MaxFailures is the largest number of details of an error.
 const MaxFailures = 64
 
-// Failure is one field of a Set that failed: a detail of the error's gRPC status.
+// Failure is one failed field of a Set: a detail of the error's gRPC status.
 type Failure struct {
 	Reason  Reason
 	Path    string // of the node
 	NIC     string
-	Key     nicparam.Key // of a parameter; Name is empty otherwise
+	Key     nicparam.Key // if the field is a parameter; otherwise Name is empty
 	Found   string
 	Allowed string
-	Text    string // in words
+	Text    string // explanation
 }
 
-// StatusError makes the error of a Set that failed. Failures beyond MaxFailures are left out.
+// StatusError returns the error of a failed Set. Failures beyond MaxFailures are omitted.
 func StatusError(code codes.Code, text string, failures []Failure) error {
 	s := status.New(code, text)
 	var details []protoadapt.MessageV1
@@ -65,7 +65,7 @@ func StatusError(code codes.Code, text string, failures []Failure) error {
 	return with.Err()
 }
 
-// Failures reads the details of an error that StatusError made, on either side of the wire; nothing for other errors.
+// Failures returns the details of an error from StatusError, on either end of the connection; nil for other errors.
 func Failures(err error) []Failure {
 	s, ok := status.FromError(err)
 	if !ok {
@@ -80,7 +80,7 @@ func Failures(err error) []Failure {
 		m := i.GetMetadata()
 		f := Failure{Reason: Reason(i.GetReason()), Path: m["path"], NIC: m["nic"], Found: m["found"], Allowed: m["allowed"], Text: m["text"]}
 		f.Key.Name = m["name"]
-		f.Key.Port, _ = strconv.Atoi(m["port"]) // 0 where there is none
+		f.Key.Port, _ = strconv.Atoi(m["port"]) // 0 if there is none
 		f.Key.Index, _ = strconv.Atoi(m["index"])
 		out = append(out, f)
 		if len(out) == MaxFailures {

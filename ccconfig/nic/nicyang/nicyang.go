@@ -1,12 +1,12 @@
-// Package nicyang is the YANG module fairlane-nic, by which host agents and managers speak about RoCE NICs over gNMI: its
-// text, its paths, what a path means, and the form of values and errors on both sides.
+// Package nicyang is the YANG module fairlane-nic, the gNMI model for RoCE NICs between managers and host agents: its text, its
+// paths, their meaning, and the encoding of values and errors for both ends.
 //
 //	/agent/state, /agent/apply             the agent and the last transaction
 //	/nics/nic[name]/params                 parameters of the card
 //	/nics/nic[name]/ports/port[number]     identity, params, counters, counter sets, functions, wrcc
 //
-// A manager reads all that a port is configured with by one Get of Port(…) with data type CONFIG, and writes by one Set of
-// any number of ParamValue(…) and WRCC(…): that is one transaction.
+// A manager reads the complete configuration of a port with one Get of Port(…) with data type CONFIG, and writes with one Set
+// of any number of ParamValue(…) and WRCC(…), which is one transaction.
 package nicyang
 
 import (
@@ -25,21 +25,21 @@ const (
 	Organization = "Fairlane"
 )
 
-// MaxSetID bounds the name that a manager gives a transaction, in bytes.
+// MaxSetID is the largest length of a manager's name for a transaction, in bytes.
 const MaxSetID = 64
 
 //go:embed fairlane-nic.yang
 var text string
 
-// Text is the module's text.
+// Text returns the module's text.
 func Text() string { return text }
 
-// Model is the module as Capabilities tells it.
+// Model returns the module for Capabilities.
 func Model() gnmitree.Model {
 	return gnmitree.Model{Name: Module, Organization: Organization, Version: Revision}
 }
 
-// Schema tells which containers of JSON are lists.
+// Schema returns the schema that tells which JSON containers are lists.
 func Schema() gnmitree.Schema {
 	return gnmitree.Schema{Keys: listKeys, Modules: []string{Module}}
 }
@@ -62,21 +62,21 @@ func listKeys(list gnmitree.Path) []string {
 	return nil
 }
 
-// AgentState is the path of the agent's state.
+// AgentState returns the path of the agent's state.
 func AgentState() gnmitree.Path { return gnmitree.PathOf("agent", "state") }
 
-// ApplyState is the path of what became of the last transaction.
+// ApplyState returns the path of the last transaction's result.
 func ApplyState() gnmitree.Path { return gnmitree.PathOf("agent", "apply", "state") }
 
-// SetID is the path of the name that a manager gives a transaction.
+// SetID returns the path of a manager's name for a transaction.
 func SetID() gnmitree.Path { return gnmitree.PathOf("agent", "apply", "config", "id") }
 
-// NIC is the path of a card, or with gnmitree.Any of all cards.
+// NIC returns the path of a card, or with gnmitree.Any of all cards.
 func NIC(name string) gnmitree.Path {
 	return gnmitree.PathOf("nics").Child("nic", gnmitree.Key{Name: "name", Value: name})
 }
 
-// Port is the path of a port from 1 on; that of the card for port 0, whose parameters are the card's.
+// Port returns the path of a port, from 1; for port 0 it returns the path of the card, for the card's parameters.
 func Port(nic string, port int) gnmitree.Path {
 	if port == 0 {
 		return NIC(nic)
@@ -84,63 +84,63 @@ func Port(nic string, port int) gnmitree.Path {
 	return NIC(nic).Child("ports").Child("port", gnmitree.Key{Name: "number", Value: strconv.Itoa(port)})
 }
 
-// AllPorts is the pattern of all ports of all cards.
+// AllPorts returns the pattern of all ports of all cards.
 func AllPorts() gnmitree.Path {
 	return NIC(gnmitree.Any).Child("ports").Child("port", gnmitree.Key{Name: "number", Value: gnmitree.Any})
 }
 
-// Params is the path of the parameters of a port, or of the card for port 0.
+// Params returns the path of the parameters of a port, or of the card for port 0.
 func Params(nic string, port int) gnmitree.Path { return Port(nic, port).Child("params") }
 
-// ParamOf is the path of a parameter below that of its port's parameters: for many parameters of one port.
+// ParamOf returns the path of a parameter below the path of its port's parameters, for many parameters of one port.
 func ParamOf(params gnmitree.Path, k nicparam.Key) gnmitree.Path {
 	return params.Child("param", gnmitree.Key{Name: "index", Value: strconv.Itoa(k.Index)}, gnmitree.Key{Name: "name", Value: k.Name})
 }
 
-// Param is the path of a parameter.
+// Param returns the path of a parameter.
 func Param(nic string, k nicparam.Key) gnmitree.Path { return ParamOf(Params(nic, k.Port), k) }
 
-// ParamValue is the path of the value that a parameter is configured with.
+// ParamValue returns the path of a parameter's configured value.
 func ParamValue(nic string, k nicparam.Key) gnmitree.Path {
 	return Param(nic, k).Child("config").Child("value")
 }
 
-// Counters is the path of a port's counters.
+// Counters returns the path of a port's counters.
 func Counters(nic string, port int) gnmitree.Path { return Port(nic, port).Child("counters") }
 
-// Counter is the path of one counter of a port.
+// Counter returns the path of one counter of a port.
 func Counter(nic string, port int, name string) gnmitree.Path {
 	return Counters(nic, port).Child("counter", gnmitree.Key{Name: "name", Value: name})
 }
 
-// MaxQPs is the most numbers of queue pairs that a counter set lists.
+// MaxQPs is the largest number of queue pairs listed for a counter set.
 const MaxQPs = 256
 
-// CounterSets is the path of the counter sets that a port's queue pairs are bound to.
+// CounterSets returns the path of the counter sets to which a port's queue pairs are bound.
 func CounterSets(nic string, port int) gnmitree.Path { return Port(nic, port).Child("counter-sets") }
 
-// CounterSet is the path of one counter set of a port.
+// CounterSet returns the path of one counter set of a port.
 func CounterSet(nic string, port int, id uint32) gnmitree.Path {
 	return CounterSets(nic, port).Child("counter-set", gnmitree.Key{Name: "id", Value: strconv.FormatUint(uint64(id), 10)})
 }
 
-// Functions is the path of a port's virtual functions.
+// Functions returns the path of a port's virtual functions.
 func Functions(nic string, port int) gnmitree.Path { return Port(nic, port).Child("functions") }
 
-// Function is the path of one virtual function of a port.
+// Function returns the path of one virtual function of a port.
 func Function(nic string, port, index int) gnmitree.Path {
 	return Functions(nic, port).Child("function", gnmitree.Key{Name: "index", Value: strconv.Itoa(index)})
 }
 
-// WRCC is the path of a port's senders with weights.
+// WRCC returns the path of a port's senders with weights.
 func WRCC(nic string, port int) gnmitree.Path { return Port(nic, port).Child("wrcc") }
 
-// Sender is the path of one sender of a port.
+// Sender returns the path of one sender of a port.
 func Sender(nic string, port int, name string) gnmitree.Path {
 	return WRCC(nic, port).Child("senders").Child("sender", gnmitree.Key{Name: "name", Value: name})
 }
 
-// Peer is the path of a port towards which a sender has another weight.
+// Peer returns the path of a peer port for which a sender has a separate weight.
 func Peer(nic string, port int, sender string, peer ident.PortID) gnmitree.Path {
 	return Sender(nic, port, sender).Child("peers").Child("peer", gnmitree.Key{Name: "port", Value: peer.String()})
 }

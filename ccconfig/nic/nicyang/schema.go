@@ -8,17 +8,17 @@ import (
 
 // Leaf is one leaf of the module.
 type Leaf struct {
-	// Path is its names from the root, joined by slashes, without the keys of lists.
+	// Path is the names from the root, joined by slashes, without list keys.
 	Path string
-	// Config tells that it can be written.
+	// Config means that the leaf is writable.
 	Config bool
-	// Sampled tells that it changes without notice.
+	// Sampled means that the leaf changes without notice.
 	Sampled bool
-	// Kind of its values; KindList of a leaf-list.
+	// Kind is the kind of its values; KindList for a leaf-list.
 	Kind gnmitree.Kind
 }
 
-// Leaves lists the module's leaves but the keys of its lists, in the order of its text.
+// Leaves returns the module's leaves without list keys, in the order of its text.
 func Leaves() []Leaf {
 	const nic, port = "nics/nic", "nics/nic/ports/port"
 	var out []Leaf

@@ -10,54 +10,54 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// Part is what of the tree a path leads to.
+// Part is the kind of node that a path identifies.
 type Part uint8
 
-// Parts. Those of the tree between are what has configuration below: a JSON value of it is taken apart, and deleting it
-// deletes that.
+// Parts. Nodes above configuration leaves are included: their JSON value is split into leaves, and deleting them deletes the
+// leaves.
 const (
-	PartOther      Part = iota // state, or above cards
+	PartOther      Part = iota // state, or a node above cards
 	PartSetID                  // agent/apply/config/id
 	PartNICs                   // all cards: the root or nics
 	PartNIC                    // a card
-	PartPort                   // a port, or all ports of a card when Port is 0
-	PartParams                 // all parameters of a port, or of a card when Port is 0
-	PartParam                  // a parameter, its config or the value in it
-	PartParamIndex             // all indices of a parameter: a path that names no index
-	PartWRCC                   // senders with weights, all of their configuration
+	PartPort                   // a port, or all ports of a card if Port is 0
+	PartParams                 // all parameters of a port, or of a card if Port is 0
+	PartParam                  // a parameter, its config container or its value
+	PartParamIndex             // all indices of a parameter: a path without an index
+	PartWRCC                   // the complete configuration of senders with weights
 	PartWRCCConfig             // the container wrcc/config
 	PartWRCCLeaf               // a leaf of wrcc/config
 	PartSenders                // all senders
 	PartSender                 // a sender
-	PartWeight                 // a leaf of a sender's config, or all of it
+	PartWeight                 // a leaf of a sender's config container, or the container
 	PartPeers                  // all peers of a sender
 	PartPeer                   // a peer of a sender
-	PartPeerWeight             // a leaf of a peer's config, or all of it
+	PartPeerWeight             // a leaf of a peer's config container, or the container
 )
 
-// Target is what a path of configuration means.
+// Target is the parsed form of a configuration path.
 type Target struct {
 	Part   Part
 	NIC    string
-	Key    nicparam.Key // Port of all parts of a port, name and index of parameters
+	Key    nicparam.Key // Port for all nodes of a port; name and index for parameters
 	Sender string
 	Peer   ident.PortID
-	Leaf   string // name of the leaf of PartWRCCLeaf, PartWeight and PartPeerWeight; may be empty
+	Leaf   string // leaf name for PartWRCCLeaf, PartWeight and PartPeerWeight; may be empty
 }
 
-// PathError is a path or a value that can never be right.
+// PathError reports a path or a value that can never be valid.
 type PathError struct {
 	Path    string
 	Found   string
 	Allowed string
 }
 
-// Error names the path, what was found and what is allowed.
+// Error contains the path, the value found and the allowed values.
 func (e *PathError) Error() string {
 	return fmt.Sprintf("%s: found %s, want %s", e.Path, e.Found, e.Allowed)
 }
 
-// Parse says what a path of configuration means. A path of state, or of nothing that the module has, is a *PathError.
+// Parse parses a configuration path. It returns a *PathError for a path of state, or one that the module does not have.
 func Parse(p gnmitree.Path) (Target, error) {
 	t := Target{}
 	fail := func(found, allowed string) (Target, error) {
@@ -107,7 +107,7 @@ func Parse(p gnmitree.Path) (Target, error) {
 	return fail("no configuration", "a node of "+Module+" that can be written")
 }
 
-// param reads the rest of a path from params on, which is element at.
+// param parses the rest of a path from params on, which is element at.
 func (t Target) param(p gnmitree.Path, at int, rest string) (Target, error) {
 	t.Part = PartParams
 	if rest == "/params" {
@@ -137,7 +137,7 @@ func (t Target) param(p gnmitree.Path, at int, rest string) (Target, error) {
 	return t, nil
 }
 
-// wrcc reads the rest of a path from wrcc on, which is element at.
+// wrcc parses the rest of a path from wrcc on, which is element at.
 func (t Target) wrcc(p gnmitree.Path, at int, rest string) (Target, error) {
 	fail := func(found, allowed string) (Target, error) {
 		return Target{}, &PathError{p.String(), found, allowed}

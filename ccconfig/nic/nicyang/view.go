@@ -11,10 +11,10 @@ import (
 	"fairlane/wrcc"
 )
 
-// Number is an unsigned number as JSON_IETF writes 64 bits, a string; a plain number is taken too.
+// Number is an unsigned number, a string as JSON_IETF encodes 64 bits, or a plain number.
 type Number uint64
 
-// UnmarshalJSON reads either form.
+// UnmarshalJSON decodes both forms.
 func (n *Number) UnmarshalJSON(b []byte) error {
 	v, err := strconv.ParseUint(strings.Trim(string(b), `"`), 10, 64)
 	if err != nil {
@@ -24,7 +24,7 @@ func (n *Number) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// PortView is what a Get of a port answered, as far as it was asked for: a nil part was not in the answer.
+// PortView is the answer to a Get of a port. A part that is not in the answer is nil.
 type PortView struct {
 	Number    Number
 	State     *PortState
@@ -32,7 +32,7 @@ type PortView struct {
 	Counters  []CounterView
 	Functions []FunctionView
 	WRCC      *WRCCView
-	// CounterSets are those that queue pairs are bound to; CounterSetsProblem is why there are none.
+	// CounterSets are the sets with bound queue pairs; CounterSetsProblem is the reason for which there are none.
 	CounterSets        []CounterSetView
 	CounterSetsProblem string
 }
@@ -52,7 +52,7 @@ type PortState struct {
 	ResetNames   []string     `json:"reset-parameter"`
 }
 
-// ParamView is an entry of params. Config is nil where the value cannot be read or was not asked for.
+// ParamView is an entry of params. Config is nil if the value is unreadable or was not requested.
 type ParamView struct {
 	Name   string `json:"name"`
 	Index  Number `json:"index"`
@@ -62,7 +62,7 @@ type ParamView struct {
 	State *ParamState `json:"state"`
 }
 
-// Value is the configured value; false where there is none.
+// Value returns the configured value; false if there is none.
 func (p *ParamView) Value() (uint64, bool) {
 	if p.Config == nil || p.Config.Value == nil {
 		return 0, false
@@ -92,7 +92,7 @@ type ParamState struct {
 type CounterView struct {
 	Name  string `json:"name"`
 	State struct {
-		Value   *Number `json:"value"` // nil when it cannot be read
+		Value   *Number `json:"value"` // nil if unreadable
 		Problem string  `json:"problem"`
 	} `json:"state"`
 }
@@ -117,7 +117,7 @@ type FunctionView struct {
 	Index Number `json:"index"`
 	State struct {
 		Name     string  `json:"name"`
-		TxOctets *Number `json:"tx-octets"` // nil when it cannot be read
+		TxOctets *Number `json:"tx-octets"` // nil if unreadable
 		RxOctets *Number `json:"rx-octets"`
 		Problem  string  `json:"problem"`
 	} `json:"state"`
@@ -151,12 +151,12 @@ type SenderView struct {
 		} `json:"peer"`
 	} `json:"peers"`
 	State struct {
-		TxOctets *Number `json:"tx-octets"` // nil when it cannot be read
+		TxOctets *Number `json:"tx-octets"` // nil if unreadable
 		Problem  string  `json:"problem"`
 	} `json:"state"`
 }
 
-// NICConfig is the configuration in the form of the pure model, sorted; nil where the answer had none.
+// NICConfig returns the configuration in the form of package wrcc, sorted; nil if the answer had none.
 func (w *WRCCView) NICConfig() *wrcc.NICConfig {
 	if w == nil || w.Config == nil {
 		return nil
@@ -176,7 +176,7 @@ func (w *WRCCView) NICConfig() *wrcc.NICConfig {
 	return c
 }
 
-// DecodePort reads the JSON value of a port that a Get answered.
+// DecodePort decodes the JSON value of a port from a Get.
 func DecodePort(value []byte) (*PortView, error) {
 	parts, err := members(value)
 	if err != nil {
@@ -212,7 +212,7 @@ func DecodePort(value []byte) (*PortView, error) {
 	return out, nil
 }
 
-// Set finds parameters with a value and lists them as settings of a port.
+// Set returns the parameters with a value as settings of a port.
 func (v *PortView) Set(port int) []nicparam.Setting {
 	var out []nicparam.Setting
 	for i := range v.Params {
@@ -224,7 +224,7 @@ func (v *PortView) Set(port int) []nicparam.Setting {
 	return out
 }
 
-// members takes an object apart and the module's name off its members' names.
+// members splits an object, and removes the module prefix from the names of its members.
 func members(value []byte) (map[string]json.RawMessage, error) {
 	var qualified map[string]json.RawMessage
 	if err := json.Unmarshal(value, &qualified); err != nil {

@@ -9,7 +9,7 @@ import (
 	"fairlane/wrcc"
 )
 
-// WRCCLeaves lists the configuration of a port's senders as leaves.
+// WRCCLeaves returns the configuration of a port's senders as leaves.
 func WRCCLeaves(nic string, port int, c *wrcc.NICConfig) []gnmitree.Leaf {
 	base := WRCC(nic, port)
 	config := base.Child("config")
@@ -35,13 +35,13 @@ func WRCCLeaves(nic string, port int, c *wrcc.NICConfig) []gnmitree.Leaf {
 	return out
 }
 
-// WRCCValue is the configuration of a port's senders as a JSON value for a Set that replaces WRCC(…).
+// WRCCValue returns the configuration of a port's senders as a JSON value for a Set that replaces WRCC(…).
 func WRCCValue(c *wrcc.NICConfig) gnmitree.Value {
 	return gnmitree.JSON(gnmitree.Compose(WRCC("", 1), WRCCLeaves("", 1, c), gnmitree.EncodingJSONIETF, ""))
 }
 
-// SetWRCC gives a configuration one leaf, whose target Parse told. Senders and peers that are not there are made, with
-// weight 1. The result may be one that Validate refuses.
+// SetWRCC sets one leaf of a configuration; t is its parsed path. Missing senders and peers are created with weight 1. The
+// result may be invalid, so call Validate.
 func SetWRCC(c *wrcc.NICConfig, t Target, v gnmitree.Value) error {
 	bad := func(err error) error {
 		return &PathError{Path: "wrcc " + t.Leaf, Found: v.String(), Allowed: err.Error()}
@@ -87,7 +87,7 @@ func SetWRCC(c *wrcc.NICConfig, t Target, v gnmitree.Value) error {
 	return &PathError{Path: "wrcc", Found: "no leaf", Allowed: "a leaf"}
 }
 
-// weightOf finds the weight of a sender or a peer, made if it is not there.
+// weightOf returns the weight of a sender or a peer, and creates it if it is missing.
 func weightOf(c *wrcc.NICConfig, t Target) *wrcc.FixedWeight {
 	one := wrcc.FixedWeight{Multiplier: 1}
 	i, ok := slices.BinarySearchFunc(c.Senders, wrcc.SenderWeight{Name: t.Sender}, wrcc.SenderWeight.Compare)
@@ -105,8 +105,8 @@ func weightOf(c *wrcc.NICConfig, t Target) *wrcc.FixedWeight {
 	return &s.Peers[j].Weight
 }
 
-// DropWRCC takes the entry that a target names out of a configuration: a sender, all senders, a peer, all peers of a
-// sender. It tells false for other targets.
+// DropWRCC removes the target's entry from a configuration: a sender, all senders, a peer, or all peers of a sender. It returns
+// false for other targets.
 func DropWRCC(c *wrcc.NICConfig, t Target) bool {
 	at := slices.IndexFunc(c.Senders, func(s wrcc.SenderWeight) bool { return s.Name == t.Sender })
 	switch t.Part {

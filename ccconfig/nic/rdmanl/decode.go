@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Add reads one datagram of the kernel's into an answer. Messages with another sequence number are passed over, and so are
-// attributes that are not known here. A refusal is a *KernelError, an impossible message a *FormatError.
+// Add decodes one datagram from the kernel into a reply. Messages with another sequence number and unknown attributes are
+// ignored. It returns a *KernelError if the kernel rejected the request, and a *FormatError for an invalid message.
 func (c Codec) Add(to *Reply, b []byte, sequence uint32) error {
 	for len(b) > 0 {
 		if len(b) < sizeHeader {
@@ -111,7 +111,8 @@ func (c Codec) device(to *Reply, b []byte) error {
 	return nil
 }
 
-// set reads a counter set. The kernel tells one twice when another one was made meanwhile: the newer reading holds.
+// set decodes a counter set. The kernel sends a set twice if another one was created in the meantime: the newer reading
+// replaces the older.
 func (c Codec) set(to *Reply, b []byte) error {
 	var s CounterSet
 	var id bool
@@ -156,7 +157,7 @@ func (c Codec) set(to *Reply, b []byte) error {
 	return nil
 }
 
-// qps reads the queue pairs of a set.
+// qps decodes the queue pairs of a set.
 func (c Codec) qps(s *CounterSet, b []byte) error {
 	return c.each(b, "queue pairs", func(typ uint16, p []byte) error {
 		if typ != attrQPEntry {
@@ -184,7 +185,7 @@ func (c Codec) qps(s *CounterSet, b []byte) error {
 	})
 }
 
-// counters reads the counters of a set.
+// counters decodes the counters of a set.
 func (c Codec) counters(s *CounterSet, b []byte) error {
 	return c.each(b, "counters", func(typ uint16, p []byte) error {
 		if typ != attrCounter {
@@ -223,7 +224,7 @@ func (c Codec) u32(part string, p []byte) (uint32, error) {
 	return c.Order.Uint32(p), nil
 }
 
-// text reads a string that ends with a 0.
+// text decodes a string with a terminating zero.
 func text(part string, p []byte) (string, error) {
 	s, _, ended := bytes.Cut(p, []byte{0})
 	if !ended || len(s) > MaxName {

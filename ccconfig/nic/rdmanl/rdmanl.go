@@ -1,8 +1,8 @@
-// Package rdmanl is a wire codec of that part of RDMA netlink that tells which queue pairs are bound to which counter sets,
-// and what those have counted. It opens no socket.
+// Package rdmanl is a wire codec of the part of RDMA netlink that reports counter sets: their queue pairs and counters. It
+// opens no socket.
 //
-// All numbers here are those of the kernel's header include/uapi/rdma/rdma_netlink.h, under the names that the comments give.
-// A message is a netlink header and attributes: RDMA netlink has no header of its own between them.
+// All numbers are those of the kernel's header include/uapi/rdma/rdma_netlink.h, with the names in the comments. A message is a
+// netlink header and attributes; RDMA netlink has no header of its own between them.
 package rdmanl
 
 import (
@@ -20,7 +20,7 @@ const (
 	attrDevIndex  = 1  // RDMA_NLDEV_ATTR_DEV_INDEX, u32
 	attrDevName   = 2  // RDMA_NLDEV_ATTR_DEV_NAME, string
 	attrPortIndex = 3  // RDMA_NLDEV_ATTR_PORT_INDEX, u32
-	attrQP        = 19 // RDMA_NLDEV_ATTR_RES_QP, nest; in a question the kind of resource
+	attrQP        = 19 // RDMA_NLDEV_ATTR_RES_QP, nest; in a request, the kind of resource
 	attrQPEntry   = 20 // RDMA_NLDEV_ATTR_RES_QP_ENTRY, nest
 	attrQPNumber  = 21 // RDMA_NLDEV_ATTR_RES_LQPN, u32
 	attrPID       = 28 // RDMA_NLDEV_ATTR_RES_PID, u32
@@ -43,36 +43,36 @@ const (
 	flagRequest     = 0x001  // NLM_F_REQUEST
 	flagDump        = 0x300  // NLM_F_DUMP
 	flagInterrupted = 0x010  // NLM_F_DUMP_INTR
-	attrTypes       = 0x3fff // NLA_TYPE_MASK: without the flags of nests and byte order
+	attrTypes       = 0x3fff // NLA_TYPE_MASK: without the flags for nests and byte order
 	sizeHeader      = 16
 	sizeAttr        = 4
 )
 
-// Bounds of an answer.
+// Limits of a reply.
 const (
-	// MaxDevices is the most RDMA devices of a host.
+	// MaxDevices is the largest number of RDMA devices of a host.
 	MaxDevices = 4096
-	// MaxSets is the most counter sets of an answer. Devices have some hundreds.
+	// MaxSets is the largest number of counter sets in a reply. Devices have a few hundred.
 	MaxSets = 4096
-	// MaxQPs is the most numbers of queue pairs that a set keeps; QPCount tells of all.
+	// MaxQPs is the largest number of queue pairs stored for a set; QPCount counts all.
 	MaxQPs = 256
-	// MaxCounters is the most counters of a set.
+	// MaxCounters is the largest number of counters of a set.
 	MaxCounters = 512
 	// MaxName is the longest name of a device, a counter or a process in bytes.
 	MaxName = 64
 )
 
-// Mode is how queue pairs came to a counter set (enum rdma_nl_counter_mode).
+// Mode is the binding mode of a counter set (enum rdma_nl_counter_mode).
 type Mode uint32
 
 // The modes.
 const (
 	ModeNone   Mode = 0 // RDMA_COUNTER_MODE_NONE
-	ModeAuto   Mode = 1 // RDMA_COUNTER_MODE_AUTO: bound by the kernel when they were made, by type or process
-	ModeManual Mode = 2 // RDMA_COUNTER_MODE_MANUAL: bound by somebody, one by one
+	ModeAuto   Mode = 1 // RDMA_COUNTER_MODE_AUTO: bound by the kernel at their creation, by type or process
+	ModeManual Mode = 2 // RDMA_COUNTER_MODE_MANUAL: bound one by one by a user
 )
 
-// String is "none", "auto", "manual" or the number.
+// String returns "none", "auto", "manual" or the number.
 func (m Mode) String() string {
 	switch m {
 	case ModeNone:
@@ -94,35 +94,35 @@ type Device struct {
 // Counter is one counter of a set.
 type Counter struct {
 	Name  string
-	Value *uint64 // nil when the kernel tells the name alone
+	Value *uint64 // nil if the kernel sends only the name
 }
 
-// CounterSet is counters that some queue pairs of a port share.
+// CounterSet is a set of counters shared by some queue pairs of a port.
 //
-// The kernel tells a set also after the device failed to read it, with the values of the last reading that worked, and does
-// not say so.
+// If the device failed to read a set, the kernel returns the values of the last successful reading without reporting the
+// failure.
 type CounterSet struct {
 	ID       uint32
 	Port     uint32
 	Mode     Mode
-	PID      uint32   // process whose queue pairs the kernel binds; 0 when it binds by something else
-	Kernel   string   // the same for a part of the kernel
-	QPs      []uint32 // numbers, at most MaxQPs
-	QPCount  int      // all of them
+	PID      uint32   // process whose queue pairs the kernel binds; 0 if it binds by another criterion
+	Kernel   string   // part of the kernel whose queue pairs the kernel binds
+	QPs      []uint32 // queue pair numbers, at most MaxQPs
+	QPCount  int      // number of all queue pairs
 	Counters []Counter
 }
 
-// Reply is what the kernel answered so far.
+// Reply is the kernel's reply so far.
 type Reply struct {
 	Devices []Device
 	Sets    []CounterSet
-	// Done is set when nothing more comes.
+	// Done is set when the reply is complete.
 	Done bool
-	// Interrupted is set when what was told changed meanwhile, so that some of it may be missing.
+	// Interrupted is set if the state changed during the reply, so parts may be missing.
 	Interrupted bool
 }
 
-// FormatError is an impossible message.
+// FormatError reports an invalid message.
 type FormatError struct{ Part, Found, Allowed string }
 
 var _ error = (*FormatError)(nil)
@@ -131,7 +131,7 @@ func (e *FormatError) Error() string {
 	return fmt.Sprintf("RDMA netlink: %s: found %s, want %s", e.Part, e.Found, e.Allowed)
 }
 
-// KernelError is a refusal by the kernel, with its error number above 0. A kernel that does not know a command says EINVAL.
+// KernelError reports that the kernel rejected a request, with its error number above 0. For an unknown command it is EINVAL.
 type KernelError struct{ Errno int32 }
 
 var _ error = (*KernelError)(nil)
@@ -140,24 +140,25 @@ func (e *KernelError) Error() string {
 	return fmt.Sprintf("RDMA netlink: the kernel refused: error %d", e.Errno)
 }
 
-// Codec reads and writes messages in one byte order.
+// Codec encodes and decodes messages in one byte order.
 type Codec struct{ Order binary.ByteOrder }
 
-// Native is the codec of this machine's kernel.
+// Native returns the codec for this machine's kernel.
 func Native() Codec { return Codec{binary.NativeEndian} }
 
-// Devices is the question which RDMA devices there are.
+// Devices returns the request for the list of RDMA devices.
 func (c Codec) Devices(sequence uint32) []byte { return c.question(cmdGet, sequence) }
 
-// CounterSets is the question which counter sets queue pairs of a port are bound to. The device is known by its index.
+// CounterSets returns the request for the counter sets of a port, to which its queue pairs are bound. The device is identified
+// by its index.
 func (c Codec) CounterSets(sequence, device, port uint32) []byte {
 	return c.question(cmdStatGet, sequence, [2]uint32{attrDevIndex, device}, [2]uint32{attrPortIndex, port}, [2]uint32{attrResource, attrQP})
 }
 
-// question writes a request for a dump, with attributes of 32 bits.
+// question encodes a dump request with 32-bit attributes.
 func (c Codec) question(command uint16, sequence uint32, attrs ...[2]uint32) []byte {
 	b := make([]byte, sizeHeader+len(attrs)*(sizeAttr+4))
-	c.Order.PutUint32(b, uint32(len(b))) // some dozen bytes
+	c.Order.PutUint32(b, uint32(len(b))) // a few dozen bytes
 	c.Order.PutUint16(b[4:], client<<clientShift|command)
 	c.Order.PutUint16(b[6:], flagRequest|flagDump)
 	c.Order.PutUint32(b[8:], sequence)

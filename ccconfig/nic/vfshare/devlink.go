@@ -13,8 +13,8 @@ import (
 // mbit is the bytes/s of 1 Mbit/s.
 const mbit = 125_000
 
-// Devlink is the way to the rates of a port's functions in switchdev mode. A write is one command for each function; the
-// shares of its traffic classes go out together, as the kernel wants them.
+// Devlink gives access to the rates of a port's functions in switchdev mode. A write is one command for each function; the
+// shares of all its traffic classes are in the same command, as the kernel requires.
 type Devlink struct {
 	tool      Tool
 	table     *nicparam.Table
@@ -25,7 +25,7 @@ type Devlink struct {
 
 var _ nicfiles.Way = (*Devlink)(nil)
 
-// NewDevlink makes the way to the functions of a port.
+// NewDevlink returns the access to the functions of a port.
 func NewDevlink(tool Tool, table *nicparam.Table, port int, functions []Function) (*Devlink, error) {
 	d := &Devlink{tool: tool, table: table, port: port, functions: map[int]Function{}}
 	for _, f := range functions {
@@ -38,7 +38,7 @@ func NewDevlink(tool Tool, table *nicparam.Table, port int, functions []Function
 	return d, nil
 }
 
-// keysOf lists what a back end leads to of one function.
+// keysOf returns a back end's keys of one function.
 func keysOf(table *nicparam.Table, b nicparam.Backend, port, function int) []nicparam.Key {
 	var out []nicparam.Key
 	for _, p := range table.By(b) {
@@ -53,7 +53,7 @@ func keysOf(table *nicparam.Table, b nicparam.Backend, port, function int) []nic
 	return out
 }
 
-// functionOf takes an index apart: the function, and the class of one that has classes.
+// functionOf splits an index into the function and, if it has classes, the class.
 func functionOf(k nicparam.Key) (function, class int) {
 	if k.Name == "vf_tc_bw" {
 		return k.Index / classes, k.Index % classes
@@ -71,7 +71,7 @@ func (d *Devlink) Knows(k nicparam.Key) bool {
 	return ok && k.Port == d.port && nicfiles.LeadsTo(d.table, nicparam.Devlink, k.Name, k.Index) != nil
 }
 
-// rates asks for all rates.
+// rates reads all rates.
 func (d *Devlink) rates(ctx context.Context) (map[string]Rate, error) {
 	out, err := d.tool.Run(ctx, RateArgs())
 	if err != nil {
@@ -84,7 +84,7 @@ func (d *Devlink) rates(ctx context.Context) (map[string]Rate, error) {
 	return rates, nil
 }
 
-// Read implements nicfiles.Way: one command, whatever the number of keys.
+// Read implements nicfiles.Way with one command for any number of keys.
 func (d *Devlink) Read(ctx context.Context, keys []nicparam.Key) []nicfiles.Reading {
 	out := make([]nicfiles.Reading, len(keys))
 	rates, err := d.rates(ctx)
@@ -97,7 +97,7 @@ func (d *Devlink) Read(ctx context.Context, keys []nicparam.Key) []nicfiles.Read
 	return out
 }
 
-// value finds what a key has.
+// value returns the value of a key.
 func (d *Devlink) value(rates map[string]Rate, k nicparam.Key) (uint64, error) {
 	function, class := functionOf(k)
 	f, ok := d.functions[function]
@@ -120,7 +120,8 @@ func (d *Devlink) value(rates map[string]Rate, k nicparam.Key) (uint64, error) {
 	return 0, fmt.Errorf("%s by devlink: %w", k, nicfiles.ErrAbsent)
 }
 
-// wholeMbit turns bytes/s into Mbit/s. A rate that is not a whole number of them cannot be told, and so not put back.
+// wholeMbit converts bytes/s to Mbit/s. A rate that is not a whole number of Mbit/s cannot be represented, and so not be
+// restored.
 func wholeMbit(k nicparam.Key, rate uint64) (uint64, error) {
 	if rate%mbit != 0 {
 		return 0, fmt.Errorf("%s by devlink: %w: found %d bytes/s, want a multiple of %d (1 Mbit/s)", k, nicfiles.ErrUnreadable, rate, mbit)
@@ -133,7 +134,7 @@ func (d *Devlink) Write(ctx context.Context, set []nicparam.Setting) []error {
 	return byFunction(set, func(function int, set []nicparam.Setting) error { return d.writeFunction(ctx, function, set, now) })
 }
 
-// byFunction writes settings function by function, in the order of their first, and stops at the first that fails.
+// byFunction writes settings function by function, in the order of their first occurrence, and stops at the first failure.
 func byFunction(set []nicparam.Setting, write func(function int, set []nicparam.Setting) error) []error {
 	groups, index := map[int][]nicparam.Setting{}, map[int][]int{}
 	var order []int
@@ -159,7 +160,7 @@ func byFunction(set []nicparam.Setting, write func(function int, set []nicparam.
 	return errs
 }
 
-// writeFunction gives one function values. Classes that the set leaves out keep what they have now.
+// writeFunction writes the values of one function. Classes that are not in the set keep their current values.
 func (d *Devlink) writeFunction(ctx context.Context, function int, set []nicparam.Setting, now func() (map[string]Rate, error)) error {
 	f, ok := d.functions[function]
 	if !ok {

@@ -9,21 +9,21 @@ import (
 	"fairlane/ccconfig/nic/nicparam"
 )
 
-// LinkRate is the rates of a virtual function by route netlink (linux/if_link.h, ifla_vf_rate), in Mbit/s.
+// LinkRate holds the rates of a virtual function by route netlink (linux/if_link.h, ifla_vf_rate), in Mbit/s.
 type LinkRate struct {
 	Function int
-	Min, Max uint32 // 0 is none
+	Min, Max uint32 // 0 means none
 }
 
-// Links is route netlink of the host, as far as rates of virtual functions need it.
+// Links is the part of the host's route netlink for rates of virtual functions.
 type Links interface {
-	// Rates lists the rates of the functions of a physical function's network device.
+	// Rates returns the rates of the functions of a physical function's network device.
 	Rates(ctx context.Context, netdev string) ([]LinkRate, error)
-	// SetRate gives one function both rates.
+	// SetRate sets both rates of one function.
 	SetRate(ctx context.Context, netdev string, rate LinkRate) error
 }
 
-// Link is the way to the rates of a port's functions in legacy mode.
+// Link gives access to the rates of a port's functions in legacy mode.
 type Link struct {
 	links     Links
 	table     *nicparam.Table
@@ -34,7 +34,7 @@ type Link struct {
 
 var _ nicfiles.Way = (*Link)(nil)
 
-// NewLink makes the way to the functions of a port, which has so many.
+// NewLink returns the access to the functions of a port; functions is their number.
 func NewLink(links Links, table *nicparam.Table, port int, netdev string, functions int) (*Link, error) {
 	if netdev == "" || functions < 1 || functions > maxFunctions {
 		return nil, fmt.Errorf("port %d: found network device %q with %d functions, want a name and 1..%d", port, nicparam.Clip(netdev), functions, maxFunctions)
@@ -69,7 +69,7 @@ func (l *Link) now(ctx context.Context) (map[int]LinkRate, error) {
 	return out, nil
 }
 
-// Read implements nicfiles.Way: one request, whatever the number of keys.
+// Read implements nicfiles.Way with one request for any number of keys.
 func (l *Link) Read(ctx context.Context, keys []nicparam.Key) []nicfiles.Reading {
 	out := make([]nicfiles.Reading, len(keys))
 	rates, err := l.now(ctx)
@@ -89,7 +89,7 @@ func (l *Link) Read(ctx context.Context, keys []nicparam.Key) []nicfiles.Reading
 	return out
 }
 
-// Write implements nicfiles.Way: one request for each function, which carries both of its rates.
+// Write implements nicfiles.Way with one request per function, which contains both of its rates.
 func (l *Link) Write(ctx context.Context, set []nicparam.Setting) []error {
 	now := sync.OnceValues(func() (map[int]LinkRate, error) { return l.now(ctx) })
 	return byFunction(set, func(function int, set []nicparam.Setting) error {

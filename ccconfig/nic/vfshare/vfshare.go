@@ -1,9 +1,9 @@
-// Package vfshare is the two ways to the rates of virtual functions on Linux: devlink rates of port functions, for cards in
-// switchdev mode, and the older rates by route netlink, for cards in legacy mode. A card has one of them; using both is a
-// fault that the kernel does not refuse, so whoever probes asks for the mode first.
+// Package vfshare implements the two interfaces for rates of virtual functions on Linux: devlink rates of port functions, for
+// cards in switchdev mode, and the older rates by route netlink, for cards in legacy mode. A card supports one of them. The
+// kernel does not reject the use of both, which is an error, so callers must check the mode first.
 //
-// Devlink is reached by the program of iproute2 with JSON output, as devlink-rate(8) and devlink-port(8) document it. It
-// has not been seen on hardware.
+// Devlink is accessed through iproute2's program with JSON output, as documented in devlink-rate(8) and devlink-port(8). It has
+// not been tested on hardware.
 package vfshare
 
 import (
@@ -18,14 +18,14 @@ import (
 	"fairlane/ccconfig/nic/nicparam"
 )
 
-// Bounds of what is decoded.
+// Limits of decoding.
 const (
 	MaxBytes     = 8 << 20 // of a text
 	maxFunctions = nicparam.MaxFunctions
 	classes      = 8
 )
 
-// Mode is what the e-switch of a card does.
+// Mode is the mode of a card's e-switch.
 type Mode string
 
 // Modes.
@@ -34,13 +34,13 @@ const (
 	Switchdev Mode = "switchdev"
 )
 
-// Rate is what devlink tells of a leaf. Devlink leaves out what is zero.
+// Rate holds devlink's values of a leaf. Devlink omits zero values.
 type Rate struct {
-	TxShare uint64 // bytes/s, as devlink has it
-	TxMax   uint64 // bytes/s; 0 is no limit
-	Weight  uint64 // 0 is not set
-	Parent  string // its group; empty where it has none
-	// TCBW is the relative shares of traffic classes; nil where the kernel or the program has none.
+	TxShare uint64 // bytes/s
+	TxMax   uint64 // bytes/s; 0 means no limit
+	Weight  uint64 // 0 means not set
+	Parent  string // its group; may be empty
+	// TCBW are the relative shares of traffic classes; nil if the kernel or the program does not support them.
 	TCBW *[classes]uint64
 }
 
@@ -48,27 +48,27 @@ type Rate struct {
 type Function struct {
 	Index  int    // from 0
 	Handle string // of its devlink port, such as "pci/0000:3b:00.0/65537"
-	NetDev string // its representor; empty where none is told
+	NetDev string // its representor; may be empty
 }
 
-// Tool runs iproute2's devlink with arguments and returns what it printed. An error of the program is an error here, with
-// what it printed.
+// Tool runs iproute2's devlink with arguments and returns its output. If the program fails, it returns an error with the
+// output.
 type Tool interface {
 	Run(ctx context.Context, args []string) (stdout []byte, err error)
 }
 
-// ModeArgs are the arguments that ask for the mode of a card's e-switch, by the PCI address of its function.
+// ModeArgs returns the arguments that query the mode of a card's e-switch, by the PCI address of its function.
 func ModeArgs(pci string) []string {
 	return []string{"-j", "dev", "eswitch", "show", "pci/" + pci}
 }
 
-// PortArgs are the arguments that list devlink's ports.
+// PortArgs returns the arguments that list devlink's ports.
 func PortArgs() []string { return []string{"-j", "port", "show"} }
 
-// RateArgs are the arguments that list the rates of functions.
+// RateArgs returns the arguments that list the rates of functions.
 func RateArgs() []string { return []string{"-j", "port", "function", "rate", "show"} }
 
-// SetArgs are the arguments that give a function rates, in the order of attributes.
+// SetArgs returns the arguments that set the rates of a function, in the order of attributes.
 func SetArgs(handle string, attributes []Attribute) []string {
 	out := []string{"port", "function", "rate", "set", handle}
 	for _, a := range attributes {
@@ -78,25 +78,25 @@ func SetArgs(handle string, attributes []Attribute) []string {
 	return out
 }
 
-// Attribute is one attribute of a command, and its words.
+// Attribute is one attribute of a command, with its words.
 type Attribute struct {
 	Name  string
 	Words []string
 }
 
-// FormatError is a text that cannot be what devlink prints.
+// FormatError reports output that is not in devlink's format.
 type FormatError struct {
 	Part    string // such as "rate pci/0000:3b:00.0/1 tx_share"
 	Found   string
 	Allowed string
 }
 
-// Error names the part, what was found and what is allowed.
+// Error contains the part, the value found and the allowed values.
 func (e *FormatError) Error() string {
 	return fmt.Sprintf("devlink: %s: found %s, want %s", e.Part, e.Found, e.Allowed)
 }
 
-// section decodes one object of objects, under a name of its own.
+// section decodes the named object, an object of objects.
 func section(text []byte, name string) (map[string]map[string]json.RawMessage, error) {
 	if len(text) > MaxBytes {
 		return nil, &FormatError{"output", strconv.Itoa(len(text)) + " bytes", "at most " + strconv.Itoa(MaxBytes)}
@@ -115,7 +115,7 @@ func section(text []byte, name string) (map[string]map[string]json.RawMessage, e
 	return s, nil
 }
 
-// ParseMode reads the mode of a card's e-switch.
+// ParseMode parses the mode of a card's e-switch.
 func ParseMode(text []byte, pci string) (Mode, error) {
 	s, err := section(text, "dev")
 	if err != nil {
@@ -132,7 +132,7 @@ func ParseMode(text []byte, pci string) (Mode, error) {
 	return m, nil
 }
 
-// ParsePorts lists the virtual functions of one physical function of a card, by index. pf is the number of the physical
+// ParsePorts returns the virtual functions of one physical function of a card, by index. pf is the number of the physical
 // function in the e-switch.
 func ParsePorts(text []byte, pci string, pf int) ([]Function, error) {
 	s, err := section(text, "port")
@@ -145,7 +145,7 @@ func ParsePorts(text []byte, pci string, pf int) ([]Function, error) {
 			continue
 		}
 		if n, err := number(fields["controller"]); err == nil && n != 0 {
-			continue // functions of another host, on a card that is a computer itself
+			continue // functions of another host, on a card with its own CPU
 		}
 		if n, err := number(fields["pfnum"]); err != nil || n != uint64(pf) {
 			continue
@@ -165,7 +165,7 @@ func ParsePorts(text []byte, pci string, pf int) ([]Function, error) {
 	return out, nil
 }
 
-// ParseRates lists the rates of leaves, by handle.
+// ParseRates returns the rates of leaves, by handle.
 func ParseRates(text []byte) (map[string]Rate, error) {
 	s, err := section(text, "rate")
 	if err != nil {
@@ -199,8 +199,8 @@ func ParseRates(text []byte) (map[string]Rate, error) {
 	return out, nil
 }
 
-// shares reads shares of classes: an object with a member for each, or a list of such objects. Which one the program
-// prints is not documented.
+// shares parses shares of classes: an object with a member for each, or a list of such objects. The actual output format is not
+// documented.
 func shares(raw json.RawMessage) (*[classes]uint64, error) {
 	objects := []map[string]uint64{}
 	var one map[string]uint64
@@ -222,12 +222,12 @@ func shares(raw json.RawMessage) (*[classes]uint64, error) {
 	return &out, nil
 }
 
-// number reads a number, which older programs quote.
+// number parses a number, which older programs quote.
 func number(raw json.RawMessage) (uint64, error) {
 	return strconv.ParseUint(strings.Trim(string(raw), `"`), 10, 64)
 }
 
-// word reads a string; what is none is empty.
+// word parses a string; any other value becomes empty.
 func word(raw json.RawMessage) string {
 	var s string
 	if json.Unmarshal(raw, &s) != nil {

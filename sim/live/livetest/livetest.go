@@ -22,7 +22,7 @@ import (
 	"fairlane/tenants"
 )
 
-// SlowCase is a case whose packets cost next to nothing: three tenants on links of 100 Mbit/s, two of them on one port.
+// SlowCase returns a case with few packets, and so little cost: three tenants on links of 100 Mbit/s, two of them on one port.
 func SlowCase(t testing.TB, p policy.Plane) *live.Case {
 	t.Helper()
 	topo, err := topogen.LeafSpine(topogen.LeafSpineOptions{Leaves: 2, HostsPerLeaf: 2, Spines: 1, Wire: topogen.Wire{Rate: 100 * quantity.Mbps, Delay: quantity.Microsecond}})
@@ -57,7 +57,7 @@ func Ethernet(t testing.TB, c *live.Case, o live.EthernetOptions) *live.Ethernet
 	return l
 }
 
-// PauseOff takes pause away from one port of the switch leaf1.
+// PauseOff disables pause on one port of the switch leaf1.
 func PauseOff(t testing.TB, addr string) {
 	t.Helper()
 	conn, err := grpc.NewClient("passthrough:///"+addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
@@ -76,7 +76,7 @@ func PauseOff(t testing.TB, addr string) {
 	}
 }
 
-var fabrics atomic.Int64 // names of abstract sockets belong to the machine
+var fabrics atomic.Int64 // names of abstract sockets are shared by the whole machine
 
 // InfiniBand runs a scenario until the test ends.
 func InfiniBand(t testing.TB, s *scenario.Scenario, o simdev.Options) *live.InfiniBand {
