@@ -57,7 +57,8 @@ func TestEveryOperationAnswersByTheContract(t *testing.T) {
 	r.call("DELETE", "/fabrics/lab", "", "If-Match", "*").want(204) // a release leaves no plan in force
 	r.call("GET", "/fabrics/lab", "").want(404, "not-found")
 
-	// These have tests of their own (a running rollout is steered in TestARunningRollout and in the engine's), for which the router of this rig judges the answers too.
+	// These have their own tests (TestARunningRollout and the engine's tests steer a running rollout); the router of this
+	// rig checks those answers too.
 	elsewhere := map[string]bool{"identity": true, "audit": true, "policies": true, "events": true, "simulations": true, "calibrations": true, "settings": true}
 	for _, o := range operationsOf(r.server.spec.doc) {
 		if elsewhere[o.Tags[0]] || extended()[o.OperationID] || o.Tags[0] == "rollouts" && strings.HasSuffix(o.OperationID, "Rollout") {
@@ -144,7 +145,7 @@ func (r *rig) plans() string {
 	return plan.Name
 }
 
-// releases shows the baseline, releases the fabric and takes it under management again.
+// releases shows the baseline, releases the fabric and resumes its management.
 func (r *rig) releases() {
 	t := r.t
 	list := decode[gen.BaselineList](r.call("GET", "/fabrics/lab/baseline?against=observed&settings=true&limit=2", "").want(200))
@@ -214,7 +215,7 @@ func (r *rig) rollout(plan string) {
 	if sh.WindowMs != 250 || len(sh.Tenants) != 2 || *sh.Tenants[0].DeliveredBps == 0 {
 		t.Errorf("shares are %+v", sh)
 	}
-	// What was not measured is absent, never 0.
+	// A value that was not measured is absent, never 0.
 	r.Devices.Unmeasured(sh.Tenants[0].Tenant, phrase.Of("measure.sl-saturated", "sl", 1))
 	answer := r.call("GET", "/fabrics/lab/shares?plan="+plan, "").want(200)
 	sh = decode[gen.Shares](answer)
@@ -257,8 +258,8 @@ func TestTokensAreDemanded(t *testing.T) {
 		if !strings.HasPrefix(a.header.Get("WWW-Authenticate"), "Bearer") {
 			t.Error("401 without WWW-Authenticate")
 		}
-		r.call("POST", "/fabrics", `{"name":`).want(401, "unauthorized")   // nor is what they send read
-		r.call("POST", "/fabrics", `{"name":1}`).want(401, "unauthorized") // the contract is not told to strangers
+		r.call("POST", "/fabrics", `{"name":`).want(401, "unauthorized")   // the body is not read
+		r.call("POST", "/fabrics", `{"name":1}`).want(401, "unauthorized") // the contract is not revealed before authentication
 	}
 	r.token = ""
 	r.call("GET", "/fabrics", "", "Authorization", "Basic "+controltest.Token).want(401, "unauthorized")

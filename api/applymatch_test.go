@@ -16,7 +16,7 @@ func TestADeclaredStateIsAppliedToWhatADryRunSaw(t *testing.T) {
 	if got := r.call("PUT", "/fabrics/lab/tenants?dry_run=true", `{"tenants":[]}`, "If-Match", seen).want(200).header.Get("ETag"); got != seen {
 		t.Errorf("another dry run answers %s, the first %s", got, seen)
 	}
-	// Whatever people change of tenants and flows makes another tag, and back to what it was the same one.
+	// Every change of tenants and flows makes another tag, and undoing it restores the tag.
 	for what, change := range map[string]func(){
 		"a tenant more": func() {
 			r.call("POST", "/fabrics/lab/tenants", `{"name":"green","weight":1}`).want(201)
@@ -36,7 +36,7 @@ func TestADeclaredStateIsAppliedToWhatADryRunSaw(t *testing.T) {
 			t.Errorf("%s and back: tag %s, was %s", what, got, seen)
 		}
 	}
-	// Compile options are another thing.
+	// Compile options do not affect it.
 	if _, err := r.Service.PutOptions(t.Context(), "lab", control.AnyVersion, control.CompileOptions{}); err != nil {
 		t.Fatal(err)
 	}

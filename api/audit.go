@@ -27,7 +27,7 @@ func auditOut(e audit.Entry) gen.AuditEntry {
 	}
 }
 
-// rawOut leaves the bytes as they are: the hash is over them.
+// rawOut keeps the bytes unchanged: the hash covers them.
 func rawOut(b json.RawMessage) *json.RawMessage {
 	if len(b) == 0 {
 		return nil

@@ -13,7 +13,7 @@ import (
 	"fairlane/service/control"
 )
 
-func TestTheAuditLogIsListedWithWhoAndFromWhere(t *testing.T) {
+func TestAuditLogListsActorAndOrigin(t *testing.T) {
 	t.Parallel()
 	r := managed(t)
 	got := r.call(http.MethodGet, "/fabrics/lab/tenants/red", "")
@@ -36,8 +36,8 @@ func TestTheAuditLogIsListedWithWhoAndFromWhere(t *testing.T) {
 	}
 }
 
-// TestWhatTheAPIListsVerifiesElsewhere recomputes the chain from the bytes of the answers.
-func TestWhatTheAPIListsVerifiesElsewhere(t *testing.T) {
+// TestListedAuditEntriesVerifyOutsideTheService recomputes the chain from the bytes of the answers.
+func TestListedAuditEntriesVerifyOutsideTheService(t *testing.T) {
 	t.Parallel()
 	r := managed(t)
 	var v audit.Verifier
@@ -79,7 +79,7 @@ func TestBadAuditQueriesAreRefused(t *testing.T) {
 	}
 }
 
-func TestFaultsOfTheDatabaseAreProblemsOfTheirOwn(t *testing.T) {
+func TestDatabaseFailuresHaveTheirOwnProblems(t *testing.T) {
 	t.Parallel()
 	for _, code := range []string{"storage-full", "storage-read-only", "storage-unavailable"} {
 		p := classify(&control.UnavailableError{Code: code, Said: phrase.Of("problem.database-full"), Err: errors.New("dial db.internal: refused")})

@@ -26,7 +26,7 @@ const (
 	csrfHeader          = "X-CSRF-Token"
 )
 
-// requestKey is the context key of the request itself, for handlers that look at cookies.
+// requestKey is the context key of the HTTP request, for handlers that read cookies.
 type requestKey struct{}
 
 func requestOf(ctx context.Context) *http.Request {
@@ -34,8 +34,8 @@ func requestOf(ctx context.Context) *http.Request {
 	return r
 }
 
-// authenticate finds out who asks: by a bearer token, or by the cookie of a browser session. It is
-// done before the body is read. Public operations need nobody.
+// authenticate identifies the caller by a bearer token, or by the cookie of a browser session, before the body is read.
+// Public operations need no credentials.
 func (s *Server) authenticate(c *gin.Context) {
 	origin := control.Origin{Addr: c.Request.RemoteAddr, RequestID: requestID(c)}
 	ctx := control.WithOrigin(context.WithValue(c.Request.Context(), requestKey{}, c.Request), origin)
@@ -55,8 +55,8 @@ func (s *Server) authenticate(c *gin.Context) {
 	}
 }
 
-// faultKey is the key under which faults of the service are counted: the operation, and the caller or, before sign-in, its
-// address. The caller's other operations stay open.
+// faultKey returns the key under which faults of the service are counted: the operation, and the caller or, before
+// sign-in, its address. The caller's other operations are not affected.
 func faultKey(c *gin.Context) string {
 	who := "from " + identity.SourceKey(c.Request.RemoteAddr)
 	if p, ok := control.PrincipalFrom(c.Request.Context()); ok {
@@ -65,8 +65,8 @@ func faultKey(c *gin.Context) string {
 	return who + " " + c.Request.Method + " " + c.FullPath()
 }
 
-// throttled counts refused credentials by their source, and tells a source with too many to wait.
-// Good credentials always pass: others behind the same address are not locked out.
+// throttled counts refused credentials by their source, and makes a source with too many wait. Valid credentials always
+// pass: others behind the same address are not locked out.
 func (s *Server) throttled(r *http.Request, err error) error {
 	if !errors.Is(err, control.ErrUnauthorized) || !s.carriesCredentials(r) {
 		return err
@@ -82,7 +82,7 @@ func (s *Server) carriesCredentials(r *http.Request) bool {
 	return r.Header.Get("Authorization") != "" || err == nil
 }
 
-// caller authenticates a request. A bearer token wins over a cookie.
+// caller authenticates a request. A bearer token takes precedence over a cookie.
 func (s *Server) caller(r *http.Request) (control.Principal, error) {
 	if header := r.Header.Get("Authorization"); header != "" {
 		scheme, token, _ := strings.Cut(header, " ")
@@ -102,7 +102,7 @@ func (s *Server) caller(r *http.Request) (control.Principal, error) {
 	return p, s.checkForgery(r, secret)
 }
 
-// bearer judges a token: one of ours, or one of the OpenID provider when those are taken.
+// bearer verifies a token: one of ours or, where accepted, one of the OpenID provider.
 func (s *Server) bearer(ctx context.Context, token string) (control.Principal, error) {
 	p, err := s.control.Authenticate(ctx, token)
 	if err == nil || !errors.Is(err, control.ErrUnauthorized) || s.o.OIDC == nil || strings.Count(token, ".") != 2 {
@@ -116,8 +116,8 @@ func (s *Server) bearer(ctx context.Context, token string) (control.Principal, e
 	return s.control.External(ctx, id)
 }
 
-// sessionSecret reads the session's cookie. Over TLS it is the one that only this host sets: another host of the
-// domain, or whoever answers in plain HTTP in our place, can plant the other.
+// sessionSecret reads the session's cookie. Over TLS it is the one that only this host can set: another host of the
+// domain, or an attacker who answers plain HTTP for us, can plant the other one.
 func (s *Server) sessionSecret(r *http.Request) (string, error) {
 	c, err := r.Cookie(secureSessionCookie)
 	if err != nil && !s.overTLS(r) {
@@ -129,9 +129,8 @@ func (s *Server) sessionSecret(r *http.Request) (string, error) {
 	return c.Value, nil
 }
 
-// checkForgery refuses unsafe requests of a session that another site may have sent: the browser's
-// own word on the origin, and the session's CSRF token, which no other site can read, in header
-// and cookie alike.
+// checkForgery rejects unsafe requests of a session that another site may have sent. It checks the origin that the
+// browser reports, and the session's CSRF token, which no other site can read, in header and cookie.
 func (s *Server) checkForgery(r *http.Request, secret string) error {
 	if safe(r.Method) {
 		return nil
@@ -148,7 +147,7 @@ func (s *Server) checkForgery(r *http.Request, secret string) error {
 	return nil
 }
 
-// sameOrigin refuses an unsafe request that the browser says comes from another site.
+// sameOrigin rejects an unsafe request that, by the browser's report, comes from another site.
 func (s *Server) sameOrigin(r *http.Request) error {
 	if err := s.origins.Check(r); err != nil {
 		return &problemError{code: "csrf", said: phrase.Of("problem.csrf-cross-site")}
@@ -160,19 +159,19 @@ func safe(method string) bool {
 	return method == http.MethodGet || method == http.MethodHead || method == http.MethodOptions
 }
 
-// csrfToken is bound to the session's secret: a cookie that somebody planted does not fit it.
+// csrfToken is derived from the session's secret: it does not match a planted cookie.
 func csrfToken(secret string) string {
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write([]byte("fairlane csrf"))
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// overTLS reports whether the browser reached us over TLS, here or at the proxy before us.
+// overTLS reports whether the browser used TLS, to us or to the proxy in front of us.
 func (s *Server) overTLS(r *http.Request) bool {
 	return r.TLS != nil || strings.HasPrefix(s.o.PublicURL, "https://")
 }
 
-// sessionCookies are the two cookies of a session; without a secret they end it.
+// sessionCookies returns the two cookies of a session; without a secret they end it.
 func (s *Server) sessionCookies(r *http.Request, secret string) cookies {
 	secure := s.overTLS(r)
 	name, csrf := sessionCookie, ""
@@ -190,7 +189,7 @@ func (s *Server) sessionCookies(r *http.Request, secret string) cookies {
 	}
 }
 
-// cookies are those of an answer: the generated ones can set one of a header only.
+// cookies are the cookies of an answer: the generated answers can set only one.
 type cookies []*http.Cookie
 
 func (list cookies) set(w http.ResponseWriter) {

@@ -18,7 +18,7 @@ import (
 	"fairlane/api/gen"
 )
 
-func TestWhatIsSaidTwiceIsRefused(t *testing.T) {
+func TestDuplicateFieldsAndParametersAreRejected(t *testing.T) {
 	t.Parallel()
 	r := managed(t)
 	for name, c := range map[string]struct {
@@ -100,7 +100,7 @@ func TestNamesThatMeanSomethingElsewhere(t *testing.T) {
 		`lab' OR '1'='1`, `lab"; DROP TABLE tenants; --`, `lab'; DELETE FROM tenants WHERE ''='`, `../../etc/passwd`, `..`, `%2e%2e%2f`, `..\..\x`,
 		`$(reboot)`, "`reboot`", `{{7*7}}`, `<script>alert(1)</script>`, `lab%`, `la_`, `*`, `NUL`, `con.txt`, "lab\n", "\u202elab", "lаb", "LAB", "--help", "${jndi:ldap://x}",
 	} {
-		// As the name of a thing: refused, or not there.
+		// As the name of an object: rejected, or not found.
 		for _, path := range []string{"/fabrics/%s", "/fabrics/lab/tenants/%s", "/users/%s", "/fabrics/lab/tenants/red/classes/%s", "/fabrics/lab/plans/%s", "/me/tokens/%s"} {
 			method := "GET"
 			if strings.HasPrefix(path, "/me") {
@@ -110,13 +110,13 @@ func TestNamesThatMeanSomethingElsewhere(t *testing.T) {
 				t.Errorf("%s of %q: %d %s", path, name, a.status, a.body)
 			}
 		}
-		// As a filter: it finds nothing that is not called so.
+		// As a filter: it matches only objects of that name.
 		for _, path := range []string{"/audit?actor=", "/audit?object=", "/fabrics/lab/links?node="} {
 			if a := r.call("GET", path+url.QueryEscape(name), ""); a.status == 200 && !strings.Contains(string(a.body), `"items":[]`) || a.status >= 500 {
 				t.Errorf("%s%q: %d %s", path, name, a.status, a.body)
 			}
 		}
-		// As words for people: kept to the letter.
+		// As free text: stored unchanged.
 		if strings.Contains(name, "\n") {
 			continue
 		}
@@ -145,7 +145,7 @@ func TestManyQueryParameters(t *testing.T) {
 	r.call("GET", "/fabrics/lab/tenants?cursor="+strings.Repeat("a", 50000), "").want(422, "invalid")
 }
 
-// started is a rig behind the real HTTP server.
+// started runs a rig behind the real HTTP server.
 func started(t *testing.T, r *rig) *httptest.Server {
 	t.Helper()
 	srv := httptest.NewUnstartedServer(r.server)
@@ -155,8 +155,7 @@ func started(t *testing.T, r *rig) *httptest.Server {
 	return srv
 }
 
-// announce sends the head of a request whose body has a length, as a client does that waits to be told to go on; token
-// "" sends none.
+// announce sends the head of a request with a body length and Expect: 100-continue; token "" sends none.
 func announce(t *testing.T, srv *httptest.Server, token, path string, length int) (net.Conn, *bufio.Reader) {
 	t.Helper()
 	var d net.Dialer
@@ -175,11 +174,11 @@ func announce(t *testing.T, srv *httptest.Server, token, path string, length int
 	return c, bufio.NewReader(c)
 }
 
-// half sends a request with the beginning of its body. It returns when the server reads that.
+// half sends a request with the start of its body. It returns when the server reads that.
 func half(t *testing.T, srv *httptest.Server, token, path, body string, sent int) (net.Conn, *bufio.Reader) {
 	t.Helper()
 	c, in := announce(t, srv, token, path, len(body))
-	if line, err := in.ReadString('\n'); err != nil || !strings.Contains(line, "100 Continue") { // sent when the server begins to read the body
+	if line, err := in.ReadString('\n'); err != nil || !strings.Contains(line, "100 Continue") { // sent when the server starts to read the body
 		t.Fatalf("the server says %q, %v", line, err)
 	}
 	if _, err := in.ReadString('\n'); err != nil {
@@ -191,7 +190,7 @@ func half(t *testing.T, srv *httptest.Server, token, path, body string, sent int
 	return c, in
 }
 
-func TestASlowClientHoldsUpNobodyAndChangesNothing(t *testing.T) {
+func TestSlowClientDelaysNoOthersAndChangesNothing(t *testing.T) {
 	t.Parallel()
 	r := managed(t)
 	other := (&town{rig: r}).person("other", "fabric-admin@*")
@@ -213,7 +212,7 @@ func TestASlowClientHoldsUpNobodyAndChangesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	srv.Close() // returns when all have been dealt with
+	srv.Close() // returns when all requests have ended
 	r.call("POST", "/fabrics/lab/tenants", `{"name":"later","weight":2,"pkey":"0x8005"}`).want(201)
 	r.call("GET", "/fabrics/lab/tenants/green", "").want(404, "not-found")
 	if s := srv.Config; s.ReadHeaderTimeout == 0 || s.ReadTimeout == 0 {
@@ -221,7 +220,7 @@ func TestASlowClientHoldsUpNobodyAndChangesNothing(t *testing.T) {
 	}
 }
 
-func TestABodyThatStopsIsNoRequest(t *testing.T) {
+func TestIncompleteBodyIsNotExecuted(t *testing.T) {
 	t.Parallel()
 	r := managed(t)
 	for _, broken := range []error{os.ErrDeadlineExceeded, io.ErrUnexpectedEOF, errors.New("reset")} {
@@ -234,9 +233,9 @@ func TestABodyThatStopsIsNoRequest(t *testing.T) {
 	r.call("GET", "/fabrics/lab/tenants/green", "").want(404, "not-found")
 }
 
-// TestARequestUnderWayIsFinishedAtTheEnd ends the server while a request is half sent: it is answered, and what it was
-// answered is so.
-func TestARequestUnderWayIsFinishedAtTheEnd(t *testing.T) {
+// TestShutdownFinishesRunningRequests shuts the server down while a request is half sent: it is answered, and the
+// answer is true.
+func TestShutdownFinishesRunningRequests(t *testing.T) {
 	t.Parallel()
 	r := managed(t)
 	srv := started(t, r)
@@ -266,8 +265,9 @@ func TestARequestUnderWayIsFinishedAtTheEnd(t *testing.T) {
 	r.call("GET", "/fabrics/lab/tenants/green", "").want(200)
 }
 
-// TestWhatIsNotAnsweredIsWhole breaks a change off at its deadline: it is made with its event and its revision, or not at all.
-func TestWhatIsNotAnsweredIsWhole(t *testing.T) {
+// TestInterruptedChangeIsStoredWholeOrNotAtAll interrupts a change at its deadline: it is stored with its event and its revision, or not
+// at all.
+func TestInterruptedChangeIsStoredWholeOrNotAtAll(t *testing.T) {
 	t.Parallel()
 	r := managed(t)
 	for i := range 40 {
@@ -319,8 +319,8 @@ func encoded(t *testing.T, v any) string {
 	return string(b)
 }
 
-// TestNoBodyIsReadOfWhoMayNotSpeak asks over the network, as a client does that waits to be told to go on.
-func TestNoBodyIsReadOfWhoMayNotSpeak(t *testing.T) {
+// TestBodyIsNotReadBeforeAuthorisation sends requests over the network with Expect: 100-continue.
+func TestBodyIsNotReadBeforeAuthorisation(t *testing.T) {
 	t.Parallel()
 	r := managed(t)
 	viewer := (&town{rig: r}).person("viewer", "tenant-viewer@lab/red")

@@ -18,16 +18,16 @@ import (
 	"fairlane/internal/phrase"
 )
 
-// bodyKey is where the body of a request is kept in gin's context, as it came.
+// bodyKey is the key of the unmodified request body in gin's context.
 const bodyKey = "fairlane.body"
 
-// jsonType is the media type of every body that the contract takes.
+// jsonType is the media type of every request body in the contract.
 const jsonType = "application/json"
 
-// Bodies of most operations are small; what carries whole tables may have MaxBody.
+// Bodies of most operations are small; those with whole tables may have up to MaxBody.
 const smallBody = 256 << 10
 
-// bodyLimit is how large the body of a route may be, in bytes.
+// bodyLimit returns the maximum size of a route's body, in bytes.
 func bodyLimit(method, route string) int64 {
 	switch {
 	case strings.HasSuffix(route, "/tenants"), strings.HasSuffix(route, "/tenants/:tenant"), strings.HasSuffix(route, "/simulations"),
@@ -37,12 +37,12 @@ func bodyLimit(method, route string) int64 {
 	return smallBody
 }
 
-// checkURL refuses a path or a query that is not text, as sent or after decoding: bytes that are not UTF-8, and the
-// character 0, which PostgreSQL cannot store.
+// checkURL rejects a path or a query that is not text, as sent or after decoding: invalid UTF-8, and the character 0,
+// which PostgreSQL cannot store.
 func checkURL(u *url.URL) error {
 	query, err := url.QueryUnescape(u.RawQuery)
 	if err != nil {
-		query = u.RawQuery // validate refuses it, and says why
+		query = u.RawQuery // validate rejects it, with the reason
 	}
 	for _, part := range []struct {
 		in   gen.ProblemFieldIn
@@ -58,8 +58,8 @@ func checkURL(u *url.URL) error {
 	return nil
 }
 
-// notText returns the first place in s, in bytes from its start, that is not UTF-8 or is the character 0, and a
-// description of the fault; "" when s is text.
+// notText returns the first byte position in s with invalid UTF-8 or the character 0, and a description of the fault; ""
+// when s is text.
 func notText(s string) (at int, what phrase.Text) {
 	for i, r := range s {
 		switch {
@@ -72,8 +72,8 @@ func notText(s string) (at int, what phrase.Text) {
 	return 0, phrase.Text{}
 }
 
-// isJSON reports whether the header fields say that a body is JSON: one Content-Type, compared without regard to case
-// and to parameters (RFC 9110, 8.3.1). JSON between systems is UTF-8 (RFC 8259, 8.1), so a charset may be that only.
+// isJSON reports whether the header fields declare a JSON body: one Content-Type, compared without regard to case and to
+// parameters (RFC 9110, 8.3.1). JSON between systems is UTF-8 (RFC 8259, 8.1), so no other charset is accepted.
 func isJSON(h http.Header) bool {
 	types := h.Values("Content-Type")
 	if len(types) != 1 {
@@ -84,23 +84,23 @@ func isJSON(h http.Header) bool {
 	return err == nil && kind == jsonType && (!given || strings.EqualFold(charset, "utf-8"))
 }
 
-// Time limits of a body: bodyGrace, and after that the time of its bytes at minRate.
+// Time limits of a body: bodyGrace, plus the time of its bytes at minRate.
 const (
 	minRate         = 16 << 10 // bytes a second, of bodies and of answers
 	bodyGrace       = 5 * time.Second
 	bodyTime        = time.Minute
-	unknownBodyTime = 10 * time.Second // at most, before sign-in: such a body is a name and a password
+	unknownBodyTime = 10 * time.Second // upper limit before sign-in, where a body is a name and a password
 )
 
-// receiving is a body that is being received. It counts against the limits of its sender.
+// receiving is a body in transfer. It counts against the limits of its sender.
 type receiving struct {
 	who   asker
 	load  *tally
 	bytes int    // counted so far
-	leave func() // gives back the place among the bodies being received; nil when there is none
+	leave func() // releases the place among the bodies in transfer; nil when there is none
 }
 
-// placed gives the place among the bodies back: the request has a place of its own, or was refused one.
+// placed releases the place among the bodies: the request has its own place, or was refused one.
 func (b *receiving) placed() {
 	if b.leave != nil {
 		b.leave()
@@ -108,7 +108,7 @@ func (b *receiving) placed() {
 	}
 }
 
-// drop gives back everything that the body counts for.
+// drop releases everything that the body counts for.
 func (b *receiving) drop() {
 	b.placed()
 	if b.bytes > 0 {
@@ -119,8 +119,8 @@ func (b *receiving) drop() {
 
 func hasBody(r *http.Request) bool { return r.Body != nil && r.Body != http.NoBody }
 
-// readBody reads the whole body within its limits and checks its text, so that later handlers never wait for the client. It runs
-// after authorisation: a caller without the right to an operation cannot make the service read a body.
+// readBody reads the whole body within its limits and checks its text, so that later handlers never wait for the client.
+// It runs after authorisation: a caller without the right to an operation cannot make the service read a body.
 func (s *Server) readBody(c *gin.Context, b *receiving) error {
 	connection := http.NewResponseController(c.Writer)
 	if !hasBody(c.Request) {
@@ -141,8 +141,8 @@ func (s *Server) readBody(c *gin.Context, b *receiving) error {
 	if err != nil {
 		return err
 	}
-	// The read deadline is for clients that do not send; it must not end the work of a slow operation. The rest of a refused
-	// body keeps its deadline.
+	// The read deadline is for clients that do not send; it must not end a slow operation. The rest of a rejected body
+	// keeps its deadline.
 	_ = connection.SetReadDeadline(time.Time{})
 	c.Request.Body = io.NopCloser(bytes.NewReader(body))
 	c.Request.ContentLength = int64(len(body))
@@ -150,7 +150,7 @@ func (s *Server) readBody(c *gin.Context, b *receiving) error {
 	return nil
 }
 
-// read reads a body, within its limits of time and size.
+// read reads a body within its limits of time and size.
 func (b *receiving) read(c *gin.Context, connection *http.ResponseController) ([]byte, error) {
 	most := bodyLimit(c.Request.Method, c.FullPath())
 	in := http.MaxBytesReader(c.Writer, c.Request.Body, most)
@@ -167,7 +167,7 @@ func (b *receiving) read(c *gin.Context, connection *http.ResponseController) ([
 		}
 		n, err := in.Read(body[len(body):cap(body)])
 		body = body[:len(body)+n]
-		if n > 0 { // counting 0 would leave a name behind
+		if n > 0 { // counting 0 would leave the name behind
 			if _, full := b.load.enterAll(n, bounds...); full != nil {
 				return nil, full.busy()
 			}
@@ -185,7 +185,7 @@ func (b *receiving) read(c *gin.Context, connection *http.ResponseController) ([
 	}
 }
 
-// checkBody checks the media type and the text of a body. Later handlers see one spelling of the media type.
+// checkBody checks the media type and the text of a body, and normalises the media type for later handlers.
 func (s *Server) checkBody(c *gin.Context, body []byte) error {
 	if !isJSON(c.Request.Header) {
 		if r := s.spec.of(c); r != nil && r.Operation.RequestBody == nil {
@@ -200,7 +200,7 @@ func (s *Server) checkBody(c *gin.Context, body []byte) error {
 // answerGrace is the time that a client has to receive an answer, in addition to the time of its bytes at minRate.
 const answerGrace = 10 * time.Second
 
-// answering sets a write deadline: a client that does not receive its answer would keep its place.
+// answering sets a write deadline: otherwise a client that does not receive its answer would keep its place.
 type answering struct {
 	gin.ResponseWriter
 	control *http.ResponseController

@@ -12,20 +12,20 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// release makes this contract the one that later ones are held against: go test ./api -run Breaking -release.
+// release makes this contract the one that later ones are compared with: go test ./api -run Breaking -release.
 var release = flag.Bool("release", false, "take the contract as released")
 
 const released = "testdata/released.yaml"
 
-// breaks collects what a client of the contract before would fall over in the contract after.
+// breaks collects the differences that break a client of the earlier contract.
 type breaks struct{ found []string }
 
 func (b *breaks) add(at, format string, args ...any) {
 	b.found = append(b.found, at+": "+fmt.Sprintf(format, args...))
 }
 
-// breaking compares two contracts. Requests may take more and answers may give more; the reverse breaks. Values of an
-// enumeration in answers may be added: clients are told to expect words they do not know.
+// breaking compares two contracts. Requests may accept more and answers may return more; the reverse breaks. Values of an
+// enumeration in answers may be added: clients must accept unknown words.
 func breaking(before, after *openapi3.T) []string {
 	b := &breaks{}
 	next := map[string]operation{}
@@ -108,7 +108,7 @@ func body(o operation) *openapi3.Schema {
 	return nil
 }
 
-// request finds values that were taken and are refused now.
+// request finds values that were accepted and are rejected now.
 func (b *breaks) request(at string, was, is *openapi3.Schema, seen []*openapi3.Schema) {
 	if slices.Contains(seen, was) || !b.sameType(at, was, is) {
 		return
@@ -149,8 +149,8 @@ func (b *breaks) request(at string, was, is *openapi3.Schema, seen []*openapi3.S
 	}
 }
 
-// widens reports whether a pattern surely matches all that another did: they are the same but for alternatives that the new
-// one has more of. What it cannot tell counts as no.
+// widens reports whether a pattern certainly matches everything that another did: they differ only by additional
+// alternatives. In doubt it reports false.
 func widens(was, is string) bool {
 	if was == is {
 		return true
@@ -188,7 +188,7 @@ func TestPatternsThatOnlyWiden(t *testing.T) {
 		{"^(ibsim:(unix|udp):|file:).+$", "^(ibsim:(unix|udp):|ethernet:|file:).+$", true},
 		{"^((ibsim:(unix|udp):|file:).+)?$", "^((ibsim:(unix|udp):|ethernet:|file:).+)?$", true},
 		{"^(ibsim:(unix|udp):|ethernet:|file:).+$", "^(ibsim:(unix|udp):|file:).+$", false},
-		{"^(one|two).+$", "^(one|two|three).*$", false}, // wider, and more than is looked at
+		{"^(one|two).+$", "^(one|two|three).*$", false}, // wider, but beyond the check
 		{"^(one|two)+$", "^(one|two|three){1,2}$", false},
 		{"^one$", "^(one|two)$", false}, // the same
 		{"^(?i:one|two)$", "^(one|two|three)$", false},
@@ -206,7 +206,7 @@ func narrower[T float64 | uint64](b *breaks, at, what string, was, is *T, less f
 	}
 }
 
-// answer finds what clients may have relied on and is not answered now.
+// answer finds parts of answers that clients may rely on and that are missing now.
 func (b *breaks) answer(at string, was, is *openapi3.Schema, seen []*openapi3.Schema) {
 	if slices.Contains(seen, was) || !b.sameType(at, was, is) {
 		return
@@ -251,7 +251,7 @@ func TestNothingBreaksAgainstTheReleasedContract(t *testing.T) {
 	}
 }
 
-// TestTheComparisonFindsBreakingChanges shows that each kind of change is found, and its reverse is not.
+// TestTheComparisonFindsBreakingChanges checks that each kind of change is found, and its reverse is not.
 func TestTheComparisonFindsBreakingChanges(t *testing.T) {
 	t.Parallel()
 	load := func() *openapi3.T { return document(t, contract) }

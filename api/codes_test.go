@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// TestEveryCodeThatTheServiceRaisesIsAProblem finds the codes where they are written: one that kinds does not know would
-// be answered as a fault of the service.
+// TestEveryCodeThatTheServiceRaisesIsAProblem collects the codes in the source: one that kinds does not know would be
+// answered as a fault of the service.
 func TestEveryCodeThatTheServiceRaisesIsAProblem(t *testing.T) {
 	t.Parallel()
 	known, found := kinds(), map[string]bool{}
@@ -102,7 +102,7 @@ func TestEveryProblemIsOneOfAnOperation(t *testing.T) {
 			}
 		}
 	}
-	unspoken := []string{"fenced"} // raised between managers; an operation that meets it says so all the same
+	unspoken := []string{"fenced"} // used between managers; an operation that encounters it still returns it
 	for code := range kinds() {
 		if !slices.Contains(told, code) && !slices.Contains(unspoken, code) {
 			t.Errorf("no operation says that it may answer %s", code)

@@ -11,10 +11,10 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// compressFrom is the size, in bytes, from which an answer is compressed: below it is one packet anyway.
+// compressFrom is the minimum size, in bytes, of a compressed answer: a smaller one fits into one packet anyway.
 const compressFrom = 1400
 
-// gzipWriters are compressors to be used again: each takes some hundred kilobytes.
+// gzipWriters is a pool of compressors: each takes some hundred kilobytes.
 type gzipWriters struct{ pool sync.Pool }
 
 func (p *gzipWriters) get(w io.Writer) *gzip.Writer {
@@ -23,14 +23,14 @@ func (p *gzipWriters) get(w io.Writer) *gzip.Writer {
 		return z
 	}
 	z, err := gzip.NewWriterLevel(w, gzip.BestSpeed)
-	if err != nil { // not possible: the level is one of the package's own
+	if err != nil { // cannot happen: the level is one of the package's own
 		return gzip.NewWriter(w)
 	}
 	return z
 }
 
-// compress answers with gzip when the client takes it and the answer is worth it. Streams are never compressed:
-// each event must leave at once.
+// compress compresses answers with gzip when the client accepts it and the answer is large enough. Streams are never
+// compressed: each event must be sent at once.
 func (s *Server) compress(c *gin.Context) {
 	if !takesGzip(c.GetHeader("Accept-Encoding")) || c.Request.Method == http.MethodHead {
 		return
@@ -41,14 +41,14 @@ func (s *Server) compress(c *gin.Context) {
 	c.Next()
 }
 
-// takesGzip reads Accept-Encoding (RFC 9110, 12.5.3).
+// takesGzip parses Accept-Encoding (RFC 9110, 12.5.3).
 func takesGzip(accept string) bool {
 	others := false
 	for part := range strings.SplitSeq(accept, ",") {
 		name, params, _ := strings.Cut(strings.TrimSpace(part), ";")
 		q := 1.0
 		if v, ok := strings.CutPrefix(strings.TrimSpace(params), "q="); ok {
-			q, _ = strconv.ParseFloat(v, 64) // what is no number is 0: not acceptable
+			q, _ = strconv.ParseFloat(v, 64) // an invalid number counts as 0: not acceptable
 		}
 		switch strings.ToLower(strings.TrimSpace(name)) {
 		case "gzip":
@@ -60,13 +60,13 @@ func takesGzip(accept string) bool {
 	return others
 }
 
-// gzipWriter holds an answer back until it is known to be worth compressing.
+// gzipWriter holds an answer back until its size decides about compression.
 type gzipWriter struct {
 	gin.ResponseWriter
 	pool  *gzipWriters
 	held  []byte
 	z     *gzip.Writer
-	plain bool // decided: sent as it is
+	plain bool // decided: sent uncompressed
 }
 
 var _ io.Writer = (*gzipWriter)(nil)
@@ -104,10 +104,10 @@ var _ io.StringWriter = (*gzipWriter)(nil)
 
 func (w *gzipWriter) WriteString(s string) (int, error) { return w.Write([]byte(s)) }
 
-// Written reports whether anything was answered, held back or not.
+// Written reports whether any part of the answer was written, held back or not.
 func (w *gzipWriter) Written() bool { return len(w.held) > 0 || w.ResponseWriter.Written() }
 
-// Flush sends what is held: whoever flushes wants it out.
+// Flush sends what is held back.
 func (w *gzipWriter) Flush() {
 	if w.z != nil {
 		_ = w.z.Flush() // the next write fails as well, and says so
@@ -120,7 +120,7 @@ func (w *gzipWriter) Flush() {
 func (w *gzipWriter) release() {
 	if held := w.held; len(held) > 0 {
 		w.held = nil
-		_, _ = w.ResponseWriter.Write(held) // the client went away: there is nobody to tell
+		_, _ = w.ResponseWriter.Write(held) // the client went away: the error has no receiver
 	}
 	w.plain = true
 }

@@ -68,7 +68,7 @@ func TestGeneratedCodeIsUpToDate(t *testing.T) {
 	}
 }
 
-// TestTheContractUsesVocabularyOf30 holds the contract to what the request validator judges by.
+// TestTheContractUsesVocabularyOf30 restricts the contract to what the request validator supports.
 func TestTheContractUsesVocabularyOf30(t *testing.T) {
 	t.Parallel()
 	sp := parsed(t)

@@ -33,17 +33,17 @@ var (
 	contractSeed     = flag.Uint64("contract.seed", 1, "seed of the contract fuzz")
 )
 
-// mood is how a generated request means it.
+// mood is the intent of a generated request.
 type mood int
 
 const (
-	valid    mood = iota // fits the contract
-	boundary             // fits it barely
+	valid    mood = iota // satisfies the contract
+	boundary             // at the limits of the contract
 	invalid              // breaks one of its rules
-	hostile              // is meant to do harm
+	hostile              // tries to do harm
 )
 
-// fuzzer makes requests out of the contract and sends them to a real server over a real store.
+// fuzzer generates requests from the contract and sends them to a real server over a real store.
 type fuzzer struct {
 	*rig
 	rand  *rand.Rand
@@ -53,13 +53,13 @@ type fuzzer struct {
 	stamp int64
 	plan  string
 	ports []string
-	// tenants are the tokens of people with roles in tenants only.
+	// tenants are the tokens of callers with roles in tenants only.
 	tenants []string
 	sent    []*request // to be sent again
 	counts  map[string]map[int]int
 }
 
-// request is one request as it goes out.
+// request is one request as it is sent.
 type request struct {
 	op     operation
 	path   string
@@ -109,7 +109,7 @@ func newFuzzer(t *testing.T, seed uint64) *fuzzer {
 	t.Helper()
 	f := &fuzzer{rig: newRig(t), rand: rand.New(rand.NewPCG(seed, 7)), counts: map[string]map[int]int{}}
 	for _, op := range operationsOf(f.server.spec.doc) {
-		if !streams(op.path) { // goes on for ever; TestEventsStreamAsTheyHappen has it
+		if !streams(op.path) { // endless; TestEventsStreamAsTheyHappen covers it
 			f.ops = append(f.ops, op)
 		}
 	}
@@ -117,7 +117,7 @@ func newFuzzer(t *testing.T, seed uint64) *fuzzer {
 	if f.db, err = sql.Open("sqlite", f.Path); err != nil {
 		t.Fatal(err)
 	}
-	f.db.SetMaxOpenConns(1) // data_version is of one connection
+	f.db.SetMaxOpenConns(1) // data_version is per connection
 	t.Cleanup(func() { _ = f.db.Close() })
 	f.furnish()
 	people := &town{rig: f.rig}
@@ -125,7 +125,7 @@ func newFuzzer(t *testing.T, seed uint64) *fuzzer {
 	return f
 }
 
-// furnish makes sure that there is something to talk about.
+// furnish makes sure that there are objects to request.
 func (f *fuzzer) furnish() {
 	f.t.Helper()
 	ctx := f.t.Context()
@@ -146,7 +146,7 @@ func (f *fuzzer) furnish() {
 	f.Wait()
 }
 
-// people declares again what requests have taken away: tenants with a class, and accounts with a token.
+// people restores what requests have deleted: tenants with a class, and accounts with a token.
 func (f *fuzzer) people(ctx context.Context) {
 	f.t.Helper()
 	missing := false
@@ -156,13 +156,13 @@ func (f *fuzzer) people(ctx context.Context) {
 		}
 	}
 	if missing {
-		_, _ = f.Service.ApplyTenants(ctx, "lab", controltest.Tenants(), false) // other declarations may be in its way
+		_, _ = f.Service.ApplyTenants(ctx, "lab", controltest.Tenants(), false) // other declarations may conflict with it
 	}
 	for _, d := range []tenants.Domain{{}, {Fabric: "lab", Tenant: "red"}, {Fabric: "lab", Tenant: "blue"}} {
 		role := tenants.RoleAuditor
 		if !d.All() {
 			role = tenants.RoleTenantViewer
-			_ = f.Service.AddClass(ctx, "lab", d.Tenant, tenants.Class{Name: "bulk", Weight: 1000}) // it may be there
+			_ = f.Service.AddClass(ctx, "lab", d.Tenant, tenants.Class{Name: "bulk", Weight: 1000}) // it may exist
 		}
 		in := identity.ServiceAccountInput{Name: "runner", Grant: tenants.Grant{Role: role, Domain: d}}
 		if a, err := f.Service.CreateServiceAccount(ctx, in); err == nil {
@@ -202,7 +202,7 @@ func (f *fuzzer) one(i int) {
 	}
 }
 
-// outside reports whether what failed is the fabric, which the rig has one of: any other source does not answer.
+// outside reports whether the fabric failed: only one source of the rig answers.
 func outside(a answer) bool {
 	var p gen.Problem
 	return json.Unmarshal(a.body, &p) == nil && slices.Contains([]string{"discovery-failed", "measurement-failed", "devices-unreachable"}, p.Code)
@@ -221,20 +221,20 @@ func (f *fuzzer) send(r *request) answer {
 		body = strings.NewReader(string(r.body))
 	}
 	req, err := http.NewRequestWithContext(ctx, r.op.method, "http://fairlane"+target, body)
-	if err != nil { // the generator made what no client can send
+	if err != nil { // the generator made a request that no client can send
 		f.t.Fatalf("%s: %v", r, err)
 	}
 	req.RequestURI, req.RemoteAddr = target, "192.0.2.1:1234"
 	req.Header = r.header.Clone()
 	if req.Header.Get("Authorization") == "Bearer nonsense" {
-		req.RemoteAddr = fmt.Sprintf("198.51.100.%d:%d", f.rand.IntN(250), 1024+f.rand.IntN(60000)) // wrong tokens count against their sender
+		req.RemoteAddr = fmt.Sprintf("198.51.100.%d:%d", f.rand.IntN(250), 1024+f.rand.IntN(60000)) // wrong tokens count against their source
 	}
 	a := serve(f.t, f.server, req)
 	f.judge(req, a)
 	return a
 }
 
-// snapshot is the hash of all that requests are about. What is counted and logged about requests themselves is not:
+// snapshot returns the hash of all data that requests are about. It excludes counts and logs about requests themselves:
 // sign-ins, last use of tokens, the audit log of refused changes.
 func (f *fuzzer) snapshot() [32]byte {
 	f.t.Helper()
@@ -309,13 +309,13 @@ func (f *fuzzer) tables(ctx context.Context) []string {
 	return list
 }
 
-// request makes the next request.
+// request generates the next request.
 func (f *fuzzer) request() *request {
 	if len(f.sent) > 0 && f.rand.IntN(20) == 0 { // a replay
 		return f.sent[f.rand.IntN(len(f.sent))]
 	}
 	op := f.ops[f.rand.IntN(len(f.ops))]
-	if op.OperationID == "deleteFabric" && f.rand.IntN(10) > 0 { // seldom: it takes all the furniture along
+	if op.OperationID == "deleteFabric" && f.rand.IntN(10) > 0 { // rarely: it deletes everything on the fabric
 		op = f.ops[0]
 	}
 	m := mood(f.rand.IntN(4))
@@ -338,7 +338,7 @@ func (f *fuzzer) request() *request {
 	return r
 }
 
-// token is mostly the administrator's, so that requests reach what is behind the rights, and now and then a tenant's.
+// token is mostly the administrator's, so that requests get past the rights, and sometimes a tenant's.
 func (f *fuzzer) token() string {
 	if f.rand.IntN(8) > 0 {
 		return controltest.Token
@@ -381,7 +381,7 @@ func (f *fuzzer) parameter(r *request, query url.Values, p *openapi3.Parameter, 
 	}
 }
 
-// known is a name of something that is there, for a parameter or field of that name.
+// known returns the name of an existing object, for a parameter or field of that name.
 func (f *fuzzer) known(name string) string {
 	switch name {
 	case "fabric":
@@ -418,7 +418,7 @@ func (f *fuzzer) known(name string) string {
 	return ""
 }
 
-// fill gives the request a body when its operation takes one, and now and then when it does not.
+// fill gives the request a body when its operation has one, and sometimes when it does not.
 func (f *fuzzer) fill(r *request, m mood) {
 	schema := body(r.op)
 	if schema == nil {
@@ -479,7 +479,7 @@ func (f *fuzzer) headers(r *request, m mood) {
 	}
 }
 
-// text is something that some software somewhere falls over.
+// text returns a string that is known to break some software.
 func (f *fuzzer) text() string {
 	return pick(f,
 		"", " ", "a", "lab' OR '1'='1", `"; DROP TABLE tenants; --`, "../../etc/passwd", "..%2f..", "/", "\\", "%", "%s%n", "$(reboot)", "`id`", "${jndi:ldap://x}",
@@ -488,7 +488,7 @@ func (f *fuzzer) text() string {
 	)
 }
 
-// value makes a value of a schema. name is the field's; depth bounds what refers to itself.
+// value generates a value of a schema. name is the field's; depth bounds recursive schemas.
 func (f *fuzzer) value(s *openapi3.Schema, m mood, name string, depth int) any {
 	if m >= invalid && f.rand.IntN(6) == 0 || depth > 8 {
 		return f.odd(m)
@@ -548,13 +548,13 @@ func (f *fuzzer) number(s *openapi3.Schema, m mood) float64 {
 	case m == invalid && f.rand.IntN(3) == 0:
 		return pick(f, least-1, most+1)
 	}
-	if most >= 1e14 && m == valid { // a rate: none, or one that is worth it
+	if most >= 1e14 && m == valid { // a rate: none, or a plausible one
 		return pick(f, 0, 1e9, 4e9)
 	}
 	return least + float64(int64(f.rand.Float64()*min(most-least, 64)))
 }
 
-// word is a text that fits, for the patterns that the contract has.
+// word returns a text that matches, for the patterns of the contract.
 func (f *fuzzer) word(s *openapi3.Schema, name string) string {
 	switch {
 	case s.Format == "date-time":
@@ -576,7 +576,7 @@ func (f *fuzzer) word(s *openapi3.Schema, name string) string {
 	return "text"
 }
 
-// odd is a value of another kind than was asked for.
+// odd returns a value of another type than requested.
 func (f *fuzzer) odd(m mood) any {
 	if m == hostile && f.rand.IntN(2) == 0 {
 		return f.text()

@@ -20,7 +20,7 @@ import (
 	"fairlane/service/control"
 )
 
-// managed is a rig with fabric lab under management, tenants and flows declared.
+// managed returns a rig with a managed fabric lab, tenants and flows.
 func managed(t testing.TB) *rig {
 	t.Helper()
 	r := newRig(t)
@@ -28,7 +28,7 @@ func managed(t testing.TB) *rig {
 	return r
 }
 
-func TestADryRunAnswersWhatWouldBeAndKeepsNothing(t *testing.T) {
+func TestDryRunAnswersAndStoresNothing(t *testing.T) {
 	t.Parallel()
 	r := managed(t)
 	r.call("POST", "/fabrics/lab/tenants", `{"name":"idle","weight":2,"pkey":"0x8009"}`).want(201)
@@ -64,7 +64,7 @@ func TestADryRunAnswersWhatWouldBeAndKeepsNothing(t *testing.T) {
 	r.call("POST", "/fabrics?dry_run=true", `{"name":"lab","source":"file:x"}`).want(409, "already-exists")
 }
 
-func TestTheSameKeyIsDoneOnce(t *testing.T) {
+func TestIdempotencyKeyExecutesOnce(t *testing.T) {
 	t.Parallel()
 	r := managed(t)
 	key := []string{"Idempotency-Key", "k-1"}
@@ -80,14 +80,14 @@ func TestTheSameKeyIsDoneOnce(t *testing.T) {
 	r.call("POST", "/fabrics/lab/tenants", `{"name":"green","weight":3,"pkey":"0x8003"}`, key...).want(422, "idempotency-mismatch")
 	r.call("POST", "/fabrics/lab/tenants/green/classes", `{"name":"x","weight":3}`, key...).want(422, "idempotency-mismatch")
 	r.call("POST", "/fabrics/lab/tenants", body, "Idempotency-Key", "k-2").want(409, "already-exists")
-	// What was refused was not done: the key is free for another try.
+	// A refused request was not executed: the key can be used again.
 	r.call("POST", "/fabrics/lab/tenants", `{"name":"pink","weight":2,"pkey":"0x8004"}`, "Idempotency-Key", "k-2").want(201)
 	if n := strings.Count(string(r.call("GET", "/fabrics/lab/events?limit=1000", "").body), `"tenant.created"`); n != 4 {
 		t.Errorf("%d tenants were created, want red, blue, green and pink", n)
 	}
 }
 
-func TestOperationsOutsideOfTheStoreAreDoneOnceToo(t *testing.T) {
+func TestIdempotencyKeyCoversOperationsOutsideTheStore(t *testing.T) {
 	t.Parallel()
 	r := managed(t)
 	key := []string{"Idempotency-Key", "plan-1"}
@@ -98,13 +98,13 @@ func TestOperationsOutsideOfTheStoreAreDoneOnceToo(t *testing.T) {
 	}
 	r.call("POST", "/fabrics/lab/discover", "", "Idempotency-Key", "d-1").want(200)
 	r.Devices.Break(io.ErrUnexpectedEOF)
-	r.call("POST", "/fabrics/lab/discover", "", "Idempotency-Key", "d-1").want(200) // from memory
+	r.call("POST", "/fabrics/lab/discover", "", "Idempotency-Key", "d-1").want(200) // from the store
 	r.call("POST", "/fabrics/lab/discover", "", "Idempotency-Key", "d-2").want(502, "discovery-failed")
 	r.Devices.Break(nil)
 	r.call("POST", "/fabrics/lab/discover", "", "Idempotency-Key", "d-2").want(200)
 }
 
-func TestTheSameKeyAtOnceIsDoneOnce(t *testing.T) {
+func TestConcurrentIdempotencyKeyExecutesOnce(t *testing.T) {
 	t.Parallel()
 	r := managed(t)
 	const n = 16
@@ -188,7 +188,7 @@ func TestHostileBodiesAreRefused(t *testing.T) {
 	r.call("POST", "/fabrics", `{"name":"a","source":"file:x"}`, "Content-Encoding", "gzip").want(415, "unsupported-media-type")
 }
 
-// sse reads one event of a stream.
+// sse is one event of a stream.
 type sse struct{ id, kind, data, comment string }
 
 func (e *sse) read(in *bufio.Reader) error {
@@ -331,9 +331,9 @@ func TestPoliciesAreRevisedByEveryChange(t *testing.T) {
 	r.call("PUT", "/fabrics/lab/options", `{"profile":"connectx-6"}`, "If-Match", "*").want(422, "invalid")
 }
 
-// TestNoReservedServiceLevelIsNotTheSameAsNothingSaid follows an empty list through requests, store, plans and answers: left out, SL 15 is
-// reserved, and the advice to free it could not be followed.
-func TestNoReservedServiceLevelIsNotTheSameAsNothingSaid(t *testing.T) {
+// TestEmptyListOfReservedServiceLevelsDiffersFromOmission follows an empty list through requests, store, plans and answers.
+// If it were dropped, SL 15 would be reserved, and the advice to free it could not be followed.
+func TestEmptyListOfReservedServiceLevelsDiffersFromOmission(t *testing.T) {
 	t.Parallel()
 	r := managed(t)
 	reserved := func(o gen.CompileOptions, want bool, what string) {
@@ -351,7 +351,7 @@ func TestNoReservedServiceLevelIsNotTheSameAsNothingSaid(t *testing.T) {
 	reserved(decode[gen.CompileOptions](r.call("PUT", "/fabrics/lab/options", `{}`, "If-Match", "*").want(200)), false, "after")
 }
 
-func TestPartsOfATenantChangeByThemselves(t *testing.T) {
+func TestPartsOfATenantHaveIndependentTags(t *testing.T) {
 	t.Parallel()
 	r := managed(t)
 	const red = "/fabrics/lab/tenants/red"
@@ -369,7 +369,7 @@ func TestPartsOfATenantChangeByThemselves(t *testing.T) {
 	got := r.call("GET", red+"/attachments/"+at.Port, "").want(200)
 	tag := got.header.Get("ETag")
 	r.call("PUT", "/fabrics/lab/tenants/red", `{"weight":7,"pkey":"0x8001","attachments":[{"port":"h1"},{"port":"h2","sl":3},{"port":"h4"}]}`, "If-Match", "*").want(200)
-	put := r.call("PUT", red+"/attachments/h2", `{"sl":4}`, "If-Match", tag).want(200) // the change of the weight is none of the attachment
+	put := r.call("PUT", red+"/attachments/h2", `{"sl":4}`, "If-Match", tag).want(200) // a change of the weight does not affect the attachment
 	r.call("GET", red+"/attachments/h2%2FP1", "").want(200)                            // as tables print it
 	r.call("GET", red+"/attachments/h2%2FP9", "").want(404, "not-found")
 	r.call("GET", red+"%2F..%2Fblue", "").want(422, "invalid")
@@ -382,7 +382,7 @@ func TestPartsOfATenantChangeByThemselves(t *testing.T) {
 	r.call("DELETE", red+"/attachments/h2", "", "If-Match", "*").want(404, "not-found")
 	r.call("DELETE", red+"/attachments/h4", "", "If-Match", "*").want(409, "in-use")
 
-	// Flows without a class are of none of the classes that a tenant has.
+	// Flows without a class belong to no class of a tenant.
 	r.call("POST", red+"/classes", `{"name":"bulk","weight":2}`).want(422, "invalid")
 	r.call("PUT", "/fabrics/lab/flows", `{"flows":[]}`, "If-Match", "*").want(200)
 	r.call("POST", red+"/classes", `{"name":"bulk","weight":2}`).want(201)

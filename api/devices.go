@@ -121,7 +121,7 @@ func (s *Server) PutDriftPolicy(ctx context.Context, r server.PutDriftPolicyRequ
 	return server.PutDriftPolicy200JSONResponse{Body: driftPolicyOut(p), Headers: server.PutDriftPolicy200ResponseHeaders{ETag: etag(p.Version)}}, nil
 }
 
-// driftPolicyIn fills in the defaults of what is left out.
+// driftPolicyIn replaces omitted fields by their defaults.
 func driftPolicyIn(in gen.DriftPolicyUpdate) control.DriftPolicy {
 	p := control.DefaultDriftPolicy()
 	return control.DriftPolicy{

@@ -10,11 +10,11 @@ import (
 	"fairlane/service/control"
 )
 
-// etag is the entity tag of a version.
+// etag returns the entity tag of a version.
 func etag(version int64) string { return `"` + strconv.FormatInt(version, 10) + `"` }
 
-// ifMatch reads the version that a change was made against; control.AnyVersion for whatever there is. The tags of this
-// API are strong and single; a weak or foreign one can match nothing, so it is a fault, not a mismatch.
+// ifMatch returns the version that a change is based on, or control.AnyVersion. The tags of this API are strong and
+// single; a weak or foreign one can never match, so it is a fault, not a mismatch.
 func ifMatch(h *gen.IfMatch) (int64, error) {
 	if h == nil || strings.TrimSpace(*h) == "" {
 		return 0, &problemError{code: "precondition-required", said: phrase.Of("problem.if-match-missing")}
@@ -32,7 +32,7 @@ func ifMatch(h *gen.IfMatch) (int64, error) {
 	return v, nil
 }
 
-// rowVersion is what the use cases of versioned rows take: 0 for any.
+// rowVersion returns the version for use cases of versioned rows: 0 for any.
 func rowVersion(h *gen.IfMatch) (int64, error) {
 	v, err := ifMatch(h)
 	switch {
@@ -40,13 +40,13 @@ func rowVersion(h *gen.IfMatch) (int64, error) {
 		return 0, err
 	case v == control.AnyVersion:
 		return 0, nil
-	case v == 0: // no row has it, for versions count from 1; nor has any -1
+	case v == 0: // no row has version 0 or -1, since versions count from 1
 		return -1, nil
 	}
 	return v, nil
 }
 
-// page reads limit and cursor. Cursors are opaque to clients: a prefix tells them from guesses.
+// page returns limit and cursor. Cursors are opaque to clients: a prefix distinguishes them from guesses.
 func page(limit *gen.Limit, cursor *gen.Cursor) (control.Page, error) {
 	var p control.Page
 	if limit != nil {
@@ -63,7 +63,7 @@ func page(limit *gen.Limit, cursor *gen.Cursor) (control.Page, error) {
 	return p, nil
 }
 
-// listed is a page of a list of the service's, as the contract has it; of says what is listed.
+// listed returns a page of one of the service's lists in the contract's form; of names the list.
 func listed[K, A, B any](
 	ctx context.Context, of K, limit *gen.Limit, from *gen.Cursor, list func(context.Context, K, control.Page) ([]A, string, error), out func(A) B,
 ) ([]B, *string, error) {

@@ -8,7 +8,7 @@ import (
 	"fairlane/wrcc"
 )
 
-// nicOut converts what a NIC port is told.
+// nicOut converts the settings of a NIC port.
 func nicOut(s *driver.NICState) *gen.NICSettings {
 	out := &gen.NICSettings{Params: mapped(s.Params, func(p driver.NICParam) gen.NICParameter {
 		return gen.NICParameter{Name: p.Name, Index: optional(p.Index), Value: int64(min(p.Value, math.MaxInt64))}

@@ -16,9 +16,9 @@ import (
 	"fairlane/tenants"
 )
 
-// TestAFabricRoleIsThatRoleOnItsFabricAlone derives the columns of the callers with a role on one fabric from those with the role on
-// everything, so that an operation of tomorrow cannot be given to them by chance.
-func TestAFabricRoleIsThatRoleOnItsFabricAlone(t *testing.T) {
+// TestFabricRoleAppliesToItsFabricOnly derives the columns of the callers with a role on one fabric from those with
+// the role on everything, so that no future operation is opened to them by accident.
+func TestFabricRoleAppliesToItsFabricOnly(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("testdata/rights.golden")
 	if err != nil {
@@ -29,7 +29,7 @@ func TestAFabricRoleIsThatRoleOnItsFabricAlone(t *testing.T) {
 		at := strings.Index(lines[0], " "+name+" ") + 1
 		return strings.TrimSpace(line[at:min(at+12, len(line))])
 	}
-	ofService := []string{"DELETE /api/v1/fabrics/{fabric}"} // who made a fabric ends it
+	ofService := []string{"DELETE /api/v1/fabrics/{fabric}"} // only the creator of a fabric can delete it
 	for _, line := range lines[1:] {
 		operation := strings.Join(strings.Fields(line)[:2], " ")
 		for _, role := range []string{"admin", "operator", "auditor"} {
@@ -45,7 +45,7 @@ func TestAFabricRoleIsThatRoleOnItsFabricAlone(t *testing.T) {
 				}
 			}
 			if operation == "GET /api/v1/fabrics" {
-				want = "+" // cut to its own
+				want = "+" // limited to its own
 			}
 			if got := column(line, "lab-"+role); got != want {
 				t.Errorf("%s: %s on lab is answered %s, want %s", operation, role, got, want)
@@ -57,7 +57,7 @@ func TestAFabricRoleIsThatRoleOnItsFabricAlone(t *testing.T) {
 	}
 }
 
-// busyTown is a town in which a plan of lab is in force and prod is a fabric like it.
+// busyTown is a town in which a plan of lab is in force, and prod is a similar fabric.
 type busyTown struct {
 	*town
 	plan    string // of lab, in force
@@ -90,15 +90,15 @@ func newBusyTown(t *testing.T) *busyTown {
 	return w
 }
 
-// heard is what a refusal says, without the name that was asked for.
+// heard returns the text of a refusal without the requested name.
 func heard(a answer, name string) string {
 	p := decode[gen.Problem](a)
 	return fmt.Sprintf("%d %s %s", a.status, p.Code, strings.ReplaceAll(deref(p.Detail), fmt.Sprintf("%q", name), "NAME"))
 }
 
-// TestANumberOfAnotherFabricIsNone: what has a number or a name of its own is asked for below the fabric of the caller. That of another
-// fabric is answered as one that does not exist, and nothing happens to it.
-func TestANumberOfAnotherFabricIsNone(t *testing.T) {
+// requests objects with a number or a name of their own below the caller's fabric. Those of another fabric are answered
+// as missing, and do not change.
+func TestObjectsOfAnotherFabricAreNotFound(t *testing.T) {
 	t.Parallel()
 	w := newBusyTown(t)
 	ctx := t.Context()
@@ -162,8 +162,8 @@ func TestANumberOfAnotherFabricIsNone(t *testing.T) {
 	w.ask(w.tokens["lab-operator"], "POST", fmt.Sprintf("/api/v1/fabrics/lab/rollouts/%d/pause", w.running), "").want(http.StatusAccepted)
 }
 
-// TestAFabricsListsAreCutToTheCallersFabrics is about what has no fabric in its path.
-func TestAFabricsListsAreCutToTheCallersFabrics(t *testing.T) {
+// TestListsAreLimitedToTheCallersFabrics checks the lists without a fabric in their path.
+func TestListsAreLimitedToTheCallersFabrics(t *testing.T) {
 	t.Parallel()
 	w := newTown(t)
 	mixed := w.person("mixed", "operator@prod")
@@ -186,7 +186,7 @@ func TestAFabricsListsAreCutToTheCallersFabrics(t *testing.T) {
 			t.Errorf("fabrics are %v, with their sources %v; want %s and %s", names, whole, c.names, c.whole)
 		}
 	}
-	// The one with two roles runs prod, and sees of lab what a tenant sees.
+	// The caller with two roles runs prod, and sees of lab what a tenant sees.
 	w.ask(mixed, "GET", "/api/v1/fabrics/prod/rollouts", "").want(http.StatusOK)
 	w.ask(mixed, "GET", "/api/v1/fabrics/lab/rollouts", "").want(http.StatusForbidden, "forbidden")
 	w.ask(mixed, "GET", "/api/v1/fabrics/lab/tenants/blue", "").want(http.StatusNotFound, "not-found")
@@ -201,8 +201,8 @@ func TestAFabricsListsAreCutToTheCallersFabrics(t *testing.T) {
 	}
 }
 
-// TestAFabricAdministratorGivesRolesInItsFabricOnly: neither to others nor to itself does it give what it has not.
-func TestAFabricAdministratorGivesRolesInItsFabricOnly(t *testing.T) {
+// checks that a fabric administrator cannot grant, to others or to itself, a role beyond its own.
+func TestFabricAdministratorGrantsRolesInItsFabricOnly(t *testing.T) {
 	t.Parallel()
 	w := newTown(t)
 	admin := func(method, path, body string, header ...string) answer {
@@ -228,7 +228,7 @@ func TestAFabricAdministratorGivesRolesInItsFabricOnly(t *testing.T) {
 	} {
 		admin(c.method, c.path, c.body, "If-Match", "*").want(http.StatusForbidden, "forbidden")
 	}
-	// A tenant's roles it gives, on its own fabric; a wider role it cannot give there.
+	// It grants tenant roles on its own fabric; it cannot grant a wider role there.
 	admin("PUT", "/fabrics/lab/tenants/red/members/eve", `{"role":"tenant-admin"}`).want(http.StatusOK)
 	admin("PUT", "/fabrics/prod/tenants/green/members/eve", `{"role":"tenant-admin"}`).want(http.StatusNotFound, "not-found")
 	for _, role := range []string{"fabric-admin", "operator", "auditor"} {
@@ -240,7 +240,7 @@ func TestAFabricAdministratorGivesRolesInItsFabricOnly(t *testing.T) {
 	}
 	admin("POST", "/fabrics/lab/tenants/red/service-accounts", `{"name":"ci","role":"tenant-admin"}`).want(http.StatusCreated)
 	admin("POST", "/fabrics/prod/tenants/green/service-accounts", `{"name":"ci","role":"tenant-admin"}`).want(http.StatusNotFound, "not-found")
-	// So it does with the roles on its fabric, down to its own.
+	// It grants roles on its fabric, up to its own.
 	admin("PUT", "/fabrics/lab/members/eve", `{"role":"operator"}`).want(http.StatusOK)
 	admin("PUT", "/fabrics/prod/members/eve", `{"role":"operator"}`).want(http.StatusNotFound, "not-found")
 	admin("PUT", "/fabrics/prod/members/lab-admin", `{"role":"auditor"}`).want(http.StatusNotFound, "not-found")
@@ -276,8 +276,8 @@ func TestAFabricAdministratorGivesRolesInItsFabricOnly(t *testing.T) {
 	}
 }
 
-// TestWhereAFabricIsFoundIsDecidedForAllFabrics: the administrator of one could point it at the devices of another.
-func TestWhereAFabricIsFoundIsDecidedForAllFabrics(t *testing.T) {
+// checks that the administrator of one fabric cannot point it at the devices of another.
+func TestFabricSourceNeedsAServiceWideRole(t *testing.T) {
 	t.Parallel()
 	w := newTown(t)
 	put := func(who, body string) answer {
@@ -295,7 +295,7 @@ func TestWhereAFabricIsFoundIsDecidedForAllFabrics(t *testing.T) {
 	put("operator", `{"source":"ibsim:unix:moved"}`).want(http.StatusOK)
 }
 
-// TestAServiceAccountHasItsRoleOnOneFabric from its first token to the end of its fabric.
+// TestAServiceAccountHasItsRoleOnOneFabric covers a service account from its first token to the deletion of its fabric.
 func TestAServiceAccountHasItsRoleOnOneFabric(t *testing.T) {
 	t.Parallel()
 	w := newTown(t)
@@ -316,7 +316,7 @@ func TestAServiceAccountHasItsRoleOnOneFabric(t *testing.T) {
 	ask("GET", "/fabrics/prod/rollouts", "").want(http.StatusNotFound, "not-found")
 	ask("GET", "/simulations", "").want(http.StatusForbidden, "forbidden")
 	ask("PUT", "/fabrics/lab/tenants/red/members/eve", `{"role":"tenant-admin"}`).want(http.StatusForbidden, "forbidden")
-	// The fabric is made again under its name: earlier roles on it have ended.
+	// The fabric is created again under its name: earlier roles on it have ended.
 	admin("DELETE", "/fabrics/lab", "").want(http.StatusNoContent)
 	admin("POST", "/fabrics", `{"name":"lab","source":"`+controltest.Source+`"}`).want(http.StatusCreated)
 	ask("GET", "/me", "").want(http.StatusUnauthorized, "unauthorized")
@@ -332,8 +332,8 @@ func TestAServiceAccountHasItsRoleOnOneFabric(t *testing.T) {
 	w.ask(w.tokens["prod-admin"], "GET", "/api/v1/fabrics/prod/rollouts", "").want(http.StatusOK)
 }
 
-// TestAnAdministratorOfOneFabricIsNotTheLastOfAll extends TestTheLastAdministratorStays.
-func TestAnAdministratorOfOneFabricIsNotTheLastOfAll(t *testing.T) {
+// TestFabricAdministratorDoesNotCountAsLastAdministrator extends TestTheLastAdministratorStays.
+func TestFabricAdministratorDoesNotCountAsLastAdministrator(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	b := h.browser()

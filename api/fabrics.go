@@ -108,7 +108,7 @@ func fabricOut(f control.Fabric) gen.Fabric {
 		Counters: optional(gen.Counters(f.Counters)), Prerequisites: optional(gen.Prerequisites(f.Prerequisites)),
 		Version: f.Version, FlowsVersion: f.FlowsVersion, CreatedAt: f.CreatedAt, UpdatedAt: f.UpdatedAt,
 	}
-	if f.Management != "" { // nothing for those who do not run it
+	if f.Management != "" { // empty for callers with a reduced view
 		out.Management, out.ManagementAt, out.RestoredAt = new(gen.FabricManagement(f.Management)), instant(f.ManagementAt), instant(f.RestoredAt)
 		out.RepairsWait = optional(f.RepairsWait)
 	}
@@ -150,7 +150,7 @@ func topologyOut(sha string, f *subnet.Fabric) gen.Topology {
 	return out
 }
 
-// kindOut is the contract's word for a kind of node.
+// kindOut returns the contract's word for a kind of node.
 func kindOut(k subnet.NodeKind) string {
 	switch k {
 	case subnet.KindSwitch:
@@ -170,10 +170,10 @@ func mapped[A, B any](in []A, f func(A) B) []B {
 	return out
 }
 
-// deref is the zero value for nil.
+// deref returns *p, or the zero value for nil.
 func deref[T any](p *T) T { return valueOr(p, *new(T)) }
 
-// valueOr is what p points to, or what stands in for nil.
+// valueOr returns *p, or otherwise for nil.
 func valueOr[T any](p *T, otherwise T) T {
 	if p == nil {
 		return otherwise

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-func TestTimesThatStandForNeverAreLeftOut(t *testing.T) {
+func TestTimesThatMeanNeverAreOmitted(t *testing.T) {
 	t.Parallel()
 	if got := instant(time.Time{}); got != nil {
 		t.Errorf("zero is %v", got)

@@ -58,7 +58,7 @@ func TestThePageOfTheAPIHasTheLimits(t *testing.T) {
 	}
 }
 
-// row is the columns of one kind in the table of what there may be at once.
+// row returns the columns of one kind in the table of concurrent limits.
 func row(s shares) string {
 	var cells []string
 	for _, n := range []int{s.all, s.callers, s.tenants, s.tenant, s.own, s.strangers, s.source} {

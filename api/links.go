@@ -109,7 +109,7 @@ func isNode(f *subnet.Fabric, node int32, text string) bool {
 	return n.Name == text || strings.EqualFold(n.GUID.String(), text)
 }
 
-// linkUse is what is known of the use of links, by the port that sends.
+// linkUse holds the predicted and measured use of links, by the transmitting port.
 type linkUse struct {
 	plan      string
 	predicted map[ident.PortID]predictedUse
@@ -119,8 +119,8 @@ type linkUse struct {
 
 type predictedUse struct{ rate, capacity int64 }
 
-// linkUse collects the predictions of a plan, "" for the one in force, and the latest measurement. Neither need exist,
-// unless the plan was named.
+// linkUse loads the predictions of a plan, "" for the one in force, and the latest measurement. Both are optional, unless
+// the plan was named.
 func (s *Server) linkUse(ctx context.Context, fabric, plan string) (linkUse, error) {
 	u := linkUse{predicted: map[ident.PortID]predictedUse{}, links: map[ident.PortID]control.LinkUse{}}
 	p, err := s.control.PlanOrInForce(ctx, fabric, plan)
@@ -150,7 +150,7 @@ func (s *Server) linkUse(ctx context.Context, fabric, plan string) (linkUse, err
 	return u, nil
 }
 
-// of is what is known of the direction that a port sends on; none when nothing is.
+// of returns the use of the direction on which a port transmits; nil when nothing is known.
 func (u *linkUse) of(port ident.PortID) []gen.LinkDirection {
 	p, predicted := u.predicted[port]
 	m, measured := u.links[port]

@@ -12,7 +12,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// parsed is the contract as a server has it.
+// parsed returns the contract as a server parses it.
 func parsed(t testing.TB) *spec {
 	t.Helper()
 	sp, err := loadSpec()
@@ -22,7 +22,7 @@ func parsed(t testing.TB) *spec {
 	return sp
 }
 
-// document reads a contract.
+// document parses a contract.
 func document(t testing.TB, text []byte) *openapi3.T {
 	t.Helper()
 	doc, err := openapi3.NewLoader().LoadFromData(text)
@@ -74,7 +74,7 @@ func operationsOf(doc *openapi3.T) []operation {
 	return list
 }
 
-// Reasons that several operations have.
+// Reasons shared by several operations.
 const (
 	oneSecret = "its secret is shown once and never kept"
 	revoked   = "taking access away must not wait for who takes it to have read the newest version"
@@ -82,7 +82,7 @@ const (
 	fewTokens = "an account has a bounded number of tokens"
 )
 
-// exempt says why an operation lacks what the rules ask for. A rule's entry that no operation needs is an error.
+// exempt says why an operation is exempt from a rule. An entry that no operation needs is an error.
 var exempt = map[string]map[string]string{ //nolint:gochecknoglobals // a table of the test
 	"dry_run": {
 		"whatIf":                          "keeps nothing anyway",
@@ -135,7 +135,7 @@ var exempt = map[string]map[string]string{ //nolint:gochecknoglobals // a table 
 	},
 }
 
-// lint collects what is wrong with a contract.
+// lint collects the faults of a contract.
 type lint struct {
 	faults []string
 	used   map[string]bool // exemptions
@@ -156,7 +156,7 @@ func (l *lint) excused(rule string, o operation) bool {
 var (
 	camel = regexp.MustCompile(`^[a-z][a-zA-Z0-9]+$`)
 	snake = regexp.MustCompile(`^[a-z][a-z0-9]*(_[a-z0-9]+)*$`)
-	// measured matches names of quantities that mean nothing without a unit, united those that have one.
+	// measured matches names of quantities that need a unit, united those that have one.
 	measured = regexp.MustCompile(`(^|_)(rate|bandwidth|capacity|delay|timeout|interval|window|duration|wall|age|size|guarantee|cap|demand|delivered|entitled|predicted|ttl|period|backoff|skew|latency|elapsed)$`)
 	united   = regexp.MustCompile(`_(bps|ms|us|ns|ps|s|hours|days|bytes|permille|percent)$`)
 	unitless = []string{"marking_rate"} // a number of packets (IBTA annex A10)
@@ -208,7 +208,7 @@ func (l *lint) parameter(o operation, p *openapi3.Parameter) {
 	}
 }
 
-// bounded reports whether a text cannot be of any length and kind.
+// bounded reports whether the schema bounds a text's length or form.
 func bounded(s *openapi3.Schema) bool {
 	return len(s.Enum) > 0 || s.Pattern != "" || s.MaxLength != nil || s.Format != ""
 }
@@ -275,7 +275,7 @@ func (l *lint) conventions(o operation) {
 	}
 }
 
-// input holds what requests carry to bounds: everything known, nothing endless.
+// input requires bounds in requests: no unknown fields, nothing unbounded.
 func (l *lint) input(o operation, at string, ref *openapi3.SchemaRef, seen []*openapi3.Schema) {
 	s := ref.Value
 	if slices.Contains(seen, s) {
@@ -376,7 +376,7 @@ func TestTheContractKeepsItsOwnConventions(t *testing.T) {
 	}
 }
 
-// TestEveryExampleFitsItsSchema also shows that one that does not is found.
+// TestEveryExampleFitsItsSchema also checks that a wrong example is found.
 func TestEveryExampleFitsItsSchema(t *testing.T) {
 	t.Parallel()
 	doc := document(t, contract)
@@ -401,7 +401,7 @@ func TestEverySchemaOfTheContractIsUsed(t *testing.T) {
 	}
 }
 
-// section cuts one kind of components out of the contract's text.
+// section returns one kind of components from the contract's text.
 func section(text, kind string) string {
 	_, rest, _ := strings.Cut(text, "\ncomponents:\n")
 	_, rest, _ = strings.Cut(rest, "\n  "+kind+":\n")
@@ -411,7 +411,7 @@ func section(text, kind string) string {
 	return rest
 }
 
-// TestTheLinterFindsFaults shows that each rule can fail.
+// TestTheLinterFindsFaults checks that each rule can fail.
 func TestTheLinterFindsFaults(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -12,29 +12,29 @@ import (
 	"fairlane/service/control"
 )
 
-// shares are the most of one kind that there may be at once: in total, and for each group of callers, so that no group
-// takes the places of the others. 0 is no bound of that group: the next wider group's bound applies.
+// shares are the limits of one kind of concurrent work: in total, and for each group of callers, so that no group takes
+// the places of the others. 0 sets no bound for a group: the next wider group's bound applies.
 type shares struct {
 	what string
 
 	all     int
-	callers int // of all callers who are signed in: the rest is reserved for sign-in
+	callers int // of all signed-in callers: the rest is reserved for sign-in
 	tenants int // of all callers with rights on single tenants only: the rest is reserved for operators and sign-in
 	tenant  int // of all callers with rights on one tenant
 	own     int // of one caller; the service accounts of a tenant count as one
 
 	strangers int // of all callers who are not signed in
-	source    int // of those, from one address
+	source    int // of these, from one address
 }
 
-// Bounds of concurrent work. Beyond them a request waits for its place for patience and is then refused, so that a flood
-// cannot fill the memory.
+// Bounds of concurrent work. Beyond them a request waits up to patience for its place and is then refused, so that a
+// flood cannot fill the memory.
 var (
-	// admitting is authentication and authorisation, which come before the body is read.
+	// admitting is authentication and authorisation, which precede the reading of the body.
 	admitting = shares{what: "requests to be admitted", all: 256}
-	// sending is a body that is being received, and one whose request waits for its place.
+	// sending is a body in transfer, or one whose request waits for its place.
 	sending = shares{what: "bodies", tenants: 512, tenant: 96, own: 64, strangers: 32, source: 8}
-	// sent is the bytes of bodies in memory.
+	// sent is the number of bytes of bodies in memory.
 	sent = shares{what: "bytes of bodies", all: 512 << 20, callers: 480 << 20, tenants: 256 << 20, tenant: 64 << 20, own: 64 << 20, source: 4 << 20}
 	// reading and writing are ordinary requests. Writes take turns at the database; reads do not wait for them.
 	reading = shares{what: "requests", all: 256, tenants: 128, tenant: 64, own: 64, strangers: 64, source: 32}
@@ -51,12 +51,12 @@ const patience = 2 * time.Second
 // load counts concurrent work: places of requests, and bodies.
 type load struct{ places, bodies tally }
 
-// asker is the caller of a request, as far as its bounds depend on it.
+// asker is what the bounds depend on: the caller of a request.
 type asker struct {
 	known  bool
 	wide   bool   // has a role on a whole fabric or on everything
-	name   string // of the caller or, when unknown, its address
-	tenant string // that its rights are on, "lab/red"; "" for wide callers
+	name   string // name of the caller or, when unknown, its address
+	tenant string // tenant of its rights, "lab/red"; "" for wide callers
 }
 
 // bounds returns the bounds that apply to a caller, the narrowest first.
@@ -83,8 +83,8 @@ func (s shares) bounds(a asker) []bound {
 	return list
 }
 
-// holder names the caller that places are counted for. The service accounts of a tenant count as one, because its
-// administrator can make many of them.
+// holder returns the name that a caller's places are counted under. The service accounts of a tenant count as one,
+// because its administrator can create many of them.
 func holder(p control.Principal) string {
 	if _, home, ok := strings.Cut(p.Name, "@"); ok && p.Kind == control.PrincipalService && home != "*" {
 		return "programs of " + home
@@ -92,13 +92,13 @@ func holder(p control.Principal) string {
 	return string(p.Kind) + " " + p.Name
 }
 
-// bound is how many of a name there may be.
+// bound is the maximum number for a name.
 type bound struct {
 	name string
 	most int
 }
 
-// busy is the refusal of a request that is over a bound.
+// busy returns the refusal of a request that exceeds a bound.
 func (b *bound) busy() error {
 	return &problemError{code: "busy", said: phrase.Of("problem.busy", "operation", b.name, "max", b.most), after: 1}
 }
@@ -113,16 +113,17 @@ type tally struct {
 // waiter waits for room under all of its bounds.
 type waiter struct {
 	bounds []bound
-	in     chan struct{} // closed when it is counted
+	in     chan struct{} // closed when it has been counted
 }
 
-// enter counts one more of a name, unless its bound is reached; leave takes it back.
+// enter adds one to the count of a name, unless its bound is reached; leave removes it.
 func (t *tally) enter(name string, most int) (leave func(), ok bool) {
 	leave, full := t.enterAll(1, bound{name, most})
 	return leave, full == nil
 }
 
-// enterAll counts n more of each name; n is above 0. When one of the bounds has no room, it counts nothing and returns that bound.
+// enterAll adds n to the count of each name; n is above 0. When one of the bounds has no room, it counts nothing and
+// returns that bound.
 func (t *tally) enterAll(n int, bounds ...bound) (leave func(), full *bound) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -133,7 +134,8 @@ func (t *tally) enterAll(n int, bounds ...bound) (leave func(), full *bound) {
 	return func() { t.leave(n, bounds) }, nil
 }
 
-// wait is enterAll of one, but waits for room until the context ends. Those that wait for the same bounds get their places in order.
+// wait is enterAll for one, but waits for room until the context ends. Callers that wait for the same bounds are served
+// in order.
 func (t *tally) wait(ctx context.Context, bounds ...bound) (leave func(), full *bound) {
 	t.mu.Lock()
 	if full = t.room(1, bounds); full == nil {
@@ -178,7 +180,7 @@ func (t *tally) add(n int, bounds []bound) {
 	}
 }
 
-// leave takes n of each name back and gives the room to those that wait.
+// leave subtracts n from each name and gives the room to waiting callers.
 func (t *tally) leave(n int, bounds []bound) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

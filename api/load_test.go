@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestTooMuchAtOnceIsTurnedAway(t *testing.T) {
+func TestExcessConcurrentRequestsAreRefused(t *testing.T) {
 	t.Parallel()
 	var s Server
 	reads, writes := shares{what: "r", all: 1}.bounds(asker{}), shares{what: "w", all: 1}.bounds(asker{})
@@ -35,9 +35,9 @@ func TestTooMuchAtOnceIsTurnedAway(t *testing.T) {
 	}
 }
 
-// TestEveryPartKeepsItsPlaces has requests of all kinds of callers come, wait, give up and go in any order: no bound is ever
-// exceeded, a request waits only while one of its bounds is full, and at the end nothing is counted.
-func TestEveryPartKeepsItsPlaces(t *testing.T) {
+// TestConcurrencyBoundsHoldForEveryGroup makes requests of all kinds of callers arrive, wait, give up and leave in any order. No
+// bound is ever exceeded, a request waits only while one of its bounds is full, and at the end all counts are zero.
+func TestConcurrencyBoundsHoldForEveryGroup(t *testing.T) {
 	t.Parallel()
 	kind := shares{what: "x", all: 8, callers: 7, tenants: 4, tenant: 2, own: 2, strangers: 2, source: 1}
 	askers := []asker{

@@ -33,7 +33,7 @@ func (s *Server) GetMe(ctx context.Context, _ server.GetMeRequestObject) (server
 	return out, err
 }
 
-// permissions lists what a principal may do, in the domains of its roles.
+// permissions lists a principal's rights in the domains of its roles.
 func (s *Server) permissions(p control.Principal) ([]gen.Permission, error) {
 	rights, err := s.rights.Rights(p.Grants)
 	if err != nil {
@@ -78,7 +78,7 @@ func (s *Server) ListRoles(context.Context, server.ListRolesRequestObject) (serv
 	})}, nil
 }
 
-// mine names the account of who asks. The bootstrap token has none and makes no tokens.
+// mine returns the caller's account. The bootstrap token has none and creates no tokens.
 func (s *Server) mine(ctx context.Context) (control.AccountRef, error) {
 	a, err := s.control.Me(ctx)
 	if errors.Is(err, control.ErrNotFound) {
@@ -113,7 +113,7 @@ func (s *Server) DeleteMyToken(ctx context.Context, r server.DeleteMyTokenReques
 	return server.DeleteMyToken204Response{}, s.control.DeleteToken(ctx, ref, r.Token)
 }
 
-// newToken makes a token of an account.
+// newToken creates a token of an account.
 func (s *Server) newToken(ctx context.Context, ref control.AccountRef, body gen.TokenCreate) (gen.NewToken, error) {
 	in := identity.TokenInput{Name: body.Name, Life: time.Duration(deref(body.ExpiresInS)) * time.Second}
 	for i, text := range body.Scopes {

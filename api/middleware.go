@@ -23,7 +23,7 @@ const (
 	requestIDKey    = "fairlane.request_id"
 )
 
-// identify gives the request an id: the client's, when it is a plain short word, or a random one.
+// identify gives the request an id: the client's, when it is a valid short word, or a random one.
 func (s *Server) identify(c *gin.Context) {
 	id := c.GetHeader(requestIDHeader)
 	if !plainID(id) {
@@ -37,10 +37,10 @@ func (s *Server) identify(c *gin.Context) {
 	c.Header("Cache-Control", "no-store")
 }
 
-// hurry bounds the time that net/http takes to read the body of a request that is refused before readBody: it does so before it
-// sends the answer.
+// hurry bounds the time in which net/http reads the body of a request that is refused before readBody: net/http does so
+// before it sends the answer.
 func hurry(c *gin.Context) {
-	if hasBody(c.Request) { // else net/http waits for the next request meanwhile, and a deadline would cancel this one
+	if hasBody(c.Request) { // otherwise net/http waits for the next request, and a deadline would cancel this one
 		_ = http.NewResponseController(c.Writer).SetReadDeadline(time.Now().Add(bodyGrace))
 	}
 }
@@ -51,7 +51,7 @@ func plainID(s string) bool {
 
 func requestID(c *gin.Context) string { return c.GetString(requestIDKey) }
 
-// recoverPanics turns a panic into a problem, with its stack in the log only.
+// recoverPanics answers a panic with a problem; only the log has its stack.
 func (s *Server) recoverPanics(c *gin.Context) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -65,7 +65,7 @@ func (s *Server) recoverPanics(c *gin.Context) {
 	c.Next()
 }
 
-// text refuses a path or a query that is not text.
+// text rejects a path or a query that is not text.
 func (s *Server) text(c *gin.Context) {
 	if err := checkURL(c.Request.URL); err != nil {
 		s.writeProblem(c, err)
@@ -85,8 +85,8 @@ func (s *Server) admit(c *gin.Context) {
 	}
 }
 
-// work reads the body, then takes a place, and bounds the time of the handlers that follow. A body that arrives slowly
-// takes no place.
+// work reads the body, then takes a place, and bounds the time of the handlers that follow. A body in transfer takes no
+// place.
 func (s *Server) work(c *gin.Context) {
 	who := askerOf(c)
 	kind, timeout := reading, requestTimeout
@@ -138,8 +138,8 @@ func (s *Server) place(ctx context.Context, bounds []bound) (leave func(), err e
 	return leave, nil
 }
 
-// askerOf returns the caller of a request. A caller with rights on several tenants counts for the tenant in the path or, without
-// one, for the first.
+// askerOf returns the caller of a request. A caller with rights on several tenants counts for the tenant in the path or,
+// without one, for the first.
 func askerOf(c *gin.Context) asker {
 	p, ok := control.PrincipalFrom(c.Request.Context())
 	if !ok {
@@ -163,7 +163,7 @@ func slow(method, route string) bool {
 	switch route[strings.LastIndexByte(route, '/')+1:] {
 	case "discover", "devices", "baseline", "release", ":device", "shares", "plans", "verify", "what-if", "admit":
 		return true
-	case "history": // a POST measures, a GET looks up
+	case "history": // a POST measures, a GET reads
 		return method == http.MethodPost
 	}
 	return false

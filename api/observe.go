@@ -13,14 +13,14 @@ import (
 	"fairlane/service/control"
 )
 
-// problemKey holds the code of the problem that a request was answered with.
+// problemKey is the key of the code of the problem in the answer.
 const problemKey = "fairlane.problem"
 
-// Answered is what is known of a request once it was answered. It holds nothing of bodies, queries or credentials.
+// Answered describes an answered request. It contains nothing from bodies, queries or credentials.
 type Answered struct {
-	Method, Route string // Route is the contract's path, "/api/v1/fabrics/{fabric}"; empty when none fitted
+	Method, Route string // Route is the contract's path, "/api/v1/fabrics/{fabric}"; empty for an unknown path
 	Status        int
-	Code          string // of the problem answered; empty when it was none
+	Code          string // code of the problem; empty for a good answer
 	Duration      time.Duration
 	Bytes         int64 // of the body as sent
 }
@@ -52,11 +52,11 @@ func (s *Server) observe(c *gin.Context) {
 		sp.Fail(a.Code)
 	}
 	sp.End(nil)
-	// The handlers behind this one have put the principal into the request's context.
+	// By now the handlers have put the principal into the request's context.
 	s.logRequest(c.Request.Context(), c, a)
 }
 
-// logRequest writes the line of a request. What machines ask every few seconds is for debugging only.
+// logRequest logs a request. Periodic requests of machines are logged for debugging only.
 func (s *Server) logRequest(ctx context.Context, c *gin.Context, a Answered) {
 	level := slog.LevelInfo
 	switch a.Route {
@@ -80,7 +80,7 @@ func (s *Server) logRequest(ctx context.Context, c *gin.Context, a Answered) {
 	s.o.Log.LogAttrs(ctx, level, "request", attrs...)
 }
 
-// contractPath turns gin's pattern, "/fabrics/:fabric", into the contract's, "/fabrics/{fabric}".
+// contractPath converts gin's pattern, "/fabrics/:fabric", into the contract's, "/fabrics/{fabric}".
 func contractPath(pattern string) string {
 	if !strings.ContainsRune(pattern, ':') {
 		return pattern

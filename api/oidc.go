@@ -15,22 +15,21 @@ import (
 	"fairlane/service/control/identity"
 )
 
-// IdentityProvider is an OpenID provider. Begin and Finish are the two halves of the authorization
-// code flow with PKCE; what Begin returns beside the address is sealed into the browser's cookie
-// and given back to Finish.
+// IdentityProvider is an OpenID provider. Begin and Finish are the two halves of the authorization code flow with PKCE.
+// The secret that Begin returns is sealed into the browser's cookie and passed to Finish.
 type IdentityProvider interface {
-	// Name is what people call the provider.
+	// Name returns the provider's display name.
 	Name() string
-	// Begin returns where to send the browser, and a secret of this sign-in.
+	// Begin returns the address to send the browser to, and a secret of this sign-in.
 	Begin(ctx context.Context) (address, secret string, err error)
-	// Finish judges what came back: the state must be that of the secret, the code is exchanged,
-	// and the identity's signature, issuer, audience, time and nonce are checked.
+	// Finish verifies the provider's answer: the state must match the secret, the code is exchanged, and the identity's
+	// signature, issuer, audience, time and nonce are checked.
 	Finish(ctx context.Context, secret, state, code string) (identity.Identity, error)
-	// Bearer judges a token of the provider that a program sent; an error when such are not taken.
+	// Bearer verifies a token of the provider that a program sent; an error when such tokens are not accepted.
 	Bearer(ctx context.Context, token string) (identity.Identity, error)
 }
 
-// oidcCookie holds the secret of a sign-in that is under way. It is used once.
+// oidcCookie holds the secret of a sign-in in progress. It is used only one time.
 const oidcCookie = "fairlane_oidc"
 
 // oidcPatience is how long a sign-in at the provider may take.
@@ -76,7 +75,7 @@ func (s *Server) StartOidc(ctx context.Context, r server.StartOidcRequestObject)
 	}, nil
 }
 
-// finishedOidc is the answer that sends the browser back to where it began.
+// finishedOidc is the answer that sends the browser back to the page where it started.
 type finishedOidc struct {
 	cookies
 	server.FinishOidc302Response
@@ -124,7 +123,8 @@ func (s *Server) FinishOidc(ctx context.Context, r server.FinishOidcRequestObjec
 	return finishedOidc{set, server.FinishOidc302Response{Headers: server.FinishOidc302ResponseHeaders{Location: returnTo(back)}}}, nil
 }
 
-// returnTo is a path of this service; anything else is its front page, so that nobody is sent elsewhere.
+// returnTo returns a path of this service; anything else becomes its front page, so that no browser is redirected
+// elsewhere.
 func returnTo(escaped string) string {
 	path, err := url.QueryUnescape(escaped)
 	if err != nil || !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") || strings.ContainsAny(path, "\\\r\n\t") {
@@ -133,7 +133,7 @@ func returnTo(escaped string) string {
 	return path
 }
 
-// oidcFault turns a fault of a sign-in into a refusal whose reason is in the log only.
+// oidcFault converts a fault of a sign-in into a refusal; only the log has the reason.
 func (s *Server) oidcFault(ctx context.Context, err error) error {
 	s.o.Log.WarnContext(ctx, "sign-in at the OpenID provider failed", "error", err.Error())
 	return &problemError{code: "sign-in-refused", said: phrase.Of("problem.sign-in-failed")}

@@ -14,7 +14,7 @@ import (
 	"fairlane/tenants"
 )
 
-// newOIDCHouse is a house whose people sign in at a real provider.
+// newOIDCHouse returns a house whose users sign in at a real provider.
 func newOIDCHouse(t testing.TB) (*house, *openidtest.Server) {
 	t.Helper()
 	s := openidtest.Start(t, "http://fairlane.example"+OIDCCallback)
@@ -31,7 +31,7 @@ func newOIDCHouse(t testing.TB) (*house, *openidtest.Server) {
 	return newHouse(t, func(o *Options) { o.OIDC = p }), s
 }
 
-// atProvider goes through the provider and returns the path of our callback that it came back to.
+// atProvider signs in at the provider and returns the path of our callback that it redirected to.
 func (b *browser) atProvider(s *openidtest.Server, user, returnTo string) string {
 	b.h.t.Helper()
 	a := b.do("GET", "/sign-in/oidc?return_to="+url.QueryEscape(returnTo), "").want(302)
@@ -86,7 +86,7 @@ func TestSignInThroughAProvider(t *testing.T) {
 	}
 }
 
-func TestWhoComesFromAProviderTakesNothingOver(t *testing.T) {
+func TestProviderSignInTakesOverNoLocalAccount(t *testing.T) {
 	t.Parallel()
 	h, s := newOIDCHouse(t)
 	if _, err := h.service.CreateUser(t.Context(), identity.UserInput{Name: "alice", Password: "alice is local here", Grants: []tenants.Grant{{Role: tenants.RoleFabricAdmin}}}); err != nil {
@@ -103,21 +103,21 @@ func TestWhoComesFromAProviderTakesNothingOver(t *testing.T) {
 	if a.header.Get("Location") != "/" {
 		t.Errorf("came back to %s", a.header.Get("Location"))
 	}
-	// The tenant of rob's mapping does not exist: he is known and may do nothing.
+	// The tenant in rob's mapping does not exist: he is authenticated and has no rights.
 	if me := decode[gen.Me](rob.do("GET", "/me", "").want(200)); len(me.Roles) != 0 {
 		t.Errorf("me is %+v", me)
 	}
 	rob.do("GET", "/fabrics/lab/tenants", "").want(404, "not-found")
 }
 
-func TestWithoutAProviderThereIsNoSuchSignIn(t *testing.T) {
+func TestProviderSignInWithoutAProviderIsNotFound(t *testing.T) {
 	t.Parallel()
 	b := newHouse(t).browser()
 	b.do("GET", "/sign-in/oidc", "").want(404, "oidc-off")
 	b.do("GET", "/sign-in/oidc/callback?state=x&code=y", "").want(404, "oidc-off")
 }
 
-func TestOnlyPathsOfOursAreReturnedTo(t *testing.T) {
+func TestSignInRedirectsToOwnPathsOnly(t *testing.T) {
 	t.Parallel()
 	for path, want := range map[string]string{
 		"/fabrics/lab?x=1": "/fabrics/lab?x=1", "/": "/", "": "/", "//evil.example": "/", "https://evil.example": "/", "/\\evil.example": "/", "/a\r\nSet-Cookie: x": "/", "%zz": "/",
@@ -132,7 +132,7 @@ func TestOnlyPathsOfOursAreReturnedTo(t *testing.T) {
 	}
 }
 
-func TestADisabledUserDoesNotComeInThroughAProvider(t *testing.T) {
+func TestDisabledUserCannotSignInThroughAProvider(t *testing.T) {
 	t.Parallel()
 	h, s := newOIDCHouse(t)
 	ada, rob := h.browser(), h.browser()
@@ -152,8 +152,9 @@ func TestADisabledUserDoesNotComeInThroughAProvider(t *testing.T) {
 	}
 }
 
-// TestWhatPassesThroughASignInStaysOutOfTheLog looks for the words of a sign-in at a provider in the log and in answers.
-func TestWhatPassesThroughASignInStaysOutOfTheLog(t *testing.T) {
+// TestSignInSecretsStayOutOfTheLog searches the log and the answers for the secrets of a sign-in at a
+// provider.
+func TestSignInSecretsStayOutOfTheLog(t *testing.T) {
 	t.Parallel()
 	h, s := newOIDCHouse(t)
 	b := h.browser()

@@ -10,8 +10,8 @@ import (
 	"fairlane/internal/phrase"
 )
 
-// servePages answers the pages that explain this API, to anybody: they hold what the source holds, and nothing of this
-// installation. Problem documents point here, also those of refused credentials.
+// servePages serves the pages that explain this API, to any caller: their content comes from the source, and nothing from
+// this installation. Problem documents link to them, also those of refused credentials.
 func (s *Server) servePages(e *gin.Engine) {
 	pages := e.Group(reference.Root, s.text, s.work)
 	for _, pattern := range []string{"", "/*page"} {
@@ -33,7 +33,7 @@ func (s *Server) page(c *gin.Context) {
 	h := c.Writer.Header()
 	h.Set("Content-Security-Policy", reference.Policy)
 	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("Cache-Control", "no-cache") // kept, and asked for again with its ETag
+	h.Set("Cache-Control", "no-cache") // cached, and revalidated by ETag
 	h.Set("Vary", "Accept-Language")
 	h.Set("ETag", p.ETag)
 	if c.GetHeader("If-None-Match") == p.ETag {

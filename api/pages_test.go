@@ -12,7 +12,7 @@ import (
 	"fairlane/docs"
 )
 
-// visit asks as a browser does, without credentials.
+// visit requests a page as a browser does, without credentials.
 func visit(r *rig, method, path string, header ...string) answer {
 	return serve(r.t, r.server, newRequest(r.t, method, path, "", header...))
 }
@@ -142,7 +142,7 @@ func TestTheContractIsServed(t *testing.T) {
 	}
 }
 
-func TestPagesAreKeptByTheirTag(t *testing.T) {
+func TestPagesAreCachedByETag(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	en := visit(r, "GET", "/docs/problems").want(200)

@@ -16,15 +16,14 @@ import (
 	"fairlane/tenants"
 )
 
-// tagMatch reads the tag that a change of a part was made against; control.AnyTag for whatever there is. What is not
-// a tag of ours matches nothing.
+// tagMatch returns the tag that a change of a part is based on, or control.AnyTag. A foreign tag matches nothing.
 func tagMatch(h *gen.IfMatch) (string, error) {
 	if h == nil || strings.TrimSpace(*h) == "" {
 		_, err := ifMatch(h)
 		return "", err
 	}
 	switch text := strings.TrimSpace(*h); text {
-	case tenancy.AnyTag, `"` + tenancy.AnyTag + `"`: // in quotes it is the tag of nothing
+	case tenancy.AnyTag, `"` + tenancy.AnyTag + `"`: // a quoted "*" is a tag that matches nothing
 		return text, nil
 	default:
 		return strings.Trim(text, `"`), nil
@@ -33,7 +32,7 @@ func tagMatch(h *gen.IfMatch) (string, error) {
 
 func partTag(part any) string { return `"` + tenancy.Tag(part) + `"` }
 
-// location is the path of a new thing, from the words and numbers that it is made of.
+// location returns the path of a new object from its names and numbers.
 func location(words ...any) string {
 	path := "/api/v1"
 	for _, w := range words {
@@ -161,7 +160,7 @@ func attachmentOut(a tenants.Attachment) gen.Attachment {
 	return out
 }
 
-// nameAttachments gives attachments the names of their ports.
+// nameAttachments sets the names of the attachments' ports.
 func (s *Server) nameAttachments(ctx context.Context, fabric string, lists ...[]gen.Attachment) error {
 	if !slices.ContainsFunc(lists, func(list []gen.Attachment) bool { return len(list) > 0 }) {
 		return nil
@@ -180,7 +179,7 @@ func (s *Server) nameAttachments(ctx context.Context, fabric string, lists ...[]
 	return nil
 }
 
-// namedAttachment is an attachment with the name of its port.
+// namedAttachment returns an attachment with the name of its port.
 func (s *Server) namedAttachment(ctx context.Context, fabric string, a tenants.Attachment) (gen.Attachment, error) {
 	list := []gen.Attachment{attachmentOut(a)}
 	err := s.nameAttachments(ctx, fabric, list)

@@ -46,7 +46,7 @@ func (s *Server) AdmitTenant(ctx context.Context, r server.AdmitTenantRequestObj
 	return server.AdmitTenant200JSONResponse(out), err
 }
 
-// AdmitRequestIn reads an admission request, all but its options and the revision.
+// AdmitRequestIn converts an admission request, without its options and the revision.
 func AdmitRequestIn(b *gen.AdmissionRequest) (policy.AdmitRequest, error) {
 	ask := policy.AdmitRequest{Tenant: b.Tenant, Change: deref(b.Change), Ports: b.Ports, To: b.To, QPs: deref(b.QPS)}
 	if b.Weight != nil {
@@ -65,13 +65,13 @@ func AdmitRequestIn(b *gen.AdmissionRequest) (policy.AdmitRequest, error) {
 	return ask, nil
 }
 
-// CompileOptionsIn reads options, and refuses those that mean nothing on their plane.
+// CompileOptionsIn converts options, and rejects those without effect on their plane.
 func CompileOptionsIn(o *gen.CompileOptions) (policy.Options, error) {
 	in := optionsIn(o)
 	return in.Policy(), in.Check()
 }
 
-// AdmissionOut writes an admission as the contract has it.
+// AdmissionOut converts an admission to the contract's form.
 func AdmissionOut(a *policy.Admission) (gen.Admission, error) {
 	out, err := recast[gen.Admission](a)
 	if err != nil {
@@ -112,7 +112,7 @@ func (s *Server) ExplainPlan(ctx context.Context, r server.ExplainPlanRequestObj
 	return server.ExplainPlan200JSONResponse{Items: items, NextCursor: cursor(next)}, nil
 }
 
-// slicePage cuts a page out of a list that is computed whole; the cursor is the number of rows before it.
+// slicePage returns a page of a list that is computed as a whole; the cursor is the number of rows before the page.
 func slicePage[T any](list []T, p control.Page) (rows []T, next string, err error) {
 	start := 0
 	if p.After != "" {
@@ -135,8 +135,8 @@ func predictedOut(x policy.TenantShare) gen.PredictedShare {
 	}
 }
 
-// differenceOut converts by way of JSON, whose fields are the contract's; only what the two write in another way
-// is converted by itself.
+// differenceOut converts through JSON, whose fields are the contract's; fields with another form are converted
+// separately.
 func differenceOut(d policy.Difference) (out gen.PlanDifference, err error) {
 	if out, err = recast[gen.PlanDifference](d); err != nil {
 		return out, err
@@ -164,7 +164,7 @@ func differenceOut(d policy.Difference) (out gen.PlanDifference, err error) {
 	return out, nil
 }
 
-// recast converts a value by way of its JSON.
+// recast converts a value through JSON.
 func recast[T any](v any) (out T, err error) {
 	b, err := json.Marshal(v)
 	if err == nil {

@@ -48,7 +48,7 @@ func (s *Server) GetPlan(ctx context.Context, r server.GetPlanRequestObject) (se
 	return server.GetPlan200JSONResponse(out), err
 }
 
-// givenOptions is nil when the request has none, which leaves the choice to the policy.
+// givenOptions returns nil when the request has none, so that those of the policy apply.
 func givenOptions(o *gen.CompileOptions) *control.CompileOptions {
 	if o == nil {
 		return nil
@@ -65,7 +65,7 @@ func optionsIn(o *gen.CompileOptions) control.CompileOptions {
 		PerQP: policy.PerQPMode(deref(o.PerQP)), TableEntries: deref(o.TableEntries),
 		Plane: policy.Plane(deref(o.Plane)), Profile: deref(o.Profile), VLArbitration: deref(o.VlArbitration),
 	}
-	if o.ReservedSls != nil { // none reserved is not the same as nothing said
+	if o.ReservedSls != nil { // an empty list differs from an omitted one
 		out.ReservedSLs = mapped(o.ReservedSls, func(sl gen.SL) ident.SL { return ident.SL(sl) })
 	}
 	return out

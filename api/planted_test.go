@@ -9,7 +9,7 @@ import (
 	"fairlane/service/control/usecases"
 )
 
-// stubborn is a store that ends no session, and tells of each that is kept.
+// stubborn is a store that ends no session, and records each attempt to create one.
 type stubborn struct {
 	control.Store
 
@@ -43,7 +43,7 @@ func (*stubbornRepos) DeleteSession(context.Context, int64) error {
 	return errors.New("this store ends no session")
 }
 
-func TestASignInThatCannotEndThePlantedSessionBeginsNone(t *testing.T) {
+func TestSignInFailsWhenThePlantedSessionCannotBeEnded(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	st := &stubborn{Store: h.rig.Store}
@@ -65,7 +65,7 @@ func TestASignInThatCannotEndThePlantedSessionBeginsNone(t *testing.T) {
 	if len(st.kept) != 1 {
 		t.Error("a sign-in that failed left a session behind, and nobody has its cookie")
 	}
-	b.do("GET", "/me", "").want(200) // that before it goes on
+	b.do("GET", "/me", "").want(200) // the previous session stays valid
 	b.signIn("ada", "a wrong long word").want(401, "sign-in-refused")
 	b.do("GET", "/me", "").want(200)
 }

@@ -109,7 +109,7 @@ func policyOut(p control.Policy) gen.Policy {
 	}
 }
 
-// declaredTenant is a tenant as a request declares it.
+// declaredTenant returns a tenant in the form of a request.
 func declaredTenant(t tenants.Tenant) gen.TenantCreate {
 	full := tenantOut(control.Tenant{Tenant: t})
 	return gen.TenantCreate{

@@ -85,7 +85,7 @@ func kinds() map[string]kind {
 	}
 }
 
-// problemError is an error whose code is known already.
+// problemError is an error with a known code.
 type problemError struct {
 	code   string
 	said   phrase.Text
@@ -94,12 +94,12 @@ type problemError struct {
 	after  int       // the same, in seconds from now
 }
 
-// faulty refuses a request for one thing in it.
+// faulty rejects a request because of one fault in it.
 func faulty(said phrase.Text, in gen.ProblemFieldIn, at string, fault phrase.Text) error {
 	return &problemError{code: "invalid", said: said, fields: []gen.ProblemField{fieldOf(in, at, fault)}}
 }
 
-// fieldOf is one thing that is wrong in a request.
+// fieldOf returns one fault of a request.
 func fieldOf(in gen.ProblemFieldIn, at string, fault phrase.Text) gen.ProblemField {
 	return gen.ProblemField{In: in, Pointer: at, Detail: fault.String(), Said: &fault}
 }
@@ -107,8 +107,8 @@ func fieldOf(in gen.ProblemFieldIn, at string, fault phrase.Text) gen.ProblemFie
 // Error prints code and detail.
 func (e *problemError) Error() string { return e.code + ": " + e.said.String() }
 
-// classify finds the code, the detail and the fields of an error. What is not known is
-// "internal", and its text stays in the log.
+// classify returns the code, the detail and the fields of an error. An unknown error is "internal", and its text goes to
+// the log only.
 func classify(err error) *problemError {
 	var (
 		known *problemError
@@ -137,7 +137,7 @@ func classify(err error) *problemError {
 	case errors.Is(err, context.DeadlineExceeded):
 		return &problemError{code: "timeout", said: phrase.Of("problem.timeout")}
 	case errors.As(err, &away):
-		if strings.HasPrefix(away.Code, "storage-") { // what the database says of itself is for the log
+		if strings.HasPrefix(away.Code, "storage-") { // the database's own text is for the log
 			return &problemError{code: away.Code, said: away.Said}
 		}
 		return &problemError{code: away.Code, said: phrase.OfError(err)}
@@ -148,7 +148,7 @@ func classify(err error) *problemError {
 // isFault reports whether an error is a fault of the service itself: the code "internal".
 func isFault(err error) bool { return err != nil && classify(err).code == "internal" }
 
-// fromInvalid tells parameters from body fields: only the latter have a leading slash.
+// fromInvalid distinguishes parameters from body fields: only the latter have a leading slash.
 func fromInvalid(inv *control.InvalidError) *problemError {
 	p := &problemError{code: "invalid", said: phrase.Of("problem.does-not-fit")}
 	for _, f := range inv.Fields {
@@ -162,14 +162,14 @@ func fromInvalid(inv *control.InvalidError) *problemError {
 }
 
 // clientGone is the status, in logs and metrics only, of a request whose client did not wait for the answer: no fault of
-// the service. It is nginx's.
+// the service. nginx uses the same number.
 const clientGone = 499
 
-// lostKey tells that the client did not receive the answer.
+// lostKey marks a request whose client did not receive the answer.
 const lostKey = "fairlane.lost"
 
-// unsent ends a request whose answer was not sent. Where the client did not receive it, because it reads too slowly or is gone, that is
-// no fault of the service.
+// unsent ends a request whose answer was not sent. When the client did not receive it, because it reads too slowly or is
+// gone, this is no fault of the service.
 func (s *Server) unsent(c *gin.Context, err error) {
 	if !c.GetBool(lostKey) {
 		s.writeProblem(c, err)
@@ -225,7 +225,7 @@ func (s *Server) writeProblem(c *gin.Context, err error) {
 	_ = json.NewEncoder(c.Writer).Encode(body)
 }
 
-// optionalText is nil for no sentence.
+// optionalText returns nil for an empty text.
 func optionalText(said phrase.Text) *phrase.Text {
 	if said.ID == "" {
 		return nil
@@ -233,7 +233,7 @@ func optionalText(said phrase.Text) *phrase.Text {
 	return &said
 }
 
-// optional is nil for the zero value.
+// optional returns nil for the zero value.
 func optional[T comparable](v T) *T {
 	var zero T
 	if v == zero {

@@ -10,11 +10,11 @@ import (
 	"fairlane/api/reference"
 )
 
-// problemsExtension is the key of the codes that an operation may answer for reasons of its own. What follows from its
-// shape, such as precondition-failed from If-Match, is not repeated there.
+// problemsExtension is the key of an operation's specific problem codes. Codes that follow from its form, such as
+// precondition-failed from If-Match, are not repeated there.
 const problemsExtension = "x-fairlane-problems"
 
-// ambient lists the codes that every operation may answer.
+// ambient lists the codes that every operation may return.
 func ambient() []string {
 	return []string{
 		"malformed-request", "malformed-body", "body-too-large", "unsupported-media-type", "unauthorized", "csrf", "locked", "invalid",
@@ -22,10 +22,10 @@ func ambient() []string {
 	}
 }
 
-// routing lists the codes of requests that fit no operation.
+// routing lists the codes of requests that match no operation.
 func routing() []string { return []string{"no-such-route", "method-not-allowed"} }
 
-// problemsOf lists the codes that an operation may answer beside the ambient ones, sorted by status.
+// problemsOf lists the codes that an operation may return beyond the ambient ones, sorted by status.
 func problemsOf(r rule, item *openapi3.PathItem, op *openapi3.Operation) ([]string, error) {
 	codes, err := ownProblems(op)
 	if err != nil {
@@ -53,7 +53,7 @@ func problemsOf(r rule, item *openapi3.PathItem, op *openapi3.Operation) ([]stri
 	return slices.Compact(codes), nil
 }
 
-// ownProblems reads the codes that the contract gives an operation.
+// ownProblems reads an operation's codes from the contract.
 func ownProblems(op *openapi3.Operation) ([]string, error) {
 	value, ok := op.Extensions[problemsExtension]
 	if !ok {
@@ -72,7 +72,7 @@ func ownProblems(op *openapi3.Operation) ([]string, error) {
 	return codes, nil
 }
 
-// described gives codes their status and title.
+// described adds status and title to codes.
 func described(codes []string) []reference.Problem {
 	known := kinds()
 	out := make([]reference.Problem, 0, len(codes))
@@ -83,7 +83,7 @@ func described(codes []string) []reference.Problem {
 	return out
 }
 
-// newSite makes the pages that explain this API.
+// newSite builds the pages that explain this API.
 func newSite(sp *spec) (*reference.Site, error) {
 	return reference.New(reference.Source{
 		Contract: sp.doc, YAML: contract, Common: described(append(ambient(), routing()...)),

@@ -27,7 +27,7 @@ func (u unready) Ping(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// A caller of readiness that goes away is no fault of the service; a store that fails is.
+// A readiness caller that disconnects is no fault of the service; a failing store is.
 func TestReadinessWithoutACaller(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

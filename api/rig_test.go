@@ -27,7 +27,7 @@ func openStore(ctx context.Context, path string) (control.Store, io.Closer, erro
 	return s, s, err
 }
 
-// rig is a server with its router, which judges every answer by the contract.
+// rig is a server with a router that checks every answer against the contract.
 type rig struct {
 	*controltest.Rig
 	t      testing.TB
@@ -52,7 +52,7 @@ func newRig(t testing.TB) *rig {
 	return r
 }
 
-// deps are what the rig's service has, for another one over the same store and devices.
+// deps returns the dependencies of the rig's service, for another one over the same store and devices.
 func (r *rig) deps() control.Deps {
 	return control.Deps{Store: r.Store, Discoverer: r.Devices, Observer: r.Devices, Meter: r.Devices, Laboratory: r.Devices}
 }
@@ -65,7 +65,7 @@ type answer struct {
 	body   []byte
 }
 
-// newRequest makes a request with a body of JSON, or none, and with headers in pairs.
+// newRequest returns a request with a JSON body, or none, and with headers in pairs.
 func newRequest(t testing.TB, method, target, body string, header ...string) *http.Request {
 	t.Helper()
 	var in io.Reader
@@ -86,7 +86,7 @@ func setPairs(h http.Header, pairs []string) {
 	}
 }
 
-// serve has a request answered.
+// serve sends a request to a handler and returns the answer.
 func serve(t testing.TB, h http.Handler, req *http.Request) answer {
 	t.Helper()
 	rec := httptest.NewRecorder()
@@ -94,7 +94,7 @@ func serve(t testing.TB, h http.Handler, req *http.Request) answer {
 	return answer{t, rec.Code, rec.Header(), rec.Body.Bytes()}
 }
 
-// bearer is the header of a token.
+// bearer returns the header of a token.
 func bearer(token string) []string { return []string{"Authorization", "Bearer " + token} }
 
 // call sends a request and fails the test when the answer does not fit the contract.
@@ -131,7 +131,7 @@ func (r *rig) judge(req *http.Request, a answer) {
 	}
 }
 
-// judgeProblem holds an operation to the problems that the contract says it may answer.
+// judgeProblem checks that the contract lists the problem for the operation.
 func (r *rig) judgeProblem(route *routers.Route, a answer) {
 	r.t.Helper()
 	if a.status < 400 {

@@ -17,28 +17,28 @@ import (
 // rightsExtension is the key of an operation's rule in the contract.
 const rightsExtension = "x-fairlane-authz"
 
-// reach says in which domain a rule wants its right.
+// reach is the domain in which a rule requires its right.
 type reach string
 
 // Reaches of a rule.
 const (
-	reachPublic reach = "public" // anyone: the operation says "security: []" and has no rule
-	reachSelf   reach = "self"   // whoever is known: what is answered is about the caller
+	reachPublic reach = "public" // any caller: the operation says "security: []" and has no rule
+	reachSelf   reach = "self"   // any authenticated caller: the answer concerns the caller
 	reachAll    reach = "all"    // in the domain of everything
 	reachFabric reach = "fabric" // there, or in the domain of the path's fabric
 	reachTenant reach = "tenant" // there, or in the domain of the path's tenant
-	reachOwn    reach = "own"    // there, or in any tenant of the path's fabric; the answer is cut to those
+	reachOwn    reach = "own"    // there, or in any tenant of the path's fabric; the answer is limited to those
 )
 
-// rule is what an operation asks of its caller.
+// rule is the right that an operation requires of its caller.
 type rule struct {
 	Object authz.Object `json:"object"`
 	Action authz.Action `json:"action"`
 	Domain reach        `json:"domain"`
 }
 
-// sealed is the rule of an operation without one: only a role that may do everything has this right.
-// A test fails for every such operation.
+// sealed is the rule of an operation without one: only a role with all rights passes. A test fails for every such
+// operation.
 func sealed() rule { return rule{authz.Settings, authz.Run, reachAll} }
 
 // ruleOf reads an operation's rule. ok is false when there is none.
@@ -62,9 +62,8 @@ func ruleOf(op *openapi3.Operation) (r rule, ok bool, err error) {
 	return r, true, nil
 }
 
-// authorize is the one place where rights are enforced: by the operation's rule, before the body
-// is read and before anything is looked up, so that what does not exist and what is somebody
-// else's take the same way.
+// authorize is the only place that enforces rights: by the operation's rule, before the body is read and before anything
+// is looked up. So missing objects and those of other tenants are treated identically.
 func (s *Server) authorize(c *gin.Context) {
 	r := sealed()
 	if route := s.spec.of(c); route != nil {
@@ -89,8 +88,8 @@ func (s *Server) authorize(c *gin.Context) {
 	}
 }
 
-// GuardProfiles lets a handler outside of the contract be reached by those only who may run the diagnostics of
-// everything: profiles cost processor time and show what the service is at.
+// GuardProfiles protects a handler outside of the contract: only callers with the right to run diagnostics of everything
+// reach it. Profiles cost processor time and reveal what the service is doing.
 func (s *Server) GuardProfiles(h http.Handler) http.Handler {
 	e := gin.New()
 	e.Use(s.identify, s.recoverPanics)
@@ -110,7 +109,7 @@ func (s *Server) GuardProfiles(h http.Handler) http.Handler {
 	return e
 }
 
-// decide returns nil when the rule lets the principal pass.
+// decide returns nil when the rule allows the principal.
 func (s *Server) decide(p control.Principal, r rule, fabric, tenant string) error {
 	rights, err := s.rights.Rights(p.Grants)
 	if err != nil {
@@ -141,7 +140,7 @@ func (s *Server) decide(p control.Principal, r rule, fabric, tenant string) erro
 	return refusal(p, r, fabric, tenant)
 }
 
-// own lists the domains of a principal's roles that are not everything, on one fabric when it is named.
+// own lists the narrower domains of a principal's roles, on one fabric when it is named.
 func own(p control.Principal, fabric string) []tenants.Domain {
 	var list []tenants.Domain
 	for _, g := range p.Grants {
@@ -152,8 +151,8 @@ func own(p control.Principal, fabric string) []tenants.Domain {
 	return list
 }
 
-// refusal is what a principal hears that may not do a thing. Of what it may not know, it hears
-// what it would hear if that did not exist; nothing was looked up to say so.
+// refusal returns the error of a principal without the right. For objects that it may not know of, the error is the same
+// as if they did not exist; nothing was looked up to decide that.
 func refusal(p control.Principal, r rule, fabric, tenant string) error {
 	switch {
 	case p.Wide() || fabric == "":

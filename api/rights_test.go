@@ -75,7 +75,7 @@ func newTown(t testing.TB) *town {
 	return w
 }
 
-// person makes a user with a role and returns a token of its own.
+// person creates a user with a role and returns a token of that user.
 func (w *town) person(name, grant string, scopes ...control.Scope) string {
 	w.t.Helper()
 	in := identity.UserInput{Name: name}
@@ -97,7 +97,7 @@ func (w *town) person(name, grant string, scopes ...control.Scope) string {
 	return text
 }
 
-// ask sends a request over the network and returns the answer; of a stream only its beginning.
+// ask sends a request over the network and returns the answer; for a stream, only its start.
 func (w *town) ask(token, method, path, body string, header ...string) answer {
 	w.t.Helper()
 	ctx, cancel := context.WithCancel(w.t.Context())
@@ -164,7 +164,7 @@ func TestEveryOperationHasARuleThatFitsItsPath(t *testing.T) {
 	}
 }
 
-func TestAWrongRuleIsRefusedAndAMissingOneIsSealed(t *testing.T) {
+func TestWrongRuleIsRejectedAndMissingRuleIsSealed(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
 		`{"object":"planet","action":"read","domain":"all"}`, `{"object":"plan","action":"eat","domain":"all"}`, `{"object":"plan","action":"read","domain":"here"}`,
@@ -183,7 +183,7 @@ func TestAWrongRuleIsRefusedAndAMissingOneIsSealed(t *testing.T) {
 	}
 }
 
-// filled replaces a path's parameters: what belongs to red on lab exists, the rest does not.
+// filled replaces a path's parameters: red's objects on lab exist, the others do not.
 func filled(path, fabric, tenant string) string {
 	path = strings.NewReplacer("{fabric}", fabric, "{tenant}", tenant, "{plan}", "abcdef", "{rollout}", "99", "{user}", "nobody",
 		"{account}", "nobody", "{token}", "nothing", "{class}", "nothing", "{port}", "h9", "{attachment}", "h9").Replace(path)
@@ -194,7 +194,7 @@ func filled(path, fabric, tenant string) string {
 	return path
 }
 
-// verdict is what a caller hears of its rights: "+" when it got past them.
+// verdict returns the result of the authorisation: "+" when it passed.
 func verdict(a answer) string {
 	var p gen.Problem
 	if a.status < 400 || json.Unmarshal(a.body, &p) != nil {
@@ -249,7 +249,7 @@ func TestRoleRouteMatrix(t *testing.T) {
 	}
 }
 
-// anonymized is an answer without what differs in every answer.
+// anonymized returns an answer without the parts that differ in every answer.
 func anonymized(a answer, names ...string) string {
 	body := string(a.body)
 	var p gen.Problem
@@ -272,9 +272,8 @@ func anonymized(a answer, names ...string) string {
 	return fmt.Sprintf("%d\n%s\n%s", a.status, strings.Join(lines, "\n"), body)
 }
 
-// TestTheWrongTenantSeesNothing walks every GET, as those of another tenant, another fabric and no
-// tenant: what is red's, and what is not there at all, are answered alike to the byte, and
-// no answer holds a word of red's.
+// TestTheWrongTenantSeesNothing sends every GET as a caller of another tenant, of another fabric and without a tenant:
+// red's objects and missing ones are answered identically to the byte, and no answer contains a word of red's.
 func TestTheWrongTenantSeesNothing(t *testing.T) {
 	t.Parallel()
 	w := newTown(t)

@@ -127,7 +127,7 @@ func (s *Server) ListRolloutEvents(ctx context.Context, r server.ListRolloutEven
 	return server.ListRolloutEvents200JSONResponse(list), err
 }
 
-// events lists events; last_cursor goes on from the newest one shown, or from where the caller was.
+// events lists events; last_cursor continues from the newest one shown, or from the caller's position.
 func (s *Server) events(ctx context.Context, fabric string, rollout int64, limit *gen.Limit, from *gen.Cursor) (gen.EventList, error) {
 	p, err := page(limit, from)
 	if err != nil {
@@ -161,7 +161,7 @@ func eventOut(e control.Event) gen.Event {
 
 func rolloutOut(ro control.Rollout) gen.Rollout { return rolloutWith(ro, false) }
 
-// rolloutWith is a rollout with or without the settings of its devices.
+// rolloutWith converts a rollout with or without the settings of its devices.
 func rolloutWith(ro control.Rollout, settings bool) gen.Rollout {
 	out := gen.Rollout{
 		ID: ro.ID, Fabric: ro.Fabric, Plan: ro.Plan, State: gen.RolloutState(ro.State), Result: ro.Result.String(), ResultSaid: optionalText(ro.Result), Actor: ro.Actor,

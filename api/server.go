@@ -24,7 +24,7 @@ import (
 // Bounds of a request.
 const (
 	MaxBody = 8 << 20 // bytes of a request body
-	// requestTimeout bounds an ordinary request, slowTimeout one that talks to devices or compiles.
+	// requestTimeout bounds an ordinary request, slowTimeout one that accesses devices or compiles.
 	requestTimeout = 30 * time.Second
 	slowTimeout    = 5 * time.Minute
 )
@@ -33,21 +33,22 @@ const (
 type Options struct {
 	Log      *slog.Logger // nil discards
 	Version  string       // "" is "dev"
-	Revision string       // of the source; "" is not told
-	// Watch is called when a request begins; what it returns is called when it was answered. Nil counts nothing.
+	Revision string       // of the source; "" is omitted
+	// Watch is called when a request starts; the function that it returns is called when the request was answered. Nil
+	// counts nothing.
 	Watch func() func(Answered)
-	// Tracer makes the spans of requests; nil makes none.
+	// Tracer provides the spans of requests; nil means none.
 	Tracer trace.TracerProvider
 	// PublicURL is the address that browsers use, such as "https://fairlane.example"; when it is https, cookies
 	// are for TLS only, also behind a proxy that speaks HTTP to us.
 	PublicURL string
 	// OIDC is the OpenID provider; nil is none.
 	OIDC IdentityProvider
-	// Ready says why the process does not take work, beside what the service itself says; nil is always ready.
+	// Ready returns why the process does not accept work, in addition to the service's own check; nil is always ready.
 	Ready func(context.Context) error
 }
 
-// Server answers the contract's operations from the use cases.
+// Server implements the contract's operations with the use cases.
 type Server struct {
 	control UseCases
 	o       Options
@@ -55,10 +56,10 @@ type Server struct {
 	kinds   map[string]kind
 	site    *reference.Site
 	engine  *gin.Engine
-	busy    tally // idempotency keys under way
+	busy    tally // idempotency keys in use
 	gzip    gzipWriters
 	load    load
-	// draining ends when streams are to end.
+	// draining ends when streams must end.
 	draining context.Context //nolint:containedctx // the service's own, not a request's
 	drain    context.CancelFunc
 	rights   *authz.Enforcer
@@ -67,8 +68,7 @@ type Server struct {
 
 var _ server.StrictServerInterface = (*Server)(nil)
 
-// New returns the API as an http.Handler, rooted at /api/v1/. Errors are those of the
-// contract itself.
+// New returns the API as an http.Handler, rooted at /api/v1/. Errors are defects of the contract.
 func New(c UseCases, o Options) (*Server, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.NewTextHandler(io.Discard, nil))
@@ -94,7 +94,7 @@ func New(c UseCases, o Options) (*Server, error) {
 	e := s.engine
 	e.HandleMethodNotAllowed = true
 	e.RedirectTrailingSlash = false
-	e.UseRawPath = true          // names of ports have a slash in them, which comes as %2F
+	e.UseRawPath = true          // names of ports contain a slash, sent as %2F
 	e.ContextWithFallback = true // handlers get gin's context; it must end with the request
 	e.Use(s.observe, s.identify, hurry, s.compress, s.recoverPanics)
 	e.NoRoute(func(c *gin.Context) {
@@ -116,28 +116,28 @@ func New(c UseCases, o Options) (*Server, error) {
 	return s, nil
 }
 
-// ownContext gives the handler a context of its own. Gin uses its context again for the next
-// request, while what a handler called may look at it a moment longer: database/sql does.
+// ownContext gives the handler a separate context. Gin reuses its context for the next request, while code that a handler
+// called may use it a moment longer: database/sql does.
 func ownContext(f server.StrictHandlerFunc, _ string) server.StrictHandlerFunc {
 	return func(c *gin.Context, request any) (any, error) { return f(c.Copy(), request) }
 }
 
-// Drain ends the event streams, which would go on for ever, so that a server can shut down.
+// Drain ends the event streams, which have no end of their own, so that a server can shut down.
 func (s *Server) Drain() { s.drain() }
 
 var _ http.Handler = (*Server)(nil)
 
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.engine.ServeHTTP(w, r) }
 
-// badRequest answers what the generated decoder refuses; the validator has refused it before in
-// all cases that are known.
+// badRequest answers requests that the generated decoder rejects; in all known cases the validator has rejected them
+// before.
 func (s *Server) badRequest(c *gin.Context, err error) {
 	s.o.Log.DebugContext(c.Request.Context(), "request not decoded", "request_id", requestID(c), "error", err.Error())
 	s.writeProblem(c, &problemError{code: "invalid", said: phrase.Of("problem.undecodable")})
 }
 
-// HTTPServer wraps a handler in a server with time limits against slow clients. The write
-// limit leaves the slowest operation its time.
+// HTTPServer wraps a handler in a server with time limits against slow clients. The write limit leaves enough time for
+// the slowest operation.
 func HTTPServer(h http.Handler) *http.Server {
 	srv := &http.Server{
 		Handler:           h,
@@ -165,7 +165,7 @@ func (s *Server) GetReady(ctx context.Context, _ server.GetReadyRequestObject) (
 	}
 	if err := s.control.Ready(ctx); err != nil {
 		if ctx.Err() != nil {
-			return nil, ctx.Err() // the caller went away: that says nothing about the store
+			return nil, ctx.Err() // the caller went away: this says nothing about the store
 		}
 		s.o.Log.ErrorContext(ctx, "not ready", "error", err.Error())
 		if away := (*control.UnavailableError)(nil); errors.As(err, &away) {

@@ -12,8 +12,8 @@ import (
 	"fairlane/tenants"
 )
 
-// The service accounts that belong to no tenant and those of a tenant have routes of their own, so
-// that the path tells the domain that rights are judged by. What they do is the same.
+// Service accounts without a tenant and those of a tenant have separate routes, so that the path determines the domain of
+// the required right. Their handlers do the same.
 
 func serviceRef(d tenants.Domain, name string) control.AccountRef {
 	return control.AccountRef{Kind: control.PrincipalService, Name: name, Domain: d}

@@ -38,7 +38,7 @@ func (c *clock) pass(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-// house is a server whose time the test makes, with the administrator ada.
+// house is a server with the administrator ada; the test controls its clock.
 type house struct {
 	t       testing.TB
 	path    string
@@ -46,7 +46,7 @@ type house struct {
 	service *usecases.Services
 	server  *Server
 	log     *bytes.Buffer
-	rig     *rig // judges answers by the contract
+	rig     *rig // checks answers against the contract
 }
 
 const adaPassword = "correct horse battery"
@@ -75,7 +75,7 @@ func newHouse(t testing.TB, change ...func(*Options)) *house {
 	return h
 }
 
-// browser keeps cookies as a browser does, and repeats the CSRF token when told.
+// browser stores cookies as a browser does, and sends the CSRF token on request.
 type browser struct {
 	h       *house
 	addr    string
@@ -162,7 +162,7 @@ func TestCookiesAreForTLSOnlyWhenBrowsersUseIt(t *testing.T) {
 		t.Errorf("session's cookie is %+v", c)
 	}
 	b.do("GET", "/me", "").want(200)
-	planted := *c // by another host of the domain, or in plain HTTP: neither can set a name with the prefix
+	planted := *c // by another host of the domain, or over plain HTTP: neither can set a name with the prefix
 	planted.Name = sessionCookie
 	other := b.h.browser()
 	other.cookies[sessionCookie] = &planted
@@ -202,7 +202,7 @@ func TestASessionsUnsafeRequestsNeedItsCSRFToken(t *testing.T) {
 	b.do("POST", "/sign-in", `{"name":"ada","password":"`+adaPassword+`"}`, "Sec-Fetch-Site", "cross-site").want(403, "csrf")
 }
 
-func TestAPlantedSessionIsWorthNothing(t *testing.T) {
+func TestPlantedSessionHasNoEffect(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	attacker, victim := h.browser(), h.browser()
@@ -237,7 +237,7 @@ func TestSessionsEndByIdlenessAndByAge(t *testing.T) {
 	idle.do("GET", "/me", "").want(401, "unauthorized")
 }
 
-func TestADisabledUserIsOutAtOnce(t *testing.T) {
+func TestDisabledUserLosesAccessAtOnce(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	ada, bob := h.browser(), h.browser()
@@ -249,7 +249,7 @@ func TestADisabledUserIsOutAtOnce(t *testing.T) {
 	ada.do("PUT", "/users/bob", `{"roles":[]}`, "If-Match", `"99"`).want(412, "precondition-failed")
 	a := ada.do("GET", "/users/bob", "").want(200)
 	up := ada.do("PUT", "/users/bob", `{"roles":[]}`, "If-Match", a.header.Get("ETag")).want(200)
-	bob.do("GET", "/users", "").want(403, "forbidden") // the role is gone with the next request
+	bob.do("GET", "/users", "").want(403, "forbidden") // the role is missing from the next request on
 	ada.do("PUT", "/users/bob", `{"disabled":true,"roles":[]}`, "If-Match", up.header.Get("ETag")).want(200)
 	bob.do("GET", "/me", "").want(401, "unauthorized")
 	bob.cookies = map[string]*http.Cookie{}
@@ -286,7 +286,7 @@ func TestFailedSignInsLockTheNameWhetherItExistsOrNot(t *testing.T) {
 	}
 	h.clock.pass(4 * time.Second)
 	b := h.browser()
-	b.signIn("ada", adaPassword).want(200) // and forgets the failures
+	b.signIn("ada", adaPassword).want(200) // and clears the failures
 	h.browser().signIn("ada", "wrong wrong wrong").want(401, "sign-in-refused")
 	h.browser().signIn("ada", adaPassword).want(200)
 }
@@ -307,7 +307,7 @@ func TestASourceWithManyRefusalsWaitsAndOthersDoNot(t *testing.T) {
 	}
 	b.signIn("ada", adaPassword).want(429, "locked")
 	other.do("GET", "/me", "", "Authorization", "Bearer flt_guess").want(401, "unauthorized")
-	ada.do("GET", "/me", "").want(200) // a good session passes from the same address
+	ada.do("GET", "/me", "").want(200) // a valid session passes from the same address
 	h.clock.pass(7 * time.Second)
 	b.signIn("ada", adaPassword).want(200)
 }
@@ -379,14 +379,13 @@ func TestTheLastAdministratorStays(t *testing.T) {
 	b.do("PUT", "/users/ada", `{"disabled":true,"roles":[{"role":"fabric-admin"}]}`, "If-Match", "*").want(409, "last-admin")
 	b.do("GET", "/me", "").want(200)
 	b.do("POST", "/users", `{"name":"eve","roles":[{"role":"fabric-admin"}]}`).want(201)
-	b.do("DELETE", "/users/ada", "", "If-Match", "*").want(409, "last-admin") // eve has no way to sign in
+	b.do("DELETE", "/users/ada", "", "If-Match", "*").want(409, "last-admin") // eve cannot sign in
 	b.do("PUT", "/users/eve", `{"password":"a long enough word","roles":[{"role":"fabric-admin"}]}`, "If-Match", "*").want(200)
 	b.do("DELETE", "/users/ada", "", "If-Match", "*").want(204)
 }
 
-// TestSecretsAreNowhere looks for every secret of a busy hour in the log, in the database and in
-// later answers.
-func TestSecretsAreNowhere(t *testing.T) {
+// TestSecretsAppearNowhere searches the log, the database and later answers for every secret.
+func TestSecretsAppearNowhere(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	b := h.browser()
@@ -426,7 +425,7 @@ func TestSecretsAreNowhere(t *testing.T) {
 	}
 }
 
-func TestNobodyIsHeardWhoMayNotSpeak(t *testing.T) {
+func TestUnauthenticatedCallersLearnNothing(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	read := false
@@ -447,8 +446,8 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(b []byte) (int, error) { return f(b) }
 
-// TestEveryOperationOfIdentityAnswersByTheContract calls all of them with success but the two of a
-// sign-in at a provider, which TestSignInThroughAProvider calls.
+// TestEveryOperationOfIdentityAnswersByTheContract calls all of them successfully except the two of a sign-in at a
+// provider, which TestSignInThroughAProvider calls.
 func TestEveryOperationOfIdentityAnswersByTheContract(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

@@ -28,7 +28,7 @@ func (s *Server) PutSettings(ctx context.Context, r server.PutSettingsRequestObj
 	return server.PutSettings200JSONResponse{Body: settingsBody(set), Headers: server.PutSettings200ResponseHeaders{ETag: etag(set.Version)}}, nil
 }
 
-// settingsIn fills in the defaults of what is left out.
+// settingsIn replaces omitted fields by their defaults.
 func settingsIn(in gen.SettingsUpdate) operations.Settings {
 	set, shares, tasks := operations.DefaultSettings(), deref(in.Shares), deref(in.Tasks)
 	set.Shares.Interval = valueOr(shares.IntervalS, set.Shares.Interval)

@@ -20,7 +20,7 @@ import (
 
 const strangersWord = `{"name":"nobody","password":"a long enough word"}`
 
-// strangers is a try to sign in from an address.
+// strangers returns a sign-in attempt from an address.
 func strangers(t *testing.T, addr string) *http.Request {
 	t.Helper()
 	req := newRequest(t, "POST", "/api/v1/sign-in", strangersWord)
@@ -28,7 +28,7 @@ func strangers(t *testing.T, addr string) *http.Request {
 	return req
 }
 
-func TestStrangersWhoSendSlowlyHoldFewPlaces(t *testing.T) {
+func TestSlowUnauthenticatedSendersHoldFewPlaces(t *testing.T) {
 	t.Parallel()
 	r := managed(t)
 	srv := started(t, r)
@@ -40,7 +40,7 @@ func TestStrangersWhoSendSlowlyHoldFewPlaces(t *testing.T) {
 		t.Error("busy without Retry-After")
 	}
 	from("192.0.2.9:9").want(401, "sign-in-refused")
-	for range sending.strangers - sending.source { // others, from elsewhere
+	for range sending.strangers - sending.source { // others, from other addresses
 		if _, ok := r.server.load.bodies.enter("bodies from all who are not signed in", sending.strangers); !ok {
 			t.Fatal("there is no room for others")
 		}
@@ -67,7 +67,7 @@ func TestStrangersOfOneSubscriberCountAsOne(t *testing.T) {
 	}
 }
 
-// deadlines is a recorder of an answer that notes until when the body may be read.
+// deadlines records until when the body of a request may be read.
 type deadlines struct {
 	*httptest.ResponseRecorder
 
@@ -79,7 +79,7 @@ func (d *deadlines) SetReadDeadline(at time.Time) error {
 	return nil
 }
 
-func TestAStrangersBodyComesSoon(t *testing.T) {
+func TestUnauthenticatedBodyHasAShortDeadline(t *testing.T) {
 	t.Parallel()
 	r := managed(t)
 	d := &deadlines{ResponseRecorder: httptest.NewRecorder()}
@@ -122,7 +122,7 @@ func TestOneCallerLeavesSlowPlacesToOthers(t *testing.T) {
 	r.call("GET", "/fabrics/lab/tenants/red", "", bearer(viewer)...).want(200)
 }
 
-func TestWhatTalksToDevicesHasTheTimeForIt(t *testing.T) {
+func TestDeviceOperationsHaveALongTimeout(t *testing.T) {
 	t.Parallel()
 	sp := parsed(t)
 	found := 0
@@ -156,7 +156,7 @@ func TestOneTenantLeavesStreamsToOthers(t *testing.T) {
 	}
 	red := tenants.Domain{Fabric: "lab", Tenant: "red"}
 	programs := make([]string, 2)
-	for i := range programs { // as many as red's administrator likes to make
+	for i := range programs { // as many as red's administrator likes to create
 		a, err := r.Service.CreateServiceAccount(ctx, identity.ServiceAccountInput{Name: fmt.Sprintf("p%d", i), Grant: tenants.Grant{Role: tenants.RoleTenantViewer, Domain: red}})
 		if err == nil {
 			programs[i], _, err = r.Service.CreateToken(ctx, a.Ref(), identity.TokenInput{Name: "t"})

@@ -9,7 +9,7 @@ import (
 	"fairlane/service/control"
 )
 
-// window is how long shares are measured: a tenth of a second when the caller does not say.
+// window returns the length of a measurement: a tenth of a second by default.
 func window(ms *gen.WindowQuery) time.Duration {
 	return time.Duration(valueOr(ms, 100)) * time.Millisecond
 }

@@ -33,8 +33,8 @@ func (a signedIn) VisitSignInResponse(w http.ResponseWriter) error {
 	return a.SignIn200JSONResponse.VisitSignInResponse(w)
 }
 
-// SignIn implements the contract. A session that the browser has already ends: its secret may be
-// one that somebody planted.
+// SignIn implements the contract. It ends a session that the browser already has: an attacker may have planted its
+// secret.
 func (s *Server) SignIn(ctx context.Context, r server.SignInRequestObject) (server.SignInResponseObject, error) {
 	req := requestOf(ctx)
 	if err := s.sameOrigin(req); err != nil {
@@ -59,7 +59,7 @@ func (s *Server) SignIn(ctx context.Context, r server.SignInRequestObject) (serv
 	}}, nil
 }
 
-// replacing is the context of a sign-in, which ends the session whose cookie came with it.
+// replacing returns the context of a sign-in, which ends the session whose cookie the request has.
 func (s *Server) replacing(ctx context.Context, r *http.Request) context.Context {
 	secret, err := s.sessionSecret(r)
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 	"fairlane/service/control/usecases"
 )
 
-// slowly sends the head of a write and then its body, a byte every 250 ms, until the server hangs up.
+// slowly sends the head of a write and then its body, one byte every 250 ms, until the server closes the connection.
 func slowly(ctx context.Context, srv *httptest.Server, token string) error {
 	var d net.Dialer
 	c, err := d.DialContext(ctx, "tcp", srv.Listener.Addr().String())
@@ -42,10 +42,10 @@ func slowly(ctx context.Context, srv *httptest.Server, token string) error {
 			_, err = io.WriteString(c, " ")
 		}
 	}
-	return nil // hung up, as it may
+	return nil // closed, as expected
 }
 
-// latencies are how long requests took.
+// latencies are the durations of requests.
 type latencies struct {
 	mu   sync.Mutex
 	list []time.Duration
@@ -71,10 +71,10 @@ func (l *latencies) p99() time.Duration {
 	return l.list[len(l.list)*99/100]
 }
 
-// TestSlowClientsHoldUpNobody has 500 connections send bodies slowly, of four operators and eight tenants, without an end: each
-// comes back when it is thrown out. Meanwhile an operator, a tenant and somebody who signs in write as always. How long that
-// takes on a machine that is busy with other things is measured first. It is not parallel for that.
-func TestSlowClientsHoldUpNobody(t *testing.T) {
+// TestSlowClientsDelayNoOthers has 500 connections send bodies slowly, from four operators and eight tenants, endlessly:
+// each reconnects when it is closed. Meanwhile an operator, a tenant and a user who signs in write normally. The duration
+// of these writes without slow clients is measured first, so the test is not parallel.
+func TestSlowClientsDelayNoOthers(t *testing.T) {
 	const connections, before, lasting = 500, 3 * time.Second, 8 * time.Second
 	r := managed(t)
 	crowd := &town{rig: r}
@@ -96,7 +96,7 @@ func TestSlowClientsHoldUpNobody(t *testing.T) {
 	for i := range connections {
 		wg.Go(func() {
 			for ctx.Err() == nil {
-				_ = slowly(ctx, q.srv, tokens[i%len(tokens)]) // what it cannot connect, it tries again
+				_ = slowly(ctx, q.srv, tokens[i%len(tokens)]) // retries when it cannot connect
 				time.Sleep(250 * time.Millisecond)
 			}
 		})
@@ -106,8 +106,9 @@ func TestSlowClientsHoldUpNobody(t *testing.T) {
 	if beside.bad != nil || len(beside.list) < len(alone.list)/8 {
 		t.Errorf("%d requests beside slow clients, %d before them; refused by status: %v", len(beside.list), len(alone.list), beside.bad)
 	}
-	// A write that waits for the place of a slow body waits for all of patience, and is then refused. So patience as the limit
-	// fails when slow bodies hold places, on a machine of any speed, and with the race detector, where the 500 clients take most of the time.
+	// A write that waits for the place of a slow body waits for all of patience, and is then refused. So the limit
+	// patience fails when slow bodies hold places, on a machine of any speed, and with the race detector, where the 500
+	// clients take most of the time.
 	if beside.p99() >= patience {
 		t.Errorf("99 of 100 writes take up to %v beside slow clients, want less than %v: alone it is %v", beside.p99(), patience, alone.p99())
 	}
@@ -120,14 +121,14 @@ func TestSlowClientsHoldUpNobody(t *testing.T) {
 	}
 }
 
-// quick is those who write as always.
+// quick sends the normal writes.
 type quick struct {
 	t                *testing.T
 	srv              *httptest.Server
 	operator, tenant string // tokens
 }
 
-// write has them write for a while, each one request after another.
+// write sends them for a while, each caller one after another.
 func (q *quick) write(lasting time.Duration) *latencies {
 	ctx, cancel := context.WithTimeout(q.t.Context(), lasting)
 	defer cancel()
@@ -175,8 +176,8 @@ func (t *tally) held() bool {
 	return len(t.count) > 0
 }
 
-// TestABodyHasToComeFastEnough sends one byte and stops: the request ends after the grace, and not after a minute.
-func TestABodyHasToComeFastEnough(t *testing.T) {
+// TestSlowBodyIsCutOff sends one byte and stops: the request ends after the grace, not after a minute.
+func TestSlowBodyIsCutOff(t *testing.T) {
 	t.Parallel()
 	r := managed(t)
 	srv := started(t, r)
@@ -192,9 +193,9 @@ func TestABodyHasToComeFastEnough(t *testing.T) {
 	}
 }
 
-// TestARefusedBodyIsNotWaitedFor sends the beginning of a body to requests that are refused before the body is read: the answer comes,
-// and the connection ends, after the grace, and not after the minute of the connection.
-func TestARefusedBodyIsNotWaitedFor(t *testing.T) {
+// TestRejectedBodyIsNotAwaited sends the start of a body to requests that are refused before the body is read: the
+// answer comes, and the connection ends, after the grace, not after the minute of the connection.
+func TestRejectedBodyIsNotAwaited(t *testing.T) {
 	t.Parallel()
 	r := managed(t)
 	srv := started(t, r)
@@ -227,7 +228,7 @@ func TestARefusedBodyIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-// TestAnEmptyBodyLeavesNothingCounted sends bodies of which only the end comes.
+// TestAnEmptyBodyLeavesNothingCounted sends bodies without content.
 func TestAnEmptyBodyLeavesNothingCounted(t *testing.T) {
 	t.Parallel()
 	r := managed(t)
@@ -252,8 +253,8 @@ func TestAnEmptyBodyLeavesNothingCounted(t *testing.T) {
 	}
 }
 
-// TestWorkOutlivesTheTimeOfABody has an operation take longer than the connection's limit for sending: it is answered.
-func TestWorkOutlivesTheTimeOfABody(t *testing.T) {
+// TestSlowOperationOutlivesTheReadDeadline makes an operation last longer than the connection's limit for sending: it is answered.
+func TestSlowOperationOutlivesTheReadDeadline(t *testing.T) {
 	t.Parallel()
 	r := managed(t)
 	slow := &failing{Store: r.Store, wait: 600 * time.Millisecond}
@@ -295,9 +296,9 @@ func (deaf) Write([]byte) (int, error) { return 0, os.ErrDeadlineExceeded }
 
 func (deaf) WriteString(string) (int, error) { return 0, os.ErrDeadlineExceeded }
 
-// TestAnAnswerThatIsNotReceivedIsNoFault gives answers and events to clients that do not receive them. The log has no fault, no metric
-// counts one, and the caller is not locked out as one whose requests make faults.
-func TestAnAnswerThatIsNotReceivedIsNoFault(t *testing.T) {
+// TestUndeliveredAnswerIsNoFault sends answers and events to clients that do not receive them. The log and the
+// metrics show no fault, and the caller is not locked out for causing faults.
+func TestUndeliveredAnswerIsNoFault(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.Lab(t)

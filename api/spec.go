@@ -23,18 +23,18 @@ type spec struct {
 	routes map[string]*route // key: "GET /api/v1/fabrics/:fabric"
 }
 
-// route is an operation of the contract, with what it asks of its caller.
+// route is an operation of the contract, with the right that it requires.
 type route struct {
 	*routers.Route
 
 	rule     rule
-	problems []string // codes that it may answer beside the ambient ones, sorted by status
+	problems []string // codes that it may return beyond the ambient ones, sorted by status
 }
 
-// of is the operation that a request is for; nil when it is for none.
+// of returns the operation of a request; nil without one.
 func (s *spec) of(c *gin.Context) *route { return s.routes[c.Request.Method+" "+c.FullPath()] }
 
-// at is the operation of a method and a path of the contract.
+// at returns the operation of a method and a path of the contract.
 func (s *spec) at(method, path string) *route { return s.routes[method+" "+ginPattern(path)] }
 
 func loadSpec() (*spec, error) {
@@ -42,13 +42,12 @@ func loadSpec() (*spec, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read contract: %w", err)
 	}
-	// Examples are judged by a test, once, and not at every start.
+	// A test validates the examples, so that not every start has to.
 	if err := doc.Validate(context.Background(), openapi3.DisableExamplesValidation()); err != nil {
 		return nil, fmt.Errorf("check contract: %w", err)
 	}
-	// The validator compiles a 3.1 schema anew on every request and reports in its library's
-	// words. The contract uses only vocabulary that 3.0 has too (a test holds it to that), so
-	// requests are judged by the faster rules of 3.0.
+	// The validator compiles a 3.1 schema anew on every request and reports in its library's words. The contract uses
+	// only vocabulary that 3.0 also has (a test ensures it), so requests are validated by the faster rules of 3.0.
 	rules := *doc
 	rules.OpenAPI = "3.0.3"
 	s := &spec{doc: doc, routes: make(map[string]*route)}
@@ -67,7 +66,7 @@ func loadSpec() (*spec, error) {
 	return s, nil
 }
 
-// ginPattern turns /fabrics/{fabric} into /fabrics/:fabric.
+// ginPattern converts /fabrics/{fabric} into /fabrics/:fabric.
 func ginPattern(path string) string {
 	return strings.NewReplacer("{", ":", "}", "").Replace(path)
 }
@@ -75,7 +74,7 @@ func ginPattern(path string) string {
 // public reports whether an operation needs no token: it says "security: []".
 func public(op *openapi3.Operation) bool { return op.Security != nil && len(*op.Security) == 0 }
 
-// param is a parameter of an operation, which may be written at its path; nil when it has none of that name.
+// param returns a parameter of an operation, which its path may declare; nil when there is none of that name.
 func param(item *openapi3.PathItem, op *openapi3.Operation, in, name string) *openapi3.Parameter {
 	if p := op.Parameters.GetByInAndName(in, name); p != nil {
 		return p

@@ -18,20 +18,20 @@ import (
 )
 
 const (
-	// heartbeat is how often a stream without events sends a comment: often enough for proxies, which cut lines
-	// that are silent for half a minute.
+	// heartbeat is the interval at which a stream without events sends a comment: proxies close connections that are
+	// silent for half a minute.
 	heartbeat = 15 * time.Second
 	// streamWrite is how long one write of a stream may take before its client counts as gone.
 	streamWrite = 30 * time.Second
 )
 
-// streams reports whether a route answers without an end.
+// streams reports whether a route answers with an endless stream.
 func streams(route string) bool { return strings.HasSuffix(route, "/stream") }
 
 // stream answers with a stream of events: its only time limit is that of each write, and it ends with the service.
 func (s *Server) stream(c *gin.Context, cancel context.CancelFunc) {
 	defer context.AfterFunc(s.draining, cancel)()
-	c.Header("X-Accel-Buffering", "no") // nginx would hold events back
+	c.Header("X-Accel-Buffering", "no") // otherwise nginx would buffer events
 	c.Writer = &streamWriter{c.Writer, http.NewResponseController(c.Writer), func() { c.Set(lostKey, true) }}
 	c.Next()
 }
@@ -69,7 +69,7 @@ func (s *Server) StreamEvents(ctx context.Context, r server.StreamEventsRequestO
 	return server.StreamEvents200TextEventStreamResponse{Body: &eventReader{ctx: ctx, watch: w, buf: *bytes.NewBufferString(": events follow\n\n")}}, nil
 }
 
-// eventReader is a stream of events as text. Read waits for the next ones and ends with the context.
+// eventReader is a stream of events as text. Read waits for the next events and ends with the context.
 type eventReader struct {
 	ctx   context.Context //nolint:containedctx // of one response; io.Reader has no other way
 	watch *control.Watch
@@ -82,7 +82,7 @@ func (r *eventReader) Read(p []byte) (int, error) {
 	for r.buf.Len() == 0 {
 		list, err := r.watch.Next(r.ctx, heartbeat)
 		if err != nil {
-			return 0, io.EOF // the client or the service ends it, or the store does not answer: come back
+			return 0, io.EOF // the client or the service ended it, or the store does not answer: the client must reconnect
 		}
 		if len(list) == 0 {
 			r.buf.WriteString(": still here\n\n")
@@ -96,7 +96,7 @@ func (r *eventReader) Read(p []byte) (int, error) {
 	return r.buf.Read(p)
 }
 
-// writeEvent writes one event as the standard of server-sent events has it. JSON has no line breaks, so that data is one line.
+// writeEvent writes one server-sent event. JSON has no line breaks, so its data is one line.
 func writeEvent(w *bytes.Buffer, e gen.Event) error {
 	b, err := json.Marshal(e)
 	if err != nil {

@@ -13,19 +13,19 @@ import (
 	"fairlane/internal/phrase"
 )
 
-// maxDepth bounds how deep objects and lists of a body may lie in each other; the contract needs 6.
+// maxDepth bounds the nesting of objects and lists in a body; the contract needs 6.
 const maxDepth = 32
 
-// Faults of a text.
+// Faults of a JSON text.
 var (
 	hasNUL  = phrase.Of("problem.has-nul")
 	notUTF8 = phrase.Of("problem.not-utf8")
 	hasHalf = phrase.Of("problem.half-surrogate")
 )
 
-// checkJSON refuses a body that is not one whole JSON text in UTF-8, is nested deeper than any of ours, or is ambiguous
-// (RFC 8259, 4 and 8.2): a field twice in one object, the character 0, half of a surrogate pair. The error has the place
-// and, where the text is JSON, the field.
+// checkJSON rejects a body that is not one complete JSON text in UTF-8, is nested too deep, or is ambiguous (RFC 8259, 4
+// and 8.2): a duplicate field in an object, the character 0, half of a surrogate pair. The error has the position and,
+// where the text is JSON, the field.
 func checkJSON(body []byte) error {
 	if at, ok := tooDeep(body); ok {
 		return malformed(body, at, phrase.Of("problem.too-deep", "max", maxDepth), nil)
@@ -47,7 +47,7 @@ func checkJSON(body []byte) error {
 	return w.texts()
 }
 
-// malformed reports the byte at of a body, counted from 0, and the field that it lies in, when that is known.
+// malformed reports a fault at the byte at of a body, counted from 0, with its field where known.
 func malformed(body []byte, at int, what phrase.Text, field *gen.ProblemField) error {
 	before := body[:min(at+1, len(body))]
 	line := 1 + bytes.Count(before, []byte("\n"))
@@ -59,8 +59,8 @@ func malformed(body []byte, at int, what phrase.Text, field *gen.ProblemField) e
 	return p
 }
 
-// tooDeep returns the place where nesting first exceeds maxDepth. It counts brackets outside of strings, in one pass and without
-// allocating, before any recursive decoder reads the body.
+// tooDeep returns the position where nesting first exceeds maxDepth. It counts brackets outside of strings, in one pass
+// and without allocating, before any recursive decoder reads the body.
 func tooDeep(body []byte) (at int, deep bool) {
 	depth, quoted := 0, false
 	for i := 0; i < len(body); i++ {
@@ -88,17 +88,17 @@ func tooDeep(body []byte) (at int, deep bool) {
 // walk visits the strings of a valid JSON text.
 type walk struct {
 	body []byte
-	open []level // the objects and lists around the place, the outermost first
+	open []level // the objects and lists around the position, the outermost first
 }
 
 // level is an object or a list that is not closed yet.
 type level struct {
 	fields map[string]bool // seen so far; nil for a list
-	name   string          // of the field whose value comes
+	name   string          // of the field whose value follows
 	index  int             // of the entry, in a list
 }
 
-// texts refuses the first string that is not text, and the first field that its object already has.
+// texts rejects the first string that is not text, and the first duplicate field of an object.
 func (w *walk) texts() error {
 	key := false // whether the next string names a field
 	for i := 0; i < len(w.body); i++ {
@@ -110,7 +110,7 @@ func (w *walk) texts() error {
 		case '}', ']':
 			w.open, key = w.open[:len(w.open)-1], false
 		case ',':
-			in := &w.open[len(w.open)-1] // a comma lies in something
+			in := &w.open[len(w.open)-1] // a comma is always inside an object or list
 			in.index++
 			key = in.fields != nil
 		case ':':
@@ -132,8 +132,8 @@ func (w *walk) text(from, end int, key bool) error {
 	at, what := badEscape(raw)
 	if key {
 		name := string(raw[1 : len(raw)-1])
-		if bytes.IndexByte(raw, '\\') >= 0 { // the same name can be written in several ways
-			_ = json.Unmarshal(raw, &name) // valid: the whole body is
+		if bytes.IndexByte(raw, '\\') >= 0 { // a name can be written in several forms
+			_ = json.Unmarshal(raw, &name) // valid, since the whole body is
 		}
 		in := &w.open[len(w.open)-1]
 		in.name = name
@@ -148,7 +148,7 @@ func (w *walk) text(from, end int, key bool) error {
 	return malformed(w.body, from+at, what, new(fieldOf(gen.ProblemFieldInBody, w.pointer(), what)))
 }
 
-// pointer is the JSON pointer (RFC 6901) of the place.
+// pointer returns the JSON pointer (RFC 6901) of the position.
 func (w *walk) pointer() string {
 	var b strings.Builder
 	for _, l := range w.open {
@@ -161,15 +161,15 @@ func (w *walk) pointer() string {
 	return b.String()
 }
 
-// badEscape returns the place of the first \u0000 in a string, or of an escape of half of a surrogate pair without the other half,
-// and a description of it; "" when there is neither.
+// badEscape returns the position of the first \u0000 in a string, or of an escaped half of a surrogate pair without the
+// other half, with a description; "" when there is neither.
 func badEscape(raw []byte) (at int, what phrase.Text) {
 	for i := 0; i < len(raw); i++ {
 		if raw[i] != '\\' {
 			continue
 		}
 		if raw[i+1] != 'u' {
-			i++ // an escaped character begins no escape
+			i++ // an escaped character starts no escape
 			continue
 		}
 		r := escaped(raw[i:])
@@ -187,8 +187,8 @@ func badEscape(raw []byte) (at int, what phrase.Text) {
 	return 0, phrase.Text{}
 }
 
-// escaped decodes the escape \uXXXX at the beginning of raw and returns its UTF-16 code unit; -1 when raw does not begin
-// with such an escape.
+// escaped decodes the escape \uXXXX at the start of raw and returns its UTF-16 code unit; -1 when raw does not start with
+// such an escape.
 func escaped(raw []byte) rune {
 	if len(raw) < 6 || raw[0] != '\\' || raw[1] != 'u' {
 		return -1
@@ -200,7 +200,7 @@ func escaped(raw []byte) rune {
 	return rune(v)
 }
 
-// endOfText returns the index after the string that begins with the quotation mark at index at.
+// endOfText returns the index after the string whose opening quotation mark is at index at.
 func endOfText(body []byte, at int) int {
 	for at++; body[at] != '"'; at++ {
 		if body[at] == '\\' {

@@ -18,7 +18,7 @@ import (
 )
 
 // TestMediaTypesAreComparedWithoutRegardToCase sends the same bad and good body under several spellings of a media type:
-// none of them leads past the checks of the body.
+// none of them bypasses the checks of the body.
 func TestMediaTypesAreComparedWithoutRegardToCase(t *testing.T) {
 	t.Parallel()
 	r := managed(t)
@@ -78,8 +78,8 @@ func TestAmbiguousTextIsRefusedWithItsPlace(t *testing.T) {
 	}
 }
 
-// TestTextOfAURLIsRefusedInEveryPart has the character 0 and broken UTF-8 in paths and queries, of streams too.
-func TestTextOfAURLIsRefusedInEveryPart(t *testing.T) {
+// TestInvalidTextInAURLIsRejected sends the character 0 and broken UTF-8 in paths and queries, also of streams.
+func TestInvalidTextInAURLIsRejected(t *testing.T) {
 	t.Parallel()
 	r := managed(t)
 	for _, path := range []string{
@@ -94,12 +94,12 @@ func TestTextOfAURLIsRefusedInEveryPart(t *testing.T) {
 	r.call("GET", "/audit?object=%C3%A9%EF%BF%BD", "").want(200)
 }
 
-// failing is a store that fails with what is no fault of a database or of a request, as a bug does, or is slow.
+// failing is a store that fails with an error of neither the database nor the request, as a bug does, or is slow.
 type failing struct {
 	control.Store
 
 	on   bool
-	wait time.Duration // before every look
+	wait time.Duration // before every read
 }
 
 func (s *failing) View(ctx context.Context, f func(control.Repos) error) error {
@@ -110,9 +110,9 @@ func (s *failing) View(ctx context.Context, f func(control.Repos) error) error {
 	return s.Store.View(ctx, f)
 }
 
-// TestAFaultCountsAgainstItsCaller has the service fail on every look into the store: a caller is held off after some
-// requests, by address when it is unknown, and other operations and other callers are not.
-func TestAFaultCountsAgainstItsCaller(t *testing.T) {
+// TestFaultsCountAgainstTheirCaller makes every read of the store fail. A caller is blocked after some requests, by
+// address when it is unknown; other operations and other callers are not.
+func TestFaultsCountAgainstTheirCaller(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	s := &failing{Store: r.Store}
@@ -152,8 +152,8 @@ func TestAFaultCountsAgainstItsCaller(t *testing.T) {
 	ask("192.0.2.2:1000", "/sign-in").want(401, "sign-in-refused")
 }
 
-// FuzzCheckJSON compares the check with the decoder of the standard library: what passes decodes to text without the
-// character 0 and loses nothing, and has no field twice; what is refused has a place inside the body.
+// FuzzCheckJSON compares the check with the decoder of the standard library: an accepted body decodes to text without the
+// character 0, loses nothing, and has no duplicate field; a rejected one has a position inside the body.
 func FuzzCheckJSON(f *testing.F) {
 	for _, s := range []string{
 		`{"a":1}`, `{"a":1,"a":2}`, `{"a":"\u0000"}`, `"\ud800"`, `"\ud83d\ude00"`, `{"a":[{"b":1,"\u0062":2}]}`, `[1,"x",{"":{}},[]]`, "\xff", `{"a"`, `"\\u0000"`, "\x00",
@@ -179,12 +179,12 @@ func FuzzCheckJSON(f *testing.F) {
 	})
 }
 
-// ambiguous says what is wrong with a body, judged by decoding it token by token; "" when nothing is.
+// ambiguous returns the fault of a body, found by decoding it token by token; "" without one.
 func ambiguous(body []byte) string {
 	if !json.Valid(body) || !utf8.Valid(body) {
 		return "no JSON in UTF-8"
 	}
-	// A text that decodes to U+FFFD without having it, written out or escaped, had half of a pair.
+	// A text that decodes to U+FFFD without containing it, literal or escaped, had half of a pair.
 	given := bytes.Count(body, []byte("\uFFFD")) + bytes.Count(bytes.ToLower(body), []byte(`\ufffd`))
 	type frame struct {
 		fields map[string]bool

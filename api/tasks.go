@@ -11,7 +11,7 @@ import (
 	"fairlane/service/control"
 )
 
-// tasks is a page of the tasks of a kind, without the texts of scenarios.
+// tasks returns a page of the tasks of a kind, without the texts of scenarios.
 func tasks[T any](ctx context.Context, s *Server, k control.TaskKind, limit *gen.Limit, from *gen.Cursor, out func(control.Task, error) (T, error)) ([]T, *string, error) {
 	list, next, err := listed(ctx, k, limit, from, s.control.ListTasks, func(t control.Task) control.Task { return t })
 	if err != nil {
@@ -71,7 +71,7 @@ func (s *Server) CancelCalibration(ctx context.Context, r server.CancelCalibrati
 	return server.CancelCalibration202JSONResponse(out), err
 }
 
-// simulationOut converts a task, unless there was an error instead.
+// simulationOut converts a task, or returns the error.
 func simulationOut(t control.Task, err error) (gen.Simulation, error) {
 	if err != nil {
 		return gen.Simulation{}, err
@@ -85,7 +85,7 @@ func simulationOut(t control.Task, err error) (gen.Simulation, error) {
 	return out, err
 }
 
-// calibrationOut converts a task, unless there was an error instead.
+// calibrationOut converts a task, or returns the error.
 func calibrationOut(t control.Task, err error) (gen.Calibration, error) {
 	if err != nil {
 		return gen.Calibration{}, err
@@ -108,10 +108,10 @@ func resultOut(t control.Task) (out map[string]any, err error) {
 	return out, nil
 }
 
-// lastYear is the last that RFC 3339 can write.
+// lastYear is the last year that RFC 3339 can represent.
 const lastYear = 9999
 
-// instant leaves out a time that is none: zero, or one later than can be written, which stands for never.
+// instant returns nil for the zero time, and for a time too late to be written, which means never.
 func instant(t time.Time) *time.Time {
 	if t.IsZero() || t.Year() > lastYear {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"fairlane/api/gen"
 )
 
-// ended waits for a task's job and returns what a GET of it answers.
+// ended waits for a task's job and returns its GET answer.
 func (r *rig) ended(location string) answer {
 	r.t.Helper()
 	r.Wait()
@@ -162,7 +162,7 @@ func TestMeasurementsAreKept(t *testing.T) {
 	}
 }
 
-func TestAFabricIsSeenFromFarAndNear(t *testing.T) {
+func TestTopologyByTiersAndLinks(t *testing.T) {
 	t.Parallel()
 	r := managed(t)
 	tiers := decode[gen.Tiers](r.call("GET", "/fabrics/lab/tiers", "").want(200))

@@ -142,8 +142,8 @@ func (s *Server) PutFlows(ctx context.Context, r server.PutFlowsRequestObject) (
 	}, nil
 }
 
-// tenantIn converts what the contract let through; what remains to refuse is a weight with
-// too many decimals. base is the JSON pointer of the tenant in the body.
+// tenantIn converts a validated body; it can still reject a weight with too many decimals. base is the JSON pointer of
+// the tenant in the body.
 func tenantIn(t gen.TenantCreate, base string) (tenancy.TenantInput, error) {
 	in := tenancy.TenantInput{Name: t.Name, Guarantee: quantity.BitRate(deref(t.GuaranteeBps)), Cap: quantity.BitRate(deref(t.CapBps))}
 	var err error
@@ -182,7 +182,7 @@ func flowIn(f gen.Flow) tenancy.FlowInput {
 	}
 }
 
-// namedTenant is a tenant with the names of its ports.
+// namedTenant returns a tenant with the names of its ports.
 func (s *Server) namedTenant(ctx context.Context, t control.Tenant) (gen.Tenant, error) {
 	out := tenantOut(t)
 	return out, s.nameAttachments(ctx, t.Fabric, out.Attachments)
@@ -192,7 +192,7 @@ func attachmentsOf(list []gen.Tenant) [][]gen.Attachment {
 	return mapped(list, func(t gen.Tenant) []gen.Attachment { return t.Attachments })
 }
 
-// flowsOut are flows with the names of their ports.
+// flowsOut returns flows with the names of their ports.
 func (s *Server) flowsOut(ctx context.Context, fabric string, flows []tenants.Flow) ([]gen.Flow, error) {
 	name, err := s.control.PortNames(ctx, fabric)
 	if err != nil {
@@ -206,5 +206,5 @@ func (s *Server) flowsOut(ctx context.Context, fabric string, flows []tenants.Fl
 	}), nil
 }
 
-// names is never nil, so that it is [] in JSON.
+// names returns a non-nil list, so that it is [] in JSON.
 func names(list []string) []gen.Name { return append([]gen.Name{}, list...) }

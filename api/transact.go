@@ -24,12 +24,12 @@ const (
 	dryRunHeader   = "Dry-Run"
 )
 
-// maxKept bounds, in bytes, the answer kept with an idempotency key. A repetition of a request with a larger answer is
-// told that it was done.
+// maxKept bounds, in bytes, the answer stored with an idempotency key. A repetition of a request with a larger answer
+// receives only that it was completed.
 const maxKept = 1 << 20
 
-// inStore reports whether an operation acts on the store alone and quickly, so that it runs in one transaction. All others
-// talk to devices, compile or hand work over; they have transactions of their own, and each looks after its dry run.
+// inStore reports whether an operation only uses the store and is quick, so that it runs in one transaction. All others
+// access devices, compile or start jobs; they have their own transactions, and each handles its dry run.
 func inStore(operation string) bool {
 	switch operation {
 	case "CreateFabric", "UpdateFabric", "DeleteFabric", "ManageFabric",
@@ -45,8 +45,8 @@ func inStore(operation string) bool {
 	return false
 }
 
-// transact gives a write what its headers and parameters ask for: one transaction, a dry run, and to be done
-// once under an idempotency key.
+// transact applies the headers and parameters of a write: one transaction, a dry run, and at most one execution under an
+// idempotency key.
 func (s *Server) transact(f server.StrictHandlerFunc, operation string) server.StrictHandlerFunc {
 	atOnce := inStore(operation)
 	return func(c *gin.Context, request any) (any, error) {
@@ -69,8 +69,8 @@ func (s *Server) transact(f server.StrictHandlerFunc, operation string) server.S
 	}
 }
 
-// onFabric gives an operation the scope of the fabric in its path. An operation that also concerns accounts, or whether the
-// fabric exists, has the scope of the whole service.
+// onFabric gives an operation the scope of the fabric in its path. An operation that also concerns accounts, or the
+// existence of the fabric, has the scope of the whole service.
 func onFabric(ctx context.Context, c *gin.Context, operation string) context.Context {
 	switch operation {
 	case "DeleteFabric", "PutMember", "DeleteMember", "CreateTenantServiceAccount", "DeleteTenantServiceAccount":
@@ -83,7 +83,7 @@ func onFabric(ctx context.Context, c *gin.Context, operation string) context.Con
 	return control.OnFabric(ctx, fabric)
 }
 
-// prepare does what a request takes long for before it gets its transaction, in which nobody else writes.
+// prepare does the slow part of a request before its transaction, during which no other write runs.
 func (s *Server) prepare(ctx context.Context, request any) (context.Context, error) {
 	switch r := request.(type) {
 	case server.CreateUserRequestObject:
@@ -100,14 +100,14 @@ func (s *Server) prepare(ctx context.Context, request any) (context.Context, err
 	return ctx, nil
 }
 
-// takesOnce reports whether the operation takes idempotency keys. Those whose answer holds a secret that is shown once do
-// not: the answer would be kept.
+// takesOnce reports whether the operation accepts idempotency keys. Operations that return a secret do not, since the
+// answer would be stored.
 func (s *Server) takesOnce(c *gin.Context) bool {
 	r := s.spec.of(c)
 	return r != nil && param(r.PathItem, r.Operation, "header", onceHeader) != nil
 }
 
-// inOne runs an operation, in one transaction when it may be.
+// inOne runs an operation, in one transaction where possible.
 func (s *Server) inOne(ctx context.Context, atOnce bool, request any, run func(context.Context) (any, error)) (response any, err error) {
 	if !atOnce {
 		return run(ctx)
@@ -122,7 +122,7 @@ func (s *Server) inOne(ctx context.Context, atOnce bool, request any, run func(c
 	return response, err
 }
 
-// once answers a request under an idempotency key: by doing it, or with the answer of the time when it was done.
+// once answers a request under an idempotency key: it runs the operation, or returns the stored answer.
 func (s *Server) once(c *gin.Context, operation string, k control.OnceKey, atOnce bool, request any, run func(context.Context) (any, error)) error {
 	ctx := c.Request.Context()
 	release, free := s.busy.enter(k.Actor+"\x00"+k.Key, 1)
@@ -156,17 +156,17 @@ func (s *Server) once(c *gin.Context, operation string, k control.OnceKey, atOnc
 		}
 		return answer, nil
 	})
-	if err != nil && (atOnce || answer.Status == 0) { // nothing was done
+	if err != nil && (atOnce || answer.Status == 0) { // nothing was changed
 		return err
 	}
-	if err != nil { // it is done; only its answer is not kept
+	if err != nil { // it is done; only its answer is not stored
 		s.o.Log.ErrorContext(ctx, "answer of an idempotency key not kept", "request_id", requestID(c), "error", err.Error())
 	}
 	writeAnswer(c, answer)
 	return nil
 }
 
-// digest tells requests apart: method, path, query and body, each with its length before it.
+// digest identifies a request: method, path, query and body, each preceded by its length.
 func digest(c *gin.Context) [32]byte {
 	h := sha256.New()
 	body, _ := c.Get(bodyKey)
@@ -180,7 +180,7 @@ func digest(c *gin.Context) [32]byte {
 	return [32]byte(h.Sum(nil))
 }
 
-// answerWriter takes an answer that is not sent yet.
+// answerWriter captures an answer that is not sent yet.
 type answerWriter struct {
 	header http.Header
 	status int
@@ -193,8 +193,8 @@ func (w *answerWriter) Header() http.Header { return w.header }
 
 func (w *answerWriter) WriteHeader(status int) { w.status = status }
 
-// encode is what the generated code would send for a response object. Its method for that is named after the
-// operation, and no interface has it for all.
+// encode returns what the generated code would send for a response object. Its method for that is named after the
+// operation, so no common interface exists.
 func encode(operation string, response any) (control.OnceAnswer, error) {
 	visit := reflect.ValueOf(response).MethodByName("Visit" + operation + "Response")
 	if !visit.IsValid() {

@@ -11,7 +11,7 @@ import (
 	"fairlane/service/control/usecases"
 )
 
-// watched is a store that tells what was done in write transactions, in which nobody else writes.
+// watched is a store that records the work in write transactions, which exclude all others.
 type watched struct {
 	control.Store
 
@@ -42,7 +42,7 @@ func (r *watchedRepos) Plan(ctx context.Context, fabric, name string) (control.P
 	return r.Repos.Plan(ctx, fabric, name)
 }
 
-// again replaces the rig's service by one that has nothing in memory, over a store that is watched.
+// again replaces the rig's service by one with empty caches, over a watched store.
 func (r *rig) again() *watched {
 	r.t.Helper()
 	w := &watched{Store: r.Store}
@@ -58,9 +58,9 @@ func (r *rig) again() *watched {
 	return w
 }
 
-// Hashing a password takes 19 MiB, so what is allocated in a transaction tells whether it was done there. For that nothing
-// else may run: this test is not parallel.
-func TestNobodyWaitsForAPasswordToBeHashed(t *testing.T) {
+// Hashing a password takes 19 MiB, so the bytes allocated in a transaction show whether it was done there. Nothing else
+// may run meanwhile: this test is not parallel.
+func TestPasswordsAreHashedOutsideOfTransactions(t *testing.T) {
 	r := newRig(t)
 	w := r.again()
 	const body = `{"password":"a long word for rob","roles":[]}`
@@ -84,7 +84,7 @@ func TestNobodyWaitsForAPasswordToBeHashed(t *testing.T) {
 	}
 }
 
-func TestNobodyWaitsForThePlanOfADevice(t *testing.T) {
+func TestPlansAreLoadedOutsideOfTransactions(t *testing.T) {
 	t.Parallel()
 	r := managed(t)
 	p, _, err := r.Service.CreatePlan(t.Context(), "lab", control.CompileOptions{}, false)

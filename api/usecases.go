@@ -18,8 +18,7 @@ import (
 	"fairlane/tenants"
 )
 
-// UseCases is what the service does, as the edge calls it. What a method does, and with which errors, stands at the types of
-// service/control that have it.
+// UseCases are the use cases that the handlers call. The types in service/control document each method and its errors.
 type UseCases interface {
 	Transactions
 	Accounts
@@ -43,7 +42,7 @@ type Transactions interface {
 	WatchEvents(ctx context.Context, f control.EventFilter, after int64) (*control.Watch, error)
 }
 
-// Accounts are the use cases about who may do what: users, service accounts, members, tokens, sessions and sign-in.
+// Accounts are the use cases about identities and rights: users, service accounts, members, tokens, sessions and sign-in.
 type Accounts interface {
 	Admit(addr string) (forgive func(), err error)
 	Authenticate(ctx context.Context, text string) (control.Principal, error)
@@ -146,7 +145,7 @@ type Rollouts interface {
 	StartRollout(ctx context.Context, fabric string, in rollouts.RolloutInput) (out control.Rollout, err error)
 }
 
-// Devices are the use cases about devices after a rollout: what they hold, what has drifted, repairs.
+// Devices are the use cases about devices after a rollout: their settings, drift, repairs.
 type Devices interface {
 	Device(ctx context.Context, fabric, ref string, read bool) (drift.DeviceView, error)
 	Devices(ctx context.Context, fabric, plan string) (name string, list []drift.DeviceView, err error)

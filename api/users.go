@@ -73,7 +73,7 @@ func (s *Server) DeleteUser(ctx context.Context, r server.DeleteUserRequestObjec
 	return server.DeleteUser204Response{}, s.control.DeleteUser(ctx, r.User, v)
 }
 
-// grantsIn converts roles; what remains to refuse is a domain that does not fit its role.
+// grantsIn converts roles; it can still reject a domain that does not fit its role.
 func grantsIn(list []gen.Grant) ([]tenants.Grant, error) {
 	out := make([]tenants.Grant, len(list))
 	for i, g := range list {
@@ -88,7 +88,7 @@ func grantsIn(list []gen.Grant) ([]tenants.Grant, error) {
 	return out, nil
 }
 
-// pointerAt is the JSON pointer of a list's entry.
+// pointerAt returns the JSON pointer of a list entry.
 func pointerAt(list string, i int) string { return list + "/" + strconv.Itoa(i) }
 
 func userOut(a control.Account) gen.User {

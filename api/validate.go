@@ -19,10 +19,10 @@ import (
 // maxFields bounds the faults that one answer lists.
 const maxFields = 20
 
-// validate judges the request by the contract.
+// validate validates the request against the contract.
 func (s *Server) validate(c *gin.Context) {
 	route := s.spec.of(c)
-	if route == nil { // not possible while the routes are generated from the contract
+	if route == nil { // cannot happen while the routes are generated from the contract
 		s.writeProblem(c, fmt.Errorf("route %s %s is not in the contract", c.Request.Method, c.FullPath()))
 		return
 	}
@@ -34,7 +34,7 @@ func (s *Server) validate(c *gin.Context) {
 		Request: c.Request, PathParams: params, Route: route.Route,
 		Options: &openapi3filter.Options{
 			MultiError: true, SkipSettingDefaults: true,
-			AuthenticationFunc: openapi3filter.NoopAuthenticationFunc, // authenticate has done it
+			AuthenticationFunc: openapi3filter.NoopAuthenticationFunc, // authenticate has done this
 		},
 	})
 	if err == nil {
@@ -45,11 +45,11 @@ func (s *Server) validate(c *gin.Context) {
 	}
 }
 
-// unknownQuery refuses query parameters that the contract does not have, and those that come twice: a misspelt
-// dry_run must not pass as a real run, nor one beside another.
+// unknownQuery rejects query parameters that are not in the contract, and repeated ones: a misspelt or contradicted
+// dry_run must not pass as a real run.
 func unknownQuery(c *gin.Context, r *route) error {
 	query, err := url.ParseQuery(c.Request.URL.RawQuery)
-	if err != nil { // what cannot be read would be left out without a word
+	if err != nil { // unparsable parameters would be dropped silently
 		return &problemError{code: "malformed-request", said: phrase.Of("problem.malformed-query")}
 	}
 	for name, values := range query {
@@ -63,7 +63,7 @@ func unknownQuery(c *gin.Context, r *route) error {
 	return nil
 }
 
-// rewrite turns the validator's findings into a problem in our own words.
+// rewrite converts the validator's findings into a problem in this project's own words.
 func rewrite(err error) error {
 	var known *problemError
 	if errors.As(err, &known) {
@@ -91,7 +91,7 @@ func rewrite(err error) error {
 	return p
 }
 
-// once leaves out what was said before: a value that breaks several rules is described by all of them each time.
+// once removes duplicates: a value that breaks several rules is described by all of them each time.
 func once(in []gen.ProblemField) (out []gen.ProblemField) {
 	for _, f := range in {
 		said := func(g gen.ProblemField) bool { return g.In == f.In && g.Pointer == f.Pointer && g.Detail == f.Detail }
@@ -146,14 +146,14 @@ func bodyFaults(re *openapi3filter.RequestError) []gen.ProblemField {
 	return out
 }
 
-// pointer is the JSON pointer (RFC 6901) of the faulty value.
+// pointer returns the JSON pointer (RFC 6901) of the faulty value.
 func pointer(se *openapi3.SchemaError) string {
 	var b strings.Builder
 	escape := strings.NewReplacer("~", "~0", "/", "~1")
 	for _, part := range se.JSONPointer() {
 		b.WriteString("/" + escape.Replace(part))
 	}
-	// The validator places an unknown field at its object and names it in its text only.
+	// The validator reports an unknown field at its object and names it only in its text.
 	if se.SchemaField == "properties" || se.SchemaField == "additionalProperties" {
 		if _, rest, ok := strings.Cut(se.Reason, `property "`); ok {
 			if name, _, ok := strings.Cut(rest, `" is unsupported`); ok {
@@ -187,7 +187,7 @@ var types = map[string]phrase.Text{
 	"array": phrase.Of("want.list"), "object": phrase.Of("want.object"),
 }
 
-// wanted puts a schema into words.
+// wanted describes a schema in words.
 func wanted(s *openapi3.Schema) phrase.Text {
 	switch {
 	case s == nil:
@@ -202,7 +202,7 @@ func wanted(s *openapi3.Schema) phrase.Text {
 		}
 		return phrase.Of("want.one-of", "values", words)
 	}
-	if id, ok := s.Extensions["x-want"].(string); ok { // a message, in place of a regular expression
+	if id, ok := s.Extensions["x-want"].(string); ok { // a message that replaces a regular expression
 		return phrase.Text{ID: id}
 	}
 	kind := phrase.Of("want.other")
@@ -230,7 +230,7 @@ func number(v float64) string {
 	return fmt.Sprint(v)
 }
 
-// shown repeats what was found, shortened; compound values by their kind.
+// shown quotes the found value, shortened; for compound values, their kind.
 func shown(v any) phrase.Text {
 	switch v := v.(type) {
 	case nil:

@@ -22,7 +22,7 @@ import (
 	"fairlane/tenants"
 )
 
-// world is a house in which bob administers tenant blue. In a crowded one others live too, and are busy.
+// world is a house in which bob administers tenant blue. A crowded one also has other, busy users.
 type world struct {
 	*house
 	crowded bool
@@ -30,7 +30,7 @@ type world struct {
 	seen    []string
 }
 
-// others does what bob must not notice, in a crowded world only.
+// others does, in a crowded world only, what bob must not notice.
 func (w *world) others(what string, do func() error) {
 	w.t.Helper()
 	if !w.crowded {
@@ -104,10 +104,10 @@ func (w *world) rollOut() {
 	w.rig.Wait()
 }
 
-// made are parts of answers that are random.
+// made matches random parts of answers.
 var made = regexp.MustCompile(`flt_[A-Za-z0-9_-]{43}`)
 
-// ask is a request of bob's, noted with its whole answer.
+// ask sends a request of bob's and records its whole answer.
 func (w *world) ask(method, path, body string, header ...string) answer {
 	w.t.Helper()
 	header = append(header, "Authorization", "Bearer "+w.token, "X-Request-ID", "r")
@@ -116,8 +116,8 @@ func (w *world) ask(method, path, body string, header ...string) answer {
 	return a
 }
 
-// walk asks every GET of the contract of bob's own things, of red's, and of what is nowhere, in pages of one and
-// as a whole.
+// walk sends every GET of the contract for bob's objects, for red's, and for missing ones, in pages of one and as a
+// whole.
 func (w *world) walk() {
 	w.t.Helper()
 	for _, o := range operationsOf(w.server.spec.doc) {
@@ -163,7 +163,7 @@ func (w *world) pages(path string) {
 	}
 }
 
-// life is what bob does and what happens to him, the same in every world; between his steps the others are busy.
+// life is the sequence of bob's actions, the same in every world; between his steps the others are busy.
 func (w *world) life() {
 	w.t.Helper()
 	ctx, s := w.t.Context(), w.service
@@ -206,9 +206,9 @@ func (w *world) life() {
 	w.walk()
 }
 
-// TestATenantCannotTellACrowdedWorldFromAnEmptyOne lets bob lead the same life beside others and without them: every
-// answer that he gets, with its headers, is the same to the byte. In both worlds nobody shares a link with him.
-func TestATenantCannotTellACrowdedWorldFromAnEmptyOne(t *testing.T) {
+// TestOtherTenantsAreInvisibleToATenant runs the same sequence with and without other users: every answer that
+// bob gets, with its headers, is identical to the byte. In both worlds no other user shares a link with him.
+func TestOtherTenantsAreInvisibleToATenant(t *testing.T) {
 	t.Parallel()
 	alone, among := newWorld(t, false), newWorld(t, true)
 	alone.life()
@@ -234,7 +234,7 @@ func TestATenantCannotTellACrowdedWorldFromAnEmptyOne(t *testing.T) {
 	}
 }
 
-func TestProfilesAreForThoseWhoMayRunDiagnostics(t *testing.T) {
+func TestProfilesRequireTheDiagnosticsRight(t *testing.T) {
 	t.Parallel()
 	w := newTown(t)
 	asked := 0
@@ -261,7 +261,7 @@ func TestProfilesAreForThoseWhoMayRunDiagnostics(t *testing.T) {
 	}
 }
 
-func TestAClientThatGoesAwayIsNoFaultOfTheService(t *testing.T) {
+func TestDisconnectedClientIsNoFault(t *testing.T) {
 	t.Parallel()
 	var seen []Answered
 	h := newHouse(t, func(o *Options) {

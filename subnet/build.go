@@ -16,7 +16,7 @@ const (
 	MaxNodes = 130_000
 	MaxLinks = 1_000_000
 	MaxPorts = 254 // port numbers 0 to 254; 255 means "drop" in forwarding tables
-	// MaxAllPorts bounds the ports of all nodes together, port 0 of each included.
+	// MaxAllPorts bounds the ports of all nodes together, including port 0 of each.
 	MaxAllPorts = 2_000_000
 	MaxNameLen  = 64 // bytes of a NodeDescription (IBTA vol. 1, 14.2.5.2)
 	MaxDomain   = 64 // bytes of the name of a domain or a fabric
@@ -39,13 +39,12 @@ func (e *BuildError) Unwrap() error { return e.Err }
 
 // New checks and indexes a fabric. It keeps no reference to its arguments.
 //
-// It fills Port.Num and Port.Link, puts each link's ends in order, and derives Rate from Width
-// and Speed where it is 0 (it stays 0 when those are not known either). It sorts the links by
-// their ends, so that the same fabric has one form, in whatever order it was found.
-// It refuses: too many nodes, links or ports; an unknown kind, width, speed, MTU or VL count;
-// a name that is too long or is not UTF-8; a zero or duplicate node GUID; a duplicate port
-// GUID; a LID that is not unicast, not aligned to its LMC, or taken; a link with an end that
-// does not exist or is taken, or from a port to itself. The error is a *BuildError.
+// It sets Port.Num and Port.Link, orders the ends of each link, and derives Rate from Width and Speed where it is 0 (it
+// stays 0 when these are unknown, too). It sorts the links by their ends, so that one fabric has one form, whatever the
+// order of its discovery. It rejects: too many nodes, links or ports; an unknown kind, width, speed, MTU or VL count; a
+// name that is too long or is not UTF-8; a zero or duplicate node GUID; a duplicate port GUID; a LID that is not unicast,
+// not aligned to its LMC, or taken; a link with an end that does not exist or is taken, or from a port to itself. The
+// error is a *BuildError.
 func New(name string, nodes []Node, links []Link) (*Fabric, error) {
 	if len(nodes) > MaxNodes {
 		return nil, buildErr(-1, "fabric has %d nodes: want at most %d", len(nodes), MaxNodes)
@@ -96,8 +95,7 @@ func (f *Fabric) sortLinks() {
 	}
 }
 
-// NewPorts makes the port slice of a node with n external ports, numbered and unplugged.
-// n is cut to 0..MaxPorts.
+// NewPorts returns the port slice of a node with n external ports, numbered and unplugged. n is limited to 0..MaxPorts.
 func NewPorts(n int) []Port {
 	ports := make([]Port, min(max(n, 0), MaxPorts)+1)
 	for i := range ports {
@@ -110,7 +108,7 @@ func buildErr(node int, format string, args ...any) error {
 	return &BuildError{Node: node, Link: -1, Err: fmt.Errorf(format, args...)}
 }
 
-// nodeLabel names a node for people: its NodeDescription, or its GUID when it has none.
+// nodeLabel returns the display name of a node: its NodeDescription, or its GUID when it has none.
 func nodeLabel(n *Node) string {
 	if n.Name != "" {
 		return fmt.Sprintf("%q", n.Name)
@@ -184,7 +182,7 @@ func checkLID(n *Node, i int) error {
 	return nil
 }
 
-// checkUnique refuses GUIDs and LIDs that two nodes or ports claim.
+// checkUnique rejects GUIDs and LIDs of more than one node or port.
 func checkUnique(nodes []Node) error {
 	byGUID := make(map[ident.GUID]int, len(nodes))
 	byPort := make(map[ident.GUID]PortRef, len(nodes))
@@ -273,16 +271,15 @@ func (f *Fabric) linkErr(l *Link, format string, args ...any) error {
 	return fmt.Errorf("link %s - %s: %w", f.PortName(l.A), f.PortName(l.B), fmt.Errorf(format, args...))
 }
 
-// comparePortRefs orders ports by node position, then number.
+// comparePortRefs sorts ports by node position, then number.
 func comparePortRefs(a, b PortRef) int {
 	return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.Port, b.Port))
 }
 
-// WithLFTs returns a copy of the fabric with these linear forwarding tables; the copy shares
-// nodes and links with f. lfts is nil, or has one entry a node: nil for everything but
-// switches, and at most 0xc000 entries a switch, each a port of the switch or ident.DropPort.
-// It keeps no reference to its argument, and cuts off the entries behind a table's last route:
-// a LID behind the end has no route. When no table has an entry, the copy's LFTs are nil.
+// WithLFTs returns a copy of the fabric with these linear forwarding tables; the copy shares nodes and links with f. lfts
+// is nil, or has one entry for each node: nil for everything but switches, and at most 0xc000 entries for a switch, each
+// a port of the switch or ident.DropPort. It keeps no reference to its argument, and drops the entries after a table's
+// last route: a LID beyond the end has no route. When no table has an entry, the copy's LFTs are nil.
 func (f *Fabric) WithLFTs(lfts [][]ident.PortNum) (*Fabric, error) {
 	g := *f
 	g.LFTs = nil

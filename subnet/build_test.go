@@ -25,7 +25,7 @@ func pair() []subnet.Node {
 
 func at(node int32, port ident.PortNum) subnet.PortRef { return subnet.PortRef{Node: node, Port: port} }
 
-func TestNewFillsWhatFollows(t *testing.T) {
+func TestNewSetsDerivedFields(t *testing.T) {
 	t.Parallel()
 	nodes := pair()
 	links := []subnet.Link{
@@ -194,7 +194,7 @@ func TestWithLFTs(t *testing.T) {
 	}
 }
 
-// TestInvariants checks on random fabrics what every user of a Fabric relies on.
+// TestInvariants checks on random fabrics the guarantees that every user of a Fabric relies on.
 func TestInvariants(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -277,7 +277,7 @@ func checkPortLookups(t *rapid.T, f *subnet.Fabric, ref subnet.PortRef) {
 	}
 }
 
-func TestLookupsOfWhatIsNotThere(t *testing.T) {
+func TestLookupsOfMissingObjects(t *testing.T) {
 	t.Parallel()
 	f, err := subnet.New("x", pair(), nil)
 	if err != nil {

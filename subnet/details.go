@@ -2,7 +2,7 @@ package subnet
 
 import "fairlane/subnet/ident"
 
-// Answer says what became of a question to a device. What was not answered is not known: its value is no zero.
+// Answer is the result of a query to a device. Without an answer the value is unknown, not zero.
 type Answer uint8
 
 // Answers.
@@ -10,7 +10,7 @@ const (
 	NotAsked Answer = iota
 	Answered
 	Refused // answered with an error status: the device does not have it
-	Silent  // no answer to any try
+	Silent  // no answer to any attempt
 )
 
 // String prints "not asked", "answered", "refused" or "silent".
@@ -30,16 +30,16 @@ func (a Answer) String() string {
 // MarshalText prints the answer as String does.
 func (a Answer) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
 
-// Details are what the devices of a fabric say of themselves beside the model: what their ports could do, and the
-// tables that steer lanes and partitions. A sweep fills them; a fabric that was read from a file has none.
+// Details are the properties of a fabric's devices beyond the model: the capabilities of their ports, and the tables of
+// lanes and partitions. A sweep fills them; a fabric that was read from a file has none.
 type Details struct {
 	// Nodes is indexed as Fabric.Nodes.
 	Nodes []NodeDetails
-	// SM is the LID of the master subnet manager that the port knew by which the fabric was asked; 0 for none.
+	// SM is the LID of the master subnet manager, as known to the port that the sweep started from; 0 for none.
 	SM ident.LID
 }
 
-// NodeDetails are of one node.
+// NodeDetails are the details of one node.
 type NodeDetails struct {
 	// CC says whether the congestion-control agent answered (class 0x21, CongestionInfo; IBTA vol. 1, annex A10).
 	CC       Answer
@@ -49,20 +49,20 @@ type NodeDetails struct {
 	Ports []PortDetails
 }
 
-// PortDetails are of one port. The fields down to HighLimit are of PortInfo (IBTA vol. 1, 14.2.5.6) and valid when
-// Info is Answered.
+// PortDetails are the details of one port. The fields down to HighLimit are of PortInfo (IBTA vol. 1, 14.2.5.6) and valid
+// when Info is Answered.
 type PortDetails struct {
 	Info            Answer
 	Phys            uint8 // physical state: 2 polling, 3 disabled, 4 training, 5 link up, 6 recovery
-	Width           Width // active on this end; 0 when not known
+	Width           Width // active on this end; 0 when unknown
 	Speed           Speed
 	WidthsSupported uint8 // codes of Width.Code, or-ed
 	WidthsEnabled   uint8
 	SpeedsSupported SpeedSet
 	SpeedsEnabled   SpeedSet
-	MTUCap          uint16 // bytes; 0 when not known
-	OperVLs         uint8  // data VLs in operation: 1, 2, 4, 8 or 15; 0 when not known
-	KeyProtect      uint8  // M_Key protection, 0 to 3; from 2 on a stranger gets no answer
+	MTUCap          uint16 // bytes; 0 when unknown
+	OperVLs         uint8  // data VLs in operation: 1, 2, 4, 8 or 15; 0 when unknown
+	KeyProtect      uint8  // M_Key protection, 0 to 3; from 2 on a request without the key gets no answer
 	IsSM            bool   // a subnet manager runs here
 	SMLID           ident.LID
 	HighLimit       uint8 // of the high-priority table: units of 4096 bytes, 255 without a limit
@@ -72,13 +72,13 @@ type PortDetails struct {
 	ArbLow  []VLShare
 	ArbHigh []VLShare
 
-	// Keys says whether the partition table was read (IBTA vol. 1, 14.2.5.7); PKeys lists its entries without the
-	// empty ones. Switches are asked for that of port 0.
+	// Keys says whether the partition table was read (IBTA vol. 1, 14.2.5.7); PKeys lists its non-empty entries. For a
+	// switch it is the table of port 0.
 	Keys  Answer
 	PKeys []ident.PKey
 
-	// Lanes are the tables by which this port, as the one that sends, turns SLs into VLs (IBTA vol. 1, 14.2.5.8): of
-	// a channel adapter entry 0, of a switch one a port of entry. Nil when not asked.
+	// Lanes are the tables by which this port, as the transmitting one, maps SLs to VLs (IBTA vol. 1, 14.2.5.8): for a
+	// channel adapter entry 0, for a switch one for each port of entry. Nil when not queried.
 	Lanes []SLToVL
 }
 
@@ -94,17 +94,17 @@ type VLShare struct {
 	Weight uint8
 }
 
-// SpeedSet is a set of lane speeds as PortInfo has them: the four bits of the base speed, and above them those of the
-// extended one.
+// SpeedSet is a set of lane speeds as in PortInfo: the four bits of the base speed, and above them those of the extended
+// one.
 type SpeedSet uint16
 
-// SpeedsFromCodes joins the base and the extended code of a field of PortInfo.
+// SpeedsFromCodes combines the base and the extended code of a field of PortInfo.
 func SpeedsFromCodes(base, ext uint8) SpeedSet { return SpeedSet(base&15) | SpeedSet(ext&31)<<4 }
 
-// Best is the fastest speed of the set; SpeedUnknown of an empty one.
+// Best returns the fastest speed of the set; SpeedUnknown for an empty one.
 func (s SpeedSet) Best() Speed { return SpeedFromCodes(uint8(s&15), uint8(s>>4)) }
 
-// Port returns the details of a port; nil when there are none.
+// Port returns the details of a port; nil when unknown.
 func (d *Details) Port(r PortRef) *PortDetails {
 	if d == nil || r.Node < 0 || int(r.Node) >= len(d.Nodes) || int(r.Port) >= len(d.Nodes[r.Node].Ports) {
 		return nil
@@ -112,8 +112,9 @@ func (d *Details) Port(r PortRef) *PortDetails {
 	return &d.Nodes[r.Node].Ports[r.Port]
 }
 
-// Lane returns the VL by which a packet of the SL leaves by out after it came in by in, as the device's table says;
-// in is 0 for what a channel adapter sends itself. A port with one lane has no table. False: not known.
+// Lane returns the VL on which a packet of the SL leaves through port out after it entered through port in, by the
+// device's table; in is 0 for packets that a channel adapter sends itself. A port with one lane has no table. False means
+// unknown.
 func (d *Details) Lane(out PortRef, in ident.PortNum, sl ident.SL) (ident.VL, bool) {
 	p := d.Port(out)
 	switch {

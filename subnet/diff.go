@@ -9,8 +9,8 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// Difference is what changed from one fabric to another. Nodes are matched by node GUID, ports
-// by node GUID and number, links by their two ports; every list is sorted.
+// Difference lists the changes from one fabric to another. Nodes are matched by node GUID, ports by node GUID and number,
+// links by their two ports; every list is sorted.
 type Difference struct {
 	NodesAdded   []ident.GUID `json:"nodes_added,omitempty"`
 	NodesRemoved []ident.GUID `json:"nodes_removed,omitempty"`
@@ -20,7 +20,7 @@ type Difference struct {
 	Changes []Change `json:"changes,omitempty"`
 }
 
-// LinkID names a link for ever, by its ports; A is the lower one by ident.PortID.Compare.
+// LinkID names a link permanently, by its ports; A is the lower one by ident.PortID.Compare.
 type LinkID struct {
 	A ident.PortID `json:"a"`
 	B ident.PortID `json:"b"`
@@ -38,12 +38,12 @@ type Change struct {
 	After  string `json:"after"`
 }
 
-// Empty reports that nothing differs.
+// Empty reports whether there is no difference.
 func (d Difference) Empty() bool {
 	return len(d.NodesAdded)+len(d.NodesRemoved)+len(d.LinksAdded)+len(d.LinksRemoved)+len(d.Changes) == 0
 }
 
-// String prints one difference a line: "+" added, "-" removed, "~" changed.
+// String prints one difference per line: "+" added, "-" removed, "~" changed.
 func (d Difference) String() string {
 	var b strings.Builder
 	for _, g := range d.NodesRemoved {
@@ -64,9 +64,9 @@ func (d Difference) String() string {
 	return b.String()
 }
 
-// Diff lists what changed from fabric a to fabric b. The fabrics' names do not count. A field
-// that is not known in one of the two (0, an empty text, no forwarding table) is no change, so
-// that sources that know more and less of a fabric can be compared; a LID that goes away is.
+// Diff lists the changes from fabric a to fabric b. The fabrics' names do not count. A field that is unknown in one of
+// the two (0, an empty text, no forwarding table) is no change, so that sources with different detail can be compared; a
+// LID that disappears is a change.
 func Diff(a, b *Fabric) Difference {
 	var d differ
 	for i := range a.Nodes {
@@ -91,7 +91,7 @@ func Diff(a, b *Fabric) Difference {
 	return d.Difference
 }
 
-// LFT returns the forwarding table of a node, by LID; nil when it has none. The caller must not change it.
+// LFT returns the forwarding table of a node, indexed by LID; nil when it has none. The caller must not change it.
 func (f *Fabric) LFT(node int32) []ident.PortNum {
 	if int(node) >= len(f.LFTs) {
 		return nil
@@ -99,7 +99,7 @@ func (f *Fabric) LFT(node int32) []ident.PortNum {
 	return f.LFTs[node]
 }
 
-// LinkID returns the lasting name of link i.
+// LinkID returns the permanent name of link i.
 func (f *Fabric) LinkID(i int32) LinkID {
 	id := LinkID{f.PortID(f.Links[i].A), f.PortID(f.Links[i].B)}
 	if id.A.Compare(id.B) > 0 {
@@ -110,7 +110,7 @@ func (f *Fabric) LinkID(i int32) LinkID {
 
 type differ struct{ Difference }
 
-// changed notes a field that is known on both sides and differs.
+// changed adds a field that is known on both sides and differs.
 func changed[T comparable](d *differ, what fmt.Stringer, field string, before, after T) {
 	var unknown T
 	if before != after && before != unknown && after != unknown {
@@ -145,7 +145,7 @@ func (d *differ) port(id ident.PortID, a, b *Port) {
 	}
 }
 
-// lft notes how many entries of a forwarding table differ and the first of them.
+// lft adds the number of differing entries of a forwarding table and the first of them.
 func (d *differ) lft(g ident.GUID, a, b []ident.PortNum) {
 	entry := func(row []ident.PortNum, lid int) ident.PortNum {
 		if lid < len(row) {

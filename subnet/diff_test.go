@@ -38,7 +38,7 @@ func TestDiff(t *testing.T) {
 	nodes[0].Ports[0].LID = 1
 	nodes[1].Ports[1].LMC = 1
 	nodes[1].Ports[1].MTU = 4096
-	nodes[1].Ports[2].MTU = 4096 // was not known: no change
+	nodes[1].Ports[2].MTU = 4096 // was unknown: no change
 	b := build(t, nodes, []subnet.Link{{A: at(0, 1), B: at(1, 1), Width: 4, Speed: subnet.HDR}, {A: at(0, 2), B: at(2, 1)}},
 		[][]ident.PortNum{{255, 0, 3, 2}, nil, nil})
 
@@ -82,8 +82,8 @@ func TestDiff(t *testing.T) {
 	}
 }
 
-// TestDiffDoesNotSeeTheOrderOfNodes: the same fabric found in another order is the same.
-func TestDiffDoesNotSeeTheOrderOfNodes(t *testing.T) {
+// TestDiffIgnoresTheOrderOfNodes compares the same fabric found in another order.
+func TestDiffIgnoresTheOrderOfNodes(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		f := subnettest.Fabric(t, subnettest.Shape{})
@@ -111,7 +111,7 @@ func TestDiffDoesNotSeeTheOrderOfNodes(t *testing.T) {
 	})
 }
 
-// TestDiffIsSymmetric: what one direction adds, the other removes.
+// TestDiffIsSymmetric checks that what one direction adds, the other removes.
 func TestDiffIsSymmetric(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -1,6 +1,5 @@
-// Package subnet is the pure model of a fabric: nodes, ports, links, identifiers and
-// routes. Values are built once, checked, and then only read; indices into the slices
-// are stable for the life of a Fabric.
+// Package subnet is the pure model of a fabric: nodes, ports, links, identifiers and routes. Values are built once,
+// checked, and then only read; indices into the slices are stable for the lifetime of a Fabric.
 package subnet
 
 import (
@@ -18,13 +17,13 @@ const (
 	KindRouter NodeKind = 3
 )
 
-// Width is a link width in lanes: 1, 2, 4, 8 or 12; 0 is not known.
+// Width is a link width in lanes: 1, 2, 4, 8 or 12; 0 is unknown.
 type Width uint8
 
-// Speed is the signalling generation of a lane; 0 is not known.
+// Speed is the signalling generation of a lane; 0 is unknown.
 type Speed uint8
 
-// Lane speeds in the order of their generation, with their data rate for one lane.
+// Lane speeds in the order of their generation, with the data rate of one lane.
 const (
 	SpeedUnknown Speed = iota
 	SDR                // 2 Gbit/s
@@ -55,9 +54,9 @@ type Port struct {
 	GUID  ident.GUID // a CA's port GUID; a switch's external ports have none
 	LID   ident.LID  // base LID; on a switch only port 0 has one
 	LMC   uint8      // 0..7: the port owns 2^LMC LIDs from LID on
-	State PortState  // 0 when not known
-	MTU   uint16     // NeighborMTU in bytes: 256..4096; 0 when not known
-	VLCap uint8      // data VLs implemented: 1, 2, 4, 8 or 15; 0 when not known
+	State PortState  // 0 when unknown
+	MTU   uint16     // NeighborMTU in bytes: 256..4096; 0 when unknown
+	VLCap uint8      // data VLs implemented: 1, 2, 4, 8 or 15; 0 when unknown
 	Link  int32      // index into Fabric.Links, or -1 when nothing is plugged in
 }
 
@@ -97,8 +96,8 @@ type Fabric struct {
 	Name  string
 	Nodes []Node
 	Links []Link
-	// LFTs holds each switch's linear forwarding table: LFTs[node][lid] is the egress port,
-	// ident.DropPort for no route. A nil entry, or a nil slice, means "not given".
+	// LFTs holds each switch's linear forwarding table: LFTs[node][lid] is the egress port, ident.DropPort for no route.
+	// A nil entry, or a nil slice, means "not given".
 	LFTs [][]ident.PortNum
 
 	index index

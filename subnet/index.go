@@ -7,12 +7,12 @@ type index struct {
 	nodes    map[ident.GUID]int32
 	ports    map[ident.GUID]PortRef
 	names    map[string][]int32
-	lids     []PortRef // by LID, shorter than the LID space; Node -1 where no port answers
+	lids     []PortRef // by LID, shorter than the LID space; Node -1 for unused LIDs
 	switches []int32
 	hosts    []int32
 }
 
-// noPort is the reference that names nothing.
+// noPort is an invalid reference.
 var noPort = PortRef{Node: -1}
 
 func newIndex(nodes []Node) index {
@@ -69,15 +69,15 @@ func (f *Fabric) PortByGUID(g ident.GUID) (PortRef, bool) {
 	return r, ok
 }
 
-// PortByID returns the port that the node GUID and port number name.
+// PortByID returns the port with this node GUID and port number.
 func (f *Fabric) PortByID(id ident.PortID) (PortRef, bool) {
 	i, ok := f.index.nodes[id.Node]
 	r := PortRef{i, id.Port}
 	return r, ok && f.Valid(r)
 }
 
-// PortByLID returns the port that answers to the LID: with an LMC of n a port answers to
-// 2^n consecutive LIDs. A switch answers with its port 0.
+// PortByLID returns the port with the LID: with an LMC of n a port has 2^n consecutive LIDs. The LID of a switch is that
+// of its port 0.
 func (f *Fabric) PortByLID(l ident.LID) (PortRef, bool) {
 	if int(l) >= len(f.index.lids) {
 		return noPort, false
@@ -86,7 +86,7 @@ func (f *Fabric) PortByLID(l ident.LID) (PortRef, bool) {
 	return r, r.Node >= 0
 }
 
-// TopLID is the highest LID any port answers to; 0 when no port has one.
+// TopLID returns the highest LID of a port; 0 when no port has one.
 func (f *Fabric) TopLID() ident.LID {
 	if len(f.index.lids) == 0 {
 		return 0
@@ -105,8 +105,7 @@ func (f *Fabric) Switches() []int32 { return f.index.switches }
 // must not change it.
 func (f *Fabric) Hosts() []int32 { return f.index.hosts }
 
-// Valid reports whether the reference names a port of this fabric. Port 0 of anything but a
-// switch is not a port.
+// Valid reports whether the reference names a port of this fabric. Port 0 exists on switches only.
 func (f *Fabric) Valid(r PortRef) bool {
 	if r.Node < 0 || int(r.Node) >= len(f.Nodes) {
 		return false
@@ -145,8 +144,7 @@ func (f *Fabric) Peer(r PortRef) (PortRef, bool) {
 	return l.A, true
 }
 
-// PortID returns the lasting name of the port at the reference; the zero PortID when the
-// reference names no node.
+// PortID returns the permanent name of the port at the reference; the zero PortID when the reference names no node.
 func (f *Fabric) PortID(r PortRef) ident.PortID {
 	if r.Node < 0 || int(r.Node) >= len(f.Nodes) {
 		return ident.PortID{}

@@ -7,12 +7,11 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// AssignLIDs gives a LID to every switch and to every plugged-in port of a channel adapter or
-// router that has none: switches first, then the others, each in order of position and port
-// number, from LID 1 up. Channel adapter ports get 2^lmc LIDs, aligned as IBTA vol. 1, 4.1.3
-// wants it; switches get one. Given LIDs and their LMCs stay. The result shares nothing that
-// changes with f; it has no forwarding tables when a LID was added, because the old ones lack
-// it. It fails when lmc is over 7 or the 49,151 unicast LIDs do not suffice.
+// AssignLIDs assigns a LID to every switch and to every plugged-in port of a channel adapter or router that has none:
+// switches first, then the others, each in order of position and port number, from LID 1 up. Channel adapter ports get
+// 2^lmc LIDs, aligned as IBTA vol. 1, 4.1.3 requires; switches get one. Existing LIDs and their LMCs stay. The result
+// shares nothing that changes with f; it has no forwarding tables when a LID was added, because the old ones lack it. It
+// fails when lmc is over 7 or the 49,151 unicast LIDs do not suffice.
 func AssignLIDs(f *Fabric, lmc uint8) (*Fabric, error) {
 	if lmc > MaxLMC {
 		return nil, fmt.Errorf("LMC %d: want 0 to %d", lmc, MaxLMC)
@@ -58,7 +57,7 @@ func AssignLIDs(f *Fabric, lmc uint8) (*Fabric, error) {
 	return &g, nil
 }
 
-// lidAllocator hands out free aligned LID ranges in rising order.
+// lidAllocator allocates free aligned LID ranges in ascending order.
 type lidAllocator struct {
 	f    *Fabric
 	next int

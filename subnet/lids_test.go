@@ -90,13 +90,13 @@ func TestAssignLIDsRefuses(t *testing.T) {
 	}
 }
 
-// TestAssignedLIDsStandTheChecksOfNew also covers fabrics with given LIDs: assigning in two steps
-// keeps what the first one gave.
-func TestAssignedLIDsStandTheChecksOfNew(t *testing.T) {
+// TestAssignedLIDsPassTheChecksOfNew also covers fabrics with existing LIDs: assigning in two steps keeps those of the
+// first.
+func TestAssignedLIDsPassTheChecksOfNew(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		f := subnettest.Fabric(t, subnettest.Shape{})
-		for i := range f.Nodes { // forget some
+		for i := range f.Nodes { // remove some
 			for p := range f.Nodes[i].Ports {
 				if rapid.Bool().Draw(t, "forget") {
 					f.Nodes[i].Ports[p].LID, f.Nodes[i].Ports[p].LMC = 0, 0

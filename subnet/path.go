@@ -11,23 +11,22 @@ import (
 
 // Reasons why Path finds no path, for errors.Is.
 var (
-	// ErrNoRoute: no port has the LID, a forwarding table has no entry for it, or an entry leads
-	// to a port with nothing plugged in.
+	// ErrNoRoute means that no port has the LID, a forwarding table has no entry for it, or an entry leads to a port with
+	// nothing plugged in.
 	ErrNoRoute = errors.New("no route")
-	// ErrLoop: the forwarding tables send the packet in a circle.
+	// ErrLoop means that the forwarding tables send the packet in a loop.
 	ErrLoop = errors.New("forwarding loop")
 )
 
-// Path follows the forwarding tables from a port to a LID and returns the transmitting ports in
-// order, the source port first: each is one link direction that the traffic uses. The path is
-// empty when the LID is the source's own. The source is a port of a channel adapter or a
-// router, or port 0 of a switch. Errors wrap ErrNoRoute or ErrLoop and name where it went wrong.
+// Path follows the forwarding tables from a port to a LID and returns the transmitting ports in order, the source port
+// first: each is one link direction that the traffic uses. The path is empty when the LID is the source's own. The source
+// is a port of a channel adapter or a router, or port 0 of a switch. Errors wrap ErrNoRoute or ErrLoop and name the place
+// of the fault.
 func Path(f *Fabric, src PortRef, dlid ident.LID) ([]PortRef, error) {
 	return AppendPath(make([]PortRef, 0, 6), f, src, dlid)
 }
 
-// AppendPath is Path for callers that look up many paths: it appends to dst, which it returns
-// unchanged in case of an error.
+// AppendPath is Path for callers that look up many paths: it appends to dst, which it returns unchanged after an error.
 func AppendPath(dst []PortRef, f *Fabric, src PortRef, dlid ident.LID) ([]PortRef, error) {
 	if !f.Valid(src) {
 		return dst, fmt.Errorf("path from node %d port %d: %w: no such port", src.Node, src.Port, ErrNoRoute)

@@ -5,13 +5,13 @@ import "fairlane/subnet/ident"
 // LIDPath is the path to one of a port's LIDs.
 type LIDPath struct {
 	LID  ident.LID
-	Path []PortRef // as Path returns it; nil when there is none
-	Err  error     // why there is none: wraps ErrNoRoute or ErrLoop
+	Path []PortRef // as Path returns it; nil without a path
+	Err  error     // why there is no path: wraps ErrNoRoute or ErrLoop
 }
 
 // PathsToPort follows the forwarding tables from src to every LID of dst, base LID first: 2^LMC of them, by which a
-// subnet manager offers different ways to one port (IBTA vol. 1, 4.1.3 and 7.11.1). It is empty when dst has no LID. A
-// switch is reached by its port 0, whatever port of it dst is.
+// subnet manager offers different paths to one port (IBTA vol. 1, 4.1.3 and 7.11.1). It is empty when dst has no LID. A
+// switch is addressed by its port 0, whatever port of it dst is.
 func PathsToPort(f *Fabric, src, dst PortRef) []LIDPath {
 	if f.Valid(dst) && f.Nodes[dst.Node].Kind == KindSwitch {
 		dst.Port = 0

@@ -35,7 +35,7 @@ func TestEveryLIDOfAPortHasItsPath(t *testing.T) {
 	if len(over) != 4 {
 		t.Errorf("%d different uplinks: want 4, which is what an LMC is for", len(over))
 	}
-	// One LID is not routed at the leaf: its way is missing, and only that.
+	// One LID is not routed at the leaf: only its path is missing.
 	lfts := make([][]ident.PortNum, len(f.LFTs))
 	for i := range lfts {
 		lfts[i] = append([]ident.PortNum(nil), f.LFTs[i]...)

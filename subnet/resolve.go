@@ -9,10 +9,10 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// nearMisses is how many alternatives an error of ResolvePort lists.
+// nearMisses is the number of alternatives in an error of ResolvePort.
 const nearMisses = 5
 
-// Label names the node for people: its NodeDescription, or its GUID when that is empty.
+// Label returns the node's display name: its NodeDescription, or its GUID when that is empty.
 func (n *Node) Label() string {
 	if n.Name != "" {
 		return n.Name
@@ -20,8 +20,8 @@ func (n *Node) Label() string {
 	return n.GUID.String()
 }
 
-// PortName names the port for people: "host-07/P1", as Label names the node.
-// ResolvePort reads it back when the NodeDescription is unique.
+// PortName returns the port's display name: "host-07/P1", with the node's Label. ResolvePort resolves it when the
+// NodeDescription is unique.
 func (f *Fabric) PortName(r PortRef) string {
 	if r.Node < 0 || int(r.Node) >= len(f.Nodes) {
 		return "no port"
@@ -29,18 +29,16 @@ func (f *Fabric) PortName(r PortRef) string {
 	return f.Nodes[r.Node].Label() + "/P" + strconv.Itoa(int(r.Port))
 }
 
-// ResolvePort finds the port that a person named: "0x0002c90300a1b2c3:1" (node GUID and port),
-// a port GUID, or a NodeDescription with ":1" or "/P1" behind it. The port may be left
-// out for a node with a single port, or with a single port that is plugged in. An unknown name
-// gives an error that lists near misses; a text that fits several ports is refused with the
-// list of them.
+// ResolvePort resolves the name of a port: "0x0002c90300a1b2c3:1" (node GUID and port), a port GUID, or a NodeDescription
+// followed by ":1" or "/P1". The port number may be omitted for a node with a single port, or with a single plugged-in
+// port. The error for an unknown name lists similar names; the error for an ambiguous one lists the ports.
 func (f *Fabric) ResolvePort(text string) (PortRef, error) {
 	t := strings.TrimSpace(text)
 	if t == "" {
 		return noPort, fmt.Errorf("port name is empty: want NAME/P1, NAME:1, a node GUID and port such as 0x0002c90300a1b2c3:1, or a port GUID")
 	}
 	var found []PortRef
-	var nodes []int32 // named without saying which of several ports
+	var nodes []int32 // one of several ports, without its number
 	for _, n := range f.candidates(t) {
 		switch p, ok := f.onlyPort(n); {
 		case ok:
@@ -74,7 +72,7 @@ func (f *Fabric) ResolvePort(text string) (PortRef, error) {
 	return noPort, f.unknownPort(text, t)
 }
 
-// candidates returns the nodes that the text names by NodeDescription or by node GUID.
+// candidates returns the nodes whose NodeDescription or node GUID is the text.
 func (f *Fabric) candidates(t string) []int32 {
 	nodes := slices.Clone(f.NodesByName(t))
 	if g, err := ident.ParseGUID(t); err == nil {
@@ -85,8 +83,7 @@ func (f *Fabric) candidates(t string) []int32 {
 	return nodes
 }
 
-// onlyPort returns the port of a node that needs no number: its only one, or the only one
-// that is plugged in.
+// onlyPort returns the port of a node that needs no number: its only one, or the only one that is plugged in.
 func (f *Fabric) onlyPort(n int32) (PortRef, bool) {
 	ports := f.Nodes[n].Ports
 	if len(ports) == 2 {
@@ -101,7 +98,7 @@ func (f *Fabric) onlyPort(n int32) (PortRef, bool) {
 	return only, plugged == 1
 }
 
-// CutPort cuts the number of a port, 0 to MaxPorts, off the end of its name: ":1", "/P1" or "/1".
+// CutPort splits the number of a port, 0 to MaxPorts, from the end of its name: ":1", "/P1" or "/1".
 func CutPort(t string) (base string, num ident.PortNum, ok bool) {
 	i := strings.LastIndexAny(t, ":/")
 	if i < 0 {
@@ -146,8 +143,7 @@ func (f *Fabric) wantPort(text string, nodes []int32) error {
 		text, n.Kind, nodeLabel(n), len(n.Ports)-1, f.PortName(PortRef{nodes[0], 1}))
 }
 
-// unknownPort explains why nothing fits: the node is there but the port is not, or else which
-// names come close.
+// unknownPort explains why no port matches: the node has no such port, or which names are similar.
 func (f *Fabric) unknownPort(text, t string) error {
 	base, num, ok := CutPort(t)
 	if ok {
@@ -165,8 +161,8 @@ func (f *Fabric) unknownPort(text, t string) error {
 	return fmt.Errorf("port %q: no such port; did you mean %s?", text, strings.Join(near, ", "))
 }
 
-// nearNames returns up to nearMisses node names closest to the wanted one: by edit distance
-// up to a third of its length, or containing it.
+// nearNames returns up to nearMisses node names closest to the given one: by edit distance up to a third of its length,
+// or containing it.
 func (f *Fabric) nearNames(want string) []string {
 	type near struct {
 		name string

@@ -11,7 +11,7 @@ import (
 	"fairlane/subnet/subnettest"
 )
 
-// named has a switch, hosts of all sorts and a name that is also another's GUID.
+// named has a switch, various hosts and a name that equals another's GUID.
 func named(t *testing.T) *subnet.Fabric {
 	t.Helper()
 	host := func(guid ident.GUID, name string, ports int) subnet.Node {
@@ -146,7 +146,7 @@ func FuzzResolvePort(f *testing.F) {
 	})
 }
 
-func TestManyAmbiguousPortsAreCutShort(t *testing.T) {
+func TestErrorListsFewOfManyAmbiguousPorts(t *testing.T) {
 	t.Parallel()
 	var nodes []subnet.Node
 	for i := range 8 {

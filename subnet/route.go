@@ -9,24 +9,22 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// errPartial reports that up*/down* over the chosen order leaves a pair of connected switches
-// without a legal path.
+// errPartial means that up*/down* with the chosen order leaves a pair of connected switches without a legal path.
 var errPartial = errors.New("order does not connect all switches")
 
-// ComputeRoutes makes the linear forwarding tables of all switches for every assigned LID, one
-// entry a node, nil for anything but switches; WithLFTs takes them.
+// ComputeRoutes computes the linear forwarding tables of all switches for every assigned LID, one entry for each node,
+// nil for anything but switches; pass them to WithLFTs.
 //
-// Routes are up*/down*: switches are put into a total order, and a path climbs, then
-// descends, and never climbs again. No cycle of channels can then wait on itself, so the
-// fabric cannot deadlock (Schroeder et al., "Autonet", 1991). A layered fabric, such as a fat
-// tree, is ordered by the distance from its top tier; any other by the distance from one
-// central switch, which always connects everything. Only what a switch of the top tier sends to
-// another switch's port 0 may have to descend and climb; no traffic of hosts follows it. Among the shortest legal ways each switch
-// takes the one that carries the fewest source-destination pairs so far, counted from the hosts
-// behind it. The LIDs of one port (LMC) prefer ways that the port's other LIDs do not use.
+// Routes are up*/down*: switches are put into a total order, and a path climbs, then descends, and never climbs again. No
+// cycle of channels can then wait on itself, so the fabric cannot deadlock (Schroeder et al., "Autonet", 1991). A layered
+// fabric, such as a fat tree, is ordered by the distance from its top tier; any other by the distance from one central
+// switch, which always connects everything. Only traffic from a top-tier switch to another switch's port 0 may have to
+// descend and climb; no traffic of hosts does. Among the shortest legal paths each switch takes the one that carries the
+// fewest source-destination pairs so far, counted from the hosts behind it. The LIDs of one port (LMC) prefer paths that
+// the port's other LIDs do not use.
 //
-// The result depends on nothing but f. Links with an end whose State is PortDown are not
-// used; LIDs that a switch cannot reach get ident.DropPort. It fails when no port has a LID.
+// The result depends on nothing but f. Links with an end whose State is PortDown are not used; LIDs that a switch cannot
+// reach get ident.DropPort. It fails when no port has a LID.
 func ComputeRoutes(f *Fabric) ([][]ident.PortNum, error) {
 	return computeRoutes(f, false)
 }
@@ -37,9 +35,8 @@ func ComputeMinHopRoutes(f *Fabric) ([][]ident.PortNum, error) {
 	return computeRoutes(f, true)
 }
 
-// AssignAndRoute makes a fabric ready for traffic, as a subnet manager leaves it: a LID on every
-// switch and plugged-in port that has none (see AssignLIDs), and routes for all of them. Routes
-// that f has are computed anew.
+// AssignAndRoute makes a fabric ready for traffic, as a subnet manager does: a LID on every switch and plugged-in port
+// that has none (see AssignLIDs), and routes for all of them. Existing routes are recomputed.
 func AssignAndRoute(f *Fabric, lmc uint8) (*Fabric, error) {
 	f, err := AssignLIDs(f, lmc)
 	if err != nil {
@@ -52,8 +49,8 @@ func AssignAndRoute(f *Fabric, lmc uint8) (*Fabric, error) {
 	return f.WithLFTs(lfts)
 }
 
-// MaxTables bounds the bytes of the forwarding tables of all switches together. Every table reaches to the highest LID, so
-// that one host with a high LID would cost a small file of many switches gigabytes. 5,000 switches with all LIDs fit.
+// MaxTables bounds the bytes of the forwarding tables of all switches together. Every table extends to the highest LID,
+// so one host with a high LID could turn a small file of many switches into gigabytes. 5,000 switches with all LIDs fit.
 const MaxTables = 256 << 20
 
 func computeRoutes(f *Fabric, minHop bool) ([][]ident.PortNum, error) {
@@ -88,7 +85,7 @@ type hop struct {
 	port ident.PortNum
 }
 
-// endport is a LID's owner as routing sees it: the switch it is on and the port that leads there.
+// endport is the owner of a LID in routing terms: its switch and the port that leads to it.
 type endport struct {
 	sw   int32
 	port ident.PortNum // 0 for the switch itself
@@ -96,7 +93,7 @@ type endport struct {
 	lids int
 }
 
-// graph is the switches of a fabric as an adjacency list. Switches are numbered in order.
+// graph holds the switches of a fabric as an adjacency list. Switches are numbered in order.
 type graph struct {
 	f       *Fabric
 	first   []int32 // first[s]..first[s+1] are the hops of switch s, by port
@@ -143,11 +140,10 @@ func (g *graph) size() int { return len(g.sources) }
 
 func (g *graph) from(s int32) []hop { return g.hops[g.first[s]:g.first[s+1]] }
 
-// unreached marks a switch that a breadth-first search has not met.
+// unreached marks a switch that a breadth-first search has not reached.
 const unreached = math.MaxInt32
 
-// bfs returns the distance of every switch from the nearest start, and the switches in the
-// order it met them.
+// bfs returns the distance of every switch from the nearest start, and the switches in the order of the search.
 func (g *graph) bfs(starts ...int32) (dist, met []int32) {
 	dist = slices.Repeat([]int32{unreached}, g.size())
 	for _, s := range starts {
@@ -177,8 +173,8 @@ func (g *graph) tiers() []int32 {
 	return dist
 }
 
-// layeredRanks ranks the switches of a fabric in which every link joins neighbouring tiers: 0
-// for the top tier. False: the fabric is not layered.
+// layeredRanks ranks the switches of a fabric in which every link joins adjacent tiers: 0 for the top tier. False means
+// that the fabric is not layered.
 func (g *graph) layeredRanks() ([]int32, bool) {
 	tiers := g.tiers()
 	top := int32(0)
@@ -199,8 +195,8 @@ func (g *graph) layeredRanks() ([]int32, bool) {
 	return tiers, true
 }
 
-// centralRanks ranks the switches of each connected part by the distance from a central one:
-// the middle of a longest shortest path, as a double breadth-first sweep finds it.
+// centralRanks ranks the switches of each connected component by the distance from a central one: the middle of a longest
+// shortest path, as a double breadth-first search finds it.
 func (g *graph) centralRanks() []int32 {
 	ranks := slices.Repeat([]int32{unreached}, g.size())
 	for s := range ranks {
@@ -227,7 +223,7 @@ func (g *graph) centralRanks() []int32 {
 	return ranks
 }
 
-// order lists the switches from the bottom up: by falling rank, then rising number.
+// order lists the switches from the bottom up: by descending rank, then ascending number.
 func (g *graph) order(ranks []int32) []int32 {
 	ord := make([]int32, g.size())
 	for i := range ord {

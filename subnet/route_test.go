@@ -43,7 +43,7 @@ func endports(f *subnet.Fabric) []subnet.PortRef {
 	return refs
 }
 
-// parts numbers the connected parts that the switches form.
+// parts numbers the connected components of the switches.
 func parts(f *subnet.Fabric) []int {
 	part := make([]int, len(f.Nodes))
 	for i := range part {
@@ -60,9 +60,8 @@ func parts(f *subnet.Fabric) []int {
 	return part
 }
 
-// channelCycle looks for a cycle among the channels (transmitting ports of switches) that packets
-// hold while they wait for the next one: a cycle is a possible deadlock. It follows what hosts
-// send to any LID and what switches send to hosts.
+// channelCycle searches for a cycle among the channels (transmitting ports of switches) that packets hold while they wait
+// for the next one: a cycle is a possible deadlock. It follows traffic from hosts to any LID and from switches to hosts.
 func channelCycle(f *subnet.Fabric) []subnet.PortRef {
 	next := make(map[subnet.PortRef]map[subnet.PortRef]bool)
 	ends := endports(f)
@@ -78,7 +77,7 @@ func channelCycle(f *subnet.Fabric) []subnet.PortRef {
 			}
 			path, err := subnet.Path(f, src, lid)
 			if err != nil {
-				continue // in another part
+				continue // in another component
 			}
 			if src.Port != 0 {
 				path = path[min(1, len(path)):]
@@ -117,8 +116,8 @@ func channelCycle(f *subnet.Fabric) []subnet.PortRef {
 	return nil
 }
 
-// TestRoutesOfRandomFabrics: every LID is reached from every port of the same part and from no
-// other, and no routes can deadlock, whatever the wiring.
+// TestRoutesOfRandomFabrics checks that every LID is reached from every port of the same component and from no other, and
+// that routes cannot deadlock, whatever the wiring.
 func TestRoutesOfRandomFabrics(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -305,7 +304,7 @@ func TestLIDsOfOnePortTakeDifferentSpines(t *testing.T) {
 	}
 }
 
-// ring is n switches in a circle with a host each, which shortest paths can deadlock.
+// ring is n switches in a circle with a host each, on which shortest paths can deadlock.
 func ring(t *testing.T, n int) *subnet.Fabric {
 	t.Helper()
 	var nodes []subnet.Node
@@ -364,7 +363,7 @@ func TestUpDownBreaksTheCycleThatShortestPathsLeave(t *testing.T) {
 func TestLinksThatAreDownAreNotUsed(t *testing.T) {
 	t.Parallel()
 	f := ring(t, 4)
-	f.Nodes[0].Ports[1].State = subnet.PortDown // New's caller's copy: it is not yet routed
+	f.Nodes[0].Ports[1].State = subnet.PortDown // the caller's copy of New: it is not routed yet
 	g, err := subnet.New("cut", f.Nodes, f.Links)
 	if err != nil {
 		t.Fatal(err)
@@ -464,7 +463,7 @@ func TestPathToItselfAndBackToBack(t *testing.T) {
 	}
 }
 
-// TestTablesOfASmallFileStayBounded routes a fabric whose text would be small, of many switches and one high LID.
+// TestTablesOfASmallFileStayBounded routes a fabric with a small text: many switches and one high LID.
 func TestTablesOfASmallFileStayBounded(t *testing.T) {
 	t.Parallel()
 	const switches = 6000

@@ -6,12 +6,12 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// loadUnit is what one source-destination pair adds to the load of a port. The 1 that every
-// table entry adds spreads entries that carry no pair, without outweighing any that do.
+// loadUnit is what one source-destination pair adds to the load of a port. Every table entry also adds 1, which spreads
+// entries without pairs and never outweighs a pair.
 const loadUnit = 1 << 20
 
-// choice is a next hop on a shortest legal way to the destination. alike is the first choice
-// of the same switch that leads to the same neighbour.
+// choice is a next hop on a shortest legal path to the destination. alike is the first choice of the same switch that
+// leads to the same neighbour.
 type choice struct {
 	hop
 	alike int32
@@ -27,16 +27,16 @@ type router struct {
 	rows [][]ident.PortNum // lfts by switch number
 	load [][]int64         // by switch and port: pairs routed so far
 
-	dist    []int32 // hops of the shortest legal way to the destination
-	descend []bool  // whether that way only descends
-	detours []bool  // whether there is no legal way, but one that goes down and up
+	dist    []int32 // hops of the shortest legal path to the destination
+	descend []bool  // whether that path only descends
+	detours []bool  // whether there is no legal path, only one that goes down and up
 	queue   []int32
 	spread  bool    // whether a port on the destination switch has several LIDs
 	visit   []int32 // switches in the order in which traffic passes them
 	first   []int32 // first[s]..last[s] are the choices of switch s
 	last    []int32
 	choices []choice
-	// How often the current port's LIDs took a choice, and one that leads to its neighbour.
+	// How often the current port's LIDs used a choice, and one that leads to its neighbour.
 	used, usedNode []uint8
 	inflow         []int64 // pairs that arrive at each switch from others
 }
@@ -65,8 +65,7 @@ func newRouter(g *graph, ord []int32) *router {
 	return r
 }
 
-// run routes all LIDs: those of hosts first, so that the even spread of real traffic is not
-// upset by the switches' own.
+// run routes all LIDs: those of hosts first, so that the switches' own do not disturb the even spread of real traffic.
 func (r *router) run() error {
 	for _, hosts := range [2]bool{true, false} {
 		for d := int32(0); int(d) < r.g.size(); d++ {
@@ -90,8 +89,7 @@ func (r *router) run() error {
 // up reports whether the hop from s climbs.
 func (r *router) up(s int32, h hop) bool { return r.pos[h.to] > r.pos[s] }
 
-// towards computes the choices of every switch for destinations on switch d: its hosts, or the
-// switch itself.
+// towards computes the choices of every switch for destinations on switch d: its hosts, or the switch itself.
 func (r *router) towards(d int32, hosts bool) error {
 	r.searchDown(d)
 	if r.pos != nil {
@@ -105,8 +103,7 @@ func (r *router) towards(d int32, hosts bool) error {
 	return nil
 }
 
-// searchDown finds the switches from which the destination is reached by descending only, or,
-// for shortest paths, all that reach it.
+// searchDown finds the switches that reach the destination by descending only, or, for shortest paths, all that reach it.
 func (r *router) searchDown(d int32) {
 	for s := range r.dist {
 		r.dist[s], r.descend[s], r.detours[s] = unreached, false, false
@@ -124,9 +121,9 @@ func (r *router) searchDown(d int32) {
 	}
 }
 
-// searchUp finds, from the top down, the shortest legal way of the switches that must climb
-// first. A switch that can descend to the destination never climbs: only so do tables that look
-// at nothing but the destination keep the rule, whatever way the packet came.
+// searchUp finds, from the top down, the shortest legal path of the switches that must climb first. A switch that can
+// descend to the destination never climbs. Forwarding tables see only the destination, so this alone keeps the rule for
+// every path that a packet took before.
 func (r *router) searchUp() {
 	for i := len(r.ord) - 1; i >= 0; i-- {
 		s := r.ord[i]
@@ -141,10 +138,9 @@ func (r *router) searchUp() {
 	}
 }
 
-// detour gives a way to switches that have no legal one, over the shortest of their neighbours'.
-// Legal ways never pass them, so only what such a switch sends itself goes down and up
-// again. That may be management traffic from one switch of the top tier to another switch, which
-// every tree has; were it traffic to or from a host, the order would be no good, and detour
+// detour gives a path to switches without a legal one, over the neighbour with the shortest path. Legal paths never use
+// them, so only traffic from such a switch itself goes down and up again. This may be management traffic between switches
+// of the top tier, which every tree has. If it were traffic to or from a host, the order would be unsuitable, and detour
 // returns errPartial.
 func (r *router) detour(hosts bool) error {
 	for again := true; again; {
@@ -167,7 +163,7 @@ func (r *router) detour(hosts bool) error {
 	return nil
 }
 
-// collect lists each switch's hops that are on a shortest legal way.
+// collect lists each switch's hops that are on a shortest legal path.
 func (r *router) collect(d int32) {
 	r.choices = r.choices[:0]
 	for s := range r.dist {
@@ -213,8 +209,8 @@ func (r *router) addChoice(first int32, h hop) {
 	r.choices = append(r.choices, c)
 }
 
-// orderVisits puts the switches into an order in which each comes after all that send to it:
-// farthest first, because every choice is one hop closer.
+// orderVisits orders the switches so that each comes after all that send to it: farthest first, because every choice is
+// one hop closer.
 func (r *router) orderVisits() {
 	r.visit = r.visit[:0]
 	counts := make([]int32, len(r.dist)+1)
@@ -256,8 +252,8 @@ func (r *router) endport(e endport) {
 	}
 }
 
-// pick takes the choice that the port's earlier LIDs used least, by neighbour and then by
-// link, and among those the one that carries the least load; the lowest port among equals.
+// pick returns the choice that the port's earlier LIDs used least, by neighbour and then by link, and among those the one
+// with the least load; the lowest port among equals.
 func (r *router) pick(s int32) hop {
 	if !r.spread {
 		return r.lightest(s)
@@ -274,7 +270,7 @@ func (r *router) pick(s int32) hop {
 	return c.hop
 }
 
-// lightest takes the choice that carries the least load, the lowest port among equals.
+// lightest returns the choice with the least load, the lowest port among equals.
 func (r *router) lightest(s int32) hop {
 	choices, load := r.choices[r.first[s]:r.last[s]], r.load[s]
 	best, low := 0, load[choices[0].port]

@@ -15,9 +15,8 @@ type lane struct {
 	base, ext uint8
 }
 
-// laneOf returns the description of a generation. Rates are after 8b/10b or 64b/66b coding.
-// An extended speed reports 10 Gbit/s, code 4, in the base field, as devices do. FDR10 is a
-// vendor's speed, which PortInfo shows as QDR.
+// laneOf returns the description of a generation. Rates are after 8b/10b or 64b/66b coding. An extended speed reports 10
+// Gbit/s, code 4, in the base field, as devices do. FDR10 is a vendor's speed, which PortInfo reports as QDR.
 func laneOf(s Speed) lane {
 	switch s {
 	case SDR:
@@ -43,12 +42,10 @@ func laneOf(s Speed) lane {
 	}
 }
 
-// LaneRate is the data rate of one lane in one direction, after line coding; 0 when the speed
-// is not known.
+// LaneRate returns the data rate of one lane in one direction, after line coding; 0 when the speed is unknown.
 func (s Speed) LaneRate() quantity.BitRate { return laneOf(s).rate }
 
-// String prints the generation's name, such as "EDR", or "???" as the field's tools do when
-// it is not known.
+// String prints the generation's name, such as "EDR", or "???", as the field's tools do, when it is unknown.
 func (s Speed) String() string {
 	if n := laneOf(s).name; n != "" {
 		return n
@@ -56,7 +53,7 @@ func (s Speed) String() string {
 	return "???"
 }
 
-// ParseSpeed reads a generation's name, SDR to XDR, in either case.
+// ParseSpeed parses a generation's name, SDR to XDR, in either case.
 func ParseSpeed(t string) (Speed, error) {
 	for s := SDR; s <= XDR; s++ {
 		if strings.EqualFold(t, laneOf(s).name) {
@@ -66,18 +63,17 @@ func ParseSpeed(t string) (Speed, error) {
 	return SpeedUnknown, fmt.Errorf("link speed %q: want SDR, DDR, QDR, FDR10, FDR, EDR, HDR, NDR or XDR", t)
 }
 
-// Codes returns the codes of the speed for PortInfo: base for LinkSpeedActive (1, 2 or 4) and
-// ext for LinkSpeedExtActive (1 FDR, 2 EDR, 4 HDR, 8 NDR, 0 none). XDR's code, 16, does not
-// fit the four-bit field and needs a device with the second extended-speed field. Both are 0
-// when the speed is not known.
+// Codes returns the codes of the speed for PortInfo: base for LinkSpeedActive (1, 2 or 4) and ext for LinkSpeedExtActive
+// (1 FDR, 2 EDR, 4 HDR, 8 NDR, 0 none). XDR's code, 16, does not fit the four-bit field and needs a device with the
+// second extended-speed field. Both are 0 when the speed is unknown.
 func (s Speed) Codes() (base, ext uint8) {
 	l := laneOf(s)
 	return l.base, l.ext
 }
 
-// SpeedFromCodes is the inverse of Codes: the extended code counts when it is not zero. A
-// field with several bits, as in the enabled and supported fields, gives the fastest; a code
-// that is not in the tables gives SpeedUnknown. QDR's code also stands for FDR10.
+// SpeedFromCodes is the inverse of Codes: a non-zero extended code takes precedence. For a field with several bits, as in
+// the enabled and supported fields, it returns the fastest; for an unknown code, SpeedUnknown. QDR's code may also mean
+// FDR10.
 func SpeedFromCodes(base, ext uint8) Speed {
 	for s := XDR; s >= FDR; s-- {
 		if _, e := s.Codes(); e&ext != 0 {
@@ -95,8 +91,7 @@ func SpeedFromCodes(base, ext uint8) Speed {
 	return SpeedUnknown
 }
 
-// Code returns the width's one-bit code in LinkWidthActive: 1x 1, 4x 2, 8x 4, 12x 8, 2x 16;
-// 0 when the width is not known.
+// Code returns the width's one-bit code in LinkWidthActive: 1x 1, 4x 2, 8x 4, 12x 8, 2x 16; 0 when the width is unknown.
 func (w Width) Code() uint8 {
 	switch w {
 	case 1:
@@ -114,8 +109,8 @@ func (w Width) Code() uint8 {
 	}
 }
 
-// WidthFromCode is the inverse of Width.Code. A field with several bits gives the widest; an
-// unknown code gives 0.
+// WidthFromCode is the inverse of Width.Code. For a field with several bits it returns the widest; for an unknown code,
+// 0.
 func WidthFromCode(c uint8) Width {
 	for _, w := range [...]Width{12, 8, 4, 2, 1} {
 		if w.Code()&c != 0 {
@@ -125,7 +120,7 @@ func WidthFromCode(c uint8) Width {
 	return 0
 }
 
-// String prints the width as "4x", or "??" as the field's tools do when it is not known.
+// String prints the width as "4x", or "??", as the field's tools do, when it is unknown.
 func (w Width) String() string {
 	if w.Code() == 0 {
 		return "??"
@@ -133,7 +128,7 @@ func (w Width) String() string {
 	return fmt.Sprintf("%dx", uint8(w))
 }
 
-// ParseWidth reads "4x" or "4".
+// ParseWidth parses "4x" or "4".
 func ParseWidth(t string) (Width, error) {
 	switch strings.TrimSuffix(strings.ToLower(t), "x") {
 	case "1":
@@ -153,7 +148,7 @@ func ParseWidth(t string) (Width, error) {
 // FormatWidthSpeed prints both as "4xEDR", the form that ibnetdiscover uses.
 func FormatWidthSpeed(w Width, s Speed) string { return w.String() + s.String() }
 
-// ParseWidthSpeed reads "4xEDR". The marks "??" and "???" read as not known.
+// ParseWidthSpeed parses "4xEDR". The marks "??" and "???" mean unknown.
 func ParseWidthSpeed(t string) (w Width, s Speed, err error) {
 	rest, found := strings.CutPrefix(t, "??")
 	if !found {
@@ -176,15 +171,14 @@ func ParseWidthSpeed(t string) (w Width, s Speed, err error) {
 	return w, s, nil
 }
 
-// LinkRate is the data rate of a link in one direction: lanes times the rate of a lane; 0 when
-// either is not known.
+// LinkRate returns the data rate of a link in one direction: lanes times the rate of a lane; 0 when either is unknown.
 func LinkRate(w Width, s Speed) quantity.BitRate {
 	return quantity.BitRate(w) * s.LaneRate()
 }
 
-// WidthSpeedFor finds the width and speed whose data rate is exactly the given one, four lanes
-// first as in real cables, then narrower, then wider, and older generations first. It
-// prefers speeds that PortInfo can tell apart over FDR10. False: no combination has this rate.
+// WidthSpeedFor returns the width and speed with exactly the given data rate: four lanes first, as in real cables, then
+// narrower, then wider, and older generations first. It prefers speeds that PortInfo can distinguish over FDR10. False
+// means that no combination has this rate.
 func WidthSpeedFor(r quantity.BitRate) (Width, Speed, bool) {
 	if r <= 0 {
 		return 0, SpeedUnknown, false

@@ -33,7 +33,7 @@ func TestSpeedTable(t *testing.T) {
 		}
 		want := c.s
 		if want == subnet.FDR10 {
-			want = subnet.QDR // PortInfo cannot tell
+			want = subnet.QDR // PortInfo does not distinguish them
 		}
 		if got := subnet.SpeedFromCodes(base, ext); got != want {
 			t.Errorf("codes of %s give %s", c.s, got)

@@ -2,9 +2,8 @@ package subnet
 
 import "slices"
 
-// Tiers returns the height of every node for drawing: 0 for channel adapters and routers, 1 for
-// switches that have some, 2 for the next, and so on up to a fat tree's core. Switches that no
-// host can reach get 0 too.
+// Tiers returns the height of every node for drawing: 0 for channel adapters and routers, 1 for switches with such
+// neighbours, 2 for the next, and so on up to a fat tree's core. Switches that no host can reach get 0 too.
 func (f *Fabric) Tiers() []int {
 	g := newGraph(f)
 	tiers := make([]int, len(f.Nodes))
@@ -16,8 +15,8 @@ func (f *Fabric) Tiers() []int {
 	return tiers
 }
 
-// Diameter is the largest number of links on a shortest path between two plugged-in ports of
-// hosts; 0 when there are not two that reach each other.
+// Diameter returns the largest number of links on a shortest path between two plugged-in ports of hosts; 0 without two
+// that reach each other.
 func (f *Fabric) Diameter() int {
 	g := newGraph(f)
 	most := 0

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// markdown turns the Markdown that our pages are written in into HTML: headings, paragraphs, lists, tables, code,
-// emphasis and links. Everything else is text. HTML in the source is text too, so that a page can hold nothing that runs.
-// link says where a link leads; "" leaves its words alone.
+// markdown converts the Markdown of our pages into HTML: headings, paragraphs, lists, tables, code, emphasis and links.
+// Everything else is text, including HTML, so that a page can contain no script. link maps the target of a link; "" keeps
+// only the link's words.
 func markdown(text string, link func(string) string) string {
 	m := &writer{link: link}
 	m.lines = strings.Split(comment.ReplaceAllString(text, ""), "\n")
@@ -27,7 +27,7 @@ var (
 	unworthy = regexp.MustCompile(`[^\p{L}\p{N}\- _]`)
 )
 
-// writer is a page half written.
+// writer holds a page in progress.
 type writer struct {
 	out   strings.Builder
 	lines []string
@@ -35,7 +35,7 @@ type writer struct {
 	link  func(string) string
 }
 
-// block writes what begins at the next line.
+// block writes the block that starts at the next line.
 func (m *writer) block() {
 	line := m.lines[m.at]
 	h := heading.FindStringSubmatch(line)
@@ -59,7 +59,7 @@ func (m *writer) block() {
 	}
 }
 
-// slug is the anchor of a heading, as GitHub makes it.
+// slug returns the anchor of a heading, as on GitHub.
 func slug(text string) string {
 	return strings.ReplaceAll(unworthy.ReplaceAllString(strings.ToLower(text), ""), " ", "-")
 }
@@ -103,7 +103,7 @@ func (m *writer) row(cell string) {
 	m.out.WriteString("</tr>")
 }
 
-// list writes a list with its lines that go on; lists in lists are written flat.
+// list writes a list with its continuation lines; nested lists are written flat.
 func (m *writer) list() {
 	tag := "ul"
 	if kind := bullet.FindStringSubmatch(m.lines[m.at])[2]; kind != "-" && kind != "*" {
@@ -126,7 +126,7 @@ func (m *writer) list() {
 	m.out.WriteString("</" + tag + ">\n")
 }
 
-// goesOn reports whether the next line belongs to the text before it.
+// goesOn reports whether the next line continues the text before it.
 func (m *writer) goesOn() bool {
 	line := m.lines[m.at]
 	return strings.TrimSpace(line) != "" && !strings.HasPrefix(line, "```") && !heading.MatchString(line) && !bullet.MatchString(line) && !strings.HasPrefix(line, "|")
@@ -162,7 +162,7 @@ func (m *writer) inline(text string) string {
 			b.WriteString("<" + tag + ">" + m.inline(strings.Trim(found, "*")) + "</" + tag + ">")
 		case '<':
 			b.WriteString(anchor(found[1:len(found)-1], html.EscapeString(found[1:len(found)-1])))
-		case '!': // a picture: its words
+		case '!': // an image: only its words
 			b.WriteString("<em>" + html.EscapeString(text[at[2]:at[3]]) + "</em>")
 		default:
 			b.WriteString(anchor(m.link(text[at[4]:at[5]]), m.inline(text[at[2]:at[3]])))

@@ -16,7 +16,7 @@ import (
 	"fairlane/internal/i18n"
 )
 
-// group is the operations of one tag.
+// group holds the operations of one tag.
 type group struct {
 	Name       string
 	About      template.HTML
@@ -52,7 +52,7 @@ type answer struct {
 type schema struct {
 	Name   string
 	About  template.HTML
-	Type   template.HTML // of what is no object
+	Type   template.HTML // for a type that is not an object
 	Fields []field
 }
 
@@ -68,7 +68,7 @@ type field struct {
 // methods is the order of the operations of a path.
 var methods = []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
 
-// reference makes the page of all operations.
+// reference builds the page of all operations.
 func (s *Site) reference(t *template.Template, words *i18n.Catalogue) (Page, error) {
 	doc := s.source.Contract
 	v := s.view(words, "", doc.Info.Title+" API")
@@ -104,7 +104,7 @@ func (s *Site) reference(t *template.Template, words *i18n.Catalogue) (Page, err
 	return execute(t, v)
 }
 
-// prose is a description of the contract as HTML.
+// prose converts a description of the contract to HTML.
 func prose(text string) template.HTML {
 	return template.HTML(markdown(text, lead)) //nolint:gosec // the contract's own words, with all HTML in them escaped
 }
@@ -147,7 +147,7 @@ func answerOf(code string, r *openapi3.Response) answer {
 	return a
 }
 
-// indented is an example as JSON; a text is itself.
+// indented formats an example as JSON; a string is unchanged.
 func indented(v any) string {
 	if v == nil {
 		return ""
@@ -177,7 +177,7 @@ func fields(s *openapi3.Schema) []field {
 	return append(need, may...)
 }
 
-// typeOf names a type, with a link where it has a name of its own.
+// typeOf names a type, with a link when it is a named one.
 func typeOf(ref *openapi3.SchemaRef) template.HTML {
 	if name, ok := strings.CutPrefix(ref.Ref, "#/components/schemas/"); ok {
 		name = template.HTMLEscapeString(name)
@@ -196,7 +196,7 @@ func typeOf(ref *openapi3.SchemaRef) template.HTML {
 	return template.HTML(template.HTMLEscapeString(s.Type.Slice()[0])) //nolint:gosec // escaped
 }
 
-// limits puts what a value must be like into few words.
+// limits describes the constraints of a value briefly.
 func limits(s *openapi3.Schema) string {
 	if len(s.AllOf) == 1 {
 		s = s.AllOf[0].Value
@@ -242,7 +242,7 @@ func limits(s *openapi3.Schema) string {
 
 func number(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
-// curl is the operation as a command.
+// curl returns the operation as a curl command.
 func curl(method, path string, op *openapi3.Operation) string {
 	var b strings.Builder
 	b.WriteString("curl")

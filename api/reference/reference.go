@@ -1,6 +1,6 @@
-// Package reference serves the contract and the pages of docs to browsers: what every operation takes and gives, what
-// every problem means. Everything comes out of the binary; a page fetches nothing from anywhere else, and its
-// security policy forbids it to.
+// Package reference serves the contract and the pages of docs to browsers: the parameters and results of every operation,
+// and the meaning of every problem. All content comes from the binary; a page fetches nothing from elsewhere, and its
+// security policy forbids that.
 package reference
 
 import (
@@ -22,10 +22,10 @@ import (
 	"fairlane/internal/i18n"
 )
 
-// Root is the path that everything here is under.
+// Root is the path prefix of all pages.
 const Root = "/docs"
 
-// Policy is the content security policy of the pages: our style and our script, and nothing else from anywhere.
+// Policy is the content security policy of the pages: only our style and our script.
 const Policy = "default-src 'none'; style-src 'self'; script-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 //go:embed page.html page.css page.js
@@ -37,14 +37,14 @@ type Problem struct {
 	Status      int
 }
 
-// Source is what the pages are made of.
+// Source is the input of the pages.
 type Source struct {
 	Contract *openapi3.T
 	YAML     []byte // the contract as written
-	// Problems lists what an operation may answer beside its good answers; Common what every one may.
+	// Problems lists the problems of an operation; Common those of every one.
 	Problems func(method, path string) []Problem
 	Common   []Problem
-	// Right says in words which right an operation wants; "" is none.
+	// Right describes the right that an operation requires; "" means none.
 	Right func(method, path string) string
 }
 
@@ -58,10 +58,10 @@ type Page struct {
 // Site answers paths below Root. It is safe for concurrent use.
 type Site struct {
 	source Source
-	pages  map[string]func() (Page, error) // by path and language; each is made when it is asked for first
+	pages  map[string]func() (Page, error) // by path and language; each is built on first use
 }
 
-// New returns the site of a contract. Errors are those of its own parts, found by its tests.
+// New returns the site of a contract. An error is a defect of the embedded parts, which the tests find.
 func New(s Source) (*Site, error) {
 	site := &Site{source: s, pages: map[string]func() (Page, error){}}
 	for _, lang := range i18n.Languages() {
@@ -101,7 +101,8 @@ func page(kind string, body []byte) Page {
 	return Page{Type: kind, Body: body, ETag: `W/"` + hex.EncodeToString(sum[:12]) + `"`}
 }
 
-// Find returns the page of a path below Root, "/docs/problems", in a language of i18n.Languages. ok is false when there is none.
+// Find returns the page of a path below Root, "/docs/problems", in a language of i18n.Languages. ok is false when there
+// is none.
 func (s *Site) Find(urlPath, lang string) (p Page, ok bool, err error) {
 	name := strings.Trim(strings.TrimPrefix(urlPath, Root), "/")
 	f, ok := s.pages[lang+" "+name]
@@ -112,7 +113,7 @@ func (s *Site) Find(urlPath, lang string) (p Page, ok bool, err error) {
 	return p, true, err
 }
 
-// Language chooses the language of a reader: ?lang= first, then what the browser likes best.
+// Language returns the language of a reader: ?lang= first, then the browser's preference.
 func Language(r *http.Request) string {
 	for tag := range strings.SplitSeq(r.URL.Query().Get("lang")+","+r.Header.Get("Accept-Language"), ",") {
 		tag, _, _ = strings.Cut(strings.TrimSpace(tag), ";")
@@ -126,11 +127,11 @@ func Language(r *http.Request) string {
 	return i18n.Default
 }
 
-// view is what the template shows.
+// view is the input of the template.
 type view struct {
 	Lang, Title string
 	Pages       []pageLink
-	Other       string        // the language that one can change to
+	Other       string        // the other language, to switch to
 	Here        string        // path of the page itself
 	Words       template.HTML // of a page of docs
 	About       template.HTML // of the contract
@@ -170,7 +171,7 @@ func (s *Site) view(words *i18n.Catalogue, here, heading string) view {
 	return v
 }
 
-// words makes the page of a file of docs.
+// words builds the page of a file of docs.
 func (s *Site) words(t *template.Template, words *i18n.Catalogue, name string) (Page, error) {
 	text, _ := docs.Page(name)
 	v := s.view(words, name, title(name, text))
@@ -186,7 +187,7 @@ func execute(t *template.Template, v view) (Page, error) {
 	return page("text/html; charset=utf-8", b.Bytes()), nil
 }
 
-// lead says where a link of a page of docs leads here; what is not served is "".
+// lead maps the target of a link in a page of docs to its path here; "" for anything that is not served.
 func lead(target string) string {
 	file, anchor, found := strings.Cut(target, "#")
 	if found {

@@ -10,7 +10,7 @@ import (
 	"fairlane/tenants"
 )
 
-// Account is a person or a program that may hold roles. The bootstrap token belongs to none.
+// Account is a user or a service account, which may hold roles. The bootstrap token belongs to no account.
 type Account struct {
 	ID          int64
 	Kind        PrincipalKind  // PrincipalUser or PrincipalService
@@ -18,8 +18,8 @@ type Account struct {
 	Domain      tenants.Domain // a service account's home; the zero value for users
 	DisplayName string         // at most 200 bytes
 	Password    string         // argon2id in PHC text; empty: cannot sign in with a password
-	Issuer      string         // OpenID provider and
-	Subject     string         // the account's name there; empty: none
+	Issuer      string         // OpenID provider and …
+	Subject     string         // … the account's subject there; empty: not linked to a provider
 	Disabled    bool
 	Version     int64
 	CreatedAt   time.Time
@@ -28,7 +28,7 @@ type Account struct {
 	Memberships []Membership
 }
 
-// Principal is the account as one who acts.
+// Principal returns the principal that acts as the account.
 func (a Account) Principal() Principal {
 	p := Principal{Kind: a.Kind, Name: a.Name, Account: a.ID, Grants: make([]tenants.Grant, 0, len(a.Memberships))}
 	if a.Kind == PrincipalService {
@@ -42,13 +42,13 @@ func (a Account) Principal() Principal {
 	return p
 }
 
-// Source says who gave a membership.
+// Source says where a membership comes from.
 type Source string
 
 // Sources of memberships.
 const (
-	SourceLocal Source = "local" // someone with the right to, here
-	SourceOIDC  Source = "oidc"  // the OpenID provider's claims at the latest sign-in
+	SourceLocal Source = "local" // granted by an authorised user of this service
+	SourceOIDC  Source = "oidc"  // from the OpenID provider's claims at the latest sign-in
 )
 
 // Membership is a role that an account holds in a domain.
@@ -58,7 +58,7 @@ type Membership struct {
 	CreatedAt time.Time
 }
 
-// Member is a user seen from a tenant.
+// Member is a user with its role in one tenant or on one fabric.
 type Member struct {
 	User        string
 	DisplayName string
@@ -72,41 +72,41 @@ type AccountRef struct {
 	Domain tenants.Domain // of a service account
 }
 
-// AccountRepo keeps accounts. Accounts are returned with their memberships.
+// AccountRepo stores accounts. Accounts are returned with their memberships.
 type AccountRepo interface {
 	// CreateAccount adds an account with its memberships.
 	CreateAccount(ctx context.Context, a Account) (Account, error)
 	Account(ctx context.Context, ref AccountRef) (Account, error)
 	AccountByID(ctx context.Context, id int64) (Account, error)
 	AccountBySubject(ctx context.Context, issuer, subject string) (Account, error)
-	// ListAccounts returns accounts of a kind by name; a service account's must have the domain.
+	// ListAccounts returns accounts of a kind by name; for service accounts, only those of the domain.
 	ListAccounts(ctx context.Context, kind PrincipalKind, d tenants.Domain, p Page) (list []Account, next string, err error)
-	// CountAccounts counts accounts of a kind; a service account's must have the domain.
+	// CountAccounts counts accounts of a kind; for service accounts, only those of the domain.
 	CountAccounts(ctx context.Context, kind PrincipalKind, d tenants.Domain) (int64, error)
-	// UpdateAccount replaces display name, password, provider's subject, Disabled and SignedInAt of
-	// the account with the ID at a.Version (0: any version); memberships stay.
+	// UpdateAccount replaces display name, password, provider subject, Disabled and SignedInAt of the account with the ID
+	// at a.Version (0: any version). Memberships do not change.
 	UpdateAccount(ctx context.Context, a Account) (Account, error)
 	// DeleteAccount removes an account with its memberships, tokens and sessions.
 	DeleteAccount(ctx context.Context, id int64) error
 }
 
-// MembershipRepo keeps who has which role where.
+// MembershipRepo stores the roles of accounts in domains.
 type MembershipRepo interface {
-	// SetMemberships replaces all that a source gave to an account.
+	// SetMemberships replaces all memberships of an account that come from one source.
 	SetMemberships(ctx context.Context, account int64, source Source, grants []tenants.Grant, at time.Time) error
-	// PutMembership gives or changes the local role of an account in the grant's domain.
+	// PutMembership sets the local role of an account in the grant's domain.
 	PutMembership(ctx context.Context, account int64, g tenants.Grant, at time.Time) error
-	// DeleteMembership takes the local role in a domain away; *NotFoundError when there is none.
+	// DeleteMembership removes the local role in a domain; *NotFoundError when there is none.
 	DeleteMembership(ctx context.Context, account int64, d tenants.Domain) error
-	// CountMembers counts the users that were given a role in one tenant or on one fabric here.
+	// CountMembers counts the users with a local role in one tenant or on one fabric.
 	CountMembers(ctx context.Context, d tenants.Domain) (int64, error)
 	// ListMembers returns the users with a role in one tenant or on one fabric, by name.
 	ListMembers(ctx context.Context, d tenants.Domain, p Page) (list []Member, next string, err error)
-	// CountHolders counts the enabled users that hold a wide role on everything, whatever gave it, and have a way to sign in.
+	// CountHolders counts the enabled users that hold a wide role on everything, from any source, and can sign in.
 	CountHolders(ctx context.Context, role tenants.Role) (int64, error)
 }
 
-// Session is a browser's stay. The secret itself is in the browser's cookie only.
+// Session is a browser session. Only the browser's cookie has the secret.
 type Session struct {
 	ID        int64
 	Hash      [32]byte
@@ -117,42 +117,42 @@ type Session struct {
 	ExpiresAt time.Time
 }
 
-// SessionRepo keeps browser sessions.
+// SessionRepo stores browser sessions.
 type SessionRepo interface {
 	CreateSession(ctx context.Context, s Session) (Session, error)
 	SessionByHash(ctx context.Context, hash [32]byte) (Session, error)
 	SessionByID(ctx context.Context, id int64) (Session, error)
 	TouchSession(ctx context.Context, id int64, at time.Time) error
-	// DeleteSession ends a session; one that has ended already is no error.
+	// DeleteSession ends a session; it is no error when the session has ended already.
 	DeleteSession(ctx context.Context, id int64) error
-	// DeleteSessionsOf ends all sessions of an account but one (0: but none).
+	// DeleteSessionsOf ends all sessions of an account except the session but (0: no exception).
 	DeleteSessionsOf(ctx context.Context, account, but int64) error
-	// DeleteStaleSessions removes sessions that expired or were not seen since the times given.
+	// DeleteStaleSessions removes sessions that expired by expiredBy or were last seen before idleSince.
 	DeleteStaleSessions(ctx context.Context, expiredBy, idleSince time.Time) error
 }
 
-// SigninFailures is what is remembered of failed sign-ins under one name.
+// SigninFailures counts failed sign-ins under one name.
 type SigninFailures struct {
 	Failures    int
 	LastAt      time.Time
 	LockedUntil time.Time
 }
 
-// SigninRepo keeps failed sign-ins by the SHA-256 of the name that was tried.
+// SigninRepo stores failed sign-ins by the SHA-256 of the attempted name.
 type SigninRepo interface {
-	// SigninFailures returns the zero value when nothing is remembered.
+	// SigninFailures returns the zero value when no failure is stored.
 	SigninFailures(ctx context.Context, name [32]byte) (SigninFailures, error)
 	PutSigninFailures(ctx context.Context, name [32]byte, f SigninFailures) error
 	ClearSigninFailures(ctx context.Context, name [32]byte) error
-	// ForgetSigninFailures removes what is older than a time.
+	// ForgetSigninFailures removes failures older than a time.
 	ForgetSigninFailures(ctx context.Context, before time.Time) error
 }
 
-// TokenRepo keeps the hashes of access tokens.
+// TokenRepo stores the hashes of access tokens.
 type TokenRepo interface {
-	// PutToken adds a token that belongs to no account, or replaces the one of the same name.
+	// PutToken adds a token without an account, or replaces the one of the same name.
 	PutToken(ctx context.Context, t Token) error
-	// CreateToken adds a token to t.Account; *ConflictError when it has one of that name.
+	// CreateToken adds a token to t.Account; *ConflictError when the account has a token of that name.
 	CreateToken(ctx context.Context, t Token) (Token, error)
 	TokenByHash(ctx context.Context, hash [32]byte) (Token, error)
 	// ListTokens returns the tokens of an account by name; there are at most MaxTokens.
@@ -178,53 +178,53 @@ func ValidUserName(s string) bool {
 	return true
 }
 
-// ErrMasked refuses a new name that could be mistaken for whom tenants see in events of others.
+// ErrMasked rejects a new name that equals the mask for actors whose names tenants must not see in events.
 func ErrMasked(at, what string) error {
 	return Invalid(at, phrase.Of("problem.masked-name", "what", what, "name", MaskedActor))
 }
 
-// Reserved reports whether a name stands for something else in events and the audit log.
+// Reserved reports whether events and the audit log use a name for something else.
 func Reserved(name string) bool { return name == BootstrapName || name == string(PrincipalSystem) }
 
-// Invited reports whether the account is only a name that was given a role: nobody can be it yet.
+// Invited reports whether the account is only an invited name: it has a role, but no credentials to sign in yet.
 func (a Account) Invited() bool {
 	return a.Kind == PrincipalUser && a.Password == "" && a.Subject == "" && a.SignedInAt.IsZero()
 }
 
-// Ref names the account.
+// Ref returns the reference that names the account.
 func (a Account) Ref() AccountRef { return AccountRef{Kind: a.Kind, Name: a.Name, Domain: a.Domain} }
 
-// Ends of a browser session.
+// Lifetimes of a browser session.
 const (
 	SessionIdle = 12 * time.Hour // after its last request
-	SessionLife = 24 * time.Hour // after its sign-in, whatever happens
+	SessionLife = 24 * time.Hour // after its sign-in, regardless of activity
 )
 
-// Valid reports whether a session has not ended by age or idleness. One that would live longer than there is was begun
-// while the clock was wrong.
+// Valid reports whether a session has ended neither by age nor by idleness. A session that would outlive SessionLife was
+// created while the clock was wrong, and is not valid.
 func (ses Session) Valid(now time.Time) bool {
 	return now.Before(ses.ExpiresAt) && now.Sub(ses.SeenAt) < SessionIdle && ses.ExpiresAt.Sub(now) <= SessionLife+time.Hour
 }
 
-// BootstrapName is the name of the first token.
+// BootstrapName is the name of the bootstrap token.
 const BootstrapName = "admin"
 
 // Token is an access token; the secret itself is never stored.
 type Token struct {
 	ID        int64
-	Account   int64 // 0: the bootstrap token, which belongs to none
+	Account   int64 // 0: the bootstrap token, which belongs to no account
 	Name      string
 	Hash      [32]byte  // SHA-256 of the token's text
 	Scopes    []Scope   // nil: all rights of the account
 	ExpiresAt time.Time // zero: never
-	UsedAt    time.Time // zero: never; at most usedGrain old when it was
+	UsedAt    time.Time // zero: never; recorded at most once per usedGrain
 	CreatedAt time.Time
 }
 
-// Ended reports whether a token is past its end.
+// Ended reports whether a token has expired.
 func (t Token) Ended(now time.Time) bool { return !t.ExpiresAt.IsZero() && !now.Before(t.ExpiresAt) }
 
-// HeldToken is the token that a principal came with; ErrUnauthorized when it was revoked since.
+// HeldToken returns the token that a principal authenticated with; ErrUnauthorized when it has been revoked since.
 func HeldToken(ctx context.Context, r Repos, p Principal) (Token, error) {
 	list, err := r.ListTokens(ctx, p.Account)
 	if err != nil {
@@ -247,8 +247,8 @@ func Standing(ctx context.Context, r Repos, d tenants.Domain) (err error) {
 	return err
 }
 
-// Existing drops grants in fabrics and tenants that do not exist, and all but the first in each domain: a
-// mapping outlives the fabrics and tenants that it names.
+// Existing drops grants in fabrics and tenants that do not exist, and all but the first in each domain. A mapping of
+// claims can outlive the fabrics and tenants that it names.
 func Existing(ctx context.Context, r Repos, grants []tenants.Grant) ([]tenants.Grant, error) {
 	var out []tenants.Grant
 	for _, g := range grants {
@@ -268,7 +268,7 @@ func Existing(ctx context.Context, r Repos, grants []tenants.Grant) ([]tenants.G
 	return out, nil
 }
 
-// Claimed is an account as one who acts with the roles of claims in place of those of its latest sign-in.
+// Claimed returns an account's principal with the roles of claims in place of those of its latest sign-in.
 func Claimed(ctx context.Context, r Repos, a Account, claims []tenants.Grant) (Principal, error) {
 	grants, err := Existing(ctx, r, claims)
 	if err != nil {

@@ -11,21 +11,21 @@ import (
 	"fairlane/service/audit"
 )
 
-// Origin is where a request came from; the API's middleware sets it.
+// Origin is where a request came from. The API's middleware sets it.
 type Origin struct {
-	Addr      string // of the client, HOST:PORT
+	Addr      string // address of the client, HOST:PORT
 	RequestID string
 }
 
 // originKey is the context key of an Origin.
 type originKey struct{}
 
-// WithOrigin returns a context whose changes are recorded with where they came from.
+// WithOrigin returns a context whose changes are recorded with the origin.
 func WithOrigin(ctx context.Context, o Origin) context.Context {
 	return context.WithValue(ctx, originKey{}, o)
 }
 
-// OriginFrom returns where a request came from; the zero Origin when the service acts by itself.
+// OriginFrom returns the origin of a request; the zero Origin when the service acts by itself.
 func OriginFrom(ctx context.Context) Origin {
 	o, _ := ctx.Value(originKey{}).(Origin)
 	return o
@@ -34,7 +34,7 @@ func OriginFrom(ctx context.Context) Origin {
 // AuditFilter selects audit entries; zero fields select all.
 type AuditFilter struct {
 	Actor   string
-	Action  string // the whole code, or its beginning with a "." at the end: "tenant."
+	Action  string // a whole code, or a prefix that ends with ".": "tenant."
 	Object  string
 	Fabric  string
 	Outcome string
@@ -43,45 +43,44 @@ type AuditFilter struct {
 	Oldest  bool      // oldest first; else newest first
 }
 
-// AuditRepo keeps the audit log.
+// AuditRepo stores the audit log.
 type AuditRepo interface {
-	// AppendAudit chains an entry to the newest one and returns it complete. Entries are appended
-	// one at a time, whatever else runs beside. In a transaction of a narrower scope than ScopeService
-	// that may happen just before the commit, and the entry is returned as it was given.
+	// AppendAudit chains an entry to the newest one and returns it complete. Entries are appended one at a time, even by
+	// concurrent transactions. In a transaction of a narrower scope than ScopeService, the append may happen just before
+	// the commit; then the entry is returned as it was given.
 	AppendAudit(ctx context.Context, e audit.Entry) (audit.Entry, error)
 	// ListAudit returns entries in the order the filter asks for.
 	ListAudit(ctx context.Context, f AuditFilter, p Page) (list []audit.Entry, next string, err error)
 	// AuditTail returns the end of the chain.
 	AuditTail(ctx context.Context) (audit.Tail, error)
-	// PruneAudit takes out the entries up to a number, at most limit of them, oldest first, and
-	// returns how many went and the newest of them.
+	// PruneAudit removes the entries up to a number, at most limit of them, oldest first. It returns how many it removed
+	// and the newest of them.
 	PruneAudit(ctx context.Context, through int64, limit int) (removed int64, last audit.Tail, err error)
 }
 
-// AuditRecord is what an entry says of something that happened outside of Service's own changes.
+// AuditRecord describes an audited action that Service's own change events do not cover.
 type AuditRecord struct {
 	Fabric  string
 	Action  string // stable code such as "session.refused"
-	Object  string // the thing's name
+	Object  string // name of the object
 	Outcome string // audit.Done or audit.Refused
 	Detail  string // one English sentence
-	Before  any    // nil, or what encodes as JSON; never with a secret in it
+	Before  any    // nil, or a value that encodes as JSON; never with a secret in it
 	After   any
 }
 
-// Audit adds an entry in a transaction of its own: for what changes nothing, such as a refused
-// sign-in. Changes go through AuditIn.
+// Audit adds an entry in a transaction of its own, for actions that change nothing, such as a rejected sign-in. Changes
+// use AuditIn.
 func (s *Base) Audit(ctx context.Context, rec AuditRecord) error {
 	return s.Store.Tx(WithScope(ctx, ScopeSignIn), func(r Repos) error { return s.AuditIn(ctx, r, rec) })
 }
 
-// AuditIn adds an entry in the transaction of the change it tells of. Who acts and from where
-// comes from the context.
+// AuditIn adds an entry in the transaction of the change that it records. The actor and the origin come from the context.
 func (s *Base) AuditIn(ctx context.Context, r Repos, rec AuditRecord) error {
 	return AuditAt(ctx, r, s.Now(), rec)
 }
 
-// AuditAt adds an entry of a time to the audit log, in a transaction.
+// AuditAt adds an entry with a given time to the audit log, in a transaction.
 func AuditAt(ctx context.Context, r Repos, now time.Time, rec AuditRecord) error {
 	origin := OriginFrom(ctx)
 	kind, token := PrincipalSystem, ""
@@ -103,8 +102,8 @@ func AuditAt(ctx context.Context, r Repos, now time.Time, rec AuditRecord) error
 	return err
 }
 
-// AuditEvent adds the audit entry of an event. Progress is no change of its own: what a rollout did to
-// each device is in its device rows, and its entries say who began, steered and ended it.
+// AuditEvent adds the audit entry of an event. Progress events get no entry: the device rows of a rollout record what it
+// did to each device, and its other entries name who began, steered and ended it.
 func (s *Base) AuditEvent(ctx context.Context, r Repos, e Event, data any) error {
 	if strings.HasSuffix(e.Kind, ".progress") || e.Kind == "device.state" {
 		return nil
@@ -118,10 +117,10 @@ func (s *Base) AuditEvent(ctx context.Context, r Repos, e Event, data any) error
 	return s.AuditIn(ctx, r, rec)
 }
 
-// maxAuditJSON bounds one side of an entry, in bytes; more is told by its size only.
+// maxAuditJSON bounds one side of an entry, in bytes; of a larger one only the size is recorded.
 const maxAuditJSON = 256 << 10
 
-// auditJSON encodes one side of a change, without what is secret.
+// auditJSON encodes one side of a change, without secrets.
 func auditJSON(v any) (json.RawMessage, error) {
 	if v == nil {
 		return nil, nil
@@ -139,8 +138,7 @@ func auditJSON(v any) (json.RawMessage, error) {
 	return redact(b)
 }
 
-// secretNames are the names of fields, in small letters without separators, whose values never
-// stay in the log, however they came into a change.
+// secretNames returns names of fields, in lower case without separators, whose values never stay in the log.
 func secretNames() []string {
 	return []string{"secret", "password", "passphrase", "token", "tokenhash", "hash", "passwordhash", "cckey", "mkey", "dsn", "privatekey", "clientsecret", "authorization", "cookie", "csrf"}
 }
@@ -152,11 +150,11 @@ func redact(b []byte) (json.RawMessage, error) {
 	for _, name := range []string{"secret", "pass", "token", "hash", "key", "dsn", "authorization", "cookie", "csrf"} {
 		found = found || strings.Contains(lower, name)
 	}
-	if !found { // nearly always: spare the decoding
+	if !found { // nearly always: skip the decoding
 		return b, nil
 	}
 	dec := json.NewDecoder(strings.NewReader(string(b)))
-	dec.UseNumber() // every digit stays
+	dec.UseNumber() // keeps every digit
 	var v any
 	if err := dec.Decode(&v); err != nil {
 		return nil, err
@@ -164,7 +162,7 @@ func redact(b []byte) (json.RawMessage, error) {
 	return json.Marshal(redacted(v))
 }
 
-// redacted works through decoded JSON.
+// redacted replaces the secrets of decoded JSON.
 func redacted(v any) any {
 	switch v := v.(type) {
 	case map[string]any:

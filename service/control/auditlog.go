@@ -8,13 +8,13 @@ import (
 	"fairlane/service/audit"
 )
 
-// AuditReport is what a check of the audit log came to.
+// AuditReport is the result of verifying the audit log.
 type AuditReport struct {
 	audit.Report
-	Bad *audit.BadError // the first entry that does not fit; nil when the chain is whole
+	Bad *audit.BadError // the first entry that breaks the chain; nil when the chain is intact
 }
 
-// VerifyAudit checks the whole chain as a transaction sees it.
+// VerifyAudit verifies the whole chain as a transaction sees it.
 func VerifyAudit(ctx context.Context, r AuditRepo, expect audit.Tail) (AuditReport, error) {
 	v := audit.Verifier{Expect: expect}
 	report, err := verifyChain(ctx, r, &v)

@@ -8,7 +8,7 @@ import (
 	"fairlane/policy"
 )
 
-// Check refuses options that mean nothing on their plane, so that nobody takes one for done.
+// Check rejects options that have no effect on their plane, so that no caller assumes they were applied.
 func (o CompileOptions) Check() error {
 	var bad InvalidError
 	only := func(set bool, field string, plane policy.Plane) {
@@ -34,7 +34,7 @@ func (o CompileOptions) plane() policy.Plane {
 	return o.Plane
 }
 
-// Follow gives options that name no plane that of their fabric; the zero plane stays for InfiniBand.
+// Follow sets the plane of options that name none to that of their fabric; for InfiniBand the plane stays zero.
 func (o *CompileOptions) Follow(ctx context.Context, r Repos, fabric string) error {
 	f, err := r.Fabric(ctx, fabric)
 	if err == nil && o.Plane == "" && f.Plane != policy.PlaneIB {
@@ -43,8 +43,8 @@ func (o *CompileOptions) Follow(ctx context.Context, r Repos, fabric string) err
 	return err
 }
 
-// InForceName is the name of the plan in force on a fabric: that of its latest successful rollout. Without one the error is
-// *ConflictError "no-plan".
+// InForceName returns the name of the plan in force on a fabric: that of its latest successful rollout. Without one the
+// error is *ConflictError "no-plan".
 func InForceName(ctx context.Context, r Repos, fabric string) (string, error) {
 	if f, err := r.Fabric(ctx, fabric); err != nil {
 		return "", err

@@ -14,19 +14,19 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// DevicePolicy is a policy in the words of package device, for those who store and show it.
+// DevicePolicy is device.Policy, for callers that store and show it.
 type DevicePolicy = device.Policy
 
-// DeviceState is a state in the words of package device.
+// DeviceState is device.State, for callers that store and show it.
 type DeviceState = device.State
 
-// DeviceReading is a reading in the words of package device.
+// DeviceReading is device.Reading, for callers that store and show it.
 type DeviceReading = device.Reading
 
-// DeviceWatch is what is remembered of a device, as package device goes by it.
+// DeviceWatch is device.Watch: the stored history of a device's readings.
 type DeviceWatch = device.Watch
 
-// Readings that those need who count devices.
+// Readings that metrics count.
 const (
 	ReadingUnknown = device.ReadingUnknown
 	ReadingInSync  = device.ReadingInSync
@@ -35,19 +35,19 @@ const (
 
 // DriftPolicy is how drift of a fabric's devices is handled outside of rollouts.
 type DriftPolicy struct {
-	Policy    device.Policy `json:"policy"`     // for devices that have none of their own
-	Interval  int           `json:"interval_s"` // seconds between two readings of a device, more or less; 0 is never
+	Policy    device.Policy `json:"policy"`     // default of devices without a policy of their own
+	Interval  int           `json:"interval_s"` // seconds between two readings of a device, with jitter; 0 is never
 	Limit     int           `json:"limit"`      // incidents within Window that quarantine a device
-	Window    int           `json:"window_s"`   // seconds that an incident counts
-	Release   int           `json:"release_s"`  // seconds that a quarantined device must have been as wanted
-	Version   int64         `json:"-"`          // 0 while all are defaults
-	UpdatedAt time.Time     `json:"-"`          // zero while all are defaults
+	Window    int           `json:"window_s"`   // seconds for which an incident counts
+	Release   int           `json:"release_s"`  // seconds for which a quarantined device must have been in sync
+	Version   int64         `json:"-"`          // 0 while all values are defaults
+	UpdatedAt time.Time     `json:"-"`          // zero while all values are defaults
 }
 
 // minDriftInterval is the shortest interval between readings of a device, in seconds.
 const minDriftInterval = 5
 
-// DefaultDriftPolicy is that of a fabric whose policy nobody has changed: drift is told, nothing is written.
+// DefaultDriftPolicy returns the policy of a fabric that has none stored: drift is reported, nothing is written.
 func DefaultDriftPolicy() DriftPolicy {
 	return DriftPolicy{Policy: device.PolicyReport, Interval: 300, Limit: 3, Window: 3600, Release: 1800}
 }
@@ -72,48 +72,50 @@ func (p DriftPolicy) Rules() device.Rules {
 
 func (p DriftPolicy) Every() time.Duration { return time.Duration(p.Interval) * time.Second }
 
-// DeviceRecord is what is known of a device of the plan in force from reading it outside of rollouts.
+// DeviceRecord is the stored state of a device of the plan in force, from its readings outside of rollouts.
 type DeviceRecord struct {
 	Device      driver.Device
-	Plan        string        // by whose settings it was judged; empty before the first reading
-	Policy      device.Policy // empty is the fabric's
+	Plan        string        // the plan it was judged by; empty before the first reading
+	Policy      device.Policy // empty means the fabric's policy
 	Watch       device.Watch
-	Observed    *driver.Settings // as it answered last; nil when that was as wanted, or it never did
+	Observed    *driver.Settings // its latest answer; nil when that was in sync, or without an answer so far
 	Differences []Difference     // of the latest answer
 	Error       string           // of the latest reading
 	ReadBy      string           // the manager that read it last
-	ReadAt      time.Time        // when; zero is never
-	SeenAt      time.Time        // when it answered last; zero is never
+	ReadAt      time.Time        // of the latest reading; zero is never
+	SeenAt      time.Time        // of the latest answer; zero is never
 	Repair      int64            // the rollout that last repaired it; 0 is none
-	Due         time.Time        // when it is read next
-	Version     int64            // of what people decide about it
+	Due         time.Time        // of the next reading
+	Version     int64            // of what operators decide about it
 }
 
-// PolicyInForce is the policy in force for the device.
+// PolicyInForce returns the policy in force for the device.
 func (d *DeviceRecord) PolicyInForce(p DriftPolicy) device.Policy { return cmp.Or(d.Policy, p.Policy) }
 
-// DriftRepo keeps what is known of devices outside of rollouts.
+// DriftRepo stores the state of devices outside of rollouts.
 type DriftRepo interface {
-	// StoredDriftPolicy returns a fabric's policy as JSON with its version, 0 and no text when nobody has set one, and
-	// the plan whose devices are recorded, "" for none.
+	// StoredDriftPolicy returns a fabric's policy as JSON with its version, and the plan whose devices are recorded (""
+	// for none). Without a stored policy the version is 0 and the text empty.
 	StoredDriftPolicy(ctx context.Context, fabric string) (text []byte, version int64, at time.Time, plan string, err error)
-	// PutDriftPolicy replaces the policy of a version, 0 for none, and forgets for which plan devices were seeded, so that
-	// they get new due times.
+	// PutDriftPolicy replaces the policy at a version (0: none stored). It clears the name of the plan that devices were
+	// seeded for, so that they get new due times.
 	PutDriftPolicy(ctx context.Context, fabric string, text []byte, version int64, at time.Time) error
-	// SeedDevices makes the recorded devices of a fabric those of a plan: new ones are added as given, known ones get
-	// the given device and due time, and others go, but for those with a policy of their own, which are never due.
+	// SeedDevices makes the recorded devices of a fabric those of a plan. New devices are added as given, known ones get
+	// the given device and due time, and the others are removed. Others with a policy of their own stay, but are never
+	// due.
 	SeedDevices(ctx context.Context, fabric, plan string, list []DeviceRecord) error
-	// DevicesDue lists devices that are due at now, the longest first, and those that are due after horizon only: no
-	// turn is as far off as that, unless the clock was set back.
+	// DevicesDue lists devices that are due at now, the longest overdue first, and devices due only after horizon. A due
+	// time after horizon is possible only when the clock was set back.
 	DevicesDue(ctx context.Context, fabric string, now, horizon time.Time, limit int) ([]DeviceRecord, error)
 	// DeviceRecords returns the records of the devices that have one, in any order.
 	DeviceRecords(ctx context.Context, fabric string, ids []ident.PortID) ([]DeviceRecord, error)
-	// DropDeviceRecords removes the records of devices. Those with a policy of their own stay, and are never due.
+	// DropDeviceRecords removes the records of devices. Records with a policy of their own stay, and are never due.
 	DropDeviceRecords(ctx context.Context, fabric string, ids []ident.PortID) error
-	// PutDeviceRecords adds records or replaces them whole.
+	// PutDeviceRecords adds records or replaces them as a whole.
 	PutDeviceRecords(ctx context.Context, fabric string, list []DeviceRecord) error
-	// SettleDevices notes what a rollout that ended left: when kept, devices that it read back as wanted are in sync at
-	// its plan since they were read back, and are read when it is their turn. All others that it took up are unknown and due at once.
+	// SettleDevices records the outcome of a rollout that ended. When kept, the devices that it verified are in sync at
+	// its plan as of that reading, and keep their due times. All other devices that it started on are unknown and due at
+	// once.
 	SettleDevices(ctx context.Context, rollout int64, kept bool, now time.Time) error
 	// DevicesWithPolicy lists the records of devices that have a policy of their own.
 	DevicesWithPolicy(ctx context.Context, fabric string) ([]DeviceRecord, error)
@@ -126,7 +128,7 @@ func DriftPolicyOf(ctx context.Context, r Repos, fabric string) (p DriftPolicy, 
 	if err != nil || version == 0 {
 		return p, plan, err
 	}
-	// What an older version did not know keeps its default.
+	// A field that an older version did not store keeps its default.
 	if err := json.Unmarshal(text, &p); err != nil {
 		return p, plan, fmt.Errorf("decode the drift policy of %s: %w", fabric, err)
 	}
@@ -134,7 +136,7 @@ func DriftPolicyOf(ctx context.Context, r Repos, fabric string) (p DriftPolicy, 
 	return p, plan, nil
 }
 
-// Frozen refuses a rollout that would write a device that nobody may write.
+// Frozen rejects a rollout that would write a device whose policy is freeze.
 func Frozen(ctx context.Context, r Repos, fabric string, devices []RolloutDevice) error {
 	p, _, err := DriftPolicyOf(ctx, r, fabric)
 	if err != nil {
@@ -167,7 +169,7 @@ func Frozen(ctx context.Context, r Repos, fabric string, devices []RolloutDevice
 // maxNamed bounds the devices that a refusal names.
 const maxNamed = 8
 
-// InSync notes that a device was seen to be as a plan has it.
+// InSync records that a device was read in sync with a plan.
 func (d *DeviceRecord) InSync(plan string, seen time.Time, p DriftPolicy, now time.Time) (turns []device.Turn) {
 	d.Plan, d.Observed, d.Differences, d.Error = plan, nil, nil, ""
 	d.ReadAt, d.SeenAt = seen, seen
@@ -176,7 +178,7 @@ func (d *DeviceRecord) InSync(plan string, seen time.Time, p DriftPolicy, now ti
 	return turns
 }
 
-// NotRepaired notes why a device was not.
+// NotRepaired records why a device was not repaired.
 func (d *DeviceRecord) NotRepaired(why string, p DriftPolicy, now time.Time) (turns []device.Turn) {
 	d.Error = why
 	d.Watch, turns = d.Watch.RepairFailed(now, p.Rules())
@@ -184,5 +186,5 @@ func (d *DeviceRecord) NotRepaired(why string, p DriftPolicy, now time.Time) (tu
 	return turns
 }
 
-// StateQuarantined is the state of a device that is left alone for changing again and again.
+// StateQuarantined is the state of a device that is not repaired any more because it changed repeatedly.
 const StateQuarantined = "quarantined"

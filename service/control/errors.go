@@ -14,9 +14,9 @@ var (
 	ErrConflict     = errors.New("conflict")
 	ErrInvalid      = errors.New("invalid")
 	ErrPrecondition = errors.New("precondition failed")
-	// ErrUnauthorized means that the caller is unknown: no token, one that is not ours, wrong password.
+	// ErrUnauthorized means that the caller is unknown: no token, an unknown token, or a wrong password.
 	ErrUnauthorized = errors.New("unauthorized")
-	// ErrForbidden means that the caller is known and may not do it.
+	// ErrForbidden means that the caller is known but lacks the right.
 	ErrForbidden = errors.New("forbidden")
 	// ErrUnavailable means that something outside the service (a fabric, a device) did not answer.
 	ErrUnavailable = errors.New("unavailable")
@@ -33,7 +33,7 @@ type NotFoundError struct {
 // Error prints `tenant "red" not found`.
 func (e *NotFoundError) Error() string { return e.Sentence().String() }
 
-// Sentence is the error for readers of any language.
+// Sentence returns the error as a localisable text.
 func (e *NotFoundError) Sentence() phrase.Text {
 	return phrase.Of("problem.not-found", "kind", KindText(e.Kind), "name", e.Name)
 }
@@ -41,28 +41,28 @@ func (e *NotFoundError) Sentence() phrase.Text {
 // Is matches ErrNotFound.
 func (e *NotFoundError) Is(target error) bool { return target == ErrNotFound }
 
-// ConflictError says why a change collides with the present state.
+// ConflictError says why a change conflicts with the current state.
 type ConflictError struct {
-	Code string // stable, such as "rollout-running"; the API has a problem of that name
+	Code string // stable, such as "rollout-running"; the API has a problem with the same code
 	Said phrase.Text
 }
 
 // Error prints the sentence in English.
 func (e *ConflictError) Error() string { return e.Said.String() }
 
-// Sentence is the error for readers of any language.
+// Sentence returns the error as a localisable text.
 func (e *ConflictError) Sentence() phrase.Text { return e.Said }
 
 // Is matches ErrConflict.
 func (e *ConflictError) Is(target error) bool { return target == ErrConflict }
 
-// FieldError is one refused field of an input.
+// FieldError describes one rejected field of an input.
 type FieldError struct {
 	Pointer string      // JSON pointer into the request body, such as "/attachments/0/port"
 	Said    phrase.Text // what was found and what is allowed
 }
 
-// InvalidError lists the refused fields of an input; there is at least one.
+// InvalidError lists the rejected fields of an input; there is at least one.
 type InvalidError struct{ Fields []FieldError }
 
 // Invalid returns an error about one field.
@@ -70,7 +70,7 @@ func Invalid(pointer string, said phrase.Text) *InvalidError {
 	return &InvalidError{Fields: []FieldError{{pointer, said}}}
 }
 
-// InvalidFrom returns the error of one field that another package refused.
+// InvalidFrom returns the error of one field that another package rejected.
 func InvalidFrom(pointer string, err error) *InvalidError {
 	return Invalid(pointer, phrase.OfError(err))
 }
@@ -96,7 +96,7 @@ func (e *InvalidError) Add(pointer string, said phrase.Text) {
 	}
 }
 
-// AddFrom adds the fault that another package found.
+// AddFrom adds a fault that another package found.
 func (e *InvalidError) AddFrom(pointer string, err error) { e.Add(pointer, phrase.OfError(err)) }
 
 // Within adds a fault when a number is out of range.
@@ -116,7 +116,7 @@ func (e *InvalidError) OrNil() error {
 // Is matches ErrInvalid.
 func (e *InvalidError) Is(target error) bool { return target == ErrInvalid }
 
-// PreconditionError says that an object changed since the caller read it.
+// PreconditionError says that an object has changed since the caller read it.
 type PreconditionError struct {
 	Kind, Name string // as in NotFoundError
 	Want, Have int64  // versions
@@ -125,7 +125,7 @@ type PreconditionError struct {
 // Error prints both versions.
 func (e *PreconditionError) Error() string { return e.Sentence().String() }
 
-// Sentence is the error for readers of any language.
+// Sentence returns the error as a localisable text.
 func (e *PreconditionError) Sentence() phrase.Text {
 	return phrase.Of("problem.changed", "kind", KindText(e.Kind), "name", e.Name, "have", e.Have, "want", e.Want)
 }
@@ -133,9 +133,9 @@ func (e *PreconditionError) Sentence() phrase.Text {
 // Is matches ErrPrecondition.
 func (e *PreconditionError) Is(target error) bool { return target == ErrPrecondition }
 
-// UnavailableError says what outside the service could not be reached or did not work.
+// UnavailableError says what outside the service did not answer or did not work.
 type UnavailableError struct {
-	Code string // as of a ConflictError, such as "devices-unreachable"
+	Code string // as in ConflictError, such as "devices-unreachable"
 	Said phrase.Text
 	Err  error
 }
@@ -143,7 +143,7 @@ type UnavailableError struct {
 // Error prints the sentence and the cause.
 func (e *UnavailableError) Error() string { return e.Sentence().String() }
 
-// Sentence is the error with its cause, for readers of any language.
+// Sentence returns the error with its cause as a localisable text.
 func (e *UnavailableError) Sentence() phrase.Text {
 	if e.Err == nil {
 		return e.Said
@@ -163,13 +163,13 @@ type ForbiddenError struct{ Said phrase.Text }
 // Error prints the sentence in English.
 func (e *ForbiddenError) Error() string { return e.Said.String() }
 
-// Sentence is the error for readers of any language.
+// Sentence returns the error as a localisable text.
 func (e *ForbiddenError) Sentence() phrase.Text { return e.Said }
 
 // Is matches ErrForbidden.
 func (e *ForbiddenError) Is(target error) bool { return target == ErrForbidden }
 
-// LockedError says that an answer is withheld for a while because of earlier attempts.
+// LockedError says that the service withholds an answer for a while because of earlier attempts.
 type LockedError struct {
 	Said  phrase.Text
 	Until time.Time
@@ -178,10 +178,10 @@ type LockedError struct {
 // Error prints the sentence in English.
 func (e *LockedError) Error() string { return e.Said.String() }
 
-// Sentence is the error for readers of any language.
+// Sentence returns the error as a localisable text.
 func (e *LockedError) Sentence() phrase.Text { return e.Said }
 
-// KindText is what people call a kind of object. A kind without a word of its own stands as it is.
+// KindText returns the display name of a kind of object. A kind without one is shown unchanged.
 func KindText(kind string) phrase.Text {
 	if said, ok := kinds[kind]; ok {
 		return said

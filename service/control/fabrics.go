@@ -9,7 +9,7 @@ import (
 	"fairlane/internal/phrase"
 )
 
-// CheckSettings refuses settings that no fabric can have.
+// CheckSettings rejects settings that are invalid for any fabric.
 func (f Fabric) CheckSettings() error {
 	switch {
 	case !(f.TimeScale > 0) || math.IsInf(f.TimeScale, 0):
@@ -22,8 +22,8 @@ func (f Fabric) CheckSettings() error {
 	return nil
 }
 
-// EachFabric does the service's own work on every fabric. The error joins those of fabrics where it failed; that a fabric
-// has nothing in force, or is gone, is none.
+// EachFabric runs do, the service's own work, on every fabric. It joins the errors; a fabric without a plan in force, or
+// deleted meanwhile, is no error.
 func (s *Base) EachFabric(ctx context.Context, what string, do func(fabric string) error) error {
 	var errs []error
 	for p := (Page{Limit: MaxPageLimit}); ; {
@@ -55,7 +55,8 @@ func AtRest(ctx context.Context, r Repos, fabric string) error {
 	return err
 }
 
-// RolloutsOf returns whether a rollout runs on a fabric, and the number of its newest one, which is the one that runs.
+// RolloutsOf reports whether a rollout runs on a fabric, and returns the number of the newest rollout, which is then the
+// running one.
 func RolloutsOf(ctx context.Context, r Repos, fabric string) (running bool, latest int64, err error) {
 	list, _, err := r.ListRollouts(ctx, fabric, Page{Limit: 1})
 	if err != nil || len(list) == 0 {

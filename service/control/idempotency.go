@@ -13,29 +13,29 @@ import (
 // OnceTTL is how long the answer to a request with an idempotency key is kept.
 const OnceTTL = 24 * time.Hour
 
-// OnceKey names a request that must happen at most once: a word that its actor chose, and the digest of
-// the request it was chosen for.
+// OnceKey identifies a request that must take effect at most once: a key that its actor chose, and the digest of the
+// request.
 type OnceKey struct {
 	Actor   string
 	Key     string
 	Request [32]byte // SHA-256 of method, path, query and body
 }
 
-// OnceAnswer is what a request came to. Status 0 says that the change was made and its answer is not kept: it was
-// too large, or the manager ended before it could be written down.
+// OnceAnswer is the answer to a request. Status 0 means that the change was made but its answer is not stored: it was too
+// large, or the manager stopped before it stored the answer.
 type OnceAnswer struct {
 	Status int
 	Header http.Header
 	Body   []byte
 }
 
-// OnceRepo keeps the idempotency keys of requests that were done, with their answers.
+// OnceRepo stores the idempotency keys of completed requests, with their answers.
 type OnceRepo interface {
-	// TakeOnce takes a key in this transaction, and forgets keys that have expired. false: somebody has it.
+	// TakeOnce reserves a key in this transaction, and removes expired keys. It returns false when the key is taken.
 	TakeOnce(ctx context.Context, k OnceKey, now time.Time) (bool, error)
-	// KeepOnce writes the answer of a key that was taken.
+	// KeepOnce stores the answer of a reserved key.
 	KeepOnce(ctx context.Context, k OnceKey, a OnceAnswer) error
-	// Once returns a key that was taken and not expired, with the digest of its request, or *NotFoundError.
+	// Once returns a reserved, unexpired key with the digest of its request, or *NotFoundError.
 	Once(ctx context.Context, actor, key string, now time.Time) (OnceKey, OnceAnswer, error)
 }
 
@@ -45,24 +45,24 @@ const (
 	CodeOnceLost = "idempotency-answer-lost"
 )
 
-// ErrOnceMismatch means that an idempotency key was sent before with another request.
+// ErrOnceMismatch means that an idempotency key was used before for another request.
 var ErrOnceMismatch = errors.New("the idempotency key was used for another request")
 
-// errOnceTaken rolls back a change whose key somebody else took meanwhile.
+// errOnceTaken rolls back a change whose key another request reserved meanwhile.
 var errOnceTaken = errors.New("idempotency key taken")
 
-// ActorName returns under whose name the changes of a context are recorded, "system" when nobody in particular acts.
+// ActorName returns the name that the changes of a context are recorded under, "system" without a principal.
 func ActorName(ctx context.Context) string { return Actor(ctx) }
 
-// session is what a request's context carries into the store.
+// session holds the state that a request's context carries into the store.
 type session struct {
-	repos Repos      // the open transaction that use cases join; nil: each has its own
-	scope WriteScope // of that transaction
-	dry   bool       // roll every transaction back after it went through
+	repos Repos      // the open transaction that use cases join; nil: each opens its own
+	scope WriteScope // scope of that transaction
+	dry   bool       // roll every transaction back after it succeeded
 	once  *onceTaking
 }
 
-// onceTaking is a key to be taken in the first transaction of a request.
+// onceTaking is a key to be reserved in the first transaction of a request.
 type onceTaking struct {
 	key   OnceKey
 	taken atomic.Bool
@@ -75,7 +75,7 @@ func sessionOf(ctx context.Context) session {
 	return s
 }
 
-// joining is a store whose transactions obey the session of their context.
+// joining is a store whose transactions follow the session in their context.
 type joining struct {
 	Store
 	now     func() time.Time
@@ -131,31 +131,32 @@ func (j joining) View(ctx context.Context, f func(Repos) error) error {
 	return j.Store.View(ctx, f)
 }
 
-// DryRun returns a context under which every transaction is rolled back after it went through: use cases find and
-// answer what they would, and keep nothing.
+// DryRun returns a context under which every transaction is rolled back after it succeeded: use cases validate and answer
+// as usual, but store nothing.
 func DryRun(ctx context.Context) context.Context {
 	s := sessionOf(ctx)
 	s.dry = true
 	return context.WithValue(ctx, sessionKey{}, s)
 }
 
-// IsDryRun reports whether the context is of a dry run. Use cases that act outside of the store ask it.
+// IsDryRun reports whether the context is that of a dry run. Use cases that act outside of the store check it.
 func IsDryRun(ctx context.Context) bool { return sessionOf(ctx).dry }
 
-// Atomic runs do in one transaction of the context's scope, which the use cases called with its context join, all of that
-// scope or in that of the whole service: all of them are kept or none. A dry run rolls back after do went through. do may be called again when the database asks for it. Nobody else
-// writes meanwhile: what takes long is done before, by PreparePassword and PrepareDevices.
+// Atomic runs do in one transaction of the context's scope. The use cases called with do's context join it, whether their
+// scope is that one or the whole service; either all changes are stored or none. A dry run rolls back after do succeeded.
+// The database may require that do is called again. No other write runs meanwhile, so slow work is done before, by
+// PreparePassword and PrepareDevices.
 func (s *Base) Atomic(ctx context.Context, do func(ctx context.Context) error) error {
 	return s.Store.Tx(ctx, func(r Repos) error {
 		in := sessionOf(ctx)
 		in.repos, in.scope = r, ScopeOf(ctx)
-		return do(WithScope(context.WithValue(ctx, sessionKey{}, in), ScopeService)) // each says its own
+		return do(WithScope(context.WithValue(ctx, sessionKey{}, in), ScopeService)) // each use case sets its own scope
 	})
 }
 
-// Replay returns the answer of a request that was done before under the same key; found is false when it was
-// not. It fails with ErrOnceMismatch when the key was another request's, and with a *ConflictError of code
-// CodeOnceLost when the request was done and its answer is not there.
+// Replay returns the answer of an earlier request under the same key; found is false when there was none. It fails with
+// ErrOnceMismatch when the key belongs to another request, and with a *ConflictError of code CodeOnceLost when the
+// request was completed but its answer is not stored.
 func (s *Base) Replay(ctx context.Context, k OnceKey) (a OnceAnswer, found bool, err error) {
 	var had OnceKey
 	err = s.Store.View(ctx, func(r Repos) (err error) {
@@ -175,9 +176,10 @@ func (s *Base) Replay(ctx context.Context, k OnceKey) (a OnceAnswer, found bool,
 	return a, true, nil
 }
 
-// Once runs do, whose changes are kept together with the key: in one transaction with the answer when whole is
-// set, else in do's first transaction, so that a crash never leaves a change without its key. The answer is what do
-// returns. When somebody has the key, the error is a *ConflictError of code CodeOnceBusy, and nothing is kept.
+// Once runs do and stores the key together with its changes, so that a crash never leaves a change without its key. When
+// whole is set, one transaction holds changes, key and answer; else the key is stored in do's first transaction. The
+// answer is what do returns. When the key is taken, the error is a *ConflictError of code CodeOnceBusy, and nothing is
+// stored.
 func (s *Base) Once(ctx context.Context, k OnceKey, whole bool, do func(ctx context.Context) (OnceAnswer, error)) (a OnceAnswer, err error) {
 	in := sessionOf(ctx)
 	in.once = &onceTaking{key: k}
@@ -194,11 +196,11 @@ func (s *Base) Once(ctx context.Context, k OnceKey, whole bool, do func(ctx cont
 	if a, err = do(ctx); err != nil {
 		return a, err
 	}
-	// The change is made. When its answer cannot be kept, a repetition is told that it is lost.
+	// The change is made. If storing the answer fails, a repeated request receives CodeOnceLost.
 	return a, s.Store.Tx(WithScope(ctx, ScopeSignIn), func(r Repos) error { return r.KeepOnce(ctx, k, a) })
 }
 
-// signal wakes everybody who waits for it.
+// signal wakes all its waiters.
 type signal struct{ at atomic.Pointer[chan struct{}] }
 
 func newSignal() *signal {
@@ -208,7 +210,7 @@ func newSignal() *signal {
 	return s
 }
 
-// wait returns what is closed by the next fire.
+// wait returns a channel that the next fire closes.
 func (s *signal) wait() <-chan struct{} { return *s.at.Load() }
 
 func (s *signal) fire() {
@@ -216,5 +218,5 @@ func (s *signal) fire() {
 	close(*s.at.Swap(&next))
 }
 
-// ErrDryRun rolls a transaction back after all checks and all writes went through.
+// ErrDryRun rolls a transaction back after all checks and writes succeeded.
 var ErrDryRun = errors.New("dry run")

@@ -13,9 +13,9 @@ import (
 	"fairlane/tenants"
 )
 
-// A tenant's administrator who guesses the name of an operator learns nothing from events by making that name a member: neither of
-// events that were there nor of later ones.
-func TestWhoWasMaskedInEventsStaysMasked(t *testing.T) {
+// A tenant's administrator who guesses an operator's name and adds it as a member learns nothing from events, earlier or
+// later ones.
+func TestMaskedActorStaysMasked(t *testing.T) {
 	t.Parallel()
 	r := controltest.New(t, controltest.OpenSQLite)
 	r.Lab(t)
@@ -53,12 +53,12 @@ func TestWhoWasMaskedInEventsStaysMasked(t *testing.T) {
 	if _, err := r.Service.PutMember(eve, "bob", tenants.Grant{Role: tenants.RoleTenantViewer, Domain: red}); err != nil {
 		t.Fatal(err)
 	}
-	weigh(bob, 6) // bob is a member now, too, and acts on everything
+	weigh(bob, 6) // bob is now a member, too, and has a role on everything
 	after := actors()
 	if got := strings.Join(after, " "); strings.Contains(got, "bob") || !strings.HasSuffix(got, "operator eve operator") {
 		t.Errorf("with bob made a member actors are %q", after)
 	}
-	// Who is a member when he acts is told, also when he has gone since.
+	// An actor who is a member at the time of the event is named, also after leaving.
 	ann := as("ann", tenants.Grant{Role: tenants.RoleTenantAdmin, Domain: red})
 	for _, do := range []func() error{
 		func() error { return r.Service.DeleteMember(ann, "bob", red) },
@@ -76,8 +76,8 @@ func TestWhoWasMaskedInEventsStaysMasked(t *testing.T) {
 	}
 }
 
-// What the mask shows is nobody's name.
-func TestNobodyNewIsCalledOperator(t *testing.T) {
+// No account can have the mask's name.
+func TestMaskedActorIsReservedName(t *testing.T) {
 	t.Parallel()
 	r := controltest.New(t, controltest.OpenSQLite)
 	r.Lab(t)
@@ -108,7 +108,7 @@ func TestNobodyNewIsCalledOperator(t *testing.T) {
 	if _, err := r.Service.SignInExternal(ctx, id); !errors.As(err, &no) || !strings.Contains(no.Error(), "operator, cannot be a user name here") {
 		t.Errorf("a new name of the provider: %v", err)
 	}
-	// One that an earlier release let in goes on.
+	// An account from an earlier release keeps working.
 	err = r.Store.Tx(ctx, func(repos control.Repos) error {
 		_, err := repos.CreateAccount(ctx, control.Account{Kind: control.PrincipalUser, Name: "operator", Issuer: id.Issuer, Subject: id.Subject,
 			Memberships: []control.Membership{{Grant: red, Source: control.SourceLocal}}})
@@ -122,9 +122,9 @@ func TestNobodyNewIsCalledOperator(t *testing.T) {
 	}
 }
 
-// What an administrator of the fabric does in a tenant is told to the tenant as that of somebody outside of it, whatever role in the tenant
-// the administrator has as well. On another fabric the same person may be one of the tenant's people.
-func TestWhoRunsAFabricIsMaskedInItsTenants(t *testing.T) {
+// A fabric administrator's actions in a tenant are masked for the tenant, even when the administrator has a role in the
+// tenant as well. On another fabric the same person may be an ordinary member.
+func TestFabricAdminIsMaskedInTenantEvents(t *testing.T) {
 	t.Parallel()
 	r := controltest.New(t, controltest.OpenSQLite)
 	r.Lab(t)

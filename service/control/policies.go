@@ -9,21 +9,21 @@ import (
 	"fairlane/internal/phrase"
 )
 
-// Policy is one revision of what is wanted of a fabric: its tenants, flows and compile options at a moment. Only its
-// label ever changes. Every change of tenants, flows or options makes the next revision in its own transaction.
+// Policy is one revision of a fabric's declared state: its tenants, flows and compile options. Only its label can change.
+// Every change of tenants, flows or options creates the next revision in the same transaction.
 type Policy struct {
 	Fabric    string
 	Number    int64       // 1, 2, 3 … on a fabric
-	Label     string      // people's name for it; empty is none
-	Said      phrase.Text // what changed; of revisions from before message ids verbatim English
+	Label     string      // optional name; may be empty
+	Said      phrase.Text // what changed; verbatim English in revisions older than message ids
 	Actor     string
-	Restores  int64 // the revision that this one is equal to; 0 when it is no restoration
-	Tenants   int   // how many there are
+	Restores  int64 // the revision that this one restored; 0 when it restored none
+	Tenants   int   // number of tenants
 	Flows     int
 	CreatedAt time.Time
 }
 
-// PartKind is a kind of part that revisions are made of.
+// PartKind is a kind of part of a revision.
 type PartKind string
 
 // Kinds of parts.
@@ -36,26 +36,26 @@ const (
 // PolicyPart is one tenant, all flows or the options of a revision, as JSON.
 type PolicyPart struct {
 	Kind  PartKind
-	Name  string // of a tenant; else empty
-	Since int64  // the revision that brought it
-	Body  []byte // nil in AddPolicy: it is gone
+	Name  string // of the tenant; else empty
+	Since int64  // the revision that introduced it
+	Body  []byte // nil in AddPolicy: the part is removed
 }
 
-// PolicyRepo keeps revisions.
+// PolicyRepo stores revisions.
 type PolicyRepo interface {
-	// AddPolicy adds the next revision, in which the parts replace those of the same kind and name. Flows below 0
-	// are as many as before.
+	// AddPolicy adds the next revision, in which the parts replace those of the same kind and name. A negative number of
+	// flows keeps the previous number.
 	AddPolicy(ctx context.Context, p Policy, parts []PolicyPart) (Policy, error)
 	// Policy returns a revision, 0 for the latest.
 	Policy(ctx context.Context, fabric string, number int64) (Policy, error)
-	// PolicyParts returns the parts of a revision by kind and name; no kinds are all.
+	// PolicyParts returns the parts of a revision by kind and name; without kinds, all of them.
 	PolicyParts(ctx context.Context, fabric string, number int64, kinds ...PartKind) ([]PolicyPart, error)
 	// ListPolicies returns revisions, newest first.
 	ListPolicies(ctx context.Context, fabric string, p Page) (list []Policy, next string, err error)
 	LabelPolicy(ctx context.Context, fabric string, number int64, label string) error
 }
 
-// SameJSON compares values by what they are stored as.
+// SameJSON reports whether two values have the same stored form.
 func SameJSON(a, b any) bool {
 	x, errX := json.Marshal(a)
 	y, errY := json.Marshal(b)

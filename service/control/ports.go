@@ -11,14 +11,14 @@ import (
 	"fairlane/tenants"
 )
 
-// Store keeps everything. Tx runs f in one write transaction, serialised as the context's WriteScope says, committed when f
-// returns nil and rolled back otherwise. Events and audit entries that f adds in a scope narrower than ScopeService are not
-// there for f to read. View gives a consistent read-only picture.
+// Store is the database. Tx runs f in one write transaction, serialised by the context's WriteScope; it commits when f
+// returns nil and rolls back otherwise. In a scope narrower than ScopeService, f cannot read the events and audit entries
+// that it added. View runs f on a consistent read-only view.
 type Store interface {
 	Tx(ctx context.Context, f func(Repos) error) error
 	View(ctx context.Context, f func(Repos) error) error
-	// Ping reports within seconds whether the store answers and takes writes. The error is a *UnavailableError when it is
-	// the database's own.
+	// Ping reports within seconds whether the store answers and accepts writes. A failure of the database itself is a
+	// *UnavailableError.
 	Ping(ctx context.Context) error
 }
 
@@ -50,18 +50,18 @@ type Repos interface {
 	NearRepo
 }
 
-// FabricRepo keeps fabrics and their snapshots.
+// FabricRepo stores fabrics and their snapshots.
 type FabricRepo interface {
 	CreateFabric(ctx context.Context, f Fabric) (Fabric, error)
 	Fabric(ctx context.Context, name string) (Fabric, error)
 	ListFabrics(ctx context.Context, p Page) (list []Fabric, next string, err error)
 	// UpdateFabric replaces Source, TimeScale, Counters and Prerequisites of the fabric at f.Version (0: at any version).
 	UpdateFabric(ctx context.Context, f Fabric) (Fabric, error)
-	// DeleteFabric removes a fabric and all that belongs to it; version 0 means any version.
+	// DeleteFabric removes a fabric and all its rows; version 0 means any version.
 	DeleteFabric(ctx context.Context, name string, version int64) error
-	// SetManagement changes whether a fabric is managed.
+	// SetManagement sets whether a fabric is managed.
 	SetManagement(ctx context.Context, name string, m Management, at time.Time) error
-	// LetRepairs ends what NoteRestored began: repairs need not wait any more.
+	// LetRepairs ends the hold that NoteRestored put on automatic repairs.
 	LetRepairs(ctx context.Context, name string) error
 	// PutSnapshot adds a snapshot, or refreshes SeenAt and Stats of the one with the same SHA256.
 	PutSnapshot(ctx context.Context, s Snapshot) (Snapshot, error)
@@ -70,7 +70,7 @@ type FabricRepo interface {
 	ListSnapshots(ctx context.Context, fabric string, p Page) (list []Snapshot, next string, err error)
 }
 
-// TenantRepo keeps tenants and declared flows.
+// TenantRepo stores tenants and declared flows.
 type TenantRepo interface {
 	CreateTenant(ctx context.Context, t Tenant) (Tenant, error)
 	Tenant(ctx context.Context, fabric, name string) (Tenant, error)
@@ -81,35 +81,34 @@ type TenantRepo interface {
 	// (0: at any version) and returns it with its new version.
 	UpdateTenant(ctx context.Context, t Tenant) (Tenant, error)
 	DeleteTenant(ctx context.Context, fabric, name string, version int64) error
-	// ReplaceFlows replaces the declared flows when the fabric's FlowsVersion is version
-	// (negative: whatever it is) and returns the new one.
+	// ReplaceFlows replaces the declared flows when the fabric's FlowsVersion is version (negative: any version) and
+	// returns the new version.
 	ReplaceFlows(ctx context.Context, fabric string, version int64, flows []tenants.Flow) (int64, error)
-	// Flows returns the declared flows in the order given, and the fabric's FlowsVersion.
+	// Flows returns the declared flows in the order in which they were declared, and the fabric's FlowsVersion.
 	Flows(ctx context.Context, fabric string) ([]tenants.Flow, int64, error)
 }
 
-// PlanRepo keeps plans, which never change.
+// PlanRepo stores plans, which never change.
 type PlanRepo interface {
-	// PutPlan stores a plan; when one of that name exists on the fabric it is left as it is and
-	// created is false.
+	// PutPlan stores a plan. When the fabric has a plan of that name, it is kept unchanged and created is false.
 	PutPlan(ctx context.Context, p Plan) (stored Plan, created bool, err error)
-	// Plan finds a plan by its name or by an unambiguous beginning of it.
+	// Plan finds a plan by its name or by an unambiguous prefix of it.
 	Plan(ctx context.Context, fabric, name string) (Plan, error)
 	ListPlans(ctx context.Context, fabric string, p Page) (list []PlanSummary, next string, err error)
 }
 
-// RolloutRepo keeps rollouts and what they did to each device.
+// RolloutRepo stores rollouts and what they did to each device.
 type RolloutRepo interface {
-	// CreateRollout adds a running rollout; *ConflictError "rollout-running" when the fabric has one.
+	// CreateRollout adds a running rollout; *ConflictError "rollout-running" when another one runs on the fabric.
 	CreateRollout(ctx context.Context, r Rollout) (Rollout, error)
 	// Rollout returns a rollout with its devices.
 	Rollout(ctx context.Context, fabric string, id int64) (Rollout, error)
 	ListRollouts(ctx context.Context, fabric string, p Page) (list []Rollout, next string, err error)
-	// FinishRollout gives a running rollout its final state; one that is final stays as it is
-	// and *ConflictError "not-running" is returned.
+	// FinishRollout gives a running rollout its final state. When the state is final already, it stays and *ConflictError
+	// "not-running" is returned.
 	FinishRollout(ctx context.Context, id int64, s RolloutState, result string, at time.Time) error
-	// PutRolloutDevice adds one device's row, or renews it: Before, Wanted, Observed and Receipt
-	// that are nil stay as they were.
+	// PutRolloutDevice adds or updates one device's row. Nil Before, Wanted, Observed and Receipt keep their stored
+	// values.
 	PutRolloutDevice(ctx context.Context, rollout int64, d RolloutDevice) error
 	// RunningRollouts lists the rollouts that are running, of all fabrics, without devices.
 	RunningRollouts(ctx context.Context) ([]Rollout, error)
@@ -121,41 +120,42 @@ type RolloutRepo interface {
 type EventFilter struct {
 	Fabric  string
 	Rollout int64
-	Kind    string // a beginning of the kind, such as "device."
+	Kind    string // a prefix of the kind, such as "device."
 	Since   time.Time
 }
 
-// EventRepo keeps events.
+// EventRepo stores events.
 type EventRepo interface {
 	AddEvent(ctx context.Context, e Event) error
 	// ListEvents returns events in the order they happened.
 	ListEvents(ctx context.Context, f EventFilter, p Page) (list []Event, next string, err error)
-	// LastEvent returns the number of the newest event of all; 0 when there is none.
+	// LastEvent returns the number of the newest event; 0 when there is none.
 	LastEvent(ctx context.Context) (int64, error)
 }
 
-// Discoverer turns a source such as "ibsim:unix:NAME" into a topology.
+// Discoverer discovers the topology behind a source such as "ibsim:unix:NAME".
 type Discoverer interface {
 	Discover(ctx context.Context, source string) (*subnet.Fabric, DiscoverStats, error)
 }
 
-// Target is what rollouts, Observer and Meter work on: a plan, its fabric as it is stored now, and the topology that the
-// plan was made for.
+// Target is the input of rollouts, Observer and Meter: a plan, its fabric as stored now, and the topology that the plan
+// was compiled for.
 type Target struct {
 	Fabric   Fabric
 	Topology *subnet.Fabric
 	Plan     *policy.Plan
-	Flows    []tenants.Flow // that the plan was made for
-	Placed   bool           // the plan's placements are in force, so that an Observer looks at the subnet manager, too
-	Repair   bool           // what others changed of placements is written over, as by a repair; else it refuses the change
-	// Devices are what an Observer compares instead of those of the plan; nil is those.
+	Flows    []tenants.Flow // that the plan was compiled for
+	Placed   bool           // the plan's placements are in force, so an Observer checks the subnet manager, too
+	Repair   bool           // overwrite placements that others changed, as a repair does; otherwise such a change is refused
+	// Devices are compared by an Observer in place of those of the plan; nil means those of the plan.
 	Devices []device.Target
 }
 
-// Observer reads devices of a plan back and compares, and the subnet manager with the plan's placements when these are in
-// force. It never writes. A device that cannot be read is a report with Error, not an error.
+// Observer reads devices of a plan back and compares them; when the plan's placements are in force, it also compares the
+// subnet manager with them. It never writes. For a device that cannot be read it returns a report with Error, not an
+// error.
 type Observer interface {
-	// Observe reads the devices of a plan that are named; nil names all.
+	// Observe reads the named devices of a plan; nil means all.
 	Observe(ctx context.Context, t Target, ids []ident.PortID) ([]DeviceReport, error)
 }
 

@@ -8,26 +8,26 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// Looker looks again at fabrics that were discovered before.
+// Looker rescans fabrics that were discovered before.
 type Looker interface {
-	// Look finds a fabric as it is now, and tells what changed since it was as known and managed by the subnet manager on a
-	// port, which is zero when that is not known.
+	// Look scans a fabric and returns what changed since the known state. manager is the port of the subnet manager in
+	// the known state, zero when unknown.
 	Look(ctx context.Context, f Fabric, known *subnet.Fabric, manager ident.PortID) (Look, error)
 }
 
-// Look is a fabric as it was found.
+// Look is the result of a rescan.
 type Look struct {
 	Topology *subnet.Fabric
-	Stats    DiscoverStats // with warnings when something did not answer
+	Stats    DiscoverStats // with warnings about devices that did not answer
 	Manager  ident.PortID  // the port of the master subnet manager; zero when there is none
 	Changes  []FabricChange
 }
 
-// FabricChange is one thing that happened to a fabric.
+// FabricChange is one change of a fabric.
 type FabricChange struct {
 	Kind string       // stable code, such as "link-down" and "sm-handover"
-	Port ident.PortID // port 0 of what concerns a whole node
-	Peer ident.PortID // of links: the other end
+	Port ident.PortID // port 0 when it concerns a whole node
+	Peer ident.PortID // for links: the other end
 	Node string       // the node's name
 	Said phrase.Text
 }

@@ -11,23 +11,24 @@ import (
 	"fairlane/internal/phrase"
 )
 
-// Reduced is a fabric as those see it who have something on it and do not run it: that it is there.
-// Source, topology, versions and times of changes are about everybody.
+// Reduced returns the fabric as seen by callers with rights in single tenants only: they learn only that it exists.
+// Source, topology, versions and times of changes concern all tenants.
 func (f Fabric) Reduced() Fabric {
 	return Fabric{Name: f.Name, Plane: f.Plane, TimeScale: f.TimeScale, CreatedAt: f.CreatedAt, UpdatedAt: f.CreatedAt}
 }
 
-// Reduced is a measurement as the named tenants see it: their own shares. Links carry everybody's
-// traffic, the plan's name changes when anybody changes, Jain's index counts all, and coverage is that of any port.
+// Reduced returns a measurement as the named tenants see it: their own shares. The rest would reveal other tenants: links
+// carry their traffic, the plan's name changes with any tenant, Jain's index covers all tenants, and coverage covers all
+// ports.
 func (sh Shares) Reduced(names []string) Shares {
 	out := Shares{Requested: sh.Requested, Window: sh.Window, MeasuredAt: sh.MeasuredAt, Limit: sh.Limit, Tenants: []TenantShare{}, Links: []LinkUse{}}
 	for _, t := range sh.Tenants {
 		if slices.Contains(names, t.Tenant) {
-			if t.Problem != "" { // it may tell of who else is there
+			if t.Problem != "" { // the reason may reveal other tenants
 				said := phrase.Of("measure.failed")
 				t.Problem, t.Said = said.String(), &said
 			}
-			t.AtSenders, t.Ambiguous = false, nil // others are there
+			t.AtSenders, t.Ambiguous = false, nil // these reveal that others exist
 			out.Tenants = append(out.Tenants, t)
 			if e := t.ShareError; e != nil && (out.MaxShareError == nil || *e > *out.MaxShareError) {
 				out.MaxShareError = e
@@ -37,7 +38,7 @@ func (sh Shares) Reduced(names []string) Shares {
 	return out
 }
 
-// ReducedFault hides from the caller what a fault tells of devices and plans.
+// ReducedFault hides from the caller what an error reveals about devices and plans.
 func ReducedFault(err error) error {
 	var away *UnavailableError
 	switch {
@@ -49,30 +50,31 @@ func ReducedFault(err error) error {
 	return err
 }
 
-// MaskedActor is the actor that a tenant sees in events of accounts outside of the tenant. No new account can have that name.
+// MaskedActor replaces the name of an actor outside the tenant in events that a tenant sees. No new account can have that
+// name.
 const MaskedActor = "operator"
 
-// byTenant reports whether the actor of an event has a role in the tenant of the event, and none on its whole fabric. It is decided when the event
-// is written: adding a member later, by a guessed name, must not reveal the actor of earlier events.
+// byTenant reports whether the actor of an event has a role in the event's tenant, and none on its whole fabric. It is
+// decided when the event is written: adding a guessed name as a member later must not reveal the actor of earlier events.
 func byTenant(ctx context.Context, e Event) bool {
 	p, ok := PrincipalFrom(ctx)
 	return ok && e.Fabric != "" && !p.Runs(e.Fabric) && strings.HasPrefix(e.Kind, "tenant.") && Actor(ctx) == p.Name && slices.Contains(p.TenantsOn(e.Fabric), e.Subject)
 }
 
-// reduced is an event as its tenant sees it: other actors than its own members are masked.
+// reduced returns an event as its tenant sees it: actors other than its own members are masked.
 func (e Event) reduced() Event {
 	switch {
 	case !e.ByTenant:
 		e.Actor = MaskedActor
-	case e.Actor == MaskedActor: // an account from before the name was reserved
+	case e.Actor == MaskedActor: // an account that is older than the reservation of the name
 		e.Actor = "user " + MaskedActor
 	}
 	e.Rollout = 0
 	return e
 }
 
-// HeardSince is when the events begin that a caller may see of a fabric: of an earlier fabric of its name they are for roles on
-// everything only. The zero time is no limit.
+// HeardSince returns the time from which a caller may see events of a fabric. Only roles on everything see events of an
+// earlier fabric of the same name. The zero time is no limit.
 func HeardSince(ctx context.Context, f Fabric) time.Time {
 	if who, ok := PrincipalFrom(ctx); ok && !who.Wide() {
 		return f.CreatedAt
@@ -80,7 +82,7 @@ func HeardSince(ctx context.Context, f Fabric) time.Time {
 	return time.Time{}
 }
 
-// TenantEvents lists events about the named tenants. rollout must be 0: rollouts are not theirs.
+// TenantEvents lists events about the named tenants. rollout must be 0: tenants do not see rollouts.
 func TenantEvents(ctx context.Context, r Repos, fabric string, names []string, rollout int64, p Page) ([]Event, string, error) {
 	if rollout != 0 {
 		return nil, "", &NotFoundError{Kind: "rollout", Name: strconv.FormatInt(rollout, 10)}

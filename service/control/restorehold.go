@@ -7,10 +7,11 @@ import (
 	"fairlane/internal/phrase"
 )
 
-// A restored database may have an older plan than the devices. Only an operator can decide between the two. So a restore puts
-// automatic repairs and clean-ups on hold until a rollout or repair on the fabric is started, resumed, confirmed or rolled back.
+// A restored database may hold an older plan than the devices. Only an operator can decide which one counts. So a restore
+// puts automatic repairs and clean-ups on hold until an operator starts, resumes, confirms or rolls back a rollout or
+// repair on the fabric.
 
-// Waiting says why automatic repairs on a fabric are on hold, nil when they are not.
+// Waiting returns why automatic repairs on a fabric are on hold, nil when they are not.
 func (f *Fabric) Waiting() *phrase.Text {
 	if !f.RepairsWait {
 		return nil
@@ -19,7 +20,7 @@ func (f *Fabric) Waiting() *phrase.Text {
 		"at", f.RestoredAt.UTC().Format(time.DateTime), "fabric", f.Name))
 }
 
-// WaitingText is Waiting in English, "" for none.
+// WaitingText returns Waiting in English, "" when repairs are not on hold.
 func (f *Fabric) WaitingText() string {
 	if t := f.Waiting(); t != nil {
 		return t.String()
@@ -27,12 +28,12 @@ func (f *Fabric) WaitingText() string {
 	return ""
 }
 
-// RestoredEvent reports that the restore of the database, by the actor by, put automatic repairs on a fabric on hold.
+// RestoredEvent is the event that a restore of the database, by the actor by, put automatic repairs on a fabric on hold.
 func (f *Fabric) RestoredEvent(by string) Event {
 	return Event{At: f.RestoredAt, Fabric: f.Name, Actor: by, Kind: "fabric.repairs-wait", Subject: f.Name, Said: *f.Waiting()}
 }
 
-// Acted ends the hold of automatic repairs on a fabric, since an operator acts on it.
+// Acted ends the hold of automatic repairs on a fabric because an operator acted on it.
 func Acted(ctx context.Context, r Repos, f Fabric) error {
 	if !f.RepairsWait {
 		return nil

@@ -7,15 +7,14 @@ import (
 	"fairlane/service/audit"
 )
 
-// RetentionRepo takes out what is old. Each method takes at most limit rows, oldest first, and returns
-// how many went. What a running rollout, the latest one, the latest successful one or the plan in
-// force of a fabric needs stays, whatever its age.
+// RetentionRepo removes old rows. Each method removes at most limit rows, oldest first, and returns how many. Rows that a
+// fabric's running rollout, latest rollout, latest successful rollout or plan in force needs stay, whatever their age.
 type RetentionRepo interface {
 	PruneEvents(ctx context.Context, before time.Time, limit int) (int64, error)
 	PruneRolloutDevices(ctx context.Context, endedBefore time.Time, limit int) (int64, error)
 	PrunePlans(ctx context.Context, before time.Time, limit int) (int64, error)
 	PruneSnapshots(ctx context.Context, before time.Time, limit int) (int64, error)
-	// AuditBefore returns the newest audit entry older than a time that has no younger one before
-	// it; the zero tail when there is none. The clock may have been set back: the chain's order counts.
+	// AuditBefore returns the newest audit entry older than a time with no younger entry before it; the zero tail when
+	// there is none. The clock may have been set back, so the order of the chain counts.
 	AuditBefore(ctx context.Context, before time.Time) (audit.Tail, error)
 }

@@ -6,10 +6,10 @@ import (
 	"fairlane/internal/phrase"
 )
 
-// NotThere is why a device cannot be returned or compared.
+// NotThere is the reason why a device cannot be returned or compared.
 const NotThere = "the device is not on the fabric any more, as it was discovered last"
 
-// Words names the settings that devices return to.
+// Words returns the name of the settings that devices return to.
 func (to ReturnTo) Words() phrase.Text {
 	if to == ToFactory {
 		return phrase.Of("event.factory")
@@ -17,7 +17,7 @@ func (to ReturnTo) Words() phrase.Text {
 	return phrase.Of("event.baseline")
 }
 
-// ReleasedText says that a fabric is not managed, and which command helps.
+// ReleasedText says that a fabric is not managed, and names the command that helps.
 func ReleasedText(f Fabric) phrase.Text {
 	since := f.ManagementAt.UTC().Format(time.DateTime)
 	if f.Management == Releasing {

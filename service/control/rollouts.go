@@ -16,7 +16,7 @@ const (
 	maxAttempts      = 100
 )
 
-// Check refuses options that are out of range, all at once.
+// Check rejects options that are out of range, and lists all of them.
 func (o RolloutOptions) Check() error {
 	var bad InvalidError
 	count := func(name string, v, most int) {
@@ -40,7 +40,7 @@ func (o RolloutOptions) Check() error {
 		bad.Add("/options/verify_shares", phrase.Of("problem.verify-shares"))
 	}
 	share := func(name string, v float64) {
-		if !(v >= 0 && v <= 1) { // refuses what is not a number, too
+		if !(v >= 0 && v <= 1) { // also rejects NaN
 			bad.Add("/options/"+name, phrase.Of("problem.fraction", "found", v))
 		}
 	}
@@ -57,12 +57,12 @@ func RolloutEndedText(ro Rollout) phrase.Text {
 	return phrase.Of("event.rollout-ended", "rollout", ro.ID, "state", string(ro.State), "result", ro.Result)
 }
 
-// ClearsUp reports whether a rollout takes back what the one before it left.
+// ClearsUp reports whether a rollout is a clean-up of what the previous rollout left.
 func (ro *Rollout) ClearsUp() bool {
 	return ro.Options.Repair && slices.Contains(ro.Stages, StagePlacement) && !ro.Options.Manager
 }
 
-// Leaves reports whether a rollout that ended may have left something that a rollout of its own takes back.
+// Leaves reports whether a rollout that ended may have left state that a later clean-up removes.
 func (ro *Rollout) Leaves() bool {
 	switch ro.State {
 	case RolloutSucceeded, RolloutPartial:
@@ -73,11 +73,11 @@ func (ro *Rollout) Leaves() bool {
 	return false
 }
 
-// Undoing reports whether a rollout is on its way back.
+// Undoing reports whether a rollout is being rolled back.
 func (ro *Rollout) Undoing() bool { return ro.Phase == PhaseUndoing || ro.Phase == PhaseUnplacing }
 
-// Moves reports whether a rollout moves traffic from the placements of another plan, so that devices keep for a while what
-// that plan needs (device.HoldOver).
+// Moves reports whether a rollout moves traffic from the placements of another plan. Then devices keep that plan's
+// settings for a while (device.HoldOver).
 func (ro *Rollout) Moves() bool {
 	return ro.Prior != "" && ro.Prior != ro.Plan && slices.Contains(ro.Stages, StagePlacement) && ro.Options.To == ""
 }

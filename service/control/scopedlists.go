@@ -6,16 +6,16 @@ import (
 	"fairlane/tenants"
 )
 
-// SightRepo answers lists cut to some tenants of a fabric. The cut is made by the database, before
-// paging, so that neither the length of a page nor its cursor tells of what was left out.
+// SightRepo returns lists limited to some tenants of a fabric. The database filters before it pages, so that neither the
+// length of a page nor its cursor reveals hidden rows.
 type SightRepo interface {
-	// TenantsNamed is ListTenants of the named ones.
+	// TenantsNamed is ListTenants for the named tenants.
 	TenantsNamed(ctx context.Context, fabric string, names []string, p Page) (list []Tenant, next string, err error)
-	// FabricsNamed is ListFabrics of the named ones.
+	// FabricsNamed is ListFabrics for the named fabrics.
 	FabricsNamed(ctx context.Context, names []string, p Page) (list []Fabric, next string, err error)
 	// FlowsOf returns the declared flows of the named tenants.
 	FlowsOf(ctx context.Context, fabric string, names []string) ([]tenants.Flow, error)
-	// TenantEvents returns the events about the named tenants themselves. After is the time of the
-	// last event shown in microseconds and, after a dot, how many of that microsecond were shown.
+	// TenantEvents returns the events about the named tenants themselves. After holds the time of the last event shown,
+	// in microseconds, a dot, and how many events of that microsecond were shown.
 	TenantEvents(ctx context.Context, fabric string, names []string, p Page) (list []Event, next string, err error)
 }

@@ -18,30 +18,31 @@ import (
 	"fairlane/subnet/topofile"
 )
 
-// Deps are what the service works through. Store, Discoverer, Observer and Meter are required.
+// Deps are the dependencies of the service. Store, Discoverer, Observer and Meter are required.
 type Deps struct {
 	Store      Store
 	Discoverer Discoverer
 	Observer   Observer
 	Meter      Meter
-	Looker     Looker           // nil: discovered fabrics are not looked at again
-	Laboratory Laboratory       // nil: no simulations and calibrations
+	Looker     Looker           // nil: discovered fabrics are not rescanned
+	Laboratory Laboratory       // nil: no simulations or calibrations
 	Clock      func() time.Time // nil is time.Now
-	// SourceAllowed refuses sources that fabrics may not have; nil allows all. It must not look whether there is anything.
+	// SourceAllowed rejects sources that the configuration forbids; nil allows all. It must not check whether the source
+	// exists.
 	SourceAllowed func(source string) error
-	// IBProfiles returns the site's profiles of InfiniBand devices; nil: the built-in ones alone.
+	// IBProfiles returns the site's profiles of InfiniBand devices; nil: only the built-in ones.
 	IBProfiles func() *ibprofile.Set
-	// Compiled is told of every compilation, for those who count them; nil tells nobody.
+	// Compiled receives every compilation, for metrics; may be nil.
 	Compiled func(plane policy.Plane, took time.Duration, err error)
-	// Swept is told of every batch of devices that were read to look for drift; nil tells nobody.
+	// Swept receives every batch of devices that a drift sweep read, for metrics; may be nil.
 	Swept func(list []DeviceReport, took time.Duration, err error)
 }
 
-// Base is what all use cases work with: what the service was given, the topologies that were read last, and what is common to
-// changes. It is safe for concurrent use.
+// Base is the common part of all use cases: their dependencies, a cache of topologies, and helpers for changes. It is
+// safe for concurrent use.
 type Base struct {
-	Deps            // Store joins transactions, and watchers of events hear of its changes
-	changed *signal // fires when a transaction was committed here
+	Deps            // Store joins transactions, and its changes notify watchers of events
+	changed *signal // fires when this process committed a transaction
 
 	mu         sync.Mutex
 	topologies []cachedTopology // most recently used last, at most maxCached
@@ -52,10 +53,10 @@ type cachedTopology struct {
 	fabric *subnet.Fabric
 }
 
-// maxCached bounds the parsed topologies kept; parsing one of 10,000 hosts takes a noticeable time.
+// maxCached bounds the cache of parsed topologies; parsing one of 10,000 hosts takes a noticeable time.
 const maxCached = 8
 
-// NewBase returns the base of use cases over the given parts.
+// NewBase returns the base of use cases over the given dependencies.
 func NewBase(d Deps) (*Base, error) {
 	if d.Store == nil || d.Discoverer == nil || d.Observer == nil || d.Meter == nil {
 		return nil, fmt.Errorf("service needs a store, a discoverer, an observer and a meter")
@@ -68,7 +69,7 @@ func NewBase(d Deps) (*Base, error) {
 	return &Base{Deps: d, changed: changed}, nil
 }
 
-// ProfilesOfDevices are the profiles of InfiniBand devices now.
+// ProfilesOfDevices returns the current profiles of InfiniBand devices.
 func (s *Base) ProfilesOfDevices() *ibprofile.Set {
 	if s.IBProfiles == nil {
 		return nil
@@ -76,15 +77,15 @@ func (s *Base) ProfilesOfDevices() *ibprofile.Set {
 	return s.IBProfiles()
 }
 
-// Ready reports within seconds whether the service can work: whether its store answers and takes writes. When it does not,
-// the error is a *UnavailableError that says what does not go.
+// Ready reports within seconds whether the service can work: its store answers and accepts writes. Otherwise the error is
+// a *UnavailableError that names the failure.
 func (s *Base) Ready(ctx context.Context) error { return s.Store.Ping(ctx) }
 
-// Now is the service's time, in UTC.
+// Now returns the service's time, in UTC.
 func (s *Base) Now() time.Time { return s.Clock().UTC() }
 
-// AddEvent adds an event in a transaction, and its entry in the audit log when it tells of a change;
-// data is what the kind of event adds, or nil.
+// AddEvent adds an event in a transaction, and its audit entry when it records a change. data is the kind-specific data
+// of the event, or nil.
 func (s *Base) AddEvent(ctx context.Context, r Repos, e Event, data any) error {
 	e.At, e.Actor, e.ByTenant = s.Now(), Actor(ctx), byTenant(ctx, e)
 	if data != nil {
@@ -100,13 +101,13 @@ func (s *Base) AddEvent(ctx context.Context, r Repos, e Event, data any) error {
 	return s.AuditEvent(ctx, r, e, data)
 }
 
-// Change is the data of an event about a changed thing.
+// Change is the data of an event about a changed object.
 type Change struct {
 	Before any `json:"before,omitempty"`
 	After  any `json:"after,omitempty"`
 }
 
-// EncodeTopology gives a topology's file form and its name.
+// EncodeTopology returns the file form of a topology and its name.
 func EncodeTopology(f *subnet.Fabric) (text []byte, sha string, err error) {
 	var b strings.Builder
 	if err := topofile.WriteYAML(&b, f); err != nil {
@@ -116,7 +117,7 @@ func EncodeTopology(f *subnet.Fabric) (text []byte, sha string, err error) {
 	return []byte(b.String()), hex.EncodeToString(sum[:]), nil
 }
 
-// ParseTopology returns a snapshot's fabric, from the cache when it was parsed before.
+// ParseTopology returns a snapshot's fabric, from the cache when it holds it.
 func (s *Base) ParseTopology(snap Snapshot) (*subnet.Fabric, error) {
 	if f := s.cached(snap.SHA256); f != nil {
 		return f, nil
@@ -144,15 +145,14 @@ func (s *Base) cached(sha string) *subnet.Fabric {
 func (s *Base) keep(sha string, f *subnet.Fabric) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.topologies = slices.DeleteFunc(s.topologies, func(c cachedTopology) bool { return c.sha == sha }) // parsed twice at once
+	s.topologies = slices.DeleteFunc(s.topologies, func(c cachedTopology) bool { return c.sha == sha }) // parsed concurrently
 	if len(s.topologies) == maxCached {
 		s.topologies = slices.Delete(s.topologies, 0, 1)
 	}
 	s.topologies = append(s.topologies, cachedTopology{sha, f})
 }
 
-// Latest returns a fabric's latest topology inside a transaction, or a conflict that says to
-// discover first.
+// Latest returns a fabric's latest topology inside a transaction, or a conflict that asks for a discovery first.
 func (s *Base) Latest(ctx context.Context, r Repos, fabric string) (Snapshot, *subnet.Fabric, error) {
 	f, err := r.Fabric(ctx, fabric)
 	if err != nil {

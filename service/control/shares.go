@@ -8,14 +8,14 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// ShareRepo keeps measurements of each fabric, at most so many as the settings say.
+// ShareRepo stores measurements of each fabric, up to the number in the settings.
 type ShareRepo interface {
-	// AddShares adds a measurement, as JSON, and takes out the oldest ones beyond keep.
+	// AddShares adds a measurement, as JSON, and removes the oldest ones beyond keep.
 	AddShares(ctx context.Context, fabric string, at time.Time, body []byte, keep int) error
 	// ListShares returns measurements, newest first; zero times are no bounds.
 	ListShares(ctx context.Context, fabric string, since, until time.Time, p Page) (list [][]byte, next string, err error)
-	// ClaimShares reports whether a measurement of the fabric is due, and makes the next one due at next: of
-	// several managers that ask, one is told so.
+	// ClaimShares reports whether a measurement of the fabric is due, and sets the next due time to next. Of several
+	// managers that call it, exactly one receives true.
 	ClaimShares(ctx context.Context, fabric string, now, next time.Time) (bool, error)
 }
 
@@ -40,7 +40,7 @@ func (sh Shares) Complete() bool {
 	return tenants+links == 0
 }
 
-// Summary is a measurement in one sentence, with how much is missing.
+// Summary describes a measurement in one sentence, with how much is missing.
 func (sh Shares) Summary() phrase.Text {
 	said := phrase.Of("event.share-error-unmeasured")
 	if sh.MaxShareError != nil {
@@ -61,7 +61,7 @@ const (
 	MaxWall = 4 * time.Minute
 )
 
-// Utilisation is the use of links together, nil when one was not measured or none has a capacity.
+// Utilisation returns the utilisation of all links together; nil when one was not measured or none has a capacity.
 func Utilisation(links []LinkUse) *float64 {
 	var used, capacity quantity.BitRate
 	for _, l := range links {

@@ -11,7 +11,7 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// NodeName is the name of a node of the target's fabric, "" when it has no such node.
+// NodeName returns the name of a node of the target's fabric, "" when it has no such node.
 func (t *Target) NodeName(g ident.GUID) string {
 	if n, ok := t.Topology.NodeByGUID(g); ok {
 		return t.Topology.Nodes[n].Name
@@ -19,7 +19,7 @@ func (t *Target) NodeName(g ident.GUID) string {
 	return ""
 }
 
-// DevicesOf counts the devices that a plan sets; of a plan for WRCC the switches and the ports with senders.
+// DevicesOf counts the devices that a plan sets; for WRCC, the switches and the sending ports.
 func DevicesOf(p *policy.Plan) int {
 	n := len(p.CAs) + len(p.Switches)
 	if p.RoCE != nil {
@@ -40,7 +40,7 @@ func DevicesOf(p *policy.Plan) int {
 	return n
 }
 
-// Desired lists what the target's devices should be, by device.
+// Desired returns the desired state of the target's devices, by device.
 func (t *Target) Desired() ([]device.Target, error) {
 	list, err := device.Desired(t.Plan, t.Topology)
 	if err != nil {
@@ -49,7 +49,7 @@ func (t *Target) Desired() ([]device.Target, error) {
 	return list, nil
 }
 
-// Present returns a device with the address that it has by a topology; false when that has no such port.
+// Present returns a device with its address in a topology; false when the topology has no such port.
 func Present(d driver.Device, f *subnet.Fabric) (driver.Device, bool) {
 	n, ok := f.NodeByGUID(d.ID.Node)
 	if !ok || int(d.ID.Port) >= len(f.Nodes[n].Ports) {

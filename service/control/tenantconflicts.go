@@ -8,15 +8,15 @@ import (
 	"fairlane/tenants"
 )
 
-// NearRepo finds the tenants that a tenant can conflict with, so that a change of one of thousands is judged by a few.
+// NearRepo finds the tenants that a tenant can conflict with, so that a change of one among thousands reads only a few.
 type NearRepo interface {
-	// Near returns, by name and without the tenant called name, the tenants of a fabric that have the partition pkey (0: none).
-	// total counts all tenants of the fabric but that one.
+	// Near returns the tenants of a fabric in the partition pkey (0: none), by name, without the tenant called name.
+	// total counts all other tenants of the fabric.
 	Near(ctx context.Context, fabric, name string, pkey ident.PKey) (near []Tenant, total int64, err error)
 }
 
-// CheckWhole validates the fabric's tenants and flows with t in the place of its namesake, given that they were valid
-// before: it reads only the tenants that can conflict with t, which are those of its partition.
+// CheckWhole validates the fabric's tenants and flows with t in place of its namesake, given that they were valid before.
+// It reads only the tenants that can conflict with t: those of its partition.
 func CheckWhole(ctx context.Context, r Repos, fabric string, t tenants.Tenant, base string) error {
 	flows, err := r.FlowsOf(ctx, fabric, []string{t.Name})
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"fairlane/tenants"
 )
 
-// InTenant places faults in a body that is a tenant. Those of declared flows come from what the
-// tenant no longer has for them: a class or an attachment.
+// InTenant maps faults to places in a request whose body is a tenant. A fault in a declared flow is mapped to what the
+// tenant no longer has for it: a class or an attachment.
 func InTenant(base string) func(*tenants.FieldError) string {
 	return func(f *tenants.FieldError) string {
 		switch {
@@ -21,8 +21,8 @@ func InTenant(base string) func(*tenants.FieldError) string {
 	}
 }
 
-// InvalidModel turns the faults that tenants.Validate found into an *InvalidError; at gives
-// the pointer of the faulty field in the request.
+// InvalidModel converts the faults that tenants.Validate found into an *InvalidError; at returns the pointer of the
+// faulty field in the request.
 func InvalidModel(err error, at func(*tenants.FieldError) string) error {
 	if err == nil {
 		return nil
@@ -43,7 +43,7 @@ func InvalidModel(err error, at func(*tenants.FieldError) string) error {
 	return bad.OrNil()
 }
 
-// PointerOf turns "classes[1].name" into "classes/1/name", and the model's field names into the contract's.
+// PointerOf converts "classes[1].name" into "classes/1/name", and the model's field names into the contract's.
 func PointerOf(field string) string {
 	if field == "demand" || field == "guarantee" || field == "cap" {
 		return field + "_bps"
@@ -51,10 +51,10 @@ func PointerOf(field string) string {
 	return strings.NewReplacer("[", "/", "].", "/", "]", "", ".", "/").Replace(field)
 }
 
-// AnyVersion makes PutFlows replace whatever version there is.
+// AnyVersion makes PutFlows replace any version.
 const AnyVersion int64 = -1
 
-// Plain are tenants as the model has them, without their rows.
+// Plain returns tenants in the form of the model, without their rows.
 func Plain(list []Tenant) []tenants.Tenant {
 	out := make([]tenants.Tenant, len(list))
 	for i, t := range list {

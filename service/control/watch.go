@@ -7,23 +7,23 @@ import (
 	"time"
 )
 
-// watchTick is how long events of other managers may stay unseen by a watcher.
+// watchTick bounds how long a watcher may miss events of other managers.
 const watchTick = time.Second
 
 // watchPage is how many events a watcher reads at once.
 const watchPage = 200
 
-// Watch follows events. It reads the store, so it sees those of every manager, holds nothing but its place, and a
-// slow reader costs nobody anything. Not safe for concurrent use.
+// Watch follows events. It reads the store, so it sees events of every manager, keeps only its position, and a slow
+// reader does not delay others. It is not safe for concurrent use.
 type Watch struct {
 	s      *Base
 	filter EventFilter
 	after  int64
 }
 
-// WatchEvents returns a watch of the events after the one with the number after; below 0: of those to come.
-// It fails with *NotFoundError when the filter names a fabric that does not exist. Who sees single tenants only follows
-// their events, which are counted in times.
+// WatchEvents returns a watch of the events after the one with the number after; a negative number starts with new
+// events. It fails with *NotFoundError when the filter names a fabric that does not exist. Callers limited to single
+// tenants follow only their events, with times in place of numbers.
 func (s *Base) WatchEvents(ctx context.Context, f EventFilter, after int64) (*Watch, error) {
 	w := &Watch{s: s, filter: f, after: after}
 	err := s.Store.View(ctx, func(r Repos) error {
@@ -34,7 +34,7 @@ func (s *Base) WatchEvents(ctx context.Context, f EventFilter, after int64) (*Wa
 		}
 		last, err := r.LastEvent(ctx)
 		if TenantsInSight(ctx, f.Fabric) != nil {
-			last = s.Now().UnixMicro() // where those who see a part count in times
+			last = s.Now().UnixMicro() // callers with a limited view use times as positions
 		}
 		if after < 0 || after > last {
 			w.after = last
@@ -44,15 +44,15 @@ func (s *Base) WatchEvents(ctx context.Context, f EventFilter, after int64) (*Wa
 	return w, err
 }
 
-// Next waits for events and returns them in the order they happened, 1 to watchPage of them. It returns none and no
-// error when patience has passed without any, and the context's error when that ended.
+// Next waits for events and returns them in the order they happened, 1 to watchPage of them. It returns an empty list and
+// no error when patience has passed without events, and the context's error when the context ended.
 func (w *Watch) Next(ctx context.Context, patience time.Duration) ([]Event, error) {
 	end := time.NewTimer(patience)
 	defer end.Stop()
 	tick := time.NewTicker(watchTick)
 	defer tick.Stop()
 	for {
-		changed := w.s.changed.wait() // before the look, so that nothing falls between
+		changed := w.s.changed.wait() // before the read, so that no event is missed
 		list, err := w.read(ctx)
 		if err != nil || len(list) > 0 {
 			return list, err
@@ -74,7 +74,7 @@ func (w *Watch) read(ctx context.Context) (list []Event, err error) {
 		p.After = strconv.FormatInt(w.after, 10)
 	}
 	err = w.s.Store.View(ctx, func(r Repos) error {
-		ctx, err := refresh(ctx, r, w.s.Now()) // who lost its rights meanwhile hears no more
+		ctx, err := refresh(ctx, r, w.s.Now()) // a caller that lost its rights receives no more events
 		if err != nil {
 			return err
 		}
@@ -83,7 +83,7 @@ func (w *Watch) read(ctx context.Context) (list []Event, err error) {
 			return err
 		}
 		filter := w.filter
-		if who, ok := PrincipalFrom(ctx); ok && !who.Wide() { // the fabric may be another one of its name meanwhile
+		if who, ok := PrincipalFrom(ctx); ok && !who.Wide() { // another fabric may have this name by now
 			f, err := r.Fabric(ctx, filter.Fabric)
 			if err != nil {
 				return err
@@ -99,9 +99,10 @@ func (w *Watch) read(ctx context.Context) (list []Event, err error) {
 	return list, err
 }
 
-// refresh returns a context with the caller's rights as they are at a time, for what outlives a request's beginning.
-// It fails with ErrUnauthorized when the account is gone or disabled, or what the caller came with has ended: its
-// token was revoked or expired (the OpenID provider's too), its session was ended or is too old. Waiting for events keeps no session alive.
+// refresh returns a context with the caller's current rights, for work that outlives the start of a request. It fails
+// with ErrUnauthorized when the account is deleted or disabled, or its credential has ended: its token was revoked or
+// expired (the OpenID provider's too), its session was ended or is too old. Waiting for events does not keep a session
+// alive.
 func refresh(ctx context.Context, r Repos, now time.Time) (context.Context, error) {
 	p, ok := PrincipalFrom(ctx)
 	if !ok || p.Account == 0 {
@@ -118,7 +119,7 @@ func refresh(ctx context.Context, r Repos, now time.Time) (context.Context, erro
 		return ctx, err
 	}
 	present := a.Principal()
-	if p.External() { // what it claims is stored nowhere; what is stored may be of another sign-in
+	if p.External() { // its claims are not stored; the stored roles may be of another sign-in
 		if present, err = Claimed(ctx, r, a, p.Claims); err != nil {
 			return ctx, err
 		}
@@ -127,7 +128,7 @@ func refresh(ctx context.Context, r Repos, now time.Time) (context.Context, erro
 	return WithPrincipal(ctx, p), nil
 }
 
-// stillHeld is ErrUnauthorized when the token or the session that a principal came with has ended.
+// stillHeld returns ErrUnauthorized when the token or the session of a principal has ended.
 func stillHeld(ctx context.Context, r Repos, p Principal, now time.Time) error {
 	switch {
 	case p.External():

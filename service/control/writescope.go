@@ -10,7 +10,7 @@ import (
 // no transaction of another narrower scope changes data that the transaction relies on.
 type WriteScope string
 
-// Scopes. That of a fabric is made by OnFabric.
+// Scopes. OnFabric makes the scope of a fabric.
 const (
 	// ScopeService covers everything without a narrower scope: accounts, roles, settings, fabrics as such, retention.
 	ScopeService WriteScope = ""
@@ -22,8 +22,8 @@ const (
 
 type scopeKey struct{}
 
-// WithScope returns a context whose write transactions have a scope. It is for a call of Store.Tx: a use case that is called with it
-// sets its own scope.
+// WithScope returns a context whose write transactions have a scope. It is for direct calls of Store.Tx: a use case sets
+// its own scope.
 func WithScope(ctx context.Context, s WriteScope) context.Context {
 	return context.WithValue(ctx, scopeKey{}, s)
 }
@@ -39,7 +39,8 @@ func ScopeOf(ctx context.Context) WriteScope {
 	return s
 }
 
-// within refuses a use case that joins a transaction of a narrower scope than its own: others could change the data that it relies on.
+// within rejects a use case that joins a transaction of a narrower scope than its own: others could change the data that
+// it relies on.
 func within(outer, inner WriteScope) error {
 	if outer == ScopeService || outer == inner {
 		return nil

@@ -11,14 +11,14 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// unheard is a Recorder that keeps nothing.
+// unheard is a Recorder that discards everything.
 type unheard struct{}
 
 // Record implements device.Recorder.
 func (unheard) Record(context.Context, device.Event) error { return nil }
 
-// BenchmarkWork10000 brings 10,000 adapters from their defaults to a plan and reads them
-// back, over devices in memory: what the work itself costs.
+// BenchmarkWork10000 brings 10,000 adapters from their defaults to a plan and reads them back, with devices in memory: it
+// measures the cost of the work itself.
 func BenchmarkWork10000(b *testing.B) {
 	const n = 10000
 	ds := make([]driver.Device, n)

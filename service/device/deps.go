@@ -9,28 +9,27 @@ import (
 	"fairlane/policy"
 )
 
-// Deps are what Work goes through. Driver and Recorder are required.
+// Deps are the dependencies of Work. Driver and Recorder are required.
 type Deps struct {
 	Driver   driver.Driver
 	Recorder Recorder
 	Clock    Clock // nil is SystemClock
 }
 
-// Placer decides which service level a tenant's traffic uses, for example through the
-// partitions file of a subnet manager.
+// Placer moves tenants' traffic to service levels, for example through the partitions file of a subnet manager.
 type Placer interface {
-	// Check returns an error when Place, asked in the same way, could not bring the placements of a plan about, and changes
+	// Check returns an error when Place could not apply the placements of a plan with the same arguments. It changes
 	// nothing.
 	Check(ctx context.Context, p, before *policy.Plan) error
-	// Place brings the placements of a plan about. It is idempotent. before is the plan whose placements are in force until
-	// then, nil when that is not known. What it needed and this one does not stays where it can, for traffic that still
-	// moves, unless clear is set.
+	// Place applies the placements of a plan. It is idempotent. before is the plan whose placements are in force until
+	// then, nil when unknown. Entries that only before needs stay where possible, for traffic that still moves, unless
+	// clear is set.
 	Place(ctx context.Context, p, before *policy.Plan, clear bool) error
 	// Verify returns an error naming the first placement that is not in force.
 	Verify(ctx context.Context, p *policy.Plan) error
 }
 
-// Clock waits. Tests give a virtual one.
+// Clock waits. Tests use a virtual one.
 type Clock interface {
 	// Sleep returns after d, or earlier with the context's error.
 	Sleep(ctx context.Context, d time.Duration) error
@@ -51,9 +50,9 @@ func (SystemClock) Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Recorder persists what is done to devices. A move is recorded before the act it announces and
-// after the fact it states: when Record fails no further device is touched. Methods are called from
-// several goroutines, in order for each device.
+// Recorder stores the moves of devices. A move is recorded before the operation that it announces and after the fact that
+// it states: when Record fails, no further device is touched. Methods are called from several goroutines, in order for
+// each device.
 type Recorder interface {
 	Record(ctx context.Context, e Event) error
 }
@@ -64,17 +63,17 @@ type Event struct {
 	From   State
 	To     State
 	Said   phrase.Text
-	// Before is the state the device had before its first write, on the move that announces it.
+	// Before holds the device's settings before its first write, on the move that announces it.
 	Before   *driver.Settings
-	Observed *driver.Settings // what was read, on a move that rests on a read
-	Want     *driver.Settings // its target, where that has more than the plan; nil otherwise
+	Observed *driver.Settings // what was read, on a move based on a read
+	Want     *driver.Settings // its target, where it contains more than the plan; else nil
 	Receipt  *driver.Receipt
 	Error    string
-	// Touched says that a write may have reached the device, or will in the act that the move announces.
+	// Touched says that a write may have reached the device, or may in the operation that the move announces.
 	Touched bool
 }
 
-// Broken is a driver all of whose devices answer with the same error: a fabric that could not be opened.
+// Broken returns a driver that fails with err for every device: the driver of a fabric that could not be opened.
 func Broken(err error) driver.Driver { return broken{err} }
 
 type broken struct{ err error }

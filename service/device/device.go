@@ -12,8 +12,8 @@ import (
 	"fairlane/subnet"
 )
 
-// differenceError is a device that does not hold what was written to it: it clips or ignores
-// values, restarted, or someone else writes to it too. There is at least one difference.
+// differenceError reports a device that does not hold what was written to it: it clips or ignores values, restarted, or
+// another program writes to it. There is at least one difference.
 type differenceError []fieldwise.Difference
 
 // Error names the first difference and the number of others.
@@ -25,8 +25,8 @@ func (e differenceError) Error() string {
 	return s
 }
 
-// move records that dev goes to a state, then lets it go there. When the recorder fails the
-// run halts and the error is returned: the act the move announces must not happen.
+// move records a device's move to a state and then makes it. When the recorder fails, the run halts and the error is
+// returned: the announced operation must not happen.
 func (r *runner) move(dev *device, to State, e Event) error {
 	err := checkMove(dev.State, to)
 	if err == nil {
@@ -43,8 +43,8 @@ func (r *runner) move(dev *device, to State, e Event) error {
 	return nil
 }
 
-// bring takes one pending device to what it should be, or to a truthful failure. A touched
-// device that fails is returned to its state before at once.
+// bring brings one pending device to its desired settings, or to a recorded failure. A touched device that fails is
+// returned to its previous settings at once.
 func (r *runner) bring(ctx context.Context, dev *device) {
 	got, err := r.readPatiently(ctx, dev)
 	if err != nil {
@@ -69,8 +69,8 @@ func (r *runner) bring(ctx context.Context, dev *device) {
 	}
 }
 
-// meetPrerequisites adds to a NIC port's target the prerequisites that are wrong and that may be set. They are written, read back
-// and undone with the plan's own settings.
+// meetPrerequisites adds to a NIC port's target the prerequisites that are wrong and may be set. They are written, read
+// back and undone with the plan's own settings.
 func (r *runner) meetPrerequisites(dev *device, got driver.Settings) {
 	if !r.repair || dev.Want.NIC == nil || dev.Device.Kind != subnet.KindCA {
 		return
@@ -85,7 +85,7 @@ func (r *runner) meetPrerequisites(dev *device, got driver.Settings) {
 	}
 }
 
-// extended is the target of a device that meetPrerequisites added to; nil without additions.
+// extended returns the target of a device that meetPrerequisites extended; nil otherwise.
 func (d *device) extended() *driver.Settings {
 	if !d.more {
 		return nil
@@ -94,20 +94,20 @@ func (d *device) extended() *driver.Settings {
 	return &want
 }
 
-// unread ends a device that could not be read before this worker's first write.
+// unread ends the work on a device that could not be read before this worker's first write.
 func (r *runner) unread(ctx context.Context, dev *device, err error) {
 	if ctx.Err() != nil {
-		return // still pending: nothing more happened to it
+		return // still pending: nothing else happened to it
 	}
 	r.failures.Add(1)
 	to := Failed
-	if errors.Is(err, driver.ErrUnsupported) && !dev.Touched { // else an earlier worker wrote it
+	if errors.Is(err, driver.ErrUnsupported) && !dev.Touched { // otherwise an earlier worker wrote it
 		to = Unsupported
 	}
 	_ = r.move(dev, to, Event{Said: phrase.Of("note.unread", "device", dev.Device), Error: err.Error()})
 }
 
-// readPatiently reads the device, trying again while it is unreachable, busy or changing.
+// readPatiently reads the device, with retries while it is unreachable, busy or changing.
 func (r *runner) readPatiently(ctx context.Context, dev *device) (driver.Settings, error) {
 	var err error
 	for i := range r.o.Attempts {
@@ -125,22 +125,21 @@ func (r *runner) readPatiently(ctx context.Context, dev *device) (driver.Setting
 	return driver.Settings{}, fmt.Errorf("read: %w", err)
 }
 
-// retryable says that another try may do better.
+// retryable reports whether a retry may succeed.
 func retryable(err error) bool {
 	return errors.Is(err, driver.ErrUnreachable) || errors.Is(err, driver.ErrBusy) || errors.Is(err, driver.ErrConflict)
 }
 
-// restore returns one touched device to its state before the rollout and verifies it. One that cannot be returned is
-// left Failed; one whose state before is not known was never written.
+// restore returns one touched device to its settings before the rollout and verifies that. A device that cannot be
+// returned stays Failed; one without recorded previous settings was never written.
 func (r *runner) restore(ctx context.Context, dev *device) {
 	if dev.Before != nil {
-		_ = r.drive(ctx, dev, *dev.Before, RolledBack) // its moves tell
+		_ = r.drive(ctx, dev, *dev.Before, RolledBack) // its moves record the result
 	}
 }
 
-// drive applies goal and reads it back until the two agree, then moves the device to done.
-// Otherwise it leaves the device Failed or Unsupported and returns why; or Unknown, when the
-// run pauses half-way.
+// drive applies goal and reads it back until the two agree, then moves the device to done. Otherwise it leaves the device
+// Failed or Unsupported and returns the reason; when the run pauses half-way, it leaves it Unknown.
 func (r *runner) drive(ctx context.Context, dev *device, goal driver.Settings, done State) error {
 	var why error
 	for i := range r.o.Attempts {
@@ -168,7 +167,7 @@ func (r *runner) drive(ctx context.Context, dev *device, goal driver.Settings, d
 	return why
 }
 
-// applyOnce is one apply and one read-back. again says that another try may do better.
+// applyOnce is one apply and one read-back. again says that a retry may succeed.
 func (r *runner) applyOnce(dev *device, goal driver.Settings, done State) (again bool, err error) {
 	said := phrase.Of("note.writing", "device", dev.Device)
 	if done == RolledBack {
@@ -203,7 +202,7 @@ func (r *runner) applyOnce(dev *device, goal driver.Settings, done State) (again
 	return false, r.move(dev, done, Event{Said: phrase.Of("note.verified", "device", dev.Device), Observed: &got})
 }
 
-// refused ends an apply whose error no further try will cure.
+// refused ends an apply with an error that no retry can fix.
 func (r *runner) refused(dev *device, receipt driver.Receipt, why error) error {
 	switch {
 	case r.work.Err() != nil:
@@ -216,18 +215,18 @@ func (r *runner) refused(dev *device, receipt driver.Receipt, why error) error {
 	return why
 }
 
-// lose gives up every claim about a device because the run pauses.
+// lose gives up all claims about a device because the run pauses.
 func (r *runner) lose(dev *device, why error) error {
 	if dev.State != Unknown {
-		dev.Touched = true // nor does the claim that nothing was sent stand: a later worker has to read it, also one that undoes
+		dev.Touched = true // a write may have been sent: any later worker has to read the device, also in an undo
 		_ = r.move(dev, Unknown, Event{Said: phrase.Of("note.paused", "device", dev.Device), Error: why.Error()})
 		dev.State = Unknown
 	}
 	return errors.Join(why, context.Canceled)
 }
 
-// mayHaveWritten reports whether an apply may have changed the device: anything but writes that were not needed, and an error that
-// says that nothing was sent.
+// mayHaveWritten reports whether an apply may have changed the device. It has not when no write was needed, or when the
+// error says that nothing was sent.
 func mayHaveWritten(receipt driver.Receipt, err error) bool {
 	for _, f := range receipt.Fields {
 		if f.Outcome != driver.OutcomeUnchanged && f.Outcome != driver.OutcomeSkipped {

@@ -1,46 +1,44 @@
-// Package device brings a plan to devices and says truthfully how far it came. A device
-// counts as done when it was read back equal to what the plan wants, never because a write
-// was sent or acknowledged.
+// Package device applies a plan to devices and reports exactly what was achieved. A device counts as done when a read
+// found the plan's settings, never because a write was sent or acknowledged.
 //
 // # States of a device
 //
 //	                    observe: read equal / read different
 //	         Unknown ------------------------------------> InSync / Drifted
 //	            |                                             |        |
-//	            | a rollout takes the device up               |        |
+//	            | a rollout starts on the device              |        |
 //	            v                                             |        |
 //	         Pending <----------------------------------------+--------+
 //	            |   \-----------------> InSync       read equal before any write
 //	            |    \----------------> Failed       cannot be read, nothing written
 //	            |     \---------------> Unsupported  cannot hold settings, nothing written
 //	            v
-//	+------> Applying ----------------> Unsupported  refused before the first write
-//	|           |    \----------------> Failed       refused
+//	+------> Applying ----------------> Unsupported  rejected before the first write
+//	|           |    \----------------> Failed       rejected
 //	|           v
-//	+------ Verifying ----------------> InSync       read equal to what is wanted
-//	| again     |    \----------------> RolledBack   read equal to what it was before
+//	+------ Verifying ----------------> InSync       read equal to the desired settings
+//	| again     |    \----------------> RolledBack   read equal to the previous settings
 //	|           v
 //	+-------- Failed                                 attempts used up
 //	| back
 //	+-------- InSync                                 the rollout is undone
 //
-// Failed, RolledBack, Unsupported, InSync, Drifted and Unknown go to Pending when the next
-// rollout takes the device up. Pending, Applying and Verifying go to Unknown when a rollout
-// pauses in the middle of the device: nothing is claimed about it until it is read again.
+// Failed, RolledBack, Unsupported, InSync, Drifted and Unknown go to Pending when the next rollout starts on the device.
+// Pending, Applying and Verifying go to Unknown when a rollout pauses in the middle of the device: its state is unknown
+// until it is read again.
 //
 // # Order
 //
-// Channel adapters come before switches, so that nothing changes until marking begins and
-// then every sender reacts with its final parameters; the other way round the adapters
-// configured first would be throttled alone, in favour of those not yet configured. A plan
-// that turns marking off goes the other way for the same reason. NIC ports and switches that mark
-// on Ethernet follow the same rule. With WRCC switches come first: their least and largest fair rate make
-// room for the weights before a sender has one, and no order loses a packet. A roll-back undoes the
-// waves in the reverse of the order in which they were done.
+// Channel adapters come before switches. Then nothing changes until marking begins, and every sender reacts with its
+// final parameters. In the other order, the adapters configured first would be throttled alone, in favour of those not
+// yet configured. A plan that turns marking off uses the other order for the same reason. NIC ports and switches that
+// mark on Ethernet follow the same rule. With WRCC, switches come first: their minimum and maximum fair rates make room
+// for the weights before a sender has one, and no order loses a packet. A roll-back undoes the waves in the reverse
+// order.
 //
 // # Crashes
 //
-// The state a device had before its first write is recorded before that write. Work that is
-// interrupted - process killed, context cancelled, recorder gone - therefore leaves enough
-// behind to finish or to undo: give what was recorded in the items of the next Part.
+// The settings of a device before its first write are recorded before that write. So work that is interrupted - process
+// killed, context cancelled, recorder failed - leaves enough behind to finish or to undo it: pass the recorded values in
+// the items of the next Part.
 package device

@@ -9,26 +9,26 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// Policy says what is done about a device that is not as the plan in force wants it.
+// Policy says how a device that has drifted from the plan in force is handled.
 type Policy string
 
 // Policies.
 const (
-	PolicyReport Policy = "report" // it is recorded and told
-	PolicyRepair Policy = "repair" // it is brought back, unless it is quarantined
-	PolicyFreeze Policy = "freeze" // it is told, and nobody writes to the device: neither a repair nor a rollout
+	PolicyReport Policy = "report" // drift is recorded and reported
+	PolicyRepair Policy = "repair" // drift is repaired, unless the device is quarantined
+	PolicyFreeze Policy = "freeze" // drift is reported, and neither a repair nor a rollout writes to the device
 )
 
 // Policies lists the policies.
 func Policies() []Policy { return []Policy{PolicyReport, PolicyRepair, PolicyFreeze} }
 
-// Reading is what a device was found to be when it was read outside of a rollout.
+// Reading is the result of reading a device outside of a rollout.
 type Reading string
 
 // Readings.
 const (
-	ReadingUnknown     Reading = "unknown"     // not read since its target changed, or a prerequisite beside its settings is not known
-	ReadingInSync      Reading = "in-sync"     // as the plan in force wants it
+	ReadingUnknown     Reading = "unknown"     // not read since its target changed, or a prerequisite is unknown
+	ReadingInSync      Reading = "in-sync"     // equal to the plan in force
 	ReadingDrifted     Reading = "drifted"     // different
 	ReadingUnreachable Reading = "unreachable" // it did not answer
 	ReadingUnsupported Reading = "unsupported" // it cannot be read: no such settings
@@ -39,7 +39,7 @@ func Readings() []Reading {
 	return []Reading{ReadingUnknown, ReadingInSync, ReadingDrifted, ReadingUnreachable, ReadingUnsupported}
 }
 
-// ReadingOf is what an observation's state says of its device.
+// ReadingOf returns the reading of a device in an observed state.
 func ReadingOf(s State) Reading {
 	switch s {
 	case InSync:
@@ -54,49 +54,49 @@ func ReadingOf(s State) Reading {
 	return ReadingUnknown
 }
 
-// Rules say when a device is left alone for changing again and again.
+// Rules configure the quarantine of devices that change repeatedly.
 type Rules struct {
 	Limit   int           // incidents within Window that quarantine a device; at least 1
 	Window  time.Duration // how long an incident counts
-	Release time.Duration // how long a quarantined device must have been as wanted to be released
+	Release time.Duration // how long a quarantined device must have been in sync to be released
 }
 
-// Watch is what is remembered of a device from one reading to the next. The zero value is a device of which nothing is
-// known. Methods return the next Watch and leave this one as it is.
+// Watch is the state of a device between readings. The zero value is a device without any reading. Methods return the
+// next Watch and do not change this one.
 //
-//	           read as wanted                 read different: an incident
+//	           read as desired                read different: an incident
 //	unknown ------------------> in-sync -----------------------------------> drifted
 //	   ^                         |   ^                                         |  |
-//	   |                         |   +--------- read as wanted ----------------+  |
+//	   |                         |   +--------- read as desired ---------------+  |
 //	   | a rollout left it       v                                                v
 //	   +------------------- unreachable <------------ does not answer ------------+
 //
-// A device that does not answer is no incident; when it answers again, it is compared with what it was when it last
-// did. A repair that failed is one, too. Rules.Limit incidents within Rules.Window quarantine the device, which ends
-// when somebody releases it or it was as wanted for Rules.Release.
+// A device that does not answer is no incident; when it answers again, it is compared with its last answered reading. A
+// failed repair is an incident, too. Rules.Limit incidents within Rules.Window quarantine the device. The quarantine ends
+// when an operator releases the device or it was in sync for Rules.Release.
 type Watch struct {
 	Reading     Reading     // the latest; "" is ReadingUnknown
 	Seen        Reading     // the latest with an answer
 	Incidents   []time.Time // that still count, oldest first
-	Steady      time.Time   // since when it was as wanted at every answer; zero when it is not
-	Quarantined time.Time   // since when; zero when it is not
-	Reason      string      // why it is quarantined, for people
+	Steady      time.Time   // since when every answer was in sync; zero when the last was not
+	Quarantined time.Time   // since when; zero when it is not quarantined
+	Reason      string      // reason of the quarantine, for display
 }
 
-// Turn is something that changed about a device, worth telling people.
+// Turn is a change of a device's watch that is reported.
 type Turn string
 
 // Turns.
 const (
-	TurnDrifted     Turn = "drifted"     // it is different now
-	TurnInSync      Turn = "in-sync"     // it is as wanted again
-	TurnLost        Turn = "lost"        // it does not answer any more
+	TurnDrifted     Turn = "drifted"     // it has drifted
+	TurnInSync      Turn = "in-sync"     // it is in sync again
+	TurnLost        Turn = "lost"        // it no longer answers
 	TurnFound       Turn = "found"       // it answers again
 	TurnQuarantined Turn = "quarantined" // it changed too often: automatic repairs end
-	TurnReleased    Turn = "released"    // it was as wanted for long enough
+	TurnReleased    Turn = "released"    // it was in sync for long enough
 )
 
-// Read notes a reading.
+// Read records a reading.
 func (w Watch) Read(r Reading, now time.Time, rules Rules) (next Watch, turns []Turn) {
 	next = w.aged(now, rules)
 	was := w.Reading
@@ -135,25 +135,26 @@ func (w Watch) Read(r Reading, now time.Time, rules Rules) (next Watch, turns []
 	return next, turns
 }
 
-// RepairFailed notes a repair after which the device was not as wanted.
+// RepairFailed records a repair that did not bring the device in sync.
 func (w Watch) RepairFailed(now time.Time, rules Rules) (Watch, []Turn) {
 	next := w.aged(now, rules)
 	next.Steady = time.Time{}
 	return next.incident(now, rules, nil)
 }
 
-// Release ends a quarantine and forgets the incidents that led to it.
+// Release ends a quarantine and clears the incidents that led to it.
 func (w Watch) Release() Watch {
 	w.Quarantined, w.Reason, w.Incidents = time.Time{}, "", nil
 	return w
 }
 
-// WantsRepair reports whether the device is to be brought back under a policy.
+// WantsRepair reports whether a policy requires a repair of the device.
 func (w Watch) WantsRepair(p Policy) bool {
 	return p == PolicyRepair && w.Reading == ReadingDrifted && w.Quarantined.IsZero()
 }
 
-// aged drops the incidents that no longer count. Those of a clock that was set back count until it has caught up.
+// aged drops the incidents that no longer count. When the clock was set back, incidents in the future count until it has
+// caught up.
 func (w Watch) aged(now time.Time, rules Rules) Watch {
 	w.Incidents = slices.DeleteFunc(slices.Clone(w.Incidents), func(at time.Time) bool { return now.Sub(at) >= rules.Window })
 	if w.Steady.After(now) { // the clock was set back
@@ -166,7 +167,7 @@ func (w Watch) incident(now time.Time, rules Rules, turns []Turn) (Watch, []Turn
 	w.Incidents = append(slices.Clone(w.Incidents), now)
 	limit := max(rules.Limit, 1)
 	if n := len(w.Incidents); n > limit {
-		w.Incidents = w.Incidents[n-limit:] // more than these decide nothing
+		w.Incidents = w.Incidents[n-limit:] // more incidents make no difference
 	}
 	if len(w.Incidents) >= limit && w.Quarantined.IsZero() {
 		w.Quarantined = now
@@ -176,18 +177,18 @@ func (w Watch) incident(now time.Time, rules Rules, turns []Turn) (Watch, []Turn
 	return w, turns
 }
 
-// NextLook is when a device is read next: an interval from now, up to a tenth earlier or later, so that devices that
-// were once read together do not stay together. It depends on the arguments only.
+// NextLook returns when a device is read next: an interval from now, up to a tenth earlier or later, so that devices read
+// together once do not stay together. It depends on the arguments only.
 func NextLook(id ident.PortID, now time.Time, interval time.Duration) time.Time {
 	return NextTurn(id.String(), now, interval)
 }
 
-// NextTurn is NextLook for whatever has a name.
+// NextTurn is NextLook for any named object.
 func NextTurn(name string, now time.Time, interval time.Duration) time.Time {
 	return now.Add(interval*9/10 + spread(name, now, interval/5))
 }
 
-// FirstLook is when a device is read for the first time, somewhere within the interval from now.
+// FirstLook returns when a device is read for the first time, somewhere within the interval from now.
 func FirstLook(id ident.PortID, now time.Time, interval time.Duration) time.Time {
 	return now.Add(spread(id.String(), now, interval))
 }

@@ -16,7 +16,7 @@ var watchRules = device.Rules{Limit: 3, Window: time.Hour, Release: 10 * time.Mi
 
 func watchStart() time.Time { return time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC) }
 
-// story reads a device once a minute: i in sync, d drifted, u unreachable, s unsupported, ? unknown, ! a repair that failed.
+// story reads a device once a minute: i in sync, d drifted, u unreachable, s unsupported, ? unknown, ! a failed repair.
 func story(script string, step time.Duration) (w device.Watch, turns []string) {
 	now := watchStart()
 	for _, c := range script {
@@ -37,25 +37,25 @@ func story(script string, step time.Duration) (w device.Watch, turns []string) {
 	return w, turns
 }
 
-func TestWhatIsToldOfADevice(t *testing.T) {
+func TestWatchReportsTurns(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		script string
 		step   time.Duration
 		turns  []string
-		state  string // of the end
+		state  string // at the end
 	}{
 		{"iii", time.Minute, nil, "in-sync"},
 		{"id", time.Minute, []string{"drifted"}, "drifted 1"},
 		{"iddd", time.Minute, []string{"drifted"}, "drifted 1"},
 		{"idi", time.Minute, []string{"drifted", "in-sync"}, "in-sync 1"},
-		{"?d", time.Minute, []string{"drifted"}, "drifted"}, // it never was as wanted: no change
+		{"?d", time.Minute, []string{"drifted"}, "drifted"}, // it was never in sync: no change
 		{"iui", time.Minute, []string{"lost", "found"}, "in-sync"},
 		{"iuud", time.Minute, []string{"lost", "found", "drifted"}, "drifted 1"},
 		{"idud", time.Minute, []string{"drifted", "lost", "found"}, "drifted 1"}, // the same difference as before
 		{"uuu", time.Minute, []string{"lost"}, "unreachable"},
 		{"ididid", time.Minute, []string{"drifted", "in-sync", "drifted", "in-sync", "drifted", "quarantined"}, "drifted 3 quarantined"},
-		{"ididid", 30 * time.Minute, []string{"drifted", "in-sync", "drifted", "in-sync", "drifted"}, "drifted 1"}, // too slow to count
+		{"ididid", 30 * time.Minute, []string{"drifted", "in-sync", "drifted", "in-sync", "drifted"}, "drifted 1"}, // too rare to count
 		{"id!!", time.Minute, []string{"drifted", "quarantined"}, "drifted 3 quarantined"},
 		{"id!!!!", time.Minute, []string{"drifted", "quarantined"}, "drifted 3 quarantined"},
 		{"id!!i", time.Minute, []string{"drifted", "quarantined", "in-sync"}, "in-sync 3 quarantined"},
@@ -96,8 +96,8 @@ func TestOnlyThePolicyRepairs(t *testing.T) {
 	}
 }
 
-// Whatever is read and whenever, also by a clock that is set back: a quarantine begins with the last of enough incidents
-// only, ends with a release only, and what is remembered stays bounded.
+// For any readings at any times, with a clock that may be set back: a quarantine begins only with enough incidents, ends
+// only with a release, and the stored state stays bounded.
 func TestLawsOfAWatch(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

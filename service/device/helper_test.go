@@ -20,8 +20,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const grace = time.Minute
 
-// clock is virtual: it notes what it was asked for and returns at once, except that the grace
-// after the end of the context is endless, so that devices in work always finish.
+// clock is virtual: it records each request and returns at once. Only the grace after the end of the context never ends,
+// so that devices in progress always finish.
 type clock struct {
 	mu    sync.Mutex
 	slept []time.Duration
@@ -38,7 +38,7 @@ func (c *clock) Sleep(ctx context.Context, d time.Duration) error {
 	return ctx.Err()
 }
 
-// journal is a Recorder in memory that checks every move. It remembers of each device what the next worker is told.
+// journal is a Recorder in memory that checks every move. It stores of each device what the next worker receives.
 type journal struct {
 	mu     sync.Mutex
 	events []device.Event
@@ -51,8 +51,8 @@ type journal struct {
 type row struct {
 	device.Item
 
-	err    string // of the latest move that had one
-	writes int    // that were announced
+	err    string // of the latest move with an error
+	writes int    // announced writes
 }
 
 func (j *journal) Record(_ context.Context, e device.Event) error {
@@ -68,7 +68,7 @@ func (j *journal) Record(_ context.Context, e device.Event) error {
 		j.fault("event without a message: %+v", e)
 	}
 	r := j.rows[e.Device.ID]
-	// What is in the middle of something is taken up as unknown by the worker after a crash.
+	// After a crash the next worker takes a half-done device up as unknown.
 	if e.From != r.State && (e.From != device.Unknown || r.State != device.Applying && r.State != device.Verifying) {
 		j.fault("%s moves from %s, but was recorded as %s", e.Device, e.From, r.State)
 	}
@@ -94,7 +94,7 @@ func (j *journal) fault(format string, args ...any) {
 	j.faults = append(j.faults, fmt.Sprintf(format, args...))
 }
 
-// ca and sw are the n-th adapter and switch; an adapter sorts before every switch.
+// ca and sw return the n-th adapter and switch; adapters sort before switches.
 func ca(n int) driver.Device {
 	return driver.Device{Plane: "ib", ID: ident.PortID{Node: ident.GUID(0x100 + n), Port: 1},
 		Name: fmt.Sprintf("host-%d/P1", n), Kind: subnet.KindCA, LID: ident.LID(100 + n)}
@@ -120,14 +120,14 @@ func wanted(d driver.Device, variant int) driver.Settings {
 	return drivertest.Samples(d, driver.Capabilities{TableEntries: drivertest.TableEntries, PortMarking: true})[variant]
 }
 
-// stage is a part that brings wanted settings to fake devices.
+// stage is a part that brings desired settings to fake devices.
 type stage struct {
 	fake    *drivertest.Fake
 	part    device.Part
 	deps    device.Deps
 	journal *journal
 	clock   *clock
-	initial map[ident.PortID]driver.Settings // what devices held when the first worker began
+	initial map[ident.PortID]driver.Settings // the devices' settings when the first worker began
 }
 
 func newStage(ds ...driver.Device) *stage {
@@ -149,7 +149,7 @@ func (s *stage) work(ctx context.Context) error {
 	return device.Work(ctx, s.part, s.deps)
 }
 
-// again goes on with what was recorded, as the next worker does, or turns back.
+// again continues from the record, as the next worker does, or undoes.
 func (s *stage) again(ctx context.Context, undo bool) error {
 	s.part.Undo = undo
 	for i := range s.part.Items {
@@ -158,25 +158,25 @@ func (s *stage) again(ctx context.Context, undo bool) error {
 	return device.Work(ctx, s.part, s.deps)
 }
 
-// run is work that goes through.
+// run works and requires success.
 func (s *stage) run(t testing.TB) {
 	t.Helper()
 	s.check(t, s.work(t.Context()))
 }
 
-// undo returns what was done, and goes through.
+// undo undoes the work and requires success.
 func (s *stage) undo(t testing.TB) {
 	t.Helper()
 	s.check(t, s.again(t.Context(), true))
 }
 
-// judge is what testing.TB and rapid.T have in common.
+// judge is the common interface of testing.TB and rapid.T.
 type judge interface {
 	Helper()
 	Errorf(format string, args ...any)
 }
 
-// check is honest about work that ended without an error.
+// check requires success and an honest record.
 func (s *stage) check(t judge, err error) {
 	t.Helper()
 	if err != nil {
@@ -190,7 +190,7 @@ func (s *stage) check(t judge, err error) {
 	}
 }
 
-// honest checks that nothing is recorded that the devices do not hold. It looks at them, not at how the work went.
+// honest checks that the devices hold everything that the record claims, whatever the result of the work.
 func (s *stage) honest(t judge) {
 	t.Helper()
 	for _, f := range s.journal.faults {
@@ -218,7 +218,7 @@ func (s *stage) honest(t judge) {
 
 func (s *stage) row(d driver.Device) *row { return s.journal.rows[d.ID] }
 
-// want checks where devices stand.
+// want checks the states of devices.
 func (s *stage) want(t judge, state device.State, ds ...driver.Device) {
 	t.Helper()
 	for _, d := range ds {
@@ -228,7 +228,7 @@ func (s *stage) want(t judge, state device.State, ds ...driver.Device) {
 	}
 }
 
-// on makes a fault hit the writes (or reads) of one device, the first n of them; n < 0 all.
+// on injects a fault into the first n writes (or reads) of one device; n < 0 means all.
 func on(d driver.Device, kind drivertest.OpKind, n int, f drivertest.Fault) func(drivertest.Op) drivertest.Fault {
 	return func(op drivertest.Op) drivertest.Fault {
 		if op.Device.ID != d.ID || op.Kind != kind || n == 0 {
@@ -239,7 +239,7 @@ func on(d driver.Device, kind drivertest.OpKind, n int, f drivertest.Fault) func
 	}
 }
 
-// never is an adapter that never holds what is wanted, and stores anything else well.
+// never returns an adapter that never holds the desired settings, but stores any others.
 func never(want driver.Settings) func(*driver.Settings) {
 	return func(st *driver.Settings) {
 		if want.Equal(*st) {

@@ -8,11 +8,11 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// Levels is a set of service levels, a bit each.
+// Levels is a set of service levels, one bit each.
 type Levels uint16
 
-// Moving are the service levels by port that tenants have by one plan and none has by the next: those that traffic
-// moves away from.
+// Moving returns, by port, the service levels that traffic moves away from: those that tenants have in one plan and none
+// has in the next.
 func Moving(before, next *policy.Plan) map[ident.PortID]Levels {
 	out := map[ident.PortID]Levels{}
 	for _, p := range before.Placements {
@@ -26,10 +26,10 @@ func Moving(before, next *policy.Plan) map[ident.PortID]Levels {
 	return out
 }
 
-// HoldOver is what a device is to be while traffic moves: a channel-adapter port keeps, beside what the next plan wants,
-// the parameters that service levels had by the plan before, so that what still comes by them is held to its tenant's
-// share. The congestion control table is the next plan's; a CCTI_Min above its CCTI_Limit becomes that. Anything else is
-// as wanted.
+// HoldOver returns a device's settings while traffic moves. A channel-adapter port gets the next plan's settings and
+// keeps the parameters that the moving service levels had in the previous plan, so that traffic still on them stays
+// limited to its tenant's share. The congestion control table is the next plan's; a CCTI_Min above its CCTI_Limit is
+// lowered to it. All other settings are the desired ones.
 func HoldOver(want, before driver.Settings, moving Levels) driver.Settings {
 	if want.CA == nil || before.CA == nil || moving == 0 {
 		return want

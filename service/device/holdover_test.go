@@ -21,7 +21,7 @@ func adapter(limit uint16, sls map[int]ibcc.SLParams) driver.Settings {
 	return s
 }
 
-func TestServiceLevelsThatTrafficMovesAwayFrom(t *testing.T) {
+func TestMovingServiceLevels(t *testing.T) {
 	t.Parallel()
 	port := func(n uint64) ident.PortID { return ident.PortID{Node: ident.GUID(n), Port: 1} }
 	before := &policy.Plan{Placements: []policy.Placement{{Tenant: "a", Port: port(1), SL: 1}, {Tenant: "a", Port: port(2), SL: 1}, {Tenant: "b", Port: port(1), SL: 15}, {Tenant: "c", Port: port(3), SL: 0}}}
@@ -32,7 +32,7 @@ func TestServiceLevelsThatTrafficMovesAwayFrom(t *testing.T) {
 	}
 }
 
-func TestWhatMovesIsHeldToWhatItHad(t *testing.T) {
+func TestHoldOverKeepsParametersOfMovingTraffic(t *testing.T) {
 	t.Parallel()
 	slow, fast := ibcc.SLParams{Timer: 90, Increase: 4}, ibcc.SLParams{Timer: 30, Increase: 1}
 	for name, c := range map[string]struct {

@@ -8,10 +8,10 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// Left are the ports that a plan set for its tenants and that have no target among those of the plan after it: NIC ports whose
-// functions had shares, and channel-adapter ports that answered BECNs or had a CCTI_Min. Each is to become what Gone
-// says, or what a tenant had would stay on it for whoever comes next. Ports that the fabric does not have any more, and
-// channel-adapter ports without a LID, are left out.
+// Left returns the ports that a plan set for its tenants and that have no target in the next plan: NIC ports whose
+// functions had shares, and channel-adapter ports that answered BECNs or had a CCTI_Min. The settings of each become
+// those of Gone; otherwise the next tenant on the port would inherit the old ones. Ports that are no longer on the
+// fabric, and channel-adapter ports without a LID, are omitted.
 func Left(before *policy.Plan, f *subnet.Fabric, after []Target) []Target {
 	has := make(map[ident.PortID]bool, len(after))
 	for i := range after {
@@ -43,10 +43,10 @@ func Left(before *policy.Plan, f *subnet.Fabric, after []Target) []Target {
 	return out
 }
 
-// Gone is what a device is to be that is no part of a plan any more; ok is false where nothing is taken back. On a NIC port no
-// function has a share; its other parameters stay, and act on nobody's flows but those of whoever uses the port now.
-// A channel-adapter port is as it was before anybody set it: it answers no BECN, holds nobody down, and its table has the one
-// entry that delays nothing.
+// Gone returns the settings of a device that is no longer in a plan; ok is false where nothing is removed. On a NIC port
+// no function has a share; its other parameters stay, since they affect only the flows of the port's current user. A
+// channel-adapter port gets its unconfigured state: it answers no BECN, limits no flow, and its table has the one entry
+// without delay.
 func Gone(d driver.Device) (want driver.Settings, ok bool) {
 	switch {
 	case d.Kind != subnet.KindCA:

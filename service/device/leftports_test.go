@@ -10,7 +10,7 @@ import (
 	"fairlane/subnet/topogen"
 )
 
-func TestAdaptersThatLeaveAPlanAnswerNoNotificationsAnyMore(t *testing.T) {
+func TestAdaptersThatLeaveAPlanStopAnsweringNotifications(t *testing.T) {
 	t.Parallel()
 	f, err := topogen.Star(4, topogen.Wire{})
 	if err != nil {

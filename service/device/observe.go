@@ -11,23 +11,23 @@ import (
 	"fairlane/internal/fieldwise"
 )
 
-// Observation is one device compared with what it should be. Nothing was written.
+// Observation is one device compared with its desired settings. Nothing was written.
 type Observation struct {
 	Device      driver.Device          `json:"device"`
 	State       State                  `json:"state"`                 // InSync, Drifted, Unsupported, Failed when it could not be read, or Unknown
 	Observed    *driver.Settings       `json:"observed,omitempty"`    // nil when it could not be read
 	Differences []fieldwise.Difference `json:"differences,omitempty"` // wanted against observed
-	// Unmet are the prerequisites that are wrong or unknown. With one of them a device is never InSync: Drifted where one is
-	// wrong, else Unknown. Of an InfiniBand device whose settings could not be read they are the wrong ones, which may be why.
+	// Unmet are the prerequisites that are wrong or unknown. With one of them a device is never InSync: it is Drifted
+	// when one is wrong, else Unknown. When the settings of an InfiniBand device could not be read, Unmet holds the wrong
+	// ones, which may be the cause.
 	Unmet []prereq.Item `json:"-"`
 	Error string        `json:"error,omitempty"`
 	Err   error         `json:"-"`
 }
 
-// Observe reads every target's device, at most parallel (at least one) at the same time, and
-// compares it with what is wanted. It writes nothing and retries nothing: the caller observes
-// again. The observations are in the order of the targets; those not reached before the
-// context ended are Unknown with the context's error.
+// Observe reads every target's device, up to parallel (at least one) concurrently, and compares it with the desired
+// settings. It writes nothing and retries nothing. The observations are in the order of the targets; those not reached
+// before the context ended are Unknown with the context's error.
 func Observe(ctx context.Context, targets []Target, d driver.Driver, parallel int) []Observation {
 	out := make([]Observation, len(targets))
 	var g errgroup.Group

@@ -14,14 +14,14 @@ import (
 
 var errDisk = errors.New("disk full")
 
-func TestCancellingFinishesWhatIsInWorkAndBeginsNothing(t *testing.T) {
+func TestCancelFinishesDevicesInProgressAndStartsNone(t *testing.T) {
 	t.Parallel()
 	s := newStage(devices(6, 1)...)
 	s.part.Options.Parallel = 1
 	ctx, cancel := context.WithCancel(t.Context())
 	s.fake.Inject(func(op drivertest.Op) drivertest.Fault {
 		if op.Device.ID == ca(2).ID && op.Field == "cct" {
-			cancel() // in the middle of the third device
+			cancel() // during the third device
 		}
 		return drivertest.FaultNone
 	})
@@ -35,7 +35,7 @@ func TestCancellingFinishesWhatIsInWorkAndBeginsNothing(t *testing.T) {
 			t.Errorf("%s: touched %t", ca(n), s.row(ca(n)).Touched)
 		}
 	}
-	// The next worker goes on where this one stopped.
+	// The next worker continues where this one stopped.
 	s.fake.Inject(nil)
 	s.check(t, s.again(t.Context(), false))
 	s.want(t, device.InSync, devices(6, 1)...)
@@ -46,7 +46,7 @@ func TestCancellingFinishesWhatIsInWorkAndBeginsNothing(t *testing.T) {
 	}
 }
 
-func TestCancellingBeforeTheBeginTouchesNothing(t *testing.T) {
+func TestCancelBeforeTheStartTouchesNoDevice(t *testing.T) {
 	t.Parallel()
 	s := newStage(devices(2, 1)...)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -57,7 +57,7 @@ func TestCancellingBeforeTheBeginTouchesNothing(t *testing.T) {
 	}
 }
 
-func TestCancellingInABackoffClaimsNothing(t *testing.T) {
+func TestCancelDuringABackoffLeavesDeviceUnknown(t *testing.T) {
 	t.Parallel()
 	s := newStage(devices(1, 1)...)
 	s.part.Options.Parallel = 1
@@ -77,7 +77,7 @@ func TestCancellingInABackoffClaimsNothing(t *testing.T) {
 	}
 }
 
-// hangs is a driver whose writes take as long as the context lets them.
+// hangs is a driver whose writes last until their context ends.
 type hangs struct{ driver.Driver }
 
 func (h hangs) Apply(ctx context.Context, _ driver.Device, _ driver.Settings) (driver.Receipt, error) {
@@ -103,7 +103,7 @@ func TestADeviceToWhichNothingWasSentIsUntouched(t *testing.T) {
 	}
 }
 
-func TestTheGraceBoundsAPause(t *testing.T) {
+func TestGraceBoundsAPause(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(ca(0), ca(1))
@@ -182,9 +182,9 @@ func TestAFailingRecorderStopsTheWork(t *testing.T) {
 	}
 }
 
-// TestACrashAtAnyOperationIsUndoneByTheNextRun kills a worker at every operation and every record in turn. Another one, which has what the
-// first one recorded, finishes what was in the middle of something and begins nothing, since too many failed meanwhile, or
-// comes only when the rollout has turned back. Then everything returns to the state before.
+// TestACrashAtAnyOperationIsUndoneByTheNextRun kills a worker at every operation and every record in turn. The next
+// worker, which has the record, finishes devices in progress and starts none, since too many failed meanwhile, or runs
+// only after the rollout has turned back. Then every device returns to its previous settings.
 func TestACrashAtAnyOperationIsUndoneByTheNextRun(t *testing.T) {
 	t.Parallel()
 	for _, finish := range []bool{true, false} {
@@ -197,7 +197,7 @@ func TestACrashAtAnyOperationIsUndoneByTheNextRun(t *testing.T) {
 			s.fake.SetClamp(ca(1).ID, never(wanted(ca(1), 0)))
 			ctx, cancel := context.WithCancel(t.Context())
 			steps := 0
-			dead := func() bool { // from step n on nothing gets through, and nothing is recorded
+			dead := func() bool { // from step n on nothing is sent or recorded
 				if steps++; steps > n {
 					cancel()
 				}

@@ -30,8 +30,8 @@ func drawStage(t *rapid.T) *stage {
 	return s
 }
 
-// script is a fault plan drawn before the work: for each device, what goes wrong with its n-th
-// operation. It is the same whatever order the devices come in.
+// script is a fault plan drawn before the work: for each device, the fault of its n-th operation. It does not depend on
+// the order of the devices.
 type script map[ident.PortID][]drivertest.Fault
 
 func drawScript(t *rapid.T, s *stage, faults []drivertest.Fault, most int) script {
@@ -49,9 +49,8 @@ func (sc script) inject(op drivertest.Op) drivertest.Fault {
 	return drivertest.FaultNone
 }
 
-// TestTheResultNeverLies lets anything go wrong, for ever, forward, again and back, and checks only that all that is
-// recorded holds.
-func TestTheResultNeverLies(t *testing.T) {
+// TestRecordedStatesAreTrueUnderAnyFault allows any fault, for ever, forward, again and back, and checks only that the record is true.
+func TestRecordedStatesAreTrueUnderAnyFault(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawStage(t)
@@ -81,7 +80,7 @@ func TestTheResultNeverLies(t *testing.T) {
 				r, holds := s.row(it.Device), s.fake.State(it.Device.ID)
 				switch {
 				case it.Want.Equal(holds) || s.initial[it.Device.ID].Equal(holds) || r.State == device.Unknown || r.State == device.Failed:
-				case r.State != device.Pending || !it.Touched: // that is, but for one that an earlier worker left and this one took up only
+				case r.State != device.Pending || !it.Touched: // except one that an earlier worker left and this one only took up
 					t.Errorf("%s is neither wanted nor before, but %s", it.Device, r.State)
 				}
 				if r.State == device.Unknown && !it.Touched && ctx.Err() == nil {
@@ -92,16 +91,15 @@ func TestTheResultNeverLies(t *testing.T) {
 		worker(s.work)
 		for range rapid.IntRange(0, 3).Draw(t, "further workers") {
 			cancelAt = ops + rapid.IntRange(-40, 30).Draw(t, "cancel again after")
-			undo := s.part.Undo || rapid.Bool().Draw(t, "undo") // what turned back never goes forward again
+			undo := s.part.Undo || rapid.Bool().Draw(t, "undo") // an undo never turns forward again
 			worker(func(ctx context.Context) error { return s.again(ctx, undo) })
 		}
 	})
 }
 
-// TestFaultsThatEndLeaveEveryDeviceBeforeOrWanted lets every device misbehave for fewer
-// operations than there are attempts: no device may then be left in between, all good ones that were begun must be as
-// wanted, and all must return.
-func TestFaultsThatEndLeaveEveryDeviceBeforeOrWanted(t *testing.T) {
+// TestTemporaryFaultsLeaveEveryDeviceInPreviousOrDesiredState lets every device misbehave for fewer operations than there are
+// attempts. Then no device may be left half done, all good ones that were started must be in sync, and all must return.
+func TestTemporaryFaultsLeaveEveryDeviceInPreviousOrDesiredState(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawStage(t)
@@ -147,8 +145,7 @@ func TestFaultsThatEndLeaveEveryDeviceBeforeOrWanted(t *testing.T) {
 	})
 }
 
-// TestRunsAreRepeatable has the same faults twice, one device at a time, and compares all
-// events.
+// TestRunsAreRepeatable runs with the same faults twice, one device at a time, and compares all events.
 func TestRunsAreRepeatable(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -11,11 +11,11 @@ import (
 	"fairlane/subnet"
 )
 
-// Factory returns the settings of a device with no congestion control in force, given its baseline.
+// Factory returns the settings of a device without active congestion control, given its baseline.
 //
-//   - InfiniBand: an adapter answers no BECN and its table delays nothing; a switch marks nothing.
-//   - RoCE: the DCQCN registers of a NIC port have the vendor's defaults and no function has a share. Its other settings are
-//     the baseline's, and so are a switch's: no default of its queues is known.
+//   - InfiniBand: an adapter answers no BECN and its table has no delay; a switch marks nothing.
+//   - RoCE: the DCQCN registers of a NIC port have the vendor's defaults and no function has a share. Its other settings
+//     are the baseline's, and so are a switch's: the defaults of its queues are unknown.
 //   - WRCC: no sender and no class has a weight. Other settings are the baseline's.
 func Factory(d driver.Device, baseline driver.Settings) driver.Settings {
 	if d.Plane == policy.PlaneIB {
@@ -36,7 +36,7 @@ func Factory(d driver.Device, baseline driver.Settings) driver.Settings {
 		vendor := dcqcn.Default()
 		for _, s := range nicparam.OfDCQCN(int(d.ID.Port), &vendor) {
 			i := slices.IndexFunc(want.NIC.Params, func(p driver.NICParam) bool { return p.Name == s.Name && p.Index == s.Index })
-			if i >= 0 { // else the device has no such register
+			if i >= 0 { // otherwise the device has no such register
 				want.NIC.Params[i].Value = s.Value
 			}
 		}
@@ -46,8 +46,8 @@ func Factory(d driver.Device, baseline driver.Settings) driver.Settings {
 	return want
 }
 
-// Restored returns the settings of a device that returns to its baseline: the baseline, and no share on a function that had
-// none then.
+// Restored returns the settings of a device that returns to its baseline: the baseline, with no share on functions that
+// had none then.
 func Restored(baseline driver.Settings) driver.Settings {
 	want := baseline.Clone()
 	if want.NIC != nil && want.NIC.WRCC == nil {

@@ -57,7 +57,7 @@ func TestTransientFaultsAreOvercome(t *testing.T) {
 func TestALostReplyIsNotWrittenTwice(t *testing.T) {
 	t.Parallel()
 	s := newStage(sw(0))
-	// Only the last write loses its reply: the device then holds what is wanted.
+	// Only the last write loses its reply: the device then holds the desired settings.
 	s.fake.Inject(func(op drivertest.Op) drivertest.Fault {
 		if op.Field == "switch.ports" {
 			return drivertest.FaultLostReply
@@ -89,7 +89,7 @@ func TestNoCanaryMayFail(t *testing.T) {
 	}
 }
 
-// clampTimer is a device that silently holds no timer above 50.
+// clampTimer makes a device silently clamp timers to 50.
 func clampTimer(s *driver.Settings) {
 	for sl := range s.CA.SLs {
 		s.CA.SLs[sl].Timer = min(s.CA.SLs[sl].Timer, 50)
@@ -195,7 +195,7 @@ func TestUnsupportedDevicesAreNeitherTriedAgainNorTouched(t *testing.T) {
 	}
 }
 
-// A device that a crash left half written, and that says later that it cannot be read, is not as it was.
+// A device that a crash left half written, and that cannot be read later, is not Unsupported.
 func TestADeviceThatWasWrittenIsNeverUnsupported(t *testing.T) {
 	t.Parallel()
 	s := newStage(ca(0))
@@ -325,7 +325,7 @@ func TestObserveComparesWithoutWriting(t *testing.T) {
 	}
 }
 
-func TestOverTheBudgetNoFurtherDeviceIsBegun(t *testing.T) {
+func TestExceededFailureBudgetStartsNoFurtherDevice(t *testing.T) {
 	t.Parallel()
 	s := newStage(devices(8, 0)...)
 	s.part.Options.Parallel = 1

@@ -2,19 +2,19 @@ package device
 
 import "fmt"
 
-// State is where a device stands in a rollout or after an observation.
+// State is the state of a device in a rollout or after an observation.
 type State string
 
-// States, see the package comment for the moves between them.
+// States; see the package comment for the moves between them.
 const (
-	Unknown     State = "unknown"     // nothing is known, or nothing can be claimed any more
-	InSync      State = "in-sync"     // read back equal to what is wanted
+	Unknown     State = "unknown"     // no reading, or the last one no longer counts
+	InSync      State = "in-sync"     // read back equal to the desired settings
 	Pending     State = "pending"     // a rollout will write it, nothing is written yet
 	Applying    State = "applying"    // being written
 	Verifying   State = "verifying"   // written, being read back
-	Drifted     State = "drifted"     // read back different from what is wanted, with no rollout under way
-	Failed      State = "failed"      // neither could be reached; the result says whether it was touched
-	RolledBack  State = "rolled-back" // read back equal to what it was before the rollout
+	Drifted     State = "drifted"     // read back different from the desired settings, without a running rollout
+	Failed      State = "failed"      // reached neither state; the result says whether it was touched
+	RolledBack  State = "rolled-back" // read back equal to the settings before the rollout
 	Unsupported State = "unsupported" // cannot hold these settings, and nothing was written
 )
 
@@ -59,7 +59,7 @@ func CanMove(from, to State) bool {
 	return false
 }
 
-// checkMove is CanMove with the reason for a no.
+// checkMove is CanMove with the reason of a refusal.
 func checkMove(from, to State) error {
 	if CanMove(from, to) {
 		return nil

@@ -9,9 +9,9 @@ import (
 	"fairlane/service/device"
 )
 
-// TestMovesAreExactlyTheTable walks every pair of states. Columns are in the order of States:
-// unknown in-sync pending applying verifying drifted failed rolled-back unsupported.
-func TestMovesAreExactlyTheTable(t *testing.T) {
+// TestMovesMatchTheTable walks every pair of states. Columns are in the order of States: unknown in-sync pending
+// applying verifying drifted failed rolled-back unsupported.
+func TestMovesMatchTheTable(t *testing.T) {
 	t.Parallel()
 	table := map[device.State]string{
 		device.Unknown:     ".xx..xx.x",
@@ -53,7 +53,7 @@ func TestEveryStateCanBeReachedAndLeft(t *testing.T) {
 		if !slices.Contains(reached, s) {
 			t.Errorf("%s cannot be reached", s)
 		}
-		// Whatever happened to a device, the next rollout can take it up.
+		// Whatever happened to a device, the next rollout can start on it.
 		if s != device.Pending && s != device.Applying && s != device.Verifying && !device.CanMove(s, device.Pending) {
 			t.Errorf("no rollout can take up a device that is %s", s)
 		}

@@ -14,21 +14,21 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// Target is one device and what it should be.
+// Target is one device and its desired settings.
 type Target struct {
 	Device driver.Device
 	Want   driver.Settings
-	// Needs are the prerequisites beside Want for the plan to act; nil where there are none.
+	// Needs are the prerequisites that Want needs to take effect; nil without any.
 	Needs *prereq.Needs
 }
 
 // MaxTargets bounds a rollout on InfiniBand: no subnet has more unicast LIDs, and each device needs one.
 const MaxTargets = int(ident.MaxUnicastLID)
 
-// Desired turns a plan into targets on a fabric: it finds the name of each device, on InfiniBand its LID as well,
-// and checks every value, so that nothing out of range can reach a driver. Targets are sorted
-// by device. It fails, naming every fault, when the plan names a device the fabric does not
-// have or one without a LID, names one twice, or holds a value out of range.
+// Desired converts a plan into targets on a fabric. It finds the name of each device and, on InfiniBand, its LID, and
+// checks every value, so that no value out of range can reach a driver. Targets are sorted by device. It fails, naming
+// every fault, when the plan names a device twice, a device that is not on the fabric or has no LID, or a value out of
+// range.
 func Desired(plan *policy.Plan, f *subnet.Fabric) ([]Target, error) {
 	targets := make([]Target, 0, len(plan.CAs)+len(plan.Switches))
 	var errs []error
@@ -88,7 +88,7 @@ func switchTarget(p *policy.SwitchPlan, f *subnet.Fabric) (Target, error) {
 	if len(p.Ports) > len(ports) {
 		return Target{}, fmt.Errorf("plan for switch %s %q: %d port elements, want at most %d", p.Node, p.Name, len(p.Ports), len(ports))
 	}
-	// A plan may leave out trailing ports: they follow the switch-wide defaults.
+	// A plan may omit trailing ports: they follow the switch-wide defaults.
 	copy(ports, p.Ports)
 	return Target{
 		Device: driver.Device{
@@ -99,14 +99,14 @@ func switchTarget(p *policy.SwitchPlan, f *subnet.Fabric) (Target, error) {
 	}, nil
 }
 
-// sortTargets orders by device identity, which is the order of results and of waves.
+// sortTargets sorts by device identity, the order of results and of waves.
 func sortTargets(ts []Target) {
 	slices.SortStableFunc(ts, func(a, b Target) int {
 		return cmp.Or(a.Device.ID.Compare(b.Device.ID), cmp.Compare(a.Device.Plane, b.Device.Plane))
 	})
 }
 
-// checkTargets refuses two targets for one device, which could never both be met.
+// checkTargets rejects two targets for one device, which could never both be met.
 func checkTargets(ts []Target) error {
 	most := MaxTargets
 	if len(ts) > 0 && ts[0].Device.Plane != "ib" {

@@ -14,10 +14,11 @@ import (
 	"fairlane/wrcc"
 )
 
-// MaxEthernetTargets bounds a rollout on Ethernet, where devices need no LID: the ports of the largest fabric file.
+// MaxEthernetTargets bounds a rollout on Ethernet, where devices need no LID: the number of ports in the largest fabric
+// file.
 const MaxEthernetTargets = 262_144
 
-// nicDevice is a NIC port of a plan.
+// nicDevice returns a NIC port of a plan.
 func nicDevice(plane subnet.Plane, id ident.PortID, name string, f *subnet.Fabric) (driver.Device, subnet.PortRef, error) {
 	ref, ok := f.PortByID(id)
 	if !ok || f.Nodes[ref.Node].Kind != subnet.KindCA {
@@ -26,7 +27,7 @@ func nicDevice(plane subnet.Plane, id ident.PortID, name string, f *subnet.Fabri
 	return driver.Device{Plane: plane, ID: id, Name: f.PortName(ref), Kind: subnet.KindCA}, ref, nil
 }
 
-// etherSwitch is a switch of a plan.
+// etherSwitch returns a switch of a plan.
 func etherSwitch(plane subnet.Plane, id ident.GUID, name string, f *subnet.Fabric) (driver.Device, error) {
 	n, ok := f.NodeByGUID(id)
 	if !ok || f.Nodes[n].Kind != subnet.KindSwitch {
@@ -38,7 +39,7 @@ func etherSwitch(plane subnet.Plane, id ident.GUID, name string, f *subnet.Fabri
 	}, nil
 }
 
-// roceTargets are the NIC ports and switches of a plan for DCQCN.
+// roceTargets adds the NIC ports and switches of a plan for DCQCN.
 func roceTargets(p *policy.RoCEPlan, f *subnet.Fabric, add func(Target, error)) {
 	shares, needs := p.Functions(), RoCENeeds()
 	for i := range p.NICs {
@@ -67,13 +68,13 @@ func roceTargets(p *policy.RoCEPlan, f *subnet.Fabric, add func(Target, error)) 
 	}
 }
 
-// RoCENeeds returns the prerequisites that plans for DCQCN have on every device.
+// RoCENeeds returns the prerequisites of DCQCN plans, the same on every device.
 func RoCENeeds() *prereq.Needs {
 	return &prereq.Needs{RoCE: &prereq.RoCE{DSCP: policy.RoCEDSCP, Priority: policy.RoCEPriority, Queue: policy.RoCEQueue, Lossless: true}}
 }
 
-// wrccTargets are the switches and NIC ports of a plan for WRCC: every switch that it sets, and every linked NIC
-// port, since each needs to know its data centre by the number that the others know it by.
+// wrccTargets adds the switches and NIC ports of a plan for WRCC: every switch that it sets, and every linked NIC port,
+// since each needs the number by which the others know its data centre.
 func wrccTargets(p *policy.WRCCPlan, f *subnet.Fabric, add func(Target, error)) {
 	domains := make(map[string]uint16, len(p.Domains))
 	for i, d := range p.Domains {
@@ -124,7 +125,7 @@ func wrccTargets(p *policy.WRCCPlan, f *subnet.Fabric, add func(Target, error)) 
 	}
 }
 
-// sendersOf gives the senders of each NIC port.
+// sendersOf returns the senders of each NIC port.
 func sendersOf(p *policy.WRCCPlan) (map[ident.PortID][]wrcc.SenderWeight, error) {
 	out := make(map[ident.PortID][]wrcc.SenderWeight)
 	for i := range p.Senders {
@@ -145,16 +146,16 @@ func sendersOf(p *policy.WRCCPlan) (map[ident.PortID][]wrcc.SenderWeight, error)
 	return out, nil
 }
 
-// SenderName is how a NIC knows the queue pairs of one class of a tenant.
+// SenderName returns the name that a NIC has for the queue pairs of one class of a tenant.
 func SenderName(tenant, class string) string { return tenant + "/" + class }
 
-// SenderTenant takes the tenant out of a SenderName.
+// SenderTenant returns the tenant of a SenderName.
 func SenderTenant(name string) string {
 	tenant, _, _ := strings.Cut(name, "/")
 	return tenant
 }
 
-// fairTargets are the switches of a plan for WRCC. Switches of data centres are known by the plan's numbers.
+// fairTargets adds the switches of a plan for WRCC. domains maps data centres to the plan's numbers.
 func fairTargets(p *policy.WRCCPlan, f *subnet.Fabric, domains map[string]uint16, add func(Target, error)) {
 	at := make(map[ident.GUID]*wrcc.SwitchConfig)
 	var order []policy.NamedPort // one of each switch
@@ -174,7 +175,7 @@ func fairTargets(p *policy.WRCCPlan, f *subnet.Fabric, domains map[string]uint16
 			c.Ports = append(c.Ports, settings)
 			ref, ok := f.PortByID(port.Port)
 			if !ok {
-				continue // its switch is reported below, or its number when values are checked
+				continue // the switch is reported below, or the number when values are checked
 			}
 			peer, linked := f.Peer(ref)
 			own := f.Nodes[ref.Node].Domain

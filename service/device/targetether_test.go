@@ -105,7 +105,7 @@ func TestARoCEPlanBecomesNICPortsAndSwitches(t *testing.T) {
 	if _, has := byID(targets, in.Flows[2].Src).Want.NIC.Param("vf_tx_share", 0); has {
 		t.Error("a port of one tenant is divided")
 	}
-	// Every share has its reason, under the name and with the value that the device is told.
+	// Every share has its reason, under the name and with the value that the device receives.
 	for _, target := range targets[:nics] {
 		i := slices.IndexFunc(plan.RoCE.NICs, func(n policy.NICPlan) bool { return n.Port == target.Device.ID })
 		for _, p := range target.Want.NIC.Params {

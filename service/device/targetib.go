@@ -10,7 +10,7 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// serviceLevels are the SLs of tenants, by tenant and by port of a channel adapter.
+// serviceLevels holds the SLs of tenants, by tenant and by channel-adapter port.
 type serviceLevels struct {
 	tenants map[string]map[uint8]bool
 	ports   map[ident.PortID]map[uint8]bool
@@ -33,7 +33,7 @@ func note[K comparable](sets map[K]map[uint8]bool, k K, sl uint8) {
 	sets[k][sl] = true
 }
 
-// infiniBandNeeds gives each target of an InfiniBand plan what must hold beside its settings. Of a switch these are the ports at
+// infiniBandNeeds sets the prerequisites of each target of an InfiniBand plan. For a switch they concern the ports at
 // which tenants contend.
 func infiniBandNeeds(p *policy.Plan, f *subnet.Fabric, targets []Target) {
 	levels := serviceLevelsOf(p)
@@ -58,7 +58,7 @@ func infiniBandNeeds(p *policy.Plan, f *subnet.Fabric, targets []Target) {
 	}
 }
 
-// contendedLane is the port of a switch at which tenants contend; false for one of a channel adapter.
+// contendedLane returns the switch port at which tenants contend; false for a port of a channel adapter.
 func contendedLane(p *policy.Plan, link *policy.LinkShare, f *subnet.Fabric, levels serviceLevels) (l prereq.Lane, ok bool) {
 	ref, ok := f.PortByID(link.Port)
 	if !ok || f.Nodes[ref.Node].Kind != subnet.KindSwitch {
@@ -74,11 +74,11 @@ func contendedLane(p *policy.Plan, link *policy.LinkShare, f *subnet.Fabric, lev
 		}
 	}
 	l.Out, l.SLs = uint8(ref.Port), slices.Sorted(maps.Keys(sls))
-	l.Meet = len(sls) > 1 && len(p.Lanes) == 0 // with lanes of its own the plan divides links by arbitration
+	l.Meet = len(sls) > 1 && len(p.Lanes) == 0 // with its own lanes the plan divides links by arbitration
 	return l, len(sls) > 0
 }
 
-// WithoutLanes drops what targets need of lanes, for a plan whose placement will set them.
+// WithoutLanes removes the lane prerequisites of targets, for a plan whose placement will set the lanes.
 func WithoutLanes(targets []Target) {
 	for i := range targets {
 		if n := targets[i].Needs; n != nil && n.InfiniBand != nil {

@@ -9,15 +9,15 @@ import (
 	"fairlane/subnet"
 )
 
-// Domain says which devices share a fate, and so should not be written before others have shown that the
-// settings are good.
+// Domain is a kind of failure domain: devices that fail together, and so should not be written before others have shown
+// that the settings are good.
 type Domain string
 
 // Domains.
 const (
 	DomainLeaf Domain = "leaf" // the hosts of one leaf switch; every switch by itself
-	DomainPod  Domain = "pod"  // what is connected without the topmost switches
-	DomainNone Domain = "none" // no domains: waves are cut by number only
+	DomainPod  Domain = "pod"  // a component of the fabric without its topmost switches
+	DomainNone Domain = "none" // no domains: waves are divided by number only
 )
 
 // Domains lists the domains.
@@ -26,20 +26,20 @@ func Domains() []Domain { return []Domain{DomainLeaf, DomainPod, DomainNone} }
 // WaveOptions bound the waves of a rollout. Zero fields take the default named beside them.
 type WaveOptions struct {
 	Canary int    // devices of each kind written first, alone; default 1
-	Wave   int    // most devices of a wave; default 1024
+	Wave   int    // maximum number of devices in a wave; default 1024
 	Domain Domain // default DomainLeaf
 }
 
-// Step is one wave: the indices of its targets in the order of doing.
+// Step is one wave: the indices of its targets in the order of writing.
 type Step struct {
 	Canary  bool
 	Targets []int
 }
 
-// PlanWaves cuts targets, sorted by device, into waves: the kinds one after the other in the safe order (see the
-// package comment), each with its canaries first. After them come whole failure domains: one, then two, four and so
-// on as trust grows, up to WaveOptions.Wave devices; a domain larger than that is cut. The result depends on the
-// arguments only. An option out of range is an error.
+// PlanWaves divides targets, sorted by device, into waves: the kinds one after the other in the safe order (see the
+// package comment), each with its canaries first. Then follow whole failure domains: one, two, four and so on, up to
+// WaveOptions.Wave devices; a larger domain is divided. The result depends on the arguments only. An option out of range
+// is an error.
 func PlanWaves(targets []Target, f *subnet.Fabric, o WaveOptions) ([]Step, error) {
 	switch {
 	case o.Canary < 0 || o.Canary > MaxTargets:
@@ -63,7 +63,7 @@ func PlanWaves(targets []Target, f *subnet.Fabric, o WaveOptions) ([]Step, error
 	return steps, nil
 }
 
-// kinds gives the indices of adapters and switches in the order in which they are written.
+// kinds returns the indices of adapters and switches in the order in which they are written.
 func kinds(targets []Target) [2][]int {
 	var cas, switches []int
 	marks, fair := false, false
@@ -78,16 +78,16 @@ func kinds(targets []Target) [2][]int {
 	}
 	switch {
 	case fair:
-		// Switches make room for the weights before senders have any; a fair rate of before loses no packet.
+		// Switches make room for the weights before senders have any; the earlier fair rates lose no packet.
 		return [2][]int{switches, cas}
 	case marks:
 		return [2][]int{cas, switches}
 	}
-	// Marking is turned off: end it before the adapters forget how to react.
+	// The plan turns marking off: end marking before the adapters stop to react.
 	return [2][]int{switches, cas}
 }
 
-// groups puts targets of the same domain together, domains in the order of their first target.
+// groups groups targets by domain, with domains in the order of their first target.
 func groups(targets []Target, list []int, domain func(*Target) int32) [][]int {
 	at := map[int32]int{}
 	var out [][]int
@@ -125,7 +125,7 @@ func grow(groups [][]int, most int) []Step {
 	return steps
 }
 
-// domainOf returns the function that names a target's domain; a negative name is one of its own.
+// domainOf returns the function that numbers a target's domain; a negative number means a domain of its own.
 func domainOf(f *subnet.Fabric, d Domain) (func(*Target) int32, error) {
 	switch d {
 	case DomainNone:
@@ -156,8 +156,8 @@ func nodeOf(f *subnet.Fabric, t *Target) int32 {
 	return n
 }
 
-// podsOf names the part of the fabric that a node belongs to when the topmost switches are taken out; each of
-// those is a pod of its own.
+// podsOf returns a function that numbers the components of the fabric without its topmost switches; each topmost switch
+// is a pod of its own.
 func podsOf(f *subnet.Fabric) func(int32) int32 {
 	tiers := f.Tiers()
 	top := 0
@@ -169,7 +169,7 @@ func podsOf(f *subnet.Fabric) func(int32) int32 {
 	sets := disjoint.New(len(f.Nodes))
 	for i := range f.Links {
 		a, b := f.Links[i].A.Node, f.Links[i].B.Node
-		// With one tier only the leaves are all there is: taking them out would leave single hosts.
+		// With one tier the leaves are the only switches: without them only single hosts would remain.
 		if top <= 1 || tiers[a] < top && tiers[b] < top {
 			sets.Join(a, b)
 		}

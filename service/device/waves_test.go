@@ -48,7 +48,7 @@ func TestWaves(t *testing.T) {
 		o    device.WaveOptions
 		want []int
 	}{
-		// The canary is of the first leaf: 3 hosts of it are left, then two leaves, then the last; six switches.
+		// The canary is in the first leaf, so 3 of its hosts remain; then two leaves, then the last one; six switches.
 		"leaves":           {device.WaveOptions{}, []int{1, 3, 8, 4, 1, 1, 2, 2}},
 		"small waves":      {device.WaveOptions{Wave: 3}, []int{1, 3, 3, 1, 3, 1, 3, 1, 1, 1, 2, 2}},
 		"pods":             {device.WaveOptions{Domain: device.DomainPod}, []int{1, 3, 8, 4, 1, 1, 2, 2}},

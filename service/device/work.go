@@ -15,28 +15,29 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// Part is the work on some devices of a rollout: what one worker does while others do theirs.
+// Part is the work of one worker on some devices of a rollout, while other workers do other parts.
 type Part struct {
 	Items []Item // of different devices
-	// Undo returns touched devices to what they were; otherwise devices are brought to what is wanted.
+	// Undo returns touched devices to their previous settings; otherwise devices get their desired settings.
 	Undo    bool
 	Options Options
-	// Failures is how many devices of the rollout failed before; over Options.FailureBudget no further one is begun.
+	// Failures is the number of devices of the rollout that failed before; above Options.FailureBudget no further one is
+	// started.
 	Failures int
-	// Canary lets no device of this part fail.
+	// Canary says that no device of this part may fail.
 	Canary bool
-	// Repair sets prerequisites that are wrong and that may be set, together with the target.
+	// Repair sets wrong prerequisites that may be set, together with the target.
 	Repair bool
 }
 
-// Item is one device of a part and where it stands.
+// Item is one device of a part and its state.
 type Item struct {
 	Target
 
-	Before  *driver.Settings // what it was before the rollout's first write; nil when it was never read
-	State   State            // as last recorded; a state in the middle of something is what a crash left
+	Before  *driver.Settings // settings before the rollout's first write; nil when they were never read
+	State   State            // as last recorded; after a crash it may be Applying or Verifying
 	Touched bool             // a write may have reached it
-	// AsRead says that Want was once read from the device: only its ranges are checked, as of Before.
+	// AsRead says that Want was once read from the device: only its ranges are checked, as for Before.
 	AsRead bool
 }
 
@@ -48,20 +49,19 @@ func (it *Item) validate() error {
 	return it.Want.Validate(it.Device)
 }
 
-// Options bound the work on devices. Zero fields take the default named beside them, negative ones are refused.
+// Options bound the work on devices. Zero fields take the default given beside them; negative ones are rejected.
 type Options struct {
-	Parallel int // devices written at the same time; default 128
-	// FailureBudget is how many devices of the rollout may fail before no further one is begun; default 0.
+	Parallel int // devices written concurrently; default 128
+	// FailureBudget is the number of devices of the rollout that may fail before no further one is started; default 0.
 	FailureBudget int
 	Attempts      int           // tries of each step on a device; default 4, at most 100
 	Backoff       time.Duration // wait after the first failed try, doubled each time; default 100 ms
 	MaxBackoff    time.Duration // longest wait; default 5 s
-	// Grace is how long the devices in work when the context ends may take to finish and be
-	// read back; default 10 s.
+	// Grace is how long the devices in progress when the context ends may take to finish and be read back; default 10 s.
 	Grace time.Duration
 }
 
-// WithDefaults returns the options with defaults in the place of zeros, or an error that names one out of range.
+// WithDefaults returns the options with defaults for zero fields, or an error that names a field out of range.
 func (o Options) WithDefaults() (Options, error) {
 	for _, f := range []struct {
 		name string
@@ -91,7 +91,7 @@ func (o Options) WithDefaults() (Options, error) {
 	return o, nil
 }
 
-// Pause is the wait before try number i, from 1. It needs the defaults filled in.
+// Pause returns the wait before try number i, from 1. It requires options with defaults.
 func (o Options) Pause(i int) time.Duration {
 	if shift := i - 1; shift < 30 && o.Backoff < o.MaxBackoff>>shift {
 		return o.Backoff << shift
@@ -99,10 +99,10 @@ func (o Options) Pause(i int) time.Duration {
 	return o.MaxBackoff
 }
 
-// Work brings the devices of a part as far as it can; how each of them stands is what was recorded last. It can be called
-// again with that, after a crash at any point: what is settled is left alone, what is not is read and finished. When the
-// context ends, devices in work are finished within Options.Grace and no other is begun; when the recorder fails, no
-// device is touched any more. An error is that of the recorder or, when nothing was done, of the part.
+// Work brings the devices of a part as far as it can; the last recorded move of each is its result. After a crash at any
+// point it can be called again with the recorded values: settled devices are skipped, others are read and finished. When
+// the context ends, devices in progress are finished within Options.Grace and no other is started. When the recorder
+// fails, no device is touched any more. The error is the recorder's or, when nothing was done, an invalid part.
 func Work(ctx context.Context, p Part, d Deps) error {
 	r, err := newRunner(p, d)
 	if err != nil {
@@ -122,14 +122,14 @@ func Work(ctx context.Context, p Part, d Deps) error {
 	return r.haltErr()
 }
 
-// runner is one Work.
+// runner is the state of one Work.
 type runner struct {
 	o    Options
 	d    Deps
 	devs []*device
-	// repair is Part.Repair, on the way forward only.
+	// repair is Part.Repair, except in an undo.
 	repair bool
-	// work is the context of device I/O: it outlives the caller's by Options.Grace.
+	// work is the context of device I/O: it outlives the caller's by up to Options.Grace.
 	work context.Context
 
 	failures atomic.Int32
@@ -138,10 +138,10 @@ type runner struct {
 	halted error // first failure of the recorder
 }
 
-// device is an item while it is worked, by one goroutine at a time.
+// device is an item in progress, worked by one goroutine at a time.
 type device struct {
 	Item
-	more bool // meetPrerequisites added to Want
+	more bool // meetPrerequisites extended Want
 }
 
 func newRunner(p Part, d Deps) (*runner, error) {
@@ -179,9 +179,8 @@ func newRunner(p Part, d Deps) (*runner, error) {
 	return r, nil
 }
 
-// openWork makes the context of device I/O, which ends Options.Grace after ctx does, so that
-// a pause does not cut a device in the middle of its writes. The returned function waits for
-// the watcher.
+// openWork creates the context of device I/O. It ends Options.Grace after ctx does, so that a pause does not interrupt
+// the writes of a device. The returned function waits for the watcher.
 func (r *runner) openWork(ctx context.Context) (stop func()) {
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	r.work = work
@@ -189,7 +188,7 @@ func (r *runner) openWork(ctx context.Context) (stop func()) {
 	wg.Go(func() {
 		select {
 		case <-ctx.Done():
-			_ = r.d.Clock.Sleep(work, r.o.Grace) // ends early when the run does
+			_ = r.d.Clock.Sleep(work, r.o.Grace) // returns early when the run ends
 			cancel()
 		case <-work.Done():
 		}
@@ -215,7 +214,7 @@ func (r *runner) halt(err error) {
 }
 
 // each runs f for the devices, Options.Parallel at a time, until the context ends or the recorder fails. It returns when
-// all that were begun have ended.
+// all that were started have ended.
 func (r *runner) each(ctx context.Context, f func(*device)) {
 	var g errgroup.Group
 	g.SetLimit(r.o.Parallel)
@@ -230,19 +229,19 @@ func (r *runner) each(ctx context.Context, f func(*device)) {
 	_ = g.Wait() // failures are recorded with the devices
 }
 
-// push brings a device to what is wanted, unless more devices failed than may.
+// push brings a device to its desired settings, unless the failure budget is exceeded.
 func (r *runner) push(ctx context.Context, dev *device, budget int) {
 	switch {
 	case dev.State == Failed && dev.Touched:
 		r.restore(ctx, dev) // a crash came between the failure and the return
 	case dev.State.Settled():
-	case int(r.failures.Load()) > budget && !dev.Touched: // one in the middle of something is finished
+	case int(r.failures.Load()) > budget && !dev.Touched: // a device in progress is finished
 	case r.takeUp(dev) == nil:
 		r.bring(ctx, dev)
 	}
 }
 
-// undo returns a touched device to what it was.
+// undo returns a touched device to its previous settings.
 func (r *runner) undo(ctx context.Context, dev *device) {
 	if !dev.Touched || dev.State == RolledBack || dev.Before == nil {
 		return
@@ -253,13 +252,13 @@ func (r *runner) undo(ctx context.Context, dev *device) {
 	r.restore(ctx, dev)
 }
 
-// takeUp brings a device that a crash left in the middle, or that waits, to Pending.
+// takeUp moves a device that waits, or that a crash left half done, to Pending.
 func (r *runner) takeUp(dev *device) error {
 	if dev.State == Pending {
 		return nil
 	}
 	if dev.State == Applying || dev.State == Verifying {
-		dev.State = Unknown // nothing can be claimed about what another worker left
+		dev.State = Unknown // the state left by another worker is unknown
 	}
 	return r.move(dev, Pending, Event{Said: phrase.Of("note.resumed", "device", dev.Device), Before: dev.Before})
 }

@@ -10,10 +10,10 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// ours is what distinguishes settings that Fairlane wrote from those that were there before.
+// ours is the data that distinguishes settings written by Fairlane from earlier ones.
 type ours struct {
 	fabric control.Fabric
-	plans  []wants // that rollouts brought to the fabric, the latest first
+	plans  []wants // that rollouts applied to the fabric, the latest first
 }
 
 // wants are the settings of a plan's devices.
@@ -22,13 +22,13 @@ type wants struct {
 	want         map[ident.PortID]driver.Settings
 }
 
-// Bounds of what is compared with a new baseline.
+// Bounds of the plans that a new baseline is compared with.
 const (
 	maxOurs      = 8   // the latest plans of a fabric
 	oursRollouts = 100 // the latest rollouts, in which these plans are found
 )
 
-// baseline is the baseline of a device that is about to be written for the first time.
+// baseline returns the baseline of a device that is about to be written for the first time.
 func (c *claim) baseline(d driver.Device, before driver.Settings) *control.Baseline {
 	b := &control.Baseline{Device: d, Settings: before, Origin: control.OriginBefore, Rollout: c.ro.ID, RecordedAt: c.e.d.Clock.Now().UTC()}
 	if note := c.ours.suspect(d.ID, before); note != "" {
@@ -37,8 +37,8 @@ func (c *claim) baseline(d driver.Device, before driver.Settings) *control.Basel
 	return b
 }
 
-// suspect says why the settings of a device may be Fairlane's own, "" when they are not. Inert settings are never suspect: they
-// are what unmanaged devices hold, too.
+// suspect returns why the settings of a device may be Fairlane's own, "" when they are not. Inert settings are never
+// suspect: unmanaged devices hold them, too.
 func (o *ours) suspect(id ident.PortID, got driver.Settings) string {
 	for i := range o.plans {
 		if want, ok := o.plans[i].want[id]; ok && !inert(got) && want.Equal(got) {
@@ -52,7 +52,7 @@ func (o *ours) suspect(id ident.PortID, got driver.Settings) string {
 	return ""
 }
 
-// inert reports whether settings are of an InfiniBand device on which congestion control does nothing.
+// inert reports whether settings belong to an InfiniBand device on which congestion control is inactive.
 func inert(s driver.Settings) bool {
 	switch {
 	case s.CA != nil:
@@ -63,7 +63,7 @@ func inert(s driver.Settings) bool {
 	return false
 }
 
-// suspect loads what ours.suspect compares with, if a device has no baseline yet.
+// suspect loads the data of ours.suspect, if a device has no baseline yet.
 func (c *claim) suspect(ctx context.Context) (err error) {
 	joins := slices.ContainsFunc(c.rows, func(d control.RolloutDevice) bool { _, ok := c.based[d.Device.ID]; return !ok })
 	if c.ours.fabric = c.plan.target.Fabric; joins {
@@ -72,7 +72,7 @@ func (c *claim) suspect(ctx context.Context) (err error) {
 	return err
 }
 
-// returns are the settings of the devices of a return; nil in other rollouts.
+// returns returns the settings of the devices of a return; nil in other rollouts.
 func (c *claim) returns(ctx context.Context) (map[ident.PortID]driver.Settings, error) {
 	if c.ro.Options.To == "" {
 		return nil, nil
@@ -92,7 +92,7 @@ func (c *claim) returns(ctx context.Context) (map[ident.PortID]driver.Settings, 
 	return out, err
 }
 
-// brought loads the settings of the latest plans that rollouts before one brought to a fabric.
+// brought loads the settings of the latest plans that earlier rollouts applied to a fabric.
 func (e *Engine) brought(ctx context.Context, ro control.Rollout) (out []wants, err error) {
 	var earlier []control.Rollout
 	err = e.d.Store.View(ctx, func(r control.Repos) (err error) {
@@ -118,7 +118,7 @@ func (e *Engine) brought(ctx context.Context, ro control.Rollout) (out []wants, 
 	return out, err
 }
 
-// wantsOf returns the settings of a plan's devices, from the cache when they were used lately: plans themselves are large.
+// wantsOf returns the settings of a plan's devices, from the cache when possible: plans themselves are large.
 func (e *Engine) wantsOf(ctx context.Context, fabric, plan string) (wants, error) {
 	e.mu.Lock()
 	for _, w := range e.wants {

@@ -14,8 +14,8 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// claim is a worker's hold on a shard. It records the moves of the shard's devices: those that come while another
-// transaction is under way wait for it and then share the next one.
+// claim is a worker's hold on a shard. It records the moves of the shard's devices. Moves that arrive while a transaction
+// runs wait for it and then share the next one.
 type claim struct {
 	e        *Engine
 	key      control.ShardKey
@@ -23,37 +23,37 @@ type claim struct {
 	ro       control.Rollout // as it was claimed
 	plan     cachedPlan
 	failures int // devices of the rollout that had failed when the shard was claimed
-	// elsewhere is how many of them are in other shards.
+	// elsewhere is the number of these in other shards.
 	elsewhere int
-	park      func() // begins no further device; set before the first sign of life
+	park      func() // starts no further device; set before the first heartbeat
 
 	mu       sync.Mutex
 	rows     []control.RolloutDevice
 	byID     map[ident.PortID]int
-	began    time.Time // of the last transaction that was committed
-	err      error     // the hold is lost
-	leading  bool      // a transaction is under way
+	began    time.Time // start of the last committed transaction
+	err      error     // set when the hold is lost
+	leading  bool      // a transaction is running
 	waiting  []*record
-	receipts map[ident.PortID]*driver.Receipt // of applies whose read-back is not recorded yet
-	tried    map[ident.PortID]bool            // those that this worker has begun to write
-	// based has the devices with a baseline, true for those that are marked as held. Others join with their first write.
+	receipts map[ident.PortID]*driver.Receipt // of writes whose read-back is not recorded yet
+	tried    map[ident.PortID]bool            // devices that this worker has started to write
+	// based has the devices with a baseline, true when marked as held. Others are added with their first write.
 	based map[ident.PortID]bool
-	ours  ours // by which the origin of a new baseline is judged
-	// leaves are the devices that the plan does not have: once verified, no settings of Fairlane are on them any more.
+	ours  ours // data that decides the origin of a new baseline
+	// leaves has the devices outside of the plan: once verified, they hold no settings of Fairlane any more.
 	leaves map[ident.PortID]bool
 }
 
-// record is one move on its way to the store.
+// record is one move that waits to be stored.
 type record struct {
 	row   control.RolloutDevice
 	event *control.Event
-	// baseline goes into the store with the first write to a device.
+	// baseline is stored with the first write to a device.
 	baseline *control.Baseline
-	letGo    bool // no settings of Fairlane are on the device any more
+	letGo    bool // the device holds no settings of Fairlane any more
 	done     chan result
 }
 
-// result of a record: lead asks its owner to carry the waiting ones on.
+// result is the result of a record. lead asks its owner to commit the waiting records.
 type result struct {
 	lead bool
 	err  error
@@ -67,7 +67,7 @@ func (c *claim) index() {
 	c.receipts, c.tried = map[ident.PortID]*driver.Receipt{}, map[ident.PortID]bool{}
 }
 
-// hold reads the shard in a transaction and fails when it is not this worker's any more.
+// hold reads the shard in a transaction and fails when this worker no longer holds it.
 func (c *claim) hold(ctx context.Context, r control.Repos) (control.Shard, error) {
 	s, err := r.LockShard(ctx, c.key)
 	if err != nil {
@@ -104,8 +104,8 @@ func (c *claim) Record(ctx context.Context, ev device.Event) error {
 	return c.lead(ctx, rec)
 }
 
-// lead commits all that wait, its own record among them, and hands on. It is called with the claim locked, and returns
-// with it unlocked.
+// lead commits all waiting records, including its own, and passes the lead on. The caller holds the lock of the claim;
+// lead releases it.
 func (c *claim) lead(ctx context.Context, own *record) error {
 	err := c.err
 	c.mu.Unlock()
@@ -132,7 +132,7 @@ func (c *claim) lead(ctx context.Context, own *record) error {
 	return err
 }
 
-// take takes all that waits.
+// take removes and returns all waiting records.
 func (c *claim) take() []*record {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -141,8 +141,8 @@ func (c *claim) take() []*record {
 	return batch
 }
 
-// note updates the row of a device and returns what is to be committed now. That a device is being read back is told
-// with the outcome: nothing rests on it.
+// note updates the row of a device and returns what to commit now. That a device is being read back is stored only with
+// the result, since nothing depends on it.
 func (c *claim) note(ev device.Event) *record {
 	row := &c.rows[c.byID[ev.Device.ID]]
 	if ev.To == device.Verifying {
@@ -165,7 +165,7 @@ func (c *claim) note(ev device.Event) *record {
 		row.Before = ev.Before
 	}
 	out := *row
-	// Only what is new travels: a nil leaves what is stored.
+	// Only changed values are stored: a nil keeps the stored value.
 	out.Wanted, out.Observed, out.Receipt = ev.Want, nil, c.receipts[ev.Device.ID]
 	if ev.Receipt != nil {
 		out.Receipt = ev.Receipt
@@ -175,11 +175,11 @@ func (c *claim) note(ev device.Event) *record {
 		out.Before = nil // it was stored before the first write
 	}
 	if ev.To != device.InSync && ev.To != device.RolledBack {
-		out.Observed = ev.Observed // those two were read back equal to what is known
+		out.Observed = ev.Observed // for those two, the observed settings equal known ones
 	}
 	rec := &record{row: out, event: c.tell(ev), done: make(chan result, 1)}
 	if ev.To == device.Applying && ev.Before != nil && !c.based[ev.Device.ID] {
-		c.based[ev.Device.ID] = true // a commit that fails ends this claim, and the next reads it again
+		c.based[ev.Device.ID] = true // a failed commit ends this claim, and the next claim reads based again
 		rec.baseline = c.baseline(ev.Device, *ev.Before)
 	}
 	if ev.To == device.InSync && c.leaves[ev.Device.ID] {
@@ -188,7 +188,7 @@ func (c *claim) note(ev device.Event) *record {
 	return rec
 }
 
-// tell makes the event that people see of a move; taking a device up is none.
+// tell returns the event of a move; starting on a device has none.
 func (c *claim) tell(ev device.Event) *control.Event {
 	if ev.To == device.Pending {
 		return nil
@@ -202,8 +202,8 @@ func (c *claim) tell(ev device.Event) *control.Event {
 	return &e
 }
 
-// commit writes what waits under the fence and returns it. The records are taken only when the transaction has its
-// turn: while it waits for that, more of them come together. What operators ask for meanwhile is seen here.
+// commit writes the waiting records under the fence and returns them. It takes the records only when its transaction has
+// its turn, so that more of them share it. It also reads the operator's requests.
 func (c *claim) commit(ctx context.Context) (batch []*record, err error) {
 	began := c.e.d.Clock.Now()
 	wish := control.WishRun
@@ -270,7 +270,7 @@ func (c *claim) commit(ctx context.Context) (batch []*record, err error) {
 	return batch, nil
 }
 
-// renew gives a sign of life when the last one is a while ago. The error, which sticks, says that the hold is lost.
+// renew sends a heartbeat when the last one is old enough. The error, which sticks, says that the hold is lost.
 func (c *claim) renew(ctx context.Context) error {
 	c.mu.Lock()
 	age := c.e.d.Clock.Now().Sub(c.began)
@@ -290,16 +290,16 @@ func (c *claim) renew(ctx context.Context) error {
 	return c.lead(ctx, nil)
 }
 
-// guard lets a driver act only while the hold lasts, and for no longer.
+// guard lets a driver act only while the hold lasts, and bounds each operation by it.
 type guard struct {
 	driver.Driver
 	c *claim
 }
 
-// Unwrap returns the driver behind.
+// Unwrap returns the wrapped driver.
 func (g *guard) Unwrap() driver.Driver { return g.Driver }
 
-// bound returns the context of one act on a device.
+// bound returns the context of one operation on a device.
 func (g *guard) bound(ctx context.Context) (context.Context, context.CancelFunc, error) {
 	if err := g.c.renew(ctx); err != nil {
 		return nil, nil, err
@@ -333,8 +333,8 @@ func (g *guard) Apply(ctx context.Context, d driver.Device, want driver.Settings
 	return receipt, cut(ctx, err)
 }
 
-// cut tells an act that the lease ended from one that the device refused: the device is slow, and worth another try
-// when the hold was renewed meanwhile. When it was not, the next act says so.
+// cut distinguishes an operation that the end of the lease interrupted from one that the device rejected. In the first
+// case the device is slow, and worth a retry if the hold was renewed meanwhile; otherwise the next operation fails.
 func cut(ctx context.Context, err error) error {
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 		return fmt.Errorf("%w: no answer within the lease: %w", driver.ErrUnreachable, err)

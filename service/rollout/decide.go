@@ -8,60 +8,61 @@ import (
 	"fairlane/service/control"
 )
 
-// view is all that decide goes by.
+// view is the input of decide.
 type view struct {
 	ro    control.Rollout
 	tally control.Tally
 	// failedHere is how many devices of the open wave failed.
 	failedHere int
 	now        time.Time
-	busy       int // shards that are queued or worked, of any wave
-	ready      int // shards of the open wave and direction that nobody was asked to work, and that are not done
-	// lower is the highest wave below the open one that has touched devices, -1 when there is none. While
-	// undoing only.
+	busy       int // shards that are queued or running, of any wave
+	ready      int // shards of the open wave and direction without a job, and not done
+	// lower is the highest wave below the open one that has touched devices, -1 when there is none. Set only while
+	// undoing.
 	lower int
 	// faults are the first errors of devices, for the reason of a roll-back.
 	faults []phrase.Text
-	// unplaced says that nothing is placed on the fabric's plane. While undoing, and when placements are unverified, only.
+	// unplaced says that the fabric's plane has no placements. Set only while undoing, and when placements are
+	// unverified.
 	unplaced bool
 }
 
-// act is what follows from a view.
+// act is what to do next.
 type act int
 
-// Acts. Those from actExamine on take time and are done outside of a transaction.
+// Acts. Those from actExamine on take time and run outside of a transaction.
 const (
-	actWait    act = iota // nothing to do until something changes
+	actWait    act = iota // wait for a change
 	actPush               // enter pushing
 	actSettle             // enter placing, after the waves
-	actOpen               // open the next wave, or the ready shards of the open one again
+	actOpen               // open the next wave, or the remaining shards of the open one again
 	actConfirm            // enter confirming
 	actUndo               // enter unplacing, from where undoing follows
 	actUnwind             // enter undoing
 	actEnd                // end the rollout
 
 	actExamine // check the prerequisites of congestion control
-	actCheck   // ask whether the placements could be brought about
-	actPlace   // bring the placements about and verify them
-	actGate    // ask the health gates about the open wave
-	actUnplace // return the placements
+	actCheck   // check whether the placements are possible
+	actPlace   // apply the placements and verify them
+	actGate    // run the health gates on the open wave
+	actUnplace // restore the placements
 )
 
-// slow reports whether an act is done outside of a transaction.
+// slow reports whether an act runs outside of a transaction.
 func (a act) slow() bool { return a >= actExamine }
 
-// decision is an act with what it needs.
+// decision is an act with its parameters.
 type decision struct {
 	act    act
 	wave   int                  // to open
-	state  control.RolloutState // to end as
-	reason phrase.Text          // of undoing, or the result of the end
+	state  control.RolloutState // final state
+	reason phrase.Text          // of undoing, or the result at the end
 }
 
-// decide says what follows from a view. It is a pure function of it.
+// decide returns the next act for a view. It is a pure function.
 func decide(v view) decision {
 	if v.busy > 0 || v.ro.Phase == control.PhaseEnded {
-		return decision{} // the last of the busy asks again
+		return decision{} // the last running shard requests the next step
 	}
 	switch {
 	case v.ro.Wish == control.WishPause:
@@ -70,7 +71,7 @@ func decide(v view) decision {
 		return canceled(v)
 	case v.ro.Wish == control.WishUndo && !v.ro.Undoing():
 		reason := phrase.Of("result.roll-back-requested", "actor", v.ro.WishActor)
-		if unwritten(v) { // not refused: the operator's request ended it
+		if unwritten(v) { // not refused: an operator ended it
 			return decision{act: actEnd, state: control.RolloutRolledBack, reason: reason}
 		}
 		return decision{act: actUndo, reason: reason}
@@ -93,11 +94,11 @@ func decide(v view) decision {
 	return decision{}
 }
 
-// Settings come before the placements that need them: a tenant's traffic never uses a service level that the ports on its
-// way do not know yet. What it used before is held over by device.HoldOver, and taken back by a rollout of its own. On the
-// way back placements are returned first. A rollout of the plan whose placements are in force anyway has nothing to move:
-// it places first, which takes away what the subnet manager still has beyond the plan, and then the settings for that. So does a
-// rollout that takes everything back: traffic leaves the service levels before their settings go.
+// Settings precede the placements that need them: a tenant's traffic never uses a service level that the ports on its
+// path do not know yet. device.HoldOver keeps the settings of its previous level, and a later rollout removes them. In a
+// roll-back the placements are restored first. A rollout of the plan whose placements are in force moves no traffic: it
+// places first, which removes from the subnet manager what is not in the plan, and then the settings for that. So does a
+// rollout that removes everything: traffic leaves the service levels before their settings are removed.
 
 func placing(v view) decision {
 	switch {
@@ -105,7 +106,7 @@ func placing(v view) decision {
 		return decision{act: actExamine}
 	case toPlace(v) && (v.ro.Prior == v.ro.Plan || v.ro.Options.To != "" || pushed(v)):
 		return decision{act: actPlace}
-	case toPlace(v): // before any device is written for nothing
+	case toPlace(v): // before any device is written in vain
 		return decision{act: actCheck}
 	case !pushed(v):
 		return decision{act: actPush}
@@ -113,18 +114,18 @@ func placing(v view) decision {
 	return settled(v)
 }
 
-// toPlace reports whether placements are still to be brought about.
+// toPlace reports whether placements are still to be applied.
 func toPlace(v view) bool {
 	return slices.Contains(v.ro.Stages, control.StagePlacement) && v.ro.Placed != control.PlacedVerified && !unplaceable(v.ro)
 }
 
-// unplaceable reports whether a release failed to take placements back. It continues with the devices: the off switch must work
-// where the subnet manager does not.
+// unplaceable reports whether a release failed to remove placements. It continues with the devices: a release must work
+// even where the subnet manager does not.
 func unplaceable(ro control.Rollout) bool {
 	return ro.Options.Release && ro.Placed == control.PlacedUnverified && ro.Reason.ID != ""
 }
 
-// pushed reports whether every wave went through.
+// pushed reports whether every wave is complete.
 func pushed(v view) bool { return v.ro.Wave+1 >= v.ro.Waves && v.ready == 0 }
 
 func pushing(v view) decision {
@@ -147,7 +148,8 @@ func pushing(v view) decision {
 	return decision{act: actOpen, wave: v.ro.Wave + 1}
 }
 
-// settled follows when every wave went through and placements are as they will be: the gate of the last wave judges both.
+// settled decides what follows when every wave is complete and placements are final: the gate of the last wave judges
+// both.
 func settled(v view) decision {
 	if v.ro.Gated < v.ro.Wave && gated(v) {
 		return decision{act: actGate}
@@ -155,14 +157,14 @@ func settled(v view) decision {
 	return written(v)
 }
 
-// gated reports whether a health gate has a say on the open wave.
+// gated reports whether a health gate applies to the open wave.
 func gated(v view) bool {
 	o := v.ro.Options
 	last := v.ro.Wave+1 == v.ro.Waves
 	return o.MinUtilisation > 0 || last && (o.CheckLoop || o.MaxShareError > 0 && !o.VerifyShares)
 }
 
-// overBudget says why the devices that failed so far are too many, or nothing.
+// overBudget returns why too many devices have failed; empty while the failure budget holds.
 func overBudget(v view) phrase.Text {
 	canary := slices.Contains(v.ro.Options.CanaryWaves, v.ro.Wave)
 	switch {
@@ -179,7 +181,7 @@ func overBudget(v view) phrase.Text {
 		"allowed", v.ro.Options.FailureBudget, "faults", v.faults)
 }
 
-// written follows when all is done and was judged.
+// written decides what follows when everything is written and the gates have judged it.
 func written(v view) decision {
 	if v.ro.Options.ConfirmWindow > 0 && !v.ro.Confirmed {
 		return decision{act: actConfirm}
@@ -209,8 +211,8 @@ func turnBack(v view, reason phrase.Text) decision {
 	return decision{act: actUndo, reason: reason}
 }
 
-// unwritten reports whether neither a device nor the subnet manager was written, as far as rows say: a write is announced in
-// them before it begins.
+// unwritten reports whether neither a device nor the subnet manager was written, according to the rows: they announce
+// every write before it starts.
 func unwritten(v view) bool {
 	return v.tally.Touched == 0 && v.tally.Returned == 0 && v.ro.Placed == control.PlacedNone
 }
@@ -232,16 +234,16 @@ func undoing(v view) decision {
 		return decision{act: actOpen, wave: v.ro.Wave}
 	case v.lower >= 0:
 		return decision{act: actOpen, wave: v.lower}
-	case v.ro.Placed == control.PlacedVerified && v.ro.Prior != "": // a release that returned devices first began it
+	case v.ro.Placed == control.PlacedVerified && v.ro.Prior != "": // an earlier release that returned devices first began it
 		return decision{act: actUndo, reason: v.ro.Reason}
 	}
 	return undoneEnd(v)
 }
 
-// pushedEnd ends a rollout whose waves all went through. It claims no more than the rows do.
+// pushedEnd ends a rollout whose waves are all complete. It claims no more than the rows show.
 func pushedEnd(v view) decision {
 	d := goneThrough(v)
-	if v.ro.Reason.ID != "" { // what a health gate could not judge
+	if v.ro.Reason.ID != "" { // findings that a health gate could not judge
 		d.reason = phrase.Of("joined", "first", d.reason, "second", v.ro.Reason)
 	}
 	return d
@@ -254,7 +256,7 @@ func goneThrough(v view) decision {
 		return decision{act: actEnd, state: control.RolloutSucceeded, reason: phrase.Of("result.verified", "n", t.All)}
 	case t.InSync == t.All && v.ro.Placed != control.PlacedUnverified:
 		return decision{act: actEnd, state: control.RolloutSucceeded, reason: phrase.Of("result.placement", "state", string(v.ro.Placed))}
-	case unplaceable(v.ro): // what was placed stays on record as placed
+	case unplaceable(v.ro): // placements that could not be removed stay recorded
 		return decision{act: actEnd, state: control.RolloutFailed, reason: phrase.Of("result.not-unplaced", "n", t.InSync, "all", t.All)}
 	case t.Dirty > 0 || t.Open > 0:
 		return decision{act: actEnd, state: control.RolloutFailed, reason: phrase.Of("result.in-between", "n", t.Dirty+t.Open, "why", v.faults)}
@@ -262,7 +264,7 @@ func goneThrough(v view) decision {
 	return decision{act: actEnd, state: control.RolloutPartial, reason: phrase.Of("result.partial", "n", t.InSync, "all", t.All, "faults", v.faults)}
 }
 
-// undoneEnd ends a rollout that was undone as far as it could be.
+// undoneEnd ends a rollout that was undone as far as possible.
 func undoneEnd(v view) decision {
 	reason := v.ro.Reason
 	switch {
@@ -279,10 +281,10 @@ func undoneEnd(v view) decision {
 	return decision{act: actEnd, state: control.RolloutRolledBack, reason: reason}
 }
 
-// halfPlaced says of placements what is known when the last word about them is missing.
+// halfPlaced describes placements whose final state is unknown.
 var halfPlaced = phrase.Of("result.half-placed")
 
-// canceled ends a rollout where it is. It claims no more than the rows do.
+// canceled ends a rollout in its current state. It claims no more than the rows show.
 func canceled(v view) decision {
 	d := decision{act: actEnd, state: control.RolloutCanceled}
 	switch {

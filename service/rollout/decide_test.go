@@ -10,7 +10,7 @@ import (
 	"fairlane/service/control"
 )
 
-// after is the phase that an act leads to from another.
+// after returns the phase that an act leads to.
 func after(from control.Phase, a act) control.Phase {
 	switch a {
 	case actPush:
@@ -29,7 +29,7 @@ func after(from control.Phase, a act) control.Phase {
 	return from
 }
 
-// moves is the drawing of the package comment.
+// moves are the transitions in the diagram of the package comment.
 func moves(from control.Phase) []control.Phase {
 	switch from {
 	case control.PhasePlacing:
@@ -81,7 +81,7 @@ func each(f func(view)) {
 	}
 }
 
-func TestEveryDecisionKeepsThePromises(t *testing.T) {
+func TestDecideKeepsInvariantsInEveryView(t *testing.T) {
 	t.Parallel()
 	n, faults, ends := 0, map[string]string{}, map[control.RolloutState]int{}
 	fault := func(v view, d decision, what string) {

@@ -17,21 +17,22 @@ type box struct {
 	before driver.Settings
 	want   driver.Settings
 	holds  driver.Settings
-	told   *driver.Settings // what the last write wanted
-	clamps bool             // never takes what is wanted
-	// reread is the manager's task that read it last, and whether it was then as wanted, as before.
+	told   *driver.Settings // settings of the last write
+	clamps bool             // never accepts the desired settings
+	// reread is the manager's task that read it last, and whether the device was then in the desired or the previous
+	// state.
 	reader           *task
 	asWant, asBefore bool
 	rebooted         bool // after it was last read
 }
 
-// flight bounds how long a request is on its way. Packets of one sender to one device do not overtake each other; those
-// of two senders may. What a worker sent in its last moment must arrive before another takes over, and the quarter of the
-// lease that others wait longer is for that.
+// flight bounds the latency of a request. Packets of one sender to one device do not overtake each other; those of two
+// senders may. A request that a worker sent at its end must arrive before another worker takes over; that is why others
+// wait for the lease and a quarter of it.
 const flight = lease / 4
 
-// stray is a write on its way whose sender does not wait for it any more: because it was killed, or gave up, or sent it
-// twice and had the answer to the other one.
+// stray is a write in flight whose sender no longer waits for it: the sender was killed, gave up, or sent it twice and
+// has the answer to the other one.
 type stray struct {
 	at time.Time
 	m  *manager
@@ -39,7 +40,7 @@ type stray struct {
 	to driver.Settings
 }
 
-// deliver lets the strays of a kind arrive, in the order in which they were sent.
+// deliver delivers the selected strays in the order in which they were sent.
 func (w *world) deliver(due func(stray) bool) {
 	w.strays = slices.DeleteFunc(w.strays, func(s stray) bool {
 		if !due(s) {
@@ -54,7 +55,7 @@ func (w *world) deliver(due func(stray) bool) {
 	})
 }
 
-// kill ends a manager. What it has just sent goes on to its device.
+// kill ends a manager. Requests that it sent last still reach their devices.
 func (w *world) kill(m *manager) {
 	m.alive = false
 	m.cancel()
@@ -74,8 +75,8 @@ func (boxes) Capabilities(context.Context, driver.Device) (driver.Capabilities, 
 	return driver.Capabilities{}, driver.ErrUnsupported
 }
 
-// send waits for the seed, and says whether a request arrives: to is what it writes, nil for a read. One whose sender is
-// dead or gave up may arrive later.
+// send yields to the schedule and reports whether a request arrives; to is the written value, nil for a read. A request
+// whose sender is dead or gave up may arrive later.
 func (d boxes) send(ctx context.Context, b *box, to *driver.Settings) error {
 	t := taskOf(ctx)
 	if d.w.lag != nil {
@@ -108,8 +109,8 @@ func (d boxes) send(ctx context.Context, b *box, to *driver.Settings) error {
 	return nil
 }
 
-// catchUp lets arrive what the manager sent to the device before: nothing overtakes it, and whoever waits for an answer in
-// vain waits longer than a request takes.
+// catchUp delivers what the manager sent to the device before: nothing overtakes it, and a sender waits for an answer
+// longer than a request takes.
 func (d boxes) catchUp(b *box) {
 	d.w.deliver(func(s stray) bool { return s.m == d.m && s.b == b })
 }
@@ -135,7 +136,7 @@ func (d boxes) Read(ctx context.Context, dev driver.Device) (driver.Settings, er
 	return got, nil
 }
 
-// Apply implements driver.Driver. It is two writes: between them the device is a mixture.
+// Apply writes in two steps: between them the device holds a mixture.
 func (d boxes) Apply(ctx context.Context, dev driver.Device, want driver.Settings) (driver.Receipt, error) {
 	b := d.w.devices[dev.ID]
 	if b.clamps && want.Equal(b.want) {
@@ -151,7 +152,7 @@ func (d boxes) Apply(ctx context.Context, dev driver.Device, want driver.Setting
 			return driver.Receipt{}, err
 		}
 		d.alone(ctx, dev)
-		b.holds, b.reader = to.Clone(), nil // what was read before the write proves nothing
+		b.holds, b.reader = to.Clone(), nil // a read before the write proves nothing
 		if d.w.chance(d.w.o.double) {
 			d.w.strays = append(d.w.strays, stray{at: d.w.now.Add(time.Duration(d.w.rng.Int64N(int64(flight)))), m: d.m, b: b, to: to})
 		}
@@ -171,7 +172,7 @@ func (d boxes) Apply(ctx context.Context, dev driver.Device, want driver.Setting
 	return driver.Receipt{Fields: []driver.FieldReceipt{{Field: "all", Outcome: driver.OutcomeAcknowledged}}}, nil
 }
 
-// halfway is a mixture of two settings.
+// halfway returns a mixture of two settings.
 func halfway(a, b driver.Settings) driver.Settings {
 	m := a.Clone()
 	if m.CA != nil {
@@ -184,7 +185,7 @@ func halfway(a, b driver.Settings) driver.Settings {
 	return m
 }
 
-// alone checks that nobody acts on a device who was given up.
+// alone checks that no fenced-off worker acts on a device.
 func (d boxes) alone(ctx context.Context, dev driver.Device) {
 	mine := taskOf(ctx).shard
 	if s := d.w.db.shards[mine.Key]; s.Epoch != mine.Epoch || s.Owner != d.m.name || s.State != control.ShardWorking {

@@ -15,7 +15,7 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// Clock is the time of a manager. Now is used to measure spans only, but for the end of a confirm window.
+// Clock is the time of a manager. Now only measures time spans, except for the end of a confirm window.
 type Clock interface {
 	device.Clock
 	Now() time.Time
@@ -34,15 +34,15 @@ func (SystemClock) Deadline(ctx context.Context, t time.Time) (context.Context, 
 	return context.WithDeadline(ctx, t)
 }
 
-// Session is an attachment to one fabric.
+// Session is an open connection to one fabric.
 type Session struct {
 	Driver driver.Driver
 	Placer device.Placer // nil where placements cannot even be verified
 	Close  func() error
 }
 
-// Opener attaches to a fabric. It makes sure that the devices are who the plan takes them for; when one is not,
-// the error wraps driver.ErrInvalid and none may be written.
+// Opener opens sessions. It verifies that each device has the identity that the plan expects. When one has another, the
+// error wraps driver.ErrInvalid and no device may be written.
 type Opener interface {
 	Open(ctx context.Context, t control.Target, devices []driver.Device) (Session, error)
 }
@@ -50,35 +50,35 @@ type Opener interface {
 // Gate judges the health of a fabric during a rollout.
 type Gate interface {
 	// Check returns an error that says what is wrong, or that nothing could be measured. notice says what could not be
-	// judged when the rest is healthy; empty when everything was.
+	// judged when the rest is healthy; it is empty when everything was judged.
 	Check(ctx context.Context, t control.Target, ro control.Rollout) (notice phrase.Text, err error)
 }
 
-// UseCases is what the engine asks of the use cases that started a rollout, and tells them.
+// UseCases are the use cases that the engine calls.
 type UseCases interface {
 	// LoadTarget returns a plan of a fabric with the fabric and its topology; plan "" is the one in force.
 	LoadTarget(ctx context.Context, fabric, plan string) (control.Target, error)
-	// RolloutHome returns the fabric of a rollout, which is the scope of its transactions. While it fails they have the scope of
-	// the whole service.
+	// RolloutHome returns the fabric of a rollout, which is the scope of its transactions. When it fails, they use the
+	// scope of the whole service.
 	RolloutHome(ctx context.Context, rollout int64) (fabric string, err error)
-	// RolloutEnded is told of a rollout's end in the transaction that ends it.
+	// RolloutEnded is called in the transaction that ends a rollout.
 	RolloutEnded(ctx context.Context, r control.Repos, ro control.Rollout) error
 }
 
-// Deps are what the engine works through. Store, UseCases and Opener are required.
+// Deps are the dependencies of the engine. Store, UseCases and Opener are required.
 type Deps struct {
 	Store    control.Store
 	UseCases UseCases
 	Opener   Opener
 	Gate     Gate // nil passes everything
-	// Prerequisites reads devices back for the gate before the first write of a rollout; nil skips the gate.
+	// Prerequisites reads devices for the gate before the first write of a rollout; nil skips the gate.
 	Prerequisites control.Observer
 	Clock         Clock  // nil is SystemClock
-	Name          string // of this manager, unique among those alive; it is shown to people
-	// Lease is how long a worker may go without a sign of life; 0 is DefaultLease, the least is MinLease.
+	Name          string // of this manager, unique among running ones; it is displayed
+	// Lease is how long a worker may go without a heartbeat; 0 is DefaultLease, the minimum is MinLease.
 	Lease time.Duration
-	// Steady runs beat every so often until stop is called, which waits for it; nil uses a goroutine and
-	// a ticker. Tests that must be deterministic give one that does nothing.
+	// Steady calls beat periodically until stop is called; stop waits for it. nil uses a goroutine and a ticker.
+	// Deterministic tests pass a function that does nothing.
 	Steady func(every time.Duration, beat func()) (stop func())
 }
 
@@ -106,18 +106,18 @@ type cachedPlan struct {
 	want         map[ident.PortID]device.Target
 }
 
-// maxPlans bounds the plans that are kept decoded.
+// maxPlans bounds the cache of decoded plans.
 const maxPlans = 4
 
 // Errors of workers.
 var (
-	// ErrFenced says that another manager has taken the work over.
+	// ErrFenced means that another manager has taken the work over.
 	ErrFenced = errors.New("another manager has taken the work over")
-	// errParked is the cause of a context that ends because an operator wants the rollout to stop.
+	// errParked is the cause of a context that ends because an operator stops the rollout.
 	errParked = errors.New("the rollout is to stop at the next safe point")
 )
 
-// New returns an engine over the given parts.
+// New returns an engine over the given dependencies.
 func New(d Deps) (*Engine, error) {
 	if d.Store == nil || d.UseCases == nil || d.Opener == nil {
 		return nil, errors.New("engine needs a store, use cases and an opener")
@@ -137,7 +137,7 @@ func New(d Deps) (*Engine, error) {
 	return &Engine{d: d, homes: map[int64]string{}, seen: map[string]sighting{}}, nil
 }
 
-// steady runs beat in a goroutine of its own.
+// steady calls beat in its own goroutine.
 func steady(every time.Duration, beat func()) (stop func()) {
 	done := make(chan struct{})
 	var wg sync.WaitGroup
@@ -159,9 +159,9 @@ func steady(every time.Duration, beat func()) (stop func()) {
 	}
 }
 
-// Work does a job, and goes on with what follows from it for a while, without the queue's delay. What follows is in the
-// queue as well, where it is found when this manager is lost; whoever comes second finds it done. An error asks for
-// another try of the job later.
+// Work does a job, and then, for a while, the jobs that follow from it, without the delay of the queue. These are in the
+// queue as well, in case this manager dies; a second worker finds them done. After an error the job must be retried
+// later.
 func (e *Engine) Work(ctx context.Context, j control.Job) error {
 	began := e.d.Clock.Now()
 	next, err := e.Do(ctx, j)
@@ -175,15 +175,15 @@ func (e *Engine) Work(ctx context.Context, j control.Job) error {
 	return err
 }
 
-// again puts a job into the queue once more: it may have been taken out as done while it was worked without it.
+// again queues a job once more: the queue may have finished it while Work was doing it.
 func (e *Engine) again(ctx context.Context, j control.Job) error {
 	return e.d.Store.Tx(e.on(context.WithoutCancel(ctx), j.Rollout), func(r control.Repos) error { return r.Enqueue(ctx, j) })
 }
 
-// maxHomes bounds the rollouts whose fabric is kept in memory.
+// maxHomes bounds the cache of rollouts' fabrics.
 const maxHomes = 1024
 
-// on gives write transactions the scope of a rollout's fabric. When that cannot be found, they have that of the whole service.
+// on gives write transactions the scope of a rollout's fabric; when the fabric is unknown, that of the whole service.
 func (e *Engine) on(ctx context.Context, rollout int64) context.Context {
 	e.mu.Lock()
 	fabric, ok := e.homes[rollout]
@@ -203,10 +203,10 @@ func (e *Engine) on(ctx context.Context, rollout int64) context.Context {
 	return control.OnFabric(ctx, fabric)
 }
 
-// goOnFor bounds for how long Work goes on, so that the rollouts of many fabrics take turns.
+// goOnFor bounds how long Work continues with following jobs, so that the rollouts of many fabrics take turns.
 const goOnFor = 2 * time.Second
 
-// Do does one job. next is one of those that follow from it.
+// Do does one job. next is one of the jobs that follow from it.
 func (e *Engine) Do(ctx context.Context, j control.Job) (next *control.Job, err error) {
 	switch j.Kind {
 	case control.JobStep:
@@ -217,10 +217,10 @@ func (e *Engine) Do(ctx context.Context, j control.Job) (next *control.Job, err 
 	return nil, fmt.Errorf("job of kind %q: want %s or %s", j.Kind, control.JobStep, control.JobShard)
 }
 
-// plan returns a plan with the settings of its devices, from the cache when it was used lately. The fabric is always as
-// stored: where it is found may have changed since, and nothing may be written at its former address.
+// plan returns a plan with the settings of its devices, from the cache when possible. The fabric is always read from the
+// store: its source may have changed, and nothing may be written at the former address.
 func (e *Engine) plan(ctx context.Context, fabric, plan string) (cachedPlan, error) {
-	if c, ok := e.cached(fabric, plan); ok && len(c.want) > 0 { // a plan without devices goes by the latest topology
+	if c, ok := e.cached(fabric, plan); ok && len(c.want) > 0 { // a plan without devices uses the latest topology
 		err := e.d.Store.View(ctx, func(r control.Repos) (err error) { c.target.Fabric, err = r.Fabric(ctx, fabric); return err })
 		return c, err
 	}
@@ -230,7 +230,7 @@ func (e *Engine) plan(ctx context.Context, fabric, plan string) (cachedPlan, err
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	// The workers of a wave begin together, so that several may have loaded it.
+	// The workers of a wave start together, so several may have loaded it.
 	e.plans = slices.DeleteFunc(e.plans, func(x cachedPlan) bool { return x.fabric == fabric && x.plan == plan })
 	if len(e.plans) == maxPlans {
 		e.plans = slices.Delete(e.plans, 0, 1)
@@ -256,20 +256,20 @@ func (e *Engine) load(ctx context.Context, fabric, plan string) (cachedPlan, err
 	return c, nil
 }
 
-// unfitError is a plan that does not fit the fabric any more.
+// unfitError means that a plan no longer fits the fabric.
 type unfitError struct{ error }
 
-// Unwrap returns why.
+// Unwrap returns the cause.
 func (e *unfitError) Unwrap() error { return e.error }
 
-// outlived reports that a plan of earlier is not there any more, or does not fit the fabric any more.
+// outlived reports whether an error means that an earlier plan was deleted, or no longer fits the fabric.
 func outlived(err error) bool {
 	var unfit *unfitError
 	return errors.As(err, &unfit) || errors.Is(err, control.ErrNotFound)
 }
 
-// holdOver returns what makes of a device's settings those that it has while a rollout moves traffic. A plan before that
-// does not fit the fabric any more has nothing to hold traffic to.
+// holdOver returns a function that changes a device's settings to those that apply while a rollout moves traffic. A
+// previous plan that no longer fits the fabric has nothing to hold over.
 func (e *Engine) holdOver(ctx context.Context, ro control.Rollout, next cachedPlan) (func(ident.PortID, driver.Settings) driver.Settings, error) {
 	none := func(_ ident.PortID, want driver.Settings) driver.Settings { return want }
 	if !ro.Moves() {
@@ -288,7 +288,7 @@ func (e *Engine) holdOver(ctx context.Context, ro control.Rollout, next cachedPl
 	}, nil
 }
 
-// cached returns a plan that was used lately, and notes that it was used again.
+// cached returns a plan from the cache, and marks it as used.
 func (e *Engine) cached(fabric, plan string) (cachedPlan, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -301,7 +301,7 @@ func (e *Engine) cached(fabric, plan string) (cachedPlan, bool) {
 	return cachedPlan{}, false
 }
 
-// event fills in what all events of the engine have in common.
+// event sets the common fields of the engine's events.
 func (e *Engine) event(ro control.Rollout, kind string, said phrase.Text) control.Event {
 	return control.Event{At: e.d.Clock.Now().UTC(), Fabric: ro.Fabric, Rollout: ro.ID, Actor: "system", Kind: kind, Subject: ro.Plan, Said: said}
 }

@@ -9,10 +9,10 @@ import (
 	"fairlane/service/device"
 )
 
-// examine checks the prerequisites of congestion control on the devices of a rollout's plan before the first write. A wrong one that
-// the rollout does not set ends the rollout; a return to the baseline has none. An unknown one is reported only: otherwise a host
-// without some parameter could never get a plan. Devices that cannot be read count against the failure budget first. One that does
-// not answer at all is counted by the rollout's own reading.
+// examine checks the prerequisites of congestion control on the devices of a rollout's plan before the first write. A
+// wrong one that the rollout does not set ends the rollout; a return to the baseline has no prerequisites. An unknown one
+// is only reported: otherwise a host that lacks a parameter could never get a plan. Devices that cannot be read count
+// against the failure budget first. A device that does not answer at all is counted when the rollout reads it.
 func (e *Engine) examine(ctx context.Context, t control.Target, ro control.Rollout) (func(*control.Rollout), error) {
 	var wrong, advised, unknown, unread []phrase.Text
 	devices := 0 // in unread
@@ -67,8 +67,8 @@ func (e *Engine) examine(ctx context.Context, t control.Target, ro control.Rollo
 	}, nil
 }
 
-// unmet lists the prerequisites of a device that stay wrong under a fabric's setting, apart those that refuse no rollout, and those
-// that are unknown.
+// unmet lists the prerequisites of a device that stay wrong under a fabric's setting. It returns separately those that
+// refuse no rollout, and those that are unknown.
 func unmet(x *control.DeviceReport, p control.Prerequisites) (wrong, advised, unknown []phrase.Text) {
 	for i := range x.Differences {
 		switch d := &x.Differences[i]; {
@@ -84,12 +84,12 @@ func unmet(x *control.DeviceReport, p control.Prerequisites) (wrong, advised, un
 	return wrong, advised, unknown
 }
 
-// at is the reason of a prerequisite with its device.
+// at returns the reason of a prerequisite with its device.
 func at(x *control.DeviceReport, d *control.Difference) phrase.Text {
 	return phrase.Of("labelled", "label", x.Device.Name, "text", phrase.Or(d.Reason, d.Said))
 }
 
-// firstOf is the first few of some sentences, and how many more there are.
+// firstOf returns the first few of some sentences, and the number of the others.
 func firstOf(list []phrase.Text) []phrase.Text {
 	if more := len(list) - maxFaults; more > 0 {
 		return append(slices.Clone(list[:maxFaults]), phrase.Of("list.and-more", "n", more))

@@ -10,7 +10,7 @@ import (
 	"fairlane/service/control"
 )
 
-// Gates judges the health of a fabric by what tenants and links get.
+// Gates judges the health of a fabric by delivered shares and the use of links.
 type Gates struct{ Meter control.Meter }
 
 // Defaults of gates.
@@ -20,8 +20,8 @@ const (
 	loopTime          = 5 * time.Second // wall clock: the longest measurement of a rollout that requested none
 )
 
-// Check implements rollout.Gate. Tenants and links that cannot be measured neither fail a gate nor pass it: it is judged by the
-// others, and the notice names those left out. When none could be measured, that is an error.
+// Check judges by the tenants and links that were measured; the notice names the others. It fails when none could be
+// measured.
 func (g Gates) Check(ctx context.Context, t control.Target, ro control.Rollout) (notice phrase.Text, err error) {
 	o := ro.Options
 	last := ro.Wave+1 >= ro.Waves
@@ -89,7 +89,8 @@ func (g Gates) Check(ctx context.Context, t control.Target, ro control.Rollout) 
 	return notice, nil
 }
 
-// measuredTenants returns the worst share error of those that were measured, how many these are, and why the others were not.
+// measuredTenants returns the largest share error of the measured tenants, their number, and why the others were not
+// measured.
 func measuredTenants(s control.Shares) (worst float64, n int, left []phrase.Text) {
 	for _, t := range s.Tenants {
 		if t.Delivered == nil {

@@ -12,7 +12,7 @@ import (
 	"fairlane/service/control"
 )
 
-// fixedMeter measures what it is told to.
+// fixedMeter returns fixed measurements.
 type fixedMeter struct {
 	s   control.Shares
 	err error
@@ -23,7 +23,7 @@ func (m fixedMeter) Measure(context.Context, control.Target, time.Duration) (con
 	return m.s, m.err
 }
 
-func TestWhoCannotBeMeasuredNeitherFailsNorPassesAGate(t *testing.T) {
+func TestUnmeasuredTenantsNeitherFailNorPassAGate(t *testing.T) {
 	t.Parallel()
 	good := control.TenantShare{Tenant: "good", Delivered: new(quantity.Gbps), ShareError: new(0.01)}
 	bad := control.TenantShare{Tenant: "bad", Delivered: new(quantity.Gbps), ShareError: new(0.3)}
@@ -70,7 +70,7 @@ func TestWhoCannotBeMeasuredNeitherFailsNorPassesAGate(t *testing.T) {
 	}
 }
 
-// windowMeter keeps the window that it is asked for.
+// windowMeter records the requested window.
 type windowMeter struct{ window *time.Duration }
 
 func (m windowMeter) Measure(_ context.Context, _ control.Target, window time.Duration) (control.Shares, error) {
@@ -78,7 +78,7 @@ func (m windowMeter) Measure(_ context.Context, _ control.Target, window time.Du
 	return control.Shares{}, nil
 }
 
-func TestLookingAtCongestionControlHoldsUpNoRolloutOnASlowFabric(t *testing.T) {
+func TestLoopCheckDoesNotDelayRolloutOnASlowFabric(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		scale float64
@@ -102,8 +102,8 @@ func TestLookingAtCongestionControlHoldsUpNoRolloutOnASlowFabric(t *testing.T) {
 	}
 }
 
-// TestRatesThatHaveNotSettledFailNoGate measures, on a slow simulated fabric, for less than rates take to settle.
-func TestRatesThatHaveNotSettledFailNoGate(t *testing.T) {
+// TestUnsettledRatesFailNoGate measures, on a slow simulated fabric, for less time than rates take to settle.
+func TestUnsettledRatesFailNoGate(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		stage  string

@@ -10,21 +10,21 @@ import (
 	"fairlane/service/control"
 )
 
-// sighting is what a thing looked like, and since when it has looked the same, by this manager's clock.
+// sighting is the observed state of a rollout or shard, and since when it has not changed, by this manager's clock.
 type sighting struct {
 	face  string
 	since time.Time
 }
 
-// Keep looks at the running rollouts once, takes over what shows no sign of life, and asks again for what stands still.
-// Call it every Every. It is safe for any number of managers: the fences let one of them win.
+// Keep checks the running rollouts: it takes over shards without a heartbeat, and queues a job for rollouts that stand
+// still. Call it every Every. Any number of managers may call it: the fences let one of them win.
 func (e *Engine) Keep(ctx context.Context) error { return e.keep(ctx, false) }
 
-// TakeOver takes over everything at once. Call it only when no other manager can be alive, such as on a locked
-// database file at the start.
+// TakeOver takes over everything at once. Call it only when no other manager can be running, such as at the start with a
+// locked database file.
 func (e *Engine) TakeOver(ctx context.Context) error { return e.keep(ctx, true) }
 
-// Every is how often Keep wants to be called.
+// Every returns the interval at which to call Keep.
 func (e *Engine) Every() time.Duration {
 	return min(max(e.d.Lease/4, 50*time.Millisecond), time.Second)
 }
@@ -79,7 +79,7 @@ func (e *Engine) keep(ctx context.Context, all bool) error {
 	return errors.Join(errs...)
 }
 
-// still notes what a thing looks like and returns for how long it has looked so.
+// still stores the observed state and returns for how long it has not changed.
 func (e *Engine) still(key, face string) time.Duration {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -91,7 +91,7 @@ func (e *Engine) still(key, face string) time.Duration {
 	return 0
 }
 
-// forget drops the sightings of what is not there any more.
+// forget drops the sightings of rollouts and shards that ended.
 func (e *Engine) forget(known map[string]bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -102,7 +102,8 @@ func (e *Engine) forget(known map[string]bool) {
 	}
 }
 
-// takeShard asks again for the work on a shard whose worker shows no sign of life. Its transactions fail from then on.
+// takeShard queues the work on a shard again whose worker sends no heartbeat. That worker's transactions fail from then
+// on.
 func (e *Engine) takeShard(ctx context.Context, seen control.Shard) error {
 	return e.d.Store.Tx(e.on(ctx, seen.Key.Rollout), func(r control.Repos) error {
 		ro, err := r.LockRollout(ctx, seen.Key.Rollout)
@@ -121,7 +122,7 @@ func (e *Engine) takeShard(ctx context.Context, seen control.Shard) error {
 	})
 }
 
-// wake asks again for whatever a rollout that stands still waits for.
+// wake queues the jobs that a rollout without progress waits for.
 func (e *Engine) wake(ctx context.Context, seen control.Rollout) error {
 	return e.d.Store.Tx(control.OnFabric(ctx, seen.Fabric), func(r control.Repos) error {
 		ro, err := r.LockRollout(ctx, seen.ID)
@@ -159,12 +160,12 @@ func (e *Engine) wake(ctx context.Context, seen control.Rollout) error {
 	})
 }
 
-// idle reports whether a rollout stands still because it should.
+// idle reports whether a rollout is waiting as intended.
 func idle(ro control.Rollout, now time.Time) bool {
 	return ro.Owner == "" && (ro.Wish == control.WishPause || ro.Phase == control.PhaseConfirming && ro.Wish == control.WishRun && !ro.Confirmed && now.Before(ro.ConfirmBy))
 }
 
-// gone makes nothing of what was deleted meanwhile.
+// gone ignores the error of a row that was deleted meanwhile.
 func gone(err error) error {
 	if errors.Is(err, control.ErrNotFound) {
 		return nil

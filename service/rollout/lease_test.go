@@ -8,9 +8,9 @@ import (
 	"fairlane/service/control"
 )
 
-// TestADeviceSlowerThanTheLeaseIsTriedAgain is a fabric where nothing is wrong but that one answer in eight takes longer
-// than the lease: that is no refusal, and no reason to turn back.
-func TestADeviceSlowerThanTheLeaseIsTriedAgain(t *testing.T) {
+// TestDeviceSlowerThanTheLeaseIsRetried uses a healthy fabric where one answer in eight takes longer than the lease.
+// That must cause no failure and no roll-back.
+func TestDeviceSlowerThanTheLeaseIsRetried(t *testing.T) {
 	t.Parallel()
 	target := lab(t)
 	slow := 0
@@ -34,9 +34,9 @@ func TestADeviceSlowerThanTheLeaseIsTriedAgain(t *testing.T) {
 	}
 }
 
-// TestALongOpeningIsNoLossOfLife is a fabric with nodes that do not answer: asking all of them who they are takes longer
-// than the lease, before the first device is written.
-func TestALongOpeningIsNoLossOfLife(t *testing.T) {
+// TestSlowOpeningDoesNotLoseTheLease uses a fabric with nodes that do not answer: the identity check takes longer than the
+// lease, before the first device is written.
+func TestSlowOpeningDoesNotLoseTheLease(t *testing.T) {
 	t.Parallel()
 	target := lab(t)
 	for seed := range uint64(20) {

@@ -12,15 +12,15 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// state is all that a database would hold.
+// state is the content of the fake database.
 type state struct {
 	rollouts map[int64]control.Rollout
 	devices  map[int64]map[ident.PortID]control.RolloutDevice
 	shards   map[control.ShardKey]control.Shard
 	events   []control.Event
-	jobs     []control.Job // waiting
+	jobs     []control.Job // queued
 	ended    []int64
-	turned   map[int64]int // how many events there were when a rollout turned back
+	turned   map[int64]int // number of events when a rollout turned back
 	based    map[ident.PortID]control.Baseline
 }
 
@@ -38,7 +38,7 @@ func (s *state) clone() *state {
 	return c
 }
 
-// covered checks that no write is announced to a device whose baseline is not recorded.
+// covered checks that no write is announced to a device without a recorded baseline.
 func (s *state) covered(w *world) {
 	for _, d := range s.devices[w.id] {
 		if b, ok := s.based[d.Device.ID]; d.State == "applying" && (!ok || !b.Held) {
@@ -47,13 +47,13 @@ func (s *state) covered(w *world) {
 	}
 }
 
-// repos is a transaction on a state. What the engine does not need is nil and would panic.
+// repos is a transaction on a state. Methods that the engine does not use are nil and would panic.
 type repos struct {
 	control.Repos
 
 	s     *state
 	w     *world
-	actor *task // who does it; nil for operators
+	actor *task // the calling task; nil for operators
 }
 
 func (r *repos) LockRollout(_ context.Context, id int64) (control.Rollout, error) {
@@ -177,7 +177,7 @@ func (r *repos) Based(_ context.Context, _ string, ids []ident.PortID) (map[iden
 	return out, nil
 }
 
-// AddBaselines keeps what is there, as the store does.
+// AddBaselines keeps existing baselines, as the store does.
 func (r *repos) AddBaselines(_ context.Context, _ string, list []control.Baseline) error {
 	for _, b := range list {
 		old, ok := r.s.based[b.Device.ID]
@@ -201,7 +201,7 @@ func (r *repos) Baselines(_ context.Context, _ string, ids []ident.PortID) (out 
 	return out, nil
 }
 
-// LetGo believes only what was read just now.
+// LetGo requires a recent verifying read.
 func (r *repos) LetGo(_ context.Context, _ string, ids []ident.PortID) error {
 	for _, id := range ids {
 		b := r.s.based[id]
@@ -214,7 +214,7 @@ func (r *repos) LetGo(_ context.Context, _ string, ids []ident.PortID) error {
 	return nil
 }
 
-// ListRollouts lists those before the one that a page begins after.
+// ListRollouts lists the rollouts before the one that the page starts after.
 func (r *repos) ListRollouts(_ context.Context, _ string, p control.Page) (out []control.Rollout, next string, err error) {
 	for _, id := range slices.Backward(slices.Sorted(maps.Keys(r.s.rollouts))) {
 		if fmt.Sprint(id) < p.After {
@@ -261,8 +261,8 @@ func (r *repos) AddEvents(_ context.Context, es []control.Event) error {
 	return nil
 }
 
-// Enqueue keeps a job once while it waits or runs, as the queue does. A job that a killed manager held
-// counts as running for ever.
+// Enqueue keeps one copy of a queued or running job, as the queue does. The job of a killed manager counts as running for
+// ever.
 func (r *repos) Enqueue(_ context.Context, jobs ...control.Job) error {
 	for _, j := range jobs {
 		if !slices.Contains(r.s.jobs, j) && !r.w.running[j] {
@@ -283,7 +283,7 @@ func (memory) Ping(context.Context) error { return nil }
 
 var errDatabase = errors.New("the database is gone")
 
-// Tx implements control.Store. It can fail before anything happened, and after everything did.
+// Tx can fail before its start, and after its commit.
 func (m memory) Tx(ctx context.Context, f func(control.Repos) error) error {
 	w, t := m.w, taskOf(ctx)
 	if err := w.yield(t, m.m); err != nil {

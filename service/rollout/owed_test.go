@@ -9,8 +9,8 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// TestWhatIsOwedToDevices is a shard of one device that its worker did not come to, since its manager ends.
-func TestWhatIsOwedToDevices(t *testing.T) {
+// TestSettledDevicesThatMustStillBeReturned uses a shard of one device that its worker did not reach before its manager shut down.
+func TestSettledDevicesThatMustStillBeReturned(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		undo         bool

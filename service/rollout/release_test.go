@@ -12,8 +12,8 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// release starts the release of the fabric after whatever the last rollout left, as Rollouts.ReleaseFabric does: of the plan that
-// has nothing, with every device that was ever written.
+// release starts the release of the fabric after whatever state the last rollout left, as Rollouts.ReleaseFabric does: a
+// rollout of the empty plan on every device that was ever written.
 func (w *world) release(t *testing.T) {
 	t.Helper()
 	dirty := map[ident.PortID]control.RolloutDevice{}
@@ -48,12 +48,12 @@ func (w *world) release(t *testing.T) {
 	if err := w.begin(list, o, dirty); err != nil {
 		t.Fatal(err)
 	}
-	ro := w.db.rollouts[w.id] // no device keeps others from their return
+	ro := w.db.rollouts[w.id] // no failure blocks the return of other devices
 	ro.Options.CanaryWaves = nil
 	w.db.rollouts[w.id] = ro
 }
 
-// released checks what a release claims.
+// released checks the claims of a release.
 func (w *world) released() {
 	ro := w.db.rollouts[w.id]
 	if ro.State == control.RolloutSucceeded && len(w.placed) > 0 {
@@ -70,9 +70,9 @@ func (w *world) released() {
 	}
 }
 
-// A release that fails anywhere leaves every device at its baseline or as before, says which, and ends clean when it is run
-// again in peace.
-func TestWhateverFailsAReleaseEndsCleanWhenItIsRunAgain(t *testing.T) {
+// A release that fails at any point leaves every device at its baseline or its previous settings, reports which, and
+// completes when it is run again without faults.
+func TestRepeatedReleaseCompletesAfterAnyFault(t *testing.T) {
 	t.Parallel()
 	target := lab(t)
 	total := map[string]int{}

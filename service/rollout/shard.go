@@ -14,9 +14,9 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// WorkShard works the devices of one shard that was asked for under the given epoch. When the shard is in other hands,
-// done, or was asked for again since, it does nothing. When ctx ends, devices in work are finished and the rest is left
-// for another manager. It returns the step that follows when the shard was the last one.
+// WorkShard works the devices of one shard under the given epoch. It does nothing when another worker holds the shard,
+// when the shard is done, or when it was queued again since. When ctx ends, devices in progress are finished and the
+// others left for another manager. It returns the next step when the shard was the last one.
 func (e *Engine) WorkShard(ctx context.Context, k control.ShardKey, epoch int64) (next *control.Job, err error) {
 	c, err := e.claim(ctx, k, epoch)
 	if c == nil || err != nil {
@@ -30,11 +30,11 @@ func (e *Engine) WorkShard(ctx context.Context, k control.ShardKey, epoch int64)
 	if c.parks(c.ro.Wish) {
 		c.park()
 	}
-	stop := e.d.Steady(e.d.Lease/3, func() { _ = c.renew(ctx) }) // the next record tells
+	stop := e.d.Steady(e.d.Lease/3, func() { _ = c.renew(ctx) }) // the next record returns the error
 	err = c.attend(ctx, parkable)
 	stop()
 	if errors.Is(err, ErrFenced) {
-		return nil, nil // somebody else goes on
+		return nil, nil // another worker continues
 	}
 	if err != nil {
 		return nil, c.giveBack(ctx, err)
@@ -42,8 +42,8 @@ func (e *Engine) WorkShard(ctx context.Context, k control.ShardKey, epoch int64)
 	return c.finish(context.WithoutCancel(ctx), ctx.Err() != nil)
 }
 
-// attend attaches to the fabric and works the devices. All of it may take longer than the lease: silent devices are
-// waited for before the first one is written.
+// attend opens the fabric and works the devices. This may take longer than the lease: it waits for silent devices before
+// the first one is written.
 func (c *claim) attend(ctx, parkable context.Context) error {
 	items, err := c.items(ctx)
 	if err != nil {
@@ -56,13 +56,13 @@ func (c *claim) attend(ctx, parkable context.Context) error {
 	case err != nil:
 		session = Session{Driver: device.Broken(asDeviceError(err)), Close: func() error { return nil }}
 	}
-	defer func() { _ = session.Close() }() // the slot is gone either way
+	defer func() { _ = session.Close() }() // the session is over either way
 	return c.work(ctx, parkable, items, session.Driver)
 }
 
-// work brings the devices as far as it can, and begins none once parkable has ended. Those that are in the middle of
-// something, because a worker was lost, come first and are finished even when an operator wants the rollout to stop: a
-// safe point is where no device is half done.
+// work brings the devices as far as it can, and starts none once parkable has ended. Devices that a lost worker left half
+// done come first, and are finished even when an operator stops the rollout: a safe point is where no device is half
+// done.
 func (c *claim) work(ctx, parkable context.Context, items []device.Item, d driver.Driver) error {
 	var midway, rest []device.Item
 	for _, it := range items {
@@ -87,7 +87,7 @@ func (c *claim) work(ctx, parkable context.Context, items []device.Item, d drive
 	return device.Work(parkable, part, deps)
 }
 
-// parks reports whether a wish makes the shard stop at the next safe point.
+// parks reports whether an operator's request makes the shard stop at the next safe point.
 func (c *claim) parks(w control.Wish) bool {
 	return w == control.WishPause || !c.key.Undo && w != control.WishRun
 }
@@ -100,7 +100,7 @@ func devicesOf(items []device.Item) []driver.Device {
 	return out
 }
 
-// asDeviceError gives an error that says nothing of the kind the kind "unreachable".
+// asDeviceError returns an error without a kind as one of kind "unreachable".
 func asDeviceError(err error) error {
 	if errors.Is(err, driver.KindOf(err)) {
 		return err
@@ -108,7 +108,7 @@ func asDeviceError(err error) error {
 	return fmt.Errorf("%w: %w", driver.ErrUnreachable, err)
 }
 
-// claim takes a shard that was asked for. It returns nil when there is nothing to take.
+// claim takes a queued shard. It returns nil when the shard cannot be taken.
 func (e *Engine) claim(ctx context.Context, k control.ShardKey, epoch int64) (*claim, error) {
 	c := &claim{e: e, key: k, epoch: epoch, began: e.d.Clock.Now()}
 	err := e.d.Store.Tx(e.on(ctx, k.Rollout), func(r control.Repos) (err error) {
@@ -153,7 +153,7 @@ func (e *Engine) claim(ctx context.Context, k control.ShardKey, epoch int64) (*c
 	return c, nil
 }
 
-// items are the devices of the shard with what they should be, by the plan, which it loads.
+// items returns the devices of the shard with their desired settings, from the plan, which it loads.
 func (c *claim) items(ctx context.Context) (_ []device.Item, err error) {
 	if c.plan, err = c.e.plan(ctx, c.ro.Fabric, c.ro.Plan); err != nil {
 		return nil, err
@@ -179,7 +179,7 @@ func (c *claim) items(ctx context.Context) (_ []device.Item, err error) {
 		switch {
 		case returned:
 			want.Want, ok = back, true
-		case !ok: // the plan before had it
+		case !ok: // only the previous plan had it
 			want.Want, ok = device.Gone(row.Device)
 		}
 		if !ok {
@@ -197,8 +197,8 @@ func (c *claim) items(ctx context.Context) (_ []device.Item, err error) {
 	return items, nil
 }
 
-// giveBack lets a shard go after an error that leaves its devices where they are recorded, for the same job to be tried
-// again. When even that cannot be written, others see no signs of life and take over.
+// giveBack releases a shard after an error, with its devices in the recorded states, so that the same job is retried. If
+// even that cannot be written, other managers miss the heartbeat and take over.
 func (c *claim) giveBack(ctx context.Context, why error) error {
 	err := c.e.d.Store.Tx(c.e.on(context.WithoutCancel(ctx), c.key.Rollout), func(r control.Repos) error {
 		s, err := c.hold(ctx, r)
@@ -211,8 +211,8 @@ func (c *claim) giveBack(ctx context.Context, why error) error {
 	return errors.Join(why, err)
 }
 
-// finish lets a shard go for good, or for later when devices are left, and asks for the next step when it is the last
-// one, which it returns. stopping says that this manager ends, so that the rest is for another.
+// finish releases a shard for good, or for a later worker when devices remain. When it is the last shard, it queues the
+// next step and returns it. stopping says that this manager shuts down and leaves the rest to another one.
 func (c *claim) finish(ctx context.Context, stopping bool) (next *control.Job, err error) {
 	err = c.e.d.Store.Tx(c.e.on(ctx, c.key.Rollout), func(r control.Repos) error {
 		next = nil
@@ -246,9 +246,9 @@ func (c *claim) finish(ctx context.Context, stopping bool) (next *control.Job, e
 	return next, nil
 }
 
-// left reports whether the shard has devices that must still be worked: those that a pause, a cancel or the end of the
-// manager left. What the failure budget left is not, since the rollout turns back. midway says that one of them is in the
-// middle of something, so that the rollout cannot stop here.
+// left reports whether the shard has devices that must still be worked: those that a pause, a cancel or a shutdown left.
+// Devices that the failure budget left do not count, since the rollout turns back. midway says that one of them is half
+// done, so that the rollout cannot stop here.
 func (c *claim) left(ro control.Rollout) (left, midway bool) {
 	for i := range c.rows {
 		row := &c.rows[i]
@@ -264,9 +264,9 @@ func (c *claim) left(ro control.Rollout) (left, midway bool) {
 	return failed <= ro.Options.FailureBudget && (failed <= c.failures || !slices.Contains(ro.Options.CanaryWaves, c.key.Wave)), midway
 }
 
-// owed reports whether a settled device must still be returned to what it was, which this worker has not tried. In an undo
-// that is every device that was written; one that was brought to what is wanted counts as settled on the way forward only.
-// Forward it is one that failed, when a worker was lost before it was returned.
+// owed reports whether a settled device must still be returned to its previous settings, and this worker has not tried
+// that yet. In an undo this applies to every written device, since reaching the desired settings settles a device only on
+// the way forward. On the way forward it applies to a failed device whose worker was lost before it returned it.
 func (c *claim) owed(row *control.RolloutDevice) bool {
 	s := row.State
 	if !row.Touched || row.Before == nil || !s.Settled() || s == device.RolledBack || c.tried[row.Device.ID] {
@@ -284,7 +284,7 @@ func failedOf(rows []control.RolloutDevice) int {
 	return t.Failed
 }
 
-// afterShard asks for the next step when nothing of a rollout is worked any more, and returns it.
+// afterShard queues and returns the next step when no shard of a rollout is running any more.
 func (e *Engine) afterShard(ctx context.Context, r control.Repos, ro control.Rollout, s control.Shard) (*control.Job, error) {
 	shards, err := r.Shards(ctx, ro.ID)
 	if err != nil {
@@ -311,7 +311,7 @@ func (e *Engine) afterShard(ctx context.Context, r control.Repos, ro control.Rol
 	return e.kick(ctx, r, ro)
 }
 
-// kick asks for the next step of a rollout that is held in the transaction, unless somebody is at it, and returns it.
+// kick queues and returns the next step of a rollout whose row the transaction holds, unless a step is running.
 func (e *Engine) kick(ctx context.Context, r control.Repos, ro control.Rollout) (*control.Job, error) {
 	if ro.Owner != "" {
 		return nil, nil

@@ -30,7 +30,7 @@ var (
 	seed      = flag.Uint64("seed", 1, "of the first schedule; the others count up from it")
 )
 
-// ruleSchedules is how many schedules are enough for each kind of event to occur.
+// ruleSchedules is the number of schedules that suffices for each kind of event to occur.
 const ruleSchedules = 2500
 
 // lab is a small fabric with a plan for it: two leaves with three hosts each, and a spine.
@@ -59,7 +59,7 @@ func lab(t testing.TB) control.Target {
 	return control.Target{Fabric: control.Fabric{Name: "lab"}, Topology: f, Plan: p}
 }
 
-// earlier is a target whose plan had every tenant on another service level, seven up.
+// earlier returns a target whose plan has every tenant on another service level, seven up.
 func earlier(t control.Target) control.Target {
 	p := *t.Plan
 	p.Name = strings.Repeat("e", 64)
@@ -78,7 +78,7 @@ func earlier(t control.Target) control.Target {
 	return t
 }
 
-// newWorld makes a world with one rollout that has just been started.
+// newWorld returns a world with one rollout that has just started.
 func newWorld(t testing.TB, target control.Target, seed uint64) *world {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 0x66616972))
@@ -115,11 +115,11 @@ func newWorld(t testing.TB, target control.Target, seed uint64) *world {
 	return w
 }
 
-// peaceful makes a world in which nothing goes wrong but what the test adds, with a rollout that needs no confirmation.
+// peaceful returns a world without faults except those that the test adds, with a rollout that needs no confirmation.
 func peaceful(t testing.TB, target control.Target, seed uint64, options func(*control.RolloutOptions)) *world {
 	t.Helper()
 	w := newWorld(t, target, seed)
-	w.o, w.steady = outlook{}, true // a step that gives no signs of life is taken over
+	w.o, w.steady = outlook{}, true // a step without heartbeats is taken over
 	for _, b := range w.devices {
 		b.clamps = false
 	}
@@ -131,8 +131,8 @@ func peaceful(t testing.TB, target control.Target, seed uint64, options func(*co
 	return w
 }
 
-// begin starts the next rollout of the plan, as Rollouts.StartRollout does. What an earlier one left in the middle of
-// something comes with what it was before.
+// begin starts the next rollout of the plan, as Rollouts.StartRollout does. Devices that an earlier one left half done
+// keep their recorded previous settings.
 func (w *world) begin(list []device.Target, o control.RolloutOptions, dirty map[ident.PortID]control.RolloutDevice) error {
 	steps, err := device.PlanWaves(list, w.plan.Topology, device.WaveOptions{Wave: o.Wave})
 	if err != nil {
@@ -177,10 +177,10 @@ func (w *world) box(t device.Target) *box {
 	return b
 }
 
-// maxSteps bounds a schedule; one that needs more does not end.
+// maxSteps bounds a schedule; a longer one counts as endless.
 const maxSteps = 60000
 
-// play runs a schedule: first with faults, then in peace, until the rollout has ended and nothing moves.
+// play runs a schedule: first with faults, then without, until the rollout has ended and nothing moves.
 func (w *world) play() {
 	w.start()
 	w.start()
@@ -197,7 +197,7 @@ func (w *world) play() {
 		}
 		w.step()
 	}
-	// Whatever is still parked belongs to managers that are dead: let it end.
+	// Tasks that are still parked belong to dead managers: let them end.
 	for _, m := range w.managers {
 		m.alive = false
 		m.cancel()
@@ -207,7 +207,7 @@ func (w *world) play() {
 	}
 }
 
-// settle lets a paused rollout go on, since nobody else will.
+// settle resumes a paused rollout, since nothing else will.
 func (w *world) settle() {
 	if ro := w.db.rollouts[w.id]; ro.State == control.RolloutRunning && ro.Wish == control.WishPause {
 		ro.Wish = control.WishRun
@@ -215,7 +215,7 @@ func (w *world) settle() {
 	}
 }
 
-// judge checks what must hold at the end.
+// judge checks the invariants at the end.
 func (w *world) judge() {
 	ro := w.db.rollouts[w.id]
 	if ro.State == control.RolloutRunning {
@@ -236,7 +236,7 @@ func (w *world) judge() {
 	for _, id := range slices.SortedFunc(maps.Keys(w.devices), ident.PortID.Compare) {
 		b := w.devices[id]
 		d, ok := w.db.devices[w.id][id]
-		if !ok { // no part of a release, since nobody ever wrote it
+		if !ok { // not part of a release, since it was never written
 			continue
 		}
 		t.Add(d.State, d.Touched, 1)
@@ -280,7 +280,7 @@ func (w *world) judge() {
 	w.count("ended as " + string(ro.State))
 }
 
-// judgeUndone checks that a rollout which turned back left no device that it had written without trying to return it.
+// judgeUndone checks that a rollout which turned back tried to return every device that it had written.
 func (w *world) judgeUndone() {
 	since, ok := w.db.turned[w.id]
 	if !ok {
@@ -306,7 +306,7 @@ func (w *world) wrote(ro control.Rollout) bool {
 	})
 }
 
-// untouchedInSync reports whether every device in sync was so without a write.
+// untouchedInSync reports whether every device in sync was in sync without a write.
 func (w *world) untouchedInSync() bool {
 	for _, d := range w.db.devices[w.id] {
 		if d.State == "in-sync" && d.Touched {
@@ -316,8 +316,8 @@ func (w *world) untouchedInSync() bool {
 	return true
 }
 
-// mend lets an operator roll out once more, in peace. Whatever the last one had to leave in the middle of something must
-// then end as wanted or as it was before all that.
+// mend rolls out once more, without faults. Devices that the last rollout left half done must then end in the desired or
+// the original state.
 func (w *world) mend() error {
 	dirty := map[ident.PortID]control.RolloutDevice{}
 	clamps := false
@@ -352,7 +352,7 @@ func (w *world) mend() error {
 	return nil
 }
 
-func TestWhateverFailsEveryDeviceEndsAsWantedOrAsBefore(t *testing.T) {
+func TestDevicesEndInDesiredOrPreviousStateAfterAnyFault(t *testing.T) {
 	t.Parallel()
 	target := lab(t)
 	total := map[string]int{}
@@ -386,7 +386,7 @@ func TestWhateverFailsEveryDeviceEndsAsWantedOrAsBefore(t *testing.T) {
 	}
 }
 
-func TestTheSameSeedIsTheSameSchedule(t *testing.T) {
+func TestSameSeedGivesSameSchedule(t *testing.T) {
 	t.Parallel()
 	target := lab(t)
 	for s := range uint64(20) {
@@ -402,7 +402,7 @@ func TestTheSameSeedIsTheSameSchedule(t *testing.T) {
 	}
 }
 
-func TestTheSimulationNoticesWhatItShould(t *testing.T) {
+func TestSimulationDetectsSabotage(t *testing.T) {
 	t.Parallel()
 	target := lab(t)
 	for what, sabotage := range map[string]func(*world){

@@ -14,9 +14,8 @@ import (
 	"fairlane/service/device"
 )
 
-// Step moves a rollout on as far as it can be without waiting for devices. A revision that is not the stored one, and
-// a rollout that ended or is in other hands, is none of its business any more: it does nothing. It returns one of the
-// shards that it asked for the work on.
+// Step moves a rollout on as far as possible without waiting for devices. It ignores a stale revision, and a rollout that
+// ended or that another manager works on. It returns one of the shard jobs that it queued.
 func (e *Engine) Step(ctx context.Context, id, revision int64) (*control.Job, error) {
 	s := &step{e: e, id: id, revision: revision}
 	for {
@@ -37,18 +36,18 @@ func (e *Engine) Step(ctx context.Context, id, revision int64) (*control.Job, er
 type step struct {
 	e  *Engine
 	id int64
-	// done notes the result of a slow act in the row; nil when none was done.
+	// done applies the result of a slow act to the row; nil without one.
 	done func(*control.Rollout)
-	// opened is one of the jobs that the last transaction asked for; nil when it asked for none.
+	// opened is one of the jobs that the last transaction queued; nil without any.
 	opened *control.Job
 
-	beating sync.Mutex // held while a sign of life is given
-	// Signs of life renew these while a slow act is under way, and nobody else looks at them then.
+	beating sync.Mutex // held during a heartbeat
+	// Heartbeats update these while a slow act runs, and only they access them then.
 	revision int64
 	ro       control.Rollout // as last saved
 }
 
-// errStale ends a transaction that turned out to be none of ours.
+// errStale ends a transaction on work that is not this step's.
 var errStale = errors.New("stale")
 
 // advance does, in one transaction, all acts up to a slow one, which it announces and returns.
@@ -90,7 +89,7 @@ func (s *step) advance(ctx context.Context) (next act, err error) {
 		if next.slow() {
 			ro.Owner = s.e.d.Name
 		}
-		if next == actPlace { // announced, as a write is: who turns back after a lost reply has to return traffic
+		if next == actPlace { // announced like a write: after a lost reply the roll-back has to restore traffic
 			ro.Placed = control.PlacedUnverified
 		}
 		if same(before, ro) {
@@ -110,8 +109,8 @@ func (s *step) advance(ctx context.Context) (next act, err error) {
 	return next, err
 }
 
-// letGo makes room for another manager when this one ends in the middle of a slow act. After any other error the row
-// stays ours, so that the next try begins only when a lease has passed.
+// letGo releases the row for another manager when this one shuts down during a slow act. After any other error this
+// manager keeps it, so that the retry waits for a lease.
 func (s *step) letGo(ctx context.Context) error {
 	if ctx.Err() == nil {
 		return nil
@@ -132,16 +131,16 @@ func (s *step) letGo(ctx context.Context) error {
 	return err
 }
 
-// maxActs bounds the acts of one transaction; the phases have no circle, so that it is never reached.
+// maxActs bounds the acts of one transaction; the phases have no cycle, so it is never reached.
 const maxActs = 16
 
-// same reports whether two readings of a rollout differ in what SaveRollout stores.
+// same reports whether two readings of a rollout are equal in what SaveRollout stores.
 func same(a, b control.Rollout) bool {
 	return a.Phase == b.Phase && a.Owner == b.Owner && a.Wave == b.Wave && a.Placed == b.Placed && a.Gated == b.Gated &&
 		a.ConfirmBy.Equal(b.ConfirmBy) && a.Reason.Canonical() == b.Reason.Canonical() && a.State == b.State
 }
 
-// view reads what decide goes by.
+// view reads the input of decide.
 func (e *Engine) view(ctx context.Context, r control.Repos, ro control.Rollout) (v view, err error) {
 	v = view{ro: ro, now: e.d.Clock.Now(), lower: -1}
 	shards, err := r.Shards(ctx, ro.ID)
@@ -197,13 +196,13 @@ func (e *Engine) view(ctx context.Context, r control.Repos, ro control.Rollout) 
 	return v, nil
 }
 
-// places reports whether tenants are placed on service levels on a plane.
+// places reports whether a plane has placements of tenants on service levels.
 func places(plane policy.Plane) bool { return plane == policy.PlaneIB || plane == "" }
 
 // maxFaults bounds the devices that a reason names.
 const maxFaults = 8
 
-// apply does an act that takes no time.
+// apply does a fast act.
 func (s *step) apply(ctx context.Context, r control.Repos, ro control.Rollout, d decision) (control.Rollout, error) {
 	e := s.e
 	switch d.act {
@@ -236,7 +235,7 @@ func (s *step) apply(ctx context.Context, r control.Repos, ro control.Rollout, d
 	return ro, fmt.Errorf("act %d of rollout %d: not one that takes no time", d.act, ro.ID)
 }
 
-// open asks for the work on the open wave's shards that are not done, and returns the jobs.
+// open queues the shards of the open wave that are not done, and returns the jobs.
 func (e *Engine) open(ctx context.Context, r control.Repos, ro control.Rollout) ([]control.Job, error) {
 	undo := ro.Phase == control.PhaseUndoing
 	shards, err := r.Shards(ctx, ro.ID)
@@ -268,7 +267,7 @@ func (e *Engine) open(ctx context.Context, r control.Repos, ro control.Rollout) 
 	return jobs, r.Enqueue(ctx, jobs...)
 }
 
-// askAgain puts a shard back into the queue, from where its former worker can do nothing to it any more.
+// askAgain queues a shard again; its former worker is fenced off from then on.
 func askAgain(ctx context.Context, r control.Repos, s control.Shard) error {
 	job, err := queue(ctx, r, s)
 	if err != nil {
@@ -277,7 +276,7 @@ func askAgain(ctx context.Context, r control.Repos, s control.Shard) error {
 	return r.Enqueue(ctx, job)
 }
 
-// queue gives a shard a new epoch and returns the job that asks for the work on it.
+// queue gives a shard a new epoch and returns its job.
 func queue(ctx context.Context, r control.Repos, s control.Shard) (control.Job, error) {
 	s.State, s.Owner = control.ShardQueued, ""
 	s.Epoch++
@@ -297,10 +296,10 @@ func (e *Engine) end(ctx context.Context, r control.Repos, ro control.Rollout, d
 	return ro, e.d.UseCases.RolloutEnded(ctx, r, ro)
 }
 
-// oneLine makes a text fit for a table.
+// oneLine puts a text on one line, for tables.
 func oneLine(s string) string { return strings.ReplaceAll(s, "\n", "; ") }
 
-// perform does a slow act and returns how to note its result. While it lasts the row shows signs of life.
+// perform does a slow act and returns a function that applies its result. The row gets heartbeats meanwhile.
 func (s *step) perform(ctx context.Context, a act) (func(*control.Rollout), error) {
 	ro := s.ro
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -318,10 +317,10 @@ func (s *step) perform(ctx context.Context, a act) (func(*control.Rollout), erro
 	return note, err
 }
 
-// beat renews the row, so that others see that its step is worked.
+// beat renews the row, so that other managers see that its step is running.
 func (s *step) beat(ctx context.Context) error {
 	if !s.beating.TryLock() {
-		return nil // one is being given; when it fails, the work ends
+		return nil // a heartbeat is running; when it fails, the work ends
 	}
 	defer s.beating.Unlock()
 	return s.e.d.Store.Tx(s.e.on(ctx, s.id), func(r control.Repos) error {
@@ -335,7 +334,7 @@ func (s *step) beat(ctx context.Context) error {
 	})
 }
 
-// placingText says what the stage of placements will do.
+// placingText says what the placement stage will do.
 func placingText(p *policy.Plan) phrase.Text {
 	switch {
 	case places(p.Plane) && len(p.Placements) == 0:
@@ -346,7 +345,7 @@ func placingText(p *policy.Plan) phrase.Text {
 	return phrase.Of("event.no-placing")
 }
 
-// placedText says what the stage of placements did.
+// placedText says what the placement stage did.
 func placedText(p *policy.Plan) phrase.Text {
 	switch {
 	case places(p.Plane) && len(p.Placements) == 0:
@@ -357,7 +356,7 @@ func placedText(p *policy.Plan) phrase.Text {
 	return phrase.Of("event.none-placed")
 }
 
-// slowAct does one of the acts that take time. An error means that its result is not known.
+// slowAct does one slow act. An error means that its result is unknown.
 func (s *step) slowAct(ctx context.Context, a act, ro control.Rollout) (func(*control.Rollout), error) {
 	c, err := s.e.plan(ctx, ro.Fabric, ro.Plan)
 	if err != nil {
@@ -394,7 +393,7 @@ func (s *step) slowAct(ctx context.Context, a act, ro control.Rollout) (func(*co
 		if err != nil {
 			return s.e.broken(ctx, ro, fmt.Errorf("return placements: %w", err))
 		}
-		// By the fabric as that plan knew it: a port may have left since.
+		// On the fabric as that plan knew it: a port may have left since.
 		return s.place(ctx, ro, prior, c.target.Plan, control.PlacedRestored, phrase.Of("event.placements-restored"))
 	case actGate:
 		return s.e.gate(ctx, c.target, ro)
@@ -402,7 +401,7 @@ func (s *step) slowAct(ctx context.Context, a act, ro control.Rollout) (func(*co
 	return nil, fmt.Errorf("act %d of rollout %d: not one that takes time", a, ro.ID)
 }
 
-// gate asks the health gates. What they could not judge is told, and stays with the rollout.
+// gate runs the health gates. What they could not judge is reported, and stored with the rollout.
 func (e *Engine) gate(ctx context.Context, t control.Target, ro control.Rollout) (func(*control.Rollout), error) {
 	var notice phrase.Text
 	var err error
@@ -431,7 +430,7 @@ func (e *Engine) gate(ctx context.Context, t control.Target, ro control.Rollout)
 	}, nil
 }
 
-// undo begins the way back.
+// undo begins the roll-back.
 func undo(ro *control.Rollout, reason phrase.Text) {
 	if ro.Undoing() {
 		ro.Reason = phrase.Of("joined", "first", ro.Reason, "second", reason)
@@ -440,14 +439,14 @@ func undo(ro *control.Rollout, reason phrase.Text) {
 	ro.Phase, ro.Reason, ro.Wave = control.PhaseUnplacing, reason, ro.Waves
 }
 
-// broken ends the way forward of a rollout whose plan cannot be used. It stops where it is when the cause may pass.
+// broken turns back a rollout whose plan cannot be used. It stops in place when the cause may be temporary.
 func (e *Engine) broken(ctx context.Context, ro control.Rollout, err error) (func(*control.Rollout), error) {
 	if ctx.Err() != nil || errors.Is(err, control.ErrUnavailable) {
 		return nil, err
 	}
 	return func(r *control.Rollout) {
 		if ro.Phase == control.PhaseUnplacing {
-			r.Prior, r.Placed = "", control.PlacedUnverified // nothing to return to: end as it is
+			r.Prior, r.Placed = "", control.PlacedUnverified // nothing to restore: end in the current state
 		}
 		undo(r, phrase.OfError(err))
 	}, nil
@@ -460,7 +459,7 @@ func (e *Engine) say(ctx context.Context, ro control.Rollout, said phrase.Text) 
 	})
 }
 
-// before is the plan whose placements a rollout finds in force, nil when it is not known or not there any more.
+// before returns the plan whose placements a rollout finds in force; nil when it is unknown or deleted.
 func (e *Engine) before(ctx context.Context, ro control.Rollout) (*policy.Plan, error) {
 	if ro.Prior == "" {
 		return nil, nil
@@ -475,7 +474,7 @@ func (e *Engine) before(ctx context.Context, ro control.Rollout) (*policy.Plan, 
 	return t.Plan, nil
 }
 
-// place brings the placements of a target's plan about and verifies them.
+// place applies the placements of a target's plan and verifies them.
 func (s *step) place(ctx context.Context, ro control.Rollout, t control.Target, before *policy.Plan, to control.Placed, said phrase.Text) (func(*control.Rollout), error) {
 	p, clear := t.Plan, ro.Prior == ro.Plan || ro.Options.To != ""
 	t.Repair = ro.Options.Manager
@@ -508,8 +507,8 @@ func (s *step) place(ctx context.Context, ro control.Rollout, t control.Target, 
 	}, nil
 }
 
-// notReturned adds to the reason why a rollout is undone that its placements could not be returned; a refusal that it has already is
-// not repeated.
+// notReturned adds to the reason for the roll-back that placements could not be restored. It does not repeat a refusal
+// that the reason already contains.
 func notReturned(reason phrase.Text, why error) phrase.Text {
 	again := phrase.OfError(why)
 	if strings.Contains(reason.String(), again.String()) {
@@ -518,8 +517,8 @@ func notReturned(reason phrase.Text, why error) phrase.Text {
 	return phrase.Of("joined", "first", reason, "second", phrase.Of("result.not-returned", "reason", again))
 }
 
-// persist asks the placer of a fabric, and tries again with growing pauses. why is the reason of the last failure; err is
-// that of being stopped.
+// persist calls the placer of a fabric, and retries with growing pauses. why is the reason of the last failure; err says
+// that it was stopped.
 func (s *step) persist(ctx context.Context, ro control.Rollout, t control.Target, ask func(device.Placer) error) (why, err error) {
 	o, err := deviceOptions(ro.Options).WithDefaults()
 	if err != nil {
@@ -531,7 +530,7 @@ func (s *step) persist(ctx context.Context, ro control.Rollout, t control.Target
 				return nil, err
 			}
 		}
-		// While it waited, or the process stood still, another manager may have gone on with the rollout.
+		// During the wait, or while the process was suspended, another manager may have continued the rollout.
 		if err := s.beat(ctx); err != nil {
 			return nil, err
 		}
@@ -550,14 +549,14 @@ func (e *Engine) askPlacer(ctx context.Context, t control.Target, ask func(devic
 	if err != nil {
 		return err
 	}
-	defer func() { _ = s.Close() }() // the slot is gone either way
+	defer func() { _ = s.Close() }() // the session is over either way
 	if s.Placer == nil {
 		return nil
 	}
 	return ask(s.Placer)
 }
 
-// deviceOptions are a rollout's options as the work on devices takes them.
+// deviceOptions converts a rollout's options to those of package device.
 func deviceOptions(o control.RolloutOptions) device.Options {
 	return device.Options{Parallel: o.Parallel, FailureBudget: o.FailureBudget, Attempts: o.Attempts}
 }

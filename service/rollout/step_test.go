@@ -7,7 +7,7 @@ import (
 	"fairlane/internal/phrase"
 )
 
-func TestARefusalIsGivenOnceAsTheReason(t *testing.T) {
+func TestReasonContainsARefusalOnce(t *testing.T) {
 	t.Parallel()
 	refused := errors.New("place: nothing was written:\nsl 4 is not ours")
 	for reason, want := range map[string]string{

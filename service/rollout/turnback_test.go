@@ -13,7 +13,7 @@ import (
 	"fairlane/subnet"
 )
 
-// waves lists the waves of the devices that moved to a state, in the order of their moves.
+// waves lists the waves of the devices that moved to a state, in the order of the moves.
 func (w *world) waves(to string) (out []int) {
 	wave := map[string]int{}
 	for _, d := range w.db.devices[w.id] {
@@ -42,7 +42,7 @@ func TestRollbackUndoesInReverse(t *testing.T) {
 	t.Parallel()
 	target := lab(t)
 	for seed := range uint64(20) {
-		w := peaceful(t, target, seed+1, func(o *control.RolloutOptions) { o.ConfirmWindow = time.Second }) // nobody confirms
+		w := peaceful(t, target, seed+1, func(o *control.RolloutOptions) { o.ConfirmWindow = time.Second }) // without a confirmation
 		ro := w.ended(t)
 		for _, a := range w.db.devices[w.id] {
 			for _, b := range w.db.devices[w.id] {
@@ -62,7 +62,7 @@ func TestRollbackUndoesInReverse(t *testing.T) {
 	}
 }
 
-func TestTheHealthGateTurnsBack(t *testing.T) {
+func TestFailedHealthGateRollsBack(t *testing.T) {
 	t.Parallel()
 	target := lab(t)
 	for seed := range uint64(20) {
@@ -103,7 +103,7 @@ func TestAFailedCanaryIsNamed(t *testing.T) {
 	}
 }
 
-// after makes the rollout one that finds the placements of a plan in force.
+// after makes the rollout find the placements of a plan in force.
 func (w *world) after(prior string) {
 	ro := w.db.rollouts[w.id]
 	ro.Prior = prior
@@ -116,7 +116,7 @@ func (w *world) after(prior string) {
 	}
 }
 
-func TestPlacementsComeAfterTheSettingsThatTheyNeed(t *testing.T) {
+func TestPlacementsFollowTheSettingsThatTheyNeed(t *testing.T) {
 	t.Parallel()
 	target := lab(t)
 	for name, c := range map[string]struct {
@@ -149,15 +149,15 @@ func TestPlacementsComeAfterTheSettingsThatTheyNeed(t *testing.T) {
 	}
 }
 
-// On Ethernet nothing was placed: the result must not speak of placements that stay.
-func TestARollbackWhereNothingIsPlacedSaysNothingOfPlacements(t *testing.T) {
+// Ethernet has no placements: the result must not mention them.
+func TestRollbackOnEthernetDoesNotMentionPlacements(t *testing.T) {
 	t.Parallel()
 	for plane, told := range map[string]bool{"": true, "ib": true, "roce": false, "wrcc": false} {
 		target := lab(t)
 		target.Fabric.Plane = subnet.Plane(plane)
 		w := peaceful(t, target, 1, func(o *control.RolloutOptions) { o.MaxShareError = 0.1 })
 		w.gate = func(control.Rollout) error { return errors.New("nobody gets his share") }
-		w.after("") // not known
+		w.after("") // unknown
 		ro := w.ended(t)
 		if ro.State != control.RolloutRolledBack || strings.Contains(ro.Result.String(), "placements stay") != told {
 			t.Errorf("plane %q: ended as %s: %s", plane, ro.State, ro.Result)
@@ -189,8 +189,8 @@ func TestRollbackReturnsPlacements(t *testing.T) {
 	}
 }
 
-// A release that returned devices before placements was replaced in the middle of that.
-func TestARollbackOfAnEarlierReleaseReturnsPlacementsAtItsEnd(t *testing.T) {
+// A release that returned devices before placements was replaced halfway.
+func TestRollbackOfEarlierReleaseRestoresPlacementsLast(t *testing.T) {
 	t.Parallel()
 	target := lab(t)
 	for seed := range uint64(10) {
@@ -206,8 +206,8 @@ func TestARollbackOfAnEarlierReleaseReturnsPlacementsAtItsEnd(t *testing.T) {
 	}
 }
 
-// A manager dies when placements have come in force and nobody has noted it; an operator does not want the rollout any more.
-func TestTrafficIsReturnedWhenTheWordThatItMovedIsLost(t *testing.T) {
+// A manager dies after placements came in force and before it recorded that; then an operator undoes the rollout.
+func TestTrafficReturnsWhenThePlacementResultIsLost(t *testing.T) {
 	t.Parallel()
 	target := lab(t)
 	for seed := range uint64(10) {

@@ -10,13 +10,13 @@ import (
 	"fairlane/service/device"
 )
 
-// TestAWorkerGoesOnWithoutTheQueueForAWhile gives one job to one manager, and nothing that the queue holds after that.
-func TestAWorkerGoesOnWithoutTheQueueForAWhile(t *testing.T) {
+// TestWorkerContinuesWithFollowingJobs gives one job to one manager, and then nothing from the queue.
+func TestWorkerContinuesWithFollowingJobs(t *testing.T) {
 	t.Parallel()
 	target := lab(t)
 	for name, c := range map[string]struct {
 		lag     time.Duration // of each answer
-		further bool          // whether waves beyond the first are reached
+		further bool          // waves beyond the first are reached
 	}{
 		"quick devices": {0, true},
 		"slow devices":  {time.Second, false},
@@ -38,7 +38,7 @@ func TestAWorkerGoesOnWithoutTheQueueForAWhile(t *testing.T) {
 		if further := ro.Wave > 0; further != c.further {
 			t.Errorf("%s: one job brings the rollout to wave %d of %d", name, ro.Wave+1, ro.Waves)
 		}
-		// Nothing rests on the one who went on: what comes next is in the queue, too.
+		// Nothing depends on that manager: the next job is in the queue, too.
 		open := slices.ContainsFunc(w.db.jobs, func(j control.Job) bool {
 			s := w.db.shards[control.ShardKey{Rollout: j.Rollout, Undo: j.Undo, Wave: j.Wave, Shard: j.Shard}]
 			return j.Kind == control.JobStep && j.Revision == ro.Revision || j.Kind == control.JobShard && s.State == control.ShardQueued && s.Epoch == j.Revision
@@ -52,8 +52,8 @@ func TestAWorkerGoesOnWithoutTheQueueForAWhile(t *testing.T) {
 	}
 }
 
-// TestAFabricThatMovedIsWorkedAtItsNewAddress rolls the same plan out twice, by the same managers.
-func TestAFabricThatMovedIsWorkedAtItsNewAddress(t *testing.T) {
+// TestMovedFabricIsWrittenAtItsNewAddress rolls out the same plan twice, by the same managers.
+func TestMovedFabricIsWrittenAtItsNewAddress(t *testing.T) {
 	t.Parallel()
 	target := lab(t)
 	target.Fabric.Source = "old"
@@ -80,7 +80,7 @@ func TestAFabricThatMovedIsWorkedAtItsNewAddress(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, b := range w.devices { // all are to be written once more
+	for _, b := range w.devices { // so that all are written once more
 		b.holds = b.before.Clone()
 	}
 	o.CanaryWaves = nil

@@ -18,7 +18,7 @@ import (
 )
 
 // world is a fabric, a database and some managers, whose every step is chosen by a seed. One task runs at a time: it
-// stops at each operation on the store or a device, and the seed says who goes on.
+// stops at each operation on the store or a device, and the seed chooses the next task.
 type world struct {
 	o    outlook
 	rng  *rand.Rand
@@ -32,33 +32,32 @@ type world struct {
 	tasks    []*task
 	running  map[control.Job]bool
 	retry    []retried
-	outage   time.Time            // the database answers again then
+	outage   time.Time            // end of the database's outage
 	calm     bool                 // no further faults
-	lag      func() time.Duration // of each answer of a device; nil is by the outlook
+	lag      func() time.Duration // latency of each answer of a device; nil: from the outlook
 	counts   map[string]int
-	faults   []string // broken promises
-	strays   []stray  // on their way to devices
+	faults   []string // violated invariants
+	strays   []stray  // in flight to devices
 	beaters  []*beater
-	beating  bool                             // a sign of life is given, in one go
-	steady   bool                             // managers give signs of life; else they are so busy that they never come to it
-	opening  func() time.Duration             // of each attachment to the fabric; nil is by the outlook
+	beating  bool                             // a heartbeat is running, without interruption
+	steady   bool                             // managers send heartbeats; otherwise they are too busy
+	opening  func() time.Duration             // duration of each opening of the fabric; nil: from the outlook
 	id       int64                            // of the rollout
-	prior    control.Target                   // of every plan but the world's own
-	earlier  map[ident.PortID]driver.Settings // by that
-	wanted   map[ident.PortID]driver.Settings // by the plan, with nothing held over
+	prior    control.Target                   // of every plan except the world's own
+	earlier  map[ident.PortID]driver.Settings // settings in prior
+	wanted   map[ident.PortID]driver.Settings // settings in the plan, with nothing held over
 	gate     func(control.Rollout) error
 	placed   []policy.Placement // in force
-	refuses  bool               // the placer, before anything is done
+	refuses  bool               // the placer refuses, before it does anything
 	deaf     bool               // no placement ever comes in force
-	lazy     int                // so many placements are refused first
-	onPlaced func(*manager)     // is told when placements came in force, before their manager hears of it
-	unready  string             // a device that did not have what the placements need when they were asked for
-	// What is sabotaged, to see that it would be noticed: devices are not read but believed, and nobody is told that his
-	// shard is in other hands.
+	lazy     int                // number of placements refused first
+	onPlaced func(*manager)     // called when placements came in force, before their manager learns of it
+	unready  string             // a device that lacked the settings for the placements when they were requested
+	// Sabotage that the checks must detect: the engine skips the read-back, and no worker learns that it lost its shard.
 	credulous, unfenced bool
 }
 
-// outlook says how likely what is, in a thousand.
+// outlook holds probabilities of faults, per thousand.
 type outlook struct {
 	loseCommit, outage, crash, stop, reboot, operator  int
 	loseRequest, loseReply, partial, slow, clampDevice int
@@ -74,17 +73,17 @@ type manager struct {
 	cancel context.CancelFunc
 }
 
-// task is one job, or one look of a keeper, under way.
+// task is a running job, or a running Keep.
 type task struct {
 	m      *manager
 	job    *control.Job
 	resume chan struct{}
-	parked chan struct{} // it waits, or has ended
+	parked chan struct{} // closed when it waits or has ended
 	done   bool
 	err    error
 	wake   time.Time     // sleeps until then
 	wire   *stray        // the write that it waits for
-	shard  control.Shard // that it took last
+	shard  control.Shard // the shard that it took last
 }
 
 type retried struct {
@@ -101,7 +100,7 @@ func taskOf(ctx context.Context) *task {
 
 var errKilled = errors.New("this process is dead")
 
-// yield lets the seed choose who goes on; it fails when the manager was killed meanwhile.
+// yield lets the seed choose the next task; it fails when the manager was killed meanwhile.
 func (w *world) yield(t *task, m *manager) error {
 	if t != nil && !w.beating {
 		t.parked <- struct{}{}
@@ -125,7 +124,7 @@ func (w *world) fault(format string, args ...any) {
 
 const lease = 6 * time.Second
 
-// useCases are those of a world: two plans, and a note of each rollout that ended.
+// useCases are those of a world: two plans, and a record of each rollout that ended.
 type useCases struct{ w *world }
 
 func (u useCases) LoadTarget(_ context.Context, _, plan string) (control.Target, error) {
@@ -159,7 +158,7 @@ func (w *world) start() {
 	w.managers = append(w.managers, m)
 }
 
-// beater gives signs of life for a task.
+// beater sends heartbeats for a task.
 type beater struct {
 	m     *manager
 	every time.Duration
@@ -167,7 +166,7 @@ type beater struct {
 	beat  func()
 }
 
-// steadily has signs of life given as time passes, until stop is called.
+// steadily sends heartbeats as time passes, until stop is called.
 func (w *world) steadily(m *manager, every time.Duration, beat func()) (stop func()) {
 	if !w.steady {
 		return func() {}
@@ -177,7 +176,7 @@ func (w *world) steadily(m *manager, every time.Duration, beat func()) (stop fun
 	return func() { w.beaters = slices.DeleteFunc(w.beaters, func(x *beater) bool { return x == b }) }
 }
 
-// run gives a manager something to do.
+// run starts a task of a manager.
 func (w *world) run(m *manager, j *control.Job, f func(context.Context) error) {
 	t := &task{m: m, job: j, resume: make(chan struct{}), parked: make(chan struct{})}
 	w.tasks = append(w.tasks, t)
@@ -193,7 +192,7 @@ func (w *world) run(m *manager, j *control.Job, f func(context.Context) error) {
 	}()
 }
 
-// step lets one thing happen. It reports false when nothing can but the passing of time.
+// step runs one operation, or lets time pass when no task can run.
 func (w *world) step() {
 	w.disturb()
 	var ready []*task
@@ -228,7 +227,7 @@ func (w *world) step() {
 	default:
 		most := 800
 		if w.calm {
-			most = 150 // nobody is kept waiting for longer than his lease by chance alone
+			most = 150 // chance alone delays no task for longer than its lease
 		}
 		w.pass(time.Duration(w.rng.IntN(most)) * time.Millisecond)
 	}
@@ -244,7 +243,7 @@ func (w *world) alive() (out []*manager) {
 	return out
 }
 
-// pass lets time pass.
+// pass advances the time.
 func (w *world) pass(d time.Duration) {
 	w.now = w.now.Add(d)
 	w.deliver(func(s stray) bool { return !s.at.After(w.now) })
@@ -257,7 +256,7 @@ func (w *world) pass(d time.Duration) {
 	}
 }
 
-// due puts failed jobs back into the queue when their time has come.
+// due puts failed jobs back into the queue when their retry is due.
 func (w *world) due() {
 	w.retry = slices.DeleteFunc(w.retry, func(r retried) bool {
 		if r.at.After(w.now) {
@@ -288,7 +287,7 @@ func (w *world) resume(t *task) {
 	}
 }
 
-// disturb lets bad things happen.
+// disturb injects faults.
 func (w *world) disturb() {
 	alive := w.alive()
 	switch {
@@ -304,7 +303,7 @@ func (w *world) disturb() {
 		w.count("database outages")
 	case w.chance(w.o.reboot):
 		adapters := w.plan.Plan.CAs
-		if len(adapters) == 0 { // a release, of the plan before
+		if len(adapters) == 0 { // a release, from the previous plan
 			adapters = w.prior.Plan.CAs
 		}
 		b := w.devices[adapters[w.rng.IntN(len(adapters))].Port]
@@ -318,7 +317,7 @@ func (w *world) disturb() {
 	}
 }
 
-// operate is an operator with a mind of his own. It goes by the same rules as the use cases of service/control/rollouts.
+// operate is an operator that acts at random, under the rules of the use cases in service/control/rollouts.
 func (w *world) operate() {
 	ro := w.db.rollouts[w.id]
 	if ro.State != control.RolloutRunning || w.noDatabase() {
@@ -351,7 +350,7 @@ func (w *world) operate() {
 	w.count("operator commands")
 }
 
-// wish stores what the operator wants and asks for a step, as Service.steer does.
+// wish stores the operator's request and queues a step, as Service.steer does.
 func (w *world) wish(ro control.Rollout) {
 	next := w.db.clone()
 	if ro.Owner == "" {
@@ -365,7 +364,7 @@ func (w *world) wish(ro control.Rollout) {
 	w.db = next
 }
 
-// recorded checks what is claimed about a device against what was read.
+// recorded compares the recorded state of a device with what was read.
 func (w *world) recorded(t *task, d control.RolloutDevice) {
 	b := w.devices[d.Device.ID]
 	switch device.State(d.State) {
@@ -386,7 +385,7 @@ func (w *world) recorded(t *task, d control.RolloutDevice) {
 	}
 }
 
-// joins checks a device's first baseline: it is what the device held before any rollout, and known to be.
+// joins checks a device's first baseline: it equals its settings before any rollout, with a known origin.
 func (w *world) joins(b control.Baseline) {
 	if d := w.devices[b.Device.ID]; !b.Settings.Equal(d.first) || b.Origin != control.OriginBefore {
 		w.fault("the baseline of %s is not what it held before the first rollout (origin %s: %s)", b.Device, b.Origin, b.Note)
@@ -402,7 +401,7 @@ type clock struct {
 // Now implements rollout.Clock.
 func (c clock) Now() time.Time { return c.w.now }
 
-// Sleep implements device.Clock. The grace after the end of a context lasts as long as it is needed.
+// Sleep advances to the end. The grace after the end of a context lasts as long as needed.
 func (c clock) Sleep(ctx context.Context, d time.Duration) error {
 	if d == 10*time.Second {
 		<-ctx.Done()
@@ -423,7 +422,7 @@ func (c clock) Deadline(ctx context.Context, t time.Time) (context.Context, cont
 	return context.WithCancel(context.WithValue(ctx, deadlineKey{}, t))
 }
 
-// opener gives the devices of the world.
+// opener opens the devices of the world.
 type opener struct {
 	w *world
 	m *manager

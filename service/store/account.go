@@ -31,20 +31,21 @@ type accountRow struct {
 
 func (accountRow) TableName() string { return "accounts" }
 
-// domainNames are the names behind a row's tenant; empty when it has none.
+// domainNames are the names of a row's tenant and its fabric; empty without a tenant.
 type domainNames struct{ Fabric, Tenant string }
 
 func (n domainNames) domain() tenants.Domain {
 	return tenants.Domain{Fabric: n.Fabric, Tenant: n.Tenant}
 }
 
-// placedAccount is an account with the names of its home.
+// placedAccount is an account with the names of its home domain.
 type placedAccount struct {
 	Row   accountRow  `gorm:"embedded"`
 	Names domainNames `gorm:"embedded"`
 }
 
-// withDomain adds the names of a table's tenant to a query, and of the fabrics in columns of rows without one.
+// withDomain adds to a query the names of a table's tenant, and for rows without a tenant those of the fabrics in the
+// given columns.
 func withDomain(q *gorm.DB, table string, fabrics ...string) *gorm.DB {
 	return q.Table(table).
 		Select(table + ".*, COALESCE(fabrics.name, '') AS fabric, COALESCE(tenants.name, '') AS tenant").
@@ -52,7 +53,7 @@ func withDomain(q *gorm.DB, table string, fabrics ...string) *gorm.DB {
 		Joins("LEFT JOIN fabrics ON fabrics.id = COALESCE(" + strings.Join(append([]string{"tenants.fabric_id", "NULL"}, fabrics...), ", ") + ")")
 }
 
-// tenantOf returns the row id behind a domain, nil for the domain of everything.
+// tenantOf returns the row id of a domain's tenant, nil for the domain of everything.
 func (r *repos) tenantOf(ctx context.Context, d tenants.Domain) (*int64, error) {
 	if d.All() {
 		return nil, nil
@@ -68,7 +69,7 @@ func (r *repos) tenantOf(ctx context.Context, d tenants.Domain) (*int64, error) 
 	return &t.ID, nil
 }
 
-// inTenant narrows a query to a tenant's rows, or to those of none.
+// inTenant limits a query to a tenant's rows, or to rows without a tenant.
 func inTenant(q *gorm.DB, table string, id *int64) *gorm.DB {
 	if id == nil {
 		return q.Where(table + ".tenant_id IS NULL")
@@ -205,13 +206,13 @@ func (r *repos) UpdateAccount(ctx context.Context, a control.Account) (control.A
 	return r.AccountByID(ctx, row.ID)
 }
 
-// DeleteAccount implements control.AccountRepo; what belongs to the account goes with it.
+// DeleteAccount implements control.AccountRepo. The database deletes the rows that reference the account.
 func (r *repos) DeleteAccount(ctx context.Context, id int64) error {
 	res := r.in(ctx).Where("id = ?", id).Delete(&accountRow{})
 	return changed(res, &control.NotFoundError{Kind: "account", Name: fmt.Sprint(id)}, "delete account %d", id)
 }
 
-// deleteAccountsOn removes the service accounts whose one role is on a fabric: without it they would have none.
+// deleteAccountsOn removes the service accounts whose only role is on a fabric: otherwise they would have no role.
 func (r *repos) deleteAccountsOn(ctx context.Context, fabricID int64) error {
 	on := r.in(ctx).Model(&membershipRow{}).Select("account_id").Where("fabric_id = ?", fabricID)
 	return r.in(ctx).Where("kind = ? AND id IN (?)", string(control.PrincipalService), on).Delete(&accountRow{}).Error

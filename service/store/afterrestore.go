@@ -13,12 +13,12 @@ import (
 	"fairlane/service/control"
 )
 
-// restoredBy is who acts in what a restore leaves in the audit log.
+// restoredBy is the actor of a restore in the audit log.
 const restoredBy = "restore"
 
-// settle makes a restored database fit to be worked on: it brings it to this release's schema, pauses the
-// rollouts that were running when the backup was made, since the devices went on since then and nobody knows
-// to where, and records the restore in the audit log. It returns how many rollouts were paused.
+// settle prepares a restored database for use. It migrates it to this release's schema, pauses the rollouts that were
+// running when the backup was made, since the current state of their devices is unknown, and records the restore in the
+// audit log. It returns the number of paused rollouts.
 func settle(ctx context.Context, database, file string, now time.Time) (paused int, err error) {
 	s, err := Open(ctx, database, Options{})
 	if err != nil {
@@ -61,7 +61,7 @@ func settle(ctx context.Context, database, file string, now time.Time) (paused i
 	return paused, err
 }
 
-// reportHolds adds an event to every fabric: automatic repairs are on hold there.
+// reportHolds adds to every fabric the event that its automatic repairs are on hold.
 func reportHolds(ctx context.Context, r control.Repos) error {
 	for p := (control.Page{Limit: 100}); ; {
 		list, next, err := r.ListFabrics(ctx, p)

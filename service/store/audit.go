@@ -40,8 +40,8 @@ type auditTailRow struct {
 
 func (auditTailRow) TableName() string { return "audit_tail" }
 
-// AppendAudit implements control.AuditRepo. The tail row is locked until the transaction ends, on
-// PostgreSQL also against what does not go through Store.Tx; SQLite has one writer anyway.
+// AppendAudit implements control.AuditRepo. It locks the tail row until the transaction ends; on PostgreSQL this also
+// stops writers that bypass Store.Tx. SQLite has one writer anyway.
 func (r *repos) AppendAudit(ctx context.Context, e audit.Entry) (audit.Entry, error) {
 	if r.late {
 		r.audits = append(r.audits, e)
@@ -137,8 +137,8 @@ func (r *repos) PruneAudit(ctx context.Context, through int64, limit int) (int64
 	return int64(len(rows)), audit.Tail{Seq: last.Seq, Hash: last.domain().Hash}, nil
 }
 
-// domain gives the entry as it is kept, also a damaged one: a hash that cannot be read is the zero
-// hash, which no content has, so that the check of the chain names the entry.
+// domain returns the entry as stored, even if damaged: an unreadable hash becomes the zero hash, which no content has, so
+// that the verification of the chain names the entry.
 func (row auditRow) domain() audit.Entry {
 	e := audit.Entry{
 		Seq: row.Seq, At: fromMicros(row.AtUS), Actor: row.Actor, ActorKind: row.ActorKind, Token: row.Token, Addr: row.Addr, RequestID: row.RequestID,

@@ -13,13 +13,13 @@ import (
 	"strings"
 )
 
-// Partial ends the name of a backup that is being written.
+// Partial is the suffix of a backup that is being written.
 const Partial = ".partial"
 
-// Backup writes a consistent copy of a database into a new file while the service works on. On SQLite
-// the copy is a database file; on PostgreSQL it is an archive of pg_dump, which has to be installed, in
-// its custom format. The copy is looked at before it gets its name: a file of that name is whole. It may
-// be read by its owner only, since it holds what the database holds.
+// Backup writes a consistent copy of a database into a new file while the service keeps running. On SQLite the copy is a
+// database file; on PostgreSQL it is an archive of pg_dump, which must be installed, in its custom format. The copy is
+// inspected before it gets its name, so a file of that name is complete. Only its owner may read it, since it holds
+// everything in the database.
 func Backup(ctx context.Context, database, file string) (in Inspection, err error) {
 	if err := reserve(file); err != nil {
 		return in, fmt.Errorf("back up: %w", err)
@@ -50,7 +50,7 @@ func Backup(ctx context.Context, database, file string) (in Inspection, err erro
 	return in, syncFile(filepath.Dir(file))
 }
 
-// reserve makes a new empty file that only its owner may read.
+// reserve creates an empty file that only its owner may read.
 func reserve(path string) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -59,7 +59,7 @@ func reserve(path string) error {
 	return f.Close()
 }
 
-// remove removes a file that may not be there.
+// remove removes a file, if it exists.
 func remove(path string) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
@@ -67,7 +67,7 @@ func remove(path string) error {
 	return nil
 }
 
-// syncFile brings a file, or the names in a folder, to the disk.
+// syncFile flushes a file, or the names in a directory, to the disk.
 func syncFile(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -76,7 +76,7 @@ func syncFile(path string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// copySQLite copies what one read transaction sees (SQLite, VACUUM INTO), and checks the copy.
+// copySQLite copies the view of one read transaction (SQLite, VACUUM INTO), and inspects the copy.
 func copySQLite(ctx context.Context, database, file string) (in Inspection, err error) {
 	db, d, err := openToRead(database)
 	if err != nil {
@@ -96,7 +96,7 @@ func copySQLite(ctx context.Context, database, file string) (in Inspection, err 
 	return in, in.sound("the copy, and so the database,")
 }
 
-// sound is an error that lists what is wrong.
+// sound returns an error that lists the faults, if any.
 func (i Inspection) sound(what string) error {
 	if len(i.Faults) == 0 {
 		return nil
@@ -104,7 +104,7 @@ func (i Inspection) sound(what string) error {
 	return fmt.Errorf("%s is damaged: %s", what, strings.Join(i.Faults, "; "))
 }
 
-// dumpPostgres runs pg_dump, after a look at the database.
+// dumpPostgres inspects the database and runs pg_dump.
 func dumpPostgres(ctx context.Context, database, file string) (Inspection, error) {
 	in, err := Inspect(ctx, database)
 	if err == nil {
@@ -116,8 +116,8 @@ func dumpPostgres(ctx context.Context, database, file string) (Inspection, error
 	return in, err
 }
 
-// runTool runs one of PostgreSQL's programs on a database. The password goes through the environment: command
-// lines can be read by everyone on the machine.
+// runTool runs one of PostgreSQL's programs on a database. It passes the password in the environment: every user of the
+// machine can read command lines.
 func runTool(ctx context.Context, database, name string, args ...string) error {
 	path, err := findTool(name)
 	if err != nil {
@@ -140,7 +140,7 @@ func runTool(ctx context.Context, database, name string, args ...string) error {
 	return nil
 }
 
-// findTool looks in the PATH and where Debian keeps what belongs to each release, newest first.
+// findTool searches the PATH and Debian's directories of each release, newest first.
 func findTool(name string) (string, error) {
 	folders, err := filepath.Glob("/usr/lib/postgresql/*/bin")
 	if err != nil {
@@ -161,7 +161,7 @@ func findTool(name string) (string, error) {
 	return path, nil
 }
 
-// splitPassword takes the password out of a URL.
+// splitPassword removes the password from a URL and returns both.
 func splitPassword(database string) (target, password string, err error) {
 	u, err := url.Parse(database)
 	if err != nil {
@@ -180,7 +180,7 @@ func splitPassword(database string) (target, password string, err error) {
 	return u.String(), password, nil
 }
 
-// withDatabase is the URL with another database of the same server.
+// withDatabase returns the URL with another database of the same server.
 func withDatabase(database, name string) (string, error) {
 	u, err := url.Parse(database)
 	if err != nil {

@@ -56,7 +56,7 @@ func elsewhere(t *testing.T, database string, d migrations.Dialect) string {
 	return u
 }
 
-// dropPostgres removes a database and those that restores made of it.
+// dropPostgres removes a database and the copies that restores made of it.
 func dropPostgres(t *testing.T, database string) {
 	t.Helper()
 	ctx := context.Background()
@@ -89,7 +89,7 @@ func TestABackupOfARunningStoreIsRestoredWhole(t *testing.T) {
 		fill(t, s, 20)
 		ctx, stop := context.WithCancel(t.Context())
 		wrote := make(chan error, 1)
-		go func() { // somebody goes on writing
+		go func() { // a writer continues
 			var err error
 			for i := 20; err == nil; i++ {
 				err = s.Tx(ctx, func(r control.Repos) error { _, err := r.AppendAudit(ctx, auditEntry(i)); return err })
@@ -182,7 +182,7 @@ func TestRestoringOverADatabase(t *testing.T) {
 		ctx := t.Context()
 		source, file := backedUp(t, d, 3)
 		target := elsewhere(t, source, d)
-		if _, err := Restore(ctx, file, target, false, at()); err != nil { // makes it
+		if _, err := Restore(ctx, file, target, false, at()); err != nil { // creates the target
 			t.Fatal(err)
 		}
 		var full *NotEmptyError
@@ -325,7 +325,7 @@ func TestMigrationsAreListed(t *testing.T) {
 	})
 }
 
-func TestPasswordsGoThroughTheEnvironment(t *testing.T) {
+func TestPasswordsArePassedInTheEnvironment(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string][2]string{
 		"postgres://ada:s3%20cret@db:5433/fair?sslmode=require": {"postgres://ada@db:5433/fair?sslmode=require", "s3 cret"},

@@ -95,7 +95,7 @@ func TestABaselineIsNeverReplaced(t *testing.T) {
 	})
 }
 
-func TestABackupHasTheBaselinesAndARestoreIsNoted(t *testing.T) {
+func TestBackupContainsBaselinesAndRestoreIsRecorded(t *testing.T) {
 	t.Parallel()
 	ctx, dir := context.Background(), t.TempDir()
 	database, file, moved := filepath.Join(dir, "a.db"), filepath.Join(dir, "a.backup"), filepath.Join(dir, "b.db")

@@ -13,11 +13,11 @@ import (
 	"fairlane/service/control"
 )
 
-// beforeBaselines is the schema of the last release without baselines.
+// beforeBaselines is the last schema without baselines.
 const beforeBaselines = 65
 
-// What earlier releases recorded of a device before they wrote it becomes its baseline; its origin is known only where the fabric's
-// first rollout recorded it.
+// The settings that earlier releases recorded of a device before they wrote it become its baseline. The origin is known
+// only where the fabric's first rollout recorded them.
 func TestBaselinesAreFilledInFromEarlierRollouts(t *testing.T) {
 	onBoth(t, func(t *testing.T, d migrations.Dialect) {
 		database := fresh(t, d)

@@ -32,7 +32,7 @@ func benchStores(b *testing.B, f func(b *testing.B, s *Store)) {
 	}
 }
 
-// BenchmarkChange is one change of a tenant with its event and its audit entry, committed to the disk.
+// BenchmarkChange measures one change of a tenant with its event and its audit entry, committed to the disk.
 func BenchmarkChange(b *testing.B) {
 	benchStores(b, func(b *testing.B, s *Store) {
 		ctx := b.Context()
@@ -58,7 +58,7 @@ func BenchmarkChange(b *testing.B) {
 	})
 }
 
-// BenchmarkVerify checks a chain of 10,000 entries.
+// BenchmarkVerify verifies a chain of 10,000 entries.
 func BenchmarkVerify(b *testing.B) {
 	benchStores(b, func(b *testing.B, s *Store) {
 		ctx := b.Context()
@@ -78,7 +78,7 @@ func BenchmarkVerify(b *testing.B) {
 	})
 }
 
-// BenchmarkDirtyDevices looks for what earlier rollouts left, of which there were twenty of 10,000 devices each. The first
+// BenchmarkDirtyDevices searches for what earlier rollouts left, after twenty rollouts of 10,000 devices each. The first
 // one left 100 devices, which the next one settled.
 func BenchmarkDirtyDevices(b *testing.B) {
 	benchStores(b, func(b *testing.B, s *Store) {

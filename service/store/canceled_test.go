@@ -10,8 +10,8 @@ import (
 	"fairlane/service/control"
 )
 
-// TestACanceledTransactionIsCanceled ends the context of transactions before their commit: the error is the context's, so that
-// a client that goes away is not counted as a fault of the service.
+// TestACanceledTransactionIsCanceled ends the context of transactions before their commit. The error is the context's, so
+// that a client that disconnects does not count as a fault of the service.
 func TestACanceledTransactionIsCanceled(t *testing.T) {
 	onBoth(t, func(t *testing.T, d migrations.Dialect) {
 		s := openAt(t, fresh(t, d), Options{})

@@ -10,7 +10,7 @@ import (
 	"fairlane/service/control"
 )
 
-// Census counts what is in the store, in one consistent picture. It costs a few counting queries.
+// Census counts the rows of the store in one consistent view. It costs a few counting queries.
 func (s *Store) Census(ctx context.Context) (n control.Census, err error) {
 	err = s.view(ctx, func(tx *gorm.DB) error {
 		if err := census(tx, &n); err != nil {

@@ -8,8 +8,8 @@ import (
 	"fairlane/migrations"
 )
 
-// TestACensusIsOfOneMoment lets somebody write in the middle of the counting.
-func TestACensusIsOfOneMoment(t *testing.T) {
+// TestCensusIsConsistent writes during the count.
+func TestCensusIsConsistent(t *testing.T) {
 	onBoth(t, func(t *testing.T, d migrations.Dialect) {
 		s := openAt(t, fresh(t, d), Options{})
 		f := &fixture{t: t, s: s}

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// childWork is the environment variable that makes the test binary do a test's part in a process of its own, which may
-// be killed or refused a write: what work takes, a line each.
+// childWork is the environment variable that makes the test binary run a part of a test in a child process, which may be
+// killed or fail to write. It holds the arguments of work, one per line.
 const childWork = "FAIRLANE_TEST_STORE_CHILD"
 
 func TestMain(m *testing.M) {
@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 // work does the part of a child.
 func work(ctx context.Context, part []string) error {
 	switch what := part[0]; {
-	case what == "write for ever" && len(part) == 3: // database, a word in the names
+	case what == "write for ever" && len(part) == 3: // database, a word for the names
 		return writeForEver(ctx, part[1], part[2])
 	case what == "restore" && len(part) == 3: // backup, database
 		_, err := Restore(ctx, part[1], part[2], true, at())
@@ -50,7 +50,7 @@ func work(ctx context.Context, part []string) error {
 	return fmt.Errorf("no part of a test is %q", part)
 }
 
-// writeForEver says the name of each change that was acknowledged.
+// writeForEver prints the name of each acknowledged change.
 func writeForEver(ctx context.Context, database, word string) error {
 	s, err := Open(ctx, database, Options{})
 	for i := 0; err == nil; i++ {
@@ -62,7 +62,7 @@ func writeForEver(ctx context.Context, database, word string) error {
 	return err
 }
 
-// restoreForEver says when it begins anew.
+// restoreForEver prints a line at the start of each restore.
 func restoreForEver(ctx context.Context, file, database string) error {
 	for i := 0; ; i++ {
 		if _, err := fmt.Println("restoring"); err != nil {
@@ -78,12 +78,12 @@ func restoreForEver(ctx context.Context, file, database string) error {
 	}
 }
 
-// childEnv is the environment of a child.
+// childEnv returns the environment of a child.
 func childEnv(part ...string) []string {
 	return append(os.Environ(), childWork+"="+strings.Join(part, "\n"))
 }
 
-// killedAfter lets a child work until it has said so many lines, kills it, and returns all that it said.
+// killedAfter runs a child until it has printed so many lines, kills it, and returns all its output.
 func killedAfter(t *testing.T, enough int, part ...string) (said []string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
@@ -109,8 +109,8 @@ func killedAfter(t *testing.T, enough int, part ...string) (said []string) {
 	return said
 }
 
-// failWriting lets a child work that cannot make a file larger than a size in units of 512 bytes, and reports whether it
-// was through all the same.
+// failWriting runs a child that cannot make a file larger than a limit, in units of 512 bytes, and reports whether it
+// completed nevertheless.
 func failWriting(t *testing.T, limit int, part ...string) (done bool) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", `ulimit -f "$1"; exec "$2"`, "sh", fmt.Sprint(limit), os.Args[0])

@@ -15,7 +15,7 @@ import (
 	"fairlane/service/control"
 )
 
-// auditEntry is the i. entry of the suite, one second after the one before.
+// auditEntry returns the i-th entry of the suite, one second after the previous one.
 func auditEntry(i int) audit.Entry {
 	return audit.Entry{
 		At: at().Add(time.Duration(i) * time.Second), Actor: []string{"ada", "grace"}[i%2], ActorKind: "user", Token: []string{"", "laptop"}[i%2], Addr: "192.0.2.1", RequestID: "r" + strconv.Itoa(i),
@@ -30,7 +30,7 @@ func (f *fixture) audit(e audit.Entry) (out audit.Entry) {
 	return out
 }
 
-// verified checks the whole chain through the repositories and returns what the check found.
+// verified verifies the whole chain through the repositories and returns the report.
 func verified(ctx context.Context, s control.Store) (rep audit.Report, err error) {
 	err = s.View(ctx, func(r control.Repos) error {
 		list, err := paged(control.MaxPageLimit, func(p control.Page) ([]audit.Entry, string, error) {
@@ -123,7 +123,7 @@ func checkAuditRollback(t *testing.T, f *fixture) {
 	}
 }
 
-// TestManyManagersKeepOneChain writes through two stores on one database at the same time.
+// TestManyManagersKeepOneChain writes concurrently through two stores on one database.
 func TestManyManagersKeepOneChain(t *testing.T) {
 	onBoth(t, func(t *testing.T, d migrations.Dialect) {
 		const writers, each = 4, 15
@@ -151,7 +151,7 @@ func TestManyManagersKeepOneChain(t *testing.T) {
 	})
 }
 
-// TestTamperingIsFoundInTheDatabase changes the tables as somebody with the database's password can.
+// TestTamperingIsFoundInTheDatabase changes the tables directly, as anyone with the database's password can.
 func TestTamperingIsFoundInTheDatabase(t *testing.T) {
 	onBoth(t, func(t *testing.T, d migrations.Dialect) {
 		unlock := "DROP TRIGGER audit_is_never_changed"

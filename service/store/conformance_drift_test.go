@@ -13,7 +13,7 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// record is a device that was read for the first time, or is to be.
+// record returns the record of a device before or after its first reading.
 func record(n uint64, due time.Time) control.DeviceRecord {
 	return control.DeviceRecord{
 		Device: driver.Device{Plane: "ib", ID: port(n, 1), Name: fmt.Sprintf("host-%d/P1", n), Kind: subnet.KindCA, LID: 4},
@@ -56,7 +56,7 @@ func checkDriftPolicy(t *testing.T, f *fixture) {
 		f.want(missing, control.ErrNotFound)
 		return errors.Join(err, err2)
 	})
-	if err := put(2, `{}`); err != nil { // another interval: the devices get new turns
+	if err := put(2, `{}`); err != nil { // another interval: the devices get new due times
 		t.Fatal(err)
 	}
 	f.view(func(r control.Repos) error {
@@ -97,7 +97,7 @@ func checkDeviceRecords(t *testing.T, f *fixture) {
 		f.equal("with a policy", []ident.PortID{full.Device.ID}, ids(own))
 		return errors.Join(err, err2, err3, err4, err5)
 	})
-	// Another plan has the device 3 still, and 4; the one with a policy stays, although nobody reads it.
+	// The next plan has device 3 still, and 4; the record with a policy stays, although it is never due.
 	again := soon
 	again.Due = at().Add(5 * time.Second)
 	f.tx(func(r control.Repos) error {
@@ -145,10 +145,10 @@ func checkSettledDevices(t *testing.T, f *fixture) {
 		list = append(list, d)
 	}
 	list[1].Watch.Steady = at().Add(-time.Hour)
-	back := [2]time.Time{at().Add(-20 * time.Hour), at().Add(-19 * time.Hour)} // when they were read back
+	back := [2]time.Time{at().Add(-20 * time.Hour), at().Add(-19 * time.Hour)} // times of the read-back
 	f.tx(func(r control.Repos) error {
 		devices := workDevices(4)
-		devices[0].State, devices[1].State, devices[2].State = "in-sync", "in-sync", "rolled-back" // the fourth still waits
+		devices[0].State, devices[1].State, devices[2].State = "in-sync", "in-sync", "rolled-back" // the fourth is still pending
 		devices[0].UpdatedAt, devices[1].UpdatedAt = back[0], back[1]
 		return errors.Join(r.SeedDevices(ctx, "lab", planName("b"), nil), r.PutDeviceRecords(ctx, "lab", list), r.PutRolloutDevices(ctx, ro.ID, devices))
 	})
@@ -177,7 +177,7 @@ func checkSettledDevices(t *testing.T, f *fixture) {
 	want[2].Watch.Reading, want[2].Watch.Seen, want[2].Error, want[2].Differences, want[2].Due = control.ReadingUnknown, control.ReadingUnknown, "", nil, now
 	f.equal("after a rollout that was kept", want, read())
 	f.tx(func(r control.Repos) error { return r.SettleDevices(ctx, ro.ID, false, now) })
-	for i := range 2 { // what a rollout that was undone did to them is not known to be wanted
+	for i := range 2 { // the state after a rollout that was undone is unknown
 		d := &want[i]
 		d.Watch = control.DeviceWatch{Reading: control.ReadingUnknown, Seen: control.ReadingUnknown}
 		d.Due = now

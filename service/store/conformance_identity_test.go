@@ -52,7 +52,7 @@ func checkAccounts(t *testing.T, f *fixture) {
 		_, err := r.CreateAccount(ctx, control.Account{Kind: control.PrincipalUser, Name: "ada", CreatedAt: at()})
 		return err
 	}), control.ErrConflict)
-	f.account(control.Account{Kind: control.PrincipalService, Name: "ada"}) // the kinds do not meet
+	f.account(control.Account{Kind: control.PrincipalService, Name: "ada"}) // kinds have separate names
 	f.account(control.Account{Kind: control.PrincipalUser, Name: "bob", Issuer: "i", Subject: "s"})
 	f.tx(func(r control.Repos) error {
 		if err := r.PutMembership(ctx, ada.ID, grant("tenant-viewer@lab/red"), at()); err != nil {
@@ -151,7 +151,7 @@ func checkAccountsOfTenant(t *testing.T, f *fixture) {
 		}
 		return r.DeleteTenant(ctx, "lab", "red", 0)
 	})
-	f.plainTenant("lab", "red") // of the same name, and nobody's
+	f.plainTenant("lab", "red") // of the same name, without the old one's accounts
 	f.view(func(r control.Repos) error {
 		_, err := r.AccountByID(ctx, ci.ID)
 		f.want(err, control.ErrNotFound)
@@ -224,7 +224,7 @@ func checkAccountsOfFabric(t *testing.T, f *fixture) {
 		}
 		return r.DeleteFabric(ctx, "lab", 0)
 	})
-	f.fabric("lab") // of the same name, and nobody's
+	f.fabric("lab") // of the same name, without the old one's accounts
 	f.plainTenant("lab", "red")
 	f.equal("roles when the fabric was made again", []string{"operator@* local", "tenant-viewer@prod/red local", "auditor@prod oidc"}, roles())
 	f.view(func(r control.Repos) error {
@@ -350,7 +350,7 @@ func checkSight(t *testing.T, f *fixture) {
 	checkTenantEvents(t, f, mine)
 }
 
-// checkTenantEvents pages through events of a clock that stands still in threes.
+// checkTenantEvents pages through events in threes, with a clock that stands still.
 func checkTenantEvents(t *testing.T, f *fixture, mine []string) {
 	ctx := t.Context()
 	var want []string

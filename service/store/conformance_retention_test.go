@@ -10,7 +10,7 @@ import (
 	"fairlane/service/control"
 )
 
-// rolledOut is a finished rollout of a plan with devices devices and two events.
+// rolledOut adds a finished rollout of a plan with the given number of devices and two events.
 func (f *fixture) rolledOut(plan string, state control.RolloutState, finished time.Time, devices int) (id int64) {
 	f.t.Helper()
 	return f.rolledOutBy(control.RolloutOptions{}, plan, state, finished, devices)
@@ -39,7 +39,7 @@ func (f *fixture) rolledOutBy(o control.RolloutOptions, plan string, state contr
 	return id
 }
 
-// prunedBy runs a pruning until it takes nothing more, and returns what each call took.
+// prunedBy prunes until nothing is removed, and returns the count of each call.
 func (f *fixture) prunedBy(prune func(r control.Repos) (int64, error)) (counts []int64) {
 	f.t.Helper()
 	for range 20 {
@@ -84,7 +84,7 @@ func checkRetentionOfRollouts(t *testing.T, f *fixture) {
 		}
 	}
 	running := f.rolledOut("b", control.RolloutRunning, old, 3)
-	f.equal("rows taken from a running rollout", []int64{1}, f.prunedBy(func(r control.Repos) (int64, error) { return r.PruneRolloutDevices(ctx, limit, 9) })) // of what was the latest
+	f.equal("rows taken from a running rollout", []int64{1}, f.prunedBy(func(r control.Repos) (int64, error) { return r.PruneRolloutDevices(ctx, limit, 9) })) // of the previous latest one
 	if n := f.devices(running); n != 3 {
 		t.Errorf("the running rollout has %d devices, want 3", n)
 	}

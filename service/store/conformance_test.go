@@ -1,6 +1,6 @@
 package store
 
-// The conformance suite of control.Store: what every database behind it must do alike.
+// The conformance suite of control.Store: the behaviour of every database.
 
 import (
 	"context"
@@ -23,7 +23,7 @@ import (
 	"fairlane/tenants"
 )
 
-// conform runs the suite; open gives an empty store of its own to each test and closes it at the end.
+// conform runs the suite; open returns an empty store for each test and closes it at the end.
 func conform(t *testing.T, open func(t *testing.T) control.Store) {
 	for name, f := range map[string]func(*testing.T, *fixture){
 		"fabrics are created once and listed in pages":        checkFabrics,
@@ -75,7 +75,7 @@ func conform(t *testing.T, open func(t *testing.T) control.Store) {
 	}
 }
 
-// at is the time of everything the suite stores.
+// at returns the time of everything the suite stores.
 func at() time.Time { return time.Date(2026, 11, 21, 10, 0, 0, 123_000, time.UTC) }
 
 type fixture struct {
@@ -97,7 +97,7 @@ func (f *fixture) view(do func(r control.Repos) error) {
 	}
 }
 
-// fabricCalled is a fabric to be made.
+// fabricCalled returns a new fabric.
 func fabricCalled(name string) control.Fabric {
 	return control.Fabric{Name: name, Plane: "ib", Source: "file:x", TimeScale: 0.5, Counters: control.CountersKeep, Prerequisites: control.PrerequisitesRepair, CreatedAt: at()}
 }
@@ -446,7 +446,7 @@ func checkReadOnly(t *testing.T, f *fixture) {
 	err := f.s.View(ctx, func(r control.Repos) error {
 		return r.AddEvent(ctx, control.Event{At: at(), Fabric: "lab", Kind: "k"})
 	})
-	if err == nil || errors.Is(err, control.ErrUnavailable) { // which would be the database's own fault
+	if err == nil || errors.Is(err, control.ErrUnavailable) { // which would be the database's fault
 		t.Errorf("writing in a view gave %v, want an error of the program", err)
 	}
 }

@@ -224,7 +224,7 @@ func checkPlacedPlan(t *testing.T, f *fixture) {
 		stays  bool
 	}{
 		{both, control.RolloutFailed, control.PlacedUnverified, false},
-		{both, control.RolloutRolledBack, control.PlacedVerified, true}, // what was before is not known
+		{both, control.RolloutRolledBack, control.PlacedVerified, true}, // the previous plan is unknown
 		{[]control.Stage{control.StageSettings}, control.RolloutSucceeded, control.PlacedNone, false},
 		{[]control.Stage{control.StagePlacement}, control.RolloutSucceeded, control.PlacedVerified, true},
 		{both, control.RolloutPartial, control.PlacedVerified, true},

@@ -26,8 +26,8 @@ func changeWithEntry(ctx context.Context, s *Store, name string) error {
 	})
 }
 
-// matched checks that every change has its entry, every entry its change, and that what was acknowledged is
-// there; it returns how many changes there are.
+// matched checks that changes and entries match one to one, and that every acknowledged change is stored; it returns the
+// number of changes.
 func matched(t *testing.T, s *Store, acknowledged []string) int {
 	t.Helper()
 	ctx := t.Context()
@@ -72,11 +72,11 @@ func matched(t *testing.T, s *Store, acknowledged []string) int {
 	return len(changes)
 }
 
-func TestAKilledProcessLeavesNoChangeWithoutItsEntry(t *testing.T) {
+func TestKilledProcessLeavesNoChangeWithoutAuditEntry(t *testing.T) {
 	t.Parallel()
 	database := fresh(t, migrations.SQLite)
 	var acknowledged []string
-	for round, enough := range []int{1, 7, 30} { // killed early, and in full run
+	for round, enough := range []int{1, 7, 30} { // killed early, and under full load
 		acknowledged = append(acknowledged, killedAfter(t, enough, "write for ever", database, strconv.Itoa(round))...)
 	}
 	if n := matched(t, openAt(t, database, Options{}), acknowledged); n < 38 {
@@ -84,7 +84,7 @@ func TestAKilledProcessLeavesNoChangeWithoutItsEntry(t *testing.T) {
 	}
 }
 
-func TestACrashedServerLeavesNoChangeWithoutItsEntry(t *testing.T) {
+func TestCrashedServerLeavesNoChangeWithoutAuditEntry(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, pgtest.Options{Durable: true})
 	database := server.Database(t)
@@ -98,8 +98,7 @@ func TestACrashedServerLeavesNoChangeWithoutItsEntry(t *testing.T) {
 	}
 }
 
-// writeUntilCrash lets four writers write, crashes the server under them after 25 changes, and returns what
-// was acknowledged.
+// writeUntilCrash runs four writers, crashes the server after 25 changes, and returns the acknowledged ones.
 func writeUntilCrash(t *testing.T, s *Store, server *pgtest.Server, round int) (acknowledged []string) {
 	t.Helper()
 	r, w := io.Pipe()

@@ -15,8 +15,8 @@ import (
 	"fairlane/service/control"
 )
 
-// checkedAtStart is the size up to which a SQLite file is checked before it is used; that takes under half a second. A
-// larger one is checked in the background.
+// checkedAtStart is the size up to which a SQLite file is checked before it is used; that takes less than half a second.
+// A larger one is checked in the background.
 const checkedAtStart = 64 << 20 // bytes
 
 // guard is the background work of a store on SQLite. The zero value does nothing.
@@ -26,7 +26,7 @@ type guard struct {
 	work  sync.WaitGroup
 }
 
-// end stops the work and waits for its end.
+// end stops the work and waits for it.
 func (g *guard) end() {
 	if g.stop != nil {
 		g.stop()
@@ -34,7 +34,7 @@ func (g *guard) end() {
 	g.work.Wait()
 }
 
-// damage makes the store refuse all writes from now on: a write that relies on a damaged page damages more.
+// damage makes the store reject all further writes: a write based on a damaged page causes more damage.
 func (s *Store) damage(err error) *control.UnavailableError {
 	d := &control.UnavailableError{Code: codeDamaged, Said: phrase.Of("problem.database-damaged"), Err: err}
 	if s.damaged.CompareAndSwap(nil, d) && s.guard.found != nil {
@@ -44,7 +44,7 @@ func (s *Store) damage(err error) *control.UnavailableError {
 }
 
 // begin searches a SQLite file for damaged pages, by PRAGMA quick_check: a small file before it returns, a larger one in
-// the background. From then on damage makes the writer's connection refuse writes.
+// the background. Once it finds damage, the writer's connection rejects writes.
 func (s *Store) begin(ctx context.Context, path string, writer *sql.DB) error {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -64,8 +64,8 @@ func (s *Store) begin(ctx context.Context, path string, writer *sql.DB) error {
 	return nil
 }
 
-// refuse makes the writer's connection refuse writes once damage is found: the queue writes without Store.Tx, on the same
-// connection. It waits for the transaction under way there.
+// refuse makes the writer's connection reject writes once damage is found: the queue writes on the same connection
+// without Store.Tx. It waits for a running transaction there.
 func (g *guard) refuse(ctx context.Context, writer *sql.DB) {
 	select {
 	case <-g.found:
@@ -75,7 +75,7 @@ func (g *guard) refuse(ctx context.Context, writer *sql.DB) {
 }
 
 // CheckPages searches the file of a SQLite database for damaged pages; IsDamage recognises its error. It reads the whole
-// file and changes nothing. PostgreSQL checks its pages itself: the result is nil.
+// file and changes nothing. For PostgreSQL, which checks its pages itself, it returns nil.
 func CheckPages(ctx context.Context, database string) error {
 	if IsPostgres(database) {
 		return nil
@@ -94,7 +94,7 @@ var _ error = (*errDamaged)(nil)
 
 func (e *errDamaged) Error() string { return "quick_check: " + e.what }
 
-// quickCheck fails, as IsDamage recognises, when the file has a damaged page.
+// quickCheck fails with an error that IsDamage recognises when the file has a damaged page.
 func quickCheck(ctx context.Context, db *sql.DB) error {
 	var found string
 	if err := db.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&found); err != nil {

@@ -12,7 +12,7 @@ import (
 	"fairlane/service/control"
 )
 
-// filled makes a SQLite file with many fabrics, all of it in the file itself.
+// filled creates a SQLite file with many fabrics, without a write-ahead log.
 func filled(t *testing.T) string {
 	t.Helper()
 	path := fresh(t, migrations.SQLite)
@@ -58,7 +58,7 @@ func damage(t *testing.T, path string) {
 	}
 }
 
-func TestADamagedFileIsNotOpenedAndSaysRestore(t *testing.T) {
+func TestDamagedFileIsRejectedWithAdviceToRestore(t *testing.T) {
 	t.Parallel()
 	path := filled(t)
 	damage(t, path)
@@ -73,7 +73,7 @@ func TestADamagedFileIsNotOpenedAndSaysRestore(t *testing.T) {
 	}
 }
 
-// readOnly waits until the connection of the queue, which writes without Tx, refuses writes.
+// readOnly waits until the queue's connection, which writes without Tx, rejects writes.
 func readOnly(t *testing.T, s *Store) {
 	t.Helper()
 	for begun := time.Now(); ; time.Sleep(5 * time.Millisecond) {
@@ -90,9 +90,9 @@ func readOnly(t *testing.T, s *Store) {
 	}
 }
 
-// TestALargeDamagedFileIsFoundInTheBackground opens a damaged file that is too large to be checked before it is used: no
-// request reads the damaged page, and writes are refused all the same.
-func TestALargeDamagedFileIsFoundInTheBackground(t *testing.T) {
+// TestDamageInALargeFileIsFoundInTheBackground opens a damaged file that is too large to be checked before use: writes are
+// rejected although no request reads the damaged page.
+func TestDamageInALargeFileIsFoundInTheBackground(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	path := filled(t)
@@ -106,7 +106,7 @@ func TestALargeDamagedFileIsFoundInTheBackground(t *testing.T) {
 		t.Fatal(err)
 	}
 	damage(t, path)
-	s = openAt(t, path, Options{}) // not refused: the check has only begun
+	s = openAt(t, path, Options{}) // not rejected: the check is still running
 	readOnly(t, s)
 	wantFault(t, s.Tx(ctx, func(control.Repos) error { return errors.New("began") }), "storage-damaged")
 	wantFault(t, s.Ping(ctx), "storage-damaged")
@@ -115,8 +115,8 @@ func TestALargeDamagedFileIsFoundInTheBackground(t *testing.T) {
 	}
 }
 
-// TestDamageThatShowsLaterStopsWrites damages a file under a store that is open.
-func TestDamageThatShowsLaterStopsWrites(t *testing.T) {
+// TestLaterDamageStopsWrites damages the file of an open store.
+func TestLaterDamageStopsWrites(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	path := filled(t)

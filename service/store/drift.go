@@ -92,7 +92,8 @@ func (r *repos) SeedDevices(ctx context.Context, fabric, plan string, list []con
 	if err := r.in(ctx).Clauses(of).Create(&driftPolicyRow{FabricID: f.ID, Body: []byte("{}"), Plan: plan}).Error; err != nil {
 		return fmt.Errorf("note the plan in force of %s: %w", fabric, err)
 	}
-	// What is not of this plan afterwards goes; a due time marks it, since devices that are given have one after 1970.
+	// Devices that are not in this plan are deleted; a due time marks them, since the given devices have due times after
+	// 1970.
 	if err := r.in(ctx).Model(&deviceRecordRow{}).Where("fabric_id = ?", f.ID).Update("due_at_us", noTurn).Error; err != nil {
 		return fmt.Errorf("put off the devices of %s: %w", fabric, err)
 	}
@@ -124,7 +125,7 @@ func (r *repos) DropDeviceRecords(ctx context.Context, fabric string, ids []iden
 	return nil
 }
 
-// ports is the condition that a row is of one of some ports.
+// ports returns the condition that selects the rows of some ports.
 func (r *repos) ports(ctx context.Context, ids []ident.PortID) *gorm.DB {
 	any := r.in(ctx)
 	for _, id := range ids {
@@ -133,10 +134,10 @@ func (r *repos) ports(ctx context.Context, ids []ident.PortID) *gorm.DB {
 	return any
 }
 
-// noTurn is the due time of a device that is not read: it is not of the plan in force.
+// noTurn is the due time of a device that is not read, since it is not in the plan in force.
 const noTurn int64 = 1<<63 - 1
 
-// storeDevices inserts devices, and does with those that are there what renew says.
+// storeDevices inserts devices; renew says what happens to existing rows.
 func storeDevices(db *gorm.DB, f fabricRow, list []control.DeviceRecord, renew clause.OnConflict) error {
 	rows, err := tryEach(list, func(d control.DeviceRecord) (deviceRecordRow, error) { return newDeviceRecordRow(f.ID, &d) })
 	if err != nil {
@@ -168,7 +169,7 @@ func (r *repos) DeviceRecords(ctx context.Context, fabric string, ids []ident.Po
 	})
 }
 
-// deviceRecords reads those that a query is narrowed to. An error says what that was for.
+// deviceRecords reads the records that a query selects; what describes it in errors.
 func deviceRecords(q *gorm.DB, what string) ([]control.DeviceRecord, error) {
 	var rows []deviceRecordRow
 	if err := q.Find(&rows).Error; err != nil {
@@ -194,11 +195,11 @@ func (r *repos) PutDeviceRecords(ctx context.Context, fabric string, list []cont
 	return storeDevices(r.in(ctx), f, list, clause.OnConflict{UpdateAll: true})
 }
 
-// SettleDevices implements control.DriftRepo. Only devices that are known are noted: the next sweep finds the others.
+// SettleDevices implements control.DriftRepo. It updates only known devices: the next sweep adds the others.
 func (r *repos) SettleDevices(ctx context.Context, rollout int64, kept bool, now time.Time) error {
 	const own = `EXISTS (SELECT 1 FROM rollout_devices d JOIN rollouts o ON o.id = d.rollout_id
 		WHERE d.rollout_id = ? AND o.fabric_id = devices.fabric_id AND d.node_guid = devices.node_guid AND d.port_num = devices.port_num AND `
-	// A rollout may last a day after it read a device, while it is paused or waits for the word that it may stay.
+	// A rollout may last a day after it read a device, while it is paused or awaits confirmation.
 	const read = `(SELECT d.updated_at_us FROM rollout_devices d
 		WHERE d.rollout_id = ? AND d.node_guid = devices.node_guid AND d.port_num = devices.port_num)`
 	if kept {

@@ -9,7 +9,7 @@ import (
 	"fairlane/service/store/pgtest"
 )
 
-// fresh names an empty database of a dialect, which goes away with the test.
+// fresh names an empty database of a dialect, dropped at the end of the test.
 func fresh(t *testing.T, d migrations.Dialect) string {
 	t.Helper()
 	if d == migrations.Postgres {
@@ -39,7 +39,7 @@ func open(t *testing.T) *Store {
 	return openAt(t, fresh(t, migrations.SQLite), Options{})
 }
 
-// onBoth runs a test on an engine each.
+// onBoth runs a test on both engines.
 func onBoth(t *testing.T, f func(t *testing.T, d migrations.Dialect)) {
 	t.Parallel()
 	for _, d := range []migrations.Dialect{migrations.SQLite, migrations.Postgres} {

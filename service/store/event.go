@@ -37,7 +37,7 @@ func (r *repos) ListEvents(ctx context.Context, f control.EventFilter, p control
 	if f.Rollout != 0 {
 		q = q.Where("rollout_id = ?", f.Rollout)
 	}
-	if f.Kind != "" { // kinds are lower-case letters, hyphens and dots: none of them means anything to LIKE
+	if f.Kind != "" { // kinds consist of lower-case letters, hyphens and dots, none of which is special in LIKE
 		q = q.Where("kind LIKE ?", f.Kind+"%")
 	}
 	if !f.Since.IsZero() {

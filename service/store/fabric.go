@@ -49,7 +49,7 @@ func (r *repos) fabric(ctx context.Context, name string) (fabricRow, error) {
 	return row, found(err, "fabric", name)
 }
 
-// found turns gorm's "record not found" into ours and wraps other errors.
+// found converts gorm's "record not found" into a *NotFoundError and wraps other errors.
 func found(err error, kind, name string) error {
 	switch {
 	case err == nil:
@@ -130,11 +130,11 @@ func (r *repos) DeleteFabric(ctx context.Context, name string, version int64) er
 	if err := r.in(ctx).Delete(&row).Error; err != nil {
 		return fmt.Errorf("delete fabric %s: %w", name, err)
 	}
-	r.gone = true // its tenants went with it
+	r.gone = true // its tenants were deleted with it
 	return nil
 }
 
-// checkVersion compares the version a change was made against; 0 matches any.
+// checkVersion compares the version that a change is based on with the stored one; 0 matches any.
 func checkVersion(kind, name string, want, have int64) error {
 	if want != 0 && want != have {
 		return &control.PreconditionError{Kind: kind, Name: name, Want: want, Have: have}
@@ -142,15 +142,15 @@ func checkVersion(kind, name string, want, have int64) error {
 	return nil
 }
 
-// stale is the error of a change of a version that another change came before.
+// stale returns the error of a change that is based on an old version.
 func stale(kind, name string, version int64) error {
 	return &control.PreconditionError{Kind: kind, Name: name, Want: version, Have: version + 1}
 }
 
-// counters is the value of the column counters.
+// counters returns the value of the column counters.
 func counters(c control.Counters) string { return string(cmp.Or(c, control.CountersClear)) }
 
-// prerequisites is the value of the column prerequisites.
+// prerequisites returns the value of the column prerequisites.
 func prerequisites(p control.Prerequisites) string {
 	return string(cmp.Or(p, control.PrerequisitesReport))
 }

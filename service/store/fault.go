@@ -16,18 +16,18 @@ import (
 	"fairlane/service/control"
 )
 
-// Codes of what a database can fail with through no fault of the request.
+// Codes of database failures that the request did not cause.
 const (
 	codeFull        = "storage-full"
 	codeReadOnly    = "storage-read-only"
 	codeUnavailable = "storage-unavailable"
 	codeDamaged     = "storage-damaged"
-	codeBlocked     = "storage-blocked" // of the probe only; a write that waits too long has codeUnavailable
+	codeBlocked     = "storage-blocked" // only from the probe; a write that waits too long has codeUnavailable
 )
 
-// fault types errors of the database itself: the API answers them with 503, and the caller may
-// try again, except for "storage-damaged". Errors of the domain, of a context and all others pass as they are. A refused
-// write is the database's fault only in a write transaction.
+// fault classifies errors of the database itself. The API answers them with 503, and the caller may retry, except for
+// "storage-damaged". It returns all other errors unchanged, such as those of the domain or of a context. A rejected write
+// is the database's fault only in a write transaction.
 func (s *Store) fault(err error, writing bool) error {
 	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
@@ -52,10 +52,10 @@ func (s *Store) fault(err error, writing bool) error {
 	return &control.UnavailableError{Code: code, Said: said, Err: err}
 }
 
-// ioerrShmSize is SQLITE_IOERR_SHMSIZE: the index beside the write-ahead log could not grow.
+// ioerrShmSize is SQLITE_IOERR_SHMSIZE: the index of the write-ahead log could not grow.
 const ioerrShmSize = 4874
 
-// opening is fault for a database that could not be opened: it says what to do before the next start.
+// opening is fault for a database that could not be opened: its text says what to do before the next start.
 func (s *Store) opening(err error) error {
 	typed := s.fault(err, true)
 	var away *control.UnavailableError
@@ -84,7 +84,7 @@ func (s *Store) opening(err error) error {
 	return &control.UnavailableError{Code: away.Code, Said: said, Err: away.Err}
 }
 
-// classify returns the code of a database's own fault, or "".
+// classify returns the code of a database failure, or "".
 func classify(err error) string {
 	var lite *sqlite.Error
 	var pg *pgconn.PgError
@@ -107,8 +107,8 @@ func classify(err error) string {
 	return ""
 }
 
-// cut adds the context's error to one that the end of the context can cause: a statement that SQLite interrupted, or a
-// transaction that was rolled back before its commit.
+// cut adds the context's error to an error that the end of the context can cause: an interrupted SQLite statement, or a
+// transaction rolled back before its commit.
 func cut(ctx context.Context, err error) error {
 	var lite *sqlite.Error
 	interrupted := errors.As(err, &lite) && lite.Code()&0xff == 9 // SQLITE_INTERRUPT
@@ -118,10 +118,9 @@ func cut(ctx context.Context, err error) error {
 	return err
 }
 
-// classifySQLite judges by the primary result code, the low byte (SQLite, Result and Error
-// Codes, section 3).
+// classifySQLite classifies a primary result code, the low byte (SQLite, Result and Error Codes, section 3).
 func classifySQLite(code int) string {
-	if code == ioerrShmSize { // of a directory without room
+	if code == ioerrShmSize { // the directory has no room
 		return codeFull
 	}
 	switch code & 0xff {
@@ -143,7 +142,7 @@ func isBusy(err error) bool {
 	return errors.As(err, &lite) && lite.Code()&0xff == 5
 }
 
-// classifyPostgres judges by SQLSTATE (PostgreSQL 15, appendix A).
+// classifyPostgres classifies an SQLSTATE (PostgreSQL 15, appendix A).
 func classifyPostgres(state string) string {
 	switch state {
 	case "53100": // disk_full

@@ -13,7 +13,7 @@ import (
 	"fairlane/service/store/pgtest"
 )
 
-// wantFault checks that an error is the database's own, of a code.
+// wantFault checks that an error is a database failure with a code.
 func wantFault(t *testing.T, err error, code string) {
 	t.Helper()
 	var away *control.UnavailableError
@@ -22,7 +22,7 @@ func wantFault(t *testing.T, err error, code string) {
 	}
 }
 
-// write makes a fabric of many bytes.
+// write creates a fabric of many bytes.
 func write(ctx context.Context, s *Store, name string) error {
 	f := fabricCalled(name)
 	f.Source += strings.Repeat("x", 2000)
@@ -42,7 +42,7 @@ func count(ctx context.Context, t *testing.T, s *Store) (n int) {
 	return n
 }
 
-func TestAFullDatabaseRefusesAndStillReads(t *testing.T) {
+func TestFullDatabaseRejectsWritesAndStillReads(t *testing.T) {
 	t.Parallel()
 	s := open(t)
 	ctx := t.Context()
@@ -67,7 +67,7 @@ func TestAFullDatabaseRefusesAndStillReads(t *testing.T) {
 	}
 }
 
-func TestAReadOnlyDatabaseRefusesAndStillReads(t *testing.T) {
+func TestReadOnlyDatabaseRejectsWritesAndStillReads(t *testing.T) {
 	onBoth(t, func(t *testing.T, d migrations.Dialect) {
 		database := fresh(t, d)
 		s := openAt(t, database, Options{})
@@ -122,7 +122,7 @@ func TestALostDatabaseIsUnavailableAndComesBack(t *testing.T) {
 	}
 }
 
-func TestAWriterThatStandsStillIsWaitedForAndNotForEver(t *testing.T) {
+func TestWaitForABlockedWriterIsBounded(t *testing.T) {
 	onBoth(t, func(t *testing.T, d migrations.Dialect) {
 		database := fresh(t, d)
 		slow := openAt(t, database, Options{})
@@ -144,7 +144,7 @@ func TestAWriterThatStandsStillIsWaitedForAndNotForEver(t *testing.T) {
 	})
 }
 
-func TestARequestThatEndsIsNoFault(t *testing.T) {
+func TestCanceledRequestIsNoDatabaseFailure(t *testing.T) {
 	onBoth(t, func(t *testing.T, d migrations.Dialect) {
 		s := openAt(t, fresh(t, d), Options{})
 		ctx, cancel := context.WithCancel(t.Context())

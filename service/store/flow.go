@@ -68,7 +68,7 @@ type namedFlow struct {
 	Tenant string
 }
 
-// readFlows reads the flows of a fabric that a query is narrowed to.
+// readFlows reads the flows of a fabric that a query selects.
 func readFlows(q *gorm.DB, fabric string) ([]tenants.Flow, error) {
 	var rows []namedFlow
 	err := q.Table("flows").Select("flows.*, tenants.name AS tenant").

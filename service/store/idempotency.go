@@ -30,7 +30,7 @@ var _ control.OnceRepo = (*repos)(nil)
 
 func (r *repos) TakeOnce(ctx context.Context, k control.OnceKey, now time.Time) (bool, error) {
 	old := "DELETE FROM idempotency_keys WHERE expires_at_us <= ?"
-	if r.db.Name() == "postgres" { // those that another transaction takes out are no reason to wait for it
+	if r.db.Name() == "postgres" { // do not wait for rows that another transaction is deleting
 		old = "DELETE FROM idempotency_keys WHERE (actor, word) IN (SELECT actor, word FROM idempotency_keys WHERE expires_at_us <= ? FOR UPDATE SKIP LOCKED)"
 	}
 	if err := r.in(ctx).Exec(old, micros(now)).Error; err != nil {

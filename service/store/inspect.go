@@ -18,18 +18,18 @@ import (
 	"fairlane/service/control"
 )
 
-// auditVersion is the schema version from which on there is an audit log.
+// auditVersion is the first schema version with an audit log.
 const auditVersion = 10
 
-// Inspection is what a look at a database found. Nothing is changed by looking.
+// Inspection is the result of inspecting a database, which changes nothing.
 type Inspection struct {
 	Dialect migrations.Dialect  `json:"dialect"`
 	Version int64               `json:"schema_version"` // of the database; 0 when it is empty
-	Know    int64               `json:"newest_version"` // newest that this release knows
-	Tables  []TableCount        `json:"tables"`         // those that exist, of what people would miss
+	Know    int64               `json:"newest_version"` // newest version that this release knows
+	Tables  []TableCount        `json:"tables"`         // existing tables with data that users would miss
 	Audit   control.AuditReport `json:"-"`
-	Faults  []string            `json:"faults"` // what is wrong; none when the database is sound
-	Notes   []string            `json:"notes"`  // what is allowed and unwise
+	Faults  []string            `json:"faults"` // defects; empty when the database is intact
+	Notes   []string            `json:"notes"`  // permitted but unwise settings
 }
 
 // TableCount is the number of rows of a table.
@@ -38,7 +38,7 @@ type TableCount struct {
 	Rows  int64  `json:"rows"`
 }
 
-// Empty reports whether there is nothing that anyone would miss.
+// Empty reports whether the database has no data that users would miss.
 func (i Inspection) Empty() bool {
 	for _, t := range i.Tables {
 		if t.Rows > 0 {
@@ -48,7 +48,7 @@ func (i Inspection) Empty() bool {
 	return true
 }
 
-// String lists what is in the database: "2 fabrics, 14 tenants".
+// String lists the contents of the database: "2 fabrics, 14 tenants".
 func (i Inspection) String() string {
 	var parts []string
 	for _, t := range i.Tables {
@@ -62,12 +62,11 @@ func (i Inspection) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// errAbsent means that there is no database of the name.
+// errAbsent means that the named database does not exist.
 var errAbsent = errors.New("does not exist")
 
-// Inspect looks at a database without changing or migrating it: its version, its integrity, its
-// references, its audit chain. An error means that it could not be looked at; what is wrong with it is in
-// Faults.
+// Inspect inspects a database without changing or migrating it: its version, its integrity, its references, its audit
+// chain. An error means that the inspection failed; defects of the database are in Faults.
 func Inspect(ctx context.Context, database string) (Inspection, error) {
 	db, d, err := openToRead(database)
 	if err != nil {
@@ -83,7 +82,7 @@ func Inspect(ctx context.Context, database string) (Inspection, error) {
 	return in, nil
 }
 
-// openToRead opens a database that exists, in its own journal mode.
+// openToRead opens an existing database, in its own journal mode.
 func openToRead(database string) (*sql.DB, migrations.Dialect, error) {
 	if IsPostgres(database) {
 		db, err := openRaw(database, migrations.Postgres)
@@ -138,7 +137,7 @@ func inspect(ctx context.Context, db *sql.DB, d migrations.Dialect) (Inspection,
 	return in, nil
 }
 
-// schemaVersion reads the version without making goose's table, which goose itself would do.
+// schemaVersion reads the version without creating goose's table, which goose itself would do.
 func schemaVersion(ctx context.Context, db *sql.DB, d migrations.Dialect) (have, know int64, err error) {
 	files, err := migrations.For(d)
 	if err != nil {
@@ -187,7 +186,7 @@ func hasColumn(ctx context.Context, db *sql.DB, d migrations.Dialect, table, nam
 	return n > 0, nil
 }
 
-// integrity asks the engine about the files, the references and the settings.
+// integrity checks the files, the references and the settings with the engine's own means.
 func (i *Inspection) integrity(ctx context.Context, db *sql.DB) error {
 	type check struct {
 		text, fault string
@@ -220,13 +219,13 @@ func (i *Inspection) integrity(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-// lines reads a query of one text column.
+// lines returns the rows of a query with one text column.
 func lines(ctx context.Context, db *sql.DB, text string, args ...any) ([]string, error) {
 	return scan(ctx, db, text, func(line *string) []any { return []any{line} }, args...)
 }
 
-// scan reads the rows of a query; columns names what each of a row's columns goes into. It lets its connection go, of which
-// a look at SQLite has one.
+// scan returns the rows of a query; columns names the target of each of a row's columns. It releases its connection: an
+// inspection of SQLite has only one.
 func scan[T any](ctx context.Context, db *sql.DB, text string, columns func(*T) []any, args ...any) (all []T, err error) {
 	rows, err := db.QueryContext(ctx, text, args...)
 	if err != nil {
@@ -243,7 +242,7 @@ func scan[T any](ctx context.Context, db *sql.DB, text string, columns func(*T) 
 	return all, rows.Err()
 }
 
-// census counts what people would miss.
+// census counts the rows that users would miss.
 func (i *Inspection) census(ctx context.Context, db *sql.DB) error {
 	for _, table := range [...]string{"fabrics", "snapshots", "tenants", "policies", "plans", "rollouts", "baselines", "accounts", "tokens", "events", "audit"} {
 		switch exists, err := hasTable(ctx, db, i.Dialect, table); {
@@ -261,10 +260,10 @@ func (i *Inspection) census(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-// baselineVersion is the schema version from which on there are baselines.
+// baselineVersion is the first schema version with baselines.
 const baselineVersion = 70
 
-// baselines checks that the baselines of devices can be read: they are recorded nowhere else.
+// baselines checks that the baselines of devices can be read: they have no other copy.
 func (i *Inspection) baselines(ctx context.Context, db *sql.DB) error {
 	if i.Version < baselineVersion {
 		return nil
@@ -283,7 +282,7 @@ func (i *Inspection) baselines(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-// verifyRaw checks the audit chain of a database that may be of an earlier version.
+// verifyRaw verifies the audit chain of a database that may have an earlier version.
 func verifyRaw(ctx context.Context, db *sql.DB, d migrations.Dialect) (report control.AuditReport, err error) {
 	var dialector gorm.Dialector = sqlite.Dialector{Conn: db}
 	if d == migrations.Postgres {
@@ -303,7 +302,7 @@ func verifyRaw(ctx context.Context, db *sql.DB, d migrations.Dialect) (report co
 // Migration is one step of the schema.
 type Migration struct {
 	Version int64  `json:"version"`
-	Name    string `json:"name"` // of its file
+	Name    string `json:"name"` // name of its file
 	Applied bool   `json:"applied"`
 }
 
@@ -344,7 +343,7 @@ func appliedVersions(ctx context.Context, db *sql.DB, d migrations.Dialect) ([]i
 	return scan(ctx, db, "SELECT version_id FROM goose_db_version WHERE version_id > 0", func(v *int64) []any { return []any{v} })
 }
 
-// Migrate brings a database to the newest version, as opening it does.
+// Migrate migrates a database to the newest version, as opening it does.
 func Migrate(ctx context.Context, database string) error {
 	s, err := Open(ctx, database, Options{})
 	if err != nil {

@@ -8,13 +8,13 @@ import (
 	"fairlane/service/control"
 )
 
-// Inserter puts jobs into a queue that lives in the same database, on the given transaction.
+// Inserter inserts jobs into a queue in the same database, in the given transaction.
 type Inserter interface {
 	InsertJobs(ctx context.Context, tx *sql.Tx, jobs []control.Job) error
 }
 
-// UseJobs gives the store the queue that Enqueue inserts into. Call it before the first transaction; without a
-// queue jobs are dropped, which is right only where nobody works them.
+// UseJobs sets the queue of Enqueue. Call it before the first transaction. Without a queue jobs are dropped, which is
+// correct only where nothing works them.
 func (s *Store) UseJobs(q Inserter) { s.jobs = q }
 
 var _ control.Jobs = (*repos)(nil)

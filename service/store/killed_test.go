@@ -10,7 +10,7 @@ import (
 	"fairlane/migrations"
 )
 
-// backupAndTarget makes a backup with 400 audit entries, and a database with the changes one, two and three.
+// backupAndTarget creates a backup with 400 audit entries, and a database with the changes one, two and three.
 func backupAndTarget(t *testing.T) (file, target string) {
 	t.Helper()
 	ctx := t.Context()
@@ -31,8 +31,8 @@ func backupAndTarget(t *testing.T) (file, target string) {
 	return file, target
 }
 
-// TestAKilledRestoreLeavesOneOrTheOther kills restores wherever they are.
-func TestAKilledRestoreLeavesOneOrTheOther(t *testing.T) {
+// TestKilledRestoreLeavesOldOrRestoredDatabase kills restores at random points.
+func TestKilledRestoreLeavesOldOrRestoredDatabase(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	file, target := backupAndTarget(t)
@@ -61,12 +61,12 @@ func TestAKilledRestoreLeavesOneOrTheOther(t *testing.T) {
 	}
 }
 
-func TestARestoreThatCannotWriteHarmsNothing(t *testing.T) {
+func TestRestoreThatCannotWriteChangesNothing(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	file, target := backupAndTarget(t)
 	failures := 0
-	for _, limit := range []int{1, 8, 40, 100, 200, 300, 400, 500, 600, 700, 900, 1200, 1 << 20} { // until it is through
+	for _, limit := range []int{1, 8, 40, 100, 200, 300, 400, 500, 600, 700, 900, 1200, 1 << 20} { // until it succeeds
 		if failWriting(t, limit, "restore", file, target) {
 			break
 		}
@@ -95,11 +95,11 @@ func TestARestoreThatCannotWriteHarmsNothing(t *testing.T) {
 	}
 }
 
-func TestLogsThatAKilledProcessLeftAreNotTakenForTheRestoredOnes(t *testing.T) {
+func TestLeftoverLogsAreNotAppliedToTheRestoredDatabase(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	_, file := backedUp(t, migrations.SQLite, 3)
-	// A store that is killed leaves the log of changes that are in no file yet.
+	// A killed store leaves a log with changes that are not in the file yet.
 	other := filepath.Join(t.TempDir(), "other.db")
 	o := openAt(t, other, Options{})
 	for i := range 40 {
@@ -130,7 +130,7 @@ func TestLogsThatAKilledProcessLeftAreNotTakenForTheRestoredOnes(t *testing.T) {
 	}
 }
 
-func TestAnUpgradeThatCannotWriteIsFinishedByTheNextStart(t *testing.T) {
+func TestInterruptedUpgradeIsFinishedByTheNextStart(t *testing.T) {
 	t.Parallel()
 	database := fresh(t, migrations.SQLite)
 	atVersion(t, database, migrations.SQLite, 7)

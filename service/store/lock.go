@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// Lock makes this the only manager of a database file. A second one would take the rollouts of
-// the first for abandoned. The lock ends with the process, however it ends.
+// Lock makes this process the only manager of a database file. A second manager would take over the running rollouts of
+// the first. The lock ends with the process, even if it is killed.
 func Lock(path string) (*os.File, error) {
 	f, err := os.OpenFile(path+".lock", os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

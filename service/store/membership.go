@@ -17,7 +17,7 @@ type membershipRow struct {
 	ID          int64  `gorm:"column:id;primaryKey"`
 	AccountID   int64  `gorm:"column:account_id"`
 	TenantID    *int64 `gorm:"column:tenant_id"`
-	FabricID    *int64 `gorm:"column:fabric_id"` // of a role on a whole fabric
+	FabricID    *int64 `gorm:"column:fabric_id"` // for a role on a whole fabric
 	Role        string `gorm:"column:role"`
 	Source      string `gorm:"column:source"`
 	CreatedAtUS int64  `gorm:"column:created_at_us"`
@@ -25,11 +25,11 @@ type membershipRow struct {
 
 func (membershipRow) TableName() string { return "memberships" }
 
-// onFabric ends the role of a row with a fabric. Managers of an earlier release, which take a row without a tenant for a role on
-// everything, know no such role and refuse its holder.
+// onFabric is the suffix of the stored role on a fabric. Managers of an earlier release would take a row without a tenant
+// for a role on everything; this way they do not know the role and reject its holder.
 const onFabric = "@fabric"
 
-// roleText is the role of a grant as rows keep it.
+// roleText returns the stored form of a grant's role.
 func roleText(g tenants.Grant) string {
 	if g.Domain.Whole() {
 		return string(g.Role) + onFabric
@@ -49,7 +49,7 @@ func (p placedMembership) membership() control.Membership {
 	}
 }
 
-// place is the row of a fabric or of a tenant where a role is held; neither for the domain of everything.
+// place is the row of the fabric or tenant of a role; neither is set for the domain of everything.
 type place struct{ fabric, tenant *int64 }
 
 func (r *repos) placeOf(ctx context.Context, d tenants.Domain) (place, error) {
@@ -61,7 +61,7 @@ func (r *repos) placeOf(ctx context.Context, d tenants.Domain) (place, error) {
 	return place{tenant: t}, err
 }
 
-// of narrows a query to the memberships of a place.
+// of limits a query to the memberships of a place.
 func (p place) of(q *gorm.DB) *gorm.DB {
 	if p.fabric != nil {
 		return q.Where("memberships.fabric_id = ?", *p.fabric)
@@ -150,7 +150,7 @@ func (r *repos) ListMembers(ctx context.Context, d tenants.Domain, p control.Pag
 	}
 	q := r.in(ctx).Table("memberships").Select("memberships.*, accounts.name AS name, accounts.display_name AS display_name").
 		Joins("JOIN accounts ON accounts.id = memberships.account_id").Where("accounts.kind = ?", string(control.PrincipalUser))
-	// An account has at most one row of each source: the cursor names both.
+	// An account has at most one row of each source, so the cursor names both.
 	rows, next, err := byName(place.of(q), "accounts.name || '/' || memberships.source", "members of "+d.String(), p,
 		func(m member) string { return m.Name + "/" + m.Row.Source })
 	return each(rows, func(m member) control.Member {

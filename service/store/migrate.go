@@ -26,11 +26,11 @@ func (e *SchemaError) Error() string {
 	return fmt.Sprintf("the schema has version %d and this release knows versions up to %d: run the release that wrote it or a newer one, or restore a backup from before the upgrade", e.Have, e.Know)
 }
 
-// migrateTries bounds how often a migration is begun again on SQLite, where two processes that
-// start together are told apart only by the one that comes late finding the table made.
+// migrateTries bounds the retries of a migration on SQLite. Two processes that start together conflict only when the
+// second finds that the first has created the table.
 const migrateTries = 3
 
-// migrate applies the migrations that are missing.
+// migrate applies the missing migrations.
 func migrate(ctx context.Context, db *sql.DB, d migrations.Dialect) error {
 	files, err := migrations.For(d)
 	if err != nil {
@@ -65,7 +65,8 @@ func provider(db *sql.DB, d migrations.Dialect, files fs.FS) (*goose.Provider, e
 	if d == migrations.Postgres {
 		dialect = goose.DialectPostgres
 	}
-	// Numbers are given out in ranges: one that is lower than the newest may come later, and is applied all the same.
+	// Number ranges are assigned in advance: a migration with a lower number than the newest may be added later, and is
+	// still applied.
 	p, err := goose.NewProvider(dialect, db, files, goose.WithDisableGlobalRegistry(true), goose.WithAllowOutofOrder(true))
 	if err != nil {
 		return nil, fmt.Errorf("read migrations: %w", err)
@@ -73,8 +74,8 @@ func provider(db *sql.DB, d migrations.Dialect, files fs.FS) (*goose.Provider, e
 	return p, nil
 }
 
-// up applies what is missing. Each migration is one transaction: when one fails, the schema stays at
-// the version before it, and the error says so.
+// up applies the missing migrations. Each is one transaction: when one fails, the schema stays at the version before it,
+// and the error says so.
 func up(ctx context.Context, p *goose.Provider) error {
 	have, know, err := versions(ctx, p)
 	if err != nil {
@@ -84,7 +85,7 @@ func up(ctx context.Context, p *goose.Provider) error {
 		return &SchemaError{Have: have, Know: know}
 	}
 	if have == know {
-		// Nothing is written when nothing is missing, so that a full or read-only database still opens for reading.
+		// Without missing migrations it writes nothing, so that a full or read-only database still opens for reading.
 		if missing, err := p.HasPending(ctx); err != nil || !missing {
 			return err
 		}
@@ -104,7 +105,7 @@ func up(ctx context.Context, p *goose.Provider) error {
 	return fmt.Errorf("migrate from version %d: %w", have, err)
 }
 
-// versions returns the version of the database, 0 for an empty one, and the newest there is.
+// versions returns the version of the database, 0 for an empty one, and the newest version.
 func versions(ctx context.Context, p *goose.Provider) (have, know int64, err error) {
 	sources := p.ListSources()
 	if len(sources) > 0 {
@@ -116,7 +117,7 @@ func versions(ctx context.Context, p *goose.Provider) (have, know int64, err err
 	return have, know, nil
 }
 
-// openRaw opens a database without bringing its schema to the newest version.
+// openRaw opens a database without migrating it.
 func openRaw(database string, d migrations.Dialect) (*sql.DB, error) {
 	if d == migrations.Postgres {
 		c, err := postgresConfig(database, time.Minute)

@@ -10,7 +10,7 @@ import (
 	"fairlane/service/control"
 )
 
-// afterID reads a numeric cursor, 0 for the first page.
+// afterID parses a numeric cursor, 0 for the first page.
 func afterID(p control.Page) (int64, error) {
 	if p.After == "" {
 		return 0, nil
@@ -22,8 +22,8 @@ func afterID(p control.Page) (int64, error) {
 	return id, nil
 }
 
-// newestFirst reads a page of a query's rows by a column of numbers that grow, highest first. An error says that what
-// could not be listed.
+// newestFirst reads a page of a query's rows by a growing numeric column, highest first. what describes the list in
+// errors.
 func newestFirst[R any](q *gorm.DB, column, what string, p control.Page, number func(R) int64) (rows []R, next string, err error) {
 	after, err := afterID(p)
 	if err != nil {
@@ -35,7 +35,7 @@ func newestFirst[R any](q *gorm.DB, column, what string, p control.Page, number 
 	return page(q.Order(column+" DESC"), what, p, numbered(number))
 }
 
-// oldestFirst is newestFirst the other way round.
+// oldestFirst is newestFirst in ascending order.
 func oldestFirst[R any](q *gorm.DB, column, what string, p control.Page, number func(R) int64) (rows []R, next string, err error) {
 	after, err := afterID(p)
 	if err != nil {
@@ -44,7 +44,7 @@ func oldestFirst[R any](q *gorm.DB, column, what string, p control.Page, number 
 	return page(q.Where(column+" > ?", after).Order(column), what, p, numbered(number))
 }
 
-// byName reads a page of a query's rows by a column of names. An error says that what could not be listed.
+// byName reads a page of a query's rows by a column of names. what describes the list in errors.
 func byName[R any](q *gorm.DB, column, what string, p control.Page, name func(R) string) (rows []R, next string, err error) {
 	return page(q.Where(column+" > ?", p.After).Order(column), what, p, name)
 }
@@ -53,8 +53,7 @@ func numbered[R any](number func(R) int64) func(R) string {
 	return func(row R) string { return strconv.FormatInt(number(row), 10) }
 }
 
-// page reads the first rows of a query, and one more, which tells whether there is a next page: then its cursor is that of
-// the last row.
+// page reads the rows of a page and one more. If that one exists, there is a next page, with the cursor of the last row.
 func page[R any](q *gorm.DB, what string, p control.Page, cursor func(R) string) (rows []R, next string, err error) {
 	size := p.Size()
 	if err := q.Limit(size + 1).Find(&rows).Error; err != nil {
@@ -66,7 +65,7 @@ func page[R any](q *gorm.DB, what string, p control.Page, cursor func(R) string)
 	return rows[:size], cursor(rows[size-1]), nil
 }
 
-// each gives rows their form in the domain.
+// each converts rows to their domain types.
 func each[R, T any](rows []R, domain func(R) T) []T {
 	list := make([]T, len(rows))
 	for i, row := range rows {
@@ -75,7 +74,7 @@ func each[R, T any](rows []R, domain func(R) T) []T {
 	return list
 }
 
-// tryEach is each where a row may be damaged.
+// tryEach is each for rows that may be damaged.
 func tryEach[R, T any](rows []R, domain func(R) (T, error)) (_ []T, err error) {
 	list := make([]T, len(rows))
 	for i, row := range rows {

@@ -58,8 +58,8 @@ func (r *repos) Plan(ctx context.Context, fabric, name string) (control.Plan, er
 	return row.domain(fabric)
 }
 
-// plan finds a plan by an unambiguous beginning of its name. The name is hexadecimal, so that
-// the range from the beginning to the beginning followed by "g" holds exactly the matches.
+// plan finds a plan by an unambiguous prefix of its name. The name is hexadecimal, so the range from the prefix to the
+// prefix followed by "g" holds exactly the matches.
 func (r *repos) plan(ctx context.Context, fabricID int64, name string) (planRow, error) {
 	var rows []planRow
 	if strings.Trim(name, "0123456789abcdef") != "" || name == "" {

@@ -71,7 +71,7 @@ func (r *repos) AddPolicy(ctx context.Context, p control.Policy, parts []control
 	return row.domain(p.Fabric), nil
 }
 
-// addParts ends the parts that are replaced and inserts those that are there from now on.
+// addParts ends the replaced parts and inserts the new ones.
 func (r *repos) addParts(ctx context.Context, fabricID, number int64, parts []control.PolicyPart) error {
 	var rows []policyPartRow
 	names := map[string][]string{}
@@ -163,8 +163,8 @@ func (row policyRow) domain(fabric string) control.Policy {
 	}
 }
 
-// packSize is the size from which a part is compressed. Plain parts begin with what JSON begins with, which gzip does
-// not.
+// packSize is the size from which a part is compressed. Plain parts start with a character of JSON, which gzip data never
+// does.
 const packSize = 4 << 10
 
 func packed(b []byte) ([]byte, error) {
@@ -176,11 +176,11 @@ func packed(b []byte) ([]byte, error) {
 	if _, err := w.Write(b); err != nil {
 		return nil, err
 	}
-	err := w.Close() // writes the end
+	err := w.Close() // writes the trailer
 	return out.Bytes(), err
 }
 
-// maxPart bounds what a part is unpacked to, so that a damaged row cannot fill the memory.
+// maxPart bounds the unpacked size of a part, so that a damaged row cannot fill the memory.
 const maxPart = 1 << 30
 
 func unpacked(b []byte) ([]byte, error) {

@@ -17,15 +17,15 @@ import (
 	"fairlane/migrations"
 )
 
-// Time limits of a connection; those of idle transactions are in writelocks.go.
+// Time limits of a connection; writelocks.go has those of idle transactions.
 const (
 	connectTimeout = 5 * time.Second
 	maxIdle        = 5 * time.Minute
 )
 
-// OpenPostgres opens the database of a URL such as "postgres://fairlane@db.example:5432/fairlane"
-// and brings its schema to the newest version; managers that start together take turns at that.
-// Errors do not repeat the URL's password.
+// OpenPostgres opens the database at a URL such as "postgres://fairlane@db.example:5432/fairlane" and migrates its schema
+// to the newest version; managers that start concurrently migrate one after the other. Errors do not contain the URL's
+// password.
 func OpenPostgres(ctx context.Context, dsn string, o Options) (*Store, error) {
 	if o.BusyTimeout <= 0 {
 		o.BusyTimeout = 30 * time.Second
@@ -46,7 +46,7 @@ func OpenPostgres(ctx context.Context, dsn string, o Options) (*Store, error) {
 	return s, nil
 }
 
-// postgresConfig reads the URL and adds the limits that it does not set itself.
+// postgresConfig parses the URL and adds the limits that it does not set.
 func postgresConfig(dsn string, busy time.Duration) (*pgx.ConnConfig, error) {
 	if !IsPostgres(dsn) {
 		return nil, errors.New("database: want a URL such as postgres://USER@HOST:PORT/NAME")
@@ -70,27 +70,27 @@ func postgresConfig(dsn string, busy time.Duration) (*pgx.ConnConfig, error) {
 	return c, nil
 }
 
-// idleLimit is the setting that ends transactions whose client sends nothing.
+// idleLimit is the setting that ends idle transactions.
 const idleLimit = "idle_in_transaction_session_timeout"
 
-// forReaders gives read transactions their own limit: nobody waits for them, so that a manager that was stopped for a moment, or has
-// little of a busy machine, goes on with them.
+// forReaders gives read transactions their own idle limit. They block no other transaction, so a manager that was
+// suspended briefly, or runs on a busy machine, can continue them.
 func forReaders(c *pgx.ConnConfig) *pgx.ConnConfig {
 	c = c.Copy()
-	if c.RuntimeParams[idleLimit] == strconv.FormatInt(idleInTx.Milliseconds(), 10) { // else the URL sets it
+	if c.RuntimeParams[idleLimit] == strconv.FormatInt(idleInTx.Milliseconds(), 10) { // otherwise the URL sets it
 		c.RuntimeParams[idleLimit] = strconv.FormatInt(idleInRead.Milliseconds(), 10)
 	}
 	return c
 }
 
-// Redact returns a database's name without a password in it, for messages and logs.
+// Redact returns a database's name without its password, for messages and logs.
 func Redact(database string) string {
 	if !IsPostgres(database) {
 		return database
 	}
 	u, err := url.Parse(database)
 	if err != nil {
-		return "postgres://..." // what cannot be read may hold a password anywhere
+		return "postgres://..." // an unparsable URL may hold a password anywhere
 	}
 	q := u.Query()
 	if q.Has("password") || q.Has("sslpassword") {
@@ -110,8 +110,8 @@ func (s *Store) openPostgres(c *pgx.ConnConfig, conns int) (*gorm.DB, error) {
 	return gorm.Open(postgres.New(postgres.Config{Conn: db}), config())
 }
 
-// lockMigrations makes managers that start at the same time migrate one after the other. The
-// returned function lets the next one go on.
+// lockMigrations makes managers that start concurrently migrate one after the other. The returned function releases the
+// lock.
 func lockMigrations(ctx context.Context, db *sql.DB) (unlock func() error, err error) {
 	conn, err := db.Conn(ctx)
 	if err != nil {

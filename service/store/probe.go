@@ -17,22 +17,22 @@ import (
 
 // Bounds of a probe of the database.
 const (
-	probeTime = 2 * time.Second // a database that answers later counts as not answering
-	probeKept = time.Second     // for so long an answer is kept
+	probeTime = 2 * time.Second // a slower database counts as not answering
+	probeKept = time.Second     // lifetime of an answer
 )
 
-// probe keeps the latest answer of the database.
+// probe holds the latest answer of the database.
 type probe struct {
-	wrote   atomic.Int64 // when a write transaction was committed last, in nanoseconds since 1970
+	wrote   atomic.Int64 // time of the last committed write transaction, in nanoseconds since 1970
 	mu      sync.Mutex
 	at      time.Time
 	err     error
-	pending chan error // of a try under way: on SQLite the wait for another process does not end with the context
+	pending chan error // result of a running probe: on SQLite the wait for another process does not end with the context
 }
 
 func (p *probe) committed() { p.wrote.Store(time.Now().UnixNano()) }
 
-// end waits for a try under way.
+// end waits for a running probe.
 func (p *probe) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -41,7 +41,7 @@ func (p *probe) end() {
 	}
 }
 
-// Ping implements control.Store. A write that was committed within probeKept replaces a try.
+// Ping implements control.Store. A write that was committed within probeKept replaces a probe.
 func (s *Store) Ping(ctx context.Context) error {
 	p := &s.probe
 	if d := s.damaged.Load(); d != nil {
@@ -53,7 +53,7 @@ func (s *Store) Ping(ctx context.Context) error {
 		return p.err
 	}
 	select {
-	case p.err = <-p.pending: // of a try whose caller has gone; a nil channel never delivers
+	case p.err = <-p.pending: // of a probe whose caller has gone; a nil channel never delivers
 		p.pending = nil
 	default:
 	}
@@ -65,7 +65,7 @@ func (s *Store) Ping(ctx context.Context) error {
 			answer <- s.ping(timed)
 		}(p.pending)
 	}
-	wait := time.NewTimer(probeTime + probeTime/4) // so that the try's own error, which has more detail, comes first
+	wait := time.NewTimer(probeTime + probeTime/4) // so that the probe's own error, which has more detail, comes first
 	defer wait.Stop()
 	select {
 	case p.err = <-p.pending:
@@ -80,7 +80,7 @@ func (s *Store) Ping(ctx context.Context) error {
 }
 
 func (s *Store) ping(ctx context.Context) error {
-	err := s.closers[len(s.closers)-1].PingContext(ctx) // readers; the writer is tried below
+	err := s.closers[len(s.closers)-1].PingContext(ctx) // readers; the writer is probed below
 	if errors.Is(err, context.DeadlineExceeded) {
 		return &control.UnavailableError{Code: codeUnavailable, Said: phrase.Of("problem.database-silent"), Err: err}
 	}
@@ -97,18 +97,19 @@ func (s *Store) ping(ctx context.Context) error {
 	return s.fault(err, true)
 }
 
-// blocked is the error of a database that answers reads while writes wait.
+// blocked returns the error of a database that answers reads while writes wait.
 func blocked(err error) error {
 	return &control.UnavailableError{Code: codeBlocked, Said: phrase.Of("problem.database-blocked", "time", probeTime), Err: err}
 }
 
-// errProbed rolls back what a probe wrote.
+// errProbed rolls back the write of a probe.
 var errProbed = errors.New("probed")
 
-// scopeProbe is the scope of a probe's write, which no other write has.
+// scopeProbe is the scope of a probe's write; no other write has it.
 const scopeProbe control.WriteScope = "probe"
 
-// tryWrite does what every write does, except the commit: it waits for its turn, also at the end of the audit log, and writes.
+// tryWrite does what every write does, except the commit: it waits for its turn, also for the end of the audit log, and
+// writes.
 func (s *Store) tryWrite(ctx context.Context) error {
 	var turn *turn
 	if s.dialect == migrations.Postgres {

@@ -17,7 +17,7 @@ import (
 	"fairlane/migrations"
 )
 
-// NotEmptyError says what restoring over a database would take out of use.
+// NotEmptyError describes the database that a restore would replace.
 type NotEmptyError struct {
 	Database string // without its password
 	Holds    string // "2 fabrics, 14 tenants"
@@ -28,7 +28,7 @@ func (e *NotEmptyError) Error() string {
 	return fmt.Sprintf("database %s holds %s: restoring takes its place; say --force to go on", e.Database, e.Holds)
 }
 
-// InUseError says that somebody works on the database.
+// InUseError means that another process uses the database.
 type InUseError struct {
 	Database string
 	Detail   string
@@ -39,20 +39,20 @@ func (e *InUseError) Error() string {
 	return fmt.Sprintf("database %s is in use (%s): stop every fairlane serve that works on it first", e.Database, e.Detail)
 }
 
-// Restored says what a restore did.
+// Restored is the result of a restore.
 type Restored struct {
 	Backup Inspection `json:"backup"`
-	// Kept is where what was in the place is now: a file beside it, or a database on the same server;
-	// empty when nothing was there.
+	// Kept is the new place of the replaced database: a file beside it, or a database on the same server; empty when
+	// there was none.
 	Kept string `json:"kept,omitempty"`
-	// Paused is how many rollouts were running when the backup was made; they wait to be resumed.
+	// Paused is the number of rollouts that were running when the backup was made; they must be resumed.
 	Paused int `json:"paused_rollouts"`
 }
 
-// Restore puts a backup in the place of a database. First the backup is looked at: a damaged one, one
-// whose audit chain is broken or one of a newer release is refused, and so is a database in use. One that
-// is not empty needs force, and is kept under another name, which ends with now. Until the last step, which
-// is a single change of names, nothing has happened to the database.
+// Restore replaces a database by a backup. It inspects the backup first and rejects a damaged one, one with a broken
+// audit chain, and one of a newer release; it also rejects a database in use. A database that is not empty requires
+// force, and is kept under another name, which ends with now. The database is unchanged until the last step, which only
+// changes names.
 func Restore(ctx context.Context, file, database string, force bool, now time.Time) (Restored, error) {
 	var out Restored
 	var err error
@@ -67,7 +67,7 @@ func Restore(ctx context.Context, file, database string, force bool, now time.Ti
 	return out, nil
 }
 
-// stamp is a time, to the millisecond, as a part of a name.
+// stamp formats a time, to the millisecond, as part of a name.
 func stamp(now time.Time) string {
 	return strings.ReplaceAll(now.UTC().Format("20060102t150405.000"), ".", "")
 }
@@ -78,7 +78,7 @@ const (
 	magicPostgres = "PGDMP"
 )
 
-// checkForm refuses a file that is no backup of the engine.
+// checkForm rejects a file that is no backup of the engine.
 func checkForm(file string, d migrations.Dialect) error {
 	f, err := os.Open(file)
 	if err != nil {
@@ -130,7 +130,7 @@ func restoreSQLite(ctx context.Context, file, database string, force bool, now t
 	if out.Paused, err = settle(ctx, partial, file, now); err != nil {
 		return out, err
 	}
-	if err := claim(ctx, partial); err != nil { // folds the write-ahead log in: the file alone is moved
+	if err := claim(ctx, partial); err != nil { // merges the write-ahead log: only the file itself is moved
 		return out, err
 	}
 	occupied, err := checkTarget(ctx, database, force)
@@ -145,7 +145,7 @@ func restoreSQLite(ctx context.Context, file, database string, force bool, now t
 		if err := os.Link(database, out.Kept); err != nil {
 			return out, fmt.Errorf("keep the present database: %w", err)
 		}
-	} else if err := removeWhole(database); err != nil { // a log without its database would be taken for the restored one's
+	} else if err := removeWhole(database); err != nil { // a log without its database would be applied to the restored one
 		return out, err
 	}
 	if err := os.Rename(partial, database); err != nil {
@@ -154,12 +154,12 @@ func restoreSQLite(ctx context.Context, file, database string, force bool, now t
 	return out, syncFile(filepath.Dir(database))
 }
 
-// removeWhole removes a SQLite file with its logs, as far as they are there.
+// removeWhole removes a SQLite file with its logs, where they exist.
 func removeWhole(database string) error {
 	return errors.Join(remove(database), remove(database+"-wal"), remove(database+"-shm"), remove(database+"-journal"))
 }
 
-// copyFile copies to a new file that only its owner may read, and brings it to the disk.
+// copyFile copies to a new file that only its owner may read, and flushes it to the disk.
 func copyFile(from, to string) error {
 	r, err := os.Open(from)
 	if err != nil {
@@ -173,14 +173,13 @@ func copyFile(from, to string) error {
 	return errors.Join(err, w.Sync(), w.Close(), r.Close())
 }
 
-// checkTarget reports whether there is a database already, and refuses one that holds something
-// unless told to.
+// checkTarget reports whether the database exists, and rejects one that is not empty without force.
 func checkTarget(ctx context.Context, database string, force bool) (occupied bool, err error) {
 	in, err := Inspect(ctx, database)
 	switch {
 	case errors.Is(err, errAbsent):
 		return false, nil
-	case err != nil && !force: // what is there cannot be read: only force takes it away
+	case err != nil && !force: // an unreadable database is replaced only with force
 		return true, err
 	case err == nil && !in.Empty() && !force:
 		return true, &NotEmptyError{Database: Redact(database), Holds: in.String()}
@@ -188,8 +187,8 @@ func checkTarget(ctx context.Context, database string, force bool) (occupied boo
 	return true, nil
 }
 
-// claim makes sure that nobody has the SQLite file open, and folds its write-ahead log into it, so that the
-// file alone is the whole database. A file that is no database any more has nothing to fold.
+// claim makes sure that no process has the SQLite file open, and merges its write-ahead log, so that the file alone is
+// the whole database. A file that is not a database any more has nothing to merge.
 func claim(ctx context.Context, database string) (err error) {
 	db, err := openRaw(database, migrations.SQLite)
 	if err != nil {
@@ -222,7 +221,7 @@ func claim(ctx context.Context, database string) (err error) {
 	return errors.Join(remove(database+"-wal"), remove(database+"-shm"))
 }
 
-// restorePostgres restores into a new database of the server, looks at it, and changes names.
+// restorePostgres restores into a new database of the server, inspects it, and changes names.
 func restorePostgres(ctx context.Context, file, database string, force bool, now time.Time) (out Restored, err error) {
 	if err := checkForm(file, migrations.Postgres); err != nil {
 		return out, err
@@ -240,7 +239,7 @@ func restorePostgres(ctx context.Context, file, database string, force bool, now
 	if err != nil {
 		return out, err
 	}
-	base := c.Database[:min(len(c.Database), 30)] // PostgreSQL cuts names after 63 bytes
+	base := c.Database[:min(len(c.Database), 30)] // PostgreSQL truncates names after 63 bytes
 	scratch := base + "_restoring_" + stamp(now)
 	if _, err := admin.ExecContext(ctx, "CREATE DATABASE "+quoted(scratch)+" TEMPLATE template0 ENCODING 'UTF8'"); err != nil {
 		return out, fmt.Errorf("make a database to restore into, which needs the right CREATEDB: %w", err)
@@ -299,7 +298,7 @@ func openAdmin(ctx context.Context, database, name string) (*sql.DB, error) {
 
 func quoted(name string) string { return pgx.Identifier{name}.Sanitize() }
 
-// checkPostgresTarget is checkTarget, and refuses a database that somebody is connected to.
+// checkPostgresTarget is checkTarget, and also rejects a database with open connections.
 func checkPostgresTarget(ctx context.Context, admin *sql.DB, database, name string, force bool) (occupied bool, err error) {
 	var n int
 	if err := admin.QueryRowContext(ctx, "SELECT COUNT(*) FROM pg_database WHERE datname = $1", name).Scan(&n); err != nil || n == 0 {
@@ -311,11 +310,11 @@ func checkPostgresTarget(ctx context.Context, admin *sql.DB, database, name stri
 	return checkTarget(ctx, database, force)
 }
 
-// leaveGrace is how long those who have just left may still be listed: until the server's process for them has ended.
-// PostgreSQL itself waits for as long before it renames a database.
+// leaveGrace is how long closed connections may still be listed, until their server process has ended. PostgreSQL itself
+// waits as long before it renames a database.
 const leaveGrace = 5 * time.Second
 
-// awaitUsers waits until nobody is connected to a database. After leaveGrace whoever is connected works on it.
+// awaitUsers waits until a database has no connections. A connection that remains after leaveGrace is in use.
 func awaitUsers(ctx context.Context, admin *sql.DB, database, name string) error {
 	grace := time.NewTimer(leaveGrace)
 	defer grace.Stop()

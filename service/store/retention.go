@@ -9,8 +9,9 @@ import (
 	"fairlane/service/control"
 )
 
-// needed are the rollouts whose rows stay, whatever their age: those that run, the latest of each
-// fabric and its latest one that put a plan in force, which no repair does: it rolls out to some devices what is in force.
+// needed selects the rollouts whose rows stay, whatever their age: the running ones, the latest of each fabric, and its
+// latest one that put a plan in force. A repair does not count as such, since it applies the plan in force to some
+// devices.
 func (r *repos) needed() string {
 	repair := "COALESCE(json_extract(CAST(options AS TEXT), '$.repair'), 0) = 1"
 	if r.db.Name() == "postgres" {
@@ -21,8 +22,8 @@ func (r *repos) needed() string {
 	UNION SELECT MAX(id) FROM rollouts WHERE state IN ('succeeded', 'partial') AND NOT ` + repair + ` GROUP BY fabric_id`
 }
 
-// prune deletes the first rows of a table, in the order of its key, that a condition on a time before which they are old
-// selects.
+// prune deletes the first rows of a table, in the order of its key, that the condition old selects; before is its
+// parameter.
 func (r *repos) prune(ctx context.Context, table, key, old string, before time.Time, limit int) (int64, error) {
 	res := r.in(ctx).Exec("DELETE FROM "+table+" WHERE ("+key+") IN (SELECT "+key+" FROM "+table+" WHERE "+old+" ORDER BY "+key+" LIMIT ?)", micros(before), limit)
 	if res.Error != nil {
@@ -43,15 +44,15 @@ func (r *repos) PruneRolloutDevices(ctx context.Context, endedBefore time.Time, 
 		"rollout_id IN (SELECT id FROM rollouts WHERE finished_at_us < ?) AND rollout_id NOT IN ("+r.needed()+")", endedBefore, limit)
 }
 
-// PrunePlans implements control.RetentionRepo: a plan that any rollout refers to stays, and so does the
-// latest of each fabric.
+// PrunePlans implements control.RetentionRepo. Plans that a rollout refers to stay, and so does the latest of each
+// fabric.
 func (r *repos) PrunePlans(ctx context.Context, before time.Time, limit int) (int64, error) {
 	return r.prune(ctx, "plans", "id",
 		"created_at_us < ? AND id NOT IN (SELECT plan_id FROM rollouts) AND id NOT IN (SELECT MAX(id) FROM plans GROUP BY fabric_id)", before, limit)
 }
 
-// PruneSnapshots implements control.RetentionRepo: a snapshot that a plan was made for stays, and so does
-// the one of each fabric that was seen last.
+// PruneSnapshots implements control.RetentionRepo. Snapshots that a plan was made for stay, and so does the one of each
+// fabric that was seen last.
 func (r *repos) PruneSnapshots(ctx context.Context, before time.Time, limit int) (int64, error) {
 	return r.prune(ctx, "snapshots", "id", `seen_at_us < ?
 		AND NOT EXISTS (SELECT 1 FROM plans WHERE plans.fabric_id = snapshots.fabric_id AND plans.snapshot_sha256 = snapshots.sha256)

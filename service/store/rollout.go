@@ -17,8 +17,8 @@ import (
 	"fairlane/service/control"
 )
 
-// CreateRollout implements control.RolloutRepo. The partial unique index on running rollouts
-// decides, so that two managers cannot both win.
+// CreateRollout implements control.RolloutRepo. The partial unique index on running rollouts decides, so that two
+// managers cannot both succeed.
 func (r *repos) CreateRollout(ctx context.Context, ro control.Rollout) (control.Rollout, error) {
 	f, err := r.fabric(ctx, ro.Fabric)
 	if err != nil {
@@ -54,7 +54,7 @@ func joinStages(stages []control.Stage) string {
 	return strings.Join(parts, ",")
 }
 
-// namedRollout is a rollout with the names that its references stand for.
+// namedRollout is a rollout with the names of the rows that it references.
 type namedRollout struct {
 	Row    rolloutRow `gorm:"embedded"`
 	Fabric string
@@ -126,7 +126,7 @@ func (r *repos) PutRolloutDevice(ctx context.Context, rollout int64, d control.R
 	return r.PutRolloutDevices(ctx, rollout, []control.RolloutDevice{d})
 }
 
-// encode gives nil, which is stored as NULL, for a nil pointer.
+// encode returns nil, stored as NULL, for a nil pointer.
 func encode[T any](v *T) ([]byte, error) {
 	if v == nil {
 		return nil, nil
@@ -171,8 +171,9 @@ func (r *repos) LatestRollout(ctx context.Context, fabric string, states ...cont
 	return row.domain()
 }
 
-// stored is a rollout's state as its row has it. A refused rollout is stored as rolled-back, with the column refused set: neither
-// managers of earlier releases, which may work on the same database during an upgrade, nor the table's check know "refused".
+// stored returns a rollout's state as its row has it. A refused rollout is stored as rolled-back, with the column refused
+// set: neither managers of earlier releases, which may use the same database during an upgrade, nor the table's check
+// know "refused".
 func stored(s control.RolloutState) string {
 	if s == control.RolloutRefused {
 		s = control.RolloutRolledBack

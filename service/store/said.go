@@ -6,9 +6,10 @@ import (
 	"fairlane/internal/phrase"
 )
 
-// A sentence has two columns: its English, for people who look into the database and for rows from before message ids, and the sentence itself.
+// A text has two columns: its English, for people who read the database and for rows older than message ids, and the
+// localisable text.
 
-// putSaid is the column of a sentence; nil for none.
+// putSaid returns the column of a text; nil for an empty one.
 func putSaid(t phrase.Text) *string {
 	if t.ID == "" {
 		return nil
@@ -16,7 +17,7 @@ func putSaid(t phrase.Text) *string {
 	return new(t.Canonical())
 }
 
-// said reads a sentence. Without a column of its own it is its English.
+// said returns a text. Without its own column it is the English one.
 func said(english string, column *string) phrase.Text {
 	if column != nil {
 		var t phrase.Text

@@ -53,8 +53,7 @@ func query(t *testing.T, db queryer, text string, args ...any) [][]string {
 	return all
 }
 
-// dump returns the schema without goose's own table and without the tables of the job queue, whose
-// schema is the queue's own.
+// dump returns the schema without the tables of goose and of the job queue, which define their own.
 func dump(t *testing.T, s *Store) string {
 	t.Helper()
 	var b strings.Builder
@@ -139,8 +138,8 @@ func columns(t *testing.T, s *Store, table string) map[string]column {
 	return all
 }
 
-// kindOf is the type that a column needs for a model's field: on PostgreSQL it has to hold all that the
-// Go type holds, or to be checked by a range.
+// kindOf returns the column type that a model's field requires: on PostgreSQL the column must hold all values of the Go
+// type, or be range-checked.
 func kindOf(d migrations.Dialect, f *schema.Field) []string {
 	if d == migrations.SQLite {
 		return map[string][]string{"int": {"INTEGER"}, "uint": {"INTEGER"}, "float": {"REAL"}, "string": {"TEXT"}, "bytes": {"BLOB"}, "bool": {"INTEGER"}}[string(f.DataType)]
@@ -189,7 +188,7 @@ func TestModelsMirrorTheSchema(t *testing.T) {
 	})
 }
 
-// TestStartingARolloutReadsLittleHistory asks the engines how they would look for what earlier rollouts left.
+// TestStartingARolloutReadsLittleHistory checks the engines' query plans for what earlier rollouts left.
 func TestStartingARolloutReadsLittleHistory(t *testing.T) {
 	onBoth(t, func(t *testing.T, d migrations.Dialect) {
 		s := openAt(t, fresh(t, d), Options{})

@@ -22,8 +22,8 @@ func (r *repos) TenantsNamed(ctx context.Context, fabric string, names []string,
 	return r.listTenants(ctx, fabric, r.in(ctx).Where("fabric_id = ? AND name IN ?", f.ID, names), p)
 }
 
-// FabricsNamed implements control.SightRepo. Snapshots are not read: those who see only some
-// fabrics do not see their topologies.
+// FabricsNamed implements control.SightRepo. It reads no snapshots: callers limited to some fabrics do not see their
+// topologies.
 func (r *repos) FabricsNamed(ctx context.Context, names []string, p control.Page) ([]control.Fabric, string, error) {
 	rows, next, err := byName(r.in(ctx).Where("name IN ?", names), "name", "fabrics", p, fabricRow.name)
 	return each(rows, fabricRow.domain), next, err
@@ -37,8 +37,8 @@ func (r *repos) FlowsOf(ctx context.Context, fabric string, names []string) ([]t
 	return readFlows(r.in(ctx).Where("flows.fabric_id = ? AND tenants.name IN ?", f.ID, names), fabric)
 }
 
-// TenantEvents implements control.SightRepo. The cursor is made of times, which the events show
-// anyway: a row's number would tell how many events of others lie between.
+// TenantEvents implements control.SightRepo. The cursor consists of times, which the events show anyway: a row number
+// would reveal how many events of others lie between.
 func (r *repos) TenantEvents(ctx context.Context, fabric string, names []string, p control.Page) ([]control.Event, string, error) {
 	at, shown, err := afterTime(p)
 	if err != nil {
@@ -63,7 +63,7 @@ func (r *repos) TenantEvents(ctx context.Context, fabric string, names []string,
 	return list, timeCursor(rows, at, shown), nil
 }
 
-// timeCursor names the last row by its time and its place among those of that time.
+// timeCursor identifies the last row by its time and its position among those of that time.
 func timeCursor(rows []eventRow, at int64, shown int) string {
 	last := rows[len(rows)-1].AtUS
 	same := 0
@@ -78,8 +78,8 @@ func timeCursor(rows []eventRow, at int64, shown int) string {
 	return strconv.FormatInt(last, 10) + "." + strconv.Itoa(same)
 }
 
-// afterTime reads a cursor of timeCursor. A time alone, as an event's id is one here, is after all
-// that happened then.
+// afterTime parses a cursor of timeCursor. A time alone, which is the id of an event here, means after all events of that
+// time.
 func afterTime(p control.Page) (at int64, shown int, err error) {
 	if p.After == "" {
 		return 0, 0, nil

@@ -33,7 +33,7 @@ func (r *repos) AddShares(ctx context.Context, fabric string, at time.Time, body
 		return err
 	}
 	row := shareRow{FabricID: f.ID, MeasuredAtUS: micros(at), Body: body}
-	// The same instant again can only be a clock that stands still: the later measurement is kept.
+	// An equal time means that the clock stands still: the later measurement is stored.
 	if err := r.in(ctx).Clauses(clause.OnConflict{UpdateAll: true}).Create(&row).Error; err != nil {
 		return fmt.Errorf("insert measurement of %s: %w", fabric, err)
 	}

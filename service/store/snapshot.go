@@ -36,7 +36,7 @@ func (r *repos) PutSnapshot(ctx context.Context, s control.Snapshot) (control.Sn
 	row.SeenAtUS, row.SeenSeq = micros(s.SeenAt), seq+1
 	row.WallUS, row.MADsSent = s.Stats.Wall.Microseconds(), s.Stats.MADsSent
 	db := r.in(ctx)
-	if row.ID != 0 { // of one that is there the topology, which may be large, is not written again
+	if row.ID != 0 { // the topology of an existing row, which may be large, is not written again
 		db = db.Select("seen_at_us", "seen_seq", "wall_us", "mads_sent")
 	}
 	if err := db.Save(&row).Error; err != nil {

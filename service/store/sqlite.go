@@ -16,12 +16,12 @@ import (
 	"fairlane/migrations"
 )
 
-// OpenSQLite opens or creates the database file at path and brings its schema to the newest
-// version. The path may not contain '?', which the driver takes for the start of parameters.
+// OpenSQLite opens or creates the database file at path and migrates its schema to the newest version. The path must not
+// contain '?', which starts parameters for the driver.
 //
-// WAL mode with foreign keys on and one writer connection: write transactions take their turn
-// in this process, so "database is locked" can come only from another process, which the busy
-// timeout waits for. Readers have connections of their own and never wait.
+// It uses WAL mode with foreign keys and one writer connection. Write transactions take turns in this process, so
+// "database is locked" can come only from another process, and the busy timeout waits for that. Readers have their own
+// connections and never wait.
 func OpenSQLite(ctx context.Context, path string, o Options) (*Store, error) {
 	if err := checkPath(path); err != nil {
 		return nil, err
@@ -29,8 +29,9 @@ func OpenSQLite(ctx context.Context, path string, o Options) (*Store, error) {
 	if o.BusyTimeout <= 0 {
 		o.BusyTimeout = 5 * time.Second
 	}
-	// A new database is one that only its owner may read: it holds hashes of passwords and what tenants may not know of
-	// each other. SQLite gives the files beside it the same mode. Where it cannot be made, opening it says why.
+	// Only its owner may read a new database: it holds password hashes, and facts that tenants must not learn about each
+	// other. SQLite gives the files beside it the same mode. If the file cannot be created, opening it reports the
+	// reason.
 	_ = reserve(path)
 	s := &Store{dialect: migrations.SQLite}
 	var err error
@@ -48,7 +49,7 @@ func OpenSQLite(ctx context.Context, path string, o Options) (*Store, error) {
 	return s, nil
 }
 
-// checkPath refuses what is not the plain path of a file.
+// checkPath rejects anything but the plain path of a file.
 func checkPath(path string) error {
 	if path == "" || strings.Contains(path, "?") || strings.HasPrefix(path, ":memory:") {
 		return fmt.Errorf("database path %q: want a file path without '?'", path)
@@ -70,8 +71,8 @@ func (s *Store) openSQLite(path string, busy time.Duration, conns int, key, valu
 	return gorm.Open(sqlite.Dialector{Conn: db}, config())
 }
 
-// unlocked connects, again while another process locks the file, for as long as it may: SQLite's own timeout does not hold while processes that
-// start together turn a new file to WAL.
+// unlocked connects, and retries within busy while another process locks the file: SQLite's own timeout does not apply
+// while processes that start together switch a new file to WAL.
 func unlocked(busy time.Duration, connect func() error) error {
 	const pause = 20 * time.Millisecond
 	for end := time.Now().Add(busy); ; time.Sleep(pause) {
@@ -82,14 +83,14 @@ func unlocked(busy time.Duration, connect func() error) error {
 	}
 }
 
-// sqliteDSN is the driver's name of a file with our settings and one more.
+// sqliteDSN returns the driver's name of a file with our settings and one more.
 func sqliteDSN(path string, busy time.Duration, key, value string) string {
 	q := url.Values{}
 	q.Add("_pragma", "busy_timeout("+strconv.FormatInt(busy.Milliseconds(), 10)+")")
 	q.Add("_pragma", "journal_mode(WAL)")
 	q.Add("_pragma", "synchronous(FULL)") // an acknowledged write survives a power cut
 	q.Add("_pragma", "foreign_keys(1)")
-	q.Add("_pragma", "cache_size(-32768)") // KiB, at most: a rollout of ten thousand devices stays in it
+	q.Add("_pragma", "cache_size(-32768)") // KiB, upper limit: a rollout of ten thousand devices fits
 	q.Add(key, value)
 	return path + "?" + q.Encode()
 }

@@ -20,8 +20,8 @@ import (
 	"fairlane/service/store/pgtest"
 )
 
-// TestFabricsDoNotWaitForEachOther has a write on one fabric begin and not end: writes on others, and what has a scope of its
-// own, go through meanwhile; a write of the whole service, and one on the same fabric, do not.
+// TestFabricsDoNotWaitForEachOther starts a write on one fabric and does not end it. Meanwhile writes on other fabrics
+// and in separate scopes succeed; a write of the whole service, and one on the same fabric, wait.
 func TestFabricsDoNotWaitForEachOther(t *testing.T) {
 	t.Parallel()
 	database := fresh(t, migrations.Postgres)
@@ -66,8 +66,8 @@ func told(ctx context.Context, r control.Repos, fabric, what string) error {
 	return err
 }
 
-// TestEventsAppearInTheOrderOfTheirNumbers has many managers write on many fabrics at once while somebody follows the events
-// by their numbers: none comes late, and the audit chain is one.
+// TestEventsAppearInTheOrderOfTheirNumbers has many managers write on many fabrics concurrently while a reader follows
+// the events by number: none appears late, and the audit chain has no fork.
 func TestEventsAppearInTheOrderOfTheirNumbers(t *testing.T) {
 	t.Parallel()
 	const managers, fabrics, each = 3, 4, 15
@@ -81,7 +81,7 @@ func TestEventsAppearInTheOrderOfTheirNumbers(t *testing.T) {
 			writers.Go(func() {
 				scope := control.OnFabric(ctx, fmt.Sprint("f", k))
 				if k == 0 {
-					scope = ctx // the whole service takes part
+					scope = ctx // including writes of the whole service
 				}
 				for i := range each {
 					err := s.Tx(scope, func(r control.Repos) error {
@@ -107,7 +107,7 @@ func TestEventsAppearInTheOrderOfTheirNumbers(t *testing.T) {
 	for ended := false; !ended; {
 		select {
 		case <-done:
-			ended = true // one more look
+			ended = true // one last read
 		default:
 		}
 		for more := true; more; {
@@ -133,7 +133,7 @@ func TestEventsAppearInTheOrderOfTheirNumbers(t *testing.T) {
 	}
 }
 
-// stages of a write in which a manager is stopped.
+// Stages of a write at which a manager is suspended.
 const (
 	afterBegin  = "after the beginning"
 	afterLock   = "after the lock"
@@ -145,13 +145,13 @@ const (
 	wholeQueued = "with writes that wait for one of the whole service"
 )
 
-// stopIn begins a write in a child, says "here" at a stage and stands still there until its parent stops it and lets it go on.
+// stopIn starts a write in a child, prints "here" at a stage and waits there until its parent suspends and resumes it.
 func stopIn(ctx context.Context, database, stage string) error {
 	s, err := Open(ctx, database, Options{})
 	if err != nil {
 		return err
 	}
-	here := func() { // the parent stops this process at any instant from here on
+	here := func() { // the parent may suspend this process at any time from here on
 		fmt.Println("here")
 		_, _ = io.ReadAll(os.Stdin)
 	}
@@ -170,7 +170,7 @@ func stopIn(ctx context.Context, database, stage string) error {
 		}
 		return errors.Join(tx.Rollback(), s.Close())
 	}
-	var waiting sync.WaitGroup // writes that begin while the first one holds its locks
+	var waiting sync.WaitGroup // writes that start while the first one holds its locks
 	err = s.Tx(scope, func(r control.Repos) error {
 		if stage == afterLock || stage == whole {
 			here()
@@ -194,7 +194,7 @@ func stopIn(ctx context.Context, database, stage string) error {
 					_ = s.Tx(control.OnFabric(ctx, fabric), func(r control.Repos) error { return told(ctx, r, fabric, "queued") })
 				})
 			}
-			time.Sleep(time.Second) // they wait, and do nothing that could be waited for
+			time.Sleep(time.Second) // they wait, without any work to wait for
 			here()
 		case inChain:
 			if err := mine.appendLate(ctx); err != nil {
@@ -212,7 +212,7 @@ func stopIn(ctx context.Context, database, stage string) error {
 	return s.Close()
 }
 
-// readForEver asks for an answer that fits into no buffer, and reads the beginning only.
+// readForEver requests an answer that fits into no buffer, and reads only its start.
 func readForEver(r *repos, here func()) error {
 	rows, err := r.db.Raw("SELECT repeat('x', 100000) FROM generate_series(1, 1000)").Rows()
 	if err != nil {
@@ -226,10 +226,10 @@ func readForEver(r *repos, here func()) error {
 	return rows.Err()
 }
 
-// TestAStoppedManagerStopsNobody stops a manager with SIGSTOP in every stage of a write, while others write on the same
-// fabric, on another one, and with the scope of the whole service: after five seconds their writes take their usual time, and the
-// writes of the stopped manager fail when it continues.
-func TestAStoppedManagerStopsNobody(t *testing.T) {
+// TestSuspendedManagerDoesNotBlockOthers suspends a manager with SIGSTOP at every stage of a write, while others write on the
+// same fabric, on another one, and with the scope of the whole service. After five seconds their writes take their usual
+// time, and the writes of the suspended manager fail when it resumes.
+func TestSuspendedManagerDoesNotBlockOthers(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, pgtest.Options{})
 	for _, stage := range []string{afterBegin, afterLock, whole, beforeChain, inChain, inAnswer, queued, wholeQueued} {
@@ -288,8 +288,8 @@ func TestAStoppedManagerStopsNobody(t *testing.T) {
 	}
 }
 
-// writeBeside writes in every scope for seven seconds and returns how long the longest write took of those that began within
-// five seconds, and of later ones.
+// writeBeside writes in every scope for seven seconds. It returns the duration of the longest write among those that
+// started within five seconds, and among later ones.
 func writeBeside(t *testing.T, s *Store, since time.Time) (worst [2]time.Duration) {
 	t.Helper()
 	var mu sync.Mutex
@@ -324,8 +324,9 @@ func writeBeside(t *testing.T, s *Store, since time.Time) (worst [2]time.Duratio
 	return worst
 }
 
-// TestAReadGoesOnAfterAPause has a read transaction pause for longer than a write may. Nobody waits for it, so that it goes on.
-func TestAReadGoesOnAfterAPause(t *testing.T) {
+// TestReadContinuesAfterAPause suspends a read transaction for longer than the limit of a write. It blocks no other
+// transaction, so it may continue.
+func TestReadContinuesAfterAPause(t *testing.T) {
 	t.Parallel()
 	s := openAt(t, fresh(t, migrations.Postgres), Options{})
 	(&fixture{t: t, s: s}).fabric("lab")
@@ -343,8 +344,8 @@ func TestAReadGoesOnAfterAPause(t *testing.T) {
 	}
 }
 
-// TestAPingSaysThatWritesDoNotGoThrough holds the lock that all writes need.
-func TestAPingSaysThatWritesDoNotGoThrough(t *testing.T) {
+// TestPingReportsBlockedWrites holds the lock that all writes need.
+func TestPingReportsBlockedWrites(t *testing.T) {
 	onBoth(t, func(t *testing.T, d migrations.Dialect) {
 		database := fresh(t, d)
 		s, other := openAt(t, database, Options{}), openAt(t, database, Options{})

@@ -1,14 +1,13 @@
-// Package store keeps what the service knows in a database: fabrics, tenants, policies, plans,
-// rollouts, devices, accounts, tasks, events and the audit log. It is the only package that knows
-// gorm; its repositories take and return the types of service/control, and gorm structs never leave.
+// Package store stores the service's data in a database: fabrics, tenants, policies, plans, rollouts, devices, accounts,
+// tasks, events and the audit log. It is the only package that uses gorm; its repositories take and return the types of
+// service/control, and gorm structs stay inside.
 //
-// Both engines behave alike: write transactions that could conflict take turns, readers
-// never wait, and a reader sees one state. SQLite (sqlite.go) has one writer connection in WAL mode.
-// On PostgreSQL each write transaction first takes advisory locks of its control.WriteScope (turn.go).
-// Taking turns, rather than SERIALIZABLE and repeating what collided, was chosen because
-//   - what a use case reads and then relies on holds until it commits, on both engines alike;
+// Both engines behave alike: write transactions that could conflict take turns, readers never wait, and a reader sees one
+// state. SQLite (sqlite.go) has one writer connection in WAL mode. On PostgreSQL each write transaction first takes
+// advisory locks of its control.WriteScope (writelocks.go). Turns were chosen over SERIALIZABLE with retries because
+//   - what a use case reads and relies on stays true until it commits, on both engines;
 //   - events are numbered in the order of commits, so that a cursor never skips one;
-//   - a use case runs once, with no rule that it must bear being run again.
+//   - a use case runs once, and need not tolerate being run again.
 package store
 
 import (
@@ -28,14 +27,14 @@ import (
 	"fairlane/service/control"
 )
 
-// Options tune the store; the zero value is the default.
+// Options configure the store; the zero value is the default.
 type Options struct {
-	// BusyTimeout is how long a write waits for its turn; 0 is 5 s on SQLite, where only another
-	// process can be in the way, and 30 s on PostgreSQL, where all managers take turns.
+	// BusyTimeout is how long a write waits for its turn; 0 means 5 s on SQLite, where only another process can block it,
+	// and 30 s on PostgreSQL, where all managers take turns.
 	BusyTimeout time.Duration
 }
 
-// Connections of a store. On SQLite there is one that writes.
+// Connections of a store. SQLite has one for writes.
 const (
 	readers = 4
 	writers = 8 // migrating needs two
@@ -45,24 +44,24 @@ const (
 type Store struct {
 	dialect     migrations.Dialect
 	write, read *gorm.DB
-	closers     []*sql.DB // the writer's first
+	closers     []*sql.DB // the writer's comes first
 	jobs        Inserter  // see UseJobs
 	parts       keptParts
-	turns       *turns // of PostgreSQL
+	turns       *turns // on PostgreSQL
 	probe       probe
-	damaged     atomic.Pointer[control.UnavailableError] // set once: Tx returns it from then on
+	damaged     atomic.Pointer[control.UnavailableError] // set once; from then on Tx returns it
 	guard       guard
 }
 
 var _ control.Store = (*Store)(nil)
 
-// IsPostgres reports whether a database is named as one of PostgreSQL, "postgres://..." or
-// "postgresql://..."; every other name is the path of a SQLite file.
+// IsPostgres reports whether a database name denotes PostgreSQL, "postgres://..." or "postgresql://..."; every other name
+// is the path of a SQLite file.
 func IsPostgres(database string) bool {
 	return strings.HasPrefix(database, "postgres://") || strings.HasPrefix(database, "postgresql://")
 }
 
-// Open opens the database of a name as IsPostgres tells them apart.
+// Open opens the database of a name, with the engine that IsPostgres determines.
 func Open(ctx context.Context, database string, o Options) (*Store, error) {
 	if IsPostgres(database) {
 		return OpenPostgres(ctx, database, o)
@@ -70,17 +69,17 @@ func Open(ctx context.Context, database string, o Options) (*Store, error) {
 	return OpenSQLite(ctx, database, o)
 }
 
-// Writer returns the connections that write transactions use. On SQLite it is a single one, and
-// what else works on the same file in this process has to use it too.
+// Writer returns the connections of write transactions. On SQLite it is a single one, which all other writers to the file
+// in this process must use too.
 func (s *Store) Writer() *sql.DB { return s.closers[0] }
 
-// config is gorm's configuration on both engines.
+// config returns gorm's configuration for both engines.
 func config() *gorm.Config {
 	return &gorm.Config{
 		Logger:                 logger.Discard,
 		TranslateError:         true,
 		SkipDefaultTransaction: true, // every write already runs inside Tx
-		QueryFields:            true, // a column that a newer release adds does not disturb this one
+		QueryFields:            true, // a column that a newer release adds does not affect this one
 	}
 }
 
@@ -95,8 +94,8 @@ func (s *Store) Close() error {
 	return errors.Join(all...)
 }
 
-// Tx runs f in one write transaction. An error of the database itself, which f did not cause, is a *control.UnavailableError with the code "storage-full", "storage-read-only",
-// "storage-damaged" or "storage-unavailable".
+// Tx runs f in one write transaction. A database failure that f did not cause is a *control.UnavailableError with the
+// code "storage-full", "storage-read-only", "storage-damaged" or "storage-unavailable".
 func (s *Store) Tx(ctx context.Context, f func(control.Repos) error) error {
 	if d := s.damaged.Load(); d != nil {
 		return d
@@ -145,7 +144,7 @@ func (s *Store) View(ctx context.Context, f func(control.Repos) error) error {
 	return s.fault(cut(ctx, err), false)
 }
 
-// view runs f in a transaction that sees one state. Its errors are as f and the database gave them.
+// view runs f in a transaction that sees one state. It returns the errors of f and of the database unchanged.
 func (s *Store) view(ctx context.Context, f func(tx *gorm.DB) error) error {
 	var o []*sql.TxOptions
 	if s.dialect == migrations.Postgres {
@@ -159,16 +158,18 @@ type repos struct {
 	db    *gorm.DB
 	jobs  Inserter // nil drops jobs
 	kept  *keptParts
-	fresh map[partsKey]parts // read here, to be kept when the transaction is committed
-	gone  bool               // tenants were deleted here
+	fresh map[partsKey]parts // read in this transaction, cached when it is committed
+	gone  bool               // tenants were deleted in this transaction
 	turn  *turn              // of a write on PostgreSQL
-	// late defers events and audit entries to the end of the transaction, so that other transactions can append meanwhile.
+	// late defers events and audit entries to the end of the transaction, so that other transactions can append
+	// meanwhile.
 	late   bool
 	events []eventRow
 	audits []audit.Entry
 }
 
-// appendLate appends the deferred events and audit entries, as the last act of a transaction: from here to the commit all others wait.
+// appendLate appends the deferred events and audit entries as the last step of a transaction: from here to the commit all
+// others wait.
 func (r *repos) appendLate(ctx context.Context) error {
 	if len(r.events) == 0 && len(r.audits) == 0 {
 		return nil
@@ -188,7 +189,7 @@ func (r *repos) appendLate(ctx context.Context) error {
 	return nil
 }
 
-// ended hands on what the transaction learned, when it was committed.
+// ended updates the cache of parts after a commit.
 func (r *repos) ended(err error) {
 	if err != nil {
 		return
@@ -202,8 +203,7 @@ func (r *repos) ended(err error) {
 
 func (r *repos) in(ctx context.Context) *gorm.DB { return r.db.WithContext(ctx) }
 
-// changed is the error of a change that must reach a row: the database's own, with what was tried, or none when it reached
-// no row.
+// changed returns the error of an update: the database's own, with the attempted action, or none when no row was updated.
 func changed(res *gorm.DB, none error, format string, args ...any) error {
 	switch {
 	case res.Error != nil:
@@ -218,7 +218,7 @@ func micros(t time.Time) int64 { return t.UnixMicro() }
 
 func fromMicros(us int64) time.Time { return time.UnixMicro(us).UTC() }
 
-// optionalMicros is micros, NULL for the zero time.
+// optionalMicros is micros, with NULL for the zero time.
 func optionalMicros(t time.Time) *int64 {
 	if t.IsZero() {
 		return nil
@@ -226,7 +226,7 @@ func optionalMicros(t time.Time) *int64 {
 	return new(micros(t))
 }
 
-// optionalTime is fromMicros, the zero time for NULL.
+// optionalTime is fromMicros, with the zero time for NULL.
 func optionalTime(us *int64) time.Time {
 	if us == nil {
 		return time.Time{}
@@ -241,8 +241,8 @@ func flag(b bool) int {
 	return 0
 }
 
-// text makes words from elsewhere, such as the name that a device gives itself, fit for a text
-// column: PostgreSQL takes neither the byte 0 nor what is not UTF-8.
+// text makes external text, such as a device's own name, valid for a text column: PostgreSQL accepts neither the byte 0
+// nor invalid UTF-8.
 func text(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
 }

@@ -73,7 +73,7 @@ func TestBadPathsAreRefused(t *testing.T) {
 	}
 }
 
-func TestWhatIsImmutableCannotBeChanged(t *testing.T) {
+func TestImmutableRowsCannotBeChanged(t *testing.T) {
 	onBoth(t, func(t *testing.T, d migrations.Dialect) {
 		s := openAt(t, fresh(t, d), Options{})
 		f := &fixture{t: t, s: s}
@@ -92,7 +92,7 @@ func TestWhatIsImmutableCannotBeChanged(t *testing.T) {
 	})
 }
 
-func TestANewDatabaseIsItsOwnersAlone(t *testing.T) {
+func TestNewDatabaseIsReadableByItsOwnerOnly(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "new.db")
 	openAt(t, path, Options{})

@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// CheckPath refuses a path that no SQLite file can have: its directory is missing, or it is a directory itself. It does not
-// check permissions, since the service may run as another user.
+// CheckPath rejects a path that no SQLite file can have: its directory is missing, or it is a directory itself. It does
+// not check permissions, since the service may run as another user.
 func CheckPath(path string) error {
 	if IsPostgres(path) {
 		return nil
@@ -30,11 +30,11 @@ func CheckPath(path string) error {
 	return nil
 }
 
-// sqliteHeader begins every SQLite file that was ever written to (sqlite.org/fileformat2.html, 1.3).
+// sqliteHeader starts every SQLite file that was ever written to (sqlite.org/fileformat2.html, 1.3).
 const sqliteHeader = "SQLite format 3\x00"
 
-// CheckHeader refuses an existing file that is no SQLite database, such as a path of something else. An empty file becomes one. A file
-// that cannot be opened is not judged, since the service may run as another user.
+// CheckHeader rejects an existing file that is no SQLite database. An empty file is accepted. A file that cannot be
+// opened is accepted too, since the service may run as another user.
 func CheckHeader(path string) error {
 	if IsPostgres(path) {
 		return nil
@@ -45,7 +45,7 @@ func CheckHeader(path string) error {
 	}
 	defer func() { _ = f.Close() }() // it was only read
 	head := make([]byte, len(sqliteHeader))
-	if n, _ := io.ReadFull(f, head); n == 0 || string(head[:n]) == sqliteHeader { // what cannot be read is not judged either
+	if n, _ := io.ReadFull(f, head); n == 0 || string(head[:n]) == sqliteHeader { // an unreadable file is accepted, too
 		return nil
 	}
 	return fmt.Errorf("%s is no SQLite database: correct the path, or restore a backup with `fairlane db restore`", path)

@@ -11,32 +11,32 @@ import (
 	"fairlane/migrations"
 )
 
-// FabricSource is a fabric and where it is found.
+// FabricSource is a fabric and its source.
 type FabricSource struct {
 	Name, Source string
-	RestoredAt   time.Time // when a restore of the database put automatic repairs on hold; zero when they are not
+	RestoredAt   time.Time // time of the restore that put automatic repairs on hold; zero when they are not on hold
 }
 
-// Survey is what can be told of a database within moments and without changing it, also while a service runs on it
-// or when its schema is older or newer than this release knows. Inspect looks at all of the data.
+// Survey summarises a database. It is quick, changes nothing, and works while a service uses the database and with older
+// and newer schemas. Inspect reads all of the data.
 type Survey struct {
 	Engine     string // "SQLite" or "PostgreSQL"
 	Have, Know int64  // version of the schema, 0 when it is empty; newest that this release knows
-	// Clock is the database's own time and Took the round trip it was read in; zero on SQLite, which has none.
+	// Clock is the database's own time and Took the round trip of reading it; zero on SQLite, which has no clock.
 	Clock   time.Time
 	Took    time.Duration
 	Fabrics []FabricSource // at most 1,000
-	// Jobs counts those that are not completed or cancelled, by state; nil when there is no queue yet. A turn of periodic work that
-	// failed does not count any more when a later one went well.
+	// Jobs counts those that are not completed or cancelled, by state; nil when there is no queue yet. A failed turn of
+	// periodic work does not count once a later one succeeded.
 	Jobs map[string]int64
 	// OldestJob is when the job that waits longest became available; zero when none waits.
 	OldestJob time.Time
-	// Leader is the manager that does periodic work and LeaderUntil the end of its term; zero when there is none.
+	// Leader is the manager that does periodic work and LeaderUntil the end of its term; zero without a leader.
 	Leader      string
 	LeaderUntil time.Time
 }
 
-// Look surveys a database, read-only. A SQLite file that does not exist is an error that fs.ErrNotExist matches.
+// Look surveys a database, read-only. For a missing SQLite file the error matches fs.ErrNotExist.
 func Look(ctx context.Context, database string) (s Survey, err error) {
 	db, d, err := openToRead(database)
 	if errors.Is(err, errAbsent) {
@@ -71,7 +71,7 @@ func fabricSources(ctx context.Context, db *sql.DB, d migrations.Dialect) ([]Fab
 	if exists, err := hasTable(ctx, db, d, "fabrics"); err != nil || !exists {
 		return nil, err
 	}
-	held := "NULL" // in a schema of before
+	held := "NULL" // in an older schema
 	if exists, err := hasColumn(ctx, db, d, "fabrics", "repairs_wait"); err != nil {
 		return nil, err
 	} else if exists {
@@ -85,8 +85,9 @@ func fabricSources(ctx context.Context, db *sql.DB, d migrations.Dialect) ([]Fab
 	return each(list, func(f row) FabricSource { f.RestoredAt = optionalTime(f.at); return f.FabricSource }), err
 }
 
-// madeUp counts jobs by state without turns that a later one made up for. River keeps completed jobs for a minute, which is longer than
-// the periods of all periodic work but that of retention, whose failure stays until the record goes.
+// madeUp counts jobs by state, without failed turns that a later turn made up for. River keeps completed jobs for a
+// minute, which is longer than the period of all periodic work except retention; a failed retention counts until River
+// deletes the record.
 const madeUp = `SELECT state, COUNT(*) FROM river_job j WHERE state NOT IN ('completed', 'cancelled')
 	AND NOT (state = 'discarded' AND EXISTS (SELECT 1 FROM river_job l
 		WHERE l.kind = j.kind AND l.args = j.args AND l.state = 'completed' AND l.finalized_at >= j.finalized_at))
@@ -110,7 +111,7 @@ func (s *Survey) queue(ctx context.Context, db *sql.DB, d migrations.Dialect) (e
 	for _, c := range counts {
 		s.Jobs[c.state] = c.jobs
 	}
-	// Times are asked for as seconds of Unix time, which both engines can give.
+	// Times are read as seconds of Unix time, which both engines support.
 	seconds := "unixepoch(%s)"
 	if d == migrations.Postgres {
 		seconds = "EXTRACT(EPOCH FROM %s)"

@@ -25,7 +25,7 @@ func TestASurveyReportsHoldsAfterARestore(t *testing.T) {
 		}
 		atVersion(t, database, d, beforeBaselines)
 		lab := FabricSource{Name: "lab", Source: "file:x"}
-		look(lab) // a schema that knows no holds
+		look(lab) // a schema without holds
 		f := &fixture{t: t, s: openAt(t, database, Options{})}
 		look(lab)
 		at := time.Date(2026, 11, 23, 5, 0, 0, 0, time.UTC)
@@ -38,8 +38,9 @@ func TestASurveyReportsHoldsAfterARestore(t *testing.T) {
 	})
 }
 
-// A failed turn of periodic work, as after a cut connection, does not count once a later turn went well; all other jobs do.
-func TestASurveyCountsJobsThatMatter(t *testing.T) {
+// A failed turn of periodic work, as after a lost connection, does not count once a later turn succeeded; all other jobs
+// do.
+func TestSurveyIgnoresFailedTurnsThatWereMadeUp(t *testing.T) {
 	onBoth(t, func(t *testing.T, d migrations.Dialect) {
 		ctx, database := t.Context(), fresh(t, d)
 		s := openAt(t, database, Options{})

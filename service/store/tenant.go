@@ -58,11 +58,11 @@ func (r *repos) insertParts(ctx context.Context, id int64, t tenants.Tenant) err
 	return nil
 }
 
-// Bounds of one statement. SQLite could bind 32,766 values, and takes the longer for each of them the more there are: rows
-// of devices went in fastest by the hundred.
+// Bounds of one statement. SQLite can bind 32,766 values, but the time for each grows with their number: inserting rows
+// of devices was fastest with a hundred at a time.
 const (
-	batchRows  = 100 // that are inserted
-	batchNames = 500 // that an IN lists
+	batchRows  = 100 // rows in an INSERT
+	batchNames = 500 // values in an IN
 )
 
 // insertAll inserts rows in batches.
@@ -104,7 +104,7 @@ func (r *repos) ListTenants(ctx context.Context, fabric string, p control.Page) 
 	return r.listTenants(ctx, fabric, r.in(ctx).Where("fabric_id = ?", f.ID), p)
 }
 
-// listTenants reads a page of those that a query is narrowed to.
+// listTenants reads a page of the tenants that a query selects.
 func (r *repos) listTenants(ctx context.Context, fabric string, q *gorm.DB, p control.Page) ([]control.Tenant, string, error) {
 	rows, next, err := byName(q, "name", "tenants of "+fabric, p, func(t tenantRow) string { return t.Name })
 	if err != nil {
@@ -126,8 +126,8 @@ func (r *repos) AllTenants(ctx context.Context, fabric string) ([]control.Tenant
 	return r.complete(ctx, fabric, rows)
 }
 
-// complete gives the rows their classes and attachments: those that are kept, and the rest in two queries for each
-// batchNames rows.
+// complete adds classes and attachments to the rows: from the cache, and the rest in two queries for each batchNames
+// rows.
 func (r *repos) complete(ctx context.Context, fabric string, rows []tenantRow) ([]control.Tenant, error) {
 	list := make([]control.Tenant, len(rows))
 	missing := make(map[int64]int, len(rows))
@@ -153,7 +153,7 @@ func (r *repos) complete(ctx context.Context, fabric string, rows []tenantRow) (
 	return list, nil
 }
 
-// attachParts reads the parts of the tenants with the ids into list, at the places of where.
+// attachParts reads the parts of the tenants with the given ids into list; where maps ids to positions.
 func (r *repos) attachParts(ctx context.Context, ids []int64, list []control.Tenant, where map[int64]int) error {
 	var classes []classRow
 	if err := r.in(ctx).Where("tenant_id IN ?", ids).Order("tenant_id, position").Find(&classes).Error; err != nil {
@@ -219,7 +219,7 @@ func (r *repos) UpdateTenant(ctx context.Context, t control.Tenant) (control.Ten
 	return r.Tenant(ctx, t.Fabric, t.Name)
 }
 
-// DeleteTenant implements control.TenantRepo. A tenant with declared flows stays.
+// DeleteTenant implements control.TenantRepo. A tenant with declared flows is not deleted.
 func (r *repos) DeleteTenant(ctx context.Context, fabric, name string, version int64) error {
 	f, err := r.fabric(ctx, fabric)
 	if err != nil {

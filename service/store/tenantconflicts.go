@@ -27,7 +27,7 @@ func (r *repos) Near(ctx context.Context, fabric, name string, pkey ident.PKey) 
 		return nil, total, nil
 	}
 	var rows []tenantRow
-	// The membership bit does not tell partitions apart.
+	// The membership bit does not distinguish partitions.
 	if err := others.Where("pkey IN (?, ?)", base, base|0x8000).Order("name").Find(&rows).Error; err != nil {
 		return nil, 0, fmt.Errorf("find tenants near %s of %s: %w", name, fabric, err)
 	}

@@ -7,12 +7,12 @@ import (
 	"fairlane/tenants"
 )
 
-// maxParts bounds the classes and attachments that are kept ready, about 48 bytes each.
+// maxParts bounds the cache of classes and attachments, about 48 bytes each.
 const maxParts = 1 << 18
 
-// partsKey names what a tenant's row said when its parts were read. Classes and attachments change only together with
-// the version, so that the row alone, which every reader reads in its own transaction, tells whether kept parts are
-// still those. Name and times are in it because SQLite gives the number of a deleted row away again.
+// partsKey identifies the state of a tenant's row when its parts were read. Classes and attachments change only together
+// with the version. So the row alone, which every reader reads in its own transaction, decides whether cached parts are
+// current. It includes name and times because SQLite reuses the number of a deleted row.
 type partsKey struct {
 	id, version, created, updated int64
 	name                          string
@@ -30,15 +30,15 @@ type parts struct {
 
 func (p *parts) size() int { return 1 + len(p.classes) + len(p.attachments) }
 
-// keptParts keeps the parts of tenants between transactions: reading them row by row is nearly all that a list costs.
-// What goes in comes from transactions that were committed. It is safe for concurrent use.
+// keptParts caches the parts of tenants between transactions: reading them row by row is most of the cost of a list. It
+// stores only values from committed transactions. It is safe for concurrent use.
 type keptParts struct {
 	mu   sync.Mutex
 	by   map[partsKey]parts
 	size int
 }
 
-// find gives a tenant the parts that are kept for its row.
+// find gives a tenant the cached parts of its row.
 func (k *keptParts) find(row *tenantRow, t *tenants.Tenant) bool {
 	k.mu.Lock()
 	p, ok := k.by[row.partsKey()]
@@ -49,7 +49,7 @@ func (k *keptParts) find(row *tenantRow, t *tenants.Tenant) bool {
 	return ok
 }
 
-// keep takes what a transaction read, once it is committed. When there is no room, any others make it.
+// keep caches what a transaction read, after its commit. When the cache is full, it evicts arbitrary entries.
 func (k *keptParts) keep(fresh map[partsKey]parts) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -72,7 +72,7 @@ func (k *keptParts) keep(fresh map[partsKey]parts) {
 	}
 }
 
-// forget drops everything, after rows were deleted.
+// forget clears the cache, after rows were deleted.
 func (k *keptParts) forget() {
 	k.mu.Lock()
 	defer k.mu.Unlock()

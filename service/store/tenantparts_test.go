@@ -14,9 +14,9 @@ import (
 	"fairlane/tenants"
 )
 
-// TestKeptPartsAreThoseOfTheDatabase changes tenants at random, in transactions that are kept and ones that are not, with a
-// clock that stands still, and holds each answer against a store that has nothing kept.
-func TestKeptPartsAreThoseOfTheDatabase(t *testing.T) {
+// TestCachedPartsMatchTheDatabase changes tenants at random, in committed and rolled-back transactions, with a clock
+// that stands still, and compares each answer with that of a store without a cache.
+func TestCachedPartsMatchTheDatabase(t *testing.T) {
 	onBoth(t, func(t *testing.T, d migrations.Dialect) {
 		database := fresh(t, d)
 		s := openAt(t, database, Options{})
@@ -86,7 +86,7 @@ func ignore(err, kind error) error {
 	return err
 }
 
-// listed reads all tenants; anew does it without what is kept.
+// listed reads all tenants; with anew, without the cache.
 func listed(t rapid.TB, s *Store, anew bool) (list []control.Tenant) {
 	t.Helper()
 	with := s
@@ -101,7 +101,7 @@ func listed(t rapid.TB, s *Store, anew bool) (list []control.Tenant) {
 	return list
 }
 
-func TestKeptPartsAreBoundedAndNobodysToChange(t *testing.T) {
+func TestCachedPartsAreBoundedAndNotShared(t *testing.T) {
 	t.Parallel()
 	var k keptParts
 	big := parts{attachments: make([]tenants.Attachment, maxParts/8)}

@@ -17,13 +17,13 @@ import (
 	"fairlane/service/control"
 )
 
-// seed is data as a release with a schema of version since to until (0: to the newest) wrote it.
+// seed is data as a release with schema versions since to until (0: newest) wrote it.
 type seed struct {
 	since, until int64
 	statement    string
 }
 
-// seeds are in the order of their foreign keys. The statements are plain SQL that both engines take.
+// seeds are in the order of their foreign keys. The statements are plain SQL for both engines.
 func seeds() []seed {
 	digits := func(d string) string { return strings.Repeat(d, 64) }
 	guid := "0x8000000000000001"
@@ -49,7 +49,7 @@ func seeds() []seed {
 	}
 }
 
-// sow puts the data of a schema's version in; from version 21 on, tokens have scopes that must be given.
+// sow inserts the data of a schema version; from version 21 on, tokens require scopes.
 func sow(t *testing.T, db *sql.DB, version int64) {
 	t.Helper()
 	for _, s := range seeds() {
@@ -150,7 +150,7 @@ func reap(t *testing.T, s *Store, version int64) {
 	grow(f)
 }
 
-// grow writes beside what came from before: identifiers must not collide.
+// grow adds rows to the old ones: identifiers must not collide.
 func grow(f *fixture) {
 	ctx := f.t.Context()
 	f.fabric("new")
@@ -168,7 +168,7 @@ func grow(f *fixture) {
 	})
 }
 
-// moveOn brings the identities of PostgreSQL past the identifiers that the seeds gave themselves.
+// moveOn advances the identity columns of PostgreSQL past the identifiers in the seeds.
 func moveOn(t *testing.T, db *sql.DB, d migrations.Dialect) {
 	t.Helper()
 	if d != migrations.Postgres {
@@ -190,7 +190,7 @@ func rawOpen(t *testing.T, database string, d migrations.Dialect) *sql.DB {
 	return db
 }
 
-// atVersion makes a database as a release with a schema of a version left it.
+// atVersion creates a database as a release with that schema version left it.
 func atVersion(t *testing.T, database string, d migrations.Dialect, version int64) {
 	t.Helper()
 	files, err := migrations.For(d)
@@ -233,8 +233,9 @@ func TestEveryEarlierSchemaIsUpgraded(t *testing.T) {
 	})
 }
 
-// Events of before name those to a tenant who were its members by then and have no role on everything.
-func TestActorsOfEarlierEventsAreToldOfMembersOfThenOnly(t *testing.T) {
+// Events older than the column show a tenant the names of actors who were its members by then and have no role on
+// everything.
+func TestEarlierEventsNameOnlyActorsWhoWereMembers(t *testing.T) {
 	onBoth(t, func(t *testing.T, d migrations.Dialect) {
 		database := fresh(t, d)
 		atVersion(t, database, d, 64)
@@ -299,7 +300,7 @@ func TestABrokenMigrationLeavesTheOldVersion(t *testing.T) {
 			"00003_c.sql": {Data: []byte("-- +goose Up\nINSERT INTO a VALUES (2);\nINSERT INTO missing VALUES (3);")},
 			"00004_d.sql": {Data: []byte("-- +goose Up\nINSERT INTO a VALUES (4);")},
 		}
-		for range 2 { // beginning again changes nothing
+		for range 2 { // a retry changes nothing
 			err := migrateWith(t.Context(), db, d, files)
 			if err == nil || !strings.Contains(err.Error(), "migration 3 could not be applied, the schema stays at version 2") {
 				t.Fatalf("migrating gave %v, want it to name migration 3 and version 2", err)
@@ -318,7 +319,7 @@ func TestABrokenMigrationLeavesTheOldVersion(t *testing.T) {
 	})
 }
 
-func TestManagersThatStartTogetherMigrateOnce(t *testing.T) {
+func TestConcurrentStartsMigrateOnce(t *testing.T) {
 	onBoth(t, func(t *testing.T, d migrations.Dialect) {
 		database := fresh(t, d)
 		results := make(chan error, 4)
@@ -339,7 +340,7 @@ func TestManagersThatStartTogetherMigrateOnce(t *testing.T) {
 	})
 }
 
-// SQLite answers at once that a file is locked where several turn it to WAL, whatever the timeout.
+// Where several processes switch a file to WAL, SQLite reports a locked file at once, whatever the timeout.
 func TestOpeningWaitsForALockedFile(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "locked.db")
@@ -366,7 +367,7 @@ func TestOpeningWaitsForALockedFile(t *testing.T) {
 	}
 }
 
-func TestAMigrationOfALowerNumberThatComesLaterIsApplied(t *testing.T) {
+func TestLaterMigrationWithLowerNumberIsApplied(t *testing.T) {
 	onBoth(t, func(t *testing.T, d migrations.Dialect) {
 		db := rawOpen(t, fresh(t, d), d)
 		files := fstest.MapFS{

@@ -149,7 +149,7 @@ func (r *repos) DevicesOf(ctx context.Context, rollout int64, ids []ident.PortID
 	})
 }
 
-// ofPorts reads what there is of some ports, of whose nodes read gives all that there is. Each port's comes once.
+// ofPorts returns the rows of some ports. read returns all rows of some nodes. Each port's row is returned once.
 func ofPorts[T any](ids []ident.PortID, id func(*T) ident.PortID, read func(nodes []string) ([]T, error)) (out []T, err error) {
 	wanted := make(map[ident.PortID]bool, len(ids))
 	nodes := make([]string, len(ids))
@@ -161,7 +161,7 @@ func ofPorts[T any](ids []ident.PortID, id func(*T) ident.PortID, read func(node
 		if err != nil {
 			return nil, err
 		}
-		for i := range list { // a node has several ports, and may come in two batches
+		for i := range list { // a node has several ports, and may be in two batches
 			if port := id(&list[i]); wanted[port] {
 				delete(wanted, port)
 				out = append(out, list[i])
@@ -171,7 +171,7 @@ func ofPorts[T any](ids []ident.PortID, id func(*T) ident.PortID, read func(node
 	return out, nil
 }
 
-// rolloutDevices reads the devices that a query is narrowed to. An error says what they are of.
+// rolloutDevices reads the devices that a query selects; of describes them in errors.
 func rolloutDevices(q *gorm.DB, of string) ([]control.RolloutDevice, error) {
 	var rows []rolloutDeviceRow
 	if err := q.Find(&rows).Error; err != nil {
@@ -181,8 +181,8 @@ func rolloutDevices(q *gorm.DB, of string) ([]control.RolloutDevice, error) {
 }
 
 func (r *repos) PutRolloutDevices(ctx context.Context, rollout int64, ds []control.RolloutDevice) error {
-	// Rows that renew the same columns go together; a later row of the same device must not overtake an earlier
-	// one, so a device comes once a call.
+	// Rows that update the same columns are grouped; since a later row of a device must not overtake an earlier one, a
+	// call has one row for each device.
 	groups := map[[4]bool][]rolloutDeviceRow{}
 	seen := make(map[ident.PortID]bool, len(ds))
 	for i := range ds {
@@ -233,8 +233,8 @@ func deviceRow(rollout int64, d *control.RolloutDevice) (rolloutDeviceRow, error
 	return row, nil
 }
 
-// FailedDevices implements control.WorkRepo. Every shard asks for it: the states are compared as literals and lie before
-// the large columns, so that neither a sorter nor a page of a large column is needed.
+// FailedDevices implements control.WorkRepo. Every shard calls it: the states are compared as literals and precede the
+// large columns, so that neither a sorter nor a page of a large column is needed.
 func (r *repos) FailedDevices(ctx context.Context, rollout int64) (n int, err error) {
 	err = r.in(ctx).Raw("SELECT count(*) FROM rollout_devices WHERE rollout_id = ? AND state IN ('failed', 'unsupported', 'rolled-back')", rollout).Scan(&n).Error
 	if err != nil {
@@ -276,8 +276,8 @@ func (r *repos) FaultyDevices(ctx context.Context, rollout int64, limit int) ([]
 	return rolloutDevices(r.in(ctx).Where("rollout_id = ? AND error <> ''", rollout).Order("node_guid, port_num").Limit(limit), nameOf(rollout))
 }
 
-// Queries of the start of a rollout. History grows for ever, so both begin with an index of the few rows that matter, whose
-// condition they repeat to the letter; the order of a CROSS JOIN is kept.
+// Queries at the start of a rollout. History grows for ever, so both start with an index of the few rows that matter and
+// repeat its condition literally; a CROSS JOIN keeps its order.
 const (
 	dirtyDevices = `SELECT d.* FROM rollout_devices d CROSS JOIN rollouts o
 		WHERE d.touched = 1 AND d.state NOT IN ('pending', 'in-sync', 'rolled-back')
@@ -289,7 +289,7 @@ const (
 	placedPlan = `SELECT p.name, o.id FROM rollouts o JOIN plans p ON p.id = o.plan_id
 		WHERE o.fabric_id = ? AND o.state IN ('succeeded', 'partial') AND o.stages IN ('placement', 'placement,settings')
 		ORDER BY o.id DESC LIMIT 1`
-	// stillPlaced looks at those after that one, of which there are few: they ended otherwise and left their placements.
+	// stillPlaced searches the few later rollouts that ended otherwise and left their placements.
 	stillPlaced = `SELECT p.name, o.id FROM rollouts o JOIN plans p ON p.id = o.plan_id
 		WHERE o.fabric_id = ? AND o.id > ? AND o.placed = 'verified' AND o.state NOT IN ('running', 'succeeded', 'partial')
 			AND o.stages IN ('placement', 'placement,settings')
@@ -301,7 +301,7 @@ func (r *repos) DirtyDevices(ctx context.Context, fabric string) ([]control.Roll
 	if err != nil {
 		return nil, err
 	}
-	// Per device only its latest row counts: a later rollout that settled it has made it clean.
+	// Only the latest row of a device counts: a later rollout that settled it has made it clean.
 	return rolloutDevices(r.in(ctx).Raw(dirtyDevices, f.ID), "earlier rollouts on "+fabric)
 }
 

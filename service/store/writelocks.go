@@ -24,25 +24,26 @@ import (
 // In READ COMMITTED, the isolation of write transactions, each statement sees all that was committed before it began, so
 // what a use case reads within its scope holds until it commits.
 
-// Keys of advisory locks. They are per database, so they need to differ only from those of other programs in our database.
+// Keys of advisory locks. They are per database, so they need to differ only from those of other programs in this
+// database.
 const (
 	turnLock    int64 = 0x666169726c616e01 // "fairlan" and 1
-	migrateLock int64 = 0x666169726c616e02 // held while migrations are applied
-	chainLock   int64 = 0x666169726c616e04 // 3 is of the queue
-	scopeLocks  int64 = 0x66616973 << 32   // and 32 bits of a scope's hash
+	migrateLock int64 = 0x666169726c616e02 // held during migrations
+	chainLock   int64 = 0x666169726c616e04 // 3 belongs to the queue
+	scopeLocks  int64 = 0x66616973 << 32   // plus 32 bits of a scope's hash
 )
 
-// Bounds of how long a manager that was stopped in a transaction, or whose host failed, can block the others.
+// Bounds of how long a manager that was suspended in a transaction, or whose host failed, can block the others.
 const (
-	idleInTx   = 3 * time.Second        // the server ends a transaction whose client sends nothing for so long
-	idleInRead = time.Minute            // the same of a read transaction, which holds no lock that others wait for
-	evictAfter = time.Second            // a transaction that waits so long for its turn looks for stopped managers,
-	evictEvery = 500 * time.Millisecond // again and again,
-	stoppedFor = "3500 milliseconds"    // and has the server end connections that sent and received nothing for so long
+	idleInTx   = 3 * time.Second        // the server ends a transaction after this idle time
+	idleInRead = time.Minute            // the same for a read transaction, which holds no lock that others wait for
+	evictAfter = time.Second            // a transaction that waits this long for its turn looks for suspended managers,
+	evictEvery = 500 * time.Millisecond // repeatedly,
+	stoppedFor = "3500 milliseconds"    // and makes the server end connections without traffic for this long
 )
 
-// evict ends connections that hold a lock of ours and neither send nor receive anything. The server does so by itself between
-// statements (idle_in_transaction_session_timeout) but not in the middle of one. A role may end connections of its own.
+// evict ends connections that hold one of our locks and neither send nor receive anything. The server does so itself
+// between statements (idle_in_transaction_session_timeout), but not during one. A role may end its own connections.
 const evict = `SELECT pg_terminate_backend(a.pid) FROM pg_stat_activity a
 	WHERE a.datname = current_database() AND a.usename = current_user AND a.pid <> pg_backend_pid()
 		AND a.xact_start IS NOT NULL AND a.wait_event_type = 'Client'
@@ -50,7 +51,7 @@ const evict = `SELECT pg_terminate_backend(a.pid) FROM pg_stat_activity a
 		AND EXISTS (SELECT 1 FROM pg_locks l WHERE l.pid = a.pid AND l.locktype = 'advisory' AND l.granted AND l.objsubid = 1
 			AND (l.classid::bigint = ? OR l.classid::bigint = ? AND l.objid::bigint IN (?, ?)))`
 
-// scopeLock is the key of a narrower scope. Two scopes with one key wait for each other, and that is all.
+// scopeLock returns the lock key of a narrower scope. Two scopes with equal keys merely wait for each other.
 func scopeLock(s control.WriteScope) int64 {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(s)) // never fails
@@ -69,12 +70,12 @@ func takeTurn(tx *gorm.DB, scope control.WriteScope) error {
 	return nil
 }
 
-// evicting ends connections of stopped managers while a transaction waits for a lock, until stop.
+// evicting ends connections of suspended managers while a transaction waits for a lock, until stop is called.
 func (s *Store) evicting(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	t := time.AfterFunc(evictAfter, func() {
 		for ctx.Err() == nil {
-			// An error shows as the lock timeout of the transaction that waits.
+			// An error shows as the lock timeout of the waiting transaction.
 			_ = s.read.WithContext(ctx).Exec(evict, scopeLocks>>32, turnLock>>32, turnLock&0xffffffff, chainLock&0xffffffff).Error
 			select {
 			case <-ctx.Done():
@@ -85,37 +86,38 @@ func (s *Store) evicting(ctx context.Context) (stop func()) {
 	return func() { t.Stop(); cancel() }
 }
 
-// turns orders the write transactions of this process as the locks do, before they take a connection or wait for a lock. So
-// those that wait for one fabric leave connections to the others. And none waits in the database for a lock of another one:
-// when the process is stopped and the first transaction is ended, the next one would get the lock and hold it as long again.
+// turns orders the write transactions of this process as the locks do, before they take a connection or wait for a lock.
+// So those that wait for one fabric leave connections to the others. And none waits in the database for a lock held in
+// this process: when the process is suspended and the server ends its first transaction, the next one would get the lock
+// and hold it just as long.
 type turns struct {
 	mu    sync.Mutex
 	lines map[control.WriteScope]*line
-	whole *semaphore.Weighted // scopesAtOnce of the whole service, 1 of each narrower scope
+	whole *semaphore.Weighted // scopesAtOnce for the whole service, 1 for each narrower scope
 	chain *semaphore.Weighted // of 1: appends events and audit entries
 }
 
-// scopesAtOnce is above the number of scopes.
+// scopesAtOnce exceeds the number of scopes.
 const scopesAtOnce = 1 << 30
 
 func newTurns() *turns {
 	return &turns{lines: map[control.WriteScope]*line{}, whole: semaphore.NewWeighted(scopesAtOnce), chain: semaphore.NewWeighted(1)}
 }
 
-// line are the transactions of one scope.
+// line is the queue of transactions of one scope.
 type line struct {
-	turn chan struct{} // holds one while a transaction has the turn
+	turn chan struct{} // buffers one: the transaction that has the turn
 	in   int           // transactions that have the turn or wait for it
 }
 
-// turn is the part of turns that a transaction holds until it ends.
+// turn is what a transaction holds until it ends.
 type turn struct {
 	of      *turns
 	leave   func()
 	chained bool
 }
 
-// end gives everything back.
+// end releases everything.
 func (t *turn) end() {
 	if t.chained {
 		t.of.chain.Release(1)
@@ -123,7 +125,7 @@ func (t *turn) end() {
 	t.leave()
 }
 
-// takeChain waits until no other transaction appends events and audit entries, of this process and then of all.
+// takeChain waits until no other transaction, of this process and then of any, appends events and audit entries.
 func (t *turn) takeChain(ctx context.Context, tx *gorm.DB) error {
 	err := t.of.chain.Acquire(ctx, 1)
 	if t.chained = err == nil; t.chained {

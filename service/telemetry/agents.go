@@ -11,11 +11,11 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// agents asks the management agents of a fabric's devices, as the options say.
+// agents queries the management agents of a fabric's devices, as the options say.
 type agents struct {
 	t     mad.Transport
 	o     Options
-	begun time.Time // of the wall clock, for devices without TimeStamp
+	begun time.Time // by the wall clock, for devices without TimeStamp
 }
 
 func newAgents(t mad.Transport, o Options) (agents, error) {
@@ -23,12 +23,12 @@ func newAgents(t mad.Transport, o Options) (agents, error) {
 	return agents{t: t, o: o, begun: time.Now()}, err
 }
 
-// elapsed is the device time that has passed by the wall clock.
+// elapsed returns the elapsed device time by the wall clock.
 func (x *agents) elapsed() quantity.Picoseconds {
 	return quantity.Picoseconds(float64(time.Since(x.begun)) * 1000 * x.o.TimeScale)
 }
 
-// perf exchanges one attribute of class 0x04: a is sent and becomes the answer.
+// perf exchanges one attribute of class 0x04: it sends a and decodes the answer into a.
 func (x *agents) perf(ctx context.Context, lid ident.LID, m mad.Method, id mad.AttrID, a mad.Attribute) error {
 	req := mad.NewPerf(m, id, 0)
 	if err := a.Encode(req.Data()); err != nil {
@@ -37,7 +37,7 @@ func (x *agents) perf(ctx context.Context, lid ident.LID, m mad.Method, id mad.A
 	return x.call(ctx, lid, &req, a)
 }
 
-// congestion gets one attribute of class 0x21, which a becomes.
+// congestion gets one attribute of class 0x21 and decodes it into a.
 func (x *agents) congestion(ctx context.Context, lid ident.LID, id mad.AttrID, a mad.Attribute) error {
 	req := mad.NewCC(mad.MethodGet, id, 0, x.o.CCKey)
 	return x.call(ctx, lid, &req, a)
@@ -51,7 +51,8 @@ func (x *agents) call(ctx context.Context, lid ident.LID, req *mad.Packet, a mad
 	return a.Decode(resp.Data())
 }
 
-// each reads devices, so many at the same time; each carries its own error. It fails only when the context ends.
+// each reads devices, up to parallel concurrently; each device records its own error. It fails only when the context
+// ends.
 func each[D any](ctx context.Context, devices []D, parallel int, read func(D)) error {
 	var g errgroup.Group
 	g.SetLimit(parallel)

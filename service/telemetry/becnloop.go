@@ -6,8 +6,8 @@ import (
 	"fairlane/internal/phrase"
 )
 
-// JudgeBECN judges whether the congestion control of an InfiniBand fabric acts, by what its ports counted while the use of the
-// contended links was measured: switches mark packets, and adapters receive BECNs in answer.
+// JudgeBECN judges whether the congestion control of an InfiniBand fabric acts, from what its ports counted while the use
+// of the contended links was measured: switches mark packets, and adapters receive BECNs in response.
 func JudgeBECN(c *Congestion, links []LinkUse) Loop {
 	becn, held, counts := uint64(0), false, LogCoverage{}
 	for i := range c.Ports {
@@ -56,7 +56,7 @@ func JudgeBECN(c *Congestion, links []LinkUse) Loop {
 	return l
 }
 
-// figuresOf says what was counted, and of each count whether something is missing in it.
+// figuresOf lists the counts, and marks each count that is incomplete.
 func figuresOf(c *Congestion, becn uint64, ports LogCoverage) phrase.Text {
 	if c.SwitchLogs.Lacking+c.AdapterLogs.Lacking+ports.Lacking == 0 {
 		return phrase.Of("loop.figures", "switches", c.Switch, "becn", becn, "adapters", c.Adapter)

@@ -44,8 +44,8 @@ func TestCongestionControlOfInfiniBandIsJudgedByBECNs(t *testing.T) {
 	}
 }
 
-// A count that lacks something is a lower bound, and one that has nothing is no number.
-func TestCountsThatLackSomethingSaySo(t *testing.T) {
+// An incomplete count is a lower bound, and an empty one is no number.
+func TestIncompleteCountsAreMarked(t *testing.T) {
 	t.Parallel()
 	full := 0.99
 	links := []telemetry.LinkUse{{Name: "leaf1/P3", Utilisation: &full}}

@@ -13,7 +13,7 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// busy is a port that has carried traffic for so long that its counters by SL stand at their end.
+// busy is a port whose counters by SL are saturated after much traffic.
 func busy(w *wire) Port {
 	w.sticks = true
 	p := w.add(testPort(5, 1), map[ident.SL]quantity.BitRate{0: 3 * quantity.Gbps, 4: 57 * quantity.Gbps})
@@ -21,7 +21,7 @@ func busy(w *wire) Port {
 	return p
 }
 
-func TestTheFirstMeasurementOfCountersAtTheirEndIsRight(t *testing.T) {
+func TestFirstMeasurementOfSaturatedCountersIsCorrect(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWire()
@@ -38,8 +38,8 @@ func TestTheFirstMeasurementOfCountersAtTheirEndIsRight(t *testing.T) {
 	})
 }
 
-// TestKeptCountersAtTheirEndAreNotMeasured says which SL, and goes on measuring the others and the port.
-func TestKeptCountersAtTheirEndAreNotMeasured(t *testing.T) {
+// TestSaturatedCountersThatMayNotBeClearedAreNotMeasured reports which SL, and still measures the others and the port.
+func TestSaturatedCountersThatMayNotBeClearedAreNotMeasured(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWire()
@@ -59,7 +59,7 @@ func TestKeptCountersAtTheirEndAreNotMeasured(t *testing.T) {
 	})
 }
 
-// refuse answers requests to set an attribute as a device does that cannot.
+// refuse answers requests to set an attribute with an error status.
 func refuse(status mad.Status) func(mad.Target, *mad.Packet) error {
 	return func(_ mad.Target, req *mad.Packet) error {
 		if req.Method() == mad.MethodSet {
@@ -69,7 +69,7 @@ func refuse(status mad.Status) func(mad.Target, *mad.Packet) error {
 	}
 }
 
-// TestADeviceThatDoesNotClearIsMeasuredByDifferences also when it says so.
+// TestADeviceThatDoesNotClearIsMeasuredByDifferences covers a device that says so, too.
 func TestADeviceThatDoesNotClearIsMeasuredByDifferences(t *testing.T) {
 	t.Parallel()
 	for name, status := range map[string]mad.Status{"unsupported": mad.StatusBadMethodAttr, "busy": mad.StatusBusy} {
@@ -95,7 +95,8 @@ func TestADeviceThatDoesNotClearIsMeasuredByDifferences(t *testing.T) {
 	}
 }
 
-// clearing lets another collector clear the counters of a port, after a while and then every so often, until stop is called.
+// clearing makes another collector clear the counters of a port, first after a while and then periodically, until stop is
+// called.
 func clearing(t *testing.T, w *wire, p Port, first, every time.Duration) (stop func()) {
 	zero := mad.NewPerf(mad.MethodSet, mad.AttrPortXmitDataSL, 0)
 	a := mad.PortSLCounters{PortSelect: p.ID.Port, CounterSelect: 0xffff}
@@ -136,7 +137,7 @@ func TestClearsByAnotherCollectorAreNeverANumber(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				w := newWire()
-				w.delay = 500 * time.Microsecond // readings take their time, of which none is measured
+				w.delay = 500 * time.Microsecond // readings take time, which is not measured
 				p := w.add(testPort(5, 1), map[ident.SL]quantity.BitRate{4: 57 * quantity.Gbps})
 				defer clearing(t, w, p, c.first, c.every)()
 				win, err := newCollector(t, w, []Port{p}, Options{KeepCounters: c.keep}).Measure(t.Context(), 100*ms)
@@ -157,8 +158,8 @@ func TestClearsByAnotherCollectorAreNeverANumber(t *testing.T) {
 	}
 }
 
-// TestALateReadingCostsOnlyItsOwnTime stops the collector for longer than a counter takes to its end, once.
-func TestALateReadingCostsOnlyItsOwnTime(t *testing.T) {
+// TestLateReadingLosesOnlyItsOwnTime suspends the collector once, for longer than a counter takes to saturate.
+func TestLateReadingLosesOnlyItsOwnTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWire()
@@ -183,7 +184,7 @@ func TestALateReadingCostsOnlyItsOwnTime(t *testing.T) {
 	})
 }
 
-// TestAClearOfTheWholePortBreaksOff is what perfquery -R does to the 64-bit counters of the port.
+// TestAClearOfTheWholePortBreaksOff clears the 64-bit counters of the port, as perfquery -R does.
 func TestAClearOfTheWholePortBreaksOff(t *testing.T) {
 	t.Parallel()
 	m := meter{rate: 100 * quantity.Gbps}
@@ -195,10 +196,10 @@ func TestAClearOfTheWholePortBreaksOff(t *testing.T) {
 	}
 }
 
-// TestNoClearOfAnotherCollectorMakesAWrongNumber lets another collector clear any counters of a port at any time, while traffic on
-// four SLs changes, on devices whose counters wrap or stick. What the meter counts of an SL is what the SL sent in the time that is
-// counted, to the part that a clear may hide.
-func TestNoClearOfAnotherCollectorMakesAWrongNumber(t *testing.T) {
+// TestClearsByOthersNeverCauseWrongRates makes another collector clear any counters of a port at any time, while
+// traffic on four SLs changes, on devices whose counters wrap or saturate. The count of an SL must match what the SL sent
+// in the counted time, within the fraction that a clear may hide.
+func TestClearsByOthersNeverCauseWrongRates(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		const sls = 4

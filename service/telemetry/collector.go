@@ -14,26 +14,25 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// Options configure a Collector. The zero value is right for hardware without a CC_Key.
+// Options configure a Collector. The zero value suits hardware without a CC_Key.
 type Options struct {
 	CCKey mad.Key  // for TimeStamp; never logged
 	SL    ident.SL // of the management traffic
-	// Parallel bounds the devices read at the same time, 1 to 4096; 0 is 64.
+	// Parallel is the number of devices read concurrently, 1 to 4096; 0 means 64.
 	Parallel int
-	// TimeScale is device seconds per wall second: 1 on hardware (0 means 1), the pace of a
-	// simulated fabric otherwise, from 1e-9 to 1e9.
+	// TimeScale is device seconds per wall second: 1 on hardware (0 means 1), the pace of a simulated fabric otherwise,
+	// from 1e-9 to 1e9.
 	TimeScale float64
-	// Patience is how many times longer than that of a tenth of the TimeScale a clock that advances is waited for: more than 1 (0 means 1) on
-	// a simulated fabric whose machine may be busy.
+	// Patience multiplies how long the collector waits for a clock that advances; the base is a tenth of the TimeScale.
+	// Use more than 1 (0 means 1) for a simulated fabric on a busy machine.
 	Patience int
-	// KeepCounters forbids clearing the per-SL counters, for fabrics where another tool
-	// measures with them. An SL whose counter sticks at its end then stops being measurable
-	// 16 GiB after the counter was last cleared.
+	// KeepCounters forbids clearing the per-SL counters, for fabrics where another tool measures with them. A counter
+	// that saturates can then no longer be measured from 16 GiB after its last clear.
 	KeepCounters bool
 }
 
-// Collector reads the counters of a set of ports. It is safe for concurrent use; readings
-// are then taken one after the other.
+// Collector reads the counters of a set of ports. It is safe for concurrent use; concurrent readings run one after the
+// other.
 type Collector struct {
 	agents
 
@@ -57,11 +56,11 @@ type portMeter struct {
 	meter   meter
 	noSL    bool       // has no PortXmitDataSL
 	noClear bool       // cannot clear it
-	out     PortSample // of the reading under way
+	out     PortSample // of the current reading
 }
 
-// New returns a collector for the ports, which it copies. It fails on options or ports out of
-// range, on a port listed twice and on none at all.
+// New returns a collector for the ports, which it copies. It fails on options or ports out of range, on a duplicate port,
+// and without ports.
 func New(t mad.Transport, ports []Port, o Options) (*Collector, error) {
 	x, err := newAgents(t, o)
 	if err != nil {
@@ -89,13 +88,13 @@ func New(t mad.Transport, ports []Port, o Options) (*Collector, error) {
 	return c, nil
 }
 
-// Format prints what the collector is for, whatever the verb: package fmt would otherwise
-// look into unexported fields, past the methods that hide a key.
+// Format prints the purpose of the collector for every verb: package fmt would otherwise print unexported fields, and
+// bypass the methods that hide a key.
 func (c *Collector) Format(s fmt.State, _ rune) {
 	_, _ = fmt.Fprintf(s, "collector of %d ports", c.ports)
 }
 
-// wall is the wall time that a span of device time takes at the pace of the fabric, at most a year.
+// wall returns the wall time of a span of device time at the pace of the fabric, at most a year.
 func (o *Options) wall(p quantity.Picoseconds) time.Duration {
 	return time.Duration(min(float64(p)/1000/o.TimeScale, float64(365*24*time.Hour)))
 }
@@ -118,8 +117,8 @@ func (o *Options) complete() error {
 	return nil
 }
 
-// Interval returns the wall time within which the next reading must follow for no counter to
-// become ambiguous: the shortest SafeInterval of the ports, by the time scale.
+// Interval returns the wall time within which the next reading must follow so that no counter becomes ambiguous: the
+// shortest SafeInterval of the ports, by the time scale.
 func (c *Collector) Interval() time.Duration {
 	shortest := quantity.Picoseconds(1<<63 - 1)
 	for _, d := range c.devices {
@@ -135,14 +134,14 @@ type Sample struct {
 	Ports []PortSample
 }
 
-// PortSample holds the totals of a port since its collector began with it.
+// PortSample holds the totals of a port since the collector's first reading of it.
 type PortSample struct {
 	Port Port
-	// Err says why this reading is of no use.
+	// Err says why this reading is unusable.
 	Err error
 	// Time is the device's clock at the middle of the reading and Width how long it took.
 	Time, Width quantity.Picoseconds
-	// Wall says that Time is the scaled wall clock, for want of a TimeStamp.
+	// Wall says that Time is the scaled wall clock, since the device has no TimeStamp.
 	Wall bool
 	NoSL bool // the device does not count by SL
 
@@ -155,8 +154,8 @@ func (c *Collector) Sample(ctx context.Context) (*Sample, error) {
 	return c.sample(ctx, 0)
 }
 
-// sample is Sample that reads a port again, up to maxReadings times, while its reading took
-// longer than width of device time; 0 takes the first.
+// sample is Sample, with repeated readings: it reads a port again, up to maxReadings times, while the reading took longer
+// than width of device time. 0 accepts the first.
 func (c *Collector) sample(ctx context.Context, width quantity.Picoseconds) (*Sample, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -172,12 +171,12 @@ func (c *Collector) sample(ctx context.Context, width quantity.Picoseconds) (*Sa
 	return s, nil
 }
 
-// maxReadings bounds how often a port is read for one sample, when readings take so long that it
-// is not known well enough when its counters were taken.
+// maxReadings bounds the readings of a port for one sample. They are repeated when a reading takes so long that the time
+// of its counters is too uncertain.
 const maxReadings = 10
 
-// readDevice reads the ports of one device with a TimeStamp before, between and after them. A
-// device that stays silent is not asked about its other ports.
+// readDevice reads the ports of one device, with a TimeStamp before, between and after them. After one request without an
+// answer it skips the device's other ports.
 func (c *Collector) readDevice(ctx context.Context, d *device, width quantity.Picoseconds) {
 	before, err := c.now(ctx, d)
 	for _, p := range d.ports {
@@ -191,8 +190,8 @@ func (c *Collector) readDevice(ctx context.Context, d *device, width quantity.Pi
 	}
 }
 
-// readPort reads one port whose device showed the time before, and returns the time after. An
-// error means that the device does not answer any more.
+// readPort reads one port after the device's time before, and returns the time after. An error means that the device no
+// longer answers.
 func (c *Collector) readPort(ctx context.Context, d *device, p *portMeter, before quantity.Picoseconds) (quantity.Picoseconds, error) {
 	r, err := c.reading(ctx, d, p, before)
 	if err != nil {
@@ -207,7 +206,7 @@ func (c *Collector) readPort(ctx context.Context, d *device, p *portMeter, befor
 	return r.after, err
 }
 
-// silence is the error of a device that does not answer any more, nil for those of one port.
+// silence returns an error when the device no longer answers, nil when the error concerns one port.
 func silence(err error) error {
 	if errors.Is(err, mad.ErrTimeout) {
 		return err
@@ -215,8 +214,8 @@ func silence(err error) error {
 	return nil
 }
 
-// restart clears the counters of a port after the reading last and takes another as the new base line, which it returns: what
-// passes in between is left out. When it cannot, it returns last and the next reading is the base line.
+// restart clears the counters of a port after the reading last, and takes and returns a new reading as baseline: traffic
+// in between is not counted. When it cannot clear, it returns last, and the next reading is the baseline.
 func (c *Collector) restart(ctx context.Context, d *device, p *portMeter, last reading) (reading, error) {
 	err := c.clear(ctx, d, p)
 	if unsupported(err) {
@@ -235,7 +234,7 @@ func (c *Collector) restart(ctx context.Context, d *device, p *portMeter, last r
 	return last, silence(err)
 }
 
-// reading reads the counters of a port whose device showed the time before.
+// reading reads the counters of a port after the device's time before.
 func (c *Collector) reading(ctx context.Context, d *device, p *portMeter, before quantity.Picoseconds) (reading, error) {
 	r, err := c.counters(ctx, d, p)
 	if err != nil {
@@ -270,7 +269,7 @@ func (c *Collector) counters(ctx context.Context, d *device, p *portMeter) (read
 	return r, nil
 }
 
-// unsupported reports that the agent said it does not have what was asked for.
+// unsupported reports whether the agent answered that it lacks the attribute.
 func unsupported(err error) bool {
 	var status *mad.StatusError
 	return errors.As(err, &status) && status.Status.Unsupported()
@@ -302,7 +301,7 @@ func (c *Collector) now(ctx context.Context, d *device) (quantity.Picoseconds, e
 		for _, p := range d.ports {
 			p.meter.breakOff(phrase.Because(ErrReset, phrase.Of("measure.clock-reset-at", "lid", d.lid)))
 		}
-		d.clock.seen = false // how much time it jumped over is not known
+		d.clock.seen = false // the length of the jump is unknown
 	}
 	d.wall = wall
 	return d.clock.advance(uint32(ts)), nil

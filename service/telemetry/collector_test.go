@@ -22,8 +22,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// wire is a transport to counters in memory that run with the (virtual) wall clock times
-// scale. It is to be used inside a synctest bubble.
+// wire is a transport to counters in memory that advance with the (virtual) wall clock times scale. Use it inside a
+// synctest bubble.
 type wire struct {
 	mu     sync.Mutex
 	begun  time.Time
@@ -33,11 +33,11 @@ type wire struct {
 	noTime bool
 	noSL   bool
 	sticks bool
-	ticks0 uint32 // TimeStamp at the begin
+	ticks0 uint32 // TimeStamp at the start
 	answer func(to mad.Target, req *mad.Packet) error
 	gets   map[mad.AttrID]int
 	sets   int
-	busy   int // exchanges under way
+	busy   int // exchanges in progress
 	most   int
 }
 
@@ -162,7 +162,7 @@ func newCollector(t testing.TB, w *wire, ports []Port, o Options) *Collector {
 	return c
 }
 
-// bps is a rate that must have been measured.
+// bps returns a rate that must have been measured.
 func bps(t testing.TB, r Rate) quantity.BitRate {
 	t.Helper()
 	v, err := r.Value()
@@ -172,7 +172,7 @@ func bps(t testing.TB, r Rate) quantity.BitRate {
 	return v
 }
 
-// why is why a rate was not measured, nil when it was.
+// why returns why a rate was not measured, nil when it was.
 func why(r Rate) error {
 	_, err := r.Value()
 	return err
@@ -236,7 +236,7 @@ func TestMeasureInSimulatedTime(t *testing.T) {
 	})
 }
 
-func TestWithoutTimeStampTheWallClockServes(t *testing.T) {
+func TestDevicesWithoutTimeStampUseTheWallClock(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWire()
@@ -321,7 +321,7 @@ func TestKeepCountersNeverWrites(t *testing.T) {
 	})
 }
 
-func TestALongPauseBeforeAMeasurementDoesNoHarm(t *testing.T) {
+func TestLongPauseBeforeAMeasurementHasNoEffect(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWire()
@@ -331,7 +331,7 @@ func TestALongPauseBeforeAMeasurementDoesNoHarm(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(5 * time.Minute) // many wraps nobody saw
+		time.Sleep(5 * time.Minute) // many unnoticed wraps
 		win, err := c.Measure(t.Context(), 100*ms)
 		if err != nil {
 			t.Fatal(err)
@@ -362,9 +362,9 @@ func TestAStoppedClockEndsTheMeasurement(t *testing.T) {
 	})
 }
 
-// A clock that is a thousand times slower than the time scale says, as that of a simulated fabric on a busy machine, makes a measurement
-// slow and not wrong.
-func TestASlowClockIsWaitedFor(t *testing.T) {
+// A clock a thousand times slower than the time scale, as that of a simulated fabric on a busy machine, makes a
+// measurement slow but not wrong.
+func TestMeasureWaitsForASlowClock(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWire()
@@ -441,7 +441,7 @@ func TestParallelReadsAreBounded(t *testing.T) {
 	})
 }
 
-func TestNewRefusesWhatItCannotMeasure(t *testing.T) {
+func TestNewRejectsInvalidPortsAndOptions(t *testing.T) {
 	t.Parallel()
 	good := testPort(1, 1)
 	noLID, tooFast := good, good

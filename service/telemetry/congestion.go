@@ -15,27 +15,27 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// Congestion is what congestion control did between two readings of a CongestionWatch.
+// Congestion is the activity of congestion control between two readings of a CongestionWatch.
 type Congestion struct {
 	Ports   []PortCongestion   // sorted by agent and port
 	Tenants []TenantCongestion // in the order of the plan
-	// Adapter and Switch count the events that the logs of channel adapters and of switches counted; Missed are
-	// those of them that the logs did not hold any more, Unattributed those held that no tenant of the plan explains.
+	// Adapter and Switch are the events counted in the logs of channel adapters and of switches. Missed are those that
+	// the logs had already overwritten, Unattributed the logged ones that match no tenant of the plan.
 	Adapter, Switch, Missed, Unattributed uint64
-	AdapterLogs, SwitchLogs               LogCoverage // what of the logs Adapter and Switch are of
-	// Events are the latest that the logs held, oldest first by their position in their log, at most 256.
+	AdapterLogs, SwitchLogs               LogCoverage // coverage of the logs behind Adapter and Switch
+	// Events are the latest logged events, oldest first by their position in their log, at most 256.
 	Events []CongestionEvent
-	// Err joins what could not be read, beside Ports[i].Err.
+	// Err joins the read errors other than Ports[i].Err.
 	Err error
 }
 
-// LogCoverage says of how many logs a count of events is.
+// LogCoverage says how many logs a count of events covers.
 type LogCoverage struct {
-	Counted int // logs whose counter tells how many events there were
-	Lacking int // logs that are absent, unreadable, or whose counter is at its end: a count is then a lower bound
+	Counted int // logs with a usable event counter
+	Lacking int // logs that are absent or unreadable, or whose counter is saturated: a count is then a lower bound
 }
 
-// Unread counts the ports and logs that are missing in the other counts: unreadable, at their end, or absent on the device.
+// Unread counts the ports and logs that are missing in the other counts: unreadable, saturated, or absent on the device.
 func (c *Congestion) Unread() (n uint64) {
 	for i := range c.Ports {
 		if p := &c.Ports[i]; p.Err != nil || p.NoBECN || p.NoVL {
@@ -48,16 +48,16 @@ func (c *Congestion) Unread() (n uint64) {
 // maxCongestionEvents bounds Congestion.Events.
 const maxCongestionEvents = 256
 
-// PortCongestion is what one port counted. What its device does not count is zero and said by the flags.
+// PortCongestion is what one port counted. Values that its device does not count are zero, with a flag set.
 type PortCongestion struct {
 	Port    Port
 	Adapter bool  // of a channel adapter, else of a switch
-	Err     error // why the counts are of no use; they are then zero, or too low
-	// BECN are the notifications received by SL: how often the port was told to slow down. Of channel adapters.
+	Err     error // why the counts are unusable; they are then zero, or too low
+	// BECN counts the notifications received, by SL: requests to slow down. Only channel adapters count it.
 	BECN [ident.NumSLs]uint64
-	// Wait are ticks, of a length that is the device's own, with something to send and no credit.
+	// Wait counts ticks with data to send and no credit; the device defines the length of a tick.
 	Wait uint64
-	// Congested are ticks by VL that packets waited on the port while it was congested. Of switches.
+	// Congested counts ticks, by VL, in which packets waited while the port was congested. Only switches count it.
 	Congested [numDataVLs]uint64
 	NoBECN    bool // no PortSLRcvBECN
 	NoVL      bool // no PortVLXmitTimeCong
@@ -66,46 +66,46 @@ type PortCongestion struct {
 // numDataVLs is the number of data lanes.
 const numDataVLs = len(mad.PortVLXmitTimeCong{}.VL)
 
-// TenantCongestion is what congestion control did to one tenant.
+// TenantCongestion is the effect of congestion control on one tenant.
 type TenantCongestion struct {
 	Tenant string
-	BECN   uint64 // notifications received on SLs that are the tenant's alone on their port
-	Events uint64 // in logs: passages of a Trigger_Threshold, and packets that switches marked
+	BECN   uint64 // notifications received on SLs that only this tenant uses on the port
+	Events uint64 // from logs: CCTIs that reached a Trigger_Threshold, and packets that switches marked
 }
 
 // CongestionEvent is one entry of a log.
 type CongestionEvent struct {
 	Port   ident.PortID // the adapter port, or the switch with port 0
-	Tenant string       // "" when none of the plan explains it
+	Tenant string       // "" when it matches no tenant of the plan
 	SL     ident.SL
 	From   ident.LID // sender of a packet that a switch marked; 0 in an adapter's log
 	To     ident.LID
-	At     quantity.Picoseconds // of the device's clock, since it was first read
+	At     quantity.Picoseconds // by the device's clock, since its first reading
 }
 
 // CongestionOptions configure a CongestionWatch.
 type CongestionOptions struct {
 	Options
-	// Layout says how a device lays out its log; nil: as the annex does.
+	// Layout returns the layout of a device's log; nil: as in the annex.
 	Layout func(ident.PortID) mad.CCLayout
 }
 
-// CongestionWatch reads the congestion counters and logs of the ports of a plan. Its memory is bounded by the plan: it
-// keeps sums and the last readings, and no history. It is safe for concurrent use; readings are then taken one after the
+// CongestionWatch reads the congestion counters and logs of the ports of a plan. The plan bounds its memory: it stores
+// sums and the last readings, without history. It is safe for concurrent use; concurrent readings run one after the
 // other.
 type CongestionWatch struct {
 	agents
 
 	layout func(ident.PortID) mad.CCLayout
 	plan   *policy.Plan
-	owners map[slot]string // tenant that is alone on a counter
+	owners map[slot]string // the only tenant on a counter
 	lids   map[ident.LID]ident.PortID
 
 	mu      sync.Mutex
 	devices []*congestedDevice // by LID
 }
 
-// congestedDevice is the agent that keeps a log, and the counters of some ports.
+// congestedDevice is an agent with a log and the counters of some ports.
 type congestedDevice struct {
 	lid   ident.LID
 	id    ident.PortID // port 0 for a switch
@@ -119,7 +119,7 @@ type congestedDevice struct {
 	counter uint16 // of events, at the last reading
 	stamp   uint32 // CurrentTimeStamp at the last reading
 
-	silent bool // at the last reading
+	silent bool // it did not answer at the last reading
 	found  logDelta
 }
 
@@ -174,12 +174,13 @@ func NewCongestionWatch(t mad.Transport, p *policy.Plan, f *subnet.Fabric, o Con
 	return w, nil
 }
 
-// Format prints what the watch is for, whatever the verb: never its key.
+// Format prints the purpose of the watch for every verb, never its key.
 func (w *CongestionWatch) Format(s fmt.State, _ rune) {
 	_, _ = fmt.Fprintf(s, "watch of the congestion of %d devices", len(w.devices))
 }
 
-// Read returns what happened since the last reading; the first one is a base line. It fails only when the context ends.
+// Read returns the activity since the last reading; the first reading is the baseline. It fails only when the context
+// ends.
 func (w *CongestionWatch) Read(ctx context.Context) (*Congestion, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -189,7 +190,7 @@ func (w *CongestionWatch) Read(ctx context.Context) (*Congestion, error) {
 	return w.sum(), nil
 }
 
-// sum puts the devices' readings together.
+// sum combines the devices' readings.
 func (w *CongestionWatch) sum() *Congestion {
 	c := &Congestion{Tenants: make([]TenantCongestion, len(w.plan.Tenants))}
 	at := make(map[string]*TenantCongestion, len(w.plan.Tenants))
@@ -235,8 +236,8 @@ func (w *CongestionWatch) sum() *Congestion {
 	return c
 }
 
-// readDevice reads the log, whose clock also bounds the counters, and then the counters of the ports. A device that
-// stays silent is not asked further, and not at all in the reading after: waiting for it takes seconds.
+// readDevice reads the log, whose clock also bounds the counters, and then the counters of the ports. After one request
+// without an answer it skips the rest of the device, and the device in the next reading: waiting for it takes seconds.
 func (w *CongestionWatch) readDevice(ctx context.Context, d *congestedDevice) {
 	if d.silent {
 		d.silent = false
@@ -261,7 +262,7 @@ func (w *CongestionWatch) readDevice(ctx context.Context, d *congestedDevice) {
 			p.out.Err = d.found.err
 			continue
 		}
-		most := wordsIn(span, p.Rate) // no tick is shorter than a word
+		most := wordsIn(span, p.Rate) // a tick is at least one word
 		first, then := w.readBECN, w.readWait
 		if d.kind == subnet.KindSwitch {
 			first, then = w.readWait, w.readCongested
@@ -276,10 +277,10 @@ func (w *CongestionWatch) readDevice(ctx context.Context, d *congestedDevice) {
 	d.silent = silent
 }
 
-// leastPacketWords is the shortest packet: headers, checks and the gap behind it, of words of four octets.
+// leastPacketWords is the length of the shortest packet: headers, checks and the following gap, in words of four octets.
 const leastPacketWords = 8
 
-// readBECN reads the notifications that an adapter port received.
+// readBECN reads the number of notifications that an adapter port received.
 func (w *CongestionWatch) readBECN(ctx context.Context, d *congestedDevice, p *congestedPort, most uint64) error {
 	a := mad.PortSLCounters{PortSelect: p.ID.Port}
 	err := w.perf(ctx, d.lid, mad.MethodGet, mad.AttrPortSLRcvBECN, &a)
@@ -299,7 +300,7 @@ func (w *CongestionWatch) readBECN(ctx context.Context, d *congestedDevice, p *c
 	return named(p, "PortSLRcvBECN", err)
 }
 
-// readWait reads how long a port had something to send and no credit.
+// readWait reads how long a port had data to send and no credit.
 func (w *CongestionWatch) readWait(ctx context.Context, d *congestedDevice, p *congestedPort, most uint64) error {
 	c := mad.PortCounters{PortSelect: p.ID.Port}
 	if err := w.perf(ctx, d.lid, mad.MethodGet, mad.AttrPortCounters, &c); err != nil {
@@ -334,7 +335,7 @@ func (w *CongestionWatch) readCongested(ctx context.Context, d *congestedDevice,
 	return named(p, "PortVLXmitTimeCong", err)
 }
 
-// named says of which port and attribute an error is; nil stays nil.
+// named adds the port and attribute to an error; nil stays nil.
 func named(p *congestedPort, what string, err error) error {
 	if err == nil {
 		return nil
@@ -342,7 +343,7 @@ func named(p *congestedPort, what string, err error) error {
 	return fmt.Errorf("%s: %s: %w", p.Name, what, err)
 }
 
-// highs selects the counters that are to be cleared before they stick at their end, bit by bit.
+// highs returns the counters to clear before they saturate, one bit each.
 func (w *CongestionWatch) highs(cs []counter32) (selected uint16) {
 	for i := range cs {
 		if !w.o.KeepCounters && cs[i].high() {

@@ -19,8 +19,7 @@ import (
 	"fairlane/subnet/topogen"
 )
 
-// incast is three senders and a receiver on a switch that marks: tenants a and b, of which the plan knows, and a
-// stranger.
+// incast is three senders and a receiver on a switch that marks: tenants a and b of the plan, and a stranger.
 type incast struct {
 	t     *testing.T
 	dev   *simdev.Devices
@@ -94,7 +93,7 @@ func (x *incast) read(w *CongestionWatch) *Congestion {
 	return c
 }
 
-// becn is what the network counted of one host.
+// becn returns what the network counted for one host.
 func (x *incast) becn(host, sl int) (n uint64) {
 	x.dev.With(func(net *fabric.Network) {
 		c := net.Counters(x.hosts[host].Node, 1)
@@ -103,7 +102,7 @@ func (x *incast) becn(host, sl int) (n uint64) {
 	return n
 }
 
-func TestCongestionIsThatOfTheTenants(t *testing.T) {
+func TestCongestionIsAttributedToTenants(t *testing.T) {
 	t.Parallel()
 	for _, layout := range []mad.CCLayout{{}, {LibibmadLog: true}} {
 		t.Run(fmt.Sprintf("libibmad %t", layout.LibibmadLog), func(t *testing.T) {
@@ -148,7 +147,7 @@ func TestCongestionIsThatOfTheTenants(t *testing.T) {
 				t.Errorf("the contended link was never congested: %+v", out)
 			}
 			x.dev.With(func(n *fabric.Network) { n.SetSwitchCC(x.topo.Switches()[0], ibcc.SwitchSettings{}) })
-			x.dev.Advance(5 * quantity.Millisecond) // what is under way arrives
+			x.dev.Advance(5 * quantity.Millisecond) // packets in flight arrive
 			x.read(w)
 			x.dev.Advance(quantity.Millisecond)
 			if c := x.read(w); c.Adapter+c.Switch+c.Missed+c.Unattributed+c.Tenants[0].BECN != 0 || len(c.Events) != 0 {
@@ -158,8 +157,8 @@ func TestCongestionIsThatOfTheTenants(t *testing.T) {
 	}
 }
 
-// What the device cannot tell is said, and what it can is still read.
-func TestCongestionOfDevicesThatTellLittle(t *testing.T) {
+// What a device cannot report is flagged, and everything else is still read.
+func TestCongestionOfDevicesWithFewCounters(t *testing.T) {
 	t.Parallel()
 	x := newIncast(t, simdev.Options{})
 	w := x.watch(CongestionOptions{})
@@ -201,7 +200,7 @@ func TestCongestionOfDevicesThatTellLittle(t *testing.T) {
 	}
 }
 
-// deafCounters answers congestion logs and leaves every request for counters without an answer.
+// deafCounters answers requests for congestion logs, but none for counters.
 type deafCounters struct {
 	mad.Transport
 	asked atomic.Int64
@@ -215,7 +214,7 @@ func (d *deafCounters) Exchange(ctx context.Context, to mad.Target, req *mad.Pac
 	return d.Transport.Exchange(ctx, to, req)
 }
 
-// A device whose counters time out is asked for one of them, not for the next as well: each wait takes seconds.
+// When a device's counters time out, only one of them is requested: each wait takes seconds.
 func TestSilentCountersAreReadOnce(t *testing.T) {
 	t.Parallel()
 	x := newIncast(t, simdev.Options{})
@@ -232,7 +231,7 @@ func TestSilentCountersAreReadOnce(t *testing.T) {
 	}
 }
 
-// An unprotected key is in the way of no reading; with a protected one the watch needs it.
+// An unprotected key hinders no reading; with a protected one the watch needs it.
 func TestCongestionWithAKey(t *testing.T) {
 	t.Parallel()
 	x := newIncast(t, simdev.Options{})
@@ -249,7 +248,7 @@ func TestCongestionWithAKey(t *testing.T) {
 	}
 }
 
-// Logs of many events on many devices are kept to a bound.
+// The number of events kept from many logs is bounded.
 func TestEventsAreBounded(t *testing.T) {
 	t.Parallel()
 	w := &CongestionWatch{plan: &policy.Plan{}}
@@ -266,7 +265,7 @@ func TestEventsAreBounded(t *testing.T) {
 	}
 }
 
-// chatter answers everything with the bytes of a fuzzer.
+// chatter answers every request with the bytes of a fuzzer.
 type chatter struct {
 	data []byte
 	at   int
@@ -284,7 +283,7 @@ func (c *chatter) Exchange(_ context.Context, _ mad.Target, req *mad.Packet) (ma
 	return resp, nil
 }
 
-// FuzzCongestion reads whatever devices say: nothing is counted twice, the bounds hold, and nothing fails.
+// FuzzCongestion reads arbitrary answers: nothing is counted twice, the bounds hold, and nothing fails.
 func FuzzCongestion(f *testing.F) {
 	f.Add([]byte{2, 0, 0, 5, 0, 8, 0, 0, 0, 0, 0, 9})
 	f.Add([]byte{0xff})
@@ -332,8 +331,8 @@ func TestUnreadCountsWhatTheSumsLack(t *testing.T) {
 	}
 }
 
-// The counter of a log has 16 bits and stays at its end, which takes about a second of marks: what it tells then is a lower bound.
-func TestLogsAtTheirEndAreNotWhole(t *testing.T) {
+// The counter of a log has 16 bits and saturates within about a second of marks: from then on it is a lower bound.
+func TestSaturatedLogCountersAreLowerBounds(t *testing.T) {
 	t.Parallel()
 	counter, stamp := uint16(logEnd-3), uint32(100)
 	w := &CongestionWatch{agents: agents{t: answers(func(req *mad.Packet) {
@@ -364,7 +363,7 @@ func TestLogsAtTheirEndAreNotWhole(t *testing.T) {
 	}
 }
 
-// answers fills in what every request is answered with.
+// answers fills in the answer to every request.
 type answers func(*mad.Packet)
 
 func (a answers) Exchange(_ context.Context, _ mad.Target, req *mad.Packet) (mad.Packet, error) {

@@ -7,25 +7,25 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// logDelta is what a log told since it was last read.
+// logDelta is the content of a log since the last reading.
 type logDelta struct {
 	counted uint64 // events that the device counted
-	missed  uint64 // of them that the log held no more
+	missed  uint64 // of these, events that the log had already overwritten
 	events  []CongestionEvent
-	least   bool // counted is a lower bound: the counter is at its end, or wrapped whole turns
+	least   bool // counted is a lower bound: the counter is saturated, or wrapped more than once
 	err     error
 }
 
-// logEnd is where the counter of a log stays.
+// logEnd is the saturated value of a log's counter.
 const logEnd = 1<<16 - 1
 
-// logEntry is an entry in the terms that both forms of the log have.
+// logEntry is an entry with the common fields of both log formats.
 type logEntry struct {
 	stamp uint32
 	event CongestionEvent
 }
 
-// readLog reads CongestionLog. The clock of the device moves on with it.
+// readLog reads CongestionLog, and advances the device's clock.
 func (w *CongestionWatch) readLog(ctx context.Context, d *congestedDevice) logDelta {
 	if d.noLog {
 		return logDelta{}
@@ -42,13 +42,13 @@ func (w *CongestionWatch) readLog(ctx context.Context, d *congestedDevice) logDe
 	if d.seen {
 		out.counted = uint64(counter - d.counter) // modulo 2^16, as the counter
 		for _, e := range entries {
-			// An entry is new when it is of the time between the readings; both wrap together.
+			// An entry is new when its time lies between the readings; both wrap together.
 			if e.stamp != 0 && now-e.stamp < now-d.stamp {
 				e.event.At = d.clock.now + ticksOf(e.stamp-d.stamp)
 				out.events = append(out.events, e.event)
 			}
 		}
-		// A counter that sticks at its end, or that wrapped whole turns, tells less than the log.
+		// The log is better than a counter that saturated or wrapped more than once.
 		if n := uint64(len(out.events)); n > out.counted {
 			out.counted, out.least = n, true
 		}
@@ -59,7 +59,7 @@ func (w *CongestionWatch) readLog(ctx context.Context, d *congestedDevice) logDe
 	return out
 }
 
-// log gets either form of the log.
+// log reads the log in either format.
 func (w *CongestionWatch) log(ctx context.Context, d *congestedDevice) (counter uint16, now uint32, entries []logEntry, err error) {
 	if d.kind == subnet.KindSwitch {
 		var log mad.CongestionLogSwitch

@@ -52,9 +52,8 @@ func TestCountersOf32Bits(t *testing.T) {
 	}
 }
 
-// However a counter wraps, what it is said to have moved is what it moved, as long as nobody clears it and it is read
-// often enough.
-func TestACounterThatWrapsLosesNothing(t *testing.T) {
+// However a counter wraps, its reported move is its real one, as long as it is not cleared and is read often enough.
+func TestWrappingCounterLosesNothing(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		const most = 1 << 31

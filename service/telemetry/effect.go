@@ -11,30 +11,30 @@ import (
 // LoopState says whether congestion control acts.
 type LoopState string
 
-// States of a congestion-control loop. Without load it is not tested, never acting.
+// States of a congestion-control loop. Without load the state is not-tested, never acting.
 const (
 	LoopActing    LoopState = "acting"
 	LoopDead      LoopState = "not-acting"
 	LoopNotTested LoopState = "not-tested"
 )
 
-// LoopStage is the first stage of a loop at which nothing happens.
+// LoopStage is the first inactive stage of a loop.
 type LoopStage string
 
 // Stages of a loop, in their order.
 const (
-	StageMarks         LoopStage = "marks"         // queues are full and no packet is marked
-	StageNotifications LoopStage = "notifications" // marked packets arrive and no notification is sent
-	StageReaction      LoopStage = "reaction"      // notifications are sent and the sender handles none
-	StageRates         LoopStage = "rates"         // notifications are handled and no rate moves
+	StageMarks         LoopStage = "marks"         // queues are full, but no packet is marked
+	StageNotifications LoopStage = "notifications" // marked packets arrive, but no notification is sent
+	StageReaction      LoopStage = "reaction"      // notifications are sent, but the sender handles none
+	StageRates         LoopStage = "rates"         // notifications are handled, but no rate changes
 )
 
-// Loop is the judgement of congestion control from the counters of a window.
+// Loop is the state of congestion control, judged from the counters of a window.
 type Loop struct {
 	State LoopState
 	Stage LoopStage // of LoopDead
-	Where []string  // ports at which that stage is dead, by name, at most maxLoopPorts
-	// Text has the figures, and of LoopDead and LoopNotTested the reason. It does not repeat the state.
+	Where []string  // ports at which that stage is inactive, by name, at most maxLoopPorts
+	// Text has the figures and, for LoopDead and LoopNotTested, the reason. It does not repeat the state.
 	Text phrase.Text
 	// Marks, Sent, Handled and Ignored are marked packets received, and notifications sent, handled and ignored.
 	Marks, Sent, Handled, Ignored uint64
@@ -43,10 +43,10 @@ type Loop struct {
 // maxLoopPorts bounds the ports that a Loop names.
 const maxLoopPorts = 8
 
-// Count is how far a counter went in a window.
+// Count is the increase of a counter in a window.
 type Count struct {
 	N   uint64
-	Err error // why it is not known
+	Err error // why it is unknown
 }
 
 // LoopPort is what a NIC port counted in a window.
@@ -57,23 +57,23 @@ type LoopPort struct {
 	// Pauses are the pause frames received in the priority of RoCE; Paused is the part of the window in which they held it, 0 to 1.
 	Pauses Count
 	Paused float64
-	// Full says that the port received at fullLink of its line rate or more.
+	// Full says that the port received at least fullLink of its line rate.
 	Full bool
 }
 
-// fullLink is the part of a link's rate from which it counts as full: a link that congestion control regulates carries more, an
-// idle one far less.
+// fullLink is the fraction of a link's rate from which it counts as full: a link under congestion control carries more,
+// an idle one far less.
 const fullLink = 0.9
 
-// heldShare is the part of a window from which pause, and not congestion control, limits a sender. Where congestion control moves
-// rates, they fit the link and pause lasts for a small part of the window.
+// heldShare is the fraction of a window from which pause, and not congestion control, limits a sender. Where congestion
+// control acts, rates fit the link and pause lasts for a small fraction of the window.
 const heldShare = 0.1
 
 // LoopPair is a sender and a receiver with traffic between them.
 type LoopPair struct{ Src, Dst ident.PortID }
 
-// JudgeLoop judges whether congestion control acts, by what ports counted under load. Earlier stages are judged first, since a dead
-// stage leaves the later ones nothing to do.
+// JudgeLoop judges whether congestion control acts, from what ports counted under load. Earlier stages are judged first,
+// since an inactive stage makes the later ones inactive.
 func JudgeLoop(ports map[ident.PortID]LoopPort, pairs []LoopPair) Loop {
 	j := loopJudge{ports: ports, senders: map[ident.PortID][]ident.PortID{}, receivers: map[ident.PortID][]ident.PortID{}}
 	for _, p := range pairs {
@@ -106,7 +106,7 @@ func JudgeLoop(ports map[ident.PortID]LoopPort, pairs []LoopPair) Loop {
 	return j.alive()
 }
 
-// loopJudge is one judgement.
+// loopJudge holds the input of one judgement.
 type loopJudge struct {
 	ports              map[ident.PortID]LoopPort
 	senders, receivers map[ident.PortID][]ident.PortID
@@ -122,7 +122,7 @@ func sortedPorts(ports map[ident.PortID]LoopPort) []ident.PortID {
 	return ids
 }
 
-// dead names the ports at which a stage is.
+// dead returns the names of the ports where at reports an inactive stage.
 func (j *loopJudge) dead(at func(id ident.PortID, p *LoopPort) bool) (where []string) {
 	for _, id := range sortedPorts(j.ports) {
 		p := j.ports[id]
@@ -133,18 +133,18 @@ func (j *loopJudge) dead(at func(id ident.PortID, p *LoopPort) bool) (where []st
 	return where
 }
 
-// figures states what all ports counted.
+// figures lists the counts of all ports.
 func (j *loopJudge) figures() phrase.Text {
 	return phrase.Of("loop.cnp-figures", "marks", j.out.Marks, "sent", j.out.Sent, "handled", j.out.Handled, "ignored", j.out.Ignored)
 }
 
-// unanswered is a receiver of marks that sends no notification.
+// unanswered reports whether a receiver of marks sends no notification.
 func (j *loopJudge) unanswered(_ ident.PortID, p *LoopPort) bool {
 	return p.Marks.Err == nil && p.Sent.Err == nil && p.Marks.N > 0 && p.Sent.N == 0
 }
 
-// unhandled is a sender that handles none of the notifications that its receivers sent: it ignores them, or no sender of those
-// receivers handles any.
+// unhandled reports whether a sender handles none of the notifications that its receivers sent: it ignores them, or no
+// sender to those receivers handles any.
 func (j *loopJudge) unhandled(id ident.PortID, p *LoopPort) bool {
 	if p.Handled.Err != nil || p.Handled.N > 0 {
 		return false
@@ -164,12 +164,12 @@ func (j *loopJudge) unhandled(id ident.PortID, p *LoopPort) bool {
 	return false
 }
 
-// unmoved is a sender that handles notifications and is held by pause.
+// unmoved reports whether a sender handles notifications and is still limited by pause.
 func (j *loopJudge) unmoved(_ ident.PortID, p *LoopPort) bool {
 	return p.Handled.Err == nil && p.Handled.N > 0 && p.Pauses.Err == nil && p.Pauses.N > 0 && p.Paused >= heldShare
 }
 
-// unmarked is a full receiver of several senders, one of which is paused, that receives no mark.
+// unmarked reports whether a full receiver of several senders, one of which is paused, receives no mark.
 func (j *loopJudge) unmarked(id ident.PortID, p *LoopPort) bool {
 	if !p.Full || p.Marks.Err != nil || p.Marks.N > 0 {
 		return false
@@ -180,7 +180,7 @@ func (j *loopJudge) unmarked(id ident.PortID, p *LoopPort) bool {
 	})
 }
 
-// alive judges a loop of which no stage is known to be dead.
+// alive judges a loop without a known inactive stage.
 func (j *loopJudge) alive() Loop {
 	if j.out.Marks > 0 && j.out.Sent > 0 && j.out.Handled > 0 {
 		j.out.State, j.out.Text = LoopActing, j.figures()

@@ -11,17 +11,17 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// loopHost is the port of a host by number.
+// loopHost returns the port of a host by number.
 func loopHost(n int) ident.PortID { return ident.PortID{Node: ident.GUID(n), Port: 1} }
 
-// counted makes a port's counts: marks, notifications sent, handled, ignored.
+// counted returns a port's counts: marks, notifications sent, handled, ignored.
 func counted(name string, marks, sent, handled, ignored uint64) telemetry.LoopPort {
 	n := func(v uint64) telemetry.Count { return telemetry.Count{N: v} }
 	return telemetry.LoopPort{Name: name, Marks: n(marks), Sent: n(sent), Handled: n(handled), Ignored: n(ignored)}
 }
 
 // Two senders, 1 and 2, and a receiver, 3, of both.
-func TestALoopIsJudgedByTheFirstStageThatIsDead(t *testing.T) {
+func TestLoopReportsFirstInactiveStage(t *testing.T) {
 	t.Parallel()
 	errRead := errors.New("input/output error")
 	for name, c := range map[string]struct {
@@ -68,7 +68,7 @@ func TestALoopIsJudgedByTheFirstStageThatIsDead(t *testing.T) {
 	}
 }
 
-func TestAJudgementNamesAFewPortsOnly(t *testing.T) {
+func TestLoopNamesABoundedNumberOfPorts(t *testing.T) {
 	t.Parallel()
 	ports, pairs := map[ident.PortID]telemetry.LoopPort{loopHost(100): counted("to", 9, 9, 0, 0)}, []telemetry.LoopPair{}
 	for i := range 20 {

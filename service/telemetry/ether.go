@@ -16,34 +16,34 @@ import (
 	"fairlane/tenants"
 )
 
-// Octets is one counter of octets as a device told it.
+// Octets is one reading of a counter of octets.
 type Octets struct {
 	N uint64
-	// At is the device's clock when it read the counter; only differences mean something.
+	// At is the device's clock when it read the counter; only differences are meaningful.
 	At quantity.Picoseconds
-	// Wall is when the counter was read, of a device that tells no time; At is then not set. The pace of the fabric's time is that of a NIC's
-	// clock meanwhile.
+	// Wall is the time of the reading, for a device that reports no time; At is then not set. The pace of the fabric's
+	// time comes from a NIC's clock.
 	Wall time.Time
 	Err  error // why there is no value
 }
 
-// NICReading is what a NIC port has counted.
+// NICReading holds the counters of a NIC port.
 type NICReading struct {
 	Tx, Rx    Octets               // of the port, all that is on it
 	Functions map[int]FunctionRead // by index; empty when the port has none that can be read
 	Senders   map[string]Octets    // sent, by name; WRCC
-	Loop      *LoopReading         // of congestion control; nil where it has none of these counters
+	Loop      *LoopReading         // of congestion control; nil without these counters
 
 	read time.Time // by the wall clock
 }
 
-// LoopReading is what a NIC port has counted of congestion control: packets, frames and, of Paused, microseconds.
+// LoopReading holds a NIC port's counters of congestion control: packets, frames and, in Paused, microseconds.
 type LoopReading struct {
 	Marks, Sent, Handled, Ignored Octets
 	Pauses, Paused                Octets
 }
 
-// FunctionRead is what a virtual function has counted.
+// FunctionRead holds the counters of a virtual function.
 type FunctionRead struct{ Tx, Rx Octets }
 
 // EtherSource reads counters of devices on Ethernet. A method fails when the device cannot be read at all. Methods are
@@ -61,8 +61,8 @@ type EtherOptions struct {
 	Patience  int // as in Options
 }
 
-// EtherCollector measures what tenants get on an Ethernet fabric: a tenant that has a port to itself by the
-// port's counter, one that shares a port by that of its virtual function, and on the WRCC plane by its senders'.
+// EtherCollector measures tenants' shares on an Ethernet fabric: by the port's counter for a tenant with its own port, by
+// that of the virtual function for a tenant that shares a port, and on the WRCC plane by those of its senders.
 type EtherCollector struct {
 	source    EtherSource
 	o         Options
@@ -73,7 +73,7 @@ type EtherCollector struct {
 	ports     []ident.PortID // of switches
 	at        map[ident.PortID][]string
 	senders   map[ident.PortID][]string // tenants with flows from a port, by name
-	functions map[tenantAt]int          // virtual functions of tenants by the plan
+	functions map[tenantAt]int          // virtual functions of tenants in the plan
 }
 
 // tenantAt is a tenant on a port.
@@ -82,8 +82,8 @@ type tenantAt struct {
 	tenant string
 }
 
-// NewEther returns a collector for a plan of an Ethernet plane and the flows that it was made for. It fails on options out of
-// range and when there is nothing to measure.
+// NewEther returns a collector for a plan of an Ethernet plane and the flows that it was compiled for. It fails on
+// options out of range and when there is nothing to measure.
 func NewEther(source EtherSource, p *policy.Plan, f *subnet.Fabric, flows []tenants.Flow, o EtherOptions) (*EtherCollector, error) {
 	common := Options{Parallel: o.Parallel, TimeScale: o.TimeScale, Patience: o.Patience}
 	if err := common.complete(); err != nil {
@@ -124,8 +124,8 @@ func NewEther(source EtherSource, p *policy.Plan, f *subnet.Fabric, flows []tena
 	return c, nil
 }
 
-// tenantsAt lists the tenants of each port by name. Where a plan does not say which function is whose, a tenant's position is
-// the index of its virtual function.
+// tenantsAt lists the tenants of each port by name. Where a plan does not assign functions, a tenant's position is the
+// index of its virtual function.
 func tenantsAt(p *policy.Plan, flows []tenants.Flow) map[ident.PortID][]string {
 	at := make(map[ident.PortID][]string)
 	add := func(id ident.PortID, tenant string) { at[id] = insertName(at[id], tenant) }
@@ -154,7 +154,7 @@ func (c *EtherCollector) isNIC(id ident.PortID) bool {
 	return ok && c.topo.Nodes[ref.Node].Kind == subnet.KindCA
 }
 
-// etherSample is one reading of everything.
+// etherSample is one reading of all devices.
 type etherSample struct {
 	nics   map[ident.PortID]*NICReading
 	ports  map[ident.PortID]Octets
@@ -200,8 +200,8 @@ func (c *EtherCollector) sample(ctx context.Context) (*etherSample, error) {
 	return s, nil
 }
 
-// Measure reads counters until window has passed on the clocks of all devices that can be read, and reports the
-// shares over that time. The window is device time, from 1 us to 1 h. It fails as Collector.Measure does.
+// Measure reads counters until window has passed on the clocks of all readable devices, and reports the shares over that
+// time. The window is device time, from 1 us to 1 h. It fails as Collector.Measure does.
 func (c *EtherCollector) Measure(ctx context.Context, window quantity.Picoseconds) (Report, error) {
 	if window < quantity.Microsecond || window > 3600*quantity.Second {
 		return Report{}, fmt.Errorf("window of %s: want 1 us to 1 h", window)

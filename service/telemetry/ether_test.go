@@ -22,7 +22,7 @@ import (
 	"fairlane/tenants"
 )
 
-// etherWorld is a fabric whose counters advance at given rates of the clock that the test goes by.
+// etherWorld is a fabric whose counters advance at given rates of the test's clock.
 type etherWorld struct {
 	topo  *subnet.Fabric
 	plan  *policy.Plan
@@ -33,12 +33,12 @@ type etherWorld struct {
 	start  time.Time
 	rates  map[string]float64 // bit/s by "host tx", "host rx", "host f0 tx", "host sender", "leaf1/P4"
 	broken map[string]error
-	clocks map[string]time.Duration // clock of a host by what it is off
+	clocks map[string]time.Duration // offset of a host's clock
 	change func(key string, n uint64, sample int) uint64
 	read   map[string]int
 }
 
-// octets is a counter of the world.
+// octets returns a counter of the world.
 func (w *etherWorld) octets(key, clock string) telemetry.Octets {
 	if err := w.broken[key]; err != nil {
 		return telemetry.Octets{Err: err}
@@ -102,7 +102,7 @@ func (w *etherWorld) ReadSwitch(_ context.Context, id ident.PortID) (telemetry.O
 	return w.octets(key, key), nil
 }
 
-// newEtherWorld is a star of four hosts at 10 Gbit/s: red alone on h1, blue and green on h2, all towards h4.
+// newEtherWorld returns a star of four hosts at 10 Gbit/s: red alone on h1, blue and green on h2, all sending to h4.
 func newEtherWorld(t testing.TB, plane policy.Plane) *etherWorld {
 	t.Helper()
 	topo, err := topogen.Star(4, topogen.Wire{Rate: 10 * quantity.Gbps})
@@ -153,11 +153,11 @@ func near(got *quantity.BitRate, gbit float64) bool {
 	return got != nil && math.Abs(float64(*got)-gbit*1e9) < 1e6
 }
 
-func TestTenantsOnEthernetAreToldApartByPortFunctionAndSender(t *testing.T) {
+func TestEthernetTenantsAreMeasuredByPortFunctionAndSender(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newEtherWorld(t, policy.PlaneRoCE)
-		w.clocks["h2"] = -24 * time.Hour // a clock that is off does no harm
+		w.clocks["h2"] = -24 * time.Hour // a wrong clock has no effect
 		r, err := w.measure(t, 100*quantity.Millisecond)
 		if err != nil {
 			t.Fatal(err)
@@ -186,7 +186,7 @@ func TestTenantsOnEthernetAreToldApartByPortFunctionAndSender(t *testing.T) {
 				}
 			}
 		}
-		// With WRCC a tenant is its senders, and what the port counts besides does not matter.
+		// With WRCC a tenant is measured by its senders; the port's other counts do not matter.
 		w = newEtherWorld(t, policy.PlaneWRCC)
 		w.rates["h1 red/default"], w.rates["h2 blue/default"], w.rates["h2 green/default"], w.rates["h2 green/bulk"] = 4e9, 2e9, 1e9, 0.5e9
 		if r, err = w.measure(t, 100*quantity.Millisecond); err != nil {
@@ -200,7 +200,7 @@ func TestTenantsOnEthernetAreToldApartByPortFunctionAndSender(t *testing.T) {
 	})
 }
 
-func TestWhatCannotBeReadOnEthernetIsAProblemNeverAZero(t *testing.T) {
+func TestUnreadableEthernetCountersAreProblemsNotZeros(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		spoil        func(w *etherWorld)
@@ -294,7 +294,7 @@ func TestEthernetWithoutTimeOrDevicesIsAnError(t *testing.T) {
 	})
 }
 
-// slowSource is a world whose fabric is ten times slower than the wall clock, and whose switches tell no time.
+// slowSource is a world whose fabric is ten times slower than the wall clock, and whose switches report no time.
 type slowSource struct{ *etherWorld }
 
 // ReadNIC implements telemetry.EtherSource.
@@ -313,8 +313,8 @@ func (s slowSource) ReadSwitch(ctx context.Context, id ident.PortID) (telemetry.
 	return o, err
 }
 
-// A switch that tells no time is timed by the clock of a NIC: a fabric that is slower than its time scale says has the same rates.
-func TestSwitchesWithoutTimeKeepThePaceOfTheFabric(t *testing.T) {
+// A switch that reports no time is timed by the clock of a NIC: a fabric slower than its time scale has the same rates.
+func TestSwitchesWithoutTimeFollowThePaceOfTheFabric(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w, core := newDumbbell(t)
@@ -354,7 +354,7 @@ func (s stoppedSource) ReadNIC(ctx context.Context, id ident.PortID) (telemetry.
 	return r, err
 }
 
-// newDumbbell is a world of two switches, whose link in the middle is core: red and blue cross it.
+// newDumbbell returns a world of two switches; red and blue cross the link core between them.
 func newDumbbell(t testing.TB) (w *etherWorld, core string) {
 	t.Helper()
 	topo, err := topogen.Dumbbell(topogen.DumbbellOptions{Left: 2, Right: 2, Wire: topogen.Wire{Rate: 10 * quantity.Gbps}, CoreRate: 10 * quantity.Gbps})
@@ -384,7 +384,7 @@ func newDumbbell(t testing.TB) (w *etherWorld, core string) {
 	return w, core
 }
 
-// useOf is the use of a link by its name.
+// useOf returns the use of a link by its name.
 func (w *etherWorld) useOf(t testing.TB, r telemetry.Report, name string) telemetry.LinkUse {
 	t.Helper()
 	for i, l := range w.plan.Links {
@@ -397,7 +397,7 @@ func (w *etherWorld) useOf(t testing.TB, r telemetry.Report, name string) teleme
 	return telemetry.LinkUse{}
 }
 
-// A link between switches is what the switch that sends on it counts, and a counter that it has not refreshed is a problem.
+// A link between switches is measured by the switch that sends on it; a counter that it has not refreshed is a problem.
 func TestLinksBetweenSwitchesAreMeasuredAtTheSwitch(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -423,7 +423,7 @@ func TestLinksBetweenSwitchesAreMeasuredAtTheSwitch(t *testing.T) {
 	})
 }
 
-// changingSource is a world one of whose senders is there in part of the readings of its host.
+// changingSource is a world in which one sender appears in only some readings of its host.
 type changingSource struct {
 	*etherWorld
 	sender string
@@ -440,8 +440,8 @@ func (s changingSource) ReadNIC(ctx context.Context, id ident.PortID) (telemetry
 	return r, err
 }
 
-// Of a sender that came or went while shares were measured, part of what it sent is not known, and so not what its tenant sent.
-func TestSendersThatComeAndGoAreNotLeftOutOfASum(t *testing.T) {
+// When a sender appears or disappears during a measurement, its tenant's rate is unknown.
+func TestSendersThatAppearOrDisappearMakeTheSumUnknown(t *testing.T) {
 	t.Parallel()
 	for name, there := range map[string]func(reading int64) bool{
 		"started": func(reading int64) bool { return reading > 1 },
@@ -471,7 +471,7 @@ func TestSendersThatComeAndGoAreNotLeftOutOfASum(t *testing.T) {
 	}
 }
 
-// english is a sentence in English, "" for none.
+// english returns a text in English, "" for none.
 func english(t *phrase.Text) string {
 	if t == nil {
 		return ""

@@ -6,7 +6,7 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// loop judges congestion control over the window; nil where no port has its counters.
+// loop judges congestion control over the window; nil when no port has its counters.
 func (w *etherWindow) loop() *Loop {
 	ports := map[ident.PortID]LoopPort{}
 	counted := false
@@ -35,7 +35,7 @@ func (w *etherWindow) loop() *Loop {
 	return &l
 }
 
-// count fills in what a port counted.
+// count sets what a port counted.
 func (w *etherWindow) count(p *LoopPort, a, b *NICReading, line quantity.BitRate) {
 	p.Marks, p.Sent = went(a.Loop.Marks, b.Loop.Marks), went(a.Loop.Sent, b.Loop.Sent)
 	p.Handled, p.Ignored = went(a.Loop.Handled, b.Loop.Handled), went(a.Loop.Ignored, b.Loop.Ignored)
@@ -49,7 +49,7 @@ func (w *etherWindow) count(p *LoopPort, a, b *NICReading, line quantity.BitRate
 	}
 }
 
-// went is how far a counter went.
+// went returns the increase of a counter.
 func went(a, b Octets) Count {
 	switch {
 	case b.Err != nil:

@@ -14,15 +14,15 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// ErrStale is a counter that its device had not refreshed since the reading before.
+// ErrStale means that the device has not refreshed a counter since the previous reading.
 var ErrStale error = &phrase.Error{Text: phrase.Of("measure.stale")}
 
-// etherWindow is what happened between two samples.
+// etherWindow holds two samples and what they share.
 type etherWindow struct {
 	c    *EtherCollector
 	a, b *etherSample
 
-	read    bool // some counter could be read at both ends
+	read    bool // some counter was read at both ends
 	elapsed quantity.Picoseconds
 	faults  []error
 }
@@ -46,7 +46,7 @@ func (w *etherWindow) report() Report {
 	}
 	r.Window = w.elapsed
 	if w.elapsed > 0 {
-		r.Coverage = 1 // counters of 64 bits miss nothing between two readings
+		r.Coverage = 1 // 64-bit counters miss nothing between two readings
 	}
 	r.Loop = w.loop()
 	r.sumUp()
@@ -56,7 +56,7 @@ func (w *etherWindow) report() Report {
 // maxToldFaults bounds the faults that an error lists.
 const maxToldFaults = 3
 
-// unread is the error of a window in which nothing could be read.
+// unread returns the error of a window in which nothing was read.
 func (w *etherWindow) unread() error {
 	list := w.faults
 	if more := len(list) - maxToldFaults; more > 0 {
@@ -65,7 +65,7 @@ func (w *etherWindow) unread() error {
 	return fmt.Errorf("no port could be measured: %w", errors.Join(list...))
 }
 
-// rate is that of a counter over the window.
+// rate returns the rate of a counter over the window.
 func (w *etherWindow) rate(a, b Octets, link quantity.BitRate) (quantity.BitRate, error) {
 	if err := cmp.Or(b.Err, a.Err); err != nil {
 		return 0, unread(err)
@@ -88,8 +88,8 @@ func (w *etherWindow) rate(a, b Octets, link quantity.BitRate) (quantity.BitRate
 	return quantity.BitRate(min(mulDiv(mulDiv(b.N-a.N, 8, 1), uint64(quantity.Second), uint64(span)), 1<<63-1)), nil
 }
 
-// scaled is the fabric's time that passed within a span of wall time of the window: at the pace of a NIC's clock, since a simulated fabric
-// on a busy machine is slower than its time scale, or else by the time scale.
+// scaled returns the fabric's time during a span of wall time in the window. It uses the pace of a NIC's clock, since a
+// simulated fabric on a busy machine is slower than its time scale; without one it uses the time scale.
 func (w *etherWindow) scaled(wall time.Duration) quantity.Picoseconds {
 	pace := w.c.o.TimeScale
 	for _, id := range w.c.nics {
@@ -105,9 +105,9 @@ func (w *etherWindow) scaled(wall time.Duration) quantity.Picoseconds {
 	return quantity.Picoseconds(float64(wall.Nanoseconds()) * pace * float64(quantity.Nanosecond))
 }
 
-// nic is both readings of a NIC port.
+// nic returns both readings of a NIC port.
 func (w *etherWindow) nic(id ident.PortID) (a, b *NICReading, err error) {
-	for _, s := range []*etherSample{w.b, w.a} { // the later reading says what is wrong now
+	for _, s := range []*etherSample{w.b, w.a} { // the later reading has the current error
 		if err := s.silent[id]; err != nil {
 			return nil, nil, unread(err)
 		}
@@ -119,7 +119,7 @@ func (w *etherWindow) nic(id ident.PortID) (a, b *NICReading, err error) {
 	return a, b, nil
 }
 
-// tenant is what a tenant sends, summed over its ports.
+// tenant returns what a tenant sends, summed over its ports.
 func (w *etherWindow) tenant(name string) (quantity.BitRate, error) {
 	sum, seen := quantity.BitRate(0), map[ident.PortID]bool{}
 	for i := range w.c.flows {
@@ -140,7 +140,7 @@ func (w *etherWindow) tenant(name string) (quantity.BitRate, error) {
 	return sum, nil
 }
 
-// sent is what a tenant sends from one port.
+// sent returns what a tenant sends from one port.
 func (w *etherWindow) sent(tenant string, id ident.PortID) (quantity.BitRate, error) {
 	a, b, err := w.nic(id)
 	if err != nil {
@@ -160,15 +160,15 @@ func (w *etherWindow) sent(tenant string, id ident.PortID) (quantity.BitRate, er
 	fb, okB := b.Functions[i]
 	if !okA || !okB {
 		if len(w.c.senders[id]) == 1 {
-			return w.rate(a.Tx, b.Tx, link) // the others on it only receive, by the plan
+			return w.rate(a.Tx, b.Tx, link) // by the plan, the other tenants on it only receive
 		}
 		return 0, phrase.Because(ErrUnread, phrase.Of("measure.no-vf-counters", "tenants", len(w.c.at[id]), "vf", i))
 	}
 	return w.rate(fa.Tx, fb.Tx, link)
 }
 
-// senders is what the senders of a tenant send; false when the port counts none of it. Of a sender that came or went in
-// between, part of what it sent is not known.
+// senders returns what the senders of a tenant send; false when the port counts none of them. When a sender appeared or
+// disappeared in between, the sum is unknown.
 func (w *etherWindow) senders(tenant string, a, b *NICReading, link quantity.BitRate) (sum quantity.BitRate, found bool, err error) {
 	for name, last := range b.Senders {
 		if of, _, _ := strings.Cut(name, "/"); of != tenant {
@@ -195,7 +195,7 @@ func (w *etherWindow) senders(tenant string, a, b *NICReading, link quantity.Bit
 	return sum, found, nil
 }
 
-// function is the index of a tenant's virtual function at a port, -1 for none.
+// function returns the index of a tenant's virtual function at a port, -1 for none.
 func (w *etherWindow) function(tenant string, id ident.PortID) int {
 	if i, ok := w.c.functions[tenantAt{id, tenant}]; ok {
 		return i
@@ -224,7 +224,7 @@ func (w *etherWindow) linkRate(id ident.PortID) quantity.BitRate {
 	return 0
 }
 
-// link is the use of a contended link: what the NIC at its end counts, or the switch that sends on it.
+// link returns the use of a contended link, counted by the NIC at its end, or by the switch that sends on it.
 func (w *etherWindow) link(l *policy.LinkShare) LinkUse {
 	lu := LinkUse{Port: l.Port, Name: l.Name, Capacity: l.Capacity, Tenants: []LinkTenant{}}
 	nic, received := l.Peer, true

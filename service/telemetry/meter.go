@@ -10,21 +10,21 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// Why a counter could not be measured over a window, for errors.Is.
+// Reasons why a counter could not be measured over a window, for errors.Is.
 var (
-	// ErrSaturated is a counter found at its end, where it may have been stuck for any time.
+	// ErrSaturated means that a counter was found saturated, for an unknown time.
 	ErrSaturated = errors.New("at its end")
-	// ErrGap is a pair of readings too far apart for a 32-bit counter to be unambiguous.
+	// ErrGap means that two readings are too far apart for a 32-bit counter to be unambiguous.
 	ErrGap = errors.New("too long between two readings")
-	// ErrCleared is a counter that something other than this collector set back.
+	// ErrCleared means that another program cleared a counter.
 	ErrCleared = errors.New("cleared by another collector")
-	// ErrReset is a counter or a clock that jumped, as after a restart.
+	// ErrReset means that a counter or a clock jumped, as after a restart.
 	ErrReset = errors.New("counter or clock was reset")
-	// ErrUnread is a port that was not read at both ends of the window.
+	// ErrUnread means that a port was not read at both ends of the window.
 	ErrUnread error = &phrase.Error{Text: phrase.Of("measure.unread")}
-	// ErrNoSLCounters is a device without PortXmitDataSL.
+	// ErrNoSLCounters means that a device has no PortXmitDataSL.
 	ErrNoSLCounters error = &phrase.Error{Text: phrase.Of("measure.no-sl-counters")}
-	// ErrNoTime is a window in which the device's clock did not move.
+	// ErrNoTime means that the device's clock did not move in a window.
 	ErrNoTime error = &phrase.Error{Text: phrase.Of("measure.clock-stopped")}
 )
 
@@ -32,18 +32,17 @@ const (
 	wordOctets = 4     // data counters are in units of four octets
 	wordBits   = 8 * 4 // and so of 32 bits
 	counterEnd = 1<<32 - 1
-	// clearAt is the value from which a counter is cleared after reading: half its range, which
-	// leaves the other half for the time until the next reading.
+	// clearAt is the value from which a counter is cleared after reading: half its range. The other half is left for the
+	// time until the next reading.
 	clearAt = 1 << 31
-	// assumedRate stands for a link rate that is not known: no link in use is faster.
+	// assumedRate replaces an unknown link rate: no link in use is faster.
 	assumedRate = 1600 * quantity.Gbps
 )
 
-// SafeInterval returns the longest time between two readings of a port for which a 32-bit
-// counter of four-octet words stays unambiguous and, being cleared beyond half its range,
-// never reaches its end: half of the time that the link takes for 2^31 words, which leaves a
-// margin of two for readings that are late. It is in the time of the device: 0.344 s at
-// 100 Gbit/s, 86 ms at 400 Gbit/s. A rate of zero or less is taken as 1.6 Tbit/s.
+// SafeInterval returns the longest time between two readings of a port for which a 32-bit counter of four-octet words
+// stays unambiguous and, cleared beyond half its range, never saturates: half of the time that the link takes for 2^31
+// words, which leaves a factor of two for late readings. It is in the time of the device: 0.344 s at 100 Gbit/s, 86 ms at
+// 400 Gbit/s. A rate of zero or less counts as 1.6 Tbit/s.
 func SafeInterval(rate quantity.BitRate) quantity.Picoseconds {
 	if rate <= 0 {
 		rate = assumedRate
@@ -51,8 +50,7 @@ func SafeInterval(rate quantity.BitRate) quantity.Picoseconds {
 	return quantity.Picoseconds(mulDiv(clearAt*wordBits, uint64(quantity.Second), uint64(rate)) / 2)
 }
 
-// mulDiv is a*b/c rounded to nearest, through 128 bits; it saturates at the largest uint64.
-// c must not be zero.
+// mulDiv returns a*b/c rounded to nearest, through 128 bits; it saturates at the largest uint64. c must not be zero.
 func mulDiv(a, b, c uint64) uint64 {
 	hi, lo := bits.Mul64(a, b)
 	lo, carry := bits.Add64(lo, c/2, 0)
@@ -64,15 +62,14 @@ func mulDiv(a, b, c uint64) uint64 {
 	return q
 }
 
-// rateOf is the rate of words of four octets in a span of time, rounded to nearest. The span
-// must be positive.
+// rateOf returns the rate of words of four octets in a time span, rounded to nearest. The span must be positive.
 func rateOf(words uint64, span quantity.Picoseconds) quantity.BitRate {
 	bitCount := mulDiv(words, wordBits, 1)
 	return quantity.BitRate(min(mulDiv(bitCount, uint64(quantity.Second), uint64(span)), 1<<63-1))
 }
 
-// wordsIn is the most words a link can carry in a span, with a margin of a quarter and
-// 256 KiB for what a device moves between its queues and its counters.
+// wordsIn returns the maximum number of words that a link can carry in a span, with a margin of a quarter and 256 KiB for
+// what a device moves between its queues and its counters.
 func wordsIn(span quantity.Picoseconds, rate quantity.BitRate) uint64 {
 	if rate <= 0 {
 		rate = assumedRate
@@ -88,8 +85,8 @@ type deviceClock struct {
 	now  quantity.Picoseconds
 }
 
-// advance moves to a TimeStamp that was read less than 73 minutes of device time after the
-// last one. A clock that was set back looks like one that jumped far ahead.
+// advance moves the clock to a TimeStamp read less than 73 minutes of device time after the last one. A clock that was
+// set back looks like a jump far ahead.
 func (c *deviceClock) advance(ticks uint32) quantity.Picoseconds {
 	if c.seen {
 		c.now += ticksOf(ticks - c.last)
@@ -98,12 +95,12 @@ func (c *deviceClock) advance(ticks uint32) quantity.Picoseconds {
 	return c.now
 }
 
-// ticksOf is the time of so many units of TimeStamp.
+// ticksOf returns the duration of so many units of TimeStamp.
 func ticksOf(n uint32) quantity.Picoseconds {
 	return quantity.Picoseconds(n) * ibcc.TimerUnitPicoseconds
 }
 
-// reading is what was read from a port at one time.
+// reading holds the counters of a port at one time.
 type reading struct {
 	before, after quantity.Picoseconds // device clock around the counters
 	xmit          uint64               // PortCountersExtended.XmitData
@@ -114,11 +111,11 @@ type reading struct {
 func (r reading) width() quantity.Picoseconds  { return r.after - r.before }
 func (r reading) middle() quantity.Picoseconds { return r.before + r.width()/2 }
 
-// tally is what a counter moved by, over the time in which that is certain. Neither ever shrinks.
+// tally is the sum of a counter's moves and of the time in which they are certain. Neither ever decreases.
 type tally struct {
 	words uint64
 	time  quantity.Picoseconds
-	why   error // why the latest time that was left out was
+	why   error // reason of the latest time that was not counted
 }
 
 func (t *tally) add(words uint64, time quantity.Picoseconds) {
@@ -130,11 +127,11 @@ func (t *tally) add(words uint64, time quantity.Picoseconds) {
 type totals struct {
 	port tally // data sent
 	sl   [ident.NumSLs]tally
-	// edges is half the time that those readings took at which counting began or broke off.
+	// edges is half the duration of the readings at which counting started or broke off.
 	edges quantity.Picoseconds
 }
 
-// leave notes why the time up to now is left out of the tallies.
+// leave records why the time up to now is not counted.
 func (t *totals) leave(why error) {
 	t.port.why = why
 	t.leaveSLs(why)
@@ -146,8 +143,8 @@ func (t *totals) leaveSLs(why error) {
 	}
 }
 
-// meter adds up what one port's counters moved by between one reading and the next, and for how long. What lies between
-// two readings that cannot follow each other is left out of both. Its arithmetic is exact.
+// meter sums the moves of one port's counters between readings, and their times. Intervals between two inconsistent
+// readings count in neither. Its arithmetic is exact.
 type meter struct {
 	totals
 
@@ -156,7 +153,7 @@ type meter struct {
 	last reading
 }
 
-// observe takes a reading.
+// observe adds a reading.
 func (m *meter) observe(r reading) {
 	if m.seen {
 		m.advance(r)
@@ -166,7 +163,7 @@ func (m *meter) observe(r reading) {
 	m.seen, m.last = true, r
 }
 
-// breakOff makes the next reading a new base line.
+// breakOff makes the next reading a new baseline.
 func (m *meter) breakOff(why error) {
 	if m.seen {
 		m.edges += m.last.width() / 2
@@ -175,13 +172,13 @@ func (m *meter) breakOff(why error) {
 	m.leave(why)
 }
 
-// restart takes a reading as the new base line, after the counters were cleared.
+// restart makes a reading the new baseline, after the counters were cleared.
 func (m *meter) restart(r reading) {
 	m.edges += (m.last.width() + r.width()) / 2
 	m.seen, m.last = true, r
 }
 
-// wantsClear reports that a counter is beyond half its range.
+// wantsClear reports whether a counter is beyond half its range.
 func (m *meter) wantsClear() bool {
 	for _, v := range m.last.sl {
 		if m.seen && v >= clearAt {
@@ -191,9 +188,9 @@ func (m *meter) wantsClear() bool {
 	return false
 }
 
-// advance adds what the counters moved by since the last reading.
+// advance adds the moves of the counters since the last reading.
 func (m *meter) advance(r reading) {
-	span := r.after - m.last.before // the longest time there can be between the two
+	span := r.after - m.last.before // the longest possible time between the two
 	most := wordsIn(span, m.rate)
 	moved := r.xmit - m.last.xmit
 	switch {
@@ -221,13 +218,13 @@ func (m *meter) advance(r reading) {
 		if t := &m.sl[sl]; fault != nil {
 			t.why = fault
 		} else {
-			t.add(uint64(r.sl[sl]-m.last.sl[sl]), time) // modulo 2^32: right over one wrap
+			t.add(uint64(r.sl[sl]-m.last.sl[sl]), time) // modulo 2^32: correct over one wrap
 		}
 	}
 }
 
-// judge says which counters by SL did not show what was sent since the last reading, or why none did. moved is what the
-// 64-bit counter of the port moved by, most what the link carries.
+// judge returns which counters by SL did not show what was sent since the last reading, or why none did. moved is the
+// move of the port's 64-bit counter, most the capacity of the link.
 func (m *meter) judge(r reading, moved, most uint64) (faults [ident.NumSLs]error, err error) {
 	sum, stuck := uint64(0), false
 	for sl, v := range r.sl {
@@ -249,7 +246,7 @@ func (m *meter) judge(r reading, moved, most uint64) (faults [ident.NumSLs]error
 	if most > counterEnd {
 		return faults, nil
 	}
-	// The two kinds of counters are of times that differ by as much as the readings took.
+	// The two kinds of counters are read at times that differ by up to the duration of the readings.
 	slack := wordsIn(r.width()+m.last.width(), m.rate) + moved/clearedParts
 	if sum > moved+slack {
 		return faults, clearedBySL(sum, moved)
@@ -258,21 +255,21 @@ func (m *meter) judge(r reading, moved, most uint64) (faults [ident.NumSLs]error
 		last := m.last.sl[sl]
 		switch {
 		case faults[sl] != nil:
-		case stuck && v < last: // what the port sent cannot tell the one from the other
+		case stuck && v < last: // the port cannot tell which
 			faults[sl] = phrase.Because(ErrCleared, phrase.Of("measure.sl-wrapped", "sl", sl))
 		case stuck || sum+slack >= moved:
-		case v < last || uint64(last) <= moved+slack: // else it shows more than it could since a clear, and other traffic is not counted
+		case v < last || uint64(last) <= moved+slack: // otherwise it shows more than possible since a clear, so other traffic is not counted
 			faults[sl] = clearedBySL(sum, moved)
 		}
 	}
 	return faults, nil
 }
 
-// clearedBySL is ErrCleared, shown by counters by SL that together moved by sum while the port sent moved.
+// clearedBySL returns ErrCleared with the evidence: the counters by SL together moved by sum while the port sent moved.
 func clearedBySL(sum, moved uint64) error {
 	return phrase.Because(ErrCleared, phrase.Of("measure.sl-short", "part", phrase.PercentOf(float64(sum)/float64(max(moved, 1)), 0)))
 }
 
-// clearedParts is the part of what a port sent that its counters by SL may lack before another collector is held to have
-// cleared them.
+// clearedParts bounds, as a fraction of what a port sent, what its counters by SL may lack before the meter concludes
+// that another collector cleared them.
 const clearedParts = 64

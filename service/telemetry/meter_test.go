@@ -26,9 +26,9 @@ func TestSafeIntervalFollowsFromTheLinkSpeed(t *testing.T) {
 	}
 }
 
-// TestTheSafeIntervalKeepsCountersBelowTheirEnd checks the two promises of SafeInterval: from
-// half its range a counter cannot reach its end within it, and it can be told from a wrap.
-func TestTheSafeIntervalKeepsCountersBelowTheirEnd(t *testing.T) {
+// TestSafeIntervalPreventsSaturationAndAmbiguity checks the two guarantees of SafeInterval: a counter at half its range
+// cannot saturate within it, and a wrap can be recognised.
+func TestSafeIntervalPreventsSaturationAndAmbiguity(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		rate := quantity.BitRate(rapid.Int64Range(1e9, 2e12).Draw(t, "rate"))
@@ -124,7 +124,7 @@ func TestJumpedTellsARestartFromTime(t *testing.T) {
 
 const ms = quantity.Millisecond
 
-// at makes a reading with a counter on SL 3, taken within 10 us.
+// at returns a reading with a counter on SL 3, taken within 10 us.
 func at(time quantity.Picoseconds, sl3 uint32, xmit uint64) reading {
 	r := reading{before: time, after: time + 10*quantity.Microsecond, xmit: xmit, perSL: true}
 	r.sl[3] = sl3
@@ -147,9 +147,9 @@ func TestMeterCountsOverAWrap(t *testing.T) {
 	}
 }
 
-// TestMeterLeavesOutWhatIsNotCertain takes one reading that cannot follow the last one: neither what the counters moved by nor
-// the time counts, the reason is kept, and the next reading counts again.
-func TestMeterLeavesOutWhatIsNotCertain(t *testing.T) {
+// TestMeterExcludesUncertainIntervals takes one reading that cannot follow the last one: neither the counters nor the time
+// count, the reason is stored, and the next reading counts again.
+func TestMeterExcludesUncertainIntervals(t *testing.T) {
 	t.Parallel()
 	const first = 50_000_000
 	// At 100 Gbit/s, 3,125,000 words a millisecond are possible.
@@ -190,7 +190,7 @@ func TestMeterLeavesOutWhatIsNotCertain(t *testing.T) {
 					t.Errorf("%s: %d words over %s", what, x.words, x.time)
 				}
 			}
-			// Whatever happened, the next interval counts again.
+			// In any case the next interval counts again.
 			if c.next.sl[3] == counterEnd {
 				m.restart(at(c.next.after, 5, c.next.xmit))
 				c.next = m.last
@@ -204,9 +204,9 @@ func TestMeterLeavesOutWhatIsNotCertain(t *testing.T) {
 	}
 }
 
-// TestACounterAtItsEndTakesOnlyItsOwnSLAlong keeps counters: others count on, except where a wrap cannot be told from a
-// clear because what the port sent is not the sum of what is known.
-func TestACounterAtItsEndTakesOnlyItsOwnSLAlong(t *testing.T) {
+// TestSaturatedCounterAffectsOnlyItsOwnSL keeps counters: the others count on, except where a wrap cannot be
+// distinguished from a clear because the port's count is not the sum of the known ones.
+func TestSaturatedCounterAffectsOnlyItsOwnSL(t *testing.T) {
 	t.Parallel()
 	m := meter{rate: 100 * quantity.Gbps}
 	read := func(time quantity.Picoseconds, sl3, sl5 uint32, xmit uint64) {
@@ -248,9 +248,8 @@ func TestMeterClearsBeyondHalf(t *testing.T) {
 	}
 }
 
-// TestMeterAgainstAnEndlessCounter drives a device whose counter wraps, or sticks, at 32 bits
-// beside one that never ends: read within the safe interval and cleared when asked for, the
-// meter must agree with it to the word.
+// TestMeterAgainstAnEndlessCounter drives a device whose counter wraps, or saturates, at 32 bits in parallel with one
+// that never ends: read within the safe interval and cleared on request, the meter must agree with it to the word.
 func TestMeterAgainstAnEndlessCounter(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -292,7 +291,7 @@ func TestMeterAgainstAnEndlessCounter(t *testing.T) {
 	})
 }
 
-func TestBetweenSubtractsOnlyWhatBelongsTogether(t *testing.T) {
+func TestBetweenSubtractsOnlyComparableSamples(t *testing.T) {
 	t.Parallel()
 	port := Port{ID: ident.PortID{Node: 1, Port: 1}, Name: "host-1/P1", LID: 4}
 	sample := func(at quantity.Picoseconds, xmit, sl5 uint64) PortSample {
@@ -329,7 +328,7 @@ func TestBetweenSubtractsOnlyWhatBelongsTogether(t *testing.T) {
 			t.Errorf("%s: error %v, %v, want %v", name, r.Err, why(r.Xmit), c.want)
 		}
 	}
-	// A counter that was measured for part of the window counts from a third of it on.
+	// A rate measured for part of the window is valid from a third of the window on.
 	for part, measured := range map[quantity.Picoseconds]bool{33 * ms: false, 34 * ms: true, 90 * ms: true} {
 		b := b
 		b.totals.sl[5].time, b.totals.sl[5].why = 10*ms+part, ErrCleared

@@ -11,20 +11,19 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// Port is a port to be measured in the direction in which it transmits.
+// Port is a port to measure in its transmit direction.
 type Port struct {
 	ID   ident.PortID
 	Name string
-	// LID is where the agent that keeps the counters answers: the port's own on a channel
-	// adapter, port 0's on a switch.
+	// LID is the address of the agent with the counters: the port's own LID on a channel adapter, port 0's on a switch.
 	LID ident.LID
-	// Rate is the data rate of the link, 0 when not known.
+	// Rate is the data rate of the link, 0 when unknown.
 	Rate quantity.BitRate
 }
 
-// PortsOf lists the ports that Shares needs for a plan: where the tenants send from, and where
-// contended links are transmitted on. They are sorted by port, each once. It fails when the
-// plan names a port that the fabric does not have, or one without a LID.
+// PortsOf lists the ports that Shares needs for a plan: those from which tenants send, and those that transmit on
+// contended links. They are sorted by port, without duplicates. It fails when the plan names a port that is not on the
+// fabric, or one without a LID.
 func PortsOf(p *policy.Plan, f *subnet.Fabric) ([]Port, error) {
 	var ids []ident.PortID
 	for _, pl := range p.Placements {
@@ -72,7 +71,7 @@ func (p *Port) validate() error {
 	return nil
 }
 
-// sortPorts orders by agent, then port, so that the ports of one device follow each other.
+// sortPorts sorts by agent, then port, so that the ports of one device are consecutive.
 func sortPorts(ps []Port) {
 	slices.SortFunc(ps, func(a, b Port) int {
 		return cmp.Or(cmp.Compare(a.LID, b.LID), a.ID.Compare(b.ID))

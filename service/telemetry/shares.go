@@ -8,35 +8,36 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// Report sets what was delivered beside what a plan entitles to. A figure that was not measured is nil.
+// Report compares delivered rates with the entitlements of a plan. A figure that was not measured is nil.
 type Report struct {
 	Window quantity.Picoseconds // shortest measured span of device time
-	// Coverage is the least part of the window that a measured counter was measured for, 0 to 1; 0 when none was.
+	// Coverage is the smallest fraction of the window that a measured counter covers, 0 to 1; 0 when none was measured.
 	Coverage float64
 	Tenants  []TenantShare // in the order of the plan
 	Links    []LinkUse     // in the order of the plan
-	// MaxShareError is the largest of the measured tenants.
+	// MaxShareError is the largest share error of the measured tenants.
 	MaxShareError *float64
-	// Jain is Jain's fairness index of delivered / entitled of the measured tenants: 1 when all
-	// got the same part of their entitlement.
+	// Jain is Jain's fairness index of delivered / entitled over the measured tenants: 1 when all got the same fraction
+	// of their entitlement.
 	Jain *float64
 	// Loop says whether congestion control acts; nil where the devices do not count its events.
 	Loop *Loop
 }
 
-// TenantShare is what one tenant got, summed over the ports it sends from.
+// TenantShare is one tenant's delivered rate, summed over the ports it sends from.
 type TenantShare struct {
 	Tenant   string
 	Weight   quantity.Weight
 	Entitled quantity.BitRate
 	// Delivered counts link-layer octets of data packets, acknowledgements included.
 	Delivered *quantity.BitRate
-	// ShareError is |delivered - entitled| / entitled, nil for a tenant entitled to nothing. It
-	// means what it says only while the tenant has traffic to send.
+	// ShareError is |delivered - entitled| / entitled, nil for a tenant without entitlement. It is meaningful only while
+	// the tenant has traffic to send.
 	ShareError *float64
-	Problem    *phrase.Text // why Delivered was not measured; nil when it was
-	// AtSenders says that Delivered leaves out ports on which the tenant, by the plan's flows, only receives, by an SL that
-	// others have there, too: such a counter cannot be divided. Ambiguous is what these counters counted, of all who share them.
+	Problem    *phrase.Text // why Delivered was not measured; nil when it was measured
+	// AtSenders says that Delivered excludes ports on which the tenant, by the plan's flows, only receives, on an SL that
+	// other tenants also use there: such a counter cannot be divided. Ambiguous is what these counters counted for all
+	// tenants on them.
 	AtSenders bool
 	Ambiguous *quantity.BitRate // nil when one of them was not measured
 }
@@ -47,13 +48,13 @@ type LinkUse struct {
 	Name        string
 	Capacity    quantity.BitRate
 	Used        *quantity.BitRate
-	Utilisation *float64     // used / capacity, nil also when the capacity is not known
+	Utilisation *float64     // used / capacity, nil also when the capacity is unknown
 	Tenants     []LinkTenant // in the order of the plan
-	Problem     *phrase.Text // why Used was not measured; nil when it was
+	Problem     *phrase.Text // why Used was not measured; nil when it was measured
 }
 
-// LinkTenant is one tenant's part of a link. It is measured by the link's counters when no other tenant uses any of
-// the tenant's SLs anywhere, and else by those of the tenant's senders when all its queue pairs cross the link.
+// LinkTenant is one tenant's share of a link. It is measured by the link's counters when no other tenant uses any of the
+// tenant's SLs anywhere. Otherwise the counters of the tenant's senders are used when all its queue pairs cross the link.
 type LinkTenant struct {
 	Tenant     string
 	Entitled   quantity.BitRate
@@ -62,7 +63,7 @@ type LinkTenant struct {
 	AtSenders  bool // measured where the tenant sends, not on the link
 }
 
-// shareError is that of a measured rate, nil where there is none.
+// shareError returns the share error of a measured rate, nil without one.
 func shareError(delivered *quantity.BitRate, entitled quantity.BitRate) *float64 {
 	if delivered == nil || entitled <= 0 {
 		return nil
@@ -70,7 +71,7 @@ func shareError(delivered *quantity.BitRate, entitled quantity.BitRate) *float64
 	return new(stats.ShareError(*delivered, entitled))
 }
 
-// use is that of a link whose use was measured, nil where its capacity is not known.
+// use returns the utilisation of a measured link, nil when its capacity is unknown.
 func use(used *quantity.BitRate, capacity quantity.BitRate) *float64 {
 	if used == nil || capacity <= 0 {
 		return nil
@@ -78,10 +79,9 @@ func use(used *quantity.BitRate, capacity quantity.BitRate) *float64 {
 	return new(float64(*used) / float64(capacity))
 }
 
-// Shares computes the report of a window for a plan. It is pure. A tenant is measured when
-// every port it sends from was, and no other tenant uses the same SL on any of them: such
-// tenants share a counter, and dividing it would be a guess. Ports where the plan says that it only receives by a shared SL
-// are left out, and the report says so.
+// Shares computes the report of a window for a plan. It is pure. A tenant is measured when every port it sends from was
+// measured, and no other tenant uses the same SL on any of them: such tenants share a counter, and dividing it would be a
+// guess. Ports where, by the plan, it only receives on a shared SL are excluded, and the report says so.
 func Shares(p *policy.Plan, w Window) Report {
 	r := Report{Window: w.Elapsed, Coverage: w.Coverage, Tenants: []TenantShare{}, Links: []LinkUse{}}
 	rates := make(map[ident.PortID]*PortRate, len(w.Ports))
@@ -123,13 +123,13 @@ type slot struct {
 	sl   ident.SL
 }
 
-// linkPart is a tenant with as many of its queue pairs as cross a link.
+// linkPart is a tenant with the number of its queue pairs that cross a link.
 type linkPart struct {
 	tenant string
 	qps    int
 }
 
-// slotUsers counts the tenants on each counter that may send by it.
+// slotUsers counts the tenants that may send on each counter.
 func slotUsers(p *policy.Plan) map[slot]int {
 	type use struct {
 		slot
@@ -187,12 +187,12 @@ func tenantShare(t policy.TenantShare, ps []policy.Placement, users map[slot]int
 	return ts
 }
 
-// atPort is an error with the port at which it was met.
+// atPort adds the port to an error.
 func atPort(err error, port string) error {
 	return phrase.Because(err, phrase.Of("measure.at-port", "text", err, "port", port))
 }
 
-// sentOn is what a port, nil when it was not read, sent on an SL that so many tenants use there.
+// sentOn returns what a port sent on an SL with so many users; the port is nil when it was not read.
 func (r *PortRate) sentOn(sl ident.SL, users int) (quantity.BitRate, error) {
 	switch {
 	case r == nil:
@@ -207,8 +207,8 @@ func (r *PortRate) sentOn(sl ident.SL, users int) (quantity.BitRate, error) {
 	return r.SL[sl].Value()
 }
 
-// slOwners lists, for each SL, the one tenant that uses it anywhere; SLs of several tenants
-// belong to "", and so do unused ones.
+// slOwners lists, for each SL, the only tenant that uses it anywhere; SLs of several tenants belong to "", and so do
+// unused ones.
 func slOwners(ps []policy.Placement) [ident.NumSLs]string {
 	var owners [ident.NumSLs]string
 	var contested [ident.NumSLs]bool
@@ -221,7 +221,7 @@ func slOwners(ps []policy.Placement) [ident.NumSLs]string {
 			owners[sl] = pl.Tenant
 		}
 	}
-	// A tenant with one contested SL cannot be told apart by its others either.
+	// A tenant with one shared SL cannot be measured by its other SLs either.
 	tainted := make(map[string]bool)
 	for _, pl := range ps {
 		if int(pl.SL) < len(owners) && contested[pl.SL] {
@@ -236,7 +236,7 @@ func slOwners(ps []policy.Placement) [ident.NumSLs]string {
 	return owners
 }
 
-// linkUse measures a link. whole has what was measured of each tenant with all its queue pairs.
+// linkUse measures a link. whole has the measured rate of each tenant over all its queue pairs.
 func linkUse(l policy.LinkShare, owners [ident.NumSLs]string, rates map[ident.PortID]*PortRate, whole map[linkPart]TenantShare) LinkUse {
 	lu := LinkUse{Port: l.Port, Name: l.Name, Capacity: l.Capacity, Tenants: []LinkTenant{}}
 	rate := rates[l.Port]
@@ -257,7 +257,7 @@ func linkUse(l policy.LinkShare, owners [ident.NumSLs]string, rates map[ident.Po
 	return lu
 }
 
-// sent is what a port, nil when it was not read, sent.
+// sent returns what a port sent; the port is nil when it was not read.
 func (r *PortRate) sent() (quantity.BitRate, error) {
 	switch {
 	case r == nil:
@@ -268,7 +268,7 @@ func (r *PortRate) sent() (quantity.BitRate, error) {
 	return r.Xmit.Value()
 }
 
-// sentBy is what a tenant sent on the SLs that it owns, nil when it owns none or one was not measured.
+// sentBy returns what a tenant sent on the SLs that it owns, nil when it owns none or one was not measured.
 func (r *PortRate) sentBy(tenant string, owners [ident.NumSLs]string) (sum *quantity.BitRate) {
 	for sl, owner := range owners {
 		if owner != tenant || r == nil || r.Err != nil {

@@ -77,7 +77,7 @@ func TestSharesSumATenantsOwnCounters(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeMeasuredIsSaid(t *testing.T) {
+func TestSharesReportWhyTheyAreNotMeasured(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		change func(*policy.Plan, *Window)
@@ -146,7 +146,7 @@ func TestTheSamePlacementTwiceCountsOnce(t *testing.T) {
 	}
 }
 
-func TestWithoutMeasuredTenantsThereAreNoFigures(t *testing.T) {
+func TestNoFiguresWithoutMeasuredTenants(t *testing.T) {
 	t.Parallel()
 	if r := Shares(&policy.Plan{}, Window{}); r.Jain != nil || r.MaxShareError != nil || len(r.Tenants) != 0 {
 		t.Errorf("empty plan: %+v", r)
@@ -189,7 +189,7 @@ func manyToOne() (*policy.Plan, Window) {
 	}}
 }
 
-func TestTenantsThatShareACounterWhereTheyReceiveAreMeasuredWhereTheySend(t *testing.T) {
+func TestTenantsSharingAReceiveCounterAreMeasuredAtTheirSenders(t *testing.T) {
 	t.Parallel()
 	rate := func(r *quantity.BitRate) quantity.BitRate {
 		if r == nil {

@@ -12,9 +12,9 @@ import (
 	"fairlane/subnet/topogen"
 )
 
-// TestMeasuredRatesAreWhatThePacketsDid measures two tenants that share a link of the packet
+// TestMeasuredRatesMatchDeliveredPackets measures two tenants that share a link of the packet
 // simulator through its management agents, and compares with what the flows delivered.
-func TestMeasuredRatesAreWhatThePacketsDid(t *testing.T) {
+func TestMeasuredRatesMatchDeliveredPackets(t *testing.T) {
 	t.Parallel()
 	topo, err := topogen.Star(3, topogen.Wire{})
 	if err != nil {

@@ -14,24 +14,24 @@ import (
 
 // Window is what ports sent between two readings.
 type Window struct {
-	// Elapsed is the shortest time that a port was measured for, of its own device.
+	// Elapsed is the shortest measured time of a port, by its own device's clock.
 	Elapsed quantity.Picoseconds
-	// Coverage is the least part of the window that a measured counter was measured for, 0 to 1; 0 when none was.
+	// Coverage is the smallest fraction of the window that a measured counter covers, 0 to 1; 0 when none was measured.
 	Coverage float64
 	Ports    []PortRate // sorted by agent and port
 }
 
-// Rate is a rate that was measured, or why it was not. The zero value is not measured.
+// Rate is a measured rate, or the reason why it was not measured. The zero value is not measured.
 type Rate struct {
 	bps quantity.BitRate
 	ok  bool
 	err error
 }
 
-// Measured is the rate of bps.
+// Measured returns the measured rate bps.
 func Measured(bps quantity.BitRate) Rate { return Rate{bps: bps, ok: true} }
 
-// Unmeasured is no rate, for the reason err.
+// Unmeasured returns a rate that was not measured, for the reason err.
 func Unmeasured(err error) Rate { return Rate{err: err} }
 
 // Value returns the rate, or the reason why there is none.
@@ -45,27 +45,27 @@ func (r Rate) Value() (quantity.BitRate, error) {
 // PortRate is what one port sent.
 type PortRate struct {
 	Port Port
-	Err  error // why nothing of the port is known
-	// Elapsed is how long the port was measured, and Coverage the part of the window that is. Time in which a counter may
-	// have been cleared, stood at its end or wrapped unseen is left out.
+	Err  error // why nothing is known of the port
+	// Elapsed is how long the port was measured, and Coverage that time as a fraction of the window. Time in which a
+	// counter may have been cleared, was saturated or wrapped unnoticed is excluded.
 	Elapsed  quantity.Picoseconds
 	Coverage float64
-	// TimeError bounds the relative error of the rates that comes from not knowing when within
-	// a reading the counters were taken.
+	// TimeError bounds the relative error of the rates that comes from the unknown instant within a reading at which the
+	// counters were taken.
 	TimeError float64
 	Wall      bool // timed by the wall clock
 	Xmit      Rate
 	SL        [ident.NumSLs]Rate
 
-	span quantity.Picoseconds // of the window on the port's device
+	span quantity.Picoseconds // of the window by the port's device
 }
 
-// leastParts bounds what is taken for measured: a rate is of at least this part of the window, one in so many. It is less than
-// one in maxSpans, so that a window of one turn that was broken is made up for by another.
+// leastParts sets the minimum for a measured rate: one part in so many of the window. It is more than one in maxSpans
+// windows, so that another turn can make up for an interrupted window of one turn.
 const leastParts = 3
 
-// Between subtracts two samples of the same collector, the earlier one first. What was measured for less than a third of the time
-// between them carries the reason.
+// Between subtracts two samples of the same collector, the earlier one first. A rate measured for less than a third of
+// the time between them is replaced by the reason.
 func Between(a, b *Sample) Window {
 	w := Window{Ports: make([]PortRate, 0, len(b.Ports))}
 	for i := range b.Ports {
@@ -97,7 +97,7 @@ func portRate(a, b *PortSample) PortRate {
 	if r.Err != nil {
 		return r
 	}
-	var least, most quantity.Picoseconds // that a counter was measured for
+	var least, most quantity.Picoseconds // measured time of a counter
 	rate := func(a, b *tally) Rate {
 		t := b.time - a.time
 		if t == 0 || t < r.span/leastParts {
@@ -111,7 +111,7 @@ func portRate(a, b *PortSample) PortRate {
 	}
 	r.Xmit = rate(&a.totals.port, &b.totals.port)
 	if !b.NoSL {
-		most = 0 // what tells tenants apart is what the port is measured for
+		most = 0 // the port counts as measured by the counters that distinguish tenants
 	}
 	for sl := range r.SL {
 		if b.NoSL {
@@ -127,7 +127,7 @@ func portRate(a, b *PortSample) PortRate {
 	return r
 }
 
-// unread is ErrUnread for a reason.
+// unread returns ErrUnread with a reason.
 func unread(err error) error {
 	return phrase.Because(errors.Join(ErrUnread, err), phrase.Of("labelled", "label", ErrUnread, "text", err))
 }
@@ -144,23 +144,23 @@ func (w *Window) errs() error {
 	return errors.Join(errs...)
 }
 
-// jumped reports that a TimeStamp moved much further than time can have passed, which is what
-// a clock that was set back looks like. The margin lets a simulation run ahead of its pace.
+// jumped reports whether a TimeStamp moved much further than time can have passed, as when a clock was set back. The
+// margin allows a simulation to run ahead of its pace.
 func jumped(ticks uint32, passed quantity.Picoseconds) bool {
 	const margin = 60 * quantity.Second
 	return ticksOf(ticks) > 16*min(max(passed, 0), 1000*quantity.Second)+margin
 }
 
-// widthParts is the part of a window that a reading may take before it is repeated: together the
+// widthParts bounds the duration of a reading before it is repeated, as one part in so many of the window: together the
 // two readings of a rate then leave it uncertain by half a percent.
 const widthParts = 200
 
-// maxSpans bounds how long Measure goes on for counters that broke off, in windows.
+// maxSpans bounds how long Measure continues for interrupted counters, in windows.
 const maxSpans = 2
 
-// left is how much of a window is still to be measured on the slowest port, or 0.
+// left returns how much of a window remains to be measured on the slowest port, or 0.
 func (w *Window) left(window quantity.Picoseconds) (left quantity.Picoseconds) {
-	moving := false // some clock is
+	moving := false // some clock moves
 	for i := range w.Ports {
 		if r := &w.Ports[i]; r.Err == nil {
 			moving = true
@@ -175,10 +175,10 @@ func (w *Window) left(window quantity.Picoseconds) (left quantity.Picoseconds) {
 	return left
 }
 
-// Measure takes readings until every port that can be read was measured for window on the clock of its device, often
-// enough for no counter to become ambiguous, and returns the rates over that time. Time in which counters broke off is made
-// up for, up to twice the window. The window is device time, from 1 us to 1 h. It fails when no port can be read, when
-// the devices' clocks stand still or are far too slow, and when the context ends.
+// Measure takes readings until every readable port was measured for window on the clock of its device, often enough for
+// no counter to become ambiguous, and returns the rates over that time. It makes up for interrupted time, up to twice the
+// window. The window is device time, from 1 us to 1 h. It fails when no port can be read, when the devices' clocks stand
+// still or are far too slow, and when the context ends.
 func (c *Collector) Measure(ctx context.Context, window quantity.Picoseconds) (Window, error) {
 	if window < quantity.Microsecond || window > 3600*quantity.Second {
 		return Window{}, fmt.Errorf("window of %s: want 1 us to 1 h", window)

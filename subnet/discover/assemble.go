@@ -60,8 +60,7 @@ func (s *sweep) links(all []*node, at map[*node]int32) []subnet.Link {
 	return links
 }
 
-// rate reads width and speed of a link from its ends; the first end counts when they
-// disagree.
+// rate returns the width and speed of a link; the first end counts when the ends disagree.
 func (s *sweep) rate(n *node, p ident.PortNum) (subnet.Width, subnet.Speed) {
 	far := n.ports[p].peer
 	w1, s1, ok1 := n.rate(p)
@@ -76,8 +75,8 @@ func (s *sweep) rate(n *node, p ident.PortNum) (subnet.Width, subnet.Speed) {
 	return w1, s1
 }
 
-// rate reads width and speed from one port. The extended speed field is only valid when
-// the capability mask says so; a switch has that mask on port 0.
+// rate returns the width and speed from one port. The extended speed field is valid only when the capability mask says
+// so; a switch has that mask on port 0.
 func (n *node) rate(p ident.PortNum) (subnet.Width, subnet.Speed, bool) {
 	at := &n.ports[p]
 	if !at.known {
@@ -102,8 +101,7 @@ func (n *node) extended(p ident.PortNum) bool {
 	return n.ports[p].info.capabilities&mad.PortCapExtendedSpeeds != 0
 }
 
-// claims finds ports that share a GUID or a LID, which the model refuses: the first one in
-// the order of nodes keeps it.
+// claims finds ports with an equal GUID or LID, which the model rejects: the first one in the order of nodes keeps it.
 type claims struct {
 	s     *sweep
 	guids map[ident.GUID]*node

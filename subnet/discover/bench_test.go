@@ -26,7 +26,7 @@ func large(tb testing.TB) *subnet.Fabric {
 	return f
 }
 
-// simulate serves the fabric by our own devices until the test ends.
+// simulate serves the fabric with our own devices until the test ends.
 func simulate(tb testing.TB, f *subnet.Fabric) *ibsimtest.Server {
 	tb.Helper()
 	n, err := simfabric.New(f, simfabric.Config{})
@@ -113,7 +113,7 @@ func BenchmarkIbnetdiscover1944Nodes(b *testing.B) {
 	}
 }
 
-// BenchmarkAgain1944Nodes sweeps again what did not change, trusting the switches or not.
+// BenchmarkAgain1944Nodes repeats the sweep of an unchanged fabric, with and without trust.
 func BenchmarkAgain1944Nodes(b *testing.B) {
 	c := dial(b, simulate(b, large(b)))
 	first := mustSweep(b, c, discover.Options{})
@@ -130,8 +130,8 @@ func BenchmarkAgain1944Nodes(b *testing.B) {
 	}
 }
 
-// BenchmarkSweep1944NodesWithTables reads lanes, arbitration, partitions and congestion control too; the simulated
-// devices come up with one lane, so that the tables of lanes are not asked for.
+// BenchmarkSweep1944NodesWithTables also reads lanes, arbitration, partitions and congestion control; the simulated
+// devices start with one lane, so the tables of lanes are not read.
 func BenchmarkSweep1944NodesWithTables(b *testing.B) {
 	c := dial(b, simulate(b, large(b)))
 	for b.Loop() {

@@ -7,19 +7,19 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// closing is what is asked at the end of a sweep: an answer says nothing of who gave it, so that what was read of a node
-// that was moved meanwhile may be another's. Every switch is asked once more whether any of its ports changed state, and
-// what was found behind one that says so is asked once more who it is. A subnet manager that turns the mark off within the
-// sweep hides the change: no cable is moved that fast.
+// closing is a final query of a sweep. An answer does not identify the device that gave it, so data read of a node that
+// was moved meanwhile may be another node's. Every switch is queried once more whether any of its ports changed state,
+// and the nodes behind a switch that reports a change are queried once more for their identity. A subnet manager that
+// clears the flag within the sweep hides the change, but no cable is moved that fast.
 type closing uint8
 
 const (
 	closingNone   closing = iota
-	closingSwitch         // did ports change?
-	closingNode           // who is there?
+	closingSwitch         // did ports change state?
+	closingNode           // which node is there?
 )
 
-// close queues the questions of the end.
+// close queues the final queries.
 func (s *sweep) close() {
 	for _, n := range s.byGUID() {
 		if n.isSwitch() {
@@ -28,7 +28,7 @@ func (s *sweep) close() {
 	}
 }
 
-// learnClosing takes an answer to a question of the end.
+// learnClosing processes the answer to a final query.
 func (s *sweep) learnClosing(j job, data []byte) error {
 	if j.closing == closingSwitch {
 		var v mad.SwitchInfo
@@ -50,7 +50,7 @@ func (s *sweep) learnClosing(j job, data []byte) error {
 	return nil
 }
 
-// askBehind asks the nodes that were found through a switch who they are.
+// askBehind queries the identity of the nodes that were found through a switch.
 func (s *sweep) askBehind(n *node) {
 	for p := range n.ports {
 		there := n.ports[p].peer
@@ -60,7 +60,7 @@ func (s *sweep) askBehind(n *node) {
 	}
 }
 
-// disown takes back what may be another node's: the name, and what its ports said.
+// disown removes data that may be another node's: the name, and what its ports reported.
 func (s *sweep) disown(j job, why phrase.Text) {
 	n := j.from
 	s.warn(WarnMismatch, n, j.port, j.path, nil, phrase.Of("discovery.changed", "reason", why))

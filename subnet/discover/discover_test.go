@@ -36,7 +36,7 @@ func mustSweep(t testing.TB, x mad.Transport, o discover.Options) *discover.Resu
 	return r
 }
 
-// withoutDelays returns what a sweep can see of a fabric.
+// visible returns the part of a fabric that a sweep can find.
 func visible(t testing.TB, f *subnet.Fabric) *subnet.Fabric {
 	t.Helper()
 	nodes, links := slices.Clone(f.Nodes), slices.Clone(f.Links)
@@ -46,7 +46,7 @@ func visible(t testing.TB, f *subnet.Fabric) *subnet.Fabric {
 		for p := range nodes[i].Ports {
 			if port := &nodes[i].Ports[p]; port.Link < 0 && p > 0 {
 				if port.State = subnet.PortDown; nodes[i].Kind != subnet.KindSwitch {
-					port.State, port.MTU, port.VLCap, port.GUID = 0, 0, 0, 0 // never asked
+					port.State, port.MTU, port.VLCap, port.GUID = 0, 0, 0, 0 // never queried
 				}
 			}
 		}
@@ -84,7 +84,7 @@ func TestSweepFindsTheWholeModel(t *testing.T) {
 	}
 }
 
-func TestSweepAsksForEachThingOnceAndForNothingElse(t *testing.T) {
+func TestSweepSendsEachRequestOnce(t *testing.T) {
 	t.Parallel()
 	f := fabric(t)
 	x := newFake(f, host(f, "host 1"))
@@ -136,7 +136,7 @@ func TestResultDoesNotDependOnTheOrderOfAnswers(t *testing.T) {
 	}
 }
 
-// attrIs makes a mutate function that changes the answers of one node to one attribute.
+// attrIs returns a mutate function that changes the answers of one node to one attribute.
 func attrIs(node int32, attr mad.AttrID, change func(p *mad.Packet) bool) func(int32, *mad.Packet) bool {
 	return func(at int32, p *mad.Packet) bool {
 		return at != node || p.Attr() != attr || change(p)
@@ -168,7 +168,7 @@ func rewrite[T any, A interface {
 	}
 }
 
-func TestFaultsBecomeWarningsAndTheRestIsFound(t *testing.T) {
+func TestFaultsBecomeWarnings(t *testing.T) {
 	t.Parallel()
 	const leaf1, leaf2, host3 = 3, 4, 2 // positions in fabric
 	tests := []struct {
@@ -320,7 +320,7 @@ func TestSweepEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// broken fails in another way than losing packets after some answers.
+// broken fails with an error other than a lost packet after some answers.
 type broken struct {
 	mad.Transport
 	err error
@@ -343,7 +343,7 @@ func TestSweepEndsWhenTheTransportBreaks(t *testing.T) {
 	}
 }
 
-// hostile spoils every third answer from the n-th one on, and loses every so many of them, and all after 5,000.
+// hostile corrupts every third answer from the n-th one on, and loses some of them, and all after 5,000.
 func hostile(noise []byte, n, lost int) func(int32, *mad.Packet) bool {
 	answers := 0
 	return func(_ int32, p *mad.Packet) bool {
@@ -358,8 +358,7 @@ func hostile(noise []byte, n, lost int) func(int32, *mad.Packet) bool {
 	}
 }
 
-// FuzzHostileAnswers lets every answer carry bytes of the fuzzer's: the sweep must end, and
-// the model must be a legal one or an error.
+// FuzzHostileAnswers puts bytes of the fuzzer into every answer: the sweep must end, with a valid model or an error.
 func FuzzHostileAnswers(f *testing.F) {
 	f.Add([]byte{0})
 	f.Add([]byte("\x01\x01\x02\x08\xff\xff\xff\xff\x00\x00"))

@@ -31,14 +31,14 @@ const (
 type Event struct {
 	Kind EventKind     `json:"kind"`
 	Node ident.GUID    `json:"node"`
-	Port ident.PortNum `json:"port"` // 0 of what concerns the whole node
-	Peer ident.PortID  `json:"peer"` // of links: the other end
-	Text string        `json:"text"` // for people: "host-3/P1 moved from leaf-1/P3 to leaf-2/P7"
-	Said phrase.Text   `json:"-"`    // Text for readers of other languages
+	Port ident.PortNum `json:"port"` // 0 when it concerns the whole node
+	Peer ident.PortID  `json:"peer"` // for links: the other end
+	Text string        `json:"text"` // displayed: "host-3/P1 moved from leaf-1/P3 to leaf-2/P7"
+	Said phrase.Text   `json:"-"`    // Text in localisable form
 }
 
-// Changes lists what happened between two sweeps of a fabric, by kind, node and port. A link that is gone because one of
-// its nodes is gone is that node's event alone, and the same goes for links of new nodes and for ports that moved.
+// Changes lists the changes between two sweeps of a fabric, by kind, node and port. A link that disappeared with one of
+// its nodes belongs to that node's event; likewise for links of new nodes and for moved ports.
 func Changes(before, after *Result) []Event {
 	d := &changes{a: before.Fabric, b: after.Fabric, moved: make(map[ident.PortID]bool)}
 	diff := subnet.Diff(d.a, d.b)
@@ -80,7 +80,7 @@ func portName(f *subnet.Fabric, id ident.PortID) string {
 	return id.String()
 }
 
-// peer is the other end of a port; false when the port, or the link, is not in the fabric.
+// peer returns the other end of a port; false when the fabric lacks the port or the link.
 func peer(f *subnet.Fabric, id ident.PortID) (ident.PortID, bool) {
 	ref, ok := f.PortByID(id)
 	if !ok {
@@ -95,14 +95,14 @@ func has(f *subnet.Fabric, g ident.GUID) bool {
 	return ok
 }
 
-// links tells ports that moved from links that came and went.
+// links distinguishes moved ports from links that appeared or disappeared.
 func (d *changes) links(diff *subnet.Difference) {
 	for _, l := range diff.LinksAdded {
 		for _, end := range [2][2]ident.PortID{{l.A, l.B}, {l.B, l.A}} {
 			near, now := end[0], end[1]
 			was, ok := peer(d.a, near)
 			if !ok || was == now || isSwitch(d.b, near.Node) && !isSwitch(d.b, now.Node) {
-				continue // a host that moved is the host's event
+				continue // a moved host is the host's event
 			}
 			d.moved[near] = true
 			d.add(EventPortMoved, near, now, phrase.Of("discovery.moved", "node", portName(d.b, near), "from", portName(d.a, was), "to", portName(d.b, now)))
@@ -125,7 +125,7 @@ func isSwitch(f *subnet.Fabric, g ident.GUID) bool {
 	return ok && f.Nodes[n].Kind == subnet.KindSwitch
 }
 
-// node compares what is left of a node that is in both.
+// node compares a node that is in both fabrics.
 func (d *changes) node(i, j int32) {
 	a, b := &d.a.Nodes[i], &d.b.Nodes[j]
 	id := ident.PortID{Node: b.GUID}
@@ -161,7 +161,7 @@ func (d *changes) port(id ident.PortID, a, b *subnet.Port) {
 	}
 }
 
-// manager says when another port manages the subnet: the LID may be the same and have moved.
+// manager reports another port as subnet manager; its LID may be unchanged.
 func (d *changes) manager(before, after *Result) {
 	was, now := before.manager(), after.manager()
 	if was == now || now == (ident.PortID{}) || was == (ident.PortID{}) {
@@ -170,7 +170,7 @@ func (d *changes) manager(before, after *Result) {
 	d.add(EventSMHandover, now, was, phrase.Of("discovery.sm-changed", "port", portName(d.b, now), "before", portName(d.a, was)))
 }
 
-// manager is the port that has the LID of the master subnet manager; the zero PortID when there is none.
+// manager returns the port with the LID of the master subnet manager; the zero PortID without one.
 func (r *Result) manager() ident.PortID {
 	ref, ok := r.Fabric.PortByLID(r.Details.SM)
 	if !ok {

@@ -17,20 +17,20 @@ import (
 // set before the sweep.
 type fake struct {
 	f     *subnet.Fabric
-	start subnet.PortRef // the port the client sits on
-	// mutate changes an answer: return false to lose it. Called under mu.
+	start subnet.PortRef // the client's port
+	// mutate changes an answer; it returns false to lose it. It is called under mu.
 	mutate func(at int32, resp *mad.Packet) bool
 	// shuffle, when not nil, yields a random number of times before each answer.
 	shuffle *rand.Rand
 	// changed are switches with PortStateChange, and sm is the LID of the subnet manager.
 	changed map[int32]bool
 	sm      ident.LID
-	// tables answers what Options.Tables asks for.
+	// tables enables the answers for Options.Tables.
 	tables bool
 
 	mu    sync.Mutex
 	asked map[string]int // by node GUID, attribute and modifier
-	most  int            // requests under way at once, highest
+	most  int            // maximum number of concurrent requests
 	now   int
 }
 
@@ -86,7 +86,7 @@ func (x *fake) leave() {
 	x.mu.Unlock()
 }
 
-// walk follows a directed route to the port it enters its last node by.
+// walk follows a directed route to the port through which it enters its last node.
 func (x *fake) walk(path []ident.PortNum) (subnet.PortRef, bool) {
 	at := x.start
 	for i, p := range path {
@@ -143,7 +143,7 @@ func (x *fake) fill(at subnet.PortRef, p *mad.Packet) (mad.Status, error) {
 	case mad.AttrMlnxExtPortInfo:
 		l, _ := x.f.Link(subnet.PortRef{Node: at.Node, Port: ident.PortNum(p.Modifier())})
 		if l == nil || n.Kind != subnet.KindSwitch {
-			return mad.StatusBadMethodAttr, nil // as of a device without FDR10
+			return mad.StatusBadMethodAttr, nil // like a device without FDR10
 		}
 		v := mad.MlnxExtPortInfo{}
 		if l.Speed == subnet.FDR10 {
@@ -155,7 +155,7 @@ func (x *fake) fill(at subnet.PortRef, p *mad.Packet) (mad.Status, error) {
 	}
 }
 
-// table answers with tables that tell nodes and ports apart.
+// table answers with tables that differ between nodes and ports.
 func (x *fake) table(at subnet.PortRef, n *subnet.Node, p *mad.Packet) (mad.Status, error) {
 	if !x.tables {
 		return mad.StatusBadMethodAttr, nil
@@ -186,7 +186,7 @@ func (x *fake) table(at subnet.PortRef, n *subnet.Node, p *mad.Packet) (mad.Stat
 	return mad.StatusBadMethodAttr, nil
 }
 
-// byLID answers for congestion control: as channel adapters and switches do.
+// byLID answers requests for congestion control as channel adapters and switches do.
 func (x *fake) byLID(to mad.Target, req *mad.Packet) (mad.Packet, error) {
 	at, ok := x.f.PortByLID(to.LID)
 	if !ok || req.Class() != mad.ClassCongestion || req.Attr() != mad.AttrCongestionInfo {
@@ -283,7 +283,7 @@ func fabric(t testing.TB) *subnet.Fabric {
 	return route(t, f)
 }
 
-// route gives the fabric LIDs, and forwarding tables.
+// route assigns LIDs and forwarding tables.
 func route(t testing.TB, f *subnet.Fabric) *subnet.Fabric {
 	t.Helper()
 	f, err := subnet.AssignLIDs(f, 1)

@@ -24,7 +24,7 @@ import (
 	"fairlane/subnet/topogen"
 )
 
-// describe prints everything that ibnetdiscover says too, one line a fact, sorted.
+// describe prints all facts that ibnetdiscover prints, too, one per line, sorted.
 func describe(f *subnet.Fabric) []string {
 	var out []string
 	for i := range f.Nodes {
@@ -65,13 +65,13 @@ func sweepIbsim(t *testing.T, srv *ibsimtest.Server, node string, o discover.Opt
 	if err != nil {
 		t.Fatal(err)
 	}
-	if st := c.Stats(); st.Malformed+st.Unsolicited > 0 || st.Late > st.Retries { // a busy machine makes repetitions, whose second answers are late
+	if st := c.Stats(); st.Malformed+st.Unsolicited > 0 || st.Late > st.Retries { // on a busy machine requests are repeated, and their second answers are late
 		t.Errorf("transport statistics %+v: want only answers to requests", st)
 	}
 	return r
 }
 
-// compare checks our sweep against ibnetdiscover on the same ibsim.
+// compare compares our sweep with ibnetdiscover on the same ibsim.
 func compare(t *testing.T, netFile, node string) *discover.Result {
 	t.Helper()
 	srv := ibsimtest.Start(t, netFile)
@@ -106,7 +106,7 @@ func TestSweepAgreesWithIbnetdiscoverOnExampleFabrics(t *testing.T) {
 	}
 }
 
-// netFile writes a fabric as a file that ibsim reads.
+// netFile writes a fabric in the format of ibsim.
 func netFile(t testing.TB, f *subnet.Fabric) string {
 	t.Helper()
 	var text bytes.Buffer
@@ -132,8 +132,7 @@ func TestSweepAgreesWithIbnetdiscoverOnFatTree(t *testing.T) {
 	}
 }
 
-// TestSweepReadsTheRoutesThatOpenSMWrote compares the forwarding tables with what ibroute
-// prints of each switch.
+// TestSweepReadsTheRoutesThatOpenSMWrote compares the forwarding tables with the output of ibroute for each switch.
 func TestSweepReadsTheRoutesThatOpenSMWrote(t *testing.T) {
 	t.Parallel()
 	f, err := topogen.LeafSpine(topogen.LeafSpineOptions{Leaves: 6, HostsPerLeaf: 12, Spines: 3})
@@ -168,7 +167,7 @@ func TestSweepReadsTheRoutesThatOpenSMWrote(t *testing.T) {
 	}
 }
 
-// parseIbroute reads lines such as "0x0003 002".
+// parseIbroute parses lines such as "0x0003 002".
 func parseIbroute(t *testing.T, text string) map[int]ident.PortNum {
 	t.Helper()
 	routes := map[int]ident.PortNum{}

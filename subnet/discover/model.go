@@ -10,35 +10,35 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// node is what is known of a node during the sweep.
+// node is the state of a node during the sweep.
 type node struct {
 	info  mad.NodeInfo
 	path  []ident.PortNum // the route it was found by
 	desc  mad.NodeDescription
 	ports []port // by number; index 0 of a channel adapter stays empty
 	lft   []ident.PortNum
-	noLFT bool // a block is missing, so the table is not given
+	noLFT bool // a block is missing, so the table is not set
 
 	cc     subnet.Answer
 	ccInfo mad.CongestionInfo
 
-	named  bool // NodeDescription came
+	named  bool // NodeDescription was answered
 	top    uint16
-	old    *node // the same node in the sweep before; nil: new
-	judged bool  // it is known whether the ports are as before
-	stale  bool  // they may not be
+	old    *node // the same node in the previous sweep; nil: new
+	judged bool  // it is decided whether the ports are unchanged
+	stale  bool  // they may have changed
 }
 
-// port is what is known of a port.
+// port is the state of a port during the sweep.
 type port struct {
-	asked    bool // PortInfo is or was under way
-	known    bool // PortInfo came
-	fdr10    bool // a vendor's speed that PortInfo shows as QDR
+	asked    bool // PortInfo was requested
+	known    bool // PortInfo was answered
+	fdr10    bool // a vendor's speed that PortInfo reports as QDR
 	info     portFacts
 	guid     ident.GUID
-	peer     *node // nil: nothing known to be plugged in
+	peer     *node // nil: no known neighbour
 	peerPort ident.PortNum
-	path     []ident.PortNum // of a channel adapter's port: the route that enters by it
+	path     []ident.PortNum // for a channel adapter's port: the route that enters through it
 	answer   subnet.Answer   // to PortInfo
 	tables   tables
 }
@@ -64,7 +64,7 @@ type portFacts struct {
 
 func (n *node) isSwitch() bool { return n.info.NodeType == mad.NodeTypeSwitch }
 
-// via is the route through one of the node's ports.
+// via returns the route through one of the node's ports.
 func (n *node) via(p ident.PortNum) []ident.PortNum {
 	return append(slices.Clip(n.path), p)
 }
@@ -77,7 +77,7 @@ func (s *sweep) warn(kind WarningKind, n *node, p ident.PortNum, path []ident.Po
 	s.warnings = append(s.warnings, w)
 }
 
-// lost turns a request without a good answer into a warning that says what is missing.
+// lost converts a request without a valid answer into a warning that says what is missing.
 func (s *sweep) lost(j job, err error) {
 	kind, answer := WarnUnresponsive, subnet.Silent
 	var st *mad.StatusError
@@ -92,7 +92,7 @@ func (s *sweep) lost(j job, err error) {
 		s.disown(j, phrase.Of("discovery.no-answer"))
 		return
 	case j.closing == closingSwitch:
-		return // it answered, or not, to the same question before
+		return // the same request was answered, or lost, before
 	}
 	var missing phrase.Text
 	switch j.attr {
@@ -110,7 +110,7 @@ func (s *sweep) lost(j job, err error) {
 			s.judge(j.from, true)
 		}
 		if j.from.noLFT || s.opts.SkipRoutes {
-			return // said already
+			return // reported already
 		}
 		j.from.noLFT = true
 		missing = phrase.Of("discovery.no-table")
@@ -121,7 +121,7 @@ func (s *sweep) lost(j job, err error) {
 	s.warn(kind, j.from, j.port, j.path, err, phrase.Of("discovery.missing", "attribute", mad.AttrName(mad.ClassSubnDR, j.attr), "text", missing))
 }
 
-// foundNode enters the node that answered, and the link it was reached by.
+// foundNode adds the node that answered, and the link that led to it.
 func (s *sweep) foundNode(j job, v *mad.NodeInfo) {
 	n := s.nodes[v.NodeGUID]
 	switch {
@@ -160,13 +160,13 @@ func (s *sweep) foundNode(j job, v *mad.NodeInfo) {
 	}
 }
 
-// sameNode compares what every answer of one node has in common.
+// sameNode compares the fields that are equal in all answers of one node.
 func sameNode(a, b *mad.NodeInfo) bool {
 	return a.NodeType == b.NodeType && a.NumPorts == b.NumPorts && a.SystemGUID == b.SystemGUID &&
 		a.VendorID == b.VendorID && a.DeviceID == b.DeviceID
 }
 
-// join plugs the link from j.from into port q of n. False: n cannot be the node it says.
+// join connects the link from j.from to port q of n. It returns false when n cannot be the node that it claims to be.
 func (s *sweep) join(j job, n *node, q ident.PortNum) bool {
 	near, far := &j.from.ports[j.port], &n.ports[q]
 	switch {
@@ -190,7 +190,7 @@ func (s *sweep) join(j job, n *node, q ident.PortNum) bool {
 	return true
 }
 
-// askNode queues what every new node is asked.
+// askNode queues the queries of a new node.
 func (s *sweep) askNode(n *node) {
 	s.push(job{attr: mad.AttrNodeDescription, path: n.path, from: n})
 	if !n.isSwitch() {
@@ -213,10 +213,10 @@ func (s *sweep) askPort(n *node, p ident.PortNum, path []ident.PortNum) {
 	s.push(job{attr: mad.AttrPortInfo, mod: uint32(p), path: path, from: n, port: p})
 }
 
-// qdrCode is LinkSpeedActive of QDR and FDR10, and beside an extended speed.
+// qdrCode is LinkSpeedActive of QDR and FDR10, and the base code of an extended speed.
 const qdrCode = 4
 
-// foundPort keeps the port's facts and looks behind it.
+// foundPort stores the port's facts and explores behind it.
 func (s *sweep) foundPort(n *node, p ident.PortNum, path []ident.PortNum, v *mad.PortInfo) {
 	at := &n.ports[p]
 	at.known, at.answer, at.path = true, subnet.Answered, path

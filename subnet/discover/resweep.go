@@ -12,41 +12,40 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// AgainOptions tune a sweep of a fabric that was swept before.
+// AgainOptions configure a repeated sweep of a fabric.
 type AgainOptions struct {
 	Options
 	// Named lists LIDs of nodes that traps 128 and 144 have named (IBTA vol. 1, 14.2.5.1): everything about these nodes
-	// is asked anew. LIDs that no node has are ignored.
+	// is queried again. Unknown LIDs are ignored.
 	Named []ident.LID
-	// Trust believes switches whose PortStateChange is off, and that Named does not list: their ports, and the hosts
-	// behind them, are taken to be as before. It is right when traps are listened to; a subnet manager that turns the
-	// flag off before it was seen hides a change otherwise. When the local port names another subnet manager than before,
-	// nothing is trusted.
+	// Trust relies on switches that have PortStateChange off and are not in Named: their ports, and the hosts behind
+	// them, count as unchanged. Use it when traps are received; otherwise a subnet manager that clears the flag first
+	// hides a change. When the local port names another subnet manager than before, nothing is trusted.
 	Trust bool
-	// Routes reads all forwarding tables, and with Options.Tables the other tables, even when nothing else changed. Else
-	// they are read when a node, a link, a LID or the highest routed LID did.
+	// Routes reads all forwarding tables, and with Options.Tables the other tables, even when nothing else changed.
+	// Otherwise they are read when a node, a link, a LID or the highest routed LID changed.
 	Routes bool
 }
 
-// memory is what is known from the sweep before.
+// memory holds the result of the previous sweep.
 type memory struct {
 	nodes map[ident.GUID]*node
 	named map[ident.GUID]bool
 	trust bool
-	// asked are nodes of before whose NodeInfo is under way, and waiting the links that hope to lead to them.
+	// asked are earlier nodes whose NodeInfo was requested, and waiting the links that may lead to them.
 	asked   map[ident.GUID]bool
 	waiting map[ident.GUID][]job
 }
 
-// Again sweeps a fabric that was swept before, and asks for less: it walks the fabric as it is now, so that it does not
-// depend on ways that are gone, and takes over what cannot have changed. Each node is asked who it is; links between
-// switches that say that none of their ports changed are taken to be as before; routes and other tables are read only
-// when something else changed, or when asked for.
+// Again sweeps a fabric that was swept before, with fewer requests. It walks the current fabric, so that it does not
+// depend on paths that no longer exist, and reuses what cannot have changed. Each node is queried for its identity. Links
+// between switches without port changes count as unchanged. Routes and other tables are read only when something else
+// changed, or on request.
 //
-// The result is that of a full Sweep, with two exceptions: a subnet manager that writes other routes without any other
-// change is seen with AgainOptions.Routes only, and cables between switches that were exchanged while the ports kept
-// their states are not seen after a subnet manager has turned PortStateChange off. previous must be of the same fabric;
-// one that has nothing in common with it costs a full sweep. It is not changed. Errors are those of Sweep.
+// The result equals that of a full Sweep, with two exceptions: new routes without any other change are found with
+// AgainOptions.Routes only, and swapped cables between switches whose ports kept their states are not found once a subnet
+// manager has cleared PortStateChange. previous must be of the same fabric; without common nodes the sweep is a full one.
+// It is not changed. Errors are those of Sweep.
 func Again(ctx context.Context, t mad.Transport, previous *Result, o AgainOptions) (*Result, error) {
 	if previous == nil || previous.nodes == nil {
 		return nil, errors.New("discover again: want the result of a sweep")
@@ -68,7 +67,7 @@ func Again(ctx context.Context, t mad.Transport, previous *Result, o AgainOption
 	if err := s.run(ctx, t); err != nil {
 		return nil, fmt.Errorf("discover again: %w", err)
 	}
-	for s.stranded() { // behind devices that answer one question and not the next
+	for s.stranded() { // behind devices that answer one query and not the next
 		if err := s.run(ctx, t); err != nil {
 			return nil, fmt.Errorf("discover again: %w", err)
 		}
@@ -92,7 +91,7 @@ func Again(ctx context.Context, t mad.Transport, previous *Result, o AgainOption
 	return s.finish(ctx, t)
 }
 
-// remember finds the node in the sweep before.
+// remember finds the node in the previous sweep.
 func (s *sweep) remember(n *node) {
 	if s.memory == nil {
 		return
@@ -107,7 +106,7 @@ func (s *sweep) remember(n *node) {
 
 func (s *sweep) isNamed(n *node) bool { return s.memory.named[n.info.NodeGUID] }
 
-// askKnown queues what a node is asked that was there before.
+// askKnown queues the queries of a node that was in the previous sweep.
 func (s *sweep) askKnown(n *node) {
 	if n.old.named && !s.isNamed(n) && (n.isSwitch() || s.memory.trust) {
 		n.desc, n.named = n.old.desc, true
@@ -122,7 +121,7 @@ func (s *sweep) askKnown(n *node) {
 	s.push(job{attr: mad.AttrSwitchInfo, path: n.path, from: n})
 }
 
-// judge says whether the ports of a node that was there before may have changed, and goes on with them.
+// judge decides whether the ports of an earlier node may have changed, and continues with them.
 func (s *sweep) judge(n *node, stale bool) {
 	n.judged, n.stale = true, stale || s.isNamed(n) || len(n.path) == 0
 	if n.isSwitch() {
@@ -137,7 +136,7 @@ func (s *sweep) judge(n *node, stale bool) {
 	s.settle(n.info.NodeGUID)
 }
 
-// adoptPort takes over what is known of a switch's port.
+// adoptPort reuses the known state of a switch's port.
 func (s *sweep) adoptPort(n *node, p ident.PortNum) {
 	old, at := &n.old.ports[p], &n.ports[p]
 	at.asked, at.known, at.answer, at.fdr10 = true, true, old.answer, old.fdr10
@@ -147,10 +146,10 @@ func (s *sweep) adoptPort(n *node, p ident.PortNum) {
 	}
 }
 
-// up reports whether there is something at the other end.
+// up reports whether the port has a link.
 func (f *portFacts) up() bool { return f.state > mad.StateDown && f.phys == mad.PhysLinkUp }
 
-// lookBehind finds out what a port leads to: by asking, or from memory.
+// lookBehind determines the neighbour of a port: by a query, or from the previous sweep.
 func (s *sweep) lookBehind(n *node, p ident.PortNum) {
 	j := job{attr: mad.AttrNodeInfo, path: n.via(p), from: n, port: p}
 	if s.memory == nil || n.old == nil || n.stale || n.old.ports[p].peer == nil || n.old.ports[p].info != n.ports[p].info {
@@ -170,7 +169,7 @@ func (s *sweep) lookBehind(n *node, p ident.PortNum) {
 	}
 }
 
-// assume takes the link to be what it was, when both ends say that nothing changed; else it is asked.
+// assume reuses the previous link when both ends report no change; otherwise it is queried.
 func (s *sweep) assume(j job, there *node) {
 	q := j.from.old.ports[j.port].peerPort
 	switch {
@@ -184,7 +183,7 @@ func (s *sweep) assume(j job, there *node) {
 	}
 }
 
-// adoptHost takes a whole host over without asking it, behind a switch that is trusted.
+// adoptHost reuses a whole host without a query, behind a trusted switch.
 func (s *sweep) adoptHost(j job) bool {
 	old := s.memory.nodes[j.hope]
 	q := j.from.old.ports[j.port].peerPort
@@ -205,19 +204,19 @@ func (s *sweep) adoptHostPort(j job, n *node, q ident.PortNum) {
 	s.join(j, n, q)
 }
 
-// hoped looks whether the answer to a request was the node that others wait for; if not, they ask for themselves.
+// hoped checks whether the answer to a request was the node that other links wait for; if not, these are queried.
 func (s *sweep) hoped(j *job) {
 	if j.hope != 0 && s.nodes[j.hope] == nil {
 		s.settle(j.hope)
 	}
 }
 
-// settle goes on with the links that waited for a node.
+// settle continues with the links that waited for a node.
 func (s *sweep) settle(g ident.GUID) {
 	waiting := s.memory.waiting[g]
 	delete(s.memory.waiting, g)
 	if s.nodes[g] == nil {
-		delete(s.memory.asked, g) // who comes later asks again
+		delete(s.memory.asked, g) // later links are queried again
 	}
 	for _, j := range waiting {
 		if j.from.ports[j.port].peer != nil {
@@ -232,7 +231,7 @@ func (s *sweep) settle(g ident.GUID) {
 	}
 }
 
-// stranded asks about links that still wait for a node; it reports whether there are any.
+// stranded queries the links that still wait for a node; it reports whether there are any.
 func (s *sweep) stranded() bool {
 	found := false
 	for _, g := range slices.Sorted(maps.Keys(s.memory.waiting)) {
@@ -247,7 +246,7 @@ func (s *sweep) stranded() bool {
 	return found
 }
 
-// differs compares what is known now with the sweep before.
+// differs compares the current state with the previous sweep.
 func (s *sweep) differs(previous *Result) bool {
 	if len(s.nodes) != len(previous.nodes) {
 		return true
@@ -260,7 +259,7 @@ func (s *sweep) differs(previous *Result) bool {
 	return false
 }
 
-// same reports whether ports, neighbours and LIDs of a node are as before.
+// same reports whether ports, neighbours and LIDs of a node are unchanged.
 func (n *node) same(old *node) bool {
 	if old == nil || len(n.ports) != len(old.ports) || n.top != old.top {
 		return false
@@ -277,12 +276,12 @@ func (n *node) same(old *node) bool {
 	return true
 }
 
-// refresh takes over routes and tables, or queues the questions for them; it reports whether there are any.
+// refresh reuses routes and tables, or queues the queries for them; it reports whether there are any.
 func (s *sweep) refresh(changed bool, previous *Result) bool {
 	asked := false
 	for _, n := range s.byGUID() {
 		if n.old == nil {
-			continue // was asked when it was found
+			continue // was queried when it was found
 		}
 		switch {
 		case s.opts.SkipRoutes || !n.isSwitch() || n.noLFT:
@@ -301,7 +300,7 @@ func (s *sweep) refresh(changed bool, previous *Result) bool {
 	return asked
 }
 
-// keepTables takes over the tables of Options.Tables, or none.
+// keepTables reuses the tables of Options.Tables, or none.
 func (n *node) keepTables(keep bool) {
 	n.cc, n.ccInfo = subnet.NotAsked, mad.CongestionInfo{}
 	if keep {

@@ -17,13 +17,13 @@ import (
 	"fairlane/subnet/topogen"
 )
 
-// world is a fabric that changes, and what its switches say of it.
+// world is a fabric that changes, with the change flags of its switches.
 type world struct {
 	nodes   []subnet.Node
 	links   []subnet.Link
 	changed map[ident.GUID]bool
 	named   map[ident.GUID]bool // nodes that a trap would name
-	quiet   bool                // switches do not say that something changed
+	quiet   bool                // switches do not report changes
 	next    ident.GUID
 }
 
@@ -46,7 +46,7 @@ func newWorld(t testing.TB) *world {
 
 func (w *world) calm() { w.changed, w.named = map[ident.GUID]bool{}, map[ident.GUID]bool{} }
 
-// touch lets both nodes of a link notice.
+// touch sets the change flags at both nodes of a link.
 func (w *world) touch(refs ...subnet.PortRef) {
 	for _, r := range refs {
 		if g := w.nodes[r.Node].GUID; w.nodes[r.Node].Kind == subnet.KindSwitch {
@@ -56,7 +56,7 @@ func (w *world) touch(refs ...subnet.PortRef) {
 	}
 }
 
-// fabric builds what there is now: LIDs are kept, and routes are computed.
+// fabric builds the current fabric: LIDs are kept, and routes are computed.
 func (w *world) fabric(t fataler) *subnet.Fabric {
 	t.Helper()
 	nodes := slices.Clone(w.nodes)
@@ -99,7 +99,7 @@ type fataler interface {
 	Fatal(...any)
 }
 
-// lids are the LIDs that traps of the last changes named, in the fabric before.
+// lids returns the LIDs, in the earlier fabric, that traps of the last changes named.
 func (w *world) lids(f *subnet.Fabric) []ident.LID {
 	var out []ident.LID
 	for g := range w.named {
@@ -129,7 +129,7 @@ func (w *world) free(t *rapid.T, kind subnet.NodeKind) (subnet.PortRef, bool) {
 	return rapid.SampledFrom(all).Draw(t, "port"), true
 }
 
-// change does one thing to the fabric. The client's own cable, link 0, stays.
+// change makes one random change. The client's own cable, link 0, stays.
 func (w *world) change(t *rapid.T) {
 	i := rapid.IntRange(1, len(w.links)-1).Draw(t, "link")
 	switch rapid.SampledFrom([]string{"unplug", "plug", "move", "slow", "host", "swap", "rename"}).Draw(t, "change") {
@@ -174,7 +174,7 @@ func (w *world) inner(i int) bool {
 	return w.nodes[w.links[i].A.Node].Kind == subnet.KindSwitch && w.nodes[w.links[i].B.Node].Kind == subnet.KindSwitch
 }
 
-// anyHost but the client's.
+// anyHost returns a random host other than the client's.
 func (w *world) anyHost(t *rapid.T) int {
 	var hosts []int
 	for i := range w.nodes {
@@ -185,7 +185,7 @@ func (w *world) anyHost(t *rapid.T) int {
 	return rapid.SampledFrom(hosts).Draw(t, "host")
 }
 
-// replaceHost puts another machine in the place of one, on the same cable.
+// replaceHost replaces a host by another machine on the same cable.
 func (w *world) replaceHost(t *rapid.T) {
 	h := w.anyHost(t)
 	w.next += 0x10
@@ -198,7 +198,7 @@ func (w *world) replaceHost(t *rapid.T) {
 	}
 }
 
-// fake is the fabric as it is now, as a client on the first host meets it.
+// fake returns the current fabric, as seen by a client on the first host.
 func (w *world) fake(f *subnet.Fabric, tables bool) *fake {
 	x := newFake(f, host(f, "host-001"))
 	x.tables, x.sm, x.changed = tables, 1, map[int32]bool{}
@@ -251,7 +251,7 @@ func TestAgainFindsWhatAFullSweepFinds(t *testing.T) {
 			if len(want.Warnings) != len(got.Warnings) {
 				rt.Fatalf("warnings %v: want %v", got.Warnings, want.Warnings)
 			}
-			// A link may be asked from both ends at once, by either sweep.
+			// A link may be queried from both ends concurrently, by either sweep.
 			if got.MADs > want.MADs+len(f.Links) {
 				rt.Fatalf("%d requests: a full sweep needs %d", got.MADs, want.MADs)
 			}
@@ -266,8 +266,8 @@ func TestAgainFindsWhatAFullSweepFinds(t *testing.T) {
 	}
 }
 
-// TestNothingButWhatChangedIsAsked counts the requests after no change, and after one.
-func TestNothingButWhatChangedIsAsked(t *testing.T) {
+// TestAgainQueriesOnlyChangedParts counts the requests after no change, and after one.
+func TestAgainQueriesOnlyChangedParts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	f := w.fabric(t)
@@ -288,8 +288,8 @@ func TestNothingButWhatChangedIsAsked(t *testing.T) {
 		}
 		return r, by
 	}
-	// Six switches with 7 and 10 ports beside port 0; the client's host is asked, the other 11 are only looked at
-	// when switches are not trusted.
+	// Six switches with 7 and 10 ports plus port 0; the client's host is queried, the other 11 only when switches are not
+	// trusted.
 	_, by := ask(discover.AgainOptions{})
 	if want := map[string]int{"NodeInfo": 18, "NodeDescription": 12, "SwitchInfo": 12, "PortInfo": 4*10 + 2*11 + 12}; !cmp.Equal(want, by) {
 		t.Errorf("asked %v: want %v", by, want)
@@ -301,8 +301,8 @@ func TestNothingButWhatChangedIsAsked(t *testing.T) {
 	if d := cmp.Diff(first.Details, r.Details); d != "" || r.MADs != 20 {
 		t.Errorf("%d requests, and details that differ:\n%s", r.MADs, d)
 	}
-	// A trap names a leaf: its ports and what is behind them, and nothing else. Its three uplinks may be asked from
-	// both ends at once: when the leaf's answer comes, spines have sent their questions.
+	// A trap names a leaf: its ports and the nodes behind them are queried, and nothing else. Its three uplinks may be
+	// queried from both ends: when the leaf's answer comes, spines have sent their requests.
 	_, by = ask(discover.AgainOptions{Trust: true, Named: []ident.LID{f.Nodes[f.NodesByName("leaf2")[0]].Ports[0].LID, 4000}})
 	const both = 3
 	if want := map[string]int{"NodeInfo": 7 + 6 + both, "NodeDescription": 1, "SwitchInfo": 12, "PortInfo": 1 + 10 + both}; by["NodeInfo"] > want["NodeInfo"] || by["SwitchInfo"] != 12 ||
@@ -315,9 +315,9 @@ func TestNothingButWhatChangedIsAsked(t *testing.T) {
 	}
 }
 
-// TestNothingIsTrustedAfterAHandover lets another subnet manager take over, which gives a host another LID: no switch
+// TestAgainTrustsNoSwitchAfterSMHandover makes another subnet manager take over and give a host another LID: no switch
 // reports a change.
-func TestNothingIsTrustedAfterAHandover(t *testing.T) {
+func TestAgainTrustsNoSwitchAfterSMHandover(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"host-001", "leaf3"} {
 		w := newWorld(t)
@@ -346,7 +346,7 @@ func TestNothingIsTrustedAfterAHandover(t *testing.T) {
 	}
 }
 
-func TestAgainRefusesWhatIsNoSweep(t *testing.T) {
+func TestAgainRejectsInvalidPreviousResult(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	f := w.fabric(t)
@@ -366,7 +366,7 @@ func TestAgainRefusesWhatIsNoSweep(t *testing.T) {
 	}
 }
 
-// TestFaultsDuringAgainBecomeTheSameWarnings loses and refuses answers in a fabric that was swept well before.
+// TestFaultsDuringAgainBecomeTheSameWarnings loses and rejects answers on a fabric whose first sweep was complete.
 func TestFaultsDuringAgainBecomeTheSameWarnings(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -478,8 +478,8 @@ func TestEventsSayWhatHappened(t *testing.T) {
 	}
 }
 
-// FuzzHostileAnswersAgain lets answers of a second sweep carry bytes of the fuzzer's: it must end, and the model must be
-// a legal one or an error.
+// FuzzHostileAnswersAgain puts bytes of the fuzzer into answers of a second sweep: it must end, with a valid model or an
+// error.
 func FuzzHostileAnswersAgain(f *testing.F) {
 	f.Add([]byte{0}, true)
 	f.Add([]byte("\x01\x01\x02\x08\xff\xff\xff\xff\x00\x00"), false)
@@ -502,7 +502,7 @@ func FuzzHostileAnswersAgain(f *testing.F) {
 	})
 }
 
-// TestAgainOnASimulatedFabric cuts and mends links of simulated devices at random.
+// TestAgainOnASimulatedFabric takes links of simulated devices down and up at random.
 func TestAgainOnASimulatedFabric(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

@@ -11,13 +11,13 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// job is one request and what it is about.
+// job is one request and its subject.
 type job struct {
 	attr mad.AttrID
 	mod  uint32
 	path []ident.PortNum
-	lid  ident.LID     // not 0: the node is asked by its LID, for congestion control
-	from *node         // NodeInfo: the switch or local node it leaves; others: the node asked
+	lid  ident.LID     // not 0: the node is addressed by its LID, for congestion control
+	from *node         // NodeInfo: the switch or local node it leaves; others: the queried node
 	port ident.PortNum // NodeInfo: the egress port of from; PortInfo: the port
 	hope ident.GUID    // NodeInfo: the node that was there before; 0 for none
 
@@ -38,16 +38,16 @@ func (j *job) class() mad.Class {
 	return mad.ClassSubnDR
 }
 
-// answer is what became of a job. Errors here are of one request; fatal is the sweep's end.
+// answer is the result of a job. Errors here concern one request; fatal ends the sweep.
 type answer struct {
 	resp  mad.Packet
 	err   error
 	fatal bool
-	sent  int // requests, repetitions to a busy node included
+	sent  int // requests, including repetitions to a busy node
 }
 
-// sweep is what is known. Its workers take turns at it under mu and exchange packets
-// outside: an answer costs one hand-over, from the transport to the worker that asked.
+// sweep is the shared state. Its workers take turns at it under mu and exchange packets outside: an answer costs one
+// hand-over, from the transport to the worker that sent the request.
 type sweep struct {
 	opts Options
 
@@ -61,7 +61,7 @@ type sweep struct {
 	err      error // why it ended early
 	mads     int
 	warnings []Warning
-	memory   *memory // nil: nothing is known from before
+	memory   *memory // nil: no previous sweep
 }
 
 func newSweep(o Options) *sweep {
@@ -70,7 +70,7 @@ func newSweep(o Options) *sweep {
 	return s
 }
 
-// run lets the workers do jobs until none is left, and waits for them.
+// run starts the workers and waits until no job is left.
 func (s *sweep) run(ctx context.Context, t mad.Transport) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -89,9 +89,9 @@ func (s *sweep) run(ctx context.Context, t mad.Transport) error {
 	return s.err
 }
 
-// work is one worker: it takes a job, exchanges its packets, and enters the answer.
+// work is one worker: it takes a job, exchanges its packets, and processes the answer.
 func (s *sweep) work(ctx context.Context, cancel context.CancelFunc, t mad.Transport) {
-	var a answer // one a worker, for its size
+	var a answer // one for each worker, because of its size
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for {
@@ -109,13 +109,13 @@ func (s *sweep) work(ctx context.Context, cancel context.CancelFunc, t mad.Trans
 		}
 		if err := s.take(j, &a); err != nil {
 			s.end(err)
-			cancel() // the other workers' requests are of no use any more
+			cancel() // cancels the other workers' requests
 			return
 		}
 	}
 }
 
-// end stops the sweep; the first reason counts, nil is that everything is known.
+// end stops the sweep; the first reason counts, nil means that everything is known.
 func (s *sweep) end(err error) {
 	if !s.over {
 		s.over, s.err = true, err
@@ -128,7 +128,7 @@ func (s *sweep) push(j job) {
 	s.changed.Signal()
 }
 
-// next waits for a job that is still needed. False: the sweep is over.
+// next waits for a job that is still needed. False means that the sweep is over.
 func (s *sweep) next() (job, bool) {
 	for !s.over {
 		if j, ok := s.pop(); ok {
@@ -161,13 +161,13 @@ func (s *sweep) pop() (job, bool) {
 	return job{}, false
 }
 
-// Patience with a node that answers "busy": doubled each time.
+// Backoff for a node that answers "busy": doubled each time.
 const (
 	busyTries = 5
 	busyWait  = 5 * time.Millisecond
 )
 
-// ask exchanges the packets of one job, again while the node says it is busy.
+// ask exchanges the packets of one job, and repeats them while the node is busy.
 func ask(ctx context.Context, t mad.Transport, j job, o *Options, a *answer) {
 	req, to := mad.NewDirected(mad.MethodGet, j.attr, j.mod), j.target()
 	if j.lid != 0 {
@@ -206,7 +206,7 @@ func wait(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// take enters an answer into the model. Its error ends the sweep.
+// take adds an answer to the state. Its error ends the sweep.
 func (s *sweep) take(j job, a *answer) error {
 	switch {
 	case a.fatal:
@@ -227,8 +227,7 @@ func (s *sweep) take(j job, a *answer) error {
 	return nil
 }
 
-// learn dispatches on the attribute. Packets have the full data area, so that decoding
-// cannot fail for want of bytes.
+// learn dispatches on the attribute. Packets have the full data area, so that decoding cannot run short of bytes.
 func (s *sweep) learn(j job, data []byte) error {
 	if j.isTable() {
 		return s.learnTable(j, data)

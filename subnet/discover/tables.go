@@ -11,7 +11,7 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// tables are what a port keeps beside PortInfo.
+// tables are a port's tables beyond PortInfo.
 type tables struct {
 	arb    subnet.Answer
 	halves [4][]subnet.VLShare // by half, as mad.VLArbLowFirst minus 1 counts
@@ -26,7 +26,7 @@ const pkeysPerBlock = len(mad.PKeyTable{})
 // arbHalf is the length of half an arbitration table.
 const arbHalf = len(mad.VLArbitration{})
 
-// isTable reports whether the job asks for something of Options.Tables.
+// isTable reports whether the job reads a table of Options.Tables.
 func (j *job) isTable() bool {
 	return j.lid != 0 || j.attr == mad.AttrSLToVLTable || j.attr == mad.AttrVLArbitration || j.attr == mad.AttrPKeyTable
 }
@@ -36,7 +36,7 @@ func (s *sweep) byGUID() []*node {
 	return slices.SortedFunc(maps.Values(s.nodes), func(a, b *node) int { return cmp.Compare(a.info.NodeGUID, b.info.NodeGUID) })
 }
 
-// pushTables queues the questions that need to know what is plugged in where.
+// pushTables queues the queries that require the links to be known.
 func (s *sweep) pushTables() {
 	for _, n := range s.byGUID() {
 		n.cc, n.ccInfo = subnet.NotAsked, mad.CongestionInfo{}
@@ -58,7 +58,7 @@ func (s *sweep) pushTables() {
 	}
 }
 
-// askCC asks a node whether it has congestion control, by the first of its LIDs.
+// askCC queries a node for congestion control, by the first of its LIDs.
 func (s *sweep) askCC(n *node) {
 	for p := range n.ports {
 		if at := &n.ports[p]; at.known && at.info.lid.IsUnicast() && (p == 0 || !n.isSwitch()) {
@@ -109,7 +109,7 @@ func (s *sweep) askArbitration(n *node, p ident.PortNum) {
 	}
 }
 
-// learnTable enters an answer to a question of pushTables.
+// learnTable processes the answer to a query of pushTables.
 func (s *sweep) learnTable(j job, data []byte) error {
 	n := j.from
 	if j.lid != 0 {
@@ -140,7 +140,7 @@ func (s *sweep) learnTable(j job, data []byte) error {
 	return nil
 }
 
-// laneEntry is the index of a table in tables.lanes.
+// laneEntry returns the index of a table in tables.lanes.
 func laneEntry(j job) int { return int(j.mod >> 8 & 0xff) }
 
 func (t *tables) learnHalf(half uint32, v *mad.VLArbitration, info *portFacts) {
@@ -157,7 +157,7 @@ func (t *tables) learnHalf(half uint32, v *mad.VLArbitration, info *portFacts) {
 	}
 }
 
-// learnKeys keeps the entries of a block, and asks for the next one when it is full.
+// learnKeys stores the entries of a block, and requests the next one when it is full.
 func (s *sweep) learnKeys(j job, t *tables, v *mad.PKeyTable) {
 	if t.keys == subnet.NotAsked {
 		t.keys = subnet.Answered
@@ -176,7 +176,7 @@ func (s *sweep) learnKeys(j job, t *tables, v *mad.PKeyTable) {
 	}
 }
 
-// lostTable notes that a question of pushTables has no good answer.
+// lostTable records that a query of pushTables has no valid answer.
 func (s *sweep) lostTable(j job, a subnet.Answer) {
 	if j.lid != 0 {
 		j.from.cc = a
@@ -200,7 +200,7 @@ var (
 	keyTables  = phrase.Noun("count.partition-table")
 )
 
-// sayUnread makes one warning of all tables of a kind that a node did not give.
+// sayUnread adds one warning for all tables of a kind that a node did not return.
 func (s *sweep) sayUnread() {
 	for _, n := range s.byGUID() {
 		var lanes, arb, keys [subnet.Silent + 1]int
@@ -226,7 +226,7 @@ func (s *sweep) sayUnread() {
 	}
 }
 
-// details assembles what the devices said, in the order of the fabric's nodes.
+// details assembles the details, in the order of the fabric's nodes.
 func (s *sweep) details(f *subnet.Fabric) *subnet.Details {
 	d := &subnet.Details{Nodes: make([]subnet.NodeDetails, len(f.Nodes))}
 	for i := range f.Nodes {
@@ -242,7 +242,7 @@ func (s *sweep) details(f *subnet.Fabric) *subnet.Details {
 	return d
 }
 
-// manager is the LID of the subnet manager that the local node names.
+// manager returns the LID of the subnet manager that the local node names.
 func (s *sweep) manager() ident.LID {
 	for _, n := range s.nodes {
 		switch {

@@ -62,7 +62,7 @@ func TestTablesAreRead(t *testing.T) {
 	}
 }
 
-func TestTablesThatAreNotGivenAreSaid(t *testing.T) {
+func TestUnreadTablesBecomeWarnings(t *testing.T) {
 	t.Parallel()
 	f := fabric(t)
 	x := newFake(f, host(f, "host 1"))
@@ -100,7 +100,7 @@ func TestTablesThatAreNotGivenAreSaid(t *testing.T) {
 	}
 }
 
-// lab is a simulated fabric, and a transport that lets a test meddle.
+// lab is a simulated fabric with a transport that a test can manipulate.
 type lab struct {
 	dev *simdev.Devices
 	f   *subnet.Fabric
@@ -108,7 +108,7 @@ type lab struct {
 	asked  atomic.Int64
 	before func(n int64)                             // called before the n-th request
 	after  func(to mad.Target, answer *mad.Packet)   // may change an answer
-	route  func(to mad.Target) (mad.Transport, bool) // may take another fabric
+	route  func(to mad.Target) (mad.Transport, bool) // may select another fabric
 }
 
 func newLab(t testing.TB, f *subnet.Fabric) *lab {
@@ -154,7 +154,7 @@ func labFabric(t testing.TB) *subnet.Fabric {
 	return f
 }
 
-func TestKeyedDevicesAreSilentToStrangersAndAnswerTheKey(t *testing.T) {
+func TestKeyedDevicesAnswerOnlyWithTheKey(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, labFabric(t))
 	spine := l.f.NodesByName("spine1")[0]
@@ -186,8 +186,8 @@ func mustNode(t testing.TB, f *subnet.Fabric, g ident.GUID) int32 {
 	return n
 }
 
-// TestADuplicateGUIDIsNamedAndTheRestFound clones the identity of one host onto another.
-func TestADuplicateGUIDIsNamedAndTheRestFound(t *testing.T) {
+// TestDuplicateGUIDBecomesWarning gives one host the identity of another.
+func TestDuplicateGUIDBecomesWarning(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, labFabric(t))
 	a, b := l.f.NodesByName("host-005")[0], l.f.NodesByName("host-009")[0]
@@ -212,8 +212,8 @@ func TestADuplicateGUIDIsNamedAndTheRestFound(t *testing.T) {
 	}
 }
 
-// TestAPortThatMovesDuringASweepEndsInOneOfItsPlaces changes the fabric under the sweep's feet at every moment.
-func TestAPortThatMovesDuringASweepEndsInOneOfItsPlaces(t *testing.T) {
+// TestPortMovingDuringASweepIsFoundInOnePlace changes the fabric at every possible moment of the sweep.
+func TestPortMovingDuringASweepIsFoundInOnePlace(t *testing.T) {
 	t.Parallel()
 	f := labFabric(t)
 	whole := mustSweep(t, newLab(t, f), discover.Options{Parallel: 1})
@@ -221,7 +221,7 @@ func TestAPortThatMovesDuringASweepEndsInOneOfItsPlaces(t *testing.T) {
 	links := slices.Clone(f.Links)
 	i := slices.IndexFunc(links, func(l subnet.Link) bool { return l.B.Node == moved })
 	j := slices.IndexFunc(links, func(l subnet.Link) bool { return f.Nodes[l.B.Node].Name == "host-009" })
-	links[i].B, links[j].B = links[j].B, links[i].B // two hosts change places
+	links[i].B, links[j].B = links[j].B, links[i].B // two hosts swap places
 	g, err := subnet.New("moved", f.Nodes, links)
 	if err != nil {
 		t.Fatal(err)
@@ -234,7 +234,7 @@ func TestAPortThatMovesDuringASweepEndsInOneOfItsPlaces(t *testing.T) {
 	for at := int64(1); at < int64(whole.MADs); at += 3 {
 		l := newLab(t, f)
 		l.route = func(mad.Target) (mad.Transport, bool) { return after, l.asked.Load() >= at }
-		l.after = func(_ mad.Target, p *mad.Packet) { // the leaves noticed
+		l.after = func(_ mad.Target, p *mad.Packet) { // the leaves report it
 			var v mad.SwitchInfo
 			if l.asked.Load() < at || p.Class() != mad.ClassSubnDR || p.Attr() != mad.AttrSwitchInfo || v.Decode(p.Data()) != nil {
 				return
@@ -252,7 +252,7 @@ func TestAPortThatMovesDuringASweepEndsInOneOfItsPlaces(t *testing.T) {
 		if len(r.Warnings) > 0 {
 			odd++
 		}
-		// Swept again, all is well, and the event says so.
+		// The next sweep is correct, and the event reports the move.
 		r2, err := discover.Again(t.Context(), after, r, discover.AgainOptions{Routes: true})
 		if err != nil {
 			t.Fatal(err)
@@ -266,8 +266,8 @@ func TestAPortThatMovesDuringASweepEndsInOneOfItsPlaces(t *testing.T) {
 	}
 }
 
-// TestALinkThatGoesDownDuringASweepIsSeenByTheNext cuts a link of a simulated fabric half way.
-func TestALinkThatGoesDownDuringASweepIsSeenByTheNext(t *testing.T) {
+// TestLinkDownDuringASweepIsFoundByTheNext takes a link of a simulated fabric down halfway.
+func TestLinkDownDuringASweepIsFoundByTheNext(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, labFabric(t))
 	cut := subnet.PortRef{Node: l.f.NodesByName("leaf2")[0], Port: 4}

@@ -1,5 +1,5 @@
-// Package ident holds the identifiers of a fabric as small comparable types, with
-// their one textual form each. It imports the standard library only.
+// Package ident holds the identifiers of a fabric as small comparable types, each with one textual form. It imports the
+// standard library only.
 package ident
 
 import (
@@ -16,7 +16,7 @@ type GUID uint64
 // String prints the GUID as 0x0002c90300a1b2c3.
 func (g GUID) String() string { return string(g.append(make([]byte, 0, 18))) }
 
-// append is String without fmt: lists of thousands of ports are made of it.
+// append is String without fmt: it is used for lists of thousands of ports.
 func (g GUID) append(b []byte) []byte {
 	b = append(b, "0x"...)
 	for shift := 60; shift >= 0; shift -= 4 {
@@ -73,7 +73,7 @@ const DefaultPKey PKey = 0xffff
 // Base returns the key without the membership bit.
 func (p PKey) Base() PKey { return p & 0x7fff }
 
-// Full reports full membership; without it the member is limited.
+// Full reports whether the membership is full; otherwise it is limited.
 func (p PKey) Full() bool { return p&0x8000 != 0 }
 
 // String prints the key as 0x7fff.
@@ -122,7 +122,7 @@ const NumSLs = 16
 // VL is a virtual lane: 0 to 14 carry data, 15 management.
 type VL uint8
 
-// NumVLs is the number of virtual lanes, VL15 included, and ManagementVL the lane of SMPs.
+// NumVLs is the number of virtual lanes, including VL15, and ManagementVL the lane of SMPs.
 const (
 	NumVLs          = 16
 	ManagementVL VL = 15
@@ -136,10 +136,10 @@ type QPN uint32
 // adapters count from 1. 255 in a forwarding table means "drop".
 type PortNum uint8
 
-// DropPort is the forwarding-table entry of a LID that has no route.
+// DropPort is the forwarding-table entry of a LID without a route.
 const DropPort PortNum = 255
 
-// PortID names a port for ever: by the GUID of its node and its number there.
+// PortID names a port permanently: by the GUID of its node and its number there.
 type PortID struct {
 	Node GUID    `json:"node"`
 	Port PortNum `json:"port"`
@@ -180,7 +180,7 @@ func ParsePortID(s string) (PortID, error) {
 	return PortID{g, PortNum(n)}, nil
 }
 
-// Compare orders ports by node GUID, then number.
+// Compare sorts ports by node GUID, then number.
 func (p PortID) Compare(q PortID) int {
 	switch {
 	case p.Node != q.Node:

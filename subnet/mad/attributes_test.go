@@ -13,7 +13,7 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// attribute describes one codec to the tests that hold for all of them.
+// attribute describes one codec for the common tests.
 type attribute struct {
 	name string
 	size int // bytes
@@ -74,9 +74,8 @@ func attributes() []attribute {
 // area is a data area long enough for every attribute.
 const area = 224
 
-// checkCodec states the laws of a codec for one content of the data area: decoding takes
-// every field and nothing else, encoding zeroes the reserved bits and touches nothing beyond
-// the attribute, and both are inverse.
+// checkCodec checks a codec with one content of the data area: decoding reads every field and nothing else, encoding
+// zeroes the reserved bits and touches nothing beyond the attribute, and the two are inverse.
 func checkCodec(t interface{ Fatalf(string, ...any) }, a attribute, in []byte) {
 	first, second := a.make(), a.make()
 	if err := first.Decode(in); err != nil {

@@ -5,26 +5,26 @@ import "fmt"
 // packedCASize is the length of CACongestionSetting with entries of five bytes.
 const packedCASize = 84
 
-// WideSwitchPortBlock is the number of ports in one SwitchPortCongestionSetting block of devices that fill the
-// whole data area with elements (CCLayout.WidePorts).
+// WideSwitchPortBlock is the number of ports in one SwitchPortCongestionSetting block of devices that fill the whole data
+// area with elements (CCLayout.WidePorts).
 const WideSwitchPortBlock = 48
 
-// CCLayout says where a device follows another document than IBTA vol. 1, annex A10, as OpenSM and the field's
-// management library ibis read it, in the layouts of class 0x21 on which documents and devices contradict each other.
-// The zero value is that annex. The order of SwitchCongestionSetting's Control_Map is in dispute too; it needs no
-// switch here, because settings are written whole, with all bits set.
+// CCLayout selects the layouts of class 0x21 where a device deviates from IBTA vol. 1, annex A10, since documents and
+// devices contradict each other. The zero value is that annex, as OpenSM and the field's management library ibis
+// implement it. The order of SwitchCongestionSetting's Control_Map is disputed too; it needs no switch here, because
+// settings are written whole, with all bits set.
 type CCLayout struct {
-	// LibibmadLog: events in the log of a channel adapter are as libibmad and ibccquery have them: SL and service
-	// type in the byte after the local QP, and the local LID before the remote one.
+	// LibibmadLog says that events in the log of a channel adapter are laid out as in libibmad and ibccquery: SL and
+	// service type in the byte after the local QP, and the local LID before the remote one.
 	LibibmadLog bool
-	// WidePorts: a block of SwitchPortCongestionSetting holds 48 ports, as libibmad has it, not 32.
+	// WidePorts says that a block of SwitchPortCongestionSetting holds 48 ports, as in libibmad, not 32.
 	WidePorts bool
-	// PackedCA: an entry of CACongestionSetting is 5 bytes, increase first, as the driver of old QLogic adapters
+	// PackedCA says that an entry of CACongestionSetting is 5 bytes, increase first, as the driver of old QLogic adapters
 	// packs it, not 8.
 	PackedCA bool
 }
 
-// PortsPerBlock is the number of ports in one block of SwitchPortCongestionSetting: 32 or 48.
+// PortsPerBlock returns the number of ports in one block of SwitchPortCongestionSetting: 32 or 48.
 func (l CCLayout) PortsPerBlock() int {
 	if l.WidePorts {
 		return WideSwitchPortBlock
@@ -32,7 +32,7 @@ func (l CCLayout) PortsPerBlock() int {
 	return SwitchPortBlock
 }
 
-// CALog gives the log of a channel adapter the layout.
+// CALog returns the log of a channel adapter in the layout.
 func (l CCLayout) CALog(a *CongestionLogCA) Attribute {
 	if l.LibibmadLog {
 		return (*libibmadLog)(a)
@@ -40,7 +40,7 @@ func (l CCLayout) CALog(a *CongestionLogCA) Attribute {
 	return a
 }
 
-// CASetting gives the settings of a channel adapter the layout.
+// CASetting returns the settings of a channel adapter in the layout.
 func (l CCLayout) CASetting(a *CACongestionSetting) Attribute {
 	if l.PackedCA {
 		return (*packedCASetting)(a)
@@ -48,7 +48,7 @@ func (l CCLayout) CASetting(a *CACongestionSetting) Attribute {
 	return a
 }
 
-// CASettingSize is the length of CACongestionSetting in the layout, in bytes.
+// CASettingSize returns the length of CACongestionSetting in the layout, in bytes.
 func (l CCLayout) CASettingSize() int {
 	if l.PackedCA {
 		return packedCASize
@@ -56,7 +56,7 @@ func (l CCLayout) CASettingSize() int {
 	return CACongestionSettingSize
 }
 
-// SwitchPorts gives the elements of one block the layout. They are PortsPerBlock; with another number every Encode
+// SwitchPorts returns the elements of one block in the layout. Their number must be PortsPerBlock; otherwise every Encode
 // and Decode fails.
 func (l CCLayout) SwitchPorts(elements []SwitchPortElement) Attribute {
 	return &switchPorts{elements, l.PortsPerBlock()}

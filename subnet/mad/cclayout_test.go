@@ -11,7 +11,7 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// One event in the log of a channel adapter, by hand in both layouts.
+// One event in the log of a channel adapter, laid out by hand in both layouts.
 func TestEventsOfAdaptersInBothLayouts(t *testing.T) {
 	t.Parallel()
 	event := mad.CALogEvent{LocalQP: 0x010203, RemoteQP: 0x040506, SL: 7, Service: 2, RemoteLID: 0x1122, TimeStamp: 0x55667788}
@@ -76,8 +76,8 @@ func TestSettingsInTheOtherLayouts(t *testing.T) {
 	}
 }
 
-// What was read and is written back unchanged is the same bytes, reserved ones included; what is changed changes
-// nothing else.
+// An attribute that was read and is written back unchanged has the same bytes, including reserved ones; a changed field
+// changes nothing else.
 func TestOverlayKeepsReservedBits(t *testing.T) {
 	t.Parallel()
 	for _, a := range attributes() {

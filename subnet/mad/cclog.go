@@ -72,8 +72,8 @@ func (a *CongestionLogSwitch) Decode(src []byte) error {
 	return c.err
 }
 
-// CALogEvent is one passage of a CCTI over its Trigger_Threshold. Documents disagree on its
-// layout (CCLayout.LibibmadLog): treat SL and service type as hints.
+// CALogEvent records that a CCTI reached its Trigger_Threshold. Documents disagree on its layout (CCLayout.LibibmadLog):
+// treat SL and service type as hints.
 type CALogEvent struct {
 	LocalQP   ident.QPN // 24 bits
 	RemoteQP  ident.QPN // 24 bits
@@ -110,7 +110,7 @@ func (a *CongestionLogCA) fields(c *coder) {
 	}
 }
 
-// head is what comes before the events.
+// head lays out the fields before the events.
 func (a *CongestionLogCA) head(c *coder) {
 	field(c, "log type", 0, 8, &a.LogType)
 	flag(c, 15, &a.LeaseActive)

@@ -20,7 +20,7 @@ const (
 	SwitchPortBlock = 32
 )
 
-// CongestionInfo says what a device can do about congestion.
+// CongestionInfo describes the congestion-control capabilities of a device.
 type CongestionInfo struct {
 	Info            uint16 // bit 0: a switch supports credit starvation; other bits are disputed
 	ControlTableCap uint8  // CA: number of CCT blocks of 64 entries
@@ -45,8 +45,8 @@ func (a *CongestionInfo) Decode(src []byte) error {
 	return c.err
 }
 
-// CongestionKeyInfo is the key that guards the congestion-control agent. A request with a
-// wrong key is dropped without an answer.
+// CongestionKeyInfo is the key that protects the congestion-control agent. A request with a wrong key is dropped without
+// an answer.
 type CongestionKeyInfo struct {
 	CCKey       Key    // 0: no checking
 	Protect     bool   // Gets need the key too
@@ -89,7 +89,7 @@ func (m *PortMask) fields(c *coder, off int) {
 // disputed, so settings are always written whole.
 const ControlMapAll uint32 = 0x1f
 
-// SwitchCongestionSetting is how a whole switch marks packets.
+// SwitchCongestionSetting is the marking configuration of a whole switch.
 type SwitchCongestionSetting struct {
 	ControlMap    uint32   // which fields to apply; ControlMapAll
 	VictimMask    PortMask // ports that mark packets even as victims of congestion
@@ -126,7 +126,7 @@ func (a *SwitchCongestionSetting) Decode(src []byte) error {
 	return c.err
 }
 
-// SwitchPortElement is how one switch port marks packets. It converts to ibcc.PortMarking.
+// SwitchPortElement is the marking configuration of one switch port. It converts to ibcc.PortMarking.
 type SwitchPortElement struct {
 	Valid            bool  // overrides the switch-wide setting
 	CreditStarvation bool  // Control_Type: Threshold is CS_Threshold and the rest reserved
@@ -179,14 +179,14 @@ type CACongestionEntry struct {
 // is one per QP.
 const PortControlSL uint16 = 1
 
-// CACongestionSetting is how a channel-adapter port reacts to BECN, by SL.
+// CACongestionSetting is the reaction of a channel-adapter port to BECN, by SL.
 type CACongestionSetting struct {
 	PortControl uint16
 	ControlMap  uint16 // bit s: apply the entry of SL s
 	Entries     [ident.NumSLs]CACongestionEntry
 }
 
-// head is what comes before the entries.
+// head lays out the fields before the entries.
 func (a *CACongestionSetting) head(c *coder) {
 	field(c, "port control", 0, 16, &a.PortControl)
 	field(c, "control map", 16, 16, &a.ControlMap)

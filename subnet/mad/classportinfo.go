@@ -7,19 +7,18 @@ const ClassPortInfoSize = 72
 
 // Bits of ClassPortInfo.CapabilityMask.
 const (
-	// PerfCapAllPortSelect: PortSelect 255 of class 0x04 means all ports
-	// (IBTA vol. 1, 16.1.3.1).
+	// PerfCapAllPortSelect means that PortSelect 255 of class 0x04 selects all ports (IBTA vol. 1, 16.1.3.1).
 	PerfCapAllPortSelect uint16 = 0x0100
-	// PerfCapExtendedWidth: PortCountersExtended is answered, all counters.
+	// PerfCapExtendedWidth means that PortCountersExtended is supported, with all counters.
 	PerfCapExtendedWidth uint16 = 0x0200
-	// PerfCapExtendedNoIETF: PortCountersExtended without the unicast and multicast counters.
+	// PerfCapExtendedNoIETF means that PortCountersExtended is supported without the unicast and multicast counters.
 	PerfCapExtendedNoIETF uint16 = 0x0400
-	// CCCapEnhancedPort0: on a switch, its enhanced port 0 supports the congestion control
-	// of channel adapters (IBTA vol. 1, annex A10).
+	// CCCapEnhancedPort0 means, on a switch, that its enhanced port 0 supports the congestion control of channel adapters
+	// (IBTA vol. 1, annex A10).
 	CCCapEnhancedPort0 uint16 = 0x0100
 )
 
-// ClassAddress is where an agent redirects requests, or sends traps.
+// ClassAddress is the address to which an agent redirects requests, or sends traps.
 type ClassAddress struct {
 	GID       GID
 	TClass    uint8
@@ -31,7 +30,7 @@ type ClassAddress struct {
 	QKey      uint32
 }
 
-// ClassPortInfo says what a general management agent can do (IBTA vol. 1, 13.4.8.1).
+// ClassPortInfo describes the capabilities of a management agent (IBTA vol. 1, 13.4.8.1).
 type ClassPortInfo struct {
 	BaseVersion     uint8
 	ClassVersion    uint8

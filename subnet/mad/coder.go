@@ -16,7 +16,7 @@ type Attribute interface {
 	Decode(src []byte) error
 }
 
-// RangeError is a value that does not fit the field it is to be encoded in.
+// RangeError reports a value that does not fit its field.
 type RangeError struct {
 	Attribute string // such as "PortInfo"
 	Field     string // such as "lmc"
@@ -29,7 +29,7 @@ func (e *RangeError) Error() string {
 	return fmt.Sprintf("%s: %s %d: want 0 to %d", e.Attribute, e.Field, e.Value, e.Max)
 }
 
-// ShortError is a buffer too short for an attribute.
+// ShortError reports a buffer that is too short for an attribute.
 type ShortError struct {
 	Attribute string
 	Len, Want int // bytes
@@ -40,8 +40,8 @@ func (e *ShortError) Error() string {
 	return fmt.Sprintf("%s: %d bytes: want at least %d", e.Attribute, e.Len, e.Want)
 }
 
-// coder walks the fields of an attribute in one direction. Each attribute lists its fields
-// once, in a method that serves both directions, so that they cannot disagree.
+// coder processes the fields of an attribute in one direction. Each attribute lists its fields once, in a method for both
+// directions, so that encoding and decoding cannot disagree.
 type coder struct {
 	name  string
 	b     []byte
@@ -63,12 +63,12 @@ func decoding(name string, src []byte, size int) coder {
 	return coder{name: name, b: src[:size]}
 }
 
-// Overlay encodes the attribute over the data that the packet holds already: reserved bits, and everything beyond
-// the attribute, stay as they are. It is for attributes that were read, changed and are to be written back. It fails
-// as Attribute.Encode does, and the packet is then as it was.
+// Overlay encodes the attribute over the data in the packet: reserved bits, and everything beyond the attribute, stay
+// unchanged. It is for attributes that were read, changed and are written back. It fails as Attribute.Encode does, and
+// then leaves the packet unchanged.
 func (p *Packet) Overlay(a Attribute) error {
 	var checked Packet
-	checked[offClass], checked[offAttr], checked[offAttr+1] = p[offClass], p[offAttr], p[offAttr+1] // they say where the data area is
+	checked[offClass], checked[offAttr], checked[offAttr+1] = p[offClass], p[offAttr], p[offAttr+1] // they determine the place of the data area
 	if err := a.Encode(checked.Data()); err != nil {
 		return err
 	}
@@ -155,7 +155,7 @@ func getBits(b []byte, off, width int) uint64 {
 	return v & (1<<width - 1)
 }
 
-// putBits stores v, which fits width bits, and leaves the bits around the field alone.
+// putBits stores v, which fits width bits, and does not change the bits around the field.
 func putBits(b []byte, off, width int, v uint64) {
 	end := off + width
 	shift := uint(-end & 7)
@@ -168,12 +168,12 @@ func putBits(b []byte, off, width int, v uint64) {
 	}
 }
 
-// fieldArray transfers equal fields that follow each other from the first bit on.
+// fieldArray transfers consecutive fields of equal width from the first bit on.
 func fieldArray[T unsigned](c *coder, name string, width int, v []T) {
 	fieldArrayAt(c, name, 0, width, v)
 }
 
-// fieldArrayAt transfers equal fields that follow each other from bit off on.
+// fieldArrayAt transfers consecutive fields of equal width from bit off on.
 func fieldArrayAt[T unsigned](c *coder, name string, off, width int, v []T) {
 	for i := range v {
 		field(c, name, off+i*width, width, &v[i])

@@ -1,7 +1,7 @@
 package mad
 
-// AttrMlnxExtPortInfo is the vendor attribute of Mellanox devices that tells FDR10 from
-// QDR; PortInfo shows both with QDR's code. The modifier is the port.
+// AttrMlnxExtPortInfo is the vendor attribute of Mellanox devices that distinguishes FDR10 from QDR; PortInfo reports
+// both with QDR's code. The modifier is the port.
 const AttrMlnxExtPortInfo AttrID = 0xff90
 
 // MellanoxVendorID is the vendor ID of devices that answer AttrMlnxExtPortInfo.

@@ -56,7 +56,7 @@ func NewCC(m Method, a AttrID, modifier uint32, key Key) Packet {
 	return p
 }
 
-// BaseVersion returns the MAD format version; 1 is the only one there is.
+// BaseVersion returns the MAD format version; only 1 exists.
 func (p *Packet) BaseVersion() uint8 { return p[offBaseVersion] }
 
 // Class returns the management class.
@@ -107,8 +107,7 @@ func (p *Packet) Attr() AttrID { return AttrID(binary.BigEndian.Uint16(p[offAttr
 // SetAttr replaces the attribute ID.
 func (p *Packet) SetAttr(a AttrID) { binary.BigEndian.PutUint16(p[offAttr:], uint16(a)) }
 
-// Modifier returns the attribute modifier, whose meaning is the attribute's: a block, a
-// port, or both.
+// Modifier returns the attribute modifier; the attribute defines its meaning: a block, a port, or both.
 func (p *Packet) Modifier() uint32 { return binary.BigEndian.Uint32(p[offModifier:]) }
 
 // SetModifier replaces the attribute modifier.
@@ -136,8 +135,8 @@ func (p *Packet) Data() []byte {
 	}
 }
 
-// Respond turns the packet into the response to itself: response method, the given status,
-// and the direction bit of a directed route. Keys, path and data stay.
+// Respond turns the packet into its response: response method, the given status, and the direction bit of a directed
+// route. Keys, path and data stay.
 func (p *Packet) Respond(s Status) {
 	p.SetMethod(p.Method().Response())
 	if p.Class() == ClassSubnDR {
@@ -159,7 +158,7 @@ func (m Method) Response() Method {
 	}
 }
 
-// String names the method: "Get", or "method 0x42" when it is not known.
+// String returns the name of the method: "Get", or "method 0x42" when it is unknown.
 func (m Method) String() string {
 	switch m {
 	case MethodGet:

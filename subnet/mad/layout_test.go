@@ -10,9 +10,9 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// layout says where the C library of the field, libibmad 44.0, puts a field: the name it
-// gives the field, the offset of its first bit and its width. The table was read out of the
-// library with its own mad_set_field, which makes it a check by an independent decoder.
+// layout is the place of a field in the field's C library, libibmad 44.0: its name there, the offset of its first bit and
+// its width. The table was extracted from the library with its own mad_set_field, so it checks against an independent
+// decoder.
 type layout struct {
 	attribute, field, libibmad string
 	offset, width              int
@@ -40,7 +40,7 @@ func TestFieldsLieWhereLibibmadPutsThem(t *testing.T) {
 	}
 }
 
-// pick walks a path such as "Redirect.QP" or "SL.3" to a field.
+// pick resolves a path such as "Redirect.QP" or "SL.3" to a field.
 func pick(t *testing.T, v reflect.Value, path string) reflect.Value {
 	t.Helper()
 	for name := range strings.SplitSeq(path, ".") {

@@ -29,7 +29,7 @@ const (
 	ClassSubnDR     Class = 0x81 // subnet management, directed route
 )
 
-// Method is the method code without the response bit's meaning removed: GetResp is 0x81.
+// Method is a method code, including the response bit: GetResp is 0x81.
 type Method uint8
 
 // Methods.
@@ -79,10 +79,9 @@ func (t Target) String() string {
 	return s
 }
 
-// Transport exchanges one request for its response. Implementations are safe for
-// concurrent use, retry lost requests, bound what is in flight, own the transaction ID and
-// the directed-route envelope (hop pointer, hop count, path), and return ErrTimeout when
-// nothing came back. A response with a non-zero status is not an error of Exchange: callers
+// Transport exchanges one request for its response. Implementations are safe for concurrent use, retry lost requests,
+// bound the requests in flight, own the transaction ID and the directed-route envelope (hop pointer, hop count, path),
+// and return ErrTimeout when no response arrived. A response with a non-zero status is not an error of Exchange: callers
 // check it with Packet.Status.
 type Transport interface {
 	Exchange(ctx context.Context, to Target, request *Packet) (response Packet, err error)
@@ -91,10 +90,10 @@ type Transport interface {
 // ErrTimeout is wrapped by Transport errors when no response arrived within all retries.
 var ErrTimeout = errors.New("no response")
 
-// StatusError is a response whose status is not zero.
+// StatusError reports a response with a non-zero status.
 type StatusError struct {
 	Status Status
-	Class  Class // names Attr; 0 when not known
+	Class  Class // names Attr; 0 when unknown
 	Attr   uint16
 	Target Target
 }

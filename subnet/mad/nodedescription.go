@@ -10,12 +10,10 @@ import (
 // NodeDescriptionSize is the length of NodeDescription in bytes.
 const NodeDescriptionSize = 64
 
-// NodeDescription is the name a node gives itself (IBTA vol. 1, 14.2.5.2): UTF-8 padded
-// with NUL.
+// NodeDescription is a node's own name (IBTA vol. 1, 14.2.5.2): UTF-8 padded with NUL.
 type NodeDescription [NodeDescriptionSize]byte
 
-// NewNodeDescription makes a description of the text, which may be up to 64 bytes long and
-// holds no NUL.
+// NewNodeDescription returns the description for a text of up to 64 bytes without NUL.
 func NewNodeDescription(text string) (NodeDescription, error) {
 	var d NodeDescription
 	if len(text) > len(d) {
@@ -28,9 +26,8 @@ func NewNodeDescription(text string) (NodeDescription, error) {
 	return d, nil
 }
 
-// String returns the text up to the first NUL. Bytes that are no UTF-8, control characters
-// and other unprintable runes come out as spaces, so that a hostile name cannot disturb a
-// terminal; the length never exceeds 64 bytes.
+// String returns the text up to the first NUL. Invalid UTF-8, control characters and other unprintable runes become
+// spaces, so that a hostile name cannot disturb a terminal; the length never exceeds 64 bytes.
 func (d *NodeDescription) String() string {
 	b := d[:]
 	if i := bytes.IndexByte(b, 0); i >= 0 {

@@ -98,7 +98,7 @@ func (a *LinkStateChange) Decode(src []byte) error {
 	return c.err
 }
 
-// CapabilityChange is the detail of trap 144: the port whose abilities changed.
+// CapabilityChange is the detail of trap 144: the port whose capabilities changed.
 type CapabilityChange struct {
 	LID                ident.LID
 	OtherLocalChanges  bool // ChangeFlags is valid

@@ -12,12 +12,11 @@ const (
 	PortXmitConCtrlSize      = 8
 )
 
-// AllPorts as PortSelect means all ports, where the agent announces PerfCapAllPortSelect.
+// AllPorts as PortSelect selects all ports, if the agent has PerfCapAllPortSelect.
 const AllPorts ident.PortNum = 255
 
-// PortCounters are the counters every port has (IBTA vol. 1, 16.1.3.5). They stick at their
-// highest value; a Set with the counter's bit in CounterSelect gives it the value sent.
-// Data counters are in units of 4 octets.
+// PortCounters are the counters that every port has (IBTA vol. 1, 16.1.3.5). They saturate; a Set with the counter's bit
+// in CounterSelect sets it to the value sent. Data counters are in units of 4 octets.
 type PortCounters struct {
 	PortSelect         ident.PortNum
 	CounterSelect      uint16 // only in a Set
@@ -39,7 +38,7 @@ type PortCounters struct {
 	RcvData            uint32 // 4 octets
 	XmitPkts           uint32
 	RcvPkts            uint32
-	XmitWait           uint32 // ticks with something to send and no credit
+	XmitWait           uint32 // ticks with data to send and no credit
 }
 
 func (a *PortCounters) fields(c *coder) {
@@ -122,9 +121,8 @@ func (a *PortCountersExtended) Decode(src []byte) error {
 	return c.err
 }
 
-// PortSLCounters is the layout that the per-SL attributes share: PortXmitDataSL and
-// PortRcvDataSL (units of 4 octets, IBTA vol. 1, 16.1.4), PortSLRcvFECN and
-// PortSLRcvBECN (packets, annex A10). Whether a device lets them wrap or stick is its own.
+// PortSLCounters is the common layout of the per-SL attributes: PortXmitDataSL and PortRcvDataSL (units of 4 octets, IBTA
+// vol. 1, 16.1.4), PortSLRcvFECN and PortSLRcvBECN (packets, annex A10). Devices differ in whether they wrap or saturate.
 type PortSLCounters struct {
 	PortSelect    ident.PortNum
 	CounterSelect uint16 // bit s selects the counter of SL s in a Set

@@ -5,8 +5,7 @@ import "fairlane/subnet/ident"
 // PortInfoSize is the length of PortInfo in bytes.
 const PortInfoSize = 64
 
-// Bits of PortInfo.CapabilityMask (IBTA vol. 1, 14.2.5.6). A bit that is named for a
-// capability means that the port has it.
+// Bits of PortInfo.CapabilityMask (IBTA vol. 1, 14.2.5.6).
 const (
 	PortCapIsSM              uint32 = 1 << 1
 	PortCapNotice            uint32 = 1 << 2
@@ -42,10 +41,9 @@ const (
 	PhysTest     uint8 = 7
 )
 
-// PortInfo holds the state and the abilities of one port (IBTA vol. 1, 14.2.5.6). The
-// modifier of the request is the port number; on a channel adapter 0 means the port that
-// the request came in by. Codes are those of the standard; MTUFromCode, VLsFromCode and
-// package subnet translate them.
+// PortInfo holds the state and the capabilities of one port (IBTA vol. 1, 14.2.5.6). The modifier of the request is the
+// port number; on a channel adapter 0 means the port that received the request. Codes are those of the standard;
+// MTUFromCode, VLsFromCode and package subnet translate them.
 type PortInfo struct {
 	MKey                 Key
 	GIDPrefix            uint64
@@ -176,8 +174,7 @@ func (a *PortInfo) Decode(src []byte) error {
 	return c.err
 }
 
-// MTUFromCode translates an MTU code to bytes: 1 to 5 are 256 to 4096, any other is 0,
-// "not known".
+// MTUFromCode converts an MTU code to bytes: 1 to 5 are 256 to 4096, any other is 0, "unknown".
 func MTUFromCode(code uint8) uint16 {
 	if code < 1 || code > 5 {
 		return 0
@@ -185,8 +182,7 @@ func MTUFromCode(code uint8) uint16 {
 	return 128 << code
 }
 
-// MTUCode translates an MTU in bytes to its code, 0 when it is none of 256, 512, 1024,
-// 2048 and 4096.
+// MTUCode converts an MTU in bytes to its code, 0 when it is none of 256, 512, 1024, 2048 and 4096.
 func MTUCode(bytes uint16) uint8 {
 	for code := uint8(1); code <= 5; code++ {
 		if MTUFromCode(code) == bytes {
@@ -196,8 +192,8 @@ func MTUCode(bytes uint16) uint8 {
 	return 0
 }
 
-// VLsFromCode translates a VLCap or OperationalVLs code to the number of data VLs: 1 to 5
-// are 1, 2, 4, 8 and 15, any other is 0, "not known".
+// VLsFromCode converts a VLCap or OperationalVLs code to the number of data VLs: 1 to 5 are 1, 2, 4, 8 and 15, any other
+// is 0, "unknown".
 func VLsFromCode(code uint8) uint8 {
 	switch {
 	case code >= 1 && code <= 4:
@@ -209,8 +205,7 @@ func VLsFromCode(code uint8) uint8 {
 	}
 }
 
-// VLCode translates a number of data VLs to its code, 0 when it is none of 1, 2, 4, 8 and
-// 15.
+// VLCode converts a number of data VLs to its code, 0 when it is none of 1, 2, 4, 8 and 15.
 func VLCode(vls uint8) uint8 {
 	for code := uint8(1); code <= 5; code++ {
 		if VLsFromCode(code) == vls {

@@ -45,7 +45,7 @@ func (p *Packet) RMPP() RMPP {
 	return r
 }
 
-// SetRMPP replaces the reliable multi-packet header. A field over its width is an error.
+// SetRMPP replaces the reliable multi-packet header. A field that exceeds its width is an error.
 func (p *Packet) SetRMPP(r RMPP) error {
 	c := encoding("RMPP header", p[offRMPP:offSMKey], 12)
 	r.fields(&c)

@@ -13,12 +13,11 @@ const (
 	SMStateMaster      uint8 = 3
 )
 
-// SMInfo is what a subnet manager says of itself (IBTA vol. 1, 14.2.5.13). It is answered
-// by the subnet manager's process, not by the fabric.
+// SMInfo describes a subnet manager (IBTA vol. 1, 14.2.5.13). The subnet manager's process answers it, not the fabric.
 type SMInfo struct {
 	GUID     ident.GUID // of the port the subnet manager runs on
 	SMKey    Key
-	ActCount uint32 // counts up while the subnet manager is alive
+	ActCount uint32 // counts up while the subnet manager runs
 	Priority uint8  // 4 bits
 	State    uint8  // 4 bits
 }

@@ -22,8 +22,7 @@ const (
 // MaxHops is the longest directed route.
 const MaxHops = 63
 
-// drDirection is the direction bit in the status of a directed-route packet: set on the
-// way back to the requester.
+// drDirection is the direction bit in the status of a directed-route packet: set in packets to the requester.
 const drDirection Status = 0x8000
 
 // NewSMP builds a LID-routed subnet management packet, class 0x01.
@@ -31,16 +30,16 @@ func NewSMP(m Method, a AttrID, modifier uint32) Packet {
 	return newPacket(ClassSubnLID, m, a, modifier)
 }
 
-// NewDirected builds a directed-route subnet management packet, class 0x81, for the local
-// node. Transports fill in the route of the Target; SetRoute does it by hand.
+// NewDirected builds a directed-route subnet management packet, class 0x81, for the local node. Transports set the route
+// of the Target; SetRoute does it explicitly.
 func NewDirected(m Method, a AttrID, modifier uint32) Packet {
 	p := newPacket(ClassSubnDR, m, a, modifier)
 	p.SetDrLIDs(ident.PermissiveLID, ident.PermissiveLID)
 	return p
 }
 
-// SetRoute makes the packet a request along the path: hop pointer 0, hop count, initial
-// path, cleared return path and permissive LIDs. A path over MaxHops is an error.
+// SetRoute makes the packet a request along the path: hop pointer 0, hop count, initial path, cleared return path and
+// permissive LIDs. A path longer than MaxHops is an error.
 func (p *Packet) SetRoute(path []ident.PortNum) error {
 	if len(path) > MaxHops {
 		return fmt.Errorf("directed route of %d hops: want at most %d", len(path), MaxHops)
@@ -55,7 +54,7 @@ func (p *Packet) SetRoute(path []ident.PortNum) error {
 	return nil
 }
 
-// Direction reports the direction bit: true on the way back to the requester.
+// Direction reports the direction bit: true in packets to the requester.
 func (p *Packet) Direction() bool { return p[offStatus]&0x80 != 0 }
 
 // SetDirection sets or clears the direction bit.
@@ -66,7 +65,7 @@ func (p *Packet) SetDirection(back bool) {
 	}
 }
 
-// HopPointer returns the index of the hop that the packet is at.
+// HopPointer returns the index of the packet's current hop.
 func (p *Packet) HopPointer() uint8 { return p[offHopPointer] }
 
 // SetHopPointer replaces the hop pointer.

@@ -21,7 +21,7 @@ const (
 // statusCodeMask selects the three-bit error code of IBTA vol. 1, 13.4.7.
 const statusCodeMask Status = 0x001c
 
-// Busy reports that the agent asks for the request to be sent again later.
+// Busy reports whether the agent asks to repeat the request later.
 func (s Status) Busy() bool { return s&StatusBusy != 0 }
 
 // Code returns the status without the busy and redirect bits and without the
@@ -29,8 +29,8 @@ func (s Status) Busy() bool { return s&StatusBusy != 0 }
 // StatusInvalidAttrValue, or zero.
 func (s Status) Code() Status { return s & statusCodeMask }
 
-// Unsupported reports that the agent does not know the class version, the method or the
-// attribute, so that repeating the request is useless.
+// Unsupported reports whether the agent does not know the class version, the method or the attribute, so that repeating
+// the request is useless.
 func (s Status) Unsupported() bool {
 	c := s.Code()
 	return c == StatusBadVersion || c == StatusBadMethod || c == StatusBadMethodAttr
@@ -95,8 +95,8 @@ func (e *StatusError) Error() string {
 	return fmt.Sprintf("%s: %s: status %s", e.Target, AttrName(e.Class, AttrID(e.Attr)), e.Status)
 }
 
-// Call exchanges a request for its response and turns a status other than zero into a
-// *StatusError, which errors.As finds. The response is valid in that case too.
+// Call exchanges a request for its response and returns a non-zero status as a *StatusError, for errors.As. The response
+// is valid in that case too.
 func Call(ctx context.Context, t Transport, to Target, request *Packet) (Packet, error) {
 	resp, err := t.Exchange(ctx, to, request)
 	if err != nil {

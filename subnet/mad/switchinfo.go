@@ -5,7 +5,7 @@ import "fairlane/subnet/ident"
 // SwitchInfoSize is the length of SwitchInfo in bytes.
 const SwitchInfoSize = 20
 
-// SwitchInfo holds what concerns a switch as a whole (IBTA vol. 1, 14.2.5.4).
+// SwitchInfo holds the properties of a switch as a whole (IBTA vol. 1, 14.2.5.4).
 type SwitchInfo struct {
 	LinearFDBCap       uint16 // entries of the linear forwarding table
 	RandomFDBCap       uint16

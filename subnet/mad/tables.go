@@ -51,21 +51,21 @@ const (
 	VLArbHighSecond uint8 = 4
 )
 
-// PKeyModifier is the modifier of a P_KeyTable block. A channel adapter wants port 0.
+// PKeyModifier returns the modifier of a P_KeyTable block. A channel adapter requires port 0.
 func PKeyModifier(port ident.PortNum, block uint16) uint32 {
 	return uint32(port)<<16 | uint32(block)
 }
 
-// SLToVLModifier is the modifier of the SL to VL table of a pair of switch ports.
+// SLToVLModifier returns the modifier of the SL to VL table of a pair of switch ports.
 func SLToVLModifier(in, out ident.PortNum) uint32 { return uint32(in)<<8 | uint32(out) }
 
-// VLArbModifier is the modifier of half a VL arbitration table of a port.
+// VLArbModifier returns the modifier of half a VL arbitration table of a port.
 func VLArbModifier(half uint8, port ident.PortNum) uint32 {
 	return uint32(half)<<16 | uint32(port)
 }
 
-// MulticastModifier is the modifier of a multicast forwarding block; position is 0 to 15,
-// block 0 to 511, and higher bits of either are cut off.
+// MulticastModifier returns the modifier of a multicast forwarding block; position is 0 to 15, block 0 to 511, and higher
+// bits of either are dropped.
 func MulticastModifier(position uint8, block uint16) uint32 {
 	return uint32(position&15)<<28 | uint32(block&0x1ff)
 }

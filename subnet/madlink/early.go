@@ -7,22 +7,22 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// A lost request is noticed by waiting, and Options.Timeout is for the slowest agent there is. Where agents answer in
-// well under that, as nearly all do, a loss of one in a hundred would make work several times as long. So a link learns
-// how long answers take, and first tries so many times with about that patience; the tries of Options come after these,
-// so that a slow agent is given no less time than without.
+// A lost request is noticed only by waiting, and Options.Timeout suits the slowest agents. Where agents answer much
+// faster, as nearly all do, losing one request in a hundred would multiply the time of the work. So a link measures how
+// long answers take, and first makes some early tries with about that patience. The tries of Options follow, so that a
+// slow agent gets no less time than without early tries.
 const (
-	earlyTries   = 2                    // each with twice the patience of the one before
-	earlyLeast   = 5 * time.Millisecond // a scheduler's hiccup is no loss
-	earlySamples = 16                   // answers before the estimate is used
-	// strangerFactor is how many times as long as to subnet management answers of other classes are given while
-	// nothing is known of them: firmware answers those behind its other work.
+	earlyTries   = 2                    // each with twice the patience of the previous one
+	earlyLeast   = 5 * time.Millisecond // a delay by the scheduler is no loss
+	earlySamples = 16                   // answers required before the estimate is used
+	// strangerFactor multiplies the patience of subnet management for other classes without an estimate: firmware answers
+	// these after its other work.
 	strangerFactor = 4
 )
 
 // roundTrip estimates how long answers take, by the mean and the mean deviation, as TCP does (RFC 6298). An answer to a
-// repetition may be to any try and counts from the first: left out, as Karn's rule has it, agents that take longer than
-// the early tries would be pressed for ever.
+// repetition may belong to any try and is counted from the first one. Ignoring it, as Karn's rule does, would retry too
+// early for ever with agents that are slower than the early tries.
 type roundTrip struct {
 	mu        sync.Mutex
 	samples   int
@@ -42,17 +42,17 @@ func (r *roundTrip) note(took time.Duration) {
 	r.samples = min(r.samples+1, earlySamples)
 }
 
-// roundTrips are those of subnet management, which agents answer themselves, of subnet administration, whose answers
-// take as long as the tables are that they come from, and of all other classes.
+// roundTrips are separate estimates for subnet management, which agents answer themselves, for subnet administration,
+// whose answers take longer for larger tables, and for all other classes.
 type roundTrips struct{ subnet, administration, general roundTrip }
 
-// of returns the estimate that answers of a class belong to, and the patience of its first early try.
+// of returns the estimate for a class, and the patience of its first early try.
 func (r *roundTrips) of(class mad.Class, timeout time.Duration) (*roundTrip, time.Duration) {
 	switch {
 	case class.IsSMP():
 		p, _ := r.subnet.early(1, timeout)
 		return &r.subnet, p
-	case class == mad.ClassSubnAdm: // a repetition would break a long answer off: never early
+	case class == mad.ClassSubnAdm: // a repetition would interrupt a long answer: no early tries
 		return &r.administration, 0
 	}
 	p, known := r.general.early(1, timeout)
@@ -62,8 +62,8 @@ func (r *roundTrips) of(class mad.Class, timeout time.Duration) (*roundTrip, tim
 	return &r.general, p
 }
 
-// early is the patience of the first early try, so many times the estimate; 0 says that there are none, for want of
-// samples, when known is false, or because answers take about as long as the timeout.
+// early returns the patience of the first early try, factor times the estimate. It is 0 for no early tries: without
+// enough samples, when known is false, or because answers take about as long as the timeout.
 func (r *roundTrip) early(factor, timeout time.Duration) (p time.Duration, known bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

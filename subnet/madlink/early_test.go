@@ -13,7 +13,7 @@ import (
 	"fairlane/subnet/madlink"
 )
 
-// after answers once a time has passed.
+// after answers when a time has passed.
 func after(rtt time.Duration) func(*fakeWire, *mad.Packet, time.Duration) error {
 	return func(w *fakeWire, p *mad.Packet, _ time.Duration) error {
 		q := *p
@@ -22,7 +22,7 @@ func after(rtt time.Duration) func(*fakeWire, *mad.Packet, time.Duration) error 
 	}
 }
 
-func TestALinkThatKnowsItsAgentsRepeatsSoon(t *testing.T) {
+func TestKnownRoundTripsAllowEarlyRepetitions(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newLink(t, madlink.Options{Timeout: time.Second, Retries: 1}, after(time.Millisecond))
@@ -46,8 +46,9 @@ func TestALinkThatKnowsItsAgentsRepeatsSoon(t *testing.T) {
 	})
 }
 
-// Answers to subnet management say little about other agents: those that take long are pressed no more once they are known.
-func TestSlowAgentsAreNotPressedForLong(t *testing.T) {
+// Answers to subnet management say little about other agents: slow ones get no early repetitions once their speed is
+// known.
+func TestSlowAgentsGetNoEarlyRepetitions(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newLink(t, madlink.Options{Timeout: time.Second, Retries: 1}, after(time.Millisecond))
@@ -74,7 +75,7 @@ func TestSlowAgentsAreNotPressedForLong(t *testing.T) {
 	})
 }
 
-func TestWhoWantsNoRepetitionGetsNone(t *testing.T) {
+func TestNegativeRetriesSendsOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newLink(t, madlink.Options{Retries: -1}, after(time.Millisecond))
@@ -90,8 +91,8 @@ func TestWhoWantsNoRepetitionGetsNone(t *testing.T) {
 	})
 }
 
-// 280 devices, one exchange after the other with each and 64 devices at a time, of whose requests and answers one in a
-// hundred is lost: all complete, and in at most three times the time that it takes without losses.
+// 280 devices are queried, 64 at a time, and one in a hundred requests and answers is lost. All exchanges complete, in at
+// most three times the time without losses.
 func TestOneLossInAHundredCostsLittle(t *testing.T) {
 	t.Parallel()
 	run := func(t *testing.T, loss float64) (took time.Duration, sent uint64) {
@@ -107,7 +108,7 @@ func TestOneLossInAHundredCostsLittle(t *testing.T) {
 				}
 				return answer(w, p, d)
 			})
-			for range 280 { // who is there? This is asked before anything is written
+			for range 280 { // identity query, which precedes all writes
 				req := mad.NewSMP(mad.MethodGet, mad.AttrNodeInfo, 0)
 				if _, err := w.link.Exchange(t.Context(), mad.Target{LID: 9}, &req); err != nil {
 					t.Error(err)
@@ -145,8 +146,8 @@ func TestOneLossInAHundredCostsLittle(t *testing.T) {
 	}
 }
 
-// An answer of subnet administration may be as long as the fabric is large, and a repetition would break it off.
-func TestSubnetAdministrationIsNotPressed(t *testing.T) {
+// An answer of subnet administration grows with the fabric, and a repetition would interrupt it.
+func TestSubnetAdministrationGetsNoEarlyRepetitions(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newLink(t, madlink.Options{Timeout: time.Second}, after(time.Millisecond))

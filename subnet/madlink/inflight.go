@@ -8,8 +8,7 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// turns bounds the requests under way to each target. It remembers only the targets that have
-// some.
+// turns bounds the requests in flight to each target. It stores only targets with requests.
 type turns struct {
 	most int
 
@@ -17,17 +16,17 @@ type turns struct {
 	queues map[address]*queue
 }
 
-// address is a mad.Target that can be compared.
+// address is a comparable mad.Target.
 type address struct {
 	lid  ident.LID
-	path string // egress ports of a directed route, a byte each
+	path string // egress ports of a directed route, one byte each
 }
 
-// queue is where requests to one target wait.
+// queue is the queue of requests to one target.
 type queue struct {
 	to    address
-	users int           // that wait or are under way; under turns.mu
-	slots chan struct{} // a token for each under way
+	users int           // waiting or in flight; under turns.mu
+	slots chan struct{} // one token for each in flight
 }
 
 // take waits for a turn at the target.

@@ -12,45 +12,45 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// Wire carries the datagrams of a Link: an envelope, and a MAD behind it.
+// Wire carries the datagrams of a Link: an envelope followed by a MAD.
 type Wire interface {
-	// Address writes the envelope of a request, which is zero on entry: the first bytes of the
-	// datagram, as many as New was told. The MAD behind it is complete, and stays.
+	// Address writes the envelope of a request, which is zero on entry: the first bytes of the datagram, header of New.
+	// The MAD after it is complete and must not change.
 	Address(datagram []byte, to mad.Target) error
-	// Send writes a datagram. It returns nil for one that got lost too. patience is how long
-	// the try waits for the response.
+	// Send writes a datagram. It returns nil also for a datagram that is lost. patience is how long the try waits for the
+	// response.
 	Send(datagram []byte, patience time.Duration) error
 }
 
-// Fate is what became of a request, as the wire tells it.
+// Fate is the result of a request, as the wire reports it.
 type Fate uint8
 
 // Fates.
 const (
-	Answered      Fate = iota // the response is here
-	Undeliverable             // the fabric sent the request back: no further try helps
-	Expired                   // nothing came back within the patience of the try
+	Answered      Fate = iota // the response arrived
+	Undeliverable             // the fabric returned the request: a retry is useless
+	Expired                   // no response within the patience of the try
 )
 
-// Answer is a response that may be longer than one datagram: subnet administration answers a
-// query for a table by several, which some wires put together (IBTA vol. 1, 13.6).
+// Answer is a response that may be longer than one datagram: subnet administration answers a table query with several,
+// which some wires reassemble (IBTA vol. 1, 13.6).
 type Answer struct {
 	Packet mad.Packet // the first 256 bytes; zero beyond Length
 	Length int        // of the whole message in bytes, from the first byte of the header
-	Rest   []byte     // what follows the packet: data without headers
+	Rest   []byte     // the data after the packet, without headers
 }
 
-// request is one place in flight. Its owner is the Exchange that took it from Link.free;
-// the fields under mu are shared with the reader.
+// request is one place in flight. Its owner is the Exchange that took it from Link.free; the fields under mu are shared
+// with the reader.
 type request struct {
 	index   uint32
-	turn    uint32 // of this place, makes the transaction IDs of its users differ
+	turn    uint32 // of this place; makes the transaction IDs of its users differ
 	out     []byte
 	timer   *time.Timer
 	arrived chan struct{} // one token when fate and answer are valid
 
 	mu     sync.Mutex
-	tid    uint32 // 0: nothing expected
+	tid    uint32 // 0: no response expected
 	class  mad.Class
 	fate   Fate
 	failed bool // the wire broke
@@ -61,7 +61,7 @@ type counters struct {
 	sent, received, retries, timeouts, undeliverable, late, unsolicited, malformed atomic.Uint64
 }
 
-// Link keeps the requests under way over a wire. It is safe for concurrent use.
+// Link manages the requests in flight over a wire. It is safe for concurrent use.
 type Link struct {
 	opts   Options
 	wire   Wire
@@ -70,15 +70,14 @@ type Link struct {
 	trips  roundTrips
 
 	turns  turns
-	free   chan *request // requests not in use; its capacity bounds what is in flight
+	free   chan *request // unused requests; its capacity bounds the requests in flight
 	table  []request     // indexed by the low bits of the transaction ID
 	closed chan struct{} // closed when the link ends
 	close  sync.Once
 	broken atomic.Pointer[error] // why the wire broke
 }
 
-// New makes a link over a wire whose envelopes have header bytes. Options come from
-// WithDefaults.
+// New returns a link over a wire whose envelopes have header bytes. Options come from WithDefaults.
 func New(o Options, header int, w Wire) *Link {
 	l := &Link{
 		opts: o, wire: w, header: header,
@@ -116,8 +115,8 @@ func (l *Link) Stats() Stats {
 // Close ends every Exchange with ErrClosed. Further calls do nothing.
 func (l *Link) Close() { l.close.Do(func() { close(l.closed) }) }
 
-// Fail ends every Exchange with ErrClosed and the reason why the wire broke. The reader calls
-// it, at most once; after Close it does nothing.
+// Fail ends every Exchange with ErrClosed and the reason why the wire broke. The reader calls it at most once; after
+// Close it does nothing.
 func (l *Link) Fail(why error) {
 	select {
 	case <-l.closed:
@@ -136,8 +135,7 @@ func (l *Link) Fail(why error) {
 	}
 }
 
-// ClosedErr is what Exchange returns of a link that ended: ErrClosed, with the reason where the
-// wire broke.
+// ClosedErr returns the error of Exchange on a closed link: ErrClosed, with the reason if the wire broke.
 func (l *Link) ClosedErr() error {
 	if err := l.broken.Load(); err != nil {
 		return fmt.Errorf("%w: %w", ErrClosed, *err)
@@ -145,15 +143,14 @@ func (l *Link) ClosedErr() error {
 	return ErrClosed
 }
 
-// Malformed counts a datagram that is no envelope with a MAD.
+// Malformed counts a datagram that is not an envelope with a MAD.
 func (l *Link) Malformed() {
 	l.stats.received.Add(1)
 	l.stats.malformed.Add(1)
 }
 
-// Deliver hands a datagram to the request that it belongs to, found by the low half of its
-// transaction ID and by its class, and drops one that belongs to none. Packet p is copied; rest is
-// the link's from now on. length is that of the whole message; p is zero beyond it.
+// Deliver passes a datagram to its request, which it finds by the low half of the transaction ID and the class; without
+// one it drops the datagram. It copies p and takes over rest. length is that of the whole message; p is zero beyond it.
 func (l *Link) Deliver(f Fate, p *mad.Packet, length int, rest []byte) {
 	l.stats.received.Add(1)
 	if f == Answered && !p.IsResponse() {
@@ -169,7 +166,7 @@ func (l *Link) Deliver(f Fate, p *mad.Packet, length int, rest []byte) {
 	r := &l.table[index]
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if tid == 0 || r.tid != tid || r.class != p.Class() { // 0 stands for a request that expects nothing
+	if tid == 0 || r.tid != tid || r.class != p.Class() { // 0 means that no response is expected
 		l.stats.late.Add(1)
 		return
 	}
@@ -177,14 +174,14 @@ func (l *Link) Deliver(f Fate, p *mad.Packet, length int, rest []byte) {
 	r.answered(f)
 }
 
-// offTIDLow is where the requester's half of the transaction ID is.
+// offTIDLow is the offset of the requester's half of the transaction ID.
 const offTIDLow = 12
 
-// indexBits of a transaction ID hold the place, the rest the turn; MaxInFlight places fit.
+// indexBits of a transaction ID are the place, the rest the turn; MaxInFlight places fit.
 const indexBits = 10
 
-// nextTID gives the transaction ID of a new user of the place. It is never 0, which
-// libraries treat as "assign one", and repeats only after 4 million turns.
+// nextTID returns the transaction ID of a new user of the place. It is never 0, which libraries treat as "assign one",
+// and repeats only after 4 million turns.
 func (r *request) nextTID() uint32 {
 	r.turn++
 	if r.turn<<indexBits == 0 {
@@ -199,7 +196,7 @@ func (r *request) expect(tid uint32, class mad.Class) {
 	r.mu.Unlock()
 }
 
-// forget makes later responses late ones and removes the token of one that came in between.
+// forget makes later responses count as late, and removes the token of one that arrived meanwhile.
 func (r *request) forget() {
 	r.expect(0, 0)
 	select {
@@ -208,25 +205,25 @@ func (r *request) forget() {
 	}
 }
 
-// answered gives the owner its token. The caller holds mu and has checked that a response is
-// expected, so that there is room for the token.
+// answered gives the owner its token. The caller holds mu and has checked that a response is expected, so that there is
+// room for the token.
 func (r *request) answered(f Fate) {
 	r.fate, r.tid = f, 0
 	r.arrived <- struct{}{}
 }
 
-// Exchange is mad.Transport's: it returns the first 256 bytes of the response.
+// Exchange implements mad.Transport: it returns the first 256 bytes of the response.
 func (l *Link) Exchange(ctx context.Context, to mad.Target, req *mad.Packet) (mad.Packet, error) {
 	r, err := l.do(ctx, to, req, 0)
 	if err != nil {
 		return mad.Packet{}, err
 	}
 	defer l.leave(r)
-	return r.answer.Packet, nil // nobody else writes it: nothing is expected any more
+	return r.answer.Packet, nil // no other goroutine writes it: no response is expected any more
 }
 
-// ExchangeWhole is Exchange for a response that may be longer than a datagram. Every try waits
-// eight times the timeout, since what comes late is all begun anew.
+// ExchangeWhole is Exchange for a response that may be longer than a datagram. Every try waits eight times the timeout,
+// since a late response starts again from the beginning.
 func (l *Link) ExchangeWhole(ctx context.Context, to mad.Target, req *mad.Packet) (Answer, error) {
 	r, err := l.do(ctx, to, req, maxBackoffShift)
 	if err != nil {
@@ -238,17 +235,17 @@ func (l *Link) ExchangeWhole(ctx context.Context, to mad.Target, req *mad.Packet
 	return a, nil
 }
 
-// leave frees the place of an exchange that got its answer.
+// leave frees the place of an answered exchange.
 func (l *Link) leave(r *request) { l.free <- r }
 
-// do sends a request until it is answered, the first time with the patience of that try. The caller
-// leaves the place that holds the answer.
+// do sends a request until it is answered; first is the number of its first try, which sets the patience. The caller
+// frees the place with the answer.
 func (l *Link) do(ctx context.Context, to mad.Target, req *mad.Packet, first int) (*request, error) {
 	if err := check(to, req); err != nil {
 		return nil, err
 	}
 	if l.broken.Load() != nil {
-		return nil, l.ClosedErr() // and takes no turn
+		return nil, l.ClosedErr() // without taking a turn
 	}
 	if l.opts.PerTarget > 0 {
 		t, err := l.turns.take(ctx, l, to)
@@ -268,7 +265,7 @@ func (l *Link) do(ctx context.Context, to mad.Target, req *mad.Packet, first int
 		r.forget()
 	}
 	if err != nil {
-		r.answer.Rest = nil // of an answer that came too late
+		r.answer.Rest = nil // from an answer that came too late
 		l.leave(r)
 		return nil, err
 	}
@@ -278,7 +275,7 @@ func (l *Link) do(ctx context.Context, to mad.Target, req *mad.Packet, first int
 // place waits for a place in flight.
 func (l *Link) place(ctx context.Context) (*request, error) {
 	select {
-	case r := <-l.free: // the usual case, at a fraction of the cost of the other
+	case r := <-l.free: // the usual case, much cheaper than the other
 		return r, nil
 	default:
 	}
@@ -292,7 +289,7 @@ func (l *Link) place(ctx context.Context) (*request, error) {
 	}
 }
 
-// check refuses a request whose class does not fit its target.
+// check rejects a request whose class does not fit its target.
 func check(to mad.Target, req *mad.Packet) error {
 	class := req.Class()
 	switch {
@@ -306,7 +303,7 @@ func check(to mad.Target, req *mad.Packet) error {
 	return nil
 }
 
-// prepare fills the datagram: request, transaction ID, directed route and envelope.
+// prepare writes the datagram: request, transaction ID, directed route and envelope.
 func (l *Link) prepare(r *request, to mad.Target, req *mad.Packet, tid uint32) error {
 	p := (*mad.Packet)(r.out[l.header:])
 	*p = *req
@@ -320,7 +317,7 @@ func (l *Link) prepare(r *request, to mad.Target, req *mad.Packet, tid uint32) e
 	return l.wire.Address(r.out, to)
 }
 
-// tries sends the prepared request until something comes back.
+// tries sends the prepared request until it has a result.
 func (l *Link) tries(ctx context.Context, r *request, tid uint32, class mad.Class, first int) error {
 	defer r.timer.Stop()
 	trip, soon := l.trips.of(class, l.opts.Timeout)
@@ -330,7 +327,7 @@ func (l *Link) tries(ctx context.Context, r *request, tid uint32, class mad.Clas
 	}
 	for n := range early + l.opts.Retries + 1 {
 		if l.broken.Load() != nil {
-			return l.ClosedErr() // it may have broken while nothing was expected, and woken nobody
+			return l.ClosedErr() // it may have broken while no response was expected
 		}
 		patience := l.opts.Patience(first + n - early)
 		if n < early {
@@ -369,7 +366,7 @@ func (l *Link) tries(ctx context.Context, r *request, tid uint32, class mad.Clas
 
 var errUndeliverable = fmt.Errorf("%w: not delivered by the fabric", mad.ErrTimeout)
 
-// outcome reads what the token stands for.
+// outcome returns the result behind the token.
 func (r *request) outcome() (f Fate, failed bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -21,7 +21,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const header = 8
 
-// fakeWire hands every datagram to a function of the test.
+// fakeWire passes every datagram to a function of the test.
 type fakeWire struct {
 	link *madlink.Link
 	send func(w *fakeWire, p *mad.Packet, patience time.Duration) error
@@ -124,7 +124,7 @@ func TestPatienceDoublesUpToEightTimes(t *testing.T) {
 	})
 }
 
-// A wire that says that nothing came back is asked again at once, and the grace beyond is not waited for.
+// When the wire reports an expired try, the next one starts at once, without the grace.
 func TestAnExpiredTryIsFollowedByTheNext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -145,7 +145,7 @@ func TestAnExpiredTryIsFollowedByTheNext(t *testing.T) {
 		if err := ask(t.Context(), w, 9); !errors.Is(err, mad.ErrTimeout) || tries != 6 {
 			t.Errorf("%d tries, error %v: want mad.ErrTimeout after 3", tries-3, err)
 		}
-		w.send = silent // not even that is told
+		w.send = silent // without a report
 		start = time.Now()
 		if err := ask(t.Context(), w, 9); !errors.Is(err, mad.ErrTimeout) || time.Since(start) != 7*time.Second+3*time.Hour {
 			t.Errorf("a silent wire: error %v after %s: want every grace", err, time.Since(start))
@@ -167,7 +167,7 @@ func TestUndeliverableIsFinal(t *testing.T) {
 	}
 }
 
-func TestAWholeAnswerComesWithItsLengthAndItsRest(t *testing.T) {
+func TestExchangeWholeReturnsLengthAndRest(t *testing.T) {
 	t.Parallel()
 	rest := []byte{1, 2, 3}
 	w := newLink(t, madlink.Options{InFlight: 1}, func(w *fakeWire, p *mad.Packet, _ time.Duration) error {
@@ -190,7 +190,7 @@ func TestAWholeAnswerComesWithItsLengthAndItsRest(t *testing.T) {
 	}
 }
 
-func TestATargetGetsNoMoreThanItsBound(t *testing.T) {
+func TestRequestsToATargetAreBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		held := map[ident.LID][]*mad.Packet{}
@@ -235,7 +235,7 @@ func TestATargetGetsNoMoreThanItsBound(t *testing.T) {
 	})
 }
 
-func TestWhoWaitsForItsTurnCanLeave(t *testing.T) {
+func TestWaitingForATurnEndsWithTheContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newLink(t, madlink.Options{PerTarget: 1, Timeout: time.Hour}, silent)

@@ -16,25 +16,25 @@ const (
 	maxBackoffShift = 3
 )
 
-// Options tune a Link; the zero value is good.
+// Options configure a Link; the zero value is the default.
 type Options struct {
-	// InFlight bounds the requests under way at once: 1 to 1024; 0 is 64.
+	// InFlight bounds the requests in flight: 1 to 1024; 0 means 64.
 	InFlight int
-	// PerTarget bounds the requests under way to one target; 0 is no bound but InFlight.
-	// Agents of real devices have short queues, and what does not fit is dropped unseen.
+	// PerTarget bounds the requests in flight to one target; 0 sets no bound except InFlight. Agents of real devices have
+	// short queues and drop what does not fit.
 	PerTarget int
-	// Timeout is how long the first try waits for its response; each further try waits twice
-	// as long as the one before, up to 8 times. 0 is 500 ms. Once a link knows how long answers take, and
-	// that is much less, two shorter tries come before the first: see early.go.
+	// Timeout is how long the first try waits for its response; each further try waits twice as long as the one before,
+	// up to 8 times. 0 means 500 ms. Once a link knows that answers take much less time, two shorter tries precede the
+	// first: see early.go.
 	Timeout time.Duration
-	// Retries is how often a lost request is sent again: 0 is 2, a negative number none.
+	// Retries is how often a lost request is repeated: 0 means 2, a negative number none.
 	Retries int
-	// Grace is what the link waits beyond a try's patience for a wire that tells by itself that
-	// nothing came back (Expired); 0 where the wire does not.
+	// Grace is how long the link waits beyond a try's patience for a wire that itself reports a missing response
+	// (Expired); 0 for other wires.
 	Grace time.Duration
 }
 
-// WithDefaults fills in what was left out and refuses what is out of bounds.
+// WithDefaults sets defaults and rejects values out of range.
 func (o Options) WithDefaults() (Options, error) {
 	if o.InFlight == 0 {
 		o.InFlight = DefaultInFlight
@@ -60,20 +60,20 @@ func (o Options) WithDefaults() (Options, error) {
 	return o, nil
 }
 
-// Patience is how long try n, counted from 0, waits for its response.
+// Patience returns how long try n, counted from 0, waits for its response.
 func (o Options) Patience(n int) time.Duration { return o.Timeout << max(min(n, maxBackoffShift), 0) }
 
 // ErrClosed is wrapped by Exchange after Close, or when the wire broke.
 var ErrClosed = errors.New("client closed")
 
-// Stats counts what a Link did since New.
+// Stats counts the events of a Link since New.
 type Stats struct {
-	Sent          uint64 // datagrams, repetitions included
+	Sent          uint64 // datagrams, including repetitions
 	Received      uint64 // datagrams
 	Retries       uint64 // repetitions
 	Timeouts      uint64 // requests given up after every try
-	Undeliverable uint64 // requests that the fabric sent back: no route, link down, no agent
-	Late          uint64 // responses to nobody: late, duplicate or forged
+	Undeliverable uint64 // requests that the fabric returned: no route, link down, no agent
+	Late          uint64 // responses without a request: late, duplicate or forged
 	Unsolicited   uint64 // requests from others, such as traps; dropped
-	Malformed     uint64 // datagrams that are no envelope with a MAD
+	Malformed     uint64 // datagrams that are not an envelope with a MAD
 }

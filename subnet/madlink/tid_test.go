@@ -28,7 +28,7 @@ func TestTransactionIDsDifferAmongPlacesAndTurns(t *testing.T) {
 	}
 }
 
-func TestTargetsWithoutRequestsAreForgotten(t *testing.T) {
+func TestTargetsWithoutRequestsAreDropped(t *testing.T) {
 	t.Parallel()
 	l := New(Options{InFlight: 2, PerTarget: 1, Retries: 0}, 0, nil)
 	for lid := range 3 {

@@ -1,4 +1,4 @@
-// Package saquery asks the port that a transport is attached at about itself, and subnet administration for paths.
+// Package saquery reads the port that a transport is attached to, and queries subnet administration for paths.
 package saquery
 
 import (
@@ -10,7 +10,7 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// OwnPort reads PortInfo of the port that the transport is attached at.
+// OwnPort reads PortInfo of the port that the transport is attached to.
 func OwnPort(ctx context.Context, t mad.Transport) (p mad.PortInfo, err error) {
 	req := mad.NewDirected(mad.MethodGet, mad.AttrPortInfo, 0)
 	err = Read(ctx, t, mad.Target{}, &req, &p)
@@ -39,16 +39,16 @@ func Read(ctx context.Context, t mad.Transport, to mad.Target, req *mad.Packet, 
 	return a.Decode(resp.Data())
 }
 
-// NoPathError says that there is no path in a partition.
+// NoPathError means that a partition has no path.
 type NoPathError struct{ PKey ident.PKey }
 
-// Error says what may be wrong.
+// Error names possible causes.
 func (e NoPathError) Error() string {
 	return fmt.Sprintf("subnet administration knows no path: partition %s is not in the subnet manager's partitions.conf, or the port is not a member", e.PKey)
 }
 
-// PathSL asks subnet administration for a path between two ports in a partition and returns its service level. It fails with
-// NoPathError when there is none.
+// PathSL queries subnet administration for a path between two ports in a partition and returns its service level. It
+// fails with NoPathError when there is none.
 func PathSL(ctx context.Context, t mad.Transport, sa, from, to ident.LID, pkey ident.PKey) (ident.SL, error) {
 	rec, err := Path(ctx, t, sa, mad.PathRecord{SLID: from, DLID: to, PKey: pkey}, mad.PathCompSLID|mad.PathCompDLID|mad.PathCompPKey)
 	return rec.SL, err

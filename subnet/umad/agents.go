@@ -26,9 +26,8 @@ const (
 // registration asks for an agent: requests of one class, and the answers to them.
 type registration struct {
 	class mad.Class
-	rmpp  uint8 // 1: the kernel puts the packets of a long answer together
-	// methods are those that the agent takes requests of, bit n for method n; zero for an
-	// agent that only asks.
+	rmpp  uint8 // 1: the kernel reassembles the packets of a long answer
+	// methods are those whose requests the agent accepts, bit n for method n; zero for an agent that only sends requests.
 	methods [2]uint64
 }
 
@@ -54,7 +53,7 @@ func (r *registration) encode2(dst *[registration2Size]byte, host binary.ByteOrd
 	dst[36] = r.rmpp
 }
 
-// classes are those that a client speaks, in the order of its agents.
+// classes are the classes of a client, in the order of its agents.
 var classes = [...]mad.Class{mad.ClassSubnLID, mad.ClassSubnDR, mad.ClassSubnAdm, mad.ClassPerf, mad.ClassCongestion}
 
 // agents are the ids of a file's agents, in the order of classes.
@@ -70,8 +69,8 @@ func (a *agents) of(c mad.Class) (uint32, error) {
 	return 0, fmt.Errorf("%s: no agent for it: want one of the classes %v", c, classes)
 }
 
-// register makes the agents. The first registration of the new form that the kernel does not
-// know, or refuses, tells that it is an old one; P_Key mode has to be asked for there.
+// register registers the agents. If the kernel does not know, or rejects, the first registration of the new form, it is
+// an old one, where P_Key mode must be enabled separately.
 func register(d Device, host binary.ByteOrder, traps bool) (agents, error) {
 	var ids agents
 	old := false

@@ -14,30 +14,29 @@ import (
 	"fairlane/subnet/madlink"
 )
 
-// Options tune a Client; the zero value is good.
+// Options configure a Client; the zero value is the default.
 type Options struct {
-	// PKey is the partition in which agents are asked (QP1): the port has to be in it. 0 is the
-	// default partition. Its membership bit is ignored: the full member is preferred.
+	// PKey is the partition for requests to agents (QP1): the port must be in it. 0 means the default partition. Its
+	// membership bit is ignored: the full member is preferred.
 	PKey ident.PKey
-	// InFlight bounds the requests under way at once: 1 to 1024; 0 is 64.
+	// InFlight bounds the requests in flight: 1 to 1024; 0 means 64.
 	InFlight int
-	// PerTarget bounds those to one target: 0 is 4, a negative number no bound but InFlight.
+	// PerTarget bounds those to one target: 0 means 4, a negative number no bound except InFlight.
 	PerTarget int
-	// Timeout is how long the first try waits for its response; each further try waits twice
-	// as long as the one before, up to 8 times. 0 is 500 ms; a millisecond at least. Shorter
-	// tries may come before (madlink.Options).
+	// Timeout is how long the first try waits for its response; each further try waits twice as long as the one before,
+	// up to 8 times. 0 means 500 ms; the minimum is a millisecond. Shorter tries may precede it (madlink.Options).
 	Timeout time.Duration
-	// Retries is how often a lost request is sent again: 0 is 2, a negative number none.
+	// Retries is how often a lost request is repeated: 0 means 2, a negative number none.
 	Retries int
-	// MaxTable bounds the answer to a query for a table, in bytes: 256 at least; 0 is 64 MiB.
+	// MaxTable bounds the answer to a table query, in bytes: at least 256; 0 means 64 MiB.
 	MaxTable int
-	// Traps, when not nil, takes the subnet management traps that reach the port, on the
-	// client's goroutine: it must not wait for an Exchange. Traps go to the port of the subnet
-	// manager; the kernel lets one program of the machine take them.
+	// Traps, when not nil, receives the subnet management traps that reach the port, on the client's goroutine: it must
+	// not wait for an Exchange. Traps go to the port of the subnet manager; the kernel lets one program of the machine
+	// receive them.
 	Traps func(from ident.LID, trap mad.Packet)
-	// SysRoot and DevRoot are where the kernel shows its devices: empty is /sys and /dev.
+	// SysRoot and DevRoot are the roots of the kernel's device files; empty means /sys and /dev.
 	SysRoot, DevRoot string
-	// OpenDevice opens a device file; nil opens that of the kernel.
+	// OpenDevice opens a device file; nil opens the kernel's.
 	OpenDevice func(path string) (Device, error)
 }
 
@@ -49,7 +48,7 @@ const (
 	maxTimeout = time.Hour // the kernel has 32 bits of milliseconds
 )
 
-// grace is what a try waits for the kernel to say that nobody answered.
+// grace is how long a try waits for the kernel to report a missing response.
 const grace = 5 * time.Second
 
 func (o Options) tree() tree {
@@ -81,11 +80,10 @@ func (o Options) link() (madlink.Options, error) {
 	return l.WithDefaults()
 }
 
-// ErrClosed is wrapped by Exchange after Close, or when the device left.
+// ErrClosed is wrapped by Exchange after Close, or when the device was removed.
 var ErrClosed = madlink.ErrClosed
 
-// Stats counts what a Client did since Open. Retries are the client's: the kernel sends each
-// datagram once.
+// Stats counts the events of a Client since Open. Retries are the client's: the kernel sends each datagram once.
 type Stats = madlink.Stats
 
 // Client is a mad.Transport over a umad file. It is safe for concurrent use.
@@ -103,10 +101,9 @@ type Client struct {
 
 var _ mad.Transport = (*Client)(nil)
 
-// Open opens the umad file of a port and registers agents for the classes of package mad. It
-// fails when the port is not there (*AbsentError), is none of InfiniBand, is down or not in
-// the partition, and when the file may not be opened (fs.ErrPermission); errors say what would
-// help. Close the client when done.
+// Open opens the umad file of a port and registers agents for the classes of package mad. It fails when the port does not
+// exist (*AbsentError), is not an InfiniBand port, is down or not in the partition, and when the file may not be opened
+// (fs.ErrPermission); errors say what helps. Close the client when done.
 func Open(ctx context.Context, n Name, o Options) (*Client, error) {
 	lo, err := o.link()
 	if err != nil {
@@ -153,8 +150,8 @@ func (o Options) open(p Port) (d Device, path string, err error) {
 	return d, path, nil
 }
 
-// Access opens the device file of a port and closes it again: it says what keeps this user from
-// it, as Open does.
+// Access opens the device file of a port and closes it again: its error says why this user cannot open it, as that of
+// Open does.
 func Access(p Port, o Options) error {
 	d, _, err := o.open(p)
 	if err != nil {
@@ -163,7 +160,7 @@ func Access(p Port, o Options) error {
 	return d.Close()
 }
 
-// partition is the default one for 0.
+// partition returns the default partition for 0.
 func partition(k ident.PKey) ident.PKey {
 	if k == 0 {
 		return ident.DefaultPKey
@@ -171,8 +168,8 @@ func partition(k ident.PKey) ident.PKey {
 	return k
 }
 
-// Usable refuses a port by which no fabric can be managed: one that is none of InfiniBand, is
-// down, or is not in the partition, 0 for the default one.
+// Usable rejects a port that cannot manage a fabric: one that is not InfiniBand, is down, or is not in the partition, 0
+// for the default one.
 func (p *Port) Usable(k ident.PKey) error {
 	if !p.InfiniBand() {
 		return fmt.Errorf("port %s: its link layer is %s: want InfiniBand; devices of an Ethernet fabric are reached by an inventory (ethernet:PATH)", p.Name, p.LinkLayer)
@@ -188,7 +185,7 @@ func (p *Port) Usable(k ident.PKey) error {
 	return nil
 }
 
-// partitions prints the partition table without its empty entries.
+// partitions prints the non-empty entries of the partition table.
 func (p *Port) partitions() string {
 	s := ""
 	for _, k := range p.PKeys {
@@ -202,7 +199,7 @@ func (p *Port) partitions() string {
 	return s[2:]
 }
 
-// Port returns what the kernel said of the port when the client was opened.
+// Port returns the kernel's description of the port when the client was opened.
 func (c *Client) Port() Port { return c.port }
 
 // LID returns the LID that the port had when the client was opened; 0 before a subnet manager
@@ -212,22 +209,22 @@ func (c *Client) LID() ident.LID { return c.port.LID }
 // Stats returns the counters.
 func (c *Client) Stats() Stats { return c.link.Stats() }
 
-// Exchange implements mad.Transport. Besides mad.ErrTimeout it returns the context's error,
-// ErrClosed (with ErrRemoved when the device left), and errors of a request that does not fit
-// its target or that the kernel refuses. A target whose SL is 0 is asked on the SL of the
-// subnet manager. Of an answer longer than 256 bytes it returns the start: see Table.
+// Exchange implements mad.Transport. Besides mad.ErrTimeout it returns the context's error, ErrClosed (with ErrRemoved
+// when the device was removed), and errors of a request that does not fit its target or that the kernel rejects. A target
+// with SL 0 is addressed on the SL of the subnet manager. Of an answer longer than 256 bytes it returns the start: see
+// Table.
 func (c *Client) Exchange(ctx context.Context, to mad.Target, req *mad.Packet) (mad.Packet, error) {
 	return c.link.Exchange(ctx, to, req)
 }
 
-// Close closes the file, with which the kernel forgets what was under way, ends every Exchange
-// with ErrClosed and waits for the client's goroutine. Further calls do nothing and return nil.
+// Close closes the file, with which the kernel drops the pending requests, ends every Exchange with ErrClosed and waits
+// for the client's goroutine. Further calls do nothing and return nil.
 func (c *Client) Close() error {
 	var err error
 	c.close.Do(func() {
 		c.link.Close()
 		if err = c.dev.Close(); errors.Is(err, os.ErrClosed) {
-			err = nil // of a device that left
+			err = nil // from a device that was removed
 		}
 		c.reader.Wait()
 	})

@@ -25,14 +25,14 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var port = umad.Name{CA: "mlx5_0", Port: 1}
 
-// machine has one port, in the partitions 0x8010 and 0xffff, whose subnet manager is reached on SL 3.
+// machine has one port, in the partitions 0x8010 and 0xffff; SL 3 leads to its subnet manager.
 func machine(t testing.TB) umad.Options {
 	t.Helper()
 	sys, dev := umadtest.Machine(t, umadtest.Port{CA: "mlx5_0", Port: 1, LID: 7, SMLID: 1, SMSL: 3, PKeys: []uint16{0x8010, 0, 0xffff}})
 	return umad.Options{SysRoot: sys, DevRoot: dev}
 }
 
-// open opens the port of a machine whose file is the device.
+// open opens the port of a machine with the device as its file.
 func open(t testing.TB, d *umadtest.Device, o umad.Options) *umad.Client {
 	t.Helper()
 	m := machine(t)
@@ -67,7 +67,7 @@ func counter(modifier uint32) mad.Packet {
 	return mad.NewPerf(mad.MethodGet, mad.AttrPortCounters, modifier)
 }
 
-// get exchanges a request that carries n and checks that its own answer came back.
+// get exchanges a request with the number n and checks that its own answer came back.
 func get(ctx context.Context, t testing.TB, c *umad.Client, n uint32) error {
 	t.Helper()
 	req := counter(n)
@@ -177,7 +177,7 @@ func TestThePartitionIsThatOfTheOptions(t *testing.T) {
 	}
 }
 
-// What nobody answers comes back from the kernel after each try's patience, and is sent again.
+// The kernel returns a request without a response after each try's patience, and it is repeated.
 func TestSilenceIsATimeoutAfterEveryTry(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -217,7 +217,7 @@ func TestSilenceIsATimeoutAfterEveryTry(t *testing.T) {
 	})
 }
 
-// crowded is a file whose requests are each under way for a while; most is how many were at once.
+// crowded is a file with a delay for each request; most is the maximum number of concurrent ones.
 func crowded(while func(umadtest.Sent) time.Duration) (d *umadtest.Device, most *atomic.Int32) {
 	var underway atomic.Int32
 	most = new(atomic.Int32)
@@ -231,7 +231,7 @@ func crowded(while func(umadtest.Sent) time.Duration) (d *umadtest.Device, most 
 	}), most
 }
 
-// getMany sends so many different requests at once, which all have to be answered.
+// getMany sends so many different requests concurrently, which must all be answered.
 func getMany(t *testing.T, c *umad.Client, requests uint32) {
 	t.Helper()
 	var wg sync.WaitGroup
@@ -249,7 +249,7 @@ func TestManyExchangesInFlightGetTheirOwnAnswers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d, most := crowded(func(s umadtest.Sent) time.Duration {
-			return time.Duration(s.MAD.Modifier()*7919%100) * time.Millisecond // answers overtake each other
+			return time.Duration(s.MAD.Modifier()*7919%100) * time.Millisecond // answers overtake one another
 		})
 		c := open(t, d, umad.Options{InFlight: 16, PerTarget: -1, Timeout: time.Second, Retries: -1})
 		getMany(t, c, 320)
@@ -306,7 +306,7 @@ func TestCloseEndsExchangesAndTheFile(t *testing.T) {
 		d := umadtest.New(silent)
 		c := open(t, d, umad.Options{InFlight: 1, Timeout: time.Minute})
 		var wg sync.WaitGroup
-		for range 3 { // under way, or waiting for the place
+		for range 3 { // in flight, or waiting for the place
 			wg.Go(func() {
 				if err := get(context.Background(), t, c, 1); !errors.Is(err, umad.ErrClosed) {
 					t.Errorf("error %v: want ErrClosed", err)
@@ -330,7 +330,7 @@ func TestCloseEndsExchangesAndTheFile(t *testing.T) {
 	})
 }
 
-func TestARemovedDeviceIsTold(t *testing.T) {
+func TestRemovedDeviceIsReported(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := umadtest.New(silent)
@@ -376,7 +376,7 @@ func TestForeignMessagesAreCountedAndDropped(t *testing.T) {
 	})
 }
 
-func TestAStatusThatIsNoTimeoutIsFinal(t *testing.T) {
+func TestStatusOtherThanTimeoutIsFinal(t *testing.T) {
 	t.Parallel()
 	var d *umadtest.Device
 	d = umadtest.New(func(s umadtest.Sent) []byte {
@@ -418,7 +418,7 @@ func TestTrapsReachTheirFunctionOnly(t *testing.T) {
 	}
 }
 
-func TestOpenSaysWhatTheKernelRefused(t *testing.T) {
+func TestOpenReportsWhatTheKernelRejected(t *testing.T) {
 	t.Parallel()
 	d := umadtest.New(silent)
 	d.Refuse = syscall.ENOMEM

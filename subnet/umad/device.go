@@ -12,16 +12,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Device is an open umad file, at the edge of the system calls. Read blocks until a message
-// comes and Close ends it; a Read that fails for want of room (ENOSPC) has filled its buffer.
-// Errors wrap the errno.
+// Device is an open umad file, the interface to the system calls. Read blocks until a message arrives and Close ends it;
+// a Read that fails for lack of room (ENOSPC) has filled its buffer. Errors wrap the errno.
 type Device interface {
 	io.ReadWriteCloser
-	// Ioctl makes a request whose argument is read and written in place; nil is none.
+	// Ioctl makes a request whose argument is read and written in place; nil for none.
 	Ioctl(request uint32, arg []byte) error
 }
 
-// file is a Device that the kernel has.
+// file is a Device of the kernel.
 type file struct {
 	*os.File
 	raw syscall.RawConn

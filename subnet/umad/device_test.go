@@ -15,7 +15,7 @@ import (
 	"fairlane/subnet/madlink"
 )
 
-// filePair is a file of ours that the runtime polls, as it polls the device's, and the other end.
+// filePair returns a file that the runtime polls, as it polls the device's, and its other end.
 func filePair(t *testing.T) (Device, *os.File) {
 	t.Helper()
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
@@ -31,8 +31,7 @@ func filePair(t *testing.T) (Device, *os.File) {
 	return d, kernel
 }
 
-// A client over a file descriptor: messages keep their bounds, reading waits by polling, and Close
-// ends it.
+// Over a file descriptor, messages keep their boundaries, reading waits by polling, and Close ends it.
 func TestAFileDescriptorIsPolledAndClosed(t *testing.T) {
 	t.Parallel()
 	d, kernel := filePair(t)
@@ -83,7 +82,7 @@ func TestIoctlReachesTheKernel(t *testing.T) {
 	if _, err := register(d, binary.NativeEndian, false); !errors.Is(err, syscall.ENOTTY) {
 		t.Errorf("registering at a socket: error %v: want ENOTTY of the older form", err)
 	}
-	// FIONREAD writes its argument: what the kernel writes comes back in place.
+	// FIONREAD writes its argument: the kernel's value comes back in place.
 	arg := []byte{0xff, 0xff, 0xff, 0xff}
 	if err := d.Ioctl(unix.TIOCINQ, arg); err != nil || arg[0] != 0 || arg[3] != 0 {
 		t.Errorf("bytes to read %x, error %v: want none", arg, err)

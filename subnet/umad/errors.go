@@ -9,17 +9,17 @@ import (
 	"syscall"
 )
 
-// ErrRemoved is wrapped when the device left while its file was open: the adapter was
-// unplugged, reset, or its driver unloaded. Opening the port again may find it.
+// ErrRemoved is wrapped when the device was removed while its file was open: the adapter was unplugged, reset, or its
+// driver unloaded. Opening the port again may find it.
 var ErrRemoved = errors.New("the channel adapter was removed or its driver reloaded")
 
-// AbsentError is a port that has no umad file.
+// AbsentError means that a port has no umad file.
 type AbsentError struct {
 	Name  Name
-	There []Port // the ports that have one
+	There []Port // the ports with one
 }
 
-// Error names the ports that are there.
+// Error names the existing ports.
 func (e *AbsentError) Error() string {
 	var ports, cas []string
 	for _, p := range e.There {
@@ -37,7 +37,7 @@ func (e *AbsentError) Error() string {
 	return fmt.Sprintf("port %s: no channel adapter has a umad file here: is its driver loaded, and does this container see it?", e.Name)
 }
 
-// openError says what keeps a device file from being opened, and what helps.
+// openError says why a device file cannot be opened, and what helps.
 func openError(path string, err error) error {
 	switch {
 	case errors.Is(err, syscall.EACCES):
@@ -55,7 +55,7 @@ func openError(path string, err error) error {
 	return err
 }
 
-// owner says who may open a file, as far as that can be seen.
+// owner says who may open a file, if that can be determined.
 func owner(path string) string {
 	st, err := os.Stat(path)
 	if err != nil {
@@ -68,7 +68,7 @@ func owner(path string) string {
 	return fmt.Sprintf(" (it has mode %04o%s; this is user %d, group %d)", st.Mode().Perm(), who, os.Geteuid(), os.Getegid())
 }
 
-// ioError marks what a read or a write returns of a device that left.
+// ioError converts the error of a read or a write on a removed device.
 func ioError(doing string, err error) error {
 	if errors.Is(err, syscall.EIO) || errors.Is(err, syscall.ENODEV) {
 		return fmt.Errorf("%s: %w: %w", doing, ErrRemoved, err)

@@ -11,14 +11,14 @@ import (
 // headerSize is the length of the header before a MAD in P_Key mode (struct ib_user_mad_hdr).
 const headerSize = 64
 
-// messageSize is the least that a read must have room for.
+// messageSize is the minimum size of a read buffer.
 const messageSize = headerSize + mad.Size
 
-// shortestMAD is the common header: all that comes back of a request that nobody answered.
+// shortestMAD is the length of the common header: the kernel returns only this of a request without a response.
 const shortestMAD = 24
 
-// Offsets in the header. Numbers are in the order of the host unless they go to the wire, which
-// are big-endian.
+// Offsets in the header. Numbers are in the byte order of the host, except those that go to the wire, which are
+// big-endian.
 const (
 	offAgent    = 0
 	offStatus   = 4
@@ -36,16 +36,15 @@ const (
 // qkeyGSI is the Q_Key of QP1 (IBTA vol. 1, 10.2.5).
 const qkeyGSI = 0x80010000
 
-// statusTimedOut is ETIMEDOUT in the header of a message that was read: its MAD is the start of
-// a request that nobody answered.
+// statusTimedOut is ETIMEDOUT in the header of a message: its MAD is the start of a request without a response.
 const statusTimedOut = 110
 
-// header says where a MAD goes or comes from. There is no GRH: management stays in its subnet.
+// header holds the destination or source of a MAD. There is no GRH: management stays in its subnet.
 type header struct {
 	agent     uint32
 	status    uint32 // read: 0 or an errno
 	timeoutMS uint32 // write: how long the kernel waits for the answer
-	retries   uint32 // write: how often the kernel sends again
+	retries   uint32 // write: how often the kernel repeats it
 	length    uint32 // read: of header and MAD
 	qpn       uint32 // of the other side
 	qkey      uint32
@@ -92,9 +91,9 @@ func decodeHeader(b []byte, host binary.ByteOrder) (header, error) {
 	}, nil
 }
 
-// decodeMessage splits what n bytes of a read into b, which has messageSize at least, are: a
-// header and the first 256 bytes of a MAD, which stay part of b, zero beyond the MAD's end. It
-// refuses less than the common header of a MAD and a base version that is not 1.
+// decodeMessage splits the n bytes that a read put into b, which has at least messageSize, into a header and the first
+// 256 bytes of a MAD, which stay part of b and are zero beyond the MAD's end. It rejects less than the common header of a
+// MAD and a base version other than 1.
 func decodeMessage(b []byte, n int, host binary.ByteOrder) (header, *mad.Packet, error) {
 	if n < headerSize+shortestMAD || n > len(b) {
 		return header{}, nil, fmt.Errorf("umad message of %d bytes: want %d to %d", n, headerSize+shortestMAD, len(b))

@@ -10,7 +10,7 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// bytesOf reads hexadecimal digits with spaces.
+// bytesOf parses hexadecimal digits with spaces.
 func bytesOf(t testing.TB, s string) []byte {
 	t.Helper()
 	b, err := hex.DecodeString(strings.ReplaceAll(s, " ", ""))
@@ -135,7 +135,7 @@ func FuzzDecodeMessage(f *testing.F) {
 		if big {
 			order = binary.BigEndian
 		}
-		b := make([]byte, max(len(in), messageSize)) // as the reader has it
+		b := make([]byte, max(len(in), messageSize)) // the size of the reader's buffer
 		copy(b, in)
 		was := bytes.Clone(b)
 		h, p, err := decodeMessage(b, n, order)

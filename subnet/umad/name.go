@@ -8,20 +8,19 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// Name is a port of this machine as users know it: the channel adapter's device and the port's
-// number.
+// Name is a port of this machine in the user's notation: the channel adapter's device and the port's number.
 type Name struct {
 	CA   string        // "mlx5_0"
 	Port ident.PortNum // from 1
 }
 
-// String prints the name as ParseName reads it.
+// String prints the name in the form of ParseName.
 func (n Name) String() string { return n.CA + ":" + strconv.Itoa(int(n.Port)) }
 
 // maxCAName is the kernel's IB_DEVICE_NAME_MAX without the NUL.
 const maxCAName = 63
 
-// ParseName reads "CA:PORT", such as "mlx5_0:1".
+// ParseName parses "CA:PORT", such as "mlx5_0:1".
 func ParseName(s string) (Name, error) {
 	ca, port, ok := strings.Cut(s, ":")
 	if !ok || !validCA(ca) {
@@ -34,7 +33,7 @@ func ParseName(s string) (Name, error) {
 	return Name{CA: ca, Port: ident.PortNum(n)}, nil
 }
 
-// validCA keeps names of devices apart from paths.
+// validCA rejects device names that could be paths.
 func validCA(s string) bool {
 	if s == "" || len(s) > maxCAName || s[0] == '.' {
 		return false

@@ -17,10 +17,10 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// abiVersion is the version of the interface that this package speaks.
+// abiVersion is the supported version of the interface.
 const abiVersion = 5
 
-// Port is what the kernel says of a port that has a umad file.
+// Port is the kernel's description of a port with a umad file.
 type Port struct {
 	Name      Name
 	Device    string // of the umad file: "umad0"
@@ -28,16 +28,16 @@ type Port struct {
 	State     string // "DOWN", "INIT", "ARMED" or "ACTIVE"
 	Rate      string // "100 Gb/sec (4X EDR)"
 	LID       ident.LID
-	SMLID     ident.LID // of the subnet manager; 0: none yet
-	SMSL      ident.SL  // on which the subnet manager is reached
+	SMLID     ident.LID // of the subnet manager; 0: none so far
+	SMSL      ident.SL  // SL to reach the subnet manager
 	// PKeys is the partition table by index; 0 is an empty entry.
 	PKeys []ident.PKey
 }
 
-// InfiniBand reports whether the port is one: RoCE ports may have a umad file too.
+// InfiniBand reports whether the port is an InfiniBand one: RoCE ports may have a umad file too.
 func (p *Port) InfiniBand() bool { return p.LinkLayer == "InfiniBand" }
 
-// PKeyIndex finds the entry of a partition: the full member, or else the limited one.
+// PKeyIndex returns the entry of a partition: the full member, or else the limited one.
 func (p *Port) PKeyIndex(k ident.PKey) (uint16, bool) {
 	for _, want := range []ident.PKey{k.Base() | 0x8000, k.Base()} {
 		if i := slices.Index(p.PKeys, want); i >= 0 {
@@ -47,14 +47,14 @@ func (p *Port) PKeyIndex(k ident.PKey) (uint16, bool) {
 	return 0, false
 }
 
-// Bounds of what is read of /sys.
+// Bounds of reads from /sys.
 const (
-	maxFact  = 4096 // bytes of a file: a page, as the kernel has it
+	maxFact  = 4096 // bytes of a file: a page, as in the kernel
 	maxPKeys = 4096
 	maxPorts = 4096
 )
 
-// tree is where the kernel shows its devices.
+// tree holds the roots of the kernel's device files.
 type tree struct{ sys, dev string }
 
 // fact reads a file of /sys.
@@ -68,7 +68,7 @@ func (t tree) fact(path ...string) (string, error) {
 	return strings.TrimSpace(string(b)), err
 }
 
-// number reads a fact that is a number, decimal or with 0x, of so many bits.
+// number reads a number from /sys, decimal or with 0x, of at most so many bits.
 func (t tree) number(bits int, path ...string) (uint64, error) {
 	s, err := t.fact(path...)
 	if err != nil {
@@ -86,9 +86,8 @@ const classDir = "class/infiniband_mad"
 // file returns the path of a device file.
 func (t tree) file(device string) string { return filepath.Join(t.dev, "infiniband", device) }
 
-// Ports lists the ports of this machine that have a umad file, in the order of their files.
-// LinkLayer and what follows are not filled in. It fails when the module ib_umad is not there,
-// or speaks another version of the interface.
+// Ports lists the ports of this machine that have a umad file, in the order of their files. LinkLayer and the fields
+// after it are not set. It fails when the module ib_umad is not loaded, or has another version of the interface.
 func Ports(o Options) ([]Port, error) { return o.tree().ports() }
 
 func (t tree) ports() ([]Port, error) {
@@ -130,7 +129,7 @@ func (t tree) ports() ([]Port, error) {
 	return list, nil
 }
 
-// Inspect finds a port and reads what the kernel says of it. It opens no device file.
+// Inspect finds a port and reads the kernel's description of it. It opens no device file.
 func Inspect(n Name, o Options) (Port, error) {
 	t := o.tree()
 	list, err := t.ports()
@@ -148,7 +147,7 @@ func Inspect(n Name, o Options) (Port, error) {
 	return p, nil
 }
 
-// learn fills in what the kernel says of a port.
+// learn sets the kernel's description of a port.
 func (t tree) learn(p *Port) error {
 	dir := filepath.Join("class/infiniband", p.Name.CA, "ports", strconv.Itoa(int(p.Name.Port)))
 	var err error
@@ -188,8 +187,8 @@ func (t tree) learn(p *Port) error {
 	return nil
 }
 
-// SMPorts lists the InfiniBand ports of this machine on which a subnet manager runs, by their GUID: those whose capability mask
-// says so. A machine without the umad interface has none.
+// SMPorts lists the GUIDs of the InfiniBand ports of this machine that run a subnet manager, by their capability masks. A
+// machine without the umad interface has none.
 func SMPorts(o Options) ([]ident.GUID, error) {
 	t := o.tree()
 	list, err := t.ports()

@@ -51,7 +51,7 @@ func TestParseName(t *testing.T) {
 func TestInspectReadsWhatTheKernelShows(t *testing.T) {
 	t.Parallel()
 	var list []umadtest.Port
-	for i := range 12 { // umad10 comes behind umad9
+	for i := range 12 { // umad10 sorts after umad9
 		list = append(list, umadtest.Port{CA: "mlx5_" + string(rune('a'+i)), Port: 1})
 	}
 	list[10] = umadtest.Port{CA: "mlx5_0", Port: 2, State: "2: INIT", LID: 0xffff, SMLID: 5, SMSL: 15, PKeys: []uint16{0x7fff, 0}}
@@ -74,7 +74,7 @@ func TestInspectReadsWhatTheKernelShows(t *testing.T) {
 	}
 }
 
-func TestWhatKeepsAPortFromBeingOpenedIsSaid(t *testing.T) {
+func TestOpenReportsWhyAPortCannotBeUsed(t *testing.T) {
 	t.Parallel()
 	good := umadtest.Port{CA: "mlx5_0", Port: 1}
 	refuse := func(no syscall.Errno) func(string) (umad.Device, error) {
@@ -84,7 +84,7 @@ func TestWhatKeepsAPortFromBeingOpenedIsSaid(t *testing.T) {
 		name string
 		port umadtest.Port
 		ask  umad.Name
-		spot func(t *testing.T, o *umad.Options) // what is wrong with the machine
+		spot func(t *testing.T, o *umad.Options) // the fault of the machine
 		is   error
 		says []string
 	}{
@@ -136,7 +136,7 @@ func TestWhatKeepsAPortFromBeingOpenedIsSaid(t *testing.T) {
 	}
 }
 
-func TestAMachineWithoutAdaptersIsTold(t *testing.T) {
+func TestMachineWithoutAdaptersIsReported(t *testing.T) {
 	t.Parallel()
 	sys, _ := umadtest.Machine(t)
 	_, err := umad.Inspect(port, umad.Options{SysRoot: sys})

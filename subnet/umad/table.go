@@ -8,15 +8,14 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// offSAData is where the records of subnet administration begin.
+// offSAData is the offset of the records of subnet administration.
 const offSAData = 56
 
-// Table asks subnet administration for every record that matches, by method GetTable, and
-// returns their bytes. request says the attribute, the component mask and the components; its
-// method is set. The answer travels in as many packets as it needs, which the kernel puts
-// together; all of it has to come within a try, which waits eight times the timeout. No record is no error. A
-// status other than zero is a *mad.StatusError; an answer longer than Options.MaxTable ends
-// the client, since the kernel keeps it in front of all others.
+// Table queries subnet administration for every matching record, by method GetTable, and returns their bytes. request has
+// the attribute, the component mask and the components; Table sets its method. The answer takes as many packets as it
+// needs, which the kernel reassembles; all of it must arrive within a try, which waits eight times the timeout. An empty
+// result is no error. A non-zero status is a *mad.StatusError. An answer longer than Options.MaxTable ends the client,
+// since the kernel keeps it ahead of all others.
 func (c *Client) Table(ctx context.Context, sa mad.Target, request *mad.Packet) ([][]byte, error) {
 	if class := request.Class(); class != mad.ClassSubnAdm {
 		return nil, fmt.Errorf("table of %s: want class %s", class, mad.ClassSubnAdm)
@@ -42,8 +41,8 @@ func (c *Client) Table(ctx context.Context, sa mad.Target, request *mad.Packet) 
 	return records, nil
 }
 
-// splitRecords cuts the data of a table into records of size bytes. What is left at the end is
-// padding, and less than a record.
+// splitRecords splits the data of a table into records of size bytes. A remainder at the end is padding, shorter than a
+// record.
 func splitRecords(first, rest []byte, size int) ([][]byte, error) {
 	if size == 0 {
 		if len(first)+len(rest) > 0 {

@@ -16,8 +16,8 @@ import (
 
 const recordSize = 112 // NodeRecord
 
-// table answers a query with so many records, as the kernel hands them over: the first packet,
-// and the data of all others behind it. Record n begins with n.
+// table answers a query with so many records, in the kernel's form: the first packet, followed by the data of all others.
+// Record n starts with n.
 func table(s umadtest.Sent, records int) []byte {
 	p := s.MAD
 	p.SetMethod(mad.MethodGetTableResp)
@@ -64,7 +64,7 @@ func TestTablesOfAnyLengthAreReadWhole(t *testing.T) {
 				t.Fatalf("%d records: record %d is %x", records, n, r)
 			}
 		}
-		if err := get(t.Context(), t, c, 1); err != nil { // the next message is whole too
+		if err := get(t.Context(), t, c, 1); err != nil { // the next message is complete, too
 			t.Error(err)
 		}
 	}
@@ -73,7 +73,7 @@ func TestTablesOfAnyLengthAreReadWhole(t *testing.T) {
 	}
 }
 
-// A table that a plain Exchange asks for is cut, and disturbs nobody.
+// A table that a plain Exchange requests is truncated, and affects no other request.
 func TestExchangeReturnsTheStartOfATable(t *testing.T) {
 	t.Parallel()
 	c := open(t, umadtest.New(func(s umadtest.Sent) []byte { return table(s, 9) }), umad.Options{})
@@ -83,7 +83,7 @@ func TestExchangeReturnsTheStartOfATable(t *testing.T) {
 	}
 }
 
-func TestTableSaysWhatWentWrong(t *testing.T) {
+func TestTableReportsErrors(t *testing.T) {
 	t.Parallel()
 	status := mad.StatusSANoRecords
 	d := umadtest.New(func(s umadtest.Sent) []byte {
@@ -110,7 +110,7 @@ func TestTableSaysWhatWentWrong(t *testing.T) {
 	}
 }
 
-// An answer over the bound stays in front of all others, so the client ends, and says why.
+// An answer over the bound stays ahead of all others, so the client ends with that reason.
 func TestATableOverTheBoundEndsTheClient(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

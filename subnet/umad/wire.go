@@ -20,7 +20,7 @@ type wire struct {
 	agents    agents
 	smSL      ident.SL
 	pkeyIndex uint16
-	closed    func() error // the error of a client that ended
+	closed    func() error // returns the error of a closed client
 }
 
 // Address writes the header.
@@ -34,7 +34,7 @@ func (w *wire) Address(d []byte, to mad.Target) error {
 	if to.LID == 0 {
 		h.lid = ident.PermissiveLID
 	}
-	if !class.IsSMP() { // those travel on VL15, in no partition
+	if !class.IsSMP() { // SMPs travel on VL15, in no partition
 		h.qkey, h.pkeyIndex, h.sl = qkeyGSI, w.pkeyIndex, to.SL
 		if h.sl == 0 {
 			h.sl = w.smSL
@@ -44,8 +44,8 @@ func (w *wire) Address(d []byte, to mad.Target) error {
 	return nil
 }
 
-// Send writes the message. The kernel sends it once and waits for as long as the try does: the
-// tries are the link's, whose patience grows.
+// Send writes the message. The kernel sends it once and waits as long as the try does: the link makes the retries, with
+// growing patience.
 func (w *wire) Send(d []byte, patience time.Duration) error {
 	ms := (patience + time.Millisecond - 1) / time.Millisecond
 	w.host.PutUint32(d[offTimeout:], uint32(ms))
@@ -65,12 +65,12 @@ func (w *wire) Send(d []byte, patience time.Duration) error {
 	return err
 }
 
-// read is the client's goroutine: it hands each message to the request it answers. It ends when
-// the file is closed or its device left.
+// read is the client's goroutine: it passes each message to its request. It ends when the file is closed or its device
+// removed.
 func (c *Client) read() {
 	buf := make([]byte, messageSize)
 	for {
-		clear(buf[:headerSize]) // a read that fails for want of room leaves the header of what waits
+		clear(buf[:headerSize]) // a read without enough room leaves the header of the waiting message
 		n, err := c.dev.Read(buf)
 		switch {
 		case err == nil:
@@ -87,8 +87,7 @@ func (c *Client) read() {
 	}
 }
 
-// readLong reads a message that is longer than head, which holds its start. It waits in the
-// kernel until it is read whole.
+// readLong reads a message longer than head, which holds its start. It stays in the kernel until it is read completely.
 func (c *Client) readLong(head []byte) error {
 	h, err := decodeHeader(head, c.host)
 	if err != nil {
@@ -106,7 +105,7 @@ func (c *Client) readLong(head []byte) error {
 	return nil
 }
 
-// dispatch takes n bytes of a message apart and hands them to the request they belong to.
+// dispatch splits a message of n bytes and passes it to its request.
 func (c *Client) dispatch(buf []byte, n int) {
 	h, p, err := decodeMessage(buf, n, c.host)
 	if err != nil {

@@ -14,10 +14,10 @@ import (
 	"fairlane/test/servetest"
 )
 
-// TestAStoppedManagerStopsNobody stops one of two managers with SIGSTOP in the middle of a rollout, while it works jobs and
+// TestSuspendedManagerDoesNotBlockOthers stops one of two managers with SIGSTOP in the middle of a rollout, while it works jobs and
 // writes to devices that answer late. The other one takes the rollout over and ends it; after five seconds its own writes wait for
 // no lock. When the stopped one continues, it writes nothing to any device and nothing to the store.
-func TestAStoppedManagerStopsNobody(t *testing.T) {
+func TestSuspendedManagerDoesNotBlockOthers(t *testing.T) {
 	was := *hosts
 	*hosts = min(was, 100)
 	t.Cleanup(func() { *hosts = was })

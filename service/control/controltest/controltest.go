@@ -1,5 +1,5 @@
-// Package controltest builds a whole service for tests: a real store, the compiler and a small
-// star fabric, with devices that do what the test says.
+// Package controltest builds a whole service for tests: a real store, the compiler and a small star fabric, with devices
+// that the test scripts.
 package controltest
 
 import (
@@ -34,7 +34,7 @@ const Token = "flt_test-token-with-more-than-32-characters"
 // Source is where the rig's fabric, a star with hosts h1 to h4, is discovered.
 const Source = "ibsim:unix:star"
 
-// Rig is a service with its stand-ins.
+// Rig is a service with its test doubles.
 type Rig struct {
 	Service *usecases.Services
 	Store   control.Store
@@ -43,10 +43,10 @@ type Rig struct {
 	queue   *queue
 }
 
-// Wait returns when no job of a rollout is worked or waits.
+// Wait returns when no job of a rollout is running or queued.
 func (r *Rig) Wait() { r.queue.wait() }
 
-// Engine makes an engine that works the rollouts of a service of this rig.
+// Engine returns an engine that works the rollouts of a service of this rig.
 func (r *Rig) Engine(t testing.TB, s *usecases.Services, name string) *rollout.Engine {
 	t.Helper()
 	e, err := rollout.New(rollout.Deps{Store: s.Store, UseCases: s, Opener: r.Devices, Name: name})
@@ -56,8 +56,7 @@ func (r *Rig) Engine(t testing.TB, s *usecases.Services, name string) *rollout.E
 	return e
 }
 
-// Opener opens the store at a path of its own; store.OpenSQLite behind an interface, since
-// fakes do not know databases.
+// Opener opens the store at a path. It hides store.OpenSQLite, since test doubles must not depend on databases.
 type Opener func(ctx context.Context, path string) (control.Store, io.Closer, error)
 
 // New builds a rig that lives as long as the test.
@@ -92,14 +91,14 @@ func On(t testing.TB, open Opener, path string, devices *Devices) *Rig {
 	return r
 }
 
-// Manager is another service on the rig's store, as after a restart, with other parts where the test wants them.
+// Manager returns another service on the rig's store, as after a restart; change replaces dependencies.
 func (r *Rig) Manager(t testing.TB, change ...func(*control.Deps)) *usecases.Services {
 	t.Helper()
 	var mu sync.Mutex
 	now := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 	d := control.Deps{
 		Store: r.Store, Discoverer: r.Devices, Observer: r.Devices, Meter: r.Devices, Laboratory: r.Devices,
-		Clock: func() time.Time { // each look is a millisecond later
+		Clock: func() time.Time { // each reading of the clock is a millisecond later
 			mu.Lock()
 			defer mu.Unlock()
 			now = now.Add(time.Millisecond)
@@ -133,7 +132,7 @@ func (r *Rig) Lab(t testing.TB) {
 	}
 }
 
-// Tenants is the declared state of Lab.
+// Tenants returns the declared state of Lab.
 func Tenants() tenancy.TenantSet {
 	return tenancy.TenantSet{
 		Tenants: []tenancy.TenantInput{
@@ -144,50 +143,51 @@ func Tenants() tenancy.TenantSet {
 	}
 }
 
-// Devices stands in for everything outside the service. The zero value behaves: discovery finds the
-// star, devices take what is written to them, are in sync, and tenants get a hundredth less than their due.
+// Devices fakes everything outside the service. By default everything works: discovery finds the star, devices accept
+// every write and are in sync, and tenants get a hundredth less than their entitlement.
 type Devices struct {
 	mu     sync.Mutex
 	fault  error
 	drift  bool
 	honest bool
 	held   map[ident.PortID]driver.Settings
-	names  map[string]ident.PortID // of held
+	names  map[string]ident.PortID // keys of held, by name
 	onRead func(ctx context.Context, d driver.Device) error
 	onSet  func(ctx context.Context, d driver.Device) error
 	looks  map[ident.PortID]int
 
 	strayed  bool  // placements are not in force any more
-	stubborn bool  // and do not come in force
-	refusal  error // why they cannot be placed
+	stubborn bool  // and a new placement does not take effect
+	refusal  error // why placing is refused
 
-	plane    subnet.Plane // that the devices are for, as discovery tells
+	plane    subnet.Plane // plane of the devices, as discovery reports it
 	warnings []string
 	problems map[string]phrase.Text // why tenants are not measured
 }
 
-// Looks returns how often each device was read to look for drift.
+// Looks returns how often drift sweeps read each device.
 func (d *Devices) Looks() map[ident.PortID]int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return maps.Clone(d.looks)
 }
 
-// OnRead makes later reads of devices by a rollout ask f first; nil asks nobody.
+// OnRead makes later reads of devices by a rollout call f first; nil removes the hook.
 func (d *Devices) OnRead(f func(ctx context.Context, d driver.Device) error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.onRead = f
 }
 
-// OnApply makes later writes of devices by a rollout ask f first; nil asks nobody.
+// OnApply makes later writes of devices by a rollout call f first; nil removes the hook.
 func (d *Devices) OnApply(f func(ctx context.Context, d driver.Device) error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.onSet = f
 }
 
-// Hold makes later rollouts stay at the first device that they read until let is called; began is closed when one is there.
+// Hold makes later rollouts block at the first device that they read until let is called; began is closed when one
+// blocks.
 func (d *Devices) Hold() (began <-chan struct{}, let func()) {
 	at, free := make(chan struct{}), make(chan struct{})
 	var first, last sync.Once
@@ -203,57 +203,57 @@ func (d *Devices) Hold() (began <-chan struct{}, let func()) {
 	return at, func() { last.Do(func() { close(free) }) }
 }
 
-// Break makes discovery, observation and measurement fail with err; nil mends them.
+// Break makes discovery, observation and measurement fail with err; nil ends that.
 func (d *Devices) Break(err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.fault = err
 }
 
-// Warn makes discoveries say which plane the devices are for, and what is amiss.
+// Warn makes discoveries report the plane of the devices, and warnings.
 func (d *Devices) Warn(plane subnet.Plane, warnings ...string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.plane, d.warnings = plane, warnings
 }
 
-// Stray makes the subnet manager hand out other service levels than were placed, until they are placed again, and, when it is
-// stubborn, even then. refusal, when it is not nil, is why they cannot be placed.
+// Stray makes the subnet manager return other service levels than were placed, until they are placed again or, when
+// stubborn, for good. refusal, when not nil, is the reason why placing is refused.
 func (d *Devices) Stray(stubborn bool, refusal error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.strayed, d.stubborn, d.refusal = true, stubborn, refusal
 }
 
-// Drift makes the first device differ from what is desired.
+// Drift makes the first device differ from its desired settings.
 func (d *Devices) Drift() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.drift = true
 }
 
-// Compare makes looks compare devices with what they hold.
+// Compare makes drift sweeps compare the desired settings with what devices hold.
 func (d *Devices) Compare() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.honest = true
 }
 
-// Held returns what devices hold that were written.
+// Held returns the settings that were written to devices.
 func (d *Devices) Held() map[ident.PortID]driver.Settings {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return maps.Clone(d.held)
 }
 
-// Put makes the device of a name, which was written before, hold settings, as another program would.
+// Put makes the device of a name, which was written before, hold settings, as if another program had written them.
 func (d *Devices) Put(name string, s driver.Settings) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.held[d.names[name]] = s
 }
 
-// Undrift ends what Drift began.
+// Undrift ends the effect of Drift.
 func (d *Devices) Undrift() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -300,7 +300,7 @@ func (d *Devices) Open(context.Context, control.Target, []driver.Device) (rollou
 	return rollout.Session{Driver: memory{d}, Placer: placer{d}, Close: func() error { return nil }}, nil
 }
 
-// placer is the subnet manager, which has every placement in force until it strays.
+// placer is the subnet manager. Every placement is in force until it strays.
 type placer struct{ d *Devices }
 
 var _ device.Placer = (*placer)(nil)
@@ -327,7 +327,7 @@ func (p placer) Verify(context.Context, *policy.Plan) error {
 	return nil
 }
 
-// report is what a look at the subnet manager finds.
+// report is the result of checking the subnet manager.
 func (p placer) report() control.DeviceReport {
 	r := control.DeviceReport{Device: device.Manager(), State: "in-sync"}
 	p.d.mu.Lock()
@@ -345,7 +345,7 @@ func (p placer) report() control.DeviceReport {
 // memory is a driver of devices that hold what was written to them.
 type memory struct{ d *Devices }
 
-// ask asks who a test wants to be asked first.
+// ask calls the hook that a test set.
 func (m memory) ask(ctx context.Context, who *func(context.Context, driver.Device) error, d driver.Device) error {
 	m.d.mu.Lock()
 	ask := *who

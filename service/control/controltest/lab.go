@@ -23,7 +23,7 @@ func OpenSQLite(ctx context.Context, path string) (control.Store, io.Closer, err
 	return s, s, err
 }
 
-// LabWithPlan returns a rig whose fabric has a plan, and the plan's name.
+// LabWithPlan returns a rig whose fabric has a plan, and the name of the plan.
 func LabWithPlan(t testing.TB) (*Rig, string) {
 	t.Helper()
 	r := New(t, OpenSQLite)
@@ -35,7 +35,7 @@ func LabWithPlan(t testing.TB) (*Rig, string) {
 	return r, p.Plan.Name
 }
 
-// MustFail reports an error that is not of the kind; what says what was tried.
+// MustFail reports an error that is not of the kind; what names the attempted action.
 func MustFail(t testing.TB, what string, err, kind error) {
 	t.Helper()
 	if !errors.Is(err, kind) {
@@ -43,7 +43,7 @@ func MustFail(t testing.TB, what string, err, kind error) {
 	}
 }
 
-// Code is the code of a conflict or of what is unavailable; else it is empty.
+// Code returns the code of a *ConflictError or *UnavailableError; else "".
 func Code(err error) string {
 	var c *control.ConflictError
 	var u *control.UnavailableError
@@ -92,7 +92,7 @@ func Kinds(t testing.TB, s *usecases.Services, rollout int64) string {
 	return strings.Join(out, ", ")
 }
 
-// InForce returns a lab whose plan was rolled out.
+// InForce returns a lab whose plan has been rolled out.
 func InForce(t testing.TB) (*Rig, string) {
 	t.Helper()
 	r, plan := LabWithPlan(t)
@@ -104,7 +104,7 @@ func InForce(t testing.TB) (*Rig, string) {
 	return r, plan
 }
 
-// Managers returns services on one store, with a clock that the test sets.
+// Managers returns services on one store, with a clock that the test advances.
 func Managers(t testing.TB, r *Rig, n int, change ...func(*control.Deps)) (list []*usecases.Services, ahead *atomic.Int64) {
 	t.Helper()
 	ahead = &atomic.Int64{}
@@ -119,7 +119,7 @@ func Managers(t testing.TB, r *Rig, n int, change ...func(*control.Deps)) (list 
 	return list, ahead
 }
 
-// Baselines reads all of the lab's.
+// Baselines reads all baselines of the lab.
 func Baselines(t testing.TB, s *usecases.Services, against string) []drift.BaselineView {
 	t.Helper()
 	_, list, next, err := s.ListBaseline(t.Context(), "lab", drift.BaselineQuery{Against: against}, control.Page{Limit: 100})
@@ -129,7 +129,7 @@ func Baselines(t testing.TB, s *usecases.Services, against string) []drift.Basel
 	return list
 }
 
-// AuditEntries returns the whole log, oldest first, after checking that it is whole.
+// AuditEntries returns the whole log, oldest first, after verifying its chain.
 func AuditEntries(t testing.TB, s *usecases.Services) []audit.Entry {
 	t.Helper()
 	report, err := s.VerifyAudit(t.Context(), audit.Tail{})
@@ -143,7 +143,7 @@ func AuditEntries(t testing.TB, s *usecases.Services) []audit.Entry {
 	return list
 }
 
-// LastAuditEntry is the newest entry of the audit log.
+// LastAuditEntry returns the newest entry of the audit log.
 func LastAuditEntry(t testing.TB, s *usecases.Services) audit.Entry {
 	t.Helper()
 	list := AuditEntries(t, s)

@@ -13,7 +13,7 @@ import (
 
 var _ control.Laboratory = (*Devices)(nil)
 
-// Scenarios that the rig's laboratory knows; it refuses all others.
+// Scenarios of the rig's laboratory; it rejects all others.
 const (
 	ScenarioGood  = "good"  // ends at once
 	ScenarioBad   = "bad"   // fails

@@ -10,7 +10,7 @@ import (
 	"fairlane/service/rollout"
 )
 
-// queue is a store whose jobs are worked in this process as soon as their transaction is committed.
+// queue is a store that works jobs in this process as soon as their transaction is committed.
 type queue struct {
 	control.Store
 
@@ -21,7 +21,7 @@ type queue struct {
 	wg     sync.WaitGroup
 }
 
-// Census is that of the store, which metrics show.
+// Census returns the census of the store, which metrics show.
 func (q *queue) Census(ctx context.Context) (control.Census, error) {
 	return q.Store.(interface {
 		Census(ctx context.Context) (control.Census, error)
@@ -43,7 +43,7 @@ func (q *queue) Tx(ctx context.Context, f func(control.Repos) error) error {
 		return err
 	}
 	for _, j := range jobs {
-		q.wg.Go(func() { _ = q.work(j) }) // what a test wants to know is in the rows
+		q.wg.Go(func() { _ = q.work(j) }) // tests read the results from the rows
 	}
 	return nil
 }
@@ -55,7 +55,7 @@ func (q *queue) work(j control.Job) error {
 	return q.engine.Work(q.ctx, j)
 }
 
-// Close implements io.Closer where the store does.
+// Close closes the store, if it is an io.Closer.
 func (q *queue) Close() error {
 	if c, ok := q.Store.(io.Closer); ok {
 		return c.Close()
@@ -70,7 +70,7 @@ func (q *queue) stop() {
 	q.wg.Wait()
 }
 
-// keeping notes the jobs of a transaction.
+// keeping records the jobs of a transaction.
 type keeping struct {
 	control.Repos
 

@@ -10,7 +10,7 @@ import (
 	"fairlane/service/control/drift"
 )
 
-// otherPlan makes a plan of other weights.
+// otherPlan makes a plan with other weights.
 func otherPlan(t *testing.T, r *controltest.Rig) string {
 	t.Helper()
 	set := controltest.Tenants()
@@ -66,9 +66,9 @@ func TestTheFirstWriteToADeviceRecordsItsBaseline(t *testing.T) {
 	}
 }
 
-// A database that was restored knows nothing of the plans since the backup: what a device that it meets holds may be one of
-// theirs, and must not be taken for what was there before Fairlane.
-func TestAfterARestoreWhatDevicesHoldIsNoBaselineForSure(t *testing.T) {
+// A restored database does not know the plans since the backup. The settings found on a device may come from one of them,
+// and must not be recorded as a sure baseline.
+func TestBaselineAfterRestoreHasUnknownOrigin(t *testing.T) {
 	t.Parallel()
 	r, plan := controltest.LabWithPlan(t)
 	if err := r.Store.Tx(t.Context(), func(x control.Repos) error { return x.NoteRestored(t.Context(), time.Now()) }); err != nil {
@@ -87,8 +87,8 @@ func TestAfterARestoreWhatDevicesHoldIsNoBaselineForSure(t *testing.T) {
 	}
 }
 
-// Settings of a plan that an earlier rollout brought, and whose baseline was lost, are not taken for what was there before.
-func TestSettingsOfAKnownPlanAreNoBaseline(t *testing.T) {
+// Settings of a plan of an earlier rollout, whose baseline was lost, must not be recorded as a sure baseline.
+func TestSettingsOfKnownPlanAreNotRecordedAsOriginal(t *testing.T) {
 	t.Parallel()
 	r, plan := controltest.LabWithPlan(t)
 	controltest.Start(t, r.Service, plan)

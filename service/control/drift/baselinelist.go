@@ -12,29 +12,29 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// Against values of a BaselineQuery that are not names of plans.
+// Values of BaselineQuery.Against that are not names of plans.
 const (
-	AgainstObserved = "observed" // what the devices hold now
+	AgainstObserved = "observed" // the current settings of the devices
 	AgainstInForce  = "plan"     // the plan in force
 )
 
-// BaselineQuery selects baselines and what they are compared with.
+// BaselineQuery selects baselines and what to compare them with.
 type BaselineQuery struct {
 	// Against is the name of a plan, AgainstInForce or AgainstObserved; empty compares nothing.
 	Against string
 	Device  string // one device, named as Device takes it; empty is all
 }
 
-// BaselineView is a baseline with how it differs from something.
+// BaselineView is a baseline with its differences from the settings it was compared with.
 type BaselineView struct {
 	control.Baseline
-	Compared    bool                 // Differences are known
+	Compared    bool                 // Differences were computed
 	Differences []control.Difference // Desired is the baseline
 	Error       string               // why it could not be compared
 }
 
-// ListBaseline returns a page of a fabric's baselines, by device, and what they were compared with: the full name of a plan,
-// or AgainstObserved.
+// ListBaseline returns a page of a fabric's baselines, by device, and what they were compared with: the full name of a
+// plan, or AgainstObserved.
 func (s *Drift) ListBaseline(ctx context.Context, fabric string, q BaselineQuery, p control.Page) (against string, out []BaselineView, next string, err error) {
 	var list []control.Baseline
 	err = s.Store.View(ctx, func(r control.Repos) (err error) {
@@ -91,7 +91,7 @@ func baselineOf(ctx context.Context, r control.Repos, fabric, ref string) ([]con
 	return nil, &control.ConflictError{Code: "ambiguous-name", Said: phrase.Of("problem.ambiguous-device", "name", control.Clipped(ref), "first", hits[0].Device.ID, "second", hits[1].Device.ID)}
 }
 
-// named reports whether a device, or its node, has a name. A port's name is its node's with "/P" and a number.
+// named reports whether ref names a device or its node. A port's name is its node's name with "/P" and a number.
 func named(d driver.Device, ref string) bool {
 	return d.Name == ref || d.Kind != subnet.KindSwitch && d.Name == fmt.Sprintf("%s/P%d", ref, d.ID.Port)
 }
@@ -123,7 +123,7 @@ func (s *Drift) againstPlan(ctx context.Context, fabric, plan string, out []Base
 	return t.Plan.Name, nil
 }
 
-// baselineDifferences lists where a plan's settings differ from the baseline: only fields that the plan sets count.
+// baselineDifferences lists where a plan's settings differ from the baseline; only fields that the plan sets count.
 func baselineDifferences(plan, baseline driver.Settings) []control.Difference {
 	list := plan.Diff(baseline)
 	out := make([]control.Difference, len(list))

@@ -15,20 +15,20 @@ import (
 // SweepEvery is how often every manager sweeps for drift and checks whether a clean-up is due.
 const SweepEvery = 5 * time.Second
 
-// ReadingCleanup is the reading of a device that holds exactly what the plan in force wants and what the plan before needs until
-// it is taken back. Devices are recorded as in sync then: neither drift nor an incident.
+// ReadingCleanup is the reading of a device that holds exactly the settings of the plan in force plus those of the
+// previous plan that a clean-up will remove. Such devices are recorded as in sync: this is neither drift nor an incident.
 const ReadingCleanup device.Reading = "clean-up-pending"
 
-// cleanup is what the last rollout of a fabric left on purpose, until the rollout that takes it back has ended.
+// cleanup describes what the last rollout of a fabric left on purpose, until the clean-up rollout has ended.
 type cleanup struct {
-	held    map[ident.PortID]driver.Settings // what devices hold until then, of those that keep something
-	leaves  map[ident.PortID]bool            // that the plan in force does not have
-	left    bool                             // the subnet manager may have placements of the plan before
-	rollout int64                            // that takes it back now; 0 while it is due
+	held    map[ident.PortID]driver.Settings // expected settings until then, of devices that keep settings of the previous plan
+	leaves  map[ident.PortID]bool            // devices that are not in the plan in force
+	left    bool                             // the subnet manager may still have placements of the previous plan
+	rollout int64                            // the running clean-up; 0 while it is due
 	waits   *phrase.Text                     // why it is on hold; nil when it may start
 }
 
-// pendingCleanup returns what a clean-up that is due or runs will take back; nil when there is none.
+// pendingCleanup returns the clean-up that is due or running on a fabric; nil without one.
 func (s *Drift) pendingCleanup(ctx context.Context, k *known) (*cleanup, error) {
 	fabric := k.target.Fabric.Name
 	var last control.Rollout
@@ -63,7 +63,7 @@ func (s *Drift) pendingCleanup(ctx context.Context, k *known) (*cleanup, error) 
 			c.leaves[back[i].Device.ID] = true
 		}
 	}
-	// A frozen device keeps the clean-up from starting: what it holds is drift like any other.
+	// A frozen device blocks the clean-up, so what it holds counts as drift.
 	err = s.Store.View(ctx, func(r control.Repos) error { return control.Frozen(ctx, r, fabric, devices) })
 	if errors.Is(err, control.ErrConflict) {
 		return nil, nil
@@ -71,7 +71,7 @@ func (s *Drift) pendingCleanup(ctx context.Context, k *known) (*cleanup, error) 
 	return &c, err
 }
 
-// note says when what is left is taken back.
+// note says when the clean-up removes what is left.
 func (c *cleanup) note() phrase.Text {
 	if c.rollout != 0 {
 		return phrase.Of("device.kept-rollout", "rollout", c.rollout)
@@ -82,7 +82,7 @@ func (c *cleanup) note() phrase.Text {
 	return phrase.Of("device.kept-cleanup", "within", SweepEvery)
 }
 
-// mark turns reports of devices that differ only by what the clean-up takes back into reports of devices in sync, with Pending.
+// mark changes reports of devices that differ only by what the clean-up removes: they become in sync, with Pending.
 func (c *cleanup) mark(reports []control.DeviceReport) {
 	if c == nil {
 		return
@@ -99,7 +99,8 @@ func (c *cleanup) mark(reports []control.DeviceReport) {
 	}
 }
 
-// show sets ReadingCleanup on devices that were recorded in sync and still keep something of the plan before. Nothing is read.
+// show sets ReadingCleanup on devices that were recorded as in sync and still keep settings of the previous plan. It
+// reads no device.
 func (c *cleanup) show(list []DeviceView) {
 	if c == nil {
 		return

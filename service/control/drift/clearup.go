@@ -15,17 +15,18 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// A rollout that moves traffic to other service levels leaves on the ports what the levels before need, and with the
-// subnet manager the partitions that no tenant needs any more: connections move when their applications like. Once it has
-// succeeded, in whole or in part, and so is there to stay, a rollout of the same plan takes both back. One that was rolled
-// back after it had placed traffic leaves what only it needed with the subnet manager; a rollout of the plan that is in force
-// again takes that back.
+// A rollout that moves traffic to other service levels keeps on the ports the settings of the previous levels, and in the
+// subnet manager the partitions of the previous placements: applications move their connections when they reconnect. When
+// it has succeeded, in whole or in part, a clean-up rollout of the same plan removes both. A rollout that was rolled back
+// after it had placed traffic leaves its own partitions in the subnet manager; a rollout of the plan that is in force
+// again removes them.
 
-// clearUpLooks is how many of the latest rollouts are looked at for the one that placed traffic: repairs may follow it.
+// clearUpLooks bounds how many of the latest rollouts are searched for the one that placed traffic: repairs may follow
+// it.
 const clearUpLooks = 16
 
-// ClearUp starts the rollout that takes back what a fabric's last rollout left, if there is anything. It does
-// so once for a rollout; when that is undone or fails, what was left is drift like any other.
+// ClearUp starts the rollout that removes what a fabric's last rollout left, if anything. It does so once for each
+// rollout; when the clean-up is undone or fails, what is left counts as drift.
 func (s *Drift) ClearUp(ctx context.Context, fabric string) error {
 	var last control.Rollout
 	var newest int64
@@ -52,7 +53,7 @@ func (s *Drift) ClearUp(ctx context.Context, fabric string) error {
 		s.again(fabric, err != nil)
 		return err
 	}
-	overtaken := false // another rollout began meanwhile
+	overtaken := false // another rollout started meanwhile
 	err = s.Store.Tx(control.OnFabric(ctx, fabric), func(r control.Repos) error {
 		running, latest, err := control.RolloutsOf(ctx, r, fabric)
 		if overtaken = running || latest != newest; err != nil || overtaken {
@@ -62,13 +63,13 @@ func (s *Drift) ClearUp(ctx context.Context, fabric string) error {
 	})
 	s.again(fabric, err != nil || overtaken)
 	if errors.Is(err, control.ErrConflict) {
-		return nil // a device is frozen: its policy goes before the clean-up
+		return nil // a device is frozen: its policy takes precedence over the clean-up
 	}
 	return err
 }
 
-// lastPlacing returns the first of a list of rollouts, newest first, that may have moved traffic: repairs of drift and refused
-// rollouts are skipped. It is the zero Rollout while a rollout runs. newest is the highest number in the list.
+// lastPlacing returns the first of a list of rollouts, newest first, that may have moved traffic; it skips repairs and
+// refused rollouts. It is the zero Rollout while a rollout runs. newest is the highest number in the list.
 func lastPlacing(list []control.Rollout) (last control.Rollout, newest int64) {
 	for i := range list {
 		ro := &list[i]
@@ -85,7 +86,7 @@ func lastPlacing(list []control.Rollout) (last control.Rollout, newest int64) {
 	return control.Rollout{}, newest
 }
 
-// first reports whether this manager sees for the first time that a rollout has succeeded.
+// first reports whether this manager sees a successful rollout for the first time.
 func (s *Drift) first(fabric string, rollout int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -94,7 +95,7 @@ func (s *Drift) first(fabric string, rollout int64) bool {
 	return before != rollout
 }
 
-// again has a fabric's last rollout looked at once more, if it must.
+// again makes ClearUp check a fabric's last rollout once more, when must is set.
 func (s *Drift) again(fabric string, must bool) {
 	if must {
 		s.mu.Lock()
@@ -103,15 +104,15 @@ func (s *Drift) again(fabric string, must bool) {
 	}
 }
 
-// takenBack is a device with what it is to be once the plan before is not needed any more.
+// takenBack is a device with its desired state after the clean-up.
 type takenBack struct {
 	device.Target
-	held *driver.Settings // what it holds until then; nil for a port that the plan before alone had
+	held *driver.Settings // its settings until then; nil for a port that only the previous plan had
 }
 
-// heldOver finds the devices that keep something of the plan from whose placements a rollout moved, with what they are to be;
-// k is nil when nothing at all is left of that plan. Ports that only that plan has keep all of it. A device that the rollout did
-// not bring to what it wanted holds nothing over.
+// heldOver returns the devices that keep settings of the previous plan after a rollout moved traffic, with their desired
+// state; k is nil when nothing of that plan is left. Ports that only the previous plan has keep all of its settings. A
+// device that did not reach the rollout's desired state keeps none.
 func (s *Drift) heldOver(ctx context.Context, ro control.Rollout) (k *known, out []takenBack, err error) {
 	back := ro.State == control.RolloutRolledBack
 	stays, goes := ro.Plan, ro.Prior
@@ -123,7 +124,7 @@ func (s *Drift) heldOver(ctx context.Context, ro control.Rollout) (k *known, out
 	}
 	before, err := s.plans.LoadTarget(ctx, ro.Fabric, goes)
 	if errors.Is(err, control.ErrNotFound) {
-		return nil, nil, nil // the plan was deleted: what it had is not known
+		return nil, nil, nil // the plan was deleted, so its settings are unknown
 	}
 	if err != nil {
 		return nil, nil, err
@@ -155,7 +156,7 @@ func (s *Drift) heldOver(ctx context.Context, ro control.Rollout) (k *known, out
 	return k, out, nil
 }
 
-// leaves reports whether placements are no more among others.
+// leaves reports whether a placement in before is missing in after.
 func leaves(before, after []policy.Placement) bool {
 	type place struct {
 		key ident.PKey
@@ -169,7 +170,7 @@ func leaves(before, after []policy.Placement) bool {
 	return slices.ContainsFunc(before, func(p policy.Placement) bool { return !has[place{p.PKey.Base(), p.Port, p.SL}] })
 }
 
-// startClearUp records the rollout, with the job that makes a manager begin it.
+// startClearUp records the rollout, with the job that makes a manager start it.
 func (s *Drift) startClearUp(ctx context.Context, r control.Repos, k *known, targets []device.Target) error {
 	ro := control.Rollout{
 		Fabric: k.target.Fabric.Name, Plan: k.target.Plan.Name, Stages: []control.Stage{control.StagePlacement},

@@ -59,7 +59,7 @@ func settings(t *testing.T, r *controltest.Rig, id int64) control.Rollout {
 	return ro
 }
 
-// planned is what the port of that name should be by a plan.
+// planned returns the settings of the port of that name in a plan.
 func planned(t *testing.T, r *controltest.Rig, plan, name string) driver.Settings {
 	t.Helper()
 	target, err := r.Service.LoadTarget(t.Context(), "lab", plan)
@@ -74,7 +74,7 @@ func planned(t *testing.T, r *controltest.Rig, plan, name string) driver.Setting
 	return list[i].Want
 }
 
-func TestWhatTrafficMovedFromIsTakenBackOnceItIsThereToStay(t *testing.T) {
+func TestCleanUpRemovesPreviousPlanAfterSuccessfulMove(t *testing.T) {
 	t.Parallel()
 	r, ro := moved(t)
 	before := settings(t, r, ro.ID-1).Plan
@@ -85,7 +85,7 @@ func TestWhatTrafficMovedFromIsTakenBackOnceItIsThereToStay(t *testing.T) {
 			t.Errorf("while traffic moves %s has %+v, want at %d what was, %+v, and at %d what will be, %+v", name, has, a, old[a], b, next[b])
 		}
 	}
-	for range 2 { // one rollout, however often it is looked for
+	for range 2 { // one rollout, however often ClearUp runs
 		if err := r.Service.SweepDrift(t.Context(), "m"); err != nil {
 			t.Fatal(err)
 		}
@@ -111,7 +111,7 @@ func TestWhatTrafficMovedFromIsTakenBackOnceItIsThereToStay(t *testing.T) {
 	}
 }
 
-func TestNothingIsTakenBackAfterTheFirstPlanOrTheSameOne(t *testing.T) {
+func TestNoCleanUpAfterFirstPlanOrSamePlan(t *testing.T) {
 	t.Parallel()
 	r, plan := controltest.InForce(t)
 	controltest.Start(t, r.Service, plan)
@@ -125,7 +125,7 @@ func TestNothingIsTakenBackAfterTheFirstPlanOrTheSameOne(t *testing.T) {
 	}
 }
 
-// clearedUp looks for what is to be taken back, and returns the rollout that does, which must be the only one.
+// clearedUp runs ClearUp, and returns the clean-up rollout, which must be the only one.
 func clearedUp(t *testing.T, r *controltest.Rig, after int64) control.Rollout {
 	t.Helper()
 	for range 2 {
@@ -144,7 +144,7 @@ func clearedUp(t *testing.T, r *controltest.Rig, after int64) control.Rollout {
 	return settings(t, r, list[0].ID)
 }
 
-func TestADeviceThatFailsDoesNotKeepOthersFromBeingClearedUp(t *testing.T) {
+func TestFailedDeviceDoesNotBlockCleanUpOfOthers(t *testing.T) {
 	t.Parallel()
 	r, _ := controltest.InForce(t)
 	r.Devices.OnApply(func(_ context.Context, d driver.Device) error {
@@ -167,7 +167,7 @@ func TestADeviceThatFailsDoesNotKeepOthersFromBeingClearedUp(t *testing.T) {
 	}
 }
 
-func TestARepairMeanwhileDoesNotKeepFromClearingUp(t *testing.T) {
+func TestConcurrentRepairDoesNotBlockCleanUp(t *testing.T) {
 	t.Parallel()
 	r, ro := moved(t)
 	repair, err := r.Service.RepairDevice(t.Context(), "lab", "h1/P1")
@@ -180,7 +180,7 @@ func TestARepairMeanwhileDoesNotKeepFromClearingUp(t *testing.T) {
 	}
 }
 
-func TestARolloutThatOnlyPlacedHasNoDeviceClearedUp(t *testing.T) {
+func TestCleanUpAfterPlacementOnlyRolloutWritesNoDevice(t *testing.T) {
 	t.Parallel()
 	r, _ := controltest.InForce(t)
 	ro, err := r.Service.StartRollout(t.Context(), "lab", rollouts.RolloutInput{Plan: movingPlan(t, r), Stages: []control.Stage{control.StagePlacement}})
@@ -193,7 +193,7 @@ func TestARolloutThatOnlyPlacedHasNoDeviceClearedUp(t *testing.T) {
 	}
 }
 
-func TestPlacementsOfARolloutThatWasRolledBackAreTakenBack(t *testing.T) {
+func TestCleanUpRemovesPlacementsOfRolledBackRollout(t *testing.T) {
 	t.Parallel()
 	r, plan := controltest.InForce(t)
 	ro, err := r.Service.StartRollout(t.Context(), "lab", rollouts.RolloutInput{Plan: movingPlan(t, r), Options: control.RolloutOptions{ConfirmWindow: time.Hour}})
@@ -213,8 +213,8 @@ func TestPlacementsOfARolloutThatWasRolledBackAreTakenBack(t *testing.T) {
 	}
 }
 
-// A refused rollout moved nothing: what the one before it left is still taken back.
-func TestARefusedRolloutDoesNotKeepFromClearingUp(t *testing.T) {
+// A refused rollout moved nothing: what the previous one left is still removed.
+func TestRefusedRolloutDoesNotBlockCleanUp(t *testing.T) {
 	t.Parallel()
 	r, ro := moved(t)
 	r.Devices.Break(driver.ErrUnreachable)
@@ -235,11 +235,11 @@ func TestARefusedRolloutDoesNotKeepFromClearingUp(t *testing.T) {
 	}
 }
 
-// keeping is what devices of a lab answer after a rollout that moves: exactly what it left, but for what change does.
+// keeping makes devices of a lab answer, after a rollout that moves traffic, exactly what it left, modified by change.
 type keeping struct {
 	control.Observer
 	list   []device.Target
-	left   bool // the subnet manager has placements of the plan before
+	left   bool // the subnet manager has placements of the previous plan
 	change func(string, *driver.Settings)
 }
 
@@ -263,8 +263,8 @@ func (o *keeping) Observe(_ context.Context, t control.Target, ids []ident.PortI
 	return out, err
 }
 
-// What a rollout keeps of the plan before for a while is no drift while its clean-up is due, and anything else is.
-func TestWhatACleanUpTakesBackIsNoDrift(t *testing.T) {
+// What a rollout keeps of the previous plan is no drift while its clean-up is due; every other difference is.
+func TestPendingCleanUpIsNoDrift(t *testing.T) {
 	t.Parallel()
 	r, ro := moved(t)
 	ctx := t.Context()

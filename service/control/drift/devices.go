@@ -12,14 +12,14 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// Devices reads every device of a plan back and compares; plan "" is that of the latest
-// successful rollout. It returns the plan's name with the devices. What was read is not written down.
+// Devices reads back and compares every device of a plan; plan "" means that of the latest successful rollout. It returns
+// the plan's name with the devices, and stores nothing.
 func (s *Drift) Devices(ctx context.Context, fabric, plan string) (name string, list []DeviceView, err error) {
 	t, err := s.plans.LoadTarget(ctx, fabric, plan)
 	if err != nil {
 		return "", nil, err
 	}
-	known := map[ident.PortID]DeviceView{} // what else there is to say of devices of the plan in force
+	known := map[ident.PortID]DeviceView{} // stored state of the devices of the plan in force
 	var due *cleanup
 	var left []control.DeviceReport // of devices that have left the plan in force
 	if k, err := s.watched(ctx, fabric); err == nil && k.target.Plan.Name == t.Plan.Name {
@@ -59,25 +59,25 @@ func unreadable(fabric string, err error) error {
 	return &control.UnavailableError{Code: "devices-unreachable", Said: phrase.Of("problem.devices-unread", "fabric", fabric), Err: err}
 }
 
-// DeviceView is all that is known about a device of the plan in force, or that has left it.
+// DeviceView is the known state of a device that is in the plan in force, or has left it.
 type DeviceView struct {
 	control.DeviceRecord
-	// Left says that the device is no part of the plan in force. It is listed until a read verifies that no settings of Fairlane
-	// are on it.
+	// Left says that the device is not in the plan in force. It is listed until a read verifies that it holds no settings
+	// of Fairlane.
 	Left bool
-	// State is that in the rollout under way, "quarantined", or the reading.
+	// State is the state in the running rollout, "quarantined", or the reading.
 	State   string
 	InForce device.Policy // the device's own policy, else the fabric's
 	Desired *driver.Settings
-	Rollout int64        // the rollout that is under way and not done with it; 0 is none
-	Note    string       // what that does with it, or when a clean-up removes what it holds of the previous plan
-	Said    *phrase.Text // Note, or else Error, with its values apart; nil where these are in English alone
+	Rollout int64        // the running rollout that is not done with the device; 0 without one
+	Note    string       // what the rollout does with it, or when a clean-up removes settings of the previous plan
+	Said    *phrase.Text // Note, or else Error, with separate values; nil where these exist in English only
 
 	waits *phrase.Text // why the device is not repaired automatically; nil when it is
 }
 
-// ListDevices returns what is known of the devices of the plan in force and of those that have left it, by device, and the plan's
-// name. Nothing is read.
+// ListDevices returns the stored state of the devices of the plan in force and of those that have left it, by device, and
+// the plan's name. It reads no device.
 func (s *Drift) ListDevices(ctx context.Context, fabric string, p control.Page) (plan string, list []DeviceView, next string, err error) {
 	k, err := s.watched(ctx, fabric)
 	if err != nil {
@@ -107,8 +107,8 @@ func (s *Drift) ListDevices(ctx context.Context, fabric string, p control.Page) 
 	return k.target.Plan.Name, list, next, err
 }
 
-// Device returns what is known of a device of the plan in force, which is named by its id, its name, or the name of a
-// node that is one device. read reads it now, without writing that down.
+// Device returns the state of a device of the plan in force. ref is its id, its name, or the name of a node that is one
+// device. With read it reads the device now, and stores nothing.
 func (s *Drift) Device(ctx context.Context, fabric, ref string, read bool) (DeviceView, error) {
 	k, err := s.watched(ctx, fabric)
 	if err != nil {
@@ -141,7 +141,7 @@ func (s *Drift) Device(ctx context.Context, fabric, ref string, read bool) (Devi
 	return list[0], nil
 }
 
-// live puts what was just read in the place of what was known.
+// live replaces stored state by what was just read.
 func (v *DeviceView) live(x *control.DeviceReport, now time.Time) {
 	v.Watch.Reading = device.ReadingOf(x.State)
 	if v.Error, v.ReadAt, v.ReadBy = x.Error, now, ""; x.Pending != nil {
@@ -153,14 +153,14 @@ func (v *DeviceView) live(x *control.DeviceReport, now time.Time) {
 	v.judge()
 }
 
-// pend sets ReadingCleanup, with a note that says when the clean-up comes unless a rollout works the device.
+// pend sets ReadingCleanup, with a note that says when the clean-up starts unless a rollout works on the device.
 func (v *DeviceView) pend(note phrase.Text) {
 	if v.Watch.Reading = ReadingCleanup; v.Rollout == 0 {
 		v.Note, v.Said = note.String(), &note
 	}
 }
 
-// judge sets the state of a device that no rollout is at.
+// judge sets the state of a device that no rollout works on.
 func (v *DeviceView) judge() {
 	switch {
 	case v.Rollout != 0:
@@ -176,7 +176,7 @@ func (v *DeviceView) judge() {
 	}
 }
 
-// deviceViews tells what is known of some devices of a plan in force.
+// deviceViews returns the stored state of some devices of a plan in force.
 func (s *Drift) deviceViews(ctx context.Context, k *known, part []device.Target) ([]DeviceView, error) {
 	fabric := k.target.Fabric.Name
 	ids := make([]ident.PortID, len(part))
@@ -208,13 +208,13 @@ func (s *Drift) deviceViews(ctx context.Context, k *known, part []device.Target)
 				v.DeviceRecord = *d
 			}
 			v.Device, v.InForce, v.waits = part[i].Device, v.PolicyInForce(p), k.target.Fabric.Waiting()
-			if !device.IsManager(ids[i]) { // whose placements are no settings
+			if !device.IsManager(ids[i]) { // placements are no settings of the device
 				v.Desired = &part[i].Want
 			}
-			if v.Plan != k.target.Plan.Name { // it was judged by another
+			if v.Plan != k.target.Plan.Name { // it was judged by another plan
 				v.Watch.Reading, v.Differences, v.Observed = device.ReadingUnknown, nil, nil
 			}
-			if v.Left = k.left[ids[i]] != nil; v.Left && v.Watch.Reading == device.ReadingInSync { // a clean-up was due then
+			if v.Left = k.left[ids[i]] != nil; v.Left && v.Watch.Reading == device.ReadingInSync { // a clean-up was due at that reading
 				v.Watch.Reading = device.ReadingUnknown
 			}
 			if v.Observed == nil && v.Watch.Reading == device.ReadingInSync {
@@ -235,7 +235,7 @@ func (s *Drift) deviceViews(ctx context.Context, k *known, part []device.Target)
 	return out, err
 }
 
-// underWay returns the rollout that runs on a fabric, 0 for none, and where those of some devices stand that are in it.
+// underWay returns the running rollout of a fabric, 0 without one, and the states of the given devices that are in it.
 func underWay(ctx context.Context, r control.Repos, fabric string, ids []ident.PortID) (int64, map[ident.PortID]*control.RolloutDevice, error) {
 	running, latest, err := control.RolloutsOf(ctx, r, fabric)
 	if err != nil || !running {

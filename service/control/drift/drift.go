@@ -14,10 +14,10 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// IsManager reports whether a device stands for the subnet manager of its fabric.
+// IsManager reports whether a device represents the subnet manager of its fabric.
 func IsManager(d driver.Device) bool { return device.IsManager(d.ID) }
 
-// newRecord is the record of a device of which nothing is known yet.
+// newRecord returns the record of a device without any reading.
 func newRecord(d driver.Device) control.DeviceRecord {
 	return control.DeviceRecord{Device: d, Watch: device.Watch{Reading: device.ReadingUnknown, Seen: device.ReadingUnknown}, Version: 1}
 }
@@ -28,7 +28,7 @@ func (s *Drift) DriftPolicy(ctx context.Context, fabric string) (p control.Drift
 	return p, err
 }
 
-// PutDriftPolicy replaces a fabric's policy made against version, or AnyVersion.
+// PutDriftPolicy replaces version version of a fabric's policy, or any with AnyVersion.
 func (s *Drift) PutDriftPolicy(ctx context.Context, fabric string, version int64, in control.DriftPolicy) (out control.DriftPolicy, err error) {
 	if err := in.Check(); err != nil {
 		return control.DriftPolicy{}, err
@@ -61,8 +61,8 @@ func (s *Drift) PutDriftPolicy(ctx context.Context, fabric string, version int64
 	return out, err
 }
 
-// SetDevicePolicy gives a device, named as Device takes it, a policy of its own, or, with "", the fabric's. version is
-// that of its record, or 0 for any.
+// SetDevicePolicy gives a device its own policy; "" removes it, so that the fabric's applies. ref is as in Device.
+// version is that of its record, or 0 for any.
 func (s *Drift) SetDevicePolicy(ctx context.Context, fabric, ref string, version int64, p device.Policy) error {
 	if p != "" && !slices.Contains(device.Policies(), p) {
 		return control.Invalid("/policy", phrase.Of("problem.device-policy", "found", p, "want", device.Policies()))
@@ -78,8 +78,8 @@ func (s *Drift) SetDevicePolicy(ctx context.Context, fabric, ref string, version
 	})
 }
 
-// ReleaseDevice ends the quarantine of a device, named as Device takes it. It fails with *ConflictError
-// "not-quarantined" when there is none.
+// ReleaseDevice ends the quarantine of a device; ref is as in Device. It fails with *ConflictError "not-quarantined" when
+// the device is not in quarantine.
 func (s *Drift) ReleaseDevice(ctx context.Context, fabric, ref string) error {
 	return s.decide(ctx, fabric, ref, 0, "device.released", func(d *control.DeviceRecord) (phrase.Text, any, error) {
 		if d.Watch.Quarantined.IsZero() {
@@ -91,7 +91,8 @@ func (s *Drift) ReleaseDevice(ctx context.Context, fabric, ref string) error {
 	})
 }
 
-// decide changes what people decide about a device. what returns the sentence of its event, none when nothing changed.
+// decide changes the operator's decisions about a device. what returns the text of its event, or nothing when nothing
+// changed.
 func (s *Drift) decide(ctx context.Context, fabric, ref string, version int64, kind string, what func(*control.DeviceRecord) (phrase.Text, any, error)) error {
 	known, err := s.watched(ctx, fabric)
 	if err != nil {
@@ -121,7 +122,7 @@ func (s *Drift) decide(ctx context.Context, fabric, ref string, version int64, k
 	})
 }
 
-// recordOf returns the record of a device of the plan in force, a new one when there is none.
+// recordOf returns the record of a device of the plan in force, or a new one.
 func recordOf(ctx context.Context, r control.Repos, fabric string, d driver.Device) (control.DeviceRecord, error) {
 	list, err := r.DeviceRecords(ctx, fabric, []ident.PortID{d.ID})
 	switch {

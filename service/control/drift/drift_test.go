@@ -17,7 +17,7 @@ import (
 	"fairlane/subnet/ident"
 )
 
-func TestOfSeveralManagersOneReadsADevice(t *testing.T) {
+func TestOneOfSeveralManagersReadsADevice(t *testing.T) {
 	t.Parallel()
 	r, _ := controltest.InForce(t)
 	list, ahead := controltest.Managers(t, r, 4)
@@ -32,12 +32,12 @@ func TestOfSeveralManagersOneReadsADevice(t *testing.T) {
 		}
 		wg.Wait()
 	}
-	sweep() // seeds; a device whose turn is at once is read already
+	sweep() // seeds the records; devices that are due at once are read already
 	before := r.Devices.Looks()
 	for round := 1; round <= 5; round++ {
 		ahead.Add(int64(6 * time.Minute)) // more than an interval with all its jitter
 		sweep()
-		sweep() // nothing is due any more
+		sweep() // nothing is due
 		for id, n := range r.Devices.Looks() {
 			if got := n - before[id]; got != round {
 				t.Fatalf("in %d intervals %s was read %d times", round, id, got)
@@ -58,7 +58,7 @@ func TestOfSeveralManagersOneReadsADevice(t *testing.T) {
 	}
 }
 
-func TestAnIntervalOfNothingReadsNothing(t *testing.T) {
+func TestZeroIntervalReadsNoDevice(t *testing.T) {
 	t.Parallel()
 	r, _ := controltest.InForce(t)
 	list, ahead := controltest.Managers(t, r, 1)
@@ -86,8 +86,8 @@ func TestAnIntervalOfNothingReadsNothing(t *testing.T) {
 	}
 }
 
-// A fabric that cannot be reached says nothing about its devices.
-func TestAFabricThatIsAwayIsNoDrift(t *testing.T) {
+// A fabric that does not answer says nothing about its devices.
+func TestUnreachableFabricIsNoDrift(t *testing.T) {
 	t.Parallel()
 	r, _ := controltest.InForce(t)
 	list, ahead := controltest.Managers(t, r, 1)
@@ -112,8 +112,8 @@ func TestAFabricThatIsAwayIsNoDrift(t *testing.T) {
 	}
 }
 
-// What was read before a rollout began is dropped, and so is what belongs to a plan that is no longer in force.
-func TestReadingsThatARolloutOvertookAreDropped(t *testing.T) {
+// Results read before a rollout began are dropped, and so are those of a plan that is no longer in force.
+func TestReadingsOvertakenByARolloutAreDropped(t *testing.T) {
 	t.Parallel()
 	r, plan := controltest.InForce(t)
 	o := &overtaken{Devices: r.Devices}
@@ -151,7 +151,7 @@ func TestReadingsThatARolloutOvertookAreDropped(t *testing.T) {
 	}
 }
 
-// slowMeter measures longer than it was asked to, as a loaded fabric makes it.
+// slowMeter measures longer than requested, as on a loaded fabric.
 type slowMeter struct{ *controltest.Devices }
 
 // Measure implements control.Meter.
@@ -161,7 +161,7 @@ func (m slowMeter) Measure(ctx context.Context, t control.Target, window time.Du
 	return sh, err
 }
 
-func TestTheWindowThatWasAskedForAndTheOneThatWasMeasuredAreToldApart(t *testing.T) {
+func TestRequestedAndMeasuredWindowAreReportedSeparately(t *testing.T) {
 	t.Parallel()
 	r, _ := controltest.InForce(t)
 	s := r.Manager(t, func(d *control.Deps) { d.Meter = slowMeter{r.Devices} })
@@ -177,7 +177,7 @@ func TestTheWindowThatWasAskedForAndTheOneThatWasMeasuredAreToldApart(t *testing
 	}
 }
 
-// overtaken has something happen while devices are read.
+// overtaken runs a hook while devices are read.
 type overtaken struct {
 	*controltest.Devices
 	meanwhile func()
@@ -192,9 +192,9 @@ func (o *overtaken) Observe(ctx context.Context, t control.Target, ids []ident.P
 	return list, err
 }
 
-// A rollout that was broken off in the middle of a device hands what the device held before on to the next rollout, which
-// is thus undone to where the first one began.
-func TestARolloutIsUndoneToBeforeTheOneThatWasBrokenOff(t *testing.T) {
+// The device settings recorded before an interrupted rollout pass to the next rollout, whose roll-back thus restores the
+// state before the first one.
+func TestUndoRestoresStateBeforeInterruptedRollout(t *testing.T) {
 	t.Parallel()
 	r, plan := controltest.LabWithPlan(t)
 	var mu sync.Mutex
@@ -202,7 +202,7 @@ func TestARolloutIsUndoneToBeforeTheOneThatWasBrokenOff(t *testing.T) {
 	r.Devices.OnRead(func(_ context.Context, d driver.Device) error {
 		mu.Lock()
 		defer mu.Unlock()
-		if reads[d.Name]++; d.Name == "h1/P1" && reads[d.Name] > 1 { // it takes what is written and never answers again
+		if reads[d.Name]++; d.Name == "h1/P1" && reads[d.Name] > 1 { // it applies the write and then stops answering
 			return driver.ErrUnreachable
 		}
 		return nil
@@ -256,7 +256,7 @@ func deviceOf(t *testing.T, ro control.Rollout, name string) control.RolloutDevi
 	return control.RolloutDevice{}
 }
 
-func TestACancelIsOfOneRolloutAndInTheAuditLogUnderItsOwnName(t *testing.T) {
+func TestCancelAffectsOneRolloutAndIsAuditedAsCancel(t *testing.T) {
 	t.Parallel()
 	r, plan := controltest.LabWithPlan(t)
 	if _, err := r.Service.CreateFabric(t.Context(), control.Fabric{Name: "prod", Source: controltest.Source}); err != nil {
@@ -296,7 +296,7 @@ func TestACancelIsOfOneRolloutAndInTheAuditLogUnderItsOwnName(t *testing.T) {
 	}
 }
 
-func TestGoingBackBringsWholePlansBack(t *testing.T) {
+func TestRollBackRestoresWholePlans(t *testing.T) {
 	t.Parallel()
 	r, a := controltest.InForce(t)
 	other := func(mode policy.Mode) string {
@@ -318,7 +318,7 @@ func TestGoingBackBringsWholePlansBack(t *testing.T) {
 		return controltest.Rollout(t, r.Service, ro.ID)
 	}
 	half := roll(b, control.StageSettings)
-	// What guarded the way forward must not turn the way back around.
+	// The gates of the rollout must not apply to its roll-back.
 	guarded, err := r.Service.StartRollout(t.Context(), "lab", rollouts.RolloutInput{Plan: a, Stages: []control.Stage{control.StageSettings},
 		Options: control.RolloutOptions{ConfirmWindow: time.Hour, MaxShareError: 0.5, MeasureWindow: time.Second, FailureBudget: 2}})
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"fairlane/service/control/usecases"
 )
 
-// counting is a store that counts the plans that are loaded.
+// counting is a store that counts the loading of plans.
 type counting struct {
 	control.Store
 
@@ -73,10 +73,10 @@ func TestSweepsOfManyFabricsLoadEachPlanOnce(t *testing.T) {
 			t.Errorf("the sweep loaded %d plans, want %d", got, want)
 		}
 	}
-	sweep(list[0], fabrics) // makes the records
+	sweep(list[0], fabrics) // creates the records
 	sweep(list[1], 0)       // nothing is due
 	ahead.Add(int64(6 * time.Minute))
-	sweep(list[0], 0) // all is due, and known
+	sweep(list[0], 0) // all is due, and cached
 	ahead.Add(int64(6 * time.Minute))
 	sweep(list[1], fabrics)
 }

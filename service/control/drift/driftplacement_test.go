@@ -16,7 +16,7 @@ import (
 	"fairlane/service/device"
 )
 
-// placedLab is a lab with a plan in force whose placements are looked after under a policy.
+// placedLab is a lab with a plan in force whose placements are watched under a policy.
 type placedLab struct {
 	*controltest.Rig
 
@@ -41,7 +41,7 @@ func newPlacedLab(t *testing.T, p device.Policy) *placedLab {
 	return l
 }
 
-// look lets more than an interval pass and looks for drift, with the repair that comes of it.
+// look advances the clock by more than an interval and sweeps, with any repair that follows.
 func (l *placedLab) look() drift.DeviceView {
 	l.t.Helper()
 	l.ahead(2 * time.Minute)
@@ -61,7 +61,7 @@ func (l *placedLab) manager() drift.DeviceView {
 	return v
 }
 
-// told lists what was told of the subnet manager, and the messages.
+// told lists the kinds and messages of the events about the subnet manager.
 func (l *placedLab) told() (kinds, messages string) {
 	l.t.Helper()
 	list, _, err := l.s.Events(l.t.Context(), "lab", 0, control.Page{Limit: 1000})
@@ -77,7 +77,7 @@ func (l *placedLab) told() (kinds, messages string) {
 	return strings.TrimSpace(kinds), messages
 }
 
-// rollouts are those after the one that put the plan in force, the newest first.
+// rollouts returns the rollouts after the one that put the plan in force, newest first.
 func (l *placedLab) rollouts() []control.Rollout {
 	l.t.Helper()
 	list, _, err := l.s.ListRollouts(l.t.Context(), "lab", control.Page{Limit: 100})
@@ -87,11 +87,11 @@ func (l *placedLab) rollouts() []control.Rollout {
 	return list[:len(list)-1]
 }
 
-func TestPlacementsThatDriftAreToldWithTheirCauseAndLeftUnderThePolicyReport(t *testing.T) {
+func TestPolicyReportReportsDriftedPlacementsWithCause(t *testing.T) {
 	t.Parallel()
 	l := newPlacedLab(t, device.PolicyReport)
 	l.Devices.Stray(false, nil)
-	for range 2 { // it is told once
+	for range 2 { // it is reported once
 		if v := l.look(); v.State != "drifted" || len(v.Differences) != 1 || v.Differences[0].Desired != "SL 1" || v.Repair != 0 {
 			t.Fatalf("the subnet manager is %+v", v)
 		}
@@ -101,7 +101,7 @@ func TestPlacementsThatDriftAreToldWithTheirCauseAndLeftUnderThePolicyReport(t *
 	if kinds != "drifted" || text != want || len(l.rollouts()) > 0 {
 		t.Errorf("events %q, %d rollouts:\n%s", kinds, len(l.rollouts()), text)
 	}
-	// It is among the devices, and one of those that are read when somebody asks.
+	// It is listed among the devices, and read on request.
 	for what, list := range map[string]func() ([]drift.DeviceView, error){
 		"known": func() ([]drift.DeviceView, error) {
 			_, list, _, err := l.s.ListDevices(t.Context(), "lab", control.Page{})
@@ -122,7 +122,7 @@ func TestPlacementsThatDriftAreToldWithTheirCauseAndLeftUnderThePolicyReport(t *
 	}
 }
 
-func TestPlacementsAreRepairedUnderThePolicyRepair(t *testing.T) {
+func TestPolicyRepairRepairsPlacements(t *testing.T) {
 	t.Parallel()
 	l := newPlacedLab(t, device.PolicyRepair)
 	l.Devices.Stray(false, nil)
@@ -142,8 +142,8 @@ func TestPlacementsAreRepairedUnderThePolicyRepair(t *testing.T) {
 	}
 }
 
-// A subnet manager that takes placements and does not hand them out is left alone after some tries.
-func TestASubnetManagerThatDoesNotKeepPlacementsIsQuarantined(t *testing.T) {
+// A subnet manager that accepts placements but does not return them is quarantined after some attempts.
+func TestSubnetManagerThatLosesPlacementsIsQuarantined(t *testing.T) {
 	t.Parallel()
 	l := newPlacedLab(t, device.PolicyRepair)
 	l.Devices.Stray(true, nil)
@@ -162,8 +162,9 @@ func TestASubnetManagerThatDoesNotKeepPlacementsIsQuarantined(t *testing.T) {
 	}
 }
 
-// Where nobody here can place, or somebody else did, a repair would be refused: it is told why and not tried.
-func TestPlacementsThatCannotBeRepairedAreOnlyTold(t *testing.T) {
+// Where this service cannot place, or another manager placed, a repair would be refused: the reason is reported, and no
+// repair is attempted.
+func TestUnrepairablePlacementsAreOnlyReported(t *testing.T) {
 	t.Parallel()
 	l := newPlacedLab(t, device.PolicyRepair)
 	l.Devices.Stray(false, errors.New("set sl=1 for the partition"))
@@ -177,7 +178,7 @@ func TestPlacementsThatCannotBeRepairedAreOnlyTold(t *testing.T) {
 	}
 }
 
-func TestNobodyWritesAFrozenSubnetManager(t *testing.T) {
+func TestFrozenSubnetManagerIsNotWritten(t *testing.T) {
 	t.Parallel()
 	l := newPlacedLab(t, device.PolicyRepair)
 	if err := l.s.SetDevicePolicy(t.Context(), "lab", device.ManagerName, 0, device.PolicyFreeze); err != nil {
@@ -204,7 +205,7 @@ func TestNobodyWritesAFrozenSubnetManager(t *testing.T) {
 	l.Wait()
 }
 
-// Traffic is moved when the devices on its way are as wanted: they are repaired first, each kind by a rollout of its own.
+// Traffic is moved when the devices on its path are in sync: they are repaired first, in a rollout of their own.
 func TestDevicesAreRepairedBeforePlacements(t *testing.T) {
 	t.Parallel()
 	l := newPlacedLab(t, device.PolicyRepair)
@@ -215,7 +216,7 @@ func TestDevicesAreRepairedBeforePlacements(t *testing.T) {
 		t.Fatalf("the first repair is %+v", list)
 	}
 	l.Devices.Undrift()
-	if err := l.s.SweepDrift(t.Context(), "m"); err != nil { // no interval later
+	if err := l.s.SweepDrift(t.Context(), "m"); err != nil { // without another interval
 		t.Fatal(err)
 	}
 	l.Wait()
@@ -224,8 +225,8 @@ func TestDevicesAreRepairedBeforePlacements(t *testing.T) {
 	}
 }
 
-// Placements that another plan than that in force brought about are not judged by it.
-func TestOnlyPlacementsThatWereRolledOutAreLookedAfter(t *testing.T) {
+// Placements of a plan that is not in force are not judged.
+func TestOnlyRolledOutPlacementsAreChecked(t *testing.T) {
 	t.Parallel()
 	l := newPlacedLab(t, device.PolicyRepair)
 	plan := movingPlan(t, l.Rig)
@@ -234,7 +235,7 @@ func TestOnlyPlacementsThatWereRolledOutAreLookedAfter(t *testing.T) {
 			t.Fatal(err)
 		}
 		l.Wait()
-		for range 3 { // clears up, finds the devices, reads them
+		for range 3 { // cleans up, seeds the records, reads the devices
 			l.ahead(2 * time.Minute)
 			if err := l.s.SweepDrift(t.Context(), "m"); err != nil {
 				t.Fatal(err)
@@ -248,8 +249,8 @@ func TestOnlyPlacementsThatWereRolledOutAreLookedAfter(t *testing.T) {
 	}
 }
 
-// A repair of placements between a rollout that moves traffic and its clear-up does not take the clear-up's place.
-func TestARepairOfPlacementsIsNoClearUp(t *testing.T) {
+// A repair of placements between a rollout that moves traffic and its clean-up does not replace the clean-up.
+func TestRepairOfPlacementsDoesNotReplaceCleanUp(t *testing.T) {
 	t.Parallel()
 	r, ro := moved(t)
 	r.Devices.Stray(false, nil)

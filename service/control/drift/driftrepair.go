@@ -15,12 +15,12 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// A repair is a rollout of the plan in force to some of its devices. So it goes by the same rules as every other: it
-// never runs beside another on its fabric, what a device held is recorded before the first write, what was written is read
-// back, any manager goes on with it when one dies. It differs in that devices fail each for itself: nothing is undone
-// because another device could not be repaired.
+// A repair is a rollout of the plan in force to some of its devices, under the rules of every rollout: it never runs
+// concurrently with another on its fabric, the previous settings of a device are recorded before the first write, every
+// write is verified by a read, and any manager continues it when one dies. The one difference: each device fails on its
+// own, and no failure undoes the repair of other devices.
 
-// RepairDevice repairs one device, named as Device takes it, now, whatever its policy, but not when that is to freeze.
+// RepairDevice repairs one device now, whatever its policy, except freeze; ref is as in Device.
 func (s *Drift) RepairDevice(ctx context.Context, fabric, ref string) (ro control.Rollout, err error) {
 	k, err := s.watched(ctx, fabric)
 	if err != nil {
@@ -43,9 +43,9 @@ func (s *Drift) RepairDevice(ctx context.Context, fabric, ref string) (ro contro
 	return ro, err
 }
 
-// onlyOthersRepair fails with *ConflictError "not-repairable" when all that is wrong with a device are prerequisites that the fabric's
-// setting keeps Fairlane from writing: a repair would verify the settings and leave the device drifted. A device that cannot be read
-// now is repaired, which says why when it fails.
+// onlyOthersRepair fails with *ConflictError "not-repairable" when the only faults of a device are prerequisites that the
+// fabric's setting keeps Fairlane from writing. A repair would verify the settings and leave the device drifted. A device
+// that cannot be read now is repaired; the repair then reports why it fails.
 func (s *Drift) onlyOthersRepair(ctx context.Context, k *known, d driver.Device) error {
 	reports, err := s.observeWatched(ctx, k, []ident.PortID{d.ID})
 	if err != nil || len(reports) != 1 || len(reports[0].Differences) == 0 {
@@ -62,8 +62,8 @@ func (s *Drift) onlyOthersRepair(ctx context.Context, k *known, d driver.Device)
 	return &control.ConflictError{Code: "not-repairable", Said: phrase.Of("problem.only-prerequisites", "device", d.Name, "reasons", reasons)}
 }
 
-// startRepair records a repair of devices of the plan in force, in their order, or of its subnet manager alone, with the job
-// that makes a manager begin it.
+// startRepair records a repair of devices of the plan in force, in their order, or of its subnet manager alone, with the
+// job that makes a manager start it.
 func (s *Drift) startRepair(ctx context.Context, r control.Repos, k *known, ids []ident.PortID) (control.Rollout, error) {
 	fabric, plan := k.target.Fabric.Name, k.target.Plan.Name
 	name, err := control.InForceName(ctx, r, fabric)
@@ -105,7 +105,7 @@ func (s *Drift) startRepair(ctx context.Context, r control.Repos, k *known, ids 
 	return s.rollouts.AddRollout(ctx, r, ro, devices, func(id int64) phrase.Text { return phrase.Of("event.repair", "rollout", id, "what", what) })
 }
 
-// settleDevices brings the records of devices up to date with a rollout that ended.
+// settleDevices updates the records of devices after a rollout ended.
 func (s *Drift) settleDevices(ctx context.Context, r control.Repos, ro control.Rollout) error {
 	p, _, err := control.DriftPolicyOf(ctx, r, ro.Fabric)
 	if err != nil {
@@ -121,7 +121,7 @@ func (s *Drift) settleDevices(ctx context.Context, r control.Repos, ro control.R
 		if err != nil {
 			return err
 		}
-		// Where a plan has prerequisites beside its settings, devices are in sync when they were read with these.
+		// On RoCE, a rollout does not verify the prerequisites: its devices are read again before they count as in sync.
 		kept := (ro.State == control.RolloutSucceeded || ro.State == control.RolloutPartial) && f.Plane != policy.PlaneRoCE
 		return errors.Join(r.SettleDevices(ctx, ro.ID, kept, now), s.tellTurns(ctx, r, events))
 	}
@@ -151,8 +151,8 @@ func (s *Drift) settleDevices(ctx context.Context, r control.Repos, ro control.R
 	return s.tellTurns(ctx, r, events)
 }
 
-// settleManager brings the record of the subnet manager, when there is one, up to date with a rollout that ended and had to do
-// with placements, and returns the events of it.
+// settleManager updates the record of the subnet manager, if any, after a rollout with placements ended, and returns its
+// events.
 func (s *Drift) settleManager(ctx context.Context, r control.Repos, ro control.Rollout, p control.DriftPolicy, now time.Time) ([]control.Event, error) {
 	if !slices.Contains(ro.Stages, control.StagePlacement) {
 		return nil, nil
@@ -178,18 +178,18 @@ func (s *Drift) settleManager(ctx context.Context, r control.Repos, ro control.R
 	return s.turnEvents(ro.Fabric, d, turns, "", now), r.PutDeviceRecords(ctx, ro.Fabric, list)
 }
 
-// settleRepair notes in a device's record how its repair went.
+// settleRepair records the result of a repair in a device's record.
 func (s *Drift) settleRepair(d *control.DeviceRecord, x *control.RolloutDevice, ro control.Rollout, p control.DriftPolicy, now time.Time) []control.Event {
 	d.Repair = ro.ID
 	var turns []device.Turn
 	switch x.State {
 	case device.InSync:
 		if slices.ContainsFunc(d.Differences, func(x control.Difference) bool { return x.Prerequisite != "" }) {
-			d.Due = now // the next reading shows whether the prerequisites hold
+			d.Due = now // the next reading verifies the prerequisites
 			break
 		}
 		turns = d.InSync(ro.Plan, x.UpdatedAt, p, now)
-	case device.Pending, device.Unknown: // it was not reached
+	case device.Pending, device.Unknown: // the repair did not reach it
 		d.Due = now
 	default:
 		turns = d.NotRepaired(x.Error, p, now)

@@ -19,16 +19,16 @@ import (
 
 // Bounds of the drift sweep.
 const (
-	sweepBatch = 128              // devices read before what was found is written down
-	sweepTime  = 30 * time.Second // of one sweep over a fabric; the rest waits for the next
-	maxRepair  = 64               // devices that one repair writes
-	repairWave = 16               // of these at the same time
+	sweepBatch = 128              // devices read before the results are stored
+	sweepTime  = 30 * time.Second // of one sweep over a fabric; the other devices wait for the next sweep
+	maxRepair  = 64               // devices in one repair
+	repairWave = 16               // of these concurrently
 	repairTry  = 2                // tries of each step on a device
 )
 
-// SweepDrift reads the devices that are due on all fabrics, a bounded number at a time, writes down what it found, and
-// has those repaired that are to be. Fabrics on which a rollout runs are left alone. Every manager may call it as often as it
-// likes: a device is read by one of them. by names the manager. The error joins those of fabrics that could not be read.
+// SweepDrift reads the devices that are due on all fabrics, up to a limit at a time, stores the results, and starts the
+// repairs that the policy requires. It skips fabrics with a running rollout. Every manager may call it at any time: one
+// of them reads a device. by names the manager. The error joins those of fabrics that could not be read.
 func (s *Drift) SweepDrift(ctx context.Context, by string) error {
 	return s.EachFabric(ctx, "look for drift on", func(fabric string) error { return s.sweepFabric(ctx, fabric, by) })
 }
@@ -42,17 +42,17 @@ type sweep struct {
 	due        []control.DeviceRecord
 }
 
-// ground is what a sweep of a fabric goes by.
+// ground is the state of a fabric that a sweep is based on.
 type ground struct {
 	policy control.DriftPolicy
-	seeded string // the plan whose devices are recorded, as seed has it
+	seeded string // the recorded value of seed, for the plan whose devices are recorded
 	plan   string // the plan in force; empty while a rollout runs
 	placed bool   // its placements are in force, too
 	latest int64  // the fabric's newest rollout
 	waits  string // why automatic repairs are on hold; empty when they are not
 }
 
-// seed names what is recorded when it is the devices of the plan in force, with the subnet manager or without.
+// seed identifies the recorded devices: the plan in force, with the subnet manager or without.
 func (g *ground) seed() string {
 	if g.placed {
 		return g.plan + "+" + device.ManagerName
@@ -70,14 +70,14 @@ func groundOf(ctx context.Context, r control.Repos, fabric string) (g ground, er
 	}
 	f, err := r.Fabric(ctx, fabric)
 	if err != nil || f.Management != control.Managed {
-		return g, err // no drift is reported where nothing would be repaired
+		return g, err // no drift is reported where no repair is possible
 	}
 	g.waits = f.WaitingText()
 	g.plan, g.placed, err = planInForce(ctx, r, fabric)
 	return g, err
 }
 
-// planInForce names the plan in force on a fabric, and says whether its placements are.
+// planInForce returns the plan in force on a fabric, and whether its placements are in force.
 func planInForce(ctx context.Context, r control.Repos, fabric string) (plan string, placed bool, err error) {
 	if plan, err = control.InForceName(ctx, r, fabric); err != nil {
 		return "", false, err
@@ -123,15 +123,15 @@ func (s *Drift) sweepDevices(ctx context.Context, fabric, by string) error {
 	}
 }
 
-// observe reads devices of a target back in a span of its own.
+// observe reads devices of a target back in its own trace span.
 func (s *Drift) observe(ctx context.Context, t control.Target, ids []ident.PortID) (list []control.DeviceReport, err error) {
 	ctx, sp := span.Start(ctx, "drift.sweep", "fabric", t.Fabric.Name, "devices", len(ids))
 	defer func() { sp.End(err) }()
 	return s.Observer.Observe(ctx, t, ids)
 }
 
-// claimDevices chooses the devices to read now and puts off their next turn, so that nobody else reads them. It chooses
-// none while a rollout runs.
+// claimDevices selects the devices to read now and postpones their due times, so that no other manager reads them. It
+// selects none while a rollout runs.
 func (s *Drift) claimDevices(ctx context.Context, fabric, by string) (w sweep, err error) {
 	w = sweep{fabric: fabric, by: by}
 	if due, err := s.sweepDue(ctx, fabric); err != nil || !due {
@@ -143,7 +143,7 @@ func (s *Drift) claimDevices(ctx context.Context, fabric, by string) (w sweep, e
 	err = s.Store.Tx(control.OnFabric(ctx, fabric), func(r control.Repos) error {
 		w.due = nil
 		if w.ground, err = groundOf(ctx, r, fabric); err != nil || w.policy.Interval == 0 || w.plan != w.known.target.Plan.Name || w.placed != w.known.target.Placed {
-			return err // another plan may have come in force meanwhile: the next sweep goes by it
+			return err // another plan may be in force by now: the next sweep uses it
 		}
 		if w.known.left != nil && w.known.newest != w.latest {
 			return nil // a rollout has ended meanwhile
@@ -160,7 +160,7 @@ func (s *Drift) claimDevices(ctx context.Context, fabric, by string) (w sweep, e
 		if w.due, err = r.DevicesDue(ctx, fabric, now, now.Add(2*w.policy.Every()), sweepBatch); err != nil || len(w.due) == 0 {
 			return err
 		}
-		var gone []ident.PortID // devices that a rollout has verified since they left the plan
+		var gone []ident.PortID // devices that a rollout verified after they left the plan
 		for i := range w.due {
 			w.due[i].Due = device.NextLook(w.due[i].Device.ID, now, w.policy.Every())
 			if id := w.due[i].Device.ID; !w.known.has(id) {
@@ -176,8 +176,7 @@ func (s *Drift) claimDevices(ctx context.Context, fabric, by string) (w sweep, e
 	return w, err
 }
 
-// sweepDue reports whether there is anything to do on a fabric. It needs no plan, of which there may be more than are kept
-// in memory.
+// sweepDue reports whether a fabric has any device due. It loads no plan: there may be more plans than are cached.
 func (s *Drift) sweepDue(ctx context.Context, fabric string) (due bool, err error) {
 	err = s.Store.View(ctx, func(r control.Repos) error {
 		g, err := groundOf(ctx, r, fabric)
@@ -209,7 +208,7 @@ func (s *Drift) seedDevices(ctx context.Context, r control.Repos, w sweep, now t
 	return r.SeedDevices(ctx, w.fabric, w.seed(), list)
 }
 
-// leftDue reports whether devices that have left the plan in force have no turn yet.
+// leftDue reports whether devices that have left the plan in force lack a due time.
 func (s *Drift) leftDue(ctx context.Context, r control.Repos, fabric string, g ground) (bool, error) {
 	s.mu.Lock()
 	checked := s.turned[fabric]
@@ -226,7 +225,7 @@ func (s *Drift) leftDue(ctx context.Context, r control.Repos, fabric string, g g
 	return due, err
 }
 
-// seedLeft adds the records of devices that have left the plan in force, to be read at once.
+// seedLeft adds the records of devices that have left the plan in force, due at once.
 func (s *Drift) seedLeft(ctx context.Context, r control.Repos, w sweep, now time.Time) error {
 	if len(w.known.left) == 0 {
 		return nil
@@ -253,14 +252,14 @@ func (s *Drift) seedLeft(ctx context.Context, r control.Repos, w sweep, now time
 	return r.PutDeviceRecords(ctx, w.fabric, list)
 }
 
-// turned returns the records of a list that are due within the horizon of a sweep: others are never read.
+// turned returns the records of a list that are due within the horizon of a sweep; others are never read.
 func turned(list []control.DeviceRecord, g ground, now time.Time) []control.DeviceRecord {
 	horizon := now.Add(2 * g.policy.Every())
 	return slices.DeleteFunc(slices.Clone(list), func(d control.DeviceRecord) bool { return d.Due.After(horizon) })
 }
 
-// noteSweep writes down what was found, and asks for the repair of what is to be repaired. What was read while a rollout
-// began says nothing about the devices now, and is dropped.
+// noteSweep stores the results of a sweep, and starts the repair of devices that need one. Results are dropped when a
+// rollout started while they were read.
 func (s *Drift) noteSweep(ctx context.Context, w sweep, reports []control.DeviceReport) error {
 	found := make(map[ident.PortID]*control.DeviceReport, len(reports))
 	for i := range reports {
@@ -271,7 +270,7 @@ func (s *Drift) noteSweep(ctx context.Context, w sweep, reports []control.Device
 		if err != nil || g.plan != w.plan || g.latest != w.latest {
 			return err
 		}
-		w.policy, w.waits = g.policy, g.waits // what people decided while the devices were read counts
+		w.policy, w.waits = g.policy, g.waits // decisions made while the devices were read apply
 		ids := make([]ident.PortID, 0, len(found))
 		for id := range found {
 			ids = append(ids, id)
@@ -282,9 +281,9 @@ func (s *Drift) noteSweep(ctx context.Context, w sweep, reports []control.Device
 		}
 		slices.SortFunc(list, func(a, b control.DeviceRecord) int { return a.Device.ID.Compare(b.Device.ID) })
 		var events []control.Event
-		var clean []driver.Device // that have left the plan in force
+		var clean []driver.Device // of those that have left the plan in force
 		var broken []ident.PortID
-		var manager *control.DeviceRecord // that is to be repaired
+		var manager *control.DeviceRecord // the subnet manager, when it needs a repair
 		now := s.Now()
 		for i := range list {
 			d := &list[i]
@@ -302,14 +301,14 @@ func (s *Drift) noteSweep(ctx context.Context, w sweep, reports []control.Device
 			case len(broken) < maxRepair:
 				broken = append(broken, d.Device.ID)
 			default:
-				d.Due = now // its turn comes with the next sweep
+				d.Due = now // repaired after the next sweep
 			}
 		}
 		switch {
 		case manager == nil:
 		case len(broken) == 0:
 			broken = append(broken, manager.Device.ID)
-		default: // traffic moves when devices are ready for it
+		default: // devices are repaired before traffic moves
 			manager.Due = now
 		}
 		if err := r.PutDeviceRecords(ctx, w.fabric, list); err != nil {
@@ -328,7 +327,7 @@ func (s *Drift) noteSweep(ctx context.Context, w sweep, reports []control.Device
 	})
 }
 
-// noteReport brings a record up to date with what was read, and returns the events of it.
+// noteReport updates a record with a reading, and returns the resulting events.
 func (s *Drift) noteReport(d *control.DeviceRecord, x *control.DeviceReport, w sweep, now time.Time) []control.Event {
 	reading := device.ReadingOf(device.State(x.State))
 	if reading == device.ReadingUnknown && x.Observed == nil {
@@ -353,7 +352,7 @@ func (s *Drift) noteReport(d *control.DeviceRecord, x *control.DeviceReport, w s
 	return s.turnEvents(w.fabric, d, turns, cause, now)
 }
 
-// tellTurns adds events of devices. That a device is left alone, or no longer, is a decision, and goes to the audit log.
+// tellTurns adds events of devices. Starting or ending a quarantine is a decision and is audited.
 func (s *Drift) tellTurns(ctx context.Context, r control.Repos, events []control.Event) error {
 	if err := r.AddEvents(ctx, events); err != nil {
 		return err
@@ -368,7 +367,8 @@ func (s *Drift) tellTurns(ctx context.Context, r control.Repos, events []control
 	return nil
 }
 
-// turnEvents are the events of what changed about a device. cause is why it drifted and is not repaired, "" when unknown.
+// turnEvents returns the events of a device's changes of state. cause is why it drifted and is not repaired, "" when
+// unknown.
 func (s *Drift) turnEvents(fabric string, d *control.DeviceRecord, turns []device.Turn, cause string, now time.Time) []control.Event {
 	var out []control.Event
 	for _, t := range turns {
@@ -396,7 +396,7 @@ func (s *Drift) turnEvents(fabric string, d *control.DeviceRecord, turns []devic
 		}
 		data, err := json.Marshal(about)
 		if err != nil {
-			data = nil // words and a number always encode
+			data = nil // texts and one number always encode
 		}
 		out = append(out, control.Event{At: now, Fabric: fabric, Actor: string(control.PrincipalSystem), Kind: "device." + string(t), Subject: d.Device.Name, Said: said, Data: data})
 	}
@@ -415,7 +415,7 @@ func firstDifference(list []control.Difference) phrase.Text {
 	return phrase.First(phrase.Commas{said}, len(list), 1)
 }
 
-// known is what is known of a fabric's plan in force: what each device should be.
+// known is the plan in force of a fabric with the desired state of each device.
 type known struct {
 	target control.Target
 	list   []device.Target // by device, the subnet manager first when it is one of them
@@ -452,10 +452,10 @@ func (k *known) find(ref string) (*device.Target, error) {
 	return hit, nil
 }
 
-// maxKnown bounds the devices of the plans in force that are kept decoded. The one used last is kept, however many it has.
+// maxKnown bounds the cache of decoded plans in force, in devices. The plan used last stays, whatever its size.
 const maxKnown = 1 << 16
 
-// known returns what is known of a fabric's plan in force. It fails with *ConflictError "no-plan" when there is none.
+// known returns the plan in force of a fabric, decoded. It fails with *ConflictError "no-plan" when there is none.
 func (s *Drift) known(ctx context.Context, fabric string) (*known, error) {
 	var f control.Fabric
 	var name string
@@ -506,7 +506,7 @@ func (s *Drift) known(ctx context.Context, fabric string) (*known, error) {
 	return k, nil
 }
 
-// lastKnown leaves the latest of a list, with at most so many devices together, but at least one.
+// lastKnown returns the latest entries of a list with at most so many devices together, but at least one entry.
 func lastKnown(list []*known, most int) []*known {
 	devices := 0
 	for i, k := range slices.Backward(list) {

@@ -6,8 +6,7 @@ import (
 	"fairlane/service/control"
 )
 
-// RolloutEnded records the end of a rollout in the audit log and in what is known of its devices, in the transaction
-// that ends it.
+// RolloutEnded updates the audit log and the records of devices in the transaction that ends a rollout.
 func (s *Drift) RolloutEnded(ctx context.Context, r control.Repos, ro control.Rollout) error {
 	e := control.Event{Fabric: ro.Fabric, Rollout: ro.ID, Kind: "rollout." + string(ro.State), Subject: ro.Plan,
 		Said: control.RolloutEndedText(ro)}

@@ -2,7 +2,8 @@ package drift
 
 import "fairlane/service/device"
 
-// KeptPlans is how many of plans with so many devices, in the order they were loaded, are kept in memory for most devices.
+// KeptPlans returns how many plans, with so many devices each in the order of loading, stay cached under a limit of
+// devices.
 func KeptPlans(most int, devices ...int) int {
 	list := make([]*known, len(devices))
 	for i, n := range devices {

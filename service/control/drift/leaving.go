@@ -15,18 +15,18 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// A device leaves the plan in force when a rollout of an earlier plan wrote it and this plan does not have it. It stays among the
-// devices of the fabric, and drift sweeps read it, until a read verifies that no settings of Fairlane are on it: a clean-up may
-// have failed on it, or it did not answer then.
+// A device leaves the plan in force when a rollout of an earlier plan wrote it and this plan does not contain it. It
+// stays among the devices of the fabric, and drift sweeps read it, until a read verifies that it holds no settings of
+// Fairlane. The clean-up may have failed on it, or it may not have answered.
 
-// heldOutside are the devices outside of a plan that settings of Fairlane may be on.
+// heldOutside lists the devices outside of a plan that may hold settings of Fairlane.
 type heldOutside struct {
 	plan   string
-	newest int64 // the fabric's newest rollout then, which had ended
+	newest int64 // the fabric's newest rollout at that time, which had ended
 	ids    []ident.PortID
 }
 
-// watched is known with the devices that have left the plan in force.
+// watched returns known plus the devices that have left the plan in force.
 func (s *Drift) watched(ctx context.Context, fabric string) (*known, error) {
 	k, err := s.known(ctx, fabric)
 	if err != nil {
@@ -72,8 +72,8 @@ func (s *Drift) watched(ctx context.Context, fabric string) (*known, error) {
 	return out, nil
 }
 
-// outside returns the devices outside of a plan in force that settings of Fairlane were on when the fabric's newest rollout ended.
-// While a rollout of another plan runs, its devices are not among them.
+// outside returns the devices outside of a plan in force that held settings of Fairlane when the fabric's newest rollout
+// ended. While a rollout of another plan runs, its devices are not among them.
 func (s *Drift) outside(ctx context.Context, r control.Repos, k *known, running bool, newest int64) ([]ident.PortID, error) {
 	fabric := k.target.Fabric.Name
 	s.mu.Lock()
@@ -111,13 +111,13 @@ func (k *known) leftText() phrase.Text {
 	return phrase.Of("device.leaving", "plan", fmt.Sprintf("%.12s", k.target.Plan.Name))
 }
 
-// keptText says what helps where no rollout of a plan takes settings back from a device that has left it.
+// keptText says what helps where no rollout of a plan removes settings from a device that has left it.
 func (k *known) keptText() phrase.Text {
 	return phrase.Of("problem.kept", "fabric", k.target.Fabric.Name)
 }
 
-// observeLeft reads devices that have left the plan in force, those of ids or, with nil, all. A device that holds its baseline is
-// in sync, too.
+// observeLeft reads devices that have left the plan in force: those of ids or, with nil, all. A device that holds its
+// baseline is in sync, too.
 func (s *Drift) observeLeft(ctx context.Context, k *known, ids []ident.PortID) ([]control.DeviceReport, error) {
 	if ids == nil {
 		ids = slices.SortedFunc(maps.Keys(k.left), ident.PortID.Compare)
@@ -185,7 +185,7 @@ func (s *Drift) observeWatched(ctx context.Context, k *known, ids []ident.PortID
 	return append(reports, more...), err
 }
 
-// letGo records that devices which have left the plan in force were verified, and returns the events of it.
+// letGo records that devices which have left the plan in force were verified, and returns the events.
 func (s *Drift) letGo(ctx context.Context, r control.Repos, fabric string, list []driver.Device) ([]control.Event, error) {
 	if len(list) == 0 {
 		return nil, nil

@@ -18,7 +18,8 @@ import (
 	"fairlane/subnet"
 )
 
-// leavingLab is a lab whose plan in force has lost a tenant, so that the port h2/P1 has left it; that refuses writes.
+// leavingLab is a lab whose plan in force has lost a tenant, so that the port h2/P1 has left it. That port rejects
+// writes.
 type leavingLab struct {
 	*controltest.Rig
 
@@ -62,7 +63,7 @@ func newLeavingLab(t *testing.T, policy device.Policy) *leavingLab {
 	return l
 }
 
-// look lets more than an interval pass and sweeps.
+// look advances the clock by more than an interval and sweeps.
 func (l *leavingLab) look() {
 	l.t.Helper()
 	l.ahead.Add(int64(6 * time.Minute))
@@ -72,7 +73,7 @@ func (l *leavingLab) look() {
 	l.Wait()
 }
 
-// port is h2/P1 as it is listed, read now and as known, "" for not at all.
+// port returns h2/P1 as read now and as stored, zero when not listed.
 func (l *leavingLab) port() (live, known drift.DeviceView) {
 	l.t.Helper()
 	_, all, err := l.s.Devices(l.t.Context(), "lab", "")
@@ -121,7 +122,7 @@ func (l *leavingLab) events(kind string) (n int) {
 	return n
 }
 
-// gone checks that the port is listed no more and not read any more.
+// gone checks that the port is neither listed nor read any more.
 func (l *leavingLab) gone() {
 	l.t.Helper()
 	l.look()
@@ -138,7 +139,7 @@ func (l *leavingLab) gone() {
 	}
 }
 
-func TestADeviceThatLeavesThePlanIsListedUntilItIsVerifiedClean(t *testing.T) {
+func TestDeviceLeavingThePlanIsListedUntilVerifiedClean(t *testing.T) {
 	t.Parallel()
 	l := newLeavingLab(t, device.PolicyReport)
 	live, known := l.port()
@@ -169,7 +170,7 @@ func TestADeviceThatLeavesThePlanIsListedUntilItIsVerifiedClean(t *testing.T) {
 	l.gone()
 }
 
-func TestADeviceThatLeftThePlanIsRepairedByPolicy(t *testing.T) {
+func TestDeviceThatLeftThePlanIsRepairedByPolicy(t *testing.T) {
 	t.Parallel()
 	l := newLeavingLab(t, device.PolicyRepair)
 	l.look() // the clean-up, which fails on the port
@@ -179,7 +180,7 @@ func TestADeviceThatLeftThePlanIsRepairedByPolicy(t *testing.T) {
 	l.gone()
 }
 
-func TestASweepVerifiesADeviceThatWasCleanedElsewhere(t *testing.T) {
+func TestSweepVerifiesDeviceCleanedByAnotherProgram(t *testing.T) {
 	t.Parallel()
 	l := newLeavingLab(t, device.PolicyReport)
 	l.look() // the clean-up, which fails on the port

@@ -4,8 +4,8 @@ import "context"
 
 type preparedDevicesKey struct{}
 
-// PrepareDevices returns a context in which the use cases about devices need no time for loading the plan that is in
-// force on a fabric now. What is wrong with that they find themselves.
+// PrepareDevices loads the plan in force on a fabric into the cache that the use cases about devices read under the
+// returned context. Errors are left to these use cases.
 func (s *Drift) PrepareDevices(ctx context.Context, fabric string) context.Context {
 	k, err := s.known(ctx, fabric)
 	if err != nil {

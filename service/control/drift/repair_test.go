@@ -10,7 +10,7 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// alteredObserver adds a difference to every device that it reads.
+// alteredObserver adds a difference to every report.
 type alteredObserver struct {
 	control.Observer
 	more []control.Difference
@@ -24,8 +24,8 @@ func (o alteredObserver) Observe(ctx context.Context, t control.Target, ids []id
 	return list, err
 }
 
-// A repair that would find nothing to write, and leave the device drifted, is refused with what is wrong.
-func TestAPrerequisiteThatMayNotBeSetIsNotRepaired(t *testing.T) {
+// A repair that would find nothing to write, and leave the device drifted, is refused with the reason.
+func TestReadOnlyPrerequisiteIsNotRepaired(t *testing.T) {
 	t.Parallel()
 	r, _ := controltest.InForce(t)
 	wrong := control.Difference{Field: "rp_enable[3]", Desired: "1", Observed: "0", Prerequisite: "reaction-point", Reason: "senders do not act", Repairable: true}

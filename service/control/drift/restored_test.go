@@ -18,13 +18,13 @@ import (
 	"fairlane/service/store"
 )
 
-// restoredLab is a lab whose database was restored to when the first plan was in force, while the devices hold the second and
-// another program changed the subnet manager.
+// restoredLab is a lab whose database was restored to the time of the first plan, while the devices hold the second plan
+// and another program changed the subnet manager.
 type restoredLab struct {
 	*controltest.Rig
 
 	t      *testing.T
-	s      *usecases.Services // sweeps for drift
+	s      *usecases.Services // runs the drift sweeps
 	ahead  *atomic.Int64
 	first  string
 	second string
@@ -63,7 +63,7 @@ func newRestoredLab(t *testing.T) *restoredLab {
 	return l
 }
 
-// look lets more than an interval pass and sweeps for drift, with the repairs that follow.
+// look advances the clock by more than an interval and sweeps for drift, with the repairs that follow.
 func (l *restoredLab) look() []drift.DeviceView {
 	l.t.Helper()
 	l.ahead.Add(int64(6 * time.Minute))
@@ -78,7 +78,7 @@ func (l *restoredLab) look() []drift.DeviceView {
 	return list
 }
 
-// latest is the newest rollout.
+// latest returns the number of the newest rollout.
 func (l *restoredLab) latest() int64 {
 	l.t.Helper()
 	list, _, err := l.s.ListRollouts(l.t.Context(), "lab", control.Page{Limit: 1})
@@ -88,7 +88,7 @@ func (l *restoredLab) latest() int64 {
 	return list[0].ID
 }
 
-// hold checks that devices hold what a plan wants.
+// hold checks that devices hold the settings of a plan.
 func (l *restoredLab) hold(plan string) {
 	l.t.Helper()
 	_, list, err := l.s.Devices(l.t.Context(), "lab", plan)
@@ -106,7 +106,7 @@ func (l *restoredLab) hold(plan string) {
 func (l *restoredLab) waits() {
 	l.t.Helper()
 	const why = "the database was restored at 2026-11-21 11:00:00 UTC: automatic repairs are on hold until"
-	l.look() // makes the records
+	l.look() // creates the records
 	var drifted int
 	for _, d := range l.look() {
 		if d.State != "drifted" {
@@ -142,8 +142,8 @@ func (l *restoredLab) waits() {
 	}
 }
 
-// A restored database may have an older plan than the devices: only an operator can decide between them.
-func TestAfterARestoreNothingIsWrittenUnasked(t *testing.T) {
+// A restored database may hold an older plan than the devices: only an operator can decide which one counts.
+func TestRestoreHoldsAutomaticRepairs(t *testing.T) {
 	t.Parallel()
 	for name, act := range map[string]func(l *restoredLab) (wanted string){
 		"a rollout": func(l *restoredLab) string {
@@ -168,7 +168,7 @@ func TestAfterARestoreNothingIsWrittenUnasked(t *testing.T) {
 			if n, got := l.writes.Load(), l.latest(); n != 0 || got != last {
 				t.Fatalf("without a request, %d writes reached devices and rollout %d began", n, got)
 			}
-			if again := otherPlan(t, l.Rig); again != l.second { // the backup does not have it
+			if again := otherPlan(t, l.Rig); again != l.second { // the backup does not contain it
 				t.Fatalf("compiled again, plan %.12s is %.12s", l.second, again)
 			}
 			l.hold(l.second)
@@ -224,7 +224,7 @@ func (l *restoredLab) same() {
 }
 
 // Clean-ups are on hold as well, until an operator acts.
-func TestAfterARestoreNoCleanUpStartsByItself(t *testing.T) {
+func TestRestoreHoldsCleanUps(t *testing.T) {
 	t.Parallel()
 	r, ro := moved(t)
 	if err := r.Store.Tx(t.Context(), func(x control.Repos) error { return x.NoteRestored(t.Context(), time.Now()) }); err != nil {
@@ -248,8 +248,8 @@ func TestAfterARestoreNoCleanUpStartsByItself(t *testing.T) {
 	clearedUp(t, r, repair.ID)
 }
 
-// Only an act that lets devices be written ends the wait: to pause or to cancel does not.
-func TestAPausedRolloutEndsTheWaitWhenItGoesOn(t *testing.T) {
+// Only an action that allows writes to devices ends the hold: pause and cancel do not.
+func TestResumingARolloutEndsTheHoldAfterRestore(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		act   func(s *usecases.Services, id int64) (control.Rollout, error)

@@ -1,4 +1,4 @@
-// Package drift has the use cases about devices after a rollout: what they hold, what has drifted, repairs and clean-ups.
+// Package drift has the use cases about devices after a rollout: their current settings, drift, repairs and clean-ups.
 package drift
 
 import (
@@ -16,13 +16,13 @@ type Drift struct {
 	rollouts *rollouts.Rollouts
 
 	mu      sync.Mutex
-	inForce []*known               // of at most maxKnown devices; the one loaded last is the last
+	inForce []*known               // at most maxKnown devices; the plan loaded last comes last
 	cleared map[string]int64       // by fabric, the last rollout that ClearUp looked at
 	held    map[string]heldOutside // by fabric
-	turned  map[string]int64       // by fabric, the newest rollout since which every held device has a turn
+	turned  map[string]int64       // by fabric, the newest rollout for which every held device has a due time
 }
 
-// New returns the use cases over what all share, and those that they use.
+// New returns the use cases over the shared base and the use cases that they call.
 func New(b *control.Base, p *plans.Plans, r *rollouts.Rollouts) *Drift {
 	return &Drift{Base: b, plans: p, rollouts: r, cleared: map[string]int64{}, held: map[string]heldOutside{}, turned: map[string]int64{}}
 }

@@ -33,7 +33,7 @@ func TestAFabricThatAFailedRolloutLeftDirtyIsNotDeleted(t *testing.T) {
 	if err := r.Service.DeleteFabric(control.WithActor(t.Context(), "ada"), "none", 0, false); err == nil {
 		t.Error("a fabric that is not there was deleted")
 	}
-	// Every write is refused after something of it may have arrived, on the way back, too.
+	// Every write fails after a part of it may have arrived, in the roll-back, too.
 	r.Devices.OnApply(func(context.Context, driver.Device) error { return driver.ErrInvalid })
 	controltest.Start(t, r.Service, plan)
 	r.Wait()

@@ -34,8 +34,8 @@ func TestDiscoveryKeepsOneSnapshotOfOneTopology(t *testing.T) {
 	}
 }
 
-// What a discovery finds amiss reaches who asked for it, and devices of another plane than the fabric's are amiss.
-func TestDiscoveryTellsWhatIsAmiss(t *testing.T) {
+// The caller receives the warnings of a discovery; devices of another plane than the fabric's cause one.
+func TestDiscoveryReturnsWarnings(t *testing.T) {
 	t.Parallel()
 	r := controltest.New(t, controltest.OpenSQLite)
 	r.Lab(t)

@@ -16,8 +16,8 @@ import (
 	"fairlane/tenants"
 )
 
-// CreateFabric puts a fabric under management. Plane "" is "roce" where the source is an inventory, else "ib"; TimeScale 0
-// is 1; Counters "" is CountersClear, Prerequisites "" is PrerequisitesReport.
+// CreateFabric adds a fabric to be managed. Plane "" means "roce" where the source is an inventory, else "ib"; TimeScale
+// 0 means 1; Counters "" means CountersClear, Prerequisites "" means PrerequisitesReport.
 func (s *Fabrics) CreateFabric(ctx context.Context, f control.Fabric) (control.Fabric, error) {
 	if f.Plane == "" {
 		f.Plane = policy.PlaneIB
@@ -54,13 +54,13 @@ func (s *Fabrics) CreateFabric(ctx context.Context, f control.Fabric) (control.F
 	return out, err
 }
 
-// sources says where fabrics are found.
+// sources lists the forms of sources.
 const sources = "umad:CA:PORT, ibsim:unix:NAME, ibsim:udp:HOST:PORT, ethernet:PATH or file:PATH"
 
 // isInventory reports whether a source is the inventory of an Ethernet fabric.
 func isInventory(source string) bool { return strings.HasPrefix(source, "ethernet:") }
 
-// checkSource refuses a source that cannot have devices of a plane, or that the configuration does not allow.
+// checkSource rejects a source that does not fit a plane, or that the configuration forbids.
 func (s *Fabrics) checkSource(source string, plane policy.Plane) error {
 	if err := checkSource(source, plane); err != nil || s.SourceAllowed == nil {
 		return err
@@ -71,7 +71,7 @@ func (s *Fabrics) checkSource(source string, plane policy.Plane) error {
 	return nil
 }
 
-// checkSource refuses a source that cannot have devices of a plane.
+// checkSource rejects a source that does not fit a plane.
 func checkSource(source string, plane policy.Plane) error {
 	ib := plane == policy.PlaneIB
 	switch {
@@ -91,7 +91,7 @@ func checkSource(source string, plane policy.Plane) error {
 	return nil
 }
 
-// Fabric returns a fabric, without what is fabric-wide when the caller sees only its own tenants.
+// Fabric returns a fabric, reduced when the caller sees only its own tenants.
 func (s *Fabrics) Fabric(ctx context.Context, name string) (f control.Fabric, err error) {
 	err = s.Store.View(ctx, func(r control.Repos) (err error) { f, err = r.Fabric(ctx, name); return err })
 	if control.TenantsInSight(ctx, name) != nil {
@@ -100,7 +100,7 @@ func (s *Fabrics) Fabric(ctx context.Context, name string) (f control.Fabric, er
 	return f, err
 }
 
-// ListFabrics returns the fabrics that the caller has something on, by name.
+// ListFabrics returns the fabrics on which the caller has any right, by name.
 func (s *Fabrics) ListFabrics(ctx context.Context, p control.Page) (list []control.Fabric, next string, err error) {
 	err = s.Store.View(ctx, func(r control.Repos) (err error) {
 		who, ok := control.PrincipalFrom(ctx)
@@ -119,10 +119,11 @@ func (s *Fabrics) ListFabrics(ctx context.Context, p control.Page) (list []contr
 	return list, next, err
 }
 
-// UpdateFabric changes where the fabric of f.Name is found and how it is measured, at f.Version (0: at any version):
-// Source and TimeScale, and Counters and Prerequisites, which "" leaves as they are. Nothing is discovered anew. While a rollout
-// runs the source cannot change, so that all devices are written and read back at one place: *ConflictError "rollout-running".
-// A caller without a role on everything cannot change it: the new source may have the devices of another fabric: *ForbiddenError.
+// UpdateFabric changes the fabric f.Name at f.Version (0: at any version): Source and TimeScale, and Counters and
+// Prerequisites, which "" leaves unchanged. It starts no discovery. While a rollout runs, a change of the source fails
+// with *ConflictError "rollout-running", so that all devices are written and read back at one place. A caller without a
+// role on everything gets a *ForbiddenError for a change of the source, since the new source may lead to the devices of
+// another fabric.
 func (s *Fabrics) UpdateFabric(ctx context.Context, f control.Fabric) (out control.Fabric, err error) {
 	if f.Source == "" {
 		return control.Fabric{}, control.Invalid("/source", phrase.Of("problem.source-empty", "want", sources))
@@ -158,13 +159,13 @@ func (s *Fabrics) UpdateFabric(ctx context.Context, f control.Fabric) (out contr
 	return out, err
 }
 
-// where is what people can change of a fabric.
+// where returns the properties of a fabric that a caller can change.
 func where(f control.Fabric) map[string]any {
 	return map[string]any{"source": f.Source, "plane": f.Plane, "time_scale": f.TimeScale, "counters": f.Counters, "prerequisites": f.Prerequisites}
 }
 
-// DeleteFabric deletes a fabric and all that belongs to it, unless a rollout runs on it. While settings of a plan may be on
-// its devices it fails with *ConflictError "plan-in-force" unless keep is set: nothing would manage these settings any more.
+// DeleteFabric deletes a fabric and all its rows, unless a rollout runs on it. While its devices may hold settings of a
+// plan, it fails with *ConflictError "plan-in-force" unless keep is set: nothing would manage these settings any more.
 func (s *Fabrics) DeleteFabric(ctx context.Context, name string, version int64, keep bool) error {
 	return s.Store.Tx(ctx, func(r control.Repos) error {
 		if err := control.AtRest(ctx, r, name); err != nil {
@@ -189,7 +190,7 @@ func deletedText(name string, keep bool) phrase.Text {
 	return phrase.Of("event.fabric-deleted", "fabric", name)
 }
 
-// bare fails with *ConflictError "plan-in-force" while settings of a plan may be on a fabric's devices.
+// bare fails with *ConflictError "plan-in-force" while a fabric's devices may hold settings of a plan.
 func bare(ctx context.Context, r control.Repos, fabric string) error {
 	help := phrase.Of("problem.release-first", "fabric", fabric)
 	plan, err := control.InForceName(ctx, r, fabric)
@@ -206,7 +207,7 @@ func bare(ctx context.Context, r control.Repos, fabric string) error {
 	return err
 }
 
-// Discover sweeps the fabric's source, outside any transaction, and keeps the topology.
+// Discover scans the fabric's source, outside any transaction, and stores the topology.
 func (s *Fabrics) Discover(ctx context.Context, name string) (control.Snapshot, error) {
 	f, err := s.Fabric(ctx, name)
 	if err != nil {
@@ -237,7 +238,7 @@ func (s *Fabrics) Discover(ctx context.Context, name string) (control.Snapshot, 
 	return out, err
 }
 
-// snapshotOf is a topology that was just found.
+// snapshotOf returns the snapshot of a new topology.
 func (s *Fabrics) snapshotOf(fabric string, topo *subnet.Fabric, stats control.DiscoverStats, text []byte, sha string) control.Snapshot {
 	now := s.Now()
 	return control.Snapshot{
@@ -247,10 +248,10 @@ func (s *Fabrics) snapshotOf(fabric string, topo *subnet.Fabric, stats control.D
 	}
 }
 
-// maxDiscoverWarnings bounds what an answer lists: what is wrong with most of a large fabric is seen from the first ones.
+// maxDiscoverWarnings bounds the warnings in an answer: the first ones show what is wrong with most of a large fabric.
 const maxDiscoverWarnings = 100
 
-// warningsOf lists what a discovery found amiss, with what only the fabric's plane tells.
+// warningsOf returns the warnings of a discovery, plus those that follow from the fabric's plane.
 func warningsOf(f control.Fabric, stats control.DiscoverStats) []string {
 	list := stats.Warnings
 	if stats.Plane != "" && stats.Plane != f.Plane {

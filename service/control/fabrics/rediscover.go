@@ -17,52 +17,52 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// Bounds of looking again.
+// Bounds of a rescan.
 const (
-	lookTime      = 2 * time.Minute  // of one look
-	doubtTime     = 10 * time.Second // after which a look is repeated that may have found too little
-	maxLookEvents = 100              // changes that are told one by one
+	lookTime      = 2 * time.Minute  // of one scan
+	doubtTime     = 10 * time.Second // delay before a scan that may be incomplete is repeated
+	maxLookEvents = 100              // changes that get an event of their own
 )
 
-// lookout is what is remembered of a fabric from one look to the next.
+// lookout is the state of a fabric between rescans.
 type lookout struct {
-	source string // where the fabric was looked for; of another place nothing is remembered
+	source string // source of the latest scan; another source resets the state
 	tried  time.Time
-	silent bool   // the latest look failed, which was told
-	shrunk bool   // it found less than half of the fabric, which was told
-	doubt  string // the topology that it found, when that is believed only if it is found twice
-	// manager is the port of the subnet manager at the latest look that was believed.
+	silent bool   // the latest scan failed, and the event was sent
+	shrunk bool   // it found less than half of the fabric, and the event was sent
+	doubt  string // the topology that it found, when only a second equal scan confirms it
+	// manager is the port of the subnet manager in the latest accepted scan.
 	manager ident.PortID
 }
 
-// Rediscover looks again at the live InfiniBand fabrics that were discovered before and whose turn it is: once in every
-// interval, up to a tenth earlier or later. What changed is told by events, and the topology that was found is the latest
-// from then on. Every manager may call it as often as it likes; calls at the same time wait for each other.
+// Rediscover rescans the live InfiniBand fabrics that were discovered before and are due: once in every interval, up to a
+// tenth earlier or later. It reports changes by events and makes the new topology the latest. Every manager may call it
+// at any time; concurrent calls wait for each other.
 //
-// A fabric is never given up for what one look found: a look that fails changes nothing, one during which something did not
-// answer is believed when the next finds the same, and one that finds less than half of the nodes never, since it is rather our
-// own cable than the fabric; a discovery that somebody asks for takes it as it is. The error joins what kept the
-// service itself from looking; that a fabric does not answer is an event.
+// One scan never removes a fabric. A failed scan changes nothing. A scan with unanswered requests is accepted when the
+// next one finds the same. A scan that finds less than half of the nodes is never accepted, since our own cable is the
+// likelier cause; a requested discovery (Discover) accepts it. The error joins the service's own failures; a fabric that
+// does not answer is an event.
 func (s *Fabrics) Rediscover(ctx context.Context, interval time.Duration) error {
 	if s.Looker == nil || interval <= 0 {
 		return nil
 	}
 	s.looking.Lock()
 	defer s.looking.Unlock()
-	now := map[string]*lookout{} // without fabrics that are gone
+	now := map[string]*lookout{} // drops fabrics that were deleted
 	err := s.EachFabric(ctx, "look again at", func(fabric string) error {
 		o := cmp.Or(s.lookouts[fabric], &lookout{})
 		now[fabric] = o
 		return s.rediscover(ctx, fabric, interval, o)
 	})
-	if err != nil { // there may be fabrics that were not come to
+	if err != nil { // keeps the fabrics that were not reached
 		maps.Copy(now, s.lookouts)
 	}
 	s.lookouts = now
 	return err
 }
 
-// isLive reports whether a source is a fabric that may change without anybody saying so.
+// isLive reports whether a source is a fabric that may change without notice.
 func isLive(source string) bool {
 	return strings.HasPrefix(source, "ibsim:") || strings.HasPrefix(source, "umad:")
 }
@@ -99,7 +99,7 @@ func (s *Fabrics) rediscover(ctx context.Context, fabric string, interval time.D
 		return ctx.Err()
 	}
 	if err != nil {
-		o.doubt = "" // what was doubted has to be found by two looks in a row
+		o.doubt = "" // two consecutive scans must agree
 		if o.silent {
 			return nil
 		}
@@ -109,7 +109,7 @@ func (s *Fabrics) rediscover(ctx context.Context, fabric string, interval time.D
 	return s.judgeLook(ctx, f, known, &look, o)
 }
 
-// judgeLook decides whether a look is believed.
+// judgeLook decides whether a scan is accepted.
 func (s *Fabrics) judgeLook(ctx context.Context, f control.Fabric, known *subnet.Fabric, look *control.Look, o *lookout) error {
 	if o.silent {
 		o.silent = false
@@ -148,7 +148,7 @@ func (s *Fabrics) judgeLook(ctx context.Context, f control.Fabric, known *subnet
 	return nil
 }
 
-// keepLook makes what was found the latest that is known, unless somebody discovered or moved the fabric meanwhile.
+// keepLook makes a scan's topology the latest one, unless a caller discovered or moved the fabric meanwhile.
 func (s *Fabrics) keepLook(ctx context.Context, f control.Fabric, look *control.Look, text []byte, sha string) error {
 	snap := s.snapshotOf(f.Name, look.Topology, look.Stats, text, sha)
 	return s.Store.Tx(control.OnFabric(ctx, f.Name), func(r control.Repos) error {
@@ -175,13 +175,13 @@ func (s *Fabrics) keepLook(ctx context.Context, f control.Fabric, look *control.
 	})
 }
 
-// fabricEvent is an event about a fabric that the service tells by itself.
+// fabricEvent completes an event about a fabric that the service itself reports.
 func (s *Fabrics) fabricEvent(fabric string, e control.Event) control.Event {
 	e.At, e.Fabric, e.Actor, e.Subject = s.Now(), fabric, string(control.PrincipalSystem), cmp.Or(e.Subject, fabric)
 	return e
 }
 
-// tellFabric adds such an event; that the fabric is gone is no error.
+// tellFabric adds such an event; a deleted fabric is no error.
 func (s *Fabrics) tellFabric(ctx context.Context, fabric string, e control.Event) error {
 	err := s.Store.Tx(control.OnFabric(ctx, fabric), func(r control.Repos) error { return r.AddEvents(ctx, []control.Event{s.fabricEvent(fabric, e)}) })
 	if errors.Is(err, control.ErrNotFound) {

@@ -17,21 +17,21 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// watched is a fabric that a test changes while the service looks at it again and again.
+// watched is a fabric that a test changes between rescans.
 type watched struct {
 	t     *testing.T
 	s     *usecases.Services
 	ahead *atomic.Int64
-	told  int // events that were looked at
+	told  int // events that were checked
 
-	// What the next look finds.
+	// The result of the next scan.
 	without  []string // nodes that are gone, by name
 	warnings []string
 	fault    error
-	during   func() // happens while it is looked
+	during   func() // runs during the scan
 	manager  ident.PortID
 	looks    int
-	knew     ident.PortID // the subnet manager that the latest look was given
+	knew     ident.PortID // the subnet manager that the latest scan received
 }
 
 const lookInterval = 100 * time.Second
@@ -66,7 +66,7 @@ func (w *watched) Look(_ context.Context, _ control.Fabric, known *subnet.Fabric
 	return out, nil
 }
 
-// lessNodes is a fabric without some nodes.
+// lessNodes returns a fabric without some nodes.
 func lessNodes(whole *subnet.Fabric, without []string) (*subnet.Fabric, error) {
 	if len(without) == 0 {
 		return whole, nil
@@ -105,7 +105,7 @@ func newWatched(t *testing.T) *watched {
 	return w
 }
 
-// look lets some time pass, has the service look at what is due, and returns the kinds of what it told.
+// look advances the clock, rescans what is due, and returns the kinds of the new events.
 func (w *watched) look(passed time.Duration) string {
 	w.t.Helper()
 	w.ahead.Add(int64(passed))
@@ -132,7 +132,7 @@ func (w *watched) events() string {
 	return strings.Join(kinds, " ")
 }
 
-// nodes is how many there are in the topology that is known now, and seen when it was seen last.
+// nodes returns the number of nodes in the latest topology, and when it was seen last.
 func (w *watched) nodes() (n int, seen time.Time) {
 	w.t.Helper()
 	f, err := w.s.Fabric(w.t.Context(), "lab")
@@ -142,7 +142,7 @@ func (w *watched) nodes() (n int, seen time.Time) {
 	return f.Snapshot.Nodes, f.Snapshot.SeenAt
 }
 
-func TestAFabricIsLookedAtOnceInAnInterval(t *testing.T) {
+func TestFabricIsRescannedOnceAnInterval(t *testing.T) {
 	t.Parallel()
 	w := newWatched(t)
 	_, before := w.nodes()
@@ -178,7 +178,7 @@ func TestAFabricIsLookedAtOnceInAnInterval(t *testing.T) {
 	}
 }
 
-func TestWhatChangedIsToldAndKnown(t *testing.T) {
+func TestRescanReportsAndStoresChanges(t *testing.T) {
 	t.Parallel()
 	w := newWatched(t)
 	w.without, w.manager = []string{"h3"}, ident.PortID{Node: 9, Port: 1}
@@ -197,7 +197,7 @@ func TestWhatChangedIsToldAndKnown(t *testing.T) {
 	}
 }
 
-func TestALookThatFailsChangesNothing(t *testing.T) {
+func TestFailedRescanChangesNothing(t *testing.T) {
 	t.Parallel()
 	w := newWatched(t)
 	w.fault = errors.New("no light on the cable")
@@ -206,7 +206,7 @@ func TestALookThatFailsChangesNothing(t *testing.T) {
 	w.tells("answers(lab)", "")
 }
 
-// tells has the service look again and again, and compares what is told each time; all five nodes stay known.
+// tells rescans repeatedly and compares the events of each scan; all five nodes stay known.
 func (w *watched) tells(want ...string) {
 	w.t.Helper()
 	for i, events := range want {
@@ -219,8 +219,8 @@ func (w *watched) tells(want ...string) {
 	}
 }
 
-// What is missing when devices do not answer is believed when it is missing twice, soon after one another.
-func TestHalfALookIsBelievedWhenTheNextFindsTheSame(t *testing.T) {
+// When devices do not answer, missing nodes are accepted once two scans, soon after one another, miss the same ones.
+func TestIncompleteRescanIsAcceptedWhenTheNextAgrees(t *testing.T) {
 	t.Parallel()
 	w := newWatched(t)
 	for round, c := range []struct {
@@ -230,10 +230,10 @@ func TestHalfALookIsBelievedWhenTheNextFindsTheSame(t *testing.T) {
 		nodes   int
 	}{
 		{[]string{"h2"}, 2 * lookInterval, "", 5},
-		{[]string{"h3"}, 10 * time.Second, "", 5}, // another half
-		{nil, 10 * time.Second, "", 5},            // as it was
+		{[]string{"h3"}, 10 * time.Second, "", 5}, // other nodes missing
+		{nil, 10 * time.Second, "", 5},            // unchanged
 		{[]string{"h3"}, 2 * lookInterval, "", 5},
-		{[]string{"h3"}, 9 * time.Second, "", 5}, // not looked at
+		{[]string{"h3"}, 9 * time.Second, "", 5}, // not rescanned
 		{[]string{"h3"}, time.Second, "node-gone(h3)", 4},
 		{nil, 2 * lookInterval, "", 4},
 		{nil, 10 * time.Second, "node-new(h3)", 5},
@@ -246,8 +246,8 @@ func TestHalfALookIsBelievedWhenTheNextFindsTheSame(t *testing.T) {
 	}
 }
 
-// Most of a fabric is not gone: our own port is. Only somebody who asks for a discovery can say otherwise.
-func TestAFabricIsNotGivenUpForOurOwnCable(t *testing.T) {
+// A scan that misses most of a fabric is blamed on our own port. Only a requested discovery accepts it.
+func TestRescanMissingMostOfTheFabricIsNotAccepted(t *testing.T) {
 	t.Parallel()
 	w := newWatched(t)
 	w.without = []string{"sw1", "h2", "h3"}
@@ -256,8 +256,8 @@ func TestAFabricIsNotGivenUpForOurOwnCable(t *testing.T) {
 	w.tells("")
 }
 
-// Somebody who discovers or moves a fabric while it is looked at knows better.
-func TestALookThatADiscoveryOvertookIsDropped(t *testing.T) {
+// A scan is dropped when a caller discovers or moves the fabric meanwhile.
+func TestRescanIsDroppedAfterConcurrentDiscovery(t *testing.T) {
 	t.Parallel()
 	w := newWatched(t)
 	w.without = []string{"h3"}
@@ -266,15 +266,15 @@ func TestALookThatADiscoveryOvertookIsDropped(t *testing.T) {
 	w.isOvertaken()
 }
 
-// So does who finds that nothing has changed.
-func TestALookIsDroppedWhenADiscoveryFindsTheFabricAsItWas(t *testing.T) {
+// It is also dropped when that discovery finds no change.
+func TestRescanIsDroppedAfterConcurrentDiscoveryWithoutChange(t *testing.T) {
 	t.Parallel()
 	w := newWatched(t)
 	w.without = []string{"h3"}
 	w.isOvertaken()
 }
 
-// isOvertaken has somebody discover the whole fabric during a look, which is dropped then.
+// isOvertaken discovers the whole fabric during a scan, which is dropped then.
 func (w *watched) isOvertaken() {
 	w.t.Helper()
 	w.during = func() {
@@ -291,7 +291,7 @@ func (w *watched) isOvertaken() {
 	}
 }
 
-func TestNothingIsRememberedOfAFabricThatWasSomewhereElse(t *testing.T) {
+func TestNewSourceResetsRescanState(t *testing.T) {
 	t.Parallel()
 	w := newWatched(t)
 	w.manager = ident.PortID{Node: 7, Port: 1}
@@ -308,8 +308,8 @@ func TestNothingIsRememberedOfAFabricThatWasSomewhereElse(t *testing.T) {
 	}
 }
 
-// A store that does not answer for once costs nothing of what looks found.
-func TestLooksAreRememberedWhenFabricsCannotBeListed(t *testing.T) {
+// A temporary failure of the store does not lose the state of rescans.
+func TestRescanStateSurvivesFailureToListFabrics(t *testing.T) {
 	t.Parallel()
 	w := newWatched(t)
 	w.without, w.warnings = []string{"h3"}, []string{"sw1: it does not answer"}
@@ -324,7 +324,7 @@ func TestLooksAreRememberedWhenFabricsCannotBeListed(t *testing.T) {
 	}
 }
 
-func TestOnlyLiveFabricsThatWereDiscoveredAreLookedAt(t *testing.T) {
+func TestOnlyDiscoveredLiveFabricsAreRescanned(t *testing.T) {
 	t.Parallel()
 	w := newWatched(t)
 	for name, source := range map[string]string{"files": "file:x", "new": "ibsim:unix:new"} {
@@ -344,8 +344,8 @@ func TestOnlyLiveFabricsThatWereDiscoveredAreLookedAt(t *testing.T) {
 	}
 }
 
-// The end of the service ends a look, and is no silence of the fabric.
-func TestALookEndsWithTheService(t *testing.T) {
+// A shutdown of the service ends a scan, and is not reported as an unreachable fabric.
+func TestShutdownEndsRescanWithoutEvent(t *testing.T) {
 	t.Parallel()
 	w := newWatched(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -360,8 +360,8 @@ func TestALookEndsWithTheService(t *testing.T) {
 	}
 }
 
-// A look that fails says nothing of what the one before doubted.
-func TestADoubtDoesNotOutliveALookThatFails(t *testing.T) {
+// A failed scan resets the doubt of the previous one.
+func TestFailedRescanResetsDoubt(t *testing.T) {
 	t.Parallel()
 	w := newWatched(t)
 	w.without, w.warnings = []string{"h3"}, []string{"sw1: it does not answer"}

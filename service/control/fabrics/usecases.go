@@ -1,4 +1,4 @@
-// Package fabrics has the use cases about fabrics: putting them under management, discovering them, looking at them again.
+// Package fabrics has the use cases about fabrics: adding them, discovering them, rescanning them.
 package fabrics
 
 import (
@@ -11,11 +11,11 @@ import (
 type Fabrics struct {
 	*control.Base
 
-	looking  sync.Mutex          // held while fabrics are looked at again
+	looking  sync.Mutex          // held during a rescan
 	lookouts map[string]*lookout // by fabric
 }
 
-// New returns the use cases over what all share.
+// New returns the use cases over the shared base.
 func New(b *control.Base) *Fabrics {
 	return &Fabrics{Base: b}
 }

@@ -1,6 +1,6 @@
 package identity
 
-// OccupyHashers takes all places of those who compare passwords, for tests; free gives them back.
+// OccupyHashers takes all hashers, for tests; free releases them.
 func (s *Accounts) OccupyHashers() (free func()) {
 	for range cap(s.gate.hashers) {
 		s.gate.hashers <- struct{}{}

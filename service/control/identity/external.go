@@ -11,18 +11,18 @@ import (
 	"fairlane/tenants"
 )
 
-// Identity is what an OpenID provider says of somebody, judged and mapped to our words.
+// Identity is a verified identity from an OpenID provider, mapped to names and roles of this service.
 type Identity struct {
-	Issuer, Subject string // who it is, for good
-	Name            string // what it wants to be called here; see ValidUserName
+	Issuer, Subject string // stable identifier of the account
+	Name            string // requested name here; see ValidUserName
 	DisplayName     string
-	Grants          []tenants.Grant // by the claims
-	ExpiresAt       time.Time       // when what says so ends
+	Grants          []tenants.Grant // roles from the claims
+	ExpiresAt       time.Time       // end of the token
 }
 
-// SignInExternal begins a session for somebody the provider vouches for. The account is found by
-// issuer and subject, never by name alone: a local account cannot be taken over by an equal name
-// at the provider. Roles from the claims replace those of the sign-in before.
+// SignInExternal begins a session for an identity that the provider vouches for. The account is found by issuer and
+// subject, never by name alone: an equal name at the provider cannot take over a local account. Roles from the claims
+// replace those of the previous sign-in.
 func (s *Accounts) SignInExternal(ctx context.Context, id Identity) (SignedIn, error) {
 	var a control.Account
 	err := s.Store.Tx(ctx, func(r control.Repos) (err error) {
@@ -52,10 +52,10 @@ func (s *Accounts) SignInExternal(ctx context.Context, id Identity) (SignedIn, e
 	return in, err
 }
 
-// refusedExternal notes in the audit log that somebody the provider vouches for was not let in.
+// refusedExternal records in the audit log that an identity of the provider was rejected.
 func (s *Accounts) refusedExternal(ctx context.Context, name, why string) error {
 	if !control.ValidUserName(name) {
-		name = "" // of the provider's making, and of no use here
+		name = "" // the provider chose it, and it is not valid here
 	}
 	return s.Audit(ctx, control.AuditRecord{Action: "session.refused", Object: name, Outcome: audit.Refused, Detail: "sign-in at the OpenID provider: " + why})
 }
@@ -70,13 +70,13 @@ func checkIdentity(id Identity) error {
 	return nil
 }
 
-// accountOf finds the account of an identity, takes over one that was only invited, or makes one.
+// accountOf finds the account of an identity, takes over one that was only invited, or creates one.
 func (s *Accounts) accountOf(ctx context.Context, r control.Repos, id Identity) (control.Account, error) {
 	a, err := r.AccountBySubject(ctx, id.Issuer, id.Subject)
 	if err == nil || !errors.Is(err, control.ErrNotFound) {
 		return a, err
 	}
-	if id.Name == control.MaskedActor { // who has it already goes on
+	if id.Name == control.MaskedActor { // an existing account keeps the name
 		return control.Account{}, &control.ForbiddenError{Said: phrase.Of("problem.oidc-operator")}
 	}
 	named, err := r.Account(ctx, control.AccountRef{Kind: control.PrincipalUser, Name: id.Name})
@@ -94,8 +94,8 @@ func (s *Accounts) accountOf(ctx context.Context, r control.Repos, id Identity) 
 	return r.UpdateAccount(ctx, named)
 }
 
-// External returns who a token of the provider speaks for. The account must have signed in before;
-// roles are those of the claims now and those given here. A token without an end is of nobody.
+// External returns the principal of a token of the provider. The account must have signed in before. Its roles are those
+// of the current claims and the local ones. A token without an end is rejected.
 func (s *Accounts) External(ctx context.Context, id Identity) (control.Principal, error) {
 	if id.ExpiresAt.IsZero() {
 		return control.Principal{}, control.ErrUnauthorized

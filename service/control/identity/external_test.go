@@ -13,12 +13,12 @@ import (
 	"fairlane/tenants"
 )
 
-// rob is somebody the provider vouches for, with a token that is good for five minutes.
+// rob is an identity of the provider. Its token is valid for five minutes.
 func rob(d *door, grants ...tenants.Grant) identity.Identity {
 	return identity.Identity{Issuer: "https://id.example", Subject: "rob", Name: "rob", Grants: grants, ExpiresAt: d.clock().Add(5 * time.Minute)}
 }
 
-// withProvidersToken is rob as he comes with a token of the provider that gives other roles than his sign-in did.
+// withProvidersToken returns rob's principal with a provider token whose roles differ from those of his sign-in.
 func withProvidersToken(t *testing.T, d *door, signedIn, claimed tenants.Grant) context.Context {
 	t.Helper()
 	if _, err := d.SignInExternal(t.Context(), rob(d, signedIn)); err != nil {
@@ -34,7 +34,7 @@ func withProvidersToken(t *testing.T, d *door, signedIn, claimed tenants.Grant) 
 	return control.WithPrincipal(t.Context(), p)
 }
 
-func TestATokenMadeWithOneOfTheProviderEndsWithIt(t *testing.T) {
+func TestTokenCreatedWithProviderTokenEndsWithIt(t *testing.T) {
 	t.Parallel()
 	d := newDoor(t)
 	admin := tenants.Grant{Role: tenants.RoleFabricAdmin}
@@ -65,7 +65,7 @@ func TestATokenMadeWithOneOfTheProviderEndsWithIt(t *testing.T) {
 	}
 }
 
-func TestAStreamOfOneWithAProvidersTokenHasItsRolesAndItsEnd(t *testing.T) {
+func TestEventStreamFollowsRolesAndEndOfProviderToken(t *testing.T) {
 	t.Parallel()
 	d := newDoor(t)
 	d.rig.Lab(t)
@@ -100,7 +100,7 @@ func TestAStreamOfOneWithAProvidersTokenHasItsRolesAndItsEnd(t *testing.T) {
 	controltest.MustFail(t, "a stream after its token's end", err, control.ErrUnauthorized)
 }
 
-// A mapping of the provider's claims names fabrics that may be gone, or made again.
+// A mapping of the provider's claims can name fabrics that were deleted or created again.
 func TestARoleOnAFabricEndsWithItAndStartsWithTheNextSignIn(t *testing.T) {
 	t.Parallel()
 	d := newDoor(t)
@@ -144,7 +144,7 @@ func TestARoleOnAFabricEndsWithItAndStartsWithTheNextSignIn(t *testing.T) {
 	if in, err = d.SignInExternal(ctx, rob(d, nix, lab)); err != nil || !slices.Equal(in.Principal.Grants, []tenants.Grant{lab}) {
 		t.Fatalf("roles after the next sign-in are %v, %v", in.Principal.Grants, err)
 	}
-	// Then it hears of the fabric that it has a role on, and not of the earlier one of that name.
+	// It receives events of the fabric that it has a role on, not of the earlier one of that name.
 	session = control.WithPrincipal(ctx, in.Principal)
 	if w, err = d.WatchEvents(session, control.EventFilter{Fabric: "lab"}, 0); err != nil {
 		t.Fatal(err)

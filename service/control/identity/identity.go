@@ -1,4 +1,5 @@
-// Package identity has the use cases about who may do what: users, service accounts, members, tokens, sessions and sign-in.
+// Package identity has the use cases about identities and rights: users, service accounts, members, tokens, sessions and
+// sign-in.
 package identity
 
 import "fairlane/service/control"
@@ -10,7 +11,7 @@ type Accounts struct {
 	gate gate // of sign-ins in this process
 }
 
-// New returns the use cases over what all share.
+// New returns the use cases over the shared base.
 func New(b *control.Base) *Accounts {
 	return &Accounts{Base: b, gate: newGate()}
 }

@@ -11,14 +11,15 @@ import (
 	"fairlane/tenants"
 )
 
-// Bounds of what an administrator of a tenant or a fabric may add: a caller without other rights must not fill the database.
+// Bounds of what an administrator of a tenant or a fabric may add. They keep such a caller from filling the database.
 const (
-	MaxMembers         = 1000 // of one tenant or one fabric, given their role here
-	MaxServiceAccounts = 100  // of one tenant, or of those that belong to no tenant
+	MaxMembers         = 1000 // of one tenant or one fabric, with a local role
+	MaxServiceAccounts = 100  // of one tenant, or without a tenant
 )
 
-// ListMembers returns the users with a role in a tenant or on a fabric, by name. What people are called is told to those who see
-// all users: an administrator of one tenant or fabric may name anybody a member, and must not learn by that who there is.
+// ListMembers returns the users with a role in a tenant or on a fabric, by name. Only callers that may see all users
+// receive display names: an administrator of one tenant or fabric may add any name as a member, and must not learn from
+// that which users exist.
 func (s *Accounts) ListMembers(ctx context.Context, d tenants.Domain, p control.Page) (list []control.Member, next string, err error) {
 	err = s.Store.View(ctx, func(r control.Repos) (err error) { list, next, err = r.ListMembers(ctx, d, p); return err })
 	if who, ok := control.PrincipalFrom(ctx); ok && !who.Wide() {
@@ -31,13 +32,13 @@ func (s *Accounts) ListMembers(ctx context.Context, d tenants.Domain, p control.
 	return list, next, err
 }
 
-// PutMember gives a user a role in a tenant or on a fabric. A name that no user has is kept as one who was invited:
-// whoever asks cannot tell by the answer which users there are. One more than MaxMembers is a *ConflictError.
+// PutMember gives a user a role in a tenant or on a fabric. An unknown name is stored as invited, so that the caller
+// cannot tell from the answer which users exist. Exceeding MaxMembers is a *ConflictError.
 func (s *Accounts) PutMember(ctx context.Context, user string, g tenants.Grant) (out control.Member, err error) {
 	switch {
 	case !control.ValidUserName(user) || control.Reserved(user):
 		return control.Member{}, control.Invalid("/user", phrase.Of("problem.user-name", "found", control.Clipped(user)))
-	case user == control.MaskedActor: // also when an account has the name: the answer must not reveal it
+	case user == control.MaskedActor: // even when an account has the name: the answer must not reveal it
 		return control.Member{}, control.ErrMasked("/user", "user name")
 	case g.Domain.All():
 		return control.Member{}, control.Invalid("/role", phrase.Of("problem.role-global", "role", g.Role))
@@ -72,7 +73,7 @@ func (s *Accounts) PutMember(ctx context.Context, user string, g tenants.Grant) 
 	return out, err
 }
 
-// memberEvent is an event, without its message, about the members of a tenant or of a fabric.
+// memberEvent returns an event, without its message, about the members of a tenant or of a fabric.
 func memberEvent(d tenants.Domain) control.Event {
 	if d.Whole() {
 		return control.Event{Fabric: d.Fabric, Kind: "fabric.member", Subject: d.Fabric}
@@ -80,7 +81,8 @@ func memberEvent(d tenants.Domain) control.Event {
 	return control.Event{Fabric: d.Fabric, Kind: "tenant.member", Subject: d.Tenant}
 }
 
-// roomFor is a *ConflictError when a tenant or a fabric has as many members as may be and an account is none of them.
+// roomFor returns a *ConflictError when a tenant or a fabric has the maximum number of members and the account is not one
+// of them.
 func roomFor(ctx context.Context, r control.Repos, a control.Account, d tenants.Domain) error {
 	if slices.ContainsFunc(a.Memberships, func(m control.Membership) bool { return m.Source == control.SourceLocal && m.Domain == d }) {
 		return nil
@@ -92,7 +94,7 @@ func roomFor(ctx context.Context, r control.Repos, a control.Account, d tenants.
 	return err
 }
 
-// DeleteMember takes a user's role in a tenant or on a fabric away; *NotFoundError when it had none given here.
+// DeleteMember removes a user's local role in a tenant or on a fabric; *NotFoundError when there is none.
 func (s *Accounts) DeleteMember(ctx context.Context, user string, d tenants.Domain) error {
 	return s.Store.Tx(ctx, func(r control.Repos) error {
 		if err := control.Standing(ctx, r, d); err != nil {
@@ -109,7 +111,7 @@ func (s *Accounts) DeleteMember(ctx context.Context, user string, d tenants.Doma
 			return err
 		}
 		if a.Invited() && len(a.Memberships) == 1 {
-			if err := r.DeleteAccount(ctx, a.ID); err != nil { // nothing is left of the invitation
+			if err := r.DeleteAccount(ctx, a.ID); err != nil { // the account was an invitation only
 				return err
 			}
 		}
@@ -119,15 +121,15 @@ func (s *Accounts) DeleteMember(ctx context.Context, user string, d tenants.Doma
 	})
 }
 
-// ServiceAccountInput is a service account as a person writes it.
+// ServiceAccountInput is the input for a service account.
 type ServiceAccountInput struct {
 	Name        string
 	DisplayName string
 	Grant       tenants.Grant // its one role; see Home
 }
 
-// Home is the domain that the account belongs to: its tenant. An account with a role on one fabric or on everything belongs to the
-// service, because only the administrators of the service give such roles.
+// Home is the domain that the account belongs to: its tenant. An account with a role on one fabric or on everything
+// belongs to the service, because only administrators of the service grant such roles.
 func (in ServiceAccountInput) Home() tenants.Domain {
 	if in.Grant.Domain.Tenant == "" {
 		return tenants.Domain{}
@@ -135,8 +137,8 @@ func (in ServiceAccountInput) Home() tenants.Domain {
 	return in.Grant.Domain
 }
 
-// CreateServiceAccount adds an account for a program. It can only come with tokens. One more than MaxServiceAccounts
-// in its home is a *ConflictError; a role on a fabric that does not exist is an *InvalidError.
+// CreateServiceAccount adds an account for a program. It authenticates with tokens only. Exceeding MaxServiceAccounts in
+// its home is a *ConflictError; a role on a fabric that does not exist is an *InvalidError.
 func (s *Accounts) CreateServiceAccount(ctx context.Context, in ServiceAccountInput) (out control.Account, err error) {
 	switch {
 	case !tenants.ValidName(in.Name):
@@ -178,7 +180,7 @@ func (s *Accounts) CreateServiceAccount(ctx context.Context, in ServiceAccountIn
 	return out, err
 }
 
-// accountEvent is an event about a service account; in its tenant's list when it has one.
+// accountEvent returns an event about a service account; it is in its tenant's list when it has a tenant.
 func (s *Accounts) accountEvent(a control.Account, kind string, said phrase.Text) control.Event {
 	name := a.Principal().Name
 	e := control.Event{Kind: kind, Subject: name, Said: said}

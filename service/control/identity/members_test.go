@@ -12,7 +12,7 @@ import (
 	"fairlane/tenants"
 )
 
-// isFull fails the test unless the error says that there are too many.
+// isFull fails the test unless the error says that the limit is reached.
 func isFull(t *testing.T, what string, err error) {
 	t.Helper()
 	var c *control.ConflictError
@@ -21,7 +21,7 @@ func isFull(t *testing.T, what string, err error) {
 	}
 }
 
-func TestATenantHasSoManyMembersAndNoMore(t *testing.T) {
+func TestMembersOfATenantAreLimited(t *testing.T) {
 	t.Parallel()
 	r := controltest.New(t, controltest.OpenSQLite)
 	r.Lab(t)
@@ -80,7 +80,7 @@ func TestATenantHasSoManyMembersAndNoMore(t *testing.T) {
 	}
 }
 
-func TestADomainHasSoManyServiceAccountsAndNoMore(t *testing.T) {
+func TestServiceAccountsOfADomainAreLimited(t *testing.T) {
 	t.Parallel()
 	r := controltest.New(t, controltest.OpenSQLite)
 	r.Lab(t)

@@ -15,8 +15,7 @@ import (
 	"fairlane/service/control"
 )
 
-// Bounds of a password in bytes. There are no rules of composition: length is what counts (NIST SP
-// 800-63B, 5.1.1.2).
+// Bounds of a password in bytes. There are no composition rules: length is what counts (NIST SP 800-63B, 5.1.1.2).
 const (
 	MinPassword = 12
 	MaxPassword = 256
@@ -29,14 +28,14 @@ type passwordCost struct {
 	threads uint8
 }
 
-// presentCost is what new hashes are made with: 19 MiB and two passes, about 30 ms of one core. A
-// hash of a lower cost is made anew when its owner signs in.
+// presentCost returns the cost of new hashes: 19 MiB and two passes, about 30 ms of one core. A hash with a lower cost is
+// renewed when its owner signs in.
 func presentCost() passwordCost { return passwordCost{memory: 19 * 1024, passes: 2, threads: 1} }
 
 const (
 	saltLength = 16
 	hashLength = 32
-	// maxMemory and maxPasses bound what a stored, possibly damaged, text can make us spend.
+	// maxMemory and maxPasses bound the cost that a stored, possibly damaged, text can cause.
 	maxMemory = 1 << 20 // KiB
 	maxPasses = 64
 )
@@ -48,13 +47,13 @@ func hashPassword(password string, c passwordCost) string {
 	return c.text(salt[:], argon2.IDKey([]byte(password), salt[:], c.passes, c.memory, c.threads, hashLength))
 }
 
-// text is a hash as it is stored.
+// text returns the stored form of a hash.
 func (c passwordCost) text(salt, key []byte) string {
 	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, c.memory, c.passes, c.threads,
 		base64.RawStdEncoding.EncodeToString(salt), base64.RawStdEncoding.EncodeToString(key))
 }
 
-// parseHash reads what hashPassword made.
+// parseHash parses the output of hashPassword.
 func parseHash(text string) (c passwordCost, salt, key []byte, err error) {
 	parts := strings.Split(text, "$")
 	if len(parts) != 6 || parts[0] != "" || parts[1] != "argon2id" || parts[2] != fmt.Sprintf("v=%d", argon2.Version) {
@@ -75,8 +74,8 @@ func parseHash(text string) (c passwordCost, salt, key []byte, err error) {
 	return c, salt, key, nil
 }
 
-// checkPassword reports whether a password has the stored hash, and whether that should be
-// made anew at the present cost.
+// checkPassword reports whether a password matches the stored hash, and whether the hash must be renewed at the present
+// cost.
 func checkPassword(password, stored string) (ok, renew bool, err error) {
 	c, salt, key, err := parseHash(stored)
 	if err != nil {
@@ -87,13 +86,13 @@ func checkPassword(password, stored string) (ok, renew bool, err error) {
 	return subtle.ConstantTimeCompare(got, key) == 1, c.memory < now.memory || c.passes < now.passes, nil
 }
 
-// decoy is a hash that nobody's password has, for names without an account or without a password:
-// they must cost what others do.
+// decoy returns a hash that no password matches, for names without an account or without a password: checking them must
+// cost the same.
 func decoy() string {
 	return presentCost().text(make([]byte, saltLength), make([]byte, hashLength))
 }
 
-// checkNewPassword refuses what cannot be a password; pointer is its place in the request.
+// checkNewPassword rejects an invalid password; pointer is its place in the request.
 func checkNewPassword(pointer, password, name string) error {
 	switch {
 	case !utf8.ValidString(password):
@@ -106,7 +105,7 @@ func checkNewPassword(pointer, password, name string) error {
 	return nil
 }
 
-// hashers bounds how many argon2 computations run at once: each holds 19 MiB and a core.
+// hashers bounds how many argon2 computations run concurrently: each uses 19 MiB and a core.
 type hashers chan struct{}
 
 // do runs f when there is room, or returns the context's error.

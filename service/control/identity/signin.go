@@ -14,27 +14,27 @@ import (
 
 // Bounds of sign-in.
 const (
-	seenGrain   = time.Minute     // how coarsely "last seen" is kept
+	seenGrain   = time.Minute     // resolution of "last seen"
 	freeTries   = 5               // failed sign-ins under one name before the first lock
 	firstLock   = 2 * time.Second // doubles with each further failure,
 	longestLock = 15 * time.Minute
 	forgetAfter = 24 * time.Hour // failures are forgotten
 
-	// From one source: refusals before it must wait, time in which one is forgiven, and how many
-	// sources are remembered.
+	// For one source: refusals before it must wait, the time after which one less is counted, and how many sources are
+	// stored.
 	sourceBurst  = 20
 	sourceRefill = 6 * time.Second
 	sourcesKept  = 8192
 
-	// Of one caller and operation: the number of faults of the service after which the caller has to wait, and the time after
-	// which one less is counted.
+	// For one caller and operation: faults of the service before the caller must wait, and the time after which one less
+	// is counted.
 	faultBurst  = 10
 	faultRefill = 10 * time.Second
 
 	parallelHashes = 4
 )
 
-// gate is the state of this process's sign-in.
+// gate is the sign-in state of this process.
 type gate struct {
 	sources *throttle
 	faults  *throttle
@@ -48,11 +48,11 @@ func newGate() gate {
 	}
 }
 
-// Faulted counts a request that ended in a fault of the service, under a key of its caller and operation.
+// Faulted counts a request that failed because of a fault of the service, under a key of its caller and operation.
 func (s *Accounts) Faulted(key string) { s.gate.faults.take(key, s.Now()) }
 
-// Faults returns a *LockedError while a key has too many faults: a request that the service fails on costs more than
-// one that it refuses, and repeating it does not help.
+// Faults returns a *LockedError while a key has too many faults: a request that fails costs the service more than one
+// that it rejects, and repeating it does not help.
 func (s *Accounts) Faults(key string) error {
 	if wait := s.gate.faults.wait(key, s.Now()); wait > 0 {
 		return &control.LockedError{Said: phrase.Of("problem.faulting"), Until: s.Now().Add(wait)}
@@ -60,9 +60,9 @@ func (s *Accounts) Faults(key string) error {
 	return nil
 }
 
-// Admit lets a source, an address with or without port, try one credential, or tells it to wait when too many of
-// its were refused of late. The try counts as refused from now on, so that tries made at once are no more than those
-// made one after another; forgive takes it back when it was not refused.
+// Admit lets a source, an address with or without port, try one credential, or returns a *LockedError after too many
+// recent refusals. It counts the attempt as refused at once, so that concurrent attempts are limited like sequential
+// ones; forgive removes the count when the attempt was not refused.
 func (s *Accounts) Admit(addr string) (forgive func(), err error) {
 	key := SourceKey(addr)
 	if wait := s.gate.sources.take(key, s.Now()); wait > 0 {
@@ -71,16 +71,15 @@ func (s *Accounts) Admit(addr string) (forgive func(), err error) {
 	return func() { s.gate.sources.give(key, s.Now()) }, nil
 }
 
-// SignedIn is a new session. Secret goes into the cookie and is known nowhere else.
+// SignedIn is a new session. Secret goes into the cookie and is stored nowhere else.
 type SignedIn struct {
 	Secret    string
 	Session   control.Session
 	Principal control.Principal
 }
 
-// SignIn checks a name and a password and begins a session. Unknown names, names without a
-// password, disabled accounts and wrong passwords are ErrUnauthorized, cost the same and lock
-// the same way; a lock is a *LockedError.
+// SignIn checks a name and a password and begins a session. Unknown names, names without a password, disabled accounts
+// and wrong passwords all return ErrUnauthorized, take the same time and lock the same way; a lock is a *LockedError.
 func (s *Accounts) SignIn(ctx context.Context, name, password string) (SignedIn, error) {
 	if len(name) > 255 || len(password) > MaxPassword {
 		return SignedIn{}, control.ErrUnauthorized
@@ -116,7 +115,8 @@ func (s *Accounts) SignIn(ctx context.Context, name, password string) (SignedIn,
 	return s.beginSession(ctx, p)
 }
 
-// check compares a password with a stored hash when there is room to; without one it costs the same and is wrong.
+// check compares a password with a stored hash when a hasher is free. Without a hash it takes the same time and reports a
+// mismatch.
 func (s *Accounts) check(ctx context.Context, password, stored string) (ok, renew bool, err error) {
 	against := stored
 	if against == "" {
@@ -128,9 +128,9 @@ func (s *Accounts) check(ctx context.Context, password, stored string) (ok, rene
 	return ok && stored != "", renew, err
 }
 
-// unlocked returns what is remembered of a name, and a *LockedError while it is locked. It is asked before a password is looked at, and again in the
-// transaction that judges it: of many tries at once, no more count than of as many one after another. A lock
-// longer than there can be is of a clock that went wrong, and none.
+// unlocked returns the stored failures of a name, and a *LockedError while it is locked. It is called before a password
+// is checked, and again in the transaction that uses the result: concurrent attempts count no more than sequential ones.
+// A lock longer than the maximum comes from a wrong clock, and is ignored.
 func (s *Accounts) unlocked(ctx context.Context, r control.Repos, key [32]byte) (control.SigninFailures, error) {
 	had, err := r.SigninFailures(ctx, key)
 	if left := had.LockedUntil.Sub(s.Now()); err == nil && left > 0 && left <= longestLock {
@@ -139,9 +139,9 @@ func (s *Accounts) unlocked(ctx context.Context, r control.Repos, key [32]byte) 
 	return had, err
 }
 
-// refuse counts a failure under a name, with its entry in the audit log, and returns ErrUnauthorized, or a
-// *LockedError when the name was locked meanwhile. account is the one of that name, "" when there is none: what was
-// typed then may be a password, and is not kept.
+// refuse counts a failure under a name, with an audit entry, and returns ErrUnauthorized, or a *LockedError when the name
+// was locked meanwhile. account is the account of that name, "" without one: then the typed name may be a password, and
+// is not stored.
 func (s *Accounts) refuse(ctx context.Context, key [32]byte, account string) error {
 	err := s.Store.Tx(control.WithScope(ctx, control.ScopeSignIn), func(r control.Repos) error {
 		had, err := s.unlocked(ctx, r, key)
@@ -173,7 +173,7 @@ func (s *Accounts) refuse(ctx context.Context, key [32]byte, account string) err
 	return control.ErrUnauthorized
 }
 
-// lockAfter is how long a name is locked after so many failures.
+// lockAfter returns how long a name is locked after so many failures.
 func lockAfter(failures int) time.Duration {
 	if failures < freeTries {
 		return 0
@@ -187,17 +187,17 @@ func lockAfter(failures int) time.Duration {
 	return lock
 }
 
-// proof is what entitles to a session.
+// proof is the evidence that a sign-in is based on.
 type proof struct {
 	account  int64
 	method   string   // "password" or "oidc"
-	key      [32]byte // of the name, with a password
+	key      [32]byte // key of the name, with a password
 	password string   // the hash that the password was compared with
 	renewed  string   // its hash at the present cost, when that was lower
 }
 
-// holds returns the account of a proof when it still proves something: comparing a password takes a while, in which the
-// account may have been disabled, its password changed, or its name locked by other tries.
+// holds returns the account of a proof if the proof is still valid. Checking a password takes a while; meanwhile the
+// account may have been disabled, its password changed, or its name locked.
 func (s *Accounts) holds(ctx context.Context, r control.Repos, p proof) (control.Account, error) {
 	if p.method == "password" {
 		if _, err := s.unlocked(ctx, r, p.key); err != nil {
@@ -212,8 +212,7 @@ func (s *Accounts) holds(ctx context.Context, r control.Repos, p proof) (control
 	return a, err
 }
 
-// beginSession records a sign-in. The session's secret is always new: one that the browser brought
-// along is worth nothing.
+// beginSession records a sign-in. The session's secret is always new: a secret that the browser sent has no effect.
 func (s *Accounts) beginSession(ctx context.Context, p proof) (SignedIn, error) {
 	now := s.Now()
 	in := SignedIn{Secret: randomText()}
@@ -257,13 +256,13 @@ func (s *Accounts) beginSession(ctx context.Context, p proof) (SignedIn, error) 
 
 type replacedKey struct{}
 
-// Replacing returns a context in which a sign-in that succeeds ends the session of a secret, which came along with it
-// and may be one that somebody planted. Both happen or neither.
+// Replacing returns a context in which a successful sign-in ends the session of a secret. The request carried that
+// secret, and an attacker may have planted it. Both changes are stored, or neither.
 func Replacing(ctx context.Context, secret string) context.Context {
 	return context.WithValue(ctx, replacedKey{}, secret)
 }
 
-// endReplaced ends the session in whose place one begins, if there is one.
+// endReplaced ends the session that the new one replaces, if any.
 func (s *Accounts) endReplaced(ctx context.Context, r control.Repos, now time.Time) error {
 	secret, _ := ctx.Value(replacedKey{}).(string)
 	if secret == "" {
@@ -288,7 +287,7 @@ func (s *Accounts) endReplaced(ctx context.Context, r control.Repos, now time.Ti
 	return s.AddEvent(control.WithPrincipal(ctx, p), r, control.Event{Kind: "session.ended", Subject: a.Name, Said: phrase.Of("event.signed-out", "user", a.Name)}, nil)
 }
 
-// AuthenticateSession returns who a session's secret speaks for, or ErrUnauthorized.
+// AuthenticateSession returns the principal of a session's secret, or ErrUnauthorized.
 func (s *Accounts) AuthenticateSession(ctx context.Context, secret string) (control.Principal, control.Session, error) {
 	if secret == "" || len(secret) > 1024 {
 		return control.Principal{}, control.Session{}, control.ErrUnauthorized
@@ -321,7 +320,7 @@ func (s *Accounts) AuthenticateSession(ctx context.Context, secret string) (cont
 	return p, ses, nil
 }
 
-// SignOut ends the session of who asks; with a token there is none to end.
+// SignOut ends the caller's session; with a token it does nothing.
 func (s *Accounts) SignOut(ctx context.Context) error {
 	p, ok := control.PrincipalFrom(ctx)
 	if !ok || p.Session == 0 {
@@ -335,8 +334,8 @@ func (s *Accounts) SignOut(ctx context.Context) error {
 	})
 }
 
-// ChangePassword replaces the password of who asks after checking the present one, and ends all of
-// the account's other sessions. Its tokens stay: they are revoked one by one.
+// ChangePassword replaces the caller's password after checking the present one, and ends all other sessions of the
+// account. Its tokens stay valid: they are revoked one by one.
 func (s *Accounts) ChangePassword(ctx context.Context, present, next string) error {
 	p, ok := control.PrincipalFrom(ctx)
 	if !ok || p.Session == 0 || p.Kind != control.PrincipalUser {
@@ -387,7 +386,7 @@ func (s *Accounts) ChangePassword(ctx context.Context, present, next string) err
 	})
 }
 
-// hash makes a password's hash when there is room to, unless PreparePassword made it.
+// hash returns a password's hash when a hasher is free, or the one from PreparePassword.
 func (s *Accounts) hash(ctx context.Context, password string) (text string, err error) {
 	if had, ok := ctx.Value(preparedPasswordKey{}).(preparedPassword); ok && had.password == password {
 		return had.hash, nil

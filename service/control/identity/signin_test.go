@@ -17,7 +17,7 @@ import (
 	"fairlane/tenants"
 )
 
-// interposed is a store that does something after the next view: what others do while a password is compared.
+// interposed is a store that runs a hook after the next view: a concurrent change while a password is checked.
 type interposed struct {
 	control.Store
 	mu    sync.Mutex
@@ -42,7 +42,7 @@ func (s *interposed) View(ctx context.Context, f func(control.Repos) error) erro
 	return err
 }
 
-// door is a service with users ada, an administrator, and bob, whose time the test makes.
+// door is a service with the users ada, an administrator, and bob; the test controls the clock.
 type door struct {
 	*usecases.Services
 	rig   *controltest.Rig
@@ -96,8 +96,8 @@ func (d *door) failures(t *testing.T, name string) (n int) {
 	return n
 }
 
-// TestWhatChangesWhileAPasswordIsComparedHolds changes bob's account between the look at it and the judgement.
-func TestWhatChangesWhileAPasswordIsComparedHolds(t *testing.T) {
+// TestChangesDuringPasswordCheckApply changes bob's account between the read and the decision.
+func TestChangesDuringPasswordCheckApply(t *testing.T) {
 	t.Parallel()
 	const newWord = "quite another word"
 	for name, c := range map[string]struct {
@@ -150,7 +150,7 @@ func TestWhatChangesWhileAPasswordIsComparedHolds(t *testing.T) {
 	}
 }
 
-func TestAPasswordChangeUndoesNothingThatCameBetween(t *testing.T) {
+func TestPasswordChangeKeepsConcurrentChanges(t *testing.T) {
 	t.Parallel()
 	d := newDoor(t)
 	ctx := t.Context()
@@ -170,7 +170,7 @@ func TestAPasswordChangeUndoesNothingThatCameBetween(t *testing.T) {
 	}
 }
 
-func TestGuessesAtOnceAreNoMoreThanOneAfterAnother(t *testing.T) {
+func TestConcurrentGuessesAreLimitedLikeSequentialOnes(t *testing.T) {
 	t.Parallel()
 	d := newDoor(t)
 	errs := make(chan error, 12)
@@ -198,7 +198,7 @@ func TestGuessesAtOnceAreNoMoreThanOneAfterAnother(t *testing.T) {
 	if judged != 5 || locked != cap(errs)-5 || d.failures(t, "bob") != 5 {
 		t.Errorf("%d guesses were judged, %d locked out, %d counted: want 5, %d, 5", judged, locked, d.failures(t, "bob"), cap(errs)-5)
 	}
-	// The right word tells nothing either while the lock holds, also to one that was let in before it.
+	// The correct password does not help while the lock holds, even when the attempt started before it.
 	d.pass(2 * time.Second)
 	d.store.then(func() {
 		_, err := d.SignIn(t.Context(), "bob", "a wrong long word")
@@ -210,7 +210,7 @@ func TestGuessesAtOnceAreNoMoreThanOneAfterAnother(t *testing.T) {
 	}
 }
 
-func TestThePresentPasswordIsGuessedNoBetterInASession(t *testing.T) {
+func TestGuessingThePresentPasswordInASessionIsLimited(t *testing.T) {
 	t.Parallel()
 	d := newDoor(t)
 	in, err := d.SignIn(t.Context(), "bob", bobsWord)
@@ -227,7 +227,7 @@ func TestThePresentPasswordIsGuessedNoBetterInASession(t *testing.T) {
 	}
 }
 
-func TestAWrongClockLocksNobodyForLongAndKeepsNoSession(t *testing.T) {
+func TestWrongClockCausesNoLongLockOrSession(t *testing.T) {
 	t.Parallel()
 	d := newDoor(t)
 	ctx := t.Context()
@@ -240,7 +240,7 @@ func TestAWrongClockLocksNobodyForLongAndKeepsNoSession(t *testing.T) {
 	for range 6 {
 		_, _ = d.SignIn(ctx, "bob", "a wrong long word") // five refused, then locked
 	}
-	d.pass(-wrong) // somebody sets it right
+	d.pass(-wrong) // the clock is corrected
 	if _, _, err := d.AuthenticateSession(ctx, in.Secret); !errors.Is(err, control.ErrUnauthorized) {
 		t.Errorf("a session that would end in a year gives %v", err)
 	}
@@ -251,13 +251,13 @@ func TestAWrongClockLocksNobodyForLongAndKeepsNoSession(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.pass(-10 * time.Minute) // a small step back harms nobody
+	d.pass(-10 * time.Minute) // a small step back has no effect
 	if _, _, err := d.AuthenticateSession(ctx, in.Secret); err != nil {
 		t.Errorf("ten minutes back: %v", err)
 	}
 }
 
-func TestRefusedSignInsAreInTheAuditLogWithoutWhatWasTyped(t *testing.T) {
+func TestRefusedSignInsAreAuditedWithoutTheInput(t *testing.T) {
 	t.Parallel()
 	d := newDoor(t)
 	ctx := control.WithOrigin(t.Context(), control.Origin{Addr: "192.0.2.7:4711", RequestID: "r-1"})
@@ -266,14 +266,14 @@ func TestRefusedSignInsAreInTheAuditLogWithoutWhatWasTyped(t *testing.T) {
 	if e := controltest.LastAuditEntry(t, d.Services); e.Action != "session.refused" || e.Object != "bob" || e.Outcome != audit.Refused || e.Addr != "192.0.2.7:4711" || e.RequestID != "r-1" {
 		t.Errorf("entry is %+v", e)
 	}
-	_, err = d.SignIn(ctx, adasWord, "") // typed into the wrong field
+	_, err = d.SignIn(ctx, adasWord, "") // the password typed as name
 	controltest.MustFail(t, "unknown name", err, control.ErrUnauthorized)
 	if e := controltest.LastAuditEntry(t, d.Services); e.Action != "session.refused" || e.Object != "" || strings.Contains(string(e.Canonical()), adasWord) {
 		t.Errorf("entry is %+v", e)
 	}
 }
 
-func TestTheLastOneWhoCanSignInAsAdministratorStays(t *testing.T) {
+func TestLastAdministratorCannotBeRemoved(t *testing.T) {
 	t.Parallel()
 	d := newDoor(t)
 	in, err := d.SignIn(t.Context(), "ada", adasWord)
@@ -296,8 +296,8 @@ func TestTheLastOneWhoCanSignInAsAdministratorStays(t *testing.T) {
 	}
 }
 
-// TestWhoFollowsEventsHearsNoMoreOnceWhatItCameWithEnded ends tokens, sessions and accounts under watchers.
-func TestWhoFollowsEventsHearsNoMoreOnceWhatItCameWithEnded(t *testing.T) {
+// TestEventStreamEndsWithItsCredential ends tokens, sessions and accounts under watchers.
+func TestEventStreamEndsWithItsCredential(t *testing.T) {
 	t.Parallel()
 	bob := control.AccountRef{Kind: control.PrincipalUser, Name: "bob"}
 	for name, c := range map[string]struct {
@@ -350,8 +350,8 @@ func TestWhoFollowsEventsHearsNoMoreOnceWhatItCameWithEnded(t *testing.T) {
 	}
 }
 
-// TestEveryRefusalCostsAHash takes all places of those who compare passwords away: whoever does not wait for one, whatever
-// the name, would be told apart by time.
+// TestEveryRefusalCostsAHash takes all hashers: a refusal without a hash would differ in time and reveal which names
+// exist.
 func TestEveryRefusalCostsAHash(t *testing.T) {
 	t.Parallel()
 	d := newDoor(t)
@@ -363,7 +363,7 @@ func TestEveryRefusalCostsAHash(t *testing.T) {
 	free := d.OccupyHashers()
 	for _, name := range []string{"bob", "nobody", "nopass", "off", "No Name!", "admin"} {
 		ctx, cancel := context.WithCancel(t.Context())
-		d.store.then(cancel) // after the look at the account
+		d.store.then(cancel) // after the account was read
 		if _, err := d.SignIn(ctx, name, bobsWord); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s is judged without a hash: %v", name, err)
 		}
@@ -376,7 +376,7 @@ func TestEveryRefusalCostsAHash(t *testing.T) {
 	}
 }
 
-func TestTheLogNamesTheTokenThatAChangeCameWith(t *testing.T) {
+func TestAuditLogNamesTheTokenOfAChange(t *testing.T) {
 	t.Parallel()
 	d := newDoor(t)
 	ada := control.AccountRef{Kind: control.PrincipalUser, Name: "ada"}

@@ -6,18 +6,17 @@ import (
 	"time"
 )
 
-// throttle counts refusals by their source in buckets that refill with time. Its memory is
-// bounded: when it is full, the bucket touched longest ago makes room, which is the one that is
-// nearest to full again. The counts are of this process; what must hold across managers is
-// in the store (SigninRepo).
+// throttle counts refusals by source in buckets that drain over time. Its memory is bounded: when it is full, it drops
+// the bucket touched longest ago, which is closest to empty. The counts cover this process only; SigninRepo stores what
+// must hold across managers.
 type throttle struct {
 	burst  float64       // refusals before the first wait
-	refill time.Duration // time in which one is forgiven
-	size   int           // most sources remembered
+	refill time.Duration // time in which the count drops by one
+	size   int           // maximum number of sources
 
 	mu      sync.Mutex
 	buckets map[string]*bucket
-	oldest  *bucket // ends of a list by last touch
+	oldest  *bucket // ends of a list in the order of the last touch
 	newest  *bucket
 }
 
@@ -56,7 +55,7 @@ func (t *throttle) take(key string, now time.Time) time.Duration {
 	return 0
 }
 
-// wait returns how long the source must wait before it may try; 0 is not at all. It counts nothing.
+// wait returns how long the source must wait before it may try; 0 means no wait. It counts nothing.
 func (t *throttle) wait(key string, now time.Time) time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -70,7 +69,7 @@ func (t *throttle) due(b *bucket, now time.Time) time.Duration {
 	return time.Duration(max(0, b.drained(now, t.refill)-(t.burst-1)) * float64(t.refill))
 }
 
-// give takes a counted refusal back.
+// give removes a counted refusal.
 func (t *throttle) give(key string, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -79,7 +78,7 @@ func (t *throttle) give(key string, now time.Time) {
 	}
 }
 
-// drained is what is left of the count at a time. A clock that went back forgives nothing.
+// drained returns the count that remains at a time. It ignores time when the clock went back.
 func (b *bucket) drained(now time.Time, refill time.Duration) float64 {
 	return max(0, b.used-max(0, float64(now.Sub(b.at)))/float64(refill))
 }
@@ -108,8 +107,8 @@ func (t *throttle) append(b *bucket) {
 	t.newest = b
 }
 
-// SourceKey is what an address is counted under: the address itself, or the /64 that one IPv6
-// subscriber commonly has. What is no address is counted together.
+// SourceKey returns the key that an address is counted under: the address itself, or the /64 of an IPv6 address, which
+// usually belongs to one subscriber. All invalid addresses share a key.
 func SourceKey(addr string) string {
 	ap, err := netip.ParseAddrPort(addr)
 	ip := ap.Addr()

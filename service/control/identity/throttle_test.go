@@ -12,7 +12,7 @@ func at(s float64) time.Time {
 	return time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC).Add(time.Duration(s * float64(time.Second)))
 }
 
-// TestTheThrottleAgreesWithCounting judges the throttle by a list of all refusals, each forgiven in turn.
+// TestTheThrottleAgreesWithCounting compares the throttle with a plain list of all refusals, each forgiven in turn.
 func TestTheThrottleAgreesWithCounting(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -44,7 +44,7 @@ func TestTheThrottleAgreesWithCounting(t *testing.T) {
 	})
 }
 
-func TestTriesAtOnceAreNoMoreThanOneAfterAnother(t *testing.T) {
+func TestConcurrentTriesAreLimitedLikeSequentialOnes(t *testing.T) {
 	t.Parallel()
 	th := newThrottle(20, time.Minute, 10)
 	passed := make(chan bool, 200)
@@ -72,8 +72,8 @@ func TestTheThrottleForgetsTheOldestSourceAndNoOther(t *testing.T) {
 		th.take(key, at(float64(i)))
 	}
 	th.give("a", at(3))
-	th.take("a", at(3)) // a is the newest again
-	th.take("d", at(4)) // b makes room
+	th.take("a", at(3)) // a is now the newest
+	th.take("d", at(4)) // drops b
 	if len(th.buckets) != 3 || th.buckets["b"] != nil || th.oldest.key != "c" || th.newest.key != "d" {
 		t.Errorf("%d sources, oldest %s, newest %s", len(th.buckets), th.oldest.key, th.newest.key)
 	}

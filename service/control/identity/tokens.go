@@ -19,8 +19,8 @@ import (
 // tokenPrefix marks our tokens, for people and for secret scanners.
 const tokenPrefix = "flt_"
 
-// minTokenLength is the shortest token an operator may choose: it is stored hashed without
-// salt or stretching, which only long random texts bear.
+// minTokenLength is the shortest token that an operator may choose. It is stored hashed without salt or stretching, which
+// is safe only for long random texts.
 const minTokenLength = 32
 
 // Bounds of tokens.
@@ -28,7 +28,7 @@ const (
 	MaxTokens        = 100                  // of one account
 	DefaultTokenLife = 90 * 24 * time.Hour  // when the caller does not say
 	MaxTokenLife     = 366 * 24 * time.Hour // longest that may be asked for
-	usedGrain        = 5 * time.Minute      // how coarsely "last used" is kept
+	usedGrain        = 5 * time.Minute      // resolution of "last used"
 )
 
 // NewToken returns a token of 256 random bits in text form, and its hash.
@@ -37,14 +37,14 @@ func NewToken() (text string, hash [32]byte) {
 	return text, sha256.Sum256([]byte(text))
 }
 
-// randomText is 256 random bits as text.
+// randomText returns 256 random bits as text.
 func randomText() string {
 	var b [32]byte
 	_, _ = rand.Read(b[:]) // never fails: crypto/rand ends the process instead
 	return base64.RawURLEncoding.EncodeToString(b[:])
 }
 
-// CheckAdminToken refuses a token that Bootstrap would refuse.
+// CheckAdminToken rejects a token that Bootstrap would reject.
 func CheckAdminToken(given string) error {
 	if len(given) < minTokenLength || strings.ContainsAny(given, " \t\r\n") {
 		return fmt.Errorf("admin token of %d characters: want at least %d, without blanks", len(given), minTokenLength)
@@ -52,9 +52,9 @@ func CheckAdminToken(given string) error {
 	return nil
 }
 
-// Bootstrap makes sure that somebody can get in. A given token, of at least 32 characters, is
-// stored under BootstrapName in the place of an earlier one. Without one, and with neither a token
-// nor an administrator in the store, a new one is made and returned to be shown once.
+// Bootstrap makes sure that an administrator can sign in. A given token, of at least 32 characters, is stored under
+// BootstrapName and replaces an earlier one. Without one, and with neither a token nor an administrator in the store, it
+// generates a token and returns it to be shown once.
 func (s *Accounts) Bootstrap(ctx context.Context, given string) (generated string, err error) {
 	t := control.Token{Name: control.BootstrapName, CreatedAt: s.Now()}
 	if given != "" {
@@ -82,7 +82,7 @@ func (s *Accounts) Bootstrap(ctx context.Context, given string) (generated strin
 	return generated, nil
 }
 
-// putBootstrap stores the first token, with its entry in the audit log when it is another one than before.
+// putBootstrap stores the bootstrap token, with an audit entry when it changed.
 func (s *Accounts) putBootstrap(ctx context.Context, r control.Repos, t control.Token) error {
 	switch had, err := r.TokenByHash(ctx, t.Hash); {
 	case err == nil && had.Account == 0 && had.Name == t.Name:
@@ -97,8 +97,8 @@ func (s *Accounts) putBootstrap(ctx context.Context, r control.Repos, t control.
 		Detail: "the token that belongs to no account was made, or replaced by another", After: tokenData(t)})
 }
 
-// Authenticate returns who the token speaks for, or ErrUnauthorized. The time it takes says
-// nothing about how close the text is: what is looked up is its hash.
+// Authenticate returns the principal of a token, or ErrUnauthorized. The lookup is by hash, so its time does not reveal
+// how close a guess is.
 func (s *Accounts) Authenticate(ctx context.Context, text string) (control.Principal, error) {
 	if text == "" || len(text) > 1024 {
 		return control.Principal{}, control.ErrUnauthorized
@@ -122,13 +122,13 @@ func (s *Accounts) Authenticate(ctx context.Context, text string) (control.Princ
 	if s.Now().Sub(t.UsedAt) >= usedGrain {
 		err = s.Store.Tx(control.WithScope(ctx, control.ScopeSignIn), func(r control.Repos) error { return r.TouchToken(ctx, t.ID, s.Now()) })
 		if errors.Is(err, control.ErrUnavailable) {
-			err = nil // a full or read-only store still lets read
+			err = nil // reads must work with a full or read-only store
 		}
 	}
 	return p, err
 }
 
-// bearer is who a stored token speaks for at this time.
+// bearer returns the principal of a stored token at this time.
 func (s *Accounts) bearer(ctx context.Context, r control.Repos, t control.Token) (control.Principal, error) {
 	if t.Ended(s.Now()) {
 		return control.Principal{}, control.ErrUnauthorized
@@ -148,16 +148,16 @@ func (s *Accounts) bearer(ctx context.Context, r control.Repos, t control.Token)
 	return p, nil
 }
 
-// TokenInput is a token as it is asked for.
+// TokenInput is the input for a token.
 type TokenInput struct {
 	Name   string
 	Scopes []control.Scope // none: all rights of the account
 	Life   time.Duration   // 0 is DefaultTokenLife
 }
 
-// CreateToken makes a token of an account and returns its text, which is shown only this once. A
-// principal that came with a token makes none that outlives it, and none at all when its own
-// is narrowed to scopes: a lost token must end when it ends.
+// CreateToken creates a token of an account and returns its text, which is shown only this once. A principal that
+// authenticated with a token cannot create one that outlives it, nor any when its own is narrowed to scopes: a lost token
+// must end when it ends.
 func (s *Accounts) CreateToken(ctx context.Context, ref control.AccountRef, in TokenInput) (text string, out control.Token, err error) {
 	if err := checkToken(&in); err != nil {
 		return "", control.Token{}, err
@@ -192,7 +192,7 @@ func (s *Accounts) CreateToken(ctx context.Context, ref control.AccountRef, in T
 	return text, out, nil
 }
 
-// tokenData is what an event tells of a token.
+// tokenData returns the data of a token in events.
 func tokenData(t control.Token) map[string]any {
 	scopes := make([]string, len(t.Scopes))
 	for i, sc := range t.Scopes {
@@ -222,14 +222,14 @@ func checkToken(in *TokenInput) error {
 	return nil
 }
 
-// boundByOwn makes a new token end no later than the token that asks for it, be it ours or the OpenID provider's.
+// boundByOwn limits a new token to the lifetime of the token that creates it, ours or the OpenID provider's.
 func (s *Accounts) boundByOwn(ctx context.Context, r control.Repos, t *control.Token) error {
 	p, ok := control.PrincipalFrom(ctx)
 	switch {
 	case !ok || p.Account == 0 || p.Session != 0:
 		return nil
 	case p.External():
-		if !t.CreatedAt.Before(p.ExpiresAt) { // also when its end is not known
+		if !t.CreatedAt.Before(p.ExpiresAt) { // also when its end is unknown
 			return control.ErrUnauthorized
 		}
 		t.ExpiresAt = earlier(t.ExpiresAt, p.ExpiresAt)
@@ -252,7 +252,7 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// ListTokens returns an account's tokens by name, expired ones too.
+// ListTokens returns an account's tokens by name, including expired ones.
 func (s *Accounts) ListTokens(ctx context.Context, ref control.AccountRef) (list []control.Token, err error) {
 	err = s.Store.View(ctx, func(r control.Repos) error {
 		a, err := r.Account(ctx, ref)
@@ -264,7 +264,7 @@ func (s *Accounts) ListTokens(ctx context.Context, ref control.AccountRef) (list
 	return list, err
 }
 
-// DeleteToken revokes a token; it is refused from the next request on.
+// DeleteToken revokes a token; requests with it are rejected from then on.
 func (s *Accounts) DeleteToken(ctx context.Context, ref control.AccountRef, name string) error {
 	return s.Store.Tx(ctx, func(r control.Repos) error {
 		a, err := r.Account(ctx, ref)

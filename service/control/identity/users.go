@@ -11,16 +11,16 @@ import (
 	"fairlane/tenants"
 )
 
-// UserInput is a user as a person writes it.
+// UserInput is the input for a user.
 type UserInput struct {
 	Name        string
 	DisplayName string
-	Password    string // new password; empty: none, or the present one stays
+	Password    string // new password; empty: keep the present one, or none
 	Disabled    bool
-	Grants      []tenants.Grant // all roles given here; those of an OpenID provider stay beside them
+	Grants      []tenants.Grant // all local roles; those of an OpenID provider are kept separately
 }
 
-// maxGrants bounds the roles that one account is given here.
+// maxGrants bounds the local roles of one account.
 const maxGrants = 1000
 
 func checkUser(in UserInput) error {
@@ -52,8 +52,8 @@ func checkUser(in UserInput) error {
 	return nil
 }
 
-// CreateUser adds a user. One that a tenant's administrator named before, and who never had a way
-// to sign in, is taken over with the roles it was given there.
+// CreateUser adds a user. A user that a tenant's administrator invited and that could never sign in is taken over with
+// its roles.
 func (s *Accounts) CreateUser(ctx context.Context, in UserInput) (out control.Account, err error) {
 	if err := checkUser(in); err != nil {
 		return control.Account{}, err
@@ -89,7 +89,7 @@ func (s *Accounts) CreateUser(ctx context.Context, in UserInput) (out control.Ac
 	return out, err
 }
 
-// give adds the roles of a request; a fabric or tenant that is missing is a fault of its field.
+// give adds the roles of a request; a missing fabric or tenant is a fault of its field.
 func (s *Accounts) give(ctx context.Context, r control.Repos, account int64, grants []tenants.Grant) error {
 	for i, g := range grants {
 		switch err := r.PutMembership(ctx, account, g, s.Now()); {
@@ -102,7 +102,7 @@ func (s *Accounts) give(ctx context.Context, r control.Repos, account int64, gra
 	return nil
 }
 
-// userData is what events and the audit log tell of a user: never a password or its hash.
+// userData returns the data of a user in events and the audit log: never a password or its hash.
 func userData(a control.Account) map[string]any {
 	roles := make([]string, len(a.Memberships))
 	for i, m := range a.Memberships {
@@ -130,8 +130,8 @@ func (s *Accounts) ListUsers(ctx context.Context, p control.Page) (list []contro
 	return list, next, err
 }
 
-// UpdateUser replaces a user's properties and the roles given here; version 0 means any version. A
-// new password or disabling ends the user's sessions.
+// UpdateUser replaces a user's properties and local roles; version 0 means any version. A new password, or disabling the
+// user, ends its sessions.
 func (s *Accounts) UpdateUser(ctx context.Context, version int64, in UserInput) (out control.Account, err error) {
 	if err := checkUser(in); err != nil {
 		return control.Account{}, err
@@ -198,8 +198,8 @@ func (s *Accounts) DeleteUser(ctx context.Context, name string, version int64) e
 	})
 }
 
-// keepAnAdmin refuses a change after which no enabled user is fabric-admin of everything, unless who makes it
-// came with the bootstrap token, which stays, or is the service itself.
+// keepAnAdmin rejects a change that would leave no enabled user with fabric-admin on everything. It allows the change to
+// the bootstrap token, which stays valid, and to the service itself.
 func (s *Accounts) keepAnAdmin(ctx context.Context, r control.Repos) error {
 	if p, ok := control.PrincipalFrom(ctx); !ok || p.Kind == control.PrincipalBootstrap {
 		return nil
@@ -211,7 +211,7 @@ func (s *Accounts) keepAnAdmin(ctx context.Context, r control.Repos) error {
 	return err
 }
 
-// Me returns the account of who asks; *NotFoundError with the bootstrap token, which has none.
+// Me returns the caller's account; *NotFoundError with the bootstrap token, which has none.
 func (s *Accounts) Me(ctx context.Context) (a control.Account, err error) {
 	p, _ := control.PrincipalFrom(ctx)
 	if p.Account == 0 {

@@ -17,7 +17,7 @@ import (
 	"fairlane/service/control/usecases"
 )
 
-func TestAChangeIsInTheLogWithWhoBeforeAfterAndFromWhere(t *testing.T) {
+func TestChangeIsAuditedWithActorOriginAndBothSides(t *testing.T) {
 	t.Parallel()
 	r := controltest.New(t, controltest.OpenSQLite)
 	r.Lab(t)
@@ -45,7 +45,7 @@ func TestAChangeIsInTheLogWithWhoBeforeAfterAndFromWhere(t *testing.T) {
 	}
 }
 
-func TestARefusedChangeLeavesNoEntryAndADryRunNeither(t *testing.T) {
+func TestRefusedChangeAndDryRunAreNotAudited(t *testing.T) {
 	t.Parallel()
 	r := controltest.New(t, controltest.OpenSQLite)
 	r.Lab(t)
@@ -64,7 +64,7 @@ func TestARefusedChangeLeavesNoEntryAndADryRunNeither(t *testing.T) {
 	}
 }
 
-func TestEveryChangeOfARolloutIsInTheLogAndItsProgressIsNot(t *testing.T) {
+func TestRolloutChangesAreAuditedButNotProgress(t *testing.T) {
 	t.Parallel()
 	r, plan := controltest.LabWithPlan(t)
 	controltest.Start(t, r.Service, plan)
@@ -120,7 +120,7 @@ func TestSecretsNeverStayInTheLog(t *testing.T) {
 	}
 }
 
-func TestAHugeChangeIsToldByItsSize(t *testing.T) {
+func TestHugeChangeIsAuditedBySizeOnly(t *testing.T) {
 	t.Parallel()
 	r := controltest.New(t, controltest.OpenSQLite)
 	err := r.Service.Audit(t.Context(), control.AuditRecord{Action: "x", Object: "y", Outcome: audit.Done, After: strings.Repeat("x", 1<<20)})
@@ -132,7 +132,7 @@ func TestAHugeChangeIsToldByItsSize(t *testing.T) {
 	}
 }
 
-func TestVerifyNamesTheFirstBadEntryAndTakesWhatWasRemembered(t *testing.T) {
+func TestVerifyNamesFirstBadEntryAndChecksExpectedTail(t *testing.T) {
 	t.Parallel()
 	r := controltest.New(t, controltest.OpenSQLite)
 	r.Lab(t)
@@ -147,7 +147,7 @@ func TestVerifyNamesTheFirstBadEntryAndTakesWhatWasRemembered(t *testing.T) {
 	}
 }
 
-func TestAnEmptySpanOfTimeIsRefused(t *testing.T) {
+func TestEmptyTimeRangeIsRejected(t *testing.T) {
 	t.Parallel()
 	r := controltest.New(t, controltest.OpenSQLite)
 	now := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
@@ -220,14 +220,14 @@ func TestRetentionThatIsTooShortIsRefused(t *testing.T) {
 	}
 }
 
-func TestAnotherFirstTokenIsInTheLogAndTheSameOneIsNot(t *testing.T) {
+func TestChangedBootstrapTokenIsAuditedButNotTheSameOne(t *testing.T) {
 	t.Parallel()
 	r := controltest.New(t, controltest.OpenSQLite)
 	list := controltest.AuditEntries(t, r.Service)
 	if len(list) != 1 || list[0].Action != "token.bootstrap" || list[0].Object != control.BootstrapName || !strings.Contains(string(list[0].After), control.BootstrapName) {
 		t.Fatalf("the first start left %+v", list)
 	}
-	for _, given := range []string{controltest.Token, "", controltest.Token} { // starts that change nothing
+	for _, given := range []string{controltest.Token, "", controltest.Token} { // restarts that change nothing
 		if _, err := r.Service.Bootstrap(t.Context(), given); err != nil {
 			t.Fatal(err)
 		}

@@ -18,8 +18,8 @@ func (s *Operations) ListAudit(ctx context.Context, f control.AuditFilter, p con
 	return list, next, err
 }
 
-// VerifyAudit checks the whole chain in one consistent view. expect is an entry remembered from elsewhere
-// that must still be in it, or the zero value.
+// VerifyAudit verifies the whole chain in one consistent view. expect is an entry remembered from elsewhere that must
+// still be in it, or the zero value.
 func (s *Operations) VerifyAudit(ctx context.Context, expect audit.Tail) (control.AuditReport, error) {
 	var out control.AuditReport
 	err := s.Store.View(ctx, func(r control.Repos) (err error) { out, err = control.VerifyAudit(ctx, r, expect); return err })

@@ -8,7 +8,7 @@ type Operations struct {
 	*control.Base
 }
 
-// New returns the use cases over what all share.
+// New returns the use cases over the shared base.
 func New(b *control.Base) *Operations {
 	return &Operations{Base: b}
 }

@@ -9,19 +9,19 @@ import (
 	"fairlane/service/control"
 )
 
-// Retention says how long what is of no more use is kept; 0 keeps it for ever.
+// Retention says how long old rows are kept; 0 keeps them for ever.
 type Retention struct {
-	Events    time.Duration // events, but those of rollouts that are kept with their devices
+	Events    time.Duration // events, except those of rollouts that are kept with their devices
 	Rollouts  time.Duration // device rows of rollouts that have ended, after their end
 	Plans     time.Duration // plans that no rollout refers to
-	Snapshots time.Duration // topologies that no plan was made for, but the latest of each fabric
+	Snapshots time.Duration // topologies without a plan, except the latest of each fabric
 	Audit     time.Duration // audit entries
 }
 
-// MinRetention is the shortest time that anything is kept: a mistyped unit must not empty the store.
+// MinRetention is the shortest retention: a mistyped unit must not empty the store.
 const MinRetention = 24 * time.Hour
 
-// Check reports ages that are too short, or negative.
+// Check rejects ages that are too short or negative.
 func (p Retention) Check() error {
 	for _, x := range p.ages() {
 		if x.age != 0 && x.age < MinRetention {
@@ -40,7 +40,7 @@ func (p Retention) ages() []retentionAge {
 	return []retentionAge{{"events", p.Events}, {"rollouts", p.Rollouts}, {"plans", p.Plans}, {"snapshots", p.Snapshots}, {"audit", p.Audit}}
 }
 
-// Pruned counts what retention took out.
+// Pruned counts the rows that retention removed.
 type Pruned struct {
 	Events         int64 `json:"events"`
 	RolloutDevices int64 `json:"rollout_devices"`
@@ -49,16 +49,16 @@ type Pruned struct {
 	Audit          int64 `json:"audit"`
 }
 
-// pruneBatch is how many rows one transaction takes out, so that no writer waits long.
+// pruneBatch is the number of rows that one transaction removes, so that no writer waits long.
 const pruneBatch = 500
 
-// Prune takes out what is older than the retention says, in small transactions.
+// Prune removes rows older than the retention, in small transactions.
 func (s *Operations) Prune(ctx context.Context, p Retention) (Pruned, error) {
 	return Prune(ctx, s.Store, s.Clock, p)
 }
 
-// Prune takes out of a store what is older than the retention says, in small transactions. It may be broken
-// off anywhere and begun again; two managers that prune at once take turns.
+// Prune removes rows older than the retention from a store, in small transactions. It may be interrupted at any point and
+// run again; two concurrent calls take turns.
 func Prune(ctx context.Context, store control.Store, clock func() time.Time, p Retention) (Pruned, error) {
 	var out Pruned
 	if err := p.Check(); err != nil {
@@ -91,8 +91,8 @@ func Prune(ctx context.Context, store control.Store, clock func() time.Time, p R
 	return out, nil
 }
 
-// pruneAudit takes out one batch and appends, in the same transaction, the entry that vouches for it.
-// The entry of an earlier pruning goes only together with a later one's coming.
+// pruneAudit removes one batch and appends, in the same transaction, the entry that vouches for it. The entry of an
+// earlier pruning is removed only in a transaction that adds a later one.
 func pruneAudit(ctx context.Context, r control.Repos, before, now time.Time) (int64, error) {
 	old, err := r.AuditBefore(ctx, before)
 	if err != nil || old.Seq == 0 {

@@ -11,17 +11,17 @@ import (
 	"fairlane/service/control"
 )
 
-// Settings are what an administrator can change while the service runs. They are the same for all managers.
+// Settings can be changed by an administrator while the service runs. They are the same for all managers.
 type Settings struct {
 	Shares    ShareSettings `json:"shares"`
 	Tasks     TaskSettings  `json:"tasks"`
-	Version   int64         `json:"-"` // 0 while all are defaults
-	UpdatedAt time.Time     `json:"-"` // zero while all are defaults
+	Version   int64         `json:"-"` // 0 while all values are defaults
+	UpdatedAt time.Time     `json:"-"` // zero while all values are defaults
 }
 
-// ShareSettings are about the measurements that the service makes by itself.
+// ShareSettings configure the periodic measurements.
 type ShareSettings struct {
-	Interval int `json:"interval_s"` // seconds; 0 is never, else at least minShareInterval
+	Interval int `json:"interval_s"` // seconds; 0 is never, otherwise at least minShareInterval
 	Window   int `json:"window_ms"`  // of the fabric's own time
 	Keep     int `json:"keep"`       // measurements of each fabric
 }
@@ -32,11 +32,11 @@ const minShareInterval = 10
 
 // TaskSettings bound simulations and calibrations.
 type TaskSettings struct {
-	Keep  int `json:"keep"`  // that have ended
-	Limit int `json:"limit"` // that wait or run
+	Keep  int `json:"keep"`  // ended tasks
+	Limit int `json:"limit"` // queued and running tasks
 }
 
-// DefaultSettings are those of a service whose settings nobody has changed.
+// DefaultSettings returns the settings of a service that has none stored.
 func DefaultSettings() Settings {
 	return Settings{
 		Shares: ShareSettings{Window: 100, Keep: 10_000},
@@ -62,7 +62,7 @@ func (s *Operations) Settings(ctx context.Context) (out Settings, err error) {
 	return out, err
 }
 
-// StoredSettings are the settings of the service in a transaction, the default ones where nobody set any.
+// StoredSettings returns the settings of the service in a transaction, or the defaults.
 func StoredSettings(ctx context.Context, r control.Repos) (Settings, error) {
 	out := DefaultSettings()
 	text, version, at, err := r.StoredSettings(ctx)
@@ -72,7 +72,7 @@ func StoredSettings(ctx context.Context, r control.Repos) (Settings, error) {
 	case err != nil:
 		return out, err
 	}
-	// What an older version did not know keeps its default.
+	// A field that an older version did not store keeps its default.
 	if err := json.Unmarshal(text, &out); err != nil {
 		return out, fmt.Errorf("decode settings: %w", err)
 	}
@@ -80,7 +80,7 @@ func StoredSettings(ctx context.Context, r control.Repos) (Settings, error) {
 	return out, nil
 }
 
-// PutSettings replaces the settings made against version, or AnyVersion.
+// PutSettings replaces the settings at version, or at AnyVersion.
 func (s *Operations) PutSettings(ctx context.Context, version int64, in Settings) (out Settings, err error) {
 	if err := in.check(); err != nil {
 		return Settings{}, err

@@ -7,7 +7,7 @@ import (
 	"fairlane/service/control"
 )
 
-// BareTarget is a fabric as it was discovered last, with an empty plan.
+// BareTarget returns a fabric's latest topology with an empty plan.
 func (s *Plans) BareTarget(ctx context.Context, fabric string) (t control.Target, err error) {
 	err = s.Store.View(ctx, func(r control.Repos) (err error) {
 		if t.Fabric, err = r.Fabric(ctx, fabric); err != nil {

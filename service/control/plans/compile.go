@@ -16,33 +16,33 @@ import (
 	"fairlane/tenants"
 )
 
-// PlanRequest says what a plan is to be made of; the zero value is what is declared now, with the fabric's options.
+// PlanRequest selects the input of a plan; the zero value is the current declaration with the fabric's options.
 type PlanRequest struct {
-	Options *control.CompileOptions // nil: those of the policy
-	Policy  int64                   // the revision whose tenants and flows are taken; 0 is what is declared now
-	// KeepPlacements leaves tenants on the service levels that the plan in force gave them, where they still serve.
+	Options *control.CompileOptions // nil: the options of the policy
+	Policy  int64                   // the revision of tenants and flows; 0 is the current declaration
+	// KeepPlacements keeps tenants on their service levels in the plan in force, where these are still valid.
 	KeepPlacements bool
-	Edits          []string // what-if, as policy.ParseEdit reads them; only WhatIf takes any
+	Edits          []string // what-if edits, as policy.ParseEdit parses them; only WhatIf accepts any
 }
 
 // MaxEdits bounds the edits of one WhatIf.
 const MaxEdits = 100
 
-// compilers keeps the memory of the compiler for the fabrics that plans were made for last.
+// compilers caches compiler state for the fabrics that were compiled last.
 type compilers struct {
 	mu    sync.Mutex
 	slots []*compilerSlot // most recently used last, at most maxCompilers
 }
 
-// maxCompilers bounds the memories kept: that of a fabric of 10,000 hosts and 100,000 flows is some hundred megabytes.
+// maxCompilers bounds the cache: the state of a fabric of 10,000 hosts and 100,000 flows takes some hundred megabytes.
 const maxCompilers = 2
 
-// compilerSlot is the compiler of one fabric. Plans of one fabric are made one after another.
+// compilerSlot holds the compiler state of one fabric, whose plans are compiled one at a time.
 type compilerSlot struct {
 	fabric string
 	mu     sync.Mutex
 	c      policy.Compiler
-	flows  []tenants.Flow // of the last plan: the memory serves while they are the same values
+	flows  []tenants.Flow // of the last plan: the state is reused while they are the same slices
 }
 
 func (c *compilers) slot(fabric string) *compilerSlot {
@@ -73,7 +73,7 @@ func (s *compilerSlot) compile(in policy.Input) (*policy.Plan, error) {
 	return s.c.Compile(in)
 }
 
-// compile compiles with the memory of the fabric.
+// compile compiles with the cached state of the fabric.
 func (s *Plans) compile(ctx context.Context, fabric string, in policy.Input) (p *policy.Plan, err error) {
 	_, sp := span.Start(ctx, "compile", "fabric", fabric, "tenants", len(in.Tenants), "flows", len(in.Flows))
 	begun := s.Now()
@@ -89,7 +89,7 @@ func (s *Plans) compile(ctx context.Context, fabric string, in policy.Input) (p 
 	return p, nil
 }
 
-// planInput collects what a plan is made of.
+// planInput collects the input of a plan.
 func (s *Plans) planInput(ctx context.Context, fabric string, req PlanRequest) (in control.PlanInput, pin policy.Input, err error) {
 	err = s.Store.View(ctx, func(r control.Repos) error {
 		snap, topo, err := s.Latest(ctx, r, fabric)
@@ -126,7 +126,7 @@ func (s *Plans) planInput(ctx context.Context, fabric string, req PlanRequest) (
 	return in, pin, in.Options.Check()
 }
 
-// declared loads tenants, flows and options of a revision; 0 is what is declared now.
+// declared loads tenants, flows and options of a revision; 0 is the current declaration.
 func declared(ctx context.Context, r control.Repos, fabric string, number int64, in *control.PlanInput) error {
 	if number != 0 {
 		c, err := tenancy.ContentOf(ctx, r, fabric, number)
@@ -153,7 +153,7 @@ func declared(ctx context.Context, r control.Repos, fabric string, number int64,
 	return nil
 }
 
-// inForce is the plan of the latest rollout that devices were left with.
+// inForce returns the plan in force: that of the latest rollout that left its plan on devices.
 func inForce(ctx context.Context, r control.Repos, fabric string) (control.Plan, error) {
 	name, err := control.InForceName(ctx, r, fabric)
 	if err != nil {
@@ -162,7 +162,7 @@ func inForce(ctx context.Context, r control.Repos, fabric string) (control.Plan,
 	return r.Plan(ctx, fabric, name)
 }
 
-// planOrInForce is a stored plan; name "" is the one in force.
+// planOrInForce returns a stored plan; name "" means the one in force.
 func planOrInForce(ctx context.Context, r control.Repos, fabric, name string) (control.Plan, error) {
 	if name == "" {
 		return inForce(ctx, r, fabric)
@@ -170,14 +170,14 @@ func planOrInForce(ctx context.Context, r control.Repos, fabric, name string) (c
 	return r.Plan(ctx, fabric, name)
 }
 
-// WhatIf is what edits would change.
+// WhatIf is the effect of edits on a plan.
 type WhatIf struct {
 	Before, After *policy.Plan
 	Notices       []policy.Finding // of the edits themselves
 	Difference    policy.Difference
 }
 
-// WhatIf compiles the request as it is and with its edits, 1 to MaxEdits of them, and keeps nothing.
+// WhatIf compiles the request without and with its edits, 1 to MaxEdits of them, and stores nothing.
 func (s *Plans) WhatIf(ctx context.Context, fabric string, req PlanRequest) (WhatIf, error) {
 	if len(req.Edits) < 1 || len(req.Edits) > MaxEdits {
 		return WhatIf{}, control.Invalid("/edits", phrase.Of("problem.edits", "n", len(req.Edits), "max", MaxEdits))
@@ -207,7 +207,7 @@ func (s *Plans) WhatIf(ctx context.Context, fabric string, req PlanRequest) (Wha
 		return WhatIf{}, control.InvalidFrom("/edits", err)
 	}
 	edited.InForce, w.Notices = w.Before, notices
-	// Without the memory: the next real plan is nearer to the one before the edits.
+	// Without the cached state: the next real plan is closer to the plan before the edits.
 	if w.After, err = policy.Compile(edited); err != nil {
 		return WhatIf{}, Uncompilable(err)
 	}
@@ -215,9 +215,9 @@ func (s *Plans) WhatIf(ctx context.Context, fabric string, req PlanRequest) (Wha
 	return w, nil
 }
 
-// AdmitTenant judges whether a tenant can be admitted to what the request describes, and keeps nothing.
+// AdmitTenant judges whether a tenant can be admitted to the requested plan, and stores nothing.
 func (s *Plans) AdmitTenant(ctx context.Context, fabric string, req PlanRequest, ask policy.AdmitRequest) (*policy.Admission, error) {
-	req.KeepPlacements = true // what changes, changes from the plan in force
+	req.KeepPlacements = true // changes are judged against the plan in force
 	_, in, err := s.planInput(ctx, fabric, req)
 	if err != nil {
 		return nil, err
@@ -233,7 +233,7 @@ func (s *Plans) AdmitTenant(ctx context.Context, fabric string, req PlanRequest,
 	return a, nil
 }
 
-// admitPointer is the name that a field of an admission request has in the contract.
+// admitPointer returns the contract's name of a field of an admission request.
 func admitPointer(field string) string {
 	switch field {
 	case "guarantee", "cap":
@@ -242,7 +242,7 @@ func admitPointer(field string) string {
 	return field
 }
 
-// DiffPlans tells what changes from plan against to plan name; against "" is the plan in force.
+// DiffPlans returns the changes from plan against to plan name; against "" means the plan in force.
 func (s *Plans) DiffPlans(ctx context.Context, fabric, against, name string) (policy.Difference, error) {
 	var before, after control.Plan
 	err := s.Store.View(ctx, func(r control.Repos) (err error) {
@@ -257,7 +257,7 @@ func (s *Plans) DiffPlans(ctx context.Context, fabric, against, name string) (po
 	return policy.Diff(before.Plan, after.Plan), nil
 }
 
-// ExplainPlan lists why the devices of a plan are set as they are, for those that the filter lets through.
+// ExplainPlan explains the settings of a plan's devices that pass the filter.
 func (s *Plans) ExplainPlan(ctx context.Context, fabric, name string, f policy.ExplainFilter) ([]policy.Explanation, error) {
 	p, err := s.Plan(ctx, fabric, name)
 	if err != nil {

@@ -10,15 +10,14 @@ import (
 	"fairlane/tenants"
 )
 
-// CreatePlan compiles the fabric's tenants and flows on its latest snapshot with options of its own. A dry run keeps
-// nothing. created is false when the plan was stored before, since the same input gives the same
-// plan.
+// CreatePlan compiles the fabric's tenants and flows on its latest snapshot with the given options. A dry run stores
+// nothing. created is false when the plan was stored before, since the same input gives the same plan.
 func (s *Plans) CreatePlan(ctx context.Context, fabric string, o control.CompileOptions, dryRun bool) (p control.Plan, created bool, err error) {
 	return s.MakePlan(ctx, fabric, PlanRequest{Options: &o}, dryRun)
 }
 
-// MakePlan compiles what the request says on the fabric's latest snapshot. A dry run keeps nothing. created is false
-// when the plan was stored before.
+// MakePlan compiles the request on the fabric's latest snapshot. A dry run stores nothing. created is false when the plan
+// was stored before.
 func (s *Plans) MakePlan(ctx context.Context, fabric string, req PlanRequest, dryRun bool) (p control.Plan, created bool, err error) {
 	if len(req.Edits) > 0 {
 		return control.Plan{}, false, control.Invalid("/edits", phrase.Of("problem.plan-edits", "n", len(req.Edits)))
@@ -45,8 +44,8 @@ func (s *Plans) MakePlan(ctx context.Context, fabric string, req PlanRequest, dr
 	return p, created, err
 }
 
-// Uncompilable says why the stored policy cannot be compiled. The faults are of the stored
-// tenants and flows, not of a field of the request, so they carry no pointer.
+// Uncompilable says why the stored policy cannot be compiled. The faults are in the stored tenants and flows, not in a
+// field of the request, so they have no pointer.
 func Uncompilable(err error) error {
 	var f *tenants.FieldError
 	if errors.As(err, &f) {
@@ -55,7 +54,7 @@ func Uncompilable(err error) error {
 	return &control.InvalidError{Fields: []control.FieldError{{Said: phrase.OfError(err)}}}
 }
 
-// Plan returns a stored plan by its name or an unambiguous beginning of it.
+// Plan returns a stored plan by its name or an unambiguous prefix of it.
 func (s *Plans) Plan(ctx context.Context, fabric, name string) (p control.Plan, err error) {
 	err = s.Store.View(ctx, func(r control.Repos) (err error) { p, err = r.Plan(ctx, fabric, name); return err })
 	return p, err
@@ -67,8 +66,7 @@ func (s *Plans) ListPlans(ctx context.Context, fabric string, p control.Page) (l
 	return list, next, err
 }
 
-// LoadTarget loads what a plan of a fabric is brought to: name "" is the plan of the latest
-// successful rollout.
+// LoadTarget loads a plan of a fabric with its topology; name "" means the plan of the latest successful rollout.
 func (s *Plans) LoadTarget(ctx context.Context, fabric, name string) (t control.Target, err error) {
 	var p control.Plan
 	var snap control.Snapshot
@@ -81,7 +79,7 @@ func (s *Plans) LoadTarget(ctx context.Context, fabric, name string) (t control.
 		}
 		if snapshot := p.Input.Snapshot; control.DevicesOf(p.Plan) > 0 {
 			snap, err = r.Snapshot(ctx, fabric, snapshot)
-		} else { // it fits every fabric: what returns to something is found where it is now
+		} else { // an empty plan fits every topology: devices are located on the current one
 			snap, err = r.Snapshot(ctx, fabric, "")
 		}
 		return err
@@ -89,7 +87,7 @@ func (s *Plans) LoadTarget(ctx context.Context, fabric, name string) (t control.
 	if err != nil {
 		return control.Target{}, err
 	}
-	// A plan's name is the hash of its contents: what was damaged in the store goes nowhere.
+	// A plan's name is the hash of its contents: a damaged plan must not reach devices.
 	if hash := p.Plan.Hash(); hash != p.Plan.Name {
 		return control.Target{}, fmt.Errorf("stored plan %s is damaged: its contents have the name %s", p.Plan.Name, hash)
 	}

@@ -1,4 +1,5 @@
-// Package plans has the use cases about plans: compiling them, comparing and explaining them, and what they want of devices.
+// Package plans has the use cases about plans: compiling them, comparing and explaining them, and the device settings
+// they define.
 package plans
 
 import "fairlane/service/control"
@@ -10,7 +11,7 @@ type Plans struct {
 	compilers compilers
 }
 
-// New returns the use cases over what all share.
+// New returns the use cases over the shared base.
 func New(b *control.Base) *Plans {
 	return &Plans{Base: b}
 }

@@ -17,7 +17,7 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// managed says how the lab is managed.
+// managed returns the management state of the lab.
 func managed(t *testing.T, r *controltest.Rig) control.Management {
 	t.Helper()
 	f, err := r.Service.Fabric(t.Context(), "lab")
@@ -27,7 +27,7 @@ func managed(t *testing.T, r *controltest.Rig) control.Management {
 	return f.Management
 }
 
-// counted are the devices of all fabrics by their latest reading, as metrics have them.
+// counted returns the number of devices of all fabrics by their latest reading, as in metrics.
 func counted(t *testing.T, r *controltest.Rig) map[string]int64 {
 	t.Helper()
 	n, err := r.Store.(interface {
@@ -84,7 +84,7 @@ func TestTheFirstRolloutIsRolledBackToTheBaseline(t *testing.T) {
 	atBaseline(t, r.Service)
 }
 
-func TestAReleaseTakesEverythingBack(t *testing.T) {
+func TestReleaseRestoresEverything(t *testing.T) {
 	t.Parallel()
 	for _, to := range []control.ReturnTo{control.ToBaseline, control.ToFactory} {
 		r, plan := controltest.LabWithPlan(t)
@@ -113,12 +113,12 @@ func TestAReleaseTakesEverythingBack(t *testing.T) {
 		if err != nil || slices.ContainsFunc(list, func(e control.Event) bool { return e.Said.String() == "placements are in force" }) {
 			t.Errorf("to %s: a release says that placements are in force, %v", to, err)
 		}
-		atBaseline(t, r.Service) // the lab came without congestion control
+		atBaseline(t, r.Service) // the lab started without congestion control
 		whole, err := r.Service.RolloutSettings(t.Context(), "lab", ro.ID)
 		if err != nil || whole.Devices[0].Wanted == nil || whole.Devices[0].Observed == nil {
 			t.Errorf("the release does not show what devices became: %+v, %v", whole.Devices[0], err)
 		}
-		// Nothing is managed until the fabric is taken under management again.
+		// Nothing is managed until management of the fabric is resumed.
 		if _, err := r.Service.StartRollout(t.Context(), "lab", rollouts.RolloutInput{Plan: plan}); controltest.Code(err) != "fabric-released" || !strings.Contains(err.Error(), "fairlane fabric manage lab") {
 			t.Errorf("a rollout on a released fabric gives %v", err)
 		}
@@ -137,7 +137,7 @@ func TestAReleaseTakesEverythingBack(t *testing.T) {
 		if _, err := r.Service.ManageFabric(t.Context(), "lab"); err != nil || managed(t, r) != control.Managed {
 			t.Fatalf("manage: %v", err)
 		}
-		// The release left no plan in force, so that nothing is compared and nothing stands in the way of deleting.
+		// The release left no plan in force, so nothing is compared and the fabric can be deleted.
 		if _, err := r.Service.PlanOrInForce(t.Context(), "lab", ""); controltest.Code(err) != "no-plan" || !strings.Contains(err.Error(), "since its release") {
 			t.Errorf("the plan in force after a release: %v", err)
 		}
@@ -225,7 +225,7 @@ func TestAReleaseNamesTheDeviceThatCannotBeReturnedAndRunsAgain(t *testing.T) {
 	}
 }
 
-func TestAReleaseGoesOnWhereTheSubnetManagerRefuses(t *testing.T) {
+func TestReleaseContinuesWhenSubnetManagerRefuses(t *testing.T) {
 	t.Parallel()
 	r, plan := controltest.LabWithPlan(t)
 	controltest.Start(t, r.Service, plan)
@@ -243,7 +243,7 @@ func TestAReleaseGoesOnWhereTheSubnetManagerRefuses(t *testing.T) {
 	atBaseline(t, r.Service)
 }
 
-func TestADeviceThatLeftTheFabricIsNamedByItsRelease(t *testing.T) {
+func TestReleaseNamesDeviceMissingFromTheFabric(t *testing.T) {
 	t.Parallel()
 	r, plan := controltest.LabWithPlan(t)
 	controltest.Start(t, r.Service, plan)
@@ -266,7 +266,7 @@ func TestADeviceThatLeftTheFabricIsNamedByItsRelease(t *testing.T) {
 	}
 }
 
-func TestThePlanOfNoTenantsTakesEverythingAway(t *testing.T) {
+func TestPlanWithoutTenantsRemovesAllSettings(t *testing.T) {
 	t.Parallel()
 	r, plan := controltest.LabWithPlan(t)
 	controltest.Start(t, r.Service, plan)
@@ -284,11 +284,11 @@ func TestThePlanOfNoTenantsTakesEverythingAway(t *testing.T) {
 	if got.State != control.RolloutSucceeded || got.Options.To != control.ToFactory || len(got.Devices) == 0 || managed(t, r) != control.Managed {
 		t.Fatalf("the rollout ended as %s: %s, %d devices; the fabric is %s", got.State, got.Result, len(got.Devices), managed(t, r))
 	}
-	atBaseline(t, r.Service) // the lab came without congestion control
+	atBaseline(t, r.Service) // the lab started without congestion control
 	if name, list, err := r.Service.Devices(t.Context(), "lab", ""); err != nil || name != p.Plan.Name || len(list) != 0 {
 		t.Errorf("in force is plan %.8s with %d devices, %v", name, len(list), err)
 	}
-	controltest.Start(t, r.Service, plan) // and a plan with tenants comes after it as after any other
+	controltest.Start(t, r.Service, plan) // a plan with tenants can follow it
 	r.Wait()
 	if held := controltest.Baselines(t, r.Service, ""); len(held) == 0 || !held[0].Held {
 		t.Errorf("the plan that follows holds no device: %+v", held)

@@ -12,16 +12,16 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// A return takes back everything that Fairlane wrote to a fabric. It is a rollout of the empty plan, in which each device gets
-// its baseline, or no congestion control. Waves, leases, read-back and roll-back work as in every rollout. Two things differ: one
-// device's failure does not stop the others, and placements are taken back first. A release is a return after which Fairlane
-// manages nothing on the fabric.
+// A return removes everything that Fairlane wrote to a fabric. It is a rollout of the empty plan, in which each device
+// gets its baseline, or no congestion control. Waves, leases, read-back and roll-back work as in every rollout. Two
+// things differ: one device's failure does not stop the others, and placements are removed first. A release is a return
+// after which Fairlane manages nothing on the fabric.
 
-// ReleasePreview is what a release would do.
+// ReleasePreview is the effect that a release would have.
 type ReleasePreview struct {
 	To      control.ReturnTo
 	Devices []ReturningDevice // by device
-	// Placements are those that the subnet manager would lose, one for each tenant and port.
+	// Placements are those that the subnet manager would remove, one for each tenant and port.
 	Placements []policy.Placement
 	Waves      []WavePreview
 }
@@ -29,24 +29,24 @@ type ReleasePreview struct {
 // ReturningDevice is a device that returns.
 type ReturningDevice struct {
 	control.Baseline
-	Missing bool // it is not on the fabric any more, so that it cannot be returned
-	// Changes are what the return would write: Desired is the new value. They are known when Error is empty.
+	Missing bool // it is no longer on the fabric, so it cannot be returned
+	// Changes are what the return would write: Desired is the new value. They are valid when Error is empty.
 	Changes []control.Difference
 	Error   string // why the device could not be compared
 }
 
-// returning is a return that was checked and cut into waves.
+// returning is a validated return, divided into waves.
 type returning struct {
-	plan    control.Plan // the one without devices
+	plan    control.Plan // the plan without devices
 	to      control.ReturnTo
 	all     []control.Baseline
-	list    []device.Target // of those that are on the fabric
+	list    []device.Target // devices that are on the fabric
 	missing []control.Baseline
 	prepared
 }
 
-// prepareReturn determines what a return would do to all devices that were ever written or, with held, to those that settings
-// of Fairlane may be on. It changes nothing.
+// prepareReturn determines the effect of a return on all devices that were ever written or, with held, on those that may
+// hold settings of Fairlane. It changes nothing.
 func (s *Rollouts) prepareReturn(ctx context.Context, fabric string, to control.ReturnTo, held bool, o control.RolloutOptions) (x returning, err error) {
 	if to != control.ToBaseline && to != control.ToFactory {
 		return x, control.Invalid("/to", phrase.Of("problem.return-to", "found", to))
@@ -89,8 +89,8 @@ func (s *Rollouts) prepareReturn(ctx context.Context, fabric string, to control.
 	return x, x.waving()
 }
 
-// waving cuts the devices that return into waves, without canaries: one that cannot be returned does not stop the others.
-// Devices that are not on the fabric any more are recorded as failed at once.
+// waving divides the returning devices into waves, without canaries: a device that cannot be returned does not stop the
+// others. Devices that are no longer on the fabric are recorded as failed at once.
 func (x *returning) waving() error {
 	if err := x.cutTargets(x.list, func(device.Target) phrase.Text { return phrase.Of("note.waits-return", "settings", x.to.Words()) }); err != nil {
 		return err
@@ -102,7 +102,7 @@ func (x *returning) waving() error {
 	if len(x.missing) == 0 {
 		return nil
 	}
-	last := WavePreview{Shards: 1} // of their own: another node may have the address of one of them by now
+	last := WavePreview{Shards: 1} // a wave of its own: another node may have the address of one of them by now
 	for _, b := range x.missing {
 		x.devices = append(x.devices, control.RolloutDevice{
 			Device: b.Device, State: device.Failed, Error: control.NotThere, Note: phrase.Of("note.cannot-return", "settings", x.to.Words()), Wave: len(x.waves),
@@ -113,7 +113,7 @@ func (x *returning) waving() error {
 	return nil
 }
 
-// startReturn records a return with the job that makes a manager begin it. also runs in the same transaction.
+// startReturn records a return with the job that makes a manager start it. also runs in the same transaction.
 func (s *Rollouts) startReturn(ctx context.Context, fabric string, x returning, said func(id int64) phrase.Text, also func(control.Repos) error) (out control.Rollout, err error) {
 	err = s.Store.Tx(control.OnFabric(ctx, fabric), func(r control.Repos) error {
 		if _, _, err := r.PutPlan(ctx, x.plan); err != nil {
@@ -128,7 +128,8 @@ func (s *Rollouts) startReturn(ctx context.Context, fabric string, x returning, 
 	return out, err
 }
 
-// ReturnToBaseline starts a rollout that returns every device that Fairlane wrote to its baseline, and takes placements back.
+// ReturnToBaseline starts a rollout that returns every device that Fairlane wrote to its baseline, and removes
+// placements.
 func (s *Rollouts) ReturnToBaseline(ctx context.Context, fabric string, o control.RolloutOptions) (control.Rollout, error) {
 	x, err := s.baselineReturn(ctx, fabric, o)
 	if err != nil {
@@ -139,7 +140,7 @@ func (s *Rollouts) ReturnToBaseline(ctx context.Context, fabric string, o contro
 	}, func(control.Repos) error { return nil })
 }
 
-// previewReturn says which devices ReturnToBaseline would write, in which waves.
+// previewReturn returns the devices that ReturnToBaseline would write, in waves.
 func (s *Rollouts) previewReturn(ctx context.Context, fabric string, o control.RolloutOptions) ([]WavePreview, error) {
 	x, err := s.baselineReturn(ctx, fabric, o)
 	if err != nil {
@@ -148,7 +149,7 @@ func (s *Rollouts) previewReturn(ctx context.Context, fabric string, o control.R
 	return x.waves, s.wouldStart(ctx, fabric, &x.prepared)
 }
 
-// baselineReturn prepares the return of all devices to the baseline. It fails where no device was written.
+// baselineReturn prepares the return of all devices to the baseline. It fails when no device was ever written.
 func (s *Rollouts) baselineReturn(ctx context.Context, fabric string, o control.RolloutOptions) (returning, error) {
 	x, err := s.prepareReturn(ctx, fabric, control.ToBaseline, false, o)
 	if err == nil && len(x.all) == 0 {
@@ -157,8 +158,8 @@ func (s *Rollouts) baselineReturn(ctx context.Context, fabric string, o control.
 	return x, err
 }
 
-// ReleaseFabric starts the rollout that takes everything back, after which Fairlane manages nothing on the fabric. When it does
-// not succeed for every device the fabric stays "releasing", and the release can be run again.
+// ReleaseFabric starts the rollout that removes everything, after which Fairlane manages nothing on the fabric. Unless it
+// succeeds for every device, the fabric stays "releasing", and the release can be run again.
 func (s *Rollouts) ReleaseFabric(ctx context.Context, fabric string, to control.ReturnTo, o control.RolloutOptions) (control.Rollout, error) {
 	o.Release = true
 	x, err := s.prepareReturn(ctx, fabric, to, false, o)
@@ -173,7 +174,7 @@ func (s *Rollouts) ReleaseFabric(ctx context.Context, fabric string, to control.
 	})
 }
 
-// returnTargets are the devices of a return with what each is to be.
+// returnTargets returns the devices of a return with their desired states.
 func (s *Rollouts) returnTargets(ctx context.Context, ro *control.Rollout) (out []device.Target, err error) {
 	ids := make([]ident.PortID, len(ro.Devices))
 	for i := range ro.Devices {
@@ -189,7 +190,7 @@ func (s *Rollouts) returnTargets(ctx context.Context, ro *control.Rollout) (out 
 	return out, err
 }
 
-// PreviewRelease says what a release would do. It reads the devices, and writes nothing.
+// PreviewRelease returns the effect that a release would have. It reads the devices, and writes nothing.
 func (s *Rollouts) PreviewRelease(ctx context.Context, fabric string, to control.ReturnTo, o control.RolloutOptions) (out ReleasePreview, err error) {
 	o.Release = true
 	x, err := s.prepareReturn(ctx, fabric, to, false, o)
@@ -236,8 +237,8 @@ func (s *Rollouts) PreviewRelease(ctx context.Context, fabric string, to control
 	return out, nil
 }
 
-// ManageFabric takes a fabric under management again that was released, or whose release did not complete. After a complete
-// release baselines begin anew: what a device holds at its next first write is its new baseline.
+// ManageFabric resumes the management of a fabric that was released, or whose release did not complete. After a complete
+// release baselines start anew: the settings of a device before its next first write are its new baseline.
 func (s *Rollouts) ManageFabric(ctx context.Context, name string) (f control.Fabric, err error) {
 	err = s.Store.Tx(control.OnFabric(ctx, name), func(r control.Repos) error {
 		if err := control.AtRest(ctx, r, name); err != nil {
@@ -264,7 +265,7 @@ func (s *Rollouts) ManageFabric(ctx context.Context, name string) (f control.Fab
 	return f, err
 }
 
-// underManagement refuses a rollout on a fabric that Fairlane does not manage.
+// underManagement rejects a rollout on a fabric that Fairlane does not manage.
 func underManagement(f control.Fabric, ro *control.Rollout) error {
 	if f.Management == control.Managed || f.Management == "" || ro.Options.Release {
 		return nil
@@ -283,17 +284,17 @@ func (s *Rollouts) SettleRelease(ctx context.Context, r control.Repos, ro contro
 		to = control.Released
 	case control.RolloutRolledBack, control.RolloutRefused:
 		if ro.Options.Again {
-			return nil // what the earlier release left is left again
+			return nil // what the earlier release left remains again
 		}
 		to = control.Managed
-	default: // it stays Releasing until the release is run again or given up
+	default: // it stays Releasing until the release is run again or abandoned
 		return r.SeedDevices(ctx, ro.Fabric, "", nil)
 	}
 	err := r.SetManagement(ctx, ro.Fabric, to, s.Now())
 	if err != nil || to != control.Released {
 		return err
 	}
-	// Nothing reads the devices any more: what was read before would be shown and counted for ever.
+	// The devices are not read any more: old readings would be shown and counted for ever.
 	if err := r.SeedDevices(ctx, ro.Fabric, "", nil); err != nil {
 		return err
 	}

@@ -18,10 +18,10 @@ func (s *Rollouts) Rollout(ctx context.Context, fabric string, id int64) (ro con
 	return ro, err
 }
 
-// RolloutRow is a rollout without its devices, of which there may be many.
+// RolloutRow returns a rollout without its devices, which may be many.
 func RolloutRow(ctx context.Context, r control.Repos, fabric string, id int64) (control.Rollout, error) {
 	next := min(max(id, 0), math.MaxInt64-1) + 1
-	list, _, err := r.ListRollouts(ctx, fabric, control.Page{After: fmt.Sprint(next), Limit: 1}) // the newest one up to it
+	list, _, err := r.ListRollouts(ctx, fabric, control.Page{After: fmt.Sprint(next), Limit: 1}) // the newest one up to that number
 	switch {
 	case err != nil:
 		return control.Rollout{}, err
@@ -31,8 +31,8 @@ func RolloutRow(ctx context.Context, r control.Repos, fabric string, id int64) (
 	return list[0], nil
 }
 
-// RolloutSettings is Rollout with what each device should be and was seen to be filled in: rows keep neither the
-// plan's settings nor what was read back equal to something known.
+// RolloutSettings is Rollout with the desired and observed settings of each device filled in: rows store neither the
+// plan's settings nor observed settings that equal known ones.
 func (s *Rollouts) RolloutSettings(ctx context.Context, fabric string, id int64) (control.Rollout, error) {
 	ro, err := s.Rollout(ctx, fabric, id)
 	if err != nil || len(ro.Devices) == 0 {
@@ -77,7 +77,7 @@ func (s *Rollouts) RolloutSettings(ctx context.Context, fabric string, id int64)
 	return ro, nil
 }
 
-// goneFrom are the devices of a rollout that only the plan before had.
+// goneFrom returns the devices of a rollout that only the previous plan had.
 func goneFrom(list []device.Target, devices []control.RolloutDevice) (out []device.Target) {
 	has := make(map[ident.PortID]bool, len(list))
 	for i := range list {
@@ -91,11 +91,12 @@ func goneFrom(list []device.Target, devices []control.RolloutDevice) (out []devi
 	return out
 }
 
-// HoldOver makes of what devices should be by a plan what they should be while traffic moves from the plan before.
+// HoldOver changes the desired states of a plan to those that apply while traffic moves from the placements of the
+// previous plan.
 func HoldOver(list []device.Target, p *policy.Plan, before control.Target) (held []ident.PortID) {
 	old, err := before.Desired()
 	if err != nil {
-		return nil // it does not fit the fabric any more: nothing was held over
+		return nil // it no longer fits the fabric: nothing was held over
 	}
 	was := make(map[ident.PortID]driver.Settings, len(old))
 	for i := range old {
@@ -118,7 +119,7 @@ func (s *Rollouts) ListRollouts(ctx context.Context, fabric string, p control.Pa
 	return list, next, err
 }
 
-// Events returns events of a fabric, or of one of its rollouts when that is not 0.
+// Events returns events of a fabric; a rollout other than 0 selects those of that rollout.
 func (s *Rollouts) Events(ctx context.Context, fabric string, rollout int64, p control.Page) (list []control.Event, next string, err error) {
 	err = s.Store.View(ctx, func(r control.Repos) (err error) {
 		f, err := r.Fabric(ctx, fabric)

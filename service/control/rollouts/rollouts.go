@@ -16,10 +16,10 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// RolloutInput is what a rollout is started with.
+// RolloutInput is the input for a rollout.
 type RolloutInput struct {
-	Plan    string          // name of a stored plan, or an unambiguous beginning of it
-	Stages  []control.Stage // none means all; they run in their fixed order
+	Plan    string          // name of a stored plan, or an unambiguous prefix of it
+	Stages  []control.Stage // empty means all; they run in their fixed order
 	Options control.RolloutOptions
 }
 
@@ -30,7 +30,7 @@ type WavePreview struct {
 	Devices []driver.Device
 }
 
-// prepared is a rollout that was checked and cut into waves.
+// prepared is a validated rollout, divided into waves.
 type prepared struct {
 	in      RolloutInput
 	target  control.Target
@@ -38,7 +38,7 @@ type prepared struct {
 	waves   []WavePreview
 }
 
-// prepare checks a rollout and cuts it into waves. It changes nothing.
+// prepare validates a rollout and divides it into waves. It changes nothing.
 func (s *Rollouts) prepare(ctx context.Context, fabric string, in RolloutInput) (p prepared, err error) {
 	if in.Stages, err = orderStages(in.Stages); err != nil {
 		return p, err
@@ -62,7 +62,7 @@ func (s *Rollouts) prepare(ctx context.Context, fabric string, in RolloutInput) 
 	if !slices.Contains(in.Stages, control.StageSettings) {
 		return p, nil
 	}
-	if control.DevicesOf(p.target.Plan) == 0 { // it takes everything away
+	if control.DevicesOf(p.target.Plan) == 0 { // it removes everything
 		x, err := s.prepareReturn(ctx, fabric, control.ToFactory, true, in.Options)
 		x.target, x.in.Plan, x.in.Stages = p.target, in.Plan, in.Stages
 		return x.prepared, err
@@ -74,9 +74,9 @@ func (s *Rollouts) prepare(ctx context.Context, fabric string, in RolloutInput) 
 	return p, p.cut(before)
 }
 
-// planBefore is the plan in force, from whose devices a plan that follows it may have to take something back that it does
-// not have itself; nil when there is none. Where traffic moves from that plan's placements, its ports keep for a while what
-// they have, and the rollout that clears up (ClearUp) takes it back.
+// planBefore returns the plan in force; a rollout of another plan removes the settings that only the plan in force has.
+// It is nil when there is none, or when traffic moves from that plan's placements: then its ports keep their settings for
+// a while, and the clean-up (ClearUp) removes them.
 func (s *Rollouts) planBefore(ctx context.Context, t *control.Target, stages []control.Stage) (before *policy.Plan, err error) {
 	if t.Plan.WRCC != nil {
 		return nil, nil
@@ -101,7 +101,7 @@ func (s *Rollouts) planBefore(ctx context.Context, t *control.Target, stages []c
 	return before, err
 }
 
-// cut plans the waves and shards. Ports that only the plan before set, if there is one, come with those of the plan.
+// cut plans the waves and shards. Ports that only the previous plan set, if there is one, are included.
 func (p *prepared) cut(before *policy.Plan) error {
 	targets, err := p.target.Desired()
 	if err != nil {
@@ -123,7 +123,7 @@ func (p *prepared) cut(before *policy.Plan) error {
 	})
 }
 
-// cutTargets plans the waves and shards of targets, sorted by device, each with the note that it begins with.
+// cutTargets plans the waves and shards of targets, sorted by device, each with its initial note.
 func (p *prepared) cutTargets(targets []device.Target, note func(device.Target) phrase.Text) error {
 	o := &p.in.Options
 	steps, err := device.PlanWaves(targets, p.target.Topology, device.WaveOptions{Canary: o.Canary, Wave: o.Wave, Domain: device.Domain(o.Domain)})
@@ -148,7 +148,7 @@ func (p *prepared) cutTargets(targets []device.Target, note func(device.Target) 
 	return nil
 }
 
-// LeftNote says of a port that only the plan before set what becomes of it.
+// LeftNote says what happens to a port that only the previous plan set.
 func LeftNote(d driver.Device) phrase.Text {
 	if d.Plane == driver.PlaneRoCE {
 		return phrase.Of("note.left-shares")
@@ -156,7 +156,7 @@ func LeftNote(d driver.Device) phrase.Text {
 	return phrase.Of("note.left")
 }
 
-// PreviewRollout says which waves a rollout would have, and starts nothing.
+// PreviewRollout returns the waves that a rollout would have, and starts nothing.
 func (s *Rollouts) PreviewRollout(ctx context.Context, fabric string, in RolloutInput) ([]WavePreview, error) {
 	p, err := s.prepare(ctx, fabric, in)
 	if err != nil {
@@ -165,7 +165,7 @@ func (s *Rollouts) PreviewRollout(ctx context.Context, fabric string, in Rollout
 	return p.waves, s.wouldStart(ctx, fabric, &p)
 }
 
-// wouldStart refuses a rollout that could not be added now.
+// wouldStart rejects a rollout that could not be added now.
 func (s *Rollouts) wouldStart(ctx context.Context, fabric string, p *prepared) error {
 	return s.Store.View(ctx, func(r control.Repos) error {
 		if err := control.AtRest(ctx, r, fabric); err != nil {
@@ -176,7 +176,7 @@ func (s *Rollouts) wouldStart(ctx context.Context, fabric string, p *prepared) e
 	})
 }
 
-// startable refuses a rollout on a fabric that is not under management, and one that would write a frozen device.
+// startable rejects a rollout on a fabric that is not managed, and one that would write a frozen device.
 func startable(ctx context.Context, r control.Repos, ro *control.Rollout, devices []control.RolloutDevice) (f control.Fabric, err error) {
 	if f, err = r.Fabric(ctx, ro.Fabric); err != nil {
 		return f, err
@@ -190,7 +190,7 @@ func startable(ctx context.Context, r control.Repos, ro *control.Rollout, device
 	return f, control.Frozen(ctx, r, ro.Fabric, devices)
 }
 
-// StartRollout records a rollout of a stored plan, with the job that makes a manager begin it.
+// StartRollout records a rollout of a stored plan, with the job that makes a manager start it.
 func (s *Rollouts) StartRollout(ctx context.Context, fabric string, in RolloutInput) (out control.Rollout, err error) {
 	p, err := s.prepare(ctx, fabric, in)
 	if err != nil {
@@ -209,7 +209,8 @@ func (s *Rollouts) StartRollout(ctx context.Context, fabric string, in RolloutIn
 	return out, err
 }
 
-// AddRollout adds a startable rollout with its devices, and the job that makes a manager begin it. said is its event.
+// AddRollout adds a startable rollout with its devices, and the job that makes a manager start it. said is the text of
+// its event.
 func (s *Rollouts) AddRollout(ctx context.Context, r control.Repos, ro control.Rollout, devices []control.RolloutDevice, said func(id int64) phrase.Text) (out control.Rollout, err error) {
 	f, err := startable(ctx, r, &ro, devices)
 	if err != nil {
@@ -219,7 +220,7 @@ func (s *Rollouts) AddRollout(ctx context.Context, r control.Repos, ro control.R
 		return out, err
 	}
 	ro.Phase, ro.Actor, ro.CreatedAt, ro.Options.Trace = control.PhasePlacing, control.Actor(ctx), s.Now(), span.Carry(ctx)
-	if err := control.Acted(ctx, r, f); err != nil { // what starts by itself waits, and does not come here
+	if err := control.Acted(ctx, r, f); err != nil { // automatic repairs are on hold and do not get here
 		return out, err
 	}
 	if out, err = r.CreateRollout(ctx, ro); err != nil {
@@ -238,8 +239,8 @@ func (s *Rollouts) AddRollout(ctx context.Context, r control.Repos, ro control.R
 		Said: said(out.ID)}, map[string]any{"stages": ro.Stages, "options": ro.Options})
 }
 
-// inherit makes a new rollout return to where an earlier one began with the devices that one left neither as wanted
-// nor as before: what such a device holds now is nothing to return to.
+// inherit makes a new rollout use the recorded previous settings of devices that an earlier rollout left in neither the
+// desired nor the previous state: the current settings of such a device are no state to restore.
 func (s *Rollouts) inherit(ctx context.Context, r control.Repos, fabric string, devices []control.RolloutDevice) error {
 	dirty, err := r.DirtyDevices(ctx, fabric)
 	if err != nil {
@@ -260,7 +261,7 @@ func (s *Rollouts) inherit(ctx context.Context, r control.Repos, fabric string, 
 	return nil
 }
 
-// orderStages puts stages in the order in which they run and refuses unknown ones and repeats.
+// orderStages sorts stages into the order in which they run, and rejects unknown and repeated ones.
 func orderStages(in []control.Stage) ([]control.Stage, error) {
 	all := []control.Stage{control.StagePlacement, control.StageSettings}
 	if len(in) == 0 {

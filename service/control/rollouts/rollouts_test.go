@@ -49,7 +49,7 @@ func TestTwoRolloutsNeverInterleave(t *testing.T) {
 	if controltest.Code(err) != "rollout-running" {
 		t.Errorf("a second rollout gives %v", err)
 	}
-	// Another manager on the same database has no goroutine to see; the row must stop it.
+	// Another manager on the same database must be stopped by the row, since it shares no memory.
 	other := r.Manager(t)
 	if _, err = other.StartRollout(t.Context(), "lab", rollouts.RolloutInput{Plan: plan}); controltest.Code(err) != "rollout-running" {
 		t.Errorf("another manager's rollout gives %v", err)
@@ -125,7 +125,7 @@ func TestStagesRunInTheirOrder(t *testing.T) {
 		t.Errorf("first rollout: %s prior %q", d, ro.Prior)
 	}
 	r.Wait()
-	for i := range 2 { // the second follows one without the placement stage
+	for i := range 2 { // the second follows a rollout without the placement stage
 		next, err := r.Service.StartRollout(t.Context(), "lab", rollouts.RolloutInput{Plan: plan, Stages: []control.Stage{"settings"}})
 		if err != nil {
 			t.Fatal(err)

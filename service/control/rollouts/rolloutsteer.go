@@ -10,8 +10,8 @@ import (
 	"fairlane/service/control"
 )
 
-// steer stores what an operator asks of a running rollout and has somebody look at it. change refuses what makes no
-// sense in the rollout's present phase.
+// steer stores an operator's request to a running rollout and queues a job for it. change rejects requests that are
+// invalid in the rollout's current phase.
 func (s *Rollouts) steer(ctx context.Context, fabric string, id int64, kind string, said phrase.Text, change func(*control.Rollout) error) (ro control.Rollout, err error) {
 	err = s.Store.Tx(control.OnFabric(ctx, fabric), func(r control.Repos) error {
 		f, err := r.Fabric(ctx, fabric)
@@ -38,7 +38,7 @@ func (s *Rollouts) steer(ctx context.Context, fabric string, id int64, kind stri
 		if err := r.SetWish(ctx, id, ro.Wish, control.Actor(ctx), ro.Confirmed, now); err != nil {
 			return err
 		}
-		if ro.Owner == "" { // else the step that is under way looks again at its end
+		if ro.Owner == "" { // otherwise the running step reads the request at its end
 			ro.UpdatedAt = now
 			if ro, err = r.SaveRollout(ctx, ro); err != nil {
 				return err
@@ -63,7 +63,7 @@ func (s *Rollouts) PauseRollout(ctx context.Context, fabric string, id int64) (c
 	})
 }
 
-// ResumeRollout lets a paused rollout go on.
+// ResumeRollout resumes a paused rollout.
 func (s *Rollouts) ResumeRollout(ctx context.Context, fabric string, id int64) (control.Rollout, error) {
 	return s.steer(ctx, fabric, id, "rollout.resumed", phrase.Of("event.resume", "rollout", id), func(ro *control.Rollout) error {
 		if ro.Wish != control.WishPause {
@@ -74,7 +74,7 @@ func (s *Rollouts) ResumeRollout(ctx context.Context, fabric string, id int64) (
 	})
 }
 
-// ConfirmRollout gives the word that a rollout which waits for it may stay.
+// ConfirmRollout confirms a rollout that is awaiting confirmation.
 func (s *Rollouts) ConfirmRollout(ctx context.Context, fabric string, id int64) (control.Rollout, error) {
 	return s.steer(ctx, fabric, id, "rollout.confirmed", phrase.Of("event.confirmed", "rollout", id), func(ro *control.Rollout) error {
 		if ro.Phase != control.PhaseConfirming {
@@ -85,8 +85,8 @@ func (s *Rollouts) ConfirmRollout(ctx context.Context, fabric string, id int64) 
 	})
 }
 
-// CancelRollout stops a running rollout at the next safe point and leaves the devices as they are then. One that is on
-// its way back cannot be cancelled.
+// CancelRollout stops a running rollout at the next safe point and leaves the devices as they are then. A rollout that is
+// being rolled back cannot be cancelled.
 func (s *Rollouts) CancelRollout(ctx context.Context, fabric string, id int64) (control.Rollout, error) {
 	return s.steer(ctx, fabric, id, "rollout.canceling", phrase.Of("event.cancel", "rollout", id), func(ro *control.Rollout) error {
 		if ro.Undoing() {
@@ -97,12 +97,12 @@ func (s *Rollouts) CancelRollout(ctx context.Context, fabric string, id int64) (
 	})
 }
 
-// UndoRollout returns everything that a running rollout did to what it was.
+// UndoRollout undoes everything that a running rollout did.
 func (s *Rollouts) UndoRollout(ctx context.Context, fabric string, id int64) (control.Rollout, error) {
 	return s.steer(ctx, fabric, id, "rollout.undoing", phrase.Of("event.roll-back", "rollout", id), undo)
 }
 
-// undo asks a running rollout to return what it did, unless it ends already.
+// undo requests the undoing of a running rollout, unless it is ending already.
 func undo(ro *control.Rollout) error {
 	if ro.Undoing() && ro.Wish != control.WishPause || ro.Confirmed {
 		return &control.ConflictError{Code: "rollout-ending", Said: phrase.Of("problem.rollout-ends", "rollout", ro.ID)}
@@ -113,8 +113,8 @@ func undo(ro *control.Rollout) error {
 	return nil
 }
 
-// before finds the rollout that brought what was in force before another one: the latest one before it that succeeded with the
-// settings stage. It fails with *ConflictError "no-plan" when there was none.
+// before returns the rollout whose plan was in force before another rollout: the latest earlier one that succeeded with
+// the settings stage. It fails with *ConflictError "no-plan" when there was none.
 func (s *Rollouts) before(ctx context.Context, fabric string, id int64) (out control.Rollout, err error) {
 	err = s.Store.View(ctx, func(r control.Repos) error {
 		for p := (control.Page{Limit: 100, After: fmt.Sprint(id)}); ; {
@@ -137,10 +137,11 @@ func (s *Rollouts) before(ctx context.Context, fabric string, id int64) (out con
 	return out, err
 }
 
-// RollBack restores what was in force before a rollout. Without a plan it undoes a running rollout; for one that ended a new
-// rollout brings the plan that was in force before it, or the baseline when there was none. With a plan it is a new rollout of
-// that plan. The new rollout brings settings and, where a rollout ever placed traffic, placements, whatever stages the other one
-// had: half of a plan is not a state to restore. A repair that ended cannot be rolled back: *ConflictError "is-repair".
+// RollBack restores what was in force before a rollout. Without a plan it undoes a running rollout; for one that ended, a
+// new rollout applies the plan that was in force before it, or the baseline when there was none. With a plan it starts a
+// new rollout of that plan. The new rollout applies settings and, where a rollout ever placed traffic, placements,
+// whatever stages the other one had: half of a plan is not a state to restore. A repair that ended cannot be rolled back:
+// *ConflictError "is-repair".
 func (s *Rollouts) RollBack(ctx context.Context, fabric string, id int64, plan string) (control.Rollout, error) {
 	b, err := s.chooseRollBack(ctx, fabric, id, plan)
 	switch {
@@ -169,14 +170,14 @@ func (s *Rollouts) PreviewRollBack(ctx context.Context, fabric string, id int64,
 	return s.PreviewRollout(ctx, fabric, b.in)
 }
 
-// rollBack is how a rollout is rolled back.
+// rollBack is the method of rolling a rollout back.
 type rollBack struct {
-	undo     bool         // it runs, and returns what it did
+	undo     bool         // the rollout is running and is undone
 	baseline bool         // a new rollout returns all devices to the baseline, with the options of in
 	in       RolloutInput // otherwise: the new rollout
 }
 
-// chooseRollBack chooses how a rollout is rolled back.
+// chooseRollBack chooses the method of rolling a rollout back.
 func (s *Rollouts) chooseRollBack(ctx context.Context, fabric string, id int64, plan string) (b rollBack, err error) {
 	var ro control.Rollout
 	var placed string
@@ -210,7 +211,8 @@ func (s *Rollouts) chooseRollBack(ctx context.Context, fabric string, id int64, 
 	return b, nil
 }
 
-// previewUndo lists the devices that a running rollout touched, the wave that it wrote last first, which is the order of their return.
+// previewUndo lists the devices that a running rollout touched, in the order of their return: the wave written last comes
+// first.
 func (s *Rollouts) previewUndo(ctx context.Context, fabric string, id int64) ([]WavePreview, error) {
 	out := []WavePreview{}
 	err := s.Store.View(ctx, func(r control.Repos) error {
@@ -248,7 +250,7 @@ func (s *Rollouts) previewUndo(ctx context.Context, fabric string, id int64) ([]
 	return out, err
 }
 
-// notRunning refuses to steer a rollout that ended.
+// notRunning returns the error of a request to a rollout that ended.
 func notRunning(ro *control.Rollout) error {
 	return &control.ConflictError{Code: "not-running", Said: phrase.Of("problem.rollout-ended", "rollout", ro.ID, "state", ro.State)}
 }
@@ -263,7 +265,8 @@ func (s *Rollouts) RollBackToBaseline(ctx context.Context, fabric string, id int
 	return s.ReturnToBaseline(ctx, fabric, o)
 }
 
-// PreviewRollBackToBaseline says which devices RollBackToBaseline would write, in which waves, and refuses what that refuses.
+// PreviewRollBackToBaseline returns the devices that RollBackToBaseline would write, in waves. It rejects what
+// RollBackToBaseline rejects.
 func (s *Rollouts) PreviewRollBackToBaseline(ctx context.Context, fabric string, id int64) ([]WavePreview, error) {
 	o, err := s.rollBackOptions(ctx, fabric, id)
 	if err != nil {
@@ -272,7 +275,7 @@ func (s *Rollouts) PreviewRollBackToBaseline(ctx context.Context, fabric string,
 	return s.previewReturn(ctx, fabric, o)
 }
 
-// rollBackOptions are the options for rolling a rollout back.
+// rollBackOptions returns the options for rolling a rollout back.
 func (s *Rollouts) rollBackOptions(ctx context.Context, fabric string, id int64) (o control.RolloutOptions, err error) {
 	err = s.Store.View(ctx, func(r control.Repos) error {
 		ro, err := RolloutRow(ctx, r, fabric, id)
@@ -282,13 +285,14 @@ func (s *Rollouts) rollBackOptions(ctx context.Context, fabric string, id int64)
 	return o, err
 }
 
-// RollbackPlan names the plan that was in force before a rollout. It fails with *ConflictError "no-plan" when there was none.
+// RollbackPlan returns the name of the plan that was in force before a rollout. It fails with *ConflictError "no-plan"
+// when there was none.
 func (s *Rollouts) RollbackPlan(ctx context.Context, fabric string, id int64) (plan string, err error) {
 	ro, err := s.before(ctx, fabric, id)
 	return ro.Plan, err
 }
 
-// code is the code of a *ConflictError, "" of any other error.
+// code returns the code of a *ConflictError, "" for any other error.
 func code(err error) string {
 	var conflict *control.ConflictError
 	if errors.As(err, &conflict) {
@@ -297,8 +301,8 @@ func code(err error) string {
 	return ""
 }
 
-// wayBack are the options for going back on a rollout with the given ones: as wide and as patient, but nothing may turn
-// it forward again. The confirm window and the health gates of that rollout guard what it brought, not the return.
+// wayBack returns the options for rolling back a rollout with the given ones: the same waves and retries, but without the
+// confirm window and the health gates, which could reverse the roll-back. They guard the rollout, not the return.
 func wayBack(o control.RolloutOptions) control.RolloutOptions {
 	if o.Repair {
 		return control.RolloutOptions{}

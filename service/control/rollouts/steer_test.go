@@ -10,7 +10,7 @@ import (
 	"fairlane/service/control/controltest"
 )
 
-// frugal is a store whose transactions may not read a rollout with all its devices, of which there may be 10,000.
+// frugal is a store that rejects reading a rollout with all its devices, which may be 10,000.
 type frugal struct {
 	control.Store
 	t *testing.T
@@ -38,7 +38,7 @@ func (r frugalRepos) Rollout(ctx context.Context, fabric string, id int64) (cont
 	return r.Repos.Rollout(ctx, fabric, id)
 }
 
-func TestSteeringAndLookingReadOnlyWhatIsAskedFor(t *testing.T) {
+func TestSteeringAndReadingLoadNoDeviceRows(t *testing.T) {
 	t.Parallel()
 	r, plan := controltest.LabWithPlan(t)
 	done := controltest.Start(t, r.Service, plan) // puts the plan in force

@@ -1,4 +1,5 @@
-// Package rollouts has the use cases about rollouts: starting and steering them, rolling back, releasing a fabric and managing it again.
+// Package rollouts has the use cases about rollouts: starting and steering them, rolling back, releasing a fabric and
+// resuming its management.
 package rollouts
 
 import (
@@ -12,7 +13,7 @@ type Rollouts struct {
 	plans *plans.Plans
 }
 
-// New returns the use cases over what all share, and those that they use.
+// New returns the use cases over the shared base and the use cases that they call.
 func New(b *control.Base, p *plans.Plans) *Rollouts {
 	return &Rollouts{Base: b, plans: p}
 }

@@ -9,8 +9,8 @@ import (
 	"fairlane/service/control"
 )
 
-// ReadShares measures what tenants get over a window of the fabric's own time, from MinWindow to
-// MaxWindow; plan "" is that of the latest successful rollout.
+// ReadShares measures delivered shares over a window of the fabric's own time, from MinWindow to MaxWindow; plan "" means
+// that of the latest successful rollout.
 func (s *Shares) ReadShares(ctx context.Context, fabric, plan string, window time.Duration) (control.Shares, error) {
 	names := control.TenantsInSight(ctx, fabric)
 	if names == nil {

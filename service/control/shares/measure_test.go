@@ -11,8 +11,8 @@ import (
 	"fairlane/service/control/tenancy"
 )
 
-// TestCountersOfAFabricAreClearedUnlessKept holds the default, what a change leaves as it is, and what is refused.
-func TestCountersOfAFabricAreClearedUnlessKept(t *testing.T) {
+// TestCountersSettingOfAFabric checks the default, an update that omits the field, and a rejected value.
+func TestCountersSettingOfAFabric(t *testing.T) {
 	t.Parallel()
 	s := controltest.New(t, controltest.OpenSQLite).Service
 	f, err := s.CreateFabric(t.Context(), control.Fabric{Name: "lab", Source: controltest.Source})
@@ -34,7 +34,7 @@ func TestCountersOfAFabricAreClearedUnlessKept(t *testing.T) {
 	}
 }
 
-func TestAWindowThatASlowFabricCannotFillIsRefusedAtOnce(t *testing.T) {
+func TestWindowTooLongForASlowFabricIsRejected(t *testing.T) {
 	t.Parallel()
 	r, plan := controltest.LabWithPlan(t)
 	ctx := t.Context()

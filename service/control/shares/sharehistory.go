@@ -10,7 +10,7 @@ import (
 	"fairlane/service/control/operations"
 )
 
-// MeasureShares measures as Shares does, and keeps the measurement.
+// MeasureShares measures as ReadShares does, and stores the measurement.
 func (s *Shares) MeasureShares(ctx context.Context, fabric, plan string, window time.Duration) (control.Shares, error) {
 	sh, err := s.measure(ctx, fabric, plan, window)
 	if err != nil {
@@ -36,8 +36,8 @@ func (s *Shares) keepShares(ctx context.Context, fabric string, sh control.Share
 	})
 }
 
-// ListShares returns the measurements that were kept, newest first; zero times are no bounds. Who may see single
-// tenants only gets their part.
+// ListShares returns the stored measurements, newest first; zero times are no bounds. Callers limited to single tenants
+// receive only those tenants' shares.
 func (s *Shares) ListShares(ctx context.Context, fabric string, since, until time.Time, p control.Page) (list []control.Shares, next string, err error) {
 	var stored [][]byte
 	err = s.Store.View(ctx, func(r control.Repos) (err error) {
@@ -61,7 +61,7 @@ func (s *Shares) ListShares(ctx context.Context, fabric string, since, until tim
 	return list, next, nil
 }
 
-// LatestShares returns the newest measurement that was kept, or *NotFoundError.
+// LatestShares returns the newest stored measurement, or *NotFoundError.
 func (s *Shares) LatestShares(ctx context.Context, fabric string) (control.Shares, error) {
 	list, _, err := s.ListShares(ctx, fabric, time.Time{}, time.Time{}, control.Page{Limit: 1})
 	if err != nil {
@@ -73,9 +73,9 @@ func (s *Shares) LatestShares(ctx context.Context, fabric string) (control.Share
 	return list[0], nil
 }
 
-// SampleShares measures the fabrics that are due by the settings and have a plan in force, one after another, and
-// keeps the measurements. Every manager may call it as often as it likes: one of them measures. The error joins those
-// of fabrics that could not be measured.
+// SampleShares measures the fabrics that are due by the settings and have a plan in force, one after another, and stores
+// the measurements. Every manager may call it at any time: one of them measures. The error joins those of fabrics that
+// could not be measured.
 func (s *Shares) SampleShares(ctx context.Context) error {
 	set, err := s.operations.Settings(ctx)
 	if err != nil || set.Shares.Interval == 0 {
@@ -104,13 +104,13 @@ func (s *Shares) sample(ctx context.Context, fabric string, set operations.Share
 	return err
 }
 
-// decodeShares reads a measurement that was kept. Those from before figures could be absent had 0 for what was not measured.
+// decodeShares decodes a stored measurement. Old measurements hold 0 for values that were not measured.
 func decodeShares(body []byte) (control.Shares, error) {
 	var sh control.Shares
 	if err := json.Unmarshal(body, &sh); err != nil {
 		return control.Shares{}, err
 	}
-	known := false // the share error of some tenant is
+	known := false // some tenant has a share error
 	for i := range sh.Tenants {
 		t := &sh.Tenants[i]
 		if t.Problem != "" {
@@ -136,7 +136,7 @@ func decodeShares(body []byte) (control.Shares, error) {
 	return sh, nil
 }
 
-// sharesMeasured is the data of an event shares.measured.
+// sharesMeasured returns the data of an event shares.measured.
 func sharesMeasured(sh control.Shares) map[string]any {
 	tenants, links := sh.Missing()
 	data := map[string]any{"complete": sh.Complete(), "tenants_not_measured": tenants, "links_not_measured": links}

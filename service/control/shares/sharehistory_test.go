@@ -10,8 +10,9 @@ import (
 	"fairlane/service/control/controltest"
 )
 
-// TestMeasurementsFromBeforeShowNoNumberForWhatWasNotMeasured reads rows as managers kept them that had 0 in its place.
-func TestMeasurementsFromBeforeShowNoNumberForWhatWasNotMeasured(t *testing.T) {
+// TestOldMeasurementsShowNoNumberWhenNotMeasured reads rows of earlier managers, which stored 0 for values
+// that were not measured.
+func TestOldMeasurementsShowNoNumberWhenNotMeasured(t *testing.T) {
 	t.Parallel()
 	r, _ := controltest.InForce(t)
 	body := `{"Plan":"p","Window":100000000,"MeasuredAt":"2026-11-21T10:00:00Z","MaxShareError":MAX,"Jain":JAIN,"Tenants":[
@@ -52,8 +53,8 @@ func TestMeasurementsFromBeforeShowNoNumberForWhatWasNotMeasured(t *testing.T) {
 	}
 }
 
-// TestAnIncompleteMeasurementIsToldAsSuch looks at what is kept, at the event and at what a tenant sees.
-func TestAnIncompleteMeasurementIsToldAsSuch(t *testing.T) {
+// TestIncompleteMeasurementIsReportedAsSuch checks the stored row, the event and a tenant's view.
+func TestIncompleteMeasurementIsReportedAsSuch(t *testing.T) {
 	t.Parallel()
 	r, _ := controltest.InForce(t)
 	first, err := r.Service.ReadShares(t.Context(), "lab", "", time.Second)

@@ -1,4 +1,5 @@
-// Package shares has the use cases about delivered shares: measuring them, now and periodically, and what was measured.
+// Package shares has the use cases about delivered shares: measuring them on request and periodically, and stored
+// measurements.
 package shares
 
 import (
@@ -14,7 +15,7 @@ type Shares struct {
 	operations *operations.Operations
 }
 
-// New returns the use cases over what all share, and those that they use.
+// New returns the use cases over the shared base and the use cases that they call.
 func New(b *control.Base, p *plans.Plans, o *operations.Operations) *Shares {
 	return &Shares{Base: b, plans: p, operations: o}
 }

@@ -17,9 +17,9 @@ import (
 // Bounds of tasks.
 const (
 	MaxTaskResult  = 4 << 20
-	taskBeat       = 2 * time.Second  // how often a task shows a sign of life and its progress
-	taskDead       = 30 * time.Second // without a sign of life its manager counts as dead
-	maxTaskAttempt = 3                // that many managers may die over a task
+	taskBeat       = 2 * time.Second  // interval of a task's heartbeat and progress report
+	taskDead       = 30 * time.Second // without a heartbeat for this long, its manager counts as dead
+	maxTaskAttempt = 3                // a task fails after this many managers died while running it
 )
 
 // StartTask checks a request and queues it.
@@ -61,7 +61,7 @@ func (s *Tasks) taskEvent(ctx context.Context, r control.Repos, t control.Task, 
 		Said: said}, nil)
 }
 
-// checkTask refuses what could not run, before it waits its turn.
+// checkTask rejects a task that could not run, before it is queued.
 func (s *Tasks) checkTask(ctx context.Context, kind control.TaskKind, req control.TaskRequest) (control.TaskRequest, error) {
 	switch {
 	case kind == control.TaskCalibration:
@@ -104,7 +104,7 @@ func (s *Tasks) ListTasks(ctx context.Context, kind control.TaskKind, p control.
 	return list, next, err
 }
 
-// CancelTask asks for the end of a task; one that waits ends at once, one that has ended stays as it is.
+// CancelTask requests the cancellation of a task. A queued task ends at once; one that has ended does not change.
 func (s *Tasks) CancelTask(ctx context.Context, kind control.TaskKind, id int64) (t control.Task, err error) {
 	err = s.Store.Tx(control.WithScope(ctx, control.ScopeTasks), func(r control.Repos) error {
 		if t, err = r.Task(ctx, kind, id); err != nil || t.State.Ended() || t.Cancel {
@@ -121,14 +121,14 @@ func (s *Tasks) CancelTask(ctx context.Context, kind control.TaskKind, id int64)
 	return t, err
 }
 
-// errTaskLost means that another manager has taken a task over, or its row is gone.
+// errTaskLost means that another manager has taken a task over, or its row was deleted.
 var errTaskLost = errors.New("the task is another manager's now")
 
-// errTaskCanceled ends a task whose end was asked for.
+// errTaskCanceled ends a task whose cancellation was requested.
 var errTaskCanceled = errors.New("canceled")
 
-// WorkTask does the task of a job and returns when it has ended. A job of a lower attempt than the task's does nothing.
-// An error means that the store could not be written: the job is to be tried again.
+// WorkTask runs the task of a job and returns when it has ended. A job with a lower attempt than the task's is ignored.
+// An error means that the store could not be written: the job must be retried.
 func (s *Tasks) WorkTask(ctx context.Context, j control.Job) error {
 	var t control.Task
 	mine := false
@@ -159,7 +159,7 @@ func (s *Tasks) WorkTask(ctx context.Context, j control.Job) error {
 	return s.endTask(ctx, t, result, err)
 }
 
-// runTask runs a task and shows its progress; it ends with errTaskCanceled when its end is asked for.
+// runTask runs a task and stores its progress; it ends with errTaskCanceled when cancellation is requested.
 func (s *Tasks) runTask(ctx context.Context, t control.Task) (result json.RawMessage, err error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -209,7 +209,7 @@ func (s *Tasks) doTask(ctx context.Context, t control.Task, progress func(float6
 	return lab.SimulatePlan(ctx, in, p.Plan, max(req.Seed, 1), req.Before, progress)
 }
 
-// own reads a task back and fails when it is no longer this attempt's.
+// own reads a task and fails when it no longer belongs to this attempt.
 func own(ctx context.Context, r control.Repos, t control.Task) (control.Task, error) {
 	now, err := r.TaskToWork(ctx, t.ID)
 	switch {
@@ -223,7 +223,7 @@ func own(ctx context.Context, r control.Repos, t control.Task) (control.Task, er
 	return now, nil
 }
 
-// settle ends this attempt's hold on a task, also when the manager is being stopped; one that is lost is left alone.
+// settle ends this attempt's work on a task, even during a shutdown; a lost task is not changed.
 func (s *Tasks) settle(ctx context.Context, t control.Task, change func(ctx context.Context, r control.Repos, now control.Task) error) error {
 	ctx = context.WithoutCancel(ctx)
 	err := s.Store.Tx(control.WithScope(ctx, control.ScopeTasks), func(r control.Repos) error {
@@ -253,7 +253,7 @@ func (s *Tasks) beat(ctx context.Context, t control.Task, progress float64) erro
 	})
 }
 
-// endTask writes what a task came to.
+// endTask stores the result of a task.
 func (s *Tasks) endTask(ctx context.Context, t control.Task, result json.RawMessage, failed error) error {
 	if failed == nil && len(result) > MaxTaskResult {
 		failed = fmt.Errorf("its result has %d bytes: at most %d are kept", len(result), MaxTaskResult)
@@ -280,7 +280,7 @@ func (s *Tasks) close(ctx context.Context, r control.Repos, t control.Task, stat
 	return s.taskEvent(ctx, r, t, string(state), phrase.Of("event.task-ended", "kind", control.KindText(string(t.Kind)), "task", t.ID, "state", string(state)))
 }
 
-// requeue queues a task again whose manager leaves it or died, unless its end was asked for.
+// requeue queues a task again that its manager gives up, or whose manager died, unless cancellation was requested.
 func (s *Tasks) requeue(ctx context.Context, r control.Repos, t control.Task) error {
 	if t.Cancel {
 		return s.close(ctx, r, t, control.TaskCanceled)
@@ -293,7 +293,7 @@ func (s *Tasks) requeue(ctx context.Context, r control.Repos, t control.Task) er
 	return r.Enqueue(ctx, t.Job())
 }
 
-// KeepTasks takes over the tasks of managers that died. Any manager may call it as often as it likes.
+// KeepTasks takes over the tasks of managers that died. Any manager may call it at any time.
 func (s *Tasks) KeepTasks(ctx context.Context) error {
 	return s.Store.Tx(control.WithScope(ctx, control.ScopeTasks), func(r control.Repos) error {
 		list, err := r.SilentTasks(ctx, s.Now().Add(-taskDead))

@@ -9,7 +9,7 @@ import (
 	"fairlane/service/control/controltest"
 )
 
-// TestTasksOfDeadManagersAreTakenOver leaves tasks as managers that were killed leave them.
+// TestTasksOfDeadManagersAreTakenOver leaves tasks as killed managers leave them.
 func TestTasksOfDeadManagersAreTakenOver(t *testing.T) {
 	t.Parallel()
 	const dead = 31 * time.Second
@@ -18,7 +18,7 @@ func TestTasksOfDeadManagersAreTakenOver(t *testing.T) {
 		cancel  bool
 		silent  time.Duration
 		want    control.TaskState
-		events  string // of its end
+		events  string // kind of the final event
 	}{
 		"silent":                     {1, false, dead, control.TaskSucceeded, "simulation.started, simulation.succeeded"},
 		"silent, of many managers":   {3, false, dead, control.TaskFailed, "simulation.failed"},

@@ -14,7 +14,7 @@ type Tasks struct {
 	operations *operations.Operations
 }
 
-// New returns the use cases over what all share, and those that they use.
+// New returns the use cases over the shared base and the use cases that they call.
 func New(b *control.Base, p *plans.Plans, o *operations.Operations) *Tasks {
 	return &Tasks{Base: b, plans: p, operations: o}
 }

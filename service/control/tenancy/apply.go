@@ -20,21 +20,21 @@ type TenantSet struct {
 	Tenants []TenantInput
 	Flows   []FlowInput
 	Prune   bool // delete the tenants that are not listed
-	// Version is that of the tenants and flows that the change was made against, as a TenantSetResult has it; 0 is any.
+	// Version is the version of tenants and flows that the change is based on, from a TenantSetResult; 0 is any.
 	Version int64
 }
 
-// TenantSetResult says what an ApplyTenants changed or would change; names are sorted.
+// TenantSetResult lists the changes of an ApplyTenants, made or, in a dry run, planned; names are sorted.
 type TenantSetResult struct {
 	Created, Updated, Unchanged, Deleted []string
 	FlowsChanged                         bool
-	// Version is that of all tenants and flows as they are now: after the change, or, in a dry run, before it. It tells
-	// contents apart, and says nothing of their order in time.
+	// Version identifies the contents of all tenants and flows: after the change, or, in a dry run, before it. It is not
+	// ordered in time.
 	Version int64
 }
 
-// ApplyTenants brings tenants and flows to a declared state in one transaction. A dry run does
-// the same and rolls back, so that it finds what the real one would.
+// ApplyTenants applies a declared state of tenants and flows in one transaction. A dry run does the same and rolls back,
+// so that it finds the same errors.
 func (s *Tenancy) ApplyTenants(ctx context.Context, fabric string, set TenantSet, dryRun bool) (TenantSetResult, error) {
 	var res TenantSetResult
 	err := s.Store.Tx(control.OnFabric(ctx, fabric), func(r control.Repos) (err error) {
@@ -84,8 +84,8 @@ func (s *Tenancy) applyTenants(ctx context.Context, r control.Repos, fabric stri
 	return a, nil
 }
 
-// versionOfTenants returns a number, above 0, that stands for what people can change of a fabric's tenants and flows, and
-// the tenants. Equal contents have the same.
+// versionOfTenants returns a number above 0 that identifies the changeable contents of a fabric's tenants and flows, and
+// the tenants. Equal contents have equal numbers.
 func versionOfTenants(ctx context.Context, r control.Repos, fabric string) (int64, []control.Tenant, error) {
 	list, err := r.AllTenants(ctx, fabric)
 	if err != nil {
@@ -111,7 +111,7 @@ func versionOfTenants(ctx context.Context, r control.Repos, fabric string) (int6
 	return int64(binary.BigEndian.Uint64(sum[:])>>2) | 1, list, nil
 }
 
-// change is what was written, as a change of the policy.
+// change returns the changes as a change of the policy.
 func (a *applier) change(said phrase.Text) policyChange {
 	c := policyChange{said: said, gone: a.res.Deleted}
 	for _, t := range a.next {
@@ -125,15 +125,15 @@ func (a *applier) change(said phrase.Text) policyChange {
 	return c
 }
 
-// applier is one ApplyTenants.
+// applier holds the state of one ApplyTenants.
 type applier struct {
 	s      *Tenancy
 	r      control.Repos
 	fabric string
 	old    map[string]control.Tenant
-	next   []tenants.Tenant // as wanted, in the order of the request
+	next   []tenants.Tenant // desired tenants, in the order of the request
 	wanted map[string]int   // name to index in next
-	flows  []tenants.Flow   // as they will be
+	flows  []tenants.Flow   // desired flows
 	res    TenantSetResult
 }
 
@@ -159,7 +159,7 @@ func (a *applier) resolve(ctx context.Context, set TenantSet) error {
 	return bad.OrNil()
 }
 
-// check judges the state that will be as a whole.
+// check validates the resulting state as a whole.
 func (a *applier) check(ctx context.Context, set TenantSet) error {
 	old, _, err := a.r.Flows(ctx, a.fabric)
 	if err != nil {
@@ -190,12 +190,11 @@ func (a *applier) check(ctx context.Context, set TenantSet) error {
 		case listed:
 			return control.InTenant(fmt.Sprintf("/tenants/%d", i))(f)
 		}
-		return "/tenants" // the fault is of what is stored and collides with what is listed
+		return "/tenants" // the fault is in a stored tenant that conflicts with a listed one
 	})
 }
 
-// write makes the changes: tenants first, then flows, deletions last because old flows may
-// refer to what goes.
+// write makes the changes: tenants first, then flows; deletions last because old flows may refer to deleted tenants.
 func (a *applier) write(ctx context.Context, set TenantSet) error {
 	for _, t := range a.next {
 		var err error

@@ -15,8 +15,8 @@ import (
 	"fairlane/tenants"
 )
 
-// Flows returns the declared flows and their version. Who sees only its own tenants gets their flows,
-// and 0 for the version, which counts the changes of all.
+// Flows returns the declared flows and their version. A caller limited to its own tenants gets their flows, and version
+// 0, since the version counts the changes of all tenants.
 func (s *Tenancy) Flows(ctx context.Context, fabric string) (flows []tenants.Flow, version int64, err error) {
 	err = s.Store.View(ctx, func(r control.Repos) (err error) {
 		if names := control.TenantsInSight(ctx, fabric); names != nil {
@@ -29,7 +29,8 @@ func (s *Tenancy) Flows(ctx context.Context, fabric string) (flows []tenants.Flo
 	return flows, version, err
 }
 
-// PortNames returns how the latest topology of a fabric calls ports; "" for one that is not in it.
+// PortNames returns a function that maps ports to their names in the latest topology of a fabric, or to "" for unknown
+// ports.
 func (s *Tenancy) PortNames(ctx context.Context, fabric string) (func(ident.PortID) string, error) {
 	var topo *subnet.Fabric
 	err := s.Store.View(ctx, func(r control.Repos) (err error) { _, topo, err = s.Latest(ctx, r, fabric); return err })
@@ -53,7 +54,7 @@ func (s *Tenancy) PortNames(ctx context.Context, fabric string) (func(ident.Port
 	}, nil
 }
 
-// PutFlows replaces all declared flows made against version, or AnyVersion.
+// PutFlows replaces all declared flows at version, or at AnyVersion.
 func (s *Tenancy) PutFlows(ctx context.Context, fabric string, version int64, in []FlowInput) (flows []tenants.Flow, next int64, err error) {
 	err = s.Store.Tx(control.OnFabric(ctx, fabric), func(r control.Repos) error {
 		if flows, err = s.resolveFlows(ctx, r, fabric, in); err != nil {
@@ -83,7 +84,7 @@ func (s *Tenancy) replaceFlows(ctx context.Context, r control.Repos, fabric stri
 		Said: phrase.Of("event.flows", "n", len(flows))}, map[string]any{"flows": len(flows), "version": next})
 }
 
-// flowPointer places a fault in a body that holds the flows under "flows".
+// flowPointer maps a fault to its place in a body that holds the flows under "flows".
 func flowPointer(f *tenants.FieldError) string {
 	if f.Flow < 0 {
 		return ""
@@ -136,7 +137,7 @@ func portCache(topo *subnet.Fabric) func(string) (subnet.PortRef, error) {
 	}
 }
 
-// sameFlows compares flow sets: their order says nothing.
+// sameFlows compares flow sets, whose order is irrelevant.
 func sameFlows(a, b []tenants.Flow) bool {
 	return slices.Equal(slices.SortedFunc(slices.Values(a), compareFlows), slices.SortedFunc(slices.Values(b), compareFlows))
 }

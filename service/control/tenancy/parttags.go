@@ -13,21 +13,21 @@ import (
 	"fairlane/tenants"
 )
 
-// AnyTag matches whatever a part of a tenant is.
+// AnyTag matches any version of a part of a tenant.
 const AnyTag = "*"
 
-// Tag names the contents of a part of a tenant, an attachment or a class: changes of the rest of the tenant leave it
-// as it is, so that two people can work on two parts at once.
+// Tag identifies the contents of a part of a tenant: an attachment or a class. Changes of other parts do not affect it,
+// so that two people can edit two parts concurrently.
 func Tag(part any) string {
 	b, err := json.Marshal(part)
 	if err != nil {
-		return "" // not possible: parts are plain values
+		return "" // cannot happen: parts are plain values
 	}
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:8])
 }
 
-// TagError says that a part of a tenant changed since the caller read it.
+// TagError says that a part of a tenant has changed since the caller read it.
 type TagError struct{ Kind, Name string }
 
 var _ phrase.Sentence = (*TagError)(nil)
@@ -35,7 +35,7 @@ var _ phrase.Sentence = (*TagError)(nil)
 // Error names the part.
 func (e *TagError) Error() string { return e.Sentence().String() }
 
-// Sentence is the error for readers of any language.
+// Sentence returns the error as a localisable text.
 func (e *TagError) Sentence() phrase.Text {
 	return phrase.Of("problem.part-changed", "kind", control.KindText(e.Kind), "name", e.Name)
 }
@@ -43,7 +43,7 @@ func (e *TagError) Sentence() phrase.Text {
 // Is matches ErrPrecondition.
 func (e *TagError) Is(target error) bool { return target == control.ErrPrecondition }
 
-// unchanged is a *TagError when a part has another tag than the caller read, unless that is AnyTag.
+// unchanged returns a *TagError when a part's tag differs from the one that the caller read, unless that is AnyTag.
 func unchanged(tag string, part any, kind, name string) error {
 	if tag != AnyTag && tag != Tag(part) {
 		return &TagError{kind, name}
@@ -51,7 +51,7 @@ func unchanged(tag string, part any, kind, name string) error {
 	return nil
 }
 
-// unused is a *ConflictError when a tenant has declared flows that need a part of it; what says how they do.
+// unused returns a *ConflictError when declared flows of a tenant use a part of it; what describes the use.
 func unused(ctx context.Context, r control.Repos, fabric, tenant string, what phrase.Text, needs func(tenants.Flow) bool) error {
 	flows, err := r.FlowsOf(ctx, fabric, []string{tenant})
 	if err == nil && slices.ContainsFunc(flows, needs) {
@@ -60,7 +60,7 @@ func unused(ctx context.Context, r control.Repos, fabric, tenant string, what ph
 	return err
 }
 
-// editTenant changes a tenant by edit, checks it with all others, and makes the next revision.
+// editTenant applies edit to a tenant, validates it with all others, and creates the next revision.
 func (s *Tenancy) editTenant(ctx context.Context, fabric, name string, said phrase.Text, edit func(control.Repos, *tenants.Tenant) error) error {
 	return s.Store.Tx(control.OnFabric(ctx, fabric), func(r control.Repos) error {
 		before, err := r.Tenant(ctx, fabric, name)
@@ -85,8 +85,7 @@ func (s *Tenancy) editTenant(ctx context.Context, fabric, name string, said phra
 	})
 }
 
-// attachment finds the port that text names among the attachments of a tenant: as answers name it, or by any name
-// that the topology has for it.
+// attachment finds the attachment of a tenant at a port. text is the port's form in answers, or any name in the topology.
 func (s *Tenancy) attachment(ctx context.Context, r control.Repos, fabric string, t *tenants.Tenant, text string) (int, error) {
 	missing := &control.NotFoundError{Kind: "attachment", Name: text}
 	id, err := ident.ParsePortID(text)
@@ -146,7 +145,7 @@ func (s *Tenancy) AddAttachment(ctx context.Context, fabric, tenant string, in A
 	return a, err
 }
 
-// PutAttachment changes the service level of an attachment whose tag is tag, or AnyTag; nil lets the compiler choose.
+// PutAttachment changes the service level of an attachment with that tag, or AnyTag; nil lets the compiler choose.
 func (s *Tenancy) PutAttachment(ctx context.Context, fabric, tenant, port, tag string, sl *ident.SL) (a tenants.Attachment, err error) {
 	err = s.editTenant(ctx, fabric, tenant, phrase.Of("event.service-level", "tenant", tenant, "port", control.Clipped(port)), func(r control.Repos, t *tenants.Tenant) error {
 		i, err := s.attachment(ctx, r, fabric, t, port)
@@ -203,7 +202,7 @@ func (s *Tenancy) Class(ctx context.Context, fabric, tenant, class string) (c te
 	return c, err
 }
 
-// AddClass adds a class to a tenant, after those that it has.
+// AddClass appends a class to a tenant.
 func (s *Tenancy) AddClass(ctx context.Context, fabric, tenant string, c tenants.Class) error {
 	return s.editTenant(ctx, fabric, tenant, phrase.Of("event.class-added", "tenant", tenant, "class", c.Name), func(_ control.Repos, t *tenants.Tenant) error {
 		if _, err := classAt(t, c.Name); err == nil {
@@ -214,7 +213,7 @@ func (s *Tenancy) AddClass(ctx context.Context, fabric, tenant string, c tenants
 	})
 }
 
-// PutClass changes the weight of a class whose tag is tag, or AnyTag.
+// PutClass changes the weight of a class with that tag, or AnyTag.
 func (s *Tenancy) PutClass(ctx context.Context, fabric, tenant, tag string, c tenants.Class) error {
 	return s.editTenant(ctx, fabric, tenant, phrase.Of("event.class-weight", "class", c.Name, "tenant", tenant, "weight", c.Weight), func(_ control.Repos, t *tenants.Tenant) error {
 		i, err := classAt(t, c.Name)

@@ -12,7 +12,7 @@ import (
 	"fairlane/tenants"
 )
 
-// PolicyContent is a revision with all that it holds.
+// PolicyContent is a revision with its contents.
 type PolicyContent struct {
 	control.Policy
 	List    []tenants.Tenant // by name
@@ -20,12 +20,12 @@ type PolicyContent struct {
 	Options control.CompileOptions
 }
 
-// policyChange is what one transaction changes of a fabric's policy.
+// policyChange is the change of a fabric's policy in one transaction.
 type policyChange struct {
 	said     phrase.Text
 	put      []tenants.Tenant
 	gone     []string
-	flows    []tenants.Flow // nil: as before
+	flows    []tenants.Flow // nil: unchanged
 	options  *control.CompileOptions
 	restores int64
 }
@@ -61,8 +61,8 @@ func (c *policyChange) parts() ([]control.PolicyPart, error) {
 	return parts, nil
 }
 
-// revise makes the next revision. The first one of a fabric holds everything that is there, which is more than the
-// change where tenants are older than revisions are.
+// revise creates the next revision. The first one of a fabric holds its whole state, which exceeds the change where
+// tenants are older than revisions.
 func (s *Tenancy) revise(ctx context.Context, r control.Repos, fabric string, c policyChange) error {
 	switch _, err := r.Policy(ctx, fabric, 0); {
 	case errors.Is(err, control.ErrNotFound):
@@ -95,13 +95,13 @@ func (s *Tenancy) ListPolicies(ctx context.Context, fabric string, p control.Pag
 	return list, next, err
 }
 
-// Policy returns a revision with all that it holds; number 0 is the latest.
+// Policy returns a revision with its contents; number 0 is the latest.
 func (s *Tenancy) Policy(ctx context.Context, fabric string, number int64) (c PolicyContent, err error) {
 	err = s.Store.View(ctx, func(r control.Repos) (err error) { c, err = ContentOf(ctx, r, fabric, number); return err })
 	return c, err
 }
 
-// ContentOf is what was declared at a revision of a fabric.
+// ContentOf returns the contents of a revision of a fabric.
 func ContentOf(ctx context.Context, r control.Repos, fabric string, number int64) (PolicyContent, error) {
 	p, err := r.Policy(ctx, fabric, number)
 	if err != nil {
@@ -131,7 +131,7 @@ func ContentOf(ctx context.Context, r control.Repos, fabric string, number int64
 	return c, nil
 }
 
-// LabelPolicy gives a revision a name for people; an empty one takes it away.
+// LabelPolicy sets the label of a revision; "" removes it.
 func (s *Tenancy) LabelPolicy(ctx context.Context, fabric string, number int64, label string) (p control.Policy, err error) {
 	if len(label) > 200 || strings.ContainsFunc(label, func(r rune) bool { return r < ' ' }) {
 		return control.Policy{}, control.Invalid("/label", phrase.Of("problem.label", "found", control.Clipped(label)))
@@ -153,9 +153,9 @@ func (s *Tenancy) LabelPolicy(ctx context.Context, fabric string, number int64, 
 	return p, err
 }
 
-// RestorePolicy brings tenants, flows and options back to what they were at a revision, as the next revision. Ports
-// that the fabric no longer has are refused. version is the latest revision's number that the caller has seen, or
-// AnyVersion. changed is false when nothing differs, and then there is no new revision.
+// RestorePolicy restores the tenants, flows and options of a revision, as the next revision. It rejects ports that the
+// fabric no longer has. version is the number of the latest revision that the caller has seen, or AnyVersion. changed is
+// false when nothing differs; then there is no new revision.
 func (s *Tenancy) RestorePolicy(ctx context.Context, fabric string, number, version int64) (p control.Policy, changed bool, err error) {
 	err = s.Store.Tx(control.OnFabric(ctx, fabric), func(r control.Repos) error {
 		now, err := ContentOf(ctx, r, fabric, 0)
@@ -207,14 +207,15 @@ func (s *Tenancy) restore(ctx context.Context, r control.Repos, now, then Policy
 	return s.revise(ctx, r, now.Fabric, c)
 }
 
-// Options returns the options that plans of a fabric are compiled with when none are given, and the number of the
-// revision that brought them, 0 when nobody has chosen any.
+// Options returns the default options of a fabric's plans, and the number of the revision that introduced them, 0 when
+// none were set.
 func (s *Tenancy) Options(ctx context.Context, fabric string) (o control.CompileOptions, version int64, err error) {
 	err = s.Store.View(ctx, func(r control.Repos) (err error) { o, version, err = OptionsOf(ctx, r, fabric); return err })
 	return o, version, err
 }
 
-// OptionsOf are the compiler options of a fabric and their version, in a transaction; the zero options while nobody set any.
+// OptionsOf returns the compiler options of a fabric and their version, in a transaction; the zero options when none were
+// set.
 func OptionsOf(ctx context.Context, r control.Repos, fabric string) (o control.CompileOptions, version int64, err error) {
 	p, err := r.Policy(ctx, fabric, 0)
 	if errors.Is(err, control.ErrNotFound) {
@@ -233,7 +234,7 @@ func OptionsOf(ctx context.Context, r control.Repos, fabric string) (o control.C
 	return o, parts[0].Since, nil
 }
 
-// PutOptions replaces the options made against version, as Options gave it, or AnyVersion.
+// PutOptions replaces the options at version, as returned by Options, or at AnyVersion.
 func (s *Tenancy) PutOptions(ctx context.Context, fabric string, version int64, o control.CompileOptions) (next int64, err error) {
 	err = s.Store.Tx(control.OnFabric(ctx, fabric), func(r control.Repos) error {
 		effective := o
@@ -265,12 +266,12 @@ func (s *Tenancy) PutOptions(ctx context.Context, fabric string, version int64, 
 	return next, err
 }
 
-// PolicyDiff is what changes from one revision to another.
+// PolicyDiff lists the changes from one revision to another.
 type PolicyDiff struct {
 	From, To       int64
 	Added, Removed []tenants.Tenant // by name
 	Changed        []TenantDiff     // by name
-	FlowsAdded     []tenants.Flow   // at most maxListedFlows; the counts are whole
+	FlowsAdded     []tenants.Flow   // at most maxListedFlows; the counts are complete
 	FlowsRemoved   []tenants.Flow
 	FlowsAddedN    int
 	FlowsRemovedN  int
@@ -280,15 +281,15 @@ type PolicyDiff struct {
 // maxListedFlows bounds the flows that a difference lists.
 const maxListedFlows = 100
 
-// Empty reports that the revisions hold the same.
+// Empty reports whether the revisions are equal.
 func (d *PolicyDiff) Empty() bool {
 	return len(d.Added)+len(d.Removed)+len(d.Changed)+d.FlowsAddedN+d.FlowsRemovedN == 0 && control.SameJSON(d.Before, d.After)
 }
 
-// TenantDiff is a tenant that is another.
+// TenantDiff is a changed tenant.
 type TenantDiff struct{ Before, After tenants.Tenant }
 
-// DiffPolicies tells what changes from revision from to revision to; 0 is the latest.
+// DiffPolicies returns the changes from revision from to revision to; 0 is the latest.
 func (s *Tenancy) DiffPolicies(ctx context.Context, fabric string, from, to int64) (d PolicyDiff, err error) {
 	err = s.Store.View(ctx, func(r control.Repos) error {
 		b, err := ContentOf(ctx, r, fabric, to)
@@ -332,7 +333,7 @@ func diffPolicies(from, to PolicyContent) PolicyDiff {
 	return d
 }
 
-// missing returns the flows of a that b has not, as often as a has more of them.
+// missing returns the flows of a that are not in b, counting duplicates.
 func missing(a, b []tenants.Flow) (first []tenants.Flow, n int) {
 	have := make(map[tenants.Flow]int, len(b))
 	for _, f := range b {

@@ -14,13 +14,13 @@ import (
 	"fairlane/tenants"
 )
 
-// TenantInput is a tenant as a person writes it: ports by any name that is unique on the fabric.
+// TenantInput is the input for a tenant: ports have any name that is unique on the fabric.
 type TenantInput struct {
 	Name        string
 	Weight      quantity.Weight
 	PKey        ident.PKey
 	Guarantee   quantity.BitRate // 0 is none
-	Cap         quantity.BitRate // 0 is no bound
+	Cap         quantity.BitRate // 0 means no cap
 	Classes     []tenants.Class
 	Attachments []AttachmentInput
 }
@@ -31,7 +31,7 @@ type AttachmentInput struct {
 	SL   *ident.SL
 }
 
-// FlowInput is a flow as a person writes it. QPs 0 is 1.
+// FlowInput is the input for a flow. QPs 0 means 1.
 type FlowInput struct {
 	Tenant, Class string
 	Src, Dst      string
@@ -39,7 +39,7 @@ type FlowInput struct {
 	Demand        quantity.BitRate
 }
 
-// CreateTenant adds a tenant. Version 1 is its first.
+// CreateTenant adds a tenant, at version 1.
 func (s *Tenancy) CreateTenant(ctx context.Context, fabric string, in TenantInput) (control.Tenant, error) {
 	var out control.Tenant
 	err := s.Store.Tx(control.OnFabric(ctx, fabric), func(r control.Repos) error {
@@ -86,7 +86,7 @@ func (s *Tenancy) ListTenants(ctx context.Context, fabric string, p control.Page
 	return list, next, err
 }
 
-// UpdateTenant replaces everything of a tenant but its name; version 0 means any version.
+// UpdateTenant replaces everything of a tenant except its name; version 0 means any version.
 func (s *Tenancy) UpdateTenant(ctx context.Context, fabric string, version int64, in TenantInput) (control.Tenant, error) {
 	var out control.Tenant
 	err := s.Store.Tx(control.OnFabric(ctx, fabric), func(r control.Repos) error {
@@ -149,8 +149,8 @@ func (s *Tenancy) deleteTenant(ctx context.Context, r control.Repos, fabric, nam
 		control.Change{Before: before.Tenant})
 }
 
-// resolveTenant turns port names into identifiers and checks the tenant by itself. base is the
-// JSON pointer of the tenant in its request.
+// resolveTenant converts port names into identifiers and validates the tenant by itself. base is the JSON pointer of the
+// tenant in its request.
 func (s *Tenancy) resolveTenant(ctx context.Context, r control.Repos, fabric string, in TenantInput, base string) (tenants.Tenant, error) {
 	if _, err := r.Fabric(ctx, fabric); err != nil {
 		return tenants.Tenant{}, err
@@ -171,8 +171,7 @@ func (s *Tenancy) resolveTenant(ctx context.Context, r control.Repos, fabric str
 	return t, nil
 }
 
-// resolveAttachments resolves ports by name, reports faults by their place in the request, and
-// sorts what it found by port.
+// resolveAttachments resolves ports by name, reports faults by their place in the request, and sorts the result by port.
 func resolveAttachments(topo *subnet.Fabric, in []AttachmentInput, base string) ([]tenants.Attachment, error) {
 	out := make([]tenants.Attachment, len(in))
 	seen := make(map[ident.PortID]bool, len(in))
@@ -193,7 +192,7 @@ func resolveAttachments(topo *subnet.Fabric, in []AttachmentInput, base string) 
 	return out, bad.OrNil()
 }
 
-// resolveEndpoint finds a port where a tenant's traffic can begin or end.
+// resolveEndpoint finds a port where a tenant's traffic can start or end.
 func resolveEndpoint(topo *subnet.Fabric, text string) (subnet.PortRef, error) {
 	ref, err := topo.ResolvePort(text)
 	if err != nil {
@@ -205,10 +204,10 @@ func resolveEndpoint(topo *subnet.Fabric, text string) (subnet.PortRef, error) {
 	return ref, nil
 }
 
-// sameTenant compares what people can change.
+// sameTenant compares the changeable properties.
 func sameTenant(a, b tenants.Tenant) bool { return reflect.DeepEqual(normal(a), normal(b)) }
 
-// normal is the tenant with its empty lists nil.
+// normal returns the tenant with its empty lists set to nil.
 func normal(t tenants.Tenant) tenants.Tenant {
 	if len(t.Classes) == 0 {
 		t.Classes = nil

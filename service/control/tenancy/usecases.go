@@ -1,4 +1,5 @@
-// Package tenancy has the use cases about what operators declare: tenants with their classes and attachments, flows, compiler options, and the revisions of all that.
+// Package tenancy has the use cases about the operators' declarations: tenants with their classes and attachments, flows,
+// compiler options, and the revisions of all these.
 package tenancy
 
 import "fairlane/service/control"
@@ -8,7 +9,7 @@ type Tenancy struct {
 	*control.Base
 }
 
-// New returns the use cases over what all share.
+// New returns the use cases over the shared base.
 func New(b *control.Base) *Tenancy {
 	return &Tenancy{Base: b}
 }

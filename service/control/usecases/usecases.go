@@ -1,4 +1,4 @@
-// Package usecases puts the use cases of all aggregates together, for those who run the whole service.
+// Package usecases assembles the use cases of all aggregates, for programs that run the whole service.
 package usecases
 
 import (
@@ -28,7 +28,7 @@ type Services struct {
 	*tasks.Tasks
 }
 
-// New returns the use cases over the given parts. Store, Discoverer, Observer and Meter are required.
+// New returns the use cases over the given dependencies. Store, Discoverer, Observer and Meter are required.
 func New(d control.Deps) (*Services, error) {
 	b, err := control.NewBase(d)
 	if err != nil {

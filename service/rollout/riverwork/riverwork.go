@@ -1,6 +1,6 @@
-// Package riverwork puts the jobs of rollouts into River's queue, which lives in the store's own database, and has them
-// worked. Jobs are inserted on the transaction that made them necessary: they exist exactly when what they are about
-// was committed. The same job is kept once while it waits or runs.
+// Package riverwork puts the jobs of rollouts into River's queue, in the store's own database, and works them. Jobs are
+// inserted in the transaction that made them necessary, so they exist exactly when that transaction was committed. A job
+// is not inserted again while it is queued or running.
 package riverwork
 
 import (
@@ -22,23 +22,24 @@ import (
 	"fairlane/service/control"
 )
 
-// Options tune a queue. Work is required.
+// Options configure a queue. Work is required.
 type Options struct {
 	Postgres bool   // the dialect of the database; otherwise SQLite
-	Name     string // of this manager, unique among those alive
+	Name     string // of this manager, unique among running ones
 	Log      *slog.Logger
-	// Workers is how many jobs this manager works at the same time; 0 is DefaultWorkers.
+	// Workers is the number of jobs that this manager works concurrently; 0 is DefaultWorkers.
 	Workers int
-	// Poll is how often the database is asked for jobs; 0 is DefaultPoll.
+	// Poll is the interval at which the database is polled for jobs; 0 is DefaultPoll.
 	Poll time.Duration
-	// Work does a job; an error asks for another try later.
+	// Work does a job; after an error the job is retried later.
 	Work func(ctx context.Context, j control.Job) error
-	// Periodic is begun once every so often, by one of all managers.
+	// Periodic lists work that one of all managers starts in each period.
 	Periodic []Periodic
 }
 
-// Periodic is work that one of all managers begins every so often. Never twice at the same time on one manager; when it
-// takes longer than a period, another manager may begin it too, so that one that died in the middle of it stops nothing.
+// Periodic is work that one of all managers starts in each period. It never runs twice at the same time on one manager.
+// When it takes longer than a period, another manager may start it too, so that a manager that died during the work does
+// not block it.
 type Periodic struct {
 	Name  string        // unique; lower case and dashes
 	Every time.Duration // whole seconds, at least 1
@@ -58,7 +59,7 @@ type Queue struct {
 	once   sync.Once
 }
 
-// New brings River's tables up to date and returns a queue that takes jobs; Start has them worked.
+// New migrates River's tables and returns a queue that accepts jobs; Start works them.
 func New(ctx context.Context, db *sql.DB, o Options) (*Queue, error) {
 	if o.Work == nil {
 		return nil, errors.New("queue without work")
@@ -102,10 +103,10 @@ func New(ctx context.Context, db *sql.DB, o Options) (*Queue, error) {
 		Queues:            map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: o.Workers}, taskQueue: {MaxWorkers: taskWorkers}},
 		FetchCooldown:     min(o.Poll, 10*time.Millisecond),
 		FetchPollInterval: o.Poll,
-		JobTimeout:        -1, // a shard of slow devices takes what it takes; leases watch over it
+		JobTimeout:        -1, // a shard of slow devices has no time limit; leases supervise it
 		RetryPolicy:       retries{},
 		PeriodicJobs:      periodicJobs(o.Periodic),
-		// Rows of finished jobs are of no use: what they did is in our own.
+		// Rows of finished jobs are not needed: our own rows hold the results.
 		CompletedJobRetentionPeriod: time.Minute, CancelledJobRetentionPeriod: time.Minute, DiscardedJobRetentionPeriod: time.Hour,
 	})
 	if err != nil {
@@ -118,8 +119,8 @@ func New(ctx context.Context, db *sql.DB, o Options) (*Queue, error) {
 // differ only from those of the store.
 const queueLock int64 = 0x666169726c616e03 // "fairlan" and 3
 
-// migrateInTurn makes managers that start at the same time on one PostgreSQL migrate one after the other: River's own
-// statements collide on an empty database, more often than a few tries can mend.
+// migrateInTurn makes managers that start concurrently on one PostgreSQL migrate one after the other: River's own
+// statements conflict on an empty database, more often than a few retries can resolve.
 func migrateInTurn(ctx context.Context, db *sql.DB, d riverdriver.Driver[*sql.Tx], o Options) (err error) {
 	if !o.Postgres {
 		return migrate(ctx, d, o.Log)
@@ -139,7 +140,7 @@ func migrateInTurn(ctx context.Context, db *sql.DB, d riverdriver.Driver[*sql.Tx
 	return migrate(ctx, d, o.Log)
 }
 
-// migrate brings River's own tables up to date.
+// migrate updates River's own tables.
 func migrate(ctx context.Context, d riverdriver.Driver[*sql.Tx], log *slog.Logger) error {
 	m, err := rivermigrate.New(d, &rivermigrate.Config{Logger: log})
 	if err == nil {
@@ -151,9 +152,9 @@ func migrate(ctx context.Context, d riverdriver.Driver[*sql.Tx], log *slog.Logge
 	return nil
 }
 
-// Start has jobs worked until Stop.
+// Start works jobs until Stop.
 func (q *Queue) Start(ctx context.Context) error {
-	// The context of the caller may be that of the start only; Stop ends the work.
+	// The caller's context may cover only the start; Stop ends the work.
 	ctx, q.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	if err := q.client.Start(ctx); err != nil {
 		q.cancel()
@@ -162,7 +163,7 @@ func (q *Queue) Start(ctx context.Context) error {
 	return nil
 }
 
-// Stop tells running jobs to end, waits for them at most as long as ctx lives, and takes no more.
+// Stop cancels running jobs, waits for them at most until ctx ends, and accepts no more.
 func (q *Queue) Stop(ctx context.Context) error {
 	if q.cancel == nil {
 		return nil
@@ -174,11 +175,11 @@ func (q *Queue) Stop(ctx context.Context) error {
 	return nil
 }
 
-// InsertJobs implements store.Inserter.
+// InsertJobs inserts jobs in a transaction of the store.
 func (q *Queue) InsertJobs(ctx context.Context, tx *sql.Tx, jobs []control.Job) error {
 	params := make([]river.InsertManyParams, len(jobs))
 	for i, j := range jobs {
-		// Completed jobs do not count, and no job comes twice under one revision but by chance.
+		// Completed jobs do not count, and a job rarely comes twice under one revision.
 		params[i].InsertOpts = &river.InsertOpts{UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: alive()}}
 		switch j.Kind {
 		case control.JobStep:
@@ -196,7 +197,7 @@ func (q *Queue) InsertJobs(ctx context.Context, tx *sql.Tx, jobs []control.Job) 
 	return err
 }
 
-// alive are the states of jobs that wait or run.
+// alive returns the states of queued and running jobs.
 func alive() []rivertype.JobState {
 	return []rivertype.JobState{
 		rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRunning,
@@ -204,14 +205,14 @@ func alive() []rivertype.JobState {
 	}
 }
 
-// worker has the jobs of one kind worked.
+// worker works the jobs of one kind.
 type worker[A jobArgs] struct {
 	river.WorkerDefaults[A]
 
 	work func(context.Context, control.Job) error
 }
 
-// jobArgs are a job as River keeps it.
+// jobArgs is a job as River stores it.
 type jobArgs interface {
 	river.JobArgs
 	job() control.Job
@@ -289,7 +290,7 @@ func (w *periodicWorker) Work(ctx context.Context, j *river.Job[periodicArgs]) e
 	return t.take(ctx)
 }
 
-// turns has periodic work done by this manager, one turn at a time.
+// turns does the turns of periodic work on this manager, one at a time.
 type turns struct {
 	Periodic
 
@@ -297,7 +298,7 @@ type turns struct {
 	begun time.Time // the latest turn; zero before the first
 }
 
-// take does the work, unless it is being done. Of turns that piled up while no worker was free one is enough.
+// take does the work, unless it is running. Turns that piled up while no worker was free count as one.
 func (t *turns) take(ctx context.Context) error {
 	if !t.mu.TryLock() {
 		return nil
@@ -310,8 +311,8 @@ func (t *turns) take(ctx context.Context) error {
 	return t.Do(ctx)
 }
 
-// periodicJobs are inserted by the leader, one of a name in each period. Not one of a name at a time: the row of a
-// manager that was killed says that it runs until River looks for such rows, an hour later.
+// periodicJobs are inserted by the leader, one of a name in each period. They are not limited to one of a name at a time:
+// the row of a killed manager's job counts as running until River rescues it, an hour later.
 func periodicJobs(list []Periodic) []*river.PeriodicJob {
 	out := make([]*river.PeriodicJob, len(list))
 	for i, p := range list {
@@ -323,7 +324,7 @@ func periodicJobs(list []Periodic) []*river.PeriodicJob {
 	return out
 }
 
-// retries tries again soon: jobs are short, and what stands in the way is a database or a fabric that comes back.
+// retries retries soon: jobs are short, and the usual cause is a database or a fabric that comes back.
 type retries struct{}
 
 // NextRetry implements river.ClientRetryPolicy: 1 s, doubled up to 30 s.

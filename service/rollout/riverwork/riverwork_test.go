@@ -17,7 +17,7 @@ import (
 	"fairlane/service/store/pgtest"
 )
 
-func TestManagersThatStartTogetherOnAnEmptyDatabaseAllStart(t *testing.T) {
+func TestConcurrentStartsOnAnEmptyDatabaseSucceed(t *testing.T) {
 	t.Parallel()
 	url := pgtest.Database(t)
 	var g errgroup.Group
@@ -47,7 +47,7 @@ func TestManagersThatStartTogetherOnAnEmptyDatabaseAllStart(t *testing.T) {
 	}
 }
 
-func TestPeriodicWorkGoesOnWhenItsManagerIsKilledInTheMiddleOfIt(t *testing.T) {
+func TestPeriodicWorkContinuesAfterItsManagerIsKilled(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range []string{"sqlite", "postgres"} {
 		t.Run(dialect, func(t *testing.T) {
@@ -57,8 +57,8 @@ func TestPeriodicWorkGoesOnWhenItsManagerIsKilledInTheMiddleOfIt(t *testing.T) {
 			first, died := working(t, open, dialect, func(context.Context) error { <-end; return nil })
 			t.Cleanup(func() { close(end) })
 			<-died
-			// As a killed one it writes nothing any more, neither that it is done nor that it gives up its lead; that the
-			// others notice this takes them some seconds, which are not waited for here.
+			// Like a killed manager it writes nothing any more, neither that the job is done nor that it resigns as
+			// leader. The others need some seconds to notice, which this test does not wait for.
 			if err := first.Close(); err != nil {
 				t.Fatal(err)
 			}
@@ -80,7 +80,7 @@ func TestPeriodicWorkGoesOnWhenItsManagerIsKilledInTheMiddleOfIt(t *testing.T) {
 	}
 }
 
-// database makes an empty database and returns what opens it.
+// database creates an empty database and returns a function that opens it.
 func database(t *testing.T, dialect string) func() *sql.DB {
 	driver, url := "pgx", ""
 	if dialect == "sqlite" {
@@ -96,12 +96,12 @@ func database(t *testing.T, dialect string) func() *sql.DB {
 		if dialect == "sqlite" {
 			db.SetMaxOpenConns(1)
 		}
-		t.Cleanup(func() { _ = db.Close() }) // twice is allowed
+		t.Cleanup(func() { _ = db.Close() }) // closing it twice is allowed
 		return db
 	}
 }
 
-// working is a queue that works, with its database, and a channel that gets each turn of its one periodic work.
+// working returns a running queue with its database, and a channel that receives each turn of its one periodic work.
 func working(t *testing.T, open func() *sql.DB, dialect string, do func(context.Context) error) (*sql.DB, <-chan struct{}) {
 	db := open()
 	turn := make(chan struct{}, 100)
@@ -150,7 +150,7 @@ func TestAManagerDoesPeriodicWorkOneTurnAtATime(t *testing.T) {
 		go take()
 		want(1)
 		time.Sleep(20 * time.Second)
-		take() // the first still goes on
+		take() // while the first is running
 		want(1)
 		close(end)
 		synctest.Wait()
@@ -164,7 +164,7 @@ func TestAManagerDoesPeriodicWorkOneTurnAtATime(t *testing.T) {
 	})
 }
 
-func TestPeriodicWorkMoreOftenThanRiverCountsIsRefused(t *testing.T) {
+func TestPeriodShorterThanASecondIsRejected(t *testing.T) {
 	t.Parallel()
 	_, err := New(t.Context(), database(t, "sqlite")(), Options{
 		Work: func(context.Context, control.Job) error { return nil }, Periodic: []Periodic{{Name: "look", Every: time.Millisecond}},

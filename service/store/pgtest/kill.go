@@ -15,8 +15,8 @@ import (
 // killGrace bounds the wait for the end of a killed server's other processes.
 const killGrace = 30 * time.Second
 
-// Kill sends SIGKILL to the server's first process, as a kernel without memory does, and begins it anew: its other
-// processes see that it is gone and end by themselves, and it recovers from its log.
+// Kill sends SIGKILL to the server's first process, as a kernel out of memory does, and restarts the server: its other
+// processes notice that and end, and it recovers from its log.
 func (s *Server) Kill() error {
 	if err := s.kill(); err != nil {
 		return fmt.Errorf("kill PostgreSQL: %w", err)
@@ -36,7 +36,7 @@ func (s *Server) kill() error {
 	if err != nil || pid <= 1 {
 		return fmt.Errorf("its process number is %q: want more than 1", first)
 	}
-	// Stopped, it starts no further process between the two looks.
+	// Stopped, it cannot start another process between the two steps.
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ func (s *Server) kill() error {
 		}
 	}
 	if _, ok := stateOf(pid); ok {
-		// Whoever adopted it does not ask how it ended: to the next server its number looks alive.
+		// Its adoptive parent does not reap it, so that its number looks alive to the next server.
 		return errors.Join(os.Remove(filepath.Join(s.data(), "postmaster.pid")),
 			os.Remove(filepath.Join(s.dir, fmt.Sprintf(".s.PGSQL.%d.lock", s.port))))
 	}
@@ -76,7 +76,7 @@ func childrenOf(pid int) ([]int, error) {
 	return out, nil
 }
 
-// stateOf returns the letter of a process's state; ok is false when there is no such process.
+// stateOf returns the letter of a process's state; ok is false when the process does not exist.
 func stateOf(pid int) (state byte, ok bool) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -89,7 +89,7 @@ func stateOf(pid int) (state byte, ok bool) {
 	return rest[0], true
 }
 
-// awaitEnd waits until a process runs no more.
+// awaitEnd waits until a process has ended.
 func awaitEnd(ctx context.Context, pid int) error {
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()

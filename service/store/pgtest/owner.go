@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// owner gives the directory to the user that the server runs as: PostgreSQL refuses to run as root, so
-// that root's tests run it as postgres or, where there is no such user, as nobody.
+// owner gives the directory to the user that the server runs as. PostgreSQL refuses to run as root, so root's tests run
+// it as postgres or, where there is no such user, as nobody.
 func (s *Server) owner() error {
 	if os.Geteuid() != 0 {
 		return nil
@@ -35,8 +35,8 @@ func (s *Server) owner() error {
 	return os.Chown(s.dir, int(uid), int(gid))
 }
 
-// asOwner makes a command run as the server's user, in a process group of its own: a Ctrl-C ends the
-// tests, and their end ends the server.
+// asOwner makes a command run as the server's user, in its own process group: a Ctrl-C ends the tests, and their end ends
+// the server.
 func (s *Server) asOwner(cmd *exec.Cmd) {
 	cmd.Dir = "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: s.user, Setpgid: true}

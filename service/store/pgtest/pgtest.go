@@ -1,11 +1,11 @@
-// Package pgtest starts a real PostgreSQL for tests: Debian's, as it is installed, on a socket and a
-// loopback port of its own, in a directory that goes away with it.
+// Package pgtest starts a real PostgreSQL for tests: the installed one of Debian, on its own socket and loopback port, in
+// a directory that it removes at the end.
 //
-// Most tests want Database: a fresh database on a server that the whole test binary shares and that
-// does not wait for the disk. Tests that stop or kill a server Start one of their own.
+// Most tests use Database: a fresh database on a server that the whole test binary shares and that does not wait for the
+// disk. Tests that stop or kill a server use Start.
 //
-// Where there is no PostgreSQL the test is skipped or fails as internal/testkit/peertest has it.
-// FAIRLANE_POSTGRES_BIN names the folder of its programs when it is in none of the usual places.
+// Without PostgreSQL the test is skipped or fails, as internal/testkit/peertest decides. FAIRLANE_POSTGRES_BIN names the
+// directory of its programs when it is not in a usual place.
 package pgtest
 
 import (
@@ -34,28 +34,27 @@ import (
 
 // Options of a server; the zero value is the default of each.
 type Options struct {
-	// Durable makes the server wait for the disk at each commit, as a real one does; a server that
-	// is only killed, while the machine goes on, loses nothing without.
+	// Durable makes the server wait for the disk at each commit, as in production. A server that is only killed, while
+	// the machine keeps running, loses nothing without it.
 	Durable  bool
-	Settings map[string]string // of postgresql.conf, such as "max_connections"
+	Settings map[string]string // settings of postgresql.conf, such as "max_connections"
 }
 
 // Server is a running PostgreSQL. Its methods are safe for concurrent use.
 type Server struct {
-	bin    string // folder of the programs
+	bin    string // directory of the programs
 	dir    string // holds the data, the socket and the log
 	port   int
-	user   *syscall.Credential // whom it runs as; nil is us
-	mind   *os.File            // when it closes, by our end too, the guard stops the server
+	user   *syscall.Credential // its user; nil means ours
+	mind   *os.File            // when it closes, even by our end, the guard stops the server
 	minder *exec.Cmd           // the guard
 	mu     sync.Mutex          // one change of the server's state at a time
 }
 
-// shared is the server of the test binary, started by the first test that wants it.
+// shared is the server of the test binary, started by the first test that needs it.
 var shared = sync.OnceValues(func() (*Server, error) { return start(Options{}) })
 
-// Database makes an empty database on the shared server and returns its URL. It is dropped at the
-// end of the test.
+// Database creates an empty database on the shared server and returns its URL. It is dropped at the end of the test.
 func Database(t testing.TB) string {
 	t.Helper()
 	s, err := shared()
@@ -63,7 +62,7 @@ func Database(t testing.TB) string {
 	return s.Database(t)
 }
 
-// Start starts a server of the test's own, which is stopped at its end.
+// Start starts a server for one test, which is stopped at the end of the test.
 func Start(t testing.TB, o Options) *Server {
 	t.Helper()
 	s, err := start(o)
@@ -89,7 +88,7 @@ func check(t testing.TB, err error) {
 	}
 }
 
-// find returns the folder with PostgreSQL's programs.
+// find returns the directory with PostgreSQL's programs.
 func find() (string, error) {
 	candidates := []string{os.Getenv("FAIRLANE_POSTGRES_BIN")}
 	debian, err := filepath.Glob("/usr/lib/postgresql/*/bin")
@@ -151,7 +150,7 @@ func (s *Server) data() string { return filepath.Join(s.dir, "data") }
 
 func (s *Server) log() string { return filepath.Join(s.dir, "log") }
 
-// freePort asks the kernel for a port that nobody listens on.
+// freePort returns a port from the kernel without a listener.
 func freePort() (int, error) {
 	var c net.ListenConfig
 	l, err := c.Listen(context.Background(), "tcp", "127.0.0.1:0")
@@ -185,8 +184,8 @@ func (s *Server) configure(o Options) error {
 	return f.Close()
 }
 
-// guard starts a shell that waits for the end of our pipe and then stops the server and removes its
-// directory: the server ends with the test binary, however that ends.
+// guard starts a shell that waits for our pipe to close, and then stops the server and removes its directory. So the
+// server ends with the test binary, even if that is killed.
 func (s *Server) guard() error {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -198,7 +197,7 @@ func (s *Server) guard() error {
 	}
 	cmd := exec.CommandContext(context.Background(), "/bin/sh", "-c", `read -r _; cd /; "$0" -D "$1/data" -m immediate stop; rm -rf "$1"`, filepath.Join(s.bin, "pg_ctl"), s.dir)
 	s.asOwner(cmd)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = r, log, log // files: nothing of ours is kept open by what outlives us
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = r, log, log // files: a process that outlives us must not keep our pipes open
 	if err := cmd.Start(); err != nil {
 		return errors.Join(err, r.Close(), w.Close(), log.Close())
 	}
@@ -206,21 +205,21 @@ func (s *Server) guard() error {
 	return errors.Join(r.Close(), log.Close())
 }
 
-// close ends the server and waits until it is gone.
+// close stops the server and waits until it is gone.
 func (s *Server) close() error {
 	err := s.mind.Close()
-	_ = s.minder.Wait()                          // its complaint, when there was no server left to stop, is in its log
-	return errors.Join(err, os.RemoveAll(s.dir)) // what the owner may not remove is an empty directory
+	_ = s.minder.Wait()                          // its error, when no server was left to stop, is in its log
+	return errors.Join(err, os.RemoveAll(s.dir)) // at most an empty directory remains
 }
 
-// command is one of PostgreSQL's programs, run by the server's owner.
+// command returns one of PostgreSQL's programs, run by the server's owner.
 func (s *Server) command(name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(context.Background(), filepath.Join(s.bin, name), args...)
 	s.asOwner(cmd)
 	return cmd
 }
 
-// Begin starts the server when it does not run, and waits until it takes connections.
+// Begin starts the server if it is not running, and waits until it accepts connections.
 func (s *Server) Begin() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -232,10 +231,10 @@ func (s *Server) Begin() error {
 	return nil
 }
 
-// Stop ends the server at once, breaking off what it does; what was committed is there after Begin.
+// Stop stops the server at once, without finishing its work; Begin finds what was committed.
 func (s *Server) Stop() error { return s.stop("immediate") }
 
-// Restart ends the server as an operator does, without waiting for clients, and begins it anew.
+// Restart restarts the server as an operator does, without waiting for clients.
 func (s *Server) Restart() error {
 	if err := s.stop("fast"); err != nil {
 		return err
@@ -243,7 +242,7 @@ func (s *Server) Restart() error {
 	return s.Begin()
 }
 
-// Crash kills the server like a loss of power does, and begins it anew: it recovers from its log.
+// Crash kills the server as a power failure does, and restarts it: it recovers from its log.
 func (s *Server) Crash() error {
 	if err := s.Stop(); err != nil {
 		return err
@@ -261,8 +260,8 @@ func (s *Server) stop(mode string) error {
 	return nil
 }
 
-// Database makes an empty database and returns its URL, through the socket. It is dropped at the end
-// of the test, when the server still runs.
+// Database creates an empty database and returns its URL, through the socket. It is dropped at the end of the test, if
+// the server still runs.
 func (s *Server) Database(t testing.TB) string {
 	t.Helper()
 	var b [6]byte
@@ -275,12 +274,12 @@ func (s *Server) Database(t testing.TB) string {
 	return s.URL(name)
 }
 
-// URL is where a database of the server is found, through the socket.
+// URL returns the address of a database of the server, through the socket.
 func (s *Server) URL(database string) string {
 	return "postgres://postgres@/" + database + "?" + url.Values{"host": {s.dir}, "port": {strconv.Itoa(s.port)}}.Encode()
 }
 
-// LoopbackURL is where a database of the server is found by TCP.
+// LoopbackURL returns the address of a database of the server by TCP.
 func (s *Server) LoopbackURL(database string) string {
 	return fmt.Sprintf("postgres://postgres@127.0.0.1:%d/%s?sslmode=disable", s.port, database)
 }

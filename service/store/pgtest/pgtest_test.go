@@ -25,7 +25,7 @@ func do(t *testing.T, db *sql.DB, statement string) {
 	}
 }
 
-func TestDatabasesOfTheSharedServerAreApart(t *testing.T) {
+func TestDatabasesOfTheSharedServerAreSeparate(t *testing.T) {
 	t.Parallel()
 	one, other := open(t, Database(t)), open(t, Database(t))
 	do(t, one, "CREATE TABLE x (y int)")
@@ -36,7 +36,7 @@ func TestDatabasesOfTheSharedServerAreApart(t *testing.T) {
 	}
 }
 
-func TestWhatWasCommittedSurvivesStopRestartCrashAndKill(t *testing.T) {
+func TestCommittedDataSurvivesStopRestartCrashAndKill(t *testing.T) {
 	t.Parallel()
 	s := Start(t, Options{Settings: map[string]string{"max_connections": "20"}})
 	url := s.Database(t)

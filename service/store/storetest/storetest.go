@@ -1,4 +1,4 @@
-// Package storetest changes and damages SQLite files of stores behind their back, for tests.
+// Package storetest changes and damages SQLite files of stores directly, for tests.
 package storetest
 
 import (
@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// SpoilPage overwrites the beginning of the first page of a table.
+// SpoilPage overwrites the start of the first page of a table.
 func SpoilPage(t testing.TB, path, table string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)

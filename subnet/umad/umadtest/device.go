@@ -1,6 +1,6 @@
-// Package umadtest is a umad device file without a kernel, for tests: a Device that behaves as
-// Linux describes its own, with a fabric of the test's behind it, and the files of /sys that go
-// with it. It is written from the description and not from the client's code.
+// Package umadtest is a umad device file without a kernel, for tests: a Device with the documented behaviour of Linux, in
+// front of a fabric of the test, and the /sys files that belong to it. It is written from the documentation, not from the
+// client's code.
 package umadtest
 
 import (
@@ -13,7 +13,7 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// Sent is a datagram that a client wrote, as the fabric gets it.
+// Sent is a datagram that a client wrote, as the fabric receives it.
 type Sent struct {
 	Agent     uint32
 	LID       uint16
@@ -25,8 +25,8 @@ type Sent struct {
 	MAD       mad.Packet // with the kernel's half of the transaction ID
 }
 
-// Fabric answers a datagram: the bytes of a MAD, longer than 256 where the kernel would put
-// several packets together, or nil for no answer. It is called on a goroutine of its own and may block.
+// Fabric answers a datagram: the bytes of a MAD, longer than 256 where the kernel would reassemble several packets, or
+// nil for no answer. It is called on its own goroutine and may block.
 type Fabric func(Sent) []byte
 
 // Agent is a registration.
@@ -46,7 +46,7 @@ type Device struct {
 	fabric Fabric
 	// Old is a kernel without REGISTER_AGENT2. Set it before use.
 	Old bool
-	// Refuse, when not zero, is what every ioctl returns.
+	// Refuse, when not zero, is the error of every ioctl.
 	Refuse syscall.Errno
 
 	mu      sync.Mutex
@@ -62,7 +62,7 @@ type Device struct {
 	workers sync.WaitGroup
 }
 
-// New makes an open file in front of a fabric.
+// New returns an open file in front of a fabric.
 func New(f Fabric) *Device {
 	d := &Device{fabric: f, agents: map[uint32]Agent{}, pending: map[uint64]*time.Timer{}}
 	d.wake.L = &d.mu
@@ -94,7 +94,7 @@ func (d *Device) Reads() []int {
 	return append([]int(nil), d.reads...)
 }
 
-// Remove takes the device away, as an unplugged adapter does.
+// Remove removes the device, like unplugging an adapter.
 func (d *Device) Remove() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -158,7 +158,7 @@ func (d *Device) Ioctl(request uint32, arg []byte) error {
 	return syscall.ENOTTY
 }
 
-// add makes an agent. Ids begin at 5, so that no client takes them for places in its own table.
+// add adds an agent. Ids start at 5, so that no client mistakes them for places in its own table.
 func (d *Device) add(arg []byte, a Agent) error {
 	if a.QPN > 1 || (a.QPN == 0) != (a.Class == 0x01 || a.Class == 0x81) {
 		return syscall.EINVAL
@@ -180,7 +180,7 @@ func (d *Device) add(arg []byte, a Agent) error {
 	return syscall.ENOMEM
 }
 
-// headerSize is 64 bytes in P_Key mode and 56 without.
+// headerSize returns 64 bytes in P_Key mode and 56 without.
 func (d *Device) headerSize() int {
 	if d.pkeys {
 		return 64
@@ -235,7 +235,7 @@ func (d *Device) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// expire gives the first 24 bytes of a request back with ETIMEDOUT.
+// expire returns the first 24 bytes of a request with ETIMEDOUT.
 func (d *Device) expire(key uint64, head []byte, p mad.Packet) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -247,7 +247,7 @@ func (d *Device) expire(key uint64, head []byte, p mad.Packet) {
 	d.put(append(head, p[:24]...))
 }
 
-// answer queues what came back, when its request is still waited for.
+// answer queues a response, if its request is still pending.
 func (d *Device) answer(key uint64, head, p []byte) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -267,8 +267,7 @@ func message(head, p []byte) []byte {
 	return b
 }
 
-// Receive queues a datagram that nobody asked for, at the agent that registered its method. It
-// reports whether there is one.
+// Receive queues an unsolicited datagram for the agent that registered its method. It reports whether there is one.
 func (d *Device) Receive(fromLID uint16, p *mad.Packet) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -285,7 +284,7 @@ func (d *Device) Receive(fromLID uint16, p *mad.Packet) bool {
 	return false
 }
 
-// Inject queues bytes as they are.
+// Inject queues bytes unchanged.
 func (d *Device) Inject(b []byte) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -297,7 +296,7 @@ func (d *Device) put(b []byte) {
 	d.wake.Broadcast()
 }
 
-// Read takes the first message of the queue, or waits for it.
+// Read returns the first message of the queue, or waits for it.
 func (d *Device) Read(b []byte) (int, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -314,16 +313,16 @@ func (d *Device) Read(b []byte) (int, error) {
 	m, one := d.queue[0], d.headerSize()+mad.Size
 	switch {
 	case len(b) < one:
-		return 0, syscall.EINVAL // the message stays
+		return 0, syscall.EINVAL // the message stays in the queue
 	case len(m) > len(b):
 		copy(b, m[:one])
-		return 0, syscall.ENOSPC // the message stays
+		return 0, syscall.ENOSPC // the message stays in the queue
 	}
 	d.queue = d.queue[1:]
 	return copy(b, m), nil
 }
 
-// Close closes the file and waits for the fabric's answers under way.
+// Close closes the file and waits for the fabric's pending answers.
 func (d *Device) Close() error {
 	d.mu.Lock()
 	if d.closed {

@@ -13,7 +13,7 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// ask registers an agent for performance management by the newer form.
+// ask registers an agent for performance management in the newer form.
 func ask(d *Device) (id uint32, err error) {
 	b := make([]byte, 40)
 	binary.NativeEndian.PutUint32(b[4:], 1)
@@ -22,7 +22,7 @@ func ask(d *Device) (id uint32, err error) {
 	return binary.NativeEndian.Uint32(b), err
 }
 
-// datagram is a Get of PortCounters behind a header of so many bytes.
+// datagram returns a Get of PortCounters after a header of so many bytes.
 func datagram(header int, agent, timeout, tid uint32) []byte {
 	b := make([]byte, header+mad.Size)
 	binary.NativeEndian.PutUint32(b, agent)
@@ -87,7 +87,7 @@ func TestRegistrationsAreRefusedAsTheKernelDoes(t *testing.T) {
 	}
 }
 
-// Without P_Key mode, which old programs do not ask for, the header has 56 bytes.
+// Without P_Key mode, which old programs do not enable, the header has 56 bytes.
 func TestWithoutPKeyModeTheHeaderIsShorter(t *testing.T) {
 	t.Parallel()
 	got := make(chan Sent, 1)

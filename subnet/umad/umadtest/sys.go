@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Port is what /sys says of a port with a umad file.
+// Port is the /sys content of a port with a umad file.
 type Port struct {
 	CA         string
 	Port       int
@@ -22,8 +22,8 @@ type Port struct {
 	SM         bool // a subnet manager runs on it
 }
 
-// Machine writes the files of a machine whose umad0, umad1 and so on are the ports, and empty
-// device files. It returns the roots of /sys and /dev.
+// Machine writes the files of a machine with the ports umad0, umad1 and so on, and empty device files. It returns the
+// roots of /sys and /dev.
 func Machine(t testing.TB, ports ...Port) (sys, dev string) {
 	t.Helper()
 	root := t.TempDir()
@@ -71,7 +71,7 @@ func port(t testing.TB, dir string, p Port) {
 	}
 }
 
-// Write writes a file and the folders above it.
+// Write writes a file and creates the directories above it.
 func Write(t testing.TB, path, text string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
