@@ -49,7 +49,7 @@ func (c *cli) applyFiles(cmd *cobra.Command, f *applyFlags) error {
 		fabric = c.getenv("FAIRLANE_FABRIC")
 	}
 	if err := manifest.InFabric(list, fabric); err != nil {
-		return usage.Errorf("%v", err)
+		return &usage.Error{Err: err}
 	}
 	manifest.Sort(list)
 	client, err := c.client()
@@ -70,7 +70,7 @@ func (c *cli) readManifests(cmd *cobra.Command, paths []string) ([]manifest.Reso
 	for _, path := range paths {
 		files, err := manifestFiles(path)
 		if err != nil {
-			return nil, usage.Errorf("%v", err)
+			return nil, &usage.Error{Err: err}
 		}
 		for _, file := range files {
 			in, name, err := c.open(cmd, file)
@@ -83,7 +83,7 @@ func (c *cli) readManifests(cmd *cobra.Command, paths []string) ([]manifest.Reso
 		}
 	}
 	if err := errors.Join(faults...); err != nil {
-		return nil, usage.Errorf("%v", err)
+		return nil, &usage.Error{Err: err}
 	}
 	if len(list) == 0 {
 		return nil, c.usage("err.no-resources", "files", strings.Join(paths, ", "))

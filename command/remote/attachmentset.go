@@ -30,7 +30,7 @@ func someNames(names []string) string {
 func expandPorts(ports []string) ([]string, error) {
 	names, err := hostset.Expand(strings.Join(ports, ","))
 	if err != nil {
-		return nil, usage.Errorf("%v", err)
+		return nil, &usage.Error{Err: err}
 	}
 	return names, nil
 }
@@ -73,7 +73,7 @@ func (c *cli) resolved(topo *subnet.Fabric, names []string) ([]string, error) {
 	case 0:
 		return ids, nil
 	case 1:
-		return nil, usage.Errorf("%v", why)
+		return nil, &usage.Error{Err: why}
 	}
 	return nil, c.usage("err.unknown-ports", "names", someNames(unknown))
 }

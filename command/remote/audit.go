@@ -118,7 +118,7 @@ func (c *cli) auditExport(cmd *cobra.Command, to string) (err error) {
 	if to != "-" {
 		f, openErr := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 		if openErr != nil {
-			return usage.Errorf("%v", openErr)
+			return &usage.Error{Err: openErr}
 		}
 		defer func() {
 			if err = errors.Join(err, f.Close()); err != nil {
@@ -176,7 +176,7 @@ func (c *cli) auditVerify(cmd *cobra.Command, expect, from string) error {
 	if expect != "" {
 		var err error
 		if tail, err = audit.ParseTail(expect); err != nil {
-			return usage.Errorf("%v", err)
+			return &usage.Error{Err: err}
 		}
 	}
 	var report *gen.AuditReport

@@ -172,7 +172,7 @@ func (c *cli) open(cmd *cobra.Command, path string) (r io.ReadCloser, name strin
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, "", usage.Errorf("%v", err)
+		return nil, "", &usage.Error{Err: err}
 	}
 	if info, err := f.Stat(); err == nil && info.IsDir() {
 		_ = f.Close() // only looked at

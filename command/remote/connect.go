@@ -61,7 +61,7 @@ func (c *cli) dial(token string, h *http.Client) (*apiclient.ClientWithResponses
 	h.Transport = t
 	client, err := apiclient.New(c.base(), token, h)
 	if err != nil {
-		return nil, usage.Errorf("%v", err)
+		return nil, &usage.Error{Err: err}
 	}
 	return client, nil
 }
@@ -82,7 +82,7 @@ func (c *cli) transport() (http.RoundTripper, error) {
 	if ca != "" {
 		text, err := os.ReadFile(ca)
 		if err != nil {
-			return nil, usage.Errorf("%v", err)
+			return nil, &usage.Error{Err: err}
 		}
 		config.RootCAs = x509.NewCertPool()
 		if !config.RootCAs.AppendCertsFromPEM(text) {

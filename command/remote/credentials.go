@@ -53,7 +53,7 @@ func (c *cli) credentials() (map[string]credential, error) {
 		return all, nil
 	}
 	if err != nil {
-		return nil, usage.Errorf("%v", err)
+		return nil, &usage.Error{Err: err}
 	}
 	defer func() { _ = f.Close() }() // read only
 	b, err := io.ReadAll(io.LimitReader(f, maxCredentials))
@@ -110,7 +110,7 @@ func (c *cli) secretFrom(cmd *cobra.Command, path, key string) (string, error) {
 	defer func() { _ = r.Close() }() // read only
 	b, err := io.ReadAll(io.LimitReader(r, 4096))
 	if err != nil {
-		return "", usage.Errorf("%v", err)
+		return "", &usage.Error{Err: err}
 	}
 	line, _, _ := strings.Cut(string(b), "\n")
 	if line = strings.TrimSuffix(line, "\r"); line == "" {

@@ -86,7 +86,7 @@ func (c *cli) flowSet(cmd *cobra.Command, file string) error {
 	}
 	flows, err := tenantfile.ReadFlows(name, in, topo, known)
 	if err != nil {
-		return usage.Errorf("%v", err)
+		return &usage.Error{Err: err}
 	}
 	now, err := c.flows(cmd, client, fabric)
 	if err != nil {

@@ -222,7 +222,7 @@ func (c *cli) readAll(cmd *cobra.Command, path string, limit int64) ([]byte, err
 	defer func() { _ = in.Close() }() // only read from
 	text, err := io.ReadAll(io.LimitReader(in, limit+1))
 	if err != nil {
-		return nil, usage.Errorf("%v", err)
+		return nil, &usage.Error{Err: err}
 	}
 	if int64(len(text)) > limit {
 		return nil, c.usage("err.file-size", "file", name, "limit", limit)

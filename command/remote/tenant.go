@@ -261,7 +261,7 @@ func (c *cli) tenantApply(cmd *cobra.Command, file string, prune bool) error {
 	}
 	ts, flows, err := tenantfile.Read(name, in, topo)
 	if err != nil {
-		return usage.Errorf("%v", err)
+		return &usage.Error{Err: err}
 	}
 	set := gen.TenantSet{Tenants: []gen.TenantCreate{}, Flows: flowsOut(flows)}
 	for _, t := range ts {

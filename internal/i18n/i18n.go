@@ -47,11 +47,27 @@ func (c *Catalogue) Either(english string, said *phrase.Text) string {
 	return c.Say(phrase.Or(english, said))
 }
 
-// Error is the text of an error; a sentence that it is or wraps (phrase.Error) is in the catalogue's language.
+// Error is the text of an error, in the catalogue's language as far as there are sentences for it (phrase.OfError). Errors that are joined
+// have a line each.
 func (c *Catalogue) Error(err error) string {
 	text := err.Error()
-	if said := new(phrase.Error); errors.As(err, &said) {
-		text = strings.Replace(text, said.Error(), c.Say(said.Text), 1)
+	if c.lang == Default {
+		return text
+	}
+	if _, said := err.(phrase.Sentence); !said {
+		if inner := errors.Unwrap(err); inner != nil && inner.Error() == text {
+			return c.Error(inner)
+		}
+		if joined, ok := err.(interface{ Unwrap() []error }); ok && errors.Join(joined.Unwrap()...).Error() == text {
+			var lines []string
+			for _, e := range joined.Unwrap() {
+				lines = append(lines, c.Error(e))
+			}
+			return strings.Join(lines, "\n")
+		}
+	}
+	if said := phrase.OfError(err); !said.IsVerbatim() {
+		text = c.Say(said)
 	}
 	return text
 }

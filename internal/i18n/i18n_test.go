@@ -1,6 +1,8 @@
 package i18n
 
 import (
+	"errors"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -15,6 +17,8 @@ import (
 
 	"fairlane/internal/i18n/catalogue"
 	"fairlane/internal/phrase"
+	"fairlane/internal/quantity"
+	"fairlane/internal/usage"
 
 	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v3"
@@ -121,6 +125,27 @@ func TestValuesAreFilledIn(t *testing.T) {
 	}
 	if got := c.T("no.such.key", "a", 1); got != "no.such.key" || c.Has("no.such.key") {
 		t.Errorf("a missing key gives %q", got)
+	}
+}
+
+func TestErrorsAreInTheLanguageAsFarAsItHasSentences(t *testing.T) {
+	t.Parallel()
+	weight := &quantity.Error{Want: quantity.WantDecimals, Found: "1.0005"}
+	for _, c := range []struct {
+		err    error
+		en, zh string
+	}{
+		{errors.New("a\nb"), "a\nb", "a\nb"},
+		{weight, "weight 1.0005: want at most three decimals", "权重 1.0005：最多三位小数"},
+		{usage.Of(phrase.Of("plan.whole-fabric")), "the fabric", "整个网络"},
+		{&usage.Error{Err: errors.Join(fmt.Errorf("a.yaml:3: %w", weight), errors.New("no more"))},
+			"a.yaml:3: weight 1.0005: want at most three decimals\nno more", "a.yaml:3：权重 1.0005：最多三位小数\nno more"},
+	} {
+		for lang, want := range map[string]string{"en": c.en, "zh": c.zh} {
+			if got := load(t, lang).Error(c.err); got != want {
+				t.Errorf("%s: got %q, want %q", lang, got, want)
+			}
+		}
 	}
 }
 
