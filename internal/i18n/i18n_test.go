@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -224,6 +225,11 @@ func made(t *testing.T, en *Catalogue) map[string]bool {
 						out[literal(v)] = true
 					}
 				}
+			case *ast.Field: // `json:"port" want:"manifest.want-port"`
+				if id := wantOf(n); strings.Contains(id, ".") {
+					out[id] = true
+					holds(t, path, id, en, nil)
+				}
 			case *ast.CallExpr:
 				switch {
 				case named(n.Fun, file, "Noun"):
@@ -253,6 +259,15 @@ func made(t *testing.T, en *Catalogue) map[string]bool {
 	}
 	delete(out, "")
 	return out
+}
+
+// wantOf is what the tag of a field says that it must have (internal/yamltree).
+func wantOf(f *ast.Field) string {
+	if f.Tag == nil {
+		return ""
+	}
+	tag, _ := strconv.Unquote(f.Tag.Value)
+	return reflect.StructTag(tag).Get("want")
 }
 
 // holds compares the names of a call's values with those of the template.

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"fairlane/internal/testkit/zhtest"
 )
 
 func TestLoad(t *testing.T) {
@@ -107,6 +109,7 @@ func TestFaults(t *testing.T) {
 			if err == nil {
 				t.Fatalf("got %+v, want an error", f)
 			}
+			zhtest.Error(t, tc.text, err, strings.Fields("opensm ufm unit url token user policy partitions options lanes leave accept members ipoib all attached")...)
 			lines := strings.Split(err.Error(), "\n")
 			if len(lines) != len(tc.want) {
 				t.Fatalf("faults are %q, want %d", lines, len(tc.want))
