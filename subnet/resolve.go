@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"fairlane/internal/phrase"
 	"fairlane/subnet/ident"
 )
 
@@ -35,7 +36,7 @@ func (f *Fabric) PortName(r PortRef) string {
 func (f *Fabric) ResolvePort(text string) (PortRef, error) {
 	t := strings.TrimSpace(text)
 	if t == "" {
-		return noPort, fmt.Errorf("port name is empty: want NAME/P1, NAME:1, a node GUID and port such as 0x0002c90300a1b2c3:1, or a port GUID")
+		return noPort, &phrase.Error{Text: phrase.Of("subnet.port-empty")}
 	}
 	var found []PortRef
 	var nodes []int32 // one of several ports, without its number
@@ -65,7 +66,7 @@ func (f *Fabric) ResolvePort(text string) (PortRef, error) {
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) > 1:
-		return noPort, fmt.Errorf("port %q is ambiguous: it may be %s: name one by node GUID and port", text, f.list(found))
+		return noPort, f.ambiguous(text, found)
 	case len(nodes) > 0:
 		return noPort, f.wantPort(text, nodes)
 	}
@@ -115,19 +116,26 @@ func CutPort(t string) (base string, num ident.PortNum, ok bool) {
 	return t[:i], ident.PortNum(v), true
 }
 
-func (f *Fabric) list(refs []PortRef) string {
-	var b strings.Builder
-	for i, r := range refs {
-		if i == nearMisses {
-			fmt.Fprintf(&b, " and %d more", len(refs)-i)
-			break
-		}
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		fmt.Fprintf(&b, "%s (%s)", f.PortName(r), f.PortID(r))
+// ambiguous is the error of a text that names several ports.
+func (f *Fabric) ambiguous(text string, refs []PortRef) error {
+	var names []string
+	for _, r := range refs[:min(len(refs), nearMisses)] {
+		names = append(names, fmt.Sprintf("%s (%s)", f.PortName(r), f.PortID(r)))
 	}
-	return b.String()
+	return &phrase.Error{Text: phrase.Of("subnet.port-ambiguous", "port", strconv.Quote(text), "ports", phrase.Names(names, len(refs), nearMisses))}
+}
+
+// kindText is a kind of node for people.
+func kindText(k NodeKind) phrase.Text {
+	switch k {
+	case KindCA:
+		return phrase.Of("subnet.ca")
+	case KindSwitch:
+		return phrase.Of("subnet.switch")
+	case KindRouter:
+		return phrase.Of("subnet.router")
+	}
+	return phrase.Verbatim(k.String())
 }
 
 func (f *Fabric) wantPort(text string, nodes []int32) error {
@@ -136,11 +144,11 @@ func (f *Fabric) wantPort(text string, nodes []int32) error {
 		for i, n := range nodes {
 			refs[i] = PortRef{n, 1}
 		}
-		return fmt.Errorf("port %q is ambiguous: it may be %s: name one by node GUID and port", text, f.list(refs))
+		return f.ambiguous(text, refs)
 	}
 	n := &f.Nodes[nodes[0]]
-	return fmt.Errorf("port %q: %s %s has ports 1 to %d: say which, such as %s",
-		text, n.Kind, nodeLabel(n), len(n.Ports)-1, f.PortName(PortRef{nodes[0], 1}))
+	return &phrase.Error{Text: phrase.Of("subnet.port-number", "port", strconv.Quote(text), "kind", kindText(n.Kind), "node", nodeLabel(n), "max", len(n.Ports)-1,
+		"such", f.PortName(PortRef{nodes[0], 1}))}
 }
 
 // unknownPort explains why no port matches: the node has no such port, or which names are similar.
@@ -149,16 +157,16 @@ func (f *Fabric) unknownPort(text, t string) error {
 	if ok {
 		for _, n := range f.candidates(base) {
 			node := &f.Nodes[n]
-			return fmt.Errorf("port %q: %s %s has no port %d: want 1 to %d", text, node.Kind, nodeLabel(node), num, len(node.Ports)-1)
+			return &phrase.Error{Text: phrase.Of("subnet.no-port", "port", strconv.Quote(text), "kind", kindText(node.Kind), "node", nodeLabel(node), "n", num, "max", len(node.Ports)-1)}
 		}
 	} else {
 		base = t
 	}
 	near := f.nearNames(base)
 	if len(near) == 0 {
-		return fmt.Errorf("port %q: no such port in this fabric of %d nodes: want NAME/P1, NAME:1, a node GUID and port, or a port GUID", text, len(f.Nodes))
+		return &phrase.Error{Text: phrase.Of("subnet.unknown-port", "port", strconv.Quote(text), "nodes", len(f.Nodes))}
 	}
-	return fmt.Errorf("port %q: no such port; did you mean %s?", text, strings.Join(near, ", "))
+	return &phrase.Error{Text: phrase.Of("subnet.unknown-port-near", "port", strconv.Quote(text), "near", near)}
 }
 
 // nearNames returns up to nearMisses node names closest to the given one: by edit distance up to a third of its length,

@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"fairlane/internal/testkit/zhtest"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 	"fairlane/subnet/subnettest"
@@ -105,6 +106,7 @@ func TestResolvePortRefuses(t *testing.T) {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %q\nwant %q", text, err, want)
 		}
+		zhtest.Error(t, text, err)
 	}
 }
 

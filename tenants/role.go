@@ -1,9 +1,10 @@
 package tenants
 
 import (
-	"fmt"
 	"slices"
 	"strings"
+
+	"fairlane/internal/phrase"
 )
 
 // Role is a named set of rights; package tenants/authz says which rights each has.
@@ -57,7 +58,7 @@ func parseDomain(text string) (Domain, error) {
 	}
 	fabric, tenant, ok := strings.Cut(text, "/")
 	if !ValidName(fabric) || ok && !ValidName(tenant) {
-		return Domain{}, fmt.Errorf("domain %s: want *, FABRIC or FABRIC/TENANT", quote(text))
+		return Domain{}, &phrase.Error{Text: phrase.Of("tenants.domain", "found", quote(text))}
 	}
 	return Domain{Fabric: fabric, Tenant: tenant}, nil
 }
@@ -75,7 +76,7 @@ func (g Grant) String() string { return string(g.Role) + "@" + g.Domain.String()
 func ParseGrant(text string) (Grant, error) {
 	role, domain, ok := strings.Cut(text, "@")
 	if !ok {
-		return Grant{}, fmt.Errorf("grant %s: want ROLE@DOMAIN", quote(text))
+		return Grant{}, &phrase.Error{Text: phrase.Of("tenants.grant", "found", quote(text))}
 	}
 	d, err := parseDomain(domain)
 	if err != nil {
@@ -90,11 +91,11 @@ func ParseGrant(text string) (Grant, error) {
 func (g Grant) Validate() error {
 	switch {
 	case !g.Role.Valid():
-		return fmt.Errorf("role %s: want one of %v", quote(string(g.Role)), Roles())
+		return &phrase.Error{Text: phrase.Of("tenants.role", "found", quote(string(g.Role)), "roles", Roles())}
 	case g.Role.Wide() && g.Domain.Tenant != "":
-		return fmt.Errorf("role %s in domain %s: it acts on whole fabrics, want the domain * or FABRIC", g.Role, g.Domain)
+		return &phrase.Error{Text: phrase.Of("tenants.role-wide", "role", g.Role, "domain", g.Domain)}
 	case !g.Role.Wide() && (g.Domain.Fabric == "" || g.Domain.Tenant == ""):
-		return fmt.Errorf("role %s in domain %s: want the one tenant it acts on, as FABRIC/TENANT", g.Role, g.Domain)
+		return &phrase.Error{Text: phrase.Of("tenants.role-narrow", "role", g.Role, "domain", g.Domain)}
 	}
 	return nil
 }

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"fairlane/internal/testkit/zhtest"
 )
 
 func TestGrantsReadBackAsPrinted(t *testing.T) {
@@ -30,6 +32,8 @@ func TestGrantsReadBackAsPrinted(t *testing.T) {
 		if _, err := ParseGrant(text); err == nil || !strings.Contains(err.Error(), want) || len(err.Error()) > 300 {
 			t.Errorf("%.40q: error is %v, want one with %q", text, err, want)
 		}
+		_, err := ParseGrant(text)
+		zhtest.Error(t, text, err, "lab", "operator", "auditor")
 	}
 }
 

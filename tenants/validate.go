@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
+	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/subnet/ident"
 )
@@ -31,19 +31,24 @@ type FieldError struct {
 	Flow    int    // index of the flow, or -1
 	Field   string // such as "weight", "classes[1].name", "src"
 	Found   string
-	Allowed string
+	Allowed phrase.Text
 }
 
+var _ phrase.Sentence = (*FieldError)(nil)
+
 // Error prints the fault as "tenant red: weight 0: want 0.001 to 1000000".
-func (e *FieldError) Error() string {
-	where := "tenant " + e.Tenant
-	if e.Flow >= 0 {
-		where = fmt.Sprintf("flow %d", e.Flow)
-		if e.Tenant != "" {
-			where += " of tenant " + e.Tenant
-		}
+func (e *FieldError) Error() string { return e.Sentence().String() }
+
+// Sentence is the fault for readers of any language.
+func (e *FieldError) Sentence() phrase.Text {
+	where := phrase.Of("tenants.tenant", "tenant", e.Tenant)
+	switch {
+	case e.Flow >= 0 && e.Tenant == "":
+		where = phrase.Of("tenants.flow", "flow", e.Flow)
+	case e.Flow >= 0:
+		where = phrase.Of("tenants.flow-of", "flow", e.Flow, "tenant", e.Tenant)
 	}
-	return fmt.Sprintf("%s: %s %s: want %s", where, e.Field, e.Found, e.Allowed)
+	return phrase.Of("tenants.fault", "where", where, "field", e.Field, "found", e.Found, "want", e.Allowed)
 }
 
 // maxErrors bounds how many faults Validate lists.
@@ -51,7 +56,7 @@ const maxErrors = 100
 
 type faults struct{ errs []error }
 
-func (f *faults) add(tenant string, flow int, field, found, allowed string) {
+func (f *faults) add(tenant string, flow int, field, found string, allowed phrase.Text) {
 	if len(f.errs) < maxErrors {
 		f.errs = append(f.errs, &FieldError{tenant, flow, field, found, allowed})
 	}
@@ -65,10 +70,10 @@ func (f *faults) add(tenant string, flow int, field, found, allowed string) {
 func Validate(ts []Tenant, flows []Flow) error {
 	var f faults
 	if len(ts) > MaxTenants {
-		return fmt.Errorf("%d tenants: want at most %d", len(ts), MaxTenants)
+		return &phrase.Error{Text: phrase.Of("problem.tenants-max", "n", len(ts), "max", MaxTenants)}
 	}
 	if len(flows) > MaxFlows {
-		return fmt.Errorf("%d flows: want at most %d", len(flows), MaxFlows)
+		return &phrase.Error{Text: phrase.Of("tenants.flows-max", "n", len(flows), "max", MaxFlows)}
 	}
 	byName := make(map[string]int, len(ts))
 	byKey := make(map[ident.PKey]string, len(ts))
@@ -76,12 +81,12 @@ func Validate(ts []Tenant, flows []Flow) error {
 		t := &ts[i]
 		f.tenant(t)
 		if _, dup := byName[t.Name]; dup {
-			f.add(t.Name, -1, "name", quote(t.Name), "a name that no other tenant has")
+			f.add(t.Name, -1, "name", quote(t.Name), phrase.Of("tenants.want-own-name"))
 		}
 		byName[t.Name] = i
 		if k := t.PKey.Base(); k != 0 && t.PKey != ident.DefaultPKey {
 			if other, dup := byKey[k]; dup {
-				f.add(t.Name, -1, "pkey", t.PKey.String(), "a partition of its own; tenant "+other+" has it")
+				f.add(t.Name, -1, "pkey", t.PKey.String(), phrase.Of("tenants.want-own-pkey", "tenant", other))
 			}
 			byKey[k] = t.Name
 		}
@@ -96,24 +101,24 @@ func Validate(ts []Tenant, flows []Flow) error {
 // tenant checks what can be judged of one tenant alone.
 func (f *faults) tenant(t *Tenant) {
 	if !ValidName(t.Name) {
-		f.add(t.Name, -1, "name", quote(t.Name), nameRule)
+		f.add(t.Name, -1, "name", quote(t.Name), phrase.Of("want.name"))
 	}
 	f.weight(t.Name, "weight", t.Weight)
 	f.limits(t)
 	if t.PKey != 0 && t.PKey.Base() == 0 {
-		f.add(t.Name, -1, "pkey", t.PKey.String(), "a key from 0x0001 to 0x7fff, with or without the membership bit 0x8000, or none")
+		f.add(t.Name, -1, "pkey", t.PKey.String(), phrase.Of("tenants.want-pkey"))
 	}
 	if len(t.Classes) > MaxClasses {
-		f.add(t.Name, -1, "classes", fmt.Sprint(len(t.Classes)), fmt.Sprintf("at most %d", MaxClasses))
+		f.add(t.Name, -1, "classes", fmt.Sprint(len(t.Classes)), phrase.Of("want.most", "max", MaxClasses))
 	}
 	for i, c := range t.Classes[:min(len(t.Classes), MaxClasses)] {
 		field := fmt.Sprintf("classes[%d].", i)
 		if !ValidName(c.Name) {
-			f.add(t.Name, -1, field+"name", quote(c.Name), nameRule)
+			f.add(t.Name, -1, field+"name", quote(c.Name), phrase.Of("want.name"))
 		}
 		f.weight(t.Name, field+"weight", c.Weight)
 		if slices.ContainsFunc(t.Classes[:i], func(o Class) bool { return o.Name == c.Name }) {
-			f.add(t.Name, -1, field+"name", quote(c.Name), "a name that no other class of the tenant has")
+			f.add(t.Name, -1, field+"name", quote(c.Name), phrase.Of("tenants.want-class-name"))
 		}
 	}
 	f.attachments(t)
@@ -122,42 +127,51 @@ func (f *faults) tenant(t *Tenant) {
 // limits checks the guarantee and the cap.
 func (f *faults) limits(t *Tenant) {
 	for _, x := range [...]struct {
-		field, none string
-		rate        quantity.BitRate
-	}{{"guarantee", "none", t.Guarantee}, {"cap", "no bound", t.Cap}} {
+		field string
+		rate  quantity.BitRate
+		want  func() phrase.Text
+	}{{"guarantee", t.Guarantee, wantGuarantee}, {"cap", t.Cap, wantCap}} {
 		switch {
 		case x.rate < 0 || x.rate > quantity.MaxBitRate:
-			f.add(t.Name, -1, x.field, x.rate.String(), "0, which is "+x.none+", or "+MinLimit.String()+" to "+quantity.MaxBitRate.String())
+			f.add(t.Name, -1, x.field, x.rate.String(), x.want())
 		case x.rate > 0 && x.rate < MinLimit:
-			f.add(t.Name, -1, x.field, x.rate.String(), "at least "+MinLimit.String()+", or 0 for none; is the unit missing?")
+			f.add(t.Name, -1, x.field, x.rate.String(), phrase.Of("tenants.want-unit", "min", MinLimit))
 		}
 	}
 	if t.Cap > 0 && t.Cap < t.Guarantee {
-		f.add(t.Name, -1, "cap", t.Cap.String(), "at least the guarantee, "+t.Guarantee.String()+", or none")
+		f.add(t.Name, -1, "cap", t.Cap.String(), phrase.Of("tenants.want-cap-above", "guarantee", t.Guarantee))
 	}
+}
+
+func wantGuarantee() phrase.Text {
+	return phrase.Of("tenants.want-guarantee", "min", MinLimit, "max", quantity.MaxBitRate)
+}
+
+func wantCap() phrase.Text {
+	return phrase.Of("tenants.want-cap", "min", MinLimit, "max", quantity.MaxBitRate)
 }
 
 func (f *faults) attachments(t *Tenant) {
 	if len(t.Attachments) > MaxAttachments {
-		f.add(t.Name, -1, "attachments", fmt.Sprint(len(t.Attachments)), fmt.Sprintf("at most %d", MaxAttachments))
+		f.add(t.Name, -1, "attachments", fmt.Sprint(len(t.Attachments)), phrase.Of("want.most", "max", MaxAttachments))
 		return
 	}
 	seen := make(map[ident.PortID]bool, len(t.Attachments))
 	for i, a := range t.Attachments {
 		field := fmt.Sprintf("attachments[%d].", i)
 		if seen[a.Port] {
-			f.add(t.Name, -1, field+"port", a.Port.String(), "each port once")
+			f.add(t.Name, -1, field+"port", a.Port.String(), phrase.Of("tenants.want-port-once"))
 		}
 		seen[a.Port] = true
 		if a.SL != nil && *a.SL >= ident.NumSLs {
-			f.add(t.Name, -1, field+"sl", fmt.Sprint(*a.SL), "0 to 15")
+			f.add(t.Name, -1, field+"sl", fmt.Sprint(*a.SL), phrase.Of("want.range", "min", 0, "max", ident.NumSLs-1))
 		}
 	}
 }
 
 func (f *faults) weight(tenant, field string, w quantity.Weight) {
 	if w.Validate() != nil {
-		f.add(tenant, -1, field, w.String(), "0.001 to 1000000")
+		f.add(tenant, -1, field, w.String(), phrase.Of("want.range", "min", quantity.MinWeight.String(), "max", quantity.MaxWeight.String()))
 	}
 }
 
@@ -179,7 +193,7 @@ func attachmentSets(ts []Tenant) []portSet {
 func (f *faults) flow(ts []Tenant, byName map[string]int, sets []portSet, fl *Flow, i int) {
 	ti, ok := byName[fl.Tenant]
 	if !ok {
-		f.add("", i, "tenant", quote(fl.Tenant), "the name of a tenant of this fabric")
+		f.add("", i, "tenant", quote(fl.Tenant), phrase.Of("tenants.want-tenant"))
 		return
 	}
 	t := &ts[ti]
@@ -187,22 +201,22 @@ func (f *faults) flow(ts []Tenant, byName map[string]int, sets []portSet, fl *Fl
 		f.add(t.Name, i, "class", quote(fl.Class), t.classList())
 	}
 	if fl.QPs < 1 || fl.QPs > MaxQPs {
-		f.add(t.Name, i, "qps", fmt.Sprint(fl.QPs), fmt.Sprintf("1 to %d", MaxQPs))
+		f.add(t.Name, i, "qps", fmt.Sprint(fl.QPs), phrase.Of("want.range", "min", 1, "max", MaxQPs))
 	}
 	if fl.Demand < 0 || fl.Demand > quantity.MaxBitRate {
-		f.add(t.Name, i, "demand", fl.Demand.String(), "0, which is greedy, to "+quantity.MaxBitRate.String())
+		f.add(t.Name, i, "demand", fl.Demand.String(), phrase.Of("tenants.want-demand", "max", quantity.MaxBitRate))
 	}
 	if fl.Src == fl.Dst {
-		f.add(t.Name, i, "dst", fl.Dst.String(), "another port than the source")
+		f.add(t.Name, i, "dst", fl.Dst.String(), phrase.Of("tenants.want-other-port"))
 	}
 	if sets[ti] == nil {
 		return
 	}
 	if !sets[ti][fl.Src] {
-		f.add(t.Name, i, "src", fl.Src.String(), "a port the tenant is attached to")
+		f.add(t.Name, i, "src", fl.Src.String(), phrase.Of("tenants.want-attached"))
 	}
 	if !sets[ti][fl.Dst] {
-		f.add(t.Name, i, "dst", fl.Dst.String(), "a port the tenant is attached to")
+		f.add(t.Name, i, "dst", fl.Dst.String(), phrase.Of("tenants.want-attached"))
 	}
 }
 
@@ -252,18 +266,17 @@ func (t *Tenant) ClassNamed(name string) (Class, bool) {
 	return Class{}, false
 }
 
-func (t *Tenant) classList() string {
+// classList says what the class of a flow may be.
+func (t *Tenant) classList() phrase.Text {
 	if len(t.Classes) == 0 {
-		return "none, or \"" + DefaultClass + "\", since the tenant has no classes"
+		return phrase.Of("tenants.want-no-class", "class", DefaultClass)
 	}
 	names := make([]string, len(t.Classes))
 	for i, c := range t.Classes {
 		names[i] = c.Name
 	}
-	return "one of the tenant's classes: " + strings.Join(names, ", ")
+	return phrase.Of("tenants.want-class", "classes", names)
 }
-
-const nameRule = "1 to 63 of a-z, 0-9 and -, beginning and ending with a letter or digit"
 
 // ValidName reports whether s can name a tenant or a class: 1 to 63 of a-z, 0-9 and '-',
 // beginning and ending with a letter or digit.

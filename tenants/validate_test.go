@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"fairlane/internal/quantity"
+	"fairlane/internal/testkit/zhtest"
 	"fairlane/subnet/ident"
 )
 
@@ -66,6 +67,9 @@ func TestValidateNamesFieldFoundAndAllowed(t *testing.T) {
 		var fe *FieldError
 		if err != nil && !errors.As(err, &fe) {
 			t.Errorf("%s: error %v is no FieldError", name, err)
+		}
+		if err != nil {
+			zhtest.Error(t, name, err, strings.Fields("red Red name weight guarantee cap pkey classes class qps demand src dst tenant "+c.ts[0].Name)...)
 		}
 	}
 }

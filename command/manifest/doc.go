@@ -20,6 +20,7 @@ import (
 	"slices"
 	"strings"
 
+	"fairlane/internal/phrase"
 	"fairlane/internal/yamltree"
 )
 
@@ -126,7 +127,7 @@ type (
 	}
 	// FabricSpec is a fabric and where it is found.
 	FabricSpec struct {
-		Source    string   `json:"source" want:"where the fabric is found, such as ibsim:unix:NAME"`
+		Source    string   `json:"source" want:"manifest.want-source"`
 		Plane     *string  `json:"plane"`
 		TimeScale *float64 `json:"time_scale"`
 		Counters  *string  `json:"counters"`
@@ -155,7 +156,7 @@ type (
 	}
 	// TenantSpec is a tenant, with the keys that tenant files have.
 	TenantSpec struct {
-		Weight      Weight       `json:"weight" want:"a number from 0.001 to 1000000"`
+		Weight      Weight       `json:"weight" want:"manifest.want-weight"`
 		Guarantee   Rate         `json:"guarantee"`
 		Cap         Rate         `json:"cap"`
 		PKey        PKey         `json:"pkey"`
@@ -164,22 +165,22 @@ type (
 	}
 	// Class is a traffic class of a tenant.
 	Class struct {
-		Name   string `json:"name" want:"the name of the class"`
-		Weight Weight `json:"weight" want:"a number from 0.001 to 1000000"`
+		Name   string `json:"name" want:"manifest.want-class"`
+		Weight Weight `json:"weight" want:"manifest.want-weight"`
 	}
 	// Attachment is a port a tenant sits on: its name alone, or with a service level.
 	Attachment struct {
-		Port string `json:"port" want:"the name of a port"`
+		Port string `json:"port" want:"manifest.want-port"`
 		SL   *int   `json:"sl"`
 	}
 	// FlowsSpec is the declared traffic of a fabric.
 	FlowsSpec []Flow
 	// Flow is traffic from each source to each other destination.
 	Flow struct {
-		Tenant string `json:"tenant" want:"the name of a tenant"`
+		Tenant string `json:"tenant" want:"manifest.want-tenant"`
 		Class  string `json:"class"`
-		From   Ports  `json:"from" want:"one or more ports"`
-		To     Ports  `json:"to" want:"one or more ports"`
+		From   Ports  `json:"from" want:"manifest.want-ports"`
+		To     Ports  `json:"to" want:"manifest.want-ports"`
 		QPs    *int   `json:"qps"`
 		Demand Rate   `json:"demand"`
 	}
@@ -193,7 +194,7 @@ type (
 	// holds on the resource's fabric or, without a fabric, on everything.
 	AccountSpec struct {
 		DisplayName string `json:"display_name"`
-		Role        string `json:"role" want:"a role, such as operator"`
+		Role        string `json:"role" want:"manifest.want-role"`
 		Tenant      string `json:"tenant"`
 	}
 )
@@ -219,7 +220,7 @@ func InFabric(list []Resource, fabric string) error {
 		account, _ := r.Spec.(*AccountSpec)
 		if r.Fabric == "" && (r.Kind.rule().inFabric || account != nil && account.Tenant != "") {
 			if r.Fabric = fabric; fabric == "" {
-				faults = append(faults, &yamltree.Fault{File: r.At.File, Line: r.At.Line, Field: "fabric", Text: "missing, want the fabric it belongs to, here or as --fabric"})
+				faults = append(faults, &yamltree.Fault{File: r.At.File, Line: r.At.Line, Field: "fabric", Said: yamltree.Missing(phrase.Of("manifest.want-fabric"))})
 				continue
 			}
 		}
@@ -228,7 +229,7 @@ func InFabric(list []Resource, fabric string) error {
 			id += "@" + account.Tenant
 		}
 		if at, twice := seen[id]; twice {
-			faults = append(faults, &yamltree.Fault{File: r.At.File, Line: r.At.Line, Field: "name", Text: fmt.Sprintf("%s is declared at %s already, want it once", r.ID(), at)})
+			faults = append(faults, &yamltree.Fault{File: r.At.File, Line: r.At.Line, Field: "name", Said: phrase.Of("manifest.twice", "id", r.ID(), "at", at)})
 		}
 		seen[id] = r.At
 	}

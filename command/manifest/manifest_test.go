@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"fairlane/internal/testkit/zhtest"
 	"fairlane/internal/yamltree"
 )
 
@@ -147,6 +148,7 @@ func TestFaultsNameFileLineAndField(t *testing.T) {
 		if !errors.As(err, &fault) || fault.File != "f" {
 			t.Errorf("%q is refused with %T, want a *yamltree.Fault", text, err)
 		}
+		zhtest.Error(t, text, err, names...)
 	}
 }
 
@@ -213,3 +215,6 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// names are what a Chinese message has as the file has it.
+var names = strings.Fields("kind name fabric spec operator tenant user roles disabled true false")

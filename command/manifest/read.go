@@ -2,10 +2,10 @@ package manifest
 
 import (
 	"io"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 
+	"fairlane/internal/phrase"
 	"fairlane/internal/yamltree"
 )
 
@@ -25,10 +25,10 @@ func Read(name string, r io.Reader) ([]Resource, error) {
 func resource(d *yamltree.Decoder, file string, n *yaml.Node) []Resource {
 	before := d.Faults()
 	var head struct {
-		Kind   string     `json:"kind" want:"a kind of resource"`
+		Kind   string     `json:"kind" want:"manifest.want-kind"`
 		Name   string     `json:"name"`
 		Fabric string     `json:"fabric"`
-		Spec   *yaml.Node `json:"spec" want:"what the resource is"`
+		Spec   *yaml.Node `json:"spec" want:"manifest.want-spec"`
 	}
 	d.Value(n, &head, "")
 	if d.Faults() > before {
@@ -38,13 +38,15 @@ func resource(d *yamltree.Decoder, file string, n *yaml.Node) []Resource {
 	rule := r.Kind.rule()
 	switch {
 	case rule.spec == nil:
-		d.FaultAt("kind", "found "+yamltree.Quote(head.Kind)+", want one of "+words(Kinds()))
+		d.FaultAt("kind", yamltree.Found(yamltree.Quoted(head.Kind), phrase.Of("want.one-of", "values", Kinds())))
 	case rule.named && r.Name == "":
-		d.Fault(n.Line, "name", "missing, want the name of the "+head.Kind)
+		d.Fault(n.Line, "name", yamltree.Missing(phrase.Of("manifest.want-name", "kind", head.Kind)))
+	case !rule.named && r.Name != "" && rule.inFabric:
+		d.FaultAt("name", yamltree.Found(yamltree.Quoted(r.Name), phrase.Of("manifest.want-no-name-in-fabric")))
 	case !rule.named && r.Name != "":
-		d.FaultAt("name", "found "+yamltree.Quote(r.Name)+", want none, since there is one for "+map[bool]string{true: "each fabric", false: "all"}[rule.inFabric])
+		d.FaultAt("name", yamltree.Found(yamltree.Quoted(r.Name), phrase.Of("manifest.want-no-name")))
 	case !rule.inFabric && r.Kind != KindServiceAccount && r.Fabric != "":
-		d.FaultAt("fabric", "found "+yamltree.Quote(r.Fabric)+", want none, since a resource of this kind belongs to no fabric")
+		d.FaultAt("fabric", yamltree.Found(yamltree.Quoted(r.Fabric), phrase.Of("manifest.want-no-fabric")))
 	default:
 		r.Spec = rule.spec()
 		d.Value(head.Spec, r.Spec, "spec")
@@ -53,12 +55,4 @@ func resource(d *yamltree.Decoder, file string, n *yaml.Node) []Resource {
 		return nil
 	}
 	return []Resource{r}
-}
-
-func words(list []Kind) string {
-	out := make([]string, len(list))
-	for i, s := range list {
-		out[i] = string(s)
-	}
-	return strings.Join(out, ", ")
 }

@@ -3,6 +3,7 @@ package manifest
 import (
 	"go.yaml.in/yaml/v3"
 
+	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/internal/yamltree"
 	"fairlane/subnet/ident"
@@ -58,7 +59,7 @@ func (p *Ports) DecodeNode(d *yamltree.Decoder, n *yaml.Node, field string) {
 		d.Value(n, &list[0], field)
 	}
 	if len(list) == 0 {
-		d.Fault(n.Line, field, "found no port, want one or more")
+		d.Fault(n.Line, field, phrase.Of("manifest.no-port"))
 	}
 	*p = list
 }

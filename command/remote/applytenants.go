@@ -10,6 +10,7 @@ import (
 	apiclient "fairlane/api/client"
 	"fairlane/api/gen"
 	"fairlane/command/manifest"
+	"fairlane/internal/phrase"
 	"fairlane/internal/usage"
 	"fairlane/tenants"
 )
@@ -269,12 +270,13 @@ func (a *applying) located(g *group, err error) error {
 		case part == "flows" && g.flows != nil:
 			at = g.flows
 			if bad == nil && i < len(g.set.Flows) {
-				field = fmt.Sprintf("flow of %s from %s to %s: %s", g.set.Flows[i].Tenant, g.set.Flows[i].Src, g.set.Flows[i].Dst, field)
+				f := g.set.Flows[i]
+				field = a.c.texts.Say(phrase.Of("apply.flow", "tenant", f.Tenant, "source", f.Src, "destination", f.Dst, "field", field))
 			}
 		default:
 			return a.refused(g.at(), err)
 		}
-		faults = append(faults, fmt.Sprintf("%s: %s: %s: %s", at.At, at.ID(), field, f.Detail))
+		faults = append(faults, fmt.Sprintf("%s: %s: %s: %s", at.At, at.ID(), field, a.c.texts.Either(f.Detail, f.Said)))
 	}
 	if len(faults) == 0 || !problem.BadInput() {
 		return a.refused(g.at(), err)

@@ -55,7 +55,11 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"fairlane": func() {
 		r := root(Options{})
 		if err := r.ExecuteContext(context.Background()); err != nil {
-			fmt.Fprintln(os.Stderr, "fairlane:", err)
+			text := err.Error()
+			if texts, lost := i18n.Load(i18n.Pick(i18n.Asked(os.Args[1:]), os.Getenv)); lost == nil {
+				text = texts.Error(err)
+			}
+			fmt.Fprintln(os.Stderr, "fairlane:", text)
 			os.Exit(cmdline.ExitCode(err))
 		}
 	}})

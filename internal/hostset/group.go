@@ -1,11 +1,11 @@
 package hostset
 
 import (
-	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
+
+	"fairlane/internal/phrase"
 )
 
 // Bounds of the groups of a file and of what its sets stand for.
@@ -15,9 +15,6 @@ const (
 	MaxExpanded = 2 << 20
 	maxName     = 63 // bytes of the name of a group
 )
-
-// NameRule says what the name of a group may be.
-const NameRule = "1 to 63 of a-z, A-Z, 0-9, -, _ and ., beginning with a letter"
 
 // Names expands the sets of one file, in which groups may have names. Its zero value has no groups.
 type Names struct {
@@ -29,11 +26,11 @@ type Names struct {
 func (n *Names) Define(group string, members []string) error {
 	switch _, twice := n.groups[group]; {
 	case !validGroup(group):
-		return fmt.Errorf("group %s: want a name of %s", quote(group), NameRule)
+		return said(phrase.Of("hostset.group-name", "group", quote(group)))
 	case twice:
-		return fmt.Errorf("group %s is defined twice: want each name once", quote(group))
+		return said(phrase.Of("hostset.group-twice", "group", quote(group)))
 	case len(n.groups) == MaxGroups:
-		return fmt.Errorf("group %s: more than %d groups: want at most %d", quote(group), MaxGroups, MaxGroups)
+		return said(phrase.Of("hostset.groups-max", "group", quote(group), "max", MaxGroups))
 	}
 	var all []string
 	for _, m := range members {
@@ -42,14 +39,14 @@ func (n *Names) Define(group string, members []string) error {
 			return err
 		}
 		if all = append(all, names...); len(all) > MaxNames {
-			return fmt.Errorf("group %s stands for more than %d names: want at most %d", quote(group), MaxNames, MaxNames)
+			return said(phrase.Of("hostset.group-large", "group", quote(group), "max", MaxNames))
 		}
 	}
 	if len(all) == 0 {
-		return fmt.Errorf("group %s has no members: want at least one host", quote(group))
+		return said(phrase.Of("hostset.group-empty", "group", quote(group)))
 	}
 	if name, ok := repeated(all); ok {
-		return fmt.Errorf("group %s has %s twice: want each name once", quote(group), quote(name))
+		return said(phrase.Of("hostset.member-twice", "group", quote(group), "name", quote(name)))
 	}
 	if n.groups == nil {
 		n.groups = map[string][]string{}
@@ -72,7 +69,7 @@ func (n *Names) Expand(text string) ([]string, error) {
 		return nil, err
 	}
 	if n.total += len(names); n.total > MaxExpanded {
-		return nil, &Error{text, 0, "the host sets of this file stand for more than " + strconv.Itoa(MaxExpanded) + " names in all, want at most that"}
+		return nil, &Error{text, 0, phrase.Of("hostset.file-too-many", "max", MaxExpanded)}
 	}
 	return names, nil
 }
@@ -93,14 +90,16 @@ func (n *Names) expand(text string) ([]string, error) {
 			out = append(out, name)
 		}
 		if len(out) > MaxNames {
-			return nil, &Error{text, 0, fmt.Sprintf("it stands for more than %d names, want at most %d", MaxNames, MaxNames)}
+			return nil, &Error{text, 0, phrase.Of("hostset.too-many", "max", MaxNames)}
 		}
 	}
 	if name, ok := repeated(out); ok {
-		return nil, &Error{text, 0, "it has " + quote(name) + " twice, want each name once"}
+		return nil, &Error{text, 0, phrase.Of("hostset.twice", "name", quote(name))}
 	}
 	return out, nil
 }
+
+func said(text phrase.Text) error { return &phrase.Error{Text: text} }
 
 func validGroup(s string) bool {
 	if s == "" || len(s) > maxName {

@@ -4,10 +4,11 @@
 package hostset
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"fairlane/internal/phrase"
 )
 
 // Bounds of a set.
@@ -20,23 +21,24 @@ const (
 	maxQuoted = 80     // bytes of a set that an error repeats
 )
 
-// Syntax says in an error what a set may be.
-const Syntax = "names such as host-001, host-[001-512] or host-[001-004,010], separated by commas"
-
 // Error says what is wrong with a set, and where in it.
 type Error struct {
 	Set  string
-	At   int // character, from 1; 0 when it is of the set as a whole
-	Text string
+	At   int         // character, from 1; 0 when it is of the set as a whole
+	Said phrase.Text // what was found and what is allowed
 }
 
+var _ phrase.Sentence = (*Error)(nil)
+
 // Error prints the set, the place, what was found and what is allowed.
-func (e *Error) Error() string {
-	s := "host set " + quote(e.Set)
+func (e *Error) Error() string { return e.Sentence().String() }
+
+// Sentence is the error for readers of any language.
+func (e *Error) Sentence() phrase.Text {
 	if e.At > 0 {
-		s += fmt.Sprintf(", character %d", e.At)
+		return phrase.Of("hostset.at", "set", quote(e.Set), "at", e.At, "text", e.Said)
 	}
-	return s + ": " + e.Text
+	return phrase.Of("hostset.whole", "set", quote(e.Set), "text", e.Said)
 }
 
 // Is reports whether a text is written as a set of hosts rather than as one name: it has brackets or commas.
@@ -46,7 +48,7 @@ func Is(text string) bool { return strings.ContainsAny(text, "[],") }
 // name. The error is an *Error.
 func Expand(text string) ([]string, error) {
 	if len(text) > MaxLength {
-		return nil, &Error{text, 0, fmt.Sprintf("%d bytes, want at most %d", len(text), MaxLength)}
+		return nil, &Error{text, 0, phrase.Of("hostset.too-long", "n", len(text), "max", MaxLength)}
 	}
 	p := parser{text: text}
 	var out []string
@@ -56,12 +58,12 @@ func Expand(text string) ([]string, error) {
 			return nil, err
 		}
 		if n := pattern.size(); n > MaxNames || len(out)+n > MaxNames {
-			return nil, &Error{text, 0, fmt.Sprintf("it stands for more than %d names, want at most %d", MaxNames, MaxNames)}
+			return nil, &Error{text, 0, phrase.Of("hostset.too-many", "max", MaxNames)}
 		}
 		out = pattern.appendTo(out)
 	}
 	if name, ok := repeated(out); ok {
-		return nil, &Error{text, 0, "it has " + quote(name) + " twice, want each name once"}
+		return nil, &Error{text, 0, phrase.Of("hostset.twice", "name", quote(name))}
 	}
 	return out, nil
 }
@@ -155,8 +157,8 @@ type parser struct {
 	started bool
 }
 
-func (p *parser) fail(at int, format string, args ...any) error {
-	return &Error{p.text, utf8.RuneCountInString(p.text[:at]) + 1, fmt.Sprintf(format, args...)}
+func (p *parser) fail(at int, said phrase.Text) error {
+	return &Error{p.text, utf8.RuneCountInString(p.text[:at]) + 1, said}
 }
 
 // more reports whether another name follows: the first, or one behind a comma.
@@ -186,10 +188,10 @@ func (p *parser) pattern() (pattern, error) {
 	for p.at < len(p.text) && p.text[p.at] != ',' {
 		switch p.text[p.at] {
 		case ']':
-			return nil, p.fail(p.at, "found ] without [, want %s", Syntax)
+			return nil, p.fail(p.at, phrase.Of("hostset.unopened", "want", phrase.Of("hostset.syntax")))
 		case '[':
 			if brackets++; brackets > maxParts {
-				return nil, p.fail(p.at, "found more than %d pairs of brackets in one name, want at most %d", maxParts, maxParts)
+				return nil, p.fail(p.at, phrase.Of("hostset.brackets", "max", maxParts))
 			}
 			x := part{text: p.text[text:p.at]}
 			var err error
@@ -211,9 +213,9 @@ func (p *parser) pattern() (pattern, error) {
 	}
 	switch {
 	case brackets > 0 && literal > maxText:
-		return nil, p.fail(begin, "found %d bytes outside brackets in one name, want at most %d", literal, maxText)
+		return nil, p.fail(begin, phrase.Of("hostset.long-name", "n", literal, "max", maxText))
 	case len(out) == 1 && out[0].text == "" && out[0].spans == nil:
-		return nil, p.fail(begin, "a name is missing, want %s", Syntax)
+		return nil, p.fail(begin, phrase.Of("hostset.no-name", "want", phrase.Of("hostset.syntax")))
 	}
 	return out, nil
 }
@@ -223,7 +225,7 @@ func (p *parser) spans() ([]span, error) {
 	open := p.at
 	length := strings.IndexAny(p.text[open+1:], "[]")
 	if length < 0 || p.text[open+1+length] == '[' {
-		return nil, p.fail(open, "[ is not closed, want numbers and ], such as [001-004,010]")
+		return nil, p.fail(open, phrase.Of("hostset.unclosed"))
 	}
 	var out []span
 	at := open + 1
@@ -251,11 +253,11 @@ func (p *parser) span(at int, word string) (span, error) {
 	}
 	switch {
 	case !okA || !okB:
-		return span{}, p.fail(at, "found %s, want a number or a range of at most %d digits, such as 010 or 001-004", quote(word), maxDigits)
+		return span{}, p.fail(at, phrase.Of("hostset.no-range", "found", quote(word), "max", maxDigits))
 	case b < a:
-		return span{}, p.fail(at, "found %s, want a range that ascends", quote(word))
+		return span{}, p.fail(at, phrase.Of("hostset.descends", "found", quote(word)))
 	case len(high) != len(low) && (high[0] == '0' || len(high) < len(low)):
-		return span{}, p.fail(at, "found %s, want as many digits at both ends of a range that begins with zeros", quote(word))
+		return span{}, p.fail(at, phrase.Of("hostset.widths", "found", quote(word)))
 	}
 	s := span{low: a, high: b}
 	if low[0] == '0' {

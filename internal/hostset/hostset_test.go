@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fairlane/internal/hostset"
+	"fairlane/internal/testkit/zhtest"
 )
 
 func TestSetsAreExpandedAsSlurmDoes(t *testing.T) {
@@ -47,11 +48,11 @@ func join(names []string) string { return strings.Join(names, " ") }
 func TestAnErrorSaysWhereAndWhatIsAllowed(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"":                                 `host set "", character 1: a name is missing, want ` + hostset.Syntax,
-		"a,,b":                             `host set "a,,b", character 3: a name is missing, want ` + hostset.Syntax,
+		"":                                 `host set "", character 1: a name is missing, want names such as host-001, host-[001-512] or host-[001-004,010], separated by commas`,
+		"a,,b":                             `host set "a,,b", character 3: a name is missing, want names such as host-001, host-[001-512] or host-[001-004,010], separated by commas`,
 		"a[1-2":                            `host set "a[1-2", character 2: [ is not closed, want numbers and ], such as [001-004,010]`,
 		"a[1[2]]":                          `host set "a[1[2]]", character 2: [ is not closed, want numbers and ], such as [001-004,010]`,
-		"a1]":                              `host set "a1]", character 3: found ] without [, want ` + hostset.Syntax,
+		"a1]":                              `host set "a1]", character 3: found ] without [, want names such as host-001, host-[001-512] or host-[001-004,010], separated by commas`,
 		"é[x]":                             `host set "é[x]", character 3: found "x", want a number or a range of at most 18 digits, such as 010 or 001-004`,
 		"a[]":                              `host set "a[]", character 3: found "", want a number or a range of at most 18 digits, such as 010 or 001-004`,
 		"a[1,5-3]":                         `host set "a[1,5-3]", character 5: found "5-3", want a range that ascends`,
@@ -68,6 +69,7 @@ func TestAnErrorSaysWhereAndWhatIsAllowed(t *testing.T) {
 		if !errors.As(err, &e) || err.Error() != want {
 			t.Errorf("%q: %v, want %s", text, err, want)
 		}
+		zhtest.Error(t, text, err)
 	}
 }
 
@@ -93,12 +95,13 @@ func TestGroupsStandForTheirMembers(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"storage": `group "storage" is defined twice: want each name once`,
-		"2fast":   `group "2fast": want a name of ` + hostset.NameRule,
+		"2fast":   `group "2fast": want a name of 1 to 63 of a-z, A-Z, 0-9, -, _ and ., beginning with a letter`,
 		"empty":   `group "empty" has no members: want at least one host`,
 	} {
 		if err := n.Define(name, nil); err == nil || err.Error() != want {
 			t.Errorf("%q: %v, want %s", name, err, want)
 		}
+		zhtest.Error(t, name, n.Define(name, nil))
 	}
 	if err := n.Define("twice", []string{"a1", "a[1-2]"}); err == nil || err.Error() != `group "twice" has "a1" twice: want each name once` {
 		t.Errorf("an overlap in a group gives %v", err)

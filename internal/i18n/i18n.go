@@ -3,6 +3,7 @@
 package i18n
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -46,31 +47,29 @@ func (c *Catalogue) Either(english string, said *phrase.Text) string {
 	return c.Say(phrase.Or(english, said))
 }
 
-// Error is the text of an error; each sentence that it is or wraps (phrase.Error) is in the catalogue's language.
+// Error is the text of an error, in the catalogue's language as far as there are sentences for it (phrase.OfError). Errors that are joined
+// have a line each.
 func (c *Catalogue) Error(err error) string {
 	text := err.Error()
-	for _, said := range sentences(err) {
-		text = strings.Replace(text, said.Error(), c.Say(said.Text), 1)
+	if c.lang == Default {
+		return text
+	}
+	if _, said := err.(phrase.Sentence); !said {
+		if inner := errors.Unwrap(err); inner != nil && inner.Error() == text {
+			return c.Error(inner)
+		}
+		if joined, ok := err.(interface{ Unwrap() []error }); ok && errors.Join(joined.Unwrap()...).Error() == text {
+			var lines []string
+			for _, e := range joined.Unwrap() {
+				lines = append(lines, c.Error(e))
+			}
+			return strings.Join(lines, "\n")
+		}
+	}
+	if said := phrase.OfError(err); !said.IsVerbatim() {
+		text = c.Say(said)
 	}
 	return text
-}
-
-// sentences are the outermost sentences in a tree of errors.
-func sentences(err error) (out []*phrase.Error) {
-	if said, ok := err.(*phrase.Error); ok { //nolint:errorlint // below it is what the sentence says itself
-		return []*phrase.Error{said}
-	}
-	switch x := err.(type) { //nolint:errorlint // this walks the tree
-	case interface{ Unwrap() error }:
-		if below := x.Unwrap(); below != nil {
-			return sentences(below)
-		}
-	case interface{ Unwrap() []error }:
-		for _, below := range x.Unwrap() {
-			out = append(out, sentences(below)...)
-		}
-	}
-	return out
 }
 
 // RuleText says in words what a rule of a reason is.

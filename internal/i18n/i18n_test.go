@@ -1,12 +1,15 @@
 package i18n
 
 import (
+	"errors"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -15,6 +18,8 @@ import (
 
 	"fairlane/internal/i18n/catalogue"
 	"fairlane/internal/phrase"
+	"fairlane/internal/quantity"
+	"fairlane/internal/usage"
 
 	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v3"
@@ -124,6 +129,27 @@ func TestValuesAreFilledIn(t *testing.T) {
 	}
 }
 
+func TestErrorsAreInTheLanguageAsFarAsItHasSentences(t *testing.T) {
+	t.Parallel()
+	weight := &quantity.Error{Want: quantity.WantDecimals, Found: "1.0005"}
+	for _, c := range []struct {
+		err    error
+		en, zh string
+	}{
+		{errors.New("a\nb"), "a\nb", "a\nb"},
+		{weight, "weight 1.0005: want at most three decimals", "权重 1.0005：最多三位小数"},
+		{usage.Of(phrase.Of("plan.whole-fabric")), "the fabric", "整个网络"},
+		{&usage.Error{Err: errors.Join(fmt.Errorf("a.yaml:3: %w", weight), errors.New("no more"))},
+			"a.yaml:3: weight 1.0005: want at most three decimals\nno more", "a.yaml:3：权重 1.0005：最多三位小数\nno more"},
+	} {
+		for lang, want := range map[string]string{"en": c.en, "zh": c.zh} {
+			if got := load(t, lang).Error(c.err); got != want {
+				t.Errorf("%s: got %q, want %q", lang, got, want)
+			}
+		}
+	}
+}
+
 func TestPick(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -199,6 +225,11 @@ func made(t *testing.T, en *Catalogue) map[string]bool {
 						out[literal(v)] = true
 					}
 				}
+			case *ast.Field: // `json:"port" want:"manifest.want-port"`
+				if id := wantOf(n); strings.Contains(id, ".") {
+					out[id] = true
+					holds(t, path, id, en, nil)
+				}
 			case *ast.CallExpr:
 				switch {
 				case named(n.Fun, file, "Noun"):
@@ -228,6 +259,15 @@ func made(t *testing.T, en *Catalogue) map[string]bool {
 	}
 	delete(out, "")
 	return out
+}
+
+// wantOf is what the tag of a field says that it must have (internal/yamltree).
+func wantOf(f *ast.Field) string {
+	if f.Tag == nil {
+		return ""
+	}
+	tag, _ := strconv.Unquote(f.Tag.Value)
+	return reflect.StructTag(tag).Get("want")
 }
 
 // holds compares the names of a call's values with those of the template.

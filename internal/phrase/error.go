@@ -1,6 +1,10 @@
 package phrase
 
-import "errors"
+import (
+	"strings"
+
+	"fairlane/internal/quantity"
+)
 
 var _ Sentence = (*Error)(nil)
 
@@ -28,11 +32,94 @@ type Sentence interface {
 	Sentence() Text
 }
 
-// OfError is the sentence of an error: its own, that of an error that it wraps without a word more, or its English text verbatim.
+// OfError is the sentence of an error in the language of its reader, as far as it is known: its own, or its text with the sentences of the
+// errors that it wraps in their places. What is left, such as a file's name or an error of the operating system, is verbatim.
 func OfError(err error) Text {
-	var said Sentence
-	if errors.As(err, &said) && said.Error() == err.Error() {
-		return said.Sentence()
+	switch e := err.(type) {
+	case Sentence:
+		return e.Sentence()
+	case *quantity.Error:
+		return ofQuantity(e)
+	case interface{ Unwrap() error }:
+		if inner := e.Unwrap(); inner != nil {
+			return around(err.Error(), []error{inner})
+		}
+	case interface{ Unwrap() []error }:
+		return around(err.Error(), e.Unwrap())
 	}
 	return Verbatim(err.Error())
+}
+
+// around is a text with the sentences of the errors that it repeats, in their order.
+func around(text string, inner []error) Text {
+	parts, said, joined := []Text{}, false, true
+	rest := text
+	for _, err := range inner {
+		before, after, found := strings.Cut(rest, err.Error())
+		if !found {
+			continue
+		}
+		part := OfError(err)
+		said = said || !part.IsVerbatim()
+		if len(parts) == 0 {
+			joined = before == ""
+		} else {
+			joined = joined && (before == "\n" || before == "; ")
+		}
+		if before != "" {
+			parts = append(parts, Verbatim(before))
+		}
+		parts, rest = append(parts, part), after
+	}
+	switch {
+	case !said:
+		return Verbatim(text)
+	case joined && rest == "":
+		return listed(parts)
+	case rest != "":
+		parts = append(parts, Verbatim(rest))
+	}
+	return sequence(parts)
+}
+
+// listed is the sentences among parts, which what separates lists stands between.
+func listed(parts []Text) Text {
+	var list []Text
+	for i := 0; i < len(parts); i += 2 {
+		list = append(list, parts[i])
+	}
+	if len(list) == 1 {
+		return list[0]
+	}
+	return Of("list.whole", "list", list)
+}
+
+// sequence is one part after the other. What ends in a colon is a label, whose colon is that of the reader's language.
+func sequence(parts []Text) Text {
+	if len(parts) == 1 {
+		return parts[0]
+	}
+	first, rest := parts[0], sequence(parts[1:])
+	if first.IsVerbatim() {
+		if label, ok := strings.CutSuffix(first.Params[0].Value.Plain, ": "); ok && label != "" {
+			return Of("labelled", "label", Verbatim(label), "text", rest)
+		}
+	}
+	return Of("sequence", "first", first, "rest", rest)
+}
+
+// ofQuantity is the sentence of an error of the one package with errors that this one imports, which cannot make sentences itself.
+func ofQuantity(e *quantity.Error) Text {
+	switch e.Want {
+	case quantity.WantRate:
+		return Of("quantity.rate", "found", e.Found)
+	case quantity.WantRateUnit:
+		return Of("quantity.rate-unit", "found", e.Found)
+	case quantity.WantDuration:
+		return Of("quantity.duration", "found", e.Found)
+	case quantity.WantDecimals:
+		return Of("quantity.decimals", "found", e.Found)
+	default:
+		return Of("quantity.weight", "found", e.Found)
+	}
 }

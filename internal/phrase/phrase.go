@@ -57,6 +57,9 @@ func Of(id string, pairs ...any) Text {
 // Verbatim is text that is the same in every language, such as an error of the operating system.
 func Verbatim(text string) Text { return Of(verbatim, "text", text) }
 
+// IsVerbatim reports whether the sentence was made by Verbatim.
+func (t Text) IsVerbatim() bool { return t.ID == verbatim }
+
 // Or is said when the catalogue knows it, else english alone: said may be nil, or of a later version of the program.
 func Or(english string, said *Text) Text {
 	if said != nil && said.Known() {

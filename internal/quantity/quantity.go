@@ -53,8 +53,8 @@ func (r BitRate) String() string {
 }
 
 // ParseBitRate reads a rate such as "100Gbit/s", "2.5 Gbps", "400G" or "1000000".
-// It returns an error that names what was found and what is allowed when the text is
-// not a rate, or is negative, or exceeds MaxBitRate; it wraps ErrNoUnit for a number below 1 Mbit/s without a unit.
+// It returns an *Error when the text is not a rate, or is negative, or exceeds MaxBitRate, and for a number below 1 Mbit/s
+// without a unit, which is ErrNoUnit.
 func ParseBitRate(s string) (BitRate, error) {
 	num, unit := splitUnit(s)
 	mul, ok := map[string]BitRate{
@@ -64,16 +64,16 @@ func ParseBitRate(s string) (BitRate, error) {
 	}[strings.ToLower(unit)]
 	v, err := strconv.ParseFloat(num, 64)
 	if err != nil || !ok || math.IsNaN(v) || v < 0 || v*float64(mul) > float64(MaxBitRate) {
-		return 0, fmt.Errorf("rate %q: want a number from 0 to 100 Tbit/s with a unit such as Mbit/s, Gbit/s or none for bit/s", s)
+		return 0, &Error{WantRate, strconv.Quote(s)}
 	}
 	if unit == "" && v > 0 && v < float64(Mbps) {
-		return 0, fmt.Errorf("rate %q: %w", s, ErrNoUnit)
+		return 0, &Error{WantRateUnit, strconv.Quote(s)}
 	}
 	return BitRate(math.Round(v * float64(mul))), nil
 }
 
 // ErrNoUnit is a number above 0 without a unit, so small that its unit must have been forgotten.
-var ErrNoUnit = errors.New("want a unit such as Mbit/s or Gbit/s; without one it is bit/s, at least 1000000")
+var ErrNoUnit = errors.New("rate without a unit")
 
 // Picoseconds is a span or an instant of simulated or propagation time, in units of
 // 10^-12 s. The range of int64 covers 106 days.
@@ -131,7 +131,7 @@ func ParsePicoseconds(s string) (Picoseconds, error) {
 		return 0, nil
 	}
 	if err != nil || !ok || math.IsNaN(v) || v < 0 || v*float64(mul) > 1000*float64(Second) {
-		return 0, fmt.Errorf("duration %q: want a number from 0 to 1000 s with one of the units ps, ns, us, ms, s", s)
+		return 0, &Error{WantDuration, strconv.Quote(s)}
 	}
 	return Picoseconds(math.Round(v * float64(mul))), nil
 }
@@ -156,7 +156,7 @@ func (w Weight) String() string { return trimDecimals(w.Float()) }
 // Validate reports a weight outside MinWeight..MaxWeight.
 func (w Weight) Validate() error {
 	if w < MinWeight || w > MaxWeight {
-		return fmt.Errorf("weight %s: want 0.001 to 1000000", w)
+		return &Error{WantWeight, w.String()}
 	}
 	return nil
 }
@@ -166,7 +166,7 @@ func (w Weight) Validate() error {
 func ParseWeight(s string) (Weight, error) {
 	v, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
 	if err != nil {
-		return 0, fmt.Errorf("weight %q: want a number from 0.001 to 1000000", s)
+		return 0, &Error{WantWeight, strconv.Quote(s)}
 	}
 	return WeightFromFloat(v)
 }
@@ -175,11 +175,11 @@ func ParseWeight(s string) (Weight, error) {
 func WeightFromFloat(v float64) (Weight, error) {
 	m := v * 1000
 	if !(v >= 0.001 && v <= 1e6) {
-		return 0, fmt.Errorf("weight %v: want a number from 0.001 to 1000000", v)
+		return 0, &Error{WantWeight, fmt.Sprint(v)}
 	}
 	// A weight with three decimals is off by rounding of at most 3e-7 thousandths.
 	if r := math.Round(m); math.Abs(r-m) > 1e-6 {
-		return 0, fmt.Errorf("weight %v: want at most three decimals", v)
+		return 0, &Error{WantDecimals, fmt.Sprint(v)}
 	}
 	return Weight(math.Round(m)), nil
 }

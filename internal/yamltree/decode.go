@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"fairlane/internal/phrase"
 )
 
 // MaxFaults bounds the faults that an error lists.
@@ -26,7 +28,7 @@ const maxQuoted = 80
 //
 // The keys of a structure are its json tags, and those of structures embedded in it. Other tags of a field:
 //
-//	want:"the path of a file"  it must be given, and not be empty; what to write
+//	want:"want.file-path"      it must be given, and not be empty; the sentence that says what to write, or a word in place of one
 //	of:"qp,sl"                 words that are allowed; of the items, for a list
 //	in:"1..65535"              whole numbers that are allowed; of the items, for a list
 //	most:"256"                 items that a list may have
@@ -79,7 +81,7 @@ func (d *Decoder) root(r io.Reader, most int, to any) *yaml.Node {
 	}
 	root, err := Only(text)
 	if err == nil && root == nil {
-		d.Fault(0, "", "found nothing, want the keys "+strings.Join(Keys(reflect.TypeOf(to).Elem()), ", "))
+		d.Fault(0, "", Found(phrase.Of("yaml.nothing"), wantKeys(Keys(reflect.TypeOf(to).Elem()))))
 		return nil
 	}
 	return d.written(root, err)
@@ -106,7 +108,7 @@ func (d *Decoder) text(r io.Reader, most int) (text []byte, ok bool) {
 	case err != nil:
 		d.faults = append(d.faults, fmt.Errorf("read %s: %w", d.file, err))
 	case len(text) > most:
-		d.Fault(0, "", fmt.Sprintf("found more than %d bytes, want at most that", most))
+		d.Fault(0, "", phrase.Of("yaml.too-large", "max", most))
 	default:
 		return text, true
 	}
@@ -119,9 +121,9 @@ func (d *Decoder) written(n *yaml.Node, err error) *yaml.Node {
 	var second *SecondError
 	switch {
 	case errors.As(err, &bad):
-		d.Fault(bad.Line, "", "found "+Quote(bad.Text)+", want valid YAML")
+		d.Fault(bad.Line, "", Found(Quoted(bad.Text), phrase.Of("want.yaml")))
 	case errors.As(err, &second):
-		d.Fault(second.Line, "", "found a second document, want one")
+		d.Fault(second.Line, "", phrase.Of("yaml.second-document"))
 	case err != nil:
 		d.faults = append(d.faults, err)
 	default:
@@ -130,18 +132,18 @@ func (d *Decoder) written(n *yaml.Node, err error) *yaml.Node {
 		if a == nil {
 			return n
 		}
-		d.Fault(a.Line, "", "found the anchor or alias "+Quote(a.Anchor+a.Value)+", want values written out")
+		d.Fault(a.Line, "", phrase.Of("yaml.alias", "name", Quote(a.Anchor+a.Value)))
 	}
 	return nil
 }
 
 // Fault notes a fault.
-func (d *Decoder) Fault(line int, field, text string) {
-	d.faults = append(d.faults, &Fault{File: d.file, Line: line, Field: field, Text: text})
+func (d *Decoder) Fault(line int, field string, said phrase.Text) {
+	d.faults = append(d.faults, &Fault{File: d.file, Line: line, Field: field, Said: said})
 }
 
 // FaultAt notes a fault of a field, at its line or at that of the nearest one around it that the file has.
-func (d *Decoder) FaultAt(field, text string) { d.Fault(d.Line(field), field, text) }
+func (d *Decoder) FaultAt(field string, said phrase.Text) { d.Fault(d.Line(field), field, said) }
 
 // Line is that of a field, or of the nearest one around it that the file has; 0 of a file without content.
 func (d *Decoder) Line(field string) int {
@@ -204,7 +206,7 @@ func (d *Decoder) Err() error { return Join(d.faults) }
 // Join joins the first MaxFaults of faults, and says how many more there are.
 func Join(faults []error) error {
 	if n := len(faults) - MaxFaults; n > 0 {
-		faults = append(faults[:MaxFaults:MaxFaults], fmt.Errorf("and %d more", n))
+		faults = append(faults[:MaxFaults:MaxFaults], &phrase.Error{Text: phrase.Of("list.and-more", "n", n)})
 	}
 	return errors.Join(faults...)
 }
@@ -223,9 +225,9 @@ func (d *Decoder) value(n *yaml.Node, v reflect.Value, field string, tag reflect
 		to.DecodeNode(d, n, field)
 		return
 	case encoding.TextUnmarshaler:
-		if text, ok := d.scalar(n, field, "a single value"); ok {
+		if text, ok := d.scalar(n, field, single); ok {
 			if err := to.UnmarshalText([]byte(text)); err != nil {
-				d.Fault(n.Line, field, err.Error())
+				d.Fault(n.Line, field, phrase.OfError(err))
 			}
 		}
 		return
@@ -241,17 +243,17 @@ func (d *Decoder) value(n *yaml.Node, v reflect.Value, field string, tag reflect
 	case reflect.Slice:
 		d.items(n, v, field, tag)
 	default:
-		want := allowed(v, tag)
+		want := func() phrase.Text { return allowed(v, tag) }
 		if text, ok := d.scalar(n, field, want); ok && !set(v, text, tag) {
-			d.Fault(n.Line, field, "found "+Quote(text)+", want "+want)
+			d.Fault(n.Line, field, Found(Quoted(text), want()))
 		}
 	}
 }
 
 // scalar returns a scalar's text; false, with a fault, when there is none.
-func (d *Decoder) scalar(n *yaml.Node, field, want string) (string, bool) {
+func (d *Decoder) scalar(n *yaml.Node, field string, want func() phrase.Text) (string, bool) {
 	if n.Kind != yaml.ScalarNode || IsNull(n) {
-		d.Fault(n.Line, field, "found "+Describe(n)+", want "+want)
+		d.Fault(n.Line, field, Found(Describe(n), want()))
 		return "", false
 	}
 	return n.Value, true
@@ -261,13 +263,16 @@ func (d *Decoder) items(n *yaml.Node, v reflect.Value, field string, tag reflect
 	if IsNull(n) {
 		return
 	}
-	most, want := math.MaxInt, "a list"
+	most := math.MaxInt
 	if m := tag.Get("most"); m != "" {
 		most, _ = strconv.Atoi(m)
-		want += " of at most " + m
 	}
 	if n.Kind != yaml.SequenceNode || len(n.Content) > most {
-		d.Fault(n.Line, field, "found "+Describe(n)+", want "+want)
+		want := phrase.Of("want.list")
+		if most < math.MaxInt {
+			want = phrase.Of("yaml.want-list-most", "max", most)
+		}
+		d.Fault(n.Line, field, Found(Describe(n), want))
 		return
 	}
 	v.Set(reflect.MakeSlice(v.Type(), len(n.Content), len(n.Content)))
@@ -285,7 +290,7 @@ func (d *Decoder) fields(n *yaml.Node, v reflect.Value, field string) {
 	}
 	keys, fields := s.keys, s.fields
 	if n.Kind != yaml.MappingNode {
-		d.Fault(n.Line, field, "found "+Describe(n)+", want the keys "+strings.Join(keys, ", "))
+		d.Fault(n.Line, field, Found(Describe(n), wantKeys(keys)))
 		return
 	}
 	prefix := field
@@ -296,9 +301,9 @@ func (d *Decoder) fields(n *yaml.Node, v reflect.Value, field string) {
 	for e := range Entries(n, keys) {
 		switch name := prefix + e.Key.Value; {
 		case e.Index < 0:
-			d.Fault(e.Key.Line, field, "unknown key "+Quote(e.Key.Value)+", want "+strings.Join(keys, ", "))
+			d.Fault(e.Key.Line, field, phrase.Of("yaml.unknown-key", "key", Quote(e.Key.Value), "keys", keys))
 		case e.Earlier > 0:
-			d.Fault(e.Key.Line, name, fmt.Sprintf("was given in line %d already, want it once", e.Earlier))
+			d.Fault(e.Key.Line, name, phrase.Of("yaml.key-twice", "line", e.Earlier))
 		case d.NullIsNone && IsNull(e.Value), isEmpty(e.Value) && fields[e.Index].Tag.Get("want") != "": // as if it were left out
 		default:
 			given[e.Index] = true
@@ -307,7 +312,7 @@ func (d *Decoder) fields(n *yaml.Node, v reflect.Value, field string) {
 	}
 	for i, key := range keys {
 		if want := fields[i].Tag.Get("want"); want != "" && !given[i] {
-			d.Fault(n.Line, prefix+key, "missing, want "+want)
+			d.Fault(n.Line, prefix+key, Missing(wanted(want)))
 		}
 	}
 }
@@ -330,30 +335,38 @@ func Keys(t reflect.Type) []string {
 	return out
 }
 
+// wanted is what the tag want says: the sentence of an id, or a word in place of one.
+func wanted(tag string) phrase.Text {
+	if said := (phrase.Text{ID: tag}); said.Known() {
+		return said
+	}
+	return phrase.Verbatim(tag)
+}
+
+func wantKeys(keys []string) phrase.Text { return phrase.Of("yaml.want-keys", "keys", keys) }
+
+func single() phrase.Text { return phrase.Of("yaml.want-single") }
+
 // allowed says what a scalar may be.
-func allowed(v reflect.Value, tag reflect.StructTag) string {
+func allowed(v reflect.Value, tag reflect.StructTag) phrase.Text {
 	if of := tag.Get("of"); of != "" {
-		words := strings.Split(of, ",")
-		if last := len(words) - 1; last > 0 {
-			return strings.Join(words[:last], ", ") + " or " + words[last]
-		}
-		return of
+		return OneOf(strings.Split(of, ",")...)
 	}
 	switch v.Kind() {
 	case reflect.String:
-		return "a text"
+		return phrase.Of("want.text")
 	case reflect.Bool:
-		return "true or false"
+		return phrase.Of("want.boolean")
 	case reflect.Float64:
-		return "a number"
+		return phrase.Of("want.number")
 	}
 	if least, most, ok := strings.Cut(tag.Get("in"), ".."); ok {
-		return "a whole number from " + least + " to " + most
+		return phrase.Of("want.between", "kind", phrase.Of("want.integer"), "min", least, "max", most)
 	}
 	if v.CanUint() {
-		return fmt.Sprintf("a whole number from 0 to %d", uint64(math.MaxUint64)>>(64-v.Type().Bits()))
+		return phrase.Of("want.between", "kind", phrase.Of("want.integer"), "min", 0, "max", uint64(math.MaxUint64)>>(64-v.Type().Bits()))
 	}
-	return "a whole number"
+	return phrase.Of("want.integer")
 }
 
 // set sets a scalar from its text, if that is allowed.
@@ -395,18 +408,38 @@ func within(x float64, tag reflect.StructTag) bool {
 	return !ok || x >= least && x <= most
 }
 
+// Found says what a field has and what it may have.
+func Found(found, want phrase.Text) phrase.Text {
+	return phrase.Of("yaml.found", "found", found, "want", want)
+}
+
+// Missing says what a field that is left out may have.
+func Missing(want phrase.Text) phrase.Text { return phrase.Of("yaml.missing", "want", want) }
+
+// OneOf are words, one of which is allowed.
+func OneOf(words ...string) phrase.Text {
+	last := len(words) - 1
+	if last == 0 {
+		return phrase.Verbatim(words[0])
+	}
+	return phrase.Of("list.or", "list", words[:last], "last", words[last])
+}
+
 // Describe is a node for messages.
-func Describe(n *yaml.Node) string {
+func Describe(n *yaml.Node) phrase.Text {
 	switch {
 	case n.Kind == yaml.MappingNode:
-		return "a mapping"
+		return phrase.Of("yaml.mapping")
 	case n.Kind == yaml.SequenceNode:
-		return fmt.Sprintf("a list of %d", len(n.Content))
+		return phrase.Of("yaml.list", "n", len(n.Content))
 	case IsNull(n):
-		return "nothing"
+		return phrase.Of("yaml.nothing")
 	}
-	return Quote(n.Value)
+	return Quoted(n.Value)
 }
+
+// Quoted is a text of a file for messages, as Quote has it.
+func Quoted(s string) phrase.Text { return phrase.Verbatim(Quote(s)) }
 
 // Quote quotes a text of a file, cut to what a message takes.
 func Quote(s string) string {

@@ -6,11 +6,12 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"fairlane/internal/testkit/zhtest"
 	"fairlane/internal/yamltree"
 )
 
 type section struct {
-	Name string `json:"name" want:"a name"`
+	Name string `json:"name" want:"tenants.want-own-name"`
 }
 
 type form struct {
@@ -53,9 +54,9 @@ func TestDecodeNamesLineFieldFoundAndWanted(t *testing.T) {
 		"too long":      {"name: " + strings.Repeat("n", 2000), "f: found more than 1024 bytes, want at most that"},
 		"unknown key":   {"name: n\nNote: x\n", `f:2: unknown key "Note", want name, words`},
 		"key twice":     {"name: n\nreal: 1\nreal: 2\n", "f:3: real: was given in line 2 already, want it once"},
-		"missing":       {"real: 1\n", "f:1: name: missing, want a name"},
-		"empty text":    {"name: ''\n", "f:1: name: missing, want a name"},
-		"missing below": {"name: n\nparts:\n  - deep: {}\n    name: x\n", "f:3: parts[0].deep.name: missing, want a name"},
+		"missing":       {"real: 1\n", "f:1: name: missing, want a name that no other tenant has"},
+		"empty text":    {"name: ''\n", "f:1: name: missing, want a name that no other tenant has"},
+		"missing below": {"name: n\nparts:\n  - deep: {}\n    name: x\n", "f:3: parts[0].deep.name: missing, want a name that no other tenant has"},
 		"no text":       {"name: [a]\n", "f:1: name: found a list of 1, want a text"},
 		"null":          {"name: n\nreal:\n", "f:2: real: found nothing, want a number"},
 		"word":          {"name: n\nwords: [a, z]\n", `f:2: words[1]: found "z", want a, b or c`},
@@ -74,6 +75,7 @@ func TestDecodeNamesLineFieldFoundAndWanted(t *testing.T) {
 			if err := d.Err(); !errors.As(err, &fault) || !strings.Contains(err.Error(), c.want) || d.Faults() != 1 || !d.Faulty(fault.Field) {
 				t.Errorf("%v, want one fault that says %q", err, c.want)
 			}
+			zhtest.Error(t, name, d.Err(), strings.Fields("name words small ranged large real flag parts true false")...)
 		})
 	}
 }

@@ -14,26 +14,33 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"fairlane/internal/phrase"
 )
 
 // Fault is one error of a file.
 type Fault struct {
 	File  string
-	Line  int    // from 1; 0: of the file as a whole
-	Field string // such as "profiles[0].max_timer"; empty: of no field
-	Text  string // what was found and what is allowed
+	Line  int         // from 1; 0: of the file as a whole
+	Field string      // such as "profiles[0].max_timer"; empty: of no field
+	Said  phrase.Text // what was found and what is allowed
 }
 
+var _ phrase.Sentence = (*Fault)(nil)
+
 // Error prints "site.yaml:3: profiles[0].max_timer: found 0, want 1 to 65535".
-func (f *Fault) Error() string {
-	at := f.File
+func (f *Fault) Error() string { return f.Sentence().String() }
+
+// Sentence is the fault for readers of any language.
+func (f *Fault) Sentence() phrase.Text {
+	at, said := f.File, f.Said
 	if f.Line > 0 {
 		at += ":" + strconv.Itoa(f.Line)
 	}
 	if f.Field != "" {
-		at += ": " + f.Field
+		said = phrase.Of("labelled", "label", f.Field, "text", said)
 	}
-	return at + ": " + f.Text
+	return phrase.Of("labelled", "label", at, "text", said)
 }
 
 // SyntaxError says why a text is no YAML.

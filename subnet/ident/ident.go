@@ -1,5 +1,4 @@
-// Package ident holds the identifiers of a fabric as small comparable types, each with one textual form. It imports the
-// standard library only.
+// Package ident holds the identifiers of a fabric as small comparable types, each with one textual form.
 package ident
 
 import (
@@ -46,7 +45,7 @@ func ParseGUID(s string) (GUID, error) {
 	}
 	v, err := strconv.ParseUint(t, 16, 64)
 	if err != nil || len(t) > 16 {
-		return 0, fmt.Errorf("GUID %q: want 1 to 16 hexadecimal digits, with or without 0x", s)
+		return 0, &Error{WantGUID, s}
 	}
 	return GUID(v), nil
 }
@@ -108,7 +107,7 @@ func ParsePKey(s string) (PKey, error) {
 	}
 	v, err := strconv.ParseUint(digits, base, 16)
 	if err != nil {
-		return 0, fmt.Errorf("P_Key %q: want 0x0000 to 0xffff", s)
+		return 0, &Error{WantPKey, s}
 	}
 	return PKey(v), nil
 }
@@ -167,7 +166,7 @@ func (p *PortID) UnmarshalText(b []byte) error {
 func ParsePortID(s string) (PortID, error) {
 	i := strings.LastIndexByte(s, ':')
 	if i < 0 {
-		return PortID{}, fmt.Errorf("port %q: want GUID:PORT, such as 0x0002c90300a1b2c3:1", s)
+		return PortID{}, &Error{WantPort, s}
 	}
 	g, err := ParseGUID(s[:i])
 	if err != nil {
@@ -175,7 +174,7 @@ func ParsePortID(s string) (PortID, error) {
 	}
 	n, err := strconv.ParseUint(s[i+1:], 10, 8)
 	if err != nil || n == 255 {
-		return PortID{}, fmt.Errorf("port %q: want a port number from 0 to 254 after the colon", s)
+		return PortID{}, &Error{WantPortNumber, s}
 	}
 	return PortID{g, PortNum(n)}, nil
 }

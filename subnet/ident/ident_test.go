@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"fairlane/internal/testkit/zhtest"
 	"fairlane/subnet/ident"
 )
 
@@ -31,6 +32,7 @@ func TestParseGUID(t *testing.T) {
 		if !strings.Contains(err.Error(), "want 1 to 16 hexadecimal digits") {
 			t.Errorf("%q: error %q does not say what is allowed", text, err)
 		}
+		zhtest.Error(t, text, err)
 	}
 }
 
@@ -42,9 +44,11 @@ func TestParsePKey(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"", "0x", "7fff", "65536", "0x10000", "-1", "0b1", "0o7", "1_0", "0x_1"} {
-		if got, err := ident.ParsePKey(text); err == nil {
+		got, err := ident.ParsePKey(text)
+		if err == nil {
 			t.Errorf("%q is read as %s", text, got)
 		}
+		zhtest.Error(t, text, err)
 	}
 }
 
@@ -98,6 +102,7 @@ func TestParsePortID(t *testing.T) {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %q, want %q", text, err, want)
 		}
+		zhtest.Error(t, text, err)
 	}
 }
 

@@ -5,11 +5,12 @@ package inventory
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
+	"fairlane/internal/phrase"
 	"fairlane/internal/yamltree"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
@@ -105,23 +106,23 @@ func (v *Inventory) On(f *subnet.Fabric, name string) (Directory, error) {
 	listed := make(map[ident.GUID]int, len(v.Devices))
 	for i := range v.Devices {
 		dev := &v.Devices[i]
-		fault := func(field, found, want string) error {
-			return &yamltree.Fault{File: name, Line: dev.line, Field: fmt.Sprintf("devices[%d].%s", i, field), Text: "found " + yamltree.Quote(found) + ", want " + want}
+		fault := func(field, found string, want phrase.Text) error {
+			return &yamltree.Fault{File: name, Line: dev.line, Field: fmt.Sprintf("devices[%d].%s", i, field), Said: yamltree.Found(yamltree.Quoted(found), want)}
 		}
 		n, err := find(f, dev.Node)
 		if err != nil {
-			return nil, fault("node", dev.Node, err.Error())
+			return nil, fault("node", dev.Node, phrase.OfError(err))
 		}
 		if first := listed[n.GUID]; first > 0 {
-			return nil, fault("node", dev.Node, fmt.Sprintf("each node once; line %d has it", first))
+			return nil, fault("node", dev.Node, phrase.Of("inventory.want-once", "line", first))
 		}
 		listed[n.GUID] = dev.line
 		e, err := dev.endpoint(n, v.Protocol)
 		if err != nil {
-			return nil, fault("protocol", string(dev.Protocol), err.Error())
+			return nil, fault("protocol", string(dev.Protocol), phrase.OfError(err))
 		}
 		if dev.Hostname != "" && !e.named() {
-			return nil, fault("hostname", dev.Hostname, fmt.Sprintf("none with %s, by which no device says what it is called: it is told apart by %s", e.Protocol, e.apart()))
+			return nil, fault("hostname", dev.Hostname, phrase.Of("inventory.want-no-hostname", "protocol", e.Protocol, "mark", e.mark()))
 		}
 		d[n.GUID] = e
 	}
@@ -137,9 +138,9 @@ func (d *Device) endpoint(n *subnet.Node, switches Protocol) (Endpoint, error) {
 	case e.Protocol == "":
 		e.Protocol = Agent
 	case isSwitch && !slices.Contains(switchProtocols(), e.Protocol):
-		return e, fmt.Errorf("%s for the switch %s", list(switchProtocols()), n.Name)
+		return e, &phrase.Error{Text: phrase.Of("inventory.want-switch-protocol", "protocols", words(switchProtocols()), "switch", n.Name)}
 	case !isSwitch && e.Protocol != Agent:
-		return e, fmt.Errorf("%s for the host %s", Agent, n.Name)
+		return e, &phrase.Error{Text: phrase.Of("inventory.want-host-protocol", "protocol", Agent, "host", n.Name)}
 	}
 	if e.Target == "" {
 		e.Target = n.Name
@@ -156,12 +157,12 @@ func (d *Device) endpoint(n *subnet.Node, switches Protocol) (Endpoint, error) {
 // named tells that the device says what it is called.
 func (e *Endpoint) named() bool { return e.Protocol == SONiC || e.Protocol == OpenConfig }
 
-// apart is what tells a device that does not say what it is called from others.
-func (e *Endpoint) apart() string {
+// mark is what identifies a device that does not report its name.
+func (e *Endpoint) mark() phrase.Text {
 	if e.Protocol == P4Runtime {
-		return "device_id"
+		return phrase.Verbatim("device_id")
 	}
-	return "the GUIDs of its NICs"
+	return phrase.Of("inventory.nic-guids")
 }
 
 // find returns the node that a name or a node GUID means.
@@ -176,22 +177,22 @@ func find(f *subnet.Fabric, name string) (*subnet.Node, error) {
 	}
 	switch len(at) {
 	case 0:
-		return nil, fmt.Errorf("the name or node GUID of a node of fabric %q", f.Name)
+		return nil, &phrase.Error{Text: phrase.Of("inventory.want-node", "fabric", strconv.Quote(f.Name))}
 	case 1:
 	default:
-		return nil, errors.New("a name that only one node of the fabric has, or a node GUID with 0x")
+		return nil, &phrase.Error{Text: phrase.Of("inventory.want-one-node")}
 	}
 	n := &f.Nodes[at[0]]
 	if n.Kind != subnet.KindCA && n.Kind != subnet.KindSwitch {
-		return nil, errors.New("a host or a switch")
+		return nil, &phrase.Error{Text: phrase.Of("inventory.want-host-or-switch")}
 	}
 	return n, nil
 }
 
-func list(ps []Protocol) string {
-	words := make([]string, len(ps))
+func words(ps []Protocol) phrase.Text {
+	list := make([]string, len(ps))
 	for i, p := range ps {
-		words[i] = string(p)
+		list[i] = string(p)
 	}
-	return strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
+	return yamltree.OneOf(list...)
 }

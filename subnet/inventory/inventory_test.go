@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"fairlane/internal/testkit/zhtest"
 	"fairlane/internal/yamltree"
 	"fairlane/subnet"
 	"fairlane/subnet/inventory"
@@ -129,6 +130,7 @@ func TestFaultsNameLineFieldAndWhatIsAllowed(t *testing.T) {
 		if !errors.As(err, &fault) || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: error %v, want one that says %q", name, err, c.says)
 		}
+		zhtest.Error(t, name, err, names...)
 	}
 }
 
@@ -142,8 +144,8 @@ func TestListedNodesMustBeOnTheFabric(t *testing.T) {
 		"router":       {"  - {node: gate, address: 127.0.0.1:1}\n", "want a host or a switch"},
 		"twice":        {"  - {node: leaf-1, address: 127.0.0.1:1}\n  - {node: '0x11', address: 127.0.0.1:1}\n", "inv.yaml:6: devices[1].node: found \"0x11\", want each node once; line 5 has it"},
 		"host sonic":   {"  - {node: host-1, address: 127.0.0.1:1, protocol: sonic}\n", "protocol: found \"sonic\", want agent for the host host-1"},
-		"host named":   {"  - {node: host-1, address: 127.0.0.1:1, hostname: h}\n", "inv.yaml:5: devices[0].hostname: found \"h\", want none with agent, by which no device says what it is called: it is told apart by the GUIDs of its NICs"},
-		"P4 named":     {"  - {node: leaf-1, address: 127.0.0.1:1, protocol: p4runtime, hostname: l}\n", "told apart by device_id"},
+		"host named":   {"  - {node: host-1, address: 127.0.0.1:1, hostname: h}\n", "inv.yaml:5: devices[0].hostname: found \"h\", want none with agent: the device does not report its name and is identified by the GUIDs of its NICs"},
+		"P4 named":     {"  - {node: leaf-1, address: 127.0.0.1:1, protocol: p4runtime, hostname: l}\n", "is identified by device_id"},
 		"switch agent": {"  - {node: leaf-1, address: 127.0.0.1:1, protocol: agent}\n", "want sonic, openconfig or p4runtime for the switch leaf-1"},
 	} {
 		_, err := read(t, head+c.text).On(fabric(t), "inv.yaml")
@@ -151,6 +153,7 @@ func TestListedNodesMustBeOnTheFabric(t *testing.T) {
 		if !errors.As(err, &fault) || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: error %v, want one that says %q", name, err, c.says)
 		}
+		zhtest.Error(t, name, err, names...)
 	}
 }
 
@@ -237,3 +240,6 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// names are what a Chinese message has as the file has it.
+var names = strings.Fields("version fabric insecure tls ca certificate key agents switches protocol devices node address target hostname agent sonic openconfig true false")

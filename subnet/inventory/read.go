@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"fairlane/internal/loopback"
+	"fairlane/internal/phrase"
 	"fairlane/internal/yamltree"
 )
 
@@ -32,7 +33,7 @@ func Read(name string, r io.Reader) (*Inventory, error) {
 // fileForm is an inventory as it is written, the keys in the order of the documentation.
 type fileForm struct {
 	Version  string       `json:"version" want:"1" of:"1"`
-	Fabric   text         `json:"fabric" want:"the path of the fabric file"`
+	Fabric   text         `json:"fabric" want:"inventory.want-fabric"`
 	TLS      *tlsForm     `json:"tls"`
 	Insecure bool         `json:"insecure"`
 	Agents   address      `json:"agents"`
@@ -42,15 +43,15 @@ type fileForm struct {
 }
 
 type tlsForm struct {
-	CA          text `json:"ca" want:"the path of a file with certificates"`
+	CA          text `json:"ca" want:"inventory.want-ca"`
 	Certificate text `json:"certificate"`
 	Key         text `json:"key"`
 	ServerName  text `json:"server_name"`
 }
 
 type deviceForm struct {
-	Node     text    `json:"node" want:"the name or node GUID of a node"`
-	Address  address `json:"address" want:"host:port, such as 10.0.0.7:9339 or [2001:db8::7]:9339"`
+	Node     text    `json:"node" want:"inventory.want-node-name"`
+	Address  address `json:"address" want:"inventory.want-address"`
 	Protocol string  `json:"protocol" of:"agent,sonic,openconfig,p4runtime"`
 	Target   text    `json:"target"`
 	DeviceID uint64  `json:"device_id" in:"1..18446744073709551615"`
@@ -64,7 +65,7 @@ type text string
 func (t *text) UnmarshalText(b []byte) error {
 	s := string(b)
 	if len(s) > MaxText || strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-		return fmt.Errorf("found %s, want at most %d bytes without control characters", yamltree.Quote(s), MaxText)
+		return &phrase.Error{Text: yamltree.Found(yamltree.Quoted(s), phrase.Of("inventory.want-text", "max", MaxText))}
 	}
 	*t = text(s)
 	return nil
@@ -81,7 +82,7 @@ func (a *address) UnmarshalText(b []byte) error {
 	}
 	host, ok := hostOf(string(t))
 	if !ok {
-		return fmt.Errorf("found %s, want host:port, such as 10.0.0.7:9339 or [2001:db8::7]:9339", yamltree.Quote(string(t)))
+		return &phrase.Error{Text: yamltree.Found(yamltree.Quoted(string(t)), phrase.Of("inventory.want-address"))}
 	}
 	a.text, a.host = string(t), host
 	return nil
@@ -90,13 +91,13 @@ func (a *address) UnmarshalText(b []byte) error {
 func (f *fileForm) tls(d *yamltree.Decoder) *TLS {
 	switch t := f.TLS; {
 	case t != nil && f.Insecure:
-		d.FaultAt("insecure", "found true, want false, or no tls")
+		d.FaultAt("insecure", phrase.Of("inventory.insecure-tls"))
 	case t != nil && (t.Certificate == "") != (t.Key == ""):
-		d.FaultAt("tls", "found one of certificate and key, want both or none")
+		d.FaultAt("tls", phrase.Of("inventory.half-pair"))
 	case t != nil:
 		return &TLS{CA: string(t.CA), Certificate: string(t.Certificate), Key: string(t.Key), ServerName: string(t.ServerName)}
 	case !f.Insecure:
-		d.FaultAt("tls", "missing, want ca, and certificate with key where devices ask for one; or insecure: true when all devices are on this machine")
+		d.FaultAt("tls", yamltree.Missing(phrase.Of("inventory.want-tls")))
 	}
 	return nil
 }
@@ -117,7 +118,7 @@ func (f *fileForm) devices(d *yamltree.Decoder) []Device {
 // local checks an address of a file without TLS.
 func (f *fileForm) local(d *yamltree.Decoder, field string, a address) {
 	if a.host != "" && f.Insecure && !loopback.Is(a.host) {
-		d.FaultAt(field, "found "+yamltree.Quote(a.text)+", want a loopback address: others need tls in place of insecure")
+		d.FaultAt(field, yamltree.Found(yamltree.Quoted(a.text), phrase.Of("inventory.want-loopback")))
 	}
 }
 

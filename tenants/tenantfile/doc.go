@@ -7,7 +7,11 @@ package tenantfile
 
 import (
 	"errors"
-	"fmt"
+	"strconv"
+
+	"fairlane/internal/phrase"
+	"fairlane/subnet/ident"
+	"fairlane/tenants"
 )
 
 // Bounds of a file.
@@ -23,26 +27,92 @@ const (
 type ParseError struct {
 	File    string
 	Line    int // from 1; 0 when the fault is not at a line
-	Field   string
-	Found   string
-	Allowed string
+	Field   phrase.Text
+	Found   phrase.Text
+	Allowed phrase.Text // the zero Text when Found says it
 }
 
+var _ phrase.Sentence = (*ParseError)(nil)
+
 // Error prints the fault as "tenants.yaml:7: weight \"0\": want a number from 0.001 to 1000000".
-func (e *ParseError) Error() string {
+func (e *ParseError) Error() string { return e.Sentence().String() }
+
+// Sentence is the fault for readers of any language.
+func (e *ParseError) Sentence() phrase.Text {
 	at := e.File
 	if e.Line > 0 {
-		at = fmt.Sprintf("%s:%d", e.File, e.Line)
+		at += ":" + strconv.Itoa(e.Line)
 	}
-	s := at + ": " + e.Field
-	if e.Found != "" {
-		s += " " + e.Found
+	if e.Allowed.ID == "" {
+		return phrase.Of("tenantfile.fault-whole", "at", at, "field", e.Field, "text", e.Found)
 	}
-	if e.Allowed != "" {
-		s += ": want " + e.Allowed
-	}
-	return s
+	return phrase.Of("tenantfile.fault", "at", at, "field", e.Field, "found", e.Found, "want", e.Allowed)
 }
+
+// thing is what a fault is about: a key as the file has it, or one of the words below.
+type thing string
+
+// What is no key of the file.
+const (
+	theAlias          thing = "anchor or alias"
+	theAttachment     thing = "attachment"
+	theAttachmentPort thing = "attachment port"
+	theClass          thing = "class"
+	theClassName      thing = "class name"
+	theDocument       thing = "document"
+	theFile           thing = "file"
+	theFlow           thing = "flow"
+	theSize           thing = "size"
+	theSyntax         thing = "syntax"
+	theTenant         thing = "tenant"
+)
+
+// text is the thing for people. It is made of faults alone: a file has a million flows.
+func (x thing) text() phrase.Text {
+	switch x {
+	case theAlias:
+		return phrase.Of("tenantfile.alias")
+	case theAttachment:
+		return phrase.Of("kind.attachment")
+	case theAttachmentPort:
+		return phrase.Of("tenantfile.attachment-port")
+	case theClass:
+		return phrase.Of("kind.class")
+	case theClassName:
+		return phrase.Of("tenantfile.class-name")
+	case theDocument:
+		return phrase.Of("tenantfile.document")
+	case theFile:
+		return phrase.Of("tenantfile.file")
+	case theFlow:
+		return phrase.Of("tenantfile.flow")
+	case theSize:
+		return phrase.Of("tenantfile.size")
+	case theSyntax:
+		return phrase.Of("tenantfile.syntax")
+	case theTenant:
+		return phrase.Of("kind.tenant")
+	}
+	return phrase.Verbatim(string(x))
+}
+
+// What is allowed where; that of faults with figures is made where they are found.
+var (
+	wantClass     = phrase.Of("tenantfile.want-class")
+	wantGroup     = phrase.Of("tenantfile.want-group")
+	wantList      = phrase.Of("want.list")
+	wantName      = phrase.Of("tenantfile.want-name")
+	wantPKey      = phrase.Of("want.range", "min", "0x0001", "max", "0xffff")
+	wantPort      = phrase.Of("tenantfile.want-port")
+	wantQPs       = phrase.Of("want.range", "min", 1, "max", tenants.MaxQPs)
+	wantSL        = phrase.Of("want.range", "min", 0, "max", ident.NumSLs-1)
+	wantTenant    = phrase.Of("tenantfile.want-tenant")
+	wantVersion   = phrase.Verbatim(strconv.Itoa(fileFormat))
+	wantWeight    = phrase.Of("tenantfile.want-weight")
+	wantDemand    = phrase.Of("tenantfile.want-demand")
+	wantGuarantee = phrase.Of("tenantfile.want-guarantee")
+	wantCap       = phrase.Of("tenantfile.want-cap")
+)
 
 // faults collects ParseErrors of one file.
 type faults struct {
@@ -50,18 +120,30 @@ type faults struct {
 	errs []error
 }
 
-func (f *faults) add(line int, field, found, allowed string) {
+func (f *faults) add(line int, field thing, found, allowed phrase.Text) {
+	f.addText(line, field.text(), found, allowed)
+}
+
+func (f *faults) addText(line int, field, found, allowed phrase.Text) {
 	if len(f.errs) < maxErrors {
 		f.errs = append(f.errs, &ParseError{f.file, line, field, found, allowed})
 	}
 }
 
+// fault is a ParseError that ends reading.
+func (f *faults) fault(line int, field thing, found, allowed phrase.Text) error {
+	return &ParseError{f.file, line, field.text(), found, allowed}
+}
+
 func (f *faults) err() error { return errors.Join(f.errs...) }
+
+// quoted is a text of the file in quotes.
+func quoted(s string) phrase.Text { return phrase.Verbatim(quote(s)) }
 
 // quote bounds what a message repeats of the file.
 func quote(s string) string {
 	if len(s) > maxQuoted {
 		s = s[:maxQuoted] + "..."
 	}
-	return fmt.Sprintf("%q", s)
+	return strconv.Quote(s)
 }

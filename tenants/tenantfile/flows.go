@@ -2,12 +2,12 @@ package tenantfile
 
 import (
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
+	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/subnet/ident"
 	"fairlane/tenants"
@@ -20,45 +20,43 @@ func (p *parser) flowList(n *yaml.Node, owner string) {
 		keys = keys[1:]
 	}
 	for _, item := range p.list(n, "flows") {
-		m := p.mapping(item, "flow", keys...)
+		m := p.mapping(item, theFlow, keys...)
 		if m == nil {
 			continue
 		}
 		f := tenants.Flow{Tenant: owner, QPs: 1}
 		if owner == "" {
-			f.Tenant, _ = p.text(m["tenant"], item.Line, "tenant", "the name of a tenant")
+			f.Tenant, _ = p.text(m["tenant"], item.Line, theTenant, wantTenant)
 		}
 		if m["class"] != nil {
-			f.Class, _ = p.text(m["class"], item.Line, "class", "the name of one of the tenant's classes")
+			f.Class, _ = p.text(m["class"], item.Line, theClass, wantClass)
 		}
 		if m["qps"] != nil {
 			f.QPs = p.qps(m["qps"])
 		}
-		f.Demand = p.rate(m["demand"], "demand", "as much as there is")
+		f.Demand = p.rate(m["demand"], "demand", wantDemand)
 		p.expand(f, p.portList(m["from"], item.Line, "from"), p.portList(m["to"], item.Line, "to"), item.Line)
 	}
 }
 
 func (p *parser) qps(n *yaml.Node) int {
-	allowed := fmt.Sprintf("1 to %d", tenants.MaxQPs)
-	s, ok := p.text(n, n.Line, "qps", allowed)
+	s, ok := p.text(n, n.Line, "qps", wantQPs)
 	if !ok {
 		return 1
 	}
 	v, err := strconv.Atoi(s)
 	if err != nil || v < 1 || v > tenants.MaxQPs {
-		p.add(n.Line, "qps", quote(s), allowed)
+		p.add(n.Line, "qps", quoted(s), wantQPs)
 		return 1
 	}
 	return v
 }
 
-// rate reads a rate; one that is left out is 0, whose meaning is given for the message.
-func (p *parser) rate(n *yaml.Node, field, zero string) quantity.BitRate {
+// rate reads a rate; one that is left out is 0.
+func (p *parser) rate(n *yaml.Node, field thing, allowed phrase.Text) quantity.BitRate {
 	if n == nil {
 		return 0
 	}
-	allowed := "a rate up to 100 Tbit/s, such as 10Gbit/s, or 0 for " + zero
 	s, ok := p.text(n, n.Line, field, allowed)
 	if !ok {
 		return 0
@@ -66,9 +64,9 @@ func (p *parser) rate(n *yaml.Node, field, zero string) quantity.BitRate {
 	r, err := quantity.ParseBitRate(s)
 	switch {
 	case errors.Is(err, quantity.ErrNoUnit):
-		p.add(n.Line, field, quote(s), allowed+"; is the unit missing?")
+		p.add(n.Line, field, quoted(s), phrase.Of("tenantfile.unit-missing", "want", allowed))
 	case err != nil:
-		p.add(n.Line, field, quote(s), allowed)
+		p.add(n.Line, field, quoted(s), allowed)
 	}
 	return r
 }
@@ -76,8 +74,8 @@ func (p *parser) rate(n *yaml.Node, field, zero string) quantity.BitRate {
 // expand adds a flow from every source to every other destination.
 func (p *parser) expand(f tenants.Flow, from, to []ident.PortID, line int) {
 	if len(from)*len(to) > tenants.MaxFlows-len(p.flows) {
-		p.add(line, "flow", fmt.Sprintf("%d sources times %d destinations", len(from), len(to)),
-			fmt.Sprintf("at most %d flows in all", tenants.MaxFlows))
+		p.add(line, theFlow, phrase.Of("tenantfile.pairs", "sources", len(from), "destinations", len(to)),
+			phrase.Of("tenantfile.want-flows", "max", tenants.MaxFlows))
 		return
 	}
 	before := len(p.flows)
@@ -92,7 +90,7 @@ func (p *parser) expand(f tenants.Flow, from, to []ident.PortID, line int) {
 		}
 	}
 	if len(p.flows) == before && len(p.errs) == 0 {
-		p.add(line, "flow", "from and to are the same port", "two different ports")
+		p.add(line, theFlow, phrase.Of("tenantfile.same-port"), phrase.Of("tenantfile.want-two-ports"))
 	}
 }
 
@@ -101,7 +99,7 @@ func (p *parser) validate() {
 	for _, err := range unjoin(tenants.Validate(p.tenants, p.flows)) {
 		var fe *tenants.FieldError
 		if !errors.As(err, &fe) {
-			p.add(0, "file", err.Error(), "")
+			p.add(0, theFile, phrase.OfError(err), phrase.Text{})
 			continue
 		}
 		line, field, found := p.lineOf(fe), fe.Field, fe.Found
@@ -111,10 +109,11 @@ func (p *parser) validate() {
 		if name, ok := p.written[found]; ok {
 			found = quote(name)
 		}
+		where := phrase.Verbatim(field)
 		if fe.Tenant != "" {
-			field = "tenant " + fe.Tenant + ": " + field
+			where = phrase.Of("tenantfile.of-tenant", "tenant", fe.Tenant, "field", field)
 		}
-		p.add(line, field, found, fe.Allowed)
+		p.addText(line, where, phrase.Verbatim(found), fe.Allowed)
 	}
 }
 

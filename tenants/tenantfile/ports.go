@@ -2,22 +2,17 @@ package tenantfile
 
 import (
 	"cmp"
-	"fmt"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 
+	"fairlane/internal/phrase"
 	"fairlane/internal/yamltree"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 )
 
-const (
-	portRule  = "a host name, host name:port, port GUID, or node GUID:port of the fabric"
-	groupRule = "a host set such as host-[001-016], or a list of host sets"
-	// maxUnknown is how many unknown names of one set an error lists.
-	maxUnknown = 5
-)
+// maxUnknown is how many unknown names of one set an error lists.
+const maxUnknown = 5
 
 // groups reads the named host sets of the file.
 func (p *parser) groups(n *yaml.Node) {
@@ -25,7 +20,7 @@ func (p *parser) groups(n *yaml.Node) {
 		return
 	}
 	if n.Kind != yaml.MappingNode {
-		p.add(n.Line, "groups", describe(n), "a mapping from names to host sets")
+		p.add(n.Line, "groups", describe(n), phrase.Of("tenantfile.want-groups"))
 		return
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -34,9 +29,9 @@ func (p *parser) groups(n *yaml.Node) {
 }
 
 func (p *parser) group(key, n *yaml.Node) {
-	what := "groups." + key.Value
+	what := thing("groups." + key.Value)
 	if p.fabric != nil && len(p.fabric.NodesByName(key.Value)) > 0 {
-		p.add(key.Line, "groups", quote(key.Value), "a name that no host of the fabric has")
+		p.add(key.Line, "groups", quoted(key.Value), phrase.Of("tenantfile.want-no-host"))
 		return
 	}
 	items := []*yaml.Node{n}
@@ -45,14 +40,14 @@ func (p *parser) group(key, n *yaml.Node) {
 	}
 	var members []string
 	for _, item := range items {
-		s, ok := p.text(item, item.Line, what, groupRule)
+		s, ok := p.text(item, item.Line, what, wantGroup)
 		if !ok || p.members(item, s, what) == nil {
 			return
 		}
 		members = append(members, s)
 	}
 	if err := p.names.Define(key.Value, members); err != nil {
-		p.add(key.Line, what, err.Error(), "")
+		p.add(key.Line, what, phrase.OfError(err), phrase.Text{})
 	}
 }
 
@@ -64,15 +59,15 @@ type set struct {
 }
 
 // ports resolves the channel-adapter ports that a text stands for: a name, a host set or a group. It is nil with a fault.
-func (p *parser) ports(n *yaml.Node, line int, what string) *set {
-	s, ok := p.text(n, line, what, portRule)
+func (p *parser) ports(n *yaml.Node, line int, what thing) *set {
+	s, ok := p.text(n, line, what, wantPort)
 	if !ok {
 		return nil
 	}
 	return p.members(n, s, what)
 }
 
-func (p *parser) members(n *yaml.Node, text, what string) *set {
+func (p *parser) members(n *yaml.Node, text string, what thing) *set {
 	if len(p.errs) >= maxErrors {
 		return nil // nothing more is told, and looking for near misses costs time
 	}
@@ -80,17 +75,17 @@ func (p *parser) members(n *yaml.Node, text, what string) *set {
 	if p.fabric == nil || len(p.fabric.NodesByName(text)) == 0 { // a host may be called anything, brackets included
 		var err error
 		if names, err = p.names.Expand(text); err != nil {
-			p.add(n.Line, what, err.Error(), "")
+			p.add(n.Line, what, phrase.OfError(err), phrase.Text{})
 			return nil
 		}
 	}
 	out := &set{text, make([]ident.PortID, 0, len(names)), len(names) > 1 || names[0] != text}
 	var unknown []string
-	var want string
+	var want phrase.Text
 	for _, name := range names {
 		id, allowed := p.port(name)
 		switch {
-		case allowed == "":
+		case allowed.ID == "":
 			out.ports = append(out.ports, id)
 		case len(unknown) == 0:
 			unknown, want = append(unknown, name), allowed
@@ -104,18 +99,18 @@ func (p *parser) members(n *yaml.Node, text, what string) *set {
 	if len(unknown) == 0 {
 		return out
 	}
-	found := quote(text)
+	found := quoted(text)
 	if out.many {
-		found += " has " + list(unknown)
+		found = phrase.Of("tenantfile.has", "set", quote(text), "names", list(unknown))
 	} else if groups := p.names.Groups(); len(groups) > 0 {
-		want += "; or a group: " + list(groups)
+		want = phrase.Of("tenantfile.or-group", "want", want, "groups", list(groups))
 	}
 	p.add(n.Line, what, found, want)
 	return nil
 }
 
 // list quotes the first names of a list.
-func list(names []string) string {
+func list(names []string) []string {
 	var out []string
 	for _, name := range names[:min(len(names), maxUnknown)] {
 		out = append(out, quote(name))
@@ -123,33 +118,33 @@ func list(names []string) string {
 	if len(names) > maxUnknown {
 		out = append(out, "...")
 	}
-	return strings.Join(out, ", ")
+	return out
 }
 
 // port resolves one name, or says what is allowed instead.
-func (p *parser) port(name string) (id ident.PortID, allowed string) {
+func (p *parser) port(name string) (id ident.PortID, allowed phrase.Text) {
 	if p.fabric == nil {
 		id, err := ident.ParsePortID(name)
 		if err != nil {
-			return id, "node GUID:port, since no fabric is given"
+			return id, phrase.Of("tenantfile.want-guid-port")
 		}
-		return id, ""
+		return id, allowed
 	}
 	ref, err := p.fabric.ResolvePort(name)
 	switch {
 	case err != nil:
-		return id, portRule + "; " + err.Error()
+		return id, phrase.Of("joined", "first", wantPort, "second", err)
 	case p.fabric.Nodes[ref.Node].Kind != subnet.KindCA:
-		return id, "a channel-adapter port, not one of a switch or router"
+		return id, phrase.Of("tenantfile.want-adapter-port")
 	}
 	id = p.fabric.PortID(ref)
 	p.written[id.String()] = name
-	return id, ""
+	return id, allowed
 }
 
 // portList resolves one text or a list of them. A port that a host set or group has and another text of the list too is a
 // fault.
-func (p *parser) portList(n *yaml.Node, line int, what string) []ident.PortID {
+func (p *parser) portList(n *yaml.Node, line int, what thing) []ident.PortID {
 	if n == nil || n.Kind != yaml.SequenceNode {
 		if s := p.ports(n, line, what); s != nil {
 			return s.ports
@@ -157,7 +152,7 @@ func (p *parser) portList(n *yaml.Node, line int, what string) []ident.PortID {
 		return nil
 	}
 	if len(n.Content) == 0 || len(n.Content) > maxPorts {
-		p.add(n.Line, what, fmt.Sprintf("%d ports", len(n.Content)), fmt.Sprintf("1 to %d ports", maxPorts))
+		p.add(n.Line, what, phrase.Ports.Of(len(n.Content)), phrase.Of("tenantfile.want-ports", "max", maxPorts))
 		return nil
 	}
 	var out []ident.PortID
@@ -174,10 +169,11 @@ func (p *parser) portList(n *yaml.Node, line int, what string) []ident.PortID {
 type origins map[ident.PortID]*set
 
 // apart notes the ports of a set, and reports a fault where an earlier text has one of them and one of the two is a set.
-func (p *parser) apart(seen origins, s *set, n *yaml.Node, what string) bool {
+func (p *parser) apart(seen origins, s *set, n *yaml.Node, what thing) bool {
 	for _, id := range s.ports {
 		if other := seen[id]; other != nil && (other.many || s.many) {
-			p.add(n.Line, what, fmt.Sprintf("%s and %s both have %s", quote(other.text), quote(s.text), quote(cmp.Or(p.written[id.String()], id.String()))), "each host once")
+			p.add(n.Line, what, phrase.Of("tenantfile.both-have", "first", quote(other.text), "second", quote(s.text), "host", quote(cmp.Or(p.written[id.String()], id.String()))),
+				phrase.Of("tenantfile.want-host-once"))
 			return false
 		}
 		seen[id] = s

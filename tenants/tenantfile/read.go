@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 
 	"fairlane/internal/hostset"
+	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/internal/yamltree"
 	"fairlane/subnet"
@@ -23,7 +23,7 @@ import (
 // up to fifty *ParseError.
 func Read(name string, r io.Reader, fabric *subnet.Fabric) ([]tenants.Tenant, []tenants.Flow, error) {
 	p := &parser{faults: faults{file: name}, fabric: fabric, fields: map[string]map[string]int{}, written: map[string]string{}}
-	root, err := p.document(r, "version and tenants")
+	root, err := p.document(r, "version", "tenants")
 	if err != nil {
 		return nil, nil, err
 	}
@@ -41,11 +41,11 @@ func Read(name string, r io.Reader, fabric *subnet.Fabric) ([]tenants.Tenant, []
 // already. The errors are those of Read.
 func ReadFlows(name string, r io.Reader, fabric *subnet.Fabric, known []tenants.Tenant) ([]tenants.Flow, error) {
 	p := &parser{faults: faults{file: name}, fabric: fabric, fields: map[string]map[string]int{}, written: map[string]string{}, tenants: known}
-	root, err := p.document(r, "version and flows")
+	root, err := p.document(r, "version", "flows")
 	if err != nil {
 		return nil, err
 	}
-	m := p.mapping(root, "file", "version", "groups", "flows")
+	m := p.mapping(root, theFile, "version", "groups", "flows")
 	p.version(root, m)
 	p.groups(m["groups"])
 	p.flowList(m["flows"], "")
@@ -72,50 +72,50 @@ type parser struct {
 }
 
 // document reads the one document of a file; keys are those that it wants, for the message.
-func (p *parser) document(r io.Reader, keys string) (*yaml.Node, error) {
+func (p *parser) document(r io.Reader, keys ...string) (*yaml.Node, error) {
 	b, err := io.ReadAll(io.LimitReader(r, MaxBytes+1))
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", p.faults.file, err)
 	}
 	if len(b) > MaxBytes {
-		return nil, &ParseError{p.faults.file, 0, "size", "over 16 MiB", "at most 16 MiB"}
+		return nil, p.fault(0, theSize, phrase.Of("tenantfile.too-large", "max", "16 MiB"), phrase.Of("want.most", "max", "16 MiB"))
 	}
 	root, err := yamltree.Only(b)
 	var bad *yamltree.SyntaxError
 	var second *yamltree.SecondError
 	switch {
 	case errors.As(err, &bad):
-		return nil, &ParseError{p.faults.file, bad.Line, "syntax", quote(bad.Text), "valid YAML"}
+		return nil, p.fault(bad.Line, theSyntax, quoted(bad.Text), phrase.Of("want.yaml"))
 	case errors.As(err, &second):
-		return nil, &ParseError{p.faults.file, second.Line, "document", "a second one", "one document in a file"}
+		return nil, p.fault(second.Line, theDocument, phrase.Of("tenantfile.second-document"), phrase.Of("tenantfile.want-one-document"))
 	case err != nil:
 		return nil, fmt.Errorf("read %s: %w", p.faults.file, err)
 	case root == nil:
-		return nil, &ParseError{p.faults.file, 0, "file", "empty", "a mapping with the keys " + keys}
+		return nil, p.fault(0, theFile, phrase.Of("tenantfile.empty"), phrase.Of("tenantfile.want-mapping", "keys", keys))
 	}
 	if n := yamltree.FirstAlias(root); n != nil {
-		return nil, &ParseError{p.faults.file, n.Line, "anchor or alias", quote(n.Value + n.Anchor), "values written out"}
+		return nil, p.fault(n.Line, theAlias, quoted(n.Value+n.Anchor), phrase.Of("tenantfile.want-written-out"))
 	}
 	return root, nil
 }
 
 // mapping returns the values of a mapping by key and reports unknown and repeated keys.
-func (p *parser) mapping(n *yaml.Node, what string, keys ...string) map[string]*yaml.Node {
+func (p *parser) mapping(n *yaml.Node, what thing, keys ...string) map[string]*yaml.Node {
 	if n == nil || n.Kind != yaml.MappingNode {
 		line := 0
 		if n != nil {
 			line = n.Line
 		}
-		p.add(line, what, describe(n), "a mapping with the keys "+strings.Join(keys, ", "))
+		p.add(line, what, describe(n), phrase.Of("tenantfile.want-mapping", "keys", keys))
 		return nil
 	}
 	out := make(map[string]*yaml.Node, len(keys))
 	for e := range yamltree.Entries(n, keys) {
 		switch {
 		case e.Index < 0:
-			p.add(e.Key.Line, what, "has the key "+quote(e.Key.Value), "only "+strings.Join(keys, ", "))
+			p.add(e.Key.Line, what, phrase.Of("tenantfile.has-key", "key", quote(e.Key.Value)), phrase.Of("tenantfile.want-keys", "keys", keys))
 		case e.Earlier > 0:
-			p.add(e.Key.Line, what, "has the key "+quote(e.Key.Value)+" twice", "each key once")
+			p.add(e.Key.Line, what, phrase.Of("tenantfile.key-twice", "key", quote(e.Key.Value)), phrase.Of("tenantfile.want-key-once"))
 		default:
 			out[e.Key.Value] = e.Value
 		}
@@ -123,34 +123,34 @@ func (p *parser) mapping(n *yaml.Node, what string, keys ...string) map[string]*
 	return out
 }
 
-func describe(n *yaml.Node) string {
+func describe(n *yaml.Node) phrase.Text {
 	switch {
 	case n == nil:
-		return "missing"
+		return phrase.Of("tenantfile.missing")
 	case n.Kind == yaml.MappingNode:
-		return "is a mapping"
+		return phrase.Of("tenantfile.is-mapping")
 	case n.Kind == yaml.SequenceNode:
-		return "is a list"
+		return phrase.Of("tenantfile.is-list")
 	}
-	return quote(n.Value)
+	return quoted(n.Value)
 }
 
 // list returns the items of a list; a missing list is empty.
-func (p *parser) list(n *yaml.Node, what string) []*yaml.Node {
+func (p *parser) list(n *yaml.Node, what thing) []*yaml.Node {
 	if n == nil || yamltree.IsNull(n) {
 		return nil
 	}
 	if n.Kind != yaml.SequenceNode {
-		p.add(n.Line, what, describe(n), "a list")
+		p.add(n.Line, what, describe(n), wantList)
 		return nil
 	}
 	return n.Content
 }
 
 // text returns a scalar's text; false, with a fault, when there is none.
-func (p *parser) text(n *yaml.Node, line int, what, allowed string) (string, bool) {
+func (p *parser) text(n *yaml.Node, line int, what thing, allowed phrase.Text) (string, bool) {
 	if n == nil {
-		p.add(line, what, "missing", allowed)
+		p.add(line, what, describe(nil), allowed)
 		return "", false
 	}
 	if n.Kind != yaml.ScalarNode || yamltree.IsNull(n) {
@@ -164,24 +164,24 @@ func (p *parser) version(root *yaml.Node, m map[string]*yaml.Node) {
 	if m == nil {
 		return
 	}
-	if v, ok := p.text(m["version"], root.Line, "version", "1"); ok && v != strconv.Itoa(fileFormat) {
-		p.add(m["version"].Line, "version", quote(v), "1")
+	if v, ok := p.text(m["version"], root.Line, "version", wantVersion); ok && v != strconv.Itoa(fileFormat) {
+		p.add(m["version"].Line, "version", quoted(v), wantVersion)
 	}
 }
 
 func (p *parser) file(root *yaml.Node) {
-	m := p.mapping(root, "file", "version", "groups", "tenants", "flows")
+	m := p.mapping(root, theFile, "version", "groups", "tenants", "flows")
 	p.version(root, m)
 	if m == nil {
 		return
 	}
 	p.groups(m["groups"])
 	if m["tenants"] == nil {
-		p.add(root.Line, "tenants", "missing", "a list of tenants")
+		p.add(root.Line, "tenants", describe(nil), phrase.Of("tenantfile.want-tenants"))
 	}
 	items := p.list(m["tenants"], "tenants")
 	if len(items) > tenants.MaxTenants {
-		p.add(m["tenants"].Line, "tenants", strconv.Itoa(len(items)), fmt.Sprintf("at most %d", tenants.MaxTenants))
+		p.add(m["tenants"].Line, "tenants", phrase.Verbatim(strconv.Itoa(len(items))), phrase.Of("want.most", "max", tenants.MaxTenants))
 		return
 	}
 	for _, n := range items {
@@ -191,14 +191,14 @@ func (p *parser) file(root *yaml.Node) {
 }
 
 func (p *parser) tenant(n *yaml.Node) {
-	m := p.mapping(n, "tenant", "name", "weight", "guarantee", "cap", "pkey", "classes", "attachments", "flows")
+	m := p.mapping(n, theTenant, "name", "weight", "guarantee", "cap", "pkey", "classes", "attachments", "flows")
 	if m == nil {
 		return
 	}
 	var t tenants.Tenant
-	t.Name, _ = p.text(m["name"], n.Line, "name", "a name of a-z, 0-9 and -")
+	t.Name, _ = p.text(m["name"], n.Line, "name", wantName)
 	if p.fields[t.Name] != nil {
-		p.add(n.Line, "tenant", quote(t.Name), fmt.Sprintf("a name that no other tenant has; line %d has it", p.fields[t.Name][""]))
+		p.add(n.Line, theTenant, quoted(t.Name), phrase.Of("tenantfile.want-own-name", "line", p.fields[t.Name][""]))
 		return
 	}
 	lines := map[string]int{"": n.Line}
@@ -207,23 +207,23 @@ func (p *parser) tenant(n *yaml.Node) {
 	}
 	p.fields[t.Name] = lines
 	t.Weight = p.weight(m["weight"], n.Line, true)
-	t.Guarantee = p.rate(m["guarantee"], "guarantee", "none")
-	t.Cap = p.rate(m["cap"], "cap", "no bound")
+	t.Guarantee = p.rate(m["guarantee"], "guarantee", wantGuarantee)
+	t.Cap = p.rate(m["cap"], "cap", wantCap)
 	if m["pkey"] != nil {
-		if s, ok := p.text(m["pkey"], n.Line, "pkey", "0x0001 to 0xffff"); ok {
+		if s, ok := p.text(m["pkey"], n.Line, "pkey", wantPKey); ok {
 			k, err := ident.ParsePKey(s)
 			if err != nil || k == 0 { // a file without the key says so by leaving it out
-				p.add(m["pkey"].Line, "pkey", quote(s), "0x0001 to 0xffff")
+				p.add(m["pkey"].Line, "pkey", quoted(s), wantPKey)
 			}
 			t.PKey = k
 		}
 	}
 	for i, c := range p.list(m["classes"], "classes") {
-		cm := p.mapping(c, "class", "name", "weight")
+		cm := p.mapping(c, theClass, "name", "weight")
 		if cm == nil {
 			continue
 		}
-		name, _ := p.text(cm["name"], c.Line, "class name", "a name of a-z, 0-9 and -")
+		name, _ := p.text(cm["name"], c.Line, theClassName, wantName)
 		t.Classes = append(t.Classes, tenants.Class{Name: name, Weight: p.weight(cm["weight"], c.Line, false)})
 		lines[fmt.Sprintf("classes[%d]", i)] = c.Line
 	}
@@ -237,17 +237,16 @@ func (p *parser) tenant(n *yaml.Node) {
 
 // weight reads a weight; a missing one is a fault when required, otherwise one.
 func (p *parser) weight(n *yaml.Node, line int, required bool) quantity.Weight {
-	const allowed = "a number from 0.001 to 1000000 with at most three decimals"
 	if n == nil && !required {
 		return quantity.WeightOne
 	}
-	s, ok := p.text(n, line, "weight", allowed)
+	s, ok := p.text(n, line, "weight", wantWeight)
 	if !ok {
 		return quantity.WeightOne
 	}
 	w, err := quantity.ParseWeight(s)
 	if err != nil {
-		p.add(n.Line, "weight", quote(s), allowed)
+		p.add(n.Line, "weight", quoted(s), wantWeight)
 		return quantity.WeightOne
 	}
 	return w
@@ -255,11 +254,11 @@ func (p *parser) weight(n *yaml.Node, line int, required bool) quantity.Weight {
 
 // attachment reads ports, or a mapping of ports and their pinned SL.
 func (p *parser) attachment(t *tenants.Tenant, seen origins, n *yaml.Node, lines map[string]int) {
-	port, what := n, "attachment"
+	port, what := n, theAttachment
 	var sl *ident.SL
 	if n.Kind == yaml.MappingNode {
-		m := p.mapping(n, "attachment", "port", "sl")
-		port, what = m["port"], "attachment port"
+		m := p.mapping(n, theAttachment, "port", "sl")
+		port, what = m["port"], theAttachmentPort
 		sl = p.pinned(m["sl"])
 	}
 	s := p.ports(port, n.Line, what)
@@ -267,7 +266,7 @@ func (p *parser) attachment(t *tenants.Tenant, seen origins, n *yaml.Node, lines
 		return
 	}
 	if len(t.Attachments)+len(s.ports) > tenants.MaxAttachments {
-		p.add(n.Line, "attachments", fmt.Sprintf("%d ports", len(t.Attachments)+len(s.ports)), fmt.Sprintf("at most %d", tenants.MaxAttachments))
+		p.add(n.Line, "attachments", phrase.Ports.Of(len(t.Attachments)+len(s.ports)), phrase.Of("want.most", "max", tenants.MaxAttachments))
 		return
 	}
 	for _, id := range s.ports {
@@ -281,13 +280,13 @@ func (p *parser) pinned(n *yaml.Node) *ident.SL {
 	if n == nil {
 		return nil
 	}
-	s, ok := p.text(n, n.Line, "sl", "0 to 15")
+	s, ok := p.text(n, n.Line, "sl", wantSL)
 	if !ok {
 		return nil
 	}
 	v, err := strconv.ParseUint(s, 10, 8)
 	if err != nil || v >= ident.NumSLs {
-		p.add(n.Line, "sl", quote(s), "0 to 15")
+		p.add(n.Line, "sl", quoted(s), wantSL)
 		return nil
 	}
 	return new(ident.SL(v))

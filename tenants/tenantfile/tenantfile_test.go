@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"fairlane/internal/quantity"
+	"fairlane/internal/testkit/zhtest"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 	"fairlane/subnet/topogen"
@@ -75,6 +76,9 @@ tenants:
 		t.Errorf("flows %+v", flows)
 	}
 }
+
+// names are what a Chinese message has as the file has it.
+var names = strings.Fields("version groups tenants flows name weight guarantee cap pkey classes attachments port sl class from to qps demand tenant red Red")
 
 func TestHostSetsAndGroupsStandForTheirHosts(t *testing.T) {
 	t.Parallel()
@@ -145,6 +149,7 @@ func TestFaultsOfHostSetsNameTheHosts(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s\n%v, want %s", text, err, want)
 		}
+		zhtest.Error(t, text, err, names...)
 	}
 }
 
@@ -162,7 +167,7 @@ tenants:
 		t.Errorf("%v, want %s", err, want)
 	}
 	_, err = tenantfile.ReadFlows("flows.yaml", strings.NewReader(""), fabric(t), nil)
-	if want := "flows.yaml: file empty: want a mapping with the keys version and flows"; fmt.Sprint(err) != want {
+	if want := "flows.yaml: file empty: want a mapping with the keys version, flows"; fmt.Sprint(err) != want {
 		t.Errorf("%v, want %s", err, want)
 	}
 }
@@ -222,9 +227,10 @@ func TestEveryFaultNamesItsLineFieldAndWhatIsAllowed(t *testing.T) {
 			t.Errorf("%s: error %v, want a ParseError", name, err)
 			continue
 		}
-		if pe.Line != c.line || pe.Field != c.field || pe.File != "f.yaml" || pe.Allowed == "" {
+		if pe.Line != c.line || pe.Field.String() != c.field || pe.File != "f.yaml" || pe.Allowed.ID == "" {
 			t.Errorf("%s: %+v, want line %d, field %q and what is allowed", name, *pe, c.line, c.field)
 		}
+		zhtest.Error(t, name, err, names...)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"fairlane/ccconfig/ibcc"
 	"fairlane/ccconfig/ibprofile"
+	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/internal/yamltree"
 )
@@ -69,16 +70,16 @@ func (s sites) set(d *yamltree.Decoder, rules []ibprofile.Rule) (*ibprofile.Set,
 	}
 	joined, ok := err.(interface{ Unwrap() []error })
 	if !ok {
-		d.FaultAt("", err.Error())
+		d.FaultAt("", phrase.OfError(err))
 		return nil, d.Err()
 	}
 	for _, e := range joined.Unwrap() {
 		var fe *ibprofile.FieldError
 		if !errors.As(e, &fe) {
-			d.Fault(0, "", e.Error())
+			d.Fault(0, "", phrase.OfError(e))
 			continue
 		}
-		d.FaultAt(fe.Where(), "found "+fe.Found+", want "+fe.Want)
+		d.FaultAt(fe.Where(), yamltree.Found(fe.Found, fe.Want))
 	}
 	return nil, d.Err()
 }
@@ -132,7 +133,7 @@ func (s *sites) profile(d *yamltree.Decoder, n *yaml.Node, field string) {
 		case len(f.ThresholdBytes) == ibcc.MaxThreshold:
 			copy(p.Switch.Thresholds[1:], f.ThresholdBytes)
 		case d.Has(field + ".threshold_bytes"):
-			d.FaultAt(field+".threshold_bytes", fmt.Sprintf("found a list of %d, want a list of %d: the queue of each code from 1 to 15", len(f.ThresholdBytes), ibcc.MaxThreshold))
+			d.FaultAt(field+".threshold_bytes", phrase.Of("ibprofile.thresholds", "n", len(f.ThresholdBytes), "want", ibcc.MaxThreshold))
 		case d.Has(field + ".queue_bytes"):
 			p.Switch.Thresholds = ibprofile.Linear(f.QueueBytes)
 		}
@@ -163,14 +164,14 @@ func (s *sites) model(d *yamltree.Decoder, n *yaml.Node, field string) (like ibp
 	}
 	switch {
 	case n.Kind != yaml.MappingNode:
-		d.Fault(n.Line, field, "found "+yamltree.Describe(n)+", want a mapping with name, kind and what differs")
+		d.Fault(n.Line, field, yamltree.Found(yamltree.Describe(n), phrase.Of("ibprofile.want-profile")))
 		return like, false
 	case kind == string(ibprofile.Adapter) && name == "":
 		name = ibprofile.GenericAdapter
 	case kind == string(ibprofile.Switch) && name == "":
 		name = ibprofile.GenericSwitch
 	case kind != string(ibprofile.Adapter) && kind != string(ibprofile.Switch):
-		d.Fault(n.Line, field+".kind", "found "+yamltree.Quote(kind)+", want adapter or switch")
+		d.Fault(n.Line, field+".kind", yamltree.Found(yamltree.Quoted(kind), phrase.Of("ibprofile.want-kind")))
 		return like, false
 	}
 	if i := slices.IndexFunc(*s, func(p ibprofile.Profile) bool { return p.Name == name }); i >= 0 {
@@ -179,7 +180,7 @@ func (s *sites) model(d *yamltree.Decoder, n *yaml.Node, field string) (like ibp
 		like, ok = (*ibprofile.Set)(nil).Lookup(name)
 	}
 	if !ok || string(like.Kind) != kind {
-		d.Fault(n.Line, field+".like", "found "+yamltree.Quote(name)+", want a built-in profile of the same kind, or one further up in this file")
+		d.Fault(n.Line, field+".like", yamltree.Found(yamltree.Quoted(name), phrase.Of("ibprofile.want-like")))
 		return like, false
 	}
 	return like, true

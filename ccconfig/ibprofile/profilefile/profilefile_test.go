@@ -10,6 +10,7 @@ import (
 	"fairlane/ccconfig/ibprofile"
 	"fairlane/ccconfig/ibprofile/profilefile"
 	"fairlane/internal/quantity"
+	"fairlane/internal/testkit/zhtest"
 	"fairlane/internal/yamltree"
 )
 
@@ -113,6 +114,7 @@ func TestFaultsNameLineFieldFoundAndAllowed(t *testing.T) {
 		if !errors.As(err, &fault) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q:\n%v\nwant %q", text, err, want)
 		}
+		zhtest.Error(t, text, err, names...)
 	}
 	if _, err := profilefile.Read("f.yaml", strings.NewReader(strings.Repeat("#", profilefile.MaxBytes+1))); err == nil || !strings.Contains(err.Error(), "more than") {
 		t.Errorf("a file that is too long: %v", err)
@@ -163,3 +165,6 @@ func TestProfilesSurviveWritingAndReading(t *testing.T) {
 		}
 	}
 }
+
+// names are what a Chinese message has as the file has it.
+var names = strings.Fields("version profiles assign name kind like adapter switch standard source measured assumed qp sl title origin basis assumptions layouts modes")

@@ -179,7 +179,7 @@ func resolveAttachments(topo *subnet.Fabric, in []AttachmentInput, base string) 
 	for i, a := range in {
 		ref, err := resolveEndpoint(topo, a.Port)
 		if err == nil && seen[topo.PortID(ref)] {
-			err = fmt.Errorf("port %q is attached twice: want each port once", a.Port)
+			err = &phrase.Error{Text: phrase.Of("problem.port-twice", "port", a.Port)}
 		}
 		if err != nil {
 			bad.AddFrom(fmt.Sprintf("%s/attachments/%d/port", base, i), err)
@@ -199,7 +199,7 @@ func resolveEndpoint(topo *subnet.Fabric, text string) (subnet.PortRef, error) {
 		return ref, err
 	}
 	if n := topo.Nodes[ref.Node]; n.Kind != subnet.KindCA {
-		return ref, fmt.Errorf("port %q is on a switch: want a port of a channel adapter", text)
+		return ref, &phrase.Error{Text: phrase.Of("problem.switch-port", "port", text)}
 	}
 	return ref, nil
 }

@@ -23,7 +23,6 @@
 package smfile
 
 import (
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -33,6 +32,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"fairlane/internal/phrase"
 	"fairlane/internal/yamltree"
 	"fairlane/subnet/opensm/osmfile"
 )
@@ -94,13 +94,13 @@ func Read(name, dir string, r io.Reader) (*File, error) {
 	out := new(File)
 	switch {
 	case f.OpenSM != nil && f.UFM != nil:
-		d.FaultAt("ufm", "found beside another, want one of opensm and ufm")
+		d.FaultAt("ufm", phrase.Of("smfile.both"))
 	case f.OpenSM != nil:
 		out.OpenSM = f.OpenSM.checked(d, dir)
 	case f.UFM != nil:
 		out.UFM = f.UFM.checked(d, dir)
 	case d.Faults() == 0:
-		d.FaultAt("", "found nothing, want opensm or ufm")
+		d.FaultAt("", phrase.Of("smfile.neither"))
 	}
 	if err := d.Err(); err != nil {
 		return nil, err
@@ -135,14 +135,22 @@ func (c *code) DecodeNode(d *yamltree.Decoder, n *yaml.Node, field string) {
 		return
 	}
 	if _, err := osmfile.ParseCode(string(*c)); err != nil {
-		d.Fault(n.Line, field, err.Error())
+		d.Fault(n.Line, field, yamltree.Found(yamltree.Quoted(string(*c)), yamltree.OneOf(codes()...)))
 	}
+}
+
+// codes are those of all problems.
+func codes() (names []string) {
+	for _, c := range osmfile.Codes() {
+		names = append(names, string(c))
+	}
+	return names
 }
 
 func decodeText[T ~string](d *yamltree.Decoder, n *yaml.Node, field string, to *T) {
 	var s string
 	if n.Kind == yaml.ScalarNode && n.Value == "" || yamltree.IsNull(n) {
-		d.Fault(n.Line, field, "found no value, want one")
+		d.Fault(n.Line, field, phrase.Of("smfile.no-value"))
 		return
 	}
 	d.Value(n, &s, field)
@@ -159,8 +167,8 @@ func (p path) in(dir string) string {
 
 // opensm is the section of an OpenSM as it is written.
 type opensm struct {
-	Options    path     `json:"options" want:"the file that OpenSM is given with -F"`
-	Partitions path     `json:"partitions" want:"OpenSM's partition_config_file"`
+	Options    path     `json:"options" want:"smfile.want-options"`
+	Partitions path     `json:"partitions" want:"smfile.want-partitions"`
 	Policy     path     `json:"policy"`
 	Unit       text     `json:"unit"`
 	PIDFile    path     `json:"pid_file"`
@@ -186,24 +194,24 @@ func (o *opensm) checked(d *yamltree.Decoder, dir string) *OpenSM {
 	for i, f := range files {
 		for _, g := range files[:i] {
 			if f.file != "" && g.file != "" && filepath.Clean(f.file) == filepath.Clean(g.file) {
-				d.FaultAt("opensm."+f.key, fmt.Sprintf("found the file of %s, want another", g.key))
+				d.FaultAt("opensm."+f.key, phrase.Of("smfile.same-file", "key", g.key))
 			}
 		}
 	}
 	switch {
 	case o.Unit != "" && !isUnit(out.Unit):
-		d.FaultAt("opensm.unit", "found "+yamltree.Quote(out.Unit)+", want the name of a unit, such as opensm.service")
+		d.FaultAt("opensm.unit", yamltree.Found(yamltree.Quoted(out.Unit), phrase.Of("smfile.want-unit")))
 	case o.Unit != "" && o.PIDFile != "":
-		d.FaultAt("opensm", "found both unit and pid_file, want one")
+		d.FaultAt("opensm", phrase.Of("smfile.unit-and-pid"))
 	case o.Unit == "" && o.PIDFile == "" && !d.Faulty("opensm.unit") && !d.Faulty("opensm.pid_file"):
-		d.Fault(d.Line("opensm"), "opensm.pid_file", "missing, want it, or unit, to make OpenSM read its files again")
+		d.Fault(d.Line("opensm"), "opensm.pid_file", yamltree.Missing(phrase.Of("smfile.want-pid-file")))
 	}
 	return out
 }
 
 // ufm is the section of a UFM as it is written.
 type ufm struct {
-	URL          text     `json:"url" want:"https://HOST or https://HOST:PORT"`
+	URL          text     `json:"url" want:"smfile.want-url"`
 	TokenFile    path     `json:"token_file"`
 	User         text     `json:"user"`
 	PasswordFile path     `json:"password_file"`
@@ -215,11 +223,11 @@ type ufm struct {
 func (u *ufm) checked(d *yamltree.Decoder, dir string) *UFM {
 	switch {
 	case u.TokenFile != "" && (u.User != "" || u.PasswordFile != ""):
-		d.FaultAt("ufm", "found a token and a user, want one way to sign in")
+		d.FaultAt("ufm", phrase.Of("smfile.token-and-user"))
 	case u.TokenFile == "" && u.User == "" && !d.Faulty("ufm.user") && !d.Faulty("ufm.token_file"):
-		d.FaultAt("ufm.token_file", "missing, want it, or user and password_file")
+		d.FaultAt("ufm.token_file", yamltree.Missing(phrase.Of("smfile.want-token")))
 	case u.User != "" && u.PasswordFile == "" && !d.Faulty("ufm.password_file"):
-		d.FaultAt("ufm.password_file", "missing, want the file with the user's password")
+		d.FaultAt("ufm.password_file", yamltree.Missing(phrase.Of("smfile.want-password")))
 	}
 	return &UFM{
 		URL: string(u.URL), TokenFile: u.TokenFile.in(dir), User: string(u.User), PasswordFile: u.PasswordFile.in(dir), CAFile: u.CAFile.in(dir),

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"fairlane/internal/testkit/zhtest"
 	"fairlane/subnet/opensm/osmfile"
 )
 
@@ -94,7 +95,7 @@ func TestFaults(t *testing.T) {
 		"no value":     {"opensm: {options: , partitions: /b, unit: o.service}", []string{"opensm.options: missing, want the file that OpenSM is given with -F"}},
 		"a list":       {"opensm: {options: [/a], partitions: /b, unit: o.service}", []string{"opensm.options: found a list of 1, want a text"}},
 		"left":         {"opensm: {options: /a, partitions: /b, unit: o.service, leave: [option]}", []string{`opensm.leave[0]: found "option", want options, policy or lanes`}},
-		"unknown code": {"opensm: {options: /a, partitions: /b, unit: o.service, accept: [not-master, sl-droppd]}", []string{`opensm.accept[1]: code "sl-droppd": want one of `}},
+		"unknown code": {"opensm: {options: /a, partitions: /b, unit: o.service, accept: [not-master, sl-droppd]}", []string{`opensm.accept[1]: found "sl-droppd", want congestion-control-on, `}},
 		"no list":      {"opensm: {options: /a, partitions: /b, unit: o.service, accept: x}", []string{`opensm.accept: found "x", want a list`}},
 		"no code":      {"opensm: {options: /a, partitions: /b, unit: o.service, accept: ['']}", []string{`opensm.accept[0]: found no value`}},
 		"maybe":        {"opensm: {options: /a, partitions: /b, unit: o.service, ipoib: maybe}", []string{`opensm.ipoib: found "maybe", want true or false`}},
@@ -110,6 +111,7 @@ func TestFaults(t *testing.T) {
 			if err == nil {
 				t.Fatalf("got %+v, want an error", f)
 			}
+			zhtest.Error(t, tc.text, err, strings.Fields("opensm ufm unit url token user policy partitions options lanes leave accept members ipoib all attached")...)
 			lines := strings.Split(err.Error(), "\n")
 			if len(lines) != len(tc.want) {
 				t.Fatalf("faults are %q, want %d", lines, len(tc.want))
