@@ -49,7 +49,7 @@ func (s *Server) VerifyAudit(ctx context.Context, r server.VerifyAuditRequestObj
 	}
 	out := server.VerifyAudit200JSONResponse{Ok: found.Bad == nil, Entries: found.Entries, First: found.First, Tail: found.Tail.String()}
 	if found.Bad != nil {
-		out.Bad = &gen.AuditFault{Seq: found.Bad.Seq, Reason: found.Bad.Reason}
+		out.Bad = &gen.AuditFault{Seq: found.Bad.Seq, Reason: found.Bad.Said.String(), Said: &found.Bad.Said}
 	}
 	return out, nil
 }

@@ -1198,6 +1198,9 @@ type AuditEntry struct {
 type AuditFault struct {
 	Reason string `json:"reason"`
 
+	// Said A sentence as a stable message id and named, typed parameters, so that a client writes it in the reader's language; the English sentence stands beside it.
+	Said *Phrase `json:"said,omitempty"`
+
 	// Seq Number of the first entry that does not fit, or is missing.
 	Seq int64 `json:"seq"`
 }

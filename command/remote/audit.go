@@ -196,7 +196,7 @@ func (c *cli) auditVerify(cmd *cobra.Command, expect, from string) error {
 		return t
 	})
 	if err == nil && report.Bad != nil {
-		err = errors.New(c.t("err.audit-bad", "seq", report.Bad.Seq, "reason", report.Bad.Reason))
+		err = errors.New(c.t("err.audit-bad", "seq", report.Bad.Seq, "reason", c.texts.Either(report.Bad.Reason, report.Bad.Said)))
 	}
 	if err == nil {
 		c.say(cmd, "msg.audit-whole")
@@ -228,7 +228,7 @@ func (c *cli) verifyFile(cmd *cobra.Command, path string, expect audit.Tail) (*g
 	out := &gen.AuditReport{Ok: err == nil, Entries: report.Entries, First: report.First, Tail: report.Tail.String()}
 	var bad *audit.BadError
 	if errors.As(err, &bad) {
-		out.Bad = &gen.AuditFault{Seq: bad.Seq, Reason: bad.Reason}
+		out.Bad = &gen.AuditFault{Seq: bad.Seq, Reason: bad.Said.String(), Said: &bad.Said}
 		return out, nil
 	}
 	return out, err

@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"fairlane/internal/testkit/zhtest"
 )
 
 // entry draws what happened, before it is chained.
@@ -259,6 +261,8 @@ func TestPruning(t *testing.T) {
 				t.Errorf("report is %+v", r)
 			case c.bad != 0 && (!errors.As(err, &named) || named.Seq != c.bad):
 				t.Errorf("error is %v, want one that names entry %d", err, c.bad)
+			case c.bad != 0:
+				zhtest.Error(t, name, err)
 			}
 		})
 	}

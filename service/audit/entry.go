@@ -17,6 +17,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"fairlane/internal/phrase"
 )
 
 // Outcomes of what an entry tells of.
@@ -38,10 +40,10 @@ func (h Hash) String() string { return hex.EncodeToString(h[:]) }
 // ParseHash reads what String prints.
 func ParseHash(s string) (h Hash, err error) {
 	if len(s) != 2*len(h) {
-		return h, fmt.Errorf("hash of %d characters: want %d hexadecimal digits", len(s), 2*len(h))
+		return h, &phrase.Error{Text: phrase.Of("audit.hash-length", "n", len(s), "want", 2*len(h))}
 	}
 	if _, err := hex.Decode(h[:], []byte(s)); err != nil {
-		return h, fmt.Errorf("hash: want %d hexadecimal digits", 2*len(h))
+		return h, &phrase.Error{Text: phrase.Of("audit.hash", "want", 2*len(h))}
 	}
 	return h, nil
 }
@@ -123,11 +125,11 @@ func (t Tail) String() string { return fmt.Sprintf("%d:%s", t.Seq, t.Hash) }
 func ParseTail(s string) (Tail, error) {
 	number, hash, ok := strings.Cut(s, ":")
 	if !ok {
-		return Tail{}, fmt.Errorf("end of the chain %q: want NUMBER:HASH", s)
+		return Tail{}, &phrase.Error{Text: phrase.Of("audit.tail", "found", strconv.Quote(s))}
 	}
 	seq, err := strconv.ParseInt(number, 10, 64)
 	if err != nil || seq < 0 || strconv.FormatInt(seq, 10) != number {
-		return Tail{}, fmt.Errorf("end of the chain: number %q: want a number from 0", number)
+		return Tail{}, &phrase.Error{Text: phrase.Of("audit.tail-number", "found", strconv.Quote(number))}
 	}
 	h, err := ParseHash(hash)
 	return Tail{Seq: seq, Hash: h}, err

@@ -2,17 +2,25 @@ package audit
 
 import (
 	"encoding/json"
-	"fmt"
+
+	"fairlane/internal/phrase"
 )
 
 // BadError names the first entry that does not fit.
 type BadError struct {
-	Seq    int64 // of the entry, or of the place where one is missing
-	Reason string
+	Seq  int64       // of the entry, or of the place where one is missing
+	Said phrase.Text // what is wrong with it
 }
 
+var _ phrase.Sentence = (*BadError)(nil)
+
 // Error prints both.
-func (e *BadError) Error() string { return fmt.Sprintf("audit entry %d: %s", e.Seq, e.Reason) }
+func (e *BadError) Error() string { return e.Sentence().String() }
+
+// Sentence is the error for readers of any language.
+func (e *BadError) Sentence() phrase.Text {
+	return phrase.Of("audit.bad", "seq", e.Seq, "reason", e.Said)
+}
 
 // Verifier checks a chain that it is given entry by entry, oldest first. The zero value is ready.
 type Verifier struct {
@@ -33,29 +41,29 @@ func (v *Verifier) Add(e Entry) error {
 		v.first = Tail{Seq: e.Seq - 1, Hash: e.Prev}
 		v.tail = v.first
 		if e.Seq < 1 {
-			return &BadError{e.Seq, "numbers begin at 1"}
+			return &BadError{e.Seq, phrase.Of("audit.below-one")}
 		}
 	}
 	switch {
 	case e.Seq != v.tail.Seq+1:
-		return &BadError{v.tail.Seq + 1, fmt.Sprintf("is missing: entry %d comes after %d", e.Seq, v.tail.Seq)}
+		return &BadError{v.tail.Seq + 1, phrase.Of("audit.missing", "next", e.Seq, "previous", v.tail.Seq)}
 	case e.Prev != v.tail.Hash:
-		return &BadError{e.Seq, "does not continue the entry before it"}
+		return &BadError{e.Seq, phrase.Of("audit.no-link")}
 	case e.Sum() != e.Hash:
-		return &BadError{e.Seq, "was changed: its hash is not that of its content"}
+		return &BadError{e.Seq, phrase.Of("audit.changed")}
 	}
 	v.tail = Tail{e.Seq, e.Hash}
 	v.count++
 	if v.Expect.Seq == e.Seq {
 		if v.Expect.Hash != e.Hash {
-			return &BadError{e.Seq, "is not the entry that was remembered: the chain was written anew"}
+			return &BadError{e.Seq, phrase.Of("audit.rewritten")}
 		}
 		v.met = true
 	}
 	if e.Action == ActionPruned {
 		var p Pruned
 		if err := json.Unmarshal(e.After, &p); err != nil {
-			return &BadError{e.Seq, "does not say what was pruned"}
+			return &BadError{e.Seq, phrase.Of("audit.no-pruned")}
 		}
 		v.pruned = p.Through
 	}
@@ -79,17 +87,17 @@ func (v *Verifier) Finish(tail Tail) (Report, error) {
 	switch {
 	case v.first != v.pruned: // also when nothing was pruned: then both are zero
 		if v.first.Seq < v.pruned.Seq {
-			return r, &BadError{v.first.Seq + 1, fmt.Sprintf("is there although entries to %d were pruned", v.pruned.Seq)}
+			return r, &BadError{v.first.Seq + 1, phrase.Of("audit.not-pruned", "through", v.pruned.Seq)}
 		}
-		return r, &BadError{v.pruned.Seq + 1, "is missing: no pruning took it out"}
+		return r, &BadError{v.pruned.Seq + 1, phrase.Of("audit.missing-unpruned")}
 	case v.tail.Seq < tail.Seq:
-		return r, &BadError{v.tail.Seq + 1, fmt.Sprintf("is missing: the log went on to entry %d", tail.Seq)}
+		return r, &BadError{v.tail.Seq + 1, phrase.Of("audit.cut-off", "last", tail.Seq)}
 	case v.tail != tail:
-		return r, &BadError{v.tail.Seq, "is not the end that the log has on record"}
+		return r, &BadError{v.tail.Seq, phrase.Of("audit.other-end")}
 	case v.Expect.Seq > v.tail.Seq:
-		return r, &BadError{v.tail.Seq + 1, fmt.Sprintf("is missing: entry %d was remembered", v.Expect.Seq)}
+		return r, &BadError{v.tail.Seq + 1, phrase.Of("audit.expected-missing", "expected", v.Expect.Seq)}
 	case v.Expect.Seq > v.first.Seq && !v.met:
-		return r, &BadError{v.Expect.Seq, "is not the entry that was remembered"}
+		return r, &BadError{v.Expect.Seq, phrase.Of("audit.not-expected")}
 	}
 	return r, nil
 }

@@ -7,13 +7,13 @@ package config
 
 import (
 	"errors"
-	"fmt"
 	"maps"
 	"os"
 	"slices"
 	"strings"
 	"time"
 
+	"fairlane/internal/phrase"
 	"fairlane/internal/usage"
 )
 
@@ -134,8 +134,11 @@ func (l *Loaded) From(key string) string {
 	if from, ok := l.from[key]; ok {
 		return from
 	}
-	return "default"
+	return byDefault
 }
+
+// byDefault is where a value that nobody gave comes from.
+const byDefault = "default"
 
 // Load reads and checks a configuration. Its error names everything that is wrong, with the place, what was
 // found and what is allowed.
@@ -157,7 +160,7 @@ func Load(s Sources) (*Loaded, error) {
 	for _, name := range slices.Sorted(maps.Keys(s.Flags)) {
 		i := slices.IndexFunc(keys, func(k Key) bool { return k.Flag == name })
 		if i < 0 {
-			faults = append(faults, fmt.Errorf("--%s: no such key", name))
+			faults = append(faults, fault(phrase.Of("config.no-key", "flag", name)))
 			continue
 		}
 		faults = append(faults, l.set(&keys[i], s.Flags[name], "--"+name))
@@ -174,10 +177,27 @@ func Load(s Sources) (*Loaded, error) {
 // set gives a key a value in its text form.
 func (l *Loaded) set(k *Key, value, from string) error {
 	if err := k.set(&l.Config, value); err != nil {
-		return fmt.Errorf("%s: %s: %w", from, k.Name, err)
+		return at(from, k.Name, err)
 	}
 	l.from[k.Name] = from
 	return nil
+}
+
+// fault is an error that is a sentence.
+func fault(said phrase.Text) error { return &phrase.Error{Text: said} }
+
+// found says what a value is and what it may be.
+func found(what string, want phrase.Text) error {
+	return fault(phrase.Of("problem.found", "found", what, "want", want))
+}
+
+// at says where the value of a key that is wrong came from.
+func at(from, key string, err error) error {
+	label := phrase.Verbatim(from)
+	if from == byDefault {
+		label = phrase.Of("config.default")
+	}
+	return phrase.Because(err, phrase.Of("labelled", "label", label, "text", phrase.Of("labelled", "label", key, "text", err)))
 }
 
 // check looks at each value's range, and then at what keys mean together.
@@ -189,7 +209,7 @@ func (l *Loaded) check(keys []Key) error {
 		}
 		for _, v := range k.values(&l.Config) {
 			if err := k.check(v); err != nil {
-				faults = append(faults, fmt.Errorf("%s: %s: %w", l.From(k.Name), k.Name, err))
+				faults = append(faults, at(l.From(k.Name), k.Name, err))
 			}
 		}
 	}
@@ -202,35 +222,35 @@ func (l *Loaded) check(keys []Key) error {
 // together is the rules between keys.
 func (l *Loaded) together() []error {
 	var faults []error
-	at := func(key, why string) {
-		faults = append(faults, fmt.Errorf("%s: %s: %s", l.From(key), key, why))
+	wrong := func(key string, why phrase.Text) {
+		faults = append(faults, at(l.From(key), key, fault(why)))
 	}
 	if len(l.Listen) == 0 {
-		at("listen", "want at least one HOST:PORT or unix:PATH")
+		wrong("listen", phrase.Of("config.no-listener"))
 	}
 	if (l.TLS.CertFile == "") != (l.TLS.KeyFile == "") {
-		at("tls.cert_file", "want tls.cert_file and tls.key_file, or neither")
+		wrong("tls.cert_file", phrase.Of("config.half-pair"))
 	}
 	if l.TLS.ClientCAFile != "" && l.TLS.CertFile == "" {
-		at("tls.client_ca_file", "client certificates need TLS: want tls.cert_file and tls.key_file too")
+		wrong("tls.client_ca_file", phrase.Of("config.client-ca"))
 	}
 	if l.OIDC.Issuer != "" && (l.OIDC.ClientID == "" || l.PublicURL == "") {
-		at("oidc.issuer", "the provider must know us and send browsers back: want oidc.client_id and public_url too")
+		wrong("oidc.issuer", phrase.Of("config.issuer-alone"))
 	}
 	if l.OIDC.Issuer == "" && l.OIDC.ClientID != "" {
-		at("oidc.client_id", "want oidc.issuer too")
+		wrong("oidc.client_id", phrase.Of("config.no-issuer"))
 	}
 	if l.Operations.Pprof && len(l.Operations.Listen) == 0 {
-		at("operations.pprof", "profiles are served on the operations listener: want operations.listen too")
+		wrong("operations.pprof", phrase.Of("config.no-operations"))
 	}
 	inURL := passwordInURL(l.Database)
 	switch from := l.From("database"); {
 	case inURL && from != "FAIRLANE_DATABASE":
-		at("database", "the URL holds a password, and others can read it there: want it in the file that database_password_file names, or the whole URL in FAIRLANE_DATABASE")
+		wrong("database", phrase.Of("config.password-in-url"))
 	case inURL && l.DatabasePasswordFile != "":
-		at("database_password_file", "the URL in FAIRLANE_DATABASE has a password already: want one of the two")
+		wrong("database_password_file", phrase.Of("config.two-passwords"))
 	case l.DatabasePasswordFile != "" && !isPostgres(l.Database):
-		at("database_password_file", "SQLite has no password: want it with a postgres:// URL only")
+		wrong("database_password_file", phrase.Of("config.sqlite-password"))
 	}
 	return faults
 }
@@ -246,7 +266,7 @@ func Secret(path string) (string, error) {
 		return "", usage.Wrap(err)
 	}
 	if st.Size() > maxSecret || !st.Mode().IsRegular() {
-		return "", usage.Errorf("%s: want a regular file of at most %d bytes that holds the secret", path, maxSecret)
+		return "", usage.Of(phrase.Of("config.no-secret-file", "path", path, "max", maxSecret))
 	}
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -254,7 +274,7 @@ func Secret(path string) (string, error) {
 	}
 	text := strings.TrimSpace(string(b))
 	if text == "" {
-		return "", usage.Errorf("%s is empty: want the secret as its only line", path)
+		return "", usage.Of(phrase.Of("config.empty-secret", "path", path))
 	}
 	return text, nil
 }

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"fairlane/internal/testkit/zhtest"
 )
 
 func file(t testing.TB, text string) string {
@@ -71,13 +73,13 @@ func TestAWrongFileIsRefusedWithLineAndAllowed(t *testing.T) {
 		"tls: {cert_file: a}\ntls: {}\n":         "c.yaml:2: tls was given in line 1 already",
 		"listen: :1\n\nlisten: :2\n":             "c.yaml:3: listen was given in line 1 already",
 		"database: [a]\n":                        "c.yaml:1: database: found a list: want a single value",
-		"database: {a: b}\n":                     "c.yaml:1: database: found keys: want a single value",
-		"listen: {a: b}\n":                       "c.yaml:1: listen: found keys: want a list of texts",
+		"database: {a: b}\n":                     "c.yaml:1: database: found a mapping: want a single value",
+		"listen: {a: b}\n":                       "c.yaml:1: listen: found a mapping: want a list of texts",
 		"listen: [[a]]\n":                        "entry 1: want a text",
 		"x: &a 1\ndatabase: *a\n":                "found an alias: want a single value",
 		"- a\n":                                  "c.yaml:1: want the keys listen",
 		"listen: {\n":                            "want valid YAML",
-		"listen: :1\n---\nlisten: :2\n":          "a second document begins",
+		"listen: :1\n---\nlisten: :2\n":          "found a second document, want one",
 		"operations: {pprof: maybe}\n":           `c.yaml:1: operations.pprof: found "maybe": want true or false`,
 		"shutdown: {drain: 30}\n":                `c.yaml:1: shutdown.drain: found "30": want a duration with its unit`,
 		"\nshutdown: {drain: 2h}\n":              "c.yaml:2: shutdown.drain: found 2h0m0s: want 1s to 1h0m0s",
@@ -103,6 +105,7 @@ func TestAWrongFileIsRefusedWithLineAndAllowed(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.40q: %v\nwant %q", text, err, want)
 		}
+		zhtest.Error(t, fmt.Sprintf("%.40q", text), err, keys...)
 		if err != nil && strings.Contains(err.Error(), "geheim") {
 			t.Errorf("%.40q: the password is in the message: %v", text, err)
 		}
@@ -111,6 +114,9 @@ func TestAWrongFileIsRefusedWithLineAndAllowed(t *testing.T) {
 		t.Error("a file that does not exist was read")
 	}
 }
+
+// keys are what a Chinese message has as the file has it.
+var keys = strings.Fields("listen database log level format json text debug info warn error optional require trace retention shutdown tls oidc operations pprof discovery rollouts nothing")
 
 func TestEveryFaultIsNamedAtOnce(t *testing.T) {
 	t.Parallel()
@@ -123,6 +129,7 @@ func TestEveryFaultIsNamedAtOnce(t *testing.T) {
 			t.Errorf("%v does not name %q", err, want)
 		}
 	}
+	zhtest.Error(t, "all sources", err, keys...)
 	_, err = Load(Sources{Path: file(t, "log: {level: loud, format: 7}\n")})
 	for _, want := range []string{"log.level", "log.format"} {
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -1,8 +1,9 @@
 package config
 
 import (
-	"fmt"
 	"net/url"
+
+	"fairlane/internal/phrase"
 )
 
 // DatabaseURL is the database that a configuration names, with the password of its file put into the URL. It is
@@ -14,7 +15,7 @@ func DatabaseURL(c *Config) (string, error) {
 	}
 	u, err := url.Parse(c.Database)
 	if err != nil { // the text would repeat the URL
-		return "", fmt.Errorf("the database URL cannot be read")
+		return "", fault(phrase.Of("config.database-unreadable"))
 	}
 	u.User = url.UserPassword(u.User.Username(), password)
 	return u.String(), nil

@@ -10,6 +10,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"fairlane/internal/phrase"
 	"fairlane/internal/yamltree"
 )
 
@@ -33,16 +34,16 @@ func (l *Loaded) read(path string, r io.Reader, keys []Key) []error {
 		return []error{fmt.Errorf("read %s: %w", path, err)}
 	}
 	if len(data) > maxSize {
-		return []error{fmt.Errorf("%s: want at most %d bytes", path, maxSize)}
+		return []error{fault(phrase.Of("config.too-large", "path", path, "max", maxSize))}
 	}
 	root, err := yamltree.Only(data)
 	var bad *yamltree.SyntaxError
 	var second *yamltree.SecondError
 	switch {
 	case errors.As(err, &bad):
-		return []error{fmt.Errorf("%s:%d: %s: want valid YAML", path, max(bad.Line, 1), bad.Text)}
+		return []error{atLine(path, max(bad.Line, 1), phrase.Of("want", "found", yamltree.Quoted(bad.Text), "want", phrase.Of("want.yaml")))}
 	case errors.As(err, &second):
-		return []error{fmt.Errorf("%s:%d: a second document begins: want one", path, second.Line)}
+		return []error{atLine(path, second.Line, phrase.Of("yaml.second-document"))}
 	case err != nil:
 		return []error{fmt.Errorf("%s: %w", path, err)}
 	case root == nil || yamltree.IsNull(root):
@@ -62,8 +63,12 @@ type fileWalk struct {
 	faults []error
 }
 
-func (w *fileWalk) fault(line int, format string, args ...any) {
-	w.faults = append(w.faults, fmt.Errorf("%s:%d: %w", w.path, line, fmt.Errorf(format, args...)))
+func (w *fileWalk) fault(line int, said phrase.Text) {
+	w.faults = append(w.faults, atLine(w.path, line, said))
+}
+
+func atLine(path string, line int, said phrase.Text) error {
+	return fault(phrase.Of("labelled", "label", fmt.Sprintf("%s:%d", path, line), "text", said))
 }
 
 // allowed lists the keys of a level: "tls" has cert_file, key_file, ...
@@ -86,20 +91,20 @@ func (w *fileWalk) allowed(prefix string) []string {
 func (w *fileWalk) mapping(prefix string, n *yaml.Node) {
 	allowed := w.allowed(prefix)
 	if n.Kind != yaml.MappingNode {
-		level := strings.TrimSuffix(prefix, ".")
-		if level != "" {
-			level += ": "
+		said := phrase.Of("config.want-keys", "keys", allowed)
+		if level := strings.TrimSuffix(prefix, "."); level != "" {
+			said = phrase.Of("labelled", "label", level, "text", said)
 		}
-		w.fault(n.Line, "%swant the keys %s", level, strings.Join(allowed, ", "))
+		w.fault(n.Line, said)
 		return
 	}
 	for e := range yamltree.Entries(n, allowed) {
 		name := prefix + e.Key.Value
 		switch {
 		case e.Index < 0:
-			w.fault(e.Key.Line, "unknown key %.60q: want %s", name, strings.Join(allowed, ", "))
+			w.fault(e.Key.Line, phrase.Of("config.unknown-key", "key", fmt.Sprintf("%.60q", name), "keys", allowed))
 		case e.Earlier > 0:
-			w.fault(e.Key.Line, "%s was given in line %d already: want it once", name, e.Earlier)
+			w.fault(e.Key.Line, phrase.Of("config.key-twice", "key", name, "line", e.Earlier))
 		default:
 			w.value(name, e.Value)
 		}
@@ -119,7 +124,7 @@ func (w *fileWalk) value(name string, n *yaml.Node) {
 	k := &w.keys[i]
 	text, err := scalars(n, k.Kind() == "list")
 	if err != nil {
-		w.fault(n.Line, "%s: %w", name, err)
+		w.fault(n.Line, phrase.Of("labelled", "label", name, "text", err))
 		return
 	}
 	if err := w.to.set(k, text, fmt.Sprintf("%s:%d", w.path, n.Line)); err != nil {
@@ -133,28 +138,28 @@ func scalars(n *yaml.Node, list bool) (string, error) {
 	case n.Kind == yaml.ScalarNode:
 		return n.Value, nil
 	case !list:
-		return "", fmt.Errorf("found %s: want a single value", nodeKind(n))
+		return "", fault(phrase.Of("problem.found", "found", nodeKind(n), "want", phrase.Of("yaml.want-single")))
 	case n.Kind != yaml.SequenceNode:
-		return "", fmt.Errorf("found %s: want a list of texts", nodeKind(n))
+		return "", fault(phrase.Of("problem.found", "found", nodeKind(n), "want", phrase.Of("config.want-texts")))
 	}
 	parts := make([]string, len(n.Content))
 	for i, c := range n.Content {
 		if c.Kind != yaml.ScalarNode || strings.Contains(c.Value, ",") {
-			return "", fmt.Errorf("entry %d: want a text without commas", i+1)
+			return "", fault(phrase.Of("config.entry-comma", "entry", i+1))
 		}
 		parts[i] = c.Value
 	}
 	return strings.Join(parts, ","), nil
 }
 
-func nodeKind(n *yaml.Node) string {
+func nodeKind(n *yaml.Node) phrase.Text {
 	switch n.Kind {
 	case yaml.MappingNode:
-		return "keys"
+		return phrase.Of("yaml.mapping")
 	case yaml.SequenceNode:
-		return "a list"
+		return phrase.Of("want.list")
 	case yaml.AliasNode:
-		return "an alias"
+		return phrase.Of("config.an-alias")
 	}
-	return "another thing"
+	return yamltree.Quoted(n.Value)
 }

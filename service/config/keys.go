@@ -1,13 +1,14 @@
 package config
 
 import (
-	"fmt"
 	"net"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"fairlane/internal/phrase"
 )
 
 // Key is one setting.
@@ -153,19 +154,19 @@ func (k *Key) set(c *Config, text string) error {
 	case *bool:
 		v, err := strconv.ParseBool(text)
 		if err != nil {
-			return fmt.Errorf("found %q: want true or false", text)
+			return found(strconv.Quote(text), phrase.Of("want.boolean"))
 		}
 		*p = v
 	case *float64:
 		v, err := strconv.ParseFloat(text, 64)
 		if err != nil {
-			return fmt.Errorf("found %q: want a number", text)
+			return found(strconv.Quote(text), phrase.Of("want.number"))
 		}
 		*p = v
 	case *time.Duration:
 		v, err := time.ParseDuration(text)
 		if err != nil {
-			return fmt.Errorf("found %q: want a duration with its unit, such as 500ms, 30s or 5m", text)
+			return found(strconv.Quote(text), phrase.Of("config.want-duration"))
 		}
 		*p = v
 	}
@@ -211,7 +212,7 @@ func (k *Key) Value(c *Config) string {
 func oneOf(words ...string) func(string) error {
 	return func(s string) error {
 		if !slices.Contains(words, s) {
-			return fmt.Errorf("found %q: want %s", s, strings.Join(words, ", "))
+			return found(strconv.Quote(s), phrase.Of("list.whole", "list", words))
 		}
 		return nil
 	}
@@ -220,7 +221,7 @@ func oneOf(words ...string) func(string) error {
 func between(low, high float64) func(string) error {
 	return func(s string) error {
 		if v, err := strconv.ParseFloat(s, 64); err != nil || !(v >= low && v <= high) {
-			return fmt.Errorf("found %s: want a number from %g to %g", s, low, high)
+			return found(s, phrase.Of("want.between", "kind", phrase.Of("want.number"), "min", low, "max", high))
 		}
 		return nil
 	}
@@ -232,7 +233,7 @@ func keptFor(s string) error {
 		return nil
 	}
 	if err := within(24*time.Hour, 100*366*24*time.Hour)(s); err != nil {
-		return fmt.Errorf("found %s: want 0s, which keeps for ever, or at least 24h", s)
+		return found(s, phrase.Of("config.want-retention"))
 	}
 	return nil
 }
@@ -243,7 +244,7 @@ func lookedAtEvery(s string) error {
 		return nil
 	}
 	if err := within(10*time.Second, 24*time.Hour)(s); err != nil {
-		return fmt.Errorf("found %s: want 0s, which is never, or 10s to 24h", s)
+		return found(s, phrase.Of("config.want-interval"))
 	}
 	return nil
 }
@@ -251,7 +252,7 @@ func lookedAtEvery(s string) error {
 func within(low, high time.Duration) func(string) error {
 	return func(s string) error {
 		if v, err := time.ParseDuration(s); err != nil || v < low || v > high {
-			return fmt.Errorf("found %s: want %s to %s", s, low, high)
+			return found(s, phrase.Of("want.range", "min", low.String(), "max", high.String()))
 		}
 		return nil
 	}
@@ -267,7 +268,7 @@ func isAddress(s string) error {
 		_, err = strconv.ParseUint(port, 10, 16)
 	}
 	if err != nil {
-		return fmt.Errorf("found %q: want HOST:PORT or unix:PATH", s)
+		return found(strconv.Quote(s), phrase.Of("config.want-address"))
 	}
 	return nil
 }
@@ -281,18 +282,18 @@ func isDatabase(s string) error {
 	scheme, _, isURL := strings.Cut(s, "://")
 	switch {
 	case s == "":
-		return fmt.Errorf("found nothing: want the path of a SQLite file or a postgres:// URL")
+		return fault(phrase.Of("config.no-database"))
 	case !isURL:
 		return nil
 	case !isPostgres(s):
-		return fmt.Errorf("found a URL with the scheme %q: want postgres:// or the path of a SQLite file", scheme)
+		return fault(phrase.Of("config.database-scheme", "scheme", strconv.Quote(scheme)))
 	}
 	u, err := url.Parse(s)
 	if err != nil { // its text repeats the URL, which may hold a password
-		return fmt.Errorf("found a URL that cannot be read: want postgres://USER@HOST:PORT/NAME, special characters as %%XX")
+		return fault(phrase.Of("config.database-url"))
 	}
 	if strings.Trim(u.Path, "/") == "" {
-		return fmt.Errorf("found %s: want the name of a database in it, as in postgres://USER@HOST:PORT/NAME", ShownDatabase(s))
+		return found(ShownDatabase(s), phrase.Of("config.want-database-name"))
 	}
 	return nil
 }
@@ -335,7 +336,7 @@ func isCollector(s string) error {
 	}
 	u, err := url.Parse(s)
 	if err != nil || u.Host == "" || u.User != nil || (u.Scheme != "http" && u.Scheme != "https") {
-		return fmt.Errorf("want http://HOST:PORT or https://HOST:PORT of a collector, without a password")
+		return fault(phrase.Of("config.want-collector"))
 	}
 	return nil
 }
@@ -346,7 +347,7 @@ func isWebURL(s string) error {
 	}
 	u, err := url.Parse(s)
 	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || (u.Scheme != "http" && u.Scheme != "https") {
-		return fmt.Errorf("want https://HOST, without a password or a query")
+		return fault(phrase.Of("config.want-web-url"))
 	}
 	return nil
 }
@@ -354,7 +355,7 @@ func isWebURL(s string) error {
 // isFabricFile checks the form; the file is read where it is used.
 func isFabricFile(s string) error {
 	if fabric, path, ok := strings.Cut(s, "="); !ok || strings.TrimSpace(fabric) == "" || strings.TrimSpace(path) == "" {
-		return fmt.Errorf("found %q: want FABRIC=PATH", s)
+		return found(strconv.Quote(s), phrase.Verbatim("FABRIC=PATH"))
 	}
 	return nil
 }
@@ -363,7 +364,7 @@ func isFabricFile(s string) error {
 func isRoleLine(s string) error {
 	value, grant, ok := strings.Cut(s, "=")
 	if !ok || strings.TrimSpace(value) == "" || !strings.Contains(grant, "@") {
-		return fmt.Errorf("found %q: want VALUE=ROLE@DOMAIN", s)
+		return found(strconv.Quote(s), phrase.Verbatim("VALUE=ROLE@DOMAIN"))
 	}
 	return nil
 }

@@ -1,10 +1,12 @@
 package config
 
 import (
-	"fmt"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
+
+	"fairlane/internal/phrase"
 )
 
 // CCLayout is one entry of cc_layouts: which InfiniBand devices lay out attributes of congestion control otherwise than
@@ -22,12 +24,12 @@ func ParseCCLayout(s string) (CCLayout, error) {
 	pattern, list, ok := strings.Cut(s, "=")
 	l := CCLayout{Pattern: strings.TrimSpace(pattern)}
 	if _, err := path.Match(l.Pattern, ""); !ok || l.Pattern == "" || err != nil {
-		return CCLayout{}, fmt.Errorf("found %q: want PATTERN=LAYOUT[+LAYOUT], a pattern such as old-* for names of nodes", s)
+		return CCLayout{}, found(strconv.Quote(s), phrase.Of("config.want-layout"))
 	}
 	for word := range strings.SplitSeq(list, "+") {
 		word = strings.TrimSpace(word)
 		if !slices.Contains(CCLayoutSwitches(), word) {
-			return CCLayout{}, fmt.Errorf("layout %q: want %s", word, strings.Join(CCLayoutSwitches(), ", "))
+			return CCLayout{}, fault(phrase.Of("config.layout", "found", strconv.Quote(word), "want", CCLayoutSwitches()))
 		}
 		l.Switches = append(l.Switches, word)
 	}

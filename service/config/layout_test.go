@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"fairlane/internal/testkit/zhtest"
 )
 
 func TestLayoutsOfCongestionControl(t *testing.T) {
@@ -30,6 +32,8 @@ func TestLayoutsOfCongestionControl(t *testing.T) {
 	} {
 		if _, err := ParseCCLayout(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
+		} else {
+			zhtest.Error(t, text, err, "wide-ports")
 		}
 	}
 	if _, err := Load(Sources{Path: file(t, "cc_layouts: ['old-*=packed']\n")}); err == nil || !strings.Contains(err.Error(), "cc_layouts") {

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"fairlane/internal/phrase"
 )
 
 // SourceRule is one entry of discovery.sources: sources of fabrics that clients of the API may name.
@@ -31,8 +33,6 @@ const (
 )
 
 func sourceKinds() []string { return []string{KindUMAD, KindUnix, KindUDP, KindEthernet, KindFile} }
-
-const sourceRuleForms = "umad:CA:PORT, ibsim:unix:NAME, ibsim:udp:HOST:PORT, ethernet:PATH or file:PATH, where umad:*, ibsim:unix:lab-*, ibsim:udp:HOST:* and ethernet:FOLDER/* allow several"
 
 // DefaultSources are the rules of a service without configured ones: ports and simulated fabrics of this machine, and files below
 // the folder that the service runs in and below /etc/fairlane.
@@ -58,7 +58,7 @@ func CutSource(s string) (kind, rest string, ok bool) {
 // ParseSourceRule reads an entry of discovery.sources.
 func ParseSourceRule(s string) (SourceRule, error) {
 	bad := func() (SourceRule, error) {
-		return SourceRule{}, fmt.Errorf("found %q: want %s", s, sourceRuleForms)
+		return SourceRule{}, found(strconv.Quote(s), phrase.Of("config.want-source-rule"))
 	}
 	kind, rest, ok := CutSource(s)
 	if !ok {
@@ -121,21 +121,21 @@ func (l *SourceRules) Check(source string) error {
 	}
 	if kind == KindUDP {
 		if _, _, err := net.SplitHostPort(rest); err != nil {
-			return fmt.Errorf("%w: found %.200q, want %sHOST:PORT: %w", ErrSource, source, KindUDP, err)
+			return phrase.Because(errors.Join(ErrSource, err), phrase.Of("config.source-udp", "source", fmt.Sprintf("%.200q", source), "reason", err))
 		}
 	}
-	allowed := strings.Join(l.texts, ", ")
-	if allowed == "" {
-		allowed = "none"
+	allowed := phrase.Of("none")
+	if len(l.texts) > 0 {
+		allowed = phrase.Of("list.whole", "list", l.texts)
 	}
-	return fmt.Errorf("%w: found %.200q, the setting discovery.sources allows: %s", ErrSource, source, allowed)
+	return phrase.Because(ErrSource, phrase.Of("config.source", "source", fmt.Sprintf("%.200q", source), "allowed", allowed))
 }
 
 // ErrSource says that the service's configuration does not allow a source.
 var ErrSource = errors.New("source not allowed")
 
 // errOutside says that a path leads out of the folders that are allowed, by a symbolic link.
-var errOutside = errors.New("a symbolic link leads out of the folders that discovery.sources allows")
+var errOutside = fault(phrase.Of("config.source-outside"))
 
 // Resolve is Check for a source that is about to be opened. For a file it returns the source with all symbolic links resolved, and
 // fails when that path is not allowed. A path that is missing, or that cannot be resolved, is returned unchanged: opening it fails

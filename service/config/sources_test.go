@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"fairlane/internal/testkit/zhtest"
 )
 
 func rules(t *testing.T, list ...string) *SourceRules {
@@ -50,6 +52,8 @@ func TestSourcesAreAllowedByTheirRules(t *testing.T) {
 		for _, s := range c.not {
 			if err := r.Check(s); err == nil || !strings.Contains(err.Error(), "discovery.sources allows: "+c.rule) {
 				t.Errorf("%s allows %q: %v", c.rule, s, err)
+			} else {
+				zhtest.Error(t, s, err, "umad", "file")
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"fairlane/internal/phrase"
 	"fairlane/service/audit"
 )
 
@@ -61,11 +62,11 @@ type AuditRepo interface {
 // AuditRecord describes an audited action that Service's own change events do not cover.
 type AuditRecord struct {
 	Fabric  string
-	Action  string // stable code such as "session.refused"
-	Object  string // name of the object
-	Outcome string // audit.Done or audit.Refused
-	Detail  string // one English sentence
-	Before  any    // nil, or a value that encodes as JSON; never with a secret in it
+	Action  string      // stable code such as "session.refused"
+	Object  string      // name of the object
+	Outcome string      // audit.Done or audit.Refused
+	Said    phrase.Text // kept in English: the chain of hashes is over the text
+	Before  any         // nil, or a value that encodes as JSON; never with a secret in it
 	After   any
 }
 
@@ -89,7 +90,7 @@ func AuditAt(ctx context.Context, r Repos, now time.Time, rec AuditRecord) error
 	}
 	e := audit.Entry{
 		At: now, Actor: Actor(ctx), ActorKind: string(kind), Token: token, Addr: origin.Addr, RequestID: origin.RequestID,
-		Fabric: rec.Fabric, Action: rec.Action, Object: rec.Object, Outcome: rec.Outcome, Detail: rec.Detail,
+		Fabric: rec.Fabric, Action: rec.Action, Object: rec.Object, Outcome: rec.Outcome, Detail: rec.Said.String(),
 	}
 	var err error
 	if e.Before, err = auditJSON(rec.Before); err == nil {
@@ -108,7 +109,7 @@ func (s *Base) AuditEvent(ctx context.Context, r Repos, e Event, data any) error
 	if strings.HasSuffix(e.Kind, ".progress") || e.Kind == "device.state" {
 		return nil
 	}
-	rec := AuditRecord{Fabric: e.Fabric, Action: e.Kind, Object: e.Subject, Outcome: audit.Done, Detail: e.Said.String()}
+	rec := AuditRecord{Fabric: e.Fabric, Action: e.Kind, Object: e.Subject, Outcome: audit.Done, Said: e.Said}
 	if c, ok := data.(Change); ok {
 		rec.Before, rec.After = c.Before, c.After
 	} else {

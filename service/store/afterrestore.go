@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"time"
 
@@ -53,7 +52,7 @@ func settle(ctx context.Context, database, file string, now time.Time) (paused i
 		}
 		_, err = r.AppendAudit(ctx, audit.Entry{
 			At: now, Actor: restoredBy, ActorKind: string(control.PrincipalSystem), Action: "store.restored", Object: "store", Outcome: audit.Done,
-			Detail: "the database was restored from a backup; what happened after entry " + fmt.Sprint(tail.Seq) + " is not in it", After: after,
+			Detail: phrase.Of("audit.restored", "last", tail.Seq).String(), After: after,
 		})
 		paused = len(ids)
 		return err

@@ -41,23 +41,23 @@ func (s *Accounts) SignInExternal(ctx context.Context, id Identity) (SignedIn, e
 	var forbidden *control.ForbiddenError
 	switch {
 	case errors.As(err, &forbidden):
-		return SignedIn{}, errors.Join(err, s.refusedExternal(ctx, id.Name, forbidden.Said.String()))
+		return SignedIn{}, errors.Join(err, s.refusedExternal(ctx, id.Name, forbidden.Said))
 	case err != nil:
 		return SignedIn{}, err
 	}
 	in, err := s.beginSession(ctx, proof{account: a.ID, method: "oidc"})
 	if errors.Is(err, control.ErrUnauthorized) {
-		err = errors.Join(err, s.refusedExternal(ctx, a.Name, "the account is disabled"))
+		err = errors.Join(err, s.refusedExternal(ctx, a.Name, phrase.Of("audit.account-disabled")))
 	}
 	return in, err
 }
 
 // refusedExternal records in the audit log that an identity of the provider was rejected.
-func (s *Accounts) refusedExternal(ctx context.Context, name, why string) error {
+func (s *Accounts) refusedExternal(ctx context.Context, name string, why phrase.Text) error {
 	if !control.ValidUserName(name) {
 		name = "" // the provider chose it, and it is not valid here
 	}
-	return s.Audit(ctx, control.AuditRecord{Action: "session.refused", Object: name, Outcome: audit.Refused, Detail: "sign-in at the OpenID provider: " + why})
+	return s.Audit(ctx, control.AuditRecord{Action: "session.refused", Object: name, Outcome: audit.Refused, Said: phrase.Of("audit.oidc-refused", "reason", why)})
 }
 
 func checkIdentity(id Identity) error {

@@ -161,11 +161,11 @@ func (s *Accounts) refuse(ctx context.Context, key [32]byte, account string) err
 		if err := r.ForgetSigninFailures(ctx, now.Add(-forgetAfter)); err != nil {
 			return err
 		}
-		detail := "a password was refused"
+		said := phrase.Of("audit.password-refused")
 		if account == "" {
-			detail = "a sign-in under a name that nobody has was refused"
+			said = phrase.Of("audit.unknown-account")
 		}
-		return s.AuditIn(ctx, r, control.AuditRecord{Action: "session.refused", Object: account, Outcome: audit.Refused, Detail: detail})
+		return s.AuditIn(ctx, r, control.AuditRecord{Action: "session.refused", Object: account, Outcome: audit.Refused, Said: said})
 	})
 	if err != nil {
 		return err

@@ -94,7 +94,7 @@ func (s *Accounts) putBootstrap(ctx context.Context, r control.Repos, t control.
 		return err
 	}
 	return s.AuditIn(ctx, r, control.AuditRecord{Action: "token.bootstrap", Object: t.Name, Outcome: audit.Done,
-		Detail: "the token that belongs to no account was made, or replaced by another", After: tokenData(t)})
+		Said: phrase.Of("audit.admin-token"), After: tokenData(t)})
 }
 
 // Authenticate returns the principal of a token, or ErrUnauthorized. The lookup is by hash, so its time does not reveal

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"fairlane/internal/phrase"
 	"fairlane/service/audit"
 	"fairlane/service/control"
 )
@@ -104,7 +105,7 @@ func pruneAudit(ctx context.Context, r control.Repos, before, now time.Time) (in
 	}
 	return n, control.AuditAt(ctx, r, now, control.AuditRecord{
 		Action: audit.ActionPruned, Object: "audit", Outcome: audit.Done,
-		Detail: fmt.Sprintf("%d entries up to number %d were older than the retention", n, last.Seq),
-		After:  audit.Pruned{Through: last, Removed: n},
+		Said:  phrase.Of("audit.pruned", "n", n, "last", last.Seq),
+		After: audit.Pruned{Through: last, Removed: n},
 	})
 }
