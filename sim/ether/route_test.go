@@ -9,8 +9,8 @@ import (
 	"fairlane/subnet/topogen"
 )
 
-// Routes are made once for all hosts of a switch: they must be those of a search from each host.
-func TestRoutesAreThoseOfASearchFromEachHost(t *testing.T) {
+// Routes are computed once for all hosts of a switch; they must equal those of a search from each host.
+func TestRoutesEqualSearchFromEachHost(t *testing.T) {
 	t.Parallel()
 	fat, err := topogen.FatTree(topogen.FatTreeOptions{K: 4})
 	if err != nil {
