@@ -1,22 +1,22 @@
-// Package agent is the host agent: what a host's RoCE NICs are told and what they count, as a gNMI target of the module
-// fairlane-nic.
+// Package agent is the host agent: it serves the settings and counters of a host's RoCE NICs as a gNMI target of the
+// module fairlane-nic.
 //
 //	manager ── gNMI ──► ccconfig/gnmi/gnmitree ──► Agent ──► nicfiles.Device, WRCC, Meter   of the Host's cards
-//	                                         └─────► Journal                        what was set, and what was before
+//	                                         └─────► Journal                        desired and earlier values
 //
-// A Set is one transaction over all cards and ports that it names. All of it is judged by the parameter table and read
-// before anything is written; the earlier values are in the journal before the first write; what was written is read
-// back; when anything fails, everything gets its earlier value, and what does not get it is named. An agent that was
-// killed in between puts the earlier values back when it starts again.
+// A Set is one transaction over all cards and ports that it names. All of it is checked against the parameter table and
+// read before anything is written; the earlier values are in the journal before the first write; every write is read
+// back. When anything fails, everything gets its earlier value, and the error names what does not get it. An agent that
+// was killed in between restores the earlier values when it starts again.
 //
-//	idle ──Set──► checked ──journal: earlier values──► writing ──read back──► journal: wanted values ──► done
-//	                 └► refused                           └─ failed, killed ──► earlier values back ──► undone or partial
+//	idle ──Set──► checked ──journal: earlier values──► writing ──read back──► journal: desired values ──► done
+//	                 └► refused                           └─ failed, killed ──► earlier values restored ──► undone or partial
 //
-// What managers set is kept in the journal and set again when the driver was loaded again, the firmware reset or the host
-// rebooted; with growing pauses while that fails. A value that somebody else changed is reported and left alone.
+// The journal stores what managers set, and the agent sets it again after a driver reload, a firmware reset or a reboot;
+// while that fails, with growing pauses. A value that another program changed is reported and not overwritten.
 //
-// The package touches nothing of a host but the journal's file: everything else is behind Host, so the same code runs on
-// hosts and on simulated ones. It has never run on hardware.
+// On the host, the package itself touches only the journal's file: everything else is behind Host, so the same code runs
+// on real and simulated hosts. It has never run on hardware.
 package agent
 
 import (
@@ -39,22 +39,23 @@ type Options struct {
 	Host    Host             // required
 	Journal Journal          // required
 	Now     func() time.Time // required: the host's clock
-	Version string           // of the program
-	// Fresh is how old values of parameters may be in answers. Zero: they are read for each answer.
+	Version string           // version of the program
+	// Fresh is the maximum age of parameter values in answers. Zero: they are read for each answer.
 	Fresh time.Duration
-	// FreshNV is the same for the non-volatile configuration, which takes seconds to ask for on hardware.
+	// FreshNV is the same for the non-volatile configuration, whose reading takes seconds on hardware.
 	FreshNV time.Duration
 	// FreshCounters is the same for counters and links, so that all subscribers of one sample share a reading.
 	FreshCounters time.Duration
 	// SweepEvery is the time between two sweeps of Run. Zero: 10 s.
 	SweepEvery time.Duration
-	// SampleInterval is the shortest that subscribers may ask for. Zero: the server's.
+	// SampleInterval is the shortest interval that subscribers may request. Zero: the server's.
 	SampleInterval time.Duration
-	// SetsPerSecond bounds the transactions that are taken, with a burst of as many as fit into 5 s. Zero: no bound.
+	// SetsPerSecond bounds the accepted transactions, with a burst of as many as fit into 5 s. Zero: no bound.
 	SetsPerSecond float64
-	// Passive keeps the agent from writing anything but by Restore: neither devices nor the journal. It is for looking.
+	// Passive keeps the agent from writing anything except by Restore: neither devices nor the journal. It is for
+	// inspection.
 	Passive bool
-	Log     *slog.Logger // nil: nothing is logged
+	Log     *slog.Logger // nil: no log
 }
 
 // DefaultSweep is the time between two sweeps.
@@ -72,18 +73,18 @@ type Agent struct {
 	started time.Time
 	limit   bucket
 
-	looks chan struct{} // held by whoever looks at the host, before sets
-	sets  chan struct{} // held by whoever writes: Set, Sweep, Restore
-	kick  chan struct{} // asks Run for a sweep now
+	looks chan struct{} // held during a read of the host, before sets
+	sets  chan struct{} // held by writers: Set, Sweep, Restore
+	kick  chan struct{} // requests a sweep of Run now
 
-	mu     sync.RWMutex // of everything below; held for moments only
+	mu     sync.RWMutex // of everything below; held briefly only
 	boot   string
 	cards  map[string]*card // by name
 	memory *memory
 }
 
-// New makes an agent: it reads the journal, looks at the host once, and puts back what an agent that was killed left half
-// done. It fails on a journal that cannot be read. A host that does not answer is no error: the next Sweep tries again.
+// New returns an agent: it reads the journal, reads the host once, and restores what a killed agent left half done. It
+// fails on a journal that cannot be read. A host that does not answer is no error: the next Sweep tries again.
 func New(ctx context.Context, o Options) (*Agent, error) {
 	if o.Host == nil || o.Journal == nil || o.Now == nil {
 		return nil, errors.New("an agent needs a host, a journal and a clock")
@@ -120,12 +121,12 @@ func (a *Agent) Info() gnmitree.Info {
 	}
 }
 
-// eventSweeps is how many sweeps a second events may cause, with a burst of as many as fit into 5 s. Each asks the firmware
-// for all parameters, and a host that starts and stops containers has events all the time.
+// eventSweeps is how many sweeps a second events may cause, with a burst of as many as fit into 5 s. Each sweep reads all
+// parameters from the firmware, and a host that starts and stops containers has events all the time.
 const eventSweeps = 2
 
-// Run sweeps until ctx ends: at the host's events, at a fixed pace, and sooner where something is to be set again. It
-// never fails on a host that does not answer.
+// Run sweeps until ctx ends: at the host's events, periodically, and sooner while something must be set again. A host
+// that does not answer is no error.
 func (a *Agent) Run(ctx context.Context) error {
 	events := newBucket(eventSweeps, time.Now())
 	for {
@@ -146,7 +147,7 @@ func (a *Agent) Run(ctx context.Context) error {
 			select {
 			case <-ctx.Done():
 			case <-timer.C:
-				events.take(time.Now()) // what has come in by waiting
+				events.take(time.Now()) // refill since the last event
 			}
 		}
 		timer.Stop()
@@ -156,7 +157,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	}
 }
 
-// pause is the time until the next sweep.
+// pause returns the time until the next sweep.
 func (a *Agent) pause() time.Duration {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
@@ -169,7 +170,7 @@ func (a *Agent) pause() time.Duration {
 	return max(pause, time.Millisecond)
 }
 
-// acquire takes a lock that a channel of one is.
+// acquire takes a lock in the form of a channel with one slot.
 func acquire(ctx context.Context, lock chan struct{}) error {
 	select {
 	case lock <- struct{}{}:
@@ -186,7 +187,7 @@ func acquire(ctx context.Context, lock chan struct{}) error {
 
 func release(lock chan struct{}) { <-lock }
 
-// list is the cards by name.
+// list returns the cards by name.
 func (a *Agent) list() []*card {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
@@ -197,10 +198,10 @@ func (a *Agent) list() []*card {
 	return out
 }
 
-// save writes the memory to the journal, to stay. Only whoever holds sets may call it.
+// save writes the memory to the journal durably. The caller holds sets.
 func (a *Agent) save(ctx context.Context) error { return a.write(ctx, a.o.Journal.Save) }
 
-// note writes the memory to the journal, to stay for as long as the host runs. Only whoever holds sets may call it.
+// note writes the memory to the journal, for as long as the host runs. The caller holds sets.
 func (a *Agent) note(ctx context.Context) error {
 	if n, ok := a.o.Journal.(Noter); ok {
 		return a.write(ctx, n.Note)
@@ -221,7 +222,7 @@ func (a *Agent) write(ctx context.Context, keep func(context.Context, []byte) er
 	return nil
 }
 
-// bucket is a limit of how often something may be done.
+// bucket is a rate limit.
 type bucket struct {
 	mu     sync.Mutex
 	rate   float64 // a second; 0 is no limit
@@ -230,7 +231,7 @@ type bucket struct {
 	at     time.Time
 }
 
-// burst is how long the rate may be saved up for.
+// burst is the time over which unused rate accumulates.
 const burst = 5 * time.Second
 
 func newBucket(rate float64, now time.Time) bucket {
@@ -238,7 +239,7 @@ func newBucket(rate float64, now time.Time) bucket {
 	return bucket{rate: rate, most: most, tokens: most, at: now}
 }
 
-// take tells whether one more is allowed now.
+// take reports whether one more is allowed now.
 func (b *bucket) take(now time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -30,7 +30,7 @@ func (e emit) put(name string, v gnmitree.Value) {
 	e.out = append(e.out, gnmitree.Leaf{Path: e.at.Child(name), Value: v, Class: e.class, Sampled: e.sampled, Time: e.time})
 }
 
-// wants tells whether the pattern may lead to a leaf here.
+// wants reports whether the pattern may match a leaf here.
 func (e emit) wants(name string) bool {
 	n := len(e.at.Elems)
 	if len(e.pattern.Elems) <= n || slices.ContainsFunc(e.pattern.Elems[:n], func(p gnmitree.Elem) bool { return p.Name == gnmitree.AnyDepth }) {
@@ -43,7 +43,7 @@ func (e emit) wants(name string) bool {
 	return false
 }
 
-// text puts a string that is not empty.
+// text adds a non-empty string.
 func (e emit) text(name, s string) {
 	if s != "" {
 		e.put(name, gnmitree.String(s))
@@ -56,7 +56,7 @@ func (e emit) moment(name string, t time.Time) {
 	}
 }
 
-// counter puts a counter's value or the reason why it has none.
+// counter adds a counter's value or the reason why it has none.
 func (e emit) counter(name string, c niccount.Counter) {
 	if c.Err != nil {
 		e.put("problem", gnmitree.String(c.Err.Error()))
@@ -65,7 +65,7 @@ func (e emit) counter(name string, c niccount.Counter) {
 	e.put(name, gnmitree.Uint(c.Value))
 }
 
-// asks tells whether the query is for leaves of a class.
+// asks reports whether the query includes leaves of a class.
 func (g *getter) asks(class gnmitree.Class) bool {
 	if g.q.Type == gnmitree.TypeAll {
 		return true
@@ -73,7 +73,7 @@ func (g *getter) asks(class gnmitree.Class) bool {
 	return (class == gnmitree.ClassConfig) == (g.q.Type == gnmitree.TypeConfig)
 }
 
-// below is for the leaves of a container some names below a path, if the query may have any of them.
+// below returns the emitter for the leaves of a container some names below a path, if the query may include any of them.
 func (g *getter) below(at gnmitree.Path, class gnmitree.Class, names ...string) (emit, bool) {
 	if !g.asks(class) {
 		return emit{}, false
@@ -84,7 +84,7 @@ func (g *getter) below(at gnmitree.Path, class gnmitree.Class, names ...string) 
 	return emit{getter: g, at: at, class: class}, meets(g.pattern, at)
 }
 
-// answer adds all leaves that one path may stand for.
+// answer adds all leaves that one path matches.
 func (g *getter) answer() error {
 	g.ofAgent()
 	for _, s := range g.cards {
@@ -128,7 +128,7 @@ func (g *getter) ofAgent() {
 	}
 }
 
-// strings puts a leaf-list that is not empty.
+// strings adds a non-empty leaf-list.
 func (e emit) strings(name string, words []string) {
 	if len(words) == 0 {
 		return
@@ -234,7 +234,7 @@ func (g *getter) portState(s *seen, p *Port, at gnmitree.Path) {
 	e.strings("reset-parameter", later)
 }
 
-// params adds the parameters of a port, or of the card for port 0, whose path base is.
+// params adds the parameters of a port, or of the card for port 0, below base.
 func (g *getter) params(s *seen, port int, base gnmitree.Path) {
 	if s.wanted == nil || s.nic.Table == nil {
 		return
@@ -249,14 +249,14 @@ func (g *getter) params(s *seen, port int, base gnmitree.Path) {
 	}
 	n := len(params.Elems)
 	first, after := ofPort(s.keys, port)
-	g.out = slices.Grow(g.out, after-first) // a leaf each, at least, where all are asked for
+	g.out = slices.Grow(g.out, after-first) // at least one leaf for each, when all are requested
 	for i, k := range s.keys[first:after] {
 		i += first
 		if !s.wanted(k) {
 			continue
 		}
 		entry := gnmitree.Elem{Name: "param", Keys: []gnmitree.Key{{Name: "index", Value: strconv.Itoa(k.Index)}, {Name: "name", Value: k.Name}}}
-		at := func(names ...gnmitree.Elem) gnmitree.Path { // by hand: there are hundreds of them
+		at := func(names ...gnmitree.Elem) gnmitree.Path { // built explicitly: there are hundreds of them
 			elems := make([]gnmitree.Elem, 0, n+1+len(names))
 			return gnmitree.Path{Elems: append(append(append(elems, params.Elems...), entry), names...)}
 		}
@@ -275,7 +275,7 @@ func (g *getter) params(s *seen, port int, base gnmitree.Path) {
 	}
 }
 
-// ofPort is where a port's keys are among those of its card.
+// ofPort returns the range of a port's keys among those of its card.
 func ofPort(keys []nicparam.Key, port int) (first, after int) {
 	at := func(port int) int {
 		i, _ := slices.BinarySearchFunc(keys, port, func(k nicparam.Key, port int) int { return k.Port - port })
@@ -284,11 +284,11 @@ func ofPort(keys []nicparam.Key, port int) (first, after int) {
 	return at(port), at(port + 1)
 }
 
-// paramBytes is about the length of a parameter in the text of all that are configured.
+// paramBytes is the approximate length of a parameter in the text of the configuration.
 const paramBytes = 72
 
-// configured adds all values that a port's parameters are configured with as one text: managers read them from thousands of
-// ports, and a path for each of the hundreds of values would cost far more than the values.
+// configured adds the configured values of a port's parameters as one text: managers read them from thousands of ports,
+// and a path for each of the hundreds of values would cost far more than the values.
 func (g *getter) configured(s *seen, port int, params gnmitree.Path) {
 	first, after := ofPort(s.keys, port)
 	var text strings.Builder
@@ -334,7 +334,7 @@ func (g *getter) paramState(e emit, s *seen, k nicparam.Key, v *value) {
 		next, staged = s.stages.value(k, adopt.StageNext)
 		if v.by == nicparam.NV {
 			acts, readable = s.stages.value(k, adopt.StageCurrent)
-			if !readable && staged { // firmware that tells no current value
+			if !readable && staged { // firmware that does not report a current value
 				acts, readable = next, true
 			}
 		}
@@ -380,7 +380,7 @@ func (g *getter) paramState(e emit, s *seen, k nicparam.Key, v *value) {
 	}
 }
 
-// measured adds what a port counts, and its senders.
+// measured adds a port's counters, and its senders.
 func (g *getter) measured(s *seen, p *Port, port gnmitree.Path) error {
 	a, c := g.agent, s.card
 	if e, ok := g.below(port, gnmitree.ClassOperational, "counters"); ok && p.Meter != nil {
@@ -475,7 +475,7 @@ func (g *getter) senders(s *seen, p *Port) error {
 	return nil
 }
 
-// sendersOutcome is what became of the senders that were set last.
+// sendersOutcome returns the outcome of the last write of the senders.
 func (g *getter) sendersOutcome(s *seen, p *Port, cfg *wrcc.NICConfig, err error) outcome {
 	w := s.memory.WRCC[p.Number]
 	switch {

@@ -17,19 +17,19 @@ import (
 	"fairlane/ccconfig/nic/nicyang"
 )
 
-// card is one card of the host. Its lock is held while its parameters are read or written; the agent's mu guards what is
-// in it.
+// card is one card of the host. Its lock is held while its parameters are read or written; the agent's mu guards the
+// fields.
 type card struct {
 	lock chan struct{}
 
 	now      atomic.Pointer[NIC] // replaced by sweeps, never changed
 	keys     []nicparam.Key      // what the host offers, by port, name and index
-	values   []value             // of keys; replaced when something is read, never changed, as answers go on reading it
+	values   []value             // of keys; replaced after each reading, never changed, since answers still read it
 	found    discovery
-	asking   chan struct{} // held by whoever asks for the non-volatile configuration, with no other lock
+	asking   chan struct{} // held during a query of the non-volatile configuration, without any other lock
 	nvAt     time.Time     // when stages were read
-	nvTurn   uint64        // changes whenever nvAt does: an answer that was asked for earlier says nothing then
-	stages   stages        // of the non-volatile configuration; nil when there is none
+	nvTurn   uint64        // changes with nvAt: an answer to an earlier query is then stale
+	stages   stages        // of the non-volatile configuration; nil without one
 	outcomes map[nicparam.Key]outcome
 	wrcc     map[int]outcome // by port
 	links    map[int]Link
@@ -37,7 +37,7 @@ type card struct {
 	reapply  reapply
 }
 
-// value is what is known of a parameter.
+// value is the known state of a parameter.
 type value struct {
 	v   uint64
 	at  time.Time
@@ -45,26 +45,25 @@ type value struct {
 	err error
 }
 
-// discovery is when, and of what, all that the host offers was looked for.
+// discovery records when, and for which card, all parameters on offer were determined.
 type discovery struct {
 	device      *nicfiles.Device
 	incarnation string
 	at          time.Time // zero: again at the next sweep
 }
 
-// rediscover is how long the list of what the host offers holds where nothing says that it changed. Looking for all of it
-// asks every way, among them the non-volatile configuration, which takes seconds.
+// rediscover is the lifetime of the list of parameters on offer, without a sign of change. Determining it queries all
+// back ends, including the non-volatile configuration, which takes seconds.
 const rediscover = 10 * time.Minute
 
-// listed tells whether the list of what the host offers holds.
+// listed reports whether the list of parameters on offer is current.
 func (a *Agent) listed(c *card) bool {
 	n, f := c.nic(), c.found
 	age := a.o.Now().Sub(f.at)
 	return a.o.FreshNV > 0 && !f.at.IsZero() && f.device == n.Device && f.incarnation == n.Incarnation && age >= 0 && age < rediscover
 }
 
-// reread reads those of a card's parameters that act at run time, and returns what has changed. The caller holds the card's
-// lock.
+// reread reads a card's run-time parameters, and returns those that changed. The caller holds the card's lock.
 func (a *Agent) reread(ctx context.Context, c *card) ([]nicparam.Key, error) {
 	var keys []nicparam.Key
 	for i := range c.values {
@@ -84,27 +83,27 @@ func (a *Agent) reread(ctx context.Context, c *card) ([]nicparam.Key, error) {
 	return a.observe(c, found), nil
 }
 
-// outcome is what became of a value that was set.
+// outcome is the result of setting a value.
 type outcome struct {
 	word    string
 	problem string
 }
 
-// reapply is how setting again stands.
+// reapply is the state of setting values again after a loss.
 type reapply struct {
 	count, attempts uint64
 	lost            bool // something may have to be set again
 	time, next      time.Time
 	problem         string
-	// of is the boot and the incarnation that the following is about: what has its value again. Somebody may have changed
-	// it since, and is not to be fought while others are tried again.
+	// of is the boot and the incarnation of the state below: the values that are restored. Another program may have
+	// changed these since; they are not written again while others are retried.
 	of     [2]string
 	params map[nicparam.Key]bool
 	wrcc   map[int]bool
 }
 
-// begin forgets what was set again in an earlier life of the card, and the pause after a failure in that. Of this life it
-// knows what an earlier agent has remembered.
+// begin resets the state for a new life of the card: the restored values, and the pause after a failure. remembered is
+// what an earlier agent stored about this life.
 func (r *reapply) begin(life [2]string, remembered *again) {
 	if r.of == life {
 		return
@@ -122,7 +121,7 @@ func (r *reapply) begin(life [2]string, remembered *again) {
 	}
 }
 
-// again is what is to be remembered of a life in which something still has not its value.
+// again returns the state to store while some values are not restored in this life.
 func (r *reapply) again() *again {
 	return &again{
 		Boot: r.of[0], Incarnation: r.of[1],
@@ -130,7 +129,7 @@ func (r *reapply) again() *again {
 	}
 }
 
-// did notes what has its value again.
+// did records restored values.
 func (r *reapply) did(params []nicparam.Key, wrcc iter.Seq[int]) {
 	for _, k := range params {
 		r.params[k] = true
@@ -140,7 +139,7 @@ func (r *reapply) did(params []nicparam.Key, wrcc iter.Seq[int]) {
 	}
 }
 
-// nic is the card as the last sweep saw it.
+// nic returns the card as of the last sweep.
 func (c *card) nic() *NIC { return c.now.Load() }
 
 func newCard(n *NIC) *card {
@@ -149,7 +148,7 @@ func newCard(n *NIC) *card {
 	return c
 }
 
-// identity is the name that the journal knows a card by: another card in the same slot is another one.
+// identity returns the card's name in the journal: another card in the same slot has another one.
 func (n *NIC) identity() string {
 	if n.known != "" {
 		return n.known
@@ -160,7 +159,7 @@ func (n *NIC) identity() string {
 	return n.Name
 }
 
-// port finds a port of the card.
+// port returns a port of the card.
 func (n *NIC) port(number int) (*Port, bool) {
 	i := slices.IndexFunc(n.Ports, func(p Port) bool { return p.Number == number })
 	if i < 0 {
@@ -173,11 +172,11 @@ func (c *card) find(k nicparam.Key) (int, bool) {
 	return slices.BinarySearchFunc(c.keys, k, compareKeys)
 }
 
-// byNV tells whether a parameter is reached by the non-volatile configuration, whose stages are asked for.
+// byNV reports whether a parameter is reached by the non-volatile configuration, whose stages are queried.
 func (c *card) byNV(v *value) bool { return v.by == nicparam.NV && c.nic().NV != nil }
 
-// discover reads all that the host offers of a card, with an answer about the non-volatile configuration if there is one,
-// and returns what has changed. The caller holds the card's lock.
+// discover reads everything that the host offers of a card, using nv, an answer about the non-volatile configuration, if
+// not nil. It returns what changed. The caller holds the card's lock.
 func (a *Agent) discover(ctx context.Context, c *card, nv *answerNV) (changed []nicparam.Key, err error) {
 	n := c.nic()
 	var instead []nicfiles.Way
@@ -186,7 +185,7 @@ func (a *Agent) discover(ctx context.Context, c *card, nv *answerNV) (changed []
 	}
 	found := n.Device.ReadAll(ctx, instead...)
 	if err := ctx.Err(); err != nil {
-		return nil, err // readings may have failed for that
+		return nil, err // this may be why readings failed
 	}
 	slices.SortFunc(found, func(x, y nicfiles.Reading) int { return compareKeys(x.Key, y.Key) })
 	found = slices.CompactFunc(found, func(x, y nicfiles.Reading) bool { return x.Key == y.Key })
@@ -223,8 +222,8 @@ func differ(x, y *value) bool {
 	return x.v != y.v || (x.err == nil) != (y.err == nil) || x.err != nil && x.err.Error() != y.err.Error()
 }
 
-// refresh reads those of a card's parameters that are too old for an answer, with an answer about the non-volatile
-// configuration if there is one, and returns what has changed. The caller holds the card's lock.
+// refresh reads a card's parameters that are too old for an answer, using nv, an answer about the non-volatile
+// configuration, if not nil. It returns what changed. The caller holds the card's lock.
 func (a *Agent) refresh(ctx context.Context, c *card, nv *answerNV, want func(nicparam.Key) bool) (changed []nicparam.Key, err error) {
 	now := a.o.Now()
 	stale := make([]nicparam.Key, 0, len(c.keys))
@@ -248,8 +247,8 @@ func (a *Agent) refresh(ctx context.Context, c *card, nv *answerNV, want func(ni
 	return a.observe(c, found, foundNV), nil
 }
 
-// stages are the values of the non-volatile configuration by key: no more of it than answers need, as a manager of simulated
-// hosts keeps thousands.
+// stages are the values of the non-volatile configuration by key, reduced to what answers need, since a manager of
+// simulated hosts keeps thousands.
 type stages []staged
 
 // staged is a parameter's values: default, current and next.
@@ -259,12 +258,12 @@ type staged struct {
 	has    [3]bool
 }
 
-// stageAt is the index of a stage in staged; -1 for none of its.
+// stageAt returns the index of a stage in staged; -1 for others.
 func stageAt(s adopt.Stage) int {
 	return slices.Index([]adopt.Stage{adopt.StageDefault, adopt.StageCurrent, adopt.StageNext}, s)
 }
 
-// stagesOf takes over what a query told; nil of none.
+// stagesOf converts the result of a query; nil for none.
 func stagesOf(s *adopt.State) stages {
 	if s == nil {
 		return nil
@@ -276,7 +275,7 @@ func stagesOf(s *adopt.State) stages {
 		if at < 0 {
 			continue
 		}
-		if n := len(out); n == 0 || out[n-1].Key != f.Key { // the stages of a parameter follow each other
+		if n := len(out); n == 0 || out[n-1].Key != f.Key { // the stages of a parameter are consecutive
 			out = append(out, staged{Key: f.Key})
 		}
 		last := &out[len(out)-1]
@@ -286,7 +285,7 @@ func stagesOf(s *adopt.State) stages {
 	return out
 }
 
-// value is what a parameter is at a stage.
+// value returns the value of a parameter at a stage.
 func (s stages) value(k nicparam.Key, stage adopt.Stage) (uint64, bool) {
 	at := stageAt(stage)
 	i, ok := slices.BinarySearchFunc(s, k, func(x staged, k nicparam.Key) int { return compareKeys(x.Key, k) })
@@ -296,7 +295,7 @@ func (s stages) value(k nicparam.Key, stage adopt.Stage) (uint64, bool) {
 	return s[i].values[at], true
 }
 
-// observe notes readings of a card's parameters and returns the keys of those that are not what they were.
+// observe stores readings of a card's parameters and returns the keys of those that changed.
 func (a *Agent) observe(c *card, found ...[]nicfiles.Reading) (changed []nicparam.Key) {
 	if !slices.ContainsFunc(found, func(part []nicfiles.Reading) bool { return len(part) > 0 }) {
 		return nil
@@ -312,9 +311,9 @@ func (a *Agent) observe(c *card, found ...[]nicfiles.Reading) (changed []nicpara
 	return changed
 }
 
-// observe notes readings in values, which are of the card's keys, and returns the keys of those that are not what they were.
+// observe stores readings in values, which belong to the card's keys, and returns the keys of those that changed.
 func (c *card) observe(values []value, found []nicfiles.Reading, now time.Time) (changed []nicparam.Key) {
-	next := 0 // readings mostly come in the order of the keys
+	next := 0 // readings are mostly in the order of the keys
 	for i := range found {
 		r := &found[i]
 		i, ok := next, next < len(c.keys) && c.keys[next] == r.Key
@@ -322,7 +321,7 @@ func (c *card) observe(values []value, found []nicfiles.Reading, now time.Time) 
 			i, ok = c.find(r.Key)
 		}
 		if !ok {
-			continue // the next sweep makes it known
+			continue // the next sweep adds it
 		}
 		next = i + 1
 		v := value{r.Value, now, r.By, r.Err}
@@ -337,8 +336,8 @@ func (c *card) observe(values []value, found []nicfiles.Reading, now time.Time) 
 	return changed
 }
 
-// judge compares values that have changed by themselves with what managers set, and returns whether what is remembered
-// needs saving. The caller does not hold mu.
+// judge compares changed values with what managers set, and returns whether the memory needs saving. The caller does not
+// hold mu.
 func (a *Agent) judge(c *card, changed []nicparam.Key, lost bool) {
 	if len(changed) == 0 {
 		return
@@ -371,14 +370,14 @@ func (a *Agent) judge(c *card, changed []nicparam.Key, lost bool) {
 	a.Changed(append(paramPaths(c.nic().Name, changed), nicyang.AgentState())...)
 }
 
-// paramPaths are the paths of parameters, or of the whole card when they are many.
+// paramPaths returns the paths of parameters, or of the whole card when they are many.
 func paramPaths(nic string, keys []nicparam.Key) []gnmitree.Path {
 	const many = 64
 	if len(keys) > many {
 		return []gnmitree.Path{nicyang.NIC(nic)}
 	}
 	out := make([]gnmitree.Path, len(keys))
-	var params gnmitree.Path // of the port of the key before
+	var params gnmitree.Path // of the port of the previous key
 	for i, k := range keys {
 		if i == 0 || k.Port != keys[i-1].Port {
 			params = nicyang.Params(nic, k.Port)

@@ -6,16 +6,16 @@ import (
 	"fairlane/ccconfig/nic/nicyang"
 )
 
-// CounterSet is counters that some queue pairs of a port share: what a tenant's process sends and receives, where they are
-// bound by process.
+// CounterSet is a set of counters that some queue pairs of a port share: the traffic of a tenant's process, where queue
+// pairs are bound by process.
 type CounterSet struct {
 	ID      uint32
 	Mode    string   // "auto" or "manual"; empty when it is neither
-	PID     uint32   // process whose queue pairs they are; 0 when not known
-	Process string   // its name, or that of the part of the kernel
-	QPs     []uint32 // numbers of queue pairs, ascending; at most nicyang.MaxQPs are told
+	PID     uint32   // process of the queue pairs; 0 when unknown
+	Process string   // its name, or that of the kernel component
+	QPs     []uint32 // numbers of queue pairs, ascending; at most nicyang.MaxQPs
 	QPCount int      // all of them
-	// Counters are the set's. One that cannot be read is there with its error.
+	// Counters are the set's. A counter that cannot be read has an error.
 	Counters niccount.Counters
 }
 

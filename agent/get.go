@@ -10,7 +10,7 @@ import (
 	"fairlane/ccconfig/nic/nicyang"
 )
 
-// Get implements gnmitree.Tree. Parameters of a card are read at most once for all paths, and only those that are asked for.
+// Get implements gnmitree.Tree. It reads parameters of a card at most once for all paths, and only the requested ones.
 func (a *Agent) Get(ctx context.Context, q gnmitree.Query) ([][]gnmitree.Leaf, error) {
 	g := &getter{agent: a, ctx: ctx, q: q}
 	for _, c := range a.list() {
@@ -54,7 +54,7 @@ type seen struct {
 	wanted   func(nicparam.Key) bool
 }
 
-// read reads what the query asks of a card.
+// read reads the requested values of a card.
 func (g *getter) read(c *card) error {
 	base := nicyang.NIC(c.nic().Name)
 	if !slices.ContainsFunc(g.q.Paths, func(p gnmitree.Path) bool { return meets(p, base) }) {
@@ -106,17 +106,17 @@ func (g *getter) read(c *card) error {
 	return nil
 }
 
-// wanted tells which parameters of a card the query asks for; nil when none.
+// wanted returns a filter for the requested parameters of a card; nil when none is requested.
 func (g *getter) wanted(c *card) func(nicparam.Key) bool {
 	type ask struct {
 		pattern gnmitree.Path
-		at      int // of the element param in it; 0 when all of the port are asked for
+		at      int // index of the element param in it; 0 when all of the port are requested
 	}
 	type portAsks struct {
 		port int
 		asks []ask
 	}
-	var all []portAsks // of ports that something is asked of
+	var all []portAsks // of ports with requested values
 	look := func(port int) {
 		params := nicyang.Params(c.nic().Name, port)
 		var asks []ask
@@ -163,7 +163,7 @@ func meetsParam(e gnmitree.Elem, k nicparam.Key) bool {
 	return !ok || v == gnmitree.Any || v == strconv.Itoa(k.Index)
 }
 
-// meets tells whether something at or below path may be at or below what a pattern stands for.
+// meets reports whether something at or below path may match a pattern, or be below a match.
 func meets(pattern, path gnmitree.Path) bool {
 	for i := range min(len(pattern.Elems), len(path.Elems)) {
 		e := pattern.Elems[i]

@@ -33,9 +33,9 @@ func client(t testing.TB, a gnmitree.Tree) gnmi.GNMIClient {
 	return gnmi.NewGNMIClient(grpctest.Connect(t, dial))
 }
 
-// TestEveryLeafIsInTheModuleAndEveryLeafOfTheModuleIsServed compares what an agent answers with the module's table, both
+// TestServedLeavesMatchTheModule compares an agent's answers with the module's table, both
 // ways.
-func TestEveryLeafIsInTheModuleAndEveryLeafOfTheModuleIsServed(t *testing.T) {
+func TestServedLeavesMatchTheModule(t *testing.T) {
 	t.Parallel()
 	served := map[string]gnmitree.Leaf{}
 	look := func(a *agent.Agent) {
@@ -163,7 +163,7 @@ func TestAManagerReadsAPortByOneGet(t *testing.T) {
 	}
 }
 
-func TestOnlyWhatIsAskedForIsRead(t *testing.T) {
+func TestOnlyRequestedValuesAreRead(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	a := r.agent(t)
@@ -187,8 +187,8 @@ func TestOnlyWhatIsAskedForIsRead(t *testing.T) {
 	}
 }
 
-// A reading that ended because whoever asked has gone says nothing to others.
-func TestWhatWasNotReadToItsEndIsReadAnew(t *testing.T) {
+// A reading that the cancellation of its caller interrupted does not affect others.
+func TestInterruptedReadingIsRepeated(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	a := r.agent(t, func(o *agent.Options) { o.FreshCounters = time.Hour })
@@ -234,13 +234,13 @@ func TestAnswersMayBeAsOldAsAllowed(t *testing.T) {
 	if r.counted != counted+2 {
 		t.Errorf("counters were read %d times, want twice", r.counted-counted)
 	}
-	mustSet(t, a, give("eth-a", key(1, "rpg_gd"), 11)) // what was just written is not old
+	mustSet(t, a, give("eth-a", key(1, "rpg_gd"), 11)) // a written value is not old
 	if leaf(t, a, k) != "11" {
 		t.Error("an answer from before the set")
 	}
 }
 
-func TestAnUnreadableParameterHasNoValueAndSaysWhy(t *testing.T) {
+func TestUnreadableParameterHasAReasonAndNoValue(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.onRead[debugfsA+"rp_gd"] = func() ([]byte, error) { return nil, errors.New("input/output error") }
@@ -252,7 +252,7 @@ func TestAnUnreadableParameterHasNoValueAndSaysWhy(t *testing.T) {
 	refuses(t, a, codes.Unavailable, "input/output error", give("eth-a", k, 10))
 }
 
-func TestSubscribersHearOfASecondWriterAndOfSamples(t *testing.T) {
+func TestSubscribersReceiveChangesOfOthersAndSamples(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	a := r.agent(t)

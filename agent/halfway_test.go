@@ -15,9 +15,9 @@ import (
 	"fairlane/ccconfig/nic/nicyang"
 )
 
-// TestAnInterruptedTransactionIsNotTakenForTheOneBefore kills the agent in a transaction after one that was done, and has
-// the card away when it starts again.
-func TestAnInterruptedTransactionIsNotTakenForTheOneBefore(t *testing.T) {
+// TestInterruptedTransactionDiffersFromTheOneBefore kills the agent in a transaction after a completed one; the card
+// is absent when it starts again.
+func TestInterruptedTransactionDiffersFromTheOneBefore(t *testing.T) {
 	t.Parallel()
 	name := func(id string) gnmitree.Operation {
 		return gnmitree.Operation{Op: gnmitree.OpUpdate, Path: gnmitree.PathOf("agent", "apply", "config", "id"), Value: gnmitree.String(id)}
@@ -47,9 +47,9 @@ func TestAnInterruptedTransactionIsNotTakenForTheOneBefore(t *testing.T) {
 	}
 }
 
-// TestWhatWasNotPutBackGoesBackLater leaves a parameter half-way, by a transaction that fails or that the agent does not
-// survive, and takes the agent away later.
-func TestWhatWasNotPutBackGoesBackLater(t *testing.T) {
+// TestUnrestoredValuesAreRestoredLater leaves a parameter half done, by a transaction that fails or is killed, and removes
+// the agent later.
+func TestUnrestoredValuesAreRestoredLater(t *testing.T) {
 	t.Parallel()
 	const gd = debugfsA + "rp_gd"
 	for name, leave := range map[string]func(*testing.T, *rig, *agent.Agent){
@@ -92,8 +92,8 @@ func TestWhatWasNotPutBackGoesBackLater(t *testing.T) {
 	}
 }
 
-// TestRestoreGoesOnBesideWhatAKilledAgentLeft has a parameter that cannot be put back, and another that can.
-func TestRestoreGoesOnBesideWhatAKilledAgentLeft(t *testing.T) {
+// TestRestoreContinuesAfterAKilledTransaction has one parameter that cannot be restored, and another that can.
+func TestRestoreContinuesAfterAKilledTransaction(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	a := r.agent(t)
@@ -113,8 +113,8 @@ func TestRestoreGoesOnBesideWhatAKilledAgentLeft(t *testing.T) {
 	}
 }
 
-// TestRestoreSaysThatACardIsAwayThatWasLeftHalfWay has nothing else to give back.
-func TestRestoreSaysThatACardIsAwayThatWasLeftHalfWay(t *testing.T) {
+// TestRestoreReportsAbsentCardLeftHalfDone has nothing else to restore.
+func TestRestoreReportsAbsentCardLeftHalfDone(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	a := r.agent(t)
@@ -131,8 +131,9 @@ func TestRestoreSaysThatACardIsAwayThatWasLeftHalfWay(t *testing.T) {
 	}
 }
 
-// TestADryRestoreTellsWhatATransactionLeftThatDidNotEnd has a parameter that was set before it, and one that was not.
-func TestADryRestoreTellsWhatATransactionLeftThatDidNotEnd(t *testing.T) {
+// TestDryRestoreListsAnUnfinishedTransaction has a parameter that was set before the transaction, and one that
+// was not.
+func TestDryRestoreListsAnUnfinishedTransaction(t *testing.T) {
 	t.Parallel()
 	for name, set := range map[string]bool{"a card that was set before": true, "one that was not": false} {
 		r := newRig(t)
@@ -156,9 +157,9 @@ func TestADryRestoreTellsWhatATransactionLeftThatDidNotEnd(t *testing.T) {
 	}
 }
 
-// TestSettingAgainDoesNotFightWhoChangesWhatIsThere has one parameter that never comes back, and an operator who changes
-// another one meanwhile.
-func TestSettingAgainDoesNotFightWhoChangesWhatIsThere(t *testing.T) {
+// TestSettingAgainDoesNotOverwriteChangesOfOthers has one parameter that cannot be restored, and an operator who
+// changes another one meanwhile.
+func TestSettingAgainDoesNotOverwriteChangesOfOthers(t *testing.T) {
 	t.Parallel()
 	for name, restart := range map[string]bool{"one agent": false, "an agent that starts again each time": true} {
 		t.Run(name, func(t *testing.T) {
@@ -198,7 +199,7 @@ func settingAgainDoesNotFight(t *testing.T, restart bool) {
 	if r.file("rp_ai_rate") != "77" || len(r.senders.Senders) > 0 || reapply(t, a, "eth-a", "attempts") == "0" {
 		t.Error(r.file("rp_ai_rate"), r.senders, reapply(t, a, "eth-a", "attempts"))
 	}
-	// What a manager sets meanwhile is not set again either.
+	// A value that a manager sets meanwhile is not set again either.
 	mustSet(t, a, give("eth-a", key(1, "rpg_gd"), 10))
 	r.do(func() { r.files[debugfsA+"rp_gd"] = "11" })
 	next()
@@ -212,8 +213,8 @@ func settingAgainDoesNotFight(t *testing.T, restart bool) {
 	}
 }
 
-// TestAValueThatIsRefusedAfterAReloadKeepsNoOtherFromItsValue has a device that takes less than it did.
-func TestAValueThatIsRefusedAfterAReloadKeepsNoOtherFromItsValue(t *testing.T) {
+// TestRejectedValueDoesNotBlockSettingOthersAgain has a device that accepts less than before.
+func TestRejectedValueDoesNotBlockSettingOthersAgain(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	a := r.agent(t)
@@ -234,7 +235,7 @@ func TestAValueThatIsRefusedAfterAReloadKeepsNoOtherFromItsValue(t *testing.T) {
 	}
 }
 
-// halves is a host whose first card has two functions, each with a node GUID of its own, of which the first may be away.
+// halves is a host whose first card has two functions with separate node GUIDs; the first may be absent.
 type halves struct {
 	*rig
 	away bool
@@ -254,9 +255,9 @@ func (h *halves) NICs(ctx context.Context) ([]agent.NIC, error) {
 	return all, nil
 }
 
-// TestACardWhoseFirstFunctionIsAwayIsTheSameCard sets the second port while the first function is there, while it is
-// away, and takes the agent away when it is back.
-func TestACardWhoseFirstFunctionIsAwayIsTheSameCard(t *testing.T) {
+// TestCardIsRecognisedWithoutItsFirstFunction sets the second port while the first function is present, and while it
+// is absent, and removes the agent when it is back.
+func TestCardIsRecognisedWithoutItsFirstFunction(t *testing.T) {
 	t.Parallel()
 	const file = "sys/class/net/ens1f1/ecn/roce_rp/rpg_gd"
 	for _, begins := range []bool{false, true} { // away

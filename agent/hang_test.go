@@ -14,7 +14,7 @@ import (
 	"fairlane/ccconfig/nic/nicyang"
 )
 
-// hung is a host whose look at its cards takes until it is let go on.
+// hung is a host whose listing of cards blocks until released.
 type hung struct {
 	*rig
 	goOn chan struct{}
@@ -48,8 +48,8 @@ func TestASetDoesNotWaitForALookAtTheHost(t *testing.T) {
 	})
 }
 
-// TestASetDoesNotWaitForAQueryThatHangs has a host whose mstconfig hangs, in a sweep of a card that is known and in one of a card
-// that is another one since.
+// TestASetDoesNotWaitForAQueryThatHangs has a host whose mstconfig hangs, in a sweep of a known card and of a replaced
+// one.
 func TestASetDoesNotWaitForAQueryThatHangs(t *testing.T) {
 	t.Parallel()
 	for _, life := range []string{"life-1", "life-2"} {
@@ -86,9 +86,9 @@ func TestASetDoesNotWaitForAQueryThatHangs(t *testing.T) {
 	}
 }
 
-// TestASetDoesNotWaitForSomebodyWhoAsks has a subscriber that wants the non-volatile configuration of a card whose mstconfig
-// hangs, and gives up; others that ask wait their turn.
-func TestASetDoesNotWaitForSomebodyWhoAsks(t *testing.T) {
+// TestSetDoesNotWaitForAQuery has a subscriber that requests the non-volatile configuration of a card whose
+// mstconfig hangs, and gives up; others wait for their turn.
+func TestSetDoesNotWaitForAQuery(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
@@ -126,7 +126,7 @@ func TestASetDoesNotWaitForSomebodyWhoAsks(t *testing.T) {
 	})
 }
 
-// TestASetDoesNotWaitForAnotherCard has a card whose driver hangs while it is read.
+// TestASetDoesNotWaitForAnotherCard has a card whose driver hangs during a reading.
 func TestASetDoesNotWaitForAnotherCard(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -136,7 +136,7 @@ func TestASetDoesNotWaitForAnotherCard(t *testing.T) {
 		var once sync.Once
 		r.do(func() {
 			r.onRead["sys/kernel/debug/mlx5/0000:5e:00.0/cc_params/rp_gd"] = func() ([]byte, error) {
-				r.mu.Unlock() // a driver that hangs keeps no others from theirs
+				r.mu.Unlock() // a hanging driver does not block the others
 				once.Do(func() { close(read) })
 				<-goOn
 				r.mu.Lock()

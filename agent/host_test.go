@@ -27,7 +27,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// errDead is what all operations of a host give once the agent was killed.
+// errDead is the error of all operations of a host once the agent was killed.
 var errDead = errors.New("the process is dead")
 
 // rig is a host of two cards in memory: "eth-a" with two ports, of which the first has WRCC and the files of the kernel's
@@ -38,15 +38,15 @@ type rig struct {
 	writes    []string // "name=text"
 	reads     int
 	queries   int           // of mstconfig
-	hangs     chan struct{} // queries wait for it, and fail
+	hangs     chan struct{} // queries block on it, and fail
 	onRead    map[string]func() ([]byte, error)
 	onWrite   map[string]func(string) (string, error)
 	counters  map[string]niccount.Counter
 	counted   int
-	onCount   func() // while counters are read
+	onCount   func() // called while counters are read
 	setsRead  int
 	senders   *wrcc.NICConfig
-	sendersOn func(*wrcc.NICConfig) (*wrcc.NICConfig, error) // what a write makes of it
+	sendersOn func(*wrcc.NICConfig) (*wrcc.NICConfig, error) // modifies what is written
 	nv        map[string][3]uint64
 	gone      map[string]bool // cards
 	boot      string
@@ -114,7 +114,7 @@ func place(port int) nicfiles.Port {
 	return nicfiles.Port{Number: port, NetDev: fmt.Sprintf("ens1f%d", port-1), PCI: fmt.Sprintf("0000:3b:00.%d", port-1)}
 }
 
-// defaults gives all files the values that a driver begins with.
+// defaults sets all files to the driver's initial values.
 func (r *rig) defaults() {
 	for _, p := range r.table.By(nicparam.Debugfs) {
 		s, _ := p.Source(nicparam.Debugfs)
@@ -130,7 +130,7 @@ func (r *rig) defaults() {
 	}
 }
 
-// op counts an operation that changes something, and fails when the process is dead.
+// op counts a changing operation, and fails when the process is dead.
 func (r *rig) op() error {
 	r.ops++
 	if r.dieAt > 0 && r.ops >= r.dieAt {
@@ -388,7 +388,7 @@ func (r *rig) clock() time.Time {
 	return r.now
 }
 
-// do does something to the host.
+// do runs a change of the host.
 func (r *rig) do(f func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -412,7 +412,7 @@ func (r *rig) agent(t testing.TB, change ...func(*agent.Options)) *agent.Agent {
 	return a
 }
 
-// file is what a parameter of the kernel's driver is on eth-a's first port.
+// file returns the value of a parameter of the kernel's driver on eth-a's first port.
 func (r *rig) file(name string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -429,7 +429,7 @@ func key(port int, name string, index ...int) nicparam.Key {
 	return k
 }
 
-// give is an update of a parameter.
+// give returns an update of a parameter.
 func give(nic string, k nicparam.Key, v uint64) gnmitree.Operation {
 	return gnmitree.Operation{Op: gnmitree.OpUpdate, Path: nicyang.ParamValue(nic, k), Value: gnmitree.Uint(v)}
 }
@@ -438,7 +438,7 @@ func drop(p gnmitree.Path) gnmitree.Operation {
 	return gnmitree.Operation{Op: gnmitree.OpDelete, Path: p}
 }
 
-// ask gets one path's leaves by path.
+// ask returns the leaves of one path, by path.
 func ask(t testing.TB, a *agent.Agent, p gnmitree.Path) map[string]string {
 	t.Helper()
 	found, err := a.Get(t.Context(), gnmitree.Query{Paths: []gnmitree.Path{p}})
@@ -458,7 +458,7 @@ func ask(t testing.TB, a *agent.Agent, p gnmitree.Path) map[string]string {
 	return out
 }
 
-// leaf gets one leaf; "absent" when there is none.
+// leaf returns one leaf; "absent" without one.
 func leaf(t testing.TB, a *agent.Agent, p gnmitree.Path) string {
 	t.Helper()
 	if v, ok := ask(t, a, p)[p.String()]; ok {
@@ -477,7 +477,7 @@ func applied(t testing.TB, a *agent.Agent, name string) string {
 	return leaf(t, a, nicyang.ApplyState().Child(name))
 }
 
-// everything is what the host's devices hold.
+// everything returns all values of the host's devices.
 func (r *rig) everything() map[string]string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

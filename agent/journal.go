@@ -5,25 +5,24 @@ import (
 	"sync"
 )
 
-// Journal keeps the agent's memory: a document that is written as a whole.
+// Journal stores the agent's memory: a document that is written as a whole.
 type Journal interface {
-	// Load returns the document written last; nothing when there was none.
+	// Load returns the last document; nothing when there was none.
 	Load(ctx context.Context) ([]byte, error)
-	// Save replaces the document. When it returns without an error the new one is there after any crash, and until then
-	// the earlier one is, whole.
+	// Save replaces the document. Once it returns without an error, the new document survives any crash; until then the
+	// earlier one does.
 	Save(ctx context.Context, document []byte) error
 }
 
-// Noter is a journal that can keep a document more cheaply for as long as the host runs: after the host has crashed, the
-// document saved before may be there in its place. It must be whole either way. Values that a crash takes as well need no
-// more.
+// Noter is a journal that can store a document more cheaply for as long as the host runs: after a crash of the host, the
+// last saved document may replace it. Either way it is whole. This suffices for values that a crash resets as well.
 type Noter interface {
 	Journal
 	Note(ctx context.Context, document []byte) error
 }
 
-// MemoryJournal keeps the document in memory: for simulated hosts, whose journal outlasts their reboots. The zero value is
-// empty. It is safe for concurrent use.
+// MemoryJournal stores the document in memory: for simulated hosts, whose journal survives their reboots. The zero value
+// is empty. It is safe for concurrent use.
 type MemoryJournal struct {
 	mu       sync.Mutex
 	document []byte

@@ -16,28 +16,28 @@ import (
 // maxJournal bounds a document, in bytes.
 const maxJournal = 64 << 20
 
-// FileJournal keeps the document in files: NAME.a and NAME.b by turns, so that one is whole while the other is written, and
-// NAME.note for documents that need not outlast the host. Each begins with its serial number, its length and a checksum;
-// the highest serial number of those that are whole is the document. Files are written in place, so that a document is
-// safe after one synchronisation of its data. They are readable by their owner alone.
+// FileJournal stores the document in files: alternately NAME.a and NAME.b, so that one is whole while the other is
+// written, and NAME.note for documents that need not survive the host. Each starts with its serial number, its length and
+// a checksum; among the whole ones, the highest serial number counts. Files are written in place, so that a document is
+// safe after one synchronisation of its data. Only their owner can read them.
 type FileJournal struct {
 	path string
-	sync func(*os.File) error // makes sure that a file's contents outlast a crash
+	sync func(*os.File) error // makes a file's contents durable
 
 	mu     sync.Mutex
 	loaded bool
 	serial uint64
-	slot   int // written last, of a and b
+	slot   int // last written one, of a and b
 }
 
-// NewFileJournal is the journal by a name, whose directory must exist.
+// NewFileJournal returns the journal of a name, whose directory must exist.
 func NewFileJournal(path string) *FileJournal { return &FileJournal{path: path, sync: syncData} }
 
 const notes = 2 // the slot of notes; those before are a and b
 
 func (j *FileJournal) file(slot int) string { return j.path + [...]string{".a", ".b", ".note"}[slot] }
 
-// frame begins a file.
+// frame is the format of a file's head.
 const frame = "fairlane-agent slot %020d %020d %064x\n"
 
 const frameBytes = 19 + 1 + 20 + 1 + 20 + 1 + 64 + 1
@@ -68,7 +68,7 @@ func (j *FileJournal) load() ([]byte, error) {
 		}
 	}
 	for _, err := range errs {
-		if best == nil || !errors.Is(err, ErrDamaged) { // one that was being written when the host crashed is no loss
+		if best == nil || !errors.Is(err, ErrDamaged) { // the loss of one that was being written at the crash is expected
 			return nil, errors.Join(errs...)
 		}
 	}
@@ -76,7 +76,7 @@ func (j *FileJournal) load() ([]byte, error) {
 	return best, nil
 }
 
-// readSlot reads a file; nothing where there is none, or an empty one.
+// readSlot reads a file; nothing if it is missing or empty.
 func readSlot(path string) (serial uint64, document []byte, err error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -108,7 +108,7 @@ func readSlot(path string) (serial uint64, document []byte, err error) {
 	return serial, document, nil
 }
 
-// frameOf is the beginning of a file with a document. The checksum is over the serial number, too.
+// frameOf returns the head of a file with a document. The checksum covers the serial number, too.
 func frameOf(serial uint64, document []byte) []byte {
 	h := sha256.New()
 	_, _ = fmt.Fprintf(h, "%d\n", serial) // a hash takes everything
@@ -141,7 +141,7 @@ func (j *FileJournal) Note(_ context.Context, document []byte) error {
 	return j.write(notes, document, false)
 }
 
-// ready makes sure that the serial number is known, and the document has room.
+// ready makes sure that the serial number is known, and that the document is not too large.
 func (j *FileJournal) ready(document []byte) error {
 	if len(document) > maxJournal {
 		return fmt.Errorf("%s: found a document of %d bytes, want at most %d", j.path, len(document), maxJournal)
@@ -160,14 +160,14 @@ func (j *FileJournal) write(slot int, document []byte, stays bool) error {
 	if err != nil {
 		return err
 	}
-	j.serial++ // one that fails is never used again
+	j.serial++ // a failed number is never used again
 	_, err = f.WriteAt(append(frameOf(j.serial, document), document...), 0)
 	if err == nil && stays {
 		err = j.sync(f)
 	}
 	if err != nil {
-		// A document that is told to be lost must not be found whole later, nor a torn one where there is no other. What was
-		// here before is older than another slot, or gone anyhow.
+		// A document that was reported as lost must not be found later, nor a torn one without another. The earlier
+		// contents of this slot are older than the other slot's, or lost anyhow.
 		_ = f.Truncate(0)
 	}
 	err = errors.Join(err, f.Close())
@@ -177,7 +177,7 @@ func (j *FileJournal) write(slot int, document []byte, stays bool) error {
 	return err
 }
 
-// syncDir makes sure that a directory's entries outlast a crash.
+// syncDir makes a directory's entries durable.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {

@@ -13,9 +13,9 @@ import (
 	"fairlane/agent"
 )
 
-// TestAFileJournalLosesNothingThatWasSaved writes documents by turns of saving and noting, opens the journal again at any
+// TestFileJournalKeepsSavedDocuments alternates between saving and noting documents, reopens the journal at any
 // time, and damages the file that was being written when the host crashed.
-func TestAFileJournalLosesNothingThatWasSaved(t *testing.T) {
+func TestFileJournalKeepsSavedDocuments(t *testing.T) {
 	t.Parallel()
 	top := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
@@ -32,7 +32,7 @@ func TestAFileJournalLosesNothingThatWasSaved(t *testing.T) {
 			}
 			return string(b)
 		}
-		saved, newest := "", "" // newest is there as long as the host runs
+		saved, newest := "", "" // newest survives as long as the host runs
 		for i := range rapid.IntRange(1, 12).Draw(t, "steps") {
 			document := fmt.Sprint(i, rapid.StringN(0, 300, -1).Draw(t, "document"))
 			switch rapid.IntRange(0, 3).Draw(t, "step") {
@@ -83,7 +83,7 @@ func TestAFileJournalLosesNothingThatWasSaved(t *testing.T) {
 	})
 }
 
-// damage changes or cuts a file.
+// damage changes or truncates a file.
 func damage(t *rapid.T, path string) {
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -99,7 +99,7 @@ func damage(t *rapid.T, path string) {
 	}
 }
 
-func TestAJournalOfWhichNothingIsWholeIsAnError(t *testing.T) {
+func TestJournalWithoutAWholeSlotIsAnError(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "journal")
 	if b, err := agent.NewFileJournal(path).Load(t.Context()); b != nil || err != nil {
@@ -133,8 +133,8 @@ func TestAJournalOfWhichNothingIsWholeIsAnError(t *testing.T) {
 	}
 }
 
-// TestADocumentThatWasNotSavedIsNotThereLater has a disk that takes a document and fails before it is safe.
-func TestADocumentThatWasNotSavedIsNotThereLater(t *testing.T) {
+// TestFailedSaveIsNotFoundLater has a disk that accepts a document and fails before it is durable.
+func TestFailedSaveIsNotFoundLater(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "journal")
 	j := agent.NewFileJournal(path)

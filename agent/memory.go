@@ -17,19 +17,19 @@ import (
 	"fairlane/wrcc"
 )
 
-// memory is what the agent knows across restarts: the journal's document.
+// memory is the agent's state across restarts: the journal's document.
 type memory struct {
 	Sequence   uint64                 `json:"sequence"`   // transactions
 	Generation uint64                 `json:"generation"` // changes of configured values
 	Last       lastSet                `json:"last"`
 	Cards      map[string]*cardMemory `json:"cards"` // by identity
-	// Intent is a transaction under way: what everything it touches was before.
+	// Intent is a transaction in progress: the earlier values of everything it touches.
 	Intent map[string]*before `json:"intent,omitempty"` // by the card's identity
-	// Pending is the name and the beginning of that transaction.
+	// Pending identifies that transaction: its name and start.
 	Pending *lastSet `json:"pending,omitempty"`
 }
 
-// lastSet is what became of the last transaction.
+// lastSet is the result of the last transaction.
 type lastSet struct {
 	ID          string    `json:"id,omitempty"`
 	Time        time.Time `json:"time"`
@@ -38,7 +38,7 @@ type lastSet struct {
 	NotRestored []string  `json:"not_restored,omitempty"`
 }
 
-// Outcomes of transactions, as the module has them.
+// Outcomes of transactions, as in the module.
 const (
 	setNone        = "none"
 	setDone        = "done"
@@ -47,21 +47,21 @@ const (
 	setInterrupted = "interrupted"
 )
 
-// cardMemory is what was set on a card, and what was there before the agent first wrote it.
+// cardMemory holds what was set on a card, and the values before the agent first wrote them.
 type cardMemory struct {
 	Name        string               `json:"name"` // of the card when it was last seen
 	Boot        string               `json:"boot"` // and Incarnation: when Desired was last known to be in force
 	Incarnation string               `json:"incarnation"`
-	Nodes       []string             `json:"nodes,omitempty"` // node GUIDs of its ports, as far as they were seen
+	Nodes       []string             `json:"nodes,omitempty"` // node GUIDs of its ports seen so far
 	Desired     settings             `json:"desired,omitempty"`
 	Original    settings             `json:"original,omitempty"`
 	WRCC        map[int]*wrccOfAPort `json:"wrcc,omitempty"` // by port
-	// Again is what has its value again in a life of the card in which others have not yet; nil when there is none. It is
+	// Again lists the values that are restored in a life of the card in which others are not yet; nil for none. It is
 	// replaced, never changed.
 	Again *again `json:"again,omitempty"`
 }
 
-// again is what was set again, or for the first time, in a life of a card.
+// again lists the values that were set, again or for the first time, in a life of a card.
 type again struct {
 	Boot        string         `json:"boot"`
 	Incarnation string         `json:"incarnation"`
@@ -81,13 +81,13 @@ type wrccOfAPort struct {
 	Original *wrcc.NICConfig `json:"original,omitempty"`
 }
 
-// before is what a card was before a transaction.
+// before is the state of a card before a transaction.
 type before struct {
 	Params settings                `json:"params,omitempty"`
 	WRCC   map[int]*wrcc.NICConfig `json:"wrcc,omitempty"`
 }
 
-// settings are by key, each once.
+// settings are sorted by key, without duplicates.
 type settings []nicparam.Setting
 
 func compareKeys(a, b nicparam.Key) int {
@@ -121,7 +121,7 @@ func (s *settings) drop(k nicparam.Key) {
 	}
 }
 
-// interrupt makes a transaction that had not ended the last one. Its earlier values are still to be put back.
+// interrupt makes a transaction without an end the last one. Its earlier values remain to be restored.
 func (m *memory) interrupt() {
 	if m.Pending == nil {
 		return
@@ -133,7 +133,7 @@ func (m *memory) interrupt() {
 
 const interruptedDetail = "the agent ended during a transaction; the earlier values are put back when it starts again, of cards that are away as soon as they are there"
 
-// clone copies a card's memory as deep as it changes.
+// clone copies a card's memory as deep as it can change.
 func (m *cardMemory) clone() *cardMemory {
 	out := *m
 	out.Desired, out.Original = slices.Clone(m.Desired), slices.Clone(m.Original)
@@ -145,7 +145,7 @@ func (m *cardMemory) clone() *cardMemory {
 	return &out
 }
 
-// same tells whether two memories of a card say the same.
+// same reports whether two memories of a card are equal.
 func (m *cardMemory) same(o *cardMemory) bool {
 	if o == nil {
 		return m.empty()
@@ -162,12 +162,12 @@ func (m *cardMemory) same(o *cardMemory) bool {
 	return true
 }
 
-// empty tells whether nothing is to be remembered of a card.
+// empty reports whether a card has nothing to store.
 func (m *cardMemory) empty() bool {
 	return len(m.Desired) == 0 && len(m.Original) == 0 && len(m.WRCC) == 0
 }
 
-// nodes adds the node GUIDs of a card's ports to those that it is known by.
+// nodes adds the node GUIDs of a card's ports to the known ones.
 func (m *cardMemory) nodes(n *NIC) {
 	for i := range n.Ports {
 		if g := n.Ports[i].ID.Node; g != 0 && !slices.Contains(m.Nodes, g.String()) {
@@ -176,8 +176,8 @@ func (m *cardMemory) nodes(n *NIC) {
 	}
 }
 
-// identity is the one that a card is known by: each function of a card has a node GUID of its own, and the first one may
-// be away, with a guest or while the driver begins.
+// identity returns the known identity of a card: each function of a card has its own node GUID, and the first one may be
+// absent, assigned to a guest or while the driver loads.
 func (m *memory) identity(n *NIC) string {
 	own := n.identity()
 	if m.Cards[own] != nil || m.Intent[own] != nil {
@@ -194,7 +194,7 @@ func (m *memory) identity(n *NIC) string {
 	return own
 }
 
-// of is the memory of a card, an empty one where there is none.
+// of returns the memory of a card, or an empty one.
 func (m *memory) of(identity string) *cardMemory {
 	if c := m.Cards[identity]; c != nil {
 		return c
@@ -202,10 +202,10 @@ func (m *memory) of(identity string) *cardMemory {
 	return &cardMemory{}
 }
 
-// head begins a journal's document; the checksum of the rest follows.
+// head starts a journal's document; the checksum of the rest follows.
 const head = "fairlane-agent journal 1 sha256:"
 
-// ErrDamaged is that of a journal that is not what was written.
+// ErrDamaged means that a journal differs from what was written.
 var ErrDamaged = errors.New("damaged: move it away to start anew, which forgets what was set and what to restore on removal")
 
 func (m *memory) encode() ([]byte, error) {
@@ -222,7 +222,7 @@ func (m *memory) encode() ([]byte, error) {
 	return append(out, '\n'), nil
 }
 
-// decodeMemory reads a document, and makes an empty memory of none.
+// decodeMemory decodes a document; an empty document is an empty memory.
 func decodeMemory(document []byte) (*memory, error) {
 	m := &memory{Cards: map[string]*cardMemory{}, Last: lastSet{Outcome: setNone}}
 	if len(document) == 0 {

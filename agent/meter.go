@@ -11,8 +11,8 @@ import (
 	"fairlane/ccconfig/nic/nicyang"
 )
 
-// meter is the newest readings of a port's counters. Its lock is held while they are read, so that all who ask at the
-// same time share a reading.
+// meter holds the newest readings of a port's counters. Its lock is held during a reading, so that concurrent queries
+// share it.
 type meter struct {
 	lock chan struct{}
 
@@ -21,14 +21,14 @@ type meter struct {
 	sets           reading[[]CounterSet]
 }
 
-// reading is what was read last of one kind of counters.
+// reading is the last reading of one kind of counters.
 type reading[T any] struct {
 	value T
 	at    time.Time
 	err   error
 }
 
-// meter is the one of a port.
+// meter returns the meter of a port.
 func (a *Agent) meter(c *card, port int) *meter {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -40,14 +40,14 @@ func (a *Agent) meter(c *card, port int) *meter {
 	return m
 }
 
-// due tells whether a reading is too old.
+// due reports whether a reading is too old.
 func (a *Agent) due(at time.Time) bool {
 	age := a.o.Now().Sub(at)
 	return at.IsZero() || a.o.FreshCounters == 0 || age > a.o.FreshCounters || age < 0
 }
 
-// read is the last reading, or a new one where that is too old. What is left unfinished because whoever asked has gone is
-// kept for nobody.
+// read returns the last reading, or a new one when that is too old. A reading that the caller's cancellation interrupted
+// is discarded.
 func (r *reading[T]) read(ctx context.Context, a *Agent, m *meter, from func(context.Context) (T, error)) (value T, at time.Time, err error) {
 	if err := acquire(ctx, m.lock); err != nil {
 		return value, at, err
@@ -63,7 +63,7 @@ func (r *reading[T]) read(ctx context.Context, a *Agent, m *meter, from func(con
 	return r.value, r.at, r.err
 }
 
-// links looks at the links of a card's ports.
+// links reads the links of a card's ports.
 func (a *Agent) links(ctx context.Context, c *card) {
 	var changed []gnmitree.Path
 	for i := range c.nic().Ports {

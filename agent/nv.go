@@ -9,16 +9,16 @@ import (
 	"fairlane/ccconfig/nic/nicparam"
 )
 
-// answerNV is the answer of a card about its non-volatile configuration.
+// answerNV is the result of querying a card's non-volatile configuration.
 type answerNV struct {
 	state *adopt.State
 	err   error
-	turn  uint64 // of the card when it was asked
+	turn  uint64 // of the card at the query
 }
 
-// askNV asks a card for its non-volatile configuration where that is due, and holds meanwhile nothing but the turn to ask: it
-// takes seconds, and a program that hangs takes as long as it is allowed to. The answer is nil where nothing was asked. due is
-// called with mu held.
+// askNV queries a card's non-volatile configuration when that is due. Meanwhile it holds only the turn to query: it takes
+// seconds, and a program that hangs takes up to its time limit. The answer is nil when no query was made. due is called
+// with mu held.
 func (a *Agent) askNV(ctx context.Context, c *card, due func() bool) (*answerNV, error) {
 	isDue := func() (out *answerNV) {
 		a.mu.RLock()
@@ -35,7 +35,7 @@ func (a *Agent) askNV(ctx context.Context, c *card, due func() bool) (*answerNV,
 		return nil, err
 	}
 	defer release(c.asking)
-	out := isDue() // others may have asked meanwhile
+	out := isDue() // another query may have been made meanwhile
 	nv := c.nic().NV
 	if out == nil || nv == nil {
 		return nil, ctx.Err()
@@ -44,13 +44,13 @@ func (a *Agent) askNV(ctx context.Context, c *card, due func() bool) (*answerNV,
 	return out, ctx.Err()
 }
 
-// staleNV tells whether the non-volatile configuration is to be asked for again. The caller holds mu.
+// staleNV reports whether the non-volatile configuration must be queried again. The caller holds mu.
 func (a *Agent) staleNV(c *card) bool {
 	age := a.o.Now().Sub(c.nvAt)
 	return a.o.FreshNV == 0 || c.nvAt.IsZero() || age > a.o.FreshNV || age < 0
 }
 
-// wantsNV tells whether a parameter that is wanted is reached by the non-volatile configuration. The caller holds mu.
+// wantsNV reports whether a requested parameter is reached by the non-volatile configuration. The caller holds mu.
 func (c *card) wantsNV(want func(nicparam.Key) bool) bool {
 	for i := range c.values {
 		if c.byNV(&c.values[i]) && want(c.keys[i]) {
@@ -60,7 +60,7 @@ func (c *card) wantsNV(want func(nicparam.Key) bool) bool {
 	return false
 }
 
-// current is the answer, or nil where somebody has asked or written since. The caller holds the card's lock.
+// current returns the answer, or nil after a later query or write. The caller holds the card's lock.
 func (a *Agent) current(c *card, nv *answerNV) *answerNV {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
@@ -70,7 +70,7 @@ func (a *Agent) current(c *card, nv *answerNV) *answerNV {
 	return nv
 }
 
-// noteStages keeps an answer. The caller holds the card's lock.
+// noteStages stores an answer. The caller holds the card's lock.
 func (a *Agent) noteStages(c *card, nv *answerNV) {
 	if nv.err != nil {
 		a.log.Warn("non-volatile configuration", "nic", c.nic().Name, "error", nv.err)
@@ -81,8 +81,8 @@ func (a *Agent) noteStages(c *card, nv *answerNV) {
 	c.nvTurn++
 }
 
-// staged are the values of the next boot as an answer has them; of one that failed those that are wanted. The caller holds
-// the card's lock.
+// staged returns the values of the next boot from an answer; after a failed query, those of the requested parameters. The
+// caller holds the card's lock.
 func (c *card) staged(nv *answerNV, want func(nicparam.Key) bool) (out []nicfiles.Reading) {
 	for i := range c.values {
 		if !c.byNV(&c.values[i]) || nv.err != nil && !want(c.keys[i]) {

@@ -13,22 +13,22 @@ import (
 	"fairlane/wrcc"
 )
 
-// plan is what a Set asks for.
+// plan is the request of a Set.
 type plan struct {
 	id    string
 	cards []*cardPlan // in the order of the request
 }
 
-// cardPlan is what a Set asks of one card.
+// cardPlan is the request of a Set for one card.
 type cardPlan struct {
 	card     *card
-	memory   *cardMemory // as it will be
+	memory   *cardMemory // as after the Set
 	keys     []nicparam.Key
 	want     map[nicparam.Key]uint64
-	released map[nicparam.Key]bool // gets its original value and is forgotten
+	released map[nicparam.Key]bool // gets its original value and is removed from the memory
 	wrcc     map[int]*wrcc.NICConfig
-	wrccBack map[int]bool                      // its senders get their original configuration and are forgotten
-	before   *before                           // filled in by check
+	wrccBack map[int]bool                      // its senders get their original configuration and are removed from the memory
+	before   *before                           // set by check
 	now      map[nicparam.Key]nicparam.Setting // values read by check
 }
 
@@ -74,7 +74,7 @@ func (p *planner) operation(op *gnmitree.Operation) error {
 	}
 	if op.Op == gnmitree.OpReplace && t.Part == nicyang.PartWRCC && len(found) > 0 {
 		if c := p.byName[t.NIC]; c != nil && c.wrcc[t.Key.Port] != nil {
-			c.wrcc[t.Key.Port].Senders = nil // those that the value names are all
+			c.wrcc[t.Key.Port].Senders = nil // only the senders in the value remain
 		}
 	}
 	for i := range found {
@@ -88,7 +88,7 @@ func (p *planner) operation(op *gnmitree.Operation) error {
 	return nil
 }
 
-// isKey tells whether a leaf is the key of the list entry that it is in.
+// isKey reports whether a leaf is the key of its list entry.
 func isKey(at gnmitree.Path) bool {
 	n := len(at.Elems)
 	if n < 2 {
@@ -98,7 +98,7 @@ func isKey(at gnmitree.Path) bool {
 	return ok
 }
 
-// card is the plan of a card, which must be there.
+// card returns the plan of a card, which must exist.
 func (p *planner) card(name string, at gnmitree.Path) (*cardPlan, error) {
 	if c := p.byName[name]; c != nil {
 		return c, nil
@@ -122,7 +122,7 @@ func (p *planner) card(name string, at gnmitree.Path) (*cardPlan, error) {
 	return out, nil
 }
 
-// leaf takes one leaf that is to have a value.
+// leaf adds one leaf with its value.
 func (p *planner) leaf(l *gnmitree.Leaf) error {
 	t, err := nicyang.Parse(l.Path)
 	if err != nil {
@@ -178,7 +178,7 @@ func portThere(c *cardPlan, port int, at gnmitree.Path) error {
 	return nil
 }
 
-// set notes a value that a parameter is to have.
+// set adds a parameter with its value.
 func (c *cardPlan) set(k nicparam.Key, v uint64, released bool) {
 	if _, ok := c.want[k]; !ok {
 		c.keys = append(c.keys, k)
@@ -186,7 +186,7 @@ func (c *cardPlan) set(k nicparam.Key, v uint64, released bool) {
 	c.want[k], c.released[k] = v, released
 }
 
-// senders is the configuration of a port's senders as it is to be: first as it is.
+// senders returns the desired configuration of a port's senders, initially the current one.
 func (p *planner) senders(c *cardPlan, port int, at gnmitree.Path) (*wrcc.NICConfig, error) {
 	if cfg := c.wrcc[port]; cfg != nil {
 		return cfg, nil
@@ -208,7 +208,7 @@ func (p *planner) senders(c *cardPlan, port int, at gnmitree.Path) (*wrcc.NICCon
 	return cfg, nil
 }
 
-// drop takes away what is below a path: parameters get their values from before the agent first wrote them.
+// drop deletes everything below a path: parameters get their values from before the agent first wrote them.
 func (p *planner) drop(op *gnmitree.Operation, t nicyang.Target) error {
 	if t.Part == nicyang.PartSetID {
 		p.plan.id = ""
@@ -259,7 +259,7 @@ func (p *planner) drop(op *gnmitree.Operation, t nicyang.Target) error {
 	return p.dropSenders(op, c, t)
 }
 
-// dropAll takes away all of a port, or of the whole card.
+// dropAll deletes everything of a port, or of the whole card.
 func (p *planner) dropAll(c *cardPlan, port int, all bool, at gnmitree.Path) error {
 	c.dropParams(func(k nicparam.Key) bool { return all || k.Port == port })
 	for number := range c.memory.WRCC {
@@ -279,14 +279,15 @@ func (c *cardPlan) dropParams(match func(nicparam.Key) bool) {
 			continue
 		}
 		c.set(s.Key, s.Value, true)
-		for _, k := range c.also(s.Key) { // changed by writes of that, and set by nobody
+		for _, k := range c.also(s.Key) { // changed by writes of that parameter, never set itself
 			v, known := c.memory.Original.value(k)
 			if _, set := c.memory.Desired.value(k); known && !set {
 				c.set(k, v, true)
 			}
 		}
 	}
-	// What this request wanted of others before is taken back, as deletes come first that is only a replaced container's.
+	// Values set for it earlier in this request are withdrawn; since deletes come first, these can only come from a
+	// replaced container.
 	c.keys = slices.DeleteFunc(c.keys, func(k nicparam.Key) bool {
 		_, known := c.memory.Original.value(k)
 		if !match(k) || known {
@@ -309,7 +310,7 @@ func (p *planner) original(c *cardPlan, port int, at gnmitree.Path) error {
 	return nil
 }
 
-// dropSenders takes away what is below a path of a port's senders.
+// dropSenders deletes what is below a path of a port's senders.
 func (p *planner) dropSenders(op *gnmitree.Operation, c *cardPlan, t nicyang.Target) error {
 	cfg, err := p.senders(c, t.Key.Port, op.Path)
 	if err != nil {
@@ -326,7 +327,7 @@ func (p *planner) dropSenders(op *gnmitree.Operation, c *cardPlan, t nicyang.Tar
 		return nil
 	}
 	if nicyang.DropWRCC(cfg, t) || op.Op == gnmitree.OpReplace {
-		return nil // a leaf that is replaced gets its value next
+		return nil // a replaced leaf gets its value next
 	}
 	return invalid(&nicyang.PathError{Path: op.Path.String(), Found: "delete", Allowed: "delete of wrcc, of a sender or of a peer"}, op.Path)
 }

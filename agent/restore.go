@@ -16,24 +16,24 @@ import (
 // Restoration is one card's part of a Restore.
 type Restoration struct {
 	Name     string // of the card
-	Identity string // node GUID, or the name of a card without
-	// Here tells whether the card can be reached now.
+	Identity string // node GUID, or the name of a card without one
+	// Here says whether the card is reachable now.
 	Here   bool
 	Params []Return
-	WRCC   []int // ports whose senders go back
-	Err    error // what did not go back; nil otherwise
+	WRCC   []int // ports whose senders are restored
+	Err    error // what was not restored; nil otherwise
 }
 
-// Return is one parameter that goes back to its value from before the agent first wrote it.
+// Return is one parameter that returns to its value from before the agent first wrote it.
 type Return struct {
 	nicparam.Key
 	Now      uint64
-	Readable bool // whether Now is known
+	Readable bool // whether Now is valid
 	Original uint64
 }
 
-// Restore gives everything that was ever set its value from before, and forgets it. What fails stays in the journal, so
-// that it can be tried again. With dry nothing is written. The error joins those of the cards.
+// Restore returns everything that was ever set to its earlier value, and removes it from the memory. Failures stay in the
+// journal for another attempt. With dry nothing is written. The error joins those of the cards.
 func (a *Agent) Restore(ctx context.Context, dry bool) ([]Restoration, error) {
 	if err := acquire(ctx, a.sets); err != nil {
 		return nil, err
@@ -41,7 +41,7 @@ func (a *Agent) Restore(ctx context.Context, dry bool) ([]Restoration, error) {
 	defer release(a.sets)
 	var errs []error
 	if !dry {
-		// What a transaction left that did not end and cannot be put back keeps nothing else from going back.
+		// An unfinished transaction that cannot be undone blocks nothing else.
 		errs = append(errs, a.recover(ctx))
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -76,7 +76,7 @@ func (a *Agent) Restore(ctx context.Context, dry bool) ([]Restoration, error) {
 	return out, errors.Join(errs...)
 }
 
-// with is the memory with what a transaction that did not end is to be put back to, as far as nothing earlier is known.
+// with returns the memory plus the earlier values of an unfinished transaction, where no earlier ones are known.
 func (m *cardMemory) with(b *before) *cardMemory {
 	m = m.clone()
 	for _, s := range b.Params {
@@ -92,8 +92,8 @@ func (m *cardMemory) with(b *before) *cardMemory {
 	return m
 }
 
-// keepOriginals remembers of a transaction that was not put back as a whole what is not as it was before: Restore and
-// deletes try again, although nothing is known to have been set. Only whoever holds sets may call it.
+// keepOriginals stores, for a transaction that was not undone completely, what differs from before, so that Restore and
+// deletes try again, although nothing counts as set. The caller holds sets.
 func (a *Agent) keepOriginals(ctx context.Context, c *card, b *before) {
 	nic := c.nic()
 	a.mu.RLock()

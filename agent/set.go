@@ -52,7 +52,7 @@ func (a *Agent) Set(ctx context.Context, ops []gnmitree.Operation) (gnmitree.Res
 	return a.carryOut(ctx, p)
 }
 
-// check judges all of a plan and reads what it touches. Nothing is written.
+// check checks a whole plan and reads what it touches. It writes nothing.
 func (a *Agent) check(ctx context.Context, p *plan) []nicyang.Failure {
 	var out []nicyang.Failure
 	for _, c := range p.cards {
@@ -100,7 +100,7 @@ func (c *cardPlan) check(ctx context.Context) []nicyang.Failure {
 	return append(out, c.checkSenders(ctx)...)
 }
 
-// besides lists the parameters that writes of the plan change too.
+// besides lists the parameters that the writes of the plan also change.
 func (c *cardPlan) besides() []nicparam.Key {
 	var out []nicparam.Key
 	for _, k := range c.keys {
@@ -109,7 +109,7 @@ func (c *cardPlan) besides() []nicparam.Key {
 	return out
 }
 
-// also lists the parameters that a write of one changes too, by whichever way.
+// also lists the parameters that a write of one also changes, by any back end.
 func (c *cardPlan) also(k nicparam.Key) []nicparam.Key {
 	var out []nicparam.Key
 	p, ok := c.card.nic().Table.Find(k.Name)
@@ -124,8 +124,8 @@ func (c *cardPlan) also(k nicparam.Key) []nicparam.Key {
 	return out
 }
 
-// legal tells whether a value is to be judged by the table. One that the device had before the agent came is not, when it
-// goes back.
+// legal reports whether a value is checked against the table. The device's value from before the agent is not, when it is
+// restored.
 func (c *cardPlan) legal(k nicparam.Key) bool {
 	if !c.released[k] {
 		return true
@@ -172,7 +172,7 @@ func (c *cardPlan) checkSenders(ctx context.Context) []nicyang.Failure {
 	return out
 }
 
-// writes tells whether something of the card is not yet as the plan wants it.
+// writes reports whether the card differs from the plan.
 func (c *cardPlan) writes() bool {
 	for _, k := range c.keys {
 		if s, ok := c.now[k]; !ok || s.Value != c.want[k] {
@@ -187,8 +187,7 @@ func (c *cardPlan) writes() bool {
 	return false
 }
 
-// carryOut does a plan that was checked: earlier values to the journal, values to the devices, wanted values to the
-// journal.
+// carryOut executes a checked plan: earlier values to the journal, values to the devices, desired values to the journal.
 func (a *Agent) carryOut(ctx context.Context, p *plan) (gnmitree.Result, error) {
 	if slices.ContainsFunc(p.cards, (*cardPlan).writes) {
 		if err := a.intend(ctx, p); err != nil {
@@ -226,14 +225,14 @@ func (a *Agent) intend(ctx context.Context, p *plan) error {
 	}
 	a.mu.Lock()
 	earlier := a.memory.Intent
-	for id, b := range earlier { // of cards that are away
+	for id, b := range earlier { // of absent cards
 		if intent[id] == nil {
 			intent[id] = b
 		}
 	}
 	a.memory.Intent, a.memory.Pending = intent, &lastSet{ID: p.id, Time: a.o.Now()}
 	a.mu.Unlock()
-	keep := a.note // a crash of the host takes run-time values, so nothing is to be put back then
+	keep := a.note // a crash of the host resets run-time values, so none must be restored then
 	if slices.ContainsFunc(p.cards, (*cardPlan).lasts) {
 		keep = a.save
 	}
@@ -246,7 +245,7 @@ func (a *Agent) intend(ctx context.Context, p *plan) error {
 	return err
 }
 
-// lasts tells whether something that the plan writes outlasts a crash of the host.
+// lasts reports whether something that the plan writes survives a crash of the host.
 func (c *cardPlan) lasts() bool {
 	return slices.ContainsFunc(c.keys, func(k nicparam.Key) bool {
 		i, ok := c.card.find(k)
@@ -254,7 +253,7 @@ func (c *cardPlan) lasts() bool {
 	})
 }
 
-// settled forgets a transaction's earlier values. The caller holds mu.
+// settled drops a transaction's earlier values. The caller holds mu.
 func (a *Agent) settled(p *plan) {
 	a.memory.Pending = nil
 	for _, c := range p.cards {
@@ -265,7 +264,7 @@ func (a *Agent) settled(p *plan) {
 	}
 }
 
-// apply gives one card what the plan wants of it. When that fails the card is as it was, but for what the failures name.
+// apply writes a plan to one card. When that fails, the card has its earlier values except for what the failures name.
 func (a *Agent) apply(ctx context.Context, c *cardPlan) []nicyang.Failure {
 	nic := c.card.nic()
 	if set := c.settings(c.legal); len(set) > 0 {
@@ -297,7 +296,7 @@ func (a *Agent) apply(ctx context.Context, c *cardPlan) []nicyang.Failure {
 	return failures
 }
 
-// undo gives a card its earlier values and lists what does not have them.
+// undo restores a card's earlier values and lists what does not have them.
 func (a *Agent) undo(ctx context.Context, c *cardPlan) []nicyang.Failure {
 	nic := c.card.nic()
 	var out []nicyang.Failure
@@ -318,7 +317,7 @@ func (a *Agent) undo(ctx context.Context, c *cardPlan) []nicyang.Failure {
 	return out
 }
 
-// end notes a transaction that failed and returns its error.
+// end records a failed transaction and returns its error.
 func (a *Agent) end(ctx context.Context, p *plan, failures []nicyang.Failure) error {
 	last := lastSet{ID: p.id, Time: a.o.Now(), Outcome: setUndone}
 	how := "everything is as it was"
@@ -348,7 +347,7 @@ func (a *Agent) end(ctx context.Context, p *plan, failures []nicyang.Failure) er
 	return err
 }
 
-// commit writes the wanted values to the journal, unless they are there.
+// commit writes the desired values to the journal, unless they are there.
 func (a *Agent) commit(ctx context.Context, p *plan) error {
 	now := a.o.Now()
 	a.mu.Lock()
@@ -394,11 +393,11 @@ func (a *Agent) commit(ctx context.Context, p *plan) error {
 	return nil
 }
 
-// remember brings the card's memory to what the plan has made of it.
+// remember updates the card's memory after the plan.
 func (c *cardPlan) remember(boot string) {
 	m, nic := c.memory, c.card.nic()
 	m.Name = nic.Name
-	if r := c.card.reapply; r.lost && r.params != nil { // what is set just now needs no setting again
+	if r := c.card.reapply; r.lost && r.params != nil { // values set just now need not be set again
 		r.params, r.wrcc = maps.Clone(r.params), maps.Clone(r.wrcc)
 		r.did(c.keys, maps.Keys(c.wrcc))
 		m.Again = r.again()
@@ -413,7 +412,7 @@ func (c *cardPlan) remember(boot string) {
 			m.Original.drop(k)
 			continue
 		}
-		for _, one := range append(c.also(k), k) { // what a write changes too is to go back as well
+		for _, one := range append(c.also(k), k) { // values that a write also changes must be restored, too
 			if _, known := m.Original.value(one); !known {
 				if s, ok := c.now[one]; ok {
 					m.Original.put(one, s.Value)
@@ -435,7 +434,7 @@ func (c *cardPlan) remember(boot string) {
 	}
 }
 
-// settle notes the outcomes of a plan that was done. The caller holds mu.
+// settle records the outcomes of a completed plan. The caller holds mu.
 func (c *cardPlan) settle() {
 	for _, k := range c.keys {
 		if c.released[k] {

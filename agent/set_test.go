@@ -25,7 +25,7 @@ func mustSet(t testing.TB, a *agent.Agent, ops ...gnmitree.Operation) {
 	}
 }
 
-// refuses sets, wants it refused with a code and words, and returns the failures.
+// refuses expects a Set to be refused with a code and words, and returns the failures.
 func refuses(t testing.TB, a *agent.Agent, code codes.Code, says string, ops ...gnmitree.Operation) []nicyang.Failure {
 	t.Helper()
 	_, err := a.Set(t.Context(), ops)
@@ -35,7 +35,7 @@ func refuses(t testing.TB, a *agent.Agent, code codes.Code, says string, ops ...
 	return nicyang.Failures(err)
 }
 
-func TestASetIsWrittenReadBackAndTold(t *testing.T) {
+func TestSetIsWrittenReadBackAndReported(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	a := r.agent(t)
@@ -66,7 +66,7 @@ func TestASetIsWrittenReadBackAndTold(t *testing.T) {
 	}
 }
 
-func TestASetOfWhatIsSoWritesNothing(t *testing.T) {
+func TestSetOfCurrentValuesWritesNothing(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	a := r.agent(t)
@@ -84,7 +84,7 @@ func TestASetOfWhatIsSoWritesNothing(t *testing.T) {
 	}
 }
 
-func TestWhatCanNeverBeRightIsRefusedBeforeAnythingIsWritten(t *testing.T) {
+func TestInvalidSetsAreRejectedBeforeAnyWrite(t *testing.T) {
 	t.Parallel()
 	good := give("eth-a", key(1, "rpg_ai_rate"), 20)
 	at := func(s string, v gnmitree.Value) gnmitree.Operation {
@@ -221,12 +221,12 @@ func wide() nicparam.Caps {
 	return c
 }
 
-// sender is an update of a sender's weight on eth-a's first port.
+// sender returns an update of a sender's weight on eth-a's first port.
 func sender(name string, multiplier uint64) gnmitree.Operation {
 	return gnmitree.Operation{Op: gnmitree.OpUpdate, Path: nicyang.Sender("eth-a", 1, name).Child("config").Child("multiplier"), Value: gnmitree.Uint(multiplier)}
 }
 
-func TestWhatCannotBePutBackIsNamed(t *testing.T) {
+func TestValuesThatCannotBeRestoredAreNamed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	a := r.agent(t)
@@ -250,10 +250,10 @@ func TestWhatCannotBePutBackIsNamed(t *testing.T) {
 	}
 }
 
-func TestDeletingGivesBackWhatWasBefore(t *testing.T) {
+func TestDeleteRestoresEarlierValues(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	r.files[debugfsA+"rp_gd"] = "13" // which the table does not allow, and the device had
+	r.files[debugfsA+"rp_gd"] = "13" // a value of the device that the table does not allow
 	r.files[debugfsA+"np_cnp_prio_mode"] = "1"
 	before := r.everything()
 	a := r.agent(t)
@@ -275,7 +275,7 @@ func TestDeletingGivesBackWhatWasBefore(t *testing.T) {
 	}
 }
 
-func TestReplacingAContainerReleasesWhatTheValueLeavesOut(t *testing.T) {
+func TestReplaceReleasesOmittedParameters(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	a := r.agent(t)

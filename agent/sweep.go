@@ -15,18 +15,17 @@ import (
 	"fairlane/wrcc"
 )
 
-// Pauses between tries to set again what was lost: the first, doubled each time up to the longest.
+// Pauses between attempts to set lost values again: the first, doubled each time up to the longest.
 const (
 	firstPause   = time.Second
 	longestPause = 5 * time.Minute
 )
 
-// Sweep looks at the host once: which cards are there, what changed by somebody else's doing, what a reload, a reset or a
-// reboot took. What is to be set again is set again, unless its pause lasts. The error names the cards that cannot be
-// looked at; the others were.
+// Sweep reads the host once: the present cards, changes by other programs, and losses by a reload, a reset or a reboot.
+// It sets lost values again, unless their pause lasts. The error names the cards that could not be read; the others were.
 //
-// Looking may take long, where a program or a driver hangs. A Set waits for a look at its own cards alone, and for none at the
-// non-volatile configuration.
+// Reading may take long when a program or a driver hangs. A Set waits only for a reading of its own cards, and for none
+// of the non-volatile configuration.
 func (a *Agent) Sweep(ctx context.Context) error {
 	if err := acquire(ctx, a.looks); err != nil {
 		return err
@@ -62,7 +61,7 @@ func (a *Agent) Sweep(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// alone does something while nobody else writes.
+// alone runs f while no other write runs.
 func (a *Agent) alone(ctx context.Context, f func()) error {
 	if err := acquire(ctx, a.sets); err != nil {
 		return err
@@ -72,7 +71,7 @@ func (a *Agent) alone(ctx context.Context, f func()) error {
 	return nil
 }
 
-// look asks the host for its boot and its cards. No Set waits for it: probing a card may run a program that hangs.
+// look reads the host's boot and cards. No Set waits for it: probing a card may run a program that hangs.
 func (a *Agent) look(ctx context.Context) (boot string, nics []NIC, err error) {
 	if boot, err = a.o.Host.BootID(ctx); err != nil {
 		return "", nil, fmt.Errorf("boot of the host: %w", err)
@@ -92,7 +91,7 @@ func (a *Agent) generation() uint64 {
 	return a.memory.Generation
 }
 
-// adopt takes over which cards are there now.
+// adopt updates the list of present cards.
 func (a *Agent) adopt(boot string, nics []NIC) {
 	a.mu.Lock()
 	var changed []gnmitree.Path
@@ -134,7 +133,7 @@ func (a *Agent) adopt(boot string, nics []NIC) {
 	}
 }
 
-// sameNIC tells whether what is shown of a card is the same.
+// sameNIC reports whether the displayed properties of a card are equal.
 func sameNIC(x, y *NIC) bool {
 	return x.PCI == y.PCI && x.Vendor == y.Vendor && x.Model == y.Model && x.Firmware == y.Firmware && x.Driver == y.Driver && x.Problem == y.Problem &&
 		x.Incarnation == y.Incarnation && x.Device == y.Device && slices.EqualFunc(x.Ports, y.Ports, func(p, q Port) bool {
@@ -143,7 +142,7 @@ func sameNIC(x, y *NIC) bool {
 	})
 }
 
-// recover puts back what a transaction left that did not come to its end. Cards that are not there wait for it.
+// recover undoes an unfinished transaction. The part of absent cards remains.
 func (a *Agent) recover(ctx context.Context) error {
 	a.mu.RLock()
 	intent := maps.Clone(a.memory.Intent)
@@ -172,7 +171,7 @@ func (a *Agent) recover(ctx context.Context) error {
 		}
 		did = true
 		a.mu.Lock()
-		if o := a.memory.Last.Outcome; o != setInterrupted && o != setPartial { // other transactions came before this card did
+		if o := a.memory.Last.Outcome; o != setInterrupted && o != setPartial { // other transactions preceded the return of this card
 			a.memory.Sequence++
 			a.memory.Last = lastSet{Time: a.o.Now(), Outcome: setInterrupted, Detail: interruptedDetail}
 		}
@@ -198,10 +197,10 @@ func (a *Agent) recover(ctx context.Context) error {
 	return errors.Join(append(errs, a.save(ctx))...)
 }
 
-// putBack gives a card what it was before a transaction and returns what does not have that. The caller holds its lock.
+// putBack restores a card's state before a transaction and returns what could not be restored. The caller holds its lock.
 func (a *Agent) putBack(ctx context.Context, c *card, b *before) []error {
 	var errs []error
-	for some := range slices.Chunk(b.Params, nicparam.MaxSet) { // several sets may have come to more than one may have
+	for some := range slices.Chunk(b.Params, nicparam.MaxSet) { // several sets together may exceed the limit of one
 		errs = append(errs, leaves(c.nic().Device.Restore(ctx, some))...)
 	}
 	for _, port := range slices.Sorted(maps.Keys(b.WRCC)) {
@@ -217,7 +216,7 @@ func (a *Agent) putBack(ctx context.Context, c *card, b *before) []error {
 	return errs
 }
 
-// leaves takes a joined error apart.
+// leaves splits a joined error.
 func leaves(err error) []error {
 	if err == nil {
 		return nil
@@ -236,7 +235,7 @@ func leaves(err error) []error {
 	return []error{err}
 }
 
-// writeWRCC writes a configuration unless it is there, and reads it back.
+// writeWRCC writes a configuration unless it is in force, and reads it back.
 func writeWRCC(ctx context.Context, w WRCC, want *wrcc.NICConfig) error {
 	got, err := w.Read(ctx)
 	if err == nil && sameWRCC(got, want) {
@@ -261,7 +260,7 @@ func sameWRCC(x, y *wrcc.NICConfig) bool {
 		})
 }
 
-// sweepCard reads a card, notes what changed, and sets again what was lost.
+// sweepCard reads a card, records changes, and sets lost values again.
 func (a *Agent) sweepCard(ctx context.Context, c *card) error {
 	if c.nic().Device == nil {
 		return nil
@@ -292,7 +291,7 @@ func (a *Agent) sweepCard(ctx context.Context, c *card) error {
 	return nil
 }
 
-// lookAt reads a card and notes what changed and whether something may have to be set again. The caller holds the card's
+// lookAt reads a card and records changes and whether something may have to be set again. The caller holds the card's
 // lock.
 func (a *Agent) lookAt(ctx context.Context, c *card, nv *answerNV) (lost bool, err error) {
 	nv = a.current(c, nv)
@@ -310,7 +309,7 @@ func (a *Agent) lookAt(ctx context.Context, c *card, nv *answerNV) (lost bool, e
 		a.noteStages(c, nv)
 		changed = append(changed, a.observe(c, c.staged(nv, func(nicparam.Key) bool { return false }))...)
 	}
-	if first { // all of it is new to the agent, and no change but where managers set something else
+	if first { // the first reading is no change, except where managers set something else
 		changed = a.differing(c)
 	}
 	lost = a.lost(c)
@@ -319,7 +318,7 @@ func (a *Agent) lookAt(ctx context.Context, c *card, nv *answerNV) (lost bool, e
 	return lost, nil
 }
 
-// differing lists the parameters of a card that are not what managers set.
+// differing lists the parameters of a card that differ from what managers set.
 func (a *Agent) differing(c *card) []nicparam.Key {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
@@ -332,7 +331,7 @@ func (a *Agent) differing(c *card) []nicparam.Key {
 	return out
 }
 
-// lost tells whether values that live only until a reload, a reset or a reboot may be gone.
+// lost reports whether values that last only until a reload, a reset or a reboot may be lost.
 func (a *Agent) lost(c *card) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -345,7 +344,7 @@ func (a *Agent) lost(c *card) bool {
 	return c.reapply.lost
 }
 
-// setAgain sets what was lost, unless the pause after a failure lasts. The caller holds sets and the card's lock.
+// setAgain sets lost values, unless the pause after a failure lasts. The caller holds sets and the card's lock.
 func (a *Agent) setAgain(ctx context.Context, c *card) {
 	now := a.o.Now()
 	a.mu.Lock()
@@ -384,8 +383,8 @@ func (a *Agent) setAgain(ctx context.Context, c *card) {
 	a.Changed(nicyang.NIC(c.nic().Name).Child("reapply"), nicyang.AgentState())
 }
 
-// reset gives a card the run-time values that managers set. A parameter that the host does not offer now does not keep
-// the others from theirs, and is an error.
+// reset writes the run-time values that managers set. A parameter that the host no longer offers is an error, but does
+// not block the others.
 func (a *Agent) reset(ctx context.Context, c *card) (wrote bool, err error) {
 	a.mu.RLock()
 	m := a.memory.of(c.nic().identity()).clone()
@@ -428,7 +427,7 @@ func (a *Agent) reset(ctx context.Context, c *card) (wrote bool, err error) {
 	return wrote, errors.Join(errs...)
 }
 
-// resetParams sets run-time values. One that the device does not take keeps no other from its value, and is an error.
+// resetParams writes run-time values. A value that the device rejects is an error, but does not block the others.
 func (a *Agent) resetParams(ctx context.Context, c *card, todo []nicparam.Setting) (wrote bool, err error) {
 	receipt, err := c.nic().Device.Set(ctx, todo)
 	wrote = a.noteReceipt(c, receipt, err == nil)
@@ -444,7 +443,7 @@ func (a *Agent) resetParams(ctx context.Context, c *card, todo []nicparam.Settin
 			f := &receipt.Fields[i]
 			failed[f.Key] = f.Err != nil
 			if f.NotRestored != nil {
-				return wrote, err // the device does not do what it is told: the next try is later
+				return wrote, err // the device does not take writes: retried later
 			}
 		}
 	}
@@ -456,7 +455,7 @@ func (a *Agent) resetParams(ctx context.Context, c *card, todo []nicparam.Settin
 	return wrote || more, errors.Join(err, others)
 }
 
-// noteReceipt takes over what a device's receipt says, and tells whether something was written.
+// noteReceipt stores the values of a device's receipt, and reports whether something was written.
 func (a *Agent) noteReceipt(c *card, receipt *nicfiles.Receipt, ok bool) (wrote bool) {
 	if receipt == nil {
 		return false
@@ -484,7 +483,7 @@ func (a *Agent) noteReceipt(c *card, receipt *nicfiles.Receipt, ok bool) (wrote 
 		}
 		keys = append(keys, f.Key)
 		if f.By == nicparam.NV {
-			c.nvAt = time.Time{} // the stages are others now
+			c.nvAt = time.Time{} // the stages have changed
 			c.nvTurn++
 		}
 	}

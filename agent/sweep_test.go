@@ -32,7 +32,7 @@ func reapply(t testing.TB, a *agent.Agent, nic, name string) string {
 	return leaf(t, a, nicyang.NIC(nic).Child("reapply").Child("state").Child(name))
 }
 
-// heard collects the paths of an agent's notices.
+// heard collects the paths of an agent's notifications.
 func heard(t testing.TB, a *agent.Agent) func() string {
 	t.Helper()
 	var all []string
@@ -49,7 +49,7 @@ func heard(t testing.TB, a *agent.Agent) func() string {
 	}
 }
 
-func TestWhatAReloadOrARebootTookIsSetAgain(t *testing.T) {
+func TestLostValuesAreSetAgain(t *testing.T) {
 	t.Parallel()
 	for name, event := range map[string]func(*rig){
 		"driver reload": func(r *rig) { r.life = "life-2" },
@@ -139,7 +139,7 @@ func TestSettingAgainPausesLongerAndLongerWhileItFails(t *testing.T) {
 	}
 }
 
-func TestAParameterThatIsGoneKeepsNoOtherFromItsValue(t *testing.T) {
+func TestMissingParameterDoesNotBlockSettingOthersAgain(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	a := r.agent(t)
@@ -156,7 +156,7 @@ func TestAParameterThatIsGoneKeepsNoOtherFromItsValue(t *testing.T) {
 	}
 }
 
-func TestASecondWriterIsToldAndLeftAlone(t *testing.T) {
+func TestChangesOfOthersAreReportedAndKept(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	a := r.agent(t)
@@ -182,7 +182,7 @@ func TestASecondWriterIsToldAndLeftAlone(t *testing.T) {
 	if o := state(t, a, "eth-a", key(1, "rpg_ai_rate"), "outcome"); o != "verified" {
 		t.Error(o)
 	}
-	r.do(func() { r.files[debugfsA+"rp_ai_rate"] = "34" }) // an answer notices it too
+	r.do(func() { r.files[debugfsA+"rp_ai_rate"] = "34" }) // an answer detects it too
 	if v := leaf(t, a, nicyang.ParamValue("eth-a", key(1, "rpg_ai_rate"))); v != "34" || state(t, a, "eth-a", key(1, "rpg_ai_rate"), "outcome") != "overridden" {
 		t.Error(v)
 	}
@@ -225,7 +225,7 @@ func TestSweepsAskTheCardForItsNonVolatileConfigurationRarely(t *testing.T) {
 	if r.queries != first+1 || state(t, a, "eth-a", key(1, "roce_cc_algorithm"), "next-value") != "1" {
 		t.Errorf("%d queries after a minute, want one", r.queries-first)
 	}
-	r.do(func() { r.files[debugfsA+"rp_gd"] = "10" }) // what acts at run time is read all the same
+	r.do(func() { r.files[debugfsA+"rp_gd"] = "10" }) // run-time parameters are read nevertheless
 	sweep(t, a)
 	if leaf(t, a, nicyang.ParamValue("eth-a", key(1, "rpg_gd"))) != "10" {
 		t.Error("a change was not seen")
@@ -243,8 +243,8 @@ func TestSweepsAskTheCardForItsNonVolatileConfigurationRarely(t *testing.T) {
 	}
 }
 
-// TestKilledAtAnyInstant kills the agent at each operation of a transaction, and wants the devices as they were or as
-// wanted once another agent has started.
+// TestKilledAtAnyInstant kills the agent at each operation of a transaction, and expects the earlier or the desired
+// values once another agent has started.
 func TestKilledAtAnyInstant(t *testing.T) {
 	t.Parallel()
 	ops := []gnmitree.Operation{
@@ -298,7 +298,7 @@ func TestKilledAtAnyInstant(t *testing.T) {
 	}
 }
 
-func TestAnInterruptedTransactionIsTold(t *testing.T) {
+func TestInterruptedTransactionIsReported(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	a := r.agent(t)
@@ -313,7 +313,7 @@ func TestAnInterruptedTransactionIsTold(t *testing.T) {
 	}
 }
 
-func TestAJournalThatCannotBeWrittenStopsTheSetBeforeOrUndoesIt(t *testing.T) {
+func TestFailedJournalWriteStopsOrUndoesTheSet(t *testing.T) {
 	t.Parallel()
 	for n := 1; n <= 2; n++ { // the first and the second time it is written
 		r := newRig(t)
@@ -342,7 +342,7 @@ func (f *failing) Save(ctx context.Context, b []byte) error {
 	return f.Journal.Save(ctx, b)
 }
 
-func TestRestoreGivesBackEverythingFromBeforeTheInstallation(t *testing.T) {
+func TestRestoreReturnsAllValuesFromBeforeInstallation(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	before := r.everything()
@@ -388,7 +388,7 @@ func TestAJournalInAFile(t *testing.T) {
 	}
 }
 
-func TestADamagedJournalIsNotTaken(t *testing.T) {
+func TestDamagedJournalIsRejected(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	mustSet(t, r.agent(t), give("eth-a", key(1, "rpg_ai_rate"), 20))
@@ -450,7 +450,7 @@ func TestRunSweepsAtItsPaceAndAtEvents(t *testing.T) {
 	})
 }
 
-func TestAFloodOfEventsIsNoFloodOfSweeps(t *testing.T) {
+func TestSweepsCausedByEventsAreLimited(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)

@@ -5,5 +5,5 @@ import (
 	"syscall"
 )
 
-// syncData makes sure that a file's contents outlast a crash.
+// syncData makes a file's contents durable.
 func syncData(f *os.File) error { return syscall.Fdatasync(int(f.Fd())) }

@@ -4,5 +4,5 @@ package agent
 
 import "os"
 
-// syncData makes sure that a file's contents outlast a crash.
+// syncData makes a file's contents durable.
 func syncData(f *os.File) error { return f.Sync() }

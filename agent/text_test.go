@@ -13,7 +13,7 @@ import (
 	"fairlane/ccconfig/nic/nicyang"
 )
 
-// leafwise is an agent that is asked for leaves alone, so that the engine writes all JSON.
+// leafwise is an agent that returns only leaves, so that the engine writes all JSON.
 type leafwise struct {
 	*agent.Agent
 	texts *int // answers that would have had a text
@@ -35,8 +35,8 @@ func (l *leafwise) Get(ctx context.Context, q gnmitree.Query) ([][]gnmitree.Leaf
 	return l.Agent.Get(ctx, q)
 }
 
-// TestConfigurationAsATextIsWhatTheEngineWrites compares the fast way to a port's configuration with the slow one.
-func TestConfigurationAsATextIsWhatTheEngineWrites(t *testing.T) {
+// TestConfigurationTextMatchesTheEngine compares the fast path of a port's configuration with the slow one.
+func TestConfigurationTextMatchesTheEngine(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.broken = errors.New("no such device")

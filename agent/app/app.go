@@ -1,4 +1,4 @@
-// Package app is the wiring of fairlane-agent: its command line, its configuration, and the process that answers gNMI.
+// Package app wires fairlane-agent: its command line, its configuration, and the process that serves gNMI.
 package app
 
 import (
@@ -26,37 +26,37 @@ const (
 	exitUsage  = 2
 )
 
-// UsageError is a wrong command line or configuration.
+// UsageError reports a wrong command line or configuration.
 type UsageError struct{ Err error }
 
-// Error is the cause's text.
+// Error returns the cause's text.
 func (e *UsageError) Error() string { return e.Err.Error() }
 
 // Unwrap returns the cause.
 func (e *UsageError) Unwrap() error { return e.Err }
 
-// app is what every command shares.
+// app is the common state of all commands.
 type app struct {
 	stdout, stderr io.Writer
 	text           *i18n.Catalogue
 	getenv         func(string) string
 	path           string // of the configuration
-	began          bool   // a command's own code ran: what fails earlier is wrong usage
+	began          bool   // the command's own code started: earlier failures are wrong usage
 }
 
 func (a *app) t(key string, values ...any) string { return a.text.T(key, values...) }
 
-// Process is Main for the arguments and the streams of this process, and returns its exit code. SIGTERM ends what runs in
-// its own way; a second one ends the process at once.
+// Process is Main for the arguments and the streams of this process, and returns its exit code. SIGTERM ends the running
+// command gracefully; a second one ends the process at once.
 func Process() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	context.AfterFunc(ctx, stop) // from then on a signal does what it does by default
+	context.AfterFunc(ctx, stop) // from then on signals have their default effect
 	return Main(ctx, os.Args[1:], os.Getenv, os.Stdout, os.Stderr)
 }
 
-// Main runs the command line and returns its exit code: 0 done, 1 failed, 2 wrong usage or bad input. Data goes to stdout,
-// words to stderr.
+// Main runs the command line and returns its exit code: 0 done, 1 failed, 2 wrong usage or bad input. Data goes to
+// stdout, messages to stderr.
 func Main(ctx context.Context, args []string, getenv func(string) string, stdout, stderr io.Writer) int {
 	text, err := i18n.Load(i18n.Pick(i18n.Asked(args), getenv))
 	if err != nil {
@@ -95,7 +95,7 @@ func (a *app) root(args []string) *cobra.Command {
 	root.RunE = func(cmd *cobra.Command, _ []string) error {
 		err := a.serve(cmd.Context())
 		if cmd.Context().Err() != nil && errors.Is(err, context.Canceled) {
-			return nil // told to stop before it answered
+			return nil // stopped before it served
 		}
 		return err
 	}
@@ -130,7 +130,7 @@ func (a *app) config() (Config, error) {
 	return c, nil
 }
 
-// table prints rows of cells below a head.
+// table prints rows of cells below a header.
 func (a *app) table(head []string, rows [][]string) error {
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
 	for _, row := range append([][]string{head}, rows...) {

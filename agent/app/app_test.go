@@ -112,7 +112,7 @@ func TestTheAgentServesRestoresAndKnowsItsClients(t *testing.T) {
 	}
 }
 
-func TestAnAgentThatStartsAgainKeepsWhatWasSet(t *testing.T) {
+func TestRestartedAgentKeepsSettings(t *testing.T) {
 	t.Parallel()
 	m, ca := newMachine(t), tlstest.New(t)
 	config := m.config(serving(ca))
@@ -135,7 +135,7 @@ func TestAnAgentThatStartsAgainKeepsWhatWasSet(t *testing.T) {
 	stop()
 }
 
-func TestCheckSaysWhatItFound(t *testing.T) {
+func TestCheckPrintsItsFindings(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	config := m.config("listen: [127.0.0.1:0]\ninsecure: true")
@@ -183,8 +183,8 @@ func TestCheckSaysWhatItFound(t *testing.T) {
 	}
 }
 
-// TestLookingChangesNothing has a host whose configfs has no directory of the device yet.
-func TestLookingChangesNothing(t *testing.T) {
+// TestInspectionChangesNothing has a host whose configfs has no directory of the device yet.
+func TestInspectionChangesNothing(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	if err := os.MkdirAll(m.root("sys/kernel/config/rdma_cm"), 0o755); err != nil {
@@ -219,7 +219,7 @@ func TestLookingChangesNothing(t *testing.T) {
 	}
 }
 
-// TestCheckTriesTheCertificates has a key that is not the certificate's, an expired certificate, and ones that will do.
+// TestCheckTriesTheCertificates has a key that does not match the certificate, an expired certificate, and valid ones.
 func TestCheckTriesTheCertificates(t *testing.T) {
 	t.Parallel()
 	m, ca := newMachine(t), tlstest.New(t)
@@ -235,7 +235,7 @@ func TestCheckTriesTheCertificates(t *testing.T) {
 	}
 }
 
-func TestAJournalWhereEverybodyMayWriteIsRefused(t *testing.T) {
+func TestJournalInWorldWritableDirectoryIsRejected(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	if err := os.Chmod(filepath.Dir(m.journal), 0o777|os.ModeSticky); err != nil {
@@ -250,7 +250,7 @@ func TestAJournalWhereEverybodyMayWriteIsRefused(t *testing.T) {
 	}
 }
 
-func TestAnAgentThatIsStoppedBeforeItAnswersHasNotFailed(t *testing.T) {
+func TestStopBeforeServingIsNoFailure(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -261,7 +261,7 @@ func TestAnAgentThatIsStoppedBeforeItAnswersHasNotFailed(t *testing.T) {
 	}
 }
 
-// TestWithoutTheJournalsDirectory says what to do, and restores nothing in silence.
+// TestWithoutTheJournalsDirectory requires advice in the error, and no silent restore.
 func TestWithoutTheJournalsDirectory(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
@@ -452,7 +452,8 @@ func FuzzConfig(f *testing.F) {
 	})
 }
 
-// Without a handler SIGHUP would end the agent. It reloads the configuration: all of it or, when anything is wrong, nothing.
+// Without a handler SIGHUP would end the agent. It reloads the configuration: all of it or, in case of any error,
+// nothing.
 func TestSIGHUPReloadsAllOrNothing(t *testing.T) { // not parallel: the signal goes to the whole process
 	m, ca := newMachine(t), tlstest.New(t)
 	config := m.config("intervals: {fresh: 0s, sweep: 100ms}\n" + serving(ca))

@@ -13,7 +13,7 @@ import (
 )
 
 // BenchmarkSetOfAFullPort sets all DCQCN parameters of a port over TLS. The journal is on disk; the device's files are in
-// memory where the machine has a place for that.
+// memory, where the machine supports that.
 func BenchmarkSetOfAFullPort(b *testing.B) {
 	dir, err := os.MkdirTemp("/dev/shm", "fairlane")
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 	"fairlane/internal/yamltree"
 )
 
-// Config is what the agent runs with. The meaning and the range of each field are those of its key in Keys.
+// Config is the agent's configuration. Keys documents the meaning and the range of each field.
 type Config struct {
 	Listen                     []string
 	Insecure                   bool
@@ -31,7 +31,7 @@ type Config struct {
 	Target                     string
 	Reflection                 bool
 	Root                       string
-	Devices                    []string // none: all
+	Devices                    []string // empty: all
 	Backends                   []nicparam.Backend
 	Rate32, UndocumentedGD     bool
 	DMS                        host.DMSAddress
@@ -43,7 +43,7 @@ type Config struct {
 	LogLevel, LogFormat        string
 }
 
-// Default is the configuration of an agent that nobody configured.
+// Default returns the configuration without any settings.
 func Default() Config {
 	return Config{
 		Listen: []string{"[::]:9339"}, Root: "/", Backends: host.Backends(), Journal: "/var/lib/fairlane-agent/journal",
@@ -54,9 +54,9 @@ func Default() Config {
 
 // Key is one setting of the file.
 type Key struct {
-	Name string // parts joined by dots
-	Kind string // for people
-	Doc  string // what it means, one sentence without its full stop
+	Name string // components joined by dots
+	Kind string // displayed
+	Doc  string // its meaning, in one sentence without the full stop
 
 	set func(*Config, *yaml.Node) error
 	get func(*Config) string
@@ -65,7 +65,7 @@ type Key struct {
 // Keys is the table of all keys, in the order in which they are listed.
 func Keys() []Key { return slices.Concat(connectionKeys(), hostKeys(), paceKeys()) }
 
-// connectionKeys are about who may connect, and how.
+// connectionKeys configure who may connect, and how.
 func connectionKeys() []Key {
 	return []Key{
 		listKey("listen", "Addresses to answer gNMI at, HOST:PORT", func(c *Config) *[]string { return &c.Listen }),
@@ -79,7 +79,7 @@ func connectionKeys() []Key {
 	}
 }
 
-// hostKeys are about the host.
+// hostKeys configure the host.
 func hostKeys() []Key {
 	return []Key{
 		textKey("root", "Directory where the host's files are, other than / in a container that has them elsewhere", func(c *Config) *string { return &c.Root }),
@@ -120,7 +120,7 @@ func hostKeys() []Key {
 	}
 }
 
-// paceKeys are about how much and how often.
+// paceKeys configure limits and intervals.
 func paceKeys() []Key {
 	return []Key{
 		spanKey("intervals.sweep", "Time between two looks for changes by others", 100*time.Millisecond, func(c *Config) *time.Duration { return &c.Sweep }),
@@ -213,7 +213,7 @@ func scalar[T any](n *yaml.Node, to *T, read func(string) (T, error)) error {
 	return nil
 }
 
-// maxList bounds a list of the file.
+// maxList bounds a list in the file.
 const maxList = 256
 
 func texts(n *yaml.Node, to *[]string) error {
@@ -238,8 +238,8 @@ func texts(n *yaml.Node, to *[]string) error {
 // maxConfig bounds the file, in bytes.
 const maxConfig = 1 << 20
 
-// Load reads a configuration file, or takes the defaults when there is no path, and checks it. The error names all that is
-// wrong, with its line.
+// Load reads a configuration file, or uses the defaults when there is no path, and checks it. The error names all faults,
+// with their lines.
 func Load(path string) (Config, error) {
 	c := Default()
 	if path == "" {
@@ -275,7 +275,8 @@ func parse(b []byte, c *Config) error {
 	return errors.Join(walk(root, "", keys, c)...)
 }
 
-// walk takes settings by the table of keys, which is also the reference in docs/agent.md; yamltree.Decoder would need them a second time.
+// walk reads settings by the table of keys, which is also the reference in docs/agent.md; yamltree.Decoder would need a
+// second list.
 func walk(n *yaml.Node, prefix string, keys map[string]Key, c *Config) []error {
 	if n.Kind != yaml.MappingNode {
 		return []error{fmt.Errorf("line %d: %swant settings by name", n.Line, prefix)}
@@ -307,7 +308,7 @@ func walk(n *yaml.Node, prefix string, keys map[string]Key, c *Config) []error {
 	return errs
 }
 
-// CheckServing checks what a configuration needs for answering: how it is secured, and where the journal is.
+// CheckServing checks the settings needed for serving: security and the path of the journal.
 func (c *Config) CheckServing() error {
 	var errs []error
 	if len(c.Listen) == 0 {
@@ -341,7 +342,7 @@ func (c *Config) CheckServing() error {
 	return errors.Join(errs...)
 }
 
-// Reference is the table of all keys in Markdown, as docs/agent.md shows it.
+// Reference returns the table of all keys in Markdown, as in docs/agent.md.
 func Reference() string {
 	c := Default()
 	var b strings.Builder
@@ -352,12 +353,12 @@ func Reference() string {
 	return b.String()
 }
 
-// level is the lowest level that is logged.
+// level returns the lowest logged level.
 func (c *Config) level() slog.Level {
 	return map[string]slog.Level{"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError}[c.LogLevel]
 }
 
-// logger is the configured log, and its level, which a reload may change.
+// logger returns the configured log, and its level, which a reload may change.
 func (c *Config) logger(w io.Writer) (*slog.Logger, *slog.LevelVar) {
 	level := new(slog.LevelVar)
 	level.Set(c.level())
@@ -368,8 +369,8 @@ func (c *Config) logger(w io.Writer) (*slog.Logger, *slog.LevelVar) {
 	return slog.New(slog.NewJSONHandler(w, o)), level
 }
 
-// target is the name that requests may use.
+// target returns the target name of requests.
 func (c *Config) target() string {
-	name, _ := os.Hostname() // an unknown name is an empty one, and then every name will do
+	name, _ := os.Hostname() // an unknown name is empty, and then any name is accepted
 	return cmp.Or(c.Target, name)
 }

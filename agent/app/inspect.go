@@ -21,7 +21,7 @@ import (
 	"fairlane/internal/servertls"
 )
 
-// looking opens an agent that writes nothing, for one command; one that restores writes nothing else.
+// looking opens an agent that writes nothing, for one command; with restores it writes only restored values.
 func (a *app) looking(ctx context.Context, c *Config, restores bool) (*agent.Agent, *host.Host, error) {
 	o := c.hostOptions()
 	o.Quiet, o.Look = true, !restores
@@ -39,7 +39,7 @@ func (a *app) looking(ctx context.Context, c *Config, restores bool) (*agent.Age
 	return on, h, nil
 }
 
-// checked is what check prints.
+// checked is the output of check.
 type checked struct {
 	Config   string         `json:"config"` // path; empty for the defaults
 	Problems []string       `json:"problems"`
@@ -62,7 +62,7 @@ type checkedPort struct {
 	ID     string `json:"id"`
 	NetDev string `json:"net_dev"`
 	RDMA   string `json:"rdma_device"`
-	Params int    `json:"params"` // that have a value now
+	Params int    `json:"params"` // number with a value now
 }
 
 func (a *app) checkCommand() *cobra.Command {
@@ -119,7 +119,7 @@ func (a *app) check(ctx context.Context, asJSON bool) (err error) {
 	return nil
 }
 
-// parts takes a joined error apart.
+// parts splits a joined error.
 func parts(err error) []error {
 	if err == nil {
 		return nil
@@ -130,7 +130,7 @@ func parts(err error) []error {
 	return []error{err}
 }
 
-// files looks whether the files of a configuration are there, and whether they will do.
+// files checks whether the files of a configuration exist and are valid.
 func files(c *Config) []string {
 	var out []string
 	if st, err := os.Stat(filepath.Dir(c.Journal)); err != nil || !st.IsDir() {
@@ -217,7 +217,7 @@ func (a *app) printChecked(c *checked, asJSON bool) error {
 	return nil
 }
 
-// heads are the words above columns.
+// heads returns the headers of columns.
 func (a *app) heads(names ...string) []string {
 	out := make([]string, len(names))
 	for i, n := range names {
@@ -278,7 +278,7 @@ func (a *app) get(ctx context.Context, path string, asJSON bool) (err error) {
 	return nil
 }
 
-// shown is a value on one line, in full.
+// shown formats a value on one line, untruncated.
 func shown(v gnmitree.Value) string {
 	if s, err := v.AsString(); err == nil {
 		return strconv.Quote(s)

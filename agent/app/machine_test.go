@@ -25,7 +25,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// machine is a directory that looks like the root of a host with one card of one port.
+// machine is a directory in the form of the root of a host with one card of one port.
 type machine struct {
 	t       testing.TB
 	dir     string // of the root and the configuration
@@ -107,7 +107,7 @@ func (m *machine) link(name, target string) {
 	}
 }
 
-// value is what a file of the reaction point holds.
+// value returns the content of a file of the reaction point.
 func (m *machine) value(name string) string {
 	m.t.Helper()
 	b, err := os.ReadFile(m.root(rp + name))
@@ -128,7 +128,7 @@ func (m *machine) config(more string) string {
 	return path
 }
 
-// run runs a command and returns its exit code and what it printed.
+// run runs a command and returns its exit code and its output.
 func run(t testing.TB, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, err bytes.Buffer
@@ -136,7 +136,7 @@ func run(t testing.TB, args ...string) (code int, stdout, stderr string) {
 	return code, out.String(), err.String()
 }
 
-// log is what a process prints.
+// log collects the output of a process.
 type log struct {
 	mu    sync.Mutex
 	b     bytes.Buffer
@@ -182,12 +182,12 @@ func start(t testing.TB, config string, env map[string]string) (address string, 
 	return address, out, stop
 }
 
-// tlsLine is the configuration of a listener that only the manager may write to.
+// tlsLine returns the configuration of a listener that only the manager may write to.
 func tlsLine(ca *tlstest.Authority, certificate, key string) string {
 	return fmt.Sprintf("tls: {certificate: %s, key: %s, client_ca: %s, allowed: [manager]}\n", certificate, key, ca.File)
 }
 
-// serving is a configuration for start with a certificate of ca.
+// serving returns a configuration for start with a certificate of ca.
 func serving(ca *tlstest.Authority) string {
 	own := ca.Issue("agent", tlstest.Valid())
 	return "listen: [127.0.0.1:0]\n" + tlsLine(ca, own.CertFile, own.KeyFile)

@@ -12,10 +12,10 @@ import (
 	"fairlane/internal/servertls"
 )
 
-// reloader reloads the configuration of a running agent. Certificates need no reload: the listener reads them when they change.
+// reloader reloads the configuration of a running agent. Certificates need no reload: the listener reads changed ones.
 type reloader struct {
 	app     *app
-	running Config // in force, with the changes of reloads
+	running Config // in force, including reloaded changes
 	log     *slog.Logger
 	level   *slog.LevelVar
 	allowed atomic.Pointer[[]string] // of tls.allowed
@@ -30,7 +30,7 @@ func newReloader(a *app, c Config, log *slog.Logger, level *slog.LevelVar) (r *r
 	return r, func() { signal.Stop(r.hangUp) }
 }
 
-// authorize permits Set to the clients of tls.allowed as it is in force.
+// authorize permits Set to the clients in the current tls.allowed.
 func (r *reloader) authorize(ctx context.Context, c gnmitree.Call) error {
 	return gnmitree.AllowSet(*r.allowed.Load()...)(ctx, c)
 }
@@ -47,7 +47,7 @@ func (r *reloader) run(ctx context.Context) {
 	}
 }
 
-// reload applies the keys that need no restart: all of them or, when anything is wrong, none.
+// reload applies the keys that need no restart: all of them or, in case of any error, none.
 func (r *reloader) reload() {
 	next, err := r.app.config()
 	if err == nil {
@@ -73,7 +73,7 @@ func (r *reloader) reload() {
 	r.running.LogLevel, r.running.Allowed = next.LogLevel, next.Allowed
 	r.allowed.Store(&next.Allowed)
 	level := next.level()
-	r.level.Set(min(level, r.level.Level())) // so that the message below is logged at the old level or the new one
+	r.level.Set(min(level, r.level.Level())) // so that the message below is logged at the old or the new level
 	defer r.level.Set(level)
 	if len(restart) > 0 {
 		r.log.Warn("configuration reloaded; some of it needs a restart", "changed", changed, "needs_restart", restart)

@@ -12,13 +12,13 @@ import (
 	"fairlane/agent"
 )
 
-// restored is one row of what restore prints.
+// restored is one row of restore's output.
 type restored struct {
 	NIC      string  `json:"nic"`
 	Port     int     `json:"port"`
 	Name     string  `json:"name"`
 	Index    int     `json:"index"`
-	Now      *uint64 `json:"now"` // null: it cannot be read
+	Now      *uint64 `json:"now"` // null: unreadable
 	Original *uint64 `json:"original"`
 }
 
@@ -97,7 +97,7 @@ func (a *app) printRestored(all []agent.Restoration, dry, asJSON bool) error {
 		key = "agent.restore.dry"
 	}
 	if slices.ContainsFunc(all, func(r agent.Restoration) bool { return r.Err != nil }) {
-		return nil // the command's error says it
+		return nil // the command's error reports it
 	}
 	_, err := fmt.Fprintln(a.stderr, a.t(key, "count", len(rows)))
 	return err

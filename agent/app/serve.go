@@ -24,7 +24,7 @@ import (
 	"fairlane/internal/servertls"
 )
 
-// hostOptions are those of the host that a configuration is about.
+// hostOptions returns the options of the configured host.
 func (c *Config) hostOptions() host.Options {
 	assume := nicparam.Caps{}
 	assume.Rate32, assume.UndocumentedGD = c.Rate32, c.UndocumentedGD
@@ -66,8 +66,8 @@ func (a *app) serve(ctx context.Context) (err error) {
 	return a.answer(ctx, &c, on, h, listeners, log, again)
 }
 
-// limits are narrower than a server's of thousands of targets: a host's memory is for its own work, and each path of a
-// request may ask for the whole tree.
+// limits are lower than those of a server of thousands of targets: a host's memory is for its own work, and each path of
+// a request may cover the whole tree.
 func (c *Config) limits() gnmitree.Limits {
 	return gnmitree.Limits{Connections: 256, Calls: 64, Paths: 128, Streams: c.Subscriptions, SampleInterval: c.Sample}
 }
@@ -139,14 +139,14 @@ func text(err error) string {
 	return err.Error()
 }
 
-// tell tells systemd, and the log when that does not work.
+// tell notifies systemd, and logs a failure of that.
 func tell(ctx context.Context, n sdnotify.Notifier, state string, log *slog.Logger) {
 	if err := n.Send(ctx, state); err != nil {
 		log.Warn("systemd was not told", "error", err.Error())
 	}
 }
 
-// listen opens all addresses or none, before anything is answered.
+// listen opens all addresses or none, before anything is served.
 func listen(ctx context.Context, addresses []string) ([]net.Listener, error) {
 	var out []net.Listener
 	var c net.ListenConfig
@@ -168,17 +168,16 @@ func closeAll(all []net.Listener) error {
 	return err
 }
 
-// alone fails on a directory in which everybody may make files: a link there would lead the agent's writes elsewhere, and it
-// is root.
+// alone fails on a world-writable directory: a link there would redirect the writes of the agent, which runs as root.
 func alone(dir string) error {
 	st, err := os.Stat(dir)
 	if err == nil && st.IsDir() && st.Mode().Perm()&0o002 != 0 {
 		return fmt.Errorf("directory %s may be written by everybody (mode %s), want one that is the agent's alone", dir, st.Mode())
 	}
-	return nil // opening says the rest
+	return nil // opening the file reports the error
 }
 
-// lockJournal keeps other agents from a journal until the function that it returns is called.
+// lockJournal locks a journal against other agents until the returned function is called.
 func lockJournal(path string) (func() error, error) {
 	if err := alone(filepath.Dir(path)); err != nil {
 		return nil, fmt.Errorf("journal: %w", err)

@@ -13,7 +13,7 @@ import (
 	"fairlane/internal/testkit/tlstest"
 )
 
-// TestGnmiCli drives the agent's process with a client that we did not write.
+// TestGnmiCli drives the agent's process with a third-party client.
 func TestGnmiCli(t *testing.T) {
 	t.Parallel()
 	m, ca := newMachine(t), tlstest.New(t)
@@ -41,7 +41,7 @@ func TestGnmiCli(t *testing.T) {
 	if line, err := stream.Until("rpg_ai_rate", "config/value", "40"); err != nil || m.value("rpg_ai_rate") != "40" {
 		t.Error(line, err, m.value("rpg_ai_rate"))
 	}
-	m.file(rp+"rpg_ai_rate", "33") // somebody else
+	m.file(rp+"rpg_ai_rate", "33") // another program
 	if line, err := stream.Until("rpg_ai_rate", "outcome", "overridden"); err != nil {
 		t.Error(line, err)
 	}

@@ -17,21 +17,21 @@ import (
 	"fairlane/ccconfig/nic/rdmanl"
 )
 
-// Why a port has no counter sets.
+// Reasons why a port has no counter sets.
 var (
-	// ErrNotOffered is that of a kernel without counter sets, or one that the agent may not ask.
+	// ErrNotOffered means that the kernel has no counter sets, or that the agent may not read them.
 	ErrNotOffered = errors.New("counter sets are not offered")
-	// ErrNotBound is that of a port whose queue pairs count for nothing but the port.
+	// ErrNotBound means that no queue pair of a port is bound to a counter set.
 	ErrNotBound = errors.New("no queue pair is bound to a counter set")
 )
 
 const (
 	dumpBuffer   = 1 << 16 // bytes of a datagram; the kernel's dumps have at most 32 KiB
 	maxDumps     = 4096    // datagrams of one answer
-	dumpSequence = 1       // each question has a socket of its own
+	dumpSequence = 1       // each request has its own socket
 )
 
-// counterSets asks RDMA netlink for counter sets.
+// counterSets reads counter sets by RDMA netlink.
 type counterSets struct {
 	timeout time.Duration
 	open    func() (datagrams, error)
@@ -39,7 +39,7 @@ type counterSets struct {
 
 func openRDMA() (datagrams, error) { return openSocket(unix.NETLINK_RDMA, 0) }
 
-// read lists the counter sets of a port of an RDMA device, by id. It is never empty without an error.
+// read lists the counter sets of a port of an RDMA device, by id. Without an error it is never empty.
 func (s *counterSets) read(ctx context.Context, device string, port int) ([]rdmanl.CounterSet, error) {
 	c := rdmanl.Native()
 	devices, err := s.ask(ctx, c.Devices(dumpSequence))
@@ -54,7 +54,7 @@ func (s *counterSets) read(ctx context.Context, device string, port int) ([]rdma
 	if err != nil {
 		return nil, fmt.Errorf("counter sets of %s port %d: %w", device, port, err)
 	}
-	// A kernel that does not know the port's attribute tells all of the device.
+	// A kernel that does not know the port's attribute returns those of all ports.
 	sets := slices.DeleteFunc(reply.Sets, func(k rdmanl.CounterSet) bool { return k.Port != 0 && int64(k.Port) != int64(port) })
 	if len(sets) == 0 {
 		return nil, fmt.Errorf("%w: `rdma statistic qp set link %s/%d auto type on` binds all that are made from then on", ErrNotBound, device, port)
@@ -63,7 +63,7 @@ func (s *counterSets) read(ctx context.Context, device string, port int) ([]rdma
 	return sets, nil
 }
 
-// ask asks one question, again when what is told changed meanwhile or was lost for want of memory.
+// ask sends one request, and repeats it when the dump was inconsistent or lost for lack of memory.
 func (s *counterSets) ask(ctx context.Context, question []byte) (*rdmanl.Reply, error) {
 	for try := 1; ; try++ {
 		reply, err := s.once(ctx, question)
@@ -80,7 +80,7 @@ func (s *counterSets) ask(ctx context.Context, question []byte) (*rdmanl.Reply, 
 	}
 }
 
-// unoffered tells refusals that mean that a kernel has no such thing, or keeps it from the agent, from others.
+// unoffered converts errors that mean that the kernel lacks the feature or denies it to the agent.
 func unoffered(err error) error {
 	var refused *rdmanl.KernelError
 	if errors.As(err, &refused) {
@@ -134,14 +134,14 @@ func (m *meter) CounterSets(ctx context.Context) ([]agent.CounterSet, error) {
 	return out, nil
 }
 
-// counterSet is a set as the agent tells it.
+// counterSet converts a set to the agent's form.
 func (m *meter) counterSet(k *rdmanl.CounterSet) agent.CounterSet {
 	out := agent.CounterSet{ID: k.ID, PID: k.PID, Process: k.Kernel, QPs: slices.Sorted(slices.Values(k.QPs)), QPCount: k.QPCount, Counters: niccount.Counters{}}
 	if k.Mode == rdmanl.ModeAuto || k.Mode == rdmanl.ModeManual {
 		out.Mode = k.Mode.String()
 	}
 	if k.PID != 0 {
-		// The process may have ended since: then nobody knows its name.
+		// The process may have ended since; then its name is unknown.
 		if b, err := m.host.files.Read("proc/" + strconv.FormatUint(uint64(k.PID), 10) + "/comm"); err == nil {
 			name := strings.TrimSpace(string(b))
 			out.Process = strings.ToValidUTF8(name[:min(len(name), rdmanl.MaxName)], "?")

@@ -19,7 +19,7 @@ import (
 	"fairlane/ccconfig/nic/rdmanl"
 )
 
-// attribute is one of RDMA netlink's, padded.
+// attribute returns an attribute of RDMA netlink, padded.
 func attribute(typ uint16, payload ...[]byte) []byte {
 	p := slices.Concat(payload...)
 	b := binary.NativeEndian.AppendUint16(nil, uint16(4+len(p)))
@@ -32,7 +32,7 @@ func attribute(typ uint16, payload ...[]byte) []byte {
 
 func word(v uint32) []byte { return binary.NativeEndian.AppendUint32(nil, v) }
 
-// told is a message of the kernel's for the question with dumpSequence.
+// told returns a message of the kernel for the request with dumpSequence.
 func told(typ, flags uint16, attrs ...[]byte) []byte {
 	p := slices.Concat(attrs...)
 	b := word(uint32(16 + len(p)))
@@ -50,7 +50,7 @@ const (
 
 func errno32(n unix.Errno) []byte { return word(uint32(-int32(n))) }
 
-// rdmaKernel answers each question of RDMA netlink by a socket of its own, in order.
+// rdmaKernel answers each request of RDMA netlink on its own socket, in order.
 type rdmaKernel struct {
 	sockets []*wire
 	opened  int
@@ -81,7 +81,7 @@ func toldSet(id, port uint32, attrs ...[]byte) []byte {
 	return told(toldSets, 2, attribute(77, attribute(78, attribute(3, word(port)), attribute(79, word(id)), slices.Concat(attrs...))))
 }
 
-// withSets is the meter of a host's one port whose RDMA netlink a test plays.
+// withSets returns the meter of a host's only port, with scripted RDMA netlink.
 func withSets(t *testing.T, k *rdmaKernel) agent.Meter {
 	t.Helper()
 	m := newMachine(t, t.TempDir())
@@ -135,8 +135,8 @@ func TestCounterSetsOfAPort(t *testing.T) {
 	}
 }
 
-// No answer without sets is a success.
-func TestWhyThereAreNoCounterSets(t *testing.T) {
+// An answer without sets is an error.
+func TestCounterSetsErrors(t *testing.T) {
 	t.Parallel()
 	last := told(end, 2, word(0))
 	interrupted := [][]byte{told(end, 0x12, word(0))}
@@ -191,7 +191,7 @@ func TestCounterSetsWaitNoLongerThanAllowed(t *testing.T) {
 	})
 }
 
-func TestAQuietHostHasNoCounterSets(t *testing.T) {
+func TestQuietHostHasNoCounterSets(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t, t.TempDir())
 	m.nic(0)

@@ -19,7 +19,7 @@ import (
 	"fairlane/ccconfig/nic/vfshare"
 )
 
-// machine is a root made for a test: a host with cards, as the kernel shows them.
+// machine is a root for a test: a host with cards, as the kernel presents them.
 type machine struct {
 	t   testing.TB
 	dir string
@@ -50,7 +50,7 @@ func (m *machine) file(name, text string) {
 	}
 }
 
-// link makes a symbolic link that leads from name to target, both below the root, relative as those of sysfs are.
+// link makes a symbolic link from name to target, both below the root, relative as in sysfs.
 func (m *machine) link(name, target string) {
 	m.t.Helper()
 	m.mkdir(filepath.Dir(name))
@@ -70,7 +70,8 @@ func (m *machine) remove(name string) {
 	}
 }
 
-// nic is a port of a card: function n of a card of the vendor, with network device ens1f<n>np<n> and RDMA device mlx5_<n>.
+// nic adds a port of a card: function n of a card of the vendor, with network device ens1f<n>np<n> and RDMA device
+// mlx5_<n>.
 func (m *machine) nic(n int) {
 	pci := fmt.Sprintf("0000:3b:00.%d", n)
 	dev := "sys/devices/pci0000:3a/" + pci
@@ -98,7 +99,7 @@ func (m *machine) nic(n int) {
 	m.link(dev+"/infiniband/"+rdma+"/device", dev)
 }
 
-// functions gives a port virtual functions, each with a representor when the e-switch is in switchdev mode.
+// functions adds virtual functions to a port, each with a representor when the e-switch is in switchdev mode.
 func (m *machine) functions(n, count int, switchdev bool) {
 	dev := fmt.Sprintf("sys/devices/pci0000:3a/0000:3b:00.%d", n)
 	m.file(dev+"/sriov_numvfs", strconv.Itoa(count))
@@ -126,7 +127,7 @@ func (m *machine) functions(n, count int, switchdev bool) {
 	}
 }
 
-// vendorFiles are those of the vendor's driver; params is "params/" or nothing.
+// vendorFiles adds those of the vendor's driver; params is "params/" or nothing.
 func (m *machine) vendorFiles(n int, params string) {
 	for _, p := range nicparam.New(nicparam.Caps{}).By(nicparam.Sysfs) {
 		s, _ := p.Source(nicparam.Sysfs)
@@ -141,7 +142,7 @@ func (m *machine) vendorFiles(n int, params string) {
 	}
 }
 
-// kernelFiles are those of the kernel's driver.
+// kernelFiles adds those of the kernel's driver.
 func (m *machine) kernelFiles(n int, caps nicparam.Caps) {
 	for _, p := range nicparam.New(caps).By(nicparam.Debugfs) {
 		s, _ := p.Source(nicparam.Debugfs)
@@ -149,7 +150,7 @@ func (m *machine) kernelFiles(n int, caps nicparam.Caps) {
 	}
 }
 
-// program answers arguments, by the words they begin with.
+// program answers arguments by their first words.
 type program struct {
 	mu      sync.Mutex
 	answers map[string]string
@@ -198,7 +199,7 @@ func (k *dcbKernel) Exchange(_ context.Context, request []byte) ([]byte, error) 
 	return append(b, refusal(m.Sequence, 0)...), nil
 }
 
-// refusal is the kernel's last word about a request: an error number, or 0.
+// refusal returns the kernel's final message of a request: an error number, or 0.
 func refusal(sequence uint32, number int32) []byte {
 	b := make([]byte, 36)
 	binary.NativeEndian.PutUint32(b, 36)

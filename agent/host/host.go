@@ -1,6 +1,6 @@
-// Package host is the agent's real Linux host: which RoCE NICs it has, by which ways each can be told something, what they
-// count, and when something about them changed. It reads the files below a root, so that tests may have one of their own;
-// what is not a file (netlink, programs) is behind options.
+// Package host is the agent's real Linux host: its RoCE NICs, the back ends for the settings of each, their counters, and
+// events about changes. It reads the files below a root, so that tests may use their own; everything that is not a file
+// (netlink, programs) is behind options.
 //
 // Names and formats follow the kernel's and the vendor's documentation. Nothing here has been tried on hardware.
 package host
@@ -32,35 +32,36 @@ const (
 	DefaultProgramTimeout = 60 * time.Second
 )
 
-// Backends are all ways, in the order in which they are tried: what acts at once comes before what acts after a reset, and
-// the vendor's files before the kernel's, since they have the switches by priority too.
+// Backends lists all back ends in the order in which they are tried: those with immediate effect precede those that need
+// a reset, and the vendor's files precede the kernel's, since they also have the switches by priority.
 func Backends() []nicparam.Backend {
 	return []nicparam.Backend{nicparam.Sysfs, nicparam.Debugfs, nicparam.DCB, nicparam.Configfs, nicparam.Devlink, nicparam.Link, nicparam.DMS, nicparam.NV}
 }
 
-// DMSAddress is where the vendor's management service is.
+// DMSAddress is the address of the vendor's management service.
 type DMSAddress = dms.Address
 
-// Options say what the host is. Its zero value is the machine that the program runs on, with every way but DMS.
+// Options configure the host. The zero value is this machine, with every back end except DMS.
 type Options struct {
 	Root     string             // directory of the host's files; empty is "/"
-	Devices  []string           // network devices or PCI addresses of the cards that count; none: all
-	Backends []nicparam.Backend // ways that may be used; none: all
-	// Assume is what cards have although nothing on the host tells: 32-bit registers of rates, undocumented values.
+	Devices  []string           // network devices or PCI addresses of the cards to use; empty: all
+	Backends []nicparam.Backend // back ends to use; empty: all
+	// Assume lists capabilities that cards have although the host does not report them: 32-bit registers of rates,
+	// undocumented values.
 	Assume nicparam.Caps
-	// Each of these stands for what the machine has, when it is nil.
+	// Each of these defaults, when nil, to what the machine has.
 	Socket    nicfiles.Socket
 	Links     vfshare.Links
 	Mstconfig nicfiles.Runner
 	Devlink   vfshare.Tool
 	Ethtool   vfshare.Tool
-	// DMSAddress is where the vendor's management service is; without a Target it is not used. DMS gives its client for a
-	// card, by PCI address, in place of that.
+	// DMSAddress is the address of the vendor's management service; without a Target it is not used. DMS, if set, returns
+	// its client for a card, by PCI address, instead.
 	DMSAddress DMSAddress
 	DMS        func(pci string) dms.Client
-	// Quiet opens no sockets for events and asks neither RDMA netlink nor virtual functions' counters.
+	// Quiet opens no sockets for events and reads neither RDMA netlink nor virtual functions' counters.
 	Quiet bool
-	// Look changes nothing of the host by probing it: the directory that the way by configfs needs is not made.
+	// Look makes probing change nothing: it does not create the directory that the configfs back end needs.
 	Look bool
 }
 
@@ -69,7 +70,7 @@ type Host struct {
 	options Options
 	files   nicfiles.Maker
 	close   func() error
-	inodes  *os.Root // nil when they are not known
+	inodes  *os.Root // nil when unknown
 	mapper  mapper
 	counts  *Links       // nil when Quiet
 	sets    *counterSets // nil when Quiet
@@ -77,24 +78,24 @@ type Host struct {
 
 	mu     sync.Mutex
 	cards  map[string]*known            // by name
-	told   map[string]map[string]string // what devices were last known by, by card and what
+	told   map[string]map[string]string // last known values of devices, by card and kind
 	report Report
 }
 
-// known is a card that was looked at, and what it was like then.
+// known is a probed card, with its signature at that time.
 type known struct {
 	signature string
 	nic       agent.NIC
 	findings  []Finding
-	// failed is set when a program or a socket failed that may do better later; looks counts the looks since.
+	// failed is set when a program or a socket failed in a way that may be temporary; looks counts the reads since.
 	failed bool
 	looks  int
 }
 
-// looksUntilRetry is how many looks after one at which something failed the card is probed again. Sweeps are some seconds apart.
+// looksUntilRetry is the number of reads after a failure until the card is probed again. Sweeps are some seconds apart.
 const looksUntilRetry = 30
 
-// Open looks at the host. Close ends it.
+// Open opens the host. Close ends it.
 func Open(o Options) (*Host, error) {
 	if o.Root == "" {
 		o.Root = "/"
@@ -124,14 +125,14 @@ func Open(o Options) (*Host, error) {
 	if !o.Quiet {
 		h.counts, h.sets = &Links{DefaultTimeout}, &counterSets{DefaultTimeout, openRDMA}
 		if h.watcher, err = Watch(); err != nil {
-			h.watcher = nil // the sweeps find out
+			h.watcher = nil // sweeps detect changes
 			h.report.Notes = append(h.report.Notes, Note{"events of devices", err.Error()})
 		}
 	}
 	return h, nil
 }
 
-// fill puts what the machine has in place of what the options leave out.
+// fill sets omitted options to what the machine has.
 func (h *Host) fill() {
 	o := &h.options
 	if len(o.Backends) == 0 {
@@ -154,10 +155,10 @@ func (h *Host) fill() {
 	}
 }
 
-// anyProgram is a program that is looked for whenever it is to run: it may be installed while the agent runs.
+// anyProgram is a program that is searched for at each run: it may be installed while the agent runs.
 type anyProgram []string
 
-// Run runs the first of the programs that is there.
+// Run runs the first program that exists.
 func (names anyProgram) Run(ctx context.Context, args []string) ([]byte, error) {
 	p, err := FindProgram(DefaultProgramTimeout, names...)
 	if err != nil {
@@ -221,7 +222,7 @@ func (h *Host) NICs(ctx context.Context) ([]agent.NIC, error) {
 			k.signature = now
 			h.cards[c.Name] = k
 		} else if k.again() {
-			// The same ways are no reason for a new Device.
+			// Unchanged back ends do not require a new Device.
 			if n := h.probe(ctx, c); !slices.Equal(n.findings, k.findings) {
 				n.signature = now
 				k, h.cards[c.Name] = n, n
@@ -240,7 +241,7 @@ func (h *Host) NICs(ctx context.Context) ([]agent.NIC, error) {
 	return out, ctx.Err()
 }
 
-// again reports whether a card is to be probed again although it looks the same.
+// again reports whether a card must be probed again although its signature is unchanged.
 func (k *known) again() bool {
 	k.looks++
 	return k.failed && k.looks%looksUntilRetry == 0
@@ -256,7 +257,7 @@ func (h *Host) wanted(c *Card) bool {
 	})
 }
 
-// signature is another one when ways to the card's parameters may have come or gone.
+// signature changes when back ends for the card's parameters may have appeared or disappeared.
 func (h *Host) signature(c *Card) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s", h.incarnation(c), strings.Join(c.Problems, ";"))
@@ -270,9 +271,9 @@ func (h *Host) signature(c *Card) string {
 	return b.String()
 }
 
-// incarnation names the card's devices as the kernel numbered them when their drivers made them: another number is another
-// device, with none of the values of the earlier one. A number that cannot be read just now is the one that was read last:
-// otherwise everything would be set again, twice, over what people changed meanwhile.
+// incarnation consists of the kernel's inode numbers of the card's devices, assigned when their drivers created them:
+// another number means another device, without the values of the earlier one. For a number that is temporarily
+// unreadable, the last one is used: otherwise everything would be set again, twice, over changes of others.
 func (h *Host) incarnation(c *Card) string {
 	var words []string
 	for _, p := range c.Ports {
@@ -288,7 +289,7 @@ func (h *Host) incarnation(c *Card) string {
 	return strings.Join(append(words, h.lastTold(c, "firmware", c.Firmware)), " ")
 }
 
-// lastTold is what was read now, or last when nothing could be read now. The caller holds mu.
+// lastTold returns the current value, or the last one when the current is empty. The caller holds mu.
 func (h *Host) lastTold(c *Card, what, now string) string {
 	told := h.told[c.Name]
 	if now == "" {
@@ -302,7 +303,7 @@ func (h *Host) lastTold(c *Card, what, now string) string {
 	return now
 }
 
-// inode is the number of a directory; 0 when it is not known.
+// inode returns the inode number of a directory; 0 when unknown.
 func (h *Host) inode(name string) uint64 {
 	i, err := h.inodes.Stat(name)
 	if err != nil {
@@ -314,14 +315,14 @@ func (h *Host) inode(name string) uint64 {
 	return 0
 }
 
-// Report is what the last look at the host found.
+// Report returns the result of the last read of the host.
 func (h *Host) Report() Report {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return Report{slices.Clone(h.report.Findings), slices.Clone(h.report.Notes)}
 }
 
-// id is a port's identity.
+// id returns a port's identity.
 func (p *PortFound) id() ident.PortID {
 	return ident.PortID{Node: p.GUID, Port: ident.PortNum(p.RDMAPort)}
 }

@@ -22,7 +22,7 @@ type Function struct {
 	Representor string // in switchdev mode
 }
 
-// PortFound is a port of a card as the host's files tell of it.
+// PortFound is a port of a card, from the host's files.
 type PortFound struct {
 	nicfiles.Port
 	Index     int // of the network device
@@ -32,19 +32,19 @@ type PortFound struct {
 	Functions []Function
 }
 
-// Card is a card as the host's files tell of it.
+// Card is a card, from the host's files.
 type Card struct {
 	Name     string // PCI address without the function
 	PCI      string // of its first function
 	Driver   string
 	Vendor   string // such as "0x15b3"
-	Model    string // vendor's name of the board where it tells, otherwise the PCI device
+	Model    string // the vendor's name of the board if available, otherwise the PCI device
 	Firmware string
 	Ports    []PortFound // by number
 	Problems []string
 }
 
-// Note is something of the host that was looked at and is no port, and why.
+// Note names something on the host that was examined and is no port, with the reason.
 type Note struct {
 	What string `json:"what"`
 	Why  string `json:"why"`
@@ -60,7 +60,7 @@ type inventory struct {
 	notes []Note
 }
 
-// mapper tells which RDMA devices belong to what.
+// mapper maps RDMA devices to PCI functions and ports.
 type mapper interface {
 	// devices lists the RDMA devices of a PCI function.
 	devices(pci string) []string
@@ -73,7 +73,7 @@ const (
 	rdmaClass = "sys/class/infiniband/"
 )
 
-// text reads a file of one line; empty where there is none or it cannot be read.
+// text reads a file of one line; empty when it is missing or unreadable.
 func (v *inventory) text(name string) string {
 	b, err := v.files.Read(name)
 	if err != nil {
@@ -136,7 +136,7 @@ func (v *inventory) cards() ([]Card, error) {
 	return out, nil
 }
 
-// add adds a port, unless there is one of its number.
+// add adds a port, unless its number exists.
 func (c *Card) add(p PortFound) {
 	for _, o := range c.Ports {
 		if o.Number == p.Number {
@@ -147,7 +147,7 @@ func (c *Card) add(p PortFound) {
 	c.Ports = append(c.Ports, p)
 }
 
-// card reads what is the same for all ports of a card.
+// card reads the common properties of all ports of a card.
 func (v *inventory) card(name string, p PortFound, dev map[string]string) *Card {
 	c := &Card{Name: name, Driver: dev["DRIVER"], Firmware: v.text(rdmaClass + p.RDMA + "/fw_ver"), Model: v.text(rdmaClass + p.RDMA + "/board_id")}
 	if release := v.text("sys/module/" + c.Driver + "/version"); c.Driver != "" && !strings.ContainsRune(c.Driver, '/') && release != "" {
@@ -162,17 +162,17 @@ func (v *inventory) card(name string, p PortFound, dev map[string]string) *Card 
 	return c
 }
 
-// port reads a network device; false when it is no port for RoCE.
+// port reads a network device; false when it is not a RoCE port.
 func (v *inventory) port(netdev string) (p PortFound, dev map[string]string, ok bool) {
 	dir := netClass + netdev
 	dev = v.uevent(dir + "/device")
 	p.NetDev, p.PCI = netdev, dev["PCI_SLOT_NAME"]
 	if !pciAddress.MatchString(p.PCI) {
-		return p, nil, false // loopback, bridges, bonds, what is on USB
+		return p, nil, false // loopback, bridges, bonds, USB devices
 	}
 	physical := v.text(dir + "/phys_port_name")
 	if representor.MatchString(physical) || strings.Contains(physical, "sf") {
-		return p, nil, false // stands for a function; see representors
+		return p, nil, false // represents a function; see representors
 	}
 	if of := v.uevent(dir + "/device/physfn")["PCI_SLOT_NAME"]; of != "" {
 		return p, nil, false // a virtual function of a card of this host
@@ -189,7 +189,8 @@ func (v *inventory) port(netdev string) (p PortFound, dev map[string]string, ok 
 	return p, dev, true
 }
 
-// number is the number of a port on its card: as the device says where it does, otherwise by PCI function and port of it.
+// number returns the number of a port on its card: the device's own where it reports one, otherwise from the PCI function
+// and its port.
 func (v *inventory) number(pci, dir, physical string) int {
 	if m := uplink.FindStringSubmatch(physical); m != nil {
 		n, _ := strconv.Atoi(m[1])
@@ -199,7 +200,7 @@ func (v *inventory) number(pci, dir, physical string) int {
 	return int(pci[len(pci)-1]-'0') + of + 1
 }
 
-// rdma finds the RDMA device and port of a network device. Where the function has several, the table of GIDs decides, as it
+// rdma finds the RDMA device and port of a network device. When the function has several, the GID table decides, since it
 // names the network device of each port.
 func (v *inventory) rdma(p *PortFound) error {
 	devices := v.devices(p.PCI)
@@ -221,7 +222,7 @@ func (v *inventory) rdma(p *PortFound) error {
 	return nil
 }
 
-// place finds which port of some RDMA devices is that of a network device.
+// place finds the port of some RDMA devices that belongs to a network device.
 func (v *inventory) place(p *PortFound, devices []string) error {
 	type place struct {
 		device string
@@ -246,7 +247,7 @@ func (v *inventory) place(p *PortFound, devices []string) error {
 	return nil
 }
 
-// names reports whether the table of GIDs of a port names a network device.
+// names reports whether the GID table of a port names a network device.
 func (v *inventory) names(device string, port int, netdev string) bool {
 	dir := fmt.Sprintf("%s%s/ports/%d/gid_attrs/ndevs", rdmaClass, device, port)
 	entries, err := v.files.List(dir)
@@ -273,7 +274,7 @@ func (v *inventory) functions(dir string) []Function {
 	return out
 }
 
-// representors gives functions the network devices that stand for them.
+// representors sets the network devices that represent functions.
 func (v *inventory) representors(names []string, cards []Card) {
 	for _, name := range names {
 		m := representor.FindStringSubmatch(v.text(netClass + name + "/phys_port_name"))

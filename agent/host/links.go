@@ -13,8 +13,7 @@ import (
 	"fairlane/ccconfig/nic/vfshare"
 )
 
-// Links is route netlink as far as virtual functions need it, and RDMA netlink as far as counters do. It implements
-// vfshare.Links.
+// Links uses route netlink for virtual functions, and RDMA netlink for counters. It implements vfshare.Links.
 type Links struct {
 	// Timeout bounds each request.
 	Timeout time.Duration
@@ -36,7 +35,7 @@ func (l *Links) handle(ctx context.Context, protocol int) (*netlink.Handle, erro
 	return h, nil
 }
 
-// functions lists the virtual functions of a network device as route netlink has them.
+// functions lists the virtual functions of a network device by route netlink.
 func (l *Links) functions(ctx context.Context, netdev string) ([]netlink.VfInfo, error) {
 	h, err := l.handle(ctx, unix.NETLINK_ROUTE)
 	if err != nil {
@@ -80,12 +79,12 @@ func (l *Links) SetRate(ctx context.Context, netdev string, r vfshare.LinkRate) 
 	return nil
 }
 
-// ErrNoRDMANetlink is that of a host whose kernel has no RDMA netlink, or does not let the agent use it.
+// ErrNoRDMANetlink means that the kernel has no RDMA netlink, or denies it to the agent.
 var ErrNoRDMANetlink = errors.New("no RDMA netlink")
 
-// RDMACounters reads what RDMA netlink tells of a port of an RDMA device: its counters, with those that are off unless
-// somebody turns them on (such as cc_rx_cnp_pkts), and under names that begin with resource_ how many objects of each kind,
-// such as queue pairs, the device has now.
+// RDMACounters reads a port of an RDMA device by RDMA netlink: its counters, including those that are off by default
+// (such as cc_rx_cnp_pkts), and under names that start with resource_ the number of objects of each kind, such as queue
+// pairs, on the device.
 func (l *Links) RDMACounters(ctx context.Context, device string, port int) (niccount.Counters, error) {
 	h, err := l.handle(ctx, unix.NETLINK_RDMA)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"fairlane/ccconfig/nic/nicfiles"
 )
 
-// rdmaMap is rdmamap: for the root of the host, as it has that root's directories as constants. Only its mapping is used. Its
-// counters are not: those that cannot be read are 0 there.
+// rdmaMap is rdmamap, for the root of the host, whose directories are constants there. Only its mapping is used, not its
+// counters: unreadable ones are 0 there.
 type rdmaMap struct{}
 
 func (rdmaMap) devices(pci string) []string {
@@ -20,7 +20,7 @@ func (rdmaMap) ports(device string) []string {
 	return slices.Sorted(slices.Values(rdmamap.GetPorts(device)))
 }
 
-// fileMap tells the same from files below any root.
+// fileMap does the same with files below any root.
 type fileMap struct{ files nicfiles.Files }
 
 func (m fileMap) list(dir string) []string {

@@ -22,7 +22,7 @@ import (
 // errno is an error number of the kernel, with its words.
 func errno(n int32) error { return syscall.Errno(n) }
 
-// meter reads what a port counts.
+// meter reads a port's counters.
 type meter struct {
 	host *Host
 	port PortFound
@@ -39,15 +39,15 @@ func (m *meter) Link(ctx context.Context) (agent.Link, error) {
 	}
 	v := inventory{files: m.host.files}
 	l := agent.Link{MAC: v.text(dir + "/address"), Up: strings.TrimSpace(string(state)) == "up"}
-	// The file of a port that is down has -1 or cannot be read.
+	// The file of a port that is down contains -1 or is unreadable.
 	if speed, err := strconv.ParseInt(v.text(dir+"/speed"), 10, 64); err == nil && speed > 0 {
 		l.SpeedMbps = uint64(speed)
 	}
 	return l, nil
 }
 
-// Counters implements agent.Meter: the RDMA port's own counters and those of the InfiniBand form, whose port_xmit_data and
-// port_rcv_data count words of four octets; what ethtool tells of the network device; and what RDMA netlink tells besides.
+// Counters implements agent.Meter: the RDMA port's own counters and those of the InfiniBand form, whose port_xmit_data
+// and port_rcv_data count words of four octets; the network device's by ethtool; and further ones by RDMA netlink.
 func (m *meter) Counters(ctx context.Context) (niccount.Counters, error) {
 	out, err := nicfiles.HWCounters(m.host.files, m.port.RDMA, m.port.RDMAPort)
 	if out == nil {
@@ -65,14 +65,14 @@ func (m *meter) Counters(ctx context.Context) (niccount.Counters, error) {
 	if len(out) == 0 {
 		return nil, errors.Join(err, basicErr, ethErr, ctx.Err())
 	}
-	// Files that are there and cannot be listed are told beside what the others have: nobody knows what they would name.
+	// An unreadable directory is reported in addition to the others' counters: the names in it are unknown.
 	if errors.Is(err, nicfiles.ErrAbsent) {
 		err = nil
 	}
 	return out, errors.Join(err, basicErr, ctx.Err())
 }
 
-// add adds counters of a second source; the first one's stay.
+// add adds counters of another source; existing ones stay.
 func add(to, from niccount.Counters) {
 	for name, c := range from {
 		if have, ok := to[name]; !ok || have.Err != nil {
@@ -106,7 +106,7 @@ func (m *meter) basic() (niccount.Counters, error) {
 	return out, nil
 }
 
-// ethtool asks for the statistics of a network device.
+// ethtool reads the statistics of a network device.
 func (m *meter) ethtool(ctx context.Context, netdev string) (niccount.Counters, error) {
 	out, err := m.host.options.Ethtool.Run(ctx, []string{"-S", netdev})
 	if err != nil {
@@ -119,9 +119,9 @@ func (m *meter) ethtool(ctx context.Context, netdev string) (niccount.Counters, 
 	return maps.Clone(s.Counters), nil
 }
 
-// Functions implements agent.Meter. A function whose network device the host has is counted by that: what it sent and
-// received by RDMA. One that a guest has is counted by its representor, or else by route netlink; those count from the
-// switch's side or the card's, and all of the function's traffic.
+// Functions implements agent.Meter. A function whose network device is on the host is counted by that device: its RDMA
+// traffic. A function of a guest is counted by its representor, or else by route netlink; these count at the switch or
+// the card, and all of the function's traffic.
 func (m *meter) Functions(ctx context.Context) ([]agent.Function, error) {
 	if len(m.port.Functions) == 0 {
 		return nil, nil
@@ -136,7 +136,7 @@ func (m *meter) Functions(ctx context.Context) ([]agent.Function, error) {
 			out[i].TxOctets, out[i].RxOctets = m.pair(ctx, f.NetDev, "tx_vport_rdma_unicast_bytes", "rx_vport_rdma_unicast_bytes")
 		case f.Representor != "":
 			out[i].Name = f.Representor
-			// What the function sends its representor receives.
+			// What the function sends, its representor receives.
 			out[i].TxOctets, out[i].RxOctets = m.pair(ctx, f.Representor, "vport_rx_bytes", "vport_tx_bytes")
 		default:
 			if byLink == nil {
@@ -176,13 +176,13 @@ func (m *meter) pair(ctx context.Context, netdev, tx, rx string) (sent, received
 	return read(tx), read(rx)
 }
 
-// octets is what route netlink tells that a function has sent and received.
+// octets are the octets that a function sent and received, by route netlink.
 type octets struct {
 	sent, received uint64
 	err            error
 }
 
-// octets asks route netlink what functions have sent and received.
+// octets reads the traffic of functions by route netlink.
 func (m *meter) octets(ctx context.Context) (map[int]octets, error) {
 	if m.host.counts == nil {
 		return map[int]octets{}, nil
@@ -191,7 +191,7 @@ func (m *meter) octets(ctx context.Context) (map[int]octets, error) {
 	return octetsOf(vfs), err
 }
 
-// errOnlyZeros is that of a function without statistics, or without any traffic: the kernel tells zeros for both, as it does
+// errOnlyZeros means a function without statistics, or without any traffic: the kernel returns zeros for both, and does
 // not say whether the driver counts.
 var errOnlyZeros = fmt.Errorf("route netlink has nothing but zeros, as of a function that the driver does not count: %w", nicfiles.ErrUnreadable)
 

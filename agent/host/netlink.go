@@ -14,21 +14,21 @@ import (
 	"fairlane/ccconfig/nic/dcbnl"
 )
 
-// Netlink is route netlink of the host's network namespace: the socket of the way by DCB (nicfiles.Socket). Each exchange
-// has a socket of its own, so what comes late for one never reaches another.
+// Netlink is route netlink in the host's network namespace: the socket of the DCB back end (nicfiles.Socket). Each
+// exchange has its own socket, so a late message of one never reaches another.
 type Netlink struct {
 	// Timeout bounds an exchange whose context has no earlier end.
 	Timeout time.Duration
-	open    func() (datagrams, error) // instead of a socket of the kernel
+	open    func() (datagrams, error) // replaces the kernel's socket
 }
 
-// NewNetlink is route netlink with a time limit for each exchange.
+// NewNetlink returns route netlink with a time limit for each exchange.
 func NewNetlink(timeout time.Duration) *Netlink { return &Netlink{timeout, openRoute} }
 
 // datagrams is a socket to the kernel.
 type datagrams interface {
 	Send(b []byte) error
-	// Receive returns one datagram of the kernel's.
+	// Receive returns one datagram of the kernel.
 	Receive(b []byte) (n int, err error)
 	SetDeadline(t time.Time) error
 	Close() error
@@ -36,12 +36,12 @@ type datagrams interface {
 
 const (
 	headerBytes = 16
-	maxReplies  = 64 // datagrams that are looked at for one request
-	maxTries    = 3  // of a request that changes nothing
+	maxReplies  = 64 // datagrams read for one request
+	maxTries    = 3  // for a request that changes nothing
 )
 
-// Exchange implements nicfiles.Socket. A question whose answer was lost for want of memory is asked again; a change is
-// not, since it may have been made: that is an error, and whoever asked reads what is there.
+// Exchange implements nicfiles.Socket. A query whose answer was lost for lack of memory is repeated. A change is not,
+// since it may have been made: that is an error, and the caller reads the state.
 func (n *Netlink) Exchange(ctx context.Context, request []byte) ([]byte, error) {
 	if len(request) < headerBytes || len(request) > dcbnl.MaxMessage {
 		return nil, fmt.Errorf("netlink: found a request of %d bytes, want %d..%d", len(request), headerBytes, dcbnl.MaxMessage)
@@ -74,15 +74,15 @@ func (n *Netlink) exchange(ctx context.Context, request []byte) (out []byte, err
 	return out, nil
 }
 
-// line is a netlink protocol, with a socket of its own for each talk.
+// line is a netlink protocol, with a socket for each exchange.
 type line struct {
 	name    string // in errors
 	timeout time.Duration
 	open    func() (datagrams, error)
 }
 
-// talk sends a request and hands what comes to hear, datagram by datagram into one buffer, until that has the last one or fails. last is
-// false when none of so many datagrams was it.
+// talk sends a request and passes the answer to hear, datagram by datagram in one buffer, until hear reports the last one
+// or fails. last is false when none of most datagrams was it.
 func (l line) talk(ctx context.Context, request, buffer []byte, most int, hear func([]byte) (last bool, err error)) (last bool, err error) {
 	s, err := l.open()
 	if err != nil {
@@ -96,7 +96,7 @@ func (l line) talk(ctx context.Context, request, buffer []byte, most int, hear f
 	if err := s.SetDeadline(end); err != nil {
 		return false, fmt.Errorf("%s: %w", l.name, err)
 	}
-	stop := context.AfterFunc(ctx, func() { _ = s.SetDeadline(time.Unix(1, 0)) }) // wakes the reader; the socket's end is near
+	stop := context.AfterFunc(ctx, func() { _ = s.SetDeadline(time.Unix(1, 0)) }) // wakes the reader; the socket is closed soon
 	defer stop()
 	if err := s.Send(request); err != nil {
 		return false, fmt.Errorf("%s: send: %w", l.name, err)
@@ -123,7 +123,7 @@ func ended(b []byte, sequence uint32) bool {
 	for len(b) >= headerBytes {
 		size := int(binary.NativeEndian.Uint32(b))
 		if size < headerBytes || size > len(b) {
-			return true // whoever decodes says what is wrong with it
+			return true // the decoder reports the fault
 		}
 		if binary.NativeEndian.Uint16(b[4:]) == dcbnl.TypeError && binary.NativeEndian.Uint32(b[8:]) == sequence {
 			return true
@@ -133,7 +133,7 @@ func ended(b []byte, sequence uint32) bool {
 	return false
 }
 
-// socket is a netlink socket whose waiting is the runtime's, so that deadlines and Close end it.
+// socket is a netlink socket that the runtime polls, so that deadlines and Close end a wait.
 type socket struct {
 	file *os.File
 	raw  syscall.RawConn
@@ -141,7 +141,7 @@ type socket struct {
 
 func openRoute() (datagrams, error) { return openSocket(unix.NETLINK_ROUTE, 0) }
 
-// openSocket opens a socket of a protocol that listens to groups, by bit.
+// openSocket opens a socket of a protocol that receives the given groups, one bit each.
 func openSocket(protocol int, groups uint32) (*socket, error) {
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, protocol)
 	if err != nil {
@@ -173,7 +173,7 @@ func (s *socket) Send(b []byte) error {
 	return errors.Join(err, sent)
 }
 
-// Receive implements datagrams. What others than the kernel send is passed over.
+// Receive implements datagrams. It skips messages that are not from the kernel.
 func (s *socket) Receive(b []byte) (int, error) {
 	var n, flags int
 	var from unix.Sockaddr

@@ -21,13 +21,13 @@ const configfs = "sys/kernel/config/rdma_cm"
 
 func ccParams(pci string) string { return "sys/kernel/debug/mlx5/" + pci + "/cc_params" }
 
-// prober looks for the ways to one card.
+// prober probes the back ends of one card.
 type prober struct {
 	*Host
 	ctx      context.Context
 	card     *Card
 	caps     nicparam.Caps
-	mode     map[int]vfshare.Mode // by port; empty where it is not known
+	mode     map[int]vfshare.Mode // by port; empty where unknown
 	shares   map[int][]vfshare.Function
 	table    *nicparam.Table
 	nv       *nicfiles.NV
@@ -35,11 +35,11 @@ type prober struct {
 	nvWhy    error
 	modeWhy  map[int]error
 	findings []Finding
-	failed   bool // something that may do better later
+	failed   bool // a failure that may be temporary
 }
 
-// probe looks for all ways to a card's parameters: first what the card has, since the table of parameters depends on it, then
-// way by way.
+// probe probes all back ends of a card's parameters: first the card's capabilities, which determine the parameter table,
+// then each back end.
 func (h *Host) probe(ctx context.Context, c *Card) *known {
 	p := &prober{Host: h, ctx: ctx, card: c, caps: h.options.Assume, mode: map[int]vfshare.Mode{}, modeWhy: map[int]error{}, shares: map[int][]vfshare.Function{}}
 	p.capabilities()
@@ -74,7 +74,7 @@ func (p *prober) allowed(b nicparam.Backend) bool {
 	return false
 }
 
-// functionsOf is the number of a port's functions that can have shares.
+// functionsOf returns the number of a port's functions that can have shares.
 func (p *prober) functionsOf(f *PortFound) int {
 	if n := len(p.shares[f.Number]); n > 0 && p.allowed(nicparam.Devlink) {
 		return n
@@ -85,7 +85,7 @@ func (p *prober) functionsOf(f *PortFound) int {
 	return 0
 }
 
-// capabilities finds out what the card has.
+// capabilities determines the card's capabilities.
 func (p *prober) capabilities() {
 	for i := range p.card.Ports {
 		f := &p.card.Ports[i]
@@ -101,7 +101,8 @@ func (p *prober) capabilities() {
 	}
 }
 
-// switchMode finds out which of the two ways to rates of functions a port has. A card without devlink is in legacy mode.
+// switchMode determines which of the two back ends for rates of functions a port has. A card without devlink is in legacy
+// mode.
 func (p *prober) switchMode(f *PortFound) {
 	mode, err := p.askMode(f.PCI)
 	if err != nil {
@@ -136,7 +137,7 @@ func (p *prober) switchMode(f *PortFound) {
 	}
 }
 
-// askMode asks devlink for the mode of the e-switch.
+// askMode reads the mode of the e-switch by devlink.
 func (p *prober) askMode(pci string) (vfshare.Mode, error) {
 	out, err := p.options.Devlink.Run(p.ctx, vfshare.ModeArgs(pci))
 	if err != nil {
@@ -145,10 +146,10 @@ func (p *prober) askMode(pci string) (vfshare.Mode, error) {
 	return vfshare.ParseMode(out, pci)
 }
 
-// nonVolatile asks for the non-volatile configuration, whose names and values tell how new and how wide the firmware's
-// registers are.
+// nonVolatile reads the non-volatile configuration, whose names and values show the generation of the firmware and the
+// width of its registers.
 func (p *prober) nonVolatile() {
-	// Every name and every width counts in this one look.
+	// This one read accepts every name and every width.
 	all := p.caps
 	all.Limits, all.NewNV, all.GeneralCC = dcqcn.Limits{Rate32: true, UndocumentedGD: true}, true, true
 	ports := p.card.Ports[len(p.card.Ports)-1].Number
@@ -175,7 +176,7 @@ func (p *prober) nonVolatile() {
 	}
 }
 
-// find notes a way.
+// find records a back end.
 func (p *prober) find(port *PortFound, b nicparam.Backend, params int, why string) {
 	f := Finding{NIC: p.card.Name, Backend: b, Found: params > 0, Params: params, Why: why}
 	if port != nil {
@@ -184,7 +185,7 @@ func (p *prober) find(port *PortFound, b nicparam.Backend, params int, why strin
 	p.findings = append(p.findings, f)
 }
 
-// ways looks for one kind of way, at all ports.
+// ways probes one kind of back end at all ports.
 func (p *prober) ways(b nicparam.Backend) []nicfiles.Way {
 	if b == nicparam.NV {
 		return p.keepNV()
@@ -214,12 +215,12 @@ func (p *prober) ways(b nicparam.Backend) []nicfiles.Way {
 	return out
 }
 
-// answers reports whether anything was told, and be it that it is absent.
+// answers reports whether any reading has an answer, even that the parameter is absent.
 func answers(readings []nicfiles.Reading) bool {
 	return slices.ContainsFunc(readings, func(r nicfiles.Reading) bool { return r.Err == nil || errors.Is(r.Err, nicfiles.ErrAbsent) })
 }
 
-// offered counts what is there, whether or not it can be read, and gives an error of what is not.
+// offered counts the parameters that exist, readable or not, and returns an error of one that does not.
 func offered(readings []nicfiles.Reading) (n int, absent error) {
 	for _, r := range readings {
 		if r.Err == nil || !errors.Is(r.Err, nicfiles.ErrAbsent) {
@@ -231,7 +232,7 @@ func offered(readings []nicfiles.Reading) (n int, absent error) {
 	return n, absent
 }
 
-// way makes one way to a port. Where it cannot be, it is nil and why says so.
+// way returns a back end of a port. When it is unavailable, it is nil and why gives the reason.
 func (p *prober) way(b nicparam.Backend, f *PortFound) (w nicfiles.Way, why string) {
 	var err error
 	switch b {
@@ -274,7 +275,7 @@ func (p *prober) way(b nicparam.Backend, f *PortFound) (w nicfiles.Way, why stri
 	return w, why
 }
 
-// layout says where the vendor's driver has its files.
+// layout returns the directory of the vendor driver's files.
 func (p *prober) layout(f *PortFound) string {
 	dir := netClass + f.NetDev + "/ecn/roce_rp"
 	if _, err := p.files.List(dir + "/params"); err == nil {
@@ -283,7 +284,7 @@ func (p *prober) layout(f *PortFound) string {
 	return "/" + dir
 }
 
-// dcb makes the way by DCB netlink, unless the kernel refuses the first question.
+// dcb returns the DCB netlink back end, unless the kernel refuses the first request.
 func (p *prober) dcb(f *PortFound) (nicfiles.Way, error) {
 	w, err := nicfiles.NewDCB(p.options.Socket, dcbnl.Native(), p.table, f.Port)
 	if err != nil {
@@ -301,7 +302,7 @@ func (p *prober) dcb(f *PortFound) (nicfiles.Way, error) {
 	return w, nil
 }
 
-// share makes the one of the two ways to rates of functions that the mode of the e-switch has.
+// share returns the back end for rates of functions that matches the mode of the e-switch.
 func (p *prober) share(b nicparam.Backend, f *PortFound) (nicfiles.Way, string) {
 	if len(f.Functions) == 0 {
 		return nil, "no virtual functions (sriov_numvfs)"
@@ -331,7 +332,7 @@ func (p *prober) share(b nicparam.Backend, f *PortFound) (nicfiles.Way, string) 
 	return w, fmt.Sprintf("%d functions, e-switch in %s mode", len(f.Functions), mode)
 }
 
-// nothing says why a way leads to nothing.
+// nothing says why a back end offers no parameter.
 func (p *prober) nothing(b nicparam.Backend, f *PortFound, absent error) string {
 	switch {
 	case f.Virtual && (b == nicparam.Sysfs || b == nicparam.Debugfs):
@@ -349,7 +350,7 @@ func (p *prober) nothing(b nicparam.Backend, f *PortFound, absent error) string 
 	return "it leads to nothing"
 }
 
-// keepNV is the way by the non-volatile configuration, for all ports.
+// keepNV returns the back end of the non-volatile configuration, for all ports.
 func (p *prober) keepNV() []nicfiles.Way {
 	if p.nv == nil {
 		p.find(nil, nicparam.NV, 0, fmt.Sprint(p.nvWhy))

@@ -12,27 +12,27 @@ import (
 	"time"
 )
 
-// programDirs are where programs of administrators live. The agent's own PATH is not asked: it runs as root.
+// programDirs are the directories of administrators' programs. The agent's own PATH is not used: it runs as root.
 var programDirs = [...]string{"/usr/sbin", "/usr/bin", "/sbin", "/bin", "/usr/local/sbin", "/usr/local/bin"}
 
 const (
-	// MaxOutput bounds what a program may print, in bytes.
+	// MaxOutput bounds a program's output, in bytes.
 	MaxOutput = 8 << 20
-	// maxWords bounds what an error repeats of it.
+	// maxWords bounds the output that an error quotes.
 	maxWords = 512
 )
 
-// ErrNoProgram is that of a program which is not installed where administrators' programs live.
+// ErrNoProgram means that a program is not installed in any of the directories of administrators' programs.
 var ErrNoProgram = errors.New("not installed")
 
-// Program runs one program of the host: with an environment of its own, no input, bounded time and bounded output. It
+// Program runs one program of the host: with its own environment, no input, bounded time and bounded output. It
 // implements nicfiles.Runner and vfshare.Tool.
 type Program struct {
 	path    string
 	timeout time.Duration
 }
 
-// FindProgram finds the first of several programs, such as mstconfig and mlxconfig. Each run of it may take so long.
+// FindProgram finds the first of several programs, such as mstconfig and mlxconfig. timeout bounds each run.
 func FindProgram(timeout time.Duration, names ...string) (*Program, error) {
 	for _, name := range names {
 		for _, dir := range programDirs {
@@ -44,17 +44,17 @@ func FindProgram(timeout time.Duration, names ...string) (*Program, error) {
 	return nil, fmt.Errorf("%s: %w in %s", strings.Join(names, " or "), ErrNoProgram, strings.Join(programDirs[:], ", "))
 }
 
-// NewProgram is a program by its path.
+// NewProgram returns the program at a path.
 func NewProgram(path string, timeout time.Duration) *Program { return &Program{path, timeout} }
 
-// Path is where the program is.
+// Path returns the path of the program.
 func (p *Program) Path() string { return p.path }
 
-// bounded keeps the first bytes that a program prints, and notes that there were more.
+// bounded keeps the first bytes of a program's output, and records that there were more.
 type bounded struct {
-	kept bytes.Buffer // no part of the type: io.Copy would go by its ReadFrom
+	kept bytes.Buffer // not embedded: io.Copy would use its ReadFrom
 	most int
-	more func() // called at the first byte too many
+	more func() // called at the first excess byte
 	full bool
 }
 
@@ -72,8 +72,8 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return b.kept.Write(p)
 }
 
-// Run runs the program and returns what it printed. A program that fails, takes too long or prints too much is an error
-// with the end of what it printed.
+// Run runs the program and returns its output. A program that fails, takes too long or prints too much is an error with
+// the end of its output.
 func (p *Program) Run(ctx context.Context, args []string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.timeout)
 	defer cancel()
@@ -101,7 +101,7 @@ func (p *Program) Run(ctx context.Context, args []string) ([]byte, error) {
 	return nil, fmt.Errorf("%s %s: %w: %s", name, strings.Join(args, " "), err, tail(words.kept.String(), out.kept.String()))
 }
 
-// tail is the last of what a program printed, on one line: its errors where it has written any, otherwise its output.
+// tail returns the end of a program's output on one line: of its errors if any, otherwise of its output.
 func tail(texts ...string) string {
 	for _, t := range texts {
 		t = strings.Join(strings.Fields(t), " ")

@@ -8,15 +8,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Watcher tells that network or RDMA devices came, went or changed: route netlink tells of the ones, the kernel's own
-// events of devices (those that udev hears) of the others. It tells that something happened, not what.
+// Watcher reports that network or RDMA devices appeared, disappeared or changed: route netlink reports the former, the
+// kernel's device events (those for udev) the latter. It reports that something happened, not what.
 type Watcher struct {
 	events  chan struct{}
 	sockets []*socket
 	wg      sync.WaitGroup
 }
 
-// Watch begins to listen. Close ends it.
+// Watch starts to listen. Close ends it.
 func Watch() (*Watcher, error) {
 	w := &Watcher{events: make(chan struct{}, 1)}
 	for _, s := range []struct {
@@ -40,7 +40,7 @@ func Watch() (*Watcher, error) {
 // Events receives at least once after the last event.
 func (w *Watcher) Events() <-chan struct{} { return w.events }
 
-// listen notes events until the socket is closed. A message that was too many for the socket's memory is one too.
+// listen records events until the socket is closed. An overflow of the socket's memory counts as one, too.
 func (w *Watcher) listen(s *socket) {
 	buffer := make([]byte, 1<<16)
 	for {
@@ -54,7 +54,7 @@ func (w *Watcher) listen(s *socket) {
 	}
 }
 
-// Close ends listening and waits for it.
+// Close ends listening and waits for the goroutine.
 func (w *Watcher) Close() error {
 	var errs []error
 	for _, s := range w.sockets {

@@ -10,27 +10,27 @@ import (
 )
 
 // channels is the channel dependency graph of Dally and Seitz ("Deadlock-free message routing in multiprocessor
-// interconnection networks", 1987): a channel is one direction of a link between two switches, on one lane; it depends
-// on another when some packet of a host may hold the one and want the other. Packets can wait for each other for ever
+// interconnection networks", 1987). A channel is one direction of a link between two switches, on one lane. It depends on
+// another when a packet of a host may hold the one and request the other. Packets can wait for each other for ever
 // exactly when the graph has a cycle.
 //
-// A packet's SL is constant, and each switch gives it the lane of the next channel by the ports it comes in and goes out
-// by. SLs that all tables treat alike are one class here. Tables that were not read count as giving lane 0.
+// A packet's SL is constant, and each switch determines the lane of the next channel from the SL and the ports of entry
+// and exit. SLs that all tables treat alike form one class here. Tables that were not read count as mapping to lane 0.
 type channels struct {
 	c       *checker
 	r       *roads
 	classes []ident.SL // one SL of each class
-	vls     int        // lanes that occur, 1 to 15
+	vls     int        // lanes in use, 1 to 15
 	// nth numbers, by port, the ports of a switch that lead to switches; -1 for others.
 	nth   []int32
 	count []int32 // of them, by switch
 	total int
-	// next[ch] has, for each following port and each pair of lanes, whether the dependency exists:
-	// bit (nth*vls + lane)*vls + following lane. Nil: the channel carries nothing that goes on.
+	// next[ch] has, for each following port and each pair of lanes, whether the dependency exists: bit (nth*vls +
+	// lane)*vls + following lane. Nil: no packet continues from the channel.
 	next  [][]uint64
 	doors [][]uint16 // by class and port: the lanes that packets of the switch's own hosts get there
 
-	lanes [][]uint16 // of the destination in hand: by class and switch, the lanes on its egress channel
+	lanes [][]uint16 // for the current destination: by class and switch, the lanes on its egress channel
 }
 
 func newChannels(c *checker) *channels {
@@ -53,8 +53,8 @@ func newChannels(c *checker) *channels {
 	return g
 }
 
-// judgedSLs are the SLs that packets may have: those of tenants, and SL 0, which everything else has; all of them when
-// no tenant is known.
+// judgedSLs returns the SLs that packets may have: those of tenants, and SL 0 for all other traffic; every SL when no
+// tenant is known.
 func (c *checker) judgedSLs() []ident.SL {
 	var in [ident.NumSLs]bool
 	for _, u := range c.x.Uses {
@@ -109,7 +109,7 @@ func (g *channels) lane(s int32, in, out ident.PortNum, sl ident.SL) ident.VL {
 	return vl
 }
 
-// enter adds the dependencies of packets to the destination that the roads have in hand.
+// enter adds the dependencies of packets to the roads' current destination.
 func (g *channels) enter() {
 	r := g.r
 	for k, sl := range g.classes {
@@ -138,7 +138,7 @@ func (g *channels) enter() {
 	}
 }
 
-// door works out the lanes that hosts' packets of the SL get at each port between switches.
+// door computes the lanes of hosts' packets of the SL at each port between switches.
 func (g *channels) door(sl ident.SL) []uint16 {
 	lanes := make([]uint16, len(g.r.far))
 	for s := range g.r.sw {
@@ -188,8 +188,8 @@ func (g *channels) follow(v int32, f func(w int32) bool) {
 	}
 }
 
-// cycle returns a short cycle of channels and lanes, or nil. It is found by depth first, without recursion, and then
-// shortened by a breadth-first search from the one of its channels that comes first.
+// cycle returns a short cycle of channels and lanes, or nil. A depth-first search without recursion finds one, and a
+// breadth-first search from its first channel shortens it.
 func (g *channels) cycle() []int32 {
 	const closed, open = 1, 2
 	state := make([]uint8, len(g.next)*g.vls)
@@ -293,7 +293,7 @@ func (c *checker) creditLoops() {
 	c.add(CodeCreditLoop, p, phrase.Of("check.deadlock", "chain", chain))
 }
 
-// switchPort turns the number of a switch's port back into its reference.
+// switchPort converts the number of a switch's port into its reference.
 func (c *checker) switchPort(at int32) subnet.PortRef {
 	s, exact := slices.BinarySearch(c.roads.base, at)
 	if !exact {

@@ -14,7 +14,7 @@ import (
 	"fairlane/subnet/topogen"
 )
 
-// ring joins n switches in a circle, each with one host, and sends everything the same way around.
+// ring joins n switches in a circle, each with one host, and routes everything in the same direction.
 func ring(t testing.TB, n int) *subnet.Fabric {
 	t.Helper()
 	var nodes []subnet.Node
@@ -75,7 +75,7 @@ func TestACreditLoopIsNamed(t *testing.T) {
 	}
 }
 
-// TestLanesDecideWhetherThereIsALoop changes how s1 treats what comes from s4.
+// TestLanesDecideWhetherThereIsALoop changes how s1 treats packets from s4.
 func TestLanesDecideWhetherThereIsALoop(t *testing.T) {
 	t.Parallel()
 	f := ring(t, 4)
@@ -93,13 +93,13 @@ func TestLanesDecideWhetherThereIsALoop(t *testing.T) {
 			}
 		}
 	}
-	// On another lane for one link only: s2 puts it back on lane 0, and the circle closes through both lanes.
+	// On another lane for one link only: s2 returns to lane 0, and the loop closes through both lanes.
 	all(1)
 	found := creditLoop(check.Check(f, check.Extra{Details: d}))
 	if found == nil || !strings.Contains(found.Text, "s1/P1 on lane 1 waits for s2/P1 on lane 0") {
 		t.Errorf("%+v: want a loop through lane 1 of s1", found)
 	}
-	// Dropped there, nothing goes all the way round.
+	// Dropped there, no packet goes all the way round.
 	all(ident.ManagementVL)
 	if found := creditLoop(check.Check(f, check.Extra{Details: d})); found != nil {
 		t.Errorf("%s: want none, as nothing turns from s4 to s2", found.Text)
@@ -126,7 +126,7 @@ func TestGeneratedFabricsHaveNoFindings(t *testing.T) {
 	}
 }
 
-// TestLoopsAreThoseOfThePaths compares with a graph that is made of every packet's path, one by one.
+// TestLoopsAreThoseOfThePaths compares with a graph made of every packet's path, one by one.
 func TestLoopsAreThoseOfThePaths(t *testing.T) {
 	t.Parallel()
 	found := 0
@@ -179,7 +179,7 @@ type lane struct {
 	vl   ident.VL
 }
 
-// waits builds the dependencies from paths and looks for a cycle by taking away what waits for nothing.
+// waits builds the dependencies from paths and finds a cycle by removing channels without dependencies.
 func waits(f *subnet.Fabric, d *subnet.Details) bool {
 	after := map[lane]map[lane]bool{}
 	for _, src := range hostPorts(f) {
@@ -248,7 +248,7 @@ func BenchmarkCheckFatTree(b *testing.B) {
 	benchmark(b, f, err)
 }
 
-// benchmark judges a good fabric of which everything is known.
+// benchmark checks a fault-free fabric with complete details.
 func benchmark(b *testing.B, f *subnet.Fabric, err error) {
 	if err != nil {
 		b.Fatal(err)

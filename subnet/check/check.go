@@ -1,10 +1,9 @@
-// Package check looks for what is wrong with a fabric as it stands: cables that run below what both ends can do, routes
-// that go in circles or end in nothing, packets that may wait for each other for ever, lanes that drop a tenant or give
-// it no turn, devices without congestion control, partitions that keep endpoints apart. It is pure: the same fabric
-// gives the same findings in the same order, and it changes nothing.
+// Package check finds faults of a fabric: cables slower than both ends support, routes that loop or lead nowhere, packets
+// that may wait for each other for ever, lanes that drop a tenant or are never served, devices without congestion
+// control, partitions that separate endpoints. It is pure: the same fabric gives the same findings in the same order, and
+// it changes nothing.
 //
-// What was not read is not judged: a group of checks that lacks its input says so in its Tally, and is not counted as
-// fine.
+// What was not read is not judged: a group of checks without input says so in its Tally, and does not count as passed.
 package check
 
 import (
@@ -49,16 +48,16 @@ func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil
 type Finding struct {
 	Code     Code     `json:"code"`
 	Severity Severity `json:"severity"`
-	// Count says how many of what the text speaks of: links, ports, pairs, nodes. At least 1.
+	// Count is the number of affected links, ports, pairs or nodes; at least 1.
 	Count int `json:"count"`
-	// Folded is how many findings this one stands for that are not listed; 0 for one that stands for itself.
+	// Folded is the number of unlisted findings that this one represents; 0 for an ordinary finding.
 	Folded int `json:"folded,omitempty"`
-	// Nodes and Ports lead to the fault: at most MaxPlaces of each, in the order of the fabric.
+	// Nodes and Ports locate the fault: at most MaxPlaces of each, in the order of the fabric.
 	Nodes  []ident.GUID   `json:"nodes,omitempty"`
 	Ports  []ident.PortID `json:"ports,omitempty"`
 	Text   string         `json:"text"`
 	Remedy string         `json:"remedy"`
-	// Said is Text for readers of other languages.
+	// Said is Text in localisable form.
 	Said phrase.Text `json:"-"`
 }
 
@@ -70,17 +69,17 @@ const (
 	MaxOfACode = 50
 )
 
-// Extra is what is known beside the model; the zero value is nothing.
+// Extra is information beyond the model; the zero value is none.
 type Extra struct {
 	// Details belong to the same fabric; nil when it was read from a file.
 	Details *subnet.Details
-	// Notes are what the sweep could not read or believe.
+	// Notes are what the sweep could not read or rejected.
 	Notes []Note
-	// Uses are the places of tenants in the fabric. SLs that no tenant uses are then judged less severely.
+	// Uses are the tenants' attachments in the fabric. SLs that no tenant uses are then judged less severely.
 	Uses []Use
 }
 
-// Note is an anomaly that the sweep met.
+// Note is an anomaly found by the sweep.
 type Note struct {
 	Code Code // one of the codes of the sweep
 	Node ident.GUID
@@ -88,13 +87,13 @@ type Note struct {
 	Said phrase.Text
 }
 
-// Use is a tenant's presence on a port of a channel adapter.
+// Use is a tenant's attachment to a port of a channel adapter.
 type Use struct {
 	Tenant string
 	PKey   ident.PKey // 0: the default partition
 	Port   subnet.PortRef
 	SL     ident.SL
-	HasSL  bool // false: which SL it will have is not decided
+	HasSL  bool // false: its SL is not decided yet
 }
 
 // Report is the result of all checks.
@@ -104,13 +103,13 @@ type Report struct {
 	Checked  []Tally            `json:"checked"`  // in the order of Groups
 }
 
-// Total counts the findings of one severity, those included that are not listed, and the places that they speak of.
+// Total counts the findings of one severity, including unlisted ones, and the affected places.
 type Total struct {
 	Findings int `json:"findings"`
 	Places   int `json:"places"` // links, ports, pairs or nodes; one with several findings counts in each
 }
 
-// Worst is the highest severity of the findings; 0 when there are none.
+// Worst returns the highest severity of the findings; 0 without findings.
 func (r *Report) Worst() Severity {
 	worst := Severity(0)
 	for i := range r.Findings {
@@ -119,19 +118,19 @@ func (r *Report) Worst() Severity {
 	return worst
 }
 
-// Tally says what one group of checks looked at.
+// Tally says what one group of checks covered.
 type Tally struct {
 	Group Group `json:"group"`
-	// Of counts what was looked at, and Bad how much of it has a finding that is an error or a warning.
+	// Of counts the checked items, and Bad those of them with an error or a warning.
 	Of  int `json:"of"`
 	Bad int `json:"bad"`
-	// Unread counts what could not be looked at, because the device did not say.
+	// Unread counts the items that could not be checked, because the device did not answer.
 	Unread int `json:"unread,omitempty"`
-	// Skipped says why nothing was looked at; empty when something was.
+	// Skipped says why nothing was checked; empty when something was.
 	Skipped Skip `json:"skipped,omitempty"`
 }
 
-// Skip is a stable code for why a group was not checked.
+// Skip is a stable code of the reason why a group was not checked.
 type Skip string
 
 // Reasons to skip a group.
@@ -149,7 +148,7 @@ func Skips() []Skip {
 	return []Skip{SkipNoRoutes, SkipNoLIDs, SkipNoLanes, SkipOneLane, SkipNoCC, SkipNoKeyTable}
 }
 
-// Group names a group of checks; what its Tally counts is in the comment.
+// Group names a group of checks; the comments name what its Tally counts.
 type Group string
 
 // Groups of checks.
@@ -185,7 +184,7 @@ type checker struct {
 // Check runs all checks. It takes under a second for 2,000 nodes.
 func Check(f *subnet.Fabric, x Extra) *Report {
 	if x.Details != nil && len(x.Details.Nodes) != len(f.Nodes) {
-		x.Details = nil // of another fabric
+		x.Details = nil // they belong to another fabric
 	}
 	c := &checker{f: f, x: x, tiers: f.Tiers(), tally: make(map[Group]*Tally)}
 	for _, g := range Groups() {
@@ -215,7 +214,7 @@ func Check(f *subnet.Fabric, x Extra) *Report {
 	return r
 }
 
-// add files a finding, with the severity and the remedy of its code.
+// add adds a finding, with the severity and the remedy of its code.
 func (c *checker) add(code Code, places places, said phrase.Text) *Finding {
 	c.out = append(c.out, finding(code, said))
 	f := &c.out[len(c.out)-1]
@@ -223,12 +222,12 @@ func (c *checker) add(code Code, places places, said phrase.Text) *Finding {
 	return f
 }
 
-// finding is one without a place, and of no severity yet.
+// finding returns a finding without place and severity.
 func finding(code Code, said phrase.Text) Finding {
 	return Finding{Code: code, Text: said.String(), Remedy: kinds[code].remedy, Said: said}
 }
 
-// bounded sorts the findings and cuts off what is too much of one code.
+// bounded sorts the findings and drops the excess of one code.
 func (c *checker) bounded() []Finding {
 	slices.SortStableFunc(c.out, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(b.Severity, a.Severity), cmp.Compare(a.Code, b.Code))
@@ -257,7 +256,7 @@ func (c *checker) bounded() []Finding {
 	return out
 }
 
-// places collects where a fault is, and counts beyond what it keeps.
+// places collects the places of a fault, and counts those that it does not keep.
 type places struct {
 	n     int
 	nodes []ident.GUID
@@ -295,7 +294,7 @@ func (p *places) port(f *subnet.Fabric, r subnet.PortRef) {
 	p.last = r
 }
 
-// once is port for one that may come several times in a row; it reports whether this is the first.
+// once is port for a port that may repeat consecutively; it reports whether this is the first time.
 func (p *places) once(f *subnet.Fabric, r subnet.PortRef) bool {
 	if p.n > 0 && p.last == r {
 		return false
@@ -316,11 +315,11 @@ func (p *places) node(f *subnet.Fabric, n int32) {
 // some names the first places.
 func (p *places) some() phrase.Text { return phrase.Names(p.names, p.n, maxSamples) }
 
-// name is a node's name for people.
+// name returns a node's display name.
 func (c *checker) name(n int32) string { return c.f.Nodes[n].Label() }
 
 // maxSamples bounds the names in a text.
 const maxSamples = 4
 
-// some tells the first few of n things.
+// some lists the first few of n things.
 func some(things phrase.Commas, n int) phrase.Text { return phrase.First(things, n, maxSamples) }

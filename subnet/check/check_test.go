@@ -18,7 +18,7 @@ import (
 	"fairlane/subnet/topogen"
 )
 
-// bed is a good fabric with everything known of it: four leaves with three hosts each, two spines.
+// bed is a fault-free fabric with complete details: four leaves with three hosts each, two spines.
 type bed struct {
 	nodes []subnet.Node
 	links []subnet.Link
@@ -38,7 +38,7 @@ func newBed(t testing.TB) *bed {
 	return b
 }
 
-// details are those of healthy devices: 4x up to EDR, eight lanes, SL n on lane n mod 8, even weights.
+// details returns those of healthy devices: 4x up to EDR, eight lanes, SL n on lane n mod 8, even weights.
 func details(f *subnet.Fabric) *subnet.Details {
 	d := &subnet.Details{Nodes: make([]subnet.NodeDetails, len(f.Nodes)), SM: 1}
 	sm := f.Nodes[f.Hosts()[0]].Ports[1].LID
@@ -113,7 +113,7 @@ func (b *bed) tenants() {
 	}
 }
 
-func TestAGoodFabricHasNoFindings(t *testing.T) {
+func TestFaultFreeFabricHasNoFindings(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
 	b.tenants()
@@ -130,7 +130,7 @@ func TestAGoodFabricHasNoFindings(t *testing.T) {
 	}
 }
 
-func TestWhatWasNotReadIsNotCalledFine(t *testing.T) {
+func TestUnreadTablesDoNotCountAsPassed(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
 	b.x.Details, b.lfts = nil, nil
@@ -351,7 +351,7 @@ func TestAPortIsCountedOnce(t *testing.T) {
 	}
 }
 
-// TestTenantsMayUseEverySL gives each SL a tenant, so that none is left that nobody uses.
+// TestTenantsMayUseEverySL gives each SL a tenant, so that no SL is unused.
 func TestTenantsMayUseEverySL(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -365,8 +365,8 @@ func TestTenantsMayUseEverySL(t *testing.T) {
 	}
 }
 
-// TestWhatTheSweepAndTheLinkSayIsSaidOnce gives the checker the sweep's own note of ends that disagree.
-func TestWhatTheSweepAndTheLinkSayIsSaidOnce(t *testing.T) {
+// TestLinkMismatchIsReportedOnce passes the checker the sweep's own note of ends that disagree.
+func TestLinkMismatchIsReportedOnce(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
 	note := check.Note{Code: check.CodeMismatch, Node: b.nodes[b.node("leaf1")].GUID, Port: 4, Said: phrase.Verbatim("link runs at 1xEDR here")}
@@ -380,8 +380,8 @@ func TestWhatTheSweepAndTheLinkSayIsSaidOnce(t *testing.T) {
 	}
 }
 
-// TestASlowLinkStandsOutInAFile judges a link of which nothing but its rate is known.
-func TestASlowLinkStandsOutInAFile(t *testing.T) {
+// TestSlowLinkIsFoundByItsRateOnly checks a link of which only the rate is known.
+func TestSlowLinkIsFoundByItsRateOnly(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
 	b.x.Details = nil
@@ -397,8 +397,8 @@ func TestASlowLinkStandsOutInAFile(t *testing.T) {
 	}
 }
 
-// TestTwoPartsAreSaidOnce unplugs a leaf.
-func TestTwoPartsAreSaidOnce(t *testing.T) {
+// TestSplitFabricIsReportedOnce unplugs a leaf.
+func TestSplitFabricIsReportedOnce(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
 	b.x.Details, b.lfts = nil, nil
@@ -413,7 +413,7 @@ func TestTwoPartsAreSaidOnce(t *testing.T) {
 	}
 }
 
-func TestTooMuchOfOneCodeIsCutOffAndCounted(t *testing.T) {
+func TestExcessFindingsOfACodeAreCounted(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
 	for range check.MaxOfACode + 7 {
@@ -434,7 +434,7 @@ func TestTooMuchOfOneCodeIsCutOffAndCounted(t *testing.T) {
 	}
 }
 
-// TestAnyFabricIsJudged gives the checker whatever can be drawn, with routes that are any numbers at all.
+// TestAnyFabricIsJudged checks arbitrary fabrics, with arbitrary numbers as routes.
 func TestAnyFabricIsJudged(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -468,7 +468,7 @@ func TestAnyFabricIsJudged(t *testing.T) {
 	})
 }
 
-// details1 is details for fabrics without hosts too.
+// details1 is details that also accepts fabrics without hosts.
 func details1(f *subnet.Fabric) *subnet.Details {
 	if len(f.Hosts()) == 0 || f.Nodes[f.Hosts()[0]].Ports[1].LID == 0 {
 		return nil
@@ -476,7 +476,7 @@ func details1(f *subnet.Fabric) *subnet.Details {
 	return details(f)
 }
 
-// agree checks the verdict on routes against the paths that package subnet follows one by one.
+// agree compares the verdict on routes with the paths that package subnet follows one by one.
 func agree(t *rapid.T, f *subnet.Fabric, r *check.Report) {
 	if f.LFTs == nil {
 		return
@@ -503,7 +503,7 @@ func agree(t *rapid.T, f *subnet.Fabric, r *check.Report) {
 	}
 }
 
-// hostPorts are the ports with a LID of channel adapters that are plugged into switches.
+// hostPorts returns the ports with a LID of channel adapters that are plugged into switches.
 func hostPorts(f *subnet.Fabric) []subnet.PortRef {
 	var refs []subnet.PortRef
 	for _, h := range f.Hosts() {

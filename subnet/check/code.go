@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// Code names a kind of finding; it is stable.
+// Code identifies a kind of finding; it is stable.
 type Code string
 
-// Codes of the sweep: what the fabric would not say, or what cannot be right. They are those of package discover.
+// Codes of the sweep, as in package discover: unanswered requests and invalid answers.
 const (
 	CodeUnresponsive  Code = "unresponsive"
 	CodeRefused       Code = "refused"
@@ -78,7 +78,7 @@ const (
 	CodeSameName       Code = "same-name"
 )
 
-// kind is what all findings of a code have in common.
+// kind holds the common properties of a code's findings.
 type kind struct {
 	severity Severity
 	remedy   string
@@ -143,10 +143,10 @@ func Codes() []Code {
 	})
 }
 
-// Remedy says what to do about findings of the code; empty for one that is not of this package.
+// Remedy returns what to do about findings of the code; empty for a code of another package.
 func Remedy(c Code) string { return kinds[c].remedy }
 
-// Reference is the table of all codes in Markdown, worst first, as the documentation shows it.
+// Reference returns the table of all codes in Markdown, worst first, as in the documentation.
 func Reference() string {
 	var b strings.Builder
 	b.WriteString("| code | severity | what to do |\n|---|---|---|\n")

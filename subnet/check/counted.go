@@ -2,7 +2,7 @@ package check
 
 import "fairlane/internal/phrase"
 
-// What findings count.
+// Units that findings count.
 var (
 	countPlace   = phrase.Noun("count.place")
 	countHost    = phrase.Noun("count.host")

@@ -12,8 +12,8 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// endPorts calls f with every port that has a LID of its own or should have: ports of channel adapters and routers that
-// are plugged in, and port 0 of switches.
+// endPorts calls f with every port that has or should have its own LID: plugged-in ports of channel adapters and routers,
+// and port 0 of switches.
 func (c *checker) endPorts(f func(ref subnet.PortRef, p *subnet.Port)) {
 	for i := range c.f.Nodes {
 		n := &c.f.Nodes[i]
@@ -29,7 +29,7 @@ func (c *checker) endPorts(f func(ref subnet.PortRef, p *subnet.Port)) {
 	}
 }
 
-// addresses looks at LIDs and at the subnet manager that gave them.
+// addresses checks LIDs and the subnet manager that assigned them.
 func (c *checker) addresses() {
 	t := c.tally[GroupAddresses]
 	var without places
@@ -78,7 +78,7 @@ func (c *checker) managers(by map[ident.LID]*places) {
 	}
 }
 
-// congestionControl looks for devices that would neither mark nor slow down.
+// congestionControl finds devices that would neither mark nor slow down.
 func (c *checker) congestionControl() {
 	t := c.tally[GroupCC]
 	if c.x.Details == nil {
@@ -123,11 +123,11 @@ func (c *checker) withoutCC(p places, said phrase.Text) {
 		return
 	}
 	if f := c.add(CodeNoCC, p, said); len(c.x.Uses) > 0 {
-		f.Severity = Error // tenants' weights are lost there
+		f.Severity = Error // tenants' weights have no effect there
 	}
 }
 
-// partitions looks at the partition tables of end ports.
+// partitions checks the partition tables of end ports.
 func (c *checker) partitions() {
 	t := c.tally[GroupKeys]
 	var lost places
@@ -156,7 +156,7 @@ func (c *checker) partitions() {
 	c.tenantKeys(t)
 }
 
-// member is what a tenant's ports are to its partition.
+// member is the membership of a tenant's ports in its partition.
 type member struct {
 	key     ident.PKey
 	full    int
@@ -164,7 +164,7 @@ type member struct {
 	out     places // ports that are no members
 }
 
-// tenantKeys looks for tenants' ports outside their partitions.
+// tenantKeys finds tenants' ports outside their partitions.
 func (c *checker) tenantKeys(t *Tally) {
 	by := make(map[string]*member)
 	for _, u := range c.x.Uses {
@@ -202,13 +202,13 @@ func (c *checker) tenantKeys(t *Tally) {
 	}
 }
 
-// model is what devices of one make have in common.
+// model is what devices of one model have in common.
 type model struct {
 	vendor uint32
 	device uint16
 }
 
-// devices looks for devices of one model that differ, and for names that name several.
+// devices finds devices of one model that differ, and ambiguous names.
 func (c *checker) devices() {
 	t := c.tally[GroupDevices]
 	t.Of = len(c.f.Nodes)

@@ -10,7 +10,7 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// lanes looks at the tables that turn SLs into VLs, and at those that give VLs their turns.
+// lanes checks the tables that map SLs to VLs, and those that arbitrate VLs.
 func (c *checker) lanes() {
 	t := c.tally[GroupLanes]
 	switch tables, several := c.readLanes(); {
@@ -49,7 +49,7 @@ func (c *checker) readLanes() (tables, several bool) {
 	return tables, several
 }
 
-// laneFault is what goes wrong with an SL or a VL, wherever.
+// laneFault is a fault of an SL or a VL, at any port.
 type laneFault struct {
 	code Code
 	sl   ident.SL // of drops and lanes that do not operate
@@ -65,16 +65,16 @@ type fold struct {
 type laneJudge struct {
 	c       *checker
 	sls     []ident.SL
-	tenants bool                      // some tenant's SL is known
+	tenants bool                      // the SL of some tenant is known
 	users   [ident.NumSLs][]string    // the tenants of an SL, sorted
 	sits    map[subnet.PortRef]uint16 // SLs of the tenants on a port
 	faults  map[laneFault]*places
-	noted   int // ports in faults; that tenants share a lane is none
+	noted   int // ports with faults; sharing a lane is no fault
 	folds   map[fold]*places
 	passing [ident.NumSLs]bool // the SL is let through by some port
 }
 
-// seat finds out which SLs tenants use, and where.
+// seat determines which SLs tenants use, and where.
 func (j *laneJudge) seat() {
 	j.sits = make(map[subnet.PortRef]uint16)
 	for _, u := range j.c.x.Uses {
@@ -92,7 +92,7 @@ func (j *laneJudge) seat() {
 	}
 }
 
-// port judges one port as the one that sends.
+// port checks one port as the transmitting one.
 func (j *laneJudge) port(ref subnet.PortRef, t *Tally) {
 	d := j.c.x.Details.Port(ref)
 	if !known(d) || d.OperVLs <= 1 {
@@ -131,8 +131,8 @@ func (j *laneJudge) port(ref subnet.PortRef, t *Tally) {
 	}
 }
 
-// entries lists the ports by which packets that leave by ref come in: what routes use, or every other one when there
-// are none.
+// entries lists the ports through which packets that leave by ref enter: those that routes use, or every other one
+// without routes.
 func (j *laneJudge) entries(ref subnet.PortRef) []ident.PortNum {
 	c := j.c
 	n := &c.f.Nodes[ref.Node]
@@ -148,7 +148,7 @@ func (j *laneJudge) entries(ref subnet.PortRef) []ident.PortNum {
 	return in
 }
 
-// turns reports whether packets of hosts turn from a port of a switch to another.
+// turns reports whether packets of hosts go from one port of a switch to another.
 func (c *checker) turns(out subnet.PortRef, in ident.PortNum) bool {
 	if c.roads == nil {
 		return true
@@ -161,7 +161,7 @@ func (c *checker) turns(out subnet.PortRef, in ident.PortNum) bool {
 	return c.roads.turns[s][int(in)*ports+int(out.Port)]
 }
 
-// note files a fault of a port once.
+// note records a fault at a port.
 func (j *laneJudge) note(k laneFault, ref subnet.PortRef) {
 	if of(j.faults, k).once(j.c.f, ref) {
 		j.noted++
@@ -179,15 +179,16 @@ func (j *laneJudge) fold(ref subnet.PortRef, at *[ident.NumSLs]ident.VL) {
 	}
 }
 
-// meet reports whether the tenants of both SLs may send through the port: on a channel adapter's port both must sit.
+// meet reports whether the tenants of both SLs may send through the port; on a channel adapter's port both must be
+// attached.
 func (j *laneJudge) meet(ref subnet.PortRef, a, b ident.SL) bool {
 	return j.c.f.Nodes[ref.Node].Kind == subnet.KindSwitch || j.sits[ref]>>a&(j.sits[ref]>>b)&1 != 0
 }
 
-// noLimit in VLHighLimit lets the high-priority table go on for ever.
+// noLimit in VLHighLimit means no limit of the high-priority table.
 const noLimit = 255
 
-// weights looks for lanes that packets use and that never get a turn.
+// weights finds lanes that packets use and that are never served.
 func (j *laneJudge) weights(ref subnet.PortRef, d *subnet.PortDetails, used uint16) {
 	if d.Arb != subnet.Answered {
 		return
@@ -212,7 +213,7 @@ func (j *laneJudge) weights(ref subnet.PortRef, d *subnet.PortDetails, used uint
 	}
 }
 
-// whose is an SL with its tenants.
+// whose describes an SL with its tenants.
 func (j *laneJudge) whose(sl ident.SL) phrase.Text {
 	if users := j.users[sl]; len(users) > 0 {
 		return phrase.Of("check.sl-of", "sl", sl, "users", phrase.Names(users, len(users), maxSamples))
@@ -231,7 +232,7 @@ func (j *laneJudge) report() {
 		switch k.code {
 		case CodeSLDropped:
 			if !j.tenants && !j.passing[k.sl] {
-				continue // switched off everywhere, as an SL that nobody uses may be
+				continue // disabled everywhere, as an unused SL may be
 			}
 			f = j.c.add(k.code, p, phrase.Of("check.sl-dropped", "sl", j.whose(k.sl), "ports", at, "some", some))
 		case CodeVLNotOperating:
@@ -242,7 +243,7 @@ func (j *laneJudge) report() {
 			f = j.c.add(k.code, p, phrase.Of("check.lane-starved", "lane", k.vl, "ports", at, "some", some))
 		}
 		if !j.tenants {
-			f.Severity = min(f.Severity, Warning) // an SL that nobody may use
+			f.Severity = min(f.Severity, Warning) // an SL without a known user
 		}
 	}
 	folds := slices.SortedFunc(maps.Keys(j.folds), func(a, b fold) int {

@@ -9,7 +9,7 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// sweep files what the sweep noted.
+// sweep adds the sweep's notes as findings.
 func (c *checker) sweep() {
 	t := c.tally[GroupSweep]
 	t.Of = len(c.f.Nodes)
@@ -20,7 +20,7 @@ func (c *checker) sweep() {
 			code = CodeInvalid
 		}
 		if code == CodeMismatch && c.endsDiffer(ident.PortID{Node: n.Node, Port: n.Port}) {
-			continue // the link's own finding says it
+			continue // the link's own finding covers it
 		}
 		p := places{n: 1, ports: []ident.PortID{{Node: n.Node, Port: n.Port}}}
 		c.add(code, p, n.Said)
@@ -40,7 +40,7 @@ func (c *checker) endsDiffer(id ident.PortID) bool {
 	return ok && known(a) && known(b) && (a.Width != b.Width || a.Speed != b.Speed)
 }
 
-// links looks at every cable and at ports without one.
+// links checks every cable and ports without one.
 func (c *checker) links() {
 	t := c.tally[GroupLinks]
 	t.Of = len(c.f.Links)
@@ -84,7 +84,7 @@ func (c *checker) linkState(l *subnet.Link) {
 	}
 }
 
-// every stands in the enabled fields for all that is supported.
+// every means, in the enabled fields, all that is supported.
 const (
 	everyWidth = 0xff
 	everyBase  = 0x0f
@@ -109,7 +109,7 @@ func enabledSpeeds(p *subnet.PortDetails) subnet.SpeedSet {
 	return on & p.SpeedsSupported
 }
 
-// linkEnds compares what the link does with what both ends can do and are told to do.
+// linkEnds compares a link's width and speed with what both ends support and have enabled.
 func (c *checker) linkEnds(l *subnet.Link, a, b *subnet.PortDetails) {
 	near, far := c.f.PortName(l.A), c.f.PortName(l.B)
 	if a.Width != b.Width || a.Speed != b.Speed {
@@ -139,7 +139,8 @@ func (c *checker) linkEnds(l *subnet.Link, a, b *subnet.PortDetails) {
 	}
 }
 
-// linkLimited reports a link that a setting of its first end, or else of the other, holds at a width or speed below what both ends can do.
+// linkLimited reports a link that a setting of its first end, or else of the other, keeps below the width or speed that
+// both ends support.
 func (c *checker) linkLimited(l *subnet.Link, runs any, first bool, enabled, can any) {
 	limiter := l.B
 	if first {
@@ -170,8 +171,8 @@ func (c *checker) levelOf(l *subnet.Link) level {
 	return level{min(a, b), max(a, b)}
 }
 
-// usualOf is how many of the links between two tiers must have one rate for it to be the usual one: four of five,
-// of five at least.
+// usualOf is the fraction of the links between two tiers that must have one rate for it to be the usual one: four of
+// five, with at least five links.
 const (
 	usualOf    = 5
 	usualShare = 4
@@ -197,7 +198,7 @@ func (c *checker) usualRates() map[level]quantity.BitRate {
 	return usual
 }
 
-// linkUnlike judges a link whose ends were not read by its neighbours.
+// linkUnlike judges a link with unread ends by its neighbours.
 func (c *checker) linkUnlike(l *subnet.Link, usual map[level]quantity.BitRate) {
 	if l.Rate == 0 {
 		return
@@ -215,7 +216,7 @@ const (
 	physRecovery = 6
 )
 
-// idlePorts looks at ports without a link.
+// idlePorts checks ports without a link.
 func (c *checker) idlePorts() {
 	if c.x.Details == nil {
 		return

@@ -7,7 +7,7 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// fate is what becomes of a packet at a switch, or of all packets from there on.
+// fate is what happens to a packet at a switch, or to all packets from there on.
 type fate int8
 
 const (
@@ -16,13 +16,13 @@ const (
 	fateOnward  // goes on to another switch
 	fateDropped // no entry
 	fateNoTable // the switch has no forwarding table
-	fateDeadEnd // the entry leads to a port that is down, or to a node whose LID it is not
+	fateDeadEnd // the entry leads to a port that is down, or to a node without the LID
 	fateCircles
 	fateHops // number of fates
 )
 
-// roads are the switches as a graph that forwarding tables give a direction for each destination. Switches are
-// numbered in order.
+// roads is the graph of the switches, directed by the forwarding tables for each destination. Switches are numbered in
+// order.
 type roads struct {
 	f      *subnet.Fabric
 	sw     []int32 // node of each switch
@@ -35,16 +35,16 @@ type roads struct {
 	// hosts[s] lists the ports of switch s that hosts with a LID are on.
 	hosts [][]ident.PortNum
 
-	// turns[s][in*ports+out] says that packets of hosts turn so; in is 0 for those of the switch's own hosts, whatever
-	// port they came by. Filled by the walk.
+	// turns[s][in*ports+out] says that packets of hosts go from in to out; in is 0 for those of the switch's own hosts,
+	// whatever their port. The walk sets it.
 	turns [][]bool
 
-	// Of the destination in hand, by switch:
+	// For the current destination, by switch:
 	fate   []fate
 	egress []ident.PortNum
-	ends   []fate  // what becomes of packets from there on
+	ends   []fate  // fate of packets from there on
 	carry  []bool  // packets of hosts pass
-	order  []int32 // carrying switches without a circle, upstream first
+	order  []int32 // carrying switches that are not on a loop, upstream first
 	stack  []int32
 	indeg  []int32
 }
@@ -87,7 +87,7 @@ func (r *roads) at(s int32, p ident.PortNum) int32 { return r.base[s] + int32(p)
 
 func (r *roads) next(s int32) int32 { return r.far[r.at(s, r.egress[s])] }
 
-// walk works out what becomes of packets to the LID at every switch.
+// walk computes the fate of packets to the LID at every switch.
 func (r *roads) walk(lid ident.LID, end subnet.PortRef) {
 	for s := range r.sw {
 		r.fate[s], r.egress[s] = r.step(int32(s), lid, end)
@@ -125,10 +125,10 @@ func (r *roads) step(s int32, lid ident.LID, end subnet.PortRef) (fate, ident.Po
 	return fateArrives, p
 }
 
-// follow goes from one switch on until the end is known, and enters it for the whole way.
+// follow goes from one switch to the end of the path, and stores the result for the whole path.
 func (r *roads) follow(s int32) {
 	r.stack = r.stack[:0]
-	const open = fateHops // on the way in hand
+	const open = fateHops // on the current path
 	for r.ends[s] == fateUnknown && r.fate[s] == fateOnward {
 		r.ends[s] = open
 		r.stack = append(r.stack, s)
@@ -147,7 +147,7 @@ func (r *roads) follow(s int32) {
 	}
 }
 
-// propagate marks the switches that packets of hosts pass, and orders those that do not lie on a circle.
+// propagate marks the switches that packets of hosts pass, and orders those that are not on a loop.
 func (r *roads) propagate() {
 	for s := range r.sw {
 		if len(r.hosts[s]) == 0 {
@@ -184,7 +184,7 @@ func (r *roads) propagate() {
 	}
 }
 
-// noteTurns enters the turns that packets to the destination in hand take.
+// noteTurns adds the turns of packets to the current destination.
 func (r *roads) noteTurns() {
 	for s := range r.sw {
 		if !r.carry[s] || r.fate[s] != fateOnward && r.fate[s] != fateArrives {
@@ -205,7 +205,7 @@ func (r *roads) noteTurns() {
 	}
 }
 
-// circle lists the switches of the circle that packets from s run into, from the lowest one on.
+// circle lists the switches of the loop that packets from s enter, starting with the lowest.
 func (r *roads) circle(s int32) []int32 {
 	seen := make(map[int32]bool)
 	for !seen[s] {

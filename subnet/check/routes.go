@@ -36,13 +36,13 @@ func (c *checker) routes() {
 	t.Of, t.Bad = v.pairs, v.unreachable
 }
 
-// split says when the cabling itself keeps hosts apart.
+// split reports that the cabling itself separates hosts.
 func (c *checker) split() {
 	parts := disjoint.New(len(c.f.Nodes))
 	for i := range c.f.Links {
 		parts.Join(c.f.Links[i].A.Node, c.f.Links[i].B.Node)
 	}
-	hosts := make([]int, len(c.f.Nodes)) // of a part, by its first node
+	hosts := make([]int, len(c.f.Nodes)) // of a component, by its first node
 	for _, h := range c.f.Hosts() {
 		hosts[parts.Find(h)]++
 	}
@@ -59,7 +59,7 @@ func (c *checker) split() {
 	}
 }
 
-// fault is a circle or a dead end, with the destinations that suffer.
+// fault is a loop or a dead end, with the affected destinations.
 type fault struct {
 	switches []int32
 	port     subnet.PortRef
@@ -67,18 +67,18 @@ type fault struct {
 	first    ident.LID
 }
 
-// maxFaults bounds the different circles, and the different dead ends, that have a finding of their own; pairs that more
-// of them keep apart are counted as unreachable all the same.
+// maxFaults bounds the loops, and the dead ends, that have their own finding; pairs separated by further ones still count
+// as unreachable.
 const maxFaults = 256
 
-// verdict adds up what the walks met.
+// verdict sums up the walks.
 type verdict struct {
 	c        *checker
 	r        *roads
 	channels *channels
 
 	pairs, unreachable int
-	lost               [fateHops]int // unreachable pairs by what became of the packet
+	lost               [fateHops]int // unreachable pairs by the fate of the packet
 	samples            phrase.Commas
 	at                 places
 	circles            map[string]*fault
@@ -90,7 +90,7 @@ type verdict struct {
 	farSwitches        places
 }
 
-// plugged reports whether packets can get to the port at all.
+// plugged reports whether packets can reach the port at all.
 func (v *verdict) plugged(end subnet.PortRef) bool {
 	if v.c.f.Nodes[end.Node].Kind == subnet.KindSwitch {
 		return true
@@ -99,7 +99,7 @@ func (v *verdict) plugged(end subnet.PortRef) bool {
 	return ok && v.r.number[peer.Node] >= 0 && v.r.live[v.r.at(v.r.number[peer.Node], peer.Port)]
 }
 
-// judge adds up one destination.
+// judge adds the results of one destination.
 func (v *verdict) judge(lid ident.LID, end subnet.PortRef) {
 	toHost := v.c.f.Nodes[end.Node].Kind != subnet.KindSwitch
 	short := 0
@@ -142,7 +142,7 @@ func (v *verdict) judge(lid ident.LID, end subnet.PortRef) {
 	}
 }
 
-// missed notes pairs without a way.
+// missed counts pairs without a path.
 func (v *verdict) missed(s int32, n int, end subnet.PortRef, lid ident.LID) {
 	v.unreachable += n
 	v.lost[v.r.ends[s]] += n
@@ -223,7 +223,7 @@ func (v *verdict) report() {
 	}
 }
 
-// causes says what becomes of the packets of unreachable pairs.
+// causes lists the fates of the packets of unreachable pairs.
 func (v *verdict) causes() phrase.Commas {
 	var out phrase.Commas
 	for _, k := range []struct {

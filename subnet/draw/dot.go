@@ -9,8 +9,8 @@ import (
 	"fairlane/subnet"
 )
 
-// DOT writes the fabric as text for Graphviz: one node a node, one edge a link, tiers on ranks of their own. It fails
-// for more than MaxNodes nodes and when w does.
+// DOT writes the fabric as text for Graphviz: one graph node for each node, one edge for each link, and tiers on separate
+// ranks. It fails for more than MaxNodes nodes and when w fails.
 func DOT(w io.Writer, f *subnet.Fabric, o Options) error {
 	p, err := newPicture(f, o)
 	if err != nil {
@@ -54,7 +54,7 @@ func (p *picture) dotRank(w io.Writer, row []int32) {
 	_, _ = fmt.Fprint(w, " }\n")
 }
 
-// dotMark shows a mark by colour and by the line.
+// dotMark shows a mark by colour and by line style.
 func dotMark(m Mark) string {
 	switch m {
 	case Info:
@@ -68,7 +68,7 @@ func dotMark(m Mark) string {
 	}
 }
 
-// quote makes a string of Graphviz's: only quotes, backslashes and line ends need care.
+// quote returns a Graphviz string: only quotes, backslashes and line ends need escaping.
 func quote(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\r", " ").Replace(s) + `"`
 }

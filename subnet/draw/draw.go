@@ -1,6 +1,6 @@
-// Package draw makes pictures of fabrics: text for Graphviz, and SVG that needs no other program. Switches stand in rows
-// by their tier, the top tier first, and below each leaf its hosts as a list, so that three nodes and two thousand can be
-// read alike. The same fabric gives the same bytes. It is pure.
+// Package draw makes pictures of fabrics: text for Graphviz, and SVG that needs no other program. Switches are in rows by
+// their tier, the top tier first, and below each leaf is the list of its hosts, so that three nodes and two thousand are
+// equally readable. The same fabric gives the same bytes. It is pure.
 package draw
 
 import (
@@ -12,13 +12,13 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// MaxNodes bounds what is drawn: more than that no one can look at.
+// MaxNodes bounds a drawing: more nodes are not readable.
 const MaxNodes = 20_000
 
-// Mark sets a node or a link apart.
+// Mark highlights a node or a link.
 type Mark uint8
 
-// Marks, the worse the higher.
+// Marks; the worst is the highest.
 const (
 	Plain Mark = iota
 	Info
@@ -26,12 +26,12 @@ const (
 	Error
 )
 
-// word is how a mark is written beside its colour.
+// word returns the text of a mark beside its colour.
 func (m Mark) word() string {
 	return [...]string{"", "info", "warning", "error"}[min(m, Error)]
 }
 
-// Options say what stands out; the zero value marks nothing.
+// Options select what to highlight; the zero value marks nothing.
 type Options struct {
 	Title string // "" is the fabric's name
 	Nodes map[ident.GUID]Mark
@@ -45,7 +45,7 @@ type picture struct {
 	o     Options
 	tiers []int
 	rows  [][]int32         // switches of tier 1 and up, left to right; rows[0] is tier 1
-	lone  []int32           // nodes that are on no switch of a row: hosts without a switch, switches without hosts
+	lone  []int32           // nodes without a leaf in a row: hosts without a switch, switches without hosts
 	hosts map[int32][]int32 // by leaf: its hosts in the order of its ports
 	home  map[int32]int32   // by host: its leaf
 	ports map[int32]subnet.PortRef
@@ -87,8 +87,7 @@ func newPicture(f *subnet.Fabric, o Options) (*picture, error) {
 	return p, nil
 }
 
-// sortRows puts the switches of each row near those below them, by the mean of their places; equal ones keep the order
-// of the fabric.
+// sortRows orders each row's switches by the mean position of those below; equal ones keep the order of the fabric.
 func (p *picture) sortRows() {
 	place := make(map[int32]float64)
 	for r, row := range p.rows {
@@ -120,7 +119,7 @@ func (p *picture) meanBelow(s int32, place map[int32]float64) float64 {
 	return sum / float64(n)
 }
 
-// bundle is all links between two nodes.
+// bundle holds all links between two nodes.
 type bundle struct {
 	a, b  int32
 	n     int
@@ -128,7 +127,7 @@ type bundle struct {
 	mark  Mark
 }
 
-// bundles joins parallel links, in the order of the fabric, and leaves out those of hosts on their own leaf.
+// bundles groups parallel links, in the order of the fabric, without those between hosts and their own leaf.
 func (p *picture) bundles() []bundle {
 	var out []bundle
 	at := make(map[[2]int32]int)
@@ -152,7 +151,7 @@ func (p *picture) bundles() []bundle {
 	return out
 }
 
-// atHome reports whether the link is the one by which a host hangs on its leaf.
+// atHome reports whether the link joins a host and its leaf.
 func (p *picture) atHome(l *subnet.Link) bool {
 	for _, end := range [2]subnet.PortRef{l.A, l.B} {
 		if ref, ok := p.ports[end.Node]; ok && ref == end {
@@ -166,7 +165,7 @@ func (p *picture) linkMark(l *subnet.Link) Mark {
 	return max(p.o.Ports[p.f.PortID(l.A)], p.o.Ports[p.f.PortID(l.B)])
 }
 
-// hostMark is the worst of a host and of the link to its leaf.
+// hostMark returns the worse mark of a host and of the link to its leaf.
 func (p *picture) hostMark(h int32) Mark {
 	m := p.o.Nodes[p.f.Nodes[h].GUID]
 	if l, _ := p.f.Link(p.ports[h]); l != nil {
@@ -177,7 +176,7 @@ func (p *picture) hostMark(h int32) Mark {
 
 func (p *picture) name(n int32) string { return p.f.Nodes[n].Label() }
 
-// lid of a node's first port that has one, 0 for none.
+// lid returns the LID of the node's first port that has one, 0 for none.
 func (p *picture) lid(n int32) ident.LID {
 	for i := range p.f.Nodes[n].Ports {
 		if l := p.f.Nodes[n].Ports[i].LID; l != 0 {
@@ -191,7 +190,7 @@ func (p *picture) title() string {
 	return cmp.Or(p.o.Title, p.f.Name, "fabric")
 }
 
-// summary counts what is in the picture.
+// summary returns the counts of the picture.
 func (p *picture) summary() string {
 	return fmt.Sprintf("%d switches, %d hosts, %d links", len(p.f.Switches()), len(p.f.Hosts()), len(p.f.Links))
 }

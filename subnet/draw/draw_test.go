@@ -41,7 +41,7 @@ func leafSpine(t testing.TB, leaves, hosts, spines int) *subnet.Fabric {
 	return f
 }
 
-// box is a text of the picture with its place.
+// box is a text of the picture with its position.
 type box struct {
 	text string
 	x, y float64
@@ -142,8 +142,8 @@ func TestMarksAreShownInColourAndInWords(t *testing.T) {
 	}
 }
 
-// TestAnythingCanBeDrawn draws random fabrics, with loops, hosts back to back and names that XML and Graphviz would
-// take for their own, and reads the picture back.
+// TestAnythingCanBeDrawn draws random fabrics, with loops, hosts back to back and names with special characters of XML
+// and Graphviz, and reads the picture back.
 func TestAnythingCanBeDrawn(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -202,7 +202,7 @@ func TestTooManyNodesAreRefused(t *testing.T) {
 	}
 }
 
-// full takes so many bytes and no more.
+// full accepts so many bytes and then fails.
 type full int
 
 func (f *full) Write(p []byte) (int, error) {

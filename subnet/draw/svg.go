@@ -15,21 +15,21 @@ const (
 	margin     = 24
 	headHeight = 64 // title, counts and legend
 	boxHeight  = 38
-	letter     = 6.6 // mean width of a letter of 11 pixels
+	letter     = 6.6 // mean width of a letter at 11 pixels
 	boxGap     = 22
 	rowGap     = 150 // between tiers; more with many links
 	lineHeight = 15  // of a host in a list
 	listRows   = 18  // hosts in a column
 	listGap    = 10
-	maxName    = 26 // letters of a name that are shown; the whole name is in the tooltip
-	labelled   = 40 // bundles up to which each says its rate
-	detailed   = 96 // hosts up to which each says its rate and LID
+	maxName    = 26 // maximum number of letters of a name; the tooltip has the whole name
+	labelled   = 40 // up to this number of bundles each shows its rate
+	detailed   = 96 // up to this number of hosts each shows its rate and LID
 )
 
-// spot is where a node is drawn: the middle of its upper and lower edge.
+// spot is the position of a node: the middle of its upper and lower edge.
 type spot struct{ x, top, bottom float64 }
 
-// sheet is a picture with places.
+// sheet is a picture with positions.
 type sheet struct {
 	*picture
 	w             *bufio.Writer
@@ -38,11 +38,11 @@ type sheet struct {
 	size          map[int32]float64 // width of a switch's box
 	block         map[int32]float64 // width of a leaf with its hosts
 	column        map[int32]float64 // width of a column of a leaf's hosts
-	place         map[int32]int     // of a switch in its row, from the left
+	place         map[int32]int     // position of a switch in its row, from the left
 }
 
-// SVG writes the fabric as a picture of its own size, in pixels, that any browser shows. Names and GUIDs are in
-// tooltips. It fails for more than MaxNodes nodes and when w does.
+// SVG writes the fabric as a picture with a fixed size in pixels, for any browser. Names and GUIDs are in tooltips. It
+// fails for more than MaxNodes nodes and when w fails.
 func SVG(w io.Writer, f *subnet.Fabric, o Options) error {
 	p, err := newPicture(f, o)
 	if err != nil {
@@ -67,7 +67,7 @@ func SVG(w io.Writer, f *subnet.Fabric, o Options) error {
 
 func (s *sheet) print(format string, args ...any) { _, _ = fmt.Fprintf(s.w, format, args...) }
 
-// shown is a name as it is drawn.
+// shown returns the displayed form of a name.
 func shown(name string) string {
 	r := []rune(name)
 	if len(r) <= maxName {
@@ -78,7 +78,7 @@ func shown(name string) string {
 
 func textWidth(s string) float64 { return float64(len([]rune(s))) * letter }
 
-// boxText is the second line of a box.
+// boxText returns the second line of a box.
 func (s *sheet) boxText(n int32) string {
 	up := 0
 	for i := range s.f.Nodes[n].Ports {
@@ -93,7 +93,7 @@ func (s *sheet) boxText(n int32) string {
 	return text
 }
 
-// hostText is what stands behind a host's name in a list.
+// hostText returns the text after a host's name in a list.
 func (s *sheet) hostText(h int32) string {
 	if len(s.f.Hosts()) > detailed {
 		return ""
@@ -109,7 +109,7 @@ func (s *sheet) hostText(h int32) string {
 	return text
 }
 
-// layout finds the places of all nodes and the size of the sheet.
+// layout computes the positions of all nodes and the size of the sheet.
 func (s *sheet) layout() {
 	most, tallest := 0.0, 0
 	head, level := s.bows()
@@ -117,7 +117,7 @@ func (s *sheet) layout() {
 		total := 0.0
 		for _, n := range row {
 			if s.measure(n); level[r] {
-				s.block[n] += 60 // for what is written on the lines
+				s.block[n] += 60 // for the labels on the lines
 			}
 			if r == 0 {
 				tallest = max(tallest, min(len(s.hosts[n]), listRows))
@@ -131,7 +131,7 @@ func (s *sheet) layout() {
 		s.measure(n)
 		lone += s.block[n] + boxGap
 	}
-	const widest = 4000 // of a row of nodes without a place of their own
+	const widest = 4000 // of a row of nodes without a row of their own
 	s.width = max(most, min(lone, widest), 420) + 2*margin
 	y := float64(headHeight+margin) + head
 	for r := len(s.rows) - 1; r >= 0; r-- {
@@ -147,12 +147,12 @@ func (s *sheet) layout() {
 	s.height = s.placeLone(y+margin) + margin
 }
 
-// bow is how high the line between two switches of a row that are so many places apart rises: above its middle, and
-// twice as much for the point that draws it there. Neighbours are joined side by side.
+// bow returns the height of the line between two switches of a row that are apart positions apart, at its middle; the
+// control point is twice as high. Neighbours are joined side by side.
 func bow(apart int) float64 { return min(float64(apart)*12, 80) }
 
-// bows finds the places of all switches in their rows, the room that lines above the top row need, and which rows have
-// lines between their own switches.
+// bows computes the positions of all switches in their rows, the room that lines above the top row need, and which rows
+// have lines between their own switches.
 func (s *sheet) bows() (room float64, level []bool) {
 	level = make([]bool, len(s.rows))
 	for _, row := range s.rows {
@@ -177,7 +177,7 @@ func (s *sheet) apart(b *bundle) int {
 	return max(s.place[b.a]-s.place[b.b], s.place[b.b]-s.place[b.a])
 }
 
-// gap is the room below a row: more where many lines cross.
+// gap returns the room below a row: more where many lines cross.
 func (s *sheet) gap(r int) float64 {
 	return rowGap + min(float64(len(s.rows[r-1])+len(s.rows[r]))*2, 250)
 }
@@ -207,7 +207,7 @@ func (s *sheet) placeRow(row []int32, y float64) {
 	}
 }
 
-// placeLone fills lines with nodes that belong to no row.
+// placeLone places the nodes outside of rows on lines.
 func (s *sheet) placeLone(y float64) float64 {
 	x := float64(margin)
 	for i, n := range s.lone {
@@ -223,7 +223,7 @@ func (s *sheet) placeLone(y float64) float64 {
 	return y
 }
 
-// style draws marks by colour and by line, so that they can be told apart without colour.
+// style draws marks by colour and by line style, so that they differ without colour.
 const style = `<style>
 text{font:11px sans-serif;fill:#1f2933}
 .t{font-size:16px;font-weight:bold}.n{font-weight:bold}.s{font-size:9.5px;fill:#52606d}
@@ -329,7 +329,7 @@ func (s *sheet) line(b *bundle, faint string, label bool) {
 	}
 }
 
-// hostSpot is the place of a host in its list.
+// hostSpot returns the position of a host in its list.
 func (s *sheet) hostSpot(h int32) (spot, bool) {
 	leaf, ok := s.home[h]
 	if !ok {
@@ -361,7 +361,7 @@ func (s *sheet) bundleTitle(b *bundle) string {
 	return t.String()
 }
 
-// flag stands before the name of what is marked.
+// flag returns the text before the name of a marked node.
 func flag(m Mark) string {
 	switch m {
 	case Warning:
@@ -380,14 +380,14 @@ func (s *sheet) box(n int32) {
 	s.print(`<text class="s" text-anchor="middle" x="%.1f" y="%.1f">%s</text></g>`+"\n", at.x, at.top+30, escape(s.boxText(n)))
 }
 
-// listPlace is where the dot of the i-th host of a leaf is.
+// listPlace returns the position of the dot of a leaf's i-th host.
 func (s *sheet) listPlace(leaf int32, i int) (x, y float64) {
 	columns := (len(s.hosts[leaf]) + listRows - 1) / listRows
 	left := s.at[leaf].x - s.column[leaf]*float64(columns)/2
 	return left + float64(i/listRows)*s.column[leaf] + 12, s.at[leaf].bottom + float64(i%listRows+1)*lineHeight + 4
 }
 
-// hostList draws the hosts of a leaf as a list that hangs on it.
+// hostList draws the hosts of a leaf as a list below it.
 func (s *sheet) hostList(leaf int32) {
 	hosts := s.hosts[leaf]
 	for i := 0; i < len(hosts); i += listRows {
@@ -404,9 +404,9 @@ func (s *sheet) hostList(leaf int32) {
 	}
 }
 
-// escape makes text of SVG, without characters that XML cannot hold.
+// escape returns text for SVG, without characters that XML cannot hold.
 func escape(s string) string {
 	var b strings.Builder
-	_ = xml.EscapeText(&b, []byte(s)) // a strings.Builder takes everything
+	_ = xml.EscapeText(&b, []byte(s)) // a strings.Builder never fails
 	return b.String()
 }

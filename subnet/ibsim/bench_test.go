@@ -11,8 +11,8 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// connect connects the slot's socket to the client, so that neither reading nor writing
-// handles addresses: what allocates then is the client.
+// connect connects the slot's socket to the client, so that reading and writing handle no addresses: then only the client
+// allocates.
 func connect(c *net.UnixConn, to *net.UnixAddr) error {
 	raw, err := c.SyscallConn()
 	if err != nil {

@@ -12,19 +12,19 @@ import (
 	"fairlane/subnet/madlink"
 )
 
-// Options tune a Client; the zero value is good.
+// Options configure a Client; the zero value is the default.
 type Options struct {
-	// NodeID names the node to attach to: its id in the fabric file, or its description.
-	// Empty is the server's choice, the first node. At most 31 bytes.
+	// NodeID names the node to attach to: its id in the fabric file, or its description. Empty leaves the choice to the
+	// server, which takes the first node. At most 31 bytes.
 	NodeID string
-	// SubnetManager attaches as the subnet manager of the node, of which there may be one.
+	// SubnetManager attaches as the node's subnet manager; a node can have one.
 	SubnetManager bool
-	// InFlight bounds the requests under way at once: 1 to 1024; 0 is 64.
+	// InFlight bounds the requests in flight: 1 to 1024; 0 means 64.
 	InFlight int
-	// Timeout is how long the first try waits for its response; each further try waits twice
-	// as long as the one before, up to 8 times. 0 is 500 ms.
+	// Timeout is how long the first try waits for its response; each further try waits twice as long as the one before,
+	// up to 8 times. 0 means 500 ms.
 	Timeout time.Duration
-	// Retries is how often a lost request is sent again: 0 is 2, a negative number none.
+	// Retries is how often a lost request is repeated: 0 means 2, a negative number none.
 	Retries int
 }
 
@@ -44,7 +44,7 @@ func (o Options) link() (madlink.Options, error) {
 // ErrClosed is wrapped by Exchange after Close, or when the server's socket broke.
 var ErrClosed = madlink.ErrClosed
 
-// Stats counts what a Client did since Dial.
+// Stats counts the events of a Client since Dial.
 type Stats = madlink.Stats
 
 // Client is a mad.Transport over one slot of a server. It is safe for concurrent use.
@@ -66,10 +66,9 @@ type Client struct {
 
 var _ mad.Transport = (*Client)(nil)
 
-// Dial attaches to the server at addr: "unix:NAME" for abstract Unix sockets with that base
-// name, "udp:HOST:PORT" for UDP with that control port. It fails at once when no server is
-// there (Unix sockets), when the server does not answer within four times the timeout
-// (mad.ErrTimeout), or when it refuses (ErrRefused). Close the client when done.
+// Dial attaches to the server at addr: "unix:NAME" for abstract Unix sockets with that base name, "udp:HOST:PORT" for UDP
+// with that control port. It fails at once when no server exists (Unix sockets), when the server does not answer within
+// four times the timeout (mad.ErrTimeout), or when it refuses (ErrRefused). Close the client when done.
 func Dial(ctx context.Context, addr string, opts Options) (*Client, error) {
 	lopts, err := opts.link()
 	if err != nil {
@@ -98,8 +97,8 @@ func newClient(opts Options, lopts madlink.Options, sock *sockets) *Client {
 	w := &wire{sock: sock, timeout: lopts.Timeout}
 	c := &Client{
 		opts: opts, sock: sock,
-		// Nothing is sent twice over the control socket, where a second CONNECT would take a
-		// second slot: more patience instead.
+		// Nothing is repeated on the control socket, where a second CONNECT would take a second slot; the timeout is
+		// longer instead.
 		controlTimeout: 4 * lopts.Timeout,
 		link:           madlink.New(lopts, envelopeSize, w),
 	}
@@ -107,21 +106,21 @@ func newClient(opts Options, lopts madlink.Options, sock *sockets) *Client {
 	return c
 }
 
-// NodeID returns the server's name of the node the client sits on.
+// NodeID returns the server's name of the client's node.
 func (c *Client) NodeID() string { return c.nodeID }
 
-// NodeInfo returns the NodeInfo of the node the client sits on.
+// NodeInfo returns the NodeInfo of the client's node.
 func (c *Client) NodeInfo() mad.NodeInfo { return c.node }
 
-// LID returns the LID that the client's port had when the client attached; 0 before a
-// subnet manager assigned one. PortInfo asks for the present one.
+// LID returns the LID of the client's port when it attached; 0 before a subnet manager assigned one. PortInfo reads the
+// current one.
 func (c *Client) LID() ident.LID { return c.lid }
 
 // Stats returns the counters.
 func (c *Client) Stats() Stats { return c.link.Stats() }
 
-// Close gives the slot back to the server, ends every Exchange under way with ErrClosed and
-// waits for the client's goroutine. Further calls do nothing and return nil.
+// Close releases the slot, ends every Exchange in flight with ErrClosed and waits for the client's goroutine. Further
+// calls do nothing and return nil.
 func (c *Client) Close() error {
 	var err error
 	c.close.Do(func() {
@@ -133,8 +132,7 @@ func (c *Client) Close() error {
 	return err
 }
 
-// ignoreGone drops the error of a DISCONNECT to a server that is no longer there: its slot
-// is gone with it.
+// ignoreGone drops the error of a DISCONNECT to a server that no longer exists: its slot is gone with it.
 func ignoreGone(err error) error {
 	var op *net.OpError
 	if errors.As(err, &op) || errors.Is(err, mad.ErrTimeout) {

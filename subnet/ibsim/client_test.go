@@ -38,7 +38,7 @@ func counter(modifier uint32) mad.Packet {
 	return mad.NewPerf(mad.MethodGet, mad.AttrPortCounters, modifier)
 }
 
-// get exchanges a request that carries n and checks that its own response came back.
+// get exchanges a request with the number n and checks that its own response came back.
 func get(t testing.TB, c *ibsim.Client, n uint32) error {
 	t.Helper()
 	req := counter(n)
@@ -215,7 +215,7 @@ func TestForeignDatagramsAreCountedAndDropped(t *testing.T) {
 		return [][]byte{otherClass, otherTID, otherPlace, version, length, trap, good[:100], {}, append(bytes.Clone(good), 0), good, good, good}
 	})
 	c := dial(t, s, ibsim.Options{Timeout: time.Minute})
-	for n := range uint32(2) { // the second finds the duplicates of the first waiting
+	for n := range uint32(2) { // the second request finds the duplicates of the first
 		if err := get(t, c, n); err != nil {
 			t.Fatal(err)
 		}

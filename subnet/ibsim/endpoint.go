@@ -17,14 +17,14 @@ const DefaultUDPPort = 7070
 // maxBaseName keeps "BASE:out4294967295" within the 107 bytes of a Unix socket name.
 const maxBaseName = 80
 
-// endpoint is where a server is: a socket base name, or a UDP control address.
+// endpoint is the address of a server: a socket base name, or a UDP control address.
 type endpoint struct {
 	base string // abstract Unix sockets
 	host string // UDP
 	port int
 }
 
-// parseAddr reads "unix:NAME", "udp:HOST:PORT", "udp:HOST" or "udp:PORT".
+// parseAddr parses "unix:NAME", "udp:HOST:PORT", "udp:HOST" or "udp:PORT".
 func parseAddr(addr string) (endpoint, error) {
 	scheme, rest, _ := strings.Cut(addr, ":")
 	switch scheme {
@@ -66,7 +66,7 @@ func parseUDP(rest string) (endpoint, error) {
 	return e, nil
 }
 
-// String prints the address in the form that Dial takes.
+// String prints the address in the form of Dial.
 func (e endpoint) String() string {
 	if e.base != "" {
 		return "unix:" + e.base
@@ -74,11 +74,10 @@ func (e endpoint) String() string {
 	return "udp:" + net.JoinHostPort(e.host, strconv.Itoa(e.port))
 }
 
-// sockets are a client's two sockets. The data socket is connected to its peer only when
-// the slot is known.
+// sockets are a client's two sockets. The data socket is connected to its peer once the slot is known.
 type sockets struct {
 	endpoint
-	id      uint32 // names the client: part of its socket names, or its data port in UDP mode
+	id      uint32 // identifies the client: part of its socket names, or its data port in UDP mode
 	control net.Conn
 	data    net.Conn
 	// Unix mode needs the data socket bound before CONNECT, because the server connects back
@@ -107,8 +106,8 @@ func (e endpoint) open(ctx context.Context) (*sockets, error) {
 	return nil, err
 }
 
-// unixAddr makes the address of an abstract socket. The name ends in a NUL, which is part
-// of it: the C programs on the other side count the terminator of their string.
+// unixAddr returns the address of an abstract socket. The name includes a final NUL: the C programs on the other side
+// count the terminator of their string.
 func (e endpoint) unixAddr(suffix string) *net.UnixAddr {
 	return &net.UnixAddr{Name: "@" + e.base + ":" + suffix + "\x00", Net: "unixgram"}
 }
@@ -141,8 +140,7 @@ func (e endpoint) openUDP(ctx context.Context) (*sockets, error) {
 	return &sockets{endpoint: e, id: uint32(data.LocalAddr().(*net.UDPAddr).Port), control: ctl, unbound: data}, nil
 }
 
-// attach connects the data socket to the socket of the slot, so that it takes packets from
-// nobody else.
+// attach connects the data socket to the slot's socket, so that it accepts packets from no other.
 func (s *sockets) attach(slot uint32) error {
 	raw, err := s.unbound.(syscall.Conn).SyscallConn()
 	if err != nil {
@@ -163,7 +161,7 @@ func (s *sockets) attach(slot uint32) error {
 	return nil
 }
 
-// maxSlot bounds what a server may say its slot is.
+// maxSlot bounds the slot number in a server's reply.
 const maxSlot = 1 << 16
 
 func (s *sockets) peer(slot uint32) (syscall.Sockaddr, error) {
@@ -192,13 +190,13 @@ func (s *sockets) close() error {
 	return errors.Join(s.control.Close(), s.unbound.Close())
 }
 
-// dialError is a fabric that could not be attached to.
+// dialError reports a fabric that could not be attached to.
 type dialError struct {
 	to  endpoint
 	err error
 }
 
-// Error leaves out the NUL that ends the names of sockets, which is not for terminals.
+// Error omits the NUL at the end of socket names, which is not for terminals.
 func (e *dialError) Error() string {
 	what := strings.ReplaceAll(e.err.Error(), "\x00", "")
 	if errors.Is(e.err, syscall.ECONNREFUSED) || errors.Is(e.err, syscall.ENOENT) {

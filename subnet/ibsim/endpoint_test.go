@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestAnAbsentSimulatorIsToldInPlainText(t *testing.T) {
+func TestAbsentSimulatorIsReportedInPlainText(t *testing.T) {
 	t.Parallel()
 	_, err := Dial(t.Context(), "unix:fairlane-no-such-fabric", Options{})
 	if err == nil || strings.Contains(err.Error(), "\x00") || !strings.Contains(err.Error(), "no simulator listens there") {

@@ -13,12 +13,11 @@ import (
 	"fairlane/subnet/madlink"
 )
 
-// Exchange implements mad.Transport. Besides mad.ErrTimeout it returns the context's error,
-// ErrClosed, and errors of a request that does not fit its target. A packet that the fabric
-// could not deliver comes back with status 110 in its envelope and is mad.ErrTimeout at
-// once, without waiting and without further tries, exactly as the C library has it. A server
-// whose socket is gone is mad.ErrTimeout too. Exchange may outlast the end of ctx by the
-// timeout of one try while the server takes nothing from its socket.
+// Exchange implements mad.Transport. Besides mad.ErrTimeout it returns the context's error, ErrClosed, and errors of a
+// request that does not fit its target. A packet that the fabric could not deliver is returned with status 110 in its
+// envelope; it is mad.ErrTimeout at once, without further tries, exactly as in the C library. A closed server socket is
+// mad.ErrTimeout too. While the server reads nothing from its socket, Exchange may outlast the end of ctx by the timeout
+// of one try.
 func (c *Client) Exchange(ctx context.Context, to mad.Target, req *mad.Packet) (mad.Packet, error) {
 	return c.link.Exchange(ctx, to, req)
 }
@@ -26,8 +25,8 @@ func (c *Client) Exchange(ctx context.Context, to mad.Target, req *mad.Packet) (
 // wire implements madlink.Wire over the slot's data socket.
 type wire struct {
 	sock    *sockets
-	timeout time.Duration // of a write
-	closed  func() error  // the error of a client that ended
+	timeout time.Duration // of one write
+	closed  func() error  // returns the error of a closed client
 }
 
 // Address writes the envelope.
@@ -53,7 +52,7 @@ func (w *wire) Send(d []byte, _ time.Duration) error {
 	return nil
 }
 
-// sendErr says what a failed write means: nil for a datagram that got lost.
+// sendErr classifies a failed write: nil for a lost datagram.
 func (w *wire) sendErr(err error) error {
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
@@ -62,7 +61,7 @@ func (w *wire) sendErr(err error) error {
 		return w.closed()
 	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.ENOTCONN):
 		if w.sock.base == "" {
-			return nil // UDP: says something of an earlier datagram, the next may get through
+			return nil // UDP: the error concerns an earlier datagram, the next may get through
 		}
 		return fmt.Errorf("%w: the server is gone: %w", mad.ErrTimeout, err)
 	default:
@@ -70,10 +69,10 @@ func (w *wire) sendErr(err error) error {
 	}
 }
 
-// maxReadErrors in a row end the reader: the socket is broken, not the path to the server.
+// maxReadErrors consecutive errors end the reader: then the socket is broken, not the path to the server.
 const maxReadErrors = 64
 
-// read is the client's goroutine: it hands each response to the request it answers.
+// read is the client's goroutine: it passes each response to its request.
 func (c *Client) read() {
 	buf := make([]byte, datagramSize+1)
 	bad := 0
@@ -91,7 +90,7 @@ func (c *Client) read() {
 	}
 }
 
-// dispatch takes a datagram apart and hands it to the request it belongs to.
+// dispatch splits a datagram and passes it to its request.
 func (c *Client) dispatch(b []byte) {
 	e, p, err := decodeDatagram(b)
 	if err != nil {

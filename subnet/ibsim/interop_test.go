@@ -70,7 +70,7 @@ func TestDebianIbsimReturnsWhatItCannotDeliver(t *testing.T) {
 	}
 }
 
-func TestDebianIbsimSlotsAreGivenBack(t *testing.T) {
+func TestDebianIbsimSlotsAreReleased(t *testing.T) {
 	t.Parallel()
 	srv := ibsimtest.Start(t, example(t, "net"))
 	for i := range 25 { // ibsim has ten slots

@@ -13,8 +13,8 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// server is a small server of the wire protocol, written from its description and not from
-// the client's code. answer decides what goes back for each datagram.
+// server is a small server of the wire protocol, written from its documentation, not from the client's code. answer
+// returns the response datagrams for each datagram.
 type server struct {
 	t      testing.TB
 	base   string
@@ -29,7 +29,7 @@ type server struct {
 
 	mu      sync.Mutex
 	seen    []uint32 // control types
-	node    string   // wanted by the client
+	node    string   // requested by the client
 	issm    uint32
 	workers sync.WaitGroup
 }
@@ -40,8 +40,7 @@ func abstract(name string) *net.UnixAddr {
 	return &net.UnixAddr{Name: "@" + name + "\x00", Net: "unixgram"}
 }
 
-// serve starts a server that ends with the test. echo answers every request with itself as
-// a good response.
+// serve starts a server that ends with the test. echo answers every request with itself as a good response.
 func serve(t testing.TB, answer func(datagram []byte) [][]byte) *server {
 	t.Helper()
 	s := &server{t: t, base: ibsimtest.SockName(t), answer: answer, refuse: map[uint32]bool{}, mute: map[uint32]bool{}}
@@ -76,7 +75,7 @@ func (s *server) stop() {
 	_ = s.slot.Close()
 }
 
-// back sends to a peer as read; the name lost its trailing NUL on the way.
+// back sends to a peer as read, whose name lost its trailing NUL.
 func (s *server) back(c *net.UnixConn, b []byte, to *net.UnixAddr) {
 	to = &net.UnixAddr{Name: strings.TrimRight(to.Name, "\x00") + "\x00", Net: "unixgram"}
 	if _, err := c.WriteToUnix(b, to); err != nil && !errors.Is(err, net.ErrClosed) {
@@ -162,8 +161,8 @@ func (s *server) data() {
 	}
 }
 
-// echo makes the good response to a datagram: the request with a response method, the slot
-// number in the upper half of the transaction ID, LIDs swapped, garbage in the padding.
+// echo returns the good response to a datagram: the request with a response method, the slot number in the upper half of
+// the transaction ID, LIDs swapped, garbage in the padding.
 func echo(datagram []byte) []byte {
 	b := make([]byte, len(datagram))
 	copy(b, datagram)

@@ -12,12 +12,12 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// ErrRefused is wrapped when the server refuses a control request: no free slot, a node it
-// does not know, or a second subnet manager on one node.
+// ErrRefused is wrapped when the server refuses a control request: no free slot, an unknown node, or a second subnet
+// manager on one node.
 var ErrRefused = errors.New("refused by the server")
 
-// ask sends a control request and waits for its reply. Replies of another kind are left
-// overs of requests given up earlier and are skipped.
+// ask sends a control request and waits for its reply. Replies of another kind belong to requests given up earlier and
+// are skipped.
 func (c *Client) ask(ctx context.Context, kind controlType, data []byte) ([controlData]byte, error) {
 	c.controlMu.Lock()
 	defer c.controlMu.Unlock()
@@ -52,7 +52,7 @@ func (c *Client) ask(ctx context.Context, kind controlType, data []byte) ([contr
 	}
 }
 
-// connect asks for a slot on the wanted node and connects the data socket to it.
+// connect requests a slot on the requested node and connects the data socket to it.
 func (c *Client) connect(ctx context.Context) error {
 	var info [infoSize]byte
 	binary.LittleEndian.PutUint32(info[infoID:], c.sock.id)
@@ -73,7 +73,7 @@ func (c *Client) connect(ctx context.Context) error {
 	return c.sock.attach(c.slot)
 }
 
-// learn asks what the client is attached to.
+// learn reads the node and port that the client is attached to.
 func (c *Client) learn(ctx context.Context) error {
 	b, err := c.ask(ctx, controlGetNodeInfo, nil)
 	if err != nil {
@@ -87,7 +87,7 @@ func (c *Client) learn(ctx context.Context) error {
 	return err
 }
 
-// PortInfo asks the server for the PortInfo of the port the client sits on.
+// PortInfo reads the PortInfo of the client's port from the server.
 func (c *Client) PortInfo(ctx context.Context) (mad.PortInfo, error) {
 	var p mad.PortInfo
 	b, err := c.ask(ctx, controlGetPortInfo, []byte{0})
@@ -97,8 +97,7 @@ func (c *Client) PortInfo(ctx context.Context) (mad.PortInfo, error) {
 	return p, p.Decode(b[:])
 }
 
-// PKeys asks the server for the P_Keys of the port the client sits on; empty entries are
-// left out.
+// PKeys reads the P_Keys of the client's port from the server, without empty entries.
 func (c *Client) PKeys(ctx context.Context) ([]ident.PKey, error) {
 	b, err := c.ask(ctx, controlGetPKeys, nil)
 	if err != nil {
@@ -117,8 +116,8 @@ func (c *Client) PKeys(ctx context.Context) ([]ident.PKey, error) {
 	return keys, nil
 }
 
-// asTimeout prefers the reason the context ended over the deadline error it caused, and
-// marks a plain deadline as mad.ErrTimeout.
+// asTimeout prefers the context's error over the deadline error that it caused, and marks a plain deadline as
+// mad.ErrTimeout.
 func asTimeout(ctx context.Context, err error) error {
 	var t interface{ Timeout() bool }
 	switch {

@@ -18,8 +18,8 @@ const (
 
 const controlMagic = 0xdeadbeef
 
-// controlType is the kind of a control message. A reply repeats the kind of its request;
-// controlError says that the server refused it.
+// controlType is the kind of a control message. A reply repeats the kind of its request; controlError means that the
+// server refused it.
 type controlType uint32
 
 const (
@@ -50,7 +50,7 @@ func (t controlType) String() string {
 	}
 }
 
-// control is a control message: magic, client, type, length of the data used, data.
+// control is a control message: magic, client, type, length of the used data, data.
 type control struct {
 	client uint32
 	kind   controlType
@@ -79,9 +79,9 @@ func decodeControl(b []byte) (control, error) {
 	return m, nil
 }
 
-// Offsets of the client info that CONNECT carries both ways.
+// Offsets of the client info in both directions of CONNECT.
 const (
-	infoID       = 0 // request: what names the client's data socket; reply: the slot
+	infoID       = 0 // request: identifies the client's data socket; reply: the slot
 	infoIsSM     = 8
 	infoNode     = 12
 	infoNodeSize = 32
@@ -91,12 +91,12 @@ const (
 // permissive in the LID fields of the envelope marks a directed-route packet.
 const permissive = uint16(ident.PermissiveLID)
 
-// envelope is what precedes a MAD on the data socket.
+// envelope precedes a MAD on the data socket.
 type envelope struct {
-	dlid, slid uint16 // slid 0: the server fills in the client's
+	dlid, slid uint16 // slid 0: the server sets the client's
 	dqp, sqp   uint32
-	// status other than 0, by servers 110 (timed out), says that the packet could not be
-	// delivered: no route, a link that is down, or nobody there who answers.
+	// status other than 0, from servers 110 (timed out), means that the packet could not be delivered: no route, a link
+	// that is down, or no agent at the target.
 	status uint32
 }
 
@@ -112,12 +112,11 @@ func (e *envelope) encode(dst *[datagramSize]byte) {
 	binary.BigEndian.PutUint64(dst[24:], mad.Size)
 }
 
-// shortestMAD is the common header. Subnet administration of OpenSM answers a Get with the bytes of
-// the record only.
+// shortestMAD is the common header. Subnet administration of OpenSM answers a Get with only the bytes of the record.
 const shortestMAD = 24
 
-// decodeDatagram splits a datagram into its envelope and its MAD, which stays part of b, zero
-// beyond the length it was sent with. It refuses a wrong length and a wrong base version.
+// decodeDatagram splits a datagram into its envelope and its MAD, which stays part of b and is zero beyond its sent
+// length. It rejects a wrong length and a wrong base version.
 func decodeDatagram(b []byte) (envelope, *mad.Packet, error) {
 	var e envelope
 	if len(b) != datagramSize {
@@ -127,7 +126,7 @@ func decodeDatagram(b []byte) (envelope, *mad.Packet, error) {
 	if n < shortestMAD || n > mad.Size {
 		return e, nil, fmt.Errorf("datagram with a MAD of %d bytes: want %d to %d", n, shortestMAD, mad.Size)
 	}
-	// What lies behind a shorter MAD is whatever the sender's memory held.
+	// The bytes after a shorter MAD are uninitialised memory of the sender.
 	clear(b[envelopeSize+n:])
 	p := (*mad.Packet)(b[envelopeSize:])
 	if v := p.BaseVersion(); v != mad.BaseVersion {

@@ -10,7 +10,7 @@ import (
 	"fairlane/subnet/madlink"
 )
 
-func TestAShortMADIsTakenAndPaddedWithZeros(t *testing.T) {
+func TestShortMADIsPaddedWithZeros(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		length uint64
@@ -64,13 +64,13 @@ func FuzzDecodeDatagram(f *testing.F) {
 	})
 }
 
-// besides is a wire on which something else arrives before the answer, twice.
+// besides is a wire on which another datagram arrives before the answer, twice.
 type besides struct {
 	wire
 	c     *Client
 	other []byte
-	flip  uint32 // by what the other datagram's transaction ID differs from the request's
-	took  bool   // the other datagram may answer
+	flip  uint32 // difference of the other datagram's transaction ID from the request's
+	took  bool   // the other datagram is a valid answer
 }
 
 func (w *besides) Send(d []byte, _ time.Duration) error {
@@ -89,8 +89,7 @@ func (w *besides) Send(d []byte, _ time.Duration) error {
 	return nil
 }
 
-// FuzzDispatch feeds a client datagrams while one request is under way: at most its own
-// answer may reach it.
+// FuzzDispatch feeds a client datagrams while one request is in flight: at most its own answer may reach it.
 func FuzzDispatch(f *testing.F) {
 	f.Add([]byte{1, 2, 3}, uint32(0))
 	f.Add(bytes.Repeat([]byte{1}, datagramSize), uint32(1))
@@ -123,7 +122,7 @@ func FuzzDispatch(f *testing.F) {
 	})
 }
 
-// mad is the other datagram's MAD as the client decodes it.
+// mad returns the other datagram's MAD as the client decodes it.
 func (w *besides) mad() []byte {
 	_, p, err := decodeDatagram(bytes.Clone(w.other))
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package inventory reads the file that says where the devices of an Ethernet fabric answer: NIC ports by the agent
-// of their host, switches by gNMI or P4Runtime. See docs/fabric-files.md and the JSON schema
+// Package inventory reads the file with the addresses of an Ethernet fabric's devices: NIC ports through the agent of
+// their host, switches by gNMI or P4Runtime. See docs/fabric-files.md and the JSON schema
 // docs/schema/inventory.schema.json.
 package inventory
 
@@ -23,7 +23,7 @@ const (
 	MaxText    = 1024 // bytes of an address, a name or a path
 )
 
-// Protocol is what a device speaks.
+// Protocol is the management protocol of a device.
 type Protocol string
 
 // Protocols.
@@ -34,57 +34,58 @@ const (
 	P4Runtime  Protocol = "p4runtime"  // WRCC switches
 )
 
-// switchProtocols are those of switches.
+// switchProtocols returns the protocols of switches.
 func switchProtocols() []Protocol { return []Protocol{SONiC, OpenConfig, P4Runtime} }
 
 // Inventory is the contents of a file.
 type Inventory struct {
-	// Fabric is the path of the fabric file, relative to the folder of the inventory unless it is absolute.
+	// Fabric is the path of the fabric file, relative to the inventory's directory unless it is absolute.
 	Fabric string
-	// TLS secures all connections; nil is plain text, which the file must ask for and only loopback addresses have.
+	// TLS secures all connections; nil means plain text, which the file must request and which only loopback addresses
+	// may use.
 	TLS *TLS
-	// Agents is where hosts answer that Devices does not list, Switches where switches do; empty: nowhere.
+	// Agents is the address of hosts that are not in Devices, Switches that of switches; empty: none.
 	Agents, Switches string
-	// Protocol of switches that Devices does not list.
+	// Protocol is that of switches that are not in Devices.
 	Protocol Protocol
 	Devices  []Device
 }
 
-// TLS names files, relative to the folder of the inventory unless they are absolute.
+// TLS names files, relative to the inventory's directory unless they are absolute.
 type TLS struct {
-	CA          string // who signs the devices' certificates
-	Certificate string // of the manager; empty with Key: devices ask for none
+	CA          string // the authority of the devices' certificates
+	Certificate string // of the manager; empty with Key: devices require none
 	Key         string
-	ServerName  string // in the devices' certificates, when it is not the host of their address
+	ServerName  string // in the devices' certificates, if not the host of their address
 }
 
-// Device is where one node answers.
+// Device is the address of one node.
 type Device struct {
 	Node     string // name or node GUID, as in the fabric file
 	Address  string // host:port
 	Protocol Protocol
 	Target   string // prefix.target of gNMI; empty: the node's name
 	DeviceID uint64 // of P4Runtime; 0: the node GUID
-	Hostname string // what a switch that answers gNMI calls itself; empty: the node's name
+	Hostname string // hostname that a gNMI switch must report; empty: the node's name
 
 	line int
 }
 
-// Endpoint is where a device answers, complete.
+// Endpoint is the complete address of a device.
 type Endpoint struct {
 	Protocol Protocol
 	Address  string // host:port
 	Target   string // prefix.target of gNMI
 	DeviceID uint64 // of P4Runtime
-	Hostname string // of a switch that answers gNMI: what it is to call itself
+	Hostname string // hostname that a gNMI switch must report
 }
 
-// Directory is an inventory on its fabric.
+// Directory maps the nodes of a fabric to their addresses.
 type Directory map[ident.GUID]Endpoint
 
-// On looks up every listed node on the fabric and returns where its hosts and switches answer; those that answer
-// nowhere are left out. name is the inventory's, for messages. It fails, with a *yamltree.Fault, for a listed node
-// that the fabric does not have or that is listed twice, and for a protocol that is not one of its kind.
+// On resolves every listed node on the fabric and returns the addresses of its hosts and switches; nodes without an
+// address are omitted. name is the inventory's, for messages. It fails, with a *yamltree.Fault, for a listed node that is
+// not on the fabric or is listed twice, and for a protocol that does not fit its kind.
 func (v *Inventory) On(f *subnet.Fabric, name string) (Directory, error) {
 	d := make(Directory, len(f.Nodes))
 	for i := range f.Nodes {
@@ -154,10 +155,10 @@ func (d *Device) endpoint(n *subnet.Node, switches Protocol) (Endpoint, error) {
 	return e, nil
 }
 
-// named tells that the device says what it is called.
+// named reports whether the device reports its hostname.
 func (e *Endpoint) named() bool { return e.Protocol == SONiC || e.Protocol == OpenConfig }
 
-// mark is what identifies a device that does not report its name.
+// mark distinguishes devices that do not report a hostname.
 func (e *Endpoint) mark() phrase.Text {
 	if e.Protocol == P4Runtime {
 		return phrase.Verbatim("device_id")
@@ -165,7 +166,7 @@ func (e *Endpoint) mark() phrase.Text {
 	return phrase.Of("inventory.nic-guids")
 }
 
-// find returns the node that a name or a node GUID means.
+// find resolves a name or a node GUID.
 func find(f *subnet.Fabric, name string) (*subnet.Node, error) {
 	at := f.NodesByName(name)
 	if len(at) == 0 && strings.HasPrefix(name, "0x") {

@@ -77,7 +77,7 @@ func TestWhereDevicesAnswer(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	// Without common addresses only what is listed answers, and switches speak sonic.
+	// Without common addresses only listed nodes have one, and switches use sonic.
 	v = read(t, "version: 1\nfabric: f.yaml\ninsecure: true\nswitches: 127.0.0.1:1\n")
 	if got, err = v.On(fabric(t), "inv.yaml"); err != nil || len(got) != 2 || got[0x11].Protocol != inventory.SONiC || got[0x11].Hostname != "leaf-1" {
 		t.Errorf("%v, %v", got, err)

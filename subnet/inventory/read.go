@@ -30,7 +30,7 @@ func Read(name string, r io.Reader) (*Inventory, error) {
 	return v, nil
 }
 
-// fileForm is an inventory as it is written, the keys in the order of the documentation.
+// fileForm is the written form of an inventory, with the keys in the order of the documentation.
 type fileForm struct {
 	Version  string       `json:"version" want:"1" of:"1"`
 	Fabric   text         `json:"fabric" want:"inventory.want-fabric"`
@@ -71,7 +71,7 @@ func (t *text) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// address is where something answers, as host:port.
+// address is an address as host:port.
 type address struct{ text, host string }
 
 // UnmarshalText checks an address.
@@ -122,7 +122,7 @@ func (f *fileForm) local(d *yamltree.Decoder, field string, a address) {
 	}
 }
 
-// hostOf takes the host out of host:port; false when there is no host or no port from 1 to 65535.
+// hostOf returns the host of host:port; false without a host or without a port from 1 to 65535.
 func hostOf(s string) (string, bool) {
 	at := strings.LastIndexByte(s, ':')
 	if at < 1 {

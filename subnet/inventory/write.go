@@ -8,7 +8,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Write writes an inventory as Read reads it.
+// Write writes an inventory in the form of Read.
 func Write(w io.Writer, v *Inventory) error {
 	root := &yaml.Node{Kind: yaml.MappingNode}
 	add(root, "version", &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: "1"})
@@ -42,7 +42,7 @@ func Write(w io.Writer, v *Inventory) error {
 	return enc.Close()
 }
 
-// mappingOf makes a mapping of keys and texts; those without text are left out.
+// mappingOf returns a mapping of keys and texts, without empty texts.
 func mappingOf(pairs ...string) *yaml.Node {
 	m := &yaml.Node{Kind: yaml.MappingNode}
 	for i := 0; i+1 < len(pairs); i += 2 {

@@ -12,20 +12,20 @@ import (
 	"fairlane/subnet/opensm/osmfile"
 )
 
-// ApplyOptions steer an Apply.
+// ApplyOptions control an Apply.
 type ApplyOptions struct {
 	Phase Phase
-	// Force accepts problems of these codes, but for final ones.
+	// Force accepts problems of these codes, except final ones.
 	Force []osmfile.Code
-	// Standby: the files of an OpenSM that is not master. They are written and it is told to read them, also when
-	// they are as wanted already, since nothing is proven until it is master.
+	// Standby says that the files belong to an OpenSM that is not master. They are written and it is reloaded, even
+	// without a change, since nothing can be proven until it is master.
 	Standby bool
 }
 
-// Step is something that an Apply did.
+// Step is one step of an Apply.
 type Step struct {
 	Name string `json:"name"` // StepWrite …
-	Text string `json:"text"` // what, in a sentence
+	Text string `json:"text"` // description, in a sentence
 }
 
 // Names of steps, in their order.
@@ -35,16 +35,16 @@ const (
 	StepProve    = "prove"
 	StepRestore  = "restore"
 	StepProveOld = "prove-old"
-	StepStandby  = "standby" // instead of a proof
+	StepStandby  = "standby" // in place of a proof
 )
 
-// Report is what an Apply did.
+// Report is the result of an Apply.
 type Report struct {
 	Changed     bool              `json:"changed"` // a file was written and stays
 	RolledBack  bool              `json:"rolled_back,omitempty"`
 	Steps       []Step            `json:"steps,omitempty"`
-	Differences []string          `json:"differences,omitempty"` // one for each file that was to change
-	Problems    []osmfile.Problem `json:"problems,omitempty"`    // warnings, and what was forced
+	Differences []string          `json:"differences,omitempty"` // one for each changed file
+	Problems    []osmfile.Problem `json:"problems,omitempty"`    // warnings and forced problems
 	Proof       Proof             `json:"proof"`
 	// Cause says what happened to the subnet manager meanwhile.
 	Cause osmfile.Cause `json:"cause"`
@@ -56,8 +56,8 @@ func (r *Report) step(name, format string, args ...any) {
 
 // RefusedError says why nothing was written.
 type RefusedError struct {
-	Problems    []osmfile.Problem // those that refuse
-	Differences []string          // what would be written by force
+	Problems    []osmfile.Problem // the problems that block
+	Differences []string          // what force would write
 }
 
 // Error joins the problems.
@@ -73,11 +73,11 @@ func (e *RefusedError) Error() string {
 type FailedError struct {
 	Step       string // StepWrite, StepReload or StepProve
 	Err        error
-	RolledBack bool // the files are as before, and OpenSM was shown to have read them
+	RolledBack bool // the files are restored, and OpenSM was shown to have read them
 	Undo       error
 }
 
-// Error tells the failure and what became of it.
+// Error reports the failure and the state of the files.
 func (e *FailedError) Error() string {
 	switch {
 	case e.RolledBack:
@@ -88,12 +88,12 @@ func (e *FailedError) Error() string {
 	return fmt.Sprintf("%s: %v", e.Step, e.Err)
 }
 
-// Unwrap returns the failure and that of undoing it.
+// Unwrap returns the failure and the error of undoing it.
 func (e *FailedError) Unwrap() []error { return []error{e.Err, e.Undo} }
 
-// Apply brings a wish into force and proves it. It is idempotent: with the files as wanted it only proves, and makes
-// OpenSM read them once more when the proof fails. A *RefusedError means that nothing was
-// touched; a *FailedError what became of the files. A crash in the middle leaves each file whole, and the next Apply goes on.
+// Apply brings the desired state into force and proves it. It is idempotent: with unchanged files it only proves, and
+// reloads OpenSM once when the proof fails. A *RefusedError means that nothing was written; a *FailedError reports the
+// state of the files. A crash in the middle leaves each file whole, and the next Apply continues.
 func (m *Manager) Apply(ctx context.Context, d osmfile.Desired, o ApplyOptions) (Report, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -116,7 +116,7 @@ func (m *Manager) Apply(ctx context.Context, d osmfile.Desired, o ApplyOptions) 
 	a := &applying{m: m, w: w, r: &r, standby: o.Standby, ask: m.prover(w.texts, w.want), askOld: m.prover(w.texts, osmfile.Desired{})}
 	err = a.run(ctx)
 	if after, oerr := m.Observe(context.WithoutCancel(ctx)); oerr == nil {
-		// Our own files are no news.
+		// Changes of our own files are not reported.
 		after.Options, after.Partitions, after.Policy = w.before.Options, w.before.Partitions, w.before.Policy
 		if c := osmfile.CauseOf(w.before, after); c.Code == osmfile.CauseHandover || c.Code == osmfile.CauseRestarted {
 			r.Cause = c
@@ -125,19 +125,19 @@ func (m *Manager) Apply(ctx context.Context, d osmfile.Desired, o ApplyOptions) 
 	return r, err
 }
 
-// lock keeps out whoever else applies to the same files. One whose caller gave up may still be rolling back: without the
-// lock it would put its files back in place of ours, after they were proven. It waits for as long as one Apply may take.
+// lock excludes other appliers to the same files. One whose caller gave up may still be rolling back: without the lock it
+// would restore its files over ours, after they were proven. It waits for as long as one Apply may take.
 func (m *Manager) lock(ctx context.Context) (unlock func(), err error) {
 	texts, err := m.texts()
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, 3*m.cfg.ProofTimeout) // two proofs, and what is asked before
+	ctx, cancel := context.WithTimeout(ctx, 3*m.cfg.ProofTimeout) // two proofs, and the queries before
 	defer cancel()
 	return m.files.Lock(ctx, texts.Partitions.Path)
 }
 
-// Prove asks whether a wish is in force now, and writes nothing. It asks once.
+// Prove queries once whether the desired state is in force now, and writes nothing.
 func (m *Manager) Prove(ctx context.Context, d osmfile.Desired) (Proof, error) {
 	texts, err := m.texts()
 	if err != nil {
@@ -152,8 +152,8 @@ func (m *Manager) prover(t osmfile.Texts, d osmfile.Desired) *prover {
 	return &prover{transport: m.transport, prefix: osmfile.ReadOptions(t.Options.Data).SubnetPrefix(), pairs: m.cfg.Pairs, lanes: adapterLanes(d)}
 }
 
-// expect is what a wish means for subnet administration, when old was in force before: what is wanted is there, and what
-// is no longer wanted is gone.
+// expect returns what subnet administration must answer for the desired state, when old was in force before: new entries
+// exist, and removed ones do not.
 func expect(d osmfile.Desired, old []osmfile.Partition) []expectation {
 	var out []expectation
 	was := make(map[ident.PKey]*osmfile.Partition, len(old))
@@ -186,8 +186,8 @@ func expect(d osmfile.Desired, old []osmfile.Partition) []expectation {
 	return out
 }
 
-// newcomers are those of the members that were not in the partition before and, where service levels differ by port, the ports of
-// those that had another one.
+// newcomers returns the members that are new in the partition and, where service levels differ by port, the ports whose
+// level changed.
 func newcomers(old, now *osmfile.Partition, members []osmfile.Member) (fresh []osmfile.Member, moved []ident.GUID) {
 	before, after := old.Grouped(), now.Grouped()
 	was := make(map[ident.GUID]bool, len(old.Members))
@@ -207,7 +207,7 @@ func newcomers(old, now *osmfile.Partition, members []osmfile.Member) (fresh []o
 	return fresh, moved
 }
 
-// leftOver expects that a port which is no longer in a partition has no path in it.
+// leftOver expects that a port removed from a partition has no path in it.
 func leftOver(old, now osmfile.Partition) (expectation, bool) {
 	stays := slices.IndexFunc(now.Members, func(m osmfile.Member) bool { return m.Full })
 	still := make(map[ident.GUID]bool, len(now.Members))
@@ -226,13 +226,13 @@ func leftOver(old, now osmfile.Partition) (expectation, bool) {
 	return expectation{Partition: old, absent: true, pairs: pairs}, len(pairs) > 0
 }
 
-// applying is one Apply at work.
+// applying is the state of one Apply.
 type applying struct {
 	m       *Manager
 	w       *work
 	r       *Report
 	ask     *prover
-	askOld  *prover // about what was before
+	askOld  *prover // queries the previous state
 	standby bool
 }
 
@@ -263,7 +263,7 @@ func (a *applying) run(ctx context.Context) error {
 	return a.rollBack(ctx, err, written, undo)
 }
 
-// prove is all there is to do when the files are as wanted.
+// prove proves files that need no change.
 func (a *applying) prove(ctx context.Context, want []expectation) error {
 	why := "the files are as wanted already, and whether it has read them is not known"
 	if !a.standby {
@@ -283,8 +283,8 @@ func (a *applying) prove(ctx context.Context, want []expectation) error {
 	return a.proven(ctx, want)
 }
 
-// undoable finds out what holds now: what a roll-back has to prove. What cannot be asked now could not be proven
-// afterwards either, so nothing is written then.
+// undoable returns the state that a roll-back has to prove. What cannot be queried now could not be proven afterwards
+// either, so nothing is written then.
 func (a *applying) undoable(ctx context.Context, old []osmfile.Partition) ([]expectation, error) {
 	if a.standby {
 		return nil, nil
@@ -312,7 +312,7 @@ func (a *applying) undoable(ctx context.Context, old []osmfile.Partition) ([]exp
 	return out, nil
 }
 
-// write puts the files into place, and returns those that it did.
+// write writes the files, and returns the ones written.
 func (a *applying) write() (done []int, err error) {
 	cur, next := a.w.texts.Each(), a.w.change.Next.Each()
 	for i := range cur {
@@ -328,7 +328,7 @@ func (a *applying) write() (done []int, err error) {
 	return done, nil
 }
 
-// proven asks until the wish holds. A standby's cannot be proven.
+// proven queries until the desired state holds. A standby's cannot be proven.
 func (a *applying) proven(ctx context.Context, want []expectation) error {
 	if a.standby {
 		a.r.step(StepStandby, "nothing can be proven until this OpenSM is master; apply without standby after a handover")
@@ -364,8 +364,8 @@ func held(p Proof) string {
 	return s
 }
 
-// rollBack puts the files back that were written, in the reverse order, and proves what held before. It goes on when
-// the caller's context has ended, for as long as a proof may take.
+// rollBack restores the written files in reverse order, and proves the previous state. It continues after the caller's
+// context has ended, for as long as a proof may take.
 func (a *applying) rollBack(ctx context.Context, cause error, written []int, undo []expectation) error {
 	var failed *FailedError
 	if !errors.As(cause, &failed) {

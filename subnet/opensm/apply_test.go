@@ -72,7 +72,7 @@ func TestApplyWritesReloadsAndProves(t *testing.T) {
 	})
 }
 
-func TestAnOpenSMThatDoesNotListenIsRolledBack(t *testing.T) {
+func TestApplyRollsBackWhenOpenSMDoesNotReload(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newFakeSM("qos TRUE\n", "-", "-")
@@ -97,7 +97,7 @@ func TestAnOpenSMThatDoesNotListenIsRolledBack(t *testing.T) {
 		if took := time.Since(start); took < time.Minute || took > 2*time.Minute {
 			t.Errorf("took %s", took)
 		}
-		// Files as wanted that OpenSM has not read: it is told again.
+		// The desired files are in place but OpenSM has not read them: it is reloaded.
 		s.deaf = false
 		delete(s.force, partPath)
 		if r, err = m.Apply(t.Context(), wish(3), ApplyOptions{}); err != nil || steps(r) != "reload prove" {
@@ -106,7 +106,7 @@ func TestAnOpenSMThatDoesNotListenIsRolledBack(t *testing.T) {
 	})
 }
 
-func TestARefusalTouchesNothing(t *testing.T) {
+func TestRefusalWritesNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newFakeSM("qos TRUE\ncongestion_control TRUE\nguid 0x5\nqos_vlarb_high 0:0\nqos_vlarb_low 3:1,4:1\n", "-", "-")
@@ -135,17 +135,17 @@ func TestARefusalTouchesNothing(t *testing.T) {
 	})
 }
 
-func TestAStandbysFilesAreWrittenUnproven(t *testing.T) {
+func TestStandbyFilesAreWrittenWithoutProof(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newFakeSM("qos TRUE\n", "-", "-")
-		s.deaf = true // as if nothing had told it
+		s.deaf = true // as if the reload had not reached it
 		m := manager(t, s, Config{PortGUID: 5})
 		r, err := m.Apply(t.Context(), wish(3), ApplyOptions{Standby: true})
 		if err != nil || steps(r) != "write reload standby" || !s.disk[partPath].Present {
 			t.Errorf("%v, steps %s", err, steps(r))
 		}
-		// An Apply that was killed between writing and telling is finished by the next one.
+		// The next Apply completes one that was killed between write and reload.
 		s.deaf = false
 		r, err = m.Apply(t.Context(), wish(3), ApplyOptions{Standby: true})
 		if err != nil || r.Changed || steps(r) != "reload standby" || !maps.Equal(s.disk, s.force) {
@@ -154,9 +154,9 @@ func TestAStandbysFilesAreWrittenUnproven(t *testing.T) {
 	})
 }
 
-// Any operation fails, alone or with all that follow: the files are as before or as wanted, never in between unless the
-// error says that undoing failed, and with the fault gone the next Apply gets there.
-func TestWhateverFailsTheFilesAreAsBeforeOrAsWantedOrItIsSaid(t *testing.T) {
+// Any operation fails, alone or with all that follow. The files are the previous or the desired ones, unless the error
+// says that undoing failed; without the fault the next Apply succeeds.
+func TestFilesAreInPreviousOrDesiredStateAfterAnyFault(t *testing.T) {
 	t.Parallel()
 	for _, forever := range []bool{false, true} {
 		for k := 1; k < 40; k++ {
@@ -200,7 +200,7 @@ func TestWhateverFailsTheFilesAreAsBeforeOrAsWantedOrItIsSaid(t *testing.T) {
 	}
 }
 
-func TestACallerThatGoesAwayLeavesWhatWasThere(t *testing.T) {
+func TestCanceledApplyRestoresTheFiles(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newFakeSM("qos TRUE\n", "-", "-")
@@ -217,7 +217,7 @@ func TestACallerThatGoesAwayLeavesWhatWasThere(t *testing.T) {
 	})
 }
 
-func TestPortsThatAreDownProveNothingAndHoldNothingUp(t *testing.T) {
+func TestDownPortsNeitherProveNorBlock(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newFakeSM("qos TRUE\n", "-", "-")
@@ -232,8 +232,8 @@ func TestPortsThatAreDownProveNothingAndHoldNothingUp(t *testing.T) {
 	})
 }
 
-// Of a hundred members one is new: only a question about that one tells whether OpenSM has read the file.
-func TestANewMemberIsAskedAbout(t *testing.T) {
+// Of a hundred members one is new: only a query about that one shows whether OpenSM has read the file.
+func TestNewMembersAreQueried(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newFakeSM("qos TRUE\n", "-", "-")
@@ -251,7 +251,7 @@ func TestANewMemberIsAskedAbout(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "knows no path in partition 0x0001 between ports 0x0000000000000011 and 0x0000000000000999") || !r.RolledBack {
 			t.Errorf("%v", err)
 		}
-		// Nor may one that went be forgotten.
+		// A removed member must be queried, too.
 		d.Partitions[0].Members = d.Partitions[0].Members[:60]
 		r, err = m.Apply(t.Context(), d, ApplyOptions{})
 		if err == nil || !strings.Contains(err.Error(), "is to be gone, and subnet administration still knows a path") || !r.RolledBack {
@@ -313,7 +313,7 @@ func TestPairsAreSpreadAndHaveAFullMember(t *testing.T) {
 	}
 }
 
-func TestConfigsThatCannotBeAreRefused(t *testing.T) {
+func TestInvalidConfigsAreRejected(t *testing.T) {
 	t.Parallel()
 	s := newFakeSM("-", "-", "-")
 	for want, cfg := range map[string]Config{
@@ -334,7 +334,7 @@ func TestConfigsThatCannotBeAreRefused(t *testing.T) {
 	}
 }
 
-func TestNothingIsWrittenWhenNothingCouldBeProven(t *testing.T) {
+func TestApplyWritesNothingWhenItCannotProve(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newFakeSM("qos TRUE\n", "-", "-")
@@ -351,9 +351,9 @@ func TestNothingIsWrittenWhenNothingCouldBeProven(t *testing.T) {
 	})
 }
 
-// Two sessions have a Manager each. The first is given up while it waits for its proof and rolls back; the second, which took
-// its work over meanwhile, must not be told that its wish holds by files that are about to be put back.
-func TestAnApplyThatIsGivenUpDoesNotUndoTheNext(t *testing.T) {
+// Two sessions have a Manager each. The first is cancelled while it waits for its proof and rolls back. The second, which
+// took its work over meanwhile, must not succeed with files that are about to be replaced.
+func TestCanceledApplyDoesNotUndoTheNext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newFakeSM("qos TRUE\n", "-", "-")
@@ -367,7 +367,7 @@ func TestAnApplyThatIsGivenUpDoesNotUndoTheNext(t *testing.T) {
 			_, err := manager(t, s, Config{}).Apply(first, wish(5), ApplyOptions{})
 			ended <- err
 		}()
-		time.Sleep(10 * time.Second) // it has written, and asks in vain
+		time.Sleep(10 * time.Second) // it has written, and its queries fail
 		go func() {
 			_, err := manager(t, s, Config{}).Apply(t.Context(), wish(5), ApplyOptions{})
 			ended <- err
@@ -391,7 +391,7 @@ func TestAnApplyThatIsGivenUpDoesNotUndoTheNext(t *testing.T) {
 	})
 }
 
-func TestALockThatIsNotLetGoIsAnError(t *testing.T) {
+func TestHeldLockIsAnError(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newFakeSM("qos TRUE\n", "-", "-")

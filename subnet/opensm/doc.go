@@ -1,13 +1,12 @@
-// Package opensm brings a plan's service levels into an OpenSM beside which Fairlane runs, and proves that they hold.
+// Package opensm brings a plan's service levels into force in an OpenSM on the same host, and proves that they hold.
 //
-// A Manager reads OpenSM's files, composes the wish into Fairlane's part of them, refuses what would defeat it, writes
-// them, makes OpenSM read them, and asks subnet administration for paths until every tenant's partition gets its
-// service level. When it does not, the files go back to what they were, and that is proven too:
+// A Manager reads OpenSM's files, composes the desired state into Fairlane's part of them, refuses when something would
+// defeat it, writes them, makes OpenSM reload them, and queries subnet administration for paths until every tenant's
+// partition has its service level. Otherwise it restores the files, and proves the restored state too:
 //
 //	read ─► compose ─► refuse? ─► write ─► reload ─► prove ──► done
 //	                                 │        │        │
 //	                                 └────────┴────────┴─► restore ─► reload ─► prove
 //
-// What OpenSM's log says plays no part: it is not flushed and differs from release to release. The texts themselves are the
-// business of osmfile.
+// OpenSM's log is not used: it is not flushed and differs between releases. Package osmfile handles the texts.
 package opensm

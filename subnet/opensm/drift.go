@@ -11,21 +11,22 @@ import (
 	"fairlane/subnet/opensm/osmfile"
 )
 
-// Deviation is one thing that is not as a plan wants it.
+// Deviation is one difference from a plan.
 type Deviation struct {
-	Field, Want, Got string // for people; one of the latter two may be NoLine
+	Field, Want, Got string // displayed; Want or Got may be NoLine
 	// Problem is what blocks an Apply; nil for a difference of lines, of lanes or of paths.
 	Problem *osmfile.Problem
-	// Left says that Fairlane wrote it for an earlier plan, that it does not affect this one, and that PhaseFinish removes it.
+	// Left says that Fairlane wrote it for an earlier plan, that it does not affect this one, and that PhaseFinish
+	// removes it.
 	Left bool
 }
 
-// NoLine stands for a line that a file does not have.
+// NoLine represents a line that a file does not have.
 const NoLine = "no such line"
 
-// Drift looks whether a plan is still in force, and writes nothing. Files are compared whole with what PhaseFinish would
-// write. Subnet administration is asked once about the partitions with the base P_Keys of ask, Config.Pairs paths for
-// each; nil is all of them. The error is that of reading and asking, or a *RefusedError for a plan that is none for OpenSM.
+// Drift checks whether a plan is still in force, and writes nothing. Files are compared completely with what PhaseFinish
+// would write. Subnet administration is queried once about the partitions with the base P_Keys in ask, Config.Pairs paths
+// for each; nil means all. The error is a failed read or query, or a *RefusedError for a plan that OpenSM cannot hold.
 func (p *Placer) Drift(ctx context.Context, plan *Plan, ask []ident.PKey) ([]Deviation, error) {
 	d, err := p.desired(plan)
 	if err != nil {
@@ -60,8 +61,8 @@ func (p *Placer) Drift(ctx context.Context, plan *Plan, ask []ident.PKey) ([]Dev
 	return append(out, proof.deviations()...), nil
 }
 
-// leftLines are the lines that differ from w, which is what PhaseFinish would write. They are left from an earlier plan when the
-// files are as Fairlane wrote them and PhasePrepare would change nothing.
+// leftLines returns the lines that differ from w, which is what PhaseFinish would write. They belong to an earlier plan
+// when the files are as Fairlane wrote them and PhasePrepare would change nothing.
 func (p *Placer) leftLines(ctx context.Context, w *work, d osmfile.Desired) (out []Deviation, err error) {
 	for _, text := range w.differences() {
 		out = append(out, changedLines(text)...)
@@ -79,7 +80,7 @@ func (p *Placer) leftLines(ctx context.Context, w *work, d osmfile.Desired) (out
 	return out, nil
 }
 
-// deviations lists what the proof found to differ.
+// deviations lists the failed parts of the proof.
 func (p *Proof) deviations() (out []Deviation) {
 	for _, x := range p.Partitions {
 		if !x.Holds {
@@ -94,7 +95,7 @@ func (p *Proof) deviations() (out []Deviation) {
 	return out
 }
 
-// changedLines pairs the lines that differ by what stands before their values.
+// changedLines pairs the differing lines by the text before their values.
 func changedLines(difference string) (out []Deviation) {
 	path, lines := osmfile.ChangedLines(difference)
 	var gone, come []string
@@ -121,17 +122,17 @@ func changedLines(difference string) (out []Deviation) {
 	return out
 }
 
-// lineKey is what a line is about: the word before its value.
+// lineKey returns the word before a line's value.
 func lineKey(line string) string {
 	key, _, _ := strings.Cut(strings.TrimSpace(line), "=")
 	key, _, _ = strings.Cut(key, " ")
 	return key
 }
 
-// shownWidth bounds what is shown of a line, in bytes.
+// shownWidth bounds the displayed part of a line, in bytes.
 const shownWidth = 120
 
-// deviation shows two lines around the first place where they differ.
+// deviation shows two lines around their first difference.
 func deviation(path, want, got string) Deviation {
 	same := 0
 	for same < min(len(want), len(got)) && want[same] == got[same] {

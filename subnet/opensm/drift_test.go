@@ -14,9 +14,9 @@ import (
 	"fairlane/subnet/opensm/osmfile"
 )
 
-func TestDriftIsWhatFilesAndAnswersHaveOtherThanThePlan(t *testing.T) {
+func TestDriftComparesFilesAndAnswersWithThePlan(t *testing.T) {
 	t.Parallel()
-	// edit changes the files behind OpenSM's back; sweep makes it read them.
+	// edit changes the files without OpenSM; sweep makes it read them.
 	edit := func(s *fakeSM, old, next string) {
 		text := s.disk[partPath]
 		if text.Data = strings.ReplaceAll(text.Data, old, next); text == s.disk[partPath] {
@@ -27,8 +27,8 @@ func TestDriftIsWhatFilesAndAnswersHaveOtherThanThePlan(t *testing.T) {
 	const gold, silver = 0x0001, 0x0002
 	for name, c := range map[string]struct {
 		happens func(*fakeSM, []ident.PortID)
-		ask     []ident.PKey // nil is all
-		want    []string     // field: want/got, parts of them, in order
+		ask     []ident.PKey // nil means all
+		want    []string     // field: want/got, in part, in order
 	}{
 		"nothing":   {func(*fakeSM, []ident.PortID) {}, nil, nil},
 		"a comment": {func(s *fakeSM, _ []ident.PortID) { edit(s, "\nsilver=", "\n# ours\nsilver=") }, nil, nil},
@@ -112,8 +112,8 @@ func TestDriftIsWhatFilesAndAnswersHaveOtherThanThePlan(t *testing.T) {
 	}
 }
 
-// What an earlier plan left in the files is drift: a repair takes it away.
-func TestWhatAnEarlierPlanLeftIsDriftUntilItIsClearedAway(t *testing.T) {
+// Entries of an earlier plan in the files are drift: a repair removes them.
+func TestEntriesOfAnEarlierPlanAreDriftUntilRemoved(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f, ids := star(t)

@@ -12,19 +12,19 @@ import (
 	"fairlane/subnet/opensm/osmfile"
 )
 
-// fakeSM is an OpenSM in memory: its files, the process that reads them, and its subnet administration. It knows
-// what the reference says of precedence: a request, the policy, the partition.
+// fakeSM is an OpenSM in memory: its files, the process that reads them, and its subnet administration. It implements the
+// documented precedence: a request, the policy, the partition.
 type fakeSM struct {
 	mu    sync.Mutex
 	disk  map[string]osmfile.Text
 	force map[string]osmfile.Text // as read at the last reload
 	down  map[ident.GUID]bool     // ports without a path
 	guid  ident.GUID              // of the master
-	here  ident.GUID              // of the port that this OpenSM runs on, by which the transport reaches the fabric; 0 is another
+	here  ident.GUID              // of the transport's port, on which this OpenSM runs; 0 means another one
 	run   int                     // of the process
 	deaf  bool
 	lock  chan struct{}
-	ops   int // writes, reloads and rounds of questions so far
+	ops   int // writes, reloads and rounds of queries so far
 	// fails makes an operation fail, by its number from 1.
 	fails func(op int, name string) error
 }
@@ -160,7 +160,7 @@ func (s *fakeSM) Exchange(_ context.Context, _ mad.Target, req *mad.Packet) (mad
 	return resp, mad.ErrTimeout
 }
 
-// path is OpenSM's verdict; key 0 is any partition.
+// path returns OpenSM's decision; key 0 means any partition.
 func (s *fakeSM) path(from, to ident.GUID, key ident.PKey) (ident.SL, bool) {
 	if s.down[from] || s.down[to] {
 		return 0, false

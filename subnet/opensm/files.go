@@ -14,29 +14,29 @@ import (
 	"fairlane/subnet/opensm/osmfile"
 )
 
-// ErrChanged is wrapped when a file is no longer what was read.
+// ErrChanged is wrapped when a file has changed since it was read.
 var ErrChanged = errors.New("changed by somebody else meanwhile")
 
-// Files are where OpenSM's files are. A text that is not present reads as "".
+// Files gives access to OpenSM's files. A missing file reads as "".
 type Files interface {
 	// Read returns a file of at most osmfile.MaxSize bytes.
 	Read(path string) (osmfile.Text, error)
-	// Replace puts next in the place of before, all or nothing, and keeps before beside it. It fails with
-	// ErrChanged when the file is not before; next that is not present removes the file.
+	// Replace replaces before by next, all or nothing, and keeps before beside it. It fails with ErrChanged when the file
+	// is not before; a next that is not present removes the file.
 	Replace(before, next osmfile.Text) error
-	// Lock keeps all others who lock that path out until unlock is called, also those of other processes and those that
-	// work on another manager's behalf. It waits for them until ctx ends.
+	// Lock excludes all others that lock the path until unlock is called, including other processes and other managers.
+	// It waits for them until ctx ends.
 	Lock(ctx context.Context, path string) (unlock func(), err error)
 }
 
-// Names of what is kept beside a file: a copy of what it was before the last write, and an empty file by which writers
-// keep each other out. The latter stays: removing it would let two in.
+// Suffixes of files beside a file: a copy from before the last write, and an empty lock file. The lock file stays:
+// removing it would let two writers in.
 const (
 	backupSuffix = ".fairlane-previous"
 	lockSuffix   = ".fairlane-lock"
 )
 
-// Disk is the files of this host. A path may be a symbolic link; what it points to is replaced. Owner and mode stay.
+// Disk accesses the files of this host. A path may be a symbolic link; its target is replaced. Owner and mode stay.
 type Disk struct{}
 
 var _ Files = (*Disk)(nil)
@@ -69,8 +69,8 @@ func (Disk) Read(path string) (osmfile.Text, error) {
 	return t, nil
 }
 
-// Replace implements Files: a temporary file, synced, checked against before, and renamed over the old one, which is kept
-// beside it.
+// Replace writes a temporary file, syncs it, checks the old file against before, and renames over it. A copy of the old
+// file is kept.
 func (d Disk) Replace(before, next osmfile.Text) error {
 	path := before.Path
 	if real, err := filepath.EvalSymlinks(path); err == nil {
@@ -97,11 +97,11 @@ func (d Disk) Replace(before, next osmfile.Text) error {
 	return syncDir(filepath.Dir(path))
 }
 
-// lockPoll is how often a lock that others hold is tried.
+// lockPoll is the interval of attempts to lock.
 const lockPoll = 50 * time.Millisecond
 
-// Lock implements Files by flock(2) on a file beside path, which the system lets go when a process dies. Where no file can
-// be made none can be replaced either, and nobody is kept out.
+// Lock uses flock(2) on a file beside path; the system releases it when a process dies. Where no file can be created none
+// can be replaced either, and nothing is locked.
 func (Disk) Lock(ctx context.Context, path string) (unlock func(), err error) {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
@@ -117,7 +117,7 @@ func (Disk) Lock(ctx context.Context, path string) (unlock func(), err error) {
 		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		switch {
 		case err == nil:
-			return func() { _ = f.Close() }, nil // which lets go
+			return func() { _ = f.Close() }, nil // which releases the lock
 		case !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR):
 			return nil, errors.Join(fmt.Errorf("lock %s: %w", f.Name(), err), f.Close())
 		case !pause(ctx, lockPoll):
@@ -126,10 +126,10 @@ func (Disk) Lock(ctx context.Context, path string) (unlock func(), err error) {
 	}
 }
 
-// newMode is the mode of a file that was not there: OpenSM may run as another user.
+// newMode is the mode of a new file: OpenSM may run as another user.
 const newMode = 0o644
 
-// place writes a file in one act, with the owner and mode of the file like.
+// place writes a file atomically, with the owner and mode of the file like.
 func place(path, like, data string) (err error) {
 	dir := filepath.Dir(path)
 	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+".*")
@@ -157,7 +157,7 @@ func place(path, like, data string) (err error) {
 	return syncDir(dir)
 }
 
-// own gives the file the mode and owner of another.
+// own sets the file's mode and owner to those of another.
 func own(f *os.File, like string) error {
 	info, err := os.Stat(like)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -176,7 +176,7 @@ func own(f *os.File, like string) error {
 	return f.Chown(int(st.Uid), int(st.Gid))
 }
 
-// syncDir makes a rename last.
+// syncDir makes a rename durable.
 func syncDir(dir string) error {
 	d, err := os.Open(dir) // the folder of a file that the operator named
 	if err != nil {

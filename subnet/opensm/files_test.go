@@ -52,7 +52,7 @@ func TestAFileIsReplacedWholeAndThePreviousKept(t *testing.T) {
 	}
 }
 
-func TestAFileThatWasNotThereComesAndGoes(t *testing.T) {
+func TestMissingFileIsCreatedAndRemoved(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "x")
 	none, err := Disk{}.Read(path)
@@ -74,7 +74,7 @@ func TestAFileThatWasNotThereComesAndGoes(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoFileIsNotRead(t *testing.T) {
+func TestReadRejectsWhatIsNotAFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	if _, err := (Disk{}).Read(dir); err == nil || !strings.Contains(err.Error(), "want a file") {

@@ -11,7 +11,7 @@ import (
 	"fairlane/subnet/saquery"
 )
 
-// LaneProof is what an adapter port answered about its tables of lanes.
+// LaneProof is the answer of an adapter port about its lane tables.
 type LaneProof struct {
 	LID     ident.LID `json:"lid"`
 	Holds   bool      `json:"holds"`
@@ -19,7 +19,7 @@ type LaneProof struct {
 	Problem string    `json:"problem,omitempty"`
 }
 
-// adapterLanes is the table wanted for adapter ports; nil is none.
+// adapterLanes returns the desired table of adapter ports; nil for none.
 func adapterLanes(d osmfile.Desired) *osmfile.Lanes {
 	for i := range d.Lanes {
 		if d.Lanes[i].Kind == osmfile.AdapterPort {
@@ -29,7 +29,7 @@ func adapterLanes(d osmfile.Desired) *osmfile.Lanes {
 	return nil
 }
 
-// port compares the tables of a port with those wanted.
+// port compares the tables of a port with the desired ones.
 func (p *prover) port(ctx context.Context, lid ident.LID) (LaneProof, error) {
 	out := LaneProof{LID: lid, Holds: true}
 	problem, err := p.lanesAt(ctx, lid)
@@ -45,7 +45,7 @@ func (p *prover) port(ctx context.Context, lid ident.LID) (LaneProof, error) {
 	return out, nil
 }
 
-// lanesAt says what differs at a port; "" is nothing. OpenSM folds lanes that a link does not have onto those it has.
+// lanesAt describes the difference at a port; "" for none. OpenSM maps lanes that a link lacks to lanes that it has.
 func (p *prover) lanesAt(ctx context.Context, lid ident.LID) (string, error) {
 	var info mad.PortInfo
 	if err := p.get(ctx, lid, mad.AttrPortInfo, 0, &info); err != nil {

@@ -13,7 +13,7 @@ import (
 	"fairlane/subnet/opensm/osmfile"
 )
 
-// Where OpenSM looks when its options do not say.
+// OpenSM's default paths.
 const (
 	DefaultOptions    = "/etc/opensm/opensm.conf"
 	DefaultPartitions = "/etc/opensm/partitions.conf"
@@ -27,22 +27,22 @@ const (
 	maxPairs            = 100
 )
 
-// Config says which OpenSM a Manager is for. The zero value is Debian's.
+// Config selects the OpenSM of a Manager. The zero value is Debian's.
 type Config struct {
 	Options    string // path of opensm.conf; empty is DefaultOptions
-	Partitions string // empty is what the options say, else DefaultPartitions
-	Policy     string // empty is what the options say, else DefaultPolicy
+	Partitions string // empty means the path in the options, else DefaultPartitions
+	Policy     string // empty means the path in the options, else DefaultPolicy
 	Settings   osmfile.Settings
-	// PortGUID is the port that OpenSM runs on; 0 is the one that the process or its options name, else the one port of this
-	// machine on which a subnet manager runs.
+	// PortGUID is the port that OpenSM runs on; 0 means the one that the process or its options name, else the only port
+	// of this machine with a subnet manager.
 	PortGUID ident.GUID
-	// SMPorts lists the ports of this machine on which a subnet manager runs, as the kernel says; nil is none. The port by which
-	// the transport reaches the fabric need not be among them.
+	// SMPorts lists the ports of this machine with a subnet manager, from the kernel; nil means none. The transport's
+	// port need not be among them.
 	SMPorts func() ([]ident.GUID, error)
-	// ProofTimeout is how long a proof may take, a sweep included, and again the proof of a roll-back: 100 ms to
-	// 10 min; 0 is DefaultProofTimeout.
+	// ProofTimeout bounds a proof, including a sweep, and separately the proof of a roll-back: 100 ms to 10 min; 0 means
+	// DefaultProofTimeout.
 	ProofTimeout time.Duration
-	// Pairs of ports are asked about for each tenant: 1 to 100; 0 is DefaultPairs.
+	// Pairs is the number of port pairs queried for each tenant: 1 to 100; 0 means DefaultPairs.
 	Pairs int
 }
 
@@ -70,7 +70,7 @@ func (c Config) withDefaults() (Config, error) {
 	return c, nil
 }
 
-// Manager is the one writer of an OpenSM's files. It is safe for concurrent use; one Apply works at a time.
+// Manager is the only writer of an OpenSM's files. It is safe for concurrent use; one Apply runs at a time.
 type Manager struct {
 	cfg       Config
 	files     Files
@@ -79,8 +79,8 @@ type Manager struct {
 	mu        sync.Mutex
 }
 
-// New returns the Manager of an OpenSM. All of files, reload and transport are needed; the transport sits on the
-// fabric that OpenSM manages.
+// New returns the Manager of an OpenSM. It needs files, reload and transport; the transport is attached to the fabric
+// that OpenSM manages.
 func New(cfg Config, files Files, reload Reloader, transport mad.Transport) (*Manager, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -92,27 +92,28 @@ func New(cfg Config, files Files, reload Reloader, transport mad.Transport) (*Ma
 	return &Manager{cfg: cfg, files: files, reload: reload, transport: transport}, nil
 }
 
-// Phase is a step of the way to a wish.
+// Phase is a step towards the desired state.
 type Phase string
 
 // Phases.
 const (
-	// PhasePrepare adds what is wanted and takes nothing away: before traffic may use it.
+	// PhasePrepare adds new entries and removes none, before traffic uses them.
 	PhasePrepare Phase = "prepare"
-	// PhaseFinish makes the files say the wish and nothing else: after traffic has moved. It is the zero Phase too.
+	// PhaseFinish makes the files hold exactly the desired state, after traffic has moved. It is the meaning of the zero
+	// Phase too.
 	PhaseFinish Phase = "finish"
 )
 
-// State is what an OpenSM has.
+// State is the state of an OpenSM.
 type State struct {
 	Observation osmfile.Observation `json:"observation"`
 	Partitions  []osmfile.Partition `json:"partitions"` // in Fairlane's part of the file, by P_Key
-	// Problems are those that the files have now, whatever is wanted.
+	// Problems are those of the current files, whatever is desired.
 	Problems []osmfile.Problem `json:"problems,omitempty"`
 }
 
-// Read tells what the files say and who is master. An observation of the fabric that fails is an error, and the
-// rest of the State is valid nevertheless.
+// Read returns the content of the files and the master. When the observation of the fabric fails, it returns an error and
+// a State that is valid otherwise.
 func (m *Manager) Read(ctx context.Context) (State, error) {
 	texts, err := m.texts()
 	if err != nil {
@@ -126,7 +127,7 @@ func (m *Manager) Read(ctx context.Context) (State, error) {
 	return s, err
 }
 
-// Observe is the part of Read that CauseOf compares.
+// Observe returns the part of Read that CauseOf compares.
 func (m *Manager) Observe(ctx context.Context) (osmfile.Observation, error) {
 	texts, err := m.texts()
 	if err != nil {
@@ -135,7 +136,7 @@ func (m *Manager) Observe(ctx context.Context) (osmfile.Observation, error) {
 	return m.observe(ctx, texts)
 }
 
-// observe joins the state of the fabric, of the files and of the process.
+// observe combines the state of the fabric, of the files and of the process.
 func (m *Manager) observe(ctx context.Context, t osmfile.Texts) (osmfile.Observation, error) {
 	o, err := observeSM(ctx, m.transport)
 	if err == nil {
@@ -159,7 +160,7 @@ type Preview struct {
 	Differences []string          `json:"differences,omitempty"` // one for each file that would change
 }
 
-// Diff tells what Apply would write, without writing.
+// Diff returns what Apply would write, without writing.
 func (m *Manager) Diff(ctx context.Context, d osmfile.Desired, phase Phase) (Preview, error) {
 	w, err := m.compose(ctx, d, phase)
 	if err != nil {
@@ -168,7 +169,7 @@ func (m *Manager) Diff(ctx context.Context, d osmfile.Desired, phase Phase) (Pre
 	return Preview{Problems: w.change.Problems, Differences: w.differences()}, nil
 }
 
-// work is a wish on its way into the files.
+// work is a desired state being composed into the files.
 type work struct {
 	texts  osmfile.Texts
 	change osmfile.Change
@@ -187,7 +188,7 @@ func (w *work) differences() []string {
 	return out
 }
 
-// compose reads the files and composes the wish into them.
+// compose reads the files and composes the desired state into them.
 func (m *Manager) compose(ctx context.Context, d osmfile.Desired, phase Phase) (*work, error) {
 	switch phase {
 	case PhasePrepare, PhaseFinish, "":
@@ -212,8 +213,8 @@ func (m *Manager) compose(ctx context.Context, d osmfile.Desired, phase Phase) (
 	return w, nil
 }
 
-// masterProblem reports that another subnet manager than these files' is master, or that the master's files are unknown; nil when
-// the master reads these files.
+// masterProblem reports that the master is another subnet manager, or that the master's files are unknown; nil when the
+// master reads these files.
 func masterProblem(o osmfile.Observation, options string) *osmfile.Problem {
 	switch {
 	case o.Foreign:
@@ -249,7 +250,7 @@ func (m *Manager) texts() (osmfile.Texts, error) {
 	return t, nil
 }
 
-// file reads the file that is configured, else that of the option, else OpenSM's own.
+// file reads the configured file, else the one in the option, else OpenSM's default.
 func (m *Manager) file(path string, o osmfile.Options, key, otherwise string) (osmfile.Text, error) {
 	if path == "" {
 		path = otherwise

@@ -13,13 +13,13 @@ import (
 
 // portReporter is a Reloader that knows the port in its OpenSM's arguments.
 type portReporter interface {
-	// PortGUID is the port that the process was started with; 0 when it was started without.
+	// PortGUID returns the port in the process's arguments; 0 without one.
 	PortGUID(ctx context.Context) (ident.GUID, error)
 }
 
-// ownPort finds the port that these files' OpenSM runs on. Without one that is configured, or that the process or its options
-// name, OpenSM takes the first active port of its machine: then it is the one port here on which a subnet manager runs. master
-// is the port of the master. The result is 0, with the reason, when the port is unknown.
+// ownPort returns the port that the OpenSM of these files runs on. When neither the configuration nor the process nor its
+// options name one, OpenSM takes the first active port of its machine: then it is the only port here with a subnet
+// manager. master is the port of the master. The result is 0, with the reason, when the port is unknown.
 func (m *Manager) ownPort(ctx context.Context, t osmfile.Texts, master ident.GUID) (guid ident.GUID, unknown string) {
 	if m.cfg.PortGUID != 0 {
 		return m.cfg.PortGUID, ""
@@ -44,8 +44,8 @@ func (m *Manager) ownPort(ctx context.Context, t osmfile.Texts, master ident.GUI
 	return here[0], ""
 }
 
-// managedPorts lists the ports of this machine on which a subnet manager runs: those that the kernel shows, and the one by which
-// the transport reaches the fabric.
+// managedPorts lists the ports of this machine with a subnet manager: those that the kernel reports, and the transport's
+// port.
 func (m *Manager) managedPorts(ctx context.Context) ([]ident.GUID, error) {
 	var out []ident.GUID
 	if m.cfg.SMPorts != nil {
@@ -70,7 +70,7 @@ func (m *Manager) managedPorts(ctx context.Context) ([]ident.GUID, error) {
 	return slices.Compact(out), nil
 }
 
-// own reads an attribute of the port by which the transport reaches the fabric.
+// own reads an attribute of the transport's port.
 func (m *Manager) own(ctx context.Context, attr mad.AttrID, into mad.Attribute) error {
 	req := mad.NewDirected(mad.MethodGet, attr, 0)
 	return saquery.Read(ctx, m.transport, mad.Target{}, &req, into)

@@ -13,7 +13,7 @@ import (
 	"fairlane/subnet/opensm/osmfile"
 )
 
-// OpenSM's options name no port: the port of this machine on which a subnet manager runs is its.
+// OpenSM's options name no port: its port is the one of this machine with a subnet manager.
 func TestAForeignMasterIsFoundWithoutAGUIDInTheOptions(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -37,7 +37,7 @@ func TestAForeignMasterIsFoundWithoutAGUIDInTheOptions(t *testing.T) {
 	})
 }
 
-func TestWhoseFilesTheMasterReadsIsUnknownUnlessOnePortIsFound(t *testing.T) {
+func TestMasterIsUnknownUnlessOnePortIsFound(t *testing.T) {
 	t.Parallel()
 	kernel := func(ports ...ident.GUID) func() ([]ident.GUID, error) {
 		return func() ([]ident.GUID, error) { return ports, nil }
@@ -81,7 +81,7 @@ func TestAnUnknownMasterIsAWarning(t *testing.T) {
 	})
 }
 
-func TestTheProcessSaysWhichPortItWasStartedOn(t *testing.T) {
+func TestPortGUIDFromProcessArguments(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]ident.GUID{
 		"/usr/sbin/opensm\x00-F\x00/etc/opensm/opensm.conf\x00":   0,

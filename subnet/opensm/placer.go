@@ -8,17 +8,17 @@ import (
 	"fairlane/subnet/opensm/osmfile"
 )
 
-// Placer brings plans' placements and lanes into force through a Manager: the form in which a rollout asks for it.
+// Placer brings plans' placements and lanes into force through a Manager, in the form that rollouts call.
 type Placer struct {
 	Manager *Manager
-	Fabric  *subnet.Fabric // on which the placements' ports are found
+	Fabric  *subnet.Fabric // the fabric with the placements' ports
 	Options PlanOptions
 	Force   []osmfile.Code // problems that the operator accepts
-	// Done is told what was done, also when it failed; nil is nobody.
+	// Done receives the report, also after a failure; may be nil.
 	Done func(Report)
 }
 
-// Check returns a *RefusedError when Place could not bring a plan about, and changes nothing.
+// Check returns a *RefusedError when Place could not apply a plan, and changes nothing.
 func (p *Placer) Check(ctx context.Context, plan *Plan) error {
 	d, err := p.desired(plan)
 	if err != nil {
@@ -34,7 +34,7 @@ func (p *Placer) Check(ctx context.Context, plan *Plan) error {
 	return nil
 }
 
-// Place adds what a plan needs and proves it. What earlier plans needed and this one does not stays, for traffic that
+// Place adds the entries that a plan needs and proves them. Entries that only earlier plans need stay, for traffic that
 // still moves, unless clear is set.
 func (p *Placer) Place(ctx context.Context, plan *Plan, clear bool) error {
 	d, err := p.desired(plan)
@@ -52,7 +52,8 @@ func (p *Placer) Place(ctx context.Context, plan *Plan, clear bool) error {
 	return err
 }
 
-// Verify asks whether a plan's placements and lanes are in force, and writes nothing. The error names each that is not.
+// Verify queries whether a plan's placements and lanes are in force, and writes nothing. The error names each that is
+// not.
 func (p *Placer) Verify(ctx context.Context, plan *Plan) error {
 	d, err := p.desired(plan)
 	if err != nil {

@@ -49,7 +49,7 @@ func TestAPlacerPreparesVerifiesAndFinishes(t *testing.T) {
 		if !errors.As(err, &refused) || refused.Problems[0].Code != osmfile.CodeNoMembers {
 			t.Errorf("a port that is not there: %v", err)
 		}
-		// A port with two service levels in a partition is refused before anything is written.
+		// Two service levels of a port in one partition are refused before any write.
 		was := s.disk[partPath]
 		both := plan(Placement{Tenant: "gold", PKey: 1, Port: ids[0], SL: 4}, Placement{Tenant: "silver", PKey: 1, Port: ids[0], SL: 5})
 		if err = p.Check(t.Context(), both); !errors.As(err, &refused) {
@@ -62,9 +62,9 @@ func TestAPlacerPreparesVerifiesAndFinishes(t *testing.T) {
 	})
 }
 
-// A tenant whose ports have two service levels gets a policy, is proven port by port, changes in two steps, and when it is whole again
-// the policy goes.
-func TestASplitTenantIsPlacedByPort(t *testing.T) {
+// A tenant whose ports have two service levels gets a policy, is proven port by port and changed in two steps. With one
+// level again, the policy is removed.
+func TestSplitTenantIsPlacedByPort(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f, ids := star(t)
@@ -93,7 +93,7 @@ func TestASplitTenantIsPlacedByPort(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "returns SL 2 in partition 0x0001") {
 			t.Errorf("another plan: %v", err)
 		}
-		// Only the port that moved tells that OpenSM has not read the policy.
+		// Only the changed port shows that OpenSM has not read the policy.
 		was := s.disk[polPath]
 		s.deaf = true
 		if err = p.Place(t.Context(), plan(2, 2, 5, 2), true); err == nil || !strings.Contains(err.Error(), "returns SL 5") || s.disk[polPath] != was {

@@ -12,13 +12,13 @@ import (
 	"fairlane/subnet/opensm/osmfile"
 )
 
-// Plan is what a plan for a fabric wants of OpenSM.
+// Plan is the part of a fabric's plan that OpenSM applies.
 type Plan struct {
 	Placements []Placement
 	Lanes      []PortLanes
 }
 
-// Placement is the service level that a tenant has at a port, in its partition.
+// Placement is a tenant's service level at a port, in its partition.
 type Placement struct {
 	Tenant string
 	PKey   ident.PKey
@@ -26,7 +26,7 @@ type Placement struct {
 	SL     ident.SL
 }
 
-// PortLanes are the tables by which an adapter port divides its lanes, as the plan says them.
+// PortLanes are the lane tables of an adapter port in the plan.
 type PortLanes struct {
 	Port      ident.PortID
 	Name      string
@@ -34,18 +34,18 @@ type PortLanes struct {
 	High, Low []osmfile.VLWeight
 }
 
-// PlanOptions say what a plan leaves open.
+// PlanOptions complete a plan.
 type PlanOptions struct {
-	// IPoIB makes each tenant's partition usable for IPoIB, by which rdma_cm finds the partition.
+	// IPoIB enables each tenant's partition for IPoIB, through which rdma_cm finds the partition.
 	IPoIB bool
 	// AllMembers makes every port a member of every partition, instead of those that the tenant is attached to.
 	AllMembers bool
 }
 
-// FromPlan is what OpenSM's files have to say for a plan: a partition for each tenant's P_Key, with its service level, its members
-// where the tenant is attached and groups of those that have another level, and the tables of lanes. Tenants without a P_Key are in
-// the default partition, which is the operator's: it is proven, not written. What OpenSM cannot do for the plan is among the
-// problems; lanes that it cannot hold are left out.
+// FromPlan returns the content of OpenSM's files for a plan: a partition for each tenant's P_Key, with its service level,
+// its attached ports as members and groups of those with another level, and the lane tables. Tenants without a P_Key are
+// in the default partition, which is the operator's: it is proven, not written. What OpenSM cannot do for the plan is
+// among the problems; lanes that it cannot hold are omitted.
 func FromPlan(p *Plan, f *subnet.Fabric, o PlanOptions) (osmfile.Desired, []osmfile.Problem) {
 	var d osmfile.Desired
 	var problems []osmfile.Problem
@@ -85,7 +85,7 @@ func FromPlan(p *Plan, f *subnet.Fabric, o PlanOptions) (osmfile.Desired, []osmf
 	return d, problems
 }
 
-// placed is what a plan places in a partition.
+// placed holds the placements in a partition.
 type placed struct {
 	tenants []string
 	ports   []ident.GUID // in the order of the plan
@@ -94,7 +94,7 @@ type placed struct {
 
 func (p *placed) tenant() string { return strings.Join(p.tenants, ", ") }
 
-// add places a port. It reports the level that the port has already, when that is another one.
+// add adds a port. It reports the port's existing level when that differs.
 func (p *placed) add(tenant string, port ident.GUID, sl ident.SL) (first ident.SL, both bool) {
 	if !slices.Contains(p.tenants, tenant) {
 		p.tenants = append(p.tenants, tenant)
@@ -106,8 +106,8 @@ func (p *placed) add(tenant string, port ident.GUID, sl ident.SL) (first ident.S
 	return first, known && first != sl
 }
 
-// partition gives the level that most ports have, the lowest of several, to the partition, and the others to groups: who is in no
-// group, such as what IPoIB sends to all, gets that of the most.
+// partition returns the partition with the level of most ports, the lowest of several, and groups for the others: traffic
+// outside of groups, such as IPoIB's broadcasts, gets the level of most ports.
 func (p *placed) partition(k ident.PKey, o PlanOptions) osmfile.Partition {
 	kept := k == ident.DefaultPKey.Base()
 	out := osmfile.Partition{Tenant: p.tenant(), PKey: k, Kept: kept, IPoIB: o.IPoIB && !kept, All: o.AllMembers && !kept}
@@ -124,10 +124,10 @@ func (p *placed) partition(k ident.PKey, o PlanOptions) osmfile.Partition {
 	return out
 }
 
-// dataVLs is the number of data lanes of a port that does not say how many it has, as the compiler takes it.
+// dataVLs is the assumed number of data lanes of a port that does not report it, as in the compiler.
 const dataVLs = 8
 
-// planLanes is the one table for all adapter ports, when the plan has one.
+// planLanes returns the common table of all adapter ports, if the plan has one.
 func planLanes(p *Plan, f *subnet.Fabric) ([]osmfile.Lanes, *osmfile.Problem) {
 	if len(p.Lanes) == 0 {
 		return nil, nil
@@ -150,12 +150,12 @@ func planLanes(p *Plan, f *subnet.Fabric) ([]osmfile.Lanes, *osmfile.Problem) {
 	limit, sl2vl := 0, first.SL2VL
 	out := osmfile.Lanes{Kind: osmfile.AdapterPort, MaxVLs: vls, HighLimit: &limit, SL2VL: &sl2vl, Low: slices.Clone(first.Low), High: slices.Clone(first.High)}
 	if len(out.High) == 0 {
-		out.High = []osmfile.VLWeight{{}} // weight 0: the table serves nobody
+		out.High = []osmfile.VLWeight{{}} // weight 0: the table serves no lane
 	}
 	return []osmfile.Lanes{out}, nil
 }
 
-// portVLs is the number of data lanes that both ends of a port's link have.
+// portVLs returns the number of data lanes that both ends of a port's link have.
 func portVLs(f *subnet.Fabric, id ident.PortID) int {
 	ref, ok := f.PortByID(id)
 	if !ok {

@@ -25,7 +25,7 @@ func star(t *testing.T) (*subnet.Fabric, []ident.PortID) {
 	return f, ids
 }
 
-func TestAPlansPlacementsArePartitions(t *testing.T) {
+func TestFromPlanMakesPartitionsOfPlacements(t *testing.T) {
 	t.Parallel()
 	f, ids := star(t)
 	guid := func(i int) ident.GUID {
@@ -46,7 +46,7 @@ func TestAPlansPlacementsArePartitions(t *testing.T) {
 	if diff := cmp.Diff(want, d.Partitions); diff != "" || len(problems) > 0 {
 		t.Errorf("%s, problems %v", diff, problems)
 	}
-	// Ports of another service level are a group; the level of most is the partition's.
+	// Ports with another service level form a group; the partition has the level of most.
 	plan.Placements[3].SL = 1
 	d, problems = FromPlan(plan, f, PlanOptions{AllMembers: true})
 	got := osmfile.Compose(osmfile.Texts{}, d, osmfile.Settings{OneLane: true}).Problems
@@ -54,7 +54,7 @@ func TestAPlansPlacementsArePartitions(t *testing.T) {
 	if len(got) != 0 || len(problems) != 0 || !d.Partitions[0].All || d.Partitions[0].SL != 3 || !cmp.Equal(d.Partitions[0].Groups, groups) {
 		t.Errorf("problems %v, %v, partition %+v", got, problems, d.Partitions[0])
 	}
-	// What OpenSM cannot do: two service levels for a port in one partition, and any split of the operator's.
+	// OpenSM cannot give a port two service levels in one partition, nor split the operator's partitions.
 	plan.Placements = append(plan.Placements, Placement{Tenant: "silver", PKey: 2, Port: ids[0], SL: 1}, Placement{Tenant: "bronze", Port: ids[1], SL: 5})
 	d, problems = FromPlan(plan, f, PlanOptions{})
 	got = osmfile.Compose(osmfile.Texts{}, d, osmfile.Settings{OneLane: true}).Problems
@@ -77,7 +77,7 @@ func name(f *subnet.Fabric, id ident.PortID) string {
 	return f.PortName(ref)
 }
 
-func TestAPlansLanesAreOneTable(t *testing.T) {
+func TestFromPlanMakesOneTableOfLanes(t *testing.T) {
 	t.Parallel()
 	f, ids := star(t)
 	lane := func(i int) PortLanes {

@@ -16,38 +16,39 @@ import (
 	"fairlane/subnet/saquery"
 )
 
-// Proof is what subnet administration answered about partitions.
+// Proof holds the answers of subnet administration about partitions.
 type Proof struct {
 	Partitions []PartitionProof `json:"partitions"`
-	Lanes      []LaneProof      `json:"lanes,omitempty"` // of sampled adapter ports, when tables are wanted
-	Rounds     int              `json:"rounds"`          // of questions until the last answers
+	Lanes      []LaneProof      `json:"lanes,omitempty"` // of sampled adapter ports, when tables are desired
+	Rounds     int              `json:"rounds"`          // rounds of queries until the last answers
 }
 
-// PartitionProof is the answers about one partition.
+// PartitionProof holds the answers about one partition.
 type PartitionProof struct {
 	Tenant  string     `json:"tenant"`
 	PKey    ident.PKey `json:"pkey"`
 	Want    ident.SL   `json:"want"`
-	Absent  bool       `json:"absent,omitempty"` // it must be gone
+	Absent  bool       `json:"absent,omitempty"` // it must not exist
 	Asked   int        `json:"asked"`            // pairs of ports
-	Silent  int        `json:"silent,omitempty"` // pairs that have no path even without a partition: a port is down
+	Silent  int        `json:"silent,omitempty"` // pairs without a path even outside of partitions: a port is down
 	Holds   bool       `json:"holds"`
-	Problem string     `json:"problem,omitempty"` // why it does not hold, or why nothing could be asked
-	answer  string     // that does not hold
+	Problem string     `json:"problem,omitempty"` // why it does not hold, or why nothing could be queried
+	answer  string     // the answer that does not hold
 }
 
-// Holds tells whether every partition has its service level, as far as its ports are up, and every port asked its tables.
+// Holds reports whether every partition has its service level, as far as its ports are up, and every queried port its
+// tables.
 func (p Proof) Holds() bool {
 	return !slices.ContainsFunc(p.Partitions, func(x PartitionProof) bool { return !x.Holds }) &&
 		!slices.ContainsFunc(p.Lanes, func(x LaneProof) bool { return !x.Holds })
 }
 
-// Unproven lists the partitions none of whose sampled ports is up.
+// Unproven lists the partitions without a sampled port that is up.
 func (p Proof) Unproven() []PartitionProof {
 	return slices.DeleteFunc(slices.Clone(p.Partitions), func(x PartitionProof) bool { return !x.Holds || x.Asked > x.Silent })
 }
 
-// Problems joins what does not hold.
+// Problems joins the failures.
 func (p Proof) Problems() string {
 	var out []string
 	for _, x := range p.Partitions {
@@ -63,16 +64,16 @@ func (p Proof) Problems() string {
 	return strings.Join(out, "; ")
 }
 
-// expectation is what a proof asks for.
+// expectation is what a proof queries.
 type expectation struct {
 	osmfile.Partition
 	absent bool
-	pairs  [][2]ident.GUID  // to ask about; nil is sampled from the members
-	fresh  []osmfile.Member // that were not in the partition before: only they show that OpenSM has read the file
-	moved  []ident.GUID     // ports that had another service level in it, alike
+	pairs  [][2]ident.GUID  // pairs to query; nil means a sample of the members
+	fresh  []osmfile.Member // new in the partition: only they show that OpenSM has read the file
+	moved  []ident.GUID     // ports whose service level in it changed: they show the same
 }
 
-// questions are the pairs to ask about, members that moved and new ones first.
+// questions returns the pairs to query, first changed and new members.
 func (e expectation) questions(n int) [][2]ident.GUID {
 	if e.pairs != nil {
 		return e.pairs
@@ -84,9 +85,9 @@ func (e expectation) questions(n int) [][2]ident.GUID {
 	}
 	full := e.Members[at].PortGUID
 	var first [][2]ident.GUID
-	for k := range n * spare { // by turns, since of these pairs some are as many as are asked
+	for k := range n * spare { // alternating, since either kind could use up the number of queries
 		if k < len(e.moved) {
-			first = append(first, [2]ident.GUID{e.moved[k], full}) // the service level is that of where the path begins
+			first = append(first, [2]ident.GUID{e.moved[k], full}) // the service level is that of the source port
 		}
 		if k < len(e.fresh) {
 			first = append(first, [2]ident.GUID{full, e.fresh[k].PortGUID})
@@ -95,24 +96,24 @@ func (e expectation) questions(n int) [][2]ident.GUID {
 	return append(first, out...)
 }
 
-// prover asks subnet administration.
+// prover queries subnet administration.
 type prover struct {
 	transport mad.Transport
 	prefix    uint64 // of GIDs
-	pairs     int    // asked for each partition
+	pairs     int    // queried for each partition
 	lanes     *osmfile.Lanes
 }
 
-// inFlight bounds the questions under way.
+// inFlight bounds the concurrent queries.
 const inFlight = 16
 
-// Between rounds of questions the wait doubles from the first to the last.
+// The wait between rounds doubles from the first value to the last.
 const (
 	firstWait = 50 * time.Millisecond
 	lastWait  = 2 * time.Second
 )
 
-// prove asks until everything holds or ctx ends. The error is that of asking; what does not hold is in the proof.
+// prove queries until everything holds or ctx ends. The error is a failed query; the proof contains what does not hold.
 func (p *prover) prove(ctx context.Context, want []expectation) (Proof, error) {
 	var proof Proof
 	var err error
@@ -129,7 +130,7 @@ func (p *prover) prove(ctx context.Context, want []expectation) (Proof, error) {
 	}
 }
 
-// pause waits; false is the end of ctx.
+// pause waits; it returns false when ctx ends.
 func pause(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -141,7 +142,7 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// round asks everything once.
+// round queries everything once.
 func (p *prover) round(ctx context.Context, want []expectation) (Proof, error) {
 	sm, err := saquery.MasterLID(ctx, p.transport)
 	if err != nil {
@@ -176,7 +177,7 @@ func (p *prover) round(ctx context.Context, want []expectation) (Proof, error) {
 	return proof, nil
 }
 
-// partition asks for paths between sampled members, and returns the LID of one of them.
+// partition queries paths between sampled members, and returns the LID of one of them.
 func (p *prover) partition(ctx context.Context, sm ident.LID, want expectation) (out PartitionProof, port ident.LID, err error) {
 	out = PartitionProof{Tenant: want.Tenant, PKey: want.PKey, Want: want.SL, Absent: want.absent, Holds: true}
 	for _, pair := range want.questions(p.pairs) {
@@ -220,7 +221,7 @@ func (p *prover) partition(ctx context.Context, sm ident.LID, want expectation) 
 	return out, port, nil
 }
 
-// path asks for one path; P_Key 0 asks for any partition.
+// path queries one path; P_Key 0 means any partition.
 func (p *prover) path(ctx context.Context, sm ident.LID, pair [2]ident.GUID, key ident.PKey) (rec mad.PathRecord, found bool, err error) {
 	q := mad.PathRecord{SGID: mad.NewGID(p.prefix, pair[0]), DGID: mad.NewGID(p.prefix, pair[1]), PKey: key}
 	mask := mad.PathCompSGID | mad.PathCompDGID
@@ -237,11 +238,11 @@ func (p *prover) path(ctx context.Context, sm ident.LID, pair [2]ident.GUID, key
 	return rec, true, nil
 }
 
-// spare is how many times more pairs are tried than asked for, when ports are down.
+// spare is how many times more pairs are tried than requested, when ports are down.
 const spare = 4
 
-// samplePairs chooses pairs of members of which the first is full: n spread over the list, the first with the last, and then
-// those between, up to spare times n, and last ports with themselves.
+// samplePairs returns pairs of members whose first one is full: n spread over the list, the first with the last, then
+// those between, up to spare times n, and finally ports with themselves.
 func samplePairs(ms []osmfile.Member, n int) [][2]ident.GUID {
 	var full, all []ident.GUID
 	for _, m := range ms {
@@ -263,7 +264,7 @@ func samplePairs(ms []osmfile.Member, n int) [][2]ident.GUID {
 			}
 		}
 	}
-	for q := range n { // a port alone, when all others are down
+	for q := range n { // a port with itself, when all others are down
 		if g := full[q*len(full)/n]; !slices.Contains(out, [2]ident.GUID{g, g}) {
 			out = append(out, [2]ident.GUID{g, g})
 		}
@@ -271,7 +272,7 @@ func samplePairs(ms []osmfile.Member, n int) [][2]ident.GUID {
 	return out
 }
 
-// observeSM asks the master who it is.
+// observeSM queries the master's SMInfo.
 func observeSM(ctx context.Context, t mad.Transport) (osmfile.Observation, error) {
 	lid, err := saquery.MasterLID(ctx, t)
 	if err != nil {

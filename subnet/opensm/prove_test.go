@@ -8,8 +8,8 @@ import (
 	"fairlane/subnet/opensm/osmfile"
 )
 
-// Only members that moved show that their service level is read, and only new ones that they are: a few questions are about both.
-func TestMovedAndNewMembersAreBothAskedAbout(t *testing.T) {
+// Only changed members show that their new level was read, and only new ones that they were read: few queries cover both.
+func TestChangedAndNewMembersAreBothQueried(t *testing.T) {
 	t.Parallel()
 	e := expectation{}
 	for g := range ident.GUID(20) {

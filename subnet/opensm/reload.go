@@ -15,21 +15,21 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// Reloader makes OpenSM read its files again.
+// Reloader makes OpenSM reload its files.
 type Reloader interface {
-	// Reload returns when OpenSM was told; it sweeps afterwards.
+	// Reload returns when OpenSM was notified; it sweeps afterwards.
 	Reload(ctx context.Context) error
-	// Process tells one run of OpenSM from the next. The error says why it cannot be told; the text is "" then.
+	// Process identifies the run of OpenSM. The error says why it is unknown; the text is "" then.
 	Process(ctx context.Context) (string, error)
 }
 
-// PIDFile reloads an OpenSM whose process id stands in a file, by SIGHUP.
+// PIDFile reloads, by SIGHUP, an OpenSM whose process id is in a file.
 type PIDFile struct {
 	Path string
-	// Program is the name the process must have, as /proc shows it; empty is opensm. A process of another
-	// name is never signalled: process ids are used again.
+	// Program is the required name of the process, as in /proc; empty means opensm. A process with another name is never
+	// signalled: process ids are reused.
 	Program string
-	Proc    string // where /proc is; empty is /proc
+	Proc    string // path of /proc; empty means /proc
 }
 
 var _ Reloader = (*PIDFile)(nil)
@@ -58,7 +58,7 @@ func (p PIDFile) Process(context.Context) (string, error) {
 	return fmt.Sprintf("%d@%s", pid, start), nil
 }
 
-// PortGUID is the port that the process was started with by -g or --guid; 0 when it was started without.
+// PortGUID returns the port in the process's argument -g or --guid; 0 without one.
 func (p PIDFile) PortGUID(context.Context) (ident.GUID, error) {
 	pid, err := p.pid()
 	if err != nil {
@@ -67,7 +67,8 @@ func (p PIDFile) PortGUID(context.Context) (ident.GUID, error) {
 	return startedOn(p.proc(), pid)
 }
 
-// startedOn reads the port from a process's arguments; OpenSM takes -gX, -g X, --guid X and --guid=X, and the last counts.
+// startedOn returns the port in a process's arguments; OpenSM takes -gX, -g X, --guid X and --guid=X, and the last
+// counts.
 func startedOn(proc string, pid int) (guid ident.GUID, err error) {
 	data, err := os.ReadFile(filepath.Join(proc, strconv.Itoa(pid), "cmdline"))
 	if err != nil {
@@ -96,7 +97,7 @@ func startedOn(proc string, pid int) (guid ident.GUID, err error) {
 
 func (p PIDFile) proc() string { return cmp.Or(p.Proc, "/proc") }
 
-// pid reads the process id and checks whose it is.
+// pid reads the process id and checks the process's name.
 func (p PIDFile) pid() (int, error) {
 	data, err := os.ReadFile(p.Path)
 	if err != nil {
@@ -120,7 +121,7 @@ func (p PIDFile) pid() (int, error) {
 	return pid, nil
 }
 
-// startTime is field 22 of a process's stat file (proc(5)): clock ticks after the machine's start.
+// startTime returns field 22 of a process's stat file (proc(5)): clock ticks after the machine's start.
 func startTime(proc string, pid int) (string, error) {
 	data, err := os.ReadFile(filepath.Join(proc, strconv.Itoa(pid), "stat"))
 	if err != nil {
@@ -135,12 +136,12 @@ func startTime(proc string, pid int) (string, error) {
 	return fields[19], nil
 }
 
-// Unit reloads an OpenSM that systemd runs, by SIGHUP: its units have no reload action.
+// Unit reloads, by SIGHUP, an OpenSM that systemd runs: its units have no reload action.
 type Unit struct {
 	Name string // such as opensm.service or opensm@0x0002c903000e0b72.service
-	// Run runs systemctl with arguments and returns what it printed; nil is the program of that name.
+	// Run runs systemctl with arguments and returns its output; nil means the real program.
 	Run  func(ctx context.Context, args ...string) (string, error)
-	Proc string // where /proc is; empty is /proc
+	Proc string // path of /proc; empty means /proc
 }
 
 var _ Reloader = (*Unit)(nil)
@@ -155,7 +156,7 @@ func (u Unit) Reload(ctx context.Context) error {
 	return err
 }
 
-// Process implements Reloader: systemd's id of the run.
+// Process returns systemd's id of the run.
 func (u Unit) Process(ctx context.Context) (string, error) {
 	id, err := u.run(ctx, "show", "--property=InvocationID", "--value")
 	if err == nil && id == "" {
@@ -164,7 +165,7 @@ func (u Unit) Process(ctx context.Context) (string, error) {
 	return id, err
 }
 
-// PortGUID is the port that the unit's process was started with; 0 when it was started without.
+// PortGUID returns the port in the arguments of the unit's process; 0 without one.
 func (u Unit) PortGUID(ctx context.Context) (ident.GUID, error) {
 	text, err := u.run(ctx, "show", "--property=MainPID", "--value")
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// A child of ours stands for OpenSM: what SIGHUP does to it tells that it came.
-func TestAProcessIsToldByItsFile(t *testing.T) {
+// A child process represents OpenSM: the effect of SIGHUP on it shows that the signal arrived.
+func TestReloadSignalsTheProcessOfThePIDFile(t *testing.T) {
 	t.Parallel()
 	hup := make(chan os.Signal, 1) // a child does not inherit a signal that is handled, but one that nohup has ignored
 	signal.Notify(hup, syscall.SIGHUP)
@@ -67,7 +67,7 @@ func TestFilesThatNameNoProcessAreRefused(t *testing.T) {
 	}
 }
 
-func TestTheStartOfAProcessIsFoundBehindAnyName(t *testing.T) {
+func TestStartTimeWithAnyProcessName(t *testing.T) {
 	t.Parallel()
 	proc := t.TempDir()
 	if err := os.Mkdir(filepath.Join(proc, "42"), 0o700); err != nil {
@@ -86,7 +86,7 @@ func TestTheStartOfAProcessIsFoundBehindAnyName(t *testing.T) {
 	}
 }
 
-func TestAUnitIsToldBySystemctl(t *testing.T) {
+func TestReloadSignalsTheUnit(t *testing.T) {
 	t.Parallel()
 	var calls []string
 	state := "active\n"

@@ -11,17 +11,17 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// Shape bounds what Fabric draws; the zero value draws anything.
+// Shape restricts what Fabric draws; the zero value draws anything.
 type Shape struct {
-	// Connected joins all switches into one part and plugs every host into a switch.
+	// Connected joins all switches into one component and plugs every host into a switch.
 	Connected bool
-	// PlainText keeps to what the text of ibnetdiscover can hold: known port GUIDs and LIDs on
-	// plugged-in ports only, no MTU, VLs, state, revision, domain, rate or delay.
+	// PlainText restricts to what the text of ibnetdiscover can hold: known port GUIDs and LIDs on plugged-in ports only,
+	// no MTU, VLs, state, revision, domain, rate or delay.
 	PlainText bool
 }
 
-// Fabric draws a fabric of up to 8 switches and 12 hosts with random wiring: parallel links,
-// loop-back plugs, unplugged ports and several parts. It has LIDs in some draws, and no routes.
+// Fabric draws a fabric of up to 8 switches and 12 hosts with random wiring: parallel links, loop-back plugs, unplugged
+// ports and several components. It has LIDs in some draws, and no routes.
 func Fabric(t *rapid.T, s Shape) *subnet.Fabric {
 	d := drawer{T: t, Shape: s}
 	switches := rapid.IntRange(0, 8).Draw(t, "switches")
@@ -94,7 +94,7 @@ func (d *drawer) node(kind subnet.NodeKind, i, ports int) {
 	d.nodes, d.used = append(d.nodes, n), append(d.used, 0)
 }
 
-// connect makes a random tree of the switches and hangs the hosts on it, as far as there is room.
+// connect makes a random tree of the switches and attaches the hosts to it, as far as ports are free.
 func (d *drawer) connect(switches int) {
 	for i := 1; i < switches; i++ {
 		if !d.link(rapid.IntRange(max(0, i-3), i-1).Draw(d.T, "parent"), i) {
@@ -133,8 +133,7 @@ func (d *drawer) free(n int) (ident.PortNum, bool) {
 	return ident.PortNum(d.used[n]), true
 }
 
-// portGUIDs gives GUIDs to the ports that can show them: port 0 of switches and, of the others,
-// those that are plugged in, or all.
+// portGUIDs sets the GUIDs of port 0 of switches and, for other nodes, of plugged-in ports, or of all.
 func (d *drawer) portGUIDs() {
 	plugged := make(map[subnet.PortRef]bool)
 	for _, l := range d.links {

@@ -5,9 +5,9 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// guidBases hands out GUIDs to nodes without one, as ibsim does: channel adapters from 0x100000,
-// switches from 0x200000, and routers, for which ibsim has no base, from 0x300000. A node's GUID
-// is the next of its kind; behind it a channel adapter's ports have the following ones.
+// guidBases assigns GUIDs to nodes without one, as ibsim does: channel adapters from 0x100000, switches from 0x200000,
+// and routers, for which ibsim has no base, from 0x300000. A node's GUID is the next of its kind, followed by those of a
+// channel adapter's ports.
 type guidBases struct {
 	next, base [subnet.KindRouter + 1]ident.GUID
 }
@@ -17,7 +17,7 @@ func newGUIDBases() guidBases {
 	return guidBases{next: first, base: first}
 }
 
-// set moves the next GUID of a kind: to the value, or to the value behind the last one set so.
+// set moves the next GUID of a kind: to the value, or relative to the last value set.
 func (g *guidBases) set(kind subnet.NodeKind, v ident.GUID, relative bool) {
 	if !relative {
 		g.base[kind] = v
@@ -36,8 +36,8 @@ func (g *guidBases) take(kind subnet.NodeKind, ports int) ident.GUID {
 	return v
 }
 
-// fillPortGUIDs gives a node's ports the GUIDs that ibsim would: a switch's port 0 has the
-// node's, port p of a channel adapter has the node's plus p.
+// fillPortGUIDs sets the GUIDs of a node's ports as ibsim does: a switch's port 0 has the node's, port p of a channel
+// adapter the node's plus p.
 func fillPortGUIDs(n *subnet.Node) {
 	if n.Kind == subnet.KindSwitch {
 		n.Ports[0].GUID = n.GUID

@@ -17,7 +17,7 @@ type record struct {
 	id    string
 	node  subnet.Node
 	ends  []end
-	bare  bool      // id and GUID were not those that ibnetdiscover prints
+	bare  bool      // id and GUID differ from the form of ibnetdiscover
 	taken [4]uint64 // port numbers that have a line
 }
 
@@ -28,10 +28,9 @@ type ibnetParser struct {
 	records []record
 	byID    map[string]int
 	aliases map[string]alias
-	ports   int // of all nodes, port 0 included
+	ports   int // of all nodes, including port 0
 
-	// What the lines before a header said about it. Vendor, device and prefix stay until they
-	// are said again, as in ibsim.
+	// Values from lines before a header. Vendor, device and prefix stay until they are set again, as in ibsim.
 	guids          guidBases
 	guidGiven      [subnet.KindRouter + 1]bool
 	portGUID       ident.GUID
@@ -39,7 +38,7 @@ type ibnetParser struct {
 	vendor         uint32
 	device         uint16
 	prefix         string
-	widths, speeds uint8 // masks of codes, for links that do not say
+	widths, speeds uint8 // masks of codes, for links without their own
 }
 
 type alias struct {
@@ -70,12 +69,12 @@ func parseIbnet(file string, data []byte) (*subnet.Fabric, error) {
 	return p.join()
 }
 
-// fail makes the error of the current line.
+// fail returns an error of the current line.
 func (p *ibnetParser) fail(field, found, allowed string) error {
 	return &ParseError{File: p.file, Line: p.line, Field: field, Found: found, Allowed: allowed}
 }
 
-// parseLine sorts a line by its beginning.
+// parseLine dispatches on the start of a line.
 func (p *ibnetParser) parseLine(s string) error {
 	switch {
 	case s == "", s[0] == '#':
@@ -101,7 +100,7 @@ func (p *ibnetParser) parseLine(s string) error {
 	return p.parseAssignment(word, s)
 }
 
-// parseAssignment reads a line such as "vendid=0x2c9" or "switchguid=0x2c9(2c8)".
+// parseAssignment parses a line such as "vendid=0x2c9" or "switchguid=0x2c9(2c8)".
 func (p *ibnetParser) parseAssignment(word, line string) error {
 	rest, _, _ := strings.Cut(line[len(word):], "#")
 	rest = strings.TrimSpace(rest)
@@ -208,8 +207,8 @@ func (p *ibnetParser) parseHeader(kind subnet.NodeKind, rest string) error {
 	return nil
 }
 
-// newNode makes a node from what the lines before its header said. Its GUID comes from the line
-// for it, else from an id as ibnetdiscover prints it, else it is the next generated one.
+// newNode returns a node with the values of the lines before its header. Its GUID comes from its line, else from an id in
+// the form of ibnetdiscover, else it is the next generated one.
 func (p *ibnetParser) newNode(kind subnet.NodeKind, id string, ports int) subnet.Node {
 	n := subnet.Node{Kind: kind, VendorID: p.vendor, DeviceID: p.device, SystemGUID: p.systemGUID, Ports: subnet.NewPorts(ports)}
 	given := p.guidGiven[kind]
@@ -229,7 +228,7 @@ func (p *ibnetParser) newNode(kind subnet.NodeKind, id string, ports int) subnet
 	return n
 }
 
-// fullID puts the module's prefix before an id that has none.
+// fullID adds the module's prefix to an id that has none.
 func (p *ibnetParser) fullID(base string) string {
 	if p.prefix == "" || strings.Contains(base, "#") {
 		return base
@@ -237,7 +236,7 @@ func (p *ibnetParser) fullID(base string) string {
 	return p.prefix + "#" + base
 }
 
-// parseLID reads "lid 5" and "lmc 0" out of a comment into the port. LID 0 is "none".
+// parseLID parses "lid 5" and "lmc 0" in a comment into the port. LID 0 means none.
 func (p *ibnetParser) parseLID(port *subnet.Port, comment string) error {
 	words := strings.Fields(comment)
 	for i := 0; i+1 < len(words); i++ {
@@ -275,7 +274,7 @@ func (p *ibnetParser) guid(field, s string) (ident.GUID, error) {
 	return g, nil
 }
 
-// nodeID is the id that ibnetdiscover gives a node: S-, H- or R- and the GUID's 16 digits.
+// nodeID returns ibnetdiscover's id of a node: S-, H- or R- and the GUID's 16 digits.
 func nodeID(n *subnet.Node) string {
 	return fmt.Sprintf("%c-%016x", idLetter(n.Kind), uint64(n.GUID))
 }
@@ -299,7 +298,7 @@ func guidOfID(k subnet.NodeKind, id string) (ident.GUID, bool) {
 	return ident.GUID(v), err == nil
 }
 
-// quoted returns the text between the first two double quotes and what is behind them.
+// quoted returns the text between the first two double quotes and the text after them.
 func quoted(s string) (text, rest string, ok bool) {
 	_, s, ok = strings.Cut(s, `"`)
 	if !ok {
@@ -308,9 +307,8 @@ func quoted(s string) (text, rest string, ok bool) {
 	return strings.Cut(s, `"`)
 }
 
-// splitComment takes the description out of a header's comment: the text between its first and
-// its last double quote (a description may have some itself), or, unquoted, all up to the words
-// that introduce a switch's LID.
+// splitComment extracts the description from a header's comment: the text between its first and its last double quote (a
+// description may contain some), or, unquoted, everything up to the words before a switch's LID.
 func splitComment(s string) (name, tail string) {
 	s = strings.TrimSpace(s)
 	if i, j := strings.IndexByte(s, '"'), strings.LastIndexByte(s, '"'); i == 0 && j > 0 {

@@ -80,8 +80,8 @@ func TestACapturedFabricIsReadInFull(t *testing.T) {
 	if r, ok := f.PortByLID(21); !ok || f.PortName(r) != "gpu-01 mlx5_0/P2" {
 		t.Errorf("LID 21, within the LMC, is %s", f.PortName(r))
 	}
-	// But for the date, the first line of the comment and the switches' kind of port 0, what we
-	// write is what ibnetdiscover wrote.
+	// Except for the date, the first line of the comment and the switches' kind of port 0, our text equals that of
+	// ibnetdiscover.
 	if diff := cmp.Diff(significant(string(text)), significant(string(ibnetText(t, f)))); diff != "" {
 		t.Errorf("(-ibnetdiscover +ours)\n%s", diff)
 	}
@@ -320,15 +320,14 @@ func TestFaultyTextIsRefusedWithItsLine(t *testing.T) {
 	}
 }
 
-func TestACutCaptureIsNotReadAsASmallerFabric(t *testing.T) {
+func TestTruncatedCaptureIsRejected(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("testdata/small-cluster.net")
 	if err != nil {
 		t.Fatal(err)
 	}
 	body := bytes.TrimRight(text, "\n")
-	// Within the last line all links are known already; before the first port line there is
-	// nothing that could be missed.
+	// Within the last line all links are known already; before the first port line nothing can be missed.
 	for end := range bytes.LastIndexByte(body, '\n') {
 		if f, err := topofile.Read("cut.net", bytes.NewReader(body[:end])); err == nil && len(f.Links) > 0 {
 			t.Fatalf("cut at byte %d of %d: read %d nodes and %d links without an error", end, len(body), len(f.Nodes), len(f.Links))
@@ -353,7 +352,7 @@ func TestAReadErrorIsPassedOn(t *testing.T) {
 	}
 }
 
-// endless is a file without an end.
+// endless is a file without end.
 type endless struct{}
 
 func (endless) Read(b []byte) (int, error) {
@@ -399,8 +398,8 @@ func FuzzReadIbnetdiscover(f *testing.F) {
 	})
 }
 
-// TestIbsimReadsACaptureAsWeDo covers what the generated fabrics lack: several ports, routers,
-// LMCs, mixed speeds, odd names.
+// TestIbsimReadsACaptureAsWeDo covers what the generated fabrics lack: several ports, routers, LMCs, mixed speeds, odd
+// names.
 func TestIbsimReadsACaptureAsWeDo(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("testdata/small-cluster.net")
@@ -460,7 +459,7 @@ func TestControlCharactersDoNotReachTheText(t *testing.T) {
 	}
 }
 
-func TestALongFileNameIsCutToAFabricsName(t *testing.T) {
+func TestLongFileNameIsTruncatedToAFabricName(t *testing.T) {
 	t.Parallel()
 	f, err := topofile.Read(strings.Repeat("ü", 40)+".net", strings.NewReader("Switch 1 \"S\"\n"))
 	if err != nil || f.Name != strings.Repeat("ü", 32) {
@@ -468,7 +467,7 @@ func TestALongFileNameIsCutToAFabricsName(t *testing.T) {
 	}
 }
 
-// full is a disk with no room left.
+// full is a full disk.
 type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, errors.New("disk full") }

@@ -8,8 +8,8 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// Links of a hand-written file that do not say otherwise are 4x SDR, as in ibsim: masks of the
-// codes of LinkWidthEnabled and LinkSpeedEnabled.
+// Default of links in a hand-written file: 4x SDR, as in ibsim, as masks of the codes of LinkWidthEnabled and
+// LinkSpeedEnabled.
 const (
 	defaultWidths = 2
 	defaultSpeeds = 1
@@ -24,19 +24,19 @@ type end struct {
 	remotePort int
 	remoteGUID ident.GUID
 
-	// The link as the line's comment has it, or, without one, the masks of what is enabled.
+	// The link as in the line's comment or, without one, the masks of what is enabled.
 	told           bool
 	width          subnet.Width
 	speed          subnet.Speed
 	widths, speeds uint8
 }
 
-// parsePort reads a port line:
+// parsePort parses a port line:
 //
 //	[1](guid) "remote"[2](guid) w=4 s=1  # lid 5 lmc 0 "description" lid 4 4xEDR
 //
-// of which ibnetdiscover leaves out the options and a switch's GUIDs and LID, and people
-// nearly all. A line that declares an alias has the alias's name in the place of the remote.
+// ibnetdiscover omits the options and a switch's GUIDs and LID; hand-written files omit nearly everything. A line that
+// declares an alias has the alias's name in place of the remote.
 func (p *ibnetParser) parsePort(s string, isAlias bool) error {
 	if len(p.records) == 0 {
 		return p.fail("port", s, `a node line, such as: Switch 8 "S1", before its ports`)
@@ -85,7 +85,7 @@ func (p *ibnetParser) parsePort(s string, isAlias bool) error {
 	return nil
 }
 
-// cutComment splits a port line at the first # that is not within the remote's quotes.
+// cutComment splits a port line at the first # outside of the remote's quotes.
 func cutComment(s string) (body, comment string) {
 	in := false
 	for i := range len(s) {
@@ -101,7 +101,7 @@ func cutComment(s string) (body, comment string) {
 	return s, ""
 }
 
-// parseParens reads any of "[ext 5]" and "(guid)" at the beginning of s.
+// parseParens parses any of "[ext 5]" and "(guid)" at the start of s.
 func (p *ibnetParser) parseParens(s string, g *ident.GUID) (rest string, err error) {
 	for {
 		s = strings.TrimSpace(s)
@@ -127,7 +127,7 @@ func (p *ibnetParser) parseParens(s string, g *ident.GUID) (rest string, err err
 	}
 }
 
-// parseRemote reads what follows the remote's id: its port, GUID and the link's options.
+// parseRemote parses the text after the remote's id: its port, GUID and the link's options.
 func (p *ibnetParser) parseRemote(e *end, s string) (err error) {
 	if s = strings.TrimSpace(s); strings.HasPrefix(s, "[") && !strings.HasPrefix(s, "[ext ") {
 		num, rest, ok := strings.Cut(s[1:], "]")
@@ -163,9 +163,8 @@ func (p *ibnetParser) parseRemote(e *end, s string) (err error) {
 	return nil
 }
 
-// parseLinkComment reads a port line's comment as far as it is ibnetdiscover's: the LID and LMC
-// of a channel adapter's port before the peer's description; behind it the peer's LID, width
-// and speed, and with ibnetdiscover -f the VL code.
+// parseLinkComment parses a port line's comment in the form of ibnetdiscover: the LID and LMC of a channel adapter's port
+// before the peer's description; after it the peer's LID, width and speed, and with ibnetdiscover -f the VL code.
 func (p *ibnetParser) parseLinkComment(r *record, port *subnet.Port, e *end, comment string) error {
 	before, after := comment, ""
 	if i, j := strings.IndexByte(comment, '"'), strings.LastIndexByte(comment, '"'); i >= 0 && j > i {
@@ -215,7 +214,7 @@ func (p *ibnetParser) addAlias(e end) error {
 	return nil
 }
 
-// join makes the nodes and links of all records.
+// join builds the nodes and links of all records.
 func (p *ibnetParser) join() (*subnet.Fabric, error) {
 	nodes, nodeLines := make([]subnet.Node, len(p.records)), make([]int, len(p.records))
 	var links []subnet.Link
@@ -245,7 +244,7 @@ func (p *ibnetParser) join() (*subnet.Fabric, error) {
 	return build(p.file, fabricName(p.file), nodes, nodeLines, links, linkLines)
 }
 
-// peers indexes the port lines by the port they are of.
+// peers indexes the port lines by their ports.
 func (p *ibnetParser) peers() map[subnet.PortRef]*end {
 	m := make(map[subnet.PortRef]*end)
 	for i := range p.records {
@@ -257,8 +256,8 @@ func (p *ibnetParser) peers() map[subnet.PortRef]*end {
 	return m
 }
 
-// link makes the link of one port line; again is true for the line at its other end, which comes
-// later in the file and only has to agree.
+// link returns the link of one port line; again is true for the line of its other end, which comes later in the file and
+// must only agree.
 func (p *ibnetParser) link(node int32, e *end, peers map[subnet.PortRef]*end) (l subnet.Link, again bool, err error) {
 	here := subnet.PortRef{Node: node, Port: e.port}
 	there, err := p.remoteOf(e)
@@ -297,7 +296,7 @@ func (p *ibnetParser) linkText(a, b subnet.PortRef) string {
 	return fmt.Sprintf("%s[%d] - %s[%d]", p.records[a.Node].id, a.Port, p.records[b.Node].id, b.Port)
 }
 
-// remoteOf finds the port that a port line leads to.
+// remoteOf returns the port that a port line leads to.
 func (p *ibnetParser) remoteOf(e *end) (subnet.PortRef, error) {
 	if e.byAlias {
 		a, ok := p.aliases[e.remote]
@@ -316,8 +315,8 @@ func (p *ibnetParser) remoteOf(e *end) (subnet.PortRef, error) {
 	return subnet.PortRef{Node: int32(i), Port: ident.PortNum(e.remotePort)}, nil
 }
 
-// widthSpeed agrees on what the two lines of a link say. What a comment tells counts before what
-// is enabled, from which the widest and fastest common one is taken.
+// widthSpeed combines the two lines of a link. A comment takes precedence over the enabled values, of which the widest
+// and fastest common one is taken.
 func (p *ibnetParser) widthSpeed(a, b *end) (subnet.Width, subnet.Speed, error) {
 	if !a.told && !b.told {
 		w, s := subnet.WidthFromCode(a.widths&b.widths), subnet.SpeedFromCodes(a.speeds&b.speeds, 0)

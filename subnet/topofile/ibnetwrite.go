@@ -10,10 +10,9 @@ import (
 	"fairlane/subnet"
 )
 
-// WriteIbnetdiscover writes the fabric as ibnetdiscover prints it, without the date, the nodes
-// in the fabric's order; ibsim and the field's other tools read it. The format has no room for
-// domains, revisions, MTUs, data VLs, port states, delays, rates other than those of width and
-// speed, forwarding tables, and GUIDs and LIDs of ports that nothing is plugged into: WriteYAML
+// WriteIbnetdiscover writes the fabric in the format of ibnetdiscover, without the date, the nodes in the fabric's order;
+// ibsim and the field's other tools read it. The format cannot hold domains, revisions, MTUs, data VLs, port states,
+// delays, rates other than those of width and speed, forwarding tables, and GUIDs and LIDs of unplugged ports: WriteYAML
 // keeps those. Control characters in names become spaces, as in ibnetdiscover.
 func WriteIbnetdiscover(w io.Writer, f *subnet.Fabric) error {
 	b := bufio.NewWriterSize(w, 64<<10)
@@ -89,7 +88,7 @@ func writePort(b *bufio.Writer, f *subnet.Fabric, r subnet.PortRef) {
 	fmt.Fprintf(b, "\"%s\" lid %d %s\n", printable(f.Nodes[peer.Node].Name), lid, subnet.FormatWidthSpeed(l.Width, l.Speed))
 }
 
-// printable replaces the characters that would break a line or a terminal.
+// printable replaces characters that would break a line or a terminal.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {

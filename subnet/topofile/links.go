@@ -22,7 +22,7 @@ const (
 	maxLinkDelay = quantity.Second
 )
 
-// GUIDs of the nodes of a table: of the locally administered range, so that they can meet no real device's.
+// GUIDs of the nodes of a table: in the locally administered range, so that they cannot equal a real device's.
 const (
 	linkHosts    ident.GUID = 0x0200_0000_0001_0000
 	linkSwitches ident.GUID = 0x0200_0001_0001_0000
@@ -64,13 +64,13 @@ func ReadLinks(name string, r io.Reader) (*subnet.Fabric, error) {
 	return t.build()
 }
 
-// linkTable is what has been read of a table.
+// linkTable is the state of reading a table.
 type linkTable struct {
 	file  string
 	line  int
 	nodes map[int]*linkNode
 	links []tableLink
-	ports int // of all nodes, port 0 included
+	ports int // of all nodes, including port 0
 }
 
 type linkNode struct {
@@ -124,7 +124,7 @@ func (t *linkTable) add(text string) error {
 	return nil
 }
 
-// end reads one end of a link.
+// end parses one end of a link.
 func (t *linkTable) end(l *tableLink, end int, cells, columns []string) error {
 	number, err := strconv.ParseUint(cells[0], 10, 32)
 	if err != nil || number > maxLinkNode {
@@ -164,7 +164,7 @@ func (t *linkTable) end(l *tableLink, end int, cells, columns []string) error {
 	return nil
 }
 
-// nanoseconds reads a number with at most three decimals.
+// nanoseconds parses a number with at most three decimals.
 func nanoseconds(cell string) (quantity.Picoseconds, bool) {
 	whole, frac, found := strings.Cut(cell, ".")
 	if found && (frac == "" || len(frac) > 3) {
@@ -179,7 +179,7 @@ func nanoseconds(cell string) (quantity.Picoseconds, bool) {
 	return d, err == nil && d <= maxLinkDelay
 }
 
-// build makes the fabric.
+// build builds the fabric.
 func (t *linkTable) build() (*subnet.Fabric, error) {
 	ids := make([]int, 0, len(t.nodes))
 	for id := range t.nodes {

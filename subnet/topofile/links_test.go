@@ -81,7 +81,7 @@ func TestFaultsOfLinksNameLineAndColumn(t *testing.T) {
 	}
 }
 
-// A table of many nodes with high port numbers must be refused before they are all made.
+// A table of many nodes with high port numbers must be rejected before all ports are allocated.
 func TestTooManyPortsAreRefused(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder

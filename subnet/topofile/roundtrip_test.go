@@ -60,7 +60,7 @@ func TestYAMLKeepsAllOfARandomFabric(t *testing.T) {
 	})
 }
 
-func TestIbnetdiscoverTextKeepsWhatItHasRoomFor(t *testing.T) {
+func TestIbnetdiscoverTextKeepsWhatItCanHold(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		f := subnettest.Fabric(t, subnettest.Shape{PlainText: true})
@@ -81,7 +81,7 @@ func TestIbnetdiscoverTextKeepsWhatItHasRoomFor(t *testing.T) {
 	})
 }
 
-// builtins are one of each generated fabric.
+// builtins returns one of each generated fabric.
 func builtins(t *testing.T) map[string]*subnet.Fabric {
 	t.Helper()
 	m := make(map[string]*subnet.Fabric)
@@ -116,7 +116,7 @@ func TestBuiltinFabricsSurviveBothFormats(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// What the text has no room for is unknown on one side, and so no difference.
+			// What the text cannot hold is unknown on one side, and so no difference.
 			if d := subnet.Diff(f, got); !d.Empty() {
 				t.Errorf("ibnetdiscover text: %s", d)
 			}
@@ -128,7 +128,7 @@ func TestIbsimAndIbnetdiscoverReadOurText(t *testing.T) {
 	t.Parallel()
 	for name, f := range builtins(t) {
 		if name == "star" || name == "s1-testbed" {
-			continue // FDR10 and the wide star say nothing new
+			continue // FDR10 and the wide star add nothing
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

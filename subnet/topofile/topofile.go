@@ -1,6 +1,5 @@
-// Package topofile reads and writes fabrics as text: the topology files of ibnetdiscover and
-// ibsim, and Fairlane's own YAML. Input is bounded, and every fault names its file and line and
-// what is allowed there.
+// Package topofile reads and writes fabrics as text: the topology files of ibnetdiscover and ibsim, and Fairlane's own
+// YAML. Input is bounded, and every fault names its file and line and what is allowed there.
 package topofile
 
 import (
@@ -22,19 +21,18 @@ const (
 	MaxLine = 64 << 10 // bytes of a line
 )
 
-// ParseError is a fault in a file. Field, Found and Allowed say what was read, what was there
-// and what may be there; Err, when not nil, is a fault of the fabric as a whole that was traced
-// to the line.
+// ParseError is a fault in a file. Field, Found and Allowed are the field, its value and the valid values; Err, when not
+// nil, is a fault of the fabric as a whole that was traced to the line.
 type ParseError struct {
 	File    string
-	Line    int // from 1; 0 when it is not the fault of a line
+	Line    int // from 1; 0 for a fault that belongs to no line
 	Field   string
 	Found   string
 	Allowed string
 	Err     error
 }
 
-// maxFound cuts long texts in messages.
+// maxFound truncates long texts in messages.
 const maxFound = 60
 
 // Error prints "file:line: field: found "x": want y".
@@ -60,10 +58,9 @@ func (e *ParseError) Error() string {
 // Unwrap returns Err.
 func (e *ParseError) Unwrap() error { return e.Err }
 
-// Read reads a fabric in either format: YAML when the first line that is neither empty nor a
-// comment is a YAML key, a document mark or a brace, else the text of ibnetdiscover and ibsim.
-// name is the file's name for messages; without folder and extension it is the fabric's name
-// unless the file has one. Faults in the file are a *ParseError.
+// Read reads a fabric in either format: YAML when the first line that is neither empty nor a comment is a YAML key, a
+// document mark or a brace, else the text of ibnetdiscover and ibsim. name is the file's name for messages; without
+// directory and extension it is the fabric's name unless the file has one. Faults in the file are a *ParseError.
 func Read(name string, r io.Reader) (*subnet.Fabric, error) {
 	data, err := readAll(name, r)
 	if err != nil {
@@ -75,10 +72,9 @@ func Read(name string, r io.Reader) (*subnet.Fabric, error) {
 	return parseIbnet(name, data)
 }
 
-// ReadIbnetdiscover reads the text that ibnetdiscover prints, and the hand-written dialect of
-// ibsim: node ids without GUIDs, "Hca", w= and s= options, module prefixes, aliases, GUID bases.
-// GUIDs and link speeds that are not given are those that ibsim generates. It refuses ibsim's
-// "include" and "do" lines, which need other files or a running simulator.
+// ReadIbnetdiscover reads the output of ibnetdiscover, and the hand-written dialect of ibsim: node ids without GUIDs,
+// "Hca", w= and s= options, module prefixes, aliases, GUID bases. Missing GUIDs and link speeds are generated as in
+// ibsim. It rejects ibsim's "include" and "do" lines, which need other files or a running simulator.
 func ReadIbnetdiscover(name string, r io.Reader) (*subnet.Fabric, error) {
 	data, err := readAll(name, r)
 	if err != nil {
@@ -111,7 +107,7 @@ func readAll(name string, r io.Reader) ([]byte, error) {
 	return bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), nil
 }
 
-// longLine returns the number and the beginning of the first line that is too long, or 0.
+// longLine returns the number and the start of the first line that is too long, or 0.
 func longLine(data []byte) (int, []byte) {
 	for n := 1; len(data) > 0; n++ {
 		i := bytes.IndexByte(data, '\n')
@@ -141,7 +137,7 @@ func looksLikeYAML(data []byte) bool {
 	return false
 }
 
-// fabricName is the file's name without folder and extension, cut to what a name may be.
+// fabricName returns the file's name without directory and extension, truncated to a valid name.
 func fabricName(file string) string {
 	base := path.Base(strings.ReplaceAll(file, `\`, "/"))
 	name := strings.ToValidUTF8(strings.TrimSuffix(base, path.Ext(base)), "?")
@@ -152,7 +148,7 @@ func fabricName(file string) string {
 	return name
 }
 
-// build makes the fabric and turns a fault that New finds into one of the line it came from.
+// build builds the fabric, and maps a fault that New finds to its line.
 func build(file, name string, nodes []subnet.Node, nodeLines []int, links []subnet.Link, linkLines []int) (*subnet.Fabric, error) {
 	f, err := subnet.New(name, nodes, links)
 	var fault *subnet.BuildError

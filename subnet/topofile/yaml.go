@@ -17,7 +17,7 @@ const yamlVersion = 1
 // maxLFTEntries bounds the forwarding tables of a file.
 const maxLFTEntries = 64 << 20
 
-// yamlReader collects the parts of a YAML fabric.
+// yamlReader collects the components of a YAML fabric.
 type yamlReader struct {
 	yamlDoc
 	guids     guidBases
@@ -30,8 +30,7 @@ type yamlReader struct {
 	ports     int
 }
 
-// The keys of the format, one list for each mapping, in the order of writing; the JSON schema has
-// the same.
+// The keys of the format, one list for each mapping, in the order of writing; the JSON schema has the same.
 func rootKeys() []string { return []string{"version", "name", "nodes", "links", "lids", "lfts"} }
 func nodeKeys() []string {
 	return []string{"name", "kind", "guid", "system_guid", "vendor_id", "device_id", "revision", "domain", "ports", "mtu", "vls", "state", "port"}
@@ -132,7 +131,7 @@ func (r *yamlReader) node(item *yaml.Node) error {
 	return nil
 }
 
-// newNode reads what every node must have: a kind and a number of ports, 1 for a host.
+// newNode reads the required fields of a node: a kind and a number of ports, 1 for a host.
 func (r *yamlReader) newNode(item *yaml.Node, m map[string]*yaml.Node) (n subnet.Node, err error) {
 	kind, ok := m["kind"]
 	if !ok {
@@ -172,7 +171,7 @@ func kindWord(k subnet.NodeKind) string {
 	return k.String()
 }
 
-// identity reads a node's names and numbers; a GUID that is not given is generated.
+// identity reads a node's names and numbers; a missing GUID is generated.
 func (r *yamlReader) identity(n *subnet.Node, m map[string]*yaml.Node) (err error) {
 	set := func(key string, read func(*yaml.Node) error) {
 		if v, ok := m[key]; ok && err == nil {
@@ -200,7 +199,7 @@ func (r *yamlReader) identity(n *subnet.Node, m map[string]*yaml.Node) (err erro
 	return err
 }
 
-// allPorts reads the settings that a node's ports have in common.
+// allPorts reads the common settings of a node's ports.
 func (r *yamlReader) allPorts(n *subnet.Node, m map[string]*yaml.Node) error {
 	var common subnet.Port
 	if err := r.portSettings(&common, m); err != nil {
@@ -213,7 +212,7 @@ func (r *yamlReader) allPorts(n *subnet.Node, m map[string]*yaml.Node) error {
 	return nil
 }
 
-// firstPort is 0 on a switch, 1 on the others, which have no port 0.
+// firstPort returns 0 for a switch, 1 for other nodes, which have no port 0.
 func firstPort(n *subnet.Node) int {
 	if n.Kind == subnet.KindSwitch {
 		return 0
@@ -314,8 +313,8 @@ func (r *yamlReader) link(item *yaml.Node) error {
 	return nil
 }
 
-// linkSpeed reads a link's rate, width and speed. One of them is enough: the rate follows from
-// width and speed, and a rate that a width and speed have exactly implies these.
+// linkSpeed reads a link's rate, width and speed. One of them is enough: width and speed determine the rate, and a rate
+// that exactly matches a width and speed implies them.
 func (r *yamlReader) linkSpeed(l *subnet.Link, item *yaml.Node, m map[string]*yaml.Node) (err error) {
 	if m["rate"] == nil && m["width"] == nil && m["speed"] == nil {
 		return r.fail(item, "rate", "none", "a rate, or a width and a speed")
@@ -339,7 +338,7 @@ func (r *yamlReader) linkSpeed(l *subnet.Link, item *yaml.Node, m map[string]*ya
 	return err
 }
 
-// parseRate reads the rate of a link, which a link that is up has.
+// parseRate parses the rate of a link; it must be above zero.
 func parseRate(s string) (quantity.BitRate, error) {
 	v, err := quantity.ParseBitRate(s)
 	if err == nil && v <= 0 {
@@ -348,13 +347,13 @@ func parseRate(s string) (quantity.BitRate, error) {
 	return v, err
 }
 
-// unknownWord stands for a width or speed that is not known.
+// unknownWord is the text of an unknown width or speed.
 const unknownWord = "unknown"
 
-// wantEnd is what an end of a link may be.
+// wantEnd describes the valid forms of a link's end.
 const wantEnd = "NODE:PORT, such as leaf1:3 or leaf1/P3"
 
-// end reads NODE:PORT, PORT not under low.
+// end parses NODE:PORT, with PORT at least low.
 func (r *yamlReader) end(item, v *yaml.Node, field string, low uint64) (ref subnet.PortRef, err error) {
 	if v == nil {
 		return ref, r.fail(item, field, "none", wantEnd)
@@ -378,7 +377,7 @@ func (r *yamlReader) end(item, v *yaml.Node, field string, low uint64) (ref subn
 	return ref, nil
 }
 
-// nodeRef finds a node by name, or by node GUID with 0x.
+// nodeRef resolves a node by name, or by node GUID with 0x.
 func (r *yamlReader) nodeRef(v *yaml.Node, field, s string) (int32, error) {
 	if isGUIDRef(s) {
 		if g, err := ident.ParseGUID(s); err == nil {
@@ -397,7 +396,7 @@ func (r *yamlReader) nodeRef(v *yaml.Node, field, s string) (int32, error) {
 	}
 }
 
-// isGUIDRef reports whether a node reference is to be tried as a GUID first.
+// isGUIDRef reports whether a node reference must be tried as a GUID first.
 func isGUIDRef(s string) bool { return len(s) > 2 && strings.EqualFold(s[:2], "0x") }
 
 // lid reads one entry of lids.

@@ -180,10 +180,9 @@ func TestFaultyYAMLIsRefusedWithItsLine(t *testing.T) {
 	}
 }
 
-func TestASmallFileCannotAskForHugeTables(t *testing.T) {
+func TestSmallFileWithHugeTablesIsRejected(t *testing.T) {
 	t.Parallel()
-	// A small file must not ask for gigabytes: 2,000 tables with one entry at the top LID are
-	// 98 million entries.
+	// A small file must not cause gigabytes of memory: 2,000 tables with one entry at the top LID are 98 million entries.
 	var b bytes.Buffer
 	b.WriteString("version: 1\nnodes:\n")
 	for i := range 2000 {

@@ -13,12 +13,11 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// maxYAMLParts bounds the marks that can begin a YAML node, and with them the memory of the
-// document's tree.
+// maxYAMLParts bounds the marks that can start a YAML node, and with them the memory of the document's tree.
 const maxYAMLParts = 4_000_000
 
-// yamlDoc turns nodes of a YAML tree into values, with errors that name file, line and field. It ends at the first fault and makes
-// no values between the tree and the fabric, unlike yamltree.Decoder: fabrics have a million links.
+// yamlDoc converts nodes of a YAML tree into values, with errors that name file, line and field. Unlike yamltree.Decoder
+// it stops at the first fault and makes no values between the tree and the fabric: fabrics have a million links.
 type yamlDoc struct{ file string }
 
 func (d yamlDoc) fail(n *yaml.Node, field, found, allowed string) error {
@@ -50,8 +49,7 @@ func (d yamlDoc) parse(data []byte) (*yaml.Node, error) {
 	return root, nil
 }
 
-// mapping returns the values of a mapping by key. Keys that are not in the list and keys that
-// appear twice are refused.
+// mapping returns the values of a mapping by key. It rejects unknown and duplicate keys.
 func (d yamlDoc) mapping(n *yaml.Node, field string, keys []string) (map[string]*yaml.Node, error) {
 	if n.Kind != yaml.MappingNode {
 		return nil, d.fail(n, field, describe(n), "a mapping with "+strings.Join(keys, ", "))
@@ -79,7 +77,7 @@ func (d yamlDoc) sequence(n *yaml.Node, field string) ([]*yaml.Node, error) {
 	return n.Content, nil
 }
 
-// text returns a scalar as it is written.
+// text returns a scalar unchanged.
 func (d yamlDoc) text(n *yaml.Node, field string) (string, error) {
 	if n.Kind != yaml.ScalarNode {
 		return "", d.fail(n, field, describe(n), "a single value")
@@ -111,7 +109,7 @@ func (d yamlDoc) guid(n *yaml.Node, field string) (ident.GUID, error) {
 	return g, nil
 }
 
-// parsed reads a scalar with a parser whose error says what is allowed.
+// parsed parses a scalar; allowed describes the valid values in errors.
 func parsed[T any](d yamlDoc, n *yaml.Node, field, allowed string, parse func(string) (T, error)) (T, error) {
 	s, err := d.text(n, field)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// routes reads a forwarding table: words LID=PORT or LID..LID=PORT with rising LIDs, in one text
-// or a list of texts. LIDs that are not named have no route.
+// routes parses a forwarding table: words LID=PORT or LID..LID=PORT with ascending LIDs, in one text or a list of texts.
+// Other LIDs have no route.
 func (r *yamlReader) routes(item, v *yaml.Node, ports int) ([]ident.PortNum, error) {
 	if v == nil {
 		return nil, r.fail(item, "routes", "none", "words such as 1=5 or 2..17=3")
@@ -47,7 +47,7 @@ func (r *yamlReader) routes(item, v *yaml.Node, ports int) ([]ident.PortNum, err
 	return row, nil
 }
 
-// parseRun reads LID=PORT or LID..LID=PORT.
+// parseRun parses LID=PORT or LID..LID=PORT.
 func parseRun(word string) (first, last, port int, ok bool) {
 	lids, out, ok := strings.Cut(word, "=")
 	if !ok {

@@ -12,8 +12,8 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// WriteYAML writes the fabric in Fairlane's own format, which keeps all of it: reading the text
-// gives an equal fabric. The same fabric gives the same bytes.
+// WriteYAML writes the fabric in Fairlane's own format, without loss: reading the text gives an equal fabric. The same
+// fabric gives the same bytes.
 func WriteYAML(w io.Writer, f *subnet.Fabric) error {
 	y := yamlWriter{bufio.NewWriterSize(w, 64<<10), f}
 	fmt.Fprintf(y, "version: %d\nname: %s\nnodes:\n", yamlVersion, quote(f.Name))
@@ -72,7 +72,7 @@ func (y yamlWriter) node(n *subnet.Node) {
 	y.nodePorts(n, put)
 }
 
-// nodePorts writes the settings that most ports share, then the ports that differ.
+// nodePorts writes the settings of most ports, then the ports that differ.
 func (y yamlWriter) nodePorts(n *subnet.Node, put func(key, value string)) {
 	ports := n.Ports[firstPort(n):]
 	mtu := mostCommon(ports, func(p *subnet.Port) uint16 { return p.MTU })
@@ -116,7 +116,7 @@ func (y yamlWriter) nodePorts(n *subnet.Node, put func(key, value string)) {
 	}
 }
 
-// mostCommon returns the value that most ports have, the first of several.
+// mostCommon returns the value of most ports, the first of several.
 func mostCommon[T comparable](ports []subnet.Port, get func(*subnet.Port) T) T {
 	counts := make(map[T]int)
 	var best T
@@ -154,7 +154,7 @@ func orUnknown[T comparable](v T, text string) string {
 	return text
 }
 
-// exactRate prints a rate for people where that loses nothing, else in bit/s.
+// exactRate formats a rate with a unit where that is exact, else in bit/s.
 func exactRate(r quantity.BitRate) string {
 	if v, err := quantity.ParseBitRate(r.String()); err == nil && v == r {
 		return r.String()
@@ -211,8 +211,8 @@ func (y yamlWriter) ref(r subnet.PortRef) string {
 	return fmt.Sprintf("%s:%d", y.nodeRef(r.Node), r.Port)
 }
 
-// nodeRef names a node as nodeRef of the reader understands it: by name when that is unique and
-// not taken for a GUID, else by GUID.
+// nodeRef returns a reference that the reader's nodeRef resolves to the node: its name when that is unique and not taken
+// as a GUID, else its GUID.
 func (y yamlWriter) nodeRef(i int32) string {
 	n := &y.f.Nodes[i]
 	if n.Name == "" || isGUIDRef(n.Name) || len(y.f.NodesByName(n.Name)) != 1 {
@@ -221,8 +221,8 @@ func (y yamlWriter) nodeRef(i int32) string {
 	return n.Name
 }
 
-// quote prints a text as a YAML scalar: plain when every YAML reader takes it for that text, else
-// in double quotes with everything unusual escaped.
+// quote formats a text as a YAML scalar: plain when every YAML reader reads it as that text, else in double quotes with
+// everything unusual escaped.
 func quote(s string) string {
 	if plain(s) {
 		return s
@@ -246,8 +246,8 @@ func quote(s string) string {
 	return b.String()
 }
 
-// plain reports whether a text needs no quotes: it begins with a letter, has only harmless
-// characters, and is none of YAML's words.
+// plain reports whether a text needs no quotes: it starts with a letter, has only harmless characters, and is not a
+// reserved word of YAML.
 func plain(s string) bool {
 	if s == "" || !(s[0] >= 'a' && s[0] <= 'z' || s[0] >= 'A' && s[0] <= 'Z') {
 		return false

@@ -8,10 +8,9 @@ import (
 	"fairlane/subnet"
 )
 
-// ThreeTierOptions describes a three-level Clos fabric of pods. In a pod every top-of-rack switch (ToR)
-// has a link to every aggregation switch. The cores form as many equal planes as a pod has aggregation
-// switches: the i-th of each pod has a link to every core of plane i, so that there is one way down
-// from a core to each pod.
+// ThreeTierOptions describes a three-level Clos fabric of pods. In a pod every top-of-rack switch (ToR) has a link to
+// every aggregation switch. The cores form as many equal planes as a pod has aggregation switches: the i-th of each pod
+// has a link to every core of plane i, so that there is one path down from a core to each pod.
 type ThreeTierOptions struct {
 	Pods        int // 0 is 4
 	ToRs        int // of a pod; 0 is 2
@@ -72,8 +71,8 @@ func ThreeTier(o ThreeTierOptions) (*subnet.Fabric, error) {
 	return b.finish("three-tier", o.Wire)
 }
 
-// threeTier adds the nodes and links of one fabric whose names begin with prefix. It returns the
-// first core; its cores have spare ports behind those to the pods.
+// threeTier adds the nodes and links of one fabric whose names start with prefix. It returns the first core; its cores
+// have spare ports after those to the pods.
 func (b *builder) threeTier(o ThreeTierOptions, prefix, domain string, spare int) (firstCore int32) {
 	firstToR := int32(len(b.nodes))
 	firstAgg := firstToR + int32(o.Pods*o.ToRs)
@@ -122,18 +121,18 @@ func FatTree320() (*subnet.Fabric, error) {
 type DualDCOptions struct {
 	// Site is the fabric of each data centre. Its defaults are those of S0.
 	Site ThreeTierOptions
-	// DCIRate and DCIDelay are of the link between the two data-centre interconnect (DCI) switches; 0
-	// is 400 Gbit/s and 1 ms.
+	// DCIRate and DCIDelay are those of the link between the two data-centre interconnect (DCI) switches; 0 is 400 Gbit/s
+	// and 1 ms.
 	DCIRate  quantity.BitRate
 	DCIDelay quantity.Picoseconds
-	// Domains name the data centres; empty is dc1 and dc2. They begin the names of all nodes.
+	// Domains name the data centres; empty is dc1 and dc2. They prefix the names of all nodes.
 	Domains [2]string
 }
 
-// DualDC builds two data centres, each a ThreeTier with a DCI switch that has a link of the cores' rate
-// and delay to every core, and one link between the DCI switches. Nodes have the names of ThreeTier
-// behind their domain, such as dc1-pod1-tor1, and the DCI switches are dc1-dci and dc2-dci. All
-// hosts of the first data centre come before those of the second.
+// DualDC builds two data centres, each a ThreeTier with a DCI switch that has a link of the cores' rate and delay to
+// every core, and one link between the DCI switches. Nodes have the names of ThreeTier after their domain, such as
+// dc1-pod1-tor1, and the DCI switches are dc1-dci and dc2-dci. All hosts of the first data centre come before those of
+// the second.
 func DualDC(o DualDCOptions) (*subnet.Fabric, error) {
 	site := o.Site.withDefaults()
 	domains := [2]string{cmp.Or(o.Domains[0], "dc1"), cmp.Or(o.Domains[1], "dc2")}

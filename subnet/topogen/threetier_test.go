@@ -89,7 +89,7 @@ func TestMeanPathOfFatTree320(t *testing.T) {
 	}
 	hosts := f.Hosts()
 	counts := map[int]int{}
-	for _, b := range hosts[1:] { // all hosts stand alike
+	for _, b := range hosts[1:] { // all hosts are equivalent
 		counts[pathLinks(t, f, hosts[0], b)]++
 	}
 	// 15 others on the ToR, 48 in the pod, 256 in other pods: 1758/319 = 5.51 links on average.
@@ -201,8 +201,8 @@ func TestThreeTierOptionsOutOfRangeAreRefused(t *testing.T) {
 	}
 }
 
-// TestThreeTierPaths checks, for any size, that paths have 2, 4 or 6 links as the places of the hosts say,
-// and that every aggregation switch stands in one plane of the cores.
+// TestThreeTierPaths checks, for any size, that paths have 2, 4 or 6 links depending on the hosts' places, and that every
+// aggregation switch is in one plane of the cores.
 func TestThreeTierPaths(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

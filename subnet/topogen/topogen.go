@@ -22,28 +22,28 @@ const (
 	DataVLs      = 8    // of every port
 )
 
-// GUIDs are of the locally administered range (bit 0x02 of the first byte), so that they
-// can meet no real device's. A node's port p has the node's GUID plus p.
+// GUIDs are in the locally administered range (bit 0x02 of the first byte), so that they cannot equal a real device's. A
+// node's port p has the node's GUID plus p.
 const (
 	firstHost   ident.GUID = 0x0200_0000_0001_0000
 	firstSwitch ident.GUID = 0x0200_0001_0001_0000
 	guidStep               = 0x100
 )
 
-// Wire holds what links have in common; the zero value is 100 Gbit/s, 1 us and LMC 0.
+// Wire holds the common properties of links; the zero value is 100 Gbit/s, 1 us and LMC 0.
 type Wire struct {
 	Rate  quantity.BitRate     // 0 is DefaultRate
 	Delay quantity.Picoseconds // one way; 0 is DefaultDelay
 	LMC   uint8                // of host ports, 0 to 7
-	// Bare leaves out LIDs and routes: for a fabric that is no InfiniBand subnet. They take far longer to compute
-	// than the rest.
+	// Bare omits LIDs and routes, for a fabric that is no InfiniBand subnet. Computing them takes far longer than the
+	// rest.
 	Bare bool
 }
 
 func (w Wire) rate() quantity.BitRate      { return cmp.Or(w.Rate, DefaultRate) }
 func (w Wire) delay() quantity.Picoseconds { return cmp.Or(w.Delay, DefaultDelay) }
 
-// builder collects nodes and links; nodes are numbered in the order they were added.
+// builder collects nodes and links; nodes are numbered in the order in which they were added.
 type builder struct {
 	nodes           []subnet.Node
 	links           []subnet.Link
@@ -80,7 +80,7 @@ func (b *builder) sw(name, domain string, ports int) int32 {
 	return b.add(subnet.KindSwitch, name, domain, firstSwitch+ident.GUID(b.switches-1)*guidStep, ports)
 }
 
-// link joins two ports. Width and speed are those of the rate where one has exactly this rate.
+// link joins two ports. Width and speed are set where one combination has exactly this rate.
 func (b *builder) link(a int32, ap int, z int32, zp int, rate quantity.BitRate, delay quantity.Picoseconds) {
 	w, s, _ := subnet.WidthSpeedFor(rate)
 	b.links = append(b.links, subnet.Link{
@@ -89,14 +89,14 @@ func (b *builder) link(a int32, ap int, z int32, zp int, rate quantity.BitRate, 
 	})
 }
 
-// check notes the first option that is out of range.
+// check records the first option that is out of range.
 func (b *builder) check(option string, value, low, high int) {
 	if b.err == nil && (value < low || value > high) {
 		b.err = fmt.Errorf("%s %d: want %d to %d", option, value, low, high)
 	}
 }
 
-// finish marks unplugged ports down, assigns LIDs and routes the fabric unless it is to be bare.
+// finish marks unplugged ports down, and assigns LIDs and routes unless the fabric is bare.
 func (b *builder) finish(name string, w Wire) (*subnet.Fabric, error) {
 	plugged := make(map[subnet.PortRef]bool, 2*len(b.links))
 	for _, l := range b.links {

@@ -13,7 +13,7 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// Partition is a partition as UFM has it, or as it should.
+// Partition is a partition in UFM, current or desired.
 type Partition struct {
 	PKey    ident.PKey // base, without the membership bit
 	SL      ident.SL
@@ -25,12 +25,12 @@ type Partition struct {
 // Member is a port in a partition.
 type Member struct {
 	Port ident.GUID
-	Full bool // or limited: limited members do not reach each other
+	Full bool // or limited: limited members cannot communicate with each other
 }
 
-// The API's forms.
+// Forms of the API.
 type (
-	// qos is sent back whole with another service level, so that UFM keeps the limits that its own operator set.
+	// qos is sent back complete with another service level, so that UFM keeps the limits of its own operator.
 	qos struct {
 		MTULimit     int      `json:"mtu_limit"`
 		ServiceLevel ident.SL `json:"service_level"`
@@ -116,7 +116,7 @@ func (f partitionForm) partition(key string) (Partition, error) {
 	return p, p.sort()
 }
 
-// sort brings the members into order. It fails on a port that is named twice.
+// sort sorts the members. It fails on a duplicate port.
 func (p *Partition) sort() error {
 	slices.SortFunc(p.Members, func(a, b Member) int { return cmp.Compare(a.Port, b.Port) })
 	for i := 1; i < len(p.Members); i++ {
@@ -127,7 +127,7 @@ func (p *Partition) sort() error {
 	return nil
 }
 
-// validate is an error for a partition that must not be placed. It leaves the members in order.
+// validate rejects a partition that must not be placed. It sorts the members.
 func (p *Partition) validate() error {
 	switch {
 	case p.PKey.Base() != p.PKey || p.PKey == 0:

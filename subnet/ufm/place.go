@@ -11,18 +11,18 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// Change is what one request does, or would do, to a partition.
+// Change is the effect of one request on a partition.
 type Change struct {
 	PKey ident.PKey
 	Kind ChangeKind
-	// Before and After are the service levels, of SetSL and Create.
+	// Before and After are the service levels, for SetSL and Create.
 	Before, After ident.SL
-	Members       []Member // of Join and Leave
-	IPoIB         bool     // of Create and Join
-	qos           qos      // of SetSL: what goes with it
+	Members       []Member // for Join and Leave
+	IPoIB         bool     // for Create and Join
+	qos           qos      // for SetSL: what is sent with it
 }
 
-// ChangeKind is what a change does.
+// ChangeKind is a kind of change.
 type ChangeKind string
 
 // Kinds of changes, in the order in which those of a partition are made.
@@ -34,7 +34,7 @@ const (
 	Delete ChangeKind = "delete"
 )
 
-// String says a change in words: "partition 0x10: service level 0 -> 3".
+// String describes a change: "partition 0x10: service level 0 -> 3".
 func (c Change) String() string {
 	s := "partition " + c.PKey.String() + ": "
 	switch c.Kind {
@@ -48,19 +48,19 @@ func (c Change) String() string {
 	return s + string(c.Kind)
 }
 
-// Placement says what should be.
+// Placement is a desired placement.
 type Placement struct {
-	// Want are the tenants' partitions, each once. Members that UFM has beyond these stay.
+	// Want are the tenants' partitions, without duplicates. Further members in UFM stay.
 	Want []Partition
-	// Before is what the last placement wanted. What it had and Want has no more goes: its ports leave, and a partition that
-	// is then empty is deleted. A service level that is neither Before's nor Want's was set by someone else.
+	// Before is the previous placement. What it has and Want lacks is removed: its ports leave, and a partition that is
+	// then empty is deleted. A service level that is neither Before's nor Want's was set by another manager.
 	Before []Partition
-	// Force sets service levels that someone else changed, too.
+	// Force also sets service levels that another manager changed.
 	Force bool
 }
 
-// Plan works out what Place would do, in its order: first all that brings tenants in, then what takes them out, so that no
-// tenant's traffic is without a partition in between. It fails on partitions that may not be placed, and with ErrConflict.
+// Plan returns the changes of Place, in order: first those that add tenants, then those that remove them, so that no
+// tenant's traffic lacks a partition in between. It fails on partitions that must not be placed, and with ErrConflict.
 func Plan(have []Partition, p Placement) ([]Change, error) {
 	var errs []error
 	seen := map[ident.PKey]bool{}
@@ -100,7 +100,7 @@ func Plan(have []Partition, p Placement) ([]Change, error) {
 	return append(in, out...), errors.Join(errs...)
 }
 
-// bring lists what makes a partition hold what is wanted.
+// bring lists the changes that make a partition hold what is desired.
 func bring(h Partition, there bool, w Partition) (out []Change) {
 	switch {
 	case !there:
@@ -128,7 +128,7 @@ func bring(h Partition, there bool, w Partition) (out []Change) {
 	return out
 }
 
-// leave takes ports out that are there.
+// leave removes ports that are members.
 func leave(h Partition, gone []Member) []Change {
 	var there []Member
 	for _, g := range gone {
@@ -150,7 +150,7 @@ func find(all []Partition, k ident.PKey) (Partition, bool) {
 	return all[i], true
 }
 
-// without returns those of a that have no port in b.
+// without returns the members of a whose port is not in b.
 func without(a, b []Member) (out []Member) {
 	for _, m := range a {
 		if !slices.ContainsFunc(b, func(o Member) bool { return o.Port == m.Port }) {
@@ -160,8 +160,8 @@ func without(a, b []Member) (out []Member) {
 	return out
 }
 
-// Place brings partitions about and reads them back. It is idempotent: called again after an error it goes on where it
-// ended. done are the changes that UFM confirmed, also when it fails.
+// Place applies partitions and reads them back. It is idempotent: after an error, another call continues where it
+// stopped. done are the changes that UFM confirmed, also after a failure.
 func (c *Client) Place(ctx context.Context, p Placement) (done []Change, err error) {
 	have, err := c.Partitions(ctx)
 	if err != nil {

@@ -1,20 +1,20 @@
-// Package ufm places tenants' partitions and service levels through the REST API of NVIDIA's Unified Fabric Manager (UFM),
-// for fabrics whose subnet manager is UFM's and whose files are not ours to write.
+// Package ufm places tenants' partitions and service levels through the REST API of NVIDIA's Unified Fabric Manager
+// (UFM), for fabrics whose subnet manager belongs to UFM, so that Fairlane cannot write its files.
 //
-// Of the API it uses the partition ("PKey GUIDs") resources, as the UFM Enterprise REST API Guide describes them from release
-// 6.12 on:
+// It uses the partition ("PKey GUIDs") resources of the API, as documented in the UFM Enterprise REST API Guide from
+// release 6.12 on:
 //
 //	GET  /resources/pkeys?guids_data=true&qos_conf=true   all partitions, with members and service levels
-//	POST /resources/pkeys/add                             a partition without members, with its service level
-//	POST /resources/pkeys                                 members into a partition
-//	PUT  /resources/pkeys/qos_conf                        another service level
-//	POST /actions/remove_guids_from_pkey                  members out of a partition
-//	DELETE /resources/pkeys/PKEY                          a partition away
+//	POST /resources/pkeys/add                             add a partition without members, with its service level
+//	POST /resources/pkeys                                 add members to a partition
+//	PUT  /resources/pkeys/qos_conf                        change the service level
+//	POST /actions/remove_guids_from_pkey                  remove members from a partition
+//	DELETE /resources/pkeys/PKEY                          delete a partition
 //
-// UFM writes its subnet manager's files from them. The guide says that a changed service level is in force only after UFM's
-// subnet manager was restarted; whether it is, only a path query of subnet administration tells.
+// UFM writes its subnet manager's files from them. According to the guide a changed service level is in force only after
+// a restart of UFM's subnet manager; only a path query of subnet administration shows whether it is.
 //
-// No UFM has been at hand: the package is tested against a server of our own that keeps to the guide.
+// No UFM was available: the package is tested against a server of our own that follows the guide.
 package ufm
 
 import (
@@ -32,14 +32,14 @@ import (
 	"fairlane/internal/loopback"
 )
 
-// Limits of options, and what stands in for 0.
+// Limits and defaults of options.
 const (
 	DefaultTimeout = 30 * time.Second
 	MaxTimeout     = 10 * time.Minute
 
-	// maxAnswer bounds an answer, bytes: 32,767 partitions with some hundred members each are less.
+	// maxAnswer bounds an answer, in bytes: 32,767 partitions with some hundred members each are smaller.
 	maxAnswer = 256 << 20
-	maxDetail = 300 // bytes of an error's text that are passed on
+	maxDetail = 300 // bytes of an error's text that are quoted
 )
 
 // Kinds of errors, for errors.Is.
@@ -47,11 +47,11 @@ var (
 	ErrUnreachable = errors.New("UFM does not answer")
 	ErrDenied      = errors.New("UFM denies access")
 	ErrRefused     = errors.New("UFM refuses the request")
-	// ErrConflict is a partition that someone else changed since it was placed.
+	// ErrConflict means that another manager changed a partition since it was placed.
 	ErrConflict = errors.New("changed by someone else")
 )
 
-// Options say where UFM is and who asks. Either Token or User is given.
+// Options hold the address of UFM and the credentials: either Token or User.
 type Options struct {
 	// URL is that of the server, such as https://ufm.example. Plain http is for loopback addresses only.
 	URL string
@@ -59,13 +59,13 @@ type Options struct {
 	Token string
 	// User and Password sign in by basic authentication (prefix /ufmRest).
 	User, Password string
-	// HTTP makes the requests, with the authorities that UFM's certificate is checked by; nil is those of the system.
+	// HTTP makes the requests, with the authorities that verify UFM's certificate; nil means those of the system.
 	HTTP *http.Client
 	// Timeout bounds each request, up to MaxTimeout; 0 is DefaultTimeout.
 	Timeout time.Duration
 }
 
-// Client speaks to one UFM. It is safe for concurrent use.
+// Client is a client of one UFM. It is safe for concurrent use.
 type Client struct {
 	base          string // with the prefix of the authentication
 	authorization func(*http.Request)
@@ -73,7 +73,7 @@ type Client struct {
 	timeout       time.Duration
 }
 
-// New returns a client. It fails on options that are missing, contradict each other or are out of range; nothing is sent.
+// New returns a client. It fails on options that are missing, contradictory or out of range; it sends nothing.
 func New(o Options) (*Client, error) {
 	u, err := url.Parse(o.URL)
 	switch {
@@ -95,14 +95,14 @@ func New(o Options) (*Client, error) {
 	if o.HTTP != nil {
 		c.http = *o.HTTP
 	}
-	// Nowhere but here: a request is never sent on, credentials and all, to where an answer points.
+	// No redirects: a request, with its credentials, is never sent to an address from an answer.
 	c.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	if c.timeout == 0 {
 		c.timeout = DefaultTimeout
 	}
 	host := u.Scheme + "://" + u.Host
 	if o.Token != "" {
-		// The guide has the word Basic before a token too.
+		// In the guide, the word Basic precedes a token, too.
 		c.base, c.authorization = host+"/ufmRestV3", func(r *http.Request) { r.Header.Set("Authorization", "Basic "+o.Token) }
 	} else {
 		c.base, c.authorization = host+"/ufmRest", func(r *http.Request) { r.SetBasicAuth(o.User, o.Password) }
@@ -110,11 +110,11 @@ func New(o Options) (*Client, error) {
 	return c, nil
 }
 
-// Format prints where the client asks, whatever the verb: package fmt would otherwise look for the token.
+// Format prints the client's address for every verb: package fmt would otherwise print the token.
 func (c *Client) Format(s fmt.State, _ rune) { _, _ = io.WriteString(s, "UFM at "+c.base) }
 
-// call sends a request and decodes the answer into out, when out is not nil. It does not try again: what a request that
-// got no answer has done shows in the partitions that are read next.
+// call sends a request and decodes the answer into out, when out is not nil. It does not retry: the next read of the
+// partitions shows the effect of an unanswered request.
 func (c *Client) call(ctx context.Context, method, path string, in, out any) error {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -157,7 +157,7 @@ func (c *Client) call(ctx context.Context, method, path string, in, out any) err
 	return nil
 }
 
-// refused says why a request was not carried out.
+// refused returns the reason of a refused request.
 func refused(method, path string, status int, answer []byte) error {
 	kind := ErrRefused
 	switch status {

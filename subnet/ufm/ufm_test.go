@@ -40,7 +40,7 @@ func newServer(t *testing.T) (*ufmtest.Server, *ufm.Client) {
 
 var ignore = cmpopts.IgnoreUnexported(ufm.Partition{})
 
-func TestPlaceBringsPartitionsAboutAndTheNextTakesThemAway(t *testing.T) {
+func TestPlaceAddsAndRemovesPartitions(t *testing.T) {
 	t.Parallel()
 	s, c := newServer(t)
 	s.Partitions["0x30"] = &ufmtest.Partition{IPoIB: true, SL: 5, MTU: 4, Rate: 10, Members: map[string]string{"00000000000000aa": "limited"}}
@@ -66,7 +66,7 @@ func TestPlaceBringsPartitionsAboutAndTheNextTakesThemAway(t *testing.T) {
 		t.Errorf("placed again: %v, done %v; want nothing to do", err, done)
 	}
 
-	// Another service level, a port more and one less; a tenant gone.
+	// Another service level, one port added and one removed; one tenant removed.
 	second := []ufm.Partition{tenant(0x10, 3, 7, 11)}
 	if _, err = c.Place(t.Context(), ufm.Placement{Want: second, Before: first}); err != nil {
 		t.Fatal(err)
@@ -76,15 +76,15 @@ func TestPlaceBringsPartitionsAboutAndTheNextTakesThemAway(t *testing.T) {
 		t.Errorf("limits are now MTU %d, rate %g: they are not ours to change", p.MTU, p.Rate)
 	}
 
-	// Undone the same way.
+	// Undone in the same manner.
 	if _, err = c.Place(t.Context(), ufm.Placement{Want: first, Before: second}); err != nil {
 		t.Fatal(err)
 	}
 	check(first...)
 }
 
-// Nothing that brings a tenant in waits for what takes one out.
-func TestWhatIsNewComesFirst(t *testing.T) {
+// No change that adds a tenant waits for one that removes another.
+func TestAdditionsPrecedeRemovals(t *testing.T) {
 	t.Parallel()
 	before := []ufm.Partition{tenant(0x10, 1, 7), tenant(0x11, 1, 3)}
 	changes, err := ufm.Plan(before, ufm.Placement{Want: []ufm.Partition{tenant(0x10, 2, 8), tenant(0x12, 4, 3)}, Before: before})
@@ -136,7 +136,7 @@ func TestServiceLevelsThatOthersSetAreAConflict(t *testing.T) {
 	}
 }
 
-func TestWhatUFMDoesNotKeepIsAnError(t *testing.T) {
+func TestLostChangesAreAnError(t *testing.T) {
 	t.Parallel()
 	s, c := newServer(t)
 	before := []ufm.Partition{tenant(0x10, 1, 7)}
@@ -150,8 +150,8 @@ func TestWhatUFMDoesNotKeepIsAnError(t *testing.T) {
 	}
 }
 
-// A placement may end after any request, with or without its effect; the next one finishes it.
-func TestPlaceGoesOnWhereItEnded(t *testing.T) {
+// A placement may fail after any request, with or without its effect; the next one completes it.
+func TestPlaceContinuesAfterAFailure(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		partitions := func(name string) []ufm.Partition {
@@ -170,7 +170,7 @@ func TestPlaceGoesOnWhereItEnded(t *testing.T) {
 			return out
 		}
 		s := &ufmtest.Server{Partitions: map[string]*ufmtest.Partition{}}
-		h := httptest.NewServer(s) // its client, since the end of any test server closes what the default transport holds
+		h := httptest.NewServer(s) // with its own client, since closing any test server closes the idle connections of the default transport
 		defer h.Close()
 		c, err := ufm.New(ufm.Options{URL: h.URL, Token: ufmtest.Token, HTTP: h.Client()})
 		if err != nil {
@@ -227,7 +227,7 @@ func TestPartitionsThatMustNotBePlaced(t *testing.T) {
 	}
 }
 
-func TestAnswersThatAreNotAsTheGuideHasThem(t *testing.T) {
+func TestInvalidAnswersAreErrors(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		status int
@@ -272,7 +272,7 @@ func TestAnswersThatAreNotAsTheGuideHasThem(t *testing.T) {
 	}
 }
 
-func TestNobodyAnswers(t *testing.T) {
+func TestUnreachableUFMIsAnError(t *testing.T) {
 	t.Parallel()
 	h := httptest.NewTLSServer(http.NotFoundHandler())
 	defer h.Close()

@@ -3,6 +3,7 @@ package peertest
 import (
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -80,5 +81,23 @@ func TestPeersAreInstalledAndNothingElseIsSkipped(t *testing.T) {
 	}
 	if programs < 5 {
 		t.Errorf("%d programs are named: want those of the repository", programs)
+	}
+}
+
+// A run of a test that was renamed would pass without a test.
+func TestScriptsRunTestsThatExist(t *testing.T) {
+	t.Parallel()
+	tests, err := exec.Command("git", "-C", "../../..", "grep", "-hoE", "^func Test[A-Za-z0-9_]+", "--", "*_test.go").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"Makefile", "test/soak.sh", "test/check.sh", "test/race.sh", "test/run.sh"} {
+		for _, run := range regexp.MustCompile(`-run '?(Test[A-Za-z0-9_|]+)`).FindAllStringSubmatch(read(t, name), -1) {
+			for test := range strings.SplitSeq(run[1], "|") {
+				if !strings.Contains(string(tests), "func "+test) {
+					t.Errorf("%s runs %s, and no test has that name", name, test)
+				}
+			}
+		}
 	}
 }

@@ -1,8 +1,7 @@
-// Package ibsimtest runs Debian's InfiniBand fabric simulator ibsim, and the field's own
-// tools on it, for tests. Every process has a deadline, its own process group, socket name
-// and directory, and is killed by its id.
+// Package ibsimtest runs Debian's InfiniBand fabric simulator ibsim, and the field's own tools on it, for tests. Every
+// process has a deadline, its own process group, socket name and directory, and is killed by its id.
 //
-// Where one of them is not installed the test is skipped or fails as internal/testkit/peertest has it.
+// Where one of them is not installed the test is skipped or fails, as internal/testkit/peertest decides.
 package ibsimtest
 
 import (
@@ -56,10 +55,10 @@ type Server struct {
 	Dir      string // working directory of tools, removed after the test
 }
 
-// Addr returns the server's address as ibsim.Dial takes it.
+// Addr returns the server's address for ibsim.Dial.
 func (s *Server) Addr() string { return "unix:" + s.SockName }
 
-// ready is what ibsim prints last when it is about to serve.
+// ready is the last output of ibsim before it serves.
 const ready = "MaxMcastCap"
 
 // Start runs ibsim on a fabric file until the test ends. It returns when ibsim serves.
@@ -94,8 +93,8 @@ func Start(t testing.TB, netFile string, args ...string) *Server {
 	return nil
 }
 
-// waitBound waits for the control socket, which ibsim binds right after it prints ready.
-// /proc/net/unix shows it without taking a slot.
+// waitBound waits for the control socket, which ibsim binds right after it prints ready. /proc/net/unix shows it without
+// taking a slot.
 func (s *Server) waitBound(ctx context.Context, t testing.TB) {
 	t.Helper()
 	tick := time.NewTicker(2 * time.Millisecond)
@@ -116,7 +115,7 @@ func (s *Server) waitBound(ctx context.Context, t testing.TB) {
 	}
 }
 
-// SockName makes a base name for sockets that no other test of the machine uses.
+// SockName returns a unique base name for sockets.
 func SockName(t testing.TB) string {
 	t.Helper()
 	return fmt.Sprintf("fairlane-%d-%08x", os.Getpid(), rand.Uint32())
@@ -144,7 +143,7 @@ func (s *Server) Tool(t testing.TB, host, name string, args ...string) string {
 	return string(out)
 }
 
-// OpenSM lets Debian's subnet manager configure the fabric once, from the host's port.
+// OpenSM runs Debian's subnet manager once to configure the fabric, from the host's port.
 func (s *Server) OpenSM(t testing.TB, host string) {
 	t.Helper()
 	conf := filepath.Join(s.Dir, "opensm.conf")
@@ -162,8 +161,7 @@ func (s *Server) OpenSM(t testing.TB, host string) {
 	}
 }
 
-// command makes a command in its own process group, which is killed as a whole when the
-// context ends.
+// command returns a command in its own process group, which is killed as a whole when the context ends.
 func command(ctx context.Context, dir, path string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.Dir = dir

@@ -16,21 +16,21 @@ import (
 	"fairlane/internal/testkit/peertest"
 )
 
-// SM is an OpenSM, unmodified, on a fabric that answers the ibsim protocol. Its files are in Dir.
+// SM is an unmodified OpenSM on a fabric that implements the ibsim protocol. Its files are in Dir.
 type SM struct {
-	Dir string // opensm.conf, opensm.log, pid, and what OpenSM itself writes
+	Dir string // opensm.conf, opensm.log, pid, and OpenSM's own files
 
 	t    testing.TB
 	addr string // "unix:NAME" or "udp:HOST:PORT"
 	host string
-	end  chan struct{} // closed when it has ended; nil while none was started or after Stop and Kill
+	end  chan struct{} // closed when it has ended; nil before Start and after Stop and Kill
 	cmd  interface{ Signal(os.Signal) error }
 	kill context.CancelFunc
 	out  *bytes.Buffer
 }
 
-// NewSM prepares an OpenSM for the host of that name, with the given options beside those that make its log tell
-// everything at once. addr is the server's, "unix:NAME" or "udp:HOST:PORT".
+// NewSM prepares an OpenSM for the host of that name, with the given options and those that make it log everything at
+// once. addr is the server's, "unix:NAME" or "udp:HOST:PORT".
 func NewSM(t testing.TB, addr, host, options string) *SM {
 	t.Helper()
 	peertest.Program(t, "opensm")
@@ -47,10 +47,10 @@ func (s *SM) Options(text string) {
 	}
 }
 
-// Path is a file of this OpenSM.
+// Path returns the path of a file of this OpenSM.
 func (s *SM) Path(name string) string { return filepath.Join(s.Dir, name) }
 
-// Attach is the environment by which the field's tools find a server, at "unix:NAME" or "udp:HOST:PORT".
+// Attach returns the environment with which the field's tools find a server, at "unix:NAME" or "udp:HOST:PORT".
 func Attach(t testing.TB, addr string) []string {
 	t.Helper()
 	if name, ok := strings.CutPrefix(addr, "unix:"); ok {
@@ -63,7 +63,7 @@ func Attach(t testing.TB, addr string) []string {
 	return []string{"IBSIM_SERVER_NAME=" + host, "IBSIM_SERVER_PORT=" + port}
 }
 
-// Start starts OpenSM and waits until its log, empty at first, has a text. What still runs when the test ends is ended.
+// Start starts OpenSM and waits until its log, empty at first, contains a text. The end of the test stops it.
 func (s *SM) Start(text string) {
 	s.t.Helper()
 	_ = os.Remove(s.Path("opensm.log")) // there is none at first
@@ -80,7 +80,7 @@ func (s *SM) Start(text string) {
 	end := make(chan struct{})
 	go func() {
 		defer close(end)
-		_ = cmd.Wait() // how it ended is in its log
+		_ = cmd.Wait() // its log has the result
 	}()
 	s.cmd, s.end, s.kill, s.out = cmd.Process, end, cancel, out
 	if err := os.WriteFile(s.Path("pid"), []byte(strconv.Itoa(cmd.Process.Pid)+"\n"), 0o600); err != nil {
@@ -97,7 +97,8 @@ func (s *SM) Start(text string) {
 	s.Wait(text, 1)
 }
 
-// Stop ends OpenSM by the signal it expects, and by force when it does not obey. An OpenSM that does not run stays as it is.
+// Stop stops OpenSM by the signal it expects, and kills it when it does not stop. Without a running OpenSM it does
+// nothing.
 func (s *SM) Stop() {
 	if s.end == nil {
 		return
@@ -113,21 +114,21 @@ func (s *SM) Stop() {
 	s.end = nil
 }
 
-// Kill ends OpenSM without giving it a chance to say so. An OpenSM that does not run stays as it is.
+// Kill kills OpenSM. Without a running OpenSM it does nothing.
 func (s *SM) Kill() {
 	if s.end == nil {
-		return // nothing would ever close it
+		return // nothing would ever close end
 	}
 	s.kill()
 	<-s.end
 	s.end = nil
 }
 
-// calm is how long OpenSM writes nothing when no sweep is under way: one takes less.
+// calm is how long OpenSM writes nothing when no sweep is running: a sweep takes less.
 const calm = 500 * time.Millisecond
 
-// Hup lets OpenSM read its options again, and waits until the fabric is up after it. What an earlier signal began is waited for first, since
-// its end would be taken for that of the sweep that reads the files.
+// Hup makes OpenSM reload its options, and waits until the fabric is up afterwards. It first waits for a sweep that an
+// earlier signal started, since its end would be mistaken for that of the new sweep.
 func (s *SM) Hup() {
 	s.t.Helper()
 	for written := -1; written != len(s.Log()); time.Sleep(calm) {
@@ -140,22 +141,22 @@ func (s *SM) Hup() {
 	s.Wait("SUBNET UP", n+1)
 }
 
-// Log is the log so far; "" when there is none yet.
+// Log returns the log so far; "" before there is one.
 func (s *SM) Log() string {
 	log, _ := os.ReadFile(s.Path("opensm.log"))
 	return string(log)
 }
 
-// Count is how often a text stands in the log.
+// Count returns how often the log contains a text.
 func (s *SM) Count(text string) int { return strings.Count(s.Log(), text) }
 
-// Wait waits until a text stands in the log so many times.
+// Wait waits until the log contains a text so many times.
 func (s *SM) Wait(text string, times int) {
 	s.t.Helper()
 	s.WaitFor(text, times, Deadline)
 }
 
-// WaitFor is Wait with a deadline of its own.
+// WaitFor is Wait with another deadline.
 func (s *SM) WaitFor(text string, times int, deadline time.Duration) {
 	s.t.Helper()
 	fail := func(err error) { s.t.Fatalf("opensm on %s: %v", s.host, err) }

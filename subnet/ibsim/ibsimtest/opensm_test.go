@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// An OpenSM that was stopped can be stopped and killed again, as a restart after a stop does: neither waits for an end that was already there.
+// A stopped OpenSM can be stopped and killed again, as in a restart after a stop: neither waits for an end in the past.
 func TestStoppedTwice(t *testing.T) {
 	s := &SM{Dir: t.TempDir(), t: t}
 	done := make(chan struct{})

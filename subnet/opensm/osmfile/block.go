@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Marker comments around what is Fairlane's in a file. The digest is that of the lines between.
+// Marker comments around Fairlane's part of a file. The digest is that of the lines between.
 const (
 	beginMark = "# fairlane begin sha256="
 	endMark   = "# fairlane end"
@@ -20,15 +20,15 @@ const MaxSize = 4 << 20
 // ErrMarkers is wrapped when the marker comments of a file do not pair up.
 var ErrMarkers = errors.New("marker comments do not pair up")
 
-// Block is a file cut at Fairlane's part.
+// Block is a file split at Fairlane's part.
 type Block struct {
 	Found  bool
-	Before string // what precedes the begin marker, or the whole file when none is found
+	Before string // the text before the begin marker, or the whole file without markers
 	Body   string // the lines between the markers
-	After  string // what follows the end marker
-	Line   int    // of the begin marker, from 1; 0 when none is found
+	After  string // the text after the end marker
+	Line   int    // of the begin marker, from 1; 0 without markers
 	last   int    // line of the end marker
-	Edited bool   // the body is not what was written: its digest differs from the marker's
+	Edited bool   // the body was edited: its digest differs from the marker's
 }
 
 // CutBlock finds Fairlane's part of a file. An error wraps ErrMarkers and names the line.
@@ -62,13 +62,13 @@ func CutBlock(text string) (Block, error) {
 	return b, nil
 }
 
-// holds tells whether a line, counted from 1, is in Fairlane's part.
+// holds reports whether a line, counted from 1, is in Fairlane's part.
 func (b Block) holds(line int) bool {
 	return b.Found && line >= b.Line && line <= b.last
 }
 
-// With returns the file with another body; an empty body takes the markers away too. A body that does not end a
-// line gets a line end, and so does what precedes it.
+// With returns the file with another body; an empty body removes the markers too. A missing line end after the body, or
+// before the markers, is added.
 func (b Block) With(body string) string {
 	if body == "" {
 		return b.Before + b.After

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestAPartIsFoundAndTakenOutAgain(t *testing.T) {
+func TestBlockIsFoundAndRemoved(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		line := rapid.StringMatching(`[ -~]{0,20}`)
@@ -45,7 +45,7 @@ func TestAPartIsFoundAndTakenOutAgain(t *testing.T) {
 	})
 }
 
-func TestMarkersThatDoNotPairUpAreNamed(t *testing.T) {
+func TestUnpairedMarkersAreReported(t *testing.T) {
 	t.Parallel()
 	part := Block{}.With("a\n")
 	for name, tt := range map[string]struct{ text, want string }{
@@ -68,7 +68,7 @@ func TestMarkersThatDoNotPairUpAreNamed(t *testing.T) {
 	}
 }
 
-func TestADifferenceShowsWhatGoesAndWhatComes(t *testing.T) {
+func TestDifferenceShowsRemovedAndAddedLines(t *testing.T) {
 	t.Parallel()
 	before := "1\n2\n3\n4\n5\n6\n7\n"
 	got := Difference("/etc/x", before, "1\n2\n3\nfour\n5\n6\n7\n")

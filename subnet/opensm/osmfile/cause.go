@@ -6,31 +6,33 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// Observation is what was seen of the subnet manager at one moment.
+// Observation is the state of the subnet manager at one moment.
 type Observation struct {
 	GUID     ident.GUID `json:"guid"` // of the master's port
 	LID      ident.LID  `json:"lid"`
-	Activity uint32     `json:"activity"` // SMInfo's ActCount: counts up while the process lives
+	Activity uint32     `json:"activity"` // SMInfo's ActCount: counts up while the process runs
 	Priority uint8      `json:"priority"` // 0 to 15
 	State    uint8      `json:"state"`    // as in SMInfo: 3 is master
-	// Process tells one run of the process from the next, such as its id and start time; empty when not known.
+	// Process identifies the run of the process, such as by its id and start time; empty when unknown.
 	Process string `json:"process,omitempty"`
-	// NoProcess says why Process is not known.
+	// NoProcess says why Process is unknown.
 	NoProcess string `json:"no_process,omitempty"`
 	// Options, Partitions and Policy are digests of the files; empty when not read.
 	Options    string `json:"options,omitempty"`
 	Partitions string `json:"partitions,omitempty"`
 	Policy     string `json:"policy,omitempty"`
-	// Foreign: the master is another than the one whose files and process these are, so nothing is known of its.
+	// Foreign says that the master is another subnet manager than the one with these files and this process, so nothing
+	// is known of its own.
 	Foreign bool `json:"foreign,omitempty"`
-	// Own is the port of the subnet manager whose files and process these are; 0 when it is unknown, for the reason in UnknownMaster.
+	// Own is the port of the subnet manager with these files and this process; 0 when it is unknown, for the reason in
+	// UnknownMaster.
 	Own           ident.GUID `json:"own,omitempty"`
 	UnknownMaster string     `json:"unknown_master,omitempty"`
-	// WritesCC: the options say congestion_control TRUE.
+	// WritesCC says that the options contain congestion_control TRUE.
 	WritesCC bool `json:"writes_cc"`
 }
 
-// CauseCode says why devices may hold other settings than they were given.
+// CauseCode is a reason why devices may hold other settings than were written.
 type CauseCode string
 
 // Causes.
@@ -46,12 +48,12 @@ const (
 type Cause struct {
 	Code CauseCode `json:"code,omitempty"`
 	Text string    `json:"text,omitempty"` // a sentence
-	// Also are further changes, each a clause, such as a changed file beside a restart.
+	// Also lists further changes, each a clause, such as a changed file in addition to a restart.
 	Also []string `json:"also,omitempty"`
 }
 
-// CauseOf compares two observations of one fabric, the earlier first. An activity count that went down is
-// a restart, unless it was about to overflow.
+// CauseOf compares two observations of one fabric, the earlier first. A lower activity count means a restart, unless it
+// was about to overflow.
 func CauseOf(before, after Observation) Cause {
 	var c Cause
 	writes := ""

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestWhatHappenedToTheSubnetManager(t *testing.T) {
+func TestCauseOf(t *testing.T) {
 	t.Parallel()
 	base := Observation{GUID: 1, LID: 1, Activity: 100, Process: "7@1", Options: "a", Partitions: "b", Policy: "c"}
 	for name, tt := range map[string]struct {

@@ -9,7 +9,7 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// check looks for what would defeat the wish in the files as they would be written.
+// check searches the composed files for anything that would defeat the desired state.
 func (c *composer) check() {
 	o := ReadOptions(c.next.Options.Data)
 	c.checkLines(o)
@@ -22,20 +22,20 @@ func (c *composer) check() {
 	}
 }
 
-// checkLines looks for lines that OpenSM cuts in two.
+// checkLines finds lines that OpenSM splits.
 func (c *composer) checkLines(o Options) {
 	path := c.next.Options.Path
 	for _, line := range o.long {
 		opt := slices.IndexFunc(o.all, func(x option) bool { return x.line == line })
 		if opt < 0 {
-			continue // a comment that stays one
+			continue // a comment that stays a comment
 		}
 		c.problem(CodeLineTooLong, path, line, "shorten it: the rest is read as a line of its own",
 			"%s: the line is longer than the %d characters that OpenSM reads at once", o.all[opt].key, optionsLine)
 	}
 }
 
-// checkSwitches looks at qos, congestion_control and the routing engine.
+// checkSwitches checks qos, congestion_control and the routing engine.
 func (c *composer) checkSwitches(o Options) {
 	path := c.next.Options.Path
 	if o.Bool(keyCC) {
@@ -73,7 +73,7 @@ func (c *composer) checkSwitches(o Options) {
 
 func first(v string, _ bool) string { return v }
 
-// checkPaths compares the files that OpenSM reads with those that are written.
+// checkPaths compares the files that OpenSM reads with the written ones.
 func (c *composer) checkPaths(o Options) {
 	for _, f := range []struct {
 		key  string
@@ -123,7 +123,7 @@ func (c *composer) checkLanes(o Options) {
 	}
 }
 
-// checkApart looks for tenants that do not share a lane of switches, and so not its marks.
+// checkApart finds tenants that do not share a lane of switches, and so not its marks.
 func (c *composer) checkApart(o Options, m [ident.NumSLs]ident.VL) {
 	ps := slices.DeleteFunc(c.want.parts(), func(p Partition) bool { return p.SL >= ident.NumSLs || m[p.SL] == ident.ManagementVL })
 	for _, p := range ps {
@@ -140,7 +140,8 @@ func (c *composer) checkApart(o Options, m [ident.NumSLs]ident.VL) {
 	}
 }
 
-// laneLine is the line that gives the ports of a kind a table: their own, or else that of all kinds; own says that there is none.
+// laneLine returns the line with the table of a kind of ports: its own, or else that of all kinds; own is set when there
+// is none.
 func laneLine(o Options, kind PortKind, table string) (line int, own string) {
 	if line = cmp.Or(o.Line(kind.prefix()+table), o.Line(AllPorts.prefix()+table)); line == 0 {
 		own = ", as OpenSM has it unless told otherwise"
@@ -148,7 +149,7 @@ func laneLine(o Options, kind PortKind, table string) (line int, own string) {
 	return line, own
 }
 
-// checkFirst looks for a lane that goes before those of tenants.
+// checkFirst finds a lane with priority over those of tenants.
 func (c *composer) checkFirst(o Options, kind PortKind, m [ident.NumSLs]ident.VL, high [ident.NumVLs]int) {
 	waits := slices.ContainsFunc(c.want.parts(), func(p Partition) bool { return p.SL < ident.NumSLs && high[m[p.SL]] == 0 })
 	first := slices.IndexFunc(high[:], func(w int) bool { return w > 0 })
@@ -168,7 +169,7 @@ func kindName(k PortKind) string {
 	return "switches"
 }
 
-// checkPartitions looks at the operator's partitions beside Fairlane's.
+// checkPartitions checks the operator's partitions against Fairlane's.
 func (c *composer) checkPartitions() {
 	t := c.next.Partitions
 	b, err := CutBlock(t.Data)
@@ -206,7 +207,7 @@ func (c *composer) checkPartitions() {
 	}
 }
 
-// checkPolicy asks the policy for each partition what a query for it gets.
+// checkPolicy evaluates the policy for a query of each partition.
 func (c *composer) checkPolicy() {
 	t := c.next.Policy
 	p, faults := ReadPolicy(t.Data)
@@ -219,7 +220,7 @@ func (c *composer) checkPolicy() {
 		return
 	}
 	if len(faults) > 0 {
-		return // OpenSM refuses it
+		return // OpenSM rejects it
 	}
 	b, _ := CutBlock(t.Data)
 	for _, want := range c.want.Partitions {
@@ -229,10 +230,10 @@ func (c *composer) checkPolicy() {
 	}
 }
 
-// checkRules finds the rule of the policy, in which our part is b, that queries for paths between members of the partition meet. An
-// open one has members that are not known, of which none is in our groups.
+// checkRules finds the rule of the policy that queries for paths between members of the partition match; b is our part of
+// it. An open partition has unknown members, none of which is in our groups.
 func (c *composer) checkRules(p *Policy, want *Partition, b Block, open bool) {
-	path, decided, whole := c.next.Policy.Path, false, false // whole: by a rule that does not look at ports
+	path, decided, whole := c.next.Policy.Path, false, false // whole: by a rule that does not check ports
 	ports := make([]ident.GUID, len(want.Members))
 	for i, m := range want.Members {
 		ports[i] = m.PortGUID

@@ -11,7 +11,7 @@ import (
 
 // Text is a file.
 type Text struct {
-	Path    string // as OpenSM's options name it
+	Path    string // as named in OpenSM's options
 	Present bool
 	Data    string
 }
@@ -19,36 +19,37 @@ type Text struct {
 // Texts are the files of one OpenSM.
 type Texts struct{ Options, Partitions, Policy Text }
 
-// Each is the three files in the order in which they are written: a sweep may come between any two, and a partition
-// without its line in the policy is harmless as long as nobody uses it. Options are read on SIGHUP only.
+// Each returns the three files in the order in which they are written. A sweep may come between any two, and a partition
+// without its line in the policy is harmless while no traffic uses it. Options are read on SIGHUP only.
 func (t *Texts) Each() []*Text { return []*Text{&t.Partitions, &t.Policy, &t.Options} }
 
-// Settings say which files are Fairlane's to write. partitions.conf always is.
+// Settings say which files Fairlane may write. It always writes partitions.conf.
 type Settings struct {
-	// LeaveOptions: opensm.conf is only looked at. What would have to be set there is a problem.
+	// LeaveOptions says that opensm.conf is only checked. A missing setting there is a problem.
 	LeaveOptions bool
-	// LeavePolicy: an existing QoS policy is only looked at, and none is made.
+	// LeavePolicy says that an existing QoS policy is only checked, and none is created.
 	LeavePolicy bool
-	// OneLane: where the options have no tables of lanes, write some that put all service levels on one lane. A switch marks by
-	// lane, so only tenants that share a lane see the same marks, of which congestion control makes shares by weight;
-	// OpenSM's own tables give each service level a lane, which divide a link evenly, and serve lane 0 before all others.
+	// OneLane says to write lane tables that put all service levels on one lane, where the options have none. A switch
+	// marks by lane, so only tenants on the same lane see the same marks, from which congestion control makes shares by
+	// weight. OpenSM's default tables give each service level its own lane; they divide a link evenly, and serve lane 0
+	// before all others.
 	OneLane bool
-	// StopCC: write congestion_control FALSE where the options say TRUE, instead of a problem.
+	// StopCC says to write congestion_control FALSE where the options contain TRUE, instead of reporting a problem.
 	StopCC bool
 }
 
-// Change is what a wish makes of the files.
+// Change is the effect of the desired state on the files.
 type Change struct {
 	Next     Texts
 	Problems []Problem // errors first, by file and line
 }
 
-// Compose writes a wish into Fairlane's part of the files and says what would defeat it. It does not fail: what
-// cannot be composed is a problem, and the file stays as it is. Nothing outside of the markers is touched.
+// Compose writes the desired state into Fairlane's part of the files and reports what would defeat it. It does not fail:
+// what cannot be composed is a problem, and the file stays unchanged. Nothing outside of the markers is changed.
 //
-// Service levels go into partitions.conf. Where OpenSM has a QoS policy in force, which beats them, each partition also gets
-// a line there, before all others of the short form. A policy is only created for partitions with groups, which need rules
-// of the long form; it goes with the last of them.
+// Service levels go into partitions.conf. Where OpenSM has a QoS policy, which takes precedence, each partition also gets
+// a line there, before all others of the short form. A policy is created only for partitions with groups, which need
+// rules of the long form; it is removed with the last of them.
 func Compose(cur Texts, d Desired, s Settings) Change {
 	c := composer{cur: cur, want: d.normal(), set: s}
 	c.next = cur
@@ -90,7 +91,7 @@ func (c *composer) cut(t *Text) (b Block, ok bool) {
 	return b, true
 }
 
-// written are the partitions that Fairlane defines.
+// written returns the partitions that Fairlane defines.
 func (c *composer) written() []Partition {
 	return slices.DeleteFunc(slices.Clone(c.want.Partitions), func(p Partition) bool { return p.Kept })
 }
@@ -98,10 +99,10 @@ func (c *composer) written() []Partition {
 const (
 	headPartitions = "# Tenants' partitions. Fairlane writes this part and refuses to when it was changed by hand.\n"
 	headPolicy     = "# Tenants' service levels, by partition. Fairlane writes this part.\n"
-	// headOwnPolicy begins the part of a file that was not there, which goes again.
+	// headOwnPolicy is the head of a policy file that Fairlane created and will remove.
 	headOwnPolicy = "# Tenants' service levels, by partition and port. Fairlane writes this file, and takes it away when no tenant needs it.\n"
 	headOptions   = "# What tenants' service levels need. Fairlane writes this part.\n"
-	// defaultStanza is what OpenSM does when there is no file.
+	// defaultStanza is OpenSM's behaviour without a file.
 	defaultStanza = "Default=0x7fff,ipoib:ALL=full;\n"
 )
 
@@ -112,8 +113,8 @@ func (c *composer) partitions() {
 		return
 	}
 	var body strings.Builder
-	// A file, even an empty one, makes every port a limited member of the default partition: a new file has to say
-	// what held without one, as long as nobody else does.
+	// Any file, even an empty one, makes every port a limited member of the default partition. So a new file must contain
+	// the behaviour without a file, unless the operator defines that partition.
 	rest, _ := ReadPartitions(b.Before + b.After)
 	fresh := !t.Present && len(c.written()) > 0 || b.Found && strings.Contains(b.Body, defaultStanza)
 	if fresh && len(rest) == 0 {
@@ -125,7 +126,7 @@ func (c *composer) partitions() {
 	c.put(t, b, headPartitions, body.String())
 }
 
-// put replaces the body of a file; an empty one takes the part away.
+// put replaces the body of a file; an empty one removes the part.
 func (c *composer) put(t *Text, b Block, head, body string) {
 	if body != "" {
 		body = head + body
@@ -137,8 +138,8 @@ func (c *composer) put(t *Text, b Block, head, body string) {
 	t.Data, t.Present = next, true
 }
 
-// policy writes the part of the QoS policy. It stands before all that is the operator's: of the rules of one form the first counts
-// that matches.
+// policy writes Fairlane's part of the QoS policy. It precedes the operator's: of the rules of one form the first match
+// counts.
 func (c *composer) policy() {
 	t := &c.next.Policy
 	if c.set.LeavePolicy || !t.Present && !c.want.split() {
@@ -171,7 +172,7 @@ func (c *composer) policy() {
 	c.put(t, Block{After: rest}, head, body)
 }
 
-// otherwise are the lines of a policy that was not there: what the operator's partitions have without one.
+// otherwise returns the lines of a new policy that keep the operator's partitions at their level without a policy.
 func (c *composer) otherwise(rest string) string {
 	own, _ := ReadPolicy(rest)
 	b, err := CutBlock(c.cur.Partitions.Data)
@@ -198,7 +199,7 @@ func (c *composer) otherwise(rest string) string {
 	return out.String()
 }
 
-// options writes what the wish needs and the rest of the file does not already say.
+// options writes the options that the desired state needs and that the rest of the file lacks.
 func (c *composer) options() {
 	t := &c.next.Options
 	if c.set.LeaveOptions {
@@ -238,7 +239,7 @@ func (c *composer) options() {
 	c.put(t, b, headOptions, body.String())
 }
 
-// sets tells whether the wish itself decides about an option.
+// sets reports whether the desired state itself determines an option.
 func (c *composer) sets(key string) bool {
 	if key == keyQoS && c.needsQoS() || key == keyCC {
 		return true
@@ -253,12 +254,12 @@ func (c *composer) sets(key string) bool {
 	return false
 }
 
-// needsQoS tells whether something is wanted that OpenSM does only with qos TRUE.
+// needsQoS reports whether the desired state requires qos TRUE.
 func (c *composer) needsQoS() bool {
 	return len(c.want.Lanes) > 0 || slices.ContainsFunc(c.want.parts(), func(p Partition) bool { return p.SL != 0 })
 }
 
-// checkDesired looks at the wish alone.
+// checkDesired checks the desired state by itself.
 func (c *composer) checkDesired() {
 	for i, p := range c.want.Partitions {
 		if p.SL >= ident.NumSLs {

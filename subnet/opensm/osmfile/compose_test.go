@@ -12,7 +12,7 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// files are texts at the paths that OpenSM's options name.
+// files returns texts at the paths in OpenSM's options.
 func files(options, partitions, policy string) Texts {
 	text := func(path, data string) Text {
 		if data == "-" {
@@ -36,12 +36,12 @@ func body(t *testing.T, x Text) string {
 	return b.Body
 }
 
-// others are the problems but for that of OpenSM's own arbitration tables, which all files here have.
+// others returns the problems except that of OpenSM's own arbitration tables, which all files here have.
 func others(ps []Problem) []Problem {
 	return slices.DeleteFunc(slices.Clone(ps), func(p Problem) bool { return p.Code == CodeFirst })
 }
 
-func TestAnOpenSMWithoutFilesGetsWhatItNeeds(t *testing.T) {
+func TestComposeWithoutFiles(t *testing.T) {
 	t.Parallel()
 	c := Compose(files("-", "-", "-"), gold(), Settings{})
 	if ps := others(c.Problems); len(ps) > 0 {
@@ -58,7 +58,7 @@ func TestAnOpenSMWithoutFilesGetsWhatItNeeds(t *testing.T) {
 	if c.Next.Policy.Present {
 		t.Error("a policy was made")
 	}
-	// With all tenants gone the file still says what held without it.
+	// Without tenants the file still contains the behaviour without a file.
 	c = Compose(c.Next, Desired{}, Settings{})
 	if got := body(t, c.Next.Partitions); got != headPartitions+defaultStanza {
 		t.Errorf("left over: %q", got)
@@ -96,9 +96,9 @@ func TestOptionsThatTheFileHasAreNotRepeated(t *testing.T) {
 	}
 }
 
-// OpenSM's own tables give each service level a lane and serve lane 0 before all others; one lane for all is written only where the
-// operator has no tables.
-func TestTenantsShareALaneWhereAskedFor(t *testing.T) {
+// OpenSM's own tables give each service level a lane and serve lane 0 before all others; one lane for all is written only
+// where the operator has no tables.
+func TestOneLaneIsWrittenOnlyWithoutOperatorTables(t *testing.T) {
 	t.Parallel()
 	own := Compose(files("qos TRUE\n", "-", "-"), gold(), Settings{}).Problems
 	if len(own) != 2 || own[0].Text != "VL 0 is in the high-priority table of channel adapters, as OpenSM has it unless told otherwise: what uses it goes before the tenants whose lanes are not" {
@@ -122,7 +122,7 @@ func TestTenantsShareALaneWhereAskedFor(t *testing.T) {
 	}
 }
 
-func TestTenantsOnSeveralLanesOfSwitchesAreToldThatMarksDiffer(t *testing.T) {
+func TestTenantsOnSeveralLanesOfSwitchesAreAProblem(t *testing.T) {
 	t.Parallel()
 	d := gold()
 	d.Partitions = append(d.Partitions, Partition{Tenant: "silver", PKey: 2, SL: 3, Members: []Member{{0x11, true}}})
@@ -157,7 +157,7 @@ func TestAPolicyGetsLinesBeforeAllOthers(t *testing.T) {
 	if got := body(t, c.Next.Policy); got != headPolicy+"qos-ulps\n    any, pkey 0x0001 : 2 # gold\nend-qos-ulps\n" {
 		t.Errorf("part %q", got)
 	}
-	// A part that stands among the operator's lines, as former versions had it, moves.
+	// A part among the operator's lines, as earlier versions wrote it, is moved.
 	among := "# mine\nqos-ulps # here\n" + Block{}.With(headPolicy+"    any, pkey 0x0001 : 3 # gold\n") + " default : 0\nend-qos-ulps\n"
 	if moved := Compose(files("qos TRUE\n", "-", among), gold(), Settings{}); moved.Next.Policy != c.Next.Policy {
 		t.Errorf("moved:\n%s", moved.Next.Policy.Data)
@@ -175,8 +175,8 @@ func problemCases() map[string]struct {
 	texts   Texts
 	want    func(*Desired)
 	set     Settings
-	problem Problem // compared but for the remedy, which must be there
-	nothing bool    // no other problem may be there
+	problem Problem // compared except for the remedy, which must be set
+	nothing bool    // no other problem may occur
 } {
 	none := func(*Desired) {}
 	edited := strings.Replace(Block{}.With("gold=1,sl=3:ALL=full;\n"), "sl=3", "sl=4", 1)
@@ -247,7 +247,7 @@ func problemCases() map[string]struct {
 	}
 }
 
-func TestWhatWouldDefeatAWishIsSaid(t *testing.T) {
+func TestComposeReportsProblems(t *testing.T) {
 	t.Parallel()
 	for name, tt := range problemCases() {
 		t.Run(name, func(t *testing.T) {
@@ -282,9 +282,9 @@ func TestWhatWouldDefeatAWishIsSaid(t *testing.T) {
 	}
 }
 
-// Whatever the operator's files hold: composing twice changes nothing more, and without tenants the
-// files are what they were.
-func TestComposingIsIdempotentAndLeavesTheRestAlone(t *testing.T) {
+// Whatever the operator's files contain: composing twice changes nothing more, and without tenants the files are the
+// original ones.
+func TestComposeIsIdempotentAndKeepsOperatorLines(t *testing.T) {
 	t.Parallel()
 	lines := func(words ...string) *rapid.Generator[string] {
 		return rapid.Custom(func(t *rapid.T) string {
@@ -325,7 +325,7 @@ func TestComposingIsIdempotentAndLeavesTheRestAlone(t *testing.T) {
 	})
 }
 
-func TestPreparingTakesNothingAway(t *testing.T) {
+func TestPrepareRemovesNothing(t *testing.T) {
 	t.Parallel()
 	limit := 1
 	old := Desired{

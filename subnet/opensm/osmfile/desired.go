@@ -12,7 +12,7 @@ import (
 // Member is a port in a partition.
 type Member struct {
 	PortGUID ident.GUID `json:"port_guid"`
-	Full     bool       `json:"full"` // two limited members cannot talk
+	Full     bool       `json:"full"` // two limited members cannot communicate
 }
 
 // Partition is a tenant's partition with the service level of its traffic.
@@ -23,14 +23,14 @@ type Partition struct {
 	IPoIB   bool       `json:"ipoib,omitempty"`
 	MTU     uint8      `json:"mtu,omitempty"`  // code of the broadcast group, 1 to 5; 0 is OpenSM's default
 	Rate    uint8      `json:"rate,omitempty"` // code of the broadcast group; 0 is OpenSM's default
-	All     bool       `json:"all,omitempty"`  // every port is a full member; Members then only tell where tenants are
+	All     bool       `json:"all,omitempty"`  // every port is a full member; Members then only say where tenants are
 	Members []Member   `json:"members,omitempty"`
 	Groups  []Group    `json:"groups,omitempty"` // members whose service level is not SL
 	// Kept says that the operator defines the partition: it is not written, only proven.
 	Kept bool `json:"kept,omitempty"`
 }
 
-// Desired is what the files are to say of tenants.
+// Desired is the desired content of the files.
 type Desired struct {
 	Partitions []Partition
 	Lanes      []Lanes
@@ -38,7 +38,7 @@ type Desired struct {
 	also [][2]string // option lines kept from before
 }
 
-// normal is the same wish in order: partitions by P_Key, members by GUID, lanes by kind, each member once.
+// normal returns the same state in order: partitions by P_Key, members by GUID, lanes by kind, without duplicates.
 func (d Desired) normal() Desired {
 	out := Desired{Partitions: slices.Clone(d.Partitions), Lanes: slices.Clone(d.Lanes), also: d.also}
 	for i := range out.Partitions {
@@ -53,7 +53,7 @@ func (d Desired) normal() Desired {
 	return out
 }
 
-// joinMembers is the ports of both, once each, full where either is.
+// joinMembers returns the union of the ports, full where either is.
 func joinMembers(a, b []Member) []Member {
 	out := slices.Concat(a, b)
 	slices.SortFunc(out, func(a, b Member) int {
@@ -68,8 +68,8 @@ func joinMembers(a, b []Member) []Member {
 	return slices.CompactFunc(out, func(a, b Member) bool { return a.PortGUID == b.PortGUID })
 }
 
-// Prepare is the first of two steps to a wish: what is wanted, and beside it what Fairlane's part of the files
-// still has, so that traffic on its way loses nothing. The second step is the wish itself.
+// Prepare returns the first of two steps to the desired state: its entries plus those already in Fairlane's part of the
+// files, so that moving traffic loses nothing. The second step is the desired state itself.
 func Prepare(cur Texts, d Desired) Desired {
 	out := d.normal()
 	for _, old := range Ours(cur) {
@@ -87,8 +87,8 @@ func Prepare(cur Texts, d Desired) Desired {
 	return out.normal()
 }
 
-// Ours lists the partitions in Fairlane's part of partitions.conf, by P_Key, with the groups of ports that its part of the
-// policy has for them; the tenants are the names there.
+// Ours lists the partitions in Fairlane's part of partitions.conf, by P_Key, with their port groups in its part of the
+// policy; the names there are the tenants.
 func Ours(cur Texts) []Partition {
 	b, err := CutBlock(cur.Partitions.Data)
 	if err != nil || !b.Found {
@@ -115,7 +115,7 @@ func Ours(cur Texts) []Partition {
 	return Desired{Partitions: out}.normal().Partitions
 }
 
-// ourOptions are the keys and values in Fairlane's part of opensm.conf.
+// ourOptions returns the keys and values in Fairlane's part of opensm.conf.
 func ourOptions(text string) [][2]string {
 	b, err := CutBlock(text)
 	if err != nil || !b.Found {
@@ -128,10 +128,10 @@ func ourOptions(text string) [][2]string {
 	return out
 }
 
-// maxName is the longest name of a partition that OpenSM keeps whole, in bytes.
+// maxName is the longest name of a partition that OpenSM does not truncate, in bytes.
 const maxName = 31
 
-// stanzaName is the tenant's name where OpenSM can take it, else one made of the P_Key.
+// stanzaName returns the tenant's name where OpenSM accepts it, else one based on the P_Key.
 func stanzaName(p Partition) string {
 	plain := p.Tenant != "" && len(p.Tenant) <= maxName && !strings.EqualFold(p.Tenant, "default")
 	for i, c := range p.Tenant {
@@ -144,7 +144,7 @@ func stanzaName(p Partition) string {
 	return p.Tenant
 }
 
-// membersOnLine is how many members a line of a stanza holds; it stays far below partitionsLine.
+// membersOnLine is the number of members on a line of a stanza; it stays far below partitionsLine.
 const membersOnLine = 8
 
 // stanza writes a partition.

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// diffContext is how many equal lines are shown before and after a difference.
+// diffContext is the number of equal lines shown before and after a difference.
 const diffContext = 2
 
-// Difference shows how a file changes: the lines that go with "-", those that come with "+", and two lines
-// around. Equal texts give "".
+// Difference shows how a file changes: removed lines with "-", added ones with "+", and two lines around. Equal texts
+// give "".
 func Difference(path, before, after string) string {
 	if before == after {
 		return ""
@@ -50,8 +50,8 @@ func lines(text string) []string {
 	return out
 }
 
-// ChangedLines are the file that Difference was made of and the lines that are not comments, and only went ("-") or only
-// came ("+"), with their mark.
+// ChangedLines returns the file of a Difference and its lines that are not comments and were only removed ("-") or only
+// added ("+"), with their mark.
 func ChangedLines(difference string) (path string, out []string) {
 	var changed []string
 	marks := map[string]string{}

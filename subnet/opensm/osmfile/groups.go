@@ -9,15 +9,15 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// Group is ports of a partition whose paths have another service level than the partition's. A partition has one in
-// partitions.conf; what groups have stands in the QoS policy, by the port that a path begins at: there the level is the tenant's
-// own, whatever it means at the other end.
+// Group is a set of a partition's ports whose paths have another service level than the partition's. The partition's
+// level is in partitions.conf, the groups' are in the QoS policy, by the source port of a path: there the level is the
+// tenant's own, whatever it means at the other end.
 type Group struct {
-	SL    ident.SL     `json:"sl"` // 0 to 15, not that of the partition and once each
+	SL    ident.SL     `json:"sl"` // 0 to 15, different from the partition's and from other groups'
 	Ports []ident.GUID `json:"ports"`
 }
 
-// Grouped is the service level of each port that is in a group.
+// Grouped returns the service level of each port that is in a group.
 func (p *Partition) Grouped() map[ident.GUID]ident.SL {
 	out := make(map[ident.GUID]ident.SL)
 	for _, g := range p.Groups {
@@ -28,7 +28,7 @@ func (p *Partition) Grouped() map[ident.GUID]ident.SL {
 	return out
 }
 
-// ports are those of the members.
+// ports returns the members' ports.
 func (p *Partition) ports() map[ident.GUID]bool {
 	out := make(map[ident.GUID]bool, len(p.Members))
 	for _, m := range p.Members {
@@ -37,8 +37,8 @@ func (p *Partition) ports() map[ident.GUID]bool {
 	return out
 }
 
-// Parts is the partition once for each service level, with the members that have it and without groups: one without groups is its
-// own only part.
+// Parts splits the partition by service level, each part with its members and without groups. A partition without groups
+// is its only part.
 func (p *Partition) Parts() []Partition {
 	if len(p.Groups) == 0 {
 		return []Partition{*p}
@@ -63,7 +63,7 @@ func (p *Partition) Parts() []Partition {
 	return parts
 }
 
-// parts are those of all partitions.
+// parts returns the parts of all partitions.
 func (d *Desired) parts() []Partition {
 	var out []Partition
 	for i := range d.Partitions {
@@ -72,12 +72,12 @@ func (d *Desired) parts() []Partition {
 	return out
 }
 
-// split tells whether any partition needs the QoS policy for its service levels.
+// split reports whether any partition needs the QoS policy for its service levels.
 func (d *Desired) split() bool {
 	return slices.ContainsFunc(d.Partitions, func(p Partition) bool { return len(p.Groups) > 0 })
 }
 
-// joinGroups is what is wanted and, of the ports that are no members of it any more, what they had.
+// joinGroups returns the desired groups, plus the previous levels of ports that are no longer members.
 func joinGroups(want, old *Partition) []Group {
 	out := slices.Clone(want.Groups)
 	if len(old.Groups) == 0 {
@@ -99,7 +99,7 @@ func joinGroups(want, old *Partition) []Group {
 	return out
 }
 
-// normalGroups are in the order of their levels, each with its ports in order and once.
+// normalGroups sorts the groups by level, and the ports of each, without duplicates.
 func normalGroups(gs []Group) []Group {
 	out := slices.Clone(gs)
 	for i := range out {
@@ -133,22 +133,21 @@ func ourGroups(policy string) map[ident.PKey][]Group {
 	return out
 }
 
-// Names of what stands in Fairlane's part of a policy. OpenSM does not tell large letters from small, and takes the first of
-// several of one name.
+// Names in Fairlane's part of a policy. OpenSM ignores case, and takes the first of equal names.
 func groupName(k ident.PKey, sl ident.SL) string {
 	return fmt.Sprintf("fairlane-%04x-sl%d", uint16(k), sl)
 }
 
 func levelName(sl ident.SL) string { return fmt.Sprintf("fairlane-sl%d", sl) }
 
-// groupSections are the sections of a policy that give groups their service levels; "" when there are none.
+// groupSections returns the sections of a policy that set the groups' service levels; "" without groups.
 func groupSections(ps []Partition) string {
 	var groups, levels, rules strings.Builder
 	var sls [ident.NumSLs]bool
 	for _, p := range ps {
 		for _, g := range p.Groups {
 			if g.SL >= ident.NumSLs || len(g.Ports) == 0 {
-				continue // refused
+				continue // rejected
 			}
 			sls[g.SL] = true
 			name := groupName(p.PKey, g.SL)
@@ -176,7 +175,7 @@ func groupSections(ps []Partition) string {
 	return "port-groups\n" + groups.String() + "end-port-groups\nqos-levels\n" + levels.String() + "end-qos-levels\nqos-match-rules\n" + rules.String() + "end-qos-match-rules\n"
 }
 
-// checkGroups looks at the groups that are wanted.
+// checkGroups checks the desired groups.
 func (c *composer) checkGroups(p *Partition) {
 	if len(p.Groups) == 0 {
 		return

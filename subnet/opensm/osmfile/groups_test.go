@@ -12,7 +12,7 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// splitGold is a tenant of which two ports have another service level than the rest, and one has a third one.
+// splitGold is a tenant with one service level, except for two ports with a second one and one with a third.
 func splitGold() Desired {
 	return Desired{Partitions: []Partition{
 		{Tenant: "gold", PKey: 1, SL: 2, Members: []Member{{0x11, true}, {0x12, true}, {0x13, true}, {0x14, true}, {0x15, true}, {0x16, true}},
@@ -58,8 +58,9 @@ qos-ulps
     any, pkey 0x0009 : 4 # silver
 `
 
-// A policy that is made for a split tenant leaves to the operator's partitions what they have without one, and goes with the tenant.
-func TestASplitTenantGetsAPolicyAndTheRestKeepsWhatItHas(t *testing.T) {
+// A policy that is created for a split tenant keeps the operator's partitions at their level, and is removed with the
+// tenant.
+func TestSplitTenantGetsAPolicyThatKeepsOtherLevels(t *testing.T) {
 	t.Parallel()
 	partitions := "Default=0x7fff,ipoib,sl=1:ALL=full;\nstorage=0x20,sl=6:ALL;\nscratch=0x21,sl=1:ALL;\nstorage=0x20,sl=7:SELF=full;\n"
 	c := Compose(files("qos TRUE\n", partitions, "-"), splitGold(), Settings{OneLane: true})
@@ -89,14 +90,14 @@ func TestASplitTenantGetsAPolicyAndTheRestKeepsWhatItHas(t *testing.T) {
 	if got := Compose(c.Next, whole, Settings{}).Next.Policy; got != (Text{Path: c.Next.Policy.Path}) {
 		t.Errorf("without groups the policy is %+v", got)
 	}
-	// What somebody wrote below it stays.
+	// Lines that the operator added below stay.
 	c.Next.Policy.Data += "# mine\n"
 	if got := Compose(c.Next, whole, Settings{}).Next.Policy; !strings.HasSuffix(got.Data, "end-qos-ulps\n"+endMark+"\n# mine\n") || !strings.Contains(got.Data, " default : 1\n") {
 		t.Errorf("the policy is %+v", got)
 	}
 }
 
-// Our rules come before the operator's, whose names and groups stay.
+// Our rules precede the operator's, whose names and groups stay.
 func TestASplitTenantsRulesComeFirst(t *testing.T) {
 	t.Parallel()
 	policy := "port-groups\n port-group\n  name: All\n  node-type: ALL\n end-port-group\nend-port-groups\nqos-levels\n qos-level\n  name: Default\n  sl: 1\n end-qos-level\nend-qos-levels\n" +
@@ -105,7 +106,8 @@ func TestASplitTenantsRulesComeFirst(t *testing.T) {
 	if want := (Block{}).With(headPolicy+splitSections+"end-qos-ulps\n") + policy; len(c.Problems) > 0 || c.Next.Policy.Data != want {
 		t.Errorf("problems %v, policy\n%s", c.Problems, c.Next.Policy.Data)
 	}
-	// A rule of the operator's that takes the rest of the tenant is found: the line for the partition is of the short form.
+	// A rule of the operator's that matches the rest of the tenant is found: the line for the partition is of the short
+	// form.
 	taken := policy + "qos-match-rules\n qos-match-rule\n  pkey: 1\n  qos-level-name: default\n end-qos-match-rule\nend-qos-match-rules\n"
 	ps := Compose(files("qos TRUE\n", "-", taken), splitGold(), Settings{OneLane: true}).Problems
 	if len(ps) != 1 || ps[0].Code != CodePolicyRule || ps[0].Text != "tenant gold: the rule gives SL 1 to queries for partition 0x0001, which needs SL 2" {
@@ -113,8 +115,8 @@ func TestASplitTenantsRulesComeFirst(t *testing.T) {
 	}
 }
 
-// A policy that is left alone may serve a split tenant all the same, by source or by both ends.
-func TestAPolicyThatIsLeftAloneIsJudgedByGroup(t *testing.T) {
+// A policy that Fairlane may not write may still serve a split tenant, by source or by both ends.
+func TestReadOnlyPolicyIsCheckedByGroup(t *testing.T) {
 	t.Parallel()
 	rule := func(what string, sl string) string {
 		return " qos-match-rule\n  pkey: 1\n" + what + "  qos-level-name: l" + sl + "\n end-qos-match-rule\n"
@@ -144,7 +146,7 @@ func TestAPolicyThatIsLeftAloneIsJudgedByGroup(t *testing.T) {
 	}
 }
 
-func TestGroupsThatCannotBeAreRefused(t *testing.T) {
+func TestInvalidGroupsAreRejected(t *testing.T) {
 	t.Parallel()
 	gold := func(d *Desired) *Partition { return &d.Partitions[0] }
 	for want, spoil := range map[string]func(*Desired) Settings{
@@ -178,8 +180,8 @@ func TestGroupsThatCannotBeAreRefused(t *testing.T) {
 	}
 }
 
-// While traffic moves, what is wanted counts, and ports that leave keep what they had.
-func TestPreparingKeepsTheLevelsOfPortsThatLeave(t *testing.T) {
+// While traffic moves, the desired levels count, and removed ports keep their previous ones.
+func TestPrepareKeepsTheLevelsOfRemovedPorts(t *testing.T) {
 	t.Parallel()
 	cur := Compose(files("-", "-", "-"), splitGold(), Settings{}).Next
 	next := splitGold()
@@ -198,7 +200,7 @@ func TestPreparingKeepsTheLevelsOfPortsThatLeave(t *testing.T) {
 	}
 }
 
-// Whatever the groups: what is written is read back, and each port gets the level of its part.
+// For any groups, the written text is read back equal, and each port gets the level of its part.
 func TestGroupsAreReadBack(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

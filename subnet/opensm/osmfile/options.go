@@ -8,7 +8,7 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// optionsLine is how much of a line of opensm.conf OpenSM reads at once, in bytes; the rest counts as another line.
+// optionsLine is how much of a line of opensm.conf OpenSM reads at once, in bytes; it takes the rest as another line.
 const optionsLine = 1022
 
 // Keys of opensm.conf that Fairlane reads or writes.
@@ -22,17 +22,17 @@ const (
 	keyGUID         = "guid"
 )
 
-// option is a line of opensm.conf as OpenSM reads it.
+// option is a line of opensm.conf, as OpenSM reads it.
 type option struct {
 	key, value string
 	line       int  // from 1
-	cut        bool // begins in the middle of a line that is too long
+	cut        bool // starts in the middle of a line that is too long
 }
 
-// Options is opensm.conf as OpenSM reads it. Every text is one: what OpenSM does not know it passes over.
+// Options is opensm.conf, as OpenSM reads it. Every text is valid: OpenSM ignores what it does not know.
 type Options struct {
 	all  []option
-	long []int // lines that OpenSM cuts
+	long []int // lines that OpenSM splits
 }
 
 // ReadOptions reads the text of opensm.conf.
@@ -76,7 +76,7 @@ func readOption(s string) (option, bool) {
 	return option{key: key, value: value}, true
 }
 
-// find is the last line with the key, which counts; nil when there is none.
+// find returns the last line with the key, which counts; nil without one.
 func (o Options) find(key string) *option {
 	for i := len(o.all) - 1; i >= 0; i-- {
 		if o.all[i].key == key {
@@ -86,13 +86,13 @@ func (o Options) find(key string) *option {
 	return nil
 }
 
-// Bool is a switch. OpenSM takes the value TRUE, in capitals, for true, and any other, even none, for false.
+// Bool returns a boolean option. OpenSM takes TRUE, in capitals, as true, and any other value, even none, as false.
 func (o Options) Bool(key string) bool {
 	at := o.find(key)
 	return at != nil && at.value == "TRUE"
 }
 
-// Text is a value; ok is false when the file does not give it or gives (null), which is OpenSM's default.
+// Text returns a value; ok is false when the file has none or has (null), which is OpenSM's default.
 func (o Options) Text(key string) (value string, ok bool) {
 	at := o.find(key)
 	if at == nil || at.value == "(null)" {
@@ -101,7 +101,7 @@ func (o Options) Text(key string) (value string, ok bool) {
 	return at.value, true
 }
 
-// Line is the number of the line that counts for a key; 0 when there is none.
+// Line returns the number of the line that counts for a key; 0 without one.
 func (o Options) Line(key string) int {
 	if at := o.find(key); at != nil {
 		return at.line
@@ -109,7 +109,7 @@ func (o Options) Line(key string) int {
 	return 0
 }
 
-// SubnetPrefix is the upper half of the fabric's GIDs.
+// SubnetPrefix returns the upper half of the fabric's GIDs.
 func (o Options) SubnetPrefix() uint64 {
 	if at := o.find(keySubnetPrefix); at != nil {
 		if v, err := parseGUID(at.value); err == nil {
@@ -121,7 +121,7 @@ func (o Options) SubnetPrefix() uint64 {
 
 const defaultPrefix = 0xfe80000000000000
 
-// PortGUID is the port that OpenSM is told to run on; 0 when the file leaves it open.
+// PortGUID returns the port that OpenSM must run on; 0 when the file leaves it open.
 func (o Options) PortGUID() ident.GUID {
 	v, ok := o.Text(keyGUID)
 	if !ok {
@@ -134,7 +134,7 @@ func (o Options) PortGUID() ident.GUID {
 	return g
 }
 
-// parseC reads a number as C's strtol does with base 0, all of it.
+// parseC parses a whole number as C's strtol does with base 0.
 func parseC(s string, bits int) (int64, error) {
 	t := strings.TrimLeft(s, blanks)
 	sign := ""
@@ -148,7 +148,7 @@ func parseC(s string, bits int) (int64, error) {
 	return strconv.ParseInt(sign+digits, base, bits+1)
 }
 
-// parseGUID reads a port GUID as OpenSM does: hexadecimal with 0x, else decimal.
+// parseGUID parses a port GUID as OpenSM does: hexadecimal with 0x, else decimal.
 func parseGUID(s string) (ident.GUID, error) {
 	digits, base := digitsC(s)
 	v, err := strconv.ParseUint(digits, base, 64)
@@ -158,7 +158,7 @@ func parseGUID(s string) (ident.GUID, error) {
 	return ident.GUID(v), err
 }
 
-// digitsC tells the base of a number in C.
+// digitsC returns the base of a number in C, and its digits.
 func digitsC(s string) (digits string, base int) {
 	switch {
 	case strings.HasPrefix(s, "0x"), strings.HasPrefix(s, "0X"):
@@ -169,19 +169,19 @@ func digitsC(s string) (digits string, base int) {
 	return s, 10
 }
 
-// PortKind is a kind of ports that opensm.conf has tables for.
+// PortKind is a kind of ports with tables in opensm.conf.
 type PortKind string
 
 // Kinds of ports.
 const (
-	AllPorts    PortKind = ""    // what holds for kinds without a table of their own
+	AllPorts    PortKind = ""    // default of kinds without a table of their own
 	AdapterPort PortKind = "ca"  // channel adapters
 	SwitchPort  PortKind = "swe" // external ports of switches
 	SwitchZero  PortKind = "sw0" // management ports of switches
 	RouterPort  PortKind = "rtr"
 )
 
-// prefix begins the keys of a kind.
+// prefix returns the prefix of the keys of a kind.
 func (k PortKind) prefix() string {
 	if k == AllPorts {
 		return "qos_"
@@ -196,7 +196,7 @@ type VLWeight struct {
 	Weight uint8
 }
 
-// Lanes is what opensm.conf says of the lanes of a kind of ports. What is zero is left to the file.
+// Lanes are the lane options of a kind of ports in opensm.conf. Zero values are left to the file.
 type Lanes struct {
 	Kind      PortKind
 	MaxVLs    int  // data lanes: 1 to 15; 0 is not set
@@ -208,7 +208,7 @@ type Lanes struct {
 // maxArbEntries is the size of an arbitration table (IBTA vol. 1, 7.6.9).
 const maxArbEntries = 64
 
-// check says what is wrong with lanes; "" is nothing.
+// check describes the fault of lanes; "" for none.
 func (l Lanes) check() string {
 	switch l.Kind {
 	case AllPorts, AdapterPort, SwitchPort, SwitchZero, RouterPort:
@@ -241,7 +241,7 @@ func (l Lanes) check() string {
 	return ""
 }
 
-// lines are the option lines of the lanes: keys and values.
+// lines returns the option lines of the lanes: keys and values.
 func (l Lanes) lines() [][2]string {
 	var out [][2]string
 	add := func(key, value string) { out = append(out, [2]string{l.Kind.prefix() + key, value}) }
@@ -275,8 +275,8 @@ func weights(ws []VLWeight) string {
 	return strings.Join(text, ",")
 }
 
-// SL2VL is the map of a kind of ports: its own, else that of all kinds, else OpenSM's. A list that is too short
-// or holds no numbers is not readable, which ok tells.
+// SL2VL returns the map of a kind of ports: its own, else that of all kinds, else OpenSM's. ok is false when a list is
+// too short or not numeric.
 func (o Options) SL2VL(k PortKind) (m [ident.NumSLs]ident.VL, ok bool) {
 	text, given := o.Text(k.prefix() + "sl2vl")
 	if !given {
@@ -298,8 +298,8 @@ func (o Options) SL2VL(k PortKind) (m [ident.NumSLs]ident.VL, ok bool) {
 	return m, true
 }
 
-// turns is the weight of every lane in an arbitration table of a kind of ports: its own, else that of all kinds, else
-// OpenSM's, which serves lane 0 by the high table and the others by the low one.
+// turns returns the total weight of every lane in an arbitration table of a kind of ports: its own, else that of all
+// kinds, else OpenSM's, which serves lane 0 by the high table and the others by the low one.
 func (o Options) turns(k PortKind, high bool) (sum [ident.NumVLs]int) {
 	key := "vlarb_low"
 	if high {
@@ -328,10 +328,10 @@ func (o Options) turns(k PortKind, high bool) (sum [ident.NumVLs]int) {
 	return sum
 }
 
-// ownWeight is what OpenSM gives a lane in its own tables.
+// ownWeight is the weight of a lane in OpenSM's default tables.
 const ownWeight = 4
 
-// hasLanes reports whether there are tables of lanes for ports of any kind but routers'.
+// hasLanes reports whether the file has lane tables for any kind of ports except routers'.
 func (o Options) hasLanes() bool {
 	for _, k := range []PortKind{AllPorts, AdapterPort, SwitchPort} {
 		for _, key := range []string{"vlarb_high", "vlarb_low", "sl2vl"} {

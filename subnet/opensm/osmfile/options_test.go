@@ -52,7 +52,7 @@ func TestOnlyTRUEInCapitalsIsTrue(t *testing.T) {
 	}
 }
 
-func TestWhatOptionsSayOfTheSubnetManager(t *testing.T) {
+func TestOptionsOfTheSubnetManager(t *testing.T) {
 	t.Parallel()
 	o := ReadOptions("guid 0x0002c90300001234\nsubnet_prefix 0xfe80000000000001\n")
 	if o.PortGUID() != 0x0002c90300001234 || o.SubnetPrefix() != 0xfe80000000000001 {

@@ -8,48 +8,48 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// partitionsLine is how much of a line of partitions.conf OpenSM reads at once, in bytes; the rest counts as
-// another line.
+// partitionsLine is how much of a line of partitions.conf OpenSM reads at once, in bytes; it takes the rest as another
+// line.
 const partitionsLine = 4094
 
-// Stanza is a partition of partitions.conf as OpenSM reads it.
+// Stanza is a partition of partitions.conf, as OpenSM reads it.
 type Stanza struct {
 	Name      string
 	PKey      ident.PKey // without the membership bit; 0: OpenSM chooses one
 	SL        ident.SL
 	IPoIB     bool
 	MTU, Rate uint8 // codes of the broadcast group; 0 is OpenSM's default
-	DefFull   bool  // members without a word are full
+	DefFull   bool  // members without a membership word are full
 	Members   []StanzaMember
 	Line      int // of the definition, from 1
 }
 
-// StanzaMember is a member of a stanza: a word that means several ports, or a port.
+// StanzaMember is a member of a stanza: a word for several ports, or a port.
 type StanzaMember struct {
-	Word string // ALL, ALL_CAS, ALL_SWITCHES, ALL_ROUTERS or SELF; empty when GUID is given
+	Word string // ALL, ALL_CAS, ALL_SWITCHES, ALL_ROUTERS or SELF; empty when GUID is set
 	GUID ident.GUID
 	Full bool
 	Both bool
 }
 
-// Fault is a line that OpenSM would not understand.
+// Fault is a line that OpenSM does not understand.
 type Fault struct {
 	Line int // from 1
 	Text string
-	// Whole: for this line OpenSM refuses the whole file. Of partitions.conf nothing is left then: every port is
-	// a full member of the default partition, and of no other.
+	// Whole says that OpenSM rejects the whole file because of this line. Without partitions.conf every port is a full
+	// member of the default partition, and of no other.
 	Whole bool
 }
 
-// Refused tells whether OpenSM refuses a file with these faults.
+// Refused reports whether OpenSM rejects a file with these faults.
 func Refused(faults []Fault) bool {
 	return slices.ContainsFunc(faults, func(f Fault) bool { return f.Whole })
 }
 
-// Error is "line N: text".
+// Error returns "line N: text".
 func (f Fault) Error() string { return fmt.Sprintf("line %d: %s", f.Line, f.Text) }
 
-// ReadPartitions reads the text of partitions.conf: the stanzas, as far as they can be read, and what is wrong.
+// ReadPartitions parses partitions.conf. It returns the readable stanzas, and the faults.
 func ReadPartitions(text string) ([]Stanza, []Fault) {
 	r := partReader{}
 	for l := range strings.Lines(text) {
@@ -118,7 +118,7 @@ func (r *partReader) read(s string) {
 
 const partBlanks = " \t\n\r"
 
-// part reads what stands before a semicolon or the end of a line.
+// part parses the text before a semicolon or the end of a line.
 func (r *partReader) part(s string) bool {
 	if !r.open {
 		head, members, found := strings.Cut(s, ":")
@@ -143,7 +143,7 @@ func (r *partReader) part(s string) bool {
 	return true
 }
 
-// define reads NAME=P_KEY,flags.
+// define parses NAME=P_KEY,flags.
 func (r *partReader) define(head string) bool {
 	st := Stanza{Line: r.line}
 	for i, f := range strings.Split(head, ",") {
@@ -174,8 +174,8 @@ func (r *partReader) define(head string) bool {
 	return true
 }
 
-// flag takes a flag of a definition; false is a service level that OpenSM would ignore. Other flags it ignores are
-// not looked at.
+// flag parses a flag of a definition; it returns false for a service level that OpenSM would ignore. Other ignored flags
+// are not checked.
 func (st *Stanza) flag(name, value string) bool {
 	switch {
 	case name == "sl":
@@ -204,7 +204,7 @@ func smallCode(s string) uint8 {
 	return uint8(v)
 }
 
-// memberWords are the words that mean several ports, in the order in which OpenSM compares their beginnings.
+// memberWords are the words for several ports, in the order in which OpenSM compares their prefixes.
 var memberWords = [...]string{"ALL", "ALL_CAS", "ALL_SWITCHES", "ALL_ROUTERS", "SELF"}
 
 func (r *partReader) member(name, value string, given bool) bool {
@@ -233,13 +233,13 @@ func (r *partReader) member(name, value string, given bool) bool {
 	return true
 }
 
-// cutTrim cuts NAME=VALUE.
+// cutTrim splits NAME=VALUE.
 func cutTrim(s string) (name, value string, given bool) {
 	name, value, given = strings.Cut(s, "=")
 	return strings.Trim(name, partBlanks), strings.Trim(value, partBlanks), given
 }
 
-// quote shows at most a few words of a text.
+// quote returns at most a few words of a text.
 func quote(s string) string {
 	s = strings.Trim(s, partBlanks)
 	if len(s) > 60 {

@@ -10,7 +10,7 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// The words of opensm(8)'s examples, in lines of our own.
+// The keywords of opensm(8)'s examples, in lines of our own.
 func TestPartitionsAreReadAsOpenSMReadsThem(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -114,7 +114,7 @@ func drawPartition(t *rapid.T) Partition {
 	return p
 }
 
-// What is written is what is read, whatever the tenant's name is.
+// A written partition is read back equal, whatever the tenant's name.
 func TestPartitionsAreReadAsWritten(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

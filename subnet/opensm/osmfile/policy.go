@@ -7,20 +7,20 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// Policy is a QoS policy file as far as it decides about service levels by partition and by port.
+// Policy is the part of a QoS policy file that determines service levels by partition and by port.
 type Policy struct {
-	Default     *ident.SL // of queries that match no rule; nil is missing, and OpenSM refuses the file
+	Default     *ident.SL // for queries that match no rule; nil means missing, and OpenSM rejects the file
 	DefaultLine int
-	Rules       []PolicyRule // in the order in which OpenSM looks at them
+	Rules       []PolicyRule // in the order in which OpenSM checks them
 }
 
-// PolicyRule is a rule that may match a query. It matches when all that it looks at does.
+// PolicyRule is a rule of the policy. It matches a query when all its criteria match.
 type PolicyRule struct {
 	Line  int
-	PKeys [][2]uint16 // ranges without the membership bit; nil is a rule that does not look at P_Keys
-	// Source and Destination hold the port that a path begins or ends at; nil is a rule that does not look at it.
+	PKeys [][2]uint16 // ranges without the membership bit; nil means any P_Key
+	// Source and Destination contain the port at the start or the end of a path; nil means any port.
 	Source, Destination *Ports
-	Other               bool     // looks at more, so that not every query that the rest of it holds for matches
+	Other               bool     // has further criteria, so not every query that matches the rest matches
 	SL                  ident.SL // 0 when Level names it
 	Level               string   // of rules in the long form
 }
@@ -28,16 +28,16 @@ type PolicyRule struct {
 // Ports are the ports of port groups.
 type Ports struct {
 	GUIDs [][2]ident.GUID // ranges in ascending order that do not overlap
-	Open  bool            // there may be more: a group also takes ports by name, kind or partition
+	Open  bool            // there may be more: a group can also select ports by name, kind or partition
 }
 
-// has tells whether a port is named.
+// has reports whether a port is listed.
 func (p *Ports) has(g ident.GUID) bool {
 	after, found := slices.BinarySearchFunc(p.GUIDs, g, func(x [2]ident.GUID, g ident.GUID) int { return cmp.Compare(x[0], g) })
 	return found || after > 0 && g <= p.GUIDs[after-1][1]
 }
 
-// sort brings the ranges into order.
+// sort sorts and merges the ranges.
 func (p *Ports) sort() {
 	slices.SortFunc(p.GUIDs, func(a, b [2]ident.GUID) int { return cmp.Compare(a[0], b[0]) })
 	kept := p.GUIDs[:0]
@@ -51,7 +51,7 @@ func (p *Ports) sort() {
 	p.GUIDs = kept
 }
 
-// matches tells whether a query that names the P_Key may match.
+// matches reports whether a query with the P_Key may match.
 func (r *PolicyRule) matches(k ident.PKey) bool {
 	if r.PKeys == nil {
 		return true
@@ -59,8 +59,8 @@ func (r *PolicyRule) matches(k ident.PKey) bool {
 	return slices.ContainsFunc(r.PKeys, func(x [2]uint16) bool { return x[0] <= uint16(k.Base()) && uint16(k.Base()) <= x[1] })
 }
 
-// meet tells whether queries for the partition, between ports of a list, meet the rule: all of them, or some. Of ports that are
-// not known a list may have more.
+// meet reports whether queries for the partition, between ports of a list, match the rule: all of them, or some. With
+// more, the list may lack ports.
 func (r *PolicyRule) meet(k ident.PKey, ports []ident.GUID, more bool) (all, some bool) {
 	if !r.matches(k) {
 		return false, false
@@ -82,8 +82,8 @@ func (r *PolicyRule) meet(k ident.PKey, ports []ident.GUID, more bool) (all, som
 	return all, some
 }
 
-// SL is the service level of a query that names the P_Key and both ports, and nothing else that rules look at; 0 when the
-// policy has no default and no rule for it.
+// SL returns the service level of a query with the P_Key and both ports, and no other criteria; 0 when the policy has
+// neither default nor rule for it.
 func (p *Policy) SL(k ident.PKey, from, to ident.GUID) ident.SL {
 	for i := range p.Rules {
 		r := &p.Rules[i]

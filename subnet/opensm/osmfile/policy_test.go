@@ -71,7 +71,7 @@ func TestAPolicysLongRulesComeFirst(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoPolicyIsNamed(t *testing.T) {
+func TestPolicyFaultsAreReported(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]Fault{
 		"qos-ulps\n default : 16\nend-qos-ulps\n":                                       {Line: 2, Text: `"default : 16": SL "16": want 0 to 15`},

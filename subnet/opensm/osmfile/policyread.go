@@ -11,7 +11,7 @@ import (
 // policySections are the sections of a policy; each ends with "end-" and its name.
 var policySections = [...]string{"qos-ulps", "port-groups", "qos-setup", "qos-levels", "qos-match-rules"}
 
-// policyParts are what stands in sections, ended alike, and the fields that OpenSM knows there; nil is not looked at.
+// policyParts are the subsections of sections, closed alike, and their known fields; nil fields are not checked.
 var policyParts = map[string][]string{
 	"port-group":     {"name", "use", "port-guid", "port-name", "pkey", "partition", "node-type"},
 	"qos-level":      {"name", "use", "sl", "mtu-limit", "rate-limit", "packet-life", "path-bits", "pkey"},
@@ -19,8 +19,8 @@ var policyParts = map[string][]string{
 	"vlarb-tables":   nil, "vlarb-scope": nil, "sl2vl-tables": nil, "sl2vl-scope": nil,
 }
 
-// ReadPolicy reads the text of a QoS policy file: sections, groups of ports, levels, rules of both forms and the default. A
-// fault is a line for which OpenSM refuses the file.
+// ReadPolicy parses a QoS policy file: sections, groups of ports, levels, rules of both forms and the default. A fault is
+// a line for which OpenSM rejects the file.
 func ReadPolicy(text string) (Policy, []Fault) {
 	r := policyReader{levels: map[string]policyLevel{}, groups: map[string]*Ports{}}
 	r.lines(text)
@@ -35,15 +35,15 @@ type policyReader struct {
 	faults []Fault
 	line   int
 	open   []string // sections
-	empty  bool     // nothing stood in the section so far
+	empty  bool     // the section is empty so far
 	long   []longRule
 	short  []PolicyRule
 	rule   longRule
 	level  policyLevel
 	group  Ports
-	name   string                 // of the level or group in hand
-	levels map[string]policyLevel // by name in small letters: OpenSM does not tell large from small, and the first counts
-	groups map[string]*Ports      // alike
+	name   string                 // of the current level or group
+	levels map[string]policyLevel // by name in lower case: OpenSM ignores case, and the first counts
+	groups map[string]*Ports      // likewise
 }
 
 type policyLevel struct {
@@ -52,7 +52,7 @@ type policyLevel struct {
 	line  int // of its end
 }
 
-// longRule is a rule with the names of what it means, which may stand after it.
+// longRule is a rule with the names that it references, which may be defined after it.
 type longRule struct {
 	PolicyRule
 	source, destination []string
@@ -81,7 +81,7 @@ func (r *policyReader) faultAt(line int, format string, args ...any) {
 	r.faults = append(r.faults, Fault{Line: line, Text: fmt.Sprintf(format, args...), Whole: true})
 }
 
-// in is the innermost section; "" outside of all.
+// in returns the innermost section; "" outside of all.
 func (r *policyReader) in() string {
 	if len(r.open) == 0 {
 		return ""
@@ -113,7 +113,7 @@ func (r *policyReader) read(l string) {
 	}
 }
 
-// ulp reads a rule of the short form: WHAT[, CRITERION VALUES] : SL.
+// ulp parses a rule of the short form: WHAT[, CRITERION VALUES] : SL.
 func (r *policyReader) ulp(l string) {
 	i := strings.LastIndexByte(l, ':')
 	if i < 0 {
@@ -150,7 +150,7 @@ func (r *policyReader) ulp(l string) {
 	r.short = append(r.short, rule)
 }
 
-// field reads a line of the long form.
+// field parses a line of the long form.
 func (r *policyReader) field(l string) {
 	name, value, ok := strings.Cut(l, ":")
 	name, value = strings.Trim(name, blanks), strings.Trim(value, blanks)
@@ -221,7 +221,7 @@ func (r *policyReader) ruleField(name, value string) {
 	}
 }
 
-// defaultLevel names the level that counts for queries that match no rule, before the default of qos-ulps.
+// defaultLevel is the name of the level for queries that match no rule; it precedes the default of qos-ulps.
 const defaultLevel = "default"
 
 // end closes a section.
@@ -253,7 +253,7 @@ func (r *policyReader) end(name string) {
 	}
 }
 
-// finish puts the long form's rules first, as OpenSM does, and gives them what they name.
+// finish puts the rules of the long form first, as OpenSM does, and resolves their references.
 func (r *policyReader) finish() (Policy, []Fault) {
 	if l, ok := r.levels[defaultLevel]; ok {
 		r.p.Default, r.p.DefaultLine = &l.sl, l.line
@@ -271,7 +271,7 @@ func (r *policyReader) finish() (Policy, []Fault) {
 	return r.p, r.faults
 }
 
-// ports joins the groups of these names; nil is none.
+// ports returns the union of the named groups; nil without any.
 func (r *policyReader) ports(line int, names []string) *Ports {
 	if names == nil {
 		return nil
@@ -290,7 +290,8 @@ func (r *policyReader) ports(line int, names []string) *Ports {
 	return out
 }
 
-// keyRanges reads 0x0001,0x0010-0x001f. As OpenSM does, it takes the ends of a range in either order, without the membership bit.
+// keyRanges parses 0x0001,0x0010-0x001f. Like OpenSM, it accepts the ends of a range in either order, and drops the
+// membership bit.
 func keyRanges(s string) ([][2]uint16, error) {
 	out := [][2]uint16{}
 	for p := range strings.SplitSeq(s, ",") {
@@ -309,7 +310,7 @@ func keyRanges(s string) ([][2]uint16, error) {
 	return out, nil
 }
 
-// guidRanges reads 0x0002c90300001234,0x10-0x1f.
+// guidRanges parses 0x0002c90300001234,0x10-0x1f.
 func guidRanges(s string) ([][2]ident.GUID, error) {
 	var out [][2]ident.GUID
 	for p := range strings.SplitSeq(s, ",") {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Code names a kind of problem; codes are stable.
+// Code identifies a kind of problem; codes are stable.
 type Code string
 
 // Problems.
@@ -53,7 +53,7 @@ func Codes() []Code {
 	}
 }
 
-// ParseCode reads a code, as somebody names what is to be forced.
+// ParseCode parses a code that a user names to force it.
 func ParseCode(s string) (Code, error) {
 	if slices.Contains(Codes(), Code(s)) {
 		return Code(s), nil
@@ -65,10 +65,10 @@ func ParseCode(s string) (Code, error) {
 	return "", fmt.Errorf("code %q: want one of %s", s, strings.Join(names, ", "))
 }
 
-// Problem is something about the files, or about what is wanted, that would defeat it.
+// Problem is a fault of the files or of the desired state that would defeat it.
 type Problem struct {
 	Code    Code   `json:"code"`
-	Warning bool   `json:"warning,omitempty"` // does not stop an Apply
+	Warning bool   `json:"warning,omitempty"` // does not block an Apply
 	Final   bool   `json:"final,omitempty"`   // cannot be overridden by force
 	File    string `json:"file,omitempty"`
 	Line    int    `json:"line,omitempty"` // from 1; 0 is the file as a whole
@@ -88,8 +88,8 @@ func (p Problem) String() string {
 	return s
 }
 
-// Blocking lists the problems that stop an Apply when the codes in force are accepted: neither warnings nor, unless
-// final, what is forced.
+// Blocking lists the problems that block an Apply when the codes in force are accepted: it excludes warnings and, unless
+// final, forced problems.
 func Blocking(ps []Problem, force []Code) []Problem {
 	var out []Problem
 	for _, p := range ps {
@@ -100,7 +100,7 @@ func Blocking(ps []Problem, force []Code) []Problem {
 	return out
 }
 
-// sortProblems orders problems by gravity, file, line, code and text, and drops repetitions.
+// sortProblems sorts problems by gravity, file, line, code and text, and drops duplicates.
 func sortProblems(ps []Problem) []Problem {
 	slices.SortFunc(ps, func(a, b Problem) int {
 		if a.Warning != b.Warning {

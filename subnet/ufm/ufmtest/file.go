@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Start serves a new server by TLS until the test ends, and writes the file of subnet managers that reaches it.
+// Start serves a new server by TLS until the test ends, and writes a file of subnet managers with its address.
 func Start(t testing.TB) (s *Server, file string) {
 	t.Helper()
 	s = New()

@@ -1,4 +1,4 @@
-// Package ufmtest is a UFM for tests: a server that keeps to the REST API guide. It is no UFM.
+// Package ufmtest is a fake UFM for tests: a server that follows the REST API guide.
 package ufmtest
 
 import (
@@ -14,23 +14,23 @@ import (
 	"testing"
 )
 
-// Token is the access token that the server takes.
+// Token is the access token of the server.
 const Token = "c2VjcmV0LXRva2Vu"
 
-// Server answers as the REST API guide of UFM says: P_Keys in hexadecimal, GUIDs without prefix, a partition's limits and
-// service level apart from its members. Its fields are for With.
+// Server answers as documented in the REST API guide of UFM: P_Keys in hexadecimal, GUIDs without prefix, a partition's
+// limits and service level separate from its members. Access its fields in With.
 type Server struct {
 	mu sync.Mutex
 
 	Partitions map[string]*Partition // by P_Key, as "0x10"
 	Log        []string              // "METHOD /path" of each request
-	// Broken is asked before each request, of which it is the n-th; a status other than 0 is answered, and done says
-	// whether the request is carried out all the same.
+	// Broken is called before the n-th request; a status other than 0 is the answer, and done says whether the request is
+	// executed nevertheless.
 	Broken func(n int, r *http.Request) (status int, done bool)
-	Stuck  bool // changes of service levels are confirmed and forgotten
+	Stuck  bool // changes of service levels are confirmed but dropped
 }
 
-// Partition is what the server has of one.
+// Partition is a partition of the server.
 type Partition struct {
 	IPoIB   bool
 	SL      int
