@@ -98,7 +98,7 @@ func (w *history) explain(fabric string, reports []control.DeviceReport) {
 		if manager {
 			changes, text = s.news, s.placed
 		}
-		switch device.State(r.State) {
+		switch r.State {
 		case device.InSync:
 			s.clean[r.Device.ID] = changes
 		case device.Drifted:
