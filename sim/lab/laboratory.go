@@ -1,4 +1,4 @@
-// Package lab is the laboratory of the service: simulations and calibrations within bounds. The experiments themselves are in the packages
+// Package lab is the service's laboratory: simulations and calibrations within limits. The experiments are in the packages
 // below.
 package lab
 
@@ -20,18 +20,17 @@ import (
 	"fairlane/sim/scenario"
 )
 
-// Laboratory runs simulations and calibrations in this process, each on one processor so that they leave the manager
-// some.
+// Laboratory runs simulations and calibrations in this process, each on one processor, to leave the others to the manager.
 type Laboratory struct{}
 
-// Bounds of what the service simulates, so that nobody keeps a manager busy for days.
+// Limits of the service's simulations, so that no caller can occupy a manager for days.
 const (
 	maxScenarioDuration = 10 * quantity.Second
 	maxSimulationWall   = 2 * time.Hour
 	maxCalibrationWall  = 24 * time.Hour
 )
 
-// parseScenario reads a scenario that names no file: the manager's files are none of its callers' business.
+// parseScenario parses a scenario without references to files, because callers must not read the manager's files.
 func parseScenario(text string) (*scenario.Scenario, error) {
 	s, err := scenario.Parse("scenario", []byte(text), nil)
 	if err != nil {
@@ -68,8 +67,8 @@ func (Laboratory) SimulatePlan(ctx context.Context, in policy.Input, p *policy.P
 	return json.Marshal(r)
 }
 
-// SimulateScenario simulates a scenario and returns the result as JSON. Single flows and series are left out of the result: they can be as
-// large as the run.
+// SimulateScenario simulates a scenario and returns the result as JSON. The result omits single flows and series, which can be
+// very large.
 func (Laboratory) SimulateScenario(ctx context.Context, text string, seed uint64, progress func(float64)) (json.RawMessage, error) {
 	ctx, cancel := context.WithTimeout(ctx, maxSimulationWall)
 	defer cancel()

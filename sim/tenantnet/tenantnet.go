@@ -1,5 +1,5 @@
-// Package tenantnet puts tenants' flows on a simulated Ethernet fabric, for runs with a plan in force as for live
-// fabrics: each queue pair is a flow of the network with a source port, and so a way, of its own.
+// Package tenantnet simulates tenants' flows on an Ethernet fabric, for runs of a plan and for live fabrics: each queue pair is
+// a flow of the network with its own source port, and so its own path.
 package tenantnet
 
 import (
@@ -14,18 +14,18 @@ import (
 	"fairlane/wrcc"
 )
 
-// Packets on Ethernet, in bytes.
+// Packet sizes on Ethernet, in bytes.
 const (
 	Payload = 1000
 	Headers = dcqcn.PacketWire - Payload
 )
 
-// RoCE returns the configuration of a fabric whose NICs do DCQCN, without algorithms.
+// RoCE returns the configuration of a fabric of DCQCN NICs, without algorithms.
 func RoCE(seed uint64) ether.Config {
 	return ether.Config{Seed: seed, Payload: Payload, Headers: ether.Headers{Data: Headers}, AckEvery: dcqcn.AckEvery, CNPs: true}
 }
 
-// WRCC returns the configuration of a fabric for WRCC, without algorithms and fair rates.
+// WRCC returns the configuration of a WRCC fabric, without algorithms and fair rates.
 func WRCC(seed uint64) ether.Config {
 	return ether.Config{
 		Seed: seed, Payload: Payload, Headers: ether.Headers{Data: Headers},
@@ -37,16 +37,16 @@ func WRCC(seed uint64) ether.Config {
 type Network struct {
 	*ether.Network
 	ByPort map[subnet.PortRef]int32
-	Pairs  []int              // of each queue pair: index of its flow
-	Ways   [][]subnet.PortRef // of each queue pair: the ports that send its packets
-	Wire   float64            // wire bytes of a payload byte
+	Pairs  []int              // flow index of each queue pair
+	Ways   [][]subnet.PortRef // for each queue pair, the ports that send its packets
+	Wire   float64            // wire bytes per payload byte
 
 	fabric *subnet.Fabric
 	flows  []tenants.Flow
 }
 
-// New builds the network and finds the way of each queue pair, without starting any. It fails as ether.New does, and for
-// flows whose ends are no linked host ports of the fabric.
+// New builds the network and determines the path of each queue pair, without starting any. It returns the errors of ether.New,
+// and an error for flows whose ends are not linked host ports of the fabric.
 func New(fabric *subnet.Fabric, flows []tenants.Flow, cfg ether.Config) (*Network, error) {
 	net, err := ether.New(fabric, cfg)
 	if err != nil {
@@ -81,7 +81,7 @@ func New(fabric *subnet.Fabric, flows []tenants.Flow, cfg ether.Config) (*Networ
 	return n, nil
 }
 
-// HostOf returns the host that a port is, and false for another port.
+// HostOf returns the host of a port, and false for a port that is not a host's.
 func (n *Network) HostOf(id ident.PortID) (int32, bool) {
 	ref, ok := n.fabric.PortByID(id)
 	if !ok {
@@ -91,7 +91,7 @@ func (n *Network) HostOf(id ident.PortID) (int32, bool) {
 	return h, ok
 }
 
-// Spec is a queue pair as a flow of the network, without what a plan says of it.
+// Spec returns the flow of a queue pair, without a plan's settings.
 func (n *Network) Spec(i int) ether.FlowSpec {
 	f := &n.flows[n.Pairs[i]]
 	src, _ := n.HostOf(f.Src)

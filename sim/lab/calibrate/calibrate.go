@@ -10,36 +10,35 @@ import (
 	"fairlane/ccconfig/profile"
 )
 
-// MaxJobs bounds how many runs go at once.
+// MaxJobs is the largest number of concurrent runs.
 const MaxJobs = 256
 
-// Options say what to calibrate and how.
+// Options are the options of a calibration.
 type Options struct {
 	Profile string // one of profile.Names
 	Seed    uint64 // of the runs; the same seed gives the same profile
-	Jobs    int    // runs at once, 1 to MaxJobs
-	Quick   bool   // a small grid, to try the command
-	Command string // how the profile was made, for its text
-	// Known are runs that need not be done again, by key, as Finished was told of them.
+	Jobs    int    // concurrent runs, 1 to MaxJobs
+	Quick   bool   // a small grid, for a trial of the command
+	Command string // command line recorded in the profile
+	// Known are the results of earlier runs, by key, as passed to Finished; these runs are skipped.
 	Known map[string]Measured
-	// Finished is told of each run that was done now, one at a time, in any order. An error ends
-	// the calibration.
+	// Finished receives each new result, not concurrently, in any order. An error ends the calibration.
 	Finished func(key string, m *Measured) error
-	// Progress is told of the runs that are done, of all, one call at a time.
+	// Progress receives the number of completed runs and of all runs, not concurrently.
 	Progress func(done, all int)
 }
 
-// Report is a calibration: the profile, and the checks that its bounds come from.
+// Report is the result of a calibration: the profile, and the checks from which its bounds follow.
 type Report struct {
 	Profile *profile.Profile `json:"profile"`
 	Runs    int              `json:"runs"`
 	Checks  []Check          `json:"checks"`
-	// Use is the least use of the link that a run of the grid had.
+	// Use is the lowest link utilization of a grid run.
 	Use float64 `json:"least_use"`
 }
 
-// Calibrate runs the design of a profile and fits its response. It fails on an unknown profile, on jobs out
-// of range, when a run fails, and when ctx ends; what was finished by then Finished has been told.
+// Calibrate runs the design of a profile and fits its response. It returns an error for an unknown profile, for jobs out of
+// range, when a run fails, and when ctx ends; completed runs have been passed to Finished.
 func Calibrate(ctx context.Context, o Options) (*Report, error) {
 	p, err := profile.Uncalibrated(o.Profile)
 	if err != nil {
@@ -72,7 +71,7 @@ func Calibrate(ctx context.Context, o Options) (*Report, error) {
 	return r, nil
 }
 
-// runAll does all runs that are not known.
+// runAll executes all runs that are not known.
 func runAll(ctx context.Context, points []point, o *Options) ([]*Measured, error) {
 	got := make([]*Measured, len(points))
 	group, running := errgroup.WithContext(ctx)
@@ -94,7 +93,7 @@ func runAll(ctx context.Context, points []point, o *Options) ([]*Measured, error
 	}
 	for i := range points {
 		if running.Err() != nil {
-			break // also where a run failed, of which Wait tells
+			break // or a run has failed, whose error Wait returns
 		}
 		pt := &points[i]
 		if m, ok := o.Known[pt.key]; ok && m.fits(&pt.run) {
@@ -117,7 +116,7 @@ func runAll(ctx context.Context, points []point, o *Options) ([]*Measured, error
 	return got, ctx.Err()
 }
 
-// fits reports whether a known result can be that of a run: a rate above 0 for each group.
+// fits reports whether a known result can belong to a run: a rate above 0 for each group.
 func (m *Measured) fits(r *Run) bool {
 	for _, rate := range m.Rates {
 		if !(rate > 0 && rate <= float64(r.Rate)) {

@@ -2,7 +2,8 @@ package calibrate
 
 import "fmt"
 
-// CommandLine is what makes the same profile again; how many runs go at once and where files are does not matter.
+// CommandLine returns the command that generates the same profile again; the number of jobs and the locations of files do not
+// matter.
 func CommandLine(profile string, seed uint64, quick bool) string {
 	text := fmt.Sprintf("fairlane calibrate --profile %s --seed %d", profile, seed)
 	if quick {

@@ -9,19 +9,19 @@ import (
 	"fairlane/internal/stats"
 )
 
-// Check is one rate of a run that was held out of the fit.
+// Check is one rate of a run that was not part of the fit.
 type Check struct {
 	Key       string  `json:"key"`
-	Ratio     float64 `json:"ratio"`     // between the per-flow rates of the run
-	Below     float64 `json:"below"`     // how many times the fastest flow of the run is meant to have what one of the group has
-	Predicted float64 `json:"predicted"` // part of the link, of a group
+	Ratio     float64 `json:"ratio"`     // largest ratio of per-flow rates in the run
+	Below     float64 `json:"below"`     // ratio of the intended rate of the run's fastest flow to that of a flow of the group
+	Predicted float64 `json:"predicted"` // fraction of the link, of a group
 	Measured  float64 `json:"measured"`
 }
 
 // Error is the relative error of the prediction.
 func (c *Check) Error() float64 { return math.Abs(c.Predicted-c.Measured) / c.Measured }
 
-// fitter turns measured runs into a profile.
+// fitter converts measured runs to a profile.
 type fitter struct {
 	p      *profile.Profile
 	g      grid
@@ -39,7 +39,7 @@ func (f *fitter) fit() {
 	f.cliffs()
 }
 
-// decline is the exponent of a rate in the period, from runs that differ in nothing else.
+// decline computes the exponent of a rate in the period, from runs that differ only in the period.
 func (f *fitter) decline() {
 	sum, n := 0.0, 0.0
 	for i, pt := range f.points {
@@ -52,7 +52,7 @@ func (f *fitter) decline() {
 	f.p.Lever.Decline = rounded(min(max(sum/n, 0.3), 0.95))
 }
 
-// cellGains are the gains of one condition by position, without position 0: means over seeds.
+// cellGains returns the gains of one condition by position, without position 0, as means over seeds.
 func (f *fitter) cellGains() [][]float64 {
 	cells := len(f.g.speeds) * len(f.g.flows) * len(f.g.rtts)
 	out := make([][]float64, cells)
@@ -83,7 +83,7 @@ func (f *fitter) response() {
 	}
 }
 
-// falling is the least-squares fit that never rises (isotonic regression).
+// falling returns the nonincreasing least-squares fit (isotonic regression).
 func falling(values []float64) []float64 {
 	type block struct{ sum, n float64 }
 	var blocks []block
@@ -101,7 +101,7 @@ func falling(values []float64) []float64 {
 	return out
 }
 
-// heldOut predicts the random mixes, which no fit has seen.
+// heldOut predicts the random mixes, which are not part of the fit.
 func (f *fitter) heldOut() {
 	for i, pt := range f.points {
 		if pt.kind != kindMix {
@@ -115,7 +115,7 @@ func (f *fitter) heldOut() {
 	}
 }
 
-// parts are the parts of the link that groups were predicted to have and had.
+// parts returns the predicted and measured fractions of the link, by group.
 func (f *fitter) parts(pt *point, m *Measured) (predicted, measured []float64) {
 	curve := f.p.Response.Curve(pt.condition())
 	top := slices.Max(pt.rates)
@@ -133,15 +133,15 @@ func (f *fitter) parts(pt *point, m *Measured) (predicted, measured []float64) {
 	return predicted, measured
 }
 
-// Of the rates held out, so many in a hundred are within the bound of their class. It is never below leastBound, the scatter of a run.
+// Percentage of the held-out rates within the bound of their class. A bound is at least leastBound, the scatter of a run.
 const (
 	covered    = 95
 	leastBound = 0.02
 )
 
-// bounds takes the quantile in each class of rates, by how far below the fastest of their run they are. The fastest rates
-// themselves do not count: they are hardly off and many, and would hide what others miss. A class further below
-// never has the smaller bound.
+// bounds computes the quantile of errors in each class of rates, by the ratio to the fastest rate of their run. The fastest
+// rates do not count: they are many with small errors, and would hide the errors of others. The bound of a class with a larger
+// ratio is at least as large.
 func (f *fitter) bounds() {
 	f.p.Bounds = nil
 	low, bound := 1.0, leastBound
@@ -160,7 +160,7 @@ func (f *fitter) bounds() {
 	}
 }
 
-// classes end at the ratios of the grid and of the mixes.
+// classes returns the upper ends of the classes: the ratios of the grid and of the mixes.
 func (f *fitter) classes() []float64 {
 	out := slices.Clone(f.g.ratios)
 	for _, c := range f.g.mixes {
@@ -170,7 +170,7 @@ func (f *fitter) classes() []float64 {
 	return slices.Compact(out)
 }
 
-// effects lists what single registers did.
+// effects returns the effects of single registers.
 func (f *fitter) effects() {
 	all := effects()
 	f.p.Registers = make([]profile.Effect, len(all))
@@ -194,7 +194,7 @@ func (f *fitter) effects() {
 	}
 }
 
-// cliffs adds to the reason of each cliff what was measured there.
+// cliffs adds the measurements to the reason of each cliff.
 func (f *fitter) cliffs() {
 	ratio, use := make([]float64, len(cliffs())), make([]float64, len(cliffs()))
 	for i, pt := range f.points {
@@ -213,5 +213,5 @@ func (f *fitter) cliffs() {
 	}
 }
 
-// rounded keeps six decimals: the file shows what was measured, not the noise of its last bits.
+// rounded rounds to six decimals, so that the file does not contain numerical noise.
 func rounded(x float64) float64 { return math.Round(x*1e6) / 1e6 }

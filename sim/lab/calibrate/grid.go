@@ -13,7 +13,7 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// grid is the design of a calibration: which conditions and positions are run.
+// grid is the design of a calibration: the conditions and positions of its runs.
 type grid struct {
 	speeds []quantity.BitRate
 	flows  []int
@@ -21,10 +21,10 @@ type grid struct {
 	ratios []float64
 	seeds  int
 	mixes  []mixClass
-	least  quantity.Picoseconds // counted in a run, at least
+	least  quantity.Picoseconds // minimum counted time of a run
 }
 
-// mixClass is how many random mixes have per-flow rates up to a ratio apart.
+// mixClass is the number of random mixes with per-flow rates up to a ratio.
 type mixClass struct {
 	ratio float64
 	runs  int
@@ -45,7 +45,7 @@ func fullGrid(p *profile.Profile) grid {
 	}
 }
 
-// quickGrid is a small one for tests of the machinery; its profile is legal but coarse.
+// quickGrid returns a small grid for tests; its profile is legal but coarse.
 func quickGrid() grid {
 	return grid{
 		speeds: []quantity.BitRate{25 * quantity.Gbps}, flows: []int{4}, rtts: []uint32{4}, ratios: []float64{2, 8},
@@ -55,25 +55,25 @@ func quickGrid() grid {
 
 // Kinds of runs.
 const (
-	kindGrid    = "grid"    // two groups apart by a ratio: the response is fitted to these
-	kindMix     = "mix"     // random groups, held out of the fit: the bounds come from these
-	kindDecline = "decline" // two groups that differ in the period alone
+	kindGrid    = "grid"    // two groups with a ratio of rates: the response is fitted to these
+	kindMix     = "mix"     // random groups, not part of the fit: the bounds are computed from these
+	kindDecline = "decline" // two groups that differ only in the period
 	kindEffect  = "effect"  // one register changed on one of two equal groups
-	kindCliff   = "cliff"   // one register changed on both of two groups apart by cliffRatio
+	kindCliff   = "cliff"   // one register changed on both of two groups with a ratio of cliffRatio
 )
 
-// point is one run with what the fit has to know of it.
+// point is one run with its data for the fit.
 type point struct {
 	key   string
 	kind  string
 	run   Run
-	rates []float64 // meant for a flow of each group, bit/s
-	cell  int       // kindGrid: condition
-	ratio float64   // largest between groups
+	rates []float64 // intended rate of a flow of each group, bit/s
+	cell  int       // kindGrid: number of the condition
+	ratio float64   // largest ratio between groups
 	index int       // kindGrid: of the ratio; kindEffect and kindCliff: of the change
 }
 
-// condition is where a run is looked up in a response.
+// condition returns the run's condition in a response.
 func (pt *point) condition() profile.Condition {
 	i := slices.Index(pt.rates, slices.Max(pt.rates))
 	flows := float64(pt.run.Groups[i].Flows)
@@ -81,7 +81,7 @@ func (pt *point) condition() profile.Condition {
 	return profile.Condition{Speed: pt.run.Rate, Fastest: pt.rates[i], Port: port, RTT: 4 * pt.run.Delay}
 }
 
-// maker makes the runs of one profile.
+// maker creates the runs of one profile.
 type maker struct {
 	p    *profile.Profile
 	g    grid
@@ -101,24 +101,23 @@ func (m *maker) all() []point {
 	return m.out
 }
 
-// digest tells runs apart by all that matters of them, so that results of another lever are not taken for
-// those of this one.
+// digest distinguishes runs by all their inputs, so that results of a different lever are not reused.
 func (r *Run) digest() string {
 	h := fnv.New64a()
-	_, _ = fmt.Fprintf(h, "%+v", *r) // a hash takes all
+	_, _ = fmt.Fprintf(h, "%+v", *r) // writing to a hash cannot fail
 	return strconv.FormatUint(h.Sum64(), 16)
 }
 
-// share is one group before its rate is known.
+// share is one group before its rate is computed.
 type share struct {
 	ports, flows int
 	weight       float64
 }
 
-// payload and the rest of a packet's size change how many marks there are, not how they are shared.
+// payload is fixed: the packet size changes the number of marks, but not their distribution.
 const payload = 1000
 
-// lay makes a run in which groups share a link in proportion to weights.
+// lay creates a run in which groups share a link in proportion to weights.
 func (m *maker) lay(kind, key string, speed quantity.BitRate, rtt uint32, seed uint64, shares []share) *point {
 	sum, top, least := 0.0, 0.0, math.Inf(1)
 	for _, s := range shares {
@@ -140,7 +139,7 @@ func (m *maker) lay(kind, key string, speed quantity.BitRate, rtt uint32, seed u
 	return &m.out[len(m.out)-1]
 }
 
-// wait has a run settle for as long as its slowest flows need.
+// wait sets the settling time of a run from its slowest flows.
 func (m *maker) wait(pt *point) {
 	settle := 0.0
 	for i, rate := range pt.rates {
@@ -150,11 +149,11 @@ func (m *maker) wait(pt *point) {
 	pt.run.Counted = max(m.g.least, profile.MeanSettles*pt.run.Settle)
 }
 
-// gridPorts are the ports that each group of the grid is spread over where it has as many flows: on one
-// port the line rate would hold a group that has nearly all of the link, and not the marks.
+// gridPorts is the number of ports over which each group of the grid is spread, if it has as many flows: on one port, line rate
+// instead of marks would limit a group with almost all of the link.
 const gridPorts = 4
 
-// grid runs every condition and ratio; cells number the conditions as profile.Response does.
+// grid creates the runs for every condition and ratio; cells number the conditions as profile.Response does.
 func (m *maker) grid() {
 	cell := 0
 	for _, speed := range m.g.speeds {
@@ -174,8 +173,9 @@ func (m *maker) grid() {
 	}
 }
 
-// mixes are like what plans make: two to five tenants with their own ports, weights and flows, also at speeds, round trips and numbers of flows
-// between those of the grid. Every other one has few flows, of which a single one may have most of the link.
+// mixes creates runs similar to real plans: two to five tenants with separate ports, weights and flows, also at speeds, round
+// trip times and numbers of flows between those of the grid. Every second one has few flows, of which a single one may have
+// most of the link.
 func (m *maker) mixes() {
 	r := rand.New(rand.NewPCG(m.seed, 0x6d6978))
 	var speeds []quantity.BitRate
@@ -201,7 +201,7 @@ func (m *maker) mixes() {
 	}
 }
 
-// declines differ in the period alone, by a factor of two.
+// declines creates runs that differ only in the period, by a factor of two.
 func (m *maker) declines() {
 	for _, speed := range m.g.speeds {
 		for s := range 2 * m.g.seeds {
@@ -212,14 +212,14 @@ func (m *maker) declines() {
 	}
 }
 
-// change is one register set to a value.
+// change sets one register to a value.
 type change struct {
 	register string
 	value    uint64
 	set      func(*dcqcn.Settings)
 }
 
-// changes of single registers, on one of two equal groups.
+// effects returns changes of single registers, for one of two equal groups.
 func effects() []change {
 	return []change{
 		{"rpg_ai_rate", 2, func(s *dcqcn.Settings) { s.AIRate *= 2; s.HAIRate *= 2 }},
@@ -238,7 +238,7 @@ func effects() []change {
 	}
 }
 
-// cliffs are changes on all flows that spoil what the lever does, and one that leaves all as it is.
+// cliffs returns changes on all flows that break the lever, and one without effect.
 func cliffs() []change {
 	return []change{
 		{"", 0, func(*dcqcn.Settings) {}},
@@ -248,7 +248,7 @@ func cliffs() []change {
 	}
 }
 
-// cliffRatio is how far apart the groups of a cliff are meant to be.
+// cliffRatio is the intended ratio between the groups of a cliff.
 const cliffRatio = 8
 
 func (m *maker) changes() {

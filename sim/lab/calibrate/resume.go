@@ -8,19 +8,19 @@ import (
 	"strings"
 )
 
-// MaxLine bounds a line of a resume file.
+// MaxLine is the largest length of a line in a resume file.
 const MaxLine = 1 << 16
 
-// MaxKnown bounds the runs that a resume file may hold.
+// MaxKnown is the largest number of runs in a resume file.
 const MaxKnown = 1 << 16
 
-// line is one finished run of a resume file.
+// line is one completed run in a resume file.
 type line struct {
 	Key string `json:"key"`
 	Measured
 }
 
-// WriteFinished appends one finished run to a resume file: a line of JSON.
+// WriteFinished appends one completed run to a resume file: a line of JSON.
 func WriteFinished(w io.Writer, key string, m *Measured) error {
 	text, err := json.Marshal(line{key, *m})
 	if err == nil {
@@ -32,17 +32,17 @@ func WriteFinished(w io.Writer, key string, m *Measured) error {
 	return nil
 }
 
-// start begins every line of a resume file.
+// start is the start of every line in a resume file.
 const start = `{"key":"`
 
-// ReadFinished reads a resume file. Its last line may be cut short, as a kill leaves it; any other
-// that is not a run's is an error with its number.
+// ReadFinished reads a resume file. Its last line may be truncated, as after a kill; any other invalid line is an error with
+// its number.
 func ReadFinished(r io.Reader) (map[string]Measured, error) {
 	out := make(map[string]Measured)
 	in := bufio.NewScanner(r)
 	in.Buffer(nil, MaxLine)
 	var bad error
-	cut := false // the line was one of a run as far as it goes
+	cut := false // the existing part of the line is valid
 	for n := 1; in.Scan(); n++ {
 		if bad != nil {
 			return nil, bad

@@ -1,5 +1,5 @@
-// Package calibrate finds out by simulation how the DCQCN registers of a kind of NIC divide a link, and makes
-// the device profile by which the compiler works.
+// Package calibrate measures by simulation how the DCQCN registers of a kind of NIC divide a link, and generates the device
+// profile for the compiler.
 package calibrate
 
 import (
@@ -14,17 +14,17 @@ import (
 	"fairlane/subnet/topogen"
 )
 
-// Group is one kind of flows of a run: equal settings on Ports NIC ports with Flows flows each.
+// Group is a group of equal flows of a run: equal settings on Ports NIC ports with Flows flows each.
 type Group struct {
 	Ports    int
 	Flows    int // of each port
 	Settings dcqcn.Settings
 }
 
-// Run is one run of the packet simulator: all groups send endless flows through one link.
+// Run is one run of the packet simulator: all groups send unlimited flows through one link.
 type Run struct {
 	Rate    quantity.BitRate     // of every link
-	Delay   quantity.Picoseconds // of every link; a round trip has four
+	Delay   quantity.Picoseconds // of every link; a round trip has four links
 	Marking ecn.Marking          // of the switch
 	Payload int                  // bytes of a packet
 	Groups  []Group
@@ -33,19 +33,19 @@ type Run struct {
 	Seed    uint64
 }
 
-// Measured is what a run gave over the time counted.
+// Measured holds the results of a run over the counted time.
 type Measured struct {
 	Rates  []float64 `json:"rates_bps"`   // of a flow of each group, bit/s of payload, mean
 	Use    float64   `json:"use"`         // of the link, headers counted, 0 to 1
 	Queue  float64   `json:"queue_bytes"` // bytes, mean
 	Pauses uint64    `json:"pauses"`      // PFC frames
-	Marked float64   `json:"marked"`      // part of the packets
+	Marked float64   `json:"marked"`      // fraction of the packets
 }
 
-// headers are the bytes of a data packet beside its payload.
+// headers is the header size of a data packet, in bytes.
 const headers = 48
 
-// Do simulates the run. It fails on settings out of range, and when ctx ends.
+// Do simulates the run. It returns an error for settings out of range, and when ctx ends.
 func (r *Run) Do(ctx context.Context) (*Measured, error) {
 	hosts := 1
 	for _, g := range r.Groups {
@@ -94,7 +94,7 @@ func (r *Run) addFlows(n *ether.Network, sink int32) error {
 	return nil
 }
 
-// sampling is the time between two looks at the queue, and at the context.
+// sampling is the interval of queue samples and of checks of the context.
 const sampling = 100 * quantity.Microsecond
 
 // settle runs a network to a time, unless ctx ends before.

@@ -12,12 +12,12 @@ import (
 	"fairlane/tenants"
 )
 
-// Bounds of what a case holds.
+// Limits of a case.
 const (
 	minTenants, maxTenants = 2, 16
-	maxQPs                 = 32 // of a tenant
-	maxSenders             = 4  // hosts that a tenant sends from
-	maxReceivers           = 3  // hosts that a case sends to, where they meet at the receiver
+	maxQPs                 = 32 // per tenant
+	maxSenders             = 4  // sending hosts per tenant
+	maxReceivers           = 3  // receiving hosts of a case whose tenants contend at the receiver
 )
 
 // Case is one random case.
@@ -25,25 +25,25 @@ type Case struct {
 	Seed  uint64
 	Index int
 	Plane policy.Plane
-	Kind  string // of the fabric, such as "dumbbell 8+8"
-	Form  Form   // of the traffic
-	// Shared says that tenants share sending ports.
+	Kind  string // kind of fabric, such as "dumbbell 8+8"
+	Form  Form   // form of the traffic
+	// Shared means that tenants share sending ports.
 	Shared bool
-	// Even says that queue pairs are dealt out so that their rates are near each other.
+	// Even means that queue pairs are distributed so that their rates are similar.
 	Even  bool
 	Input policy.Input
 }
 
-// Traffic returns the seed of everything random that happens in the simulation of the case.
+// Traffic returns the random seed of the case's simulation.
 func (c *Case) Traffic() uint64 { return sim.Hash(c.Seed, uint64(c.Index), 2) }
 
-// draws is how many times a case may be drawn anew.
+// draws is the largest number of draws of a case.
 const draws = 200
 
 var errNoContention = errors.New("tenants do not meet")
 
-// Generate draws case index of a seed for a plane; an empty plane is PlaneIB. It is a pure function. It fails for an index
-// below 0 and an unknown plane.
+// Generate draws case index of a seed for a plane; an empty plane is PlaneIB. It is a pure function. It returns an error for an
+// index below 0 and an unknown plane.
 func Generate(seed uint64, index int, plane policy.Plane) (*Case, error) {
 	if plane == "" {
 		plane = policy.PlaneIB
@@ -55,7 +55,7 @@ func Generate(seed uint64, index int, plane policy.Plane) (*Case, error) {
 		return nil, fmt.Errorf("case %d: want 0 or more", index)
 	}
 	for draw := range uint64(draws) {
-		// Whether a draw serves depends on ratios only, so that all planes take the same one.
+		// The suitability of a draw depends on ratios only, so all planes accept the same draw.
 		d := drawing{
 			rng: sim.NewRNG(sim.Hash(seed, uint64(index), draw)), speeds: sim.NewRNG(sim.Hash(seed, uint64(index), draw, 1)),
 			form: formOf(seed, index),
@@ -82,7 +82,7 @@ func Generate(seed uint64, index int, plane policy.Plane) (*Case, error) {
 	return nil, fmt.Errorf("case %d: nothing suitable in %d draws", index, draws)
 }
 
-// drawing is what one draw has so far.
+// drawing is the state of one draw.
 type drawing struct {
 	rng, speeds sim.RNG
 	form        Form
@@ -92,15 +92,15 @@ type drawing struct {
 	receivers   []ident.PortID
 	shared      bool
 	even        bool
-	quarters    bool // weights in quarters
+	quarters    bool // weights are multiples of a quarter
 }
 
-// between draws a whole number from low to high, both inclusive.
+// between draws a whole number from low to high, inclusive.
 func (d *drawing) between(low, high int) int {
 	return low + int(d.rng.Uint64n(uint64(high-low+1)))
 }
 
-// chance is true in one case of n.
+// chance returns true with probability 1/of.
 func (d *drawing) chance(of int) bool { return d.rng.Uint64n(uint64(of)) == 0 }
 
 func (d *drawing) shuffle(ports []ident.PortID) {
@@ -117,12 +117,12 @@ func (d *drawing) draw(plane policy.Plane) (*Case, error) {
 	d.shared, d.even, d.quarters = d.chance(5), d.rng.Uint64n(10) < 6, d.chance(4)
 	ts, flows := d.drawTraffic()
 	in := policy.Input{Fabric: d.fabric, Tenants: tenants.Attach(ts, flows), Flows: flows, Options: policy.Options{Plane: plane}}
-	// The draw is made on every plane, for all that follows to be the same.
+	// All planes make this draw, to keep the following draws equal.
 	in.Options.VLArbitration = d.chance(2) && d.shared && plane == policy.PlaneIB
 	return &Case{Plane: plane, Kind: d.kind, Form: d.form, Shared: d.shared, Even: d.even, Input: in}, nil
 }
 
-// drawTenants gives tenants hosts, weights and queue pairs.
+// drawTenants draws hosts, weights and queue pairs of tenants.
 func (d *drawing) drawTenants() ([]tenants.Tenant, []tenants.Flow) {
 	most := min(maxTenants, len(d.senders))
 	if d.shared {
@@ -154,7 +154,7 @@ func (d *drawing) drawTenants() ([]tenants.Tenant, []tenants.Flow) {
 	return l.tenants, l.flows
 }
 
-// weight draws 1 to 16, whole or in quarters.
+// weight draws a weight from 1 to 16, whole or in quarters.
 func (d *drawing) weight() quantity.Weight {
 	if d.quarters {
 		return quantity.Weight(d.between(4, 64)) * quantity.WeightOne / 4
@@ -162,7 +162,7 @@ func (d *drawing) weight() quantity.Weight {
 	return quantity.Weight(d.between(1, 16)) * quantity.WeightOne
 }
 
-// queuePairs draws 1 to 32; where they are even, between a half and twice as many as the weight.
+// queuePairs draws 1 to 32; in even cases, between half and twice the weight.
 func (d *drawing) queuePairs(w quantity.Weight) int {
 	n := d.between(1, maxQPs)
 	if d.even {
@@ -171,7 +171,7 @@ func (d *drawing) queuePairs(w quantity.Weight) int {
 	return min(max(n, 1), maxQPs)
 }
 
-// drawFlows deals a tenant's queue pairs out to its hosts, each of which sends to one receiver.
+// drawFlows distributes a tenant's queue pairs over its hosts, each of which sends to one receiver.
 func (d *drawing) drawFlows(tenant string, from []ident.PortID, qps int) []tenants.Flow {
 	var out []tenants.Flow
 	from = from[:min(len(from), qps)]
@@ -189,17 +189,17 @@ func (d *drawing) drawFlows(tenant string, from []ident.PortID, qps int) []tenan
 	return out
 }
 
-// leastPart is the least part of all packet hops that the smallest tenant must have: with fewer of its
-// packets a rate would not be known well enough for the effort.
+// leastPart is the minimum fraction of all packet hops for the smallest tenant: with fewer packets its rate would not be
+// accurate enough for the effort.
 const leastPart = 0.003
 
-// suits returns errNoContention when the case shows nothing, or too little of some tenant.
+// suits returns errNoContention if the case has no contention, or too little traffic of some tenant.
 func (c *Case) suits() error {
-	if c.Form == FormCrowd { // all meet, and the lightest of them has enough
+	if c.Form == FormCrowd { // all contend, and the lightest has enough traffic
 		return nil
 	}
 	in := c.Input
-	in.Options.Plane = policy.PlaneIB // routes by tables: the ways of hashed flows need a network
+	in.Options.Plane = policy.PlaneIB // routes by tables: hashed paths need a network
 	target, err := policy.Entitle(in)
 	if err != nil {
 		return fmt.Errorf("entitlements: %w", err)

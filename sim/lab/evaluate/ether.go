@@ -18,7 +18,7 @@ import (
 	"fairlane/wrcc"
 )
 
-// etherNetwork is an Ethernet fabric with the flows of an input as streams.
+// etherNetwork is an Ethernet fabric with the flows of an input, by path.
 type etherNetwork struct{ *tenantnet.Network }
 
 func newEther(in *policy.Input, p *policy.Plan, seed uint64) (*etherNetwork, error) {
@@ -53,8 +53,8 @@ func newEther(in *policy.Input, p *policy.Plan, seed uint64) (*etherNetwork, err
 	return &etherNetwork{n}, nil
 }
 
-// Routes returns the ways that the queue pairs of an input's flows take on Ethernet when they are simulated with a seed, for
-// policy.Input.Routes. It fails where flows cannot be simulated.
+// Routes returns the paths of the queue pairs of an input's flows on Ethernet in a simulation with a seed, for
+// policy.Input.Routes. It returns an error if flows cannot be simulated.
 func Routes(in *policy.Input, seed uint64) ([][]policy.Way, error) {
 	none, err := algorithm("none", nil)
 	if err != nil {
@@ -73,7 +73,7 @@ func Routes(in *policy.Input, seed uint64) ([][]policy.Way, error) {
 	return out, nil
 }
 
-// addWay counts one more queue pair on a way.
+// addWay adds one queue pair to a path.
 func addWay(ways []policy.Way, way []subnet.PortRef) []policy.Way {
 	for i := range ways {
 		if slices.Equal(ways[i].Path, way) {
@@ -100,12 +100,12 @@ func (n *etherNetwork) delivered(dst []uint64) {
 
 func (n *etherNetwork) hops() uint64 { return n.Stats().PacketHops }
 
-// etherBuilder turns a plan into the configuration of an Ethernet fabric.
+// etherBuilder converts a plan to the configuration of an Ethernet fabric.
 type etherBuilder struct {
 	in   *policy.Input
-	plan *policy.Plan // nil: as the fabric came
+	plan *policy.Plan // nil means the unmanaged fabric
 	cfg  *ether.Config
-	nics map[ident.PortID]uint16 // algorithm of each port with settings of its own
+	nics map[ident.PortID]uint16 // algorithm of each port with individual settings
 }
 
 func algorithm(name string, v cc.Values) (cc.Algorithm, error) {
@@ -132,7 +132,7 @@ type tenantAt struct {
 	port   ident.PortID
 }
 
-// addFunctions gives tenants that share a port virtual functions with the shares that the plan gives them.
+// addFunctions adds virtual functions, with the plan's shares, for tenants that share a port.
 func (b *etherBuilder) addFunctions(n *tenantnet.Network) (map[tenantAt]int32, error) {
 	out := make(map[tenantAt]int32)
 	if b.plan == nil || b.plan.RoCE == nil {
@@ -154,7 +154,7 @@ func (b *etherBuilder) addFunctions(n *tenantnet.Network) (map[tenantAt]int32, e
 	return out, nil
 }
 
-// installRoCE gives each NIC port its DCQCN settings and each switch port its marking. Algorithm 0 is the vendor's default.
+// installRoCE sets the DCQCN settings of NIC ports and the marking of switch ports. Algorithm 0 is the vendor's default.
 func (b *etherBuilder) installRoCE() error {
 	settings := []dcqcn.Settings{dcqcn.Default()}
 	index := map[dcqcn.Settings]uint16{settings[0]: 0}
@@ -184,7 +184,7 @@ func (b *etherBuilder) installRoCE() error {
 	if b.cfg.Algorithms, err = cc.NewMlxEach(settings); err != nil {
 		return err
 	}
-	// Notifications are packets; receivers of managed traffic have one gap between them.
+	// Notifications are packets; all receivers of managed traffic have the same gap.
 	b.cfg.CNPGap = quantity.Picoseconds(settings[len(settings)-1].CNPGap) * quantity.Microsecond
 	return nil
 }
@@ -206,7 +206,7 @@ func (b *etherBuilder) installMarking() error {
 	return nil
 }
 
-// installWRCC gives switch ports and senders their settings. Without a plan it is WRCC as published.
+// installWRCC sets the settings of switch ports and senders. Without a plan they are those of published WRCC.
 func (b *etherBuilder) installWRCC() error {
 	p := b.plan
 	if p == nil {
@@ -218,7 +218,7 @@ func (b *etherBuilder) installWRCC() error {
 	if p.WRCC == nil || len(p.WRCC.Domains) == 0 && len(b.in.Flows) > 0 {
 		return errors.New("the plan has no settings for the WRCC plane")
 	}
-	if len(p.WRCC.Domains) == 0 { // nothing is sent, so there is nothing to set
+	if len(p.WRCC.Domains) == 0 { // no traffic, so there is nothing to set
 		b.plan = nil
 		return b.installWRCC()
 	}
@@ -246,5 +246,5 @@ func (b *etherBuilder) installWRCC() error {
 	return nil
 }
 
-// plainPeriod is WRCCT of switches that nobody set: S0's, twice the largest round trip of its data centre.
+// plainPeriod is WRCCT of unmanaged switches: S0's, twice the largest round trip time of the data centre.
 const plainPeriod = 24 * quantity.Microsecond

@@ -20,23 +20,23 @@ const (
 	MaxJobs  = 64
 )
 
-// hopBudget bounds the packet hops of one counted window beyond its least length, so that 200 cases on all planes take under a quarter
-// of an hour on two cores.
+// hopBudget limits the packet hops of one counted window beyond its minimum length, so that 200 cases on all planes take less
+// than 15 minutes on two cores.
 const hopBudget = 12e6
 
-// Request says what to evaluate.
+// Request specifies an evaluation.
 type Request struct {
 	Cases  int            // 1 to MaxCases
-	Seed   uint64         // of cases and traffic
-	Planes []policy.Plane // in the order of results; empty is all three
-	Jobs   int            // simulations at a time, 1 to MaxJobs; results do not depend on it
-	// Progress is told, one call at a time, how many of all runs are done; nil is nobody.
+	Seed   uint64         // random seed of cases and traffic
+	Planes []policy.Plane // in the order of results; empty means all three
+	Jobs   int            // concurrent simulations, 1 to MaxJobs; results do not depend on it
+	// Progress receives the number of completed runs and of all runs, not concurrently; may be nil.
 	Progress func(done, all int)
-	// Done is handed each result as soon as it and all before it are there, one call at a time; nil is nobody.
+	// Done receives each result after all previous ones, not concurrently; may be nil.
 	Done func(*Result) error
 }
 
-// Result is one case on one plane.
+// Result is the result of one case on one plane.
 type Result struct {
 	Case   int          `json:"case"`
 	Seed   uint64       `json:"seed"`
@@ -44,39 +44,39 @@ type Result struct {
 	Kind   string       `json:"kind"`
 	Form   Form         `json:"form"`
 	Shared bool         `json:"shared"` // tenants share sending ports
-	// Ratio is the largest ratio of the rates that queue pairs which one link limits are entitled to.
+	// Ratio is the largest ratio of entitled rates among queue pairs limited by the same link.
 	Ratio   float64        `json:"ratio"`
 	Tenants []TenantResult `json:"tenants"`
-	// Use and UseBefore are the mean use of the contended links, by the plan and as the fabric came.
+	// Use and UseBefore are the mean utilization of the contended links, with the plan and on the unmanaged fabric.
 	Use       float64         `json:"use"`
 	UseBefore float64         `json:"use_before"`
 	Links     []SimulatedLink `json:"links"`
 	Findings  []string        `json:"findings"` // codes
 	SettledS  float64         `json:"settled_s"`
 	CountedS  float64         `json:"counted_s"`
-	// Failed is why there is no more than that; empty is the rule.
+	// Failed is the reason for a missing result; normally empty.
 	Failed string `json:"failed,omitempty"`
 }
 
-// TenantResult is one tenant of a case. Errors are relative to the rate that they name.
+// TenantResult is the result of one tenant of a case. Errors are relative to the named rate.
 type TenantResult struct {
 	Tenant    string  `json:"tenant"`
 	Weight    float64 `json:"weight"`
 	QPs       int     `json:"qps"`
-	Contended bool    `json:"contended"` // it crosses a contended link; others do not count
+	Contended bool    `json:"contended"` // it uses a contended link; other tenants do not count
 	Entitled  float64 `json:"entitled_bps"`
 	Predicted float64 `json:"predicted_bps"`
 	Simulated float64 `json:"simulated_bps"`
-	Error     float64 `json:"error"`          // of the simulated rate from the predicted one
-	Entitle   float64 `json:"entitled_error"` // of the simulated rate from the entitled one
+	Error     float64 `json:"error"`          // simulated relative to predicted rate
+	Entitle   float64 `json:"entitled_error"` // simulated relative to entitled rate
 	Bound     float64 `json:"bound"`
 	Drift     float64 `json:"drift"` // between the halves of the window
-	// Findings are the codes of the findings that name the tenant, sorted, each once.
+	// Findings are the codes of the findings that name the tenant, sorted, without duplicates.
 	Findings []string `json:"findings"`
 }
 
-// Run evaluates the cases. When the context ends it returns what is done so far, beginning with the first case and
-// without gaps, together with the context's error. A case that cannot be compiled or simulated is a result with Failed set, not an error.
+// Run evaluates the cases. When the context ends it returns the completed results, from the first case on without gaps, with
+// the context's error. A case that cannot be compiled or simulated is a result with Failed set, not an error.
 func Run(ctx context.Context, r Request) ([]*Result, error) {
 	if len(r.Planes) == 0 {
 		r.Planes = policy.Planes()
@@ -109,12 +109,12 @@ func Run(ctx context.Context, r Request) ([]*Result, error) {
 	return line.results[:line.told], err
 }
 
-// line hands results on in their order.
+// line passes on results in their order.
 type line struct {
 	mu      sync.Mutex
 	results []*Result
 	request *Request
-	told    int // results handed on
+	told    int // number of results passed on
 	done    int
 }
 
@@ -136,7 +136,7 @@ func (l *line) add(i int, res *Result) error {
 	return nil
 }
 
-// One evaluates a single case on one plane. It fails when the context ends and for a plane or a case out of range.
+// One evaluates a single case on one plane. It returns an error when the context ends, and for a plane or a case out of range.
 func One(ctx context.Context, seed uint64, index int, plane policy.Plane) (*Result, error) {
 	c, err := Generate(seed, index, plane)
 	if err != nil {
@@ -146,8 +146,8 @@ func One(ctx context.Context, seed uint64, index int, plane policy.Plane) (*Resu
 	return res, err
 }
 
-// Evaluate compiles the case and simulates the plan, which it returns as well. It fails only when the context ends; what
-// else goes wrong is Failed of the result. progress may be nil.
+// Evaluate compiles the case and simulates the plan, which it also returns. It returns an error only when the context ends;
+// other errors are in the result's Failed. progress may be nil.
 func (c *Case) Evaluate(ctx context.Context, progress func(float64)) (*Result, *policy.Plan, error) {
 	res := &Result{
 		Case: c.Index, Seed: c.Seed, Plane: c.Plane, Kind: c.Kind, Form: c.Form, Shared: c.Shared,
@@ -163,7 +163,7 @@ func (c *Case) Evaluate(ctx context.Context, progress func(float64)) (*Result, *
 	return res, plan, nil
 }
 
-// fill does the work of Evaluate.
+// fill implements Evaluate.
 func (c *Case) fill(ctx context.Context, res *Result, progress func(float64)) (*policy.Plan, error) {
 	plan, err := policy.Compile(c.Input)
 	if err != nil {
@@ -177,7 +177,7 @@ func (c *Case) fill(ctx context.Context, res *Result, progress func(float64)) (*
 	}
 	o := Options{Seed: c.Traffic(), Before: true, MaxHops: hopBudget, Progress: progress}
 	if c.Plane == policy.PlaneIB {
-		o.LeastS = policy.BoundTime // bounds are not for means over less
+		o.LeastS = policy.BoundTime // bounds do not apply to means over shorter times
 	}
 	s, err := Simulate(ctx, c.Input, plan, o)
 	if err != nil {
@@ -187,7 +187,7 @@ func (c *Case) fill(ctx context.Context, res *Result, progress func(float64)) (*
 	return plan, nil
 }
 
-// take fills in what a simulation of the plan gave.
+// take stores the results of a simulation of the plan.
 func (r *Result) take(plan *policy.Plan, s *Simulation) {
 	contended := make(map[string]bool)
 	for _, l := range plan.Links {
@@ -215,7 +215,7 @@ func (r *Result) take(plan *policy.Plan, s *Simulation) {
 	r.Use, r.UseBefore = round6(r.Use), round6(r.UseBefore)
 }
 
-// namedBy lists by tenant the codes of the findings that name it.
+// namedBy returns, by tenant, the codes of the findings that name it.
 func namedBy(findings []policy.Finding) map[string][]string {
 	out := make(map[string][]string)
 	for i := range findings {
@@ -232,7 +232,7 @@ func namedBy(findings []policy.Finding) map[string][]string {
 
 func round6(x float64) float64 { return math.Round(x*1e6) / 1e6 }
 
-// ratio is the largest ratio of entitled rates among queue pairs that the same link limits.
+// ratio returns the largest ratio of entitled rates among queue pairs limited by the same link.
 func (c *Case) ratio() (float64, error) {
 	target, err := policy.Entitle(c.Input)
 	if err != nil {

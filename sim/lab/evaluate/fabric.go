@@ -10,7 +10,7 @@ import (
 	"fairlane/subnet/topogen"
 )
 
-// speed draws the rate of host links. Slow ones are more frequent.
+// speed draws the rate of host links. Slow rates are more frequent.
 func (d *drawing) speed(plane policy.Plane) quantity.BitRate {
 	rates := []quantity.BitRate{10, 10, 10, 25, 25, 25, 40, 50, 100}
 	if plane == policy.PlaneRoCE {
@@ -19,7 +19,7 @@ func (d *drawing) speed(plane policy.Plane) quantity.BitRate {
 	return rates[d.speeds.Uint64n(uint64(len(rates)))] * quantity.Gbps
 }
 
-// drawAny draws any fabric, and who sends and who receives on it.
+// drawAny draws any fabric, with its senders and receivers.
 func (d *drawing) drawAny(w topogen.Wire) error {
 	both := d.chance(6)
 	var err error
@@ -43,7 +43,7 @@ func (d *drawing) drawAny(w topogen.Wire) error {
 	return nil
 }
 
-// ports lists the hosts' ports in the order of the fabric.
+// ports returns the hosts' ports in the order of the fabric.
 func ports(f *subnet.Fabric) []ident.PortID {
 	var out []ident.PortID
 	for _, h := range f.Hosts() {
@@ -63,7 +63,7 @@ func (d *drawing) drawStar(w topogen.Wire) (err error) {
 	return nil
 }
 
-// split makes some of the hosts receivers and the others senders, in random order.
+// split divides the hosts into receivers and senders, in random order.
 func (d *drawing) split(all []ident.PortID, receivers int) {
 	d.shuffle(all)
 	d.receivers, d.senders = all[:receivers:receivers], all[receivers:]
@@ -95,7 +95,7 @@ func (d *drawing) drawLeafSpine(w topogen.Wire) (err error) {
 		d.split(all, d.between(1, maxReceivers))
 		return nil
 	}
-	// All cross the uplinks of the sending leaves: those meet there, or at the spines.
+	// All flows use the uplinks of the sending leaves: they contend there, or at the spines.
 	half := leaves / 2 * hosts
 	d.senders, d.receivers = all[:half:half], all[half:]
 	d.shuffle(d.senders)

@@ -12,7 +12,7 @@ import (
 	"fairlane/tenants"
 )
 
-// Form is what the traffic of a case is like.
+// Form is the form of a case's traffic.
 type Form string
 
 // Forms of traffic.
@@ -21,24 +21,23 @@ const (
 	FormAny Form = "any"
 	// FormUnequal is one tenant with a single fast queue pair beside tenants with many slow ones.
 	FormUnequal Form = "unequal"
-	// FormCrowd is crowdTenants tenants with hosts of their own that all send to one receiver.
+	// FormCrowd is crowdTenants tenants, each with its own host, that all send to one receiver.
 	FormCrowd Form = "crowd"
-	// FormSenders is tenants that contend for few sending ports and meet again at some of the receivers.
+	// FormSenders is tenants that contend for few sending ports and again at some of the receivers.
 	FormSenders Form = "senders"
 )
 
-// crowdTenants is how many tenants have one receiver in FormCrowd.
+// crowdTenants is the number of tenants with one receiver in FormCrowd.
 const crowdTenants = 40
 
-// formOf draws the form of a case: three cases of ten have one of the special ones. It does not use the numbers that the rest
-// of a case is drawn by.
+// formOf draws the form of a case: three cases of ten have a special one. It uses a separate random stream.
 func formOf(seed uint64, index int) Form {
 	r := sim.NewRNG(sim.Hash(seed, uint64(index), 0, 2))
 	forms := [10]Form{FormUnequal, FormCrowd, FormSenders}
 	return cmp.Or(forms[r.Uint64n(10)], FormAny)
 }
 
-// drawFabric draws the fabric and who sends and who receives on it.
+// drawFabric draws the fabric, with its senders and receivers.
 func (d *drawing) drawFabric(plane policy.Plane) error {
 	w := topogen.Wire{Rate: d.speed(plane)}
 	var err error
@@ -58,7 +57,7 @@ func (d *drawing) drawFabric(plane policy.Plane) error {
 	return nil
 }
 
-// drawTraffic gives tenants hosts, weights and queue pairs in the form of the case.
+// drawTraffic draws hosts, weights and queue pairs of tenants in the form of the case.
 func (d *drawing) drawTraffic() ([]tenants.Tenant, []tenants.Flow) {
 	switch d.form {
 	case FormUnequal:
@@ -74,7 +73,7 @@ func (d *drawing) drawTraffic() ([]tenants.Tenant, []tenants.Flow) {
 	return d.drawTenants()
 }
 
-// drawUnequal has the speeds at which a single queue pair is fast.
+// drawUnequal draws from speeds at which a single queue pair is fast.
 func (d *drawing) drawUnequal(w topogen.Wire) (err error) {
 	w.Rate = []quantity.BitRate{25, 50, 100, 200}[d.rng.Uint64n(4)] * quantity.Gbps
 	d.fabric, err = topogen.Star(12, w)
@@ -86,8 +85,8 @@ func (d *drawing) drawUnequal(w topogen.Wire) (err error) {
 	return nil
 }
 
-// unequalTenants have weights of 1 to 4 and 8 to 16 queue pairs from one or two hosts, but for the first: it weighs up to six times
-// as much as the lightest and has one queue pair.
+// unequalTenants have weights of 1 to 4 and 8 to 16 queue pairs from one or two hosts, except the first: its weight is up to
+// six times that of the lightest, and it has one queue pair.
 func (d *drawing) unequalTenants() ([]tenants.Tenant, []tenants.Flow) {
 	var l tenantList
 	at := 1
@@ -103,7 +102,7 @@ func (d *drawing) unequalTenants() ([]tenants.Tenant, []tenants.Flow) {
 	return l.tenants, l.flows
 }
 
-// drawCrowd has one receiver, at a star or behind the uplinks of leaves.
+// drawCrowd draws one receiver, in a star or behind the uplinks of leaves.
 func (d *drawing) drawCrowd(w topogen.Wire) (err error) {
 	if d.chance(2) {
 		n := d.between(crowdTenants+1, 64)
@@ -121,7 +120,7 @@ func (d *drawing) drawCrowd(w topogen.Wire) (err error) {
 	return nil
 }
 
-// crowdTenants weigh 1 to 8 and have one to four queue pairs from a host of their own.
+// crowdTenants have weights of 1 to 8 and one to four queue pairs from their own host.
 func (d *drawing) crowdTenants() ([]tenants.Tenant, []tenants.Flow) {
 	var l tenantList
 	for i := range crowdTenants {
@@ -130,7 +129,7 @@ func (d *drawing) crowdTenants() ([]tenants.Tenant, []tenants.Flow) {
 	return l.tenants, l.flows
 }
 
-// drawSenders has two to four hosts that send to twice as many and more.
+// drawSenders draws two to four hosts that send to at least twice as many.
 func (d *drawing) drawSenders(w topogen.Wire) (err error) {
 	senders := d.between(2, 4)
 	n := senders + d.between(2*senders, 12)
@@ -157,7 +156,7 @@ func (d *drawing) senderTenants() ([]tenants.Tenant, []tenants.Flow) {
 	return l.tenants, l.flows
 }
 
-// tenantList is the tenants of a case in the making.
+// tenantList collects the tenants of a case.
 type tenantList struct {
 	tenants []tenants.Tenant
 	flows   []tenants.Flow

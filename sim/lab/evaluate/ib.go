@@ -36,7 +36,7 @@ func newIB(in *policy.Input, p *policy.Plan, seed uint64) (*ibNetwork, error) {
 	for i := range in.Flows {
 		f := &in.Flows[i]
 		spec := fabric.FlowSpec{Name: fmt.Sprintf("%s/%d", f.Tenant, i), Tenant: tenant[f.Tenant], QPs: f.QPs, Demand: f.Demand}
-		spec.Src, _ = topo.PortByID(f.Src) // Paths has found both
+		spec.Src, _ = topo.PortByID(f.Src) // Paths has checked both
 		spec.Dst, _ = topo.PortByID(f.Dst)
 		if p != nil {
 			spec.SL, _ = p.SL(f.Tenant, f.Src)
@@ -69,7 +69,7 @@ func (n *ibNetwork) delivered(dst []uint64) {
 
 func (n *ibNetwork) hops() uint64 { return n.Stats().PacketHops }
 
-// becns returns the BECNs of each flow of the input so far.
+// becns returns the number of BECNs of each flow of the input so far.
 func (n *ibNetwork) becns() []uint64 {
 	out := make([]uint64, len(n.ids))
 	for i, id := range n.ids {
@@ -78,7 +78,7 @@ func (n *ibNetwork) becns() []uint64 {
 	return out
 }
 
-// dataVLs is how many data lanes the lanes of a plan need: 1, 2, 4, 8 or 15.
+// dataVLs returns the number of data VLs for the lanes of a plan: 1, 2, 4, 8 or 15.
 func dataVLs(p *policy.Plan) int {
 	most := ident.VL(0)
 	if p != nil {
@@ -96,7 +96,7 @@ func dataVLs(p *policy.Plan) int {
 	return 15
 }
 
-// cctBlocks is how many blocks the longest table of a plan takes; 0 without tables.
+// cctBlocks returns the number of blocks of the longest table of a plan; 0 without tables.
 func cctBlocks(p *policy.Plan) int {
 	longest := 0
 	if p != nil {
@@ -107,9 +107,9 @@ func cctBlocks(p *policy.Plan) int {
 	return (longest + ibcc.BlockEntries - 1) / ibcc.BlockEntries
 }
 
-// InstallIB puts a plan's settings into a simulated InfiniBand fabric directly, as its devices would have them after a
-// rollout, and its lanes as a subnet manager would. Flows keep their service levels. It fails, naming each, for ports and
-// switches that the fabric does not have.
+// InstallIB writes a plan's settings directly to a simulated InfiniBand fabric, as its devices would have them after a rollout,
+// and its lanes as a subnet manager would. Flows keep their service levels. It returns an error that names all ports and
+// switches which the fabric does not have.
 func InstallIB(n *fabric.Network, p *policy.Plan) error {
 	topo := n.Topology()
 	var errs []error
@@ -152,7 +152,7 @@ func installLanes(n *fabric.Network, ref subnet.PortRef, l *policy.LanePlan) {
 		high    bool
 		entries []policy.VLWeight
 	}{{true, l.High}, {false, l.Low}} {
-		table := make([]fabric.VLWeight, fabric.ArbEntries) // the rest is cleared
+		table := make([]fabric.VLWeight, fabric.ArbEntries) // the other entries are cleared
 		for i, e := range t.entries[:min(len(t.entries), len(table))] {
 			table[i] = fabric.VLWeight{VL: e.VL, Weight: e.Weight}
 		}
@@ -161,7 +161,7 @@ func installLanes(n *fabric.Network, ref subnet.PortRef, l *policy.LanePlan) {
 	n.SetVLHighLimit(ref.Node, ref.Port, 0)
 }
 
-// longestTimer is the longest period among the settings that flows use.
+// longestTimer returns the longest timer period among the settings of flows.
 func longestTimer(in *policy.Input, p *policy.Plan) quantity.Picoseconds {
 	at := make(map[ident.PortID]*policy.CAPlan, len(p.CAs))
 	for i := range p.CAs {
@@ -178,7 +178,7 @@ func longestTimer(in *policy.Input, p *policy.Plan) quantity.Picoseconds {
 	return longest
 }
 
-// coarsest is the largest Marking_Rate of the plan: packets per mark.
+// coarsest returns the largest Marking_Rate of the plan: packets per mark.
 func coarsest(p *policy.Plan) float64 {
 	n := uint16(1)
 	for i := range p.Switches {

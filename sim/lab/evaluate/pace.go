@@ -10,27 +10,28 @@ import (
 	"fairlane/wrcc"
 )
 
-// What a tenant's rate over the window is worth. On InfiniBand it is steered by single marks: its relative standard
-// error is 1/sqrt(marks). Ethernet's loops answer in the mean of many packets.
+// Accuracy of a tenant's rate over the window. On InfiniBand single marks control the rate: its relative standard error is
+// 1/sqrt(marks). Ethernet's loops react to the mean of many packets.
 const (
 	wantedMarks   = 10_000 // standard error 1 %
 	wantedPackets = 4_000
-	markLoad      = 0.65 // part of the time in which a marking link is above its threshold
+	markLoad      = 0.65 // fraction of the time in which a marking link is above its threshold
 )
 
-// wrccSettling is for how many sampling periods WRCC settles. Near rest a fair rate moves by a 64th of the port's excess in each (S0, formula
-// (5)). Where only a quarter of a port's load follows it, as the rest is held by other ports, the excess shrinks by 1/e in
-// 256 periods, and the queue grows by it meanwhile: these are four times as many.
+// wrccSettling is the number of sampling periods in which WRCC settles. Near equilibrium a fair rate changes by 1/64 of the
+// port's excess in each period (S0, formula (5)). If only a quarter of a port's load follows it, because other ports limit the
+// rest, the excess shrinks by 1/e in 256 periods, and the queue grows in the meantime: the constant is four times as many.
 const wrccSettling = 1024
 
-// settledPlans is how many of a WRCC plan's settling times are waited for: after one about a third of the distance is left, after six 0.2 %.
+// settledPlans is the number of a WRCC plan's settling times to wait: after one, about a third of the distance is left; after
+// six, 0.2 %.
 const settledPlans = 6
 
-// longestSettling bounds the time that is waited for shares: a plan may need longer, and says so (slow-convergence).
+// longestSettling is the longest wait for shares to settle. A plan may need longer, and then has a finding (slow-convergence).
 const longestSettling = 3 * quantity.Second
 
-// paceOf says how long to settle and to count. The window is long enough for the smallest tenant to be
-// counted well, unless that takes more hops than allowed.
+// paceOf returns the settling time and the window. The window is long enough for an accurate rate of the smallest tenant,
+// within the limit of packet hops.
 func paceOf(in *policy.Input, p *policy.Plan, n network, o *Options) pace {
 	bits := packetBits(in)
 	smallest, hopRate := math.Inf(1), 0.0
@@ -47,7 +48,7 @@ func paceOf(in *policy.Input, p *policy.Plan, n network, o *Options) pace {
 	for _, s := range streams {
 		hopRate += float64(len(s.way))
 	}
-	hopRate *= total / bits / float64(max(1, len(streams))) // packet hops a second
+	hopRate *= total / bits / float64(max(1, len(streams))) // packet hops per second
 	var pc pace
 	var wanted float64 // seconds
 	settle := min(p.Settle, longestSettling)
@@ -60,7 +61,7 @@ func paceOf(in *policy.Input, p *policy.Plan, n network, o *Options) pace {
 		pc.settle, pc.window = max(4*quantity.Millisecond, wrccSettling*period, settledPlans*settle), max(5*quantity.Millisecond, 100*period)
 		wanted = max(wantedPackets*bits/smallest, profile.MeanSettles*settle.Seconds())
 	default:
-		const steps = 150 // of the timer from line rate down to any share and back
+		const steps = 150 // timer steps from line rate down to any share and back
 		pc.settle = min(max(steps*longestTimer(in, p), 50*quantity.Millisecond), longestSettling)
 		pc.window = 100 * quantity.Millisecond
 		wanted = wantedMarks * coarsest(p) / markLoad * bits / smallest
@@ -74,7 +75,7 @@ func paceOf(in *policy.Input, p *policy.Plan, n network, o *Options) pace {
 	return pc
 }
 
-// longestPeriod is the longest sampling period of the plan's WRCC switches.
+// longestPeriod returns the longest sampling period of the plan's WRCC switches.
 func longestPeriod(p *policy.Plan) quantity.Picoseconds {
 	longest := quantity.Picoseconds(0)
 	if p.WRCC != nil {
@@ -85,7 +86,7 @@ func longestPeriod(p *policy.Plan) quantity.Picoseconds {
 	return longest
 }
 
-// packetBits is the size of a full packet on the wire.
+// packetBits returns the size of a full packet on the wire, in bits.
 func packetBits(in *policy.Input) float64 {
 	switch in.Options.Plane {
 	case policy.PlaneRoCE:

@@ -10,49 +10,50 @@ import (
 	"fairlane/policy"
 )
 
-// Score sums up results of one plane. Errors are of the simulated rates of tenants on contended links from the predicted
-// ones; NaN never occurs: without tenants they are 0.
+// Score summarizes results of one plane. Errors compare the simulated with the predicted rates of tenants on contended links.
+// NaN never occurs: without tenants they are 0.
 type Score struct {
-	Cases         int     `json:"cases"`   // that ran
+	Cases         int     `json:"cases"`   // completed cases
 	Tenants       int     `json:"tenants"` // on contended links
 	ShareErrorP50 float64 `json:"share_error_p50"`
 	ShareErrorP95 float64 `json:"share_error_p95"`
 	ShareErrorMax float64 `json:"share_error_max"`
-	EntitledP50   float64 `json:"entitled_error_p50"` // of the simulated rate from the entitled one
+	EntitledP50   float64 `json:"entitled_error_p50"` // simulated relative to entitled rate
 	EntitledP95   float64 `json:"entitled_error_p95"`
 	EntitledMax   float64 `json:"entitled_error_max"`
-	BoundCoverage float64 `json:"bound_coverage"` // part of the tenants whose error is within the plan's bound
+	BoundCoverage float64 `json:"bound_coverage"` // fraction of the tenants with an error within the plan's bound
 	BoundP50      float64 `json:"bound_p50"`
-	// Unannounced counts the tenants that no finding announces although they are further off their entitlement or their
-	// prediction than policy.MissLimit. See TenantResult.announced.
+	// Unannounced counts the tenants without an announcing finding whose rates differ from their entitlement or their
+	// prediction by more than policy.MissLimit. See TenantResult.announced.
 	Unannounced      int     `json:"unannounced"`
-	Utilisation      float64 `json:"utilisation_ratio"`     // use of contended links beside the fabric as it came, mean over cases
+	Utilisation      float64 `json:"utilisation_ratio"`     // utilization of contended links relative to the unmanaged fabric, mean over cases
 	UtilisationLeast float64 `json:"utilisation_ratio_min"` // of the worst case
 }
 
-// PlaneScore is the score of one plane, of all its cases.
+// PlaneScore is the score of all cases of one plane.
 type PlaneScore struct {
 	Score
-	// Within is the score of the cases in which the rates that queue pairs at one link are entitled to are up to 4:1 apart, and
-	// Beyond that of the others.
+	// Within is the score of the cases in which the entitled rates of queue pairs at one link differ by up to 4:1; Beyond is
+	// that of the others.
 	Within *Score `json:"within_4_to_1,omitempty"`
 	Beyond *Score `json:"beyond_4_to_1,omitempty"`
-	// Causes lists the findings that name tenants further off their entitlement than policy.MissLimit, most frequent first.
+	// Causes are the findings that name tenants whose rates differ from their entitlement by more than policy.MissLimit, most
+	// frequent first.
 	Causes []Cause `json:"causes"`
 	Failed int     `json:"failed"` // cases that could not be compiled or simulated
 	// Worst are the tenants with the largest errors, largest first.
 	Worst []Worst `json:"worst"`
 }
 
-// Cause is a finding that names tenants which are further off their entitlement than policy.MissLimit. A tenant that several findings
-// name counts for each.
+// Cause is a finding that names tenants whose rates differ from their entitlement by more than policy.MissLimit. A tenant named
+// by several findings counts for each.
 type Cause struct {
-	Code        string  `json:"code"` // of the finding; empty for tenants that none names
+	Code        string  `json:"code"` // of the finding; empty for tenants without a finding
 	Tenants     int     `json:"tenants"`
 	EntitledMax float64 `json:"entitled_error_max"` // the largest of their errors
 }
 
-// Worst names one tenant whose prediction was far off.
+// Worst is a tenant with a large prediction error.
 type Worst struct {
 	Case   int     `json:"case"`
 	Tenant string  `json:"tenant"`
@@ -61,31 +62,32 @@ type Worst struct {
 	Ratio  float64 `json:"ratio"`
 }
 
-// maxRatio is up to which ratio of rates at one link DCQCN is held to its bound.
+// maxRatio is the largest ratio of rates at one link for which DCQCN must meet its bound.
 const maxRatio = 4
 
-// worstListed is how many tenants Worst has.
+// worstListed is the number of tenants in Worst.
 const worstListed = 5
 
-// announcing are the codes of findings that say how far the rate of a tenant may be from its entitlement.
+// announcing are the codes of findings that state the expected deviation of a tenant's rate from its entitlement.
 var announcing = []string{
 	policy.CodeSLExhausted, policy.CodeSourcePort, policy.CodeWeightUnreachable, policy.CodeDCQCNSharedPort, policy.CodePathsByChance,
 	policy.CodeShareUncertain, policy.CodeWRCCUnstable, policy.CodeCapCoarse, policy.CodeOverbooked,
 }
 
-// announced reports whether a finding that states rates names the tenant, and the simulated rate is within
-// the bound of the predicted one, or within the limit.
+// announced reports whether a finding that states rates names the tenant, and the simulated rate is within the bound of the
+// predicted one, or within the limit.
 func (t *TenantResult) announced(limit float64) bool {
 	holds := t.Error <= max(limit, t.Bound) || t.Bound >= policy.UnknownBound
 	return holds && slices.ContainsFunc(t.Findings, func(code string) bool { return slices.Contains(announcing, code) })
 }
 
-// missed reports whether the tenant is further off its entitlement or its prediction than a limit and no finding announces it.
+// missed reports whether the tenant's rate differs from its entitlement or its prediction by more than a limit and no finding
+// announces it.
 func (t *TenantResult) missed(limit float64) bool {
 	return max(t.Error, t.Entitle) > limit && !t.announced(limit)
 }
 
-// ScoreOf sums up the results of a plane. Results of other planes are left out.
+// ScoreOf summarizes the results of a plane. It ignores results of other planes.
 func ScoreOf(plane policy.Plane, results []*Result) PlaneScore {
 	var all, near, far []*Result
 	out := PlaneScore{Worst: []Worst{}}
@@ -116,7 +118,7 @@ func ScoreOf(plane policy.Plane, results []*Result) PlaneScore {
 	return out
 }
 
-// causes counts the tenants off their entitlement by more than a limit by the findings that name them.
+// causes counts, by finding, the named tenants whose rates differ from their entitlement by more than a limit.
 func causes(results []*Result, limit float64) []Cause {
 	out := []Cause{}
 	count := func(code string, by float64) {
@@ -185,13 +187,13 @@ func score(results []*Result) Score {
 	return s
 }
 
-// Bounds that an evaluation is held to.
+// Bounds that an evaluation must meet.
 const (
 	leastUtilisation = 0.97
 	leastCoverage    = 0.95
 )
 
-// ErrorBound is the largest 95th percentile of share errors that a plane may have, open loop; on RoCE with rates up to 4:1.
+// ErrorBound returns the largest allowed 95th percentile of share errors of a plane, open loop; on RoCE for rates up to 4:1.
 func ErrorBound(plane policy.Plane) float64 {
 	switch plane {
 	case policy.PlaneRoCE:
@@ -203,8 +205,9 @@ func ErrorBound(plane policy.Plane) float64 {
 	}
 }
 
-// Missed says which bounds a score misses: failed cases, share errors (5 % on InfiniBand, 10 % on RoCE with rates up to 4:1, 1 % with WRCC; 95th
-// percentile), link use below 97 % of the fabric as it came, bounds that cover less than 95 %. nil is none.
+// Missed returns an error for the bounds that a score misses: failed cases, share errors (5 % on InfiniBand, 10 % on RoCE with
+// rates up to 4:1, 1 % with WRCC; 95th percentile), link utilization below 97 % of the unmanaged fabric, and bound coverage
+// below 95 %. nil means none.
 func (s *PlaneScore) Missed(plane policy.Plane) error {
 	var errs []error
 	if s.Failed > 0 {

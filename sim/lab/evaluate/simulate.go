@@ -11,18 +11,18 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// Simulation is what the settings of a plan really give in the packet simulator.
+// Simulation is the result of a plan's settings in the packet simulator.
 type Simulation struct {
 	Seed          uint64            `json:"seed"`
-	SettledS      float64           `json:"settled_s"`   // simulated before counting
-	SimulatedS    float64           `json:"simulated_s"` // the window that counts
+	SettledS      float64           `json:"settled_s"`   // simulated time before the window
+	SimulatedS    float64           `json:"simulated_s"` // length of the counted window
 	Tenants       []SimulatedTenant `json:"tenants"`     // in the order of the plan
-	Links         []SimulatedLink   `json:"links"`       // contended ones, in the order of the plan
+	Links         []SimulatedLink   `json:"links"`       // contended links, in the order of the plan
 	MaxShareError float64           `json:"max_share_error"`
-	PacketHops    uint64            `json:"packet_hops"` // data packets times links, all runs together
+	PacketHops    uint64            `json:"packet_hops"` // data packets times traversed links, over all runs
 }
 
-// SimulatedTenant is what all flows of a tenant delivered.
+// SimulatedTenant holds the results of all flows of a tenant.
 type SimulatedTenant struct {
 	Tenant    string           `json:"tenant"`
 	Delivered quantity.BitRate `json:"delivered_bps"`
@@ -30,33 +30,33 @@ type SimulatedTenant struct {
 	ShareError float64 `json:"share_error"`
 	// PredictionError is |delivered - predicted| / predicted.
 	PredictionError float64 `json:"prediction_error"`
-	// Within says that it is not above the bound of the plan.
+	// Within means that the prediction error does not exceed the plan's bound.
 	Within bool `json:"within_bound"`
-	// Drift is by what part of their mean the halves of the window differ: what is left of settling and chance.
+	// Drift is the relative difference between the two halves of the window, due to incomplete settling and random variation.
 	Drift float64 `json:"drift"`
 	BECNs uint64  `json:"becns,omitempty"` // InfiniBand
 }
 
-// SimulatedLink is what all flows carried over one contended link of the plan.
+// SimulatedLink holds the traffic of all flows over one contended link of the plan.
 type SimulatedLink struct {
 	Port ident.PortID `json:"port"`
 	Name string       `json:"name"`
 	Use  float64      `json:"use"` // of its capacity
-	// Before is the use by the same traffic on the fabric as it came; 0 when that was not simulated.
+	// Before is the utilization by the same traffic on the unmanaged fabric; 0 if that was not simulated.
 	Before float64 `json:"use_before,omitempty"`
 }
 
 // Options of a simulation.
 type Options struct {
 	Seed uint64
-	// Before also simulates the same traffic on the fabric as it came.
+	// Before also simulates the same traffic on the unmanaged fabric.
 	Before bool
-	// MaxHops bounds the data packets times links that the window may take beyond its least length, whatever that costs in precision; 0
-	// is no bound but that of time.
+	// MaxHops limits the data packets times links in the window beyond its minimum length, at the cost of precision; 0 means no
+	// limit other than that of time.
 	MaxHops float64
-	// LeastS is for how many seconds the window goes on whatever MaxHops, unless every rate is known well sooner.
+	// LeastS is the minimum length of the window in seconds, independent of MaxHops, unless every rate is accurate earlier.
 	LeastS float64
-	// Progress is told the part that is done, from 0 to 1; nil is nobody.
+	// Progress receives the completed fraction, from 0 to 1; may be nil.
 	Progress func(done float64)
 }
 
@@ -64,22 +64,22 @@ type Options struct {
 type network interface {
 	Now() quantity.Picoseconds
 	RunUntil(t quantity.Picoseconds)
-	// streams lists what is counted: the parts of flows that have a way of their own.
+	// streams returns the counted units: the parts of flows with separate paths.
 	streams() []stream
-	// delivered stores the bytes on the wire that each stream has brought to its receiver so far.
+	// delivered stores the bytes on the wire that each stream has delivered so far.
 	delivered(dst []uint64)
 	hops() uint64
 }
 
-// stream is the part of a flow that takes one way.
+// stream is the part of a flow on one path.
 type stream struct {
-	flow int // into the input's flows
+	flow int // index in the input's flows
 	way  []subnet.PortRef
 }
 
-// Simulate runs the input's flows on a simulated fabric of the plan's plane with the plan in force, lets
-// them settle for as long as its loops take, and counts what each tenant delivers. It fails when the plan does not fit the
-// fabric, and when the context ends.
+// Simulate runs the input's flows on a simulated fabric of the plan's plane with the plan's settings, waits until its control
+// loops have settled, and counts the bytes that each tenant delivers. It returns an error if the plan does not fit the fabric,
+// and when the context ends.
 func Simulate(ctx context.Context, in policy.Input, p *policy.Plan, o Options) (*Simulation, error) {
 	r := &run{ctx: ctx, in: &in, plan: p, o: o, parts: 1}
 	if o.Progress == nil {
@@ -119,8 +119,7 @@ func Simulate(ctx context.Context, in policy.Input, p *policy.Plan, o Options) (
 	return out, nil
 }
 
-// newNetwork builds the simulated fabric with the flows of the input: with a plan in force, or without one as the
-// fabric came.
+// newNetwork builds the simulated fabric with the flows of the input, with the settings of a plan, or unmanaged without one.
 func newNetwork(in *policy.Input, p *policy.Plan, seed uint64) (network, error) {
 	if plane := in.Options.Plane; plane == policy.PlaneRoCE || plane == policy.PlaneWRCC {
 		return newEther(in, p, seed)
@@ -128,27 +127,27 @@ func newNetwork(in *policy.Input, p *policy.Plan, seed uint64) (network, error) 
 	return newIB(in, p, seed)
 }
 
-// run is one simulation under way.
+// run is the state of one simulation.
 type run struct {
 	ctx   context.Context
 	in    *policy.Input
 	plan  *policy.Plan
 	o     Options
-	parts int // simulations in all
+	parts int // number of all simulations
 	done  int
 }
 
-// counted is what streams delivered in a window.
+// counted holds the bytes that streams delivered in a window.
 type counted struct {
 	streams       []stream
 	first, second []uint64 // bytes in the halves of the window
 	seconds       float64
 }
 
-// pace is how long a simulation takes, in its own time.
+// pace holds the simulated times of a simulation.
 type pace struct{ settle, window quantity.Picoseconds }
 
-// before is the pace of the fabric as it came: link use needs no fine count.
+// before returns the pace for the unmanaged fabric, whose utilization needs less precision.
 func (p pace) before() pace {
 	return pace{min(p.settle, 100*quantity.Millisecond), min(p.window, 100*quantity.Millisecond)}
 }
@@ -173,7 +172,7 @@ func (r *run) count(n network, p pace) (*counted, error) {
 	return c, nil
 }
 
-// advance runs a network in steps, so that it can be stopped and tells how far it is.
+// advance runs a network in steps, so that it can be stopped and reports its progress.
 func (r *run) advance(n network, until, end quantity.Picoseconds) error {
 	const steps = 50
 	from := n.Now()
@@ -221,7 +220,7 @@ func (r *run) tenants(out *Simulation, c *counted, n network) {
 	}
 }
 
-// off is how far a rate is from another, relative to that; 0 when both are 0, and 1 when only the other is.
+// off returns the relative difference of a rate to a reference; 0 if both are 0, and 1 if only the reference is.
 func off(x, from float64) float64 {
 	switch {
 	case from > 0:
@@ -232,7 +231,7 @@ func off(x, from float64) float64 {
 	return 0
 }
 
-// use returns what part of the plan's contended links the streams filled, in the order of the plan.
+// use returns the utilization of the plan's contended links by the streams, in the order of the plan.
 func (r *run) use(c *counted) []float64 {
 	at := make(map[subnet.PortRef]int, len(r.plan.Links))
 	for i, l := range r.plan.Links {

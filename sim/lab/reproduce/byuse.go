@@ -6,15 +6,15 @@ import (
 	"fairlane/sim/fabric"
 )
 
-// shortWindow is the other time over which the use of a link is averaged where S1's thresholds are read as
-// uses: a dozen packets, where the simulator's default is the period of S1's CCTI_Timer. S1 names none.
+// shortWindow is the alternative averaging time of link utilization where S1's thresholds are read as utilizations: a dozen
+// packets; the simulator's default is the period of S1's CCTI_Timer. S1 gives no time.
 const shortWindow = 10 * us
 
-// mostThreshold is the greatest of the thresholds, that which is soonest exceeded.
+// mostThreshold is the highest threshold code, which is exceeded first.
 const mostThreshold = 15
 
-// useReadingsOfS1 are the variants in which a threshold is a use of the link, as S1 words it (4.1), for each
-// form of the timer, both windows and both thresholds of readingsOfS1.
+// useReadingsOfS1 returns the variants in which a threshold is a link utilization, as S1 words it (4.1), for each form of the
+// timer, both windows and both thresholds of readingsOfS1.
 func useReadingsOfS1(seed uint64) []variant {
 	var out []variant
 	for _, v := range readingsOfS1(seed) {
@@ -26,7 +26,7 @@ func useReadingsOfS1(seed uint64) []variant {
 	return out
 }
 
-// useLabel names how a variant of useReadingsOfS1 marks.
+// useLabel returns the marking part of the label of a variant of useReadingsOfS1.
 func (v variant) useLabel() string {
 	if v.window == 0 {
 		return fmt.Sprintf("use-threshold%d", v.threshold)
@@ -34,7 +34,7 @@ func (v variant) useLabel() string {
 	return fmt.Sprintf("use-threshold%d.window%dus", v.threshold, v.window/us)
 }
 
-// useLegend is useLabel for people.
+// useLegend is useLabel in words for display.
 func (v variant) useLegend() string {
 	s := fmt.Sprintf("threshold %d", v.threshold)
 	if v.window != 0 {
@@ -43,12 +43,12 @@ func (v variant) useLegend() string {
 	return s
 }
 
-// tenant1ByUse is the payload of C->A in bit/s when two tenants halve a link that is used as a threshold says.
+// tenant1ByUse returns the payload rate of C->A in bit/s when two tenants share a link equally that is used up to a threshold.
 func tenant1ByUse(threshold uint8) float64 {
 	return fabric.ThresholdUse(threshold) * float64(linkRate) / 2 * payloadBytes / (payloadBytes + fabric.DataHeader)
 }
 
-// useChoices are all thresholds by use, in each form of the timer.
+// useChoices returns all thresholds by utilization, in each form of the timer.
 func useChoices(seed uint64) []*open {
 	var out []*open
 	for _, restart := range []bool{false, true} {
@@ -71,7 +71,7 @@ func useClosedFormRows() []Row {
 	return rows
 }
 
-// useBars are the charts of tenantFigures for the variants of useReadingsOfS1, one for each form of the timer.
+// useBars returns the charts of tenantFigures for the variants of useReadingsOfS1, one for each form of the timer.
 func useBars(f Figure, rows []Row, metrics []string) []Figure {
 	var out []Figure
 	for _, form := range timerForms() {
@@ -89,7 +89,7 @@ func useBars(f Figure, rows []Row, metrics []string) []Figure {
 	return out
 }
 
-// useFigures are a metric of E3 over the threshold, by the two things it can be a threshold of.
+// useFigures returns charts of a metric of E3 over the threshold, by queue and by utilization.
 func useFigures(rows []Row) []Figure {
 	rate := overThreshold(rows, "tenant1-rate", Figure{Name: "s1-sensitivity.use-rate",
 		Title: "S1, E3: rate of C->A by threshold", Y: Axis{Label: "payload", Unit: "Gbit/s"}})

@@ -7,8 +7,8 @@ import (
 	"fairlane/sim/fabric"
 )
 
-// E3's joins and leaves, repeated so often that the mean over the repeats shows how fast D's rate
-// moves: one saw-tooth is as large as what it moves by.
+// E3's joins and leaves, repeated so often that the mean over the repeats shows the speed of D's rate changes: a single
+// saw-tooth is as large as the change.
 const (
 	changeCycles = 60
 	changePhase  = 20 * ms
@@ -16,7 +16,7 @@ const (
 	changeBins   = int(changePhase / changeBin)
 )
 
-// changes is how long D's rate takes for nine tenths of the way to its new mean, in milliseconds.
+// changes holds the times for 90 % of the change of D's rate to its new mean, in milliseconds.
 type changes struct {
 	drop2, drop3       float64 // when the second and the third flow join
 	recover2, recover1 float64 // when the third and the second leave
@@ -50,7 +50,7 @@ func runChanges(ctx context.Context, v variant, cycles int) (changes, error) {
 			return changes{}, err
 		}
 		if i < len(cycle) {
-			continue // the first cycle begins with an empty fabric
+			continue // the first cycle starts with an empty fabric
 		}
 		if err := ctx.Err(); err != nil {
 			return changes{}, err
@@ -64,7 +64,7 @@ func runChanges(ctx context.Context, v variant, cycles int) (changes, error) {
 	}, nil
 }
 
-// addBins runs one phase and adds what the flow delivered in each bin.
+// addBins runs one phase and adds the flow's delivered bytes in each bin.
 func (b *testbed) addBins(id fabric.FlowID, bins *[changeBins]float64) {
 	before := b.Delivered(id)
 	for i := range bins {
@@ -75,8 +75,8 @@ func (b *testbed) addBins(id fabric.FlowID, bins *[changeBins]float64) {
 	}
 }
 
-// reach is the time in milliseconds, by the end of the bin, after which nine tenths of the way from
-// one level to another are done.
+// reach returns the time in milliseconds, at the end of a bin, after which 90 % of the change from one level to another are
+// complete.
 func reach(bins []float64, from, to float64) float64 {
 	for i, x := range bins {
 		if (x-from)/(to-from) >= 0.9 {

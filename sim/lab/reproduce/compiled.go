@@ -18,11 +18,11 @@ const (
 	tenantTwo = "tenant2"
 )
 
-// compiledLengths give the compiler's plans the time to settle that their findings promise, 150 ms.
+// compiledLengths returns phase lengths with the settling time of the compiler's findings, 150 ms.
 func compiledLengths() lengths { return lengths{650 * ms, 150 * ms} }
 
-// planCompiled runs E3 with two tenants of equal weight whose settings the compiler chooses anew in
-// each phase, by S1's lever and by the product rule, for both timers.
+// planCompiled runs E3 with two tenants of equal weight whose settings the compiler computes again in each phase, by S1's lever
+// and by the product rule, for both timers.
 func planCompiled(seed uint64) ([]job, func() []Row) {
 	type point struct {
 		mode    policy.Mode
@@ -55,11 +55,11 @@ func planCompiled(seed uint64) ([]job, func() []Row) {
 	}
 }
 
-// shareError is how far each tenant is from one half of what both carry, relative to that half: what
-// one lacks the other has, so both have the same error.
+// shareError returns the deviation of each tenant's rate from half of the total, relative to that half; it is the same for both
+// tenants.
 func (p phase) shareError() float64 { return math.Abs(2*p.share() - 1) }
 
-// runCompiled runs E3 on one network; each phase begins with the plan for its flows.
+// runCompiled runs E3 on one network; each phase starts with the plan for its flows.
 func runCompiled(ctx context.Context, seed uint64, o policy.Options, phases []int, l lengths) ([]phase, error) {
 	b, err := newTestbed(fabric.Config{Seed: seed, TimerRestart: o.TimerRestart})
 	if err != nil {
@@ -74,7 +74,7 @@ func runCompiled(ctx context.Context, seed uint64, o policy.Options, phases []in
 	})
 }
 
-// compile makes the plan for tenant 1's flow and n flows of tenant 2.
+// compile returns the plan for tenant 1's flow and n flows of tenant 2.
 func (b *testbed) compile(n int, o policy.Options) (*policy.Plan, error) {
 	topo := b.Topology()
 	flows := make([]tenants.Flow, 0, n+1)
@@ -109,8 +109,8 @@ func (b *testbed) compile(n int, o policy.Options) (*policy.Plan, error) {
 	return plan, nil
 }
 
-// install puts a plan into the network as its devices would after a rollout, and moves the flows of
-// tenantFlows to the service levels that the plan gives their tenants.
+// install applies a plan to the network as its devices would have it after a rollout, and moves the flows of tenantFlows to the
+// plan's service levels of their tenants.
 func (b *testbed) install(p *policy.Plan, ids []fabric.FlowID) error {
 	topo := b.Topology()
 	for i := range p.CAs {

@@ -10,8 +10,8 @@ import (
 	"fairlane/sim/fabric"
 )
 
-// fairnessSecond stands for one second of S1's experiment E1: the fabric settles within
-// milliseconds, so shorter phases show the same plateaus.
+// fairnessSecond represents one second of S1's experiment E1: the fabric settles within milliseconds, so shorter phases show
+// the same plateaus.
 const fairnessSecond = 200 * ms
 
 // fairnessWindow is the granularity at which jitter is measured, S1's 100 ms by fairnessSecond.
@@ -20,19 +20,19 @@ const fairnessWindow = fairnessSecond / 10
 // fairnessEnd is when the last of the four flows ends.
 const fairnessEnd = 8 * fairnessSecond
 
-// fairnessRun is E1. Plateaus are counted a fifth of a second after they begin.
+// fairnessRun holds the results of E1. Counting of a plateau starts a fifth of a second after its beginning.
 type fairnessRun struct {
 	series [4][]float64 // payload of A, B, D, E in each window, bit/s
-	wire   []float64    // part of the last link used in each window
-	all    [4]float64   // payload of each from 3 s to 5 s, bit/s
-	three  [4]float64   // from 5 s to 6 s, when A has ended
+	wire   []float64    // utilization of the last link in each window
+	all    [4]float64   // payload rate of each from 3 s to 5 s, bit/s
+	three  [4]float64   // from 5 s to 6 s, after the end of A
 	jitter float64      // relative deviation of a flow's rate over windows from 3 s to 5 s, root mean square
 }
 
-// fairnessSources are the senders in the order in which they start.
+// fairnessSources returns the senders in the order in which they start.
 func fairnessSources() []string { return []string{"A", "B", "D", "E"} }
 
-// planFairness repeats E1 without and with congestion control, the latter by every reading of S1.
+// planFairness repeats E1 without and with congestion control, the latter in every reading of S1.
 func planFairness(o Options) ([]job, func() Result) {
 	cc := []*variant{nil}
 	labels, titles := []string{"off"}, []string{"no congestion control"}
@@ -62,7 +62,7 @@ func planFairness(o Options) ([]job, func() Result) {
 	}
 }
 
-// runFairness runs E1; v nil leaves congestion control off.
+// runFairness runs E1; v nil disables congestion control.
 func runFairness(ctx context.Context, seed uint64, v *variant) (r fairnessRun, err error) {
 	cfg := fabric.Config{Seed: seed}
 	if v != nil {
@@ -102,7 +102,7 @@ func runFairness(ctx context.Context, seed uint64, v *variant) (r fairnessRun, e
 	return r, nil
 }
 
-// plateau is the windows from one second, less a settling time, to another.
+// plateau returns the windows from one second, after a settling time, to another.
 func plateau(windows []float64, from, to int) []float64 {
 	const perSecond = int(fairnessSecond / fairnessWindow)
 	return windows[from*perSecond+perSecond/5 : to*perSecond]
@@ -137,8 +137,8 @@ func (r *fairnessRun) figure(label, title string) Figure {
 	return f
 }
 
-// rows reports a run. far is what A and B together get by one of D and E: 1 in a parking lot, 2 when
-// all four are equal.
+// rows reports a run. far is the expected total rate of A and B relative to that of one of D and E: 1 in a parking lot, 2 with
+// four equal shares.
 func (r *fairnessRun) rows(label string, far float64) []Row {
 	a, bb, d, e := r.all[0], r.all[1], r.all[2], r.all[3]
 	jain := jainOf(a, bb, d, e)

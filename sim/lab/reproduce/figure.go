@@ -2,16 +2,16 @@ package reproduce
 
 import "strings"
 
-// Figure is a chart of an experiment as plain data: what we get beside what was published. Name is
-// unique among the figures of all experiments and fit for a file name.
+// Figure is a chart of an experiment as plain data: our results and the published ones. Name is unique among the figures of all
+// experiments and is a valid file name.
 type Figure struct {
 	Name       string `json:"name"`       // such as "s3-slowdown.p95"
-	Experiment string `json:"experiment"` // the name that Run knows
+	Experiment string `json:"experiment"` // the experiment's name for Run
 	Title      string `json:"title"`
 	X          Axis   `json:"x"`
 	Y          Axis   `json:"y"`
-	// Categories name the groups of a chart of bars, from left to right; then the X of a point is the
-	// number of its category, from 0. Empty for charts of lines and points.
+	// Categories are the names of a bar chart's groups, from left to right; the X of a point is then the index of its category.
+	// Empty for charts of lines and points.
 	Categories []string `json:"categories,omitempty"`
 	Series     []Series `json:"series"`
 }
@@ -27,12 +27,12 @@ type Axis struct {
 type Series struct {
 	Name   string  `json:"name"`
 	Points []Point `json:"points"`
-	// Published marks figures of the paper; ours with the same Group belong beside them.
+	// Published marks the paper's values; ours with the same Group are drawn beside them.
 	Published bool   `json:"published,omitempty"`
 	Group     string `json:"group,omitempty"`
-	// Steps marks a function that keeps its value until the next point, such as a distribution.
+	// Steps marks a function that is constant until the next point, such as a distribution.
 	Steps bool `json:"steps,omitempty"`
-	// Dashed marks what belongs to another series of the Group, such as the target of a rate.
+	// Dashed marks a companion of another series of the Group, such as the target of a rate.
 	Dashed bool `json:"dashed,omitempty"`
 }
 
@@ -42,9 +42,8 @@ type Point struct {
 	Y float64 `json:"y"`
 }
 
-// besides makes a chart of bars from the rows with a published figure whose metrics are named, in that
-// order: published beside ours. A group is named by what follows the last dot of its metric. Metrics
-// without such a row are left out.
+// besides returns a bar chart of the named metrics with a published value, in that order: published beside ours. A group is
+// named by the text after the last dot of its metric. Metrics without a published value are omitted.
 func besides(name, title string, y Axis, rows []Row, metrics []string) Figure {
 	f := Figure{Name: name, Title: title, Y: y, Series: []Series{{Name: "published", Published: true}, {Name: "ours"}}}
 	for _, m := range metrics {

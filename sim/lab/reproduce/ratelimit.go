@@ -9,7 +9,7 @@ import (
 	"fairlane/sim/fabric"
 )
 
-// limit is one fixed delay of S1's experiment E2 and the rate that S1 prints for it.
+// limit is one fixed delay of S1's experiment E2 with the rate printed in S1.
 type limit struct {
 	ird     quantity.Picoseconds
 	printed float64 // bit/s
@@ -19,8 +19,8 @@ func s1Limits() []limit {
 	return []limit{{2048 * quantity.Nanosecond, 1e9}, {20480 * quantity.Nanosecond, 1e8}, {204800 * quantity.Nanosecond, 1e7}}
 }
 
-// planRateLimit holds one queue pair at CCTI 1 by CCTI_Min and sets entry 1 of its table to a delay,
-// by each reading of what the delay means.
+// planRateLimit fixes one queue pair at CCTI 1 by CCTI_Min and sets entry 1 of its table to a delay, for each reading of the
+// delay.
 func planRateLimit(seed uint64) ([]job, func() []Row) {
 	limits := s1Limits()
 	readings := []reading{readS1, readIBTA, readAggregate}
@@ -46,7 +46,7 @@ func planRateLimit(seed uint64) ([]job, func() []Row) {
 	}
 }
 
-// note says what a reading is, for people.
+// note describes a reading for display.
 func (r reading) note() string {
 	switch r {
 	case readS1:

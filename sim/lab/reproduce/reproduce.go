@@ -1,8 +1,8 @@
-// Package reproduce repeats published experiments in the packet simulator and puts the published
-// figure, ours and their ratio side by side.
+// Package reproduce repeats published experiments in the packet simulator and reports the published value, ours and their
+// ratio.
 //
-// No constant is fitted to a table. What a paper leaves open is a parameter with a documented value,
-// and where a text has two readings both are run. A figure the model misses is reported as missed.
+// No constant is fitted to a table. Values that a paper does not give are parameters with documented values. A text with two
+// readings is run in both. Published values that the model misses are reported as missed.
 package reproduce
 
 import (
@@ -19,59 +19,59 @@ import (
 	"fairlane/internal/suggest"
 )
 
-// Row is one figure of an experiment.
+// Row is one value of an experiment.
 type Row struct {
 	Name   string `json:"name"`   // of the experiment
 	Metric string `json:"metric"` // stable, such as "becns-increase2.free-running"
-	// Published is the paper's figure; nil where it gives none.
+	// Published is the paper's value; nil if it gives none.
 	Published *float64 `json:"published,omitempty"`
 	Ours      float64  `json:"ours"`
-	// Ratio is Ours by Published; nil without a published figure or where that is zero.
+	// Ratio is Ours / Published; nil without a published value or if that is zero.
 	Ratio *float64 `json:"ratio,omitempty"`
-	Unit  string   `json:"unit,omitempty"` // "" is a pure number
+	Unit  string   `json:"unit,omitempty"` // "" means a pure number
 	Note  string   `json:"note,omitempty"`
 }
 
-// Experiment is one that Run can repeat.
+// Experiment describes an experiment for Run.
 type Experiment struct {
 	Name        string
 	Description string
 }
 
-// ErrUnknown marks a name that Run does not know, for errors.Is.
+// ErrUnknown reports a name that Run does not know, for errors.Is.
 var ErrUnknown = errors.New("unknown experiment")
 
-// Progress is told the part of a run that is done, 0 to 1, in rising order.
+// Progress receives the completed fraction of a run, 0 to 1, in increasing order.
 type Progress func(done float64)
 
-// Options say how to repeat experiments.
+// Options are the options of a repetition.
 type Options struct {
 	Seed uint64
-	// Full runs everything as long as the paper did, where the default is a shorter span that shows
-	// the same; an experiment's rows say which it was.
+	// Full runs experiments as long as in the paper. The default is a shorter time with the same result; the rows of an
+	// experiment state the length used.
 	Full     bool
 	Progress Progress // may be nil
 }
 
-// Result is what experiments give.
+// Result is the result of experiments.
 type Result struct {
 	Rows    []Row    `json:"rows"`
 	Figures []Figure `json:"figures,omitempty"`
-	// Finished counts the experiments in Rows.
+	// Finished is the number of experiments in Rows.
 	Finished int `json:"-"`
 }
 
-// experiment is an Experiment with its work. plan returns the simulations and what turns them into
-// a result once all have run.
+// experiment is an Experiment with its implementation. plan returns the simulations and a function that computes the result
+// after all have run.
 type experiment struct {
 	Experiment
 	plan planner
 }
 
-// planner lays out the work of an experiment.
+// planner returns the simulations of an experiment and a function for its result.
 type planner func(o Options) ([]job, func() Result)
 
-// withFigures is the planner of an experiment that has one length and figures made of its rows.
+// withFigures returns the planner of an experiment with one length and with figures made from its rows.
 func withFigures(plan func(seed uint64) ([]job, func() []Row), figures func(rows []Row) []Figure) planner {
 	return func(o Options) ([]job, func() Result) {
 		jobs, rows := plan(o.Seed)
@@ -82,7 +82,7 @@ func withFigures(plan func(seed uint64) ([]job, func() []Row), figures func(rows
 	}
 }
 
-// job is one simulation; it writes its result where the plan's rows look for it.
+// job is one simulation; it stores its result for the plan's function.
 type job func(ctx context.Context) error
 
 func experiments() []experiment {
@@ -115,7 +115,7 @@ func List() []Experiment {
 	return out
 }
 
-// Names returns the names that Run knows.
+// Names returns the known names.
 func Names() []string {
 	var out []string
 	for _, e := range experiments() {
@@ -124,17 +124,15 @@ func Names() []string {
 	return out
 }
 
-// Check returns an error, wrapping ErrUnknown and listing the known names, when Run does not know
-// one of the names.
+// Check returns an error for an unknown name, which wraps ErrUnknown and lists the known names.
 func Check(names ...string) error {
 	_, err := choose(names)
 	return err
 }
 
-// Run repeats the named experiments, all of them without names, and returns their rows in order. A
-// name given twice counts once. The
-// same seed gives the same rows. It fails, wrapping ErrUnknown, on an unknown name, and with the
-// context's error when ctx ends. progress may be nil.
+// Run repeats the named experiments, or all of them without names, and returns their rows in order. Duplicate names count once.
+// The same seed gives the same rows. Run returns an error that wraps ErrUnknown for an unknown name, and the context's error
+// when ctx ends. progress may be nil.
 func Run(ctx context.Context, seed uint64, progress Progress, names ...string) ([]Row, error) {
 	r, err := Repeat(ctx, Options{Seed: seed, Progress: progress}, names...)
 	if err != nil {
@@ -143,8 +141,8 @@ func Run(ctx context.Context, seed uint64, progress Progress, names ...string) (
 	return r.Rows, nil
 }
 
-// Repeat is Run with options, and returns figures too. The same options give the same result. When the context ends, the result has the
-// experiments that had finished, beside the error.
+// Repeat is Run with options; it also returns figures. The same options give the same result. When the context ends, it returns
+// the completed experiments with the error.
 func Repeat(ctx context.Context, o Options, names ...string) (*Result, error) {
 	chosen, err := choose(names)
 	if err != nil {
@@ -172,14 +170,14 @@ func Repeat(ctx context.Context, o Options, names ...string) (*Result, error) {
 	return out, nil
 }
 
-// work is an experiment under way: its jobs among all, and what makes a result of them.
+// work is a running experiment: the range of its jobs, and the function for its result.
 type work struct {
 	name     string
 	result   func() Result
 	from, to int
 }
 
-// add takes over what an experiment gives.
+// add appends an experiment's result.
 func (out *Result) add(experiment string, r Result) {
 	for _, row := range r.Rows {
 		row.Name = experiment
@@ -195,7 +193,7 @@ func (out *Result) add(experiment string, r Result) {
 	}
 }
 
-// choose returns the experiments in the order in which they are named, each once; all without names.
+// choose returns the named experiments in the order of the names, without duplicates; all without names.
 func choose(names []string) ([]experiment, error) {
 	all := experiments()
 	if len(names) == 0 {
@@ -214,7 +212,7 @@ func choose(names []string) ([]experiment, error) {
 	return out, nil
 }
 
-// runJobs runs independent simulations on all processors, and says which of them are done.
+// runJobs runs independent simulations on all processors, and returns which of them are complete.
 func runJobs(ctx context.Context, jobs []job, progress Progress) ([]bool, error) {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(runtime.GOMAXPROCS(0))
@@ -239,12 +237,12 @@ func runJobs(ctx context.Context, jobs []job, progress Progress) ([]bool, error)
 	return done, err
 }
 
-// published makes a row with a published figure.
+// published returns a row with a published value.
 func published(metric string, figure, ours float64, unit, note string) Row {
 	return Row{Metric: metric, Published: &figure, Ours: ours, Unit: unit, Note: note}
 }
 
-// own makes a row for which the paper gives no figure.
+// own returns a row without a published value.
 func own(metric string, ours float64, unit, note string) Row {
 	return Row{Metric: metric, Ours: ours, Unit: unit, Note: note}
 }

@@ -14,10 +14,10 @@ import (
 	"fairlane/wrcc"
 )
 
-// S0 ran in the simulator of the HPCC paper (4.1.1), with two data centres that a long link joins. What it
-// leaves open is as that simulator has it where that has an answer: congestion controls with the
-// constants and marking thresholds of its scripts, and for HPCC one base round trip for all flows,
-// that of the longest path. The rest are s0Traffic's fields, with both readings run where there are two.
+// S0 used the simulator of the HPCC paper (4.1.1), with two data centres connected by a long link. Where S0 gives no value, we
+// use that simulator's: congestion controls with the constants and marking thresholds of its scripts, and for HPCC one base
+// round trip time for all flows, that of the longest path. The other open values are fields of s0Traffic; where there are two
+// readings, both are run.
 
 // Long link of S0's simulations.
 const (
@@ -27,27 +27,27 @@ const (
 	s0Period    = 2 * s0LocalRTT            // WRCCT unless varied
 )
 
-// Buffers of S0's switches (4.1.1). The threshold of a DCI switch must keep the long link busy for the
-// round trip that a resume takes to bring packets, and what is above it must hold what arrives after a pause:
-// 400 Gbit/s times 2 ms is 100 MB each. With three halves of that as headroom, 95 MB are left.
+// Buffers of S0's switches (4.1.1). The threshold of a DCI switch must keep the long link busy for a round trip after a resume,
+// and the buffer above it must hold the packets that arrive after a pause: 400 Gbit/s times 2 ms is 100 MB for each. With 1.5
+// times that as headroom, 95 MB are left.
 const (
 	s0Buffer       = 16 << 20
 	s0DCIBuffer    = 250_000_000
 	s0DCIThreshold = 95_000_000
 )
 
-// s0Control is a congestion control as S0 runs it.
+// s0Control is a congestion control in S0's configuration.
 type s0Control struct {
-	label  string // of its rows
-	name   string // of package cc
+	label  string // label of its rows
+	name   string // name in package cc
 	values map[string]string
-	global bool                 // flows are told the longest base round trip, not that of their path
+	global bool                 // flows use the longest base round trip time instead of that of their path
 	bicc   bool                 // DCI switches run BiCC
-	margin float64              // of fast notifications
-	period quantity.Picoseconds // WRCCT of WRCC's switches; 0 is no WRCC
-	cnps   bool                 // receivers answer marks with CNPs, one in 50 us, not with marked ACKs
-	alpha  float64              // part of the free memory that an ingress port may hold; 0 is 1/8
-	flat   bool                 // marking thresholds of 100 and 400 KB at every rate, not at 25 Gbit/s
+	margin float64              // margin of fast notifications
+	period quantity.Picoseconds // WRCCT of WRCC's switches; 0 means no WRCC
+	cnps   bool                 // receivers answer marks with CNPs, one per 50 us, instead of marked ACKs
+	alpha  float64              // fraction of the free buffer that an ingress port may hold; 0 means 1/8
+	flat   bool                 // marking thresholds of 100 and 400 KB at every rate instead of at 25 Gbit/s
 }
 
 // s0WRCC returns WRCC with a period.
@@ -55,7 +55,7 @@ func s0WRCC(period quantity.Picoseconds) s0Control {
 	return s0Control{label: "wrcc", name: "wrcc", period: period, values: map[string]string{"t1": period.String()}}
 }
 
-// s0Controls returns what S0 compares, WRCC first.
+// s0Controls returns the controls that S0 compares, WRCC first.
 func s0Controls(period quantity.Picoseconds) []s0Control {
 	return []s0Control{
 		s0WRCC(period),
@@ -65,7 +65,7 @@ func s0Controls(period quantity.Picoseconds) []s0Control {
 	}
 }
 
-// config is the hardware of a run. payload is that of a full packet, bytes.
+// config returns the hardware of a run. payload is that of a full packet, bytes.
 func (c *s0Control) config(topo *subnet.Fabric, seed uint64, payload int) (ether.Config, error) {
 	alg, err := (&s3Control{name: c.name, values: c.values}).build()
 	if err != nil {
@@ -99,19 +99,19 @@ func (c *s0Control) config(topo *subnet.Fabric, seed uint64, payload int) (ether
 	return cfg, nil
 }
 
-// s0Traffic is what runs over S0's fabric. Where S0 has no word, the comment says what we take.
+// s0Traffic is the traffic on S0's fabric. The comments state our choices where S0 gives no value.
 type s0Traffic struct {
 	load float64
-	// cross is the part of flows between data centres, and capacity what load is a part of. S0 prints
-	// "cross-domain to intra-domain 5:1", and follows a reference that has it the other way.
+	// cross is the fraction of flows between data centres, and capacity the reference of load. S0 prints "cross-domain to
+	// intra-domain 5:1", but follows a reference with the reverse ratio.
 	cross    float64
 	capacity quantity.BitRate
-	// incast is the fan-in of the bursts of long flows, 0 for none: half of the long link from the
-	// first data centre to the second, a burst whenever the last one is due to be through.
+	// incast is the fan-in of the bursts of long flows, 0 for none. Bursts use half of the long link from the first data centre
+	// to the second; each starts when the previous one should be complete.
 	incast int
 	long   int64                // bytes of a long flow
-	warm   quantity.Picoseconds // flows that start before are not counted
-	span   quantity.Picoseconds // flows start before
+	warm   quantity.Picoseconds // flows that start earlier are not counted
+	span   quantity.Picoseconds // flows start before this time
 }
 
 // s0LongFlow is one bandwidth-delay product of the long link (4.1.1): its rate times its delay, 50 MB.
@@ -123,7 +123,7 @@ const (
 	s0Long
 )
 
-// source makes the flows.
+// source returns the source of the flows.
 func (t *s0Traffic) source(seed uint64) (workload.Source, error) {
 	sites := [][]int32{workload.HostRange(0, 32), workload.HostRange(32, 32)}
 	pairs, err := workload.GroupPairs(sites, t.cross)
@@ -143,8 +143,8 @@ func (t *s0Traffic) source(seed uint64) (workload.Source, error) {
 	return workload.Merge(mixed, long), nil
 }
 
-// bursts returns the long flows: at even gaps that make half of the long link, which is two receivers'
-// ports, so that from the second on two bursts are under way.
+// bursts returns the long flows, at equal gaps that use half of the long link. That is the rate of two receivers' ports, so
+// from the second burst on two bursts are active.
 func (t *s0Traffic) bursts(seed uint64) []workload.Arrival {
 	gap := quantity.Picoseconds(float64(t.incast) * float64(t.long) * 8 * 1e12 / float64(s0LongRate/2))
 	var out []workload.Arrival
@@ -159,16 +159,16 @@ func (t *s0Traffic) bursts(seed uint64) []workload.Arrival {
 	return out
 }
 
-// s0Run is what a run gives.
+// s0Run holds the results of a run.
 type s0Run struct {
 	slow    []float64            // of counted flows, in the order of completion
 	queues  []int64              // bytes of the switch ports of the data centres, at each sample
 	paused  quantity.Picoseconds // of all ports while flows started
 	dropped uint64
-	open    int // flows that had not ended at the limit
+	open    int // flows not completed at the time limit
 }
 
-// s0Sample is the time between two looks at the queues.
+// s0Sample is the interval of queue samples.
 const s0Sample = 20 * quantity.Microsecond
 
 // runS0 sends the traffic through S0's fabric until all flows have ended, or to limit.
@@ -219,8 +219,7 @@ func runS0(ctx context.Context, c s0Control, t s0Traffic, seed uint64, payload i
 	return r, n.Err()
 }
 
-// count takes a completed flow. The time alone is reckoned with full packets, so a flow of less than one may be
-// faster.
+// count adds a completed flow. The ideal time assumes full packets, so a flow of less than one may be faster.
 func (r *s0Run) count(t *s0Traffic, d *ether.Done) {
 	if d.Start >= t.warm && d.Tenant == s0Mixed {
 		r.slow = append(r.slow, max(1, d.Slowdown()))
@@ -241,7 +240,7 @@ func s0Ports(topo *subnet.Fabric) []subnet.PortRef {
 	return out
 }
 
-// streamed gives a network the flows of a workload one by one.
+// streamed passes the flows of a workload to a network one by one.
 type streamed struct {
 	src workload.Source
 	n   int64

@@ -11,8 +11,8 @@ import (
 	"fairlane/subnet/topogen"
 )
 
-// twoRun is S0's motivating experiment (2.2, figure 2): a flow from the other data centre and one from the
-// receiver's own meet at the receiver's port.
+// twoRun holds the results of S0's motivating experiment (2.2, figure 2): a flow from the other data centre and one from the
+// receiver's own contend at the receiver's port.
 type twoRun struct {
 	queues  []Point    // ms, MB, every s0TwoSample
 	rates   [2][]Point // far and near flow: ms, Gbit/s of payload acknowledged in each s0TwoSlice
@@ -26,10 +26,10 @@ const (
 	s0TwoSlice  = 500 * quantity.Microsecond
 )
 
-// s0TwoSpans are how long the queue is looked at, ms: S0 does not say.
+// s0TwoSpans returns the lengths of the queue measurement, ms, which S0 does not give.
 func s0TwoSpans() []int { return []int{10, 20, 40} }
 
-// runTwo runs the two flows, endless and from the same instant on, for a span.
+// runTwo runs the two unlimited flows, which start together, for a time.
 func runTwo(ctx context.Context, c s0Control, span quantity.Picoseconds) (*twoRun, error) {
 	topo, err := topogen.S0DualDC()
 	if err != nil {
@@ -69,7 +69,7 @@ func runTwo(ctx context.Context, c s0Control, span quantity.Picoseconds) (*twoRu
 	return r, nil
 }
 
-// progress takes what the flows have sent since the last slice.
+// progress records the bytes of the flows since the last slice.
 func (r *twoRun) progress(now quantity.Picoseconds) func(ether.FlowState) bool {
 	return func(s ether.FlowState) bool {
 		rate := float64(s.Acked-r.acked[s.ID]) * 8 / s0TwoSlice.Seconds() / 1e9
@@ -79,7 +79,7 @@ func (r *twoRun) progress(now quantity.Picoseconds) func(ether.FlowState) bool {
 	}
 }
 
-// above returns the part of the samples up to a time, ms, that are above a queue length, MB.
+// above returns the fraction of the samples up to a time, ms, above a queue length, MB.
 func (r *twoRun) above(mb float64, upTo int) float64 {
 	k, all := 0, 0
 	for _, q := range r.queues {
@@ -102,9 +102,10 @@ func (r *twoRun) largest() float64 {
 	return most
 }
 
-// s0TwoControls are the controls of the experiment: S0's four; WRCC that asks; WRCC whose switches notify at
-// once only of a rate a tenth above theirs; and the two of the published figure with switches whose ports may hold as much as is free: S0 has "dynamic thresholds", and its queue of
-// 12 MB in a memory of 16 MB does not fit the eighth of its simulator's scripts.
+// s0TwoControls returns the controls of the experiment: S0's four; WRCC with IncreaseAsk; WRCC whose switches send fast
+// notifications only for a rate a tenth above theirs; and the two of the published figure with switches whose ports may hold
+// all of the free buffer. S0 has "dynamic thresholds", and its queue of 12 MB in a buffer of 16 MB does not fit the eighth in
+// its simulator's scripts.
 func s0TwoControls() []s0Control {
 	c := append(s0Controls(s0Period), s0Variants()[0])
 	margin, dcqcn, hpcc := c[0], c[1], c[2]
@@ -137,7 +138,7 @@ func planS0Motivation(Options) ([]job, func() Result) {
 	}
 }
 
-// s0TwoRows puts a run beside S0's figure 2(c).
+// s0TwoRows compares a run with S0's figure 2(c).
 func s0TwoRows(c s0Control, r *twoRun) []Row {
 	var rows []Row
 	limit, paper := 1.0, c.name == "dcqcn-peer" && !c.bicc

@@ -6,10 +6,9 @@ import (
 	"fairlane/internal/stats"
 )
 
-// planS0PFC measures queues and pauses at the default load (figures 8 and 9). Over all ports of all switches
-// most queues are empty at any time, which S0's plots do not show; so the distribution is that of
-// queues that hold something. S0 gives the reductions in words only: at least tenfold for pauses,
-// 40 to 90 % for the 80th percentile of queues.
+// planS0PFC measures queues and pauses at the default load (figures 8 and 9). Most queues of all ports are empty at any time,
+// which S0's plots do not show, so the distribution is that of nonempty queues. S0 gives the reductions only in words: at least
+// tenfold for pauses, 40 to 90 % for the 80th percentile of queues.
 func planS0PFC(o Options) ([]job, func() Result) {
 	var jobs []job
 	var all []*s0Case
@@ -40,7 +39,7 @@ func planS0PFC(o Options) ([]job, func() Result) {
 	}
 }
 
-// standing returns the samples of queues that held something.
+// standing returns the samples of nonempty queues.
 func (r *s0Run) standing() []int64 {
 	for i, q := range r.queues {
 		if q > 0 {
@@ -73,7 +72,7 @@ func s0QueueRows(r s0Reading, cases []*s0Case, base bool) []Row {
 	return rows
 }
 
-// reduction returns by how many percent a value is below another; 0 where that is none.
+// reduction returns by how many percent a value is below another; 0 if it is not below.
 func reduction(value, of float64) float64 {
 	if of == 0 {
 		return 0

@@ -9,8 +9,7 @@ import (
 	"fairlane/internal/stats"
 )
 
-// s0Reading is a way to read what S0 says of its traffic: which part of the flows cross, and what its
-// load is a part of.
+// s0Reading is one reading of S0's traffic: the fraction of cross-domain flows, and the reference of its load.
 type s0Reading struct {
 	label    string
 	cross    float64
@@ -18,11 +17,11 @@ type s0Reading struct {
 	note     string
 }
 
-// s0Readings returns the readings, the base first. S0 prints a ratio of 5:1 of cross-domain to intra-domain
-// traffic; the paper that it follows in this has it the other way. Load is a part of the hosts' links in the
-// traffic generator of the simulator that S0 used. At 5:1 that asks the long link for four times what it
-// has, at 60 %; so there load is a part of the long link. And because the links above the ToRs
-// carry half of what the hosts' do, 60 % of the hosts' is 110 % of those: the third takes them as the whole.
+// s0Readings returns the readings, the base first. S0 prints a ratio of 5:1 of cross-domain to intra-domain traffic; its
+// reference has the reverse ratio. In the traffic generator of S0's simulator, load is a fraction of the hosts' links. At 5:1
+// and 60 %, that is four times the capacity of the long link, so in that reading load is a fraction of the long link. Because
+// the links above the ToRs have half of the hosts' capacity, 60 % of the hosts' links is 110 % of those; the third reading uses
+// them as the reference.
 func s0Readings() []s0Reading {
 	return []s0Reading{
 		{"hosts", 1.0 / 6, 64 * 100 * quantity.Gbps, "cross to intra 1:5, load of the hosts' links"},
@@ -31,7 +30,7 @@ func s0Readings() []s0Reading {
 	}
 }
 
-// s0Scale is how much of S0's experiment is run: the paper does not say how long it ran.
+// s0Scale is the length of our runs of S0's experiment, whose length the paper does not give.
 type s0Scale struct {
 	payload    int
 	warm, span quantity.Picoseconds
@@ -48,7 +47,7 @@ func newS0Scale(o Options, span quantity.Picoseconds) s0Scale {
 	if o.Full {
 		return s0Scale{1000, 4 * quantity.Millisecond, 36 * quantity.Millisecond, 200 * quantity.Millisecond}
 	}
-	// Packets four times as long need a quarter of the work; p50 and p99 differ by less than seeds do.
+	// Packets four times as long need a quarter of the computation; p50 and p99 differ by less than between seeds.
 	return s0Scale{4000, min(span/2, 4*quantity.Millisecond), span, 80 * quantity.Millisecond}
 }
 
@@ -56,7 +55,7 @@ func (s *s0Scale) traffic(r s0Reading, percent int) s0Traffic {
 	return s0Traffic{load: float64(percent) / 100, cross: r.cross, capacity: r.capacity, incast: 2, long: s0LongFlow, warm: s.warm, span: s.span}
 }
 
-// s0Case is one control over one traffic, simulated with one or more seeds.
+// s0Case is one control with one traffic, simulated with one or more seeds.
 type s0Case struct {
 	control s0Control
 	traffic s0Traffic
@@ -64,7 +63,7 @@ type s0Case struct {
 	runs    []*s0Run
 }
 
-// jobs returns the simulations of the case, with as many seeds as asked for.
+// jobs returns the simulations of the case, one for each seed.
 func (c *s0Case) jobs(s s0Scale, seeds int) []job {
 	c.runs = make([]*s0Run, seeds)
 	var out []job
@@ -79,7 +78,7 @@ func (c *s0Case) jobs(s s0Scale, seeds int) []job {
 	return out
 }
 
-// slowdowns returns the two percentiles that S0's tables have, over the flows of all runs.
+// slowdowns returns the two percentiles of S0's tables, over the flows of all runs.
 func (c *s0Case) slowdowns() (p50, p99 float64) {
 	var all []float64
 	for _, r := range c.runs {
@@ -117,15 +116,15 @@ func s0Table4(us int) s0Figures {
 	}
 }
 
-// s0Block is the four controls over one traffic.
+// s0Block holds the four controls with one traffic.
 type s0Block struct {
 	reading s0Reading
 	percent int
 	cases   []*s0Case
 }
 
-// rows puts the block beside published figures. The metrics are p50.KEY.CONTROL and p99.KEY.CONTROL, with the
-// reading behind them unless it is the base, and for the base the part that WRCC takes off each peer.
+// rows compares the block with published values. The metrics are p50.KEY.CONTROL and p99.KEY.CONTROL, followed by the reading
+// unless it is the base, and for the base the reduction by WRCC relative to each other control.
 func (b *s0Block) rows(key string, paper s0Figures, base bool) []Row {
 	var rows []Row
 	tail, note := "."+b.reading.label, b.reading.note
@@ -148,7 +147,7 @@ func (b *s0Block) rows(key string, paper s0Figures, base bool) []Row {
 	return rows
 }
 
-// s0Health returns what must be zero in all runs: packets lost, and flows that had not ended.
+// s0Health returns values that must be zero in all runs: packets lost, and flows not completed.
 func s0Health(cases []*s0Case) []Row {
 	dropped, open, flows := uint64(0), 0, 0
 	for _, c := range cases {
@@ -165,7 +164,7 @@ func s0Health(cases []*s0Case) []Row {
 	}
 }
 
-// s0Variants are what the base leaves open, one choice changed at a time.
+// s0Variants returns alternatives to the base for open values, with one change each.
 func s0Variants() []s0Control {
 	ask := s0WRCC(s0Period)
 	ask.label, ask.values["increase"] = "wrcc.ask", "ask"
@@ -188,7 +187,7 @@ func s0VariantNote(label string) string {
 	}
 }
 
-// planS0Table3 repeats table 3 in three readings, and at 60 % what the base leaves open.
+// planS0Table3 repeats table 3 in three readings, and at 60 % with the alternatives to the base.
 func planS0Table3(o Options) ([]job, func() Result) {
 	var jobs []job
 	var blocks []*s0Block
@@ -199,7 +198,7 @@ func planS0Table3(o Options) ([]job, func() Result) {
 			b := &s0Block{reading: r, percent: percent}
 			blocks = append(blocks, b)
 			if r.label == "uplinks" && percent == 60 {
-				b.cases = blocks[0].cases // the same bits a second as 30 % of the hosts' links
+				b.cases = blocks[0].cases // the same bit rate as 30 % of the hosts' links
 				continue
 			}
 			for _, c := range s0Controls(s0Period) {
@@ -249,8 +248,8 @@ func planS0Table3(o Options) ([]job, func() Result) {
 	}
 }
 
-// planS0Table4 repeats table 4. WRCCT is a setting of WRCC's switches alone, so the peers get other traffic
-// in each row, with another seed: what their columns differ by is the spread between runs.
+// planS0Table4 repeats table 4. WRCCT affects only WRCC's switches, so the other controls get different traffic in each row,
+// with a different seed: the variation of their columns is that between runs.
 func planS0Table4(o Options) ([]job, func() Result) {
 	var jobs []job
 	var blocks []*s0Block
@@ -294,7 +293,7 @@ func s0Bars(name, what string, keys []string, rows []Row) []Figure {
 		}
 		title := fmt.Sprintf("S0: %s slowdown by %s and congestion control", p, what)
 		f := besides(name+"."+p, title, Axis{Label: "slowdown", Log: true}, rows, metrics)
-		for i := range f.Categories { // one for each metric: all have a published figure
+		for i := range f.Categories { // one for each metric: all have a published value
 			f.Categories[i] += ", " + strings.Split(metrics[i], ".")[1]
 		}
 		out = append(out, f)

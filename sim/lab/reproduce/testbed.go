@@ -13,8 +13,8 @@ import (
 	"fairlane/subnet/topogen"
 )
 
-// What S1 says of its testbed: links limited to 10 Gbit/s, packets of 1024 bytes, a delay that is
-// looked at once per four packets, a table of 128 entries and a CCTI_Timer of 150 units.
+// Values in S1's description of its testbed: links limited to 10 Gbit/s, packets of 1024 bytes, a delay applied once per four
+// packets, a table of 128 entries and a CCTI_Timer of 150 units.
 const (
 	linkRate     = 10 * quantity.Gbps
 	payloadBytes = 1024
@@ -23,16 +23,16 @@ const (
 	s1Timer      = 150
 )
 
-// What S1 does not say, with the values used where nothing else is stated: the middle threshold of
-// the sixteen, and one mark in sixteen eligible packets. planSensitivity varies both.
+// Values that S1 does not give, with our defaults: the middle of the sixteen thresholds, and one mark in sixteen eligible
+// packets. planSensitivity varies both.
 const (
 	openThreshold = 8
 	openMarking   = 16
 )
 
-// shallowThreshold is the other threshold, at the end of the range that S1 calls very low, so that congestion
-// does not spread (4.1). Its experiments stand beside those at openThreshold. S1 goes on to word the thresholds
-// as uses of the link, 60 % at 15; useReadingsOfS1 reads them so.
+// shallowThreshold is the alternative threshold, at the end of the range that S1 calls very low, to prevent congestion from
+// spreading (4.1). Its results are reported beside those of openThreshold. S1 also words the thresholds as link utilizations,
+// 60 % at 15; useReadingsOfS1 uses that reading.
 const shallowThreshold = 15
 
 const (
@@ -43,18 +43,15 @@ const (
 // packetTime is the transmission time of a full packet with its headers.
 const packetTime = quantity.Picoseconds((payloadBytes + fabric.DataHeader) * 8 * int64(quantity.Second) / int64(linkRate))
 
-// reading is how an injection rate delay of S1, given in microseconds, becomes a rate. S1 has three
-// that exclude each other.
+// reading converts an injection rate delay of S1, in microseconds, to a rate. S1 has three contradictory readings.
 type reading string
 
 const (
-	// readIBTA inserts the delay after every packet (IBTA annex A10). Devices do this.
+	// readIBTA inserts the delay after every packet (IBTA annex A10), as devices do.
 	readIBTA reading = "ibta"
-	// readS1 is the formula that S1 prints with its experiment E2, (1024·8)/(IRD·4): one packet per
-	// four delays.
+	// readS1 is the formula in S1's experiment E2, (1024·8)/(IRD·4): one packet per four delays.
 	readS1 reading = "s1"
-	// readAggregate is S1's Algorithm 2 taken literally: four packets start no earlier than one
-	// delay after the four before.
+	// readAggregate is S1's Algorithm 2 taken literally: four packets start no earlier than one delay after the previous four.
 	readAggregate reading = "aggregate"
 )
 
@@ -74,7 +71,7 @@ func (r reading) entry(ird quantity.Picoseconds) (ibcc.Entry, error) {
 	return e, nil
 }
 
-// aggregate is how many packets are sent between two looks at the delay.
+// aggregate returns the number of packets between two applications of the delay.
 func (r reading) aggregate() int {
 	if r == readAggregate {
 		return s1Aggregate
@@ -82,7 +79,7 @@ func (r reading) aggregate() int {
 	return 1
 }
 
-// payloadRate is the rate of payload in bit/s that the reading gives a flow held at a delay.
+// payloadRate returns the payload rate in bit/s of a flow fixed at a delay, for the reading.
 func (r reading) payloadRate(ird quantity.Picoseconds) float64 {
 	spacing := ird + packetTime
 	switch r {
@@ -94,7 +91,7 @@ func (r reading) payloadRate(ird quantity.Picoseconds) float64 {
 	return payloadBytes * 8 / spacing.Seconds()
 }
 
-// s1Table is S1's CCT(i) = 14·i²/1062 us by a reading, each entry the nearest the encoding has.
+// s1Table returns S1's CCT(i) = 14·i²/1062 us in a reading, with each entry rounded to the nearest encodable value.
 func s1Table(r reading) ([]ibcc.Entry, error) {
 	table := make([]ibcc.Entry, tableEntries)
 	for i := range table {
@@ -106,23 +103,22 @@ func s1Table(r reading) ([]ibcc.Entry, error) {
 	return table, nil
 }
 
-// variant is one choice of everything an experiment with congestion control leaves open.
+// variant is one choice of all open values of an experiment with congestion control.
 type variant struct {
 	seed      uint64
-	restart   bool // the timer restarts on BECN, S1's Algorithm 1
+	restart   bool // the timer restarts on BECN, as in S1's Algorithm 1
 	marking   uint16
 	threshold uint8
 	reading   reading
-	by        fabric.MarkBasis     // what the threshold is a threshold of
-	window    quantity.Picoseconds // of the use; 0 is the simulator's default
+	by        fabric.MarkBasis     // the quantity that is compared with the threshold
+	window    quantity.Picoseconds // averaging time of utilization; 0 means the simulator's default
 }
 
 func base(seed uint64, restart bool) variant {
 	return variant{seed: seed, restart: restart, marking: openMarking, threshold: openThreshold, reading: readIBTA}
 }
 
-// readingsOfS1 are the variants that S1's experiments run side by side: two thresholds of the queue for each
-// form of the timer.
+// readingsOfS1 returns the variants that S1's experiments run: two queue thresholds for each form of the timer.
 func readingsOfS1(seed uint64) []variant {
 	var out []variant
 	for _, restart := range []bool{false, true} {
@@ -142,8 +138,8 @@ func (v variant) timerForm() string {
 	return "free-running"
 }
 
-// label ends the metrics of a variant of readingsOfS1: the form of the timer, and the threshold unless it is
-// openThreshold; or of useReadingsOfS1.
+// label returns the end of the metrics of a variant: for readingsOfS1, the form of the timer, and the threshold unless it is
+// openThreshold; otherwise the label for useReadingsOfS1.
 func (v variant) label() string {
 	switch {
 	case v.by == fabric.MarkByUse:
@@ -154,7 +150,7 @@ func (v variant) label() string {
 	return fmt.Sprintf("%s.threshold%d", v.timerForm(), v.threshold)
 }
 
-// legend is label for people.
+// legend is label in words for display.
 func (v variant) legend() string {
 	form := "free-running"
 	if v.restart {
@@ -170,13 +166,13 @@ func (v variant) config() fabric.Config {
 	return fabric.Config{Seed: v.seed, TimerRestart: v.restart, Aggregate: v.reading.aggregate(), MarkBy: v.by, UseWindow: v.window}
 }
 
-// testbed is S1's two switches and six hosts with a network on them.
+// testbed is S1's two switches and six hosts with a network.
 type testbed struct {
 	*fabric.Network
 }
 
-// newTestbed builds the network; every port has an MTU of 1024 bytes, so that the compiler and the
-// simulator speak of the same packets.
+// newTestbed builds the network; every port has an MTU of 1024 bytes, so that the compiler and the simulator use the same
+// packet size.
 func newTestbed(cfg fabric.Config) (*testbed, error) {
 	f, err := s1Fabric()
 	if err != nil {
@@ -205,7 +201,7 @@ func s1Fabric() (*subnet.Fabric, error) {
 	return subnet.New(f.Name, nodes, f.Links)
 }
 
-// host is the port of a host of the testbed, A to F.
+// host returns the port of a host of the testbed, A to F.
 func host(f *subnet.Fabric, name string) (subnet.PortRef, error) {
 	nodes := f.NodesByName(name)
 	if len(nodes) != 1 {
@@ -227,7 +223,7 @@ func (b *testbed) flow(src, dst string, start, stop quantity.Picoseconds) (fabri
 	return b.AddFlow(fabric.FlowSpec{Name: src + "->" + dst, Src: from, Dst: to, QPs: 1, Start: start, Stop: stop})
 }
 
-// congestionControl switches marking on and gives every host S1's table and parameters.
+// congestionControl enables marking and sets S1's table and parameters on every host.
 func (b *testbed) congestionControl(v variant, increase uint8) error {
 	table, err := s1Table(v.reading)
 	if err != nil {
@@ -244,7 +240,7 @@ func (b *testbed) congestionControl(v variant, increase uint8) error {
 	return nil
 }
 
-// setIncrease changes CCTI_Increase of hosts on the run.
+// setIncrease changes CCTI_Increase of hosts during a run.
 func (b *testbed) setIncrease(increase uint8, hosts ...string) error {
 	for _, name := range hosts {
 		p, err := host(b.Topology(), name)
@@ -274,7 +270,7 @@ func (b *testbed) runTo(ctx context.Context, t quantity.Picoseconds) error {
 	return nil
 }
 
-// count is what a flow has done so far.
+// count holds the totals of a flow.
 type count struct {
 	payload, wire, becns uint64
 }
@@ -288,7 +284,7 @@ func (b *testbed) counts(ids []fabric.FlowID) []count {
 	return out
 }
 
-// pace is what a flow did per second of a window: payload and whole packets in bit/s, BECNs.
+// pace holds a flow's rates in a window: payload and whole packets in bit/s, BECNs per second.
 type pace struct {
 	payload, wire, becns float64
 }
