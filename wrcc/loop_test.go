@@ -254,7 +254,7 @@ func TestTimerReadingFillsThePortWithAQueue(t *testing.T) {
 
 // A flow that leaves hands its part over: formula (2) covers most of the way in a few periods and the
 // last part with the smallest factor.
-func TestRestOfThePortIsTakenOver(t *testing.T) {
+func TestRemainingFlowTakesOverThePort(t *testing.T) {
 	t.Parallel()
 	b := newBench(100*quantity.Gbps, wrcc.IncreaseAsk, []float64{3, 1}, []quantity.Picoseconds{12 * us})
 	b.flows[0].stop = 2 * quantity.Millisecond

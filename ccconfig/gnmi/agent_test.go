@@ -90,7 +90,7 @@ func TestAPortIsFoundByItsIdentity(t *testing.T) {
 	})
 }
 
-func TestSharesThatAreNotWantedAnyMoreGo(t *testing.T) {
+func TestUnwantedSharesAreRemoved(t *testing.T) {
 	t.Parallel()
 	r, a, devs := twoPorts(t)
 	d := r.driver(t, gnmi.Agent)
@@ -276,7 +276,7 @@ func failure(code codes.Code, fs ...nicyang.Failure) error {
 	return nicyang.StatusError(code, "nothing has changed", fs)
 }
 
-func TestASetThatFailsSaysWhichFieldDid(t *testing.T) {
+func TestFailedSetNamesTheField(t *testing.T) {
 	t.Parallel()
 	gd := nicparam.Key{Port: 1, Name: "rpg_gd"}
 	want := params(driver.NICParam{Name: "rpg_ai_rate", Value: 200_000}, driver.NICParam{Name: "rpg_gd", Value: 10}, driver.NICParam{Name: "rpg_threshold", Value: 1})

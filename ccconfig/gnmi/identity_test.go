@@ -87,8 +87,8 @@ func TestTwoSwitchesWhoseAddressesAreSwapped(t *testing.T) {
 	}
 }
 
-// TestASwitchIsAskedItsNameEachTime gives an address to another switch while the driver runs.
-func TestASwitchIsAskedItsNameEachTime(t *testing.T) {
+// TestSwitchNameIsVerifiedForEveryOperation gives an address to another switch while the driver runs.
+func TestSwitchNameIsVerifiedForEveryOperation(t *testing.T) {
 	t.Parallel()
 	for dialect, made := range fakes() {
 		r, s := newRig(t), made(2)
@@ -174,8 +174,8 @@ func TestASwitchThatDoesNotSayItsName(t *testing.T) {
 	}
 }
 
-// TestAQuestionForTheNameThatFails is not taken for a switch without a name.
-func TestAQuestionForTheNameThatFails(t *testing.T) {
+// TestFailedNameQuery is not taken for a switch without a name.
+func TestFailedNameQuery(t *testing.T) {
 	t.Parallel()
 	for code, kind := range map[codes.Code]error{codes.Unavailable: driver.ErrUnreachable, codes.ResourceExhausted: driver.ErrBusy, codes.PermissionDenied: driver.ErrInvalid} {
 		r := newRig(t)

@@ -243,7 +243,7 @@ func TestReceiptSaysHowFarItCame(t *testing.T) {
 	}
 }
 
-func TestAWrongKeyIsHintedAtAndNeverShown(t *testing.T) {
+func TestWrongKeyIsReportedWithoutTheKey(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, host())
 	r.a.key = 42
@@ -364,7 +364,7 @@ func TestATableThatChangesWhileItIsReadIsAConflict(t *testing.T) {
 	}
 }
 
-func TestADeviceWithALimitForEachBlockCanBeBroughtHome(t *testing.T) {
+func TestDeviceWithLimitPerBlockCanBeRestored(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, host())
 	r.a.limitPerBk = true
@@ -379,7 +379,7 @@ func TestADeviceWithALimitForEachBlockCanBeBroughtHome(t *testing.T) {
 	}
 }
 
-func TestANonsensicalLimitDoesNotMakeUsReadForEver(t *testing.T) {
+func TestInvalidCCTILimitBoundsReads(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, host())
 	r.a.limit = 0xffff

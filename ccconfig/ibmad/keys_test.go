@@ -113,7 +113,7 @@ func (f *fleet) guard(i int, key mad.Key, protect bool, lease uint16) {
 	}
 }
 
-func TestAKeyIsSetRotatedAndTakenAway(t *testing.T) {
+func TestKeyIsSetRotatedAndRemoved(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, simdev.Options{})
 	all := len(f.devices)
@@ -145,7 +145,7 @@ func TestAKeyIsSetRotatedAndTakenAway(t *testing.T) {
 }
 
 // The manager dies at any request, with the request or only its answer lost, and the same change finishes the job.
-func TestARotationThatWasInterruptedAnywhereIsFinishedByTheSame(t *testing.T) {
+func TestInterruptedKeyRotationCanBeRepeated(t *testing.T) {
 	t.Parallel()
 	rotate := ibmad.KeyChange{From: []mad.Key{oldKey}, To: newKey, Protect: true, LeaseSeconds: 600, Parallel: 1}
 	whole := newFleet(t, simdev.Options{CCKey: oldKey})
@@ -216,7 +216,7 @@ func TestALostAnswerToTheSetIsASuccess(t *testing.T) {
 	})
 }
 
-func TestADeviceThatDoesNotTakeTheKeyEndsTheChange(t *testing.T) {
+func TestCanaryFailureStopsKeyChange(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, simdev.Options{})
 	f.spoil = func(_ int, req *mad.Packet) (bool, bool) { return req.Method() == mad.MethodSet, false }
@@ -262,7 +262,7 @@ func TestTheBudgetOfFailures(t *testing.T) {
 }
 
 // The budget also ends a change under way; devices that fail are no more than it and those begun at the same time.
-func TestTheBudgetEndsAChangeUnderWay(t *testing.T) {
+func TestFailureBudgetStopsARunningKeyChange(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, simdev.Options{})
 	sets := 0
@@ -347,7 +347,7 @@ func TestPrintingTheStateOfAKeyHidesIt(t *testing.T) {
 }
 
 // Ctrl-C in the middle is said as such, and the same change finishes the rest.
-func TestAChangeThatIsCancelledSaysSoAndCanBeFinished(t *testing.T) {
+func TestCancelledKeyChangeCanBeResumed(t *testing.T) {
 	t.Parallel()
 	for after := 1; after <= 4; after++ {
 		f := newFleet(t, simdev.Options{CCKey: oldKey})

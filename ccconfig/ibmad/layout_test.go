@@ -61,7 +61,7 @@ func TestPortsBeyondTheFirstBlockInBothLayouts(t *testing.T) {
 
 // Each layout in dispute, of the device and as the driver is told, both ways: what is told rightly reads back as wanted, and where it is
 // told wrongly the refusal or what is read back says so, as far as anything is out of its place.
-func TestALayoutThatIsToldWronglyShows(t *testing.T) {
+func TestWrongLayoutIsDetected(t *testing.T) {
 	t.Parallel()
 	annex := mad.CCLayout{}
 	for _, tt := range []struct {

@@ -74,7 +74,7 @@ func TestEveryPrerequisiteOfANICPortIsJudged(t *testing.T) {
 }
 
 // A value that cannot be read is never met. The exception is an enable flag that the host does not have, beside a mask that was read.
-func TestWhatCannotBeReadIsNotKnown(t *testing.T) {
+func TestUnreadableValueIsUnknown(t *testing.T) {
 	t.Parallel()
 	for field := range prepared() {
 		port := prepared()
@@ -96,7 +96,7 @@ func TestWhatCannotBeReadIsNotKnown(t *testing.T) {
 	}
 }
 
-func TestWhatIsLegalOtherwiseIsMet(t *testing.T) {
+func TestOtherLegalValuesAreMet(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		field string

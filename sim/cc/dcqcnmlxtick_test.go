@@ -128,7 +128,7 @@ func (m *tickMlx) send(bytes int) {
 	}
 }
 
-func TestTheLazyVendorIsTheTickingOne(t *testing.T) {
+func TestLazyVendorEqualsTickingVendor(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		draw := func(name string, unit float64, choices ...float64) float64 {

@@ -227,7 +227,7 @@ func TestDCQCNPKeepsItsBooks(t *testing.T) {
 
 // Settling a flow is how the fabric looks at it: who finds room in the table does not depend on who was
 // looked at when.
-func TestDCQCNPLooksChangeNothing(t *testing.T) {
+func TestDCQCNPReadsChangeNothing(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		const slots = 6

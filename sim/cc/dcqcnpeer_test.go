@@ -99,7 +99,7 @@ func (m *tickPeer) echo(now quantity.Picoseconds) {
 	m.target = m.rate
 }
 
-func TestTheLazyPeerIsTheTickingOne(t *testing.T) {
+func TestLazyPeerEqualsTickingPeer(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		span := func(name string) float64 {

@@ -137,7 +137,7 @@ func TestChangesDoNotDependOnWhenFlowsAreLookedAt(t *testing.T) {
 	})
 }
 
-func TestALimiterGoesByWhatIsWritten(t *testing.T) {
+func TestLimiterUsesWrittenRegisters(t *testing.T) {
 	t.Parallel()
 	d := registers.Default()
 	m, err := NewMlxPorts(2, &d)

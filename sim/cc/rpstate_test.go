@@ -231,7 +231,7 @@ func TestReserveKeepsTheStateOfFlows(t *testing.T) {
 
 // A flow that rests is brought up to date in few steps however long it rested: the counters have
 // run, but no expiry was worked on.
-func TestALongRestIsCheap(t *testing.T) {
+func TestLongIdleTimeIsCheap(t *testing.T) {
 	t.Parallel()
 	p := RPParams{Reading: RecoverDCQCN, Threshold: 5, AI: 40e6, HAI: 400e6}
 	s := RPState{Rate: testLine, Target: testLine}

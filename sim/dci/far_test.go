@@ -85,7 +85,7 @@ func next(t *testing.T, f *dci.Far) (int32, quantity.Picoseconds) {
 	return q, at
 }
 
-func TestAQueueADestinationAtLineRate(t *testing.T) {
+func TestEachDestinationGetsAVOQAtLineRate(t *testing.T) {
 	t.Parallel()
 	f, _ := newFar(t, 4)
 	if _, _, ok := f.Next(); ok {
@@ -187,7 +187,7 @@ func TestNoticesComeWhileAVOQHoldsTooMuch(t *testing.T) {
 	}
 }
 
-func TestANoticeTellsTheRateThatSuits(t *testing.T) {
+func TestNoticeCarriesSuitableRate(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		cnps    int
@@ -227,7 +227,7 @@ func TestNoNoticeOfAQueueThatIsFastAndShort(t *testing.T) {
 	}
 }
 
-func TestQueuesChangeHandsOnlyWhenEmptyAndAtLineRate(t *testing.T) {
+func TestVOQChangesOwnerOnlyWhenEmptyAtLineRate(t *testing.T) {
 	t.Parallel()
 	f, _ := newFar(t, 2)
 	a, b := f.Arrive(0, 1250, 0).VOQ, f.Arrive(1, 1250, 0).VOQ

@@ -139,7 +139,7 @@ func TestAVirtualQueueDrainsWhenFlowsSlow(t *testing.T) {
 	}
 }
 
-func TestANoticeFades(t *testing.T) {
+func TestNoticeExpires(t *testing.T) {
 	t.Parallel()
 	n := newNear(t)
 	n.Notice(2, 1e9, 0)

@@ -146,7 +146,7 @@ const mostEvents = 1_500_000
 // A random fabric with random traffic keeps its books at every instant, ends empty with all bytes
 // delivered, and does exactly the same when run in one go. Senders without congestion control may
 // drive going back N into collapse at a lossy link, so that such runs need not end.
-func TestBooksAreKeptAndEveryFlowEnds(tb *testing.T) {
+func TestAccountingIsConsistentAndEveryFlowEnds(tb *testing.T) {
 	tb.Parallel()
 	rapid.Check(tb, func(t *rapid.T) {
 		d := dice(func(name string, low, high int) int { return rapid.IntRange(low, high).Draw(t, name) })

@@ -98,7 +98,7 @@ func buildChanges(t *rapid.T, tb testing.TB) *changes {
 }
 
 // Whatever changes when, the books are kept, and the same changes at the same instants give the same packets.
-func TestBooksAreKeptWhateverChanges(tb *testing.T) {
+func TestAccountingIsConsistentUnderRandomChanges(tb *testing.T) {
 	tb.Parallel()
 	rapid.Check(tb, func(t *rapid.T) {
 		plan := drawChanges(t)

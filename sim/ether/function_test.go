@@ -67,7 +67,7 @@ func TestFunctionsShareTheirPort(t *testing.T) {
 }
 
 // A function that had more, or was held back, has its share from the instant that this ends.
-func TestSharesOfFunctionsHaveNoMemory(t *testing.T) {
+func TestFunctionSharesHaveNoMemory(t *testing.T) {
 	t.Parallel()
 	const g = quantity.Gbps
 	topo, err := topogen.Star(3, topogen.Wire{Rate: 100 * g, Delay: us})

@@ -169,7 +169,7 @@ func TestReactionAndNotificationCanBeTurnedOff(t *testing.T) {
 }
 
 // One gap for the port leaves fewer notifications than one for each flow.
-func TestTheGapOfNotificationsMayBeThePorts(t *testing.T) {
+func TestCNPGapMayApplyToThePort(t *testing.T) {
 	t.Parallel()
 	sent := func(perPort bool) float64 {
 		n, _ := ports(t, 9, 100*quantity.Gbps, Config{Seed: 1, ECN: ECN{Min: 1000, Max: 2000, PMax: 1}})
@@ -494,7 +494,7 @@ func TestFlowsGoRoundAndOverACutLink(t *testing.T) {
 }
 
 // What receivers have is told to the byte, also of what their senders do not know yet.
-func TestReceivedIsWhatReceiversHave(t *testing.T) {
+func TestReceivedCountsReceiverBytes(t *testing.T) {
 	t.Parallel()
 	n, _ := ports(t, 4, 10*quantity.Gbps, Config{Seed: 3})
 	for i := range int64(12) {

@@ -73,7 +73,7 @@ func TestAbsoluteThresholdsAreThoseOfEveryLink(t *testing.T) {
 
 // Twelve packets wait at a port that marks above 5000 bytes. Marked when they leave, the first seven
 // see at least five behind them; marked when they enter, the last seven saw at least five before.
-func TestMarkingLooksAtTheQueueWhenToldTo(t *testing.T) {
+func TestMarkingAtEnqueueOrDequeue(t *testing.T) {
 	t.Parallel()
 	for _, enqueue := range []bool{false, true} {
 		n, r := star(t, 2, Config{ECN: ECN{Min: 5000, Max: 5000, RatePer: 100 * quantity.Gbps, AtEnqueue: enqueue}}, FlowSpec{Src: 0, Dst: 1, Bytes: 12_000})
@@ -94,7 +94,7 @@ func TestMarkingLooksAtTheQueueWhenToldTo(t *testing.T) {
 }
 
 // Two senders keep a queue that marks everything: each is told once per gap and not more.
-func TestNotificationsKeepTheirDistance(t *testing.T) {
+func TestNotificationsRespectMinimumGap(t *testing.T) {
 	t.Parallel()
 	const gap = 50 * us
 	a, b := &recorder{traits: cc.Traits{ECN: true, CNP: true}}, &recorder{traits: cc.Traits{ECN: true, CNP: true}}

@@ -73,7 +73,7 @@ func cutInto(t *testing.T, parts int, name string, done *[]Done) *Parallel {
 
 // One part is the network itself; several give the same run again and again, however often it is
 // looked at, and carry the same bytes at nearly the same times.
-func TestPartsOfAFabricAreTheFabric(t *testing.T) {
+func TestParallelPartsAgreeWithOneNetwork(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"dcqcn-peer", "hpcc", "wrcc"} {
 		t.Run(name, func(t *testing.T) {
@@ -119,7 +119,7 @@ func meanFCT(d []Done) float64 {
 	return s / float64(len(d))
 }
 
-func TestAFabricThatCannotBeCutIsRefused(t *testing.T) {
+func TestUndividableFabricIsRejected(t *testing.T) {
 	t.Parallel()
 	star, err := topogen.Star(4, topogen.Wire{})
 	if err != nil {

@@ -98,7 +98,7 @@ func TestPauseSpreadsFromSwitchToSwitch(t *testing.T) {
 
 // A flow to an idle host suffers from an incast that it has nothing to do with, if it shares the
 // class and a link; in a class of its own it does not.
-func TestAVictimSuffersInTheSameClassOnly(t *testing.T) {
+func TestVictimFlowSuffersOnlyInTheSameClass(t *testing.T) {
 	t.Parallel()
 	topo, err := topogen.Dumbbell(topogen.DumbbellOptions{Left: 2, Right: 4})
 	if err != nil {
@@ -162,7 +162,7 @@ func TestDynamicThresholdsSettleAsInTheory(t *testing.T) {
 
 // Five switches in a ring with flows to the host two ahead wait for each other in the end, and the
 // circle is named in the order of waiting. With memory enough they do not.
-func TestARingLocksAndIsFound(t *testing.T) {
+func TestDeadlockInARingIsFound(t *testing.T) {
 	t.Parallel()
 	run := func(static int64) (*Network, *Deadlock) {
 		var flows []FlowSpec

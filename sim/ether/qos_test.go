@@ -179,7 +179,7 @@ func TestPauseIsTurnedOffAndOnAgain(t *testing.T) {
 }
 
 // A host that is paused goes on at once when it no longer obeys, and is told to go on by a switch that no longer asks.
-func TestAPauseEndsWithItsSwitch(t *testing.T) {
+func TestPauseEndsWhenPFCIsDisabled(t *testing.T) {
 	t.Parallel()
 	for _, atHost := range []bool{false, true} {
 		n, _ := star(t, 2, Config{Buffer: Buffer{Static: 30_000}}, FlowSpec{Src: 0, Dst: 1})

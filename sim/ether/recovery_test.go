@@ -52,7 +52,7 @@ func TestRecoveryResendsWhatItMust(t *testing.T) {
 }
 
 // While one byte stays missing, NACKs come no closer than told.
-func TestNacksKeepTheirDistance(t *testing.T) {
+func TestNACKsRespectMinimumGap(t *testing.T) {
 	t.Parallel()
 	var done []Done
 	n, r := star(t, 2, lossyConfig(GoBackN, &done), FlowSpec{Src: 0, Dst: 1, Bytes: 1_000_000})
@@ -82,7 +82,7 @@ func TestNacksKeepTheirDistance(t *testing.T) {
 }
 
 // What nobody can report is found by the timeout: the last packet, and the last acknowledgement.
-func TestTheTimeoutFindsALostEnd(t *testing.T) {
+func TestTimeoutRecoversLostLastPacket(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []RecoveryMode{GoBackN, SelectiveRepeat} {
 		for name, at := range map[string]quantity.Picoseconds{
@@ -160,7 +160,7 @@ func TestAcknowledgementsAreCoalesced(t *testing.T) {
 
 // An acknowledgement that is kept back for more packets comes all the same when none come: a window
 // below the count, and an endless flow that stops. The round trip leaves the wait out.
-func TestAKeptBackAcknowledgementComes(t *testing.T) {
+func TestDelayedAcknowledgementIsSent(t *testing.T) {
 	t.Parallel()
 	r := &recorder{control: cc.Control{Rate: 1e15, Window: 3000}}
 	n, _ := star(t, 2, Config{AckEvery: 16, Algorithms: []cc.Algorithm{r}}, FlowSpec{Src: 0, Dst: 1, Bytes: 9000}, FlowSpec{Src: 1, Dst: 0, Stop: us})
@@ -180,7 +180,7 @@ func TestAKeptBackAcknowledgementComes(t *testing.T) {
 
 // An endless flow is told to stop while a needless timeout has set it back: what was on the way by
 // then still belongs to it.
-func TestAFlowStoppedWhileSetBackOwnsWhatItSent(t *testing.T) {
+func TestFlowStoppedDuringResendCountsAllSentBytes(t *testing.T) {
 	t.Parallel()
 	var done []Done
 	n, _ := star(t, 2, lossyConfig(GoBackN, &done), FlowSpec{Src: 0, Dst: 1, Stop: 200*us + 50*quantity.Nanosecond})

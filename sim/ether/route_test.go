@@ -10,7 +10,7 @@ import (
 )
 
 // Routes are made once for all hosts of a switch: they must be those of a search from each host.
-func TestRoutesAreThoseOfASearchFromEachHost(t *testing.T) {
+func TestRoutesEqualSearchFromEachHost(t *testing.T) {
 	t.Parallel()
 	fat, err := topogen.FatTree(topogen.FatTreeOptions{K: 4})
 	if err != nil {

@@ -200,7 +200,7 @@ func weighted(tb testing.TB, p policy.Plane, weights ...float64) (*subnet.Fabric
 	return topo, in.Flows, plan
 }
 
-func TestAPlanBroughtToARunningRoCEFabricTakesEffect(t *testing.T) {
+func TestPlanTakesEffectOnRunningRoCEFabric(t *testing.T) {
 	t.Parallel()
 	topo, flows, plan := weighted(t, policy.PlaneRoCE, 4, 2, 1)
 	f := live(t, topo, flows, etherlive.Options{Seed: 1})
@@ -224,7 +224,7 @@ func TestAPlanBroughtToARunningRoCEFabricTakesEffect(t *testing.T) {
 	must(t, f.Err())
 }
 
-func TestAPlanBroughtToARunningWRCCFabricTakesEffect(t *testing.T) {
+func TestPlanTakesEffectOnRunningWRCCFabric(t *testing.T) {
 	t.Parallel()
 	topo, flows, plan := weighted(t, policy.PlaneWRCC, 4, 2, 1)
 	f := live(t, topo, flows, etherlive.Options{Seed: 1, WRCC: true})

@@ -88,7 +88,7 @@ func across(t testing.TB, n *Network, sl func(i int) ident.SL) (ids []FlowID) {
 
 func onSL0(int) ident.SL { return 0 }
 
-func TestARingOfClockwiseRoutesIsNamed(t *testing.T) {
+func TestDeadlockNamesRingOfClockwiseRoutes(t *testing.T) {
 	t.Parallel()
 	f := newRing(t, 4, 1, 100*quantity.Gbps)
 	n := build(t, f, Config{Seed: 1, BufferPerVL: 64 << 10})
@@ -127,7 +127,7 @@ func TestARingOfClockwiseRoutesIsNamed(t *testing.T) {
 }
 
 // With a separate lane for each flow no loop can form: the same ring stays live.
-func TestARingWithLanesForAllIsHealthy(t *testing.T) {
+func TestRingWithLanePerFlowHasNoDeadlock(t *testing.T) {
 	t.Parallel()
 	f := newRing(t, 4, 1, 100*quantity.Gbps)
 	n := build(t, f, Config{Seed: 1, BufferPerVL: 64 << 10, DataVLs: 4})
@@ -145,7 +145,7 @@ func TestARingWithLanesForAllIsHealthy(t *testing.T) {
 }
 
 // Deadlock finds a loop on one lane while another lane carries traffic.
-func TestALoopBesideTrafficIsNamed(t *testing.T) {
+func TestDeadlockFindsLoopBesideTraffic(t *testing.T) {
 	t.Parallel()
 	f := newRing(t, 4, 2, 100*quantity.Gbps)
 	n := build(t, f, Config{Seed: 1, BufferPerVL: 64 << 10, DataVLs: 2})

@@ -34,7 +34,7 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-func TestForwardingTableDecidesTheWay(t *testing.T) {
+func TestForwardingTableSelectsTheRoute(t *testing.T) {
 	t.Parallel()
 	f := star(t, 3)
 	n := build(t, f, Config{})
@@ -100,7 +100,7 @@ func TestQueuePairsWaitForLIDs(t *testing.T) {
 	}
 }
 
-func TestPathBitsChooseTheWay(t *testing.T) {
+func TestPathBitsSelectTheRoute(t *testing.T) {
 	t.Parallel()
 	f, err := topogen.LeafSpine(topogen.LeafSpineOptions{Leaves: 2, HostsPerLeaf: 2, Spines: 2, Wire: topogen.Wire{LMC: 1}})
 	if err != nil {

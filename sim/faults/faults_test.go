@@ -26,7 +26,7 @@ func TestCountsAreUsedUp(t *testing.T) {
 	}
 }
 
-func TestAfterALostReplyNothingIsAnswered(t *testing.T) {
+func TestNoReplyFollowsALostReply(t *testing.T) {
 	t.Parallel()
 	m := Messages{LoseReply: true, PassReplies: 1}
 	for i, c := range []struct{ write, want bool }{{false, false}, {true, false}, {false, false}, {true, true}, {false, true}} {
@@ -36,7 +36,7 @@ func TestAfterALostReplyNothingIsAnswered(t *testing.T) {
 	}
 }
 
-func TestChancesAreOfTheSeed(t *testing.T) {
+func TestFaultsDependOnTheSeed(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		chance := rapid.Float64Range(0, 1)
@@ -60,7 +60,7 @@ func TestChancesAreOfTheSeed(t *testing.T) {
 	})
 }
 
-func TestChancesAreMetOnTheWhole(t *testing.T) {
+func TestFaultProbabilitiesAreMet(t *testing.T) {
 	t.Parallel()
 	m := Messages{Seed: 7, DropRequest: 0.25}
 	const n = 4000

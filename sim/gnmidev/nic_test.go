@@ -69,7 +69,7 @@ func TestAPortComesAsTheVendorShipsIt(t *testing.T) {
 	}
 }
 
-func TestWhatAManagerSetsDrivesTheDataPlane(t *testing.T) {
+func TestManagerSettingsReachTheDataPlane(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	h := r.host(t, func(o *CardOptions) { o.Driver = BothDrivers })
@@ -349,7 +349,7 @@ func TestCountersAreThoseOfTheDataPlane(t *testing.T) {
 	}
 }
 
-func TestAClockThatIsOffShows(t *testing.T) {
+func TestWrongHostClockIsVisible(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	h := r.host(t, nil)
@@ -495,7 +495,7 @@ func TestServersRefuseDevicesThatCannotBe(t *testing.T) {
 	wantCode(t, "a closed server", err, codes.Unavailable)
 }
 
-func TestACardThatReloadsInTheMiddleIsSetAgain(t *testing.T) {
+func TestCardReloadDuringSetIsRepaired(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	h := r.host(t, nil)

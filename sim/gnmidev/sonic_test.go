@@ -279,7 +279,7 @@ func TestAWholeConfigurationIsLoadedByDeleteAndUpdateOfTheRoot(t *testing.T) {
 	}
 }
 
-func TestWhatASetChangesDrivesTheDataPlaneAndSurvivesAReboot(t *testing.T) {
+func TestSetReachesTheDataPlaneAndSurvivesReboot(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	p := &StillSwitch{}
@@ -325,7 +325,7 @@ func TestAStaleManagerIsRefused(t *testing.T) {
 	wantCode(t, "the first", by(1), codes.PermissionDenied)
 }
 
-func TestCountersAreAsOldAsTheirPolling(t *testing.T) {
+func TestCountersAgeWithTheirPollingInterval(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	p := &StillSwitch{}

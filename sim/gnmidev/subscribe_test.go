@@ -98,7 +98,7 @@ func TestCountersAreSampledAndNotToldOnChange(t *testing.T) {
 	wantCode(t, "counters on change", err, codes.InvalidArgument)
 }
 
-func TestAHostIsToldOnChangeAcrossReboots(t *testing.T) {
+func TestHostSubscriptionSurvivesReboots(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	h := r.host(t, nil)

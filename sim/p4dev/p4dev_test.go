@@ -236,7 +236,7 @@ func primary(t testing.TB, o p4dev.Options) *controller {
 	return c
 }
 
-func TestABatchAnswersForEachUpdate(t *testing.T) {
+func TestWriteReportsStatusOfEachUpdate(t *testing.T) {
 	t.Parallel()
 	r := primary(t, p4dev.Options{Program: func(p *configv1.P4Info) { p.Tables[0].Size = 2 }})
 	padded := p4info.PortConfig(port(4))

@@ -197,8 +197,8 @@ func TestErrorsNameTheFile(t *testing.T) {
 	}
 }
 
-// TestAFileThatCannotBeWrittenKeepsAllFromTheirNames fills a device that is always full.
-func TestAFileThatCannotBeWrittenKeepsAllFromTheirNames(t *testing.T) {
+// TestWriteErrorKeepsAllFilesPartial fills a device that is always full.
+func TestWriteErrorKeepsAllFilesPartial(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	must(t, os.Symlink("/dev/full", filepath.Join(dir, "rates.csv.partial")))

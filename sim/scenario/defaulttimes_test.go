@@ -7,7 +7,7 @@ import (
 	"fairlane/internal/quantity"
 )
 
-func TestTimesThatNobodyWroteGrowWithTheDuration(t *testing.T) {
+func TestDefaultTimesGrowWithDuration(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		text             string

@@ -9,7 +9,7 @@ import (
 	"fairlane/subnet/mad"
 )
 
-func TestAViolationOfTheCCKeyIsANoticeUntilItIsTakenOff(t *testing.T) {
+func TestCCKeyViolationNoticeStaysUntilCleared(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, Options{CCKey: 0xabc})
 	lid := r.lid(host3)
@@ -44,7 +44,7 @@ func TestAViolationOfTheCCKeyIsANoticeUntilItIsTakenOff(t *testing.T) {
 	}
 }
 
-func TestANodeIsGuardedByItself(t *testing.T) {
+func TestKeysGuardSingleNodes(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, Options{})
 	if err := r.dev.GuardCC(host3, 0xabc, true, 5); err != nil {

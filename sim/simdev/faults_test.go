@@ -33,7 +33,7 @@ func (r *rig) outcomes(n int, node int32) []string {
 	return out
 }
 
-func TestCertainFaultsComeFirstAndInOrder(t *testing.T) {
+func TestCountedFaultsComeFirstAndInOrder(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, Options{Faults: Faults{LoseRequests: 2, BusyReplies: 1, LoseReplies: 1}})
 	want := []string{"dropped", "dropped", "busy", "dropped", "replied", "replied"}

@@ -34,7 +34,7 @@ func TestATrapBetweenSubnetManagersIsAnswered(t *testing.T) {
 }
 
 // The preload library has no clock of its own: a question that is never answered comes back as timed out, once.
-func TestAQuestionThatASubnetManagerLeavesOpenComesBack(t *testing.T) {
+func TestUnansweredSMRequestIsReturned(t *testing.T) {
 	t.Parallel()
 	s := serve(t, Options{}, false)
 	sm, other := mustDial(s, "h3 HCA-1", true), mustDial(s, "h1 HCA-1", false)

@@ -113,7 +113,7 @@ func TestAFailingReaderEndsTheTraceWithItsError(t *testing.T) {
 	}
 }
 
-func TestWhatIsWrittenIsRead(t *testing.T) {
+func TestWriteReadRoundTrip(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		var at quantity.Picoseconds

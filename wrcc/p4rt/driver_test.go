@@ -188,8 +188,8 @@ func TestAnotherProgramIsRefusedByName(t *testing.T) {
 	}
 }
 
-// TestAProgramThatChangesIsLookedAtAgain loads the same tables under another cookie between two operations.
-func TestAProgramThatChangesIsLookedAtAgain(t *testing.T) {
+// TestChangedProgramIsCheckedAgain loads the same tables under another cookie between two operations.
+func TestChangedProgramIsCheckedAgain(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, p4dev.Options{}, p4rt.Options{})
 	want := r.sample(t, 0)
@@ -254,8 +254,8 @@ func TestAnotherProgramUnderTheDriver(t *testing.T) {
 	r.holds(t, want)
 }
 
-// TestADeniedWriteIsRepeatedOnce has a switch that forgets who is the primary and keeps the stream.
-func TestADeniedWriteIsRepeatedOnce(t *testing.T) {
+// TestDeniedWriteIsRetriedOnce has a switch that forgets who is the primary and keeps the stream.
+func TestDeniedWriteIsRetriedOnce(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		denials, writes int

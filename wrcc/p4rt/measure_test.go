@@ -62,7 +62,7 @@ func TestFairRatesFromTheRegister(t *testing.T) {
 	}
 }
 
-func TestAnIdleSwitchLimitsNobody(t *testing.T) {
+func TestIdleSwitchLimitsNoFlow(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, p4dev.Options{}, p4rt.Options{})
 	if _, err := r.drv.Apply(t.Context(), r.dev, r.sample(t, 0)); err != nil {

@@ -60,7 +60,7 @@ func request(ctx context.Context, t testing.TB, p *pool, judge func(*status.Stat
 
 func plainly(st *status.Status) (means string, kind error) { return "", grpclink.KindOf(st.Code()) }
 
-func TestWhatBecameOfARequest(t *testing.T) {
+func TestRequestErrorsAreClassified(t *testing.T) {
 	t.Parallel()
 	lost := func(*status.Status) (string, error) { return "half of it is done", driver.ErrBusy }
 	for name, c := range map[string]struct {
@@ -101,7 +101,7 @@ func TestWhatBecameOfARequest(t *testing.T) {
 	}
 }
 
-func TestTheEndsOfARequest(t *testing.T) {
+func TestTimeoutAndCancelOfARequest(t *testing.T) {
 	t.Parallel()
 	never := serve(t, func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() })
 	p := newPool(t, grpclink.Options{Timeout: time.Nanosecond, Dial: never})

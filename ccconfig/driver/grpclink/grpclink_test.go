@@ -160,8 +160,8 @@ func TestOperationsInFlightAreBounded(t *testing.T) {
 	})
 }
 
-// TestWhoGivesUpWaitingLeavesNothingBehind gives up waiting for a turn, and waiting for a slot.
-func TestWhoGivesUpWaitingLeavesNothingBehind(t *testing.T) {
+// TestCancelledWaiterLeavesNoState gives up waiting for a turn, and waiting for a slot.
+func TestCancelledWaiterLeavesNoState(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := newPool(t, grpclink.Options{InFlight: 1})

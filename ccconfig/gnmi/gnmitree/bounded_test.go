@@ -15,8 +15,8 @@ import (
 	"fairlane/ccconfig/gnmi/gnmitree"
 )
 
-// TestClientsWhoOnlyConnectDoNotTakeAllFiles opens more connections than there may be, of which the first say nothing.
-func TestClientsWhoOnlyConnectDoNotTakeAllFiles(t *testing.T) {
+// TestUnauthenticatedConnectionsAreLimited opens more connections than there may be, of which the first say nothing.
+func TestUnauthenticatedConnectionsAreLimited(t *testing.T) {
 	t.Parallel()
 	var j journal
 	address := listen(t, gnmitree.Options{Targets: gnmitree.Single(port()), Limits: gnmitree.Limits{Connections: 2}, Log: slog.New(slog.NewTextHandler(&j, nil))})

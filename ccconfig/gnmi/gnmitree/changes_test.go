@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestChangesAreCountedRatherTooHigh(t *testing.T) {
+func TestMergedChangesAreNeverUndercounted(t *testing.T) {
 	t.Parallel()
 	var c changes
 	for range 3 {

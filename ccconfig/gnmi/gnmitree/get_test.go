@@ -235,7 +235,7 @@ func (*texts) Set(context.Context, []gnmitree.Operation) (gnmitree.Result, error
 	return gnmitree.Result{}, nil
 }
 
-func TestATextOfANodeIsAnsweredAsItsLeavesAre(t *testing.T) {
+func TestNodeAsTextEqualsItsLeaves(t *testing.T) {
 	t.Parallel()
 	c, _ := serve(t, gnmitree.Options{Targets: gnmitree.Single(&texts{}, "a")})
 	for _, tc := range []struct {

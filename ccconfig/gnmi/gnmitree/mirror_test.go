@@ -73,9 +73,9 @@ func steps() *rapid.Generator[[]step] {
 	}), 0, 40)
 }
 
-// TestASubscriberHasWhatTheTreeHas changes a tree at random, and compares it with what a subscriber has whenever nothing
+// TestSubscriberStateEqualsTree changes a tree at random, and compares it with what a subscriber has whenever nothing
 // moves: nothing is lost, nothing is sent twice, nothing is deleted that was not there.
-func TestASubscriberHasWhatTheTreeHas(t *testing.T) {
+func TestSubscriberStateEqualsTree(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		pattern := rapid.SampledFrom([]string{"/", "/a/x", "/a/*/l[k=1]", "/a/y/l/v", "/.../w", "/a/.../l[k=2]"}).Draw(rt, "pattern")

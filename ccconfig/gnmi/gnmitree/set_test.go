@@ -182,7 +182,7 @@ func (s *slow) Set(ctx context.Context, ops []gnmitree.Operation) (gnmitree.Resu
 }
 
 // TestAStaleMasterDoesNotSetBehindItsSuccessor has a former master wait for its turn while a new one is elected.
-func TestSetsOfATargetFollowEachOther(t *testing.T) {
+func TestSetsOfATargetAreSerialized(t *testing.T) {
 	t.Parallel()
 	s := &slow{port(), make(chan struct{}, 9), make(chan struct{})}
 	c, _ := serve(t, gnmitree.Options{Targets: gnmitree.Single(s)})

@@ -279,7 +279,7 @@ func TestTargetDefined(t *testing.T) {
 	})
 }
 
-func TestAClientThatReadsSlowlyHearsTheLastOfEverything(t *testing.T) {
+func TestSlowClientReceivesNewestValues(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T) {
 		m := port()
@@ -330,7 +330,7 @@ func TestAClientThatDoesNotReadIsDisconnected(t *testing.T) {
 	})
 }
 
-func TestAClientThatSaysNothingIsDisconnected(t *testing.T) {
+func TestSilentClientIsDisconnected(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T) {
 		c, s := serve(t, gnmitree.Options{Targets: gnmitree.Single(port()), Limits: gnmitree.Limits{SendTimeout: 30 * time.Second}})

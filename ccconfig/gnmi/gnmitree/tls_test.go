@@ -102,7 +102,7 @@ func TestClientsAreKnownByTheirCertificates(t *testing.T) {
 	}
 }
 
-func TestWhyAClientIsRefusedIsLogged(t *testing.T) {
+func TestClientRejectionIsLoggedWithReason(t *testing.T) {
 	t.Parallel()
 	a, other := tlstest.New(t), tlstest.New(t)
 	for _, tc := range []struct {

@@ -321,7 +321,7 @@ func drawIEEE(t *rapid.T) *IEEE {
 	return o
 }
 
-func TestWhatIsEncodedIsDecoded(t *testing.T) {
+func TestEncodeDecodeRoundTrip(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		codec := Codec{rapid.SampledFrom([]binary.ByteOrder{binary.LittleEndian, binary.BigEndian}).Draw(t, "order")}

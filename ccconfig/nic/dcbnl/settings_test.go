@@ -49,7 +49,7 @@ func values(o *IEEE) map[string]uint64 {
 	return out
 }
 
-func TestSettingsNameWhatThePortHas(t *testing.T) {
+func TestSettingsListThePortsValues(t *testing.T) {
 	t.Parallel()
 	got := values(whole())
 	for key, want := range map[string]uint64{"trust[0]": 1, "dscp2prio[26]": 3, "dscp2prio[48]": 6, "prio2tc[7]": 7, "tsa[1]": 2, "tc_bw[1]": 50,
@@ -127,7 +127,7 @@ func TestPlanTouchesOnlyWhatDiffers(t *testing.T) {
 	}
 }
 
-func TestPlanRefusesWhatCannotCome(t *testing.T) {
+func TestPlanRejectsImpossibleSettings(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		title, want string
@@ -152,9 +152,9 @@ func TestPlanRefusesWhatCannotCome(t *testing.T) {
 	}
 }
 
-// TestPlanGoesBackToBeforeTheFirstPriorityOfADSCP has values as they were read of a port without entries, where the DSCP
+// TestPlanRestoresPortWithoutDSCPPriorities has values as they were read of a port without entries, where the DSCP
 // read as priority 0.
-func TestPlanGoesBackToBeforeTheFirstPriorityOfADSCP(t *testing.T) {
+func TestPlanRestoresPortWithoutDSCPPriorities(t *testing.T) {
 	t.Parallel()
 	o := whole()
 	o.Apps = []App{{SelectorDSCP, 3, 26}}
@@ -165,7 +165,7 @@ func TestPlanGoesBackToBeforeTheFirstPriorityOfADSCP(t *testing.T) {
 }
 
 // After a planned change the port has what was wanted, everything else is as it was, and a second plan is empty.
-func TestAPlannedChangeLeadsToWhatWasWanted(t *testing.T) {
+func TestPlannedChangeReachesDesiredState(t *testing.T) {
 	t.Parallel()
 	table := nicparam.New(nicparam.Caps{})
 	rapid.Check(t, func(t *rapid.T) {
@@ -207,7 +207,7 @@ func TestAPlannedChangeLeadsToWhatWasWanted(t *testing.T) {
 }
 
 // From any state the way back leads to the earlier one, counters and capabilities aside, and from there nowhere.
-func TestBackLeadsBack(t *testing.T) {
+func TestBackRestoresEarlierState(t *testing.T) {
 	t.Parallel()
 	settle := func(o, from *IEEE) *IEEE { // what nobody sets is that of the port now
 		out := o.clone()

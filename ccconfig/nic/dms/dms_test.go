@@ -155,7 +155,7 @@ func TestTheServiceIsSetAsOneRequestAndReadBack(t *testing.T) {
 	}
 }
 
-func TestWhatTheServiceRefusesIsAnErrorOfItsKind(t *testing.T) {
+func TestServiceErrorsHaveTheirKind(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name string

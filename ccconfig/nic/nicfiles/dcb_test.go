@@ -175,7 +175,7 @@ func TestDCBSetsClassesPauseAndTrustTogether(t *testing.T) {
 	}
 }
 
-func TestADriverWithOneEntryForEachDSCPIsNotAskedToDeleteWhatIsGone(t *testing.T) {
+func TestReplacedDSCPEntryIsNotDeletedAgain(t *testing.T) {
 	t.Parallel()
 	k := newKernel()
 	k.single = true
@@ -201,7 +201,7 @@ func TestADriverWithOneEntryForEachDSCPIsNotAskedToDeleteWhatIsGone(t *testing.T
 	}
 }
 
-func TestADCBSetThatFailsLeavesThePortAsItWas(t *testing.T) {
+func TestFailedDCBSetRestoresThePort(t *testing.T) {
 	t.Parallel()
 	set := []nicparam.Setting{index("tc_bw", 0, 70), index("tc_bw", 1, 30), index("buffer_size", 0, 2000), index("pfc", 3, 1), index("trust", 0, nicparam.TrustDSCP), index("dscp2prio", 26, 3)}
 	for _, c := range []struct {
@@ -236,7 +236,7 @@ func TestADCBSetThatFailsLeavesThePortAsItWas(t *testing.T) {
 	}
 }
 
-func TestADCBPortThatDoesNotGoBackIsNamed(t *testing.T) {
+func TestDCBRestoreFailureNamesThePort(t *testing.T) {
 	t.Parallel()
 	k := newKernel()
 	k.keep = func(*dcbnl.IEEE) { k.errno = 5 } // dies after the first set
@@ -248,7 +248,7 @@ func TestADCBPortThatDoesNotGoBackIsNamed(t *testing.T) {
 
 // When the way back fails nothing else is tried, since values alone do not bring entries back, and every field is named even
 // where it reads as before: the rest of the port is not known.
-func TestAWayBackThatFailsIsToldOfEveryField(t *testing.T) {
+func TestFailedSnapshotRestoreIsReportedForEveryField(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		title string

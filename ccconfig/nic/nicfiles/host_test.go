@@ -333,7 +333,7 @@ func TestConfigfsTakesTypesOfServiceAndVersions(t *testing.T) {
 	}
 }
 
-func TestTheFirstWayThatOffersAParameterIsTaken(t *testing.T) {
+func TestFirstSupportingBackEndIsUsed(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, join(sysfsFiles(1, ""), debugfsFiles(1)))
 	sysfs, err := Sysfs(h, newTable(), portOf(1))

@@ -185,7 +185,7 @@ func TestAnUndocumentedValueIsRestored(t *testing.T) {
 }
 
 // One command sets all or none, and yet a parameter that is refused keeps no other from going back.
-func TestANonVolatileRestoreDoesAllItCan(t *testing.T) {
+func TestNonVolatileRestoreContinuesAfterFailures(t *testing.T) {
 	t.Parallel()
 	m := newMst()
 	m.set = func(name string, v uint64) (uint64, error) {
@@ -216,7 +216,7 @@ func TestCardsHaveOneToSixteenPorts(t *testing.T) {
 }
 
 // A run-time way and the non-volatile one in one set: the second fails, the first goes back.
-func TestASetByTwoWaysIsOneTransaction(t *testing.T) {
+func TestSetAcrossBackEndsIsOneTransaction(t *testing.T) {
 	t.Parallel()
 	h, m := newHost(t, debugfsFiles(1)), newMst()
 	m.set = func(string, uint64) (uint64, error) { return 0, errIO }

@@ -11,7 +11,7 @@ import (
 	"fairlane/ccconfig/nic/nicparam"
 )
 
-func TestWhatCannotBeRestoredIsNamed(t *testing.T) {
+func TestUnrestoredFieldsAreNamed(t *testing.T) {
 	t.Parallel()
 	one := fmt.Sprintf(debugfsOf, 0)
 	h := newHost(t, debugfsFiles(1))

@@ -17,7 +17,7 @@ import (
 
 var errIO = errors.New("input/output error")
 
-func TestASetIsWrittenReadBackAndToldFieldByField(t *testing.T) {
+func TestSetReportsEachField(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, join(debugfsFiles(1), debugfsFiles(2)))
 	set := []nicparam.Setting{want(1, "rpg_ai_rate", 20), want(1, "rpg_hai_rate", 50), want(2, "rpg_time_reset", 131071)}
@@ -45,7 +45,7 @@ func TestASetIsWrittenReadBackAndToldFieldByField(t *testing.T) {
 	}
 }
 
-func TestWhatAWidthLeavesOfANumber(t *testing.T) {
+func TestClippingToRegisterWidth(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		want, got uint64
@@ -61,7 +61,7 @@ func TestWhatAWidthLeavesOfANumber(t *testing.T) {
 }
 
 // Before anything is written all is checked and read; what fails then leaves no trace.
-func TestASetThatCannotWorkWritesNothing(t *testing.T) {
+func TestInvalidSetWritesNothing(t *testing.T) {
 	t.Parallel()
 	debugfs := fmt.Sprintf(debugfsOf, 0)
 	good := want(1, "rpg_ai_rate", 20)
@@ -133,7 +133,7 @@ func TestAVirtualFunctionHasNoParameters(t *testing.T) {
 	}
 }
 
-func TestUnreadableParametersAreToldNotLeftOut(t *testing.T) {
+func TestUnreadableParametersAreReported(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, debugfsFiles(1))
 	h.onRead[fmt.Sprintf(debugfsOf, 0)+"rp_gd"] = func() ([]byte, error) { return nil, errIO }
@@ -153,7 +153,7 @@ func TestUnreadableParametersAreToldNotLeftOut(t *testing.T) {
 }
 
 // A set that fails on the device leaves everything as it was, on all ports, and says of each field what happened.
-func TestASetThatFailsLeavesEverythingAsItWas(t *testing.T) {
+func TestFailedSetRestoresEarlierValues(t *testing.T) {
 	t.Parallel()
 	one, two := fmt.Sprintf(debugfsOf, 0), fmt.Sprintf(debugfsOf, 1)
 	set := []nicparam.Setting{want(1, "rpg_time_reset", 131071), want(1, "rpg_gd", 10), want(2, "rpg_ai_rate", 20), want(2, "rpg_hai_rate", 60)}
@@ -235,7 +235,7 @@ func TestASetThatFailsLeavesEverythingAsItWas(t *testing.T) {
 	}
 }
 
-func TestWhatAWriteChangesBesidesIsToldAndRestored(t *testing.T) {
+func TestSideEffectsAreReportedAndRestored(t *testing.T) {
 	t.Parallel()
 	dir := fmt.Sprintf(debugfsOf, 0)
 	for _, c := range []struct {
@@ -292,7 +292,7 @@ func TestADriverWithoutTheSideEffect(t *testing.T) {
 	}
 }
 
-func TestAContextThatEndsMidwayLeavesEverythingAsItWas(t *testing.T) {
+func TestCancelledSetRestoresEarlierValues(t *testing.T) {
 	t.Parallel()
 	for ops := range 10 {
 		h := newHost(t, debugfsFiles(1))
@@ -319,7 +319,7 @@ func TestAContextThatEndsMidwayLeavesEverythingAsItWas(t *testing.T) {
 	}
 }
 
-func TestSetsFollowEachOther(t *testing.T) {
+func TestSetsAreSerialized(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, debugfsFiles(1))
 	d := debugfsDevice(t, h, 1)
@@ -342,7 +342,7 @@ func TestSetsFollowEachOther(t *testing.T) {
 }
 
 // Whatever fails, once or for ever, and however: all is as wanted and there is no error, or what is not as it was is named.
-func TestWhateverFailsTheDeviceIsAsWantedOrAsItWasOrTheErrorNamesIt(t *testing.T) {
+func TestAnyFailureRestoresOrNamesTheField(t *testing.T) {
 	t.Parallel()
 	table := newTable()
 	rows := table.By(nicparam.Debugfs)

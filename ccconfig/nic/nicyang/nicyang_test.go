@@ -201,7 +201,7 @@ func TestTheModuleHasTheWordsOfTheParameterTable(t *testing.T) {
 	}
 }
 
-func TestPathsMeanWhatTheyWereMadeOf(t *testing.T) {
+func TestParseInvertsPathConstructors(t *testing.T) {
 	t.Parallel()
 	peer := ident.PortID{Node: 0x0c42a10300a10000, Port: 1}
 	rapid.Check(t, func(t *rapid.T) {
@@ -255,7 +255,7 @@ func TestEveryLeafOfConfigurationIsUnderstoodAndNoOther(t *testing.T) {
 	}
 }
 
-func TestPathsThatCanNeverBeRight(t *testing.T) {
+func TestInvalidPathsAreRejected(t *testing.T) {
 	t.Parallel()
 	for path, says := range map[string]string{
 		"/elsewhere":                                                   "a node below /nics",

@@ -205,7 +205,7 @@ func TestImpossibleMessages(t *testing.T) {
 	}
 }
 
-func TestWhatIsKeptIsBounded(t *testing.T) {
+func TestStoredQueuePairsAreLimited(t *testing.T) {
 	t.Parallel()
 	pairs := make([][]byte, MaxQPs+5)
 	for i := range pairs {

@@ -24,7 +24,7 @@ const (
 		"pci/0000:3b:00.0/g":{"type":"node","tx_max":1250000000}}}`
 )
 
-func TestWhatDevlinkPrintsIsRead(t *testing.T) {
+func TestDevlinkOutputIsParsed(t *testing.T) {
 	t.Parallel()
 	if m, err := ParseMode([]byte(modeText), "0000:3b:00.0"); err != nil || m != Switchdev {
 		t.Errorf("%q %v", m, err)
@@ -51,7 +51,7 @@ func TestWhatDevlinkPrintsIsRead(t *testing.T) {
 	}
 }
 
-func TestWhatDevlinkCannotPrintIsAnErrorThatNamesThePlace(t *testing.T) {
+func TestInvalidDevlinkOutputNamesThePart(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name, text string

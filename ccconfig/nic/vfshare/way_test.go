@@ -171,7 +171,7 @@ func TestDevlinkSetsAFunctionByOneCommand(t *testing.T) {
 	}
 }
 
-func TestDevlinkThatRefusesOneFunctionLeavesAllAsTheyWere(t *testing.T) {
+func TestDevlinkRejectionRestoresAllFunctions(t *testing.T) {
 	t.Parallel()
 	k := newTool(3)
 	k.rates[handle(0)] = Rate{TxMax: 125000 * 7, TCBW: &[8]uint64{100}}
@@ -227,7 +227,7 @@ func TestDevlinkReadings(t *testing.T) {
 	}
 }
 
-func TestDevlinkThatKeepsNothingIsFound(t *testing.T) {
+func TestDevlinkIgnoredWriteIsDetected(t *testing.T) {
 	t.Parallel()
 	k := newTool(1)
 	k.keep = true

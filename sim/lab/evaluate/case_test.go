@@ -163,7 +163,7 @@ func checkRoutes(t *testing.T, c *Case) {
 	}
 }
 
-func TestACaseDependsOnItsSeedAndNumberAlone(t *testing.T) {
+func TestCaseDependsOnlyOnSeedAndNumber(t *testing.T) {
 	t.Parallel()
 	a, err := Generate(3, 5, policy.PlaneWRCC)
 	if err != nil {

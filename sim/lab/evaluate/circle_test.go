@@ -64,7 +64,7 @@ func TestInfiniBandCirclesRestNearTheSharesOfTheWeights(t *testing.T) {
 
 // Where turns alone nearly fill the links that mark, these mark too seldom to leave the sending ports room, and rates stay at the turns, the
 // other end of the range, or between both. The bound has it: that of a contended sending port alone would not do.
-func TestCirclesMayRestAtTheTurns(t *testing.T) {
+func TestCyclesMaySettleAtRoundRobinShares(t *testing.T) {
 	t.Parallel()
 	for plane, least := range map[policy.Plane]float64{policy.PlaneIB: 0.25, policy.PlaneRoCE: 0.13} {
 		t.Run(string(plane), func(t *testing.T) {
@@ -90,7 +90,7 @@ func TestCirclesMayRestAtTheTurns(t *testing.T) {
 }
 
 // A flow that has what others leave of its sending port is no circle: one sharing is at rest, and its bound has no range.
-func TestWhatOthersLeaveOfAPortIsNoCircle(t *testing.T) {
+func TestCapacityLeftByOthersIsNoCycle(t *testing.T) {
 	t.Parallel()
 	topo, h := star(t, 4)
 	flows := []tenants.Flow{

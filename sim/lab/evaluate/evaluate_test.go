@@ -66,7 +66,7 @@ func TestAnInterruptedEvaluationKeepsWhatIsDone(t *testing.T) {
 }
 
 // What cannot be written stops the evaluation.
-func TestAFailureToHandOnEndsTheEvaluation(t *testing.T) {
+func TestDoneErrorEndsTheEvaluation(t *testing.T) {
 	t.Parallel()
 	full := errors.New("disk is full")
 	if _, err := Run(t.Context(), Request{Cases: 3, Seed: 8, Planes: []policy.Plane{policy.PlaneWRCC}, Jobs: 1, Done: func(*Result) error { return full }}); !errors.Is(err, full) {

@@ -96,7 +96,7 @@ func TestCapsHoldInTheSimulatorWithoutAnyContention(t *testing.T) {
 }
 
 // A capped tenant and another meet at a receiver, and the capped one answers the marks meant for the other.
-func TestACapHoldsBesideOthersThatAreMarked(t *testing.T) {
+func TestCapHoldsBesideMarkedFlows(t *testing.T) {
 	t.Parallel()
 	in := star(t, []quantity.Weight{3000, 1000}, []int{4, 4})
 	in.Tenants[0].Cap = 20 * quantity.Gbps

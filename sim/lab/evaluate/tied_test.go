@@ -16,7 +16,7 @@ import (
 
 // Two uplinks of leaf switches and the two downlinks that they feed are full together: when three are, the fourth is. It limits no flow first,
 // and marks those that cross it all the same, so their settings have to count its marks.
-func TestALinkThatIsFullWithThoseAroundItCounts(t *testing.T) {
+func TestFullLinkAmongFullLinksCounts(t *testing.T) {
 	t.Parallel()
 	f, err := topogen.LeafSpine(topogen.LeafSpineOptions{Leaves: 4, HostsPerLeaf: 2, Spines: 1, Wire: topogen.Wire{Rate: 25 * quantity.Gbps}})
 	if err != nil {
