@@ -8,12 +8,12 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// timerForms are the forms of the timer as metrics and as figures name them.
+// timerForms returns the forms of the timer by their names in metrics and in figures.
 func timerForms() [][2]string {
 	return [][2]string{{"free-running", "free-running"}, {"restart-on-becn", "restarted by BECN"}}
 }
 
-// metric returns the row of a metric.
+// metric returns the row with a metric.
 func metric(rows []Row, name string) (Row, bool) {
 	for _, r := range rows {
 		if r.Metric == name {
@@ -23,8 +23,8 @@ func metric(rows []Row, name string) (Row, bool) {
 	return Row{}, false
 }
 
-// barsOf makes a chart of bars with the published figures and one series for each variant, named by legend;
-// metrics name the groups but for the variant.
+// barsOf returns a bar chart with the published values and one series for each variant, named by legend; metrics are the names
+// of the groups without the variant.
 func barsOf(f Figure, rows []Row, variants []variant, legend func(variant) string, metrics []string) Figure {
 	paper := Series{Name: "published", Published: true}
 	f.Series = nil
@@ -46,7 +46,7 @@ func barsOf(f Figure, rows []Row, variants []variant, legend func(variant) strin
 	return f
 }
 
-// tenantFigures are the BECN ratios, and tenant 1's share and rate in each phase of E3.
+// tenantFigures returns charts of the BECN ratios, and of tenant 1's share and rate in each phase of E3.
 func tenantFigures(rows []Row) []Figure {
 	becns := barsOf(Figure{
 		Name: "s1-tenants.becns", Title: "S1, E3: BECNs to D, relative to CCTI_Increase 1", Y: Axis{Label: "ratio"},
@@ -74,7 +74,7 @@ func tenantFigures(rows []Row) []Figure {
 	}, useBars(share, rows, shares), useBars(rate, rows, rates))
 }
 
-// rateLimitFigures are the rates by delay, for each reading of what the delay means.
+// rateLimitFigures returns a chart of the rates by delay, for each reading of the delay.
 func rateLimitFigures(rows []Row) []Figure {
 	f := Figure{
 		Name: "s1-ratelimit", Title: "S1, E2: rate of one flow held at an injection rate delay",
@@ -97,11 +97,11 @@ func rateLimitFigures(rows []Row) []Figure {
 		}
 		f.Series = append(f.Series, s)
 	}
-	f.Series = append(f.Series, printed) // on top of the line that it lies on
+	f.Series = append(f.Series, printed) // drawn over the line on which it lies
 	return []Figure{f}
 }
 
-// sensitivityFigures are the BECN ratio and the rate of C->A over the marking rate, and what useFigures draws.
+// sensitivityFigures returns charts of the BECN ratio and the rate of C->A over the marking rate, and the charts of useFigures.
 func sensitivityFigures(rows []Row) []Figure {
 	over := func(name, title string, y Axis, key string) Figure {
 		f := Figure{Name: name, Title: title, X: Axis{Label: "packets for each mark", Log: true}, Y: y,

@@ -8,17 +8,17 @@ import (
 	"fairlane/sim/cc"
 )
 
-// recoverySends is the length of S2's figure 4: send opportunities of one queue pair.
+// recoverySends is the number of send opportunities of one queue pair in S2's figure 4.
 const recoverySends = 100
 
-// pattern is one way in which figure 4 marks send opportunities, counted from 1.
+// pattern is one pattern of marked send opportunities in figure 4, counted from 1.
 type pattern struct {
 	name  string
 	marks []int
 }
 
-// patterns are those of figure 4: one cut, two and three in a row, and a cut after raises, of which S2
-// does not print the number. S2 prints the first, at send 3; here the others begin there too.
+// patterns returns those of figure 4: one cut, two and three consecutive cuts, and a cut after raises, whose number S2 does not
+// print. S2 prints the first pattern, with a mark at send 3; here the others start there too.
 func patterns() []pattern {
 	return []pattern{
 		{"1cut", []int{3}},
@@ -29,18 +29,18 @@ func patterns() []pattern {
 	}
 }
 
-// recoveryMarks puts the patterns one after the other, ten marks in a hundred sends: S2's probability of
-// 0.1. Their places are ours.
+// recoveryMarks concatenates the patterns, with ten marks in a hundred sends: S2's probability of 0.1. The positions are our
+// choice.
 func recoveryMarks() []int { return []int{3, 16, 17, 33, 34, 35, 53, 55, 71, 86} }
 
-// s2AI is a reading of the additive increase of DCQCN in figure 4, as a share of line rate.
+// s2AI is a reading of DCQCN's additive increase in figure 4, as a fraction of line rate.
 type s2AI struct {
 	label string
 	share float64
 	note  string
 }
 
-// s2Increases are what S2 prints that could be meant. Table 3 has R_AI 40 Gbit/s beside R_C 40 Gbit/s.
+// s2Increases returns the printed values of S2 that may be meant. Table 3 has R_AI 40 Gbit/s beside R_C 40 Gbit/s.
 func s2Increases() []s2AI {
 	return []s2AI{
 		{"ai0.2", 0.2, "R_AI 0.2 of line rate, as DCQCN-p's"},
@@ -49,11 +49,11 @@ func s2Increases() []s2AI {
 	}
 }
 
-// fittingAI is the R_AI for DCQCN that gives most of S2's counts: see the rows ai-fits. It is drawn
-// beside the readings, and stands for none of them.
+// fittingAI is the R_AI for DCQCN that reproduces most of S2's counts: see the rows ai-fits. Charts show it beside the
+// readings, but it is not one of them.
 const fittingAI = 0.11
 
-// recoveryLimit bounds a recovery that additive increase of 0.001 makes long.
+// recoveryLimit limits the number of sends of a recovery, which is large with an additive increase of 0.001.
 const recoveryLimit = 5000
 
 // recoveryTrace returns the states after each of n sends.
@@ -67,8 +67,7 @@ func recoveryTrace(p cc.RPParams, marks []int, n int) []cc.RPState {
 	return out
 }
 
-// sendsToRecover is the number of sends after the last mark until R_C is back at 1, at most
-// recoveryLimit.
+// sendsToRecover returns the number of sends after the last mark until R_C is back at 1, at most recoveryLimit.
 func sendsToRecover(p cc.RPParams, marks []int) int {
 	last := slices.Max(marks)
 	for i, s := range recoveryTrace(p, marks, last+recoveryLimit)[last:] {
@@ -79,7 +78,7 @@ func sendsToRecover(p cc.RPParams, marks []int) int {
 	return recoveryLimit
 }
 
-// planRecovery repeats figure 4, which has no network: one step of the rate machine for each send.
+// planRecovery repeats figure 4, which needs no network: one step of the rate machine for each send.
 func planRecovery(Options) ([]job, func() Result) {
 	var out Result
 	run := func(context.Context) error {
@@ -90,10 +89,10 @@ func planRecovery(Options) ([]job, func() Result) {
 	return []job{run}, func() Result { return out }
 }
 
-// figure4Points are the points of DCQCN-p's R_C that S2 prints.
+// figure4Points returns the printed points of DCQCN-p's R_C.
 func figure4Points() []Point { return []Point{{3, 0.5}, {4, 0.75}, {5, 0.875}, {9, 1}} }
 
-// recoveryPoints are the points of figure 4 that S2 prints.
+// recoveryPoints compares the printed points of figure 4.
 func recoveryPoints() []Row {
 	var rows []Row
 	p, d := recoveryTrace(cc.S2RecoveryDCQCNP(), []int{3}, recoverySends), recoveryTrace(cc.S2RecoveryDCQCN(0.2), []int{3}, recoverySends)
@@ -108,8 +107,8 @@ func recoveryPoints() []Row {
 	return append(rows, published("full-rate-at-send.dcqcn-p", 9, float64(first), "sends", "after a cut at send 3"))
 }
 
-// recoveryCounts are the sends until full rate by pattern. S2 prints ranges for two and three cuts in a
-// row; the lower end is taken for two, the upper one for three.
+// recoveryCounts compares the sends until full rate by pattern. S2 prints ranges for two and three consecutive cuts; we use the
+// lower end for two and the upper end for three.
 func recoveryCounts() []Row {
 	const note = "sends after the last cut until full rate"
 	p := cc.S2RecoveryDCQCNP()
@@ -138,8 +137,8 @@ func recoveryCounts() []Row {
 		own("ai-fits-to.dcqcn", high, "", "the largest such R_AI"))
 }
 
-// fittingIncreases returns the range of R_AI, to a thousandth of line rate, under which DCQCN recovers in
-// all of the given counts.
+// fittingIncreases returns the range of R_AI, in steps of a thousandth of line rate, with which DCQCN recovers in all of the
+// given counts.
 func fittingIncreases(want map[string]float64) (low, high float64) {
 	for i := range 1000 {
 		ai := float64(i+1) / 1000
@@ -160,8 +159,8 @@ func fittingIncreases(want map[string]float64) (low, high float64) {
 	return low, high
 }
 
-// recoveryWhole compares the two over the hundred sends of the figure. S2 says that DCQCN takes two
-// hundred sends for what DCQCN-p does in one hundred, and that DCQCN-p recovers half again as fast.
+// recoveryWhole compares both algorithms over the hundred sends of the figure. S2 says that DCQCN needs two hundred sends where
+// DCQCN-p needs one hundred, and that DCQCN-p recovers 50 % faster.
 func recoveryWhole() []Row {
 	mean := func(p cc.RPParams) float64 {
 		sum := 0.0
@@ -184,7 +183,7 @@ func recoveryWhole() []Row {
 	return rows
 }
 
-// recoveryFigures are the rates of both over the sends, and the state of DCQCN-p.
+// recoveryFigures returns charts of both rates over the sends, and of DCQCN-p's state.
 func recoveryFigures() []Figure {
 	sends := Axis{Label: "send opportunity"}
 	share := Axis{Label: "R_C", Unit: "of line rate"}

@@ -8,8 +8,8 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// table4 is what S2 prints in table 4 and below it: the least rate and the mean throughput in Gbit/s,
-// the completion of the incast in us, and the variance of the shares.
+// table4 holds the printed values in and below S2's table 4: the minimum rate and the mean throughput in Gbit/s, the completion
+// time of the incast in us, and the variance of the shares.
 type table4 struct{ least, mean, completion, variance float64 }
 
 func publishedTable4() map[string]table4 {
@@ -23,7 +23,7 @@ func publishedTable4() map[string]table4 {
 	return p
 }
 
-// table4Labels are the algorithms of table 4 in its order, with the names that figures show.
+// table4Labels returns the algorithms of table 4 in its order, with their names in figures.
 func table4Labels() [][2]string {
 	return [][2]string{{"dcqcn", "DCQCN"}, {"timely", "TIMELY"}, {"dctcp", "DCTCP"}, {"dcqcn-p", "DCQCN-p"}}
 }
@@ -61,7 +61,7 @@ func planTable4(o Options) ([]job, func() Result) {
 	}
 }
 
-// rows gives each column of table 4 in the readings that its text allows.
+// rows compares each column of table 4 in the readings that its text allows.
 func (d *s2Done) rows() []Row {
 	p, f := publishedTable4()[d.label], d.run.figures()
 	at := fmt.Sprintf(".%s-%dflows-%dg", d.label, d.flows, d.receiver/quantity.Gbps)
@@ -82,7 +82,7 @@ func (d *s2Done) rows() []Row {
 	return rows
 }
 
-// table4Figures are the throughput beside the published one, and over time.
+// table4Figures returns charts of the throughput beside the published one, and over time.
 func table4Figures(all []*s2Done) []Figure {
 	bars := Figure{Name: "s2-table4.throughput", Title: "S2 table 4: mean throughput of an 80-to-1 incast", Y: Axis{Label: "throughput of the receiver's link", Unit: "Gbit/s"},
 		Series: []Series{{Name: "published", Published: true}, {Name: "80 flows"}, {Name: "4,000 flows"}}}
@@ -104,8 +104,7 @@ func table4Figures(all []*s2Done) []Figure {
 	return []Figure{bars, lines}
 }
 
-// averaged joins windows of a rate to longer ones, the last of which may be shorter; times are in ms and
-// rates in Gbit/s.
+// averaged combines windows of a rate into longer ones, the last of which may be shorter; times are in ms and rates in Gbit/s.
 func averaged(windows []float64, window, longer quantity.Picoseconds) []Point {
 	var out []Point
 	for part := range slices.Chunk(windows, int(longer/window)) {

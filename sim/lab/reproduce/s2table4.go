@@ -13,31 +13,30 @@ import (
 	"fairlane/subnet/topogen"
 )
 
-// The network of S2's table 4. Its text gives links of 100 and 25 Gbit/s and not which hosts have which.
-// Its figures give more: a largest round trip of 4654 ns and a largest product of bandwidth and delay of
-// 52025 (section 3.1) are, by the rule of the HPCC paper's simulator, those of two links of 1 us with
-// 1024-byte packets, at 25 and at 100 Gbit/s: 4·1000 + 2·327 ns, and 100 Gbit/s times
-// 4·1000 + 2·81 ns. So every path has two links: one switch, on which there are pairs of hosts of
-// either speed. Here half of the senders have 100 Gbit/s and half 25; which the receiver has is open.
+// The network of S2's table 4. Its text gives links of 100 and 25 Gbit/s, but not which hosts have which. Its figures give
+// more: a largest round trip time of 4654 ns and a largest bandwidth-delay product of 52025 (section 3.1). By the rule of the
+// HPCC paper's simulator, these are the values of two links of 1 us with 1024-byte packets, at 25 and at 100 Gbit/s: 4·1000 +
+// 2·327 ns, and 100 Gbit/s times 4·1000 + 2·81 ns. So every path has two links: one switch, with pairs of hosts of either
+// speed. Here half of the senders have 100 Gbit/s and half 25; the speed of the receiver is open.
 const (
 	s2Senders = 80
-	s2Fast    = s2Senders / 2 // senders at 100 Gbit/s: those with the larger amounts
+	s2Fast    = s2Senders / 2 // senders at 100 Gbit/s: those with the larger sizes
 	s2Flows   = 4000          // of all senders, S2 section 3.2
 	s2VLs     = 4
 	mib       = 1 << 20
 
-	// s2Least is what all flows at their least rate send together, bit/s, for all four algorithms
-	// alike. S2 gives no least rate: 80 flows have 100 Mbit/s each, as in many scripts of the
-	// simulator, and 4,000 cannot have that, which is 16 times the receiver's 25 Gbit/s.
+	// s2Least is the sum of the minimum rates of all flows, bit/s, for all four algorithms. S2 gives no minimum rate. With 80
+	// flows each has 100 Mbit/s, as in many scripts of the simulator; 4,000 flows with that minimum would exceed the receiver's
+	// 25 Gbit/s 16 times.
 	s2Least = 8e9
 )
 
-// s2Bytes is what each sender sends (S2, section 3.1), in bytes. 143.05 MiB is 150 MB.
+// s2Bytes returns the size of each sender's data (S2, section 3.1), in bytes. 143.05 MiB is 150 MB.
 func s2Bytes() []int64 {
 	return slices.Concat([]int64{150e6, 200e6, 200e6}, slices.Repeat([]int64{10e6}, 17), slices.Repeat([]int64{5e6}, 60))
 }
 
-// s2Topology is the star; the receiver is its last host.
+// s2Topology returns the star; the receiver is its last host.
 func s2Topology(receiver quantity.BitRate) (*subnet.Fabric, error) {
 	f, err := topogen.Star(s2Senders+1, topogen.Wire{Rate: 100 * quantity.Gbps, Delay: quantity.Microsecond})
 	if err != nil {
@@ -64,21 +63,21 @@ func s2Topology(receiver quantity.BitRate) (*subnet.Fabric, error) {
 
 // s2Case is one run of table 4.
 type s2Case struct {
-	label    string // of the algorithm
-	preset   string // of package cc, or
-	name     string // an algorithm with its defaults, but the least rate
+	label    string // label of the algorithm
+	preset   string // preset in package cc, or
+	name     string // an algorithm with its defaults, except the minimum rate
 	cnps     bool   // marks are answered by packets
 	gap      quantity.Picoseconds
-	limit    float64          // of flows registered by a NIC; 0 is the default
-	receiver quantity.BitRate // of the receiver's link
-	flows    int              // of all senders together
-	divide   int64            // all amounts, for tests; 1
+	limit    float64          // flows registered by a NIC; 0 means the default
+	receiver quantity.BitRate // rate of the receiver's link
+	flows    int              // number of all senders' flows
+	divide   int64            // divisor of all sizes, for tests; normally 1
 }
 
 // s2Limited is DCQCN-p's limit of 512 congested flows of 4,000, for a NIC that has 50 of the 4,000.
 const s2Limited = 512 * s2Flows / s2Senders / s2Flows
 
-// s2Cases are the columns of table 4 for one receiver and number of flows.
+// s2Cases returns the columns of table 4 for one receiver and number of flows.
 func s2Cases(receiver quantity.BitRate, flows int) []s2Case {
 	cases := []s2Case{
 		{label: "dcqcn", preset: "dcqcn-s2", cnps: true, gap: 50 * quantity.Microsecond},
@@ -114,23 +113,23 @@ func (c *s2Case) algorithm() (cc.Algorithm, error) {
 	return p.Build()
 }
 
-// s2Run is what one run gives.
+// s2Run holds the results of one run.
 type s2Run struct {
 	receiver quantity.BitRate
 	bytes    []float64            // by flow
 	fct      []float64            // by flow, s
 	windows  []float64            // payload that the receiver accepted in each s2Window, bit/s
-	drained  quantity.Picoseconds // when the queue was first below K_min again; 0: it never was above
-	tamed    quantity.Picoseconds // when the senders' rates first fitted the receiver's link
-	first    quantity.Picoseconds // when the first flow ended
-	early    []float64            // bytes acknowledged by flow at s2Early
+	drained  quantity.Picoseconds // time at which the queue was first below K_min again; 0 means it never exceeded it
+	tamed    quantity.Picoseconds // time at which the senders' rates first fitted the receiver's link
+	first    quantity.Picoseconds // end of the first flow
+	early    []float64            // acknowledged bytes by flow at s2Early
 	pauses   uint64
 	peak     int64 // of the receiver's queue, bytes
 }
 
 const (
 	s2Window = 100 * quantity.Microsecond
-	s2Early  = 5 * quantity.Millisecond // before the first flow can have ended at its fair rate
+	s2Early  = 5 * quantity.Millisecond // before the earliest possible end of a flow at its fair rate
 	s2Slice  = 10 * quantity.Microsecond
 	s2Limit  = 10 * quantity.Second
 	s2KMin   = 100 << 10
@@ -170,7 +169,7 @@ func (c *s2Case) run(ctx context.Context, seed uint64) (*s2Run, error) {
 	return r, r.watch(ctx, n, port)
 }
 
-// addFlows shares each sender's amount among its flows, all starting together.
+// addFlows divides each sender's data among its flows, which all start together.
 func (c *s2Case) addFlows(n *ether.Network, r *s2Run) error {
 	each := c.flows / s2Senders
 	for src, bytes := range s2Bytes() {
@@ -186,7 +185,7 @@ func (c *s2Case) addFlows(n *ether.Network, r *s2Run) error {
 	return nil
 }
 
-// watch runs to the end and looks at the queue of the receiver's port and the rates on the way.
+// watch runs to the end and samples the queue of the receiver's port and the rates.
 func (r *s2Run) watch(ctx context.Context, n *ether.Network, port subnet.PortRef) error {
 	was, full, early := uint64(0), false, false
 	for t := s2Slice; !n.Finished(); t += s2Slice {
@@ -219,14 +218,14 @@ func (r *s2Run) watch(ctx context.Context, n *ether.Network, port subnet.PortRef
 	return n.Err()
 }
 
-// offered is the sum of the rates that the senders' congestion control allows.
+// offered returns the sum of the rates that the senders' congestion control allows.
 func (r *s2Run) offered(n *ether.Network) float64 {
 	sum := 0.0
 	n.Flows(func(f ether.FlowState) bool { sum += f.Rate; return true })
 	return sum
 }
 
-// s2Figures are the readings of the figures of table 4.
+// s2Figures are the readings of the values of table 4.
 type s2Figures struct {
 	minLink, minFlow   float64 // Gbit/s
 	meanLink, meanFlow float64 // Gbit/s

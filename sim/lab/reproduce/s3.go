@@ -12,29 +12,28 @@ import (
 	"fairlane/subnet"
 )
 
-// S3 ran in the simulator of the HPCC paper (4.1.1). So what it leaves open is as that simulator has it:
-// times cut to whole nanoseconds, one base round trip for all flows, packets of 1,000 bytes with 48
-// of headers, an ACK for each, a buffer of 32 MiB with PFC, and each algorithm with the constants and
-// the marking thresholds of that simulator's scripts.
+// S3 used the simulator of the HPCC paper (4.1.1), so open values are those of that simulator: times truncated to whole
+// nanoseconds, one base round trip time for all flows, packets of 1,000 bytes with 48 bytes of headers, an ACK for each packet,
+// a buffer of 32 MiB with PFC, and each algorithm with the constants and the marking thresholds of that simulator's scripts.
 
-// s3Slice is how much simulated time passes between two looks at the context.
+// s3Slice is the simulated time between two checks of the context.
 const s3Slice = 100 * quantity.Microsecond
 
-// s3Limit ends a run whose flows do not end, simulated time.
+// s3Limit is the simulated time at which a run ends if its flows have not completed.
 const s3Limit = 2 * quantity.Second
 
-// s3Control is a congestion control as S3 runs it.
+// s3Control is a congestion control in S3's configuration.
 type s3Control struct {
-	label  string // of its rows
-	name   string // of package cc
+	label  string // label of its rows
+	name   string // name in package cc
 	values map[string]string
-	step   bool // ECN marks all above 300 KB at 100 Gbit/s (DCTCP) in place of the ramp of DCQCN
+	step   bool // ECN marks all above 300 KB at 100 Gbit/s (DCTCP) instead of DCQCN's ramp
 	model  *predict.Model
-	buffer int64 // of the switches, bytes; 0 is the simulator's 32 MiB
-	each   bool  // it may act on any ACK and measures no RTT; otherwise it acts on one RTT at a time
+	buffer int64 // of the switches, bytes; 0 means the simulator's 32 MiB
+	each   bool  // it reacts to any ACK and measures no RTT; otherwise it reacts to one RTT at a time
 }
 
-// s3Peers are the algorithms that S3 compares with in its incast, in the order of table 6.
+// s3Peers returns the algorithms in S3's incast comparison, in the order of table 6.
 func s3Peers() []s3Control {
 	return []s3Control{
 		{label: "hpcc", name: "hpcc", values: map[string]string{"int": "wire"}, each: true},
@@ -43,7 +42,7 @@ func s3Peers() []s3Control {
 	}
 }
 
-// build makes the algorithm.
+// build creates the algorithm.
 func (c *s3Control) build() (cc.Algorithm, error) {
 	spec, err := cc.ByName(c.name)
 	if err != nil {
@@ -65,7 +64,7 @@ func (c *s3Control) build() (cc.Algorithm, error) {
 	return spec.Build(values)
 }
 
-// network makes a fabric of the simulator's kind with one algorithm, which may be wrapped.
+// network returns a fabric as in that simulator with one algorithm, which may be wrapped.
 func (c *s3Control) network(topo *subnet.Fabric, seed uint64, alg cc.Algorithm, done func(ether.Done)) (*ether.Network, error) {
 	cfg := ether.Config{Seed: seed, TruncateNs: true, GlobalRTT: true, OnDone: done, Algorithms: []cc.Algorithm{alg}}
 	cfg.Buffer.Bytes = c.buffer
@@ -89,12 +88,11 @@ func runToEnd(ctx context.Context, n *ether.Network) error {
 	return n.Err()
 }
 
-// rttTap is an algorithm that keeps the RTTs that its senders see. Its slots are the flows of a run that
-// reuses none.
+// rttTap is an algorithm that records the RTTs of its senders. Each slot is one flow, because the run reuses no slots.
 type rttTap struct {
 	cc.Algorithm
-	marks   []int64     // by slot: the next ACK beyond this byte answers the probe
-	sampled [][]float64 // by slot: one RTT at a time, as S3 samples them (3.2), us
+	marks   []int64     // by slot: the first ACK beyond this byte answers the probe
+	sampled [][]float64 // by slot: one RTT at a time, sampled as in S3 (3.2), us
 	every   []float64   // the RTT of each ACK, us
 }
 

@@ -11,12 +11,12 @@ import (
 	"fairlane/subnet/topogen"
 )
 
-// s3Sizes are the flows of S3's incast (4.1.2, figure 14): one of each of 20 senders.
+// s3Sizes returns the flow sizes of S3's incast (4.1.2, figure 14): one flow from each of 20 senders.
 func s3Sizes() []int64 {
 	return append([]int64{200e6, 200e6, 150e6}, slices.Repeat([]int64{5e6}, 17)...)
 }
 
-// incastRun is what S3 measures of an incast (4.3.1).
+// incastRun holds S3's measurements of an incast (4.3.1).
 type incastRun struct {
 	tap    rttTap
 	each   bool // of the control
@@ -25,7 +25,7 @@ type incastRun struct {
 	pauses uint64
 }
 
-// runIncast sends one flow of each size under a control and keeps what S3 measures.
+// runIncast sends one flow of each size under a control and records S3's measurements.
 func runIncast(ctx context.Context, c s3Control, sizes []int64) (*incastRun, error) {
 	alg, err := c.build()
 	if err != nil {
@@ -40,9 +40,8 @@ func runIncast(ctx context.Context, c s3Control, sizes []int64) (*incastRun, err
 	return r, nil
 }
 
-// sendIncast sends one flow of each size to one receiver, all from the same instant on, and returns when
-// all have completed: 100 Gbit/s and 1 us a link. alg is the control's algorithm, which may be wrapped; done
-// may be nil.
+// sendIncast sends one flow of each size to one receiver, all starting together, and returns when all have completed: 100
+// Gbit/s and 1 us per link. alg is the control's algorithm, which may be wrapped; done may be nil.
 func sendIncast(ctx context.Context, c s3Control, alg cc.Algorithm, sizes []int64, done func(ether.Done)) (*ether.Network, error) {
 	topo, err := topogen.Star(len(sizes)+1, topogen.Wire{Rate: 100 * quantity.Gbps, Delay: quantity.Microsecond})
 	if err != nil {
@@ -60,15 +59,15 @@ func sendIncast(ctx context.Context, c s3Control, alg cc.Algorithm, sizes []int6
 	return n, runToEnd(ctx, n)
 }
 
-// incastFigures are the figures of one run in the units of S3's tables: us, Gbit/s and ms.
+// incastFigures are the values of one run in the units of S3's tables: us, Gbit/s and ms.
 type incastFigures struct {
 	mean, p99, most       float64 // RTT over all samples of all flows (equations 29 and 31)
-	rate                  float64 // all bytes by the sum of all completion times (equation 30)
+	rate                  float64 // all bytes divided by the sum of all completion times (equation 30)
 	fct, last             float64 // completion time: mean and largest (equations 32 and 33)
 	meanEvery, p99Every   float64 // RTT over every ACK
-	meanTaken             float64 // RTT over what the control acts on: every ACK, or the samples
-	meanByFlow, rateFlows float64 // means over flows: of a flow's mean RTT, and of its size by its time
-	link                  float64 // all bytes by the time until the last flow has ended
+	meanTaken             float64 // RTT over the samples to which the control reacts: every ACK, or one at a time
+	meanByFlow, rateFlows float64 // means over flows: of a flow's mean RTT, and of its size divided by its time
+	link                  float64 // all bytes divided by the time until the end of the last flow
 	samples               int
 }
 

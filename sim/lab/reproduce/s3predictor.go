@@ -9,11 +9,10 @@ import (
 	"fairlane/sim/predict"
 )
 
-// predictorSeeds is how many predictors are trained: S3 shows one.
+// predictorSeeds is the number of trained predictors; S3 shows one.
 const predictorSeeds = 3
 
-// s3PerRange is how many rows each of the four ranges of |K| gives at most: 19,060 in all, where S3 has
-// 19,058 (3.4.2).
+// s3PerRange is the largest number of rows from each of the four ranges of |K|: 19,060 in total, where S3 has 19,058 (3.4.2).
 const s3PerRange = 4765
 
 // s3TestMAPE and s3TrainMAPE are S3's table 1, by round.
@@ -25,7 +24,7 @@ func s3TrainMAPE() []float64 {
 	return []float64{11.3, 8.9, 8.3, 6.4, 6.1, 5.0, 5.2, 5.5, 5.1, 4.6, 4.4, 4.2, 3.9, 4.0, 4.2, 4.0, 4.0, 3.6, 3.5}
 }
 
-// s3Effect is what the predictor adds to the controller alone (4.3.2), per cent.
+// s3Effect is the improvement by the predictor over the controller alone (4.3.2), percent.
 type s3Effect struct{ rate, p99, most, mean float64 }
 
 func publishedEffect() s3Effect { return s3Effect{43.12, -18.9, -16.12, 1.38} }
@@ -38,8 +37,8 @@ func effectOf(with, without incastFigures) s3Effect {
 	}
 }
 
-// s3Sources are what S3 takes its rows from (3.4.2): TIMELY, and the controller while its gains are being
-// trained from their first values.
+// s3Sources returns the sources of S3's rows (3.4.2): TIMELY, and the controller while its gains are trained from their initial
+// values.
 func s3Sources() []s3Control {
 	return []s3Control{
 		{label: "timely", name: "timely"},
@@ -62,13 +61,13 @@ func sampleRows(ctx context.Context, sizes []int64) ([]predict.Row, error) {
 	return rec.Rows(), nil
 }
 
-// trained is one predictor and what it does in the incast.
+// trained holds the results of one predictor, including those in the incast.
 type trained struct {
 	sampled, used int // rows
 	rounds        []predict.Round
-	still         float64 // error of the guess that the RTT stays, over the rows used, per cent
-	builtIn       float64 // error of the built-in model over them, per cent
-	last          float64 // error of the trained model over them, per cent
+	still         float64 // error of assuming a constant RTT, over the rows used, percent
+	builtIn       float64 // error of the built-in model over the rows used, percent
+	last          float64 // error of the trained model over the rows used, percent
 	run           *incastRun
 }
 
@@ -99,8 +98,8 @@ func trainPredictor(ctx context.Context, seed uint64, sizes []int64) (*trained, 
 	return t, err
 }
 
-// planPredictor repeats S3's training of the predictor in the packet simulator, with several seeds, and
-// measures what prediction adds to the controller.
+// planPredictor repeats S3's training of the predictor in the packet simulator, with several seeds, and measures the effect of
+// prediction on the controller.
 func planPredictor(o Options) ([]job, func() Result) {
 	return predictorJobs(o.Seed, s3Sizes())
 }
@@ -127,7 +126,7 @@ func predictorJobs(seed uint64, sizes []int64) ([]job, func() Result) {
 	}
 }
 
-// errorRows report training: means over the seeds, and each seed's end.
+// errorRows report training errors: means over the seeds, and each seed's final error.
 func errorRows(results []*trained) []Row {
 	test, train := s3TestMAPE(), s3TrainMAPE()
 	var rows []Row

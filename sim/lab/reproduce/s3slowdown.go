@@ -12,8 +12,8 @@ import (
 	"fairlane/subnet/topogen"
 )
 
-// S3's fat tree (4.4.2): how long flows start, how many incasts of how many senders its Poisson process
-// gave in that time (the mean is 26.67), and the hosts.
+// S3's fat tree (4.4.2): the time in which flows start, the number of incasts in its Poisson process in that time (the mean is
+// 26.67), their fan-in, and the number of hosts.
 const (
 	s3Span   = 10 * quantity.Millisecond
 	s3Bursts = 34
@@ -21,9 +21,9 @@ const (
 	s3FanIn  = 60
 )
 
-// s3Traffic returns the flows that start within a span: Hadoop sizes at 30 % of the hosts' links between
-// random hosts, and bursts of 60 hosts that send 500 KB each to one. Bursts start at even random
-// instants, which is a Poisson process of a known count.
+// s3Traffic returns the flows that start within a time: Hadoop sizes at 30 % of the hosts' links between random hosts, and
+// bursts of 60 hosts that send 500 KB each to one. Bursts start at uniformly random times, which is a Poisson process with a
+// known count.
 func s3Traffic(seed uint64, span quantity.Picoseconds) ([]workload.Arrival, error) {
 	all := workload.HostRange(0, s3Hosts)
 	pairs, err := workload.AnyPair(all)
@@ -56,16 +56,16 @@ func s3Traffic(seed uint64, span quantity.Picoseconds) ([]workload.Arrival, erro
 	return out, nil
 }
 
-// tagBurst marks the flows of incasts.
+// tagBurst is the tag of incast flows.
 const tagBurst = 1
 
-// finished is a completed flow: what the binning needs.
+// finished is a completed flow: the data for binning.
 type finished struct {
 	bytes    int64
 	slowdown float64
 }
 
-// slowdownRun is one algorithm in the fat tree.
+// slowdownRun holds the results of one algorithm in the fat tree.
 type slowdownRun struct {
 	normal, burst []finished
 	pauses        uint64
@@ -74,8 +74,8 @@ type slowdownRun struct {
 	end           quantity.Picoseconds
 }
 
-// runSlowdown sends the traffic through the fat tree. Slowdowns below 1 count as 1, as in the
-// simulator's evaluation script: cutting times to nanoseconds makes links a little faster than they are.
+// runSlowdown sends the traffic through the fat tree. Slowdowns below 1 count as 1, as in the simulator's evaluation script:
+// truncation of times to nanoseconds makes links slightly faster.
 func runSlowdown(ctx context.Context, c s3Control, seed uint64, flows []workload.Arrival) (*slowdownRun, error) {
 	topo, err := topogen.FatTree320()
 	if err != nil {
@@ -108,7 +108,7 @@ func runSlowdown(ctx context.Context, c s3Control, seed uint64, flows []workload
 	return r, nil
 }
 
-// arrivals gives a network its flows one by one.
+// arrivals passes flows to a network one by one.
 type arrivals struct{ rest []workload.Arrival }
 
 func (s *arrivals) Next() (ether.FlowSpec, bool) {
@@ -122,14 +122,14 @@ func (s *arrivals) Next() (ether.FlowSpec, bool) {
 	}, true
 }
 
-// sizeBin is a twentieth of the flows by size.
+// sizeBin is one of twenty bins of flows by size.
 type sizeBin struct {
 	upTo int64   // largest size in it
 	p95  float64 // slowdown
 }
 
-// bySize cuts the flows, in the order of their size, into twenty parts of equal number, as the HPCC
-// simulator's evaluation script does: S3's table 8 has its sizes.
+// bySize divides the flows, in the order of their size, into twenty bins of equal number, as the HPCC simulator's evaluation
+// script does; S3's table 8 has these bins.
 func bySize(flows []finished) []sizeBin {
 	flows = slices.Clone(flows)
 	slices.SortStableFunc(flows, func(a, b finished) int { return cmp.Compare(a.bytes, b.bytes) })

@@ -8,11 +8,10 @@ import (
 	"fairlane/internal/stats"
 )
 
-// s3Published are S3's figures of one run of the incast: us, Gbit/s and ms. Zero is not given.
+// s3Published are S3's values of one run of the incast: us, Gbit/s and ms. Zero means not given.
 type s3Published struct{ mean, rate, p99, most, fct, last float64 }
 
-// s3Incasts are the runs of table 6 and of the controller without prediction (4.2.3), with the figures
-// that S3 prints.
+// s3Incasts returns the runs of table 6 and of the controller without prediction (4.2.3), with the printed values.
 func s3Incasts() ([]s3Control, []s3Published) {
 	pid := []s3Control{
 		{label: "pidnn", name: "pidnn"},
@@ -27,7 +26,7 @@ func s3Incasts() ([]s3Control, []s3Published) {
 	}
 }
 
-// runIncasts makes a job of each control and gives the runs in their order.
+// runIncasts returns a job for each control, and the runs in their order.
 func runIncasts(controls []s3Control, sizes []int64) ([]job, []*incastRun) {
 	runs := make([]*incastRun, len(controls))
 	var jobs []job
@@ -42,8 +41,7 @@ func runIncasts(controls []s3Control, sizes []int64) ([]job, []*incastRun) {
 	return jobs, runs
 }
 
-// planTable6 repeats S3's table 6: five congestion controls in the 20-to-1 incast. No number in it is
-// random.
+// planTable6 repeats S3's table 6: five congestion controls in the 20-to-1 incast. The results are not random.
 func planTable6(Options) ([]job, func() Result) {
 	controls, printed := s3Incasts()
 	base := len(controls)
@@ -67,12 +65,12 @@ func planTable6(Options) ([]job, func() Result) {
 	}
 }
 
-// timelyAt is TIMELY's place in s3Incasts.
+// timelyAt is TIMELY's index in s3Incasts.
 const timelyAt = 3
 
-// s3IncastReadings are other readings of what S3 leaves open in the incast, each with the place in
-// s3Incasts that it stands for: the largest change of a rate, 0.5 in equation 20 and 0.6 in table 3; and
-// the switch's buffer, for TIMELY, which has no window: how far its first queue grows is what PFC lets it.
+// s3IncastReadings returns alternative readings of S3's incast, each with the index in s3Incasts of its base: the largest
+// change of a rate, 0.5 in equation 20 and 0.6 in table 3; and the switch's buffer, for TIMELY, which has no window, so that
+// PFC limits the growth of its first queue.
 func s3IncastReadings() (controls []s3Control, of []int) {
 	controls, of = []s3Control{{label: "pidnn-0.6", name: "pidnn", values: map[string]string{"delta_max": "0.6"}}}, []int{0}
 	for _, mib := range []int64{4, 8, 16} {
@@ -82,7 +80,7 @@ func s3IncastReadings() (controls []s3Control, of []int) {
 	return controls, of
 }
 
-// incastRows are the figures that S3's tables 4 to 6 have, as S3 defines them.
+// incastRows compares the values of S3's tables 4 to 6, by S3's definitions.
 func incastRows(label string, p s3Published, f incastFigures) []Row {
 	row := func(metric string, printed, ours float64, unit, note string) Row {
 		if why := s3Misses()[metric+"."+label]; why != "" {
@@ -103,7 +101,7 @@ func incastRows(label string, p s3Published, f incastFigures) []Row {
 	}
 }
 
-// s3Misses say what we measured of the figures that differ by more than a tenth.
+// s3Misses explains our measurements of the values that differ by more than 10 %.
 func s3Misses() map[string]string {
 	const weights = "depends on the predictor's weights, which S3 does not print: see s3-predictor"
 	const start = "a flow's fourth sample, sent when it makes its first prediction: the same with any predictor and with none"
@@ -117,7 +115,7 @@ func s3Misses() map[string]string {
 	}
 }
 
-// readingRows are other readings of the means.
+// readingRows reports alternative readings of the means.
 func readingRows(c s3Control, p s3Published, f incastFigures) []Row {
 	label, taken := c.label, "one RTT at a time of each flow, on which alone it acts"
 	if c.each {
@@ -133,8 +131,7 @@ func readingRows(c s3Control, p s3Published, f incastFigures) []Row {
 	}
 }
 
-// rankRows number the algorithms of table 6 by mean RTT, in three readings, by p99 RTT and by mean rate, 1 for
-// the best.
+// rankRows ranks the algorithms of table 6 by mean RTT, in three readings, by p99 RTT and by mean rate; 1 is the best.
 func rankRows(controls []s3Control, printed []s3Published, ours []incastFigures) []Row {
 	var rows []Row
 	for _, m := range []struct {
@@ -165,7 +162,7 @@ func rankRows(controls []s3Control, printed []s3Published, ours []incastFigures)
 	return rows
 }
 
-// rankOf returns the place of an element in ascending order, from 1.
+// rankOf returns the rank of an element in ascending order, from 1.
 func rankOf(v []float64, i int) float64 {
 	n := 1.0
 	for _, x := range v {
@@ -176,7 +173,7 @@ func rankOf(v []float64, i int) float64 {
 	return n
 }
 
-// table6Figures are bars of the means and distributions of the samples.
+// table6Figures returns bar charts of the means, and distributions of the samples.
 func table6Figures(controls []s3Control, runs []*incastRun, rows []Row) []Figure {
 	var names [3][]string
 	for _, c := range controls {

@@ -8,11 +8,11 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// s3ShortSpan is how long flows start in the default run: all runs then take about a minute of
-// processor time. Options.Full runs S3's 10 ms, which takes ten times as long.
+// s3ShortSpan is the time in which flows start in the default run, in which all runs together take about one minute of
+// processor time. Options.Full uses S3's 10 ms, which takes ten times as long.
 const s3ShortSpan = 2 * quantity.Millisecond
 
-// sizeClass is a row of table 8: the name of a twentieth of the flows, and its largest size.
+// sizeClass is a row of table 8: the name of a bin of flow sizes, and its largest size.
 type sizeClass struct {
 	name string
 	upTo float64
@@ -26,10 +26,10 @@ func s3SizeClasses() []sizeClass {
 	}
 }
 
-// s3Selected are the classes of the readings beside the base.
+// s3Selected returns the classes reported for alternative readings.
 func s3Selected() []string { return []string{"300B", "1KB", "7KB", "36KB", "124KB", "336KB", "10MB"} }
 
-// s3Table8 has the p95 slowdown of S3's seven algorithms by class, the columns of table 8.
+// s3Table8 returns the p95 slowdown of S3's seven algorithms by class, the columns of table 8.
 func s3Table8() map[string][]float64 {
 	return map[string][]float64{
 		"pidnn": {
@@ -63,14 +63,14 @@ func s3Table8() map[string][]float64 {
 	}
 }
 
-// fatControl is a run in the fat tree and the column of table 8 that it stands beside.
+// fatControl is a run in the fat tree, with the column of table 8 for comparison.
 type fatControl struct {
 	s3Control
 	column string
 	note   string
 }
 
-// s3FatControls are the seven algorithms of table 8 as the text has them.
+// s3FatControls returns the seven algorithms of table 8 as described in the text.
 func s3FatControls() []fatControl {
 	neural := func(column string, values map[string]string) fatControl {
 		return fatControl{s3Control{label: column, name: "pidnn", values: values}, column, "starts at 10 Gbit/s as in the incast; S3 gives no first rate here"}
@@ -86,10 +86,9 @@ func s3FatControls() []fatControl {
 	return out
 }
 
-// s3FatReadings are what S3 leaves open of the neural control in the fat tree: the first rate, 10 Gbit/s
-// in its incast and not given here; the mean deviation of RTTch, from the target of now or from
-// that of each sample's time; the window, in proportion to the rate or fixed. A short run has the
-// first three.
+// s3FatReadings returns alternative readings of the neural control in the fat tree: the initial rate, which is 10 Gbit/s in its
+// incast and not given here; the mean deviation of RTTch, from the current target or from the target at the time of each
+// sample; and the window, proportional to the rate or fixed. A short run has the first three.
 func s3FatReadings() []fatControl {
 	var out []fatControl
 	add := func(column, suffix, note string, pairs ...string) {
@@ -154,7 +153,7 @@ func slowdownJobs(seed uint64, span quantity.Picoseconds, base, readings []fatCo
 	}
 }
 
-// slowdownRows reports one run; of a reading, the selected classes.
+// slowdownRows reports one run; for a reading, only the selected classes.
 func slowdownRows(c fatControl, r *slowdownRun, bins []sizeBin, reading bool) []Row {
 	var rows []Row
 	column := s3Table8()[c.column]
@@ -170,7 +169,7 @@ func slowdownRows(c fatControl, r *slowdownRun, bins []sizeBin, reading bool) []
 	return append(rows, own("pauses."+c.label, float64(r.pauses), "", "PFC pause frames"))
 }
 
-// rankBySlowdown numbers the seven algorithms in one class of sizes, 1 for the least slowdown.
+// rankBySlowdown ranks the seven algorithms in one class of sizes; 1 is the lowest slowdown.
 func rankBySlowdown(base []fatControl, bins [][]sizeBin, name string) []Row {
 	at := slices.IndexFunc(s3SizeClasses(), func(c sizeClass) bool { return c.name == name })
 	var printed, ours []float64
@@ -185,7 +184,7 @@ func rankBySlowdown(base []fatControl, bins [][]sizeBin, name string) []Row {
 	return rows
 }
 
-// trafficRows say what was sent.
+// trafficRows describes the traffic.
 func trafficRows(r *slowdownRun, span quantity.Picoseconds) []Row {
 	note := fmt.Sprintf("S3: about 100,000 within %s; here within %s", s3Span, span)
 	return []Row{
@@ -194,7 +193,7 @@ func trafficRows(r *slowdownRun, span quantity.Picoseconds) []Row {
 	}
 }
 
-// slowdownFigure shows runs beside their columns of table 8, each column once.
+// slowdownFigure returns a chart of runs beside their columns of table 8, without duplicate columns.
 func slowdownFigure(name, title string, controls []fatControl, bins [][]sizeBin) Figure {
 	f := Figure{
 		Name: name, Title: title,

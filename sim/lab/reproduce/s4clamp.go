@@ -8,10 +8,9 @@ import (
 	"fairlane/sim/cc"
 )
 
-// S4 shows target and current rate over time for both settings of CLAMP_TARGET_RATE without saying what
-// was sent. Here one sender alone gets notifications by a schedule: bursts whose notifications are
-// farther apart than a monitor period, so that each cuts, and closer than the increase timer, so that
-// no increase comes between them.
+// S4 shows target and current rate over time for both settings of CLAMP_TARGET_RATE, but not the traffic. Here a single sender
+// gets notifications by a schedule of bursts. The notifications of a burst are farther apart than a monitor period, so that
+// each cuts, and closer than the increase timer, so that no increase occurs between them.
 const (
 	clampLine     = 100 * quantity.Gbps
 	clampSpan     = 10 * quantity.Millisecond
@@ -20,27 +19,27 @@ const (
 	clampPerBurst = 6
 )
 
-// clampBursts is when bursts begin.
+// clampBursts returns the starts of the bursts.
 func clampBursts() []quantity.Picoseconds { return []quantity.Picoseconds{1 * ms, 4 * ms, 7 * ms} }
 
-// cut is what one cut did to the rates, bit/s.
+// cut is the effect of one cut on the rates, bit/s.
 type cut struct {
 	burst          int
 	before, target float64 // R_C before it, R_T after it
-	kept           bool    // R_T is what it was
+	kept           bool    // R_T did not change
 }
 
-// clampRun is one sender's course.
+// clampRun holds the results of one sender.
 type clampRun struct {
 	rate, target []Point // ms, Gbit/s
 	cuts         []cut
 	mean         float64                          // of the rate, bit/s
 	least        float64                          // of the rate, bit/s
-	levels       []int                            // different targets within each burst
-	recovery     map[float64]quantity.Picoseconds // from the end of the first burst to a part of line rate
+	levels       []int                            // number of different targets within each burst
+	recovery     map[float64]quantity.Picoseconds // from the end of the first burst to a fraction of line rate
 }
 
-// runClamp takes one sender through the schedule. It sends all the time at the rate it is allowed.
+// runClamp runs one sender through the schedule. It always sends at its allowed rate.
 func runClamp(clamp bool) (*clampRun, error) {
 	v := cc.Values{}
 	if clamp {
@@ -80,7 +79,7 @@ func runClamp(clamp bool) (*clampRun, error) {
 	return r, nil
 }
 
-// noteChange adds a rate to a course if it is another than the last, or the end.
+// noteChange appends a rate if it differs from the last, or at the end.
 func noteChange(course []Point, now quantity.Picoseconds, rate float64, end bool) []Point {
 	if n := len(course); n > 0 && course[n-1].Y == gbit(rate) && !end {
 		return course
@@ -88,7 +87,7 @@ func noteChange(course []Point, now quantity.Picoseconds, rate float64, end bool
 	return append(course, Point{now.Seconds() * 1e3, gbit(rate)})
 }
 
-// clampNotices are the instants of all notifications.
+// clampNotices returns the times of all notifications.
 func clampNotices() map[quantity.Picoseconds]bool {
 	out := map[quantity.Picoseconds]bool{}
 	for _, start := range clampBursts() {
@@ -99,7 +98,7 @@ func clampNotices() map[quantity.Picoseconds]bool {
 	return out
 }
 
-// watchCut notes a fall of the rate and what it did to the target.
+// watchCut records a drop of the rate and its effect on the target.
 func (r *clampRun) watchCut(now quantity.Picoseconds, rateWas, targetWas, rate, target float64) {
 	if rate >= rateWas {
 		return
@@ -116,7 +115,7 @@ func (r *clampRun) watchCut(now quantity.Picoseconds, rateWas, targetWas, rate, 
 	r.cuts = append(r.cuts, c)
 }
 
-// part is the share of all cuts but the first skip of each burst for which a condition holds.
+// part returns the fraction of the cuts, without the first skip cuts of each burst, that satisfy a condition.
 func (r *clampRun) part(skip int, holds func(cut) bool) float64 {
 	all, good, in := 0.0, 0.0, 0
 	for i, c := range r.cuts {

@@ -12,17 +12,17 @@ import (
 	"fairlane/subnet/topogen"
 )
 
-// lever is one change of the vendor's DCQCN on one of two groups of flows, with the ratio of their mean
-// rates and the use of the link that the reference model gave. That model is a small one of the
-// vendor's rules made for this project, no publication: a second opinion on the simulator.
+// lever is one change of the vendor's DCQCN on one of two groups of flows, with the ratio of their mean rates and the link
+// utilization in the reference model. That model is a small one of the vendor's rules, made for this project and not published:
+// an independent check of the simulator.
 type lever struct {
 	label string
-	a, b  cc.Values // of the two groups, beyond what all have
+	a, b  cc.Values // parameters of the two groups, in addition to the common ones
 	ratio [4]float64
 	use   [4]float64 // percent
 }
 
-// leverColumns are the four columns: flows in each group, and whether the byte counter runs.
+// leverColumns returns the four columns: the number of flows in each group, and whether the byte counter is on.
 func leverColumns() []leverColumn {
 	return []leverColumn{{"1v1-bytes", 1, true}, {"4v4-bytes", 4, true}, {"1v1-nobytes", 1, false}, {"4v4-nobytes", 4, false}}
 }
@@ -68,14 +68,14 @@ func mlx(change cc.Values) (cc.Algorithm, error) {
 	return spec.Build(change)
 }
 
-// leverRun is one run: payload of either group in bit/s.
+// leverRun holds the results of one run: payload rates of both groups in bit/s.
 type leverRun struct {
 	a, b   float64
 	queue  float64 // of the bottleneck, bytes, mean
 	pauses uint64
 }
 
-// runLever sends endless flows of both groups, each from its own host, to one.
+// runLever sends unlimited flows of both groups, each from its own host, to one host.
 func runLever(ctx context.Context, l *lever, c leverColumn, seed uint64, counted quantity.Picoseconds) (r leverRun, err error) {
 	topo, err := topogen.Star(2*c.flows+1, topogen.Wire{Rate: leverRate, Delay: quantity.Microsecond})
 	if err != nil {
@@ -112,7 +112,7 @@ func runLever(ctx context.Context, l *lever, c leverColumn, seed uint64, counted
 	return r, r.measure(ctx, n, func() float64 { return float64(n.Queue(port)) }, c.flows, counted)
 }
 
-// measure runs through the settling time and counts what comes after.
+// measure runs through the settling time and measures the time after it.
 func (r *leverRun) measure(ctx context.Context, n *ether.Network, queue func() float64, flows int, counted quantity.Picoseconds) error {
 	acked := func() (sum [2]float64) {
 		n.Flows(func(f ether.FlowState) bool { sum[int(f.ID)/flows] += float64(f.Acked); return true })
@@ -136,14 +136,14 @@ func (r *leverRun) measure(ctx context.Context, n *ether.Network, queue func() f
 	return n.Err()
 }
 
-// use is the part of the link that both groups fill, headers counted.
+// use returns the link utilization by both groups, including headers.
 func (r *leverRun) use() float64 { return (r.a + r.b) * 1048 / 1000 / float64(leverRate) }
 
-// ratio is the rate of A by that of B.
+// ratio returns the rate of A divided by that of B.
 func (r *leverRun) ratio() float64 { return r.a / r.b }
 
-// seedsOfLevers is how many seeds a ratio is the geometric mean of: one run of 0.3 s is too short for
-// four flows of the same kind to have had the same.
+// seedsOfLevers returns the number of seeds for the geometric mean of a ratio: one run of 0.3 s is too short for equal rates of
+// four equal flows.
 func seedsOfLevers(full bool) int {
 	if full {
 		return 6
@@ -154,7 +154,7 @@ func seedsOfLevers(full bool) int {
 // leverCell is one lever in one column: a run for each seed.
 type leverCell []leverRun
 
-// ratio is the geometric mean over seeds, with its extremes.
+// ratio returns the geometric mean over seeds, with its minimum and maximum.
 func (c leverCell) ratio() (mean, least, most float64) {
 	sum := 0.0
 	least, most = math.Inf(1), 0
@@ -166,7 +166,7 @@ func (c leverCell) ratio() (mean, least, most float64) {
 	return math.Exp(sum / float64(len(c))), least, most
 }
 
-// use is the mean over seeds, in percent.
+// use returns the mean over seeds, in percent.
 func (c leverCell) use() float64 {
 	sum := 0.0
 	for i := range c {

@@ -5,10 +5,10 @@ import (
 	"fmt"
 )
 
-// sensitivityLengths are shorter than those of E3 itself; a count still stands on hundreds of BECNs.
+// sensitivityLengths returns shorter lengths than those of E3 itself; a count is still based on hundreds of BECNs.
 func sensitivityLengths() lengths { return lengths{300 * ms, 50 * ms} }
 
-// open is one choice of what S1 leaves open, with what E3 and E1 give under it.
+// open is one choice of S1's open values, with the results of E3 and E1.
 type open struct {
 	label string
 	v     variant
@@ -16,10 +16,10 @@ type open struct {
 	e1    fairnessRun
 }
 
-// openMarkings are the marking rates tried: packets for each mark.
+// openMarkings returns the tested marking rates: packets per mark.
 func openMarkings() []uint16 { return []uint16{1, 4, 16, 32, 64} }
 
-// openChoices vary the base one parameter at a time.
+// openChoices changes one parameter of the base at a time.
 func openChoices(seed uint64) []*open {
 	var out []*open
 	for _, restart := range []bool{false, true} {
@@ -41,7 +41,7 @@ func openChoices(seed uint64) []*open {
 	return out
 }
 
-// planSensitivity runs E3's first three phases and E1 for every open choice, and for every threshold by use.
+// planSensitivity runs E3's first three phases and E1 for every choice of open values, and for every threshold by utilization.
 func planSensitivity(seed uint64) ([]job, func() []Row) {
 	choices := append(openChoices(seed), useChoices(seed)...)
 	var jobs []job

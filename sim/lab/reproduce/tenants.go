@@ -10,39 +10,39 @@ import (
 	"fairlane/sim/fabric"
 )
 
-// publishedTenant1 is what S1 measures of C->A, in Gbit/s, throughout E3.
+// publishedTenant1 is S1's measured rate of C->A, in Gbit/s, throughout E3.
 const publishedTenant1 = 3.4
 
-// publishedBECNs are the BECNs that reach D per unit of time with one, two and three flows, hence
-// Increase 1, 2 and 3. S1 does not name the unit, so only ratios compare.
+// publishedBECNs returns the BECNs at D per unit of time with one, two and three flows, and so Increase 1, 2 and 3. S1 does not
+// give the unit, so only ratios can be compared.
 func publishedBECNs() [3]float64 { return [3]float64{790, 480, 320} }
 
-// Lengths of E3's phases. S1's last about a second; the shares settle within milliseconds.
+// Lengths of E3's phases. S1's are about a second; the shares settle within milliseconds.
 const (
 	tenantsPhase  = 500 * ms
 	tenantsSettle = 50 * ms
 )
 
-// joining are the sources of tenant 2 in the order in which they join; all send to B.
+// joining returns the sources of tenant 2 in the order in which they join; all send to B.
 func joining() []string { return []string{"D", "E", "F"} }
 
-// schedule is the number of flows of tenant 2 in each phase: E and F join, F and E leave.
+// schedule returns the number of tenant 2's flows in each phase: E and F join, F and E leave.
 func schedule() []int { return []int{1, 2, 3, 2, 1} }
 
-// phase is what was measured in one phase of E3.
+// phase holds the measurements of one phase of E3.
 type phase struct {
-	flows   int     // of tenant 2, and its CCTI_Increase
+	flows   int     // flows of tenant 2, and its CCTI_Increase
 	tenant1 float64 // payload of C->A, bit/s
 	tenant2 float64 // payload of tenant 2
 	d       float64 // payload of D->B
-	becns   float64 // that reach D per second
-	use     float64 // of the link between the switches
+	becns   float64 // BECNs at D per second
+	use     float64 // utilization of the link between the switches
 }
 
-// share is tenant 1's part of what both carry.
+// share returns tenant 1's fraction of both tenants' traffic.
 func (p phase) share() float64 { return p.tenant1 / (p.tenant1 + p.tenant2) }
 
-// lengths are those of a phase and of what of it does not count.
+// lengths are the lengths of a phase and of its settling time, which does not count.
 type lengths struct{ phase, settle quantity.Picoseconds }
 
 // runTenants runs E3 through the phases.
@@ -57,8 +57,7 @@ func runTenants(ctx context.Context, v variant, phases []int, l lengths) ([]phas
 	return b.runPhases(ctx, phases, l, func(n int, _ []fabric.FlowID) error { return b.setIncrease(uint8(n), joining()...) })
 }
 
-// runPhases runs E3 through the phases on a fresh testbed; begin sets what a phase of n flows of tenant 2
-// begins with.
+// runPhases runs E3 through the phases on a new testbed; begin prepares a phase of n flows of tenant 2.
 func (b *testbed) runPhases(ctx context.Context, phases []int, l lengths, begin func(n int, ids []fabric.FlowID) error) ([]phase, error) {
 	ids, err := b.tenantFlows(phases, l.phase)
 	if err != nil {
@@ -82,7 +81,7 @@ func (b *testbed) runPhases(ctx context.Context, phases []int, l lengths, begin 
 	return out, nil
 }
 
-// phaseOf sums the paces of the flows of tenantFlows.
+// phaseOf sums the rates of the flows of tenantFlows.
 func phaseOf(flows int, p []pace) phase {
 	out := phase{flows: flows, tenant1: p[0].payload, d: p[1].payload, becns: p[1].becns, use: p[0].wire / float64(linkRate)}
 	for _, x := range p[1:] {
@@ -92,7 +91,7 @@ func phaseOf(flows int, p []pace) phase {
 	return out
 }
 
-// tenantFlows adds C->A, D->B, and for every time that E or F joins a flow until it leaves.
+// tenantFlows adds C->A, D->B, and, each time E or F joins, a flow until it leaves.
 func (b *testbed) tenantFlows(phases []int, length quantity.Picoseconds) ([]fabric.FlowID, error) {
 	one, err := b.flow("C", "A", 0, 0)
 	if err != nil {
@@ -118,10 +117,9 @@ func (b *testbed) tenantFlows(phases []int, length quantity.Picoseconds) ([]fabr
 	return ids, nil
 }
 
-// closedForm is the law by which BECNs and rates fall with CCTI_Increase, relative to Increase 1:
-// with a free-running timer 1/Increase, because the expiries of one period undo Increase steps a
-// BECN; with one that BECNs restart ln(1 + 1/Increase)/ln 2, for BECNs that arrive as a Poisson
-// process.
+// closedForm returns the law by which BECNs and rates fall with CCTI_Increase, relative to Increase 1. With a free-running
+// timer it is 1/Increase, because the expiries of one period undo Increase steps per BECN. With a timer restarted by BECNs it
+// is ln(1 + 1/Increase)/ln 2, for BECNs that arrive as a Poisson process.
 func closedForm(restart bool, increase int) float64 {
 	if restart {
 		return math.Log1p(1/float64(increase)) / math.Ln2
@@ -165,8 +163,8 @@ func planTenants(seed uint64) ([]job, func() []Row) {
 	}
 }
 
-// phaseRows report the phases of one run. The closed forms hold for any threshold and stand once for each
-// form of the timer.
+// phaseRows reports the phases of one run. The closed forms hold for any threshold and are reported once for each form of the
+// timer.
 func phaseRows(v variant, phases []phase) []Row {
 	rows := becnRows(v, phases)
 	if v.threshold == openThreshold && v.by == fabric.MarkByQueue {
@@ -175,7 +173,7 @@ func phaseRows(v variant, phases []phase) []Row {
 	return append(rows, shareRows(v, phases)...)
 }
 
-// becnRows compare the BECNs that reach D with the published ratios.
+// becnRows compares the BECNs at D with the published ratios.
 func becnRows(v variant, phases []phase) []Row {
 	form, want := v.label(), publishedBECNs()
 	one := phases[0].becns
@@ -188,7 +186,7 @@ func becnRows(v variant, phases []phase) []Row {
 	return rows
 }
 
-// closedFormRows compare the closed form with the published BECN ratios and shares.
+// closedFormRows compares the closed form with the published BECN ratios and shares.
 func closedFormRows(v variant) []Row {
 	form, want := v.timerForm(), publishedBECNs()
 	var rows []Row
@@ -204,7 +202,7 @@ func closedFormRows(v variant) []Row {
 	return rows
 }
 
-// shareRows compare who gets what in each phase.
+// shareRows compares the rates of both tenants in each phase.
 func shareRows(v variant, phases []phase) []Row {
 	form := v.label()
 	var shares, parts, rates []Row
