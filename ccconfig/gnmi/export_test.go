@@ -125,7 +125,7 @@ func JudgeTables(ports, queues, schedulers, portMaps []byte, n int) ([]PortSched
 	}
 	var f findings
 	f.sonic(m, t, map[string]bool{}, Expectation{DSCP: 26, Queue: 3, Lossless: true}, n)
-	return m.scheduling(t, n), f.told(m.ports[:n]), nil
+	return m.scheduling(t, n), f.listed(m.ports[:n]), nil
 }
 
 // JudgeOpenConfig reads the trees of interfaces, policies and classifiers and looks at them as Preflight does.
@@ -145,7 +145,7 @@ func JudgeOpenConfig(interfaces, policies, classifiers []byte, n int) ([]PortSch
 	var f findings
 	served := q.scheduling(m, n)
 	f.schedules(served, Expectation{DSCP: 26, Queue: 3}, func(port string) int { return q.queueOf(m, port, cnpDSCP) })
-	return served, f.told(m.ports[:n]), nil
+	return served, f.listed(m.ports[:n]), nil
 }
 
 // NameIn takes a switch's name out of an answer with one value.

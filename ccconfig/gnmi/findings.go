@@ -67,8 +67,8 @@ func (f *findings) add(code, port, text string) {
 	}
 }
 
-// told returns the findings with the list of their ports in the text, for a switch with the given ports.
-func (f *findings) told(ports []string) []Finding {
+// listed returns the findings with the list of their ports in the text, for a switch with the given ports.
+func (f *findings) listed(ports []string) []Finding {
 	for i := range f.list {
 		one := &f.list[i]
 		switch {

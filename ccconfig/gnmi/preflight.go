@@ -69,7 +69,7 @@ func (c *sonic) preflight(ctx context.Context, dev driver.Device, x Expectation)
 	if c.guarded() {
 		out.add(FindingGuarded, "", fmt.Sprintf("the switch has refused changes of WRED profiles but to %s: pre-provision the others, or extend its guard list", m.stockName()))
 	}
-	return out.told(ports), nil
+	return out.listed(ports), nil
 }
 
 // sonic adds the deviations in a switch's tables. linked contains the ports without a row in PORT_QOS_MAP and those whose queue
@@ -202,5 +202,5 @@ func (c *openConfig) preflight(ctx context.Context, dev driver.Device, x Expecta
 	if x.Lossless {
 		out.add(FindingUnknown, "", "OpenConfig has no model of priority flow control: see on the switch that pause is on")
 	}
-	return out.told(ports), nil
+	return out.listed(ports), nil
 }
