@@ -9,7 +9,7 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// audit returns what is wrong with the books of a network at an instant between events.
+// audit returns an error if the accounting of a network is inconsistent between two events.
 func (n *Network) audit() error {
 	packets, bytes := n.InFlight()
 	t := &n.totals
@@ -25,7 +25,7 @@ func (n *Network) audit() error {
 	return n.auditPool()
 }
 
-// auditMemory compares the accounts of every switch with the packets that it holds.
+// auditMemory compares the buffer accounts of every switch with its packets.
 func (n *Network) auditMemory() error {
 	queued := make([]int64, len(n.ingress)) // by (ingress port, class)
 	lossy := make([]int64, len(n.switches))
@@ -85,7 +85,7 @@ func (n *Network) auditMemory() error {
 	return nil
 }
 
-// auditPool looks for packets and telemetry that nobody holds.
+// auditPool searches for leaked packets and telemetry.
 func (n *Network) auditPool() error {
 	held, telemetry := 0, 0
 	count := func(l *list) {
@@ -137,15 +137,15 @@ func (s *scenario) lossless() bool {
 	return true
 }
 
-// horizon bounds the simulated time of a random run. The slowest flow, 100 Mbit/s, needs 16 ms.
+// horizon limits the simulated time of a random run. The slowest flow, 100 Mbit/s, needs 16 ms.
 const horizon = 2 * quantity.Second
 
-// mostEvents bounds the work of a random run: ten flows of 200 KB are some 100,000 events.
+// mostEvents limits the events of a random run: ten flows of 200 KB cause about 100,000 events.
 const mostEvents = 1_500_000
 
-// A random fabric with random traffic keeps its books at every instant, ends empty with all bytes
-// delivered, and does exactly the same when run in one go. Senders without congestion control may
-// drive going back N into collapse at a lossy link, so that such runs need not end.
+// A random fabric with random traffic has consistent accounts at every instant, ends empty with all bytes delivered, and
+// repeats exactly when run in one step. Without congestion control, go-back-N may collapse at a lossy link, so such runs need
+// not end.
 func TestAccountingIsConsistentAndEveryFlowEnds(tb *testing.T) {
 	tb.Parallel()
 	rapid.Check(tb, func(t *rapid.T) {
@@ -185,7 +185,7 @@ func (s *scenario) empty(t *rapid.T, n *Network, finished, bytes int64) {
 		}
 		t.Fatalf("%d of %d flows ended by %s: %+v", finished, len(s.flows), n.Now(), n.Stats())
 	}
-	n.RunUntil(n.Now() + 50*quantity.Millisecond) // for what is still on the way
+	n.RunUntil(n.Now() + 50*quantity.Millisecond) // for packets still in flight
 	if err := n.audit(); err != nil {
 		t.Fatal(err)
 	}

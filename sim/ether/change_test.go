@@ -97,7 +97,7 @@ func buildChanges(t *rapid.T, tb testing.TB) *changes {
 	return x
 }
 
-// Whatever changes when, the books are kept, and the same changes at the same instants give the same packets.
+// The accounts stay consistent under random changes, and the same changes at the same times give the same packets.
 func TestAccountingIsConsistentUnderRandomChanges(tb *testing.T) {
 	tb.Parallel()
 	rapid.Check(tb, func(t *rapid.T) {

@@ -10,7 +10,7 @@ import (
 	"fairlane/subnet/topogen"
 )
 
-// What is out of range is refused with a message that says what was found and what is allowed.
+// Values out of range are rejected with a message that contains the value found and the allowed range.
 func TestConfigurationsOutOfRangeAreRefused(t *testing.T) {
 	t.Parallel()
 	topo, err := topogen.Star(2, topogen.Wire{})
@@ -52,7 +52,7 @@ func TestConfigurationsOutOfRangeAreRefused(t *testing.T) {
 	}
 }
 
-// Flows that cannot be are refused.
+// Invalid flows are rejected.
 func TestFlowsOutOfRangeAreRefused(t *testing.T) {
 	t.Parallel()
 	n, _ := star(t, 3, Config{})
@@ -77,7 +77,7 @@ func TestFlowsOutOfRangeAreRefused(t *testing.T) {
 	}
 }
 
-// A flow may name any of MaxAlgorithms congestion controls, one for each NIC port of a large fabric with settings of its own.
+// A flow may use any of MaxAlgorithms congestion controls: one for each NIC port of a large fabric with separate settings.
 func TestFlowsNameMoreAlgorithmsThanAByteHolds(t *testing.T) {
 	t.Parallel()
 	topo, err := topogen.Star(2, topogen.Wire{})

@@ -85,8 +85,8 @@ func balance(t *testing.T, n *Network) {
 	}
 }
 
-// Congestion in the sender's data centre is answered there: no mark crosses the long haul, so
-// receivers send no notification.
+// The DCI switch answers congestion in the sender's data centre: no mark crosses the long haul, so receivers send no
+// notification.
 func TestDCISwitchAnswersMarksOfItsOwnDataCentre(t *testing.T) {
 	t.Parallel()
 	topo := twoSites(t, 100*quantity.Gbps, 100*quantity.Microsecond)
@@ -107,8 +107,8 @@ func TestDCISwitchAnswersMarksOfItsOwnDataCentre(t *testing.T) {
 	}
 }
 
-// Congestion at the receiver ends at the receiver's DCI switch, which holds the packets back, tells the
-// other one, and lets every packet go in the end.
+// The receiver's DCI switch handles congestion at the receiver: it holds the packets back, notifies the other DCI switch, and
+// finally sends every packet.
 func TestDCISwitchPacesWhatComesForACongestedReceiver(t *testing.T) {
 	t.Parallel()
 	topo := twoSites(t, 400*quantity.Gbps, 200*quantity.Microsecond)
@@ -153,7 +153,7 @@ func (n *Network) waiting(t *testing.T, name string) (bytes int64) {
 	return 0
 }
 
-// Without congestion a DCI switch is invisible: same packets at the same times.
+// Without congestion a DCI switch has no effect: the same packets at the same times.
 func TestDCISwitchesDoNothingWithoutCongestion(t *testing.T) {
 	t.Parallel()
 	topo := twoSites(t, 400*quantity.Gbps, 100*quantity.Microsecond)
@@ -225,7 +225,7 @@ func TestDCISwitchesAreChosenAndChecked(t *testing.T) {
 	}
 }
 
-// A DCI switch takes the marks of its data centre off, so an algorithm must take what it sends instead.
+// A DCI switch removes the marks of its data centre, so an algorithm must react to its notifications instead.
 func TestBiCCRefusesAlgorithmsThatTakeMarksAlone(t *testing.T) {
 	t.Parallel()
 	topo := twoSites(t, 400*quantity.Gbps, quantity.Millisecond)
@@ -237,8 +237,8 @@ func TestBiCCRefusesAlgorithmsThatTakeMarksAlone(t *testing.T) {
 	}
 }
 
-// The long haul loses nothing, whatever piles up behind a receiver: 400 Gbit/s for a millisecond each
-// way is what the headroom of a DCI switch must hold.
+// The long haul loses nothing with any backlog behind a receiver: the headroom of a DCI switch must hold 400 Gbit/s for a
+// millisecond in each direction.
 func TestLongHaulIsLossless(t *testing.T) {
 	t.Parallel()
 	topo := twoSites(t, 400*quantity.Gbps, quantity.Millisecond)

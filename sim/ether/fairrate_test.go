@@ -15,8 +15,8 @@ func (n *Network) fairOf(pi int32) *fairPort {
 	return &f.ports[pi-f.first]
 }
 
-// The limit of a queue is made of the thresholds of the classes in it: a port that holds nothing but
-// class 1 is not measured by class 0, nor by what other classes hold.
+// The limit of a queue is the sum of the thresholds of the classes in it: a port with traffic only in class 1 uses neither the
+// threshold nor the bytes of other classes.
 func TestWRCCLimitsTheQueueByTheClassesInUse(t *testing.T) {
 	t.Parallel()
 	classes := []Class{{Weight: 1}, {Weight: 1}, {Weight: 1, Lossy: true}}
@@ -50,8 +50,7 @@ func TestWRCCLimitsTheQueueByTheClassesInUse(t *testing.T) {
 	}
 }
 
-// With data in class 1, whose queue stands under acknowledgements of class 0 from elsewhere, WRCC holds it
-// as it does in class 0.
+// WRCC controls a queue of class 1, below acknowledgements of class 0 from elsewhere, as it does in class 0.
 func TestWRCCHoldsTheQueueOfAnyClass(t *testing.T) {
 	t.Parallel()
 	peak := func(class uint8) int64 {
@@ -78,7 +77,7 @@ func TestWRCCHoldsTheQueueOfAnyClass(t *testing.T) {
 	}
 }
 
-// Flows that carry no rate have no round trip to tell: the average is that of WRCC's own.
+// Only flows with a fair rate report a round trip time: the average is that of WRCC's own packets.
 func TestWRCCAveragesTheRoundTripsOfItsOwnPackets(t *testing.T) {
 	t.Parallel()
 	cfg := Config{FairRate: &FairRate{Period: 10 * us}, Algorithms: []cc.Algorithm{build(t, "wrcc", nil), build(t, "none", nil)}}
@@ -92,7 +91,8 @@ func TestWRCCAveragesTheRoundTripsOfItsOwnPackets(t *testing.T) {
 	}
 }
 
-// A flow whose path has more switches than its packets have room for is refused, not left without control.
+// A flow whose path has more switches than its packets have telemetry records for is rejected, instead of running without
+// control.
 func TestPathsLongerThanTelemetryAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -123,7 +123,7 @@ func TestPathsLongerThanTelemetryAreRefused(t *testing.T) {
 	}
 }
 
-// A finite flow that is told to stop is done with what it has sent; one that has sent all is not cut.
+// A stopped finite flow completes with the bytes it has sent; a flow that has sent everything completes normally.
 func TestAFiniteFlowStops(t *testing.T) {
 	t.Parallel()
 	done := make(map[int64]int64)

@@ -7,8 +7,8 @@ import (
 	"fairlane/sim/cc"
 )
 
-// ns-3 makes nanoseconds of seconds in a double by binary fixed point: what is a whole number of them comes out
-// one shorter, unless a binary fraction of a second holds it exactly; everything else is cut off as usual.
+// ns-3 converts seconds in a double to nanoseconds by binary fixed point: a whole number of nanoseconds becomes one shorter,
+// unless a binary fraction of a second is exact; all other values are truncated as usual.
 func TestFixedPointTimes(t *testing.T) {
 	t.Parallel()
 	g := float64(quantity.Gbps)

@@ -12,7 +12,7 @@ import (
 	"fairlane/sim/cc"
 )
 
-// Whatever goes in and comes out in turn, the queue is a list sorted by start that keeps the order of equals.
+// For any sequence of operations, the queue equals a list sorted by start that keeps the order of equal starts.
 func TestFlowQueueIsASortedList(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -41,7 +41,7 @@ func TestFlowQueueIsASortedList(t *testing.T) {
 	})
 }
 
-// Flows start in the order of time, however they were added.
+// Flows start in the order of time, for any order of addition.
 func TestPartsStartFlowsInTheOrderOfTime(t *testing.T) {
 	t.Parallel()
 	var done []Done
@@ -68,7 +68,7 @@ func TestPartsStartFlowsInTheOrderOfTime(t *testing.T) {
 	}
 }
 
-// Parts cannot share what flows of several hosts have in common.
+// Parts cannot share state common to flows of several hosts.
 func TestPartsRefuseSharedState(t *testing.T) {
 	t.Parallel()
 	for train, ok := range map[float64]bool{0: true, 1: true, 2: true, 3: false} {

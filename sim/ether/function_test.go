@@ -66,7 +66,7 @@ func TestFunctionsShareTheirPort(t *testing.T) {
 	}
 }
 
-// A function that had more, or was held back, has its share from the instant that this ends.
+// A function that was ahead, or held back, has exactly its share as soon as this ends.
 func TestFunctionSharesHaveNoMemory(t *testing.T) {
 	t.Parallel()
 	const g = quantity.Gbps

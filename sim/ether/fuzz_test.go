@@ -6,8 +6,8 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// FuzzConfig builds small fabrics from bytes and runs them for a while: configurations in and out of
-// range, no panic, no endless work, and books that are right.
+// FuzzConfig builds small fabrics from bytes and runs them for a while, with configurations in and out of range: no panic, no
+// endless loop, and consistent accounts.
 func FuzzConfig(f *testing.F) {
 	f.Add([]byte{})
 	f.Add([]byte{0, 2, 1, 4, 4, 1, 1, 2, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 10, 3, 0, 0, 0, 0, 0, 0, 9})

@@ -15,7 +15,7 @@ import (
 	"fairlane/wrcc"
 )
 
-// ports is a star whose NICs have registers of their own.
+// ports is a star whose NICs have separate registers.
 func ports(tb testing.TB, hosts int, rate quantity.BitRate, cfg Config) (*Network, *cc.MlxPorts) {
 	tb.Helper()
 	d := dcqcn.Default()
@@ -53,7 +53,7 @@ func must(tb testing.TB, err error) {
 	}
 }
 
-// Registers of each port do what one algorithm for each set of registers does, packet by packet.
+// Registers of each port give the same packets as a separate algorithm for each set of registers.
 func TestPortsWithTheirOwnRegistersMoveTheSamePackets(t *testing.T) {
 	t.Parallel()
 	slow := dcqcn.Default()
@@ -84,7 +84,7 @@ func TestPortsWithTheirOwnRegistersMoveTheSamePackets(t *testing.T) {
 	}
 }
 
-// shareOf returns what host 0 gets of the port that it shares with host 1.
+// shareOf returns host 0's share of the port that it shares with host 1.
 func shareOf(n *Network, settle, window quantity.Picoseconds) float64 {
 	n.RunUntil(settle)
 	var before, after [2]int64
@@ -99,7 +99,7 @@ func shareOf(n *Network, settle, window quantity.Picoseconds) float64 {
 	return a / (a + b)
 }
 
-// Registers that are written while flows run give the shares of flows that started with them.
+// Registers written while flows run give the same shares as registers set before their start.
 func TestRegistersWrittenAtRunTimeGiveTheSameShares(t *testing.T) {
 	t.Parallel()
 	strong := dcqcn.Default()
@@ -122,7 +122,7 @@ func TestRegistersWrittenAtRunTimeGiveTheSameShares(t *testing.T) {
 	}
 }
 
-// A limiter stays when a register is written that concerns the next attachment.
+// A limiter keeps its state when a register for the next attachment is written.
 func TestRegistersOfAttachmentActAtTheNext(t *testing.T) {
 	t.Parallel()
 	n, m := ports(t, 3, 100*quantity.Gbps, Config{Seed: 1})
@@ -168,7 +168,7 @@ func TestReactionAndNotificationCanBeTurnedOff(t *testing.T) {
 	}
 }
 
-// One gap for the port leaves fewer notifications than one for each flow.
+// One gap for the port causes fewer notifications than one for each flow.
 func TestCNPGapMayApplyToThePort(t *testing.T) {
 	t.Parallel()
 	sent := func(perPort bool) float64 {
@@ -337,7 +337,7 @@ func TestFairRateSettingsTakeEffect(t *testing.T) {
 	}
 }
 
-// A changed least rate of senders acts on flows that run.
+// A changed minimum rate of senders affects running flows.
 func TestSenderSettingsTakeEffect(t *testing.T) {
 	t.Parallel()
 	n, w, _ := fair(t, 1, 1)
@@ -349,7 +349,7 @@ func TestSenderSettingsTakeEffect(t *testing.T) {
 	}
 }
 
-// What ports, functions and queues have counted agrees with the books of the fabric.
+// The counters of ports, functions and queues agree with the fabric's totals.
 func TestCountersAgreeWithTheBooks(t *testing.T) {
 	t.Parallel()
 	topo, err := topogen.LeafSpine(topogen.LeafSpineOptions{Leaves: 2, HostsPerLeaf: 3, Spines: 2})
@@ -493,7 +493,7 @@ func TestFlowsGoRoundAndOverACutLink(t *testing.T) {
 	}
 }
 
-// What receivers have is told to the byte, also of what their senders do not know yet.
+// Received counts every byte at the receivers, including bytes that their senders do not know yet.
 func TestReceivedCountsReceiverBytes(t *testing.T) {
 	t.Parallel()
 	n, _ := ports(t, 4, 10*quantity.Gbps, Config{Seed: 3})

@@ -9,7 +9,7 @@ import (
 	"fairlane/sim/cc"
 )
 
-// Never at Min and below, always above Max, and between them as often as the line says.
+// Marking never occurs at or below Min, always above Max, and in between with the configured probability.
 func TestMarksAreAsFrequentAsTheRuleSays(t *testing.T) {
 	t.Parallel()
 	n, _ := star(t, 2, Config{Seed: 3, ECN: ECN{Min: 100_000, Max: 400_000, RatePer: 100 * quantity.Gbps, PMax: 0.2}})
@@ -56,7 +56,7 @@ func TestMarkingThresholdsScaleWithTheLink(t *testing.T) {
 	}
 }
 
-// With absolute thresholds, and a fixed alpha, they do not.
+// Absolute thresholds and a fixed alpha do not depend on the link rate.
 func TestAbsoluteThresholdsAreThoseOfEveryLink(t *testing.T) {
 	t.Parallel()
 	g := quantity.Gbps
@@ -71,8 +71,8 @@ func TestAbsoluteThresholdsAreThoseOfEveryLink(t *testing.T) {
 	}
 }
 
-// Twelve packets wait at a port that marks above 5000 bytes. Marked when they leave, the first seven
-// see at least five behind them; marked when they enter, the last seven saw at least five before.
+// Twelve packets wait at a port that marks above 5000 bytes. Marked at departure, the first seven have at least five behind
+// them; marked at arrival, the last seven had at least five before them.
 func TestMarkingAtEnqueueOrDequeue(t *testing.T) {
 	t.Parallel()
 	for _, enqueue := range []bool{false, true} {
@@ -81,7 +81,7 @@ func TestMarkingAtEnqueueOrDequeue(t *testing.T) {
 		n.RunUntil(5 * us)
 		n.block(1, false)
 		n.RunUntil(ms)
-		for _, a := range r.acks { // the last one ends the flow and is not told
+		for _, a := range r.acks { // the last one ends the flow and is not recorded
 			number := a.Seq / 1000
 			if want := !enqueue && number <= 7 || enqueue && number >= 6; (a.Marked == 1) != want {
 				t.Errorf("at enqueue %v: packet %d marked %d times, want %v", enqueue, number, a.Marked, want)
@@ -93,7 +93,7 @@ func TestMarkingAtEnqueueOrDequeue(t *testing.T) {
 	}
 }
 
-// Two senders keep a queue that marks everything: each is told once per gap and not more.
+// With a queue that marks everything, two senders get at most one notification per gap.
 func TestNotificationsRespectMinimumGap(t *testing.T) {
 	t.Parallel()
 	const gap = 50 * us
@@ -116,7 +116,7 @@ func TestNotificationsRespectMinimumGap(t *testing.T) {
 	}
 }
 
-// settled is a recorder that keeps when it was told to settle, and of packets sent.
+// settled is a recorder that also records the calls of Settle and Sent.
 type settled struct {
 	*recorder
 	settles, sent []quantity.Picoseconds
@@ -130,8 +130,8 @@ func (s *settled) Sent(_ int32, now quantity.Picoseconds, _ int, _ *cc.Control) 
 	s.sent = append(s.sent, now)
 }
 
-// The first packets of a flow are not marked: a quiet algorithm is told to settle and of packets sent from the first
-// mark, or notification, on; another one from the first packet.
+// The first packets of a flow are not marked: a quiet algorithm gets calls of Settle and Sent from the first mark, or
+// notification, on; any other algorithm from the first packet.
 func TestQuietAlgorithmsAreCalledFromTheFirstMarkOn(t *testing.T) {
 	t.Parallel()
 	for _, quiet := range []bool{false, true} {

@@ -13,7 +13,7 @@ import (
 	"fairlane/subnet/topogen"
 )
 
-// peer is the configuration that reproduces the choices of the reference simulator.
+// peer returns the configuration with the behaviour of the reference simulator.
 func peer(seed uint64) Config {
 	return Config{TruncateNs: true, FixedPoint: true, GlobalRTT: true, Seed: seed}
 }
@@ -83,8 +83,8 @@ func mean(v []float64) float64 {
 	return s / float64(len(v))
 }
 
-// HPCC draws no numbers: every flow of the incast must end at the very nanosecond that the reference
-// says, after 635,000 packets whose ties were all broken alike.
+// HPCC is not random: every flow of the incast must end at the reference's exact nanosecond, after 635,000 packets with the
+// same order of simultaneous events.
 func TestHPCCIncastAgreesWithTheReference(t *testing.T) {
 	t.Parallel()
 	want := oracle(t, "w1-hpcc-fct.csv")["fct_ns"]
@@ -120,9 +120,8 @@ func TestDCQCNIncastAgreesWithTheReference(t *testing.T) {
 	near(t, "longest", max(got[0], got[1]), max(want[0], want[1]), 0.03)
 }
 
-// Two flows to one receiver for 50 ms under HPCC: the acknowledged bytes of each. The runs are alike
-// to the packet for 26 ms and more; then one tie is broken otherwise, and the flows, which never
-// become fair, part by less than 1 %.
+// Two flows to one receiver for 50 ms under HPCC: the acknowledged bytes of each. The runs are identical packet by packet for
+// at least 26 ms; then one tie is broken differently, and the flows, which never become fair, differ by less than 1 %.
 func TestTwoHPCCFlowsAgreeWithTheReference(t *testing.T) {
 	t.Parallel()
 	for file, late := range map[string]quantity.Picoseconds{"hpcc-a": 0, "hpcc-b": lateStart} {
@@ -135,7 +134,7 @@ func TestTwoHPCCFlowsAgreeWithTheReference(t *testing.T) {
 			got := runTwo(t, build(t, "hpcc", wireINT), 1, late, at)[int(ref["flow_id"][i])]
 			within := 0.01
 			if at == 20*quantity.Millisecond {
-				within = 2000 / got // what is on the way at the instant of the sample
+				within = 2000 / got // bytes in flight at the instant of the sample
 			}
 			near(t, fmt.Sprintf("%s, flow %g at %s", file, ref["flow_id"][i], at), got, ref["acked_bytes"][i], within)
 		}
@@ -146,8 +145,8 @@ func TestTwoHPCCFlowsAgreeWithTheReference(t *testing.T) {
 // 2 s, into a float and back, and arrives one nanosecond earlier.
 const lateStart = 5*quantity.Millisecond - quantity.Nanosecond
 
-// The same under DCQCN. The reference is one run of a random process: it must lie among twelve of
-// ours, within two and a half of their standard deviations, and carry as much in all.
+// The same under DCQCN. The reference is one run of a random process: it must be among twelve of ours, within 2.5 of their
+// standard deviations, with the same total.
 func TestTwoDCQCNFlowsAgreeWithTheReference(t *testing.T) {
 	t.Parallel()
 	us := float64(quantity.Microsecond)

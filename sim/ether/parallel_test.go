@@ -11,7 +11,7 @@ import (
 	"fairlane/subnet/topogen"
 )
 
-// simulation is what Network and Parallel have in common.
+// simulation is the common interface of Network and Parallel.
 type simulation interface {
 	Add(f FlowSpec) error
 	RunUntil(t quantity.Picoseconds)
@@ -71,8 +71,8 @@ func cutInto(t *testing.T, parts int, name string, done *[]Done) *Parallel {
 	return p
 }
 
-// One part is the network itself; several give the same run again and again, however often it is
-// looked at, and carry the same bytes at nearly the same times.
+// One part equals the network itself. Several parts repeat exactly, for any frequency of RunUntil calls, and carry the same
+// bytes at nearly the same times.
 func TestParallelPartsAgreeWithOneNetwork(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"dcqcn-peer", "hpcc", "wrcc"} {
@@ -88,7 +88,7 @@ func TestParallelPartsAgreeWithOneNetwork(t *testing.T) {
 			want := load(t, n, 20*quantity.Microsecond)
 			var first []Done
 			got := load(t, cutInto(t, 1, name, &first), 20*quantity.Microsecond)
-			got.Digest, got.PeakPending = want.Digest, want.PeakPending // a digest of digests; starts are told later
+			got.Digest, got.PeakPending = want.Digest, want.PeakPending // a digest of digests; parts learn of starts later
 			if got != want || fmt.Sprint(first) != fmt.Sprint(whole) {
 				t.Errorf("one part: %+v\nwhole: %+v", got, want)
 			}

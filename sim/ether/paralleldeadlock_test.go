@@ -7,8 +7,8 @@ import (
 	"fairlane/sim/cc"
 )
 
-// The circle of five switches locks up whether one network simulates it or three, and the circle is found
-// although no part sees more than a piece of it. With memory enough there is none.
+// The ring of five switches deadlocks in one network and in three parts, and the cycle is found although no part contains all
+// of it. With enough buffer there is no deadlock.
 func TestADeadlockAcrossPartsIsFound(t *testing.T) {
 	t.Parallel()
 	run := func(static int64) (*Parallel, *Deadlock) {

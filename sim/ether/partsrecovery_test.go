@@ -7,8 +7,8 @@ import (
 	"fairlane/sim/cc"
 )
 
-// Loss recovery and coalesced acknowledgements work across the cuts of a fabric too: every byte
-// arrives, each run is like the other, and no packet or scoreboard is left in any part.
+// Loss recovery and coalesced acknowledgements also work across parts: every byte arrives, runs repeat exactly, and no packet
+// or scoreboard is leaked in any part.
 func TestPartsRecoverFromLoss(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []RecoveryMode{GoBackN, SelectiveRepeat} {

@@ -10,7 +10,7 @@ import (
 	"fairlane/wrcc"
 )
 
-// The ports that Path names are those that carry the flow's packets, and no others.
+// Path returns exactly the ports that carry the flow's packets.
 func TestPathNamesThePortsThatCarryAFlow(t *testing.T) {
 	t.Parallel()
 	topo, err := topogen.FatTree(topogen.FatTreeOptions{K: 4})
@@ -49,7 +49,7 @@ func TestPathNamesThePortsThatCarryAFlow(t *testing.T) {
 	}
 }
 
-// Path refuses what Add refuses.
+// Path rejects the flows that Add rejects.
 func TestPathOfAFlowThatCannotBe(t *testing.T) {
 	t.Parallel()
 	n, _ := star(t, 3, Config{})
@@ -60,7 +60,7 @@ func TestPathOfAFlowThatCannotBe(t *testing.T) {
 	}
 }
 
-// A port with a rule of its own marks by it, whatever the rate of its link; the others follow the common one.
+// A port with its own marking rule uses it at any link rate; the others use the common rule.
 func TestAPortMayHaveItsOwnMarking(t *testing.T) {
 	t.Parallel()
 	topo, err := topogen.Star(3, topogen.Wire{})
@@ -83,7 +83,7 @@ func TestAPortMayHaveItsOwnMarking(t *testing.T) {
 	}
 }
 
-// Each switch has the sampling period of its ports, and refuses ports that differ.
+// Each switch has the sampling period of its ports, and rejects ports with different periods.
 func TestASwitchHasThePeriodOfItsPorts(t *testing.T) {
 	t.Parallel()
 	topo, err := topogen.Dumbbell(topogen.DumbbellOptions{})

@@ -10,10 +10,9 @@ import (
 	"fairlane/subnet/topogen"
 )
 
-// One sender towards a port that does not drain: every byte, pause and resume is where arithmetic
-// puts it. Three packets of 1048 bytes fit the reserve of 1000 and the threshold of 3000; the fourth
-// opens the headroom and sends the pause. That is 3.44 ns of wire and 1 us away from the sender, who
-// has begun 28 packets by then.
+// One sender to a port that does not drain: every byte, pause and resume is exactly as calculated. Three packets of 1048 bytes
+// fit the reserve of 1000 and the threshold of 3000; the fourth uses headroom and triggers the pause. The pause takes 3.44 ns
+// on the wire and 1 us to the sender, which has started 28 packets by then.
 func TestPauseAndResumeComeToThePicosecond(t *testing.T) {
 	t.Parallel()
 	n, _ := star(t, 2, Config{Buffer: Buffer{Reserve: 1000, Static: 3000, Resume: 1000, Headroom: 3}}, FlowSpec{Src: 0, Dst: 1, Bytes: 40_000})
@@ -71,7 +70,7 @@ func TestPauseAndResumeComeToThePicosecond(t *testing.T) {
 	}
 }
 
-// A slow last link stops the switch before it, and that one the host: one after the other.
+// A slow last link pauses the previous switch, which then pauses the host.
 func TestPauseSpreadsFromSwitchToSwitch(t *testing.T) {
 	t.Parallel()
 	g := quantity.Gbps
@@ -96,8 +95,7 @@ func TestPauseSpreadsFromSwitchToSwitch(t *testing.T) {
 	}
 }
 
-// A flow to an idle host suffers from an incast that it has nothing to do with, if it shares the
-// class and a link; in a class of its own it does not.
+// An incast slows down an unrelated flow to an idle host if they share the class and a link; in a separate class it does not.
 func TestVictimFlowSuffersOnlyInTheSameClass(t *testing.T) {
 	t.Parallel()
 	topo, err := topogen.Dumbbell(topogen.DumbbellOptions{Left: 2, Right: 4})
@@ -124,8 +122,8 @@ func TestVictimFlowSuffersOnlyInTheSameClass(t *testing.T) {
 	}
 }
 
-// A threshold that follows the free memory settles, with n claims alike, where each has
-// alpha / (1 + alpha n) of it (Choudhury and Hahne, "Dynamic queue length thresholds", 1998).
+// A threshold that follows the free memory settles, with n equal claims, where each has alpha / (1 + alpha n) of it (Choudhury
+// and Hahne, "Dynamic queue length thresholds", 1998).
 func TestDynamicThresholdsSettleAsInTheory(t *testing.T) {
 	t.Parallel()
 	for _, claims := range []int{1, 2, 4, 7} {
@@ -160,8 +158,8 @@ func TestDynamicThresholdsSettleAsInTheory(t *testing.T) {
 	}
 }
 
-// Five switches in a ring with flows to the host two ahead wait for each other in the end, and the
-// circle is named in the order of waiting. With memory enough they do not.
+// Five switches in a ring with flows to the host two ahead finally deadlock, and the cycle is named in the order of waiting.
+// With enough buffer they do not.
 func TestDeadlockInARingIsFound(t *testing.T) {
 	t.Parallel()
 	run := func(static int64) (*Network, *Deadlock) {
@@ -197,8 +195,8 @@ func TestDeadlockInARingIsFound(t *testing.T) {
 	}
 }
 
-// The default headroom holds what may come on the shortest and on the longest links; a headroom that
-// was asked for is kept to the letter.
+// The default headroom holds the packets after a pause on the shortest and on the longest links; an explicit headroom is used
+// unchanged.
 func TestHeadroomSufficesOnAnyLink(t *testing.T) {
 	t.Parallel()
 	for _, delay := range []quantity.Picoseconds{0, 1, 100 * quantity.Nanosecond, us, 50 * us} {
@@ -230,7 +228,7 @@ func TestHeadroomSufficesOnAnyLink(t *testing.T) {
 	}
 }
 
-// A memory that cannot hold what its ports need is refused with the size that can.
+// A buffer that is too small for its ports is rejected with the required size.
 func TestABufferTooSmallIsRefused(t *testing.T) {
 	t.Parallel()
 	topo, err := topogen.Star(4, topogen.Wire{})

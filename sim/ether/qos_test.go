@@ -14,7 +14,7 @@ import (
 	"fairlane/subnet/topogen"
 )
 
-// shareOfClass returns what part of the octets of a port's first two classes the first has in a span.
+// shareOfClass returns the first class's fraction of the octets of a port's first two classes in a time.
 func shareOfClass(n *Network, at subnet.PortRef, span quantity.Picoseconds) float64 {
 	var before, after [MaxClasses]QueueStats
 	n.Queues(at, &before)
@@ -24,7 +24,7 @@ func shareOfClass(n *Network, at subnet.PortRef, span quantity.Picoseconds) floa
 	return float64(a) / float64(a+b)
 }
 
-// contended is two hosts that send as fast as they can to a third, each in a class of its own, and the switch port there.
+// contended is two hosts that send at full rate to a third, each in a separate class, and the switch port to the third.
 func contended(t *testing.T, cfg Config) (*Network, subnet.PortRef) {
 	t.Helper()
 	n, _ := star(t, 3, cfg, FlowSpec{ID: 0, Src: 0, Dst: 2, Class: 0, Code: 10}, FlowSpec{ID: 1, Src: 1, Dst: 2, Class: uint8(max(0, len(cfg.Classes)-1)), Code: 11})
@@ -57,7 +57,7 @@ func TestTheServiceOfAPortChangesWhileItSends(t *testing.T) {
 	}
 }
 
-// A code leads to a class at the host, to another at the switch, and back to one of the receiver's for what answers.
+// A code maps to one class at the host, to another at the switch, and to one of the receiver's for the replies.
 func TestCodesLeadToAClassAtEachHop(t *testing.T) {
 	t.Parallel()
 	var ref FlowRef
@@ -133,7 +133,7 @@ func refs(n *Network) func(func(FlowRef) bool) {
 	}
 }
 
-// Without pauses the switch loses packets and senders go back; with them again it loses none.
+// Without pauses the switch loses packets and senders go back; with pauses enabled again it loses none.
 func TestPauseIsTurnedOffAndOnAgain(t *testing.T) {
 	t.Parallel()
 	for _, where := range []string{"at the switch", "at the hosts", "at both"} {
@@ -178,7 +178,7 @@ func TestPauseIsTurnedOffAndOnAgain(t *testing.T) {
 	}
 }
 
-// A host that is paused goes on at once when it no longer obeys, and is told to go on by a switch that no longer asks.
+// A paused host resumes at once when it no longer obeys pauses; a switch that no longer sends pauses resumes the host.
 func TestPauseEndsWhenPFCIsDisabled(t *testing.T) {
 	t.Parallel()
 	for _, atHost := range []bool{false, true} {
@@ -224,7 +224,7 @@ func TestChangesOfClassesOutOfRangeAreRefused(t *testing.T) {
 	}
 }
 
-// auditLines compares the lines of ready flows with what hosts and functions know of them.
+// auditLines compares the turn queues of ready flows with the state of hosts and functions.
 func (n *Network) auditLines() error {
 	lines := 0
 	check := func(what string, t turns, cls int, bit bool) error {
@@ -284,7 +284,8 @@ func (n *Network) auditLines() error {
 	return nil
 }
 
-// Whatever is changed while packets flow: books and lines are kept, and every flow ends once pauses are back.
+// Under random changes while packets flow, accounts and turn queues stay consistent, and every flow ends after pauses are
+// enabled again.
 func TestClassesChangeWhilePacketsFlow(tb *testing.T) {
 	tb.Parallel()
 	topo, err := topogen.LeafSpine(topogen.LeafSpineOptions{Leaves: 2, HostsPerLeaf: 3, Spines: 2})

@@ -21,7 +21,7 @@ const (
 	later = full + us
 )
 
-// recorder is a congestion control that keeps what it is told and never changes its mind.
+// recorder is a congestion control that records its calls and never changes its control.
 type recorder struct {
 	traits  cc.Traits
 	control cc.Control
@@ -44,7 +44,7 @@ func (r *recorder) Start(int32, quantity.Picoseconds, *cc.Flow) cc.Control {
 	return r.control
 }
 
-// star builds a star of 100 Gbit/s and 1 us a link whose flows are under a recorder.
+// star builds a star of 100 Gbit/s and 1 us per link whose flows use a recorder.
 func star(tb testing.TB, hosts int, cfg Config, flows ...FlowSpec) (*Network, *recorder) {
 	tb.Helper()
 	topo, err := topogen.Star(hosts, topogen.Wire{})
@@ -54,7 +54,7 @@ func star(tb testing.TB, hosts int, cfg Config, flows ...FlowSpec) (*Network, *r
 	return on(tb, topo, cfg, flows...)
 }
 
-// on builds a network whose flows are under a recorder, unless the configuration says otherwise.
+// on builds a network whose flows use a recorder, unless the configuration has other algorithms.
 func on(tb testing.TB, topo *subnet.Fabric, cfg Config, flows ...FlowSpec) (*Network, *recorder) {
 	tb.Helper()
 	r := &recorder{traits: cc.Traits{ECN: true, CNP: true}}
@@ -79,7 +79,7 @@ func (n *Network) outTo(host int32) (int32, *port) {
 	return pi, &n.ports[pi]
 }
 
-// block stops or lets go what leaves for a host.
+// block stops or resumes the packets to a host.
 func (n *Network) block(host int32, stop bool) {
 	pi, p := n.outTo(host)
 	if p.paused = 0; stop {
@@ -89,7 +89,7 @@ func (n *Network) block(host int32, stop bool) {
 	n.kick(pi, p)
 }
 
-// lose drops all that arrives at the first switch in lossy classes from one instant to another.
+// lose drops all packets of lossy classes that arrive at the first switch in an interval.
 func (n *Network) lose(from, to quantity.Picoseconds) {
 	n.RunUntil(from)
 	s := &n.switches[0]

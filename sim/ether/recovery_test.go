@@ -15,14 +15,13 @@ func lossyConfig(mode RecoveryMode, done *[]Done) Config {
 	}
 }
 
-// arrival is the middle of the time in which only packet k of a lone flow reaches the switch.
+// arrival is the middle of the time in which only packet k of a single flow reaches the switch.
 func arrival(k int) quantity.Picoseconds { return quantity.Picoseconds(k)*full + later }
 
-// losePacket drops packet k of a lone flow, counted from 0, at the first switch.
+// losePacket drops packet k of a single flow, counted from 0, at the first switch.
 func losePacket(n *Network, k int) { n.lose(arrival(k)-full/2, arrival(k)+full/2) }
 
-// Two of twenty packets are lost. Selective repeat sends just these again; going back sends all that
-// was on the way again, after one NACK.
+// Two of twenty packets are lost. Selective repeat resends just these; go-back-N resends all packets in flight, after one NACK.
 func TestRecoveryResendsWhatItMust(t *testing.T) {
 	t.Parallel()
 	for mode, lost := range map[RecoveryMode][]int{SelectiveRepeat: {5, 7}, GoBackN: {5}} {
@@ -43,7 +42,7 @@ func TestRecoveryResendsWhatItMust(t *testing.T) {
 				nacks++
 			}
 		}
-		// The report of the gap comes back after four links, when the packets of that time have left.
+		// The NACK returns after four links, when the packets of that time have been sent.
 		behind := int((4*us + 2*full + 2*60*80) / full)
 		if mode == SelectiveRepeat && resent != 2 || mode == GoBackN && (resent < behind-1 || resent > behind+3 || nacks != 1) {
 			t.Errorf("mode %d: %d packets sent again, %d NACKs, %d behind the lost one", mode, resent, nacks, behind)
@@ -51,7 +50,7 @@ func TestRecoveryResendsWhatItMust(t *testing.T) {
 	}
 }
 
-// While one byte stays missing, NACKs come no closer than told.
+// While the same byte is missing, NACKs respect the minimum gap.
 func TestNACKsRespectMinimumGap(t *testing.T) {
 	t.Parallel()
 	var done []Done
@@ -81,7 +80,7 @@ func TestNACKsRespectMinimumGap(t *testing.T) {
 	}
 }
 
-// What nobody can report is found by the timeout: the last packet, and the last acknowledgement.
+// The timeout recovers losses without a NACK: the last packet, and the last acknowledgement.
 func TestTimeoutRecoversLostLastPacket(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []RecoveryMode{GoBackN, SelectiveRepeat} {
@@ -102,8 +101,7 @@ func TestTimeoutRecoversLostLastPacket(t *testing.T) {
 	}
 }
 
-// A packet that is lost again when it is sent again waits for the timeout, which sends only what is
-// not known to have arrived.
+// A resent packet that is lost again waits for the timeout, which resends only packets not known to have arrived.
 func TestSelectiveRepeatSurvivesASecondLoss(t *testing.T) {
 	t.Parallel()
 	var done []Done
@@ -130,8 +128,8 @@ func TestSelectiveRepeatSurvivesASecondLoss(t *testing.T) {
 	}
 }
 
-// A sender that sends less often than its timeout is not late: every 602 us, so that the look after
-// three timeouts of 200 us finds a packet on the way that has just left.
+// A sender with packets farther apart than its timeout is not late: it sends every 602 us, so the check after three timeouts of
+// 200 us finds a packet that has just left.
 func TestASlowFlowIsNotLate(t *testing.T) {
 	t.Parallel()
 	var done []Done
@@ -158,8 +156,8 @@ func TestAcknowledgementsAreCoalesced(t *testing.T) {
 	}
 }
 
-// An acknowledgement that is kept back for more packets comes all the same when none come: a window
-// below the count, and an endless flow that stops. The round trip leaves the wait out.
+// A delayed acknowledgement is sent even if no further packets arrive: with a window below AckEvery, and for a stopped
+// unlimited flow. The round trip time excludes the delay.
 func TestDelayedAcknowledgementIsSent(t *testing.T) {
 	t.Parallel()
 	r := &recorder{control: cc.Control{Rate: 1e15, Window: 3000}}
@@ -178,8 +176,7 @@ func TestDelayedAcknowledgementIsSent(t *testing.T) {
 	}
 }
 
-// An endless flow is told to stop while a needless timeout has set it back: what was on the way by
-// then still belongs to it.
+// An unlimited flow is stopped after an unnecessary timeout has set it back: packets already in flight still count as its own.
 func TestFlowStoppedDuringResendCountsAllSentBytes(t *testing.T) {
 	t.Parallel()
 	var done []Done

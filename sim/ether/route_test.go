@@ -9,7 +9,7 @@ import (
 	"fairlane/subnet/topogen"
 )
 
-// Routes are made once for all hosts of a switch: they must be those of a search from each host.
+// Routes are computed once for all hosts of a switch; they must equal those of a search from each host.
 func TestRoutesEqualSearchFromEachHost(t *testing.T) {
 	t.Parallel()
 	fat, err := topogen.FatTree(topogen.FatTreeOptions{K: 4})

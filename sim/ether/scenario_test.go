@@ -131,7 +131,7 @@ func drawConfig(d dice, cyclic bool) Config {
 	return c
 }
 
-// algorithms builds one of every congestion control.
+// algorithms builds one instance of every congestion control.
 func algorithms(tb rapid.TB) []cc.Algorithm {
 	tb.Helper()
 	var out []cc.Algorithm

@@ -12,8 +12,8 @@ import (
 	"fairlane/wrcc"
 )
 
-// Deficit round robin gives classes with weights 3 and 1 three quarters and one of a link, whatever
-// the sizes of their packets; a strict class takes all that it wants.
+// Deficit round robin gives classes with weights 3 and 1 three quarters and one quarter of a link, for any packet sizes; a
+// strict class gets its full demand.
 func TestClassesShareByWeightAndStrictOnesDoNotShare(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -39,7 +39,7 @@ func TestClassesShareByWeightAndStrictOnesDoNotShare(t *testing.T) {
 	}
 }
 
-// The flows of one NIC take turns within a class, and its classes share by weight.
+// The flows of a NIC alternate within a class, and its classes share by weight.
 func TestANICSharesByClassThenByFlow(t *testing.T) {
 	t.Parallel()
 	n, _ := star(t, 2, Config{Classes: []Class{{Weight: 3}, {Weight: 1}}},
@@ -67,7 +67,7 @@ func TestWeightedWRCCSharesExactly(t *testing.T) {
 	near(t, "rate of the link", 7*unit*8/10e-3, 100e9*1000/(1048+wrcc.HeaderSize), 0.01)
 }
 
-// A demand bounds what a flow sends: wire bytes at that rate.
+// A demand limits the rate of a flow, in wire bytes.
 func TestADemandBoundsAFlow(t *testing.T) {
 	t.Parallel()
 	var fct quantity.Picoseconds
@@ -79,7 +79,7 @@ func TestADemandBoundsAFlow(t *testing.T) {
 	}
 }
 
-// An endless flow ends when told, with all that it sent delivered.
+// An unlimited flow completes after a stop, with all sent bytes delivered.
 func TestAnEndlessFlowStops(t *testing.T) {
 	t.Parallel()
 	var done []Done
@@ -92,7 +92,7 @@ func TestAnEndlessFlowStops(t *testing.T) {
 	}
 }
 
-// Equal paths carry equal numbers of flows at both levels of a fat tree, and each flow takes one.
+// Equal-cost paths carry equal numbers of flows at both levels of a fat tree, and each flow uses one path.
 func TestPathsAreSpreadEvenlyAndKept(t *testing.T) {
 	t.Parallel()
 	topo, err := topogen.FatTree(topogen.FatTreeOptions{K: 8})
@@ -116,7 +116,7 @@ func TestPathsAreSpreadEvenlyAndKept(t *testing.T) {
 	for _, c := range cores {
 		chi += (c - flows/paths) * (c - flows/paths) / (flows / paths)
 	}
-	// 15 degrees of freedom: 37.7 is exceeded by one honest hash in a thousand.
+	// 15 degrees of freedom: a uniform hash exceeds 37.7 in one of a thousand cases.
 	if len(cores) != paths || chi > 37.7 {
 		t.Errorf("chi-square %.1f over %d of %d cores: %v", chi, len(cores), paths, cores)
 	}
@@ -150,8 +150,7 @@ func (c *crowd) Next() (FlowSpec, bool) {
 	return FlowSpec{ID: c.next, Src: src, Dst: dst, Bytes: 1000, Start: quantity.Picoseconds(c.next) * 200 * quantity.Nanosecond}, c.next <= 10_000_000
 }
 
-// Flows are taken from their source as they start: the memory of a run is that of the flows that are
-// active, not of those to come.
+// Flows are taken from their source as they start: the memory of a run depends on the active flows, not on future ones.
 func TestMemoryIsThatOfActiveFlows(t *testing.T) {
 	heap := func() int64 {
 		runtime.GC()
@@ -186,8 +185,8 @@ func (w *waker) Settle(_ int32, now quantity.Picoseconds, c *cc.Control) {
 	}
 }
 
-// A flow at 1 Mbit/s has 8 ms between packets. When its rate recovers meanwhile it goes on at once,
-// but for the time after which it looks; with the times of ns-3 it keeps its deadline.
+// A flow at 1 Mbit/s has 8 ms between packets. When its rate recovers in the meantime it continues after at most longestSleep;
+// with ns-3's times it keeps its deadline.
 func TestARateThatRecoversEndsTheWait(t *testing.T) {
 	t.Parallel()
 	for _, truncate := range []bool{false, true} {
