@@ -81,6 +81,9 @@ func wanted(err error, why string) phrase.Text {
 	case strings.HasPrefix(why, "time: "):
 		return phrase.Of("usage.want-duration")
 	case !errors.As(err, &e):
+		if cause := errors.Unwrap(err); cause != nil && cause.Error() == why {
+			return phrase.OfError(cause)
+		}
 		return phrase.Verbatim(why)
 	case strings.HasPrefix(e.Func, "ParseBool"):
 		return phrase.Of("usage.want-bool")

@@ -82,7 +82,7 @@ func expanded(list manifest.FlowsSpec) ([]gen.Flow, error) {
 			return nil, fmt.Errorf("spec[%d]: %w", i, err)
 		}
 		if n := len(from) * len(to); n > tenants.MaxFlows-len(out) {
-			return nil, fmt.Errorf("spec[%d]: found %d sources times %d destinations; want at most %d flows in all", i, len(from), len(to), tenants.MaxFlows)
+			return nil, &phrase.Error{Text: phrase.Of("apply.too-many-flows", "spec", i, "sources", len(from), "destinations", len(to), "max", tenants.MaxFlows)}
 		}
 		demand := int64(f.Demand.BitRate)
 		for _, src := range from {

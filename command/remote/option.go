@@ -1,13 +1,13 @@
 package remote
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"fairlane/api/gen"
+	"fairlane/internal/phrase"
 	"fairlane/subnet/ident"
 )
 
@@ -58,12 +58,12 @@ func (s *SLs) Set(text string) error {
 		return nil
 	}
 	if *s != nil && len(*s) == 0 {
-		return fmt.Errorf("%q beside %s: want one or the other", text, noSLs)
+		return &phrase.Error{Text: phrase.Of("usage.sl-and-none", "found", strconv.Quote(text), "none", noSLs)}
 	}
 	for word := range strings.SplitSeq(text, ",") {
 		sl, err := strconv.Atoi(strings.TrimSpace(word))
 		if err != nil || sl < 0 || sl >= ident.NumSLs {
-			return fmt.Errorf("service level %q: want 0 to %d, or %s alone", word, ident.NumSLs-1, noSLs)
+			return &phrase.Error{Text: phrase.Of("usage.want-sl", "found", strconv.Quote(word), "max", ident.NumSLs-1, "none", noSLs)}
 		}
 		*s = append(*s, sl)
 	}

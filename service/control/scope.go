@@ -1,9 +1,11 @@
 package control
 
 import (
-	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+
+	"fairlane/internal/phrase"
 )
 
 // Scope narrows a token to an object and an action, "*" for any.
@@ -19,7 +21,7 @@ func (s Scope) String() string { return s.Object + ":" + s.Action }
 func ParseScope(text string) (Scope, error) {
 	object, action, ok := strings.Cut(text, ":")
 	if !ok || !scopeWord(object) || !scopeWord(action) {
-		return Scope{}, fmt.Errorf("scope %q: want OBJECT:ACTION, with * for any", Clipped(text))
+		return Scope{}, &phrase.Error{Text: phrase.Of("problem.scope", "found", strconv.Quote(Clipped(text)))}
 	}
 	return Scope{object, action}, nil
 }
