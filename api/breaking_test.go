@@ -12,7 +12,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// release makes this contract the one that later ones are compared with: go test ./api -run Breaking -release.
+// release makes this contract the one that later ones are compared with: go test ./api -run NothingBreaks -release.
 var release = flag.Bool("release", false, "take the contract as released")
 
 const released = "testdata/released.yaml"

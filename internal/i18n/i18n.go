@@ -54,7 +54,7 @@ func (c *Catalogue) Error(err error) string {
 	if c.lang == Default {
 		return text
 	}
-	if _, said := err.(phrase.Sentence); !said {
+	if _, said := err.(phrase.Sentence); !said { //nolint:errorlint // below, a sentence is only a part of the text
 		if inner := errors.Unwrap(err); inner != nil && inner.Error() == text {
 			return c.Error(inner)
 		}

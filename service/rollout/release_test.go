@@ -18,7 +18,7 @@ func (w *world) release(t *testing.T) {
 	t.Helper()
 	dirty := map[ident.PortID]control.RolloutDevice{}
 	for id, d := range w.db.devices[w.id] {
-		if s := device.State(d.State); d.Touched && s != device.InSync && s != device.RolledBack {
+		if s := d.State; d.Touched && s != device.InSync && s != device.RolledBack {
 			dirty[id] = d
 		}
 	}

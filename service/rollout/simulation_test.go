@@ -248,12 +248,12 @@ func (w *world) judge() {
 		if !asWant && !asBefore && !dirty {
 			w.fault("%s holds a mixture, and is recorded as %s by a rollout that ended as %s", d.Device, d.State, ro.State)
 		}
-		if s := device.State(d.State); s == device.InSync && !b.rebooted && !asWant {
+		if s := d.State; s == device.InSync && !b.rebooted && !asWant {
 			w.fault("%s is recorded as in sync and is not", d.Device)
 		} else if s == device.RolledBack && !asBefore {
 			w.fault("%s is recorded as rolled back and is not", d.Device)
 		}
-		if s := device.State(d.State); s.Settled() && last[d.Device.Name] != string(d.State) {
+		if s := d.State; s.Settled() && last[d.Device.Name] != string(d.State) {
 			w.fault("%s is recorded as %s, its last event tells of %q", d.Device, d.State, last[d.Device.Name])
 		}
 	}
@@ -323,7 +323,7 @@ func (w *world) mend() error {
 	clamps := false
 	for id, d := range w.db.devices[w.id] {
 		b := w.devices[id]
-		if s := device.State(d.State); d.Touched && s != device.InSync && s != device.RolledBack {
+		if s := d.State; d.Touched && s != device.InSync && s != device.RolledBack {
 			dirty[id] = d
 			w.count("devices to mend")
 		} else {

@@ -367,7 +367,7 @@ func (w *world) wish(ro control.Rollout) {
 // recorded compares the recorded state of a device with what was read.
 func (w *world) recorded(t *task, d control.RolloutDevice) {
 	b := w.devices[d.Device.ID]
-	switch device.State(d.State) {
+	switch d.State {
 	case device.InSync:
 		if b.reader != t || !b.asWant {
 			w.fault("%s is recorded as in sync, but was not read so", d.Device)
