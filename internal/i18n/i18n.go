@@ -54,7 +54,7 @@ func (c *Catalogue) Error(err error) string {
 	if c.lang == Default {
 		return text
 	}
-	if _, said := err.(phrase.Sentence); !said {
+	if _, said := err.(phrase.Sentence); !said { //nolint:errorlint // what it wraps comes next
 		if inner := errors.Unwrap(err); inner != nil && inner.Error() == text {
 			return c.Error(inner)
 		}

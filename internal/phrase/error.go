@@ -35,7 +35,7 @@ type Sentence interface {
 // OfError is the sentence of an error in the language of its reader, as far as it is known: its own, or its text with the sentences of the
 // errors that it wraps in their places. What is left, such as a file's name or an error of the operating system, is verbatim.
 func OfError(err error) Text {
-	switch e := err.(type) {
+	switch e := err.(type) { //nolint:errorlint // what it wraps comes next
 	case Sentence:
 		return e.Sentence()
 	case *quantity.Error:
