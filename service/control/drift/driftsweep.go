@@ -329,7 +329,7 @@ func (s *Drift) noteSweep(ctx context.Context, w sweep, reports []control.Device
 
 // noteReport updates a record with a reading, and returns the resulting events.
 func (s *Drift) noteReport(d *control.DeviceRecord, x *control.DeviceReport, w sweep, now time.Time) []control.Event {
-	reading := device.ReadingOf(device.State(x.State))
+	reading := device.ReadingOf(x.State)
 	if reading == device.ReadingUnknown && x.Observed == nil {
 		return nil // it was not read
 	}
