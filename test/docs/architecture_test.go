@@ -33,11 +33,14 @@ func imports(t *testing.T) map[string][]string {
 	return out
 }
 
-// diagram reads the boxes and the arrows, solid and dotted, of the page's mermaid flowchart.
-func diagram(t *testing.T) (boxes map[string]bool, arrows, dotted map[string][]string) {
+// diagram reads the boxes and the arrows, solid and dotted, of one of the page's mermaid flowcharts, from 0.
+func diagram(t *testing.T, n int) (boxes map[string]bool, arrows, dotted map[string][]string) {
 	t.Helper()
-	_, text, _ := strings.Cut(page(t, "docs/architecture.md"), "```mermaid\n")
-	text, _, _ = strings.Cut(text, "```")
+	texts := strings.Split(page(t, "docs/architecture.md"), "```mermaid\n")[1:]
+	if n >= len(texts) {
+		t.Fatalf("the page has %d diagrams", len(texts))
+	}
+	text, _, _ := strings.Cut(texts[n], "```")
 	ids := map[string]string{}
 	boxes, arrows, dotted = map[string]bool{}, map[string][]string{}, map[string][]string{}
 	node := regexp.MustCompile(`(\w+)\["([a-z0-9/-]+)"\]`)
@@ -79,7 +82,7 @@ func room(pkg string) string {
 
 func TestTheRoomsAreTheFoldersAndTheirImports(t *testing.T) {
 	t.Parallel()
-	boxes, arrows, dotted := diagram(t)
+	boxes, arrows, dotted := diagram(t, 0)
 	real := map[string][]string{}
 	for from, list := range imports(t) {
 		for _, to := range list {
@@ -93,6 +96,13 @@ func TestTheRoomsAreTheFoldersAndTheirImports(t *testing.T) {
 			t.Errorf("the folder %s is no box of the diagram", from)
 		}
 	}
+	sameArrows(t, boxes, arrows, dotted, real)
+}
+
+// sameArrows compares the arrows of a diagram with the real imports of its boxes. Imports that follow from other arrows may be left
+// out.
+func sameArrows(t *testing.T, boxes map[string]bool, arrows, dotted, real map[string][]string) {
+	t.Helper()
 	for from := range boxes {
 		if reaches(arrows, from, from) {
 			t.Errorf("the solid arrows lead from %s back to it", from)
@@ -107,6 +117,22 @@ func TestTheRoomsAreTheFoldersAndTheirImports(t *testing.T) {
 				t.Errorf("%s imports %s, but no path in the diagram leads there", from, to)
 			}
 		}
+	}
+}
+
+// The second and the third diagram have the packages of a folder as their boxes.
+func TestTheDiagramsOfFoldersAreTheImportsOfTheirPackages(t *testing.T) {
+	t.Parallel()
+	real := imports(t)
+	for n, folder := range []string{"policy", "service/control"} {
+		boxes, arrows, dotted := diagram(t, n+1)
+		for pkg := range real {
+			inside := pkg == folder || strings.HasPrefix(pkg, folder+"/")
+			if inside && !boxes[pkg] && !strings.HasSuffix(pkg, "test") {
+				t.Errorf("the diagram of %s has no box for %s", folder, pkg)
+			}
+		}
+		sameArrows(t, boxes, arrows, dotted, real)
 	}
 }
 
