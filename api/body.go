@@ -24,7 +24,7 @@ const bodyKey = "fairlane.body"
 // jsonType is the media type of every request body in the contract.
 const jsonType = "application/json"
 
-// Bodies of most operations are small; those with whole tables may have up to MaxBody.
+// smallBody is the default limit of a body, in bytes; operations that take whole tables use MaxBody.
 const smallBody = 256 << 10
 
 // bodyLimit returns the maximum size of a route's body, in bytes.
@@ -58,8 +58,8 @@ func checkURL(u *url.URL) error {
 	return nil
 }
 
-// notText returns the first byte position in s with invalid UTF-8 or the character 0, and a description of the fault; ""
-// when s is text.
+// notText returns the first byte position in s with invalid UTF-8 or the character 0, and a description of the fault; an
+// empty one if s is valid text.
 func notText(s string) (at int, what phrase.Text) {
 	for i, r := range s {
 		switch {
@@ -72,8 +72,8 @@ func notText(s string) (at int, what phrase.Text) {
 	return 0, phrase.Text{}
 }
 
-// isJSON reports whether the header fields declare a JSON body: one Content-Type, compared without regard to case and to
-// parameters (RFC 9110, 8.3.1). JSON between systems is UTF-8 (RFC 8259, 8.1), so no other charset is accepted.
+// isJSON reports whether the header fields declare a JSON body: exactly one Content-Type, application/json in any case (RFC 9110,
+// 8.3.1). Of its parameters only charset matters, and must be utf-8: JSON between systems is UTF-8 (RFC 8259, 8.1).
 func isJSON(h http.Header) bool {
 	types := h.Values("Content-Type")
 	if len(types) != 1 {
@@ -84,7 +84,7 @@ func isJSON(h http.Header) bool {
 	return err == nil && kind == jsonType && (!given || strings.EqualFold(charset, "utf-8"))
 }
 
-// Time limits of a body: bodyGrace, plus the time of its bytes at minRate.
+// Time limits of a body: bodyGrace plus its bytes at minRate, at most bodyTime, or unknownBodyTime before sign-in.
 const (
 	minRate         = 16 << 10 // bytes a second, of bodies and of answers
 	bodyGrace       = 5 * time.Second
@@ -100,8 +100,8 @@ type receiving struct {
 	leave func() // releases the place among the bodies in transfer; nil when there is none
 }
 
-// placed releases the place among the bodies: the request has its own place, or was refused one.
-func (b *receiving) placed() {
+// releasePlace gives up the place among the bodies: the request has its own place, or was refused one.
+func (b *receiving) releasePlace() {
 	if b.leave != nil {
 		b.leave()
 		b.leave = nil
@@ -110,7 +110,7 @@ func (b *receiving) placed() {
 
 // drop releases everything that the body counts for.
 func (b *receiving) drop() {
-	b.placed()
+	b.releasePlace()
 	if b.bytes > 0 {
 		b.load.leave(b.bytes, sent.bounds(b.who))
 		b.bytes = 0
@@ -167,7 +167,7 @@ func (b *receiving) read(c *gin.Context, connection *http.ResponseController) ([
 		}
 		n, err := in.Read(body[len(body):cap(body)])
 		body = body[:len(body)+n]
-		if n > 0 { // counting 0 would leave the name behind
+		if n > 0 { // entering 0 would leave an empty entry of the caller in the tally
 			if _, full := b.load.enterAll(n, bounds...); full != nil {
 				return nil, full.busy()
 			}

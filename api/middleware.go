@@ -112,7 +112,7 @@ func (s *Server) work(c *gin.Context) {
 		defer end()
 	}
 	leave, err := s.place(ctx, kind.bounds(who))
-	body.placed()
+	body.releasePlace()
 	if err != nil {
 		s.writeProblem(c, err)
 		return

@@ -8,8 +8,7 @@ import (
 	"fairlane/ccconfig/nic/nicfiles"
 )
 
-// rdmaMap is rdmamap, for the root of the host, whose directories are constants there. Only its mapping is used, not its
-// counters: unreadable ones are 0 there.
+// rdmaMap uses package rdmamap, which reads the host's own /sys alone. Its counters are not used: it reports unreadable ones as 0.
 type rdmaMap struct{}
 
 func (rdmaMap) devices(pci string) []string {
@@ -20,7 +19,7 @@ func (rdmaMap) ports(device string) []string {
 	return slices.Sorted(slices.Values(rdmamap.GetPorts(device)))
 }
 
-// fileMap does the same with files below any root.
+// fileMap maps the same below another root.
 type fileMap struct{ files nicfiles.Files }
 
 func (m fileMap) list(dir string) []string {

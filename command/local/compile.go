@@ -34,7 +34,7 @@ type compileFlags struct {
 	plane, profile, ibProfiles    string
 	mode, law, perQP              string
 	against                       string
-	beside                        string // a tenant that the flow file may have flows of, although the tenant file does not have it
+	beside                        string // candidate tenant of admit: the flow file may name it, the tenant file does not
 	explainPort, explainTenant    string
 	editTexts                     []string
 	explain, links                bool
@@ -45,8 +45,8 @@ type compileFlags struct {
 	seed                          uint64
 }
 
-// maxPlanBytes bounds a stored plan that is read, in bytes: twice what the plans of the largest fabrics that docs/compiler.md
-// tells of have as compile --json prints them, 561 MiB on InfiniBand and 695 MiB on RoCE.
+// maxPlanBytes bounds a stored plan that is read, in bytes: about twice the largest plans in docs/compiler.md as JSON, 561 MiB on
+// InfiniBand and 695 MiB on RoCE.
 const maxPlanBytes = 1536 << 20
 
 func (a *app) compileCommand() *cobra.Command {
@@ -117,11 +117,11 @@ func (f compileFlags) ofPlane(cmd *cobra.Command) error {
 			}
 		}
 	}
-	return f.printed(cmd)
+	return f.checkOutput(cmd)
 }
 
-// printed refuses flags that say how to print what is not printed.
-func (f compileFlags) printed(cmd *cobra.Command) error {
+// checkOutput rejects output flags without effect, such as --top with --json, and --seed without --simulate.
+func (f compileFlags) checkOutput(cmd *cobra.Command) error {
 	if !f.simulate && cmd.Flags().Changed("seed") {
 		return usage.Of(phrase.Of("usage.flag-without", "flag", "seed", "other", "simulate"))
 	}
@@ -139,19 +139,19 @@ func (f compileFlags) printed(cmd *cobra.Command) error {
 	return nil
 }
 
-// Compiled is what a run of compile has found out; as JSON it is the plan with more beside it.
+// Compiled is the result of compile; its JSON is the plan with additional fields.
 type Compiled struct {
 	*policy.Plan
-	Edits      []string             `json:"edits,omitempty"`      // done to the input
+	Edits      []string             `json:"edits,omitempty"`      // applied to the input
 	WhatIf     []string             `json:"what_if,omitempty"`    // Edits by their former name
-	Notices    []policy.Finding     `json:"notices,omitempty"`    // of the edits
-	Before     *PlanShares          `json:"before,omitempty"`     // what the difference is from
+	Notices    []policy.Finding     `json:"notices,omitempty"`    // findings about the edits
+	Before     *PlanShares          `json:"before,omitempty"`     // the plan compared with
 	Difference *policy.Difference   `json:"difference,omitempty"` // from Before to this plan
 	Simulation *evaluate.Simulation `json:"simulation,omitempty"`
-	Why        []policy.Explanation `json:"-"` // with --explain: what its filters let through
+	Why        []policy.Explanation `json:"-"` // with --explain: the reasons that match its filters
 }
 
-// PlanShares is a plan in short.
+// PlanShares is the name and the tenant shares of a plan.
 type PlanShares struct {
 	Name    string               `json:"name"`
 	Tenants []policy.TenantShare `json:"tenants"`
@@ -191,7 +191,7 @@ func (a *app) runCompile(ctx context.Context, f compileFlags) error {
 	return a.printCompiled(a.Stdout, out, f)
 }
 
-// unknownPort is an error, with near misses, when a name is neither that of a node nor that of a port; "" is fine.
+// unknownPort returns an error with similar names if name matches no node and no port; nil for "".
 func unknownPort(f *subnet.Fabric, name string) error {
 	if name == "" || len(f.NodesByName(name)) > 0 {
 		return nil
@@ -205,7 +205,7 @@ func unknownPort(f *subnet.Fabric, name string) error {
 	return err
 }
 
-// inputError makes what the compiler refuses of its input an error of usage.
+// inputError turns policy.ErrInput into an error of usage.
 func inputError(err error) error {
 	if errors.Is(err, policy.ErrInput) {
 		return usage.Wrap(err)
@@ -225,9 +225,8 @@ func (f compileFlags) edits() ([]policy.Edit, error) {
 	return out, nil
 }
 
-// compile compiles the input as it is or, with edits, as it would be. What it is compared with is the stored plan,
-// when one is given, or with edits the plan without them; its placements are kept where they still serve.
-// It returns the input that the plan is of.
+// compile compiles the edited input. The baseline is the plan of --against or, with edits, the plan of the unedited input;
+// its placements are kept where they are still valid. It returns the input of the plan as well.
 func (f compileFlags) compile(in policy.Input, edits []policy.Edit) (*Compiled, policy.Input, error) {
 	out := &Compiled{Edits: f.editTexts, WhatIf: f.editTexts}
 	var before *policy.Plan
@@ -260,7 +259,7 @@ func (f compileFlags) compile(in policy.Input, edits []policy.Edit) (*Compiled, 
 	return out, in, nil
 }
 
-// simulable refuses, before anything is compiled, what the packet simulator cannot hold.
+// simulable rejects --simulate, before anything is compiled, if the flows exceed fabric.MaxQPs.
 func (f compileFlags) simulable(in policy.Input) error {
 	if !f.simulate || in.Options.Plane != policy.PlaneIB {
 		return nil
@@ -345,8 +344,7 @@ func (f compileFlags) inputOn(topo *subnet.Fabric) (policy.Input, error) {
 	}, nil
 }
 
-// readProfile takes the name of an embedded device profile, or the path of a file, ending in .json, with one that was
-// calibrated here.
+// readProfile takes the name of an embedded device profile, or the path of a .json file that calibrate --out wrote.
 func readProfile(text string) (own []profile.Profile, name string, err error) {
 	if !strings.HasSuffix(text, ".json") {
 		return nil, text, nil

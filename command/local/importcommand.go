@@ -44,7 +44,7 @@ func (a *app) importCommand() *cobra.Command {
 	return cmd
 }
 
-// runImport reads texts and, when there is one, the plan that they are compared with.
+// runImport reads the texts of devices and, if planPath is set, compares them with that plan.
 func runImport(from []string, planPath string) (*imported, error) {
 	devices, err := readImports(from)
 	if err != nil {
@@ -103,7 +103,7 @@ func orDash[T int | int64 | uint64](v *T) string {
 	return fmt.Sprint(*v)
 }
 
-// place is the file, and the line where there is one.
+// place formats FILE:LINE, or the file alone when line is 0.
 func place(file string, line int) string {
 	if line > 0 {
 		return file + ":" + strconv.Itoa(line)
@@ -140,7 +140,7 @@ func (a *app) printImportedNIC(w io.Writer, n *importedNIC) error {
 	return nil
 }
 
-// alike is the number of first rows that are one parameter at several indices, told by the same place.
+// alike counts the leading rows that hold one parameter at several indices, from one line of a file.
 func alike(rows []importedParam) int {
 	n := 1
 	for n < len(rows) && rows[n].Name == rows[0].Name && rows[n].Port == rows[0].Port && rows[n].File == rows[0].File && rows[n].Line == rows[0].Line {
@@ -149,7 +149,7 @@ func alike(rows []importedParam) int {
 	return n
 }
 
-// values lists what a parameter has at all of its indices: "0 0 0 1" from 0 on, or with their indices, as "26:3 48:6".
+// values formats the values of a parameter by index: "0 0 0 1" from 0 on, or with their indices, as "26:3 48:6".
 func values(rows []importedParam) string {
 	dense := rows[len(rows)-1].Index == len(rows)-1
 	var words []string
@@ -163,7 +163,7 @@ func values(rows []importedParam) string {
 	return strings.Join(words, " ")
 }
 
-// some lists the first of many names.
+// some joins at most six names.
 func some(names []string) string {
 	const most = 6
 	if len(names) <= most {

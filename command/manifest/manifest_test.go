@@ -118,7 +118,7 @@ func TestFaultsNameFileLineAndField(t *testing.T) {
 		"kind: user\nname: x\n":                        "f:1: spec: missing",
 		"kind: user\nspec: {}\n":                       "f:1: name: missing, want the name of the user",
 		"kind: options\nname: x\nspec: {}\n":           "f:2: name: found \"x\", want none, since there is one for each fabric",
-		"kind: settings\nname: x\nspec: {}\n":          "f:2: name: found \"x\", want none, since there is one for all",
+		"kind: settings\nname: x\nspec: {}\n":          "f:2: name: found \"x\", want no name: a service has only one of this kind",
 		"kind: user\nname: x\nfabric: lab\nspec: {}\n": "f:3: fabric: found \"lab\", want none",
 		"kind: fabric\nname: x\nspec: {}\n":            "f:3: spec.source: missing",
 		"kind: fabric\nname: x\nspec: {source: s, time_scale: fast}\n":                   "f:3: spec.time_scale: found \"fast\", want a number",

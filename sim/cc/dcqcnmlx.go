@@ -30,12 +30,12 @@ type mlxPoint struct {
 	inc     quantity.Picoseconds
 	bytes   int64
 	divisor float64 // 2^rpg_gd
-	least   float64 // minimum of new/old rate in a cut
+	least   float64 // smallest ratio of new to old rate in one cut
 	maxRate float64 // bit/s; 0 means line rate
 	first   float64 // rate_to_set_on_first_cnp, bit/s; 0 means line rate
-	gap     quantity.Picoseconds
+	gap     quantity.Picoseconds // minimum time between notifications
 	clamp   bool
-	clampAT bool // after an increase by time
+	clampAT bool // clamp the target after an increase by time, too
 	off     bool // notifications are ignored
 	spaced  bool // the minimum time between cuts is a monitor period, and a cut occurs at the notification
 }

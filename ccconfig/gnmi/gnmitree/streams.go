@@ -33,7 +33,7 @@ func (s *streams) add(st *stream, limit int) error {
 	case s.closing:
 		return errClosing
 	case len(s.open) >= limit:
-		return errorf(codes.ResourceExhausted, "%d subscriptions are open, which is as many as there may be", len(s.open))
+		return errorf(codes.ResourceExhausted, "%d subscriptions are open, want at most %d", len(s.open), limit)
 	}
 	s.open[st] = struct{}{}
 	s.work.Add(1)
@@ -53,8 +53,8 @@ func (s *Server) Streams() int {
 	return len(s.streams.open)
 }
 
-// Close ends all subscriptions with Unavailable, and rejects new ones. Other requests are still answered. It returns when no
-// goroutine of a subscription runs any more; for that, the gRPC server must continue to run or be stopped.
+// Close ends all subscriptions with Unavailable, rejects new ones, and waits for their goroutines. Other requests are still
+// answered. The gRPC server must continue to run meanwhile, or be stopped; otherwise Close blocks.
 func (s *Server) Close() {
 	s.streams.mu.Lock()
 	s.streams.closing = true
