@@ -204,7 +204,7 @@ func TestFaultsOfALiveFabricAreFound(t *testing.T) {
 		{"firmware without congestion control", func(f *faulty) []string {
 			f.dev.SetFaults(simdev.Faults{Nodes: []int32{f.node("spine1"), f.node("host-004")}, CC: simdev.CCNoAttribute})
 			return nil
-		}, []string{"warning no-cc: 1 switch without support of congestion control, where no packets are marked: spine1", "warning no-cc: 1 channel adapter without congestion control: no flow slows down there: host-004"}, 0},
+		}, []string{"warning no-cc: 1 switch without support of congestion control, where no packets are marked: spine1", "warning no-cc: 1 channel adapter without support of congestion control, where no flow slows down: host-004"}, 0},
 		{"a tenant's SL that is dropped on the way", func(f *faulty) []string {
 			table := mad.SLToVLTable{0, 1, 15, 3}
 			f.set(f.node("spine1"), mad.AttrSLToVLTable, mad.SLToVLModifier(1, 2), &table)

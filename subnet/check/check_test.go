@@ -235,7 +235,7 @@ func TestFaultyFabrics(t *testing.T) {
 		{"a switch without congestion control", func(b *bed) { b.tenants(); b.x.Details.Nodes[b.node("spine2")].CC = subnet.Refused },
 			check.CodeNoCC, check.Error, "1 switch without support of congestion control, where no packets are marked: spine2", nil},
 		{"an adapter without a table", func(b *bed) { b.x.Details.Nodes[b.node("host-003")].CCTables = 0 },
-			check.CodeNoCC, check.Warning, "1 channel adapter without congestion control: no flow slows down there: host-003", nil},
+			check.CodeNoCC, check.Warning, "1 channel adapter without support of congestion control, where no flow slows down: host-003", nil},
 		{"a CC_Key that we do not have", func(b *bed) { b.x.Details.Nodes[b.node("host-003")].CC = subnet.Silent },
 			check.CodeCCSilent, check.Warning, "1 channel adapter without an answer about congestion control: host-003", nil},
 		{"a tenant outside its partition", func(b *bed) { b.tenants(); b.at("host-005", 1).PKeys = []ident.PKey{0xffff, 0x8001} },
