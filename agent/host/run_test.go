@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -14,7 +15,11 @@ import (
 func script(t testing.TB, text string, timeout time.Duration) *Program {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "mstconfig")
-	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text+"\n"), 0o755); err != nil {
+	// A child that another test forks while the file is open for writing keeps it open, and running the file fails with ETXTBSY.
+	syscall.ForkLock.RLock()
+	err := os.WriteFile(path, []byte("#!/bin/sh\n"+text+"\n"), 0o755)
+	syscall.ForkLock.RUnlock()
+	if err != nil {
 		t.Fatal(err)
 	}
 	return NewProgram(path, timeout)
