@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"fairlane/api/gen"
+	"fairlane/policy"
 	"fairlane/service/control"
 )
 
@@ -37,7 +38,7 @@ func TestADeclaredStateIsAppliedToWhatADryRunSaw(t *testing.T) {
 		}
 	}
 	// Compile options do not affect it.
-	if _, err := r.Service.PutOptions(t.Context(), "lab", control.AnyVersion, control.CompileOptions{}); err != nil {
+	if _, err := r.Service.PutOptions(t.Context(), "lab", control.AnyVersion, policy.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	a := r.call("PUT", path, set, "If-Match", seen).want(200)

@@ -21,6 +21,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"fairlane/api/gen"
+	"fairlane/policy"
 	"fairlane/service/control"
 	"fairlane/service/control/controltest"
 	"fairlane/service/control/identity"
@@ -133,7 +134,7 @@ func (f *fuzzer) furnish() {
 		f.Lab(f.t)
 	}
 	f.people(ctx)
-	p, _, err := f.Service.MakePlan(ctx, "lab", plans.PlanRequest{Options: &control.CompileOptions{}}, false)
+	p, _, err := f.Service.MakePlan(ctx, "lab", plans.PlanRequest{Options: &policy.Options{}}, false)
 	if err == nil {
 		f.plan = p.Plan.Name
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"fairlane/api/gen"
+	"fairlane/policy"
 	"fairlane/service/control"
 	"fairlane/service/control/controltest"
 	"fairlane/service/control/rollouts"
@@ -69,7 +70,7 @@ func newBusyTown(t *testing.T) *busyTown {
 	t.Helper()
 	w := &busyTown{town: newTown(t)}
 	ctx := t.Context()
-	p, _, err := w.Service.CreatePlan(ctx, "lab", control.CompileOptions{}, false)
+	p, _, err := w.Service.CreatePlan(ctx, "lab", policy.Options{}, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -68,7 +68,7 @@ func AdmitRequestIn(b *gen.AdmissionRequest) (policy.AdmitRequest, error) {
 // CompileOptionsIn converts options, and rejects those without effect on their plane.
 func CompileOptionsIn(o *gen.CompileOptions) (policy.Options, error) {
 	in := optionsIn(o)
-	return in.Policy(), in.Check()
+	return in, control.CheckOptions(in)
 }
 
 // AdmissionOut converts an admission to the contract's form.

@@ -49,18 +49,18 @@ func (s *Server) GetPlan(ctx context.Context, r server.GetPlanRequestObject) (se
 }
 
 // givenOptions returns nil when the request has none, so that those of the policy apply.
-func givenOptions(o *gen.CompileOptions) *control.CompileOptions {
+func givenOptions(o *gen.CompileOptions) *policy.Options {
 	if o == nil {
 		return nil
 	}
 	return new(optionsIn(o))
 }
 
-func optionsIn(o *gen.CompileOptions) control.CompileOptions {
+func optionsIn(o *gen.CompileOptions) policy.Options {
 	if o == nil {
-		return control.CompileOptions{}
+		return policy.Options{}
 	}
-	out := control.CompileOptions{
+	out := policy.Options{
 		Mode: policy.Mode(deref(o.Mode)), CCTLaw: policy.CCTLaw(deref(o.CCTLaw)), TimerRestart: deref(o.TimerRestart),
 		PerQP: policy.PerQPMode(deref(o.PerQP)), TableEntries: deref(o.TableEntries),
 		Plane: policy.Plane(deref(o.Plane)), Profile: deref(o.Profile), VLArbitration: deref(o.VlArbitration),
@@ -71,7 +71,7 @@ func optionsIn(o *gen.CompileOptions) control.CompileOptions {
 	return out
 }
 
-func optionsOut(o control.CompileOptions) gen.CompileOptions {
+func optionsOut(o policy.Options) gen.CompileOptions {
 	out := gen.CompileOptions{
 		Mode: optional(gen.CompileOptionsMode(o.Mode)), CCTLaw: optional(gen.CompileOptionsCCTLaw(o.CCTLaw)),
 		TimerRestart: optional(o.TimerRestart), PerQP: optional(gen.CompileOptionsPerQP(o.PerQP)), TableEntries: optional(o.TableEntries),

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"fairlane/api/gen"
+	"fairlane/policy"
 	"fairlane/service/control"
 	"fairlane/service/control/rollouts"
 	"fairlane/service/control/usecases"
@@ -87,7 +88,7 @@ func TestPasswordsAreHashedOutsideOfTransactions(t *testing.T) {
 func TestPlansAreLoadedOutsideOfTransactions(t *testing.T) {
 	t.Parallel()
 	r := managed(t)
-	p, _, err := r.Service.CreatePlan(t.Context(), "lab", control.CompileOptions{}, false)
+	p, _, err := r.Service.CreatePlan(t.Context(), "lab", policy.Options{}, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fairlane/api/gen"
+	"fairlane/policy"
 	"fairlane/service/control"
 	"fairlane/service/control/controltest"
 	"fairlane/service/control/identity"
@@ -94,7 +95,7 @@ func newWorld(t *testing.T, crowded bool) *world {
 // rollOut puts a plan in force, so that there are shares to see.
 func (w *world) rollOut() {
 	w.t.Helper()
-	p, _, err := w.service.CreatePlan(w.t.Context(), "lab", control.CompileOptions{}, false)
+	p, _, err := w.service.CreatePlan(w.t.Context(), "lab", policy.Options{}, false)
 	if err == nil {
 		_, err = w.service.StartRollout(w.t.Context(), "lab", rollouts.RolloutInput{Plan: p.Plan.Name})
 	}

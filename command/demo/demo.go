@@ -152,7 +152,7 @@ func (d *Demo) Run(ctx context.Context) (*Result, error) {
 	}
 	r := &Result{}
 	svc := d.manager.Service()
-	plan, _, err := svc.CreatePlan(ctx, FabricName, control.CompileOptions{}, false)
+	plan, _, err := svc.CreatePlan(ctx, FabricName, policy.Options{}, false)
 	if err != nil {
 		return nil, err
 	}

@@ -24,6 +24,7 @@ import (
 	"fairlane/internal/i18n"
 	"fairlane/internal/phrase"
 	"fairlane/internal/usage"
+	"fairlane/policy"
 	"fairlane/service/control"
 	"fairlane/service/control/controltest"
 	"fairlane/service/store"
@@ -300,7 +301,7 @@ func TestWatchingSharesEndsWithTheContext(t *testing.T) {
 	t.Parallel()
 	r, url := serve(t)
 	r.Lab(t)
-	p, _, err := r.Service.CreatePlan(t.Context(), "lab", control.CompileOptions{}, false)
+	p, _, err := r.Service.CreatePlan(t.Context(), "lab", policy.Options{}, false)
 	if err != nil {
 		t.Fatal(err)
 	}

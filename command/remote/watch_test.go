@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"fairlane/api"
-	"fairlane/service/control"
+	"fairlane/policy"
 	"fairlane/service/control/controltest"
 	"fairlane/service/control/rollouts"
 )
@@ -40,7 +40,7 @@ func TestAWatchOutlivesAServiceThatRestarts(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	p, _, err := r.Service.CreatePlan(t.Context(), "lab", control.CompileOptions{}, false)
+	p, _, err := r.Service.CreatePlan(t.Context(), "lab", policy.Options{}, false)
 	if err != nil {
 		t.Fatal(err)
 	}

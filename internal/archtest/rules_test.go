@@ -133,7 +133,7 @@ var rules = []rule{
 	{"service/control/operations", []string{"internal/phrase", "service/audit", "service/control"}, "use cases see the pure model and the interfaces of service/control, and those aggregates that they build on"},
 	{"service/control/identity", []string{"internal/phrase", "service/audit", "service/control", "tenants"}, "who may do what depends on nothing that is managed"},
 	{"service/control/fabrics", []string{"internal/phrase", "policy", "service/control", "service/device", "subnet", "tenants"}, "a fabric is there before its tenants, plans and rollouts"},
-	{"service/control/tenancy", []string{"internal/phrase", "service/control", "subnet", "tenants"}, "what operators declare is judged by the model, before any plan"},
+	{"service/control/tenancy", []string{"internal/phrase", "policy", "service/control", "subnet", "tenants"}, "what operators declare - tenants, flows and options of the compiler - is judged by the models, before any plan"},
 	{"service/control/plans", []string{"internal/phrase", "internal/span", "policy", "service/control", "service/control/tenancy", "tenants"}, "plans come of what was declared; no rollout matters to them"},
 	{"service/control/rollouts", []string{"ccconfig/driver", "internal/phrase", "internal/span", "policy", "service/control", "service/control/plans", "service/device"}, "rollouts bring plans to devices; what drifts afterwards comes later"},
 	{"service/control/drift", []string{"ccconfig/driver", "internal/phrase", "internal/span", "policy", "service/control", "service/control/plans", "service/control/rollouts", "service/device", "subnet"}, "repairs are rollouts, so drift stands above them"},

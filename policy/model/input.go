@@ -1,6 +1,9 @@
 package model
 
 import (
+	"cmp"
+	"iter"
+
 	"fairlane/ccconfig/ibprofile"
 	"fairlane/ccconfig/profile"
 	"fairlane/internal/quantity"
@@ -37,17 +40,45 @@ type Way struct {
 
 // Options are the operator's choices; the zero value is the default of each.
 type Options struct {
-	Plane        subnet.Plane // "" is subnet.PlaneIB
-	Mode         Mode         // "" is ModeProduct
-	CCTLaw       CCTLaw       // "" is CCTGeometric
-	TimerRestart bool         // adapters of the generic profile restart CCTI_Timer on every BECN (S1's Algorithm 1)
-	PerQP        PerQPMode    // "" is PerQPAuto
-	ReservedSLs  []ident.SL   // never assigned to tenants; nil is SL 15 alone, empty none
-	TableEntries int          // CCT entries to use, at most those of a profile other than the generic one; 0: the profile's, 128 of the generic one
-	// VLArbitration lets the plan weigh the lanes of ports that send for several tenants (InfiniBand).
-	VLArbitration bool
+	Mode         Mode      `json:"mode,omitempty"`          // "" is ModeProduct
+	CCTLaw       CCTLaw    `json:"cct_law,omitempty"`       // "" is CCTGeometric
+	TimerRestart bool      `json:"timer_restart,omitempty"` // adapters of the generic profile restart CCTI_Timer on every BECN (S1's Algorithm 1)
+	PerQP        PerQPMode `json:"per_qp,omitempty"`        // "" is PerQPAuto
+	// ReservedSLs are never assigned to tenants; nil is SL 15 alone, empty none.
+	ReservedSLs []ident.SL `json:"reserved_sls,omitzero"`
+	// TableEntries is the number of CCT entries to use, at most those of a profile other than the generic one; 0: the profile's, 128
+	// of the generic one.
+	TableEntries int          `json:"table_entries,omitempty"`
+	Plane        subnet.Plane `json:"plane,omitempty"` // "" is subnet.PlaneIB
 	// Profile names the device profile of NIC ports on the RoCE plane; "" is profile.Default.
-	Profile string
+	Profile string `json:"profile,omitempty"`
+	// VLArbitration lets the plan weigh the lanes of ports that send for several tenants (InfiniBand).
+	VLArbitration bool `json:"vl_arbitration,omitempty"`
+}
+
+// Misplaced lists the options that are set and have no effect on the plane, by their names in JSON, with the plane that they are
+// for.
+func (o Options) Misplaced() iter.Seq2[string, subnet.Plane] {
+	return func(yield func(string, subnet.Plane) bool) {
+		for _, x := range []struct {
+			name string
+			set  bool
+			of   subnet.Plane
+		}{
+			{"mode", o.Mode != "", subnet.PlaneIB},
+			{"cct_law", o.CCTLaw != "", subnet.PlaneIB},
+			{"timer_restart", o.TimerRestart, subnet.PlaneIB},
+			{"per_qp", o.PerQP != "", subnet.PlaneIB},
+			{"reserved_sls", o.ReservedSLs != nil, subnet.PlaneIB},
+			{"table_entries", o.TableEntries != 0, subnet.PlaneIB},
+			{"vl_arbitration", o.VLArbitration, subnet.PlaneIB},
+			{"profile", o.Profile != "", subnet.PlaneRoCE},
+		} {
+			if x.set && x.of != cmp.Or(o.Plane, subnet.PlaneIB) && !yield(x.name, x.of) {
+				return
+			}
+		}
+	}
 }
 
 // Mode chooses the lever.

@@ -76,7 +76,7 @@ func TestAPlanOnEthernetIsRolledOutReadBackRepairedAndUndone(t *testing.T) {
 			t.Parallel()
 			d := etherLab(t, p)
 			svc, ctx := d.manager.service, t.Context()
-			plan, _, err := svc.CreatePlan(ctx, demo.FabricName, control.CompileOptions{}, false)
+			plan, _, err := svc.CreatePlan(ctx, demo.FabricName, policy.Options{}, false)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -161,7 +161,7 @@ func (d *rig) replan(t *testing.T) string {
 	if _, err := svc.ApplyTenants(t.Context(), demo.FabricName, set, false); err != nil {
 		t.Fatal(err)
 	}
-	plan, _, err := svc.CreatePlan(t.Context(), demo.FabricName, control.CompileOptions{}, false)
+	plan, _, err := svc.CreatePlan(t.Context(), demo.FabricName, policy.Options{}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,7 +229,7 @@ func TestPlansOfOtherPlanesStayOnPaper(t *testing.T) {
 	t.Parallel()
 	d := etherLab(t, policy.PlaneRoCE)
 	svc := d.manager.service
-	plan, _, err := svc.CreatePlan(t.Context(), demo.FabricName, control.CompileOptions{Plane: policy.PlaneWRCC}, false)
+	plan, _, err := svc.CreatePlan(t.Context(), demo.FabricName, policy.Options{Plane: policy.PlaneWRCC}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -237,7 +237,7 @@ func TestPlansOfOtherPlanesStayOnPaper(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "is for the plane wrcc") {
 		t.Errorf("a plan of another plane: %v", err)
 	}
-	if _, _, err := svc.CreatePlan(t.Context(), demo.FabricName, control.CompileOptions{Mode: policy.ModeTheorem1}, false); err == nil {
+	if _, _, err := svc.CreatePlan(t.Context(), demo.FabricName, policy.Options{Mode: policy.ModeTheorem1}, false); err == nil {
 		t.Error("options of InfiniBand are taken on Ethernet")
 	}
 	for want, f := range map[string]control.Fabric{

@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"fairlane/command/demo"
+	"fairlane/policy"
 	"fairlane/service/control"
 	"fairlane/service/control/rollouts"
 	"fairlane/service/placement"
@@ -74,7 +75,7 @@ func onFabricOf(t *testing.T, model fabric.Config, node string, f simdev.Faults,
 	if err := d.Onboard(ctx); err != nil {
 		t.Fatal(err)
 	}
-	plan, _, err := m.service.CreatePlan(ctx, demo.FabricName, control.CompileOptions{}, false)
+	plan, _, err := m.service.CreatePlan(ctx, demo.FabricName, policy.Options{}, false)
 	if err != nil {
 		t.Fatal(err)
 	}

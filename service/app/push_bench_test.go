@@ -121,7 +121,7 @@ func pushLab(tb testing.TB, database string, leaves, hosts int) (d *rig, plans [
 		if _, err := svc.ApplyTenants(ctx, demo.FabricName, everyPort(topo, i), false); err != nil {
 			tb.Fatal(err)
 		}
-		p, _, err := svc.CreatePlan(ctx, demo.FabricName, control.CompileOptions{CCTLaw: [...]policy.CCTLaw{policy.CCTGeometric, policy.CCTQuadratic}[i]}, false)
+		p, _, err := svc.CreatePlan(ctx, demo.FabricName, policy.Options{CCTLaw: [...]policy.CCTLaw{policy.CCTGeometric, policy.CCTQuadratic}[i]}, false)
 		if err != nil {
 			tb.Fatal(err)
 		}

@@ -71,7 +71,7 @@ func TestAnEthernetFabricIsReleased(t *testing.T) {
 			if p == policy.PlaneRoCE {
 				behindTheBack(t, d, d.ether.Case.Flows[0].Src, "rpg_hai_rate", 0, site)
 			}
-			plan, _, err := svc.CreatePlan(ctx, demo.FabricName, control.CompileOptions{}, false)
+			plan, _, err := svc.CreatePlan(ctx, demo.FabricName, policy.Options{}, false)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"fairlane/command/demo"
+	"fairlane/policy"
 	"fairlane/service/control"
 	"fairlane/service/control/rollouts"
 	"fairlane/service/device"
@@ -33,7 +34,7 @@ func (l *driftLab) until(id int64, phase control.Phase) control.Rollout {
 func (l *driftLab) begin(o control.RolloutOptions) control.Rollout {
 	l.t.Helper()
 	svc := l.d.manager.service
-	p, _, err := svc.CreatePlan(l.t.Context(), demo.FabricName, control.CompileOptions{TableEntries: 64}, false)
+	p, _, err := svc.CreatePlan(l.t.Context(), demo.FabricName, policy.Options{TableEntries: 64}, false)
 	if err != nil {
 		l.t.Fatal(err)
 	}

@@ -156,7 +156,7 @@ func (l *smLab) begun(topo *subnet.Fabric) {
 		if _, err := svc.ApplyTenants(t.Context(), demo.FabricName, everyPort(topo, i), false); err != nil {
 			t.Fatal(err)
 		}
-		p, _, err := svc.CreatePlan(t.Context(), demo.FabricName, control.CompileOptions{CCTLaw: law}, false)
+		p, _, err := svc.CreatePlan(t.Context(), demo.FabricName, policy.Options{CCTLaw: law}, false)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -65,7 +65,7 @@ func (d *rig) onlyTenants(t *testing.T, names ...string) *policy.Plan {
 	if _, err := svc.ApplyTenants(t.Context(), demo.FabricName, set, false); err != nil {
 		t.Fatal(err)
 	}
-	p, _, err := svc.CreatePlan(t.Context(), demo.FabricName, control.CompileOptions{}, false)
+	p, _, err := svc.CreatePlan(t.Context(), demo.FabricName, policy.Options{}, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package control
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -8,34 +9,17 @@ import (
 	"fairlane/policy"
 )
 
-// Check rejects options that have no effect on their plane, so that no caller assumes they were applied.
-func (o CompileOptions) Check() error {
+// CheckOptions rejects options that have no effect on their plane, so that no caller assumes they were applied.
+func CheckOptions(o policy.Options) error {
 	var bad InvalidError
-	only := func(set bool, field string, plane policy.Plane) {
-		if has := o.plane(); set && has != plane {
-			bad.Add("/"+field, phrase.Of("problem.option-plane", "option", field, "plane", has, "want", plane))
-		}
+	for name, plane := range o.Misplaced() {
+		bad.Add("/"+name, phrase.Of("problem.option-plane", "option", name, "plane", cmp.Or(o.Plane, policy.PlaneIB), "want", plane))
 	}
-	only(o.Mode != "", "mode", policy.PlaneIB)
-	only(o.CCTLaw != "", "cct_law", policy.PlaneIB)
-	only(o.TimerRestart, "timer_restart", policy.PlaneIB)
-	only(o.PerQP != "", "per_qp", policy.PlaneIB)
-	only(o.ReservedSLs != nil, "reserved_sls", policy.PlaneIB)
-	only(o.TableEntries != 0, "table_entries", policy.PlaneIB)
-	only(o.VLArbitration, "vl_arbitration", policy.PlaneIB)
-	only(o.Profile != "", "profile", policy.PlaneRoCE)
 	return bad.OrNil()
 }
 
-func (o CompileOptions) plane() policy.Plane {
-	if o.Plane == "" {
-		return policy.PlaneIB
-	}
-	return o.Plane
-}
-
-// Follow sets the plane of options that name none to that of their fabric; for InfiniBand the plane stays zero.
-func (o *CompileOptions) Follow(ctx context.Context, r Repos, fabric string) error {
+// FollowPlane sets the plane of options that name none to that of their fabric; for InfiniBand the plane stays zero.
+func FollowPlane(ctx context.Context, r Repos, fabric string, o *policy.Options) error {
 	f, err := r.Fabric(ctx, fabric)
 	if err == nil && o.Plane == "" && f.Plane != policy.PlaneIB {
 		o.Plane = f.Plane

@@ -100,35 +100,13 @@ type Tenant struct {
 	CreatedAt, UpdatedAt time.Time
 }
 
-// CompileOptions are the stored form of policy.Options.
-type CompileOptions struct {
-	Mode         policy.Mode      `json:"mode,omitempty"`
-	CCTLaw       policy.CCTLaw    `json:"cct_law,omitempty"`
-	TimerRestart bool             `json:"timer_restart,omitempty"`
-	PerQP        policy.PerQPMode `json:"per_qp,omitempty"`
-	ReservedSLs  []ident.SL       `json:"reserved_sls,omitzero"` // nil: the compiler's default; empty: none
-	TableEntries int              `json:"table_entries,omitempty"`
-	Plane        policy.Plane     `json:"plane,omitempty"`
-	Profile      string           `json:"profile,omitempty"`
-	// VLArbitration allows the plan to set weights of virtual lanes.
-	VLArbitration bool `json:"vl_arbitration,omitempty"`
-}
-
-// Policy converts the options to those of the compiler.
-func (o CompileOptions) Policy() policy.Options {
-	return policy.Options{
-		Mode: o.Mode, CCTLaw: o.CCTLaw, TimerRestart: o.TimerRestart, PerQP: o.PerQP,
-		ReservedSLs: o.ReservedSLs, TableEntries: o.TableEntries, Plane: o.Plane, Profile: o.Profile, VLArbitration: o.VLArbitration,
-	}
-}
-
 // PlanInput holds everything a plan was compiled from. With the snapshot of that name it reproduces the plan byte for
 // byte.
 type PlanInput struct {
 	Snapshot string           `json:"snapshot"` // Snapshot.SHA256
 	Tenants  []tenants.Tenant `json:"tenants"`
 	Flows    []tenants.Flow   `json:"flows"`
-	Options  CompileOptions   `json:"options"`
+	Options  policy.Options   `json:"options"`
 	// Policy is the revision of tenants, flows and options; 0 in plans older than revisions.
 	Policy int64 `json:"policy,omitempty"`
 	// InForce names the plan whose placements were kept where they were still valid; empty for none.

@@ -320,7 +320,7 @@ func plan(name string) control.Plan {
 			Tenants:  []policy.TenantShare{{Tenant: "red", Weight: 1500, PredictedError: 0.25}},
 			Findings: []policy.Finding{{Code: "sl-exhausted", Message: "m"}},
 		},
-		Input: control.PlanInput{Snapshot: strings.Repeat("1", 64), Tenants: []tenants.Tenant{red().Tenant}, Flows: someFlows(), Options: control.CompileOptions{Mode: "theorem1"}},
+		Input: control.PlanInput{Snapshot: strings.Repeat("1", 64), Tenants: []tenants.Tenant{red().Tenant}, Flows: someFlows(), Options: policy.Options{Mode: "theorem1"}},
 	}
 }
 

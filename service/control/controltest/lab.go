@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"fairlane/policy"
 	"fairlane/service/audit"
 	"fairlane/service/control"
 	"fairlane/service/control/drift"
@@ -28,7 +29,7 @@ func LabWithPlan(t testing.TB) (*Rig, string) {
 	t.Helper()
 	r := New(t, OpenSQLite)
 	r.Lab(t)
-	p, created, err := r.Service.CreatePlan(t.Context(), "lab", control.CompileOptions{}, false)
+	p, created, err := r.Service.CreatePlan(t.Context(), "lab", policy.Options{}, false)
 	if err != nil || !created {
 		t.Fatalf("plan: created %v, %v", created, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"fairlane/policy"
 	"fairlane/service/control"
 	"fairlane/service/control/controltest"
 	"fairlane/service/control/drift"
@@ -18,7 +19,7 @@ func otherPlan(t *testing.T, r *controltest.Rig) string {
 	if _, err := r.Service.ApplyTenants(t.Context(), "lab", set, false); err != nil {
 		t.Fatal(err)
 	}
-	p, created, err := r.Service.CreatePlan(t.Context(), "lab", control.CompileOptions{}, false)
+	p, created, err := r.Service.CreatePlan(t.Context(), "lab", policy.Options{}, false)
 	if err != nil || !created {
 		t.Fatalf("plan: created %t, %v", created, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"fairlane/ccconfig/driver"
+	"fairlane/policy"
 	"fairlane/service/control"
 	"fairlane/service/control/controltest"
 	"fairlane/service/control/drift"
@@ -41,7 +42,7 @@ func movingPlan(t *testing.T, r *controltest.Rig) string {
 	if _, err := r.Service.ApplyTenants(t.Context(), "lab", set, false); err != nil {
 		t.Fatal(err)
 	}
-	p, _, err := r.Service.CreatePlan(t.Context(), "lab", control.CompileOptions{}, false)
+	p, _, err := r.Service.CreatePlan(t.Context(), "lab", policy.Options{}, false)
 	if err != nil {
 		t.Fatal(err)
 	}

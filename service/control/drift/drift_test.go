@@ -301,7 +301,7 @@ func TestRollBackRestoresWholePlans(t *testing.T) {
 	r, a := controltest.InForce(t)
 	other := func(mode policy.Mode) string {
 		t.Helper()
-		p, _, err := r.Service.CreatePlan(t.Context(), "lab", control.CompileOptions{Mode: mode, TableEntries: 64}, false)
+		p, _, err := r.Service.CreatePlan(t.Context(), "lab", policy.Options{Mode: mode, TableEntries: 64}, false)
 		if err != nil || p.Plan.Name == a {
 			t.Fatalf("plan %s, %v", p.Plan.Name, err)
 		}

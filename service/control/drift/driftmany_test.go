@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"fairlane/policy"
 	"fairlane/service/control"
 	"fairlane/service/control/controltest"
 	"fairlane/service/control/drift"
@@ -51,7 +52,7 @@ func TestSweepsOfManyFabricsLoadEachPlanOnce(t *testing.T) {
 		if _, err := r.Service.ApplyTenants(t.Context(), name, controltest.Tenants(), false); err != nil {
 			t.Fatal(err)
 		}
-		p, _, err := r.Service.CreatePlan(t.Context(), name, control.CompileOptions{}, false)
+		p, _, err := r.Service.CreatePlan(t.Context(), name, policy.Options{}, false)
 		if err != nil {
 			t.Fatal(err)
 		}

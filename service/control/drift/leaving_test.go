@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"fairlane/ccconfig/driver"
+	"fairlane/policy"
 	"fairlane/service/control"
 	"fairlane/service/control/controltest"
 	"fairlane/service/control/drift"
@@ -28,12 +29,12 @@ type leavingLab struct {
 	ahead *atomic.Int64
 }
 
-func newLeavingLab(t *testing.T, policy device.Policy) *leavingLab {
+func newLeavingLab(t *testing.T, drift device.Policy) *leavingLab {
 	t.Helper()
 	r, _ := controltest.InForce(t)
 	r.Devices.Compare()
 	p := control.DefaultDriftPolicy()
-	p.Policy = policy
+	p.Policy = drift
 	if _, err := r.Service.PutDriftPolicy(t.Context(), "lab", 0, p); err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +43,7 @@ func newLeavingLab(t *testing.T, policy device.Policy) *leavingLab {
 	if _, err := r.Service.ApplyTenants(t.Context(), "lab", set, false); err != nil {
 		t.Fatal(err)
 	}
-	plan, _, err := r.Service.CreatePlan(t.Context(), "lab", control.CompileOptions{}, false)
+	plan, _, err := r.Service.CreatePlan(t.Context(), "lab", policy.Options{}, false)
 	if err != nil {
 		t.Fatal(err)
 	}

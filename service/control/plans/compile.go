@@ -18,8 +18,8 @@ import (
 
 // PlanRequest selects the input of a plan; the zero value is the current declaration with the fabric's options.
 type PlanRequest struct {
-	Options *control.CompileOptions // nil: the options of the policy
-	Policy  int64                   // the revision of tenants and flows; 0 is the current declaration
+	Options *policy.Options // nil: the options of the policy
+	Policy  int64           // the revision of tenants and flows; 0 is the current declaration
 	// KeepPlacements keeps tenants on their service levels in the plan in force, where these are still valid.
 	KeepPlacements bool
 	Edits          []string // what-if edits, as policy.ParseEdit parses them; only WhatIf accepts any
@@ -103,7 +103,7 @@ func (s *Plans) planInput(ctx context.Context, fabric string, req PlanRequest) (
 		if req.Options != nil {
 			in.Options = *req.Options
 		}
-		if err := in.Options.Follow(ctx, r, fabric); err != nil {
+		if err := control.FollowPlane(ctx, r, fabric, &in.Options); err != nil {
 			return err
 		}
 		if req.KeepPlacements {
@@ -122,8 +122,8 @@ func (s *Plans) planInput(ctx context.Context, fabric string, req PlanRequest) (
 	if err != nil {
 		return in, pin, err
 	}
-	pin.Tenants, pin.Flows, pin.Options, pin.IBProfiles = in.Tenants, in.Flows, in.Options.Policy(), s.ProfilesOfDevices()
-	return in, pin, in.Options.Check()
+	pin.Tenants, pin.Flows, pin.Options, pin.IBProfiles = in.Tenants, in.Flows, in.Options, s.ProfilesOfDevices()
+	return in, pin, control.CheckOptions(in.Options)
 }
 
 // declared loads tenants, flows and options of a revision; 0 is the current declaration.

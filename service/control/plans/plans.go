@@ -6,13 +6,14 @@ import (
 	"fmt"
 
 	"fairlane/internal/phrase"
+	"fairlane/policy"
 	"fairlane/service/control"
 	"fairlane/tenants"
 )
 
 // CreatePlan compiles the fabric's tenants and flows on its latest snapshot with the given options. A dry run stores
 // nothing. created is false when the plan was stored before, since the same input gives the same plan.
-func (s *Plans) CreatePlan(ctx context.Context, fabric string, o control.CompileOptions, dryRun bool) (p control.Plan, created bool, err error) {
+func (s *Plans) CreatePlan(ctx context.Context, fabric string, o policy.Options, dryRun bool) (p control.Plan, created bool, err error) {
 	return s.MakePlan(ctx, fabric, PlanRequest{Options: &o}, dryRun)
 }
 

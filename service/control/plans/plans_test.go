@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlane/service/control"
+	"fairlane/policy"
 	"fairlane/service/control/controltest"
 	"fairlane/service/control/tenancy"
 )
@@ -13,7 +13,7 @@ import (
 func TestTheSameInputGivesTheSamePlan(t *testing.T) {
 	t.Parallel()
 	r, name := controltest.LabWithPlan(t)
-	p, created, err := r.Service.CreatePlan(t.Context(), "lab", control.CompileOptions{}, false)
+	p, created, err := r.Service.CreatePlan(t.Context(), "lab", policy.Options{}, false)
 	if err != nil || created || p.Plan.Name != name {
 		t.Errorf("compiling again: created %v, name %s, %v; want %s again", created, p.Plan.Name, err, name)
 	}
@@ -21,7 +21,7 @@ func TestTheSameInputGivesTheSamePlan(t *testing.T) {
 		Name: "red", Weight: 9000, PKey: 0x8001, Attachments: []tenancy.AttachmentInput{{Port: "h1"}, {Port: "h4"}}}); err != nil {
 		t.Fatal(err)
 	}
-	p, created, err = r.Service.CreatePlan(t.Context(), "lab", control.CompileOptions{}, false)
+	p, created, err = r.Service.CreatePlan(t.Context(), "lab", policy.Options{}, false)
 	if err != nil || !created || p.Plan.Name == name {
 		t.Errorf("compiling with another weight: created %v, name %s, %v", created, p.Plan.Name, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"fairlane/ccconfig/driver"
+	"fairlane/policy"
 	"fairlane/service/control"
 	"fairlane/service/control/controltest"
 	"fairlane/service/control/drift"
@@ -274,7 +275,7 @@ func TestPlanWithoutTenantsRemovesAllSettings(t *testing.T) {
 	if _, err := r.Service.ApplyTenants(t.Context(), "lab", tenancy.TenantSet{Flows: []tenancy.FlowInput{}, Prune: true}, false); err != nil {
 		t.Fatal(err)
 	}
-	p, _, err := r.Service.CreatePlan(t.Context(), "lab", control.CompileOptions{}, false)
+	p, _, err := r.Service.CreatePlan(t.Context(), "lab", policy.Options{}, false)
 	if err != nil {
 		t.Fatal(err)
 	}

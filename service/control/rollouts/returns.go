@@ -69,8 +69,8 @@ func (s *Rollouts) prepareReturn(ctx context.Context, fabric string, to control.
 	if err != nil {
 		return x, err
 	}
-	options := control.CompileOptions{Plane: x.target.Fabric.Plane}
-	if x.target.Plan, err = policy.Compile(policy.Input{Fabric: x.target.Topology, Options: options.Policy()}); err != nil {
+	options := policy.Options{Plane: x.target.Fabric.Plane}
+	if x.target.Plan, err = policy.Compile(policy.Input{Fabric: x.target.Topology, Options: options}); err != nil {
 		return x, plans.Uncompilable(err)
 	}
 	x.to, x.plan = to, control.Plan{Fabric: fabric, Plan: x.target.Plan, Input: control.PlanInput{Snapshot: snapshot, Options: options}, CreatedAt: s.Now()}

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fairlane/ccconfig/driver"
+	"fairlane/policy"
 	"fairlane/service/control"
 	"fairlane/service/control/controltest"
 	"fairlane/service/control/rollouts"
@@ -85,7 +86,7 @@ func TestTwoRolloutsNeverInterleave(t *testing.T) {
 func TestOnlyAnIntactStoredPlanReachesDevices(t *testing.T) {
 	t.Parallel()
 	r, plan := controltest.LabWithPlan(t)
-	dry, created, err := r.Service.CreatePlan(t.Context(), "lab", control.CompileOptions{Mode: "theorem1"}, true)
+	dry, created, err := r.Service.CreatePlan(t.Context(), "lab", policy.Options{Mode: "theorem1"}, true)
 	if err != nil || created || dry.Stored {
 		t.Fatalf("dry run gives created %v, stored %v, %v", created, dry.Stored, err)
 	}

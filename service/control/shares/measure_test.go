@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"fairlane/internal/quantity"
+	"fairlane/policy"
 	"fairlane/service/control"
 	"fairlane/service/control/controltest"
 	"fairlane/service/control/tenancy"
@@ -53,7 +54,7 @@ func TestWindowTooLongForASlowFabricIsRejected(t *testing.T) {
 	if _, err := r.Service.CreateTenant(ctx, "slow", in); err != nil {
 		t.Fatal(err)
 	}
-	p, _, err := r.Service.CreatePlan(ctx, "slow", control.CompileOptions{}, false)
+	p, _, err := r.Service.CreatePlan(ctx, "slow", policy.Options{}, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -205,7 +205,7 @@ func (s *Tasks) doTask(ctx context.Context, t control.Task, progress func(float6
 	if err != nil {
 		return nil, err
 	}
-	in := policy.Input{Fabric: target.Topology, Tenants: p.Input.Tenants, Flows: p.Input.Flows, Options: p.Input.Options.Policy(), IBProfiles: s.ProfilesOfDevices()}
+	in := policy.Input{Fabric: target.Topology, Tenants: p.Input.Tenants, Flows: p.Input.Flows, Options: p.Input.Options, IBProfiles: s.ProfilesOfDevices()}
 	return lab.SimulatePlan(ctx, in, p.Plan, max(req.Seed, 1), req.Before, progress)
 }
 

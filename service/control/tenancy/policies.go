@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"fairlane/internal/phrase"
+	"fairlane/policy"
 	"fairlane/service/control"
 	"fairlane/tenants"
 )
@@ -17,7 +18,7 @@ type PolicyContent struct {
 	control.Policy
 	List    []tenants.Tenant // by name
 	Traffic []tenants.Flow   // in the order declared
-	Options control.CompileOptions
+	Options policy.Options
 }
 
 // policyChange is the change of a fabric's policy in one transaction.
@@ -26,7 +27,7 @@ type policyChange struct {
 	put      []tenants.Tenant
 	gone     []string
 	flows    []tenants.Flow // nil: unchanged
-	options  *control.CompileOptions
+	options  *policy.Options
 	restores int64
 }
 
@@ -209,14 +210,14 @@ func (s *Tenancy) restore(ctx context.Context, r control.Repos, now, then Policy
 
 // Options returns the default options of a fabric's plans, and the number of the revision that introduced them, 0 when
 // none were set.
-func (s *Tenancy) Options(ctx context.Context, fabric string) (o control.CompileOptions, version int64, err error) {
+func (s *Tenancy) Options(ctx context.Context, fabric string) (o policy.Options, version int64, err error) {
 	err = s.Store.View(ctx, func(r control.Repos) (err error) { o, version, err = OptionsOf(ctx, r, fabric); return err })
 	return o, version, err
 }
 
 // OptionsOf returns the compiler options of a fabric and their version, in a transaction; the zero options when none were
 // set.
-func OptionsOf(ctx context.Context, r control.Repos, fabric string) (o control.CompileOptions, version int64, err error) {
+func OptionsOf(ctx context.Context, r control.Repos, fabric string) (o policy.Options, version int64, err error) {
 	p, err := r.Policy(ctx, fabric, 0)
 	if errors.Is(err, control.ErrNotFound) {
 		_, err = r.Fabric(ctx, fabric)
@@ -235,13 +236,13 @@ func OptionsOf(ctx context.Context, r control.Repos, fabric string) (o control.C
 }
 
 // PutOptions replaces the options at version, as returned by Options, or at AnyVersion.
-func (s *Tenancy) PutOptions(ctx context.Context, fabric string, version int64, o control.CompileOptions) (next int64, err error) {
+func (s *Tenancy) PutOptions(ctx context.Context, fabric string, version int64, o policy.Options) (next int64, err error) {
 	err = s.Store.Tx(control.OnFabric(ctx, fabric), func(r control.Repos) error {
 		effective := o
-		if err := effective.Follow(ctx, r, fabric); err != nil {
+		if err := control.FollowPlane(ctx, r, fabric, &effective); err != nil {
 			return err
 		}
-		if err := effective.Check(); err != nil {
+		if err := control.CheckOptions(effective); err != nil {
 			return err
 		}
 		before, have, err := OptionsOf(ctx, r, fabric)
@@ -275,7 +276,7 @@ type PolicyDiff struct {
 	FlowsRemoved   []tenants.Flow
 	FlowsAddedN    int
 	FlowsRemovedN  int
-	Before, After  control.CompileOptions // the options
+	Before, After  policy.Options // the options
 }
 
 // maxListedFlows bounds the flows that a difference lists.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"fairlane/policy"
 	"fairlane/service/control"
 	"fairlane/service/control/controltest"
 	"fairlane/service/control/tenancy"
@@ -91,7 +92,7 @@ func TestWithoutDiscoveryPortsCannotBeNamed(t *testing.T) {
 	if controltest.Code(err) != "not-discovered" {
 		t.Errorf("attaching gives %v", err)
 	}
-	if _, _, err = r.Service.CreatePlan(ctx, "lab", control.CompileOptions{}, true); controltest.Code(err) != "not-discovered" {
+	if _, _, err = r.Service.CreatePlan(ctx, "lab", policy.Options{}, true); controltest.Code(err) != "not-discovered" {
 		t.Errorf("compiling gives %v", err)
 	}
 }
