@@ -29,10 +29,10 @@ type mlxPoint struct {
 	monitor quantity.Picoseconds
 	inc     quantity.Picoseconds
 	bytes   int64
-	divisor float64 // 2^rpg_gd
-	least   float64 // smallest ratio of new to old rate in one cut
-	maxRate float64 // bit/s; 0 means line rate
-	first   float64 // rate_to_set_on_first_cnp, bit/s; 0 means line rate
+	divisor float64              // 2^rpg_gd
+	least   float64              // smallest ratio of new to old rate in one cut
+	maxRate float64              // bit/s; 0 means line rate
+	first   float64              // rate_to_set_on_first_cnp, bit/s; 0 means line rate
 	gap     quantity.Picoseconds // minimum time between notifications
 	clamp   bool
 	clampAT bool // clamp the target after an increase by time, too
