@@ -142,7 +142,7 @@ func text(err error) string {
 // tell notifies systemd, and logs a failure of that.
 func tell(ctx context.Context, n sdnotify.Notifier, state string, log *slog.Logger) {
 	if err := n.Send(ctx, state); err != nil {
-		log.Warn("systemd was not told", "error", err.Error())
+		log.Warn("systemd could not be notified", "error", err.Error())
 	}
 }
 

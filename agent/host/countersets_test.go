@@ -32,8 +32,8 @@ func attribute(typ uint16, payload ...[]byte) []byte {
 
 func word(v uint32) []byte { return binary.NativeEndian.AppendUint32(nil, v) }
 
-// told returns a message of the kernel for the request with dumpSequence.
-func told(typ, flags uint16, attrs ...[]byte) []byte {
+// message returns one of the kernel for the request with dumpSequence.
+func message(typ, flags uint16, attrs ...[]byte) []byte {
 	p := slices.Concat(attrs...)
 	b := word(uint32(16 + len(p)))
 	b = binary.NativeEndian.AppendUint16(b, typ)
@@ -42,10 +42,10 @@ func told(typ, flags uint16, attrs ...[]byte) []byte {
 }
 
 const (
-	toldDevice = 5<<10 | 1
-	toldSets   = 5<<10 | 17
-	end        = 3
-	refused    = 2
+	newDevice = 5<<10 | 1
+	newSets   = 5<<10 | 17
+	end       = 3
+	refused   = 2
 )
 
 func errno32(n unix.Errno) []byte { return word(uint32(-int32(n))) }
@@ -68,9 +68,9 @@ func (k *rdmaKernel) open() (datagrams, error) {
 // kernel has devices mlx5_7 and mlx5_0, with index 2, and these answers about counter sets.
 func kernel(answers ...[][]byte) *rdmaKernel {
 	devices := func(index uint32, name string) []byte {
-		return told(toldDevice, 2, attribute(1, word(index)), attribute(2, append([]byte(name), 0)))
+		return message(newDevice, 2, attribute(1, word(index)), attribute(2, append([]byte(name), 0)))
 	}
-	k := &rdmaKernel{sockets: []*wire{{datagrams: [][]byte{slices.Concat(devices(0, "mlx5_7"), devices(2, "mlx5_0")), told(end, 2, word(0))}}}}
+	k := &rdmaKernel{sockets: []*wire{{datagrams: [][]byte{slices.Concat(devices(0, "mlx5_7"), devices(2, "mlx5_0")), message(end, 2, word(0))}}}}
 	for _, a := range answers {
 		k.sockets = append(k.sockets, &wire{datagrams: a})
 	}
@@ -78,7 +78,7 @@ func kernel(answers ...[][]byte) *rdmaKernel {
 }
 
 func toldSet(id, port uint32, attrs ...[]byte) []byte {
-	return told(toldSets, 2, attribute(77, attribute(78, attribute(3, word(port)), attribute(79, word(id)), slices.Concat(attrs...))))
+	return message(newSets, 2, attribute(77, attribute(78, attribute(3, word(port)), attribute(79, word(id)), slices.Concat(attrs...))))
 }
 
 // withSets returns the meter of a host's only port, with scripted RDMA netlink.
@@ -105,7 +105,7 @@ func TestCounterSetsOfAPort(t *testing.T) {
 			attribute(80, counter("rdma_tx_bytes", attribute(83, binary.NativeEndian.AppendUint64(nil, 1<<40))), counter("rdma_rx_bytes"))),
 		toldSet(4, 1, attribute(74, word(1)), attribute(28, word(4712))), // a process that has ended
 		toldSet(5, 1, attribute(74, word(1)), attribute(29, []byte("ib_core\x00"))),
-		told(end, 2, word(0)),
+		message(end, 2, word(0)),
 	})
 	got, err := withSets(t, k).CounterSets(t.Context())
 	if err != nil {
@@ -138,8 +138,8 @@ func TestCounterSetsOfAPort(t *testing.T) {
 // An answer without sets is an error.
 func TestCounterSetsErrors(t *testing.T) {
 	t.Parallel()
-	last := told(end, 2, word(0))
-	interrupted := [][]byte{told(end, 0x12, word(0))}
+	last := message(end, 2, word(0))
+	interrupted := [][]byte{message(end, 0x12, word(0))}
 	for name, c := range map[string]struct {
 		kernel *rdmaKernel
 		want   error
@@ -147,10 +147,10 @@ func TestCounterSetsErrors(t *testing.T) {
 	}{
 		"nothing is bound":           {kernel([][]byte{last}), ErrNotBound, "set link mlx5_0/1 auto"},
 		"another port's alone":       {kernel([][]byte{toldSet(7, 2), last}), ErrNotBound, ""},
-		"a kernel without command":   {kernel([][]byte{told(refused, 0, errno32(unix.EINVAL))}), ErrNotOffered, "invalid argument"},
-		"without the permission":     {kernel([][]byte{told(refused, 0, errno32(unix.EPERM))}), ErrNotOffered, "not permitted"},
-		"refused at the end":         {kernel([][]byte{told(end, 2, errno32(unix.EOPNOTSUPP))}), ErrNotOffered, "not supported"},
-		"broken":                     {kernel([][]byte{told(refused, 0, errno32(unix.EIO))}), unix.EIO, ""},
+		"a kernel without command":   {kernel([][]byte{message(refused, 0, errno32(unix.EINVAL))}), ErrNotOffered, "invalid argument"},
+		"without the permission":     {kernel([][]byte{message(refused, 0, errno32(unix.EPERM))}), ErrNotOffered, "not permitted"},
+		"refused at the end":         {kernel([][]byte{message(end, 2, errno32(unix.EOPNOTSUPP))}), ErrNotOffered, "not supported"},
+		"broken":                     {kernel([][]byte{message(refused, 0, errno32(unix.EIO))}), unix.EIO, ""},
 		"no such device":             {&rdmaKernel{sockets: []*wire{{datagrams: [][]byte{last}}}}, ErrNotOffered, "no device mlx5_0"},
 		"no RDMA netlink":            {&rdmaKernel{err: unix.EPROTONOSUPPORT}, ErrNoRDMANetlink, "not offered"},
 		"nobody listens":             {&rdmaKernel{sockets: []*wire{{sendErr: unix.ECONNREFUSED}}}, ErrNotOffered, ""},

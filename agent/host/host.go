@@ -78,7 +78,7 @@ type Host struct {
 
 	mu     sync.Mutex
 	cards  map[string]*known            // by name
-	told   map[string]map[string]string // last known values of devices, by card and kind
+	last   map[string]map[string]string // last known values of devices, by card and kind
 	report Report
 }
 
@@ -108,7 +108,7 @@ func Open(o Options) (*Host, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("host: %w", err), root.Close())
 	}
-	h := &Host{options: o, files: root, inodes: inodes, cards: map[string]*known{}, told: map[string]map[string]string{}, mapper: fileMap{root}}
+	h := &Host{options: o, files: root, inodes: inodes, cards: map[string]*known{}, last: map[string]map[string]string{}, mapper: fileMap{root}}
 	h.close = func() error { return errors.Join(root.Close(), inodes.Close()) }
 	if o.Root == "/" {
 		h.mapper = rdmaMap{}
@@ -234,7 +234,7 @@ func (h *Host) NICs(ctx context.Context) ([]agent.NIC, error) {
 	for name := range h.cards {
 		if !seen[name] {
 			delete(h.cards, name)
-			delete(h.told, name)
+			delete(h.last, name)
 		}
 	}
 	h.report = report
@@ -284,22 +284,22 @@ func (h *Host) incarnation(c *Card) string {
 		if n := h.inode(rdmaClass + p.RDMA); n > 0 {
 			inode = strconv.FormatUint(n, 10)
 		}
-		words = append(words, h.lastTold(c, "index of "+p.NetDev, index)+"."+h.lastTold(c, "inode of "+p.RDMA, inode))
+		words = append(words, h.lastValue(c, "index of "+p.NetDev, index)+"."+h.lastValue(c, "inode of "+p.RDMA, inode))
 	}
-	return strings.Join(append(words, h.lastTold(c, "firmware", c.Firmware)), " ")
+	return strings.Join(append(words, h.lastValue(c, "firmware", c.Firmware)), " ")
 }
 
-// lastTold returns the current value, or the last one when the current is empty. The caller holds mu.
-func (h *Host) lastTold(c *Card, what, now string) string {
-	told := h.told[c.Name]
+// lastValue returns the current value, or the last one when the current is empty. The caller holds mu.
+func (h *Host) lastValue(c *Card, what, now string) string {
+	values := h.last[c.Name]
 	if now == "" {
-		return told[what]
+		return values[what]
 	}
-	if told == nil {
-		told = map[string]string{}
-		h.told[c.Name] = told
+	if values == nil {
+		values = map[string]string{}
+		h.last[c.Name] = values
 	}
-	told[what] = now
+	values[what] = now
 	return now
 }
 

@@ -260,8 +260,8 @@ func TestANumberThatCannotBeReadOnceIsNoOtherDevice(t *testing.T) {
 			t.Errorf("another %s went unnoticed", name)
 		}
 		m.remove("sys/class/net/ens1f0np0")
-		if nics(t, h); len(h.told) != 0 {
-			t.Errorf("of cards that are gone: %v", h.told)
+		if nics(t, h); len(h.last) != 0 {
+			t.Errorf("of cards that are gone: %v", h.last)
 		}
 	}
 }

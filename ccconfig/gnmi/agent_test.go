@@ -212,7 +212,7 @@ func TestParametersWithoutAValue(t *testing.T) {
 	_, err := d.Apply(t.Context(), devs[0], params(driver.NICParam{Name: "rpg_gd", Value: 10}))
 	refused(t, "unreadable", err, driver.ErrBusy, "nothing was sent", "port 1 rpg_gd", "input/output error")
 	_, err = d.Apply(t.Context(), devs[0], params(driver.NICParam{Name: "rpg_gd", Value: 10}, driver.NICParam{Name: "rtt_resp_dscp", Value: 1}))
-	refused(t, "absent", err, driver.ErrUnsupported, "nothing was sent", "port 1 rtt_resp_dscp: its host has no way to it")
+	refused(t, "absent", err, driver.ErrUnsupported, "nothing was sent", "port 1 rtt_resp_dscp: its host has no path to it")
 	got, err := d.Read(t.Context(), devs[0])
 	if err != nil {
 		t.Fatal(err)

@@ -133,7 +133,7 @@ func (a *agent) missing(ctx context.Context, dev driver.Device, o *observed, key
 		switch {
 		case status.Code(err) == codes.NotFound:
 			kind = driver.ErrUnsupported
-			told = append(told, fmt.Sprintf("%s: its host has no way to it", k))
+			told = append(told, fmt.Sprintf("%s: its host has no path to it", k))
 		case err != nil:
 			return driver.Unsent(a.s.classify(ctx, "state of "+k.String(), dev, err))
 		default:

@@ -45,7 +45,7 @@ func TestFinishedPlanesArePrintedWhenOneFails(t *testing.T) {
 	}
 }
 
-// Each bound that a run missed is told in the user's language, also of several planes.
+// A run reports each missed bound in the user's language, also those of several planes.
 func TestMissedBoundsAreToldInTheUsersLanguage(t *testing.T) {
 	t.Parallel()
 	large, half, full := 0.25, 0.5, 1.0

@@ -23,8 +23,8 @@ func TestApplyLeavesAloneWhatChangedSinceItWasShown(t *testing.T) {
 		discovered bool
 		meanwhile  tenancy.TenantInput
 	}{
-		{"a tenant that nobody saw", true, tenancy.TenantInput{Name: "green", Weight: 1000}},
-		{"a tenant of a fabric whose ports nobody knows yet", false, tenancy.TenantInput{Name: "green", Weight: 1000}},
+		{"a tenant that is new", true, tenancy.TenantInput{Name: "green", Weight: 1000}},
+		{"a tenant of a fabric before its discovery", false, tenancy.TenantInput{Name: "green", Weight: 1000}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -240,7 +240,7 @@ func addresses(e listen.Endpoint) string {
 // tell tells systemd, and the log when that does not work.
 func (s *serving) tell(ctx context.Context, state string) {
 	if err := s.notify.Send(ctx, state); err != nil {
-		s.log.Warn("systemd was not told", "error", err.Error())
+		s.log.Warn("systemd could not be notified", "error", err.Error())
 	}
 }
 

@@ -87,7 +87,7 @@ type Network struct {
 	fair  []fairSwitch // by switch; nil without WRCC
 	edges []edge       // DCI switches
 
-	functions []function // of hosts with functions; the first entry is a placeholder
+	functions []function // of hosts with functions; index 0 stands for none and is not used
 	ends      []ends     // functions of flows; nil in a fabric without functions
 
 	upcoming, active, peakActive int

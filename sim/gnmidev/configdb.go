@@ -37,7 +37,7 @@ func (t table) clone() table {
 	return out
 }
 
-// bare is the placeholder field of entries without fields.
+// bare is the field that the database stores in entries without fields.
 const bare = "NULL"
 
 // maxEntries is the largest number of entries in a configuration.
