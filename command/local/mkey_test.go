@@ -40,7 +40,7 @@ func TestTheServiceReachesWhatAnMKeyHides(t *testing.T) {
 		t.Fatalf("without the key it finds %v: %v: want less than %d nodes", less, err, all-1)
 	}
 	for range 2 { // from nothing, then from what the first look knows
-		if l, err := owner.Look(t.Context(), lab, found, ident.PortID{}); err != nil || len(l.Topology.Nodes) != all {
+		if l, err := owner.Rescan(t.Context(), lab, found, ident.PortID{}); err != nil || len(l.Topology.Nodes) != all {
 			t.Errorf("with the key it sees %+v, %v", l, err)
 		}
 	}

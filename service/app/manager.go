@@ -46,7 +46,7 @@ type workOptions struct {
 	tracer    trace.TracerProvider // nil: no spans
 	lease     time.Duration        // see rollout.Deps.Lease
 	retention operations.Retention // for how long what is of no more use is kept
-	relook    time.Duration        // between looks at discovered fabrics; 0 is never
+	relook    time.Duration        // between scans at discovered fabrics; 0 is never
 	still     bool                 // no periodic work: for tests, which ask for it themselves
 }
 
@@ -70,8 +70,8 @@ func openManager(ctx context.Context, database string, p *site.Access, o workOpt
 	if m.store, err = store.Open(ctx, database, store.Options{}); err != nil {
 		return nil, err
 	}
-	p.Relook = o.relook
-	deps := control.Deps{Store: m.store, Discoverer: p, Observer: p, Meter: p, Looker: p, Laboratory: lab.Laboratory{}, SourceAllowed: p.SourceAllowed, IBProfiles: p.IBProfiles}
+	p.RescanInterval = o.relook
+	deps := control.Deps{Store: m.store, Discoverer: p, Observer: p, Meter: p, Rescanner: p, Laboratory: lab.Laboratory{}, SourceAllowed: p.SourceAllowed, IBProfiles: p.IBProfiles}
 	for _, f := range adjust {
 		f(&deps)
 	}
@@ -137,7 +137,7 @@ func (m *manager) periodic(name string) []riverwork.Periodic {
 // relookTick is how often it is asked which fabrics are to be looked at again.
 const relookTick = 5 * time.Second
 
-// keep looks after rollouts that stand still.
+// keep scans after rollouts that stand still.
 func (m *manager) keep(ctx context.Context) {
 	tick := time.NewTicker(m.engine.Every())
 	defer tick.Stop()

@@ -24,7 +24,7 @@ type Deps struct {
 	Discoverer Discoverer
 	Observer   Observer
 	Meter      Meter
-	Looker     Looker           // nil: discovered fabrics are not rescanned
+	Rescanner  Rescanner        // nil: discovered fabrics are not rescanned
 	Laboratory Laboratory       // nil: no simulations or calibrations
 	Clock      func() time.Time // nil is time.Now
 	// SourceAllowed rejects sources that the configuration forbids; nil allows all. It must not check whether the source

@@ -8,11 +8,11 @@ import (
 	"fairlane/tenants"
 )
 
-// NearRepo finds the tenants that a tenant can conflict with, so that a change of one among thousands reads only a few.
-type NearRepo interface {
-	// Near returns the tenants of a fabric in the partition pkey (0: none), by name, without the tenant called name.
+// TenantConflictRepo finds the tenants that a tenant can conflict with, so that a change of one among thousands reads only a few.
+type TenantConflictRepo interface {
+	// TenantsInPartition returns the tenants of a fabric in the partition pkey (0: none), by name, without the tenant called name.
 	// total counts all other tenants of the fabric.
-	Near(ctx context.Context, fabric, name string, pkey ident.PKey) (near []Tenant, total int64, err error)
+	TenantsInPartition(ctx context.Context, fabric, name string, pkey ident.PKey) (near []Tenant, total int64, err error)
 }
 
 // CheckWhole validates the fabric's tenants and flows with t in place of its namesake, given that they were valid before.
@@ -22,7 +22,7 @@ func CheckWhole(ctx context.Context, r Repos, fabric string, t tenants.Tenant, b
 	if err != nil {
 		return err
 	}
-	near, total, err := r.Near(ctx, fabric, t.Name, t.PKey)
+	near, total, err := r.TenantsInPartition(ctx, fabric, t.Name, t.PKey)
 	if err != nil {
 		return err
 	}

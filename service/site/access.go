@@ -37,16 +37,16 @@ type Access struct {
 
 	Placements placement.Placements
 	// Congested receives what congestion control did during each measurement; nil: it is not read.
-	Congested func(*telemetry.Congestion)
-	Relook    time.Duration // between sweeps of a fabric; 0 is never
-	Patience  int           // with clocks of simulated devices, see telemetry.Options
-	files     inventories
-	lookouts  lookouts // what is known from sweeping fabrics again
+	Congested      func(*telemetry.Congestion)
+	RescanInterval time.Duration // between sweeps of a fabric; 0 is never
+	Patience       int           // with clocks of simulated devices, see telemetry.Options
+	files          inventories
+	rescans        rescans // latest scans
 }
 
 var (
 	_ control.Discoverer = (*Access)(nil)
-	_ control.Looker     = (*Access)(nil)
+	_ control.Rescanner  = (*Access)(nil)
 	_ control.Meter      = (*Access)(nil)
 	_ control.Observer   = (*Access)(nil)
 	_ rollout.Opener     = (*Access)(nil)

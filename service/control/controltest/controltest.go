@@ -165,8 +165,8 @@ type Devices struct {
 	problems map[string]phrase.Text // why tenants are not measured
 }
 
-// Looks returns how often drift sweeps read each device.
-func (d *Devices) Looks() map[ident.PortID]int {
+// Reads returns how often drift sweeps read each device.
+func (d *Devices) Reads() map[ident.PortID]int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return maps.Clone(d.looks)

@@ -76,7 +76,7 @@ func (s *Tenancy) Tenant(ctx context.Context, fabric, name string) (t control.Te
 // ListTenants returns the tenants that the caller may see, by name.
 func (s *Tenancy) ListTenants(ctx context.Context, fabric string, p control.Page) (list []control.Tenant, next string, err error) {
 	err = s.Store.View(ctx, func(r control.Repos) (err error) {
-		if names := control.TenantsInSight(ctx, fabric); names != nil {
+		if names := control.VisibleTenants(ctx, fabric); names != nil {
 			list, next, err = r.TenantsNamed(ctx, fabric, names, p)
 		} else {
 			list, next, err = r.ListTenants(ctx, fabric, p)
