@@ -238,7 +238,11 @@ func (s *Tenancy) DeleteClass(ctx context.Context, fabric, tenant, class, tag st
 		if err := unchanged(tag, t.Classes[i], "class", class); err != nil {
 			return err
 		}
-		if err := unused(ctx, r, fabric, tenant, phrase.Of("problem.of-class", "class", class), func(f tenants.Flow) bool { return f.Class == class }); err != nil {
+		// Flows without a class are of the default one. Where it is the only class, an implied one takes its place.
+		implied := class == tenants.DefaultClass && len(t.Classes) > 1
+		if err := unused(ctx, r, fabric, tenant, phrase.Of("problem.of-class", "class", class), func(f tenants.Flow) bool {
+			return f.Class == class || f.Class == "" && implied
+		}); err != nil {
 			return err
 		}
 		t.Classes = slices.Delete(t.Classes, i, i+1)

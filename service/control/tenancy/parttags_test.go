@@ -291,3 +291,24 @@ func TestPartThatFlowsUseIsNotRemoved(t *testing.T) {
 		t.Errorf("green has %+v, %v, %v", green.Attachments, green.Classes, err)
 	}
 }
+
+// TestDefaultClassIsInUseByFlowsThatNameNone: such flows would have no class once it is gone.
+func TestDefaultClassIsInUseByFlowsThatNameNone(t *testing.T) {
+	t.Parallel()
+	s := labWithParts(t)
+	ctx := t.Context()
+	if _, _, err := s.PutFlows(ctx, "lab", control.AnyVersion, []tenancy.FlowInput{{Tenant: "green", Src: "h1", Dst: "h3"}}); err != nil {
+		t.Fatal(err)
+	}
+	leaves(t, s, "removing the default class", func() {
+		if err := s.DeleteClass(ctx, "lab", "green", "default", tenancy.AnyTag); controltest.Code(err) != "in-use" {
+			t.Errorf("beside another class: %v, want in-use", err)
+		}
+	})
+	if err := s.DeleteClass(ctx, "lab", "green", "bulk", tenancy.AnyTag); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.DeleteClass(ctx, "lab", "green", "default", tenancy.AnyTag); err != nil {
+		t.Errorf("the only class, whose place the implied one takes: %v", err)
+	}
+}
