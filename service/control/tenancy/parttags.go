@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"slices"
 
 	"fairlane/internal/phrase"
@@ -91,8 +92,11 @@ func (s *Tenancy) attachment(ctx context.Context, r control.Repos, fabric string
 	id, err := ident.ParsePortID(text)
 	if err != nil {
 		_, topo, err := s.Latest(ctx, r, fabric)
-		if err != nil {
+		switch {
+		case errors.Is(err, control.ErrConflict): // before the first discovery no port has a name
 			return 0, missing
+		case err != nil:
+			return 0, err
 		}
 		ref, err := resolveEndpoint(topo, text)
 		if err != nil {

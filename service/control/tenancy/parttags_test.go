@@ -3,6 +3,7 @@ package tenancy_test
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -310,5 +311,32 @@ func TestDefaultClassIsInUseByFlowsThatNameNone(t *testing.T) {
 	}
 	if err := s.DeleteClass(ctx, "lab", "green", "default", tenancy.AnyTag); err != nil {
 		t.Errorf("the only class, whose place the implied one takes: %v", err)
+	}
+}
+
+// TestUnreadableTopologyIsNotAMissingAttachment: a caller that is told of none would attach the port again.
+func TestUnreadableTopologyIsNotAMissingAttachment(t *testing.T) {
+	t.Parallel()
+	r := controltest.New(t, controltest.OpenSQLite)
+	r.Lab(t)
+	ctx := t.Context()
+	if _, err := r.Service.CreateFabric(ctx, control.Fabric{Name: "new", Source: controltest.Source}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Service.CreateTenant(ctx, "new", tenancy.TenantInput{Name: "red", Weight: 1}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := r.Service.Attachment(ctx, "new", "red", "h1")
+	controltest.MustFail(t, "a port before the first discovery", err, control.ErrNotFound)
+	err = r.Store.Tx(ctx, func(repos control.Repos) error {
+		_, err := repos.PutSnapshot(ctx, control.Snapshot{Fabric: "lab", SHA256: strings.Repeat("0", 64), Topology: []byte("no: topology"), TakenAt: r.Service.Now(), SeenAt: r.Service.Now()})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = r.Service.Attachment(ctx, "lab", "red", "h1")
+	if err == nil || errors.Is(err, control.ErrNotFound) {
+		t.Errorf("a port of a damaged topology: %v", err)
 	}
 }
