@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 
 	"fairlane/internal/phrase"
 	"fairlane/service/control"
@@ -74,9 +75,9 @@ func (s *Tenancy) editTenant(ctx context.Context, fabric, name string, said phra
 			return err
 		}
 		if err := tenants.Validate([]tenants.Tenant{t}, nil); err != nil {
-			return control.InvalidModel(err, func(*tenants.FieldError) string { return "" })
+			return control.InvalidModel(err, inPart)
 		}
-		if err := control.CheckWhole(ctx, r, fabric, t, ""); err != nil {
+		if err := control.CheckWhole(ctx, r, fabric, t, inPart); err != nil {
 			return err
 		}
 		if _, err := s.updateTenant(ctx, r, before, before.Version, t); err != nil {
@@ -84,6 +85,16 @@ func (s *Tenancy) editTenant(ctx context.Context, fabric, name string, said phra
 		}
 		return s.revise(ctx, r, fabric, policyChange{said: said, put: []tenants.Tenant{t}})
 	})
+}
+
+// inPart maps a fault to its place in a request whose body is one part of a tenant. A fault elsewhere in the tenant, or in
+// a flow that no longer has its part, is in no field of it.
+func inPart(f *tenants.FieldError) string {
+	i := strings.Index(f.Field, "].")
+	if f.Flow >= 0 || i < 0 {
+		return ""
+	}
+	return "/" + f.Field[i+len("]."):]
 }
 
 // attachment finds the attachment of a tenant at a port. text is the port's form in answers, or any name in the topology.

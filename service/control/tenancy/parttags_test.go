@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"fairlane/internal/quantity"
 	"fairlane/service/control"
 	"fairlane/service/control/controltest"
 	"fairlane/service/control/tenancy"
@@ -312,6 +313,48 @@ func TestDefaultClassIsInUseByFlowsThatNameNone(t *testing.T) {
 	if err := s.DeleteClass(ctx, "lab", "green", "default", tenancy.AnyTag); err != nil {
 		t.Errorf("the only class, whose place the implied one takes: %v", err)
 	}
+}
+
+func TestBadPartNamesTheFieldOfItsOwnRequest(t *testing.T) {
+	t.Parallel()
+	s := labWithParts(t)
+	ctx := t.Context()
+	attach := func(in tenancy.AttachmentInput) error {
+		_, err := s.AddAttachment(ctx, "lab", "green", in)
+		return err
+	}
+	pin := func(sl ident.SL) error {
+		_, err := s.PutAttachment(ctx, "lab", "green", "h3", tenancy.AnyTag, &sl)
+		return err
+	}
+	for name, c := range map[string]struct {
+		err     error
+		pointer string
+	}{
+		"unknown port":                                   {attach(tenancy.AttachmentInput{Port: "nowhere"}), "/port"},
+		"port of a switch":                               {attach(tenancy.AttachmentInput{Port: "sw1:1"}), "/port"},
+		"service level out of range":                     {attach(tenancy.AttachmentInput{Port: "h2", SL: new(ident.SL(16))}), "/sl"},
+		"pinned out of range":                            {pin(16), "/sl"},
+		"class with a bad name":                          {s.AddClass(ctx, "lab", "green", tenants.Class{Name: "A B", Weight: 1}), "/name"},
+		"class without weight":                           {s.AddClass(ctx, "lab", "green", tenants.Class{Name: "a"}), "/weight"},
+		"class of too much weight":                       {s.PutClass(ctx, "lab", "green", tenancy.AnyTag, tenants.Class{Name: "bulk", Weight: quantity.MaxWeight + 1}), "/weight"},
+		"first class, of a tenant whose flows name none": {s.AddClass(ctx, "lab", "red", tenants.Class{Name: "a", Weight: 1}), ""},
+	} {
+		if got := pointers(c.err); len(got) != 1 || got[0] != c.pointer {
+			t.Errorf("%s: %v at %q, want one fault at %q", name, c.err, got, c.pointer)
+		}
+	}
+	if err := s.AddClass(ctx, "lab", "green", tenants.Class{Name: "bulk", Weight: 1}); controltest.Code(err) != "already-exists" {
+		t.Errorf("a class twice: %v", err)
+	}
+	for i := range tenants.MaxClasses - 2 {
+		if err := s.AddClass(ctx, "lab", "green", tenants.Class{Name: "c" + string(rune('a'+i)), Weight: 1}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	leaves(t, s, "one class too many", func() {
+		controltest.MustFail(t, "one class too many", s.AddClass(ctx, "lab", "green", tenants.Class{Name: "z", Weight: 1}), control.ErrInvalid)
+	})
 }
 
 // TestUnreadableTopologyIsNotAMissingAttachment: a caller that is told of none would attach the port again.

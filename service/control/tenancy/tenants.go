@@ -47,7 +47,7 @@ func (s *Tenancy) CreateTenant(ctx context.Context, fabric string, in TenantInpu
 		if err != nil {
 			return err
 		}
-		if err := control.CheckWhole(ctx, r, fabric, t, ""); err != nil {
+		if err := control.CheckWhole(ctx, r, fabric, t, control.InTenant("")); err != nil {
 			return err
 		}
 		if out, err = s.createTenant(ctx, r, fabric, t); err != nil {
@@ -98,7 +98,7 @@ func (s *Tenancy) UpdateTenant(ctx context.Context, fabric string, version int64
 		if err != nil {
 			return err
 		}
-		if err := control.CheckWhole(ctx, r, fabric, t, ""); err != nil {
+		if err := control.CheckWhole(ctx, r, fabric, t, control.InTenant("")); err != nil {
 			return err
 		}
 		if out, err = s.updateTenant(ctx, r, before, version, t); err != nil || sameTenant(before.Tenant, t) {
