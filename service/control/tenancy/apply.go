@@ -149,7 +149,9 @@ func (a *applier) resolve(ctx context.Context, set TenantSet) error {
 		var inv *control.InvalidError
 		switch {
 		case errors.As(err, &inv):
-			bad.Fields = append(bad.Fields, inv.Fields...)
+			for _, f := range inv.Fields {
+				bad.Add(f.Pointer, f.Said)
+			}
 		case err != nil:
 			return err
 		}

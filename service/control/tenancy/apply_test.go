@@ -1,6 +1,7 @@
 package tenancy_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -52,6 +53,20 @@ func TestRejectedSetNamesItsFieldsAndChangesNothing(t *testing.T) {
 	}
 	_, err := s.ApplyTenants(t.Context(), "nowhere", controltest.Tenants(), false)
 	controltest.MustFail(t, "a set for no fabric", err, control.ErrNotFound)
+}
+
+func TestListOfFaultsOfASetIsBounded(t *testing.T) {
+	t.Parallel()
+	r := controltest.New(t, controltest.OpenSQLite)
+	r.Lab(t)
+	var set tenancy.TenantSet
+	for i := range 50 {
+		set.Tenants = append(set.Tenants, tenancy.TenantInput{Name: fmt.Sprintf("t%d", i), Weight: 1, Attachments: []tenancy.AttachmentInput{{Port: "nowhere"}}})
+	}
+	_, err := r.Service.ApplyTenants(t.Context(), "lab", set, false)
+	if got := pointers(err); len(got) != 20 || got[0] != "/tenants/0/attachments/0/port" {
+		t.Errorf("%d faults are listed: %q", len(got), got)
+	}
 }
 
 func TestSetIsAppliedOnlyAtTheVersionThatWasRead(t *testing.T) {
