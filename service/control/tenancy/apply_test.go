@@ -162,3 +162,30 @@ func TestSetWithoutFlowsOrPruneKeepsWhatItDoesNotName(t *testing.T) {
 		t.Errorf("pruning everything: %+v, %v", res, err)
 	}
 }
+
+func TestTenantsGoInTheOrderOfTheirNames(t *testing.T) {
+	t.Parallel()
+	s := labWithParts(t)
+	ctx := t.Context()
+	if _, _, err := s.PutFlows(ctx, "lab", control.AnyVersion, nil); err != nil {
+		t.Fatal(err)
+	}
+	before := len(controltest.AuditEntries(t, s))
+	for i := range 4 {
+		if _, err := s.CreateTenant(ctx, "lab", tenancy.TenantInput{Name: fmt.Sprintf("t%d", i), Weight: 1}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.ApplyTenants(ctx, "lab", tenancy.TenantSet{Prune: true}, false); err != nil {
+		t.Fatal(err)
+	}
+	var gone []string
+	for _, e := range controltest.AuditEntries(t, s)[before:] {
+		if e.Action == "tenant.deleted" {
+			gone = append(gone, e.Object)
+		}
+	}
+	if want := []string{"blue", "green", "red", "t0", "t1", "t2", "t3"}; !slices.Equal(gone, want) {
+		t.Errorf("the log has them go as %q, want %q", gone, want)
+	}
+}
