@@ -204,7 +204,10 @@ func (s *Tenancy) restore(ctx context.Context, r control.Repos, now, then Policy
 		return err
 	}
 	c := a.change(phrase.Of("event.policy-was-restored", "policy", then.Number))
-	c.restores, c.options = then.Number, &then.Options
+	c.restores = then.Number
+	if !control.SameJSON(now.Options, then.Options) { // otherwise their version would grow, and an edit of them be refused
+		c.options = &then.Options
+	}
 	return s.revise(ctx, r, now.Fabric, c)
 }
 
