@@ -281,6 +281,42 @@ func TestEachChangeMakesOneRevisionAndOthersNone(t *testing.T) {
 	}
 }
 
+func TestLabelOfARevision(t *testing.T) {
+	t.Parallel()
+	s := labWithParts(t)
+	ctx := t.Context()
+	for _, good := range []string{"before the move", strings.Repeat("x", 200), strings.Repeat("租", 200), ""} {
+		if p, err := s.LabelPolicy(ctx, "lab", 1, good); err != nil || p.Label != good || p.Number != 1 {
+			t.Errorf("label %.20q: %+v, %v", good, p, err)
+		}
+	}
+	if _, err := s.LabelPolicy(ctx, "lab", 1, "kept"); err != nil {
+		t.Fatal(err)
+	}
+	e := controltest.LastAuditEntry(t, s)
+	if e.Action != "policy.labelled" || e.Object != "1" || string(e.Before) != `""` || string(e.After) != `"kept"` {
+		t.Errorf("the log has %s of %s: %s to %s", e.Action, e.Object, e.Before, e.After)
+	}
+	leaves(t, s, "a rejected label", func() {
+		for _, bad := range []string{strings.Repeat("x", 201), strings.Repeat("租", 201), "two\nlines", "\x00", "\x7f"} {
+			_, err := s.LabelPolicy(ctx, "lab", 1, bad)
+			if got := pointers(err); !slices.Equal(got, []string{"/label"}) {
+				t.Errorf("label %.20q: %v", bad, err)
+			}
+		}
+		for fabric, number := range map[string]int64{"lab": 99, "nowhere": 1} {
+			_, err := s.LabelPolicy(ctx, fabric, number, "x")
+			controltest.MustFail(t, "a revision that does not exist", err, control.ErrNotFound)
+		}
+	})
+	if _, p := revision(ctx, t, s, "lab", 1); p.Label != "kept" {
+		t.Errorf("the label is %q", p.Label)
+	}
+	if _, p := revision(ctx, t, s, "lab", 2); p.Label != "" {
+		t.Errorf("the label of another revision is %q", p.Label)
+	}
+}
+
 func TestDifferenceOfTwoRevisions(t *testing.T) {
 	t.Parallel()
 	r := controltest.New(t, controltest.OpenSQLite)
