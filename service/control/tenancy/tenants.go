@@ -86,7 +86,8 @@ func (s *Tenancy) ListTenants(ctx context.Context, fabric string, p control.Page
 	return list, next, err
 }
 
-// UpdateTenant replaces everything of a tenant except its name; version 0 means any version.
+// UpdateTenant replaces everything of a tenant except its name; version 0 means any version. When nothing differs, the
+// tenant keeps its version.
 func (s *Tenancy) UpdateTenant(ctx context.Context, fabric string, version int64, in TenantInput) (control.Tenant, error) {
 	var out control.Tenant
 	err := s.Store.Tx(control.OnFabric(ctx, fabric), func(r control.Repos) error {
@@ -101,7 +102,11 @@ func (s *Tenancy) UpdateTenant(ctx context.Context, fabric string, version int64
 		if err := control.CheckWhole(ctx, r, fabric, t, control.InTenant("")); err != nil {
 			return err
 		}
-		if out, err = s.updateTenant(ctx, r, before, version, t); err != nil || sameTenant(before.Tenant, t) {
+		if sameTenant(before.Tenant, t) && (version == 0 || version == before.Version) {
+			out = before
+			return nil
+		}
+		if out, err = s.updateTenant(ctx, r, before, version, t); err != nil {
 			return err
 		}
 		return s.revise(ctx, r, fabric, policyChange{said: phrase.Of("event.tenant-changed", "tenant", t.Name), put: []tenants.Tenant{t}})

@@ -135,6 +135,19 @@ func TestTenantIsChangedOnlyAtTheVersionThatWasRead(t *testing.T) {
 	}
 }
 
+func TestUpdateThatChangesNothingLeavesNoTrace(t *testing.T) {
+	t.Parallel()
+	s := labWithParts(t)
+	leaves(t, s, "the same again", func() {
+		for _, in := range controltest.Tenants().Tenants {
+			slices.Reverse(in.Attachments) // their order is irrelevant
+			if got, err := s.UpdateTenant(t.Context(), "lab", 1, in); err != nil || got.Version != 1 {
+				t.Errorf("%s: version %d, %v", in.Name, got.Version, err)
+			}
+		}
+	})
+}
+
 func TestAuditLogSaysWhatOfATenantChanged(t *testing.T) {
 	t.Parallel()
 	s := labWithParts(t)
