@@ -119,6 +119,22 @@ func TestExitCodeAndWordsOfACommandLine(t *testing.T) {
 	}
 }
 
+// TestWrongUsageIsToldInTheUsersLanguage: no word of English but names is left in Chinese.
+func TestWrongUsageIsToldInTheUsersLanguage(t *testing.T) {
+	t.Parallel()
+	for _, line := range []string{
+		"tenant show", "tenant show red blue", "tenant nonsense", "run now", "run --nonsense 3", "run --seed", "run --seed -1", "tenant check",
+		"tenant check --file x --most y", "tenant check --file x --url y", "help nonsense", "help run now",
+	} {
+		code, _, stderr := run(t.Context(), append([]string{"--lang=zh"}, strings.Fields(line)...)...)
+		for _, word := range []string{"want", "has", "error", "invalid", "unknown", "need", "see ", " for ", "missing"} {
+			if code != cmdline.ExitUsage || strings.Contains(stderr, word) {
+				t.Errorf("%s: exit code %d, %q", line, code, stderr)
+			}
+		}
+	}
+}
+
 func TestInterruptedCommandSaysSo(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
