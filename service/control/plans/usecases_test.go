@@ -116,6 +116,10 @@ func TestPlanOfARevisionIsCompiledFromThatRevision(t *testing.T) {
 	if err != nil || now.Input.Policy != 3 || len(now.Input.Tenants) != 0 || now.Input.Options.TableEntries != 64 {
 		t.Errorf("of the current declaration: %v: %+v", err, now.Input)
 	}
+	kept, _, err := s.MakePlan(ctx, "lab", plans.PlanRequest{Policy: 2}, true)
+	if err != nil || len(kept.Input.Tenants) != 2 || kept.Input.Options.TableEntries != 64 {
+		t.Errorf("of revision 2: %v: %+v", err, kept.Input)
+	}
 	// Options of the request replace those of the revision altogether.
 	of2, _, err := s.MakePlan(ctx, "lab", plans.PlanRequest{Policy: 2, Options: &policy.Options{VLArbitration: true}}, true)
 	if err != nil || of2.Input.Policy != 2 || len(of2.Input.Tenants) != 2 || of2.Input.Options.TableEntries != 0 || !of2.Input.Options.VLArbitration {
