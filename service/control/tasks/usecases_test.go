@@ -307,14 +307,20 @@ func TestRunningTaskEndsWhenItIsCanceled(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, _, task, _, done := running(t)
-		got, err := s.CancelTask(t.Context(), task.Kind, task.ID)
-		if err != nil || got.State != control.TaskRunning || !got.Cancel {
-			t.Fatalf("%+v, %v", got, err)
+		n := len(controltest.AuditEntries(t, s))
+		for range 2 { // the second request changes nothing
+			got, err := s.CancelTask(t.Context(), task.Kind, task.ID)
+			if err != nil || got.State != control.TaskRunning || !got.Cancel {
+				t.Fatalf("%+v, %v", got, err)
+			}
 		}
 		if err := done(); err != nil {
 			t.Fatal(err)
 		}
-		if got = stored(t, s, task); got.State != control.TaskCanceled || got.Error != "" || got.Result != nil || got.FinishedAt.IsZero() {
+		if log := actions(t, s, n); log != "simulation.canceled by system, simulation.canceled by system" { // the request, and the end
+			t.Errorf("the log has %s", log)
+		}
+		if got := stored(t, s, task); got.State != control.TaskCanceled || got.Error != "" || got.Result != nil || got.FinishedAt.IsZero() {
 			t.Errorf("it ended as %+v", got)
 		}
 	})
