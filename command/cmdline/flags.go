@@ -1,11 +1,12 @@
 package cmdline
 
 import (
-	"fmt"
 	"math"
 	"strconv"
 
 	"github.com/spf13/cobra"
+
+	"fairlane/internal/phrase"
 )
 
 // seedValue is a seed as a flag.
@@ -21,7 +22,7 @@ func (a *App) SeedFlag(cmd *cobra.Command, to *uint64, initial uint64) {
 func (v *seedValue) Set(text string) error {
 	n, err := strconv.ParseUint(text, 0, 64)
 	if err != nil {
-		return fmt.Errorf("want a whole number from 0 to %d", uint64(math.MaxUint64))
+		return &phrase.Error{Text: phrase.Of("usage.want-seed", "max", strconv.FormatUint(math.MaxUint64, 10))}
 	}
 	*v = seedValue(n)
 	return nil

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fairlane/internal/phrase"
 	"fairlane/internal/usage"
 )
 
@@ -82,7 +83,7 @@ func (a *App) helpCommand() *cobra.Command {
 			case at.HasSubCommands():
 				return usage.Wrap(UnknownCommand(at, rest[0]))
 			}
-			return usage.Wrap(fmt.Errorf("%q: %s has no commands below it", rest[0], at.CommandPath()))
+			return usage.Of(phrase.Of("usage.no-commands", "found", fmt.Sprintf("%q", rest[0]), "command", fmt.Sprintf("%q", at.CommandPath())))
 		},
 	}
 }

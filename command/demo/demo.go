@@ -281,12 +281,12 @@ func (d *Demo) Settle(ctx context.Context, plan string, p Pace) (control.Shares,
 	return d.manager.Service().ReadShares(ctx, FabricName, plan, p.Final.Duration())
 }
 
-// largestChange is the largest relative change of a tenant's delivered rate, 1 when one is not known.
+// largestChange is the largest relative change of a tenant's delivered rate, 1 when one is not known or was nothing before.
 func largestChange(a, b control.Shares) float64 {
 	worst := 0.0
 	for i := range min(len(a.Tenants), len(b.Tenants)) {
 		x, y := a.Tenants[i].Delivered, b.Tenants[i].Delivered
-		if x == nil || y == nil {
+		if x == nil || y == nil || *x == 0 && *y > 0 {
 			worst = max(worst, 1)
 		} else if *x > 0 {
 			worst = max(worst, math.Abs(float64(*x-*y))/float64(*x))

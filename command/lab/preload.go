@@ -26,7 +26,7 @@ func preloadPath() string {
 func toolEnvironment(addr, host string) []string {
 	env := []string{}
 	if name, ok := strings.CutPrefix(addr, "unix:"); ok {
-		env = append(env, "IBSIM_SOCKNAME="+name)
+		env = append(env, "IBSIM_SOCKNAME="+shellQuote(name))
 	} else if h, port, err := net.SplitHostPort(strings.TrimPrefix(addr, "udp:")); err == nil {
 		env = append(env, "IBSIM_SERVER_NAME="+h, "IBSIM_SERVER_PORT="+port)
 	}

@@ -16,8 +16,9 @@ type TenantConflictRepo interface {
 }
 
 // CheckWhole validates the fabric's tenants and flows with t in place of its namesake, given that they were valid before.
-// It reads only the tenants that can conflict with t: those of its partition.
-func CheckWhole(ctx context.Context, r Repos, fabric string, t tenants.Tenant, base string) error {
+// It reads only the tenants that can conflict with t: those of its partition. at returns the pointer of a fault in the
+// request.
+func CheckWhole(ctx context.Context, r Repos, fabric string, t tenants.Tenant, at func(*tenants.FieldError) string) error {
 	flows, err := r.FlowsOf(ctx, fabric, []string{t.Name})
 	if err != nil {
 		return err
@@ -27,8 +28,8 @@ func CheckWhole(ctx context.Context, r Repos, fabric string, t tenants.Tenant, b
 		return err
 	}
 	if total >= tenants.MaxTenants {
-		return Invalid(base, phrase.Of("problem.tenants-max", "n", total+1, "max", tenants.MaxTenants))
+		return Invalid("", phrase.Of("problem.tenants-max", "n", total+1, "max", tenants.MaxTenants))
 	}
 	all := append(Plain(near), t) // last, so that the error of a conflict names it
-	return InvalidModel(tenants.Validate(all, flows), InTenant(base))
+	return InvalidModel(tenants.Validate(all, flows), at)
 }
