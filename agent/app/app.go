@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"text/tabwriter"
@@ -17,6 +18,7 @@ import (
 
 	"fairlane/internal/buildinfo"
 	"fairlane/internal/i18n"
+	"fairlane/internal/phrase"
 )
 
 // Exit codes.
@@ -72,7 +74,7 @@ func Main(ctx context.Context, args []string, getenv func(string) string, stdout
 	if err == nil {
 		return exitDone
 	}
-	_, _ = fmt.Fprintln(stderr, a.t("error", "error", err.Error()))
+	_, _ = fmt.Fprintln(stderr, a.t("error", "error", a.text.Error(err)))
 	var usage *UsageError
 	if !a.began || errors.As(err, &usage) {
 		return exitUsage
@@ -88,7 +90,7 @@ func (a *app) root(args []string) *cobra.Command {
 	}
 	root.PersistentPreRunE = func(*cobra.Command, []string) error {
 		if lang := i18n.Asked(args); lang != "" && !slices.Contains(i18n.Languages(), lang) {
-			return &UsageError{fmt.Errorf("language %q: want %s", lang, strings.Join(i18n.Languages(), " or "))}
+			return &UsageError{fault(phrase.Of("usage.language", "found", strconv.Quote(lang), "want", phrase.Of("list.or", "list", i18n.Languages()[:1], "last", i18n.Languages()[1])))}
 		}
 		return nil
 	}
