@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlane/internal/buildinfo"
+	"fairlane/internal/cobraerror"
 	"fairlane/internal/i18n"
 	"fairlane/internal/phrase"
 )
@@ -105,15 +106,27 @@ func (a *app) root(args []string) *cobra.Command {
 	root.PersistentFlags().String("lang", "", a.t("flag.lang"))
 	root.AddCommand(a.checkCommand(), a.getCommand(), a.restoreCommand(), a.versionCommand())
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &UsageError{err} })
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return &UsageError{cobraerror.Flag(cmd, err)} })
 	for _, c := range append(root.Commands(), root) {
-		run := c.RunE
+		check, run := c.Args, c.RunE
+		c.Args = func(cmd *cobra.Command, args []string) error { return wrongArguments(cmd, args, check(cmd, args)) }
 		c.RunE = func(cmd *cobra.Command, args []string) error {
 			a.began = true
 			return run(cmd, args)
 		}
 	}
 	return root
+}
+
+// wrongArguments says what is wrong with a command's arguments; err is cobra's, or nil.
+func wrongArguments(cmd *cobra.Command, args []string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case cmd.HasSubCommands():
+		return &UsageError{cobraerror.Command(cmd, args[0])}
+	}
+	return &UsageError{cobraerror.Args(cmd, args, err)}
 }
 
 func (a *app) versionCommand() *cobra.Command {

@@ -281,7 +281,14 @@ func Load(path string) (Config, error) {
 
 func parse(b []byte, c *Config) error {
 	root, err := yamltree.Only(b)
-	if err != nil || root == nil {
+	var bad *yamltree.SyntaxError
+	var second *yamltree.SecondError
+	switch {
+	case errors.As(err, &bad) && bad.Line > 0:
+		return phrase.Because(err, phrase.Of("agentconfig.at", "line", bad.Line, "text", phrase.Of("topofile.not-yaml", "reason", bad.Text)))
+	case errors.As(err, &second):
+		return phrase.Because(err, phrase.Of("agentconfig.at", "line", second.Line, "text", phrase.Of("agentconfig.second-document")))
+	case err != nil || root == nil:
 		return err // nil: all comments
 	}
 	keys := map[string]Key{}

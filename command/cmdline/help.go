@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fairlane/internal/cobraerror"
 	"fairlane/internal/usage"
 )
 
@@ -80,7 +81,7 @@ func (a *App) helpCommand() *cobra.Command {
 			case len(rest) == 0:
 				return at.Help()
 			case at.HasSubCommands():
-				return usage.Wrap(UnknownCommand(at, rest[0]))
+				return usage.Wrap(cobraerror.Command(at, rest[0]))
 			}
 			return usage.Wrap(fmt.Errorf("%q: %s has no commands below it", rest[0], at.CommandPath()))
 		},
