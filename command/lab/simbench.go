@@ -122,7 +122,7 @@ func checkBench(name string, threads int) error {
 		return err
 	}
 	if err := s.SetThreads(threads); err != nil {
-		return fmt.Errorf("scenario %s: %w", s.Name, err)
+		return phrase.Because(err, phrase.Of("scenario.reason", "scenario", s.Name, "reason", err))
 	}
 	return nil
 }

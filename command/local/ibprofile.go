@@ -130,9 +130,5 @@ func (a *app) ibProfileCheckCommand() *cobra.Command {
 
 // unknownProfile refuses a name that no profile has, and proposes those that are near.
 func unknownProfile(name string, names []string) phrase.Text {
-	said := phrase.Of("ibprofile.unknown", "profile", strconv.Quote(name))
-	if near := suggest.Quoted(name, names); near != "" {
-		return phrase.Of("did-you-mean", "text", said, "near", near)
-	}
-	return said
+	return phrase.Meant(phrase.Of("ibprofile.unknown", "profile", strconv.Quote(name)), suggest.Quoted(name, names))
 }

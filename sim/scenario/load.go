@@ -117,9 +117,5 @@ func Load(pathOrName string) (*Scenario, error) {
 
 // unknown refuses a name that no built-in scenario has, and proposes those that are near.
 func unknown(name string) phrase.Text {
-	said := phrase.Of("scenario.unknown", "scenario", strconv.Quote(name), "names", builtinNames())
-	if near := suggest.Quoted(name, builtinNames()); near != "" {
-		return phrase.Of("did-you-mean", "text", said, "near", near)
-	}
-	return said
+	return phrase.Meant(phrase.Of("scenario.unknown", "scenario", strconv.Quote(name), "names", builtinNames()), suggest.Quoted(name, builtinNames()))
 }

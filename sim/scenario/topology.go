@@ -106,7 +106,7 @@ func checkSize(links int, routes bool) error {
 		most = maxRoutedLinks
 	}
 	if links > most {
-		return fmt.Errorf("fabric: found %d links: want at most %d", links, most)
+		return fault(phrase.Of("scenario.links-max", "n", links, "max", most))
 	}
 	return nil
 }
