@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"fairlane/internal/quantity"
+	"fairlane/internal/testkit/zhtest"
 	"fairlane/policy"
 	"fairlane/policy/plantest"
 	"fairlane/subnet"
@@ -322,9 +323,11 @@ func TestInputThatCannotBeCompiledIsRefusedAsSuch(t *testing.T) {
 	} {
 		in := good
 		change(&in)
-		if _, err := policy.Compile(in); !errors.Is(err, policy.ErrInput) {
+		_, err := policy.Compile(in)
+		if !errors.Is(err, policy.ErrInput) {
 			t.Errorf("%s: error %v, want one that wraps ErrInput", name, err)
 		}
+		zhtest.Error(t, name, err, "red", "weight")
 	}
 }
 

@@ -2,6 +2,7 @@ package policy_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"fairlane/internal/quantity"
+	"fairlane/internal/testkit/zhtest"
 	"fairlane/policy"
 	"fairlane/policy/plantest"
 	"fairlane/subnet"
@@ -73,9 +75,11 @@ func TestParseEditNamesTheFormThatIsWanted(t *testing.T) {
 		"remove:a b":         "tenant \"a b\"",
 		"fail:" + strings.Repeat("x", policy.MaxEditLength): "want at most",
 	} {
-		if _, err := policy.ParseEdit(text); !errors.Is(err, policy.ErrInput) || !strings.Contains(err.Error(), want) {
+		_, err := policy.ParseEdit(text)
+		if !errors.Is(err, policy.ErrInput) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.40q: error %.300v, want one with %q", text, err, want)
 		}
+		zhtest.Error(t, fmt.Sprintf("%.40q", text), err)
 	}
 }
 
@@ -209,6 +213,7 @@ func TestApplyNamesWhatIsNotThere(t *testing.T) {
 		if !errors.Is(err, policy.ErrInput) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want one with %q", text, err, want)
 		}
+		zhtest.Error(t, text, err, "red", "green", "blue", "dst", "class")
 	}
 	if _, _, err := policy.Apply(incast(t), edits(t, "guarantee:red=5G", "cap:red=4G")...); err == nil || !strings.Contains(err.Error(), "after the edits") {
 		t.Errorf("a cap below the guarantee: error %v", err)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fairlane/internal/cobraerror"
 	"fairlane/internal/phrase"
 	"fairlane/internal/usage"
 )
@@ -31,7 +32,7 @@ func judgeArguments(cmd *cobra.Command) {
 		cmd.Args, cmd.DisableFlagsInUseLine = nil, true
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 && args[0] != "help" {
-				return usage.Wrap(UnknownCommand(cmd, args[0]))
+				return usage.Wrap(cobraerror.Command(cmd, args[0]))
 			}
 			return cmd.Help()
 		}
@@ -40,7 +41,7 @@ func judgeArguments(cmd *cobra.Command) {
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if check != nil {
 			if err := check(cmd, args); err != nil {
-				return ArgsError(cmd, args, err)
+				return cobraerror.Args(cmd, args, err)
 			}
 		}
 		return missingFlags(cmd)
@@ -65,5 +66,5 @@ func missingFlags(cmd *cobra.Command) error {
 
 // wrongFlag is the error of a flag whose value cannot be read, in words instead of those of package strconv.
 func wrongFlag(cmd *cobra.Command, err error) error {
-	return usage.Wrap(FlagError(cmd, err))
+	return usage.Wrap(cobraerror.Flag(cmd, err))
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fairlane/internal/cobraerror"
 	"fairlane/internal/phrase"
 	"fairlane/internal/usage"
 )
@@ -81,7 +82,7 @@ func (a *App) helpCommand() *cobra.Command {
 			case len(rest) == 0:
 				return at.Help()
 			case at.HasSubCommands():
-				return usage.Wrap(UnknownCommand(at, rest[0]))
+				return usage.Wrap(cobraerror.Command(at, rest[0]))
 			}
 			return usage.Of(phrase.Of("usage.no-commands", "found", fmt.Sprintf("%q", rest[0]), "command", fmt.Sprintf("%q", at.CommandPath())))
 		},

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 
+	"fairlane/internal/phrase"
 	"fairlane/internal/usage"
 	"fairlane/subnet"
 	"fairlane/tenants"
@@ -15,7 +16,7 @@ import (
 )
 
 // ReadFile reads a file of at most most bytes; kind is what it should hold.
-func ReadFile(kind, path string, most int) ([]byte, error) {
+func ReadFile(kind phrase.Text, path string, most int) ([]byte, error) {
 	r, err := os.Open(path)
 	if err != nil {
 		return nil, usage.Wrap(err)
@@ -26,10 +27,10 @@ func ReadFile(kind, path string, most int) ([]byte, error) {
 		b.Grow(int(at.Size()) + bytes.MinRead) // room made once: growing by doubling would take three times the file
 	}
 	if _, err := b.ReadFrom(io.LimitReader(r, int64(most)+1)); err != nil {
-		return nil, usage.Errorf("read %s: %w", kind, err)
+		return nil, usage.Wrap(phrase.Because(err, phrase.Of("file.read", "file", kind, "reason", err)))
 	}
 	if b.Len() > most {
-		return nil, usage.Errorf("%s %s: over %d MiB: want at most that", kind, path, most>>20)
+		return nil, usage.Of(phrase.Of("file.too-large", "kind", kind, "file", path, "max", most>>20))
 	}
 	return b.Bytes(), nil
 }

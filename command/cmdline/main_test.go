@@ -212,15 +212,15 @@ func TestFileIsReadUpToItsLimit(t *testing.T) {
 	if err := os.WriteFile(path, bytes.Repeat([]byte("x"), 2<<20), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if b, err := cmdline.ReadFile("scenario", path, 2<<20); err != nil || len(b) != 2<<20 {
+	if b, err := cmdline.ReadFile(phrase.Verbatim("scenario"), path, 2<<20); err != nil || len(b) != 2<<20 {
 		t.Errorf("a file of the largest size: %d bytes, %v", len(b), err)
 	}
-	_, err := cmdline.ReadFile("scenario", path, 2<<20-1)
+	_, err := cmdline.ReadFile(phrase.Verbatim("scenario"), path, 2<<20-1)
 	if !errors.As(err, new(*usage.Error)) || !strings.Contains(err.Error(), "scenario "+path) {
 		t.Errorf("a byte more: %v", err)
 	}
 	for name, path := range map[string]string{"no file": path + "y", "a folder": filepath.Dir(path)} {
-		if _, err := cmdline.ReadFile("scenario", path, 1); !errors.As(err, new(*usage.Error)) || !strings.Contains(err.Error(), filepath.Base(path)) {
+		if _, err := cmdline.ReadFile(phrase.Verbatim("scenario"), path, 1); !errors.As(err, new(*usage.Error)) || !strings.Contains(err.Error(), filepath.Base(path)) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -89,9 +89,9 @@ func (f *demoFlags) planes() ([]policy.Plane, error) {
 	case err != nil || len(planes) == 1:
 		return planes, err
 	case f.scenario != "" || f.fabric != "" || f.tenants != "":
-		return nil, usage.Errorf("--plane all: want one of the planes with --scenario, --fabric or --tenants")
+		return nil, usage.Of(phrase.Of("usage.demo-one-plane"))
 	case !f.once:
-		return nil, usage.Errorf("--plane all: want --once too: one demo at a time stays up")
+		return nil, usage.Of(phrase.Of("usage.demo-all-once"))
 	}
 	return planes, nil
 }
@@ -212,7 +212,7 @@ func (f demoFlags) loadEther(p policy.Plane) (*live.Case, error) {
 		s.Config.Seed = f.seed
 		c, err := live.CaseOf(s)
 		if err == nil && c.Plane != p {
-			err = usage.Errorf("scenario %s is for --plane %s, not %s", s.Name, c.Plane, p)
+			err = usage.Of(phrase.Of("usage.scenario-plane", "scenario", s.Name, "plane", string(c.Plane), "found", string(p)))
 		}
 		return c, err
 	}
@@ -226,7 +226,7 @@ func (f demoFlags) loadEther(p policy.Plane) (*live.Case, error) {
 // files reads the fabric and the tenants that the flags name.
 func (f demoFlags) files() (*subnet.Fabric, []tenants.Tenant, []tenants.Flow, error) {
 	if f.fabric == "" {
-		return nil, nil, nil, usage.Errorf("--tenants %s: want --fabric FILE too, on which its hosts are", f.tenants)
+		return nil, nil, nil, usage.Of(phrase.Of("usage.demo-tenants-fabric", "file", f.tenants))
 	}
 	topo, err := site.ReadFabric(f.fabric)
 	if err != nil {

@@ -2,7 +2,9 @@ package demo
 
 import (
 	"fmt"
+	"strconv"
 
+	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/internal/usage"
 	"fairlane/subnet"
@@ -16,7 +18,7 @@ import (
 func SampleTenants(f *subnet.Fabric) ([]tenants.Tenant, []tenants.Flow, error) {
 	hosts := connectedPorts(f)
 	if len(hosts) < 4 {
-		return nil, nil, usage.Errorf("fabric %q has %d connected host ports: want at least 4, or name tenants with --tenants", f.Name, len(hosts))
+		return nil, nil, usage.Of(phrase.Of("usage.demo-hosts", "fabric", strconv.Quote(f.Name), "n", len(hosts)))
 	}
 	dst, senders := hosts[len(hosts)-1], hosts[:len(hosts)-1]
 	samples := []struct {

@@ -22,6 +22,7 @@ import (
 	"fairlane/command/cmdline"
 	"fairlane/internal/buildinfo"
 	"fairlane/internal/outfile"
+	"fairlane/internal/phrase"
 	"fairlane/internal/progress"
 	"fairlane/internal/usage"
 	"fairlane/sim/lab/calibrate"
@@ -43,13 +44,13 @@ func (a *app) calibrateCommand() *cobra.Command {
   fairlane calibrate --profile connectx-6 --quick --json`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.jobs < 1 || f.jobs > calibrate.MaxJobs {
-				return usage.Errorf("--jobs %d: want 1 to %d", f.jobs, calibrate.MaxJobs)
+				return usage.Of(phrase.Of("usage.flag-range", "flag", "jobs", "value", f.jobs, "min", 1, "max", calibrate.MaxJobs))
 			}
 			if _, err := profile.Uncalibrated(f.profile); err != nil {
-				return usage.Errorf("--profile: %w", err)
+				return usage.Wrap(phrase.Because(err, phrase.Of("usage.flag-reason", "flag", "profile", "reason", err)))
 			}
 			if f.out != "" && !strings.HasSuffix(f.out, ".json") {
-				return usage.Errorf("--out %s: want a name that ends in .json, by which compile --profile knows a file", f.out)
+				return usage.Of(phrase.Of("usage.out-json", "file", f.out))
 			}
 			return a.runCalibrate(cmd.Context(), f)
 		},

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlane/command/cmdline"
+	"fairlane/internal/phrase"
 	"fairlane/internal/progress"
 	"fairlane/internal/usage"
 	"fairlane/policy"
@@ -61,13 +62,13 @@ func (a *app) evaluateCommand() *cobra.Command {
 func (f *evaluateFlags) check(one, cases bool) error {
 	switch {
 	case f.cases < 1 || f.cases > evaluate.MaxCases:
-		return fmt.Errorf("--cases %d: want 1 to %d", f.cases, evaluate.MaxCases)
+		return &phrase.Error{Text: phrase.Of("usage.flag-range", "flag", "cases", "value", f.cases, "min", 1, "max", evaluate.MaxCases)}
 	case f.jobs < 1 || f.jobs > evaluate.MaxJobs:
-		return fmt.Errorf("--jobs %d: want 1 to %d", f.jobs, evaluate.MaxJobs)
+		return &phrase.Error{Text: phrase.Of("usage.flag-range", "flag", "jobs", "value", f.jobs, "min", 1, "max", evaluate.MaxJobs)}
 	case f.one < 0 || f.one >= evaluate.MaxCases:
-		return fmt.Errorf("--case %d: want 0 to %d", f.one, evaluate.MaxCases-1)
+		return &phrase.Error{Text: phrase.Of("usage.flag-range", "flag", "case", "value", f.one, "min", 0, "max", evaluate.MaxCases-1)}
 	case one && (cases || f.out != ""):
-		return errors.New("--case runs a single case and prints all of it: want it without --cases and --out")
+		return &phrase.Error{Text: phrase.Of("usage.single-case")}
 	}
 	return nil
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlane/command/cmdline"
+	"fairlane/internal/phrase"
 	"fairlane/internal/progress"
 	"fairlane/internal/usage"
 	"fairlane/sim/scenario"
@@ -64,7 +65,7 @@ func (a *app) simBenchCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if child {
 				if len(args) != 1 {
-					return usage.Errorf("--child: %d scenarios: want one", len(args))
+					return usage.Of(phrase.Of("usage.one-scenario", "n", len(args)))
 				}
 				return a.benchHere(cmd.Context(), args[0], threads)
 			}
@@ -121,7 +122,7 @@ func checkBench(name string, threads int) error {
 		return err
 	}
 	if err := s.SetThreads(threads); err != nil {
-		return fmt.Errorf("scenario %s: %w", s.Name, err)
+		return phrase.Because(err, phrase.Of("scenario.reason", "scenario", s.Name, "reason", err))
 	}
 	return nil
 }
@@ -163,7 +164,7 @@ func (a *app) benchHere(ctx context.Context, name string, threads int) error {
 		return usage.Wrap(err)
 	}
 	if err := s.SetThreads(threads); err != nil {
-		return usage.Errorf("scenario %s: %w", s.Name, err)
+		return usage.Wrap(phrase.Because(err, phrase.Of("scenario.reason", "scenario", s.Name, "reason", err)))
 	}
 	w, err := scenario.Drive(ctx, s)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlane/command/cmdline"
+	"fairlane/internal/phrase"
 	"fairlane/internal/usage"
 	"fairlane/service/site"
 	"fairlane/sim/live"
@@ -94,7 +95,7 @@ func (a *app) simServeCommand() *cobra.Command {
 // serveInfiniBand serves an InfiniBand fabric until the context ends.
 func (a *app) serveInfiniBand(ctx context.Context, s *scenario.Scenario, f simServeFlags) (err error) {
 	if f.dir != "" {
-		return usage.Errorf("--dir %s: an InfiniBand fabric has no inventory", f.dir)
+		return usage.Of(phrase.Of("usage.dir-infiniband", "dir", f.dir))
 	}
 	s.Config.Seed = f.seed
 	if s.Config.Devices, err = site.ReadIBProfiles(f.ibProfiles); err != nil {

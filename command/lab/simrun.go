@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlane/command/cmdline"
+	"fairlane/internal/phrase"
 	"fairlane/internal/progress"
 	"fairlane/internal/quantity"
 	"fairlane/internal/usage"
@@ -48,7 +49,7 @@ func (a *app) simRunCommand() *cobra.Command {
 			}
 			if cmd.Flags().Changed("threads") {
 				if err := s.SetThreads(f.threads); err != nil {
-					return usage.Errorf("scenario %s: %w", s.Name, err)
+					return usage.Wrap(phrase.Because(err, phrase.Of("scenario.reason", "scenario", s.Name, "reason", err)))
 				}
 			}
 			if err := f.chooseSeries(s); err != nil {
@@ -89,7 +90,7 @@ func (f *simRunFlags) times(s *scenario.Scenario) error {
 		}
 		t, err := quantity.ParsePicoseconds(v.text)
 		if err != nil {
-			return fmt.Errorf("--%s: %w", v.name, err)
+			return phrase.Because(err, phrase.Of("usage.flag-reason", "flag", v.name, "reason", err))
 		}
 		*v.to = t
 	}

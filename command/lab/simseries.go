@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fairlane/internal/phrase"
 	"fairlane/internal/plot"
 	"fairlane/internal/quantity"
 	"fairlane/sim/record"
@@ -25,7 +26,7 @@ func (a *app) seriesFlags(cmd *cobra.Command, t *scenario.SeriesText) {
 func (f *simRunFlags) chooseSeries(s *scenario.Scenario) error {
 	given := f.series != scenario.SeriesText{}
 	if given && f.out == "" && !f.dryRun {
-		return errors.New("--series: series are files: want --out DIR too")
+		return &phrase.Error{Text: phrase.Of("usage.series-out")}
 	}
 	if given || s.Ethernet != nil && s.Ethernet.Series != nil {
 		return s.SetSeries(f.series)

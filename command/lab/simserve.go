@@ -11,6 +11,7 @@ import (
 
 	"fairlane/command/cmdline"
 	"fairlane/internal/loopback"
+	"fairlane/internal/phrase"
 	"fairlane/internal/usage"
 	"fairlane/policy"
 	"fairlane/service/config"
@@ -39,7 +40,7 @@ func (f *simServeFlags) load(what string) (*scenario.Scenario, *live.Case, error
 		var s *scenario.Scenario
 		switch s, noScenario = scenario.Load(what); {
 		case noScenario == nil && f.tenants != "":
-			return nil, nil, usage.Errorf("--tenants: want it with a fabric file; scenario %s has tenants of its own", s.Name)
+			return nil, nil, usage.Of(phrase.Of("usage.tenants-scenario", "scenario", s.Name))
 		case noScenario == nil:
 			return ofScenario(s, plane)
 		case missing && f.tenants == "":
@@ -49,7 +50,7 @@ func (f *simServeFlags) load(what string) (*scenario.Scenario, *live.Case, error
 	topo, err := site.ReadFabric(what)
 	switch {
 	case err != nil && f.tenants == "":
-		return nil, nil, usage.Errorf("%s is neither a scenario nor a fabric:\n%w\n%w", what, noScenario, err)
+		return nil, nil, usage.Wrap(errors.Join(&phrase.Error{Text: phrase.Of("usage.neither-scenario-nor-fabric", "file", what)}, noScenario, err))
 	case err != nil:
 		return nil, nil, err
 	}
@@ -73,7 +74,7 @@ func requirePlane(name string, is, requested policy.Plane) error {
 	if requested == "" || requested == is {
 		return nil
 	}
-	return usage.Errorf("scenario %s is for --plane %s, not %s", name, is, requested)
+	return usage.Of(phrase.Of("usage.scenario-plane", "scenario", name, "plane", string(is), "found", string(requested)))
 }
 
 // ofFabric is load for a fabric file, with the tenants of a file of their own.
@@ -112,11 +113,11 @@ func pinnedSL(ts []tenants.Tenant, f tenants.Flow) ident.SL {
 func (f *simServeFlags) check(c *live.Case, fixed bool) error {
 	switch {
 	case f.ibProfiles != "":
-		return usage.Errorf("--ib-profiles: an Ethernet fabric has no InfiniBand devices")
+		return usage.Of(phrase.Of("usage.ib-profiles-ethernet"))
 	case f.cold:
-		return usage.Errorf("--cold: an Ethernet fabric has no subnet manager to wait for")
+		return usage.Of(phrase.Of("usage.cold-ethernet"))
 	case fixed && !isLoopback(f.addr):
-		return usage.Errorf("--addr %s: want HOST:PORT with a loopback address, since the devices of a simulated fabric answer in plain text", f.addr)
+		return usage.Of(phrase.Of("usage.addr-loopback", "address", f.addr))
 	}
 	c.Seed = f.seed
 	return nil

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlane/command/cmdline"
+	"fairlane/internal/phrase"
 	"fairlane/internal/progress"
 	"fairlane/internal/usage"
 	"fairlane/sim/scenario"
@@ -51,7 +52,7 @@ func (a *app) simSweepCommand() *cobra.Command {
 // leave room for each other.
 func newSweep(name string, f *simSweepFlags, jobsGiven bool) (*scenario.Sweep, error) {
 	if f.jobs < 1 || f.jobs > scenario.MaxJobs {
-		return nil, fmt.Errorf("--jobs %d: want 1 to %d", f.jobs, scenario.MaxJobs)
+		return nil, &phrase.Error{Text: phrase.Of("usage.flag-range", "flag", "jobs", "value", f.jobs, "min", 1, "max", scenario.MaxJobs)}
 	}
 	file, err := scenario.Open(name)
 	if err != nil {
@@ -67,14 +68,14 @@ func newSweep(name string, f *simSweepFlags, jobsGiven bool) (*scenario.Sweep, e
 	var seeds []uint64
 	if f.seeds != "" {
 		if seeds, err = scenario.ParseSeeds(f.seeds); err != nil {
-			return nil, fmt.Errorf("--seeds: %w", err)
+			return nil, phrase.Because(err, phrase.Of("usage.flag-reason", "flag", "seeds", "reason", err))
 		}
 	}
 	var axes []scenario.Axis
 	for _, text := range f.set {
 		path, values, err := scenario.ParseSettings(text)
 		if err != nil {
-			return nil, fmt.Errorf("--set: %w", err)
+			return nil, phrase.Because(err, phrase.Of("usage.flag-reason", "flag", "set", "reason", err))
 		}
 		axes = append(axes, scenario.Axis{Path: path, Values: values})
 	}

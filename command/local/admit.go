@@ -2,12 +2,12 @@ package local
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 
 	"fairlane/api"
 	"fairlane/api/gen"
 	"fairlane/command/remote"
+	"fairlane/internal/phrase"
 	"fairlane/internal/usage"
 	"fairlane/policy"
 	"fairlane/tenants"
@@ -46,7 +46,7 @@ func AdmitByFiles(files remote.AdmitFiles, body gen.AdmissionRequest) (*gen.Admi
 	}
 	a, err := policy.Admit(in, ask)
 	if refused := new(policy.AdmitError); errors.As(err, &refused) {
-		return nil, usage.Wrap(fmt.Errorf("--%s: %w", refused.Field, refused.Err))
+		return nil, usage.Wrap(phrase.Because(refused, phrase.Of("usage.flag-reason", "flag", refused.Field, "reason", refused.Err)))
 	} else if err != nil {
 		return nil, inputError(err)
 	}

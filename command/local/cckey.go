@@ -12,6 +12,7 @@ import (
 	"fairlane/ccconfig/ibmad"
 	"fairlane/command/cmdline"
 	"fairlane/command/remote"
+	"fairlane/internal/phrase"
 	"fairlane/internal/progress"
 	"fairlane/internal/usage"
 	"fairlane/service/site"
@@ -144,7 +145,7 @@ func (a *app) keyFleet(ctx context.Context, from string, t mad.Transport) (*keyF
 	}
 	f := &keyFleet{devices: site.CCDevices(r.Fabric), unmet: len(r.Warnings)}
 	if len(f.devices) == 0 {
-		return nil, fmt.Errorf("fabric %s has no device with a LID: is its subnet manager running?", from)
+		return nil, &phrase.Error{Text: phrase.Of("cckey.no-lid", "fabric", from)}
 	}
 	f.driver, err = ibmad.New(t, ibmad.Options{InFlight: 256})
 	return f, err
@@ -204,17 +205,17 @@ func wrongUsage(err error) error {
 func (f *ccKeyFlags) check() error {
 	switch {
 	case f.protect && f.lease == 0 && !f.forever:
-		return usage.Errorf("--protect: want --lease of 1 to 65535 seconds, or --forever: without a lease the protection never ends, and when the key is lost, the devices cannot be changed before they restart")
+		return usage.Of(phrase.Of("usage.protect-lease"))
 	case f.forever && f.lease != 0:
-		return usage.Errorf("--forever and --lease %d: want one of them", f.lease)
+		return usage.Of(phrase.Of("usage.forever-lease", "lease", f.lease))
 	case f.forever && !f.protect:
-		return usage.Errorf("--forever: want it with --protect")
+		return usage.Of(phrase.Of("usage.flag-want-with", "flag", "--forever", "other", "--protect"))
 	case f.lease != 0 && !f.protect:
-		return usage.Errorf("--lease %d: want it with --protect", f.lease)
+		return usage.Of(phrase.Of("usage.flag-want-with", "flag", fmt.Sprintf("--lease %d", f.lease), "other", "--protect"))
 	case f.failures < 0:
-		return usage.Errorf("--failures %d: want 0 or more", f.failures)
+		return usage.Of(phrase.Of("usage.flag-natural", "flag", "failures", "value", f.failures))
 	case f.parallel < 0 || f.parallel > 4096:
-		return usage.Errorf("--parallel %d: want 1 to 4096, or 0 for the default", f.parallel)
+		return usage.Of(phrase.Of("usage.parallel", "value", f.parallel, "max", 4096))
 	}
 	return nil
 }
@@ -246,7 +247,7 @@ func (f *ccKeyFlags) keyChange() (c ibmad.KeyChange, files []keyFile, err error)
 		return c, nil, err
 	}
 	if i := slices.Index(c.From, to.key); i >= 0 {
-		return c, nil, usage.Errorf("%s: has the same CC_Key as %s: want another one", to.path, old[i].path)
+		return c, nil, usage.Of(phrase.Of("cckey.same", "file", to.path, "other", old[i].path))
 	}
 	c.To = to.key
 	c.Stored = func(ctx context.Context) error {

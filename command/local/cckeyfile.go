@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"fairlane/internal/phrase"
 	"fairlane/internal/usage"
 	"fairlane/service/site"
 	"fairlane/subnet/mad"
@@ -29,7 +30,7 @@ func readKeyFiles(paths []string) ([]keyFile, error) {
 			return nil, err
 		}
 		if key == 0 {
-			return nil, usage.Errorf("%s: CC_Key 0 is no key: want another one", path)
+			return nil, usage.Of(phrase.Of("cckey.zero", "file", path))
 		}
 		out = append(out, keyFile{path, key})
 	}
@@ -48,7 +49,7 @@ func keysOf(files []keyFile) []mad.Key {
 // newKey makes a random key that is not 0, for a file that does not exist yet: see create.
 func newKey(path string) (keyFile, error) {
 	if _, err := os.Lstat(path); err == nil {
-		return keyFile{}, usage.Errorf("%s: exists; want a name that is free for a new CC_Key", path)
+		return keyFile{}, usage.Of(phrase.Of("cckey.exists", "file", path))
 	}
 	var b [8]byte
 	for binary.BigEndian.Uint64(b[:]) == 0 {
@@ -78,10 +79,10 @@ func (k keyFile) keep(context.Context) error {
 		return err
 	}
 	if !st.Mode().IsRegular() {
-		return fmt.Errorf("%s: want a regular file", k.path)
+		return &phrase.Error{Text: phrase.Of("file.want-regular", "file", k.path)}
 	}
 	if mode := st.Mode().Perm(); mode&0o077 != 0 {
-		return fmt.Errorf("%s: others may read it, mode %#o: want 0600", k.path, mode)
+		return &phrase.Error{Text: phrase.Of("cckey.mode", "file", k.path, "mode", fmt.Sprintf("%#o", mode))}
 	}
 	for _, path := range []string{k.path, filepath.Dir(k.path)} {
 		if err := syncPath(path); err != nil {
@@ -93,7 +94,7 @@ func (k keyFile) keep(context.Context) error {
 		return err
 	}
 	if again != k.key {
-		return fmt.Errorf("%s: holds another CC_Key by now", k.path)
+		return &phrase.Error{Text: phrase.Of("cckey.changed", "file", k.path)}
 	}
 	return nil
 }

@@ -54,7 +54,7 @@ func (a *app) discoverCommand() *cobra.Command {
 				return err
 			}
 			if key != "" && (src.File != "" || src.Ethernet != "") {
-				return usage.Errorf("--m-key-file: %s is not asked with an M_Key: want it with a live InfiniBand fabric", src)
+				return usage.Of(phrase.Of("usage.m-key-source", "source", src.String()))
 			}
 			line := progress.On(a.Stderr)
 			var last discover.Progress

@@ -13,6 +13,7 @@ import (
 	"fairlane/api/client"
 	"fairlane/command/cmdline"
 	"fairlane/internal/joined"
+	"fairlane/internal/phrase"
 	"fairlane/internal/usage"
 	"fairlane/service/config"
 	"fairlane/service/placement"
@@ -74,7 +75,7 @@ func (a *app) doctorCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			for _, u := range [...]struct{ from, url string }{{"--url", url}, {"FAIRLANE_URL", os.Getenv("FAIRLANE_URL")}} {
 				if _, err := client.New(u.url, "", nil); u.url != "" && err != nil {
-					return usage.Errorf("%s: %w", u.from, err)
+					return usage.Wrap(phrase.Because(err, phrase.Of("labelled", "label", u.from, "text", err)))
 				}
 			}
 			d := &doctor{app: a, url: url, opensm: opensm.DefaultOptions, now: time.Now}

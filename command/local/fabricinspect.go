@@ -2,7 +2,6 @@ package local
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"fairlane/command/cmdline"
@@ -41,7 +40,7 @@ func (a *app) look(ctx context.Context, f lookFlags) (*look, error) {
 		return nil, err
 	}
 	if src.Ethernet != "" {
-		return nil, usage.Errorf("source %s: want an InfiniBand fabric: file:PATH or a live one", f.from)
+		return nil, usage.Of(phrase.Of("source.want-infiniband", "source", f.from))
 	}
 	if src.File != "" {
 		if err := f.forFile(); err != nil {
@@ -72,7 +71,7 @@ func (f *lookFlags) forFile() error {
 		given bool
 	}{{"m-key-file", f.mKey != ""}, {"cc-key-file", f.ccKey != ""}, {"quick", f.quick}} {
 		if x.given {
-			return usage.Errorf("--%s: a fabric file is not asked for anything: want it with a live fabric", x.flag)
+			return usage.Of(phrase.Of("usage.flag-live", "flag", x.flag))
 		}
 	}
 	return nil
@@ -112,7 +111,7 @@ func (a *app) sweep(ctx context.Context, from string, t mad.Transport, o discove
 	o.Progress = func(p discover.Progress) { line.Show(a.T("discover.progress", "nodes", p.Nodes, "mads", p.MADs)) }
 	r, err := discover.Sweep(ctx, t, o)
 	if err != nil {
-		return nil, fmt.Errorf("discover fabric %s: %w", from, err)
+		return nil, phrase.Because(err, phrase.Of("source.discover", "fabric", from, "reason", err))
 	}
 	return r, nil
 }

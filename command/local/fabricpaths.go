@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"fairlane/internal/phrase"
 	"fairlane/internal/usage"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
@@ -24,27 +25,27 @@ func pathsBetween(f *subnet.Fabric, names []string) ([]shownPath, error) {
 		return nil, nil
 	}
 	if len(names) != 2 {
-		return nil, usage.Errorf("--between %s: want two ports, separated by a comma", strings.Join(names, ","))
+		return nil, usage.Of(phrase.Of("usage.between-two", "ports", strings.Join(names, ",")))
 	}
 	var ends [2]subnet.PortRef
 	for i, name := range names {
 		ref, err := f.ResolvePort(strings.TrimSpace(name))
 		if err != nil {
-			return nil, usage.Errorf("--between: %w", err)
+			return nil, usage.Wrap(phrase.Because(err, phrase.Of("usage.flag-reason", "flag", "between", "reason", err)))
 		}
 		ends[i] = ref
 	}
 	if ends[0] == ends[1] {
-		return nil, usage.Errorf("--between: %s twice: want two ports", f.PortName(ends[0]))
+		return nil, usage.Of(phrase.Of("usage.between-twice", "port", f.PortName(ends[0])))
 	}
 	if f.LFTs == nil {
-		return nil, usage.Errorf("--between: the fabric has no forwarding tables: want a live one, or a file that has them")
+		return nil, usage.Of(phrase.Of("usage.between-no-tables"))
 	}
 	var out []shownPath
 	for _, way := range [2][2]subnet.PortRef{{ends[0], ends[1]}, {ends[1], ends[0]}} {
 		found := subnet.PathsToPort(f, way[0], way[1])
 		if len(found) == 0 {
-			return nil, usage.Errorf("--between: %s has no LID", f.PortName(way[1]))
+			return nil, usage.Of(phrase.Of("usage.between-no-lid", "port", f.PortName(way[1])))
 		}
 		for _, p := range found {
 			w := shownPath{From: f.PortName(way[0]), To: f.PortName(way[1]), LID: p.LID, Ports: []string{}}

@@ -10,6 +10,7 @@ import (
 
 	"fairlane/command/cmdline"
 	"fairlane/internal/outfile"
+	"fairlane/internal/phrase"
 	"fairlane/internal/usage"
 	"fairlane/subnet"
 	"fairlane/subnet/check"
@@ -70,7 +71,7 @@ func (a *app) localShow(root *cobra.Command) {
 		local := f.from != ""
 		for _, name := range []string{"m-key-file", "cc-key-file", "quick", "tenants", "dot", "svg", "between"} {
 			if !local && cmd.Flags().Changed(name) {
-				return usage.Errorf("--%s: want it with --from SOURCE only", name)
+				return usage.Of(phrase.Of("usage.flag-from-only", "flag", name))
 			}
 		}
 		if !local {
@@ -80,14 +81,14 @@ func (a *app) localShow(root *cobra.Command) {
 			return err
 		}
 		if len(args) > 0 {
-			return usage.Errorf("%s: want the name of a fabric or --from SOURCE, not both", args[0])
+			return usage.Of(phrase.Of("usage.name-or-from", "name", args[0]))
 		}
 		format, err := cmd.Flags().GetString("output")
 		if err == nil && format == "yaml" {
-			return usage.Errorf("--output yaml: want table or json with --from")
+			return usage.Of(phrase.Of("usage.output-yaml"))
 		}
 		if out.dot != "" && filepath.Clean(out.dot) == filepath.Clean(out.svg) {
-			return usage.Errorf("--dot and --svg: want two files, not %s for both", out.svg)
+			return usage.Of(phrase.Of("usage.dot-svg", "file", out.svg))
 		}
 		out.json = format == "json"
 		return a.fabricShow(cmd.Context(), f, out)

@@ -130,15 +130,15 @@ func (a *app) newWatch(f watchFlags, o umad.Options) (*fabricWatch, error) {
 	case err != nil:
 		return nil, err
 	case src.Ethernet != "":
-		return nil, usage.Errorf("source %s: want a live InfiniBand fabric, %s", f.from, site.LiveForms)
+		return nil, usage.Of(phrase.Of("source.want-live", "source", f.from, "want", site.LiveForms))
 	case src.File != "":
-		return nil, usage.Errorf("source %s: a file does not change: want a live fabric, %s", f.from, site.LiveForms)
+		return nil, usage.Of(phrase.Of("source.file-static", "source", f.from, "want", site.LiveForms))
 	case f.every < watchRest:
-		return nil, usage.Errorf("--every %s: want %s or more", f.every, watchRest)
+		return nil, usage.Of(phrase.Of("usage.flag-least", "flag", "every", "value", f.every.String(), "min", watchRest.String()))
 	case f.count < 0:
-		return nil, usage.Errorf("--count %d: want 1 or more looks, or 0 for no end", f.count)
+		return nil, usage.Of(phrase.Of("usage.scan-count", "value", f.count))
 	case f.traps && src.UMAD == umad.Name{}:
-		return nil, usage.Errorf("--traps: %s does not pass traps on: want umad:CA:PORT, or leave the flag out", f.from)
+		return nil, usage.Of(phrase.Of("usage.traps-source", "source", f.from))
 	}
 	w := &fabricWatch{a: a, flags: f, told: map[string]int{}, traps: trapBox{news: make(chan struct{}, 1)}}
 	w.options = discover.AgainOptions{Options: discover.Options{Parallel: site.SweepParallel}, Routes: f.routes}
@@ -247,7 +247,7 @@ func (w *fabricWatch) sweep(ctx context.Context, named []ident.LID) (*discover.R
 	o.Named = named
 	r, err := discover.Again(ctx, w.conn, w.last, o)
 	if err != nil {
-		return nil, fmt.Errorf("discover fabric %s: %w", w.flags.from, err)
+		return nil, phrase.Because(err, phrase.Of("source.discover", "fabric", w.flags.from, "reason", err))
 	}
 	return r, nil
 }

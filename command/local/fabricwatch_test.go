@@ -325,7 +325,7 @@ func TestTheInputOfAWatchIsJudged(t *testing.T) {
 	}{
 		{[]string{"--from", "ibsim:unix:nobody", "--every", "999ms"}, "--every 999ms: want 1s or more"},
 		{[]string{"--from", "ibsim:unix:nobody", "--every", "-1s"}, "--every -1s: want 1s or more"},
-		{[]string{"--from", "ibsim:unix:nobody", "--count", "-1"}, "--count -1: want 1 or more looks"},
+		{[]string{"--from", "ibsim:unix:nobody", "--count", "-1"}, "--count -1: want 1 or more scans"},
 		{[]string{"--from", "ibsim:unix:nobody", "--traps"}, "want umad:CA:PORT"},
 		{[]string{"--from", "file:fabric.topo"}, "want a live fabric"},
 		{[]string{"--from", "ethernet:inventory.yaml"}, "want a live InfiniBand fabric"},

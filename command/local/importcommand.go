@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlane/command/cmdline"
+	"fairlane/internal/phrase"
 	"fairlane/internal/usage"
 	"fairlane/policy"
 )
@@ -68,7 +69,7 @@ func runImport(from []string, planPath string) (*imported, error) {
 		return nil, err
 	}
 	if plan.RoCE == nil {
-		return nil, usage.Errorf("plan %s has no settings of RoCE devices: want the output of compile --plane roce --json", planPath)
+		return nil, usage.Of(phrase.Of("import.no-roce", "file", planPath))
 	}
 	drift, warnings := driftOf(devices, plan)
 	out.Plan, out.Drift, out.Warnings = plan.Name, drift, append(out.Warnings, warnings...)

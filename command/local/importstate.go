@@ -13,6 +13,7 @@ import (
 	"fairlane/ccconfig/nic/niccount"
 	"fairlane/ccconfig/nic/nicparam"
 	"fairlane/command/cmdline"
+	"fairlane/internal/phrase"
 	"fairlane/internal/usage"
 )
 
@@ -37,24 +38,24 @@ func parseImportSource(text string) (importSource, error) {
 	device, rest, ok := strings.Cut(text, "=")
 	kind, path, has := strings.Cut(rest, ":")
 	if !ok || !has || device == "" || path == "" {
-		return importSource{}, usage.Errorf("--from %q: want DEVICE=KIND:FILE, such as host1=mlxconfig:host1.txt or host1/P1=dcb:dcb.json", text)
+		return importSource{}, usage.Of(phrase.Of("import.form", "source", strconv.Quote(text)))
 	}
 	s := importSource{device: device, kind: kind, path: path}
 	if at := strings.LastIndex(device, "/P"); at > 0 {
 		n, err := strconv.Atoi(device[at+2:])
 		if err != nil || n < 1 || n > nicparam.MaxPorts {
-			return s, usage.Errorf("--from %q: port %q: want P1..P%d", text, device[at+1:], nicparam.MaxPorts)
+			return s, usage.Of(phrase.Of("import.port", "source", strconv.Quote(text), "port", strconv.Quote(device[at+1:]), "max", nicparam.MaxPorts))
 		}
 		s.device, s.port = device[:at], n
 	}
 	ofPort, known := map[string]bool{kindMlxconfig: false, kindSONiC: false, kindDCB: true, kindEthtool: true}[kind]
 	switch {
 	case !known:
-		return s, usage.Errorf("--from %q: kind %q: want %s, %s, %s or %s", text, kind, kindMlxconfig, kindDCB, kindEthtool, kindSONiC)
+		return s, usage.Of(phrase.Of("import.kind", "source", strconv.Quote(text), "kind", strconv.Quote(kind), "want", phrase.Of("list.or", "list", []string{kindMlxconfig, kindDCB, kindEthtool}, "last", kindSONiC)))
 	case ofPort && s.port == 0:
-		return s, usage.Errorf("--from %q: %s is about one port: want %s/P1 or another port before the equals sign", text, kind, device)
+		return s, usage.Of(phrase.Of("import.of-port", "source", strconv.Quote(text), "kind", kind, "device", device))
 	case !ofPort && s.port != 0:
-		return s, usage.Errorf("--from %q: %s is about the whole device: want %s before the equals sign", text, kind, s.device)
+		return s, usage.Of(phrase.Of("import.of-device", "source", strconv.Quote(text), "kind", kind, "device", s.device))
 	}
 	return s, nil
 }
@@ -79,7 +80,7 @@ func readImports(texts []string) ([]*importedDevice, error) {
 		if err != nil {
 			return nil, err
 		}
-		b, err := cmdline.ReadFile(s.kind, s.path, adopt.MaxBytes)
+		b, err := cmdline.ReadFile(phrase.Verbatim(s.kind), s.path, adopt.MaxBytes)
 		if err != nil {
 			return nil, err
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlane/command/cmdline"
+	"fairlane/internal/phrase"
 	"fairlane/internal/usage"
 	"fairlane/policy"
 )
@@ -124,9 +125,9 @@ func emptyDir(dir string) error {
 		}
 		return nil
 	case err != nil:
-		return usage.Errorf("%w: want a directory that does not exist or is empty", err)
+		return usage.Wrap(phrase.Because(err, phrase.Of("init.unreadable", "reason", err)))
 	case len(entries) > 0:
-		return usage.Errorf("%s exists: want a directory that does not exist or is empty; nothing was written", filepath.Join(dir, entries[0].Name()))
+		return usage.Of(phrase.Of("init.not-empty", "file", filepath.Join(dir, entries[0].Name())))
 	}
 	return nil
 }
@@ -151,7 +152,7 @@ func writeOne(path string, f labFile) error {
 	}
 	_, err = w.Write(f.text)
 	if err = errors.Join(err, w.Close()); err != nil {
-		return errors.Join(fmt.Errorf("write %s: %w", path, err), os.Remove(path))
+		return errors.Join(phrase.Because(err, phrase.Of("file.write", "file", path, "reason", err)), os.Remove(path))
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlane/command/cmdline"
+	"fairlane/internal/phrase"
 	"fairlane/internal/usage"
 	"fairlane/policy"
 	"fairlane/service/placement"
@@ -75,9 +76,9 @@ func (a *app) desiredFlags(cmd *cobra.Command, f *opensmFlags) {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		switch {
 		case f.plan == "" && f.tenants == "":
-			return usage.Errorf("--plan and --tenants: found neither: want one of them")
+			return usage.Of(phrase.Of("usage.plan-or-tenants"))
 		case f.plan != "" && (f.tenants != "" || f.flows != "" || f.lanes):
-			return usage.Errorf("--plan %s: has all that a plan is made of: want it without --tenants, --flows and --vl-arbitration", f.plan)
+			return usage.Of(phrase.Of("usage.plan-alone", "file", f.plan))
 		}
 		return run(cmd, args)
 	}
@@ -137,7 +138,7 @@ func (a *app) attachOpenSM(ctx context.Context, f *opensmFlags) (*opensmAt, erro
 		return nil, usage.Wrap(err)
 	}
 	if file.OpenSM == nil {
-		return nil, usage.Errorf("%s: found ufm; want opensm", f.manager)
+		return nil, usage.Of(phrase.Of("usage.sm-ufm", "file", f.manager))
 	}
 	out := &opensmAt{file: file.OpenSM, force: slices.Clone(file.OpenSM.Accept)}
 	if err := placement.CheckOptions(file.OpenSM); err != nil {
@@ -146,7 +147,7 @@ func (a *app) attachOpenSM(ctx context.Context, f *opensmFlags) (*opensmAt, erro
 	for _, text := range f.force {
 		code, err := osmfile.ParseCode(text)
 		if err != nil {
-			return nil, usage.Errorf("--force: %w", err)
+			return nil, usage.Wrap(phrase.Because(err, phrase.Of("usage.flag-reason", "flag", "force", "reason", err)))
 		}
 		out.force = append(out.force, code)
 	}
@@ -154,7 +155,7 @@ func (a *app) attachOpenSM(ctx context.Context, f *opensmFlags) (*opensmAt, erro
 		return nil, err
 	}
 	if out.manager, err = placement.OpenSM(file.OpenSM, out.mads); err != nil {
-		return nil, errors.Join(usage.Errorf("%s: %w", f.manager, err), out.mads.Close())
+		return nil, errors.Join(usage.Wrap(fmt.Errorf("%s: %w", f.manager, err)), out.mads.Close())
 	}
 	return out, nil
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"fairlane/command/cmdline"
+	"fairlane/internal/phrase"
 	"fairlane/policy"
 	"fairlane/policy/plantest"
 )
@@ -49,10 +50,10 @@ func TestFilesAreReadUpToTheirLimit(t *testing.T) {
 	if err := os.WriteFile(path, []byte(strings.Repeat("x", 1<<20)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if b, err := cmdline.ReadFile("plan", path, 1<<20); err != nil || len(b) != 1<<20 {
+	if b, err := cmdline.ReadFile(phrase.Verbatim("plan"), path, 1<<20); err != nil || len(b) != 1<<20 {
 		t.Errorf("a file of as much as is allowed: %d bytes, %v", len(b), err)
 	}
-	if _, err := cmdline.ReadFile("plan", path, 1<<20-1); err == nil || !strings.Contains(err.Error(), "want at most") {
+	if _, err := cmdline.ReadFile(phrase.Verbatim("plan"), path, 1<<20-1); err == nil || !strings.Contains(err.Error(), "want at most") {
 		t.Errorf("a file of a byte too many: %v", err)
 	}
 }

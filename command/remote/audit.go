@@ -14,6 +14,7 @@ import (
 	apiclient "fairlane/api/client"
 	"fairlane/api/gen"
 	"fairlane/command/cmdline"
+	"fairlane/internal/phrase"
 	"fairlane/internal/usage"
 	"fairlane/service/audit"
 )
@@ -242,14 +243,14 @@ func verifyLines(name string, r io.Reader, v *audit.Verifier) (audit.Report, err
 		line++
 		var e audit.Entry
 		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
-			return audit.Report{}, usage.Errorf("%s:%d: want one audit entry as JSON: %w", name, line, err)
+			return audit.Report{}, usage.Wrap(phrase.Because(err, phrase.Of("audit.not-json", "file", name, "line", line, "reason", err)))
 		}
 		if err := v.Add(e); err != nil {
 			return audit.Report{Tail: v.Tail()}, err
 		}
 	}
 	if err := lines.Err(); err != nil {
-		return audit.Report{}, usage.Errorf("%s:%d: %w", name, line+1, err)
+		return audit.Report{}, usage.Wrap(fmt.Errorf("%s:%d: %w", name, line+1, err))
 	}
 	return v.Finish(v.Tail())
 }

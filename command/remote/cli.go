@@ -13,6 +13,7 @@ import (
 
 	"fairlane/api/gen"
 	"fairlane/command/cmdline"
+	"fairlane/internal/cobraerror"
 	"fairlane/internal/i18n"
 	"fairlane/internal/phrase"
 	"fairlane/internal/usage"
@@ -109,7 +110,7 @@ func (c *cli) addCommon(noun *cobra.Command) {
 		return cmdline.CheckLanguage(c.lang, c.getenv)
 	}
 	noun.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return wrongArgs(cmdline.FlagError(cmd, err))
+		return wrongArgs(cobraerror.Flag(cmd, err))
 	})
 	if !noun.HasSubCommands() {
 		c.usageOfArgs(noun)
@@ -118,7 +119,7 @@ func (c *cli) addCommon(noun *cobra.Command) {
 	}
 	noun.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 {
-			return wrongArgs(cmdline.UnknownCommand(cmd, args[0]))
+			return wrongArgs(cobraerror.Command(cmd, args[0]))
 		}
 		return cmd.Help()
 	}
@@ -145,7 +146,7 @@ func (c *cli) usageOfArgs(verb *cobra.Command) {
 			check = cobra.NoArgs
 		}
 		if err := check(cmd, args); err != nil {
-			return wrongArgs(cmdline.ArgsError(cmd, args, err))
+			return wrongArgs(cobraerror.Args(cmd, args, err))
 		}
 		return nil
 	}

@@ -80,7 +80,7 @@ func TestValuesStandWhereTheyBelong(t *testing.T) {
 		want string
 	}{
 		{phrase.Of("plan.guarantee-overbooked", "link", "链路", "sum", "90", "parts", "a 50, b 40", "most", "80"),
-			"链路 上的保证速率合计 90（a 50, b 40），超过可预留的 80：各保证按比例降低"},
+			"链路上的保证速率合计 90（a 50, b 40），超过可预留的 80：各保证按比例降低"},
 		{phrase.Of("plan.uncalibrated-speed", "links", phrase.Of("count.contended-link", "n", 7), "min", "10", "max", "100", "profile", `"p"`),
 			"7 条争用链路的速率不在设备配置档 \"p\" 的校准范围 10 至 100 之内：按最接近的速率计算，误差界在此未经证实"},
 		{phrase.Of("diff.tenant-new", "weight", 2, "qps", phrase.Of("count.queue-pair", "n", 8), "predicted", "P", "entitled", "E"), "新增，权重 2，8 个队列对，应得 E，预测 P"},

@@ -4,12 +4,12 @@ package outfile
 import (
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 
+	"fairlane/internal/phrase"
 	"fairlane/internal/usage"
 )
 
@@ -19,20 +19,21 @@ func Write(path string, write func(io.Writer) error) error { return WriteMode(pa
 // WriteMode is Write for a file of another mode, before umask.
 func WriteMode(path string, mode fs.FileMode, write func(io.Writer) error) (err error) {
 	if at, err := os.Stat(path); err == nil && at.IsDir() {
-		return usage.Errorf("write %s: it is a directory: want a file", path)
+		return usage.Of(phrase.Of("file.write-directory", "file", path))
 	}
 	// Not os.CreateTemp, which leaves the umask out of account. The name is one that no other writer of the same file has.
 	tmp := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+"."+rand.Text()[:10])
 	w, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
+		return phrase.Because(err, phrase.Of("file.write", "file", path, "reason", err))
 	}
 	err = errors.Join(write(w), w.Close())
 	if err == nil {
 		err = os.Rename(tmp, path)
 	}
 	if err != nil {
-		return fmt.Errorf("write %s: %w", path, errors.Join(err, os.Remove(tmp)))
+		err = errors.Join(err, os.Remove(tmp))
+		return phrase.Because(err, phrase.Of("file.write", "file", path, "reason", err))
 	}
 	return nil
 }

@@ -99,6 +99,9 @@ func sequence(parts []Text) Text {
 	if len(parts) == 1 {
 		return parts[0]
 	}
+	if colon := parts[1]; len(parts) > 2 && colon.IsVerbatim() && colon.Params[0].Value.Plain == ": " {
+		return Of("labelled", "label", parts[0], "text", sequence(parts[2:]))
+	}
 	first, rest := parts[0], sequence(parts[1:])
 	if first.IsVerbatim() {
 		if label, ok := strings.CutSuffix(first.Params[0].Value.Plain, ": "); ok && label != "" {

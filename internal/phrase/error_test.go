@@ -47,6 +47,7 @@ func TestErrorsKeepTheSentencesThatTheyWrap(t *testing.T) {
 		"behind a label":           {fmt.Errorf("a.yaml:3: %w", turns), "a.yaml:3: zo gewild"},
 		"before other words":       {fmt.Errorf("%w (%d)", turns, 3), "zo gewild (3)"},
 		"between words":            {inner{turns}, "it: zo gewild!"},
+		"a label that is one":      {fmt.Errorf("%w: %w", pinned, turns), "2 poorten: zo gewild"},
 		"two of them":              {fmt.Errorf("%w beside %w", turns, pinned), "zo gewild beside 2 poorten"},
 		"joined":                   {errors.Join(turns, fs.ErrNotExist, pinned), "zo gewild / file does not exist / 2 poorten"},
 		"joined without a word":    {errors.Join(fs.ErrNotExist, fs.ErrExist), "file does not exist; file already exists"},

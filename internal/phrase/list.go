@@ -1,5 +1,7 @@
 package phrase
 
+import "strings"
+
 // Names lists the first names of n, most at the most, and counts the rest. names may leave out what is not listed.
 func Names(names []string, n, most int) Text {
 	names = names[:min(len(names), most)]
@@ -26,4 +28,12 @@ func English(texts []Text) []string {
 		out = append(out, t.String())
 	}
 	return out
+}
+
+// Meant adds to a refusal what a mistyped name may have meant; nothing when near is empty.
+func Meant(refused Text, near string) Text {
+	if near == "" {
+		return refused
+	}
+	return Of("did-you-mean", "text", refused, "near", strings.Split(near, ", "))
 }

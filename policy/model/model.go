@@ -5,13 +5,14 @@ package model
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"fairlane/ccconfig/ibcc"
 	"fairlane/ccconfig/ibprofile"
+	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/policy/fill"
 	"fairlane/policy/halves"
@@ -21,7 +22,7 @@ import (
 )
 
 // ErrInput marks input that cannot be compiled, for errors.Is.
-var ErrInput = errors.New("input cannot be compiled")
+var ErrInput error = &phrase.Error{Text: phrase.Of("plan.input")}
 
 // Model is the checked input in the form the stages work on: tenants sorted by name with
 // complete attachments, flows sorted so that the order given does not matter, link directions
@@ -56,7 +57,7 @@ type Flow struct {
 // New checks the input and completes it: attachments, LIDs, routes.
 func New(in Input) (*Model, error) {
 	if in.Fabric == nil {
-		return nil, fmt.Errorf("%w: no fabric", ErrInput)
+		return nil, fmt.Errorf("%w: %w", ErrInput, fault(phrase.Of("edit.no-fabric")))
 	}
 	if err := in.Options.validate(); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrInput, err)
@@ -81,8 +82,7 @@ func New(in Input) (*Model, error) {
 	m.Caps = make([]float64, 2*len(f.Links))
 	for i, l := range f.Links {
 		if l.Rate <= 0 {
-			return nil, fmt.Errorf("%w: link %s - %s has no rate: give its width and speed, or its rate",
-				ErrInput, f.PortName(l.A), f.PortName(l.B))
+			return nil, fmt.Errorf("%w: %w", ErrInput, fault(phrase.Of("input.link-rate", "a", f.PortName(l.A), "b", f.PortName(l.B))))
 		}
 		m.Caps[2*i], m.Caps[2*i+1] = float64(l.Rate), float64(l.Rate)
 	}
@@ -121,11 +121,10 @@ func (m *Model) checkAttachments() error {
 	for _, t := range m.Tenants {
 		for _, a := range t.Attachments {
 			if _, err := CAPort(m.Fabric, a.Port); err != nil {
-				return fmt.Errorf("%w: tenant %s: attachment: %w", ErrInput, t.Name, err)
+				return fmt.Errorf("%w: %w", ErrInput, phrase.Because(err, phrase.Of("input.attachment", "tenant", t.Name, "reason", err)))
 			}
 			if a.SL != nil && *a.SL == dropped && m.Plane == subnet.PlaneIB && m.Input.Options.ReservedSLs == nil {
-				return fmt.Errorf("%w: tenant %s: attachment %s: SL %d is reserved, since a fabric with all data VLs drops it: want 0 to %d, or say which are reserved (reserved_sls)",
-					ErrInput, t.Name, a.Port, dropped, dropped-1)
+				return fmt.Errorf("%w: %w", ErrInput, fault(phrase.Of("input.sl-reserved", "tenant", t.Name, "port", a.Port.String(), "sl", dropped, "max", dropped-1)))
 			}
 		}
 	}
@@ -136,13 +135,13 @@ func (m *Model) checkAttachments() error {
 func CAPort(f *subnet.Fabric, id ident.PortID) (subnet.PortRef, error) {
 	ref, ok := f.PortByID(id)
 	if !ok {
-		return ref, fmt.Errorf("port %s: want a port of this fabric", id)
+		return ref, fault(phrase.Of("input.port-foreign", "port", id.String()))
 	}
 	if f.Nodes[ref.Node].Kind != subnet.KindCA {
-		return ref, fmt.Errorf("port %s (%s): want a channel-adapter port", id, f.PortName(ref))
+		return ref, fault(phrase.Of("input.port-not-ca", "port", id.String(), "name", f.PortName(ref)))
 	}
 	if _, ok := f.Peer(ref); !ok {
-		return ref, fmt.Errorf("port %s (%s): nothing is plugged in", id, f.PortName(ref))
+		return ref, fault(phrase.Of("input.port-unplugged", "port", id.String(), "name", f.PortName(ref)))
 	}
 	return ref, nil
 }
@@ -198,7 +197,7 @@ func (w *WayFinder) flows(order []int32, byName map[string]int32) ([]Flow, error
 			x.of, x.Links, x.QPs = int32(ways[k].of), ways[k].links, ways[k].qps
 			x.demand = float64(float64(fl.Demand) * (ways[k].qps / float64(fl.QPs)))
 			if len(x.Links) == 0 {
-				return nil, fmt.Errorf("flow %d of tenant %s: its source and destination are the same LID", i, fl.Tenant)
+				return nil, fault(phrase.Of("input.flow", "flow", i, "tenant", fl.Tenant, "reason", phrase.Of("input.same-lid")))
 			}
 			out = append(out, x)
 		}
@@ -263,27 +262,27 @@ func (o Options) WantedPlane() subnet.Plane {
 // validate checks the options' ranges.
 func (o Options) validate() error {
 	if p := o.WantedPlane(); p != subnet.PlaneIB && p != subnet.PlaneRoCE && p != subnet.PlaneWRCC {
-		return fmt.Errorf("plane %q: want %q, %q or %q", p, subnet.PlaneIB, subnet.PlaneRoCE, subnet.PlaneWRCC)
+		return fault(phrase.Of("input.plane", "found", strconv.Quote(string(p)), "want", oneOf(subnet.PlaneIB, subnet.PlaneRoCE, subnet.PlaneWRCC)))
 	}
 	if o.Mode != "" && o.Mode != ModeProduct && o.Mode != ModeTheorem1 {
-		return fmt.Errorf("mode %q: want %q or %q", o.Mode, ModeProduct, ModeTheorem1)
+		return fault(phrase.Of("input.mode", "found", strconv.Quote(string(o.Mode)), "want", oneOf(ModeProduct, ModeTheorem1)))
 	}
 	if o.CCTLaw != "" && o.CCTLaw != CCTGeometric && o.CCTLaw != CCTQuadratic {
-		return fmt.Errorf("CCT law %q: want %q or %q", o.CCTLaw, CCTGeometric, CCTQuadratic)
+		return fault(phrase.Of("input.law", "found", strconv.Quote(string(o.CCTLaw)), "want", oneOf(CCTGeometric, CCTQuadratic)))
 	}
 	if o.PerQP != "" && o.PerQP != PerQPAuto && o.PerQP != PerQPOn && o.PerQP != PerQPOff {
-		return fmt.Errorf("per-QP mode %q: want %q, %q or %q", o.PerQP, PerQPAuto, PerQPOn, PerQPOff)
+		return fault(phrase.Of("input.per-qp", "found", strconv.Quote(string(o.PerQP)), "want", oneOf(PerQPAuto, PerQPOn, PerQPOff)))
 	}
 	if n := o.TableEntries; n != 0 && (n < 16 || n > ibcc.MaxTableEntries) {
-		return fmt.Errorf("CCT of %d entries: want 16 to %d, or 0 for 128", n, ibcc.MaxTableEntries)
+		return fault(phrase.Of("input.cct", "n", n, "min", 16, "max", ibcc.MaxTableEntries, "default", 128))
 	}
 	for _, sl := range o.ReservedSLs {
 		if sl >= ident.NumSLs {
-			return fmt.Errorf("reserved SL %d: want 0 to 15", sl)
+			return fault(phrase.Of("input.reserved-sl", "sl", sl, "max", ident.NumSLs-1))
 		}
 	}
 	if len(o.usableSLs()) == 0 {
-		return errors.New("all service levels are reserved: want at least one left for tenants")
+		return fault(phrase.Of("input.all-reserved"))
 	}
 	return nil
 }
@@ -320,4 +319,17 @@ const UnknownDelay = quantity.Microsecond
 // Delay is that of a link direction on the planes of Ethernet.
 func (m *Model) Delay(d int32) quantity.Picoseconds {
 	return cmp.Or(m.Fabric.Links[d/2].Delay, UnknownDelay)
+}
+
+// fault is input that cannot be compiled.
+func fault(said phrase.Text) error { return &phrase.Error{Text: said} }
+
+// oneOf lists the values of an option.
+func oneOf[T ~string](values ...T) phrase.Text {
+	var quoted []string
+	for _, v := range values {
+		quoted = append(quoted, strconv.Quote(string(v)))
+	}
+	last := len(quoted) - 1
+	return phrase.Of("list.or", "list", quoted[:last], "last", quoted[last])
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"fairlane/internal/phrase"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 	"fairlane/tenants"
@@ -33,7 +34,7 @@ func Paths(f *subnet.Fabric, flows []tenants.Flow) ([]FlowPath, error) {
 		}
 		start := len(arena)
 		if arena, err = subnet.AppendPath(arena, r, src, r.Port(dst).LID); err != nil {
-			return nil, fmt.Errorf("flow %d of tenant %s: %w", i, fl.Tenant, err)
+			return nil, phrase.Because(err, phrase.Of("input.flow", "flow", i, "tenant", fl.Tenant, "reason", err))
 		}
 		out[i] = FlowPath(arena[start:len(arena):len(arena)])
 	}
@@ -43,10 +44,10 @@ func Paths(f *subnet.Fabric, flows []tenants.Flow) ([]FlowPath, error) {
 // ends resolves the ports of a flow.
 func ends(f *subnet.Fabric, i int, fl *tenants.Flow) (src, dst subnet.PortRef, err error) {
 	if src, err = CAPort(f, fl.Src); err != nil {
-		return src, dst, fmt.Errorf("flow %d of tenant %s: source: %w", i, fl.Tenant, err)
+		return src, dst, phrase.Because(err, phrase.Of("input.flow-source", "flow", i, "tenant", fl.Tenant, "reason", err))
 	}
 	if dst, err = CAPort(f, fl.Dst); err != nil {
-		return src, dst, fmt.Errorf("flow %d of tenant %s: destination: %w", i, fl.Tenant, err)
+		return src, dst, phrase.Because(err, phrase.Of("input.flow-destination", "flow", i, "tenant", fl.Tenant, "reason", err))
 	}
 	return src, dst, nil
 }
@@ -138,7 +139,7 @@ func (w *WayFinder) find(out []way, i int, fl *tenants.Flow, src, dst subnet.Por
 	var err error
 	w.Ports, err = subnet.AppendPath(w.Ports[:0], w.Model.Fabric, src, w.Model.Fabric.Port(dst).LID)
 	if err != nil {
-		return nil, fmt.Errorf("flow %d of tenant %s: %w", i, fl.Tenant, err)
+		return nil, phrase.Because(err, phrase.Of("input.flow", "flow", i, "tenant", fl.Tenant, "reason", err))
 	}
 	return append(out, way{w.cut(w.Ports), float64(fl.QPs), 1}), nil
 }
@@ -189,7 +190,7 @@ func (w *WayFinder) shortest(out []way, i int, fl *tenants.Flow, src, dst subnet
 	}
 	w.Search(edge.Node)
 	if w.Model.Fabric.Nodes[edge.Node].Kind != subnet.KindSwitch || w.Dist[first.Node] < 0 {
-		return nil, fmt.Errorf("flow %d of tenant %s: %s to %s: %w", i, fl.Tenant, w.Model.Fabric.PortName(src), w.Model.Fabric.PortName(dst), subnet.ErrNoRoute)
+		return nil, phrase.Because(subnet.ErrNoRoute, phrase.Of("input.flow-no-route", "flow", i, "tenant", fl.Tenant, "source", w.Model.Fabric.PortName(src), "destination", w.Model.Fabric.PortName(dst)))
 	}
 	var ways int
 	w.Ports, ways = w.walk(w.Ports[:0], src, edge, 0)

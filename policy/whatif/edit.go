@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
+	"strconv"
 
 	"fairlane/internal/disjoint"
 	"fairlane/internal/phrase"
@@ -64,15 +64,15 @@ const (
 // Errors wrap ErrInput, name what is not there and what comes near it.
 func Apply(in model.Input, edits ...Edit) (model.Input, []plan.Finding, error) {
 	if len(edits) > MaxEdits {
-		return model.Input{}, nil, fmt.Errorf("%w: %d edits: want at most %d", model.ErrInput, len(edits), MaxEdits)
+		return model.Input{}, nil, input(phrase.Of("edit.too-many", "n", len(edits), "max", MaxEdits), nil)
 	}
 	if in.Fabric == nil {
-		return model.Input{}, nil, fmt.Errorf("%w: no fabric", model.ErrInput)
+		return model.Input{}, nil, input(phrase.Of("edit.no-fabric"), nil)
 	}
 	e := NewEditor(in)
 	for i, edit := range edits {
 		if err := e.do(edit); err != nil {
-			return model.Input{}, nil, fmt.Errorf("%w: edit %d, %s: %w", model.ErrInput, i+1, edit, err)
+			return model.Input{}, nil, input(phrase.Of("edit.at", "n", i+1, "edit", edit.String(), "reason", err), err)
 		}
 	}
 	findings, err := e.dropUnreachable()
@@ -80,7 +80,7 @@ func Apply(in model.Input, edits ...Edit) (model.Input, []plan.Finding, error) {
 		return model.Input{}, nil, fmt.Errorf("%w: %w", model.ErrInput, err)
 	}
 	if err := tenants.Validate(e.Input.Tenants, e.Input.Flows); err != nil {
-		return model.Input{}, nil, fmt.Errorf("%w: after the edits: %w", model.ErrInput, err)
+		return model.Input{}, nil, input(phrase.Of("edit.after", "reason", err), err)
 	}
 	return e.Input, findings, nil
 }
@@ -122,7 +122,7 @@ func (e *Editor) do(x Edit) error {
 		return e.addTenant(x)
 	case EditWeight, EditGuarantee, EditCap, EditFlows, EditFlow, EditRemove:
 	default:
-		return fmt.Errorf("kind %q: want %s", string(x.Kind), editKinds())
+		return fault(phrase.Of("edit.kind", "kind", strconv.Quote(string(x.Kind)), "kinds", editKinds()))
 	}
 	t, err := e.Tenant(x.Tenant)
 	if err != nil {
@@ -156,16 +156,12 @@ func (e *Editor) Tenant(name string) (*tenants.Tenant, error) {
 	}
 	slices.Sort(names)
 	if like := suggest.Names(name, names); len(like) > 0 {
-		return nil, fmt.Errorf("no tenant %q; did you mean %s?", name, strings.Join(like, ", "))
+		return nil, fault(phrase.Of("edit.no-tenant-near", "tenant", strconv.Quote(name), "near", like))
 	}
 	if len(names) == 0 {
-		return nil, fmt.Errorf("no tenant %q: there are none", name)
+		return nil, fault(phrase.Of("edit.no-tenants", "tenant", strconv.Quote(name)))
 	}
-	list := strings.Join(names[:min(len(names), plan.MaxNames)], ", ")
-	if len(names) > plan.MaxNames {
-		list += fmt.Sprintf(" and %d more", len(names)-plan.MaxNames)
-	}
-	return nil, fmt.Errorf("no tenant %q: there are %s", name, list)
+	return nil, fault(phrase.Of("edit.no-tenant", "tenant", strconv.Quote(name), "tenants", phrase.Names(names, len(names), plan.MaxNames)))
 }
 
 // Port finds a channel-adapter port that has a link.
@@ -182,7 +178,7 @@ func (e *Editor) Port(name string) (ident.PortID, error) {
 // multiply scales queue pairs, and those of given routes with them.
 func (e *Editor) multiply(x Edit) error {
 	if !(x.Factor >= MinFactor && x.Factor <= MaxFactor) {
-		return fmt.Errorf("factor %v: want %v to %d", x.Factor, MinFactor, MaxFactor)
+		return fault(phrase.Of("edit.factor-range", "factor", x.Factor, "min", MinFactor, "max", MaxFactor))
 	}
 	e.TakeFlows()
 	for i := range e.Input.Flows {
@@ -193,7 +189,7 @@ func (e *Editor) multiply(x Edit) error {
 		before := f.QPs
 		qps := max(1, math.Round(float64(float64(before)*x.Factor)))
 		if qps > tenants.MaxQPs {
-			return fmt.Errorf("flow %d would have %.0f queue pairs: want at most %d", i, qps, tenants.MaxQPs)
+			return fault(phrase.Of("edit.flow-queue-pairs", "flow", i, "n", fmt.Sprintf("%.0f", qps), "max", tenants.MaxQPs))
 		}
 		f.QPs = int(qps)
 		if e.Input.Routes != nil {
@@ -209,7 +205,7 @@ func (e *Editor) multiply(x Edit) error {
 
 func (e *Editor) addFlow(t *tenants.Tenant, x Edit) error {
 	if len(x.Ports) != 2 {
-		return fmt.Errorf("%d ports: want a source and a destination", len(x.Ports))
+		return fault(phrase.Of("edit.two-ports", "n", len(x.Ports)))
 	}
 	src, err := e.Port(x.Ports[0])
 	if err != nil {
@@ -243,10 +239,10 @@ func (e *Editor) Append(t *tenants.Tenant, f tenants.Flow) {
 // addTenant adds a tenant with a queue pair from each of its ports to each other.
 func (e *Editor) addTenant(x Edit) error {
 	if slices.ContainsFunc(e.Input.Tenants, func(t tenants.Tenant) bool { return t.Name == x.Tenant }) {
-		return fmt.Errorf("tenant %q is there already: want another name, or weight:%s=%s", x.Tenant, x.Tenant, x.Weight)
+		return fault(phrase.Of("edit.tenant-exists", "tenant", x.Tenant, "weight", x.Weight.String()))
 	}
 	if len(x.Ports) == 1 || len(x.Ports) > MaxEditPorts {
-		return fmt.Errorf("%s: want none, or 2 to %d, with a flow from each to each other", phrase.Ports.Of(len(x.Ports)), MaxEditPorts)
+		return fault(phrase.Of("edit.ports-mesh", "ports", phrase.Ports.Of(len(x.Ports)), "max", MaxEditPorts))
 	}
 	ids := make([]ident.PortID, len(x.Ports))
 	for i, name := range x.Ports {
@@ -255,12 +251,12 @@ func (e *Editor) addTenant(x Edit) error {
 			return err
 		}
 		if slices.Contains(ids[:i], id) {
-			return fmt.Errorf("port %q: want each port once", name)
+			return fault(phrase.Of("edit.port-twice", "port", strconv.Quote(name)))
 		}
 		ids[i] = id
 	}
 	if n := len(ids) * (len(ids) - 1); n > tenants.MaxFlows-len(e.Input.Flows) {
-		return fmt.Errorf("%d more flows: want at most %d in all", n, tenants.MaxFlows)
+		return fault(phrase.Of("edit.flows-max", "n", n, "max", tenants.MaxFlows))
 	}
 	t := tenants.Tenant{Name: x.Tenant, Weight: x.Weight}
 	for _, src := range ids {
@@ -301,7 +297,7 @@ func (e *Editor) keep(ok func(*tenants.Flow) bool) {
 // fail takes a port's link out of the fabric.
 func (e *Editor) fail(x Edit) error {
 	if len(x.Ports) != 1 {
-		return fmt.Errorf("%d ports: want one", len(x.Ports))
+		return fault(phrase.Of("edit.one-port", "n", len(x.Ports)))
 	}
 	ref, err := e.Input.Fabric.ResolvePort(x.Ports[0])
 	if err != nil {
@@ -309,7 +305,7 @@ func (e *Editor) fail(x Edit) error {
 	}
 	peer, ok := e.Input.Fabric.Peer(ref)
 	if !ok {
-		return fmt.Errorf("port %s: nothing is plugged in: want a port with a link", e.Input.Fabric.PortName(ref))
+		return fault(phrase.Of("edit.port-unplugged", "port", e.Input.Fabric.PortName(ref)))
 	}
 	f := e.Input.Fabric
 	if e.Input.Options.WantedPlane() == subnet.PlaneIB {

@@ -10,6 +10,7 @@ import (
 
 	"fairlane/ccconfig/driver"
 	"fairlane/internal/certpool"
+	"fairlane/internal/phrase"
 	"fairlane/internal/usage"
 	"fairlane/subnet"
 	"fairlane/subnet/inventory"
@@ -72,7 +73,7 @@ func (v *inventories) open(path string) (*Inventory, error) {
 // ReadInventory reads an inventory and the fabric file that it names.
 func ReadInventory(path string) (*Inventory, error) {
 	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {
-		return nil, usage.Errorf("%s: want a regular file", path)
+		return nil, usage.Of(phrase.Of("file.want-regular", "file", path))
 	}
 	k := &Inventory{path: path}
 	k.stamps[0] = stampOf(path)

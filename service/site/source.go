@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -34,20 +35,25 @@ type Source struct {
 }
 
 // sourceForms says what sources look like.
-const sourceForms = "file:PATH, umad:CA:PORT, ibsim:unix:NAME, ibsim:udp:HOST:PORT or ethernet:PATH"
+var sourceForms = oneOf("file:PATH", "umad:CA:PORT", "ibsim:unix:NAME", "ibsim:udp:HOST:PORT", "ethernet:PATH")
 
 // InfiniBandForms says what sources of InfiniBand fabrics look like.
-const InfiniBandForms = "file:PATH, " + LiveForms
+var InfiniBandForms = oneOf("file:PATH", "umad:CA:PORT", "ibsim:unix:NAME", "ibsim:udp:HOST:PORT")
 
 // LiveForms says what sources of live InfiniBand fabrics look like.
-const LiveForms = "umad:CA:PORT, ibsim:unix:NAME or ibsim:udp:HOST:PORT"
+var LiveForms = oneOf("umad:CA:PORT", "ibsim:unix:NAME", "ibsim:udp:HOST:PORT")
+
+func oneOf(forms ...string) phrase.Text {
+	last := len(forms) - 1
+	return phrase.Of("list.or", "list", forms[:last], "last", forms[last])
+}
 
 // ParseSource reads "file:PATH", "ethernet:PATH", "umad:CA:PORT" or "ibsim:ADDR", ADDR as ibsim.Dial takes it or a bare
 // name for abstract Unix sockets.
 func ParseSource(s string) (Source, error) { return ParseSourceOf(s, sourceForms) }
 
 // ParseSourceOf is ParseSource for those who take fewer forms; forms says which.
-func ParseSourceOf(s, forms string) (Source, error) {
+func ParseSourceOf(s string, forms phrase.Text) (Source, error) {
 	kind, rest, _ := config.CutSource(s)
 	switch kind {
 	case config.KindFile:
@@ -57,7 +63,7 @@ func ParseSourceOf(s, forms string) (Source, error) {
 	case config.KindUMAD:
 		n, err := umad.ParseName(rest)
 		if err != nil {
-			return Source{}, usage.Errorf("source %q: want %s: %w", s, forms, err)
+			return Source{}, usage.Wrap(phrase.Because(err, phrase.Of("source.want-because", "source", strconv.Quote(s), "want", forms, "reason", err)))
 		}
 		return Source{UMAD: n}, nil
 	case config.KindUnix:
@@ -65,7 +71,7 @@ func ParseSourceOf(s, forms string) (Source, error) {
 	case config.KindUDP:
 		return Source{IBSim: "udp:" + rest}, nil
 	}
-	return Source{}, usage.Errorf("source %q: want %s", s, forms)
+	return Source{}, usage.Of(phrase.Of("source.want", "source", strconv.Quote(s), "want", forms))
 }
 
 // Transport is an attachment to a live InfiniBand fabric.
@@ -113,15 +119,15 @@ func (s Source) DialBy(ctx context.Context, o umad.Options) (Transport, error) {
 		if absent := new(umad.AbsentError); errors.As(err, &absent) {
 			return nil, usage.Wrap(err)
 		} else if err != nil {
-			return nil, fmt.Errorf("attach to the fabric: %w", err)
+			return nil, phrase.Because(err, phrase.Of("source.attach", "reason", err))
 		}
 		return withMKey(c, s.MKey), nil
 	case s.IBSim == "":
-		return nil, usage.Errorf("source %s: want a live InfiniBand fabric, %s", s, LiveForms)
+		return nil, usage.Of(phrase.Of("source.want-live", "source", s.String(), "want", LiveForms))
 	}
 	c, err := ibsim.Dial(ctx, s.IBSim, ibsim.Options{InFlight: 256})
 	if err != nil {
-		return nil, fmt.Errorf("attach to fabric %s: %w", s.IBSim, err)
+		return nil, phrase.Because(err, phrase.Of("source.attach-to", "fabric", s.IBSim, "reason", err))
 	}
 	return withMKey(c, s.MKey), nil
 }
@@ -200,7 +206,7 @@ func (o *Found) sweep(ctx context.Context, s Source, progress func(discover.Prog
 // ReadFabric reads a fabric file of either form.
 func ReadFabric(path string) (*subnet.Fabric, error) {
 	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {
-		return nil, usage.Errorf("%s: want a regular file", path)
+		return nil, usage.Of(phrase.Of("file.want-regular", "file", path))
 	}
 	r, err := os.Open(path)
 	if err != nil {

@@ -8,12 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"fairlane/ccconfig/profile"
 	"fairlane/internal/quantity"
-	"fairlane/internal/suggest"
 	"fairlane/policy"
 	"fairlane/sim/lab/calibrate"
 	"fairlane/sim/lab/evaluate"
@@ -51,7 +49,7 @@ func (Laboratory) CheckScenario(text string) error {
 // CheckProfile is an error when there is no such device profile.
 func (Laboratory) CheckProfile(name string) error {
 	if !slices.Contains(profile.Names(), name) {
-		return fmt.Errorf("profile %q: want one of %s%s", name, strings.Join(profile.Names(), ", "), suggest.Hint(name, profile.Names()))
+		return profile.Unknown(name)
 	}
 	return nil
 }

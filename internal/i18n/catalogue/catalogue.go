@@ -76,23 +76,23 @@ func read(lang string) (Texts, error) {
 }
 
 // Fill returns the template with its values, which value gives by name. What stands in braces and is no name of a value stays as it is.
-// Values are not searched for names again.
+// Values are not searched for names again. Where Chinese and a value meet, the value decides about the space: see meet.
 func Fill(template string, value func(name string) (string, bool)) string {
-	var out strings.Builder
+	var out []byte
 	for {
 		before, s, after, ok := next(template)
-		out.WriteString(before)
+		out = meet(out, before, false)
 		if !ok {
-			return out.String()
+			return string(out)
 		}
 		if v, known := value(s.name); !known {
-			out.WriteString(s.text)
+			out = append(out, s.text...)
 		} else if !s.counts {
-			out.WriteString(v)
+			out = meet(out, v, true)
 		} else if v == "1" {
-			out.WriteString(s.one)
+			out = append(out, s.one...)
 		} else {
-			out.WriteString(s.other)
+			out = append(out, s.other...)
 		}
 		template = after
 	}

@@ -18,7 +18,7 @@ var (
 )
 
 // alike are words that Chinese texts have too.
-var alike = strings.Fields("ms us ns ps MiB true false OpenSM OpenID SQLite")
+var alike = strings.Fields("ms us ns ps KiB MiB true false OpenSM OpenID SQLite")
 
 // Error fails unless an error has a Chinese text without English words. Names, such as the keys of a file, read the same in every language;
 // so does what stands in quotes. name is that of the case.

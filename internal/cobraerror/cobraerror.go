@@ -1,4 +1,5 @@
-package cmdline
+// Package cobraerror says what cobra finds wrong with a command line in the words of the catalogue, for every program.
+package cobraerror
 
 import (
 	"errors"
@@ -17,9 +18,9 @@ import (
 // badValue is what cobra says of a flag's value that cannot be read.
 var badValue = regexp.MustCompile(`(?s)^invalid argument (".*") for (".*") flag: (.*)$`)
 
-// FlagError is the error of a flag that cannot be read, in words instead of those of packages strconv and time, as a sentence where cobra's
+// Flag is the error of a flag that cannot be read, in words instead of those of packages strconv and time, as a sentence where cobra's
 // is known. Other errors come back as they are.
-func FlagError(cmd *cobra.Command, err error) error {
+func Flag(cmd *cobra.Command, err error) error {
 	text := err.Error()
 	if m := badValue.FindStringSubmatch(text); m != nil {
 		return &phrase.Error{Text: phrase.Of("usage.bad-value", "value", m[1], "flag", m[2], "reason", wanted(err, m[3]))}
@@ -46,8 +47,8 @@ func flagNames(cmd *cobra.Command) (names []string) {
 	return names
 }
 
-// UnknownCommand says which commands a group of them has in place of one that it has not.
-func UnknownCommand(group *cobra.Command, name string) error {
+// Command says which commands a group of them has in place of one that it has not.
+func Command(group *cobra.Command, name string) error {
 	var names []string
 	for _, c := range group.Commands() {
 		if c.IsAvailableCommand() {
@@ -60,9 +61,9 @@ func UnknownCommand(group *cobra.Command, name string) error {
 	return &phrase.Error{Text: phrase.Of("usage.unknown-command", "command", fmt.Sprintf("%q", name), "group", fmt.Sprintf("%q", group.CommandPath()), "commands", names)}
 }
 
-// ArgsError says what is wrong with a command's arguments, which cobra calls an unknown command where none is wanted, and counts where they
+// Args says what is wrong with a command's arguments, which cobra calls an unknown command where none is wanted, and counts where they
 // are too few or too many.
-func ArgsError(cmd *cobra.Command, args []string, err error) error {
+func Args(cmd *cobra.Command, args []string, err error) error {
 	switch text := err.Error(); {
 	case strings.HasPrefix(text, "unknown command ") && !cmd.HasSubCommands():
 		return &phrase.Error{Text: phrase.Of("usage.no-argument", "argument", fmt.Sprintf("%q", args[0]))}
