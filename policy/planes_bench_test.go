@@ -60,17 +60,17 @@ func (c tree) onEthernet(b testing.TB, plane policy.Plane, given bool) policy.In
 }
 
 // hashed gives each flow one of its equal-cost paths through a fat tree.
-func hashed(b testing.TB, k int, in policy.Input) [][]policy.Way {
+func hashed(b testing.TB, k int, in policy.Input) [][]policy.Route {
 	b.Helper()
 	f := in.Fabric
-	routes := make([][]policy.Way, len(in.Flows))
+	routes := make([][]policy.Route, len(in.Flows))
 	for i := range in.Flows {
 		src, ok := f.PortByID(in.Flows[i].Src)
 		dst, ok2 := f.PortByID(in.Flows[i].Dst)
 		if !ok || !ok2 {
 			b.Fatal("a flow ends outside of the fabric")
 		}
-		routes[i] = []policy.Way{{Path: upAndDown(f, k, src, dst, i), QPs: float64(in.Flows[i].QPs)}}
+		routes[i] = []policy.Route{{Path: upAndDown(f, k, src, dst, i), QPs: float64(in.Flows[i].QPs)}}
 	}
 	return routes
 }

@@ -28,8 +28,8 @@ import (
 type (
 	// Input is everything a plan depends on.
 	Input = model.Input
-	// Way is one path of a flow and the queue pairs that take it.
-	Way = model.Way
+	// Route is one path of a flow and the queue pairs that take it.
+	Route = model.Route
 	// FlowPath lists the transmitting ports of a flow in order, source port first.
 	FlowPath = model.FlowPath
 	// Options are the operator's choices.

@@ -199,7 +199,7 @@ func TestWRCCPredictsTheTargetWhereNoPortSendsForSeveral(t *testing.T) {
 			rt.Fatal(err)
 		}
 		for i, w := range paths {
-			in.Routes = append(in.Routes, []policy.Way{{Path: w, QPs: float64(in.Flows[i].QPs)}})
+			in.Routes = append(in.Routes, []policy.Route{{Path: w, QPs: float64(in.Flows[i].QPs)}})
 		}
 		// At worst a flow pays for all the acknowledgements on the fastest link, because the others there have their demands.
 		acks := 0.0

@@ -375,7 +375,7 @@ func (x *admitter) assumed(t *tenants.Tenant) error {
 		x.e.Input.Flows = append(x.e.Input.Flows, tenants.Flow{Tenant: t.Name, Class: class, Src: p[0], Dst: p[1], QPs: qps})
 	}
 	if x.e.Input.Routes != nil && len(pairs) > 0 {
-		x.e.Input.Routes = append(x.e.Input.Routes, make([][]model.Way, len(x.e.Input.Flows)-len(x.e.Input.Routes))...)
+		x.e.Input.Routes = append(x.e.Input.Routes, make([][]model.Route, len(x.e.Input.Flows)-len(x.e.Input.Routes))...)
 	}
 	return nil
 }

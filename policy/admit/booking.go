@@ -136,15 +136,15 @@ func idlePairs(m *model.Model, t *tenants.Tenant) (out [][2]subnet.PortRef) {
 
 // crossing finds the links that traffic may cross.
 type crossing struct {
-	m    *model.Model
-	ways *model.WayFinder
-	on   []int32 // by link: the last tenant that crossed it, from 1 on
-	node []int32 // by node: the last search that came by
-	n    int32   // searches
+	m      *model.Model
+	routes *model.RouteFinder
+	on     []int32 // by link: the last tenant that crossed it, from 1 on
+	node   []int32 // by node: the last search that came by
+	n      int32   // searches
 }
 
 func newCrossing(m *model.Model) *crossing {
-	return &crossing{m: m, ways: &model.WayFinder{Model: m, Switches: m.SwitchLinks()}, on: make([]int32, len(m.Caps))}
+	return &crossing{m: m, routes: &model.RouteFinder{Model: m, Switches: m.SwitchLinks()}, on: make([]int32, len(m.Caps))}
 }
 
 // of lists the links of one tenant's traffic, ascending; no is the tenant's number, from 1 on, each used once.
@@ -175,8 +175,8 @@ func (x *crossing) of(no int32, pairs [][2]subnet.PortRef, given map[int32]bool)
 			continue
 		}
 		// A tenant without flows may have ports that no route joins: nothing is booked between them.
-		x.ways.Ports, _ = subnet.AppendPath(x.ways.Ports[:0], x.m.Fabric, p[0], x.m.Fabric.Port(p[1]).LID)
-		for _, q := range x.ways.Ports {
+		x.routes.Ports, _ = subnet.AppendPath(x.routes.Ports[:0], x.m.Fabric, p[0], x.m.Fabric.Port(p[1]).LID)
+		for _, q := range x.routes.Ports {
 			add(model.Direction(x.m.Fabric, q))
 		}
 	}
@@ -199,8 +199,8 @@ func sortedPairs(f *subnet.Fabric, pairs [][2]subnet.PortRef) [][2]subnet.PortRe
 func (x *crossing) shortest(from int32, dst subnet.PortRef, add func(int32)) {
 	edge, _ := x.m.Fabric.Peer(dst)
 	add(model.Direction(x.m.Fabric, edge))
-	x.ways.Search(edge.Node)
-	if x.ways.Dist[from] < 0 {
+	x.routes.Search(edge.Node)
+	if x.routes.Dist[from] < 0 {
 		return
 	}
 	if x.node == nil {
@@ -212,7 +212,7 @@ func (x *crossing) shortest(from int32, dst subnet.PortRef, add func(int32)) {
 		if queue[0] == edge.Node {
 			continue
 		}
-		for _, p := range x.ways.Nearer(queue[0]) {
+		for _, p := range x.routes.Nearer(queue[0]) {
 			add(model.Direction(x.m.Fabric, p))
 			if peer, _ := x.m.Fabric.Peer(p); x.node[peer.Node] != x.n {
 				x.node[peer.Node] = x.n

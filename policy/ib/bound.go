@@ -34,7 +34,7 @@ const BoundTime = 4
 // bounds is the relative error that each tenant's prediction may have on InfiniBand.
 func (s *Settings) bounds(predicted model.Forecast) []float64 {
 	full := s.m.FullLinks(s.target)
-	near, links := s.m.BesideTurns(s.target, full), longestWays(s.m, full)
+	near, links := s.m.BesideTurns(s.target, full), mostFullLinks(s.m, full)
 	linked := s.m.Beside(s.target, func(i int) bool { return s.marks[i] > 1 })
 	spare := s.m.Beside(s.target, s.m.Over(s.m.SpareLinks(s.target, full, nil)))
 	steered, victims, far := s.steered(), victims(s.m, s.target), far(s.m, s.target)
@@ -120,8 +120,8 @@ func (s *Settings) steered() []float64 {
 	return cctis
 }
 
-// longestWays is, of each tenant, the most full links that a flow crosses which meets one of the tenant's on a full link. Only links that queue and mark count.
-func longestWays(m *model.Model, full []bool) []int {
+// mostFullLinks is, of each tenant, the most full links that a flow crosses which meets one of the tenant's on a full link. Only links that queue and mark count.
+func mostFullLinks(m *model.Model, full []bool) []int {
 	l := m.Layout()
 	most, out, caps := make([]int, len(m.Caps)), make([]int, len(m.Tenants)), m.Feedable(nil)
 	marks := func(d int32) bool { return full[d] && !l.Sends[d] && caps[d] < fill.Boundless }

@@ -15,7 +15,7 @@ const boundHash = 0.7
 // n/w ± sqrt(n/w·(1-1/w)), relative sqrt((w-1)/n). Aggregates are independent, and count by their rates.
 func (m *Model) ByChance(target *Allocation) []float64 {
 	out := make([]float64, len(m.Tenants))
-	if !slices.ContainsFunc(m.Flows, func(f Flow) bool { return f.of > 1 }) {
+	if !slices.ContainsFunc(m.Flows, func(f Flow) bool { return f.choices > 1 }) {
 		return out
 	}
 	l := m.Parts()
@@ -75,7 +75,7 @@ func (m *Model) between(i int) int {
 // spreadOf is the relative variance of how many queue pairs of a flow's aggregate are on one of its paths; 0 where the path is known.
 func (m *Model) spreadOf(i int) float64 {
 	f := &m.Flows[i]
-	return float64(f.of-1) / float64(m.Input.Flows[f.Index].QPs)
+	return float64(f.choices-1) / float64(m.Input.Flows[f.Index].QPs)
 }
 
 // varianceOf is the variance of what the flows first to last have together, which are of one tenant, class and pair of ports, and
@@ -84,7 +84,7 @@ func (m *Model) spreadOf(i int) float64 {
 func (m *Model) varianceOf(first, last int, target *Allocation, byInput []float64) (scale, variance float64) {
 	all := 0.0 // whose paths are not known
 	for i := first; i < last; i++ {
-		if f := &m.Flows[i]; f.of > 1 {
+		if f := &m.Flows[i]; f.choices > 1 {
 			byInput[f.Index] += target.Rates[i]
 			all += target.Rates[i]
 		}

@@ -18,7 +18,7 @@ func TestFewQueuePairsOnManyPathsAreUncertain(t *testing.T) {
 	t.Parallel()
 	m := model.TreeModel(t, 4, [][2]int{{0, 15}})
 	in := m.Input
-	compile := func(qps int, plane subnet.Plane, routes [][]policy.Way) (float64, bool) {
+	compile := func(qps int, plane subnet.Plane, routes [][]policy.Route) (float64, bool) {
 		in := in
 		in.Options.Plane, in.Routes = plane, routes
 		in.Flows = slices.Clone(in.Flows)
@@ -36,13 +36,13 @@ func TestFewQueuePairsOnManyPathsAreUncertain(t *testing.T) {
 		}
 		return p.Tenants[0].Bound, i >= 0
 	}
-	var certain policy.Way
+	var certain policy.Route
 	for _, d := range m.Flows[0].Links {
 		certain.Path = append(certain.Path, m.Transmitter(d))
 	}
 	certain.QPs = 1
 	for _, plane := range []subnet.Plane{subnet.PlaneRoCE, subnet.PlaneWRCC} {
-		base, found := compile(1, plane, [][]policy.Way{{certain}})
+		base, found := compile(1, plane, [][]policy.Route{{certain}})
 		if found {
 			t.Errorf("%s: a finding though the path is given", plane)
 		}
@@ -61,11 +61,11 @@ func TestFewQueuePairsOnManyPathsAreUncertain(t *testing.T) {
 func TestAFlowWithAToldPathOrASmallDemandHidesNoChance(t *testing.T) {
 	t.Parallel()
 	m := model.TreeModel(t, 4, [][2]int{{0, 15}})
-	var told policy.Way
+	var told policy.Route
 	for _, d := range m.Flows[0].Links {
 		told.Path = append(told.Path, m.Transmitter(d))
 	}
-	compile := func(plane subnet.Plane, flows []tenants.Flow, routes [][]policy.Way) (float64, bool) {
+	compile := func(plane subnet.Plane, flows []tenants.Flow, routes [][]policy.Route) (float64, bool) {
 		in := m.Input
 		in.Options.Plane, in.Routes, in.Flows = plane, routes, nil
 		for _, f := range flows {
@@ -79,7 +79,7 @@ func TestAFlowWithAToldPathOrASmallDemandHidesNoChance(t *testing.T) {
 		return p.Tenants[0].Bound, slices.ContainsFunc(p.Findings, func(f plan.Finding) bool { return f.Code == plan.CodePathsByChance })
 	}
 	for _, plane := range []subnet.Plane{subnet.PlaneRoCE, subnet.PlaneWRCC} {
-		sure, _ := compile(plane, []tenants.Flow{{QPs: 2}}, [][]policy.Way{{{told.Path, 2}}})
+		sure, _ := compile(plane, []tenants.Flow{{QPs: 2}}, [][]policy.Route{{{told.Path, 2}}})
 		for name, c := range map[string]struct {
 			flows []tenants.Flow
 			first int // queue pairs of the first flow whose path is told
@@ -94,10 +94,10 @@ func TestAFlowWithAToldPathOrASmallDemandHidesNoChance(t *testing.T) {
 			"beside a crowd that wants little": {[]tenants.Flow{{QPs: 1000, Demand: quantity.Gbps}, {QPs: 1}}, 0, 0.7 * 0.99},
 		} {
 			for range 2 {
-				var routes [][]policy.Way
+				var routes [][]policy.Route
 				if c.first > 0 {
-					routes = make([][]policy.Way, len(c.flows))
-					routes[slices.IndexFunc(c.flows, func(f tenants.Flow) bool { return f.QPs == c.first })] = []policy.Way{{told.Path, float64(c.first)}}
+					routes = make([][]policy.Route, len(c.flows))
+					routes[slices.IndexFunc(c.flows, func(f tenants.Flow) bool { return f.QPs == c.first })] = []policy.Route{{told.Path, float64(c.first)}}
 				}
 				got, found := compile(plane, c.flows, routes)
 				if !found || math.Abs(got-sure-c.more) > 0.01 {

@@ -22,7 +22,7 @@ type Input struct {
 	// Routes gives the ways of each flow, in the order of Flows: what a hash of the fabric really chose, or
 	// the LIDs that queue pairs use. Nil, or an empty entry: the compiler finds them, by the
 	// forwarding tables on InfiniBand, and on Ethernet all shortest paths with the queue pairs spread evenly.
-	Routes [][]Way
+	Routes [][]Route
 	// Profiles are the device profiles that ports may have, beside the embedded ones, for the RoCE plane.
 	Profiles []profile.Profile
 	// IBProfiles are the profiles of InfiniBand devices; nil is the built-in ones alone.
@@ -31,9 +31,9 @@ type Input struct {
 	InForce *plan.Plan
 }
 
-// Way is one path of a flow and the queue pairs that take it. Queue pairs of all of a flow's ways sum
+// Route is one path of a flow and the queue pairs that take it. Queue pairs of all of a flow's ways sum
 // to those of the flow; where a hash is unknown they are fractions.
-type Way struct {
+type Route struct {
 	Path FlowPath
 	QPs  float64
 }

@@ -44,7 +44,7 @@ type Model struct {
 // Flow is one way of an aggregate.
 type Flow struct {
 	Index    int   // into Input.Flows
-	of       int32 // ways that a hash chooses from; 1 when this one is certain
+	choices  int32 // ways that a hash chooses from; 1 when this one is certain
 	Tenant   int32
 	Class    int32   // into the tenant's classes, or 0
 	QPs      float64 // a fraction where a hash that is not known spreads queue pairs
@@ -162,7 +162,7 @@ func (m *Model) addFlows() error {
 		if to == len(order) {
 			half = &both[1]
 		}
-		w := &WayFinder{Model: m, Switches: switches, arena: make([]int32, 0, 6*(to-from))}
+		w := &RouteFinder{Model: m, Switches: switches, arena: make([]int32, 0, 6*(to-from))}
 		half.flows, half.err = w.flows(order[from:to], byName)
 	})
 	for i := range both {
@@ -176,9 +176,9 @@ func (m *Model) addFlows() error {
 }
 
 // flows makes those of the input that order lists, a flow for each way. byName finds tenants.
-func (w *WayFinder) flows(order []int32, byName map[string]int32) ([]Flow, error) {
+func (w *RouteFinder) flows(order []int32, byName map[string]int32) ([]Flow, error) {
 	m, out := w.Model, make([]Flow, 0, len(order))
-	var ways []way
+	var routes []route
 	for _, k := range order {
 		i := int(k)
 		fl := &m.Input.Flows[i]
@@ -186,7 +186,7 @@ func (w *WayFinder) flows(order []int32, byName map[string]int32) ([]Flow, error
 		if err != nil {
 			return nil, err
 		}
-		if ways, err = w.find(ways[:0], i, fl, src, dst); err != nil {
+		if routes, err = w.routesOf(routes[:0], i, fl, src, dst); err != nil {
 			return nil, err
 		}
 		ti := byName[fl.Tenant]
@@ -194,9 +194,9 @@ func (w *WayFinder) flows(order []int32, byName map[string]int32) ([]Flow, error
 		class, _ := t.ClassNamed(fl.Class)
 		x := Flow{Index: i, Tenant: ti, Src: src, Dst: dst}
 		x.Class = int32(max(0, slices.IndexFunc(t.Classes, func(c tenants.Class) bool { return c.Name == class.Name })))
-		for k := range ways {
-			x.of, x.Links, x.QPs = int32(ways[k].of), ways[k].links, ways[k].qps
-			x.demand = float64(float64(fl.Demand) * (ways[k].qps / float64(fl.QPs)))
+		for k := range routes {
+			x.choices, x.Links, x.QPs = int32(routes[k].choices), routes[k].links, routes[k].qps
+			x.demand = float64(float64(fl.Demand) * (routes[k].qps / float64(fl.QPs)))
 			if len(x.Links) == 0 {
 				return nil, fmt.Errorf("flow %d of tenant %s: its source and destination are the same LID", i, fl.Tenant)
 			}

@@ -10,10 +10,10 @@ import (
 )
 
 const (
-	// maxWays bounds how many equal-cost paths of a flow are told apart, and allWays how many of all flows
+	// maxRoutes bounds how many equal-cost paths of a flow are told apart, and allWays how many of all flows
 	// together (at least minWays each). Of more, as many are taken, which others being others for other ends.
-	maxWays, minWays = 64, 2
-	allWays          = 200_000
+	maxRoutes, minRoutes = 64, 2
+	maxTotalRoutes       = 200_000
 )
 
 // Paths returns, for each flow, the ports that transmit it, source port first, by the
@@ -51,8 +51,8 @@ func ends(f *subnet.Fabric, i int, fl *tenants.Flow) (src, dst subnet.PortRef, e
 	return src, dst, nil
 }
 
-// WayFinder makes the link directions of flows. Its slices are cut from one arena.
-type WayFinder struct {
+// RouteFinder makes the link directions of flows. Its slices are cut from one arena.
+type RouteFinder struct {
 	Model *Model
 	arena []int32
 	Ports []subnet.PortRef // scratch
@@ -118,19 +118,19 @@ func (m *Model) order() []int32 {
 	return sortedBy(out, len(m.Fabric.Nodes), func(i int32) int32 { return edge[i] })
 }
 
-// way is one path of a flow as link directions, with the queue pairs that take it.
-type way struct {
+// route is one path of a flow as link directions, with the queue pairs that take it.
+type route struct {
 	links []int32
 	qps   float64
-	// of is how many ways a hash that is not known chooses from; 1 when the way is certain.
-	of int
+	// choices is how many ways a hash that is not known chooses from; 1 when the way is certain.
+	choices int
 }
 
-// find appends the ways of a flow to out: those given, else by forwarding tables on
+// routesOf appends the ways of a flow to out: those given, else by forwarding tables on
 // InfiniBand, else every shortest path.
-func (w *WayFinder) find(out []way, i int, fl *tenants.Flow, src, dst subnet.PortRef) ([]way, error) {
+func (w *RouteFinder) routesOf(out []route, i int, fl *tenants.Flow, src, dst subnet.PortRef) ([]route, error) {
 	if r := w.Model.Input.Routes; i < len(r) && len(r[i]) > 0 {
-		return w.given(out, r[i], i, fl, src, dst)
+		return w.givenRoutes(out, r[i], i, fl, src, dst)
 	}
 	if w.Model.Plane != subnet.PlaneIB {
 		return w.shortest(out, i, fl, src, dst)
@@ -140,11 +140,11 @@ func (w *WayFinder) find(out []way, i int, fl *tenants.Flow, src, dst subnet.Por
 	if err != nil {
 		return nil, fmt.Errorf("flow %d of tenant %s: %w", i, fl.Tenant, err)
 	}
-	return append(out, way{w.cut(w.Ports), float64(fl.QPs), 1}), nil
+	return append(out, route{w.directions(w.Ports), float64(fl.QPs), 1}), nil
 }
 
-// cut turns transmitting ports into link directions.
-func (w *WayFinder) cut(ports []subnet.PortRef) []int32 {
+// directions turns transmitting ports into link directions.
+func (w *RouteFinder) directions(ports []subnet.PortRef) []int32 {
 	start := len(w.arena)
 	for _, p := range ports {
 		w.arena = append(w.arena, Direction(w.Model.Fabric, p))
@@ -152,9 +152,9 @@ func (w *WayFinder) cut(ports []subnet.PortRef) []int32 {
 	return w.arena[start:len(w.arena):len(w.arena)]
 }
 
-// given checks routes that came with the input: linked ports that lead from source to destination, and
+// givenRoutes checks routes that came with the input: linked ports that lead from source to destination, and
 // queue pairs that sum to the flow's.
-func (w *WayFinder) given(out []way, routes []Way, i int, fl *tenants.Flow, src, dst subnet.PortRef) ([]way, error) {
+func (w *RouteFinder) givenRoutes(out []route, routes []Route, i int, fl *tenants.Flow, src, dst subnet.PortRef) ([]route, error) {
 	sum := 0.0
 	for k := range routes {
 		r := &routes[k]
@@ -172,7 +172,7 @@ func (w *WayFinder) given(out []way, routes []Way, i int, fl *tenants.Flow, src,
 				i, fl.Tenant, k, w.Model.Fabric.PortName(at), r.QPs, w.Model.Fabric.PortName(dst))
 		}
 		sum += r.QPs
-		out = append(out, way{w.cut(r.Path), r.QPs, 1})
+		out = append(out, route{w.directions(r.Path), r.QPs, 1})
 	}
 	if d := sum - float64(fl.QPs); d > 1e-6 || d < -1e-6 {
 		return nil, fmt.Errorf("flow %d of tenant %s: its ways have %g queue pairs: want %d", i, fl.Tenant, sum, fl.QPs)
@@ -181,26 +181,26 @@ func (w *WayFinder) given(out []way, routes []Way, i int, fl *tenants.Flow, src,
 }
 
 // shortest spreads a flow evenly over the shortest paths, as a hash of five-tuples does on average.
-func (w *WayFinder) shortest(out []way, i int, fl *tenants.Flow, src, dst subnet.PortRef) ([]way, error) {
+func (w *RouteFinder) shortest(out []route, i int, fl *tenants.Flow, src, dst subnet.PortRef) ([]route, error) {
 	edge, _ := w.Model.Fabric.Peer(dst)
 	first, _ := w.Model.Fabric.Peer(src)
 	if first == dst {
-		return append(out, way{w.cut([]subnet.PortRef{src}), float64(fl.QPs), 1}), nil
+		return append(out, route{w.directions([]subnet.PortRef{src}), float64(fl.QPs), 1}), nil
 	}
 	w.Search(edge.Node)
 	if w.Model.Fabric.Nodes[edge.Node].Kind != subnet.KindSwitch || w.Dist[first.Node] < 0 {
 		return nil, fmt.Errorf("flow %d of tenant %s: %s to %s: %w", i, fl.Tenant, w.Model.Fabric.PortName(src), w.Model.Fabric.PortName(dst), subnet.ErrNoRoute)
 	}
-	var ways int
-	w.Ports, ways = w.walk(w.Ports[:0], src, edge, 0)
-	total := min(ways, maxWays, max(minWays, allWays/len(w.Model.Input.Flows)))
+	var paths int
+	w.Ports, paths = w.walk(w.Ports[:0], src, edge, 0)
+	total := min(paths, maxRoutes, max(minRoutes, maxTotalRoutes/len(w.Model.Input.Flows)))
 	offset := 0
-	if total < ways {
-		offset = int(scatter(uint64(fl.Src.Node)<<8^uint64(fl.Src.Port), uint64(fl.Dst.Node)<<8^uint64(fl.Dst.Port)) % uint64(ways))
+	if total < paths {
+		offset = int(scatter(uint64(fl.Src.Node)<<8^uint64(fl.Src.Port), uint64(fl.Dst.Node)<<8^uint64(fl.Dst.Port)) % uint64(paths))
 	}
 	for k := range total {
 		w.Ports, _ = w.walk(w.Ports[:0], src, edge, offset+k)
-		out = append(out, way{w.cut(w.Ports), float64(fl.QPs) / float64(total), ways})
+		out = append(out, route{w.directions(w.Ports), float64(fl.QPs) / float64(total), paths})
 	}
 	return out, nil
 }
@@ -216,22 +216,22 @@ func scatter(a, b uint64) uint64 {
 // walk follows the k-th way to a host behind a port of a switch, and returns how many there are, as far as the widths of
 // this one tell. The choice at each switch is a digit of k, least significant first, so that ways with successive
 // numbers part at the first switch.
-func (w *WayFinder) walk(path []subnet.PortRef, src, edge subnet.PortRef, k int) (_ []subnet.PortRef, ways int) {
+func (w *RouteFinder) walk(path []subnet.PortRef, src, edge subnet.PortRef, k int) (_ []subnet.PortRef, paths int) {
 	path = append(path, src)
 	at, _ := w.Model.Fabric.Peer(src)
-	ways = 1
+	paths = 1
 	for at.Node != edge.Node {
 		next := w.Nearer(at.Node)
 		path = append(path, next[k%len(next)])
 		k /= len(next)
-		ways = min(ways*len(next), 1<<20)
+		paths = min(paths*len(next), 1<<20)
 		at, _ = w.Model.Fabric.Peer(path[len(path)-1])
 	}
-	return append(path, edge), ways
+	return append(path, edge), paths
 }
 
 // Nearer lists the ports of a switch that lead one link nearer to the switch of the last search.
-func (w *WayFinder) Nearer(node int32) []subnet.PortRef {
+func (w *RouteFinder) Nearer(node int32) []subnet.PortRef {
 	if w.next[node] == nil {
 		for _, l := range w.Of(node) {
 			if w.Dist[l.Peer] == w.Dist[node]-1 {
@@ -243,7 +243,7 @@ func (w *WayFinder) Nearer(node int32) []subnet.PortRef {
 }
 
 // Search finds the number of links from each switch to one; hosts do not forward and have none.
-func (w *WayFinder) Search(edge int32) {
+func (w *RouteFinder) Search(edge int32) {
 	f := w.Model.Fabric
 	if w.Dist != nil && w.towards == edge {
 		return

@@ -69,14 +69,14 @@ func TestOfManyPathsAsManyAreTakenAsAreAffordable(t *testing.T) {
 	t.Parallel()
 	pairs := [][2]int{{0, 1023}, {1, 1022}}
 	m := treeModel(t, 16, pairs) // 64 paths between pods
-	if len(m.Flows) != 2*maxWays {
-		t.Fatalf("%d ways of two flows, want %d each", len(m.Flows), maxWays)
+	if len(m.Flows) != 2*maxRoutes {
+		t.Fatalf("%d ways of two flows, want %d each", len(m.Flows), maxRoutes)
 	}
 	for len(pairs) < 40_000 {
 		pairs = append(pairs, [2]int{len(pairs) % 512, 512 + len(pairs)*7%512})
 	}
 	m = treeModel(t, 16, pairs)
-	if got, want := len(m.Flows), allWays; got > want || got < want/2 {
+	if got, want := len(m.Flows), maxTotalRoutes; got > want || got < want/2 {
 		t.Errorf("%d ways of %d flows, want about %d", got, len(pairs), want)
 	}
 	used := make(map[int32]int)
@@ -94,7 +94,7 @@ func TestRoutesThatAreNoneAreRefused(t *testing.T) {
 	t.Parallel()
 	m := treeModel(t, 4, [][2]int{{0, 1}})
 	good := FlowPath{m.Transmitter(m.Flows[0].Links[0]), m.Transmitter(m.Flows[0].Links[1])}
-	for name, r := range map[string][]Way{
+	for name, r := range map[string][]Route{
 		"too few queue pairs": {{Path: good, QPs: 2}},
 		"not to the end":      {{Path: good[:1], QPs: 3}},
 		"not from the start":  {{Path: good[1:], QPs: 3}},
@@ -102,13 +102,13 @@ func TestRoutesThatAreNoneAreRefused(t *testing.T) {
 		"no queue pairs":      {{Path: good, QPs: 3}, {Path: good, QPs: 0}},
 	} {
 		in := m.Input
-		in.Routes = [][]Way{r}
+		in.Routes = [][]Route{r}
 		if _, err := New(in); err == nil {
 			t.Errorf("%s: accepted", name)
 		}
 	}
 	in := m.Input
-	in.Routes = [][]Way{{{Path: good, QPs: 1.5}, {Path: good, QPs: 1.5}}}
+	in.Routes = [][]Route{{{Path: good, QPs: 1.5}, {Path: good, QPs: 1.5}}}
 	if _, err := New(in); err != nil {
 		t.Errorf("two ways of half the queue pairs each: %v", err)
 	}

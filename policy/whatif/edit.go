@@ -110,7 +110,7 @@ func (e *Editor) TakeFlows() {
 	e.ownFlows = true
 	e.Input.Flows = slices.Clone(e.Input.Flows)
 	if e.Input.Routes != nil {
-		e.Input.Routes = append(slices.Clone(e.Input.Routes), make([][]model.Way, max(0, len(e.Input.Flows)-len(e.Input.Routes)))...)
+		e.Input.Routes = append(slices.Clone(e.Input.Routes), make([][]model.Route, max(0, len(e.Input.Flows)-len(e.Input.Routes)))...)
 	}
 }
 

@@ -119,7 +119,7 @@ func (r *wrccRun) each(t testing.TB, yield func(ether.FlowSpec, int)) {
 func (r *wrccRun) route(t testing.TB) {
 	t.Helper()
 	n := r.network(t)
-	r.in.Routes = make([][]policy.Way, len(r.in.Flows))
+	r.in.Routes = make([][]policy.Route, len(r.in.Flows))
 	r.each(t, func(f ether.FlowSpec, i int) {
 		path, err := n.Path(f)
 		if err != nil {
@@ -131,7 +131,7 @@ func (r *wrccRun) route(t testing.TB) {
 				return
 			}
 		}
-		r.in.Routes[i] = append(r.in.Routes[i], policy.Way{Path: path, QPs: 1})
+		r.in.Routes[i] = append(r.in.Routes[i], policy.Route{Path: path, QPs: 1})
 	})
 }
 
