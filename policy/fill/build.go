@@ -26,9 +26,9 @@ func newEngine(p *Problem, flows []int32, use []bool, at scratch) *engine {
 	for _, f := range flows {
 		hops += int(p.First[f+1] - p.First[f])
 	}
-	e.ways, e.on = make([]way, len(flows)), make([]int32, 0, hops)
+	e.flowStates, e.on = make([]flowState, len(flows)), make([]int32, 0, hops)
 	for i, f := range flows {
-		e.ways[i] = way{most: p.most(f), first: int32(len(e.on))}
+		e.flowStates[i] = flowState{most: p.most(f), first: int32(len(e.on))}
 		for _, l := range p.Hops[p.First[f]:p.First[f+1]] {
 			if !use[l] {
 				continue
@@ -40,7 +40,7 @@ func newEngine(p *Problem, flows []int32, use []bool, at scratch) *engine {
 			e.on = append(e.on, at[l])
 			e.links[at[l]].last++
 		}
-		e.ways[i].last = int32(len(e.on))
+		e.flowStates[i].last = int32(len(e.on))
 	}
 	e.limits = make([]float64, len(e.on))
 	for i := range e.links {
@@ -88,7 +88,7 @@ func (e *engine) rank() {
 func (e *engine) users() []float64 {
 	out, count := make([]float64, len(e.links)), e.p.count()
 	for i, f := range e.flows {
-		for _, l := range e.on[e.ways[i].first:e.ways[i].last] {
+		for _, l := range e.on[e.flowStates[i].first:e.flowStates[i].last] {
 			switch {
 			case !e.p.flat():
 				out[l] += e.p.Units[f]
@@ -113,10 +113,10 @@ func (e *engine) placeMembers() {
 		widest = max(widest, n)
 	}
 	e.members = make([]member, total)
-	e.states = make([]state, len(e.links))
+	e.linkStates = make([]linkState, len(e.links))
 	e.u, e.out, e.was = make([]float64, widest), make([]float64, widest), make([]float64, widest)
 	for i, f := range e.flows {
-		for h := e.ways[i].first; h < e.ways[i].last; h++ {
+		for h := e.flowStates[i].first; h < e.flowStates[i].last; h++ {
 			l := &e.links[e.on[h]]
 			e.members[l.last] = member{flow: int32(i), hop: h, weight: e.p.weight(f, l.id)}
 			l.last++
@@ -221,7 +221,7 @@ func (e *engine) bookFloors(l *link) {
 	booked := 0.0
 	for k := l.first; k < l.last; k++ {
 		f := e.members[k].flow
-		e.floors[k] = min(e.p.Floor[e.flows[f]], e.ways[f].most)
+		e.floors[k] = min(e.p.Floor[e.flows[f]], e.flowStates[f].most)
 		booked += e.floors[k]
 	}
 	if l.over = booked > float64(l.capacity*bookable); l.over {

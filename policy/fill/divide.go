@@ -133,14 +133,14 @@ func levelAbove(ns []node, total float64) float64 {
 		if math.Abs(used-total) <= total*exact {
 			break
 		}
-		level = middle(&low, &high, level, used, total, open)
+		level = narrow(&low, &high, level, used, total, open)
 	}
 	return level
 }
 
-// middle narrows the bounds of a level at which used is found where total is sought, and gives the next
+// narrow narrows the bounds of a level at which used is found where total is sought, and gives the next
 // one: Newton's, or where that leaves the bounds, their middle.
-func middle(low, high *float64, level, used, total, open float64) float64 {
+func narrow(low, high *float64, level, used, total, open float64) float64 {
 	if used < total {
 		*low = level
 	} else {

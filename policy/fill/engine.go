@@ -11,16 +11,16 @@ type link struct {
 	capacity      float64
 }
 
-// way is what bounds a flow, its demand or ceiling and its hops from first on, and what follows. What a visit needs to know of a flow
+// flowState is what bounds a flow, its demand or ceiling and its hops from first on, and what follows. What a visit needs to know of a flow
 // lies together: to fetch it is most of the work.
-type way struct {
+type flowState struct {
 	best
 	most        float64
 	first, last int32
 }
 
-// state is how far a link has come.
-type state struct {
+// linkState is how far a link has come.
+type linkState struct {
 	spare  float64 // by how much its flows can still rise together before it bounds any; 0 when it does
 	visits int32
 	held   bool // it moved by too little to tell
@@ -31,14 +31,14 @@ type state struct {
 type best struct {
 	rate, next float64
 	at         int32 // hop, or -1 for the flow's demand or ceiling
-	heard      int32 // in a replay: how many of its links are watched, or asleep
+	watched    int32 // in a replay: how many of its links are watched, or asleep
 }
 
 // motion is what changes while links are visited.
 type motion struct {
-	ways   []way     // by flow
-	limits []float64 // by hop: what its link offers the flow
-	states []state   // by link
+	flowStates []flowState // by flow
+	limits     []float64   // by hop: what its link offers the flow
+	linkStates []linkState // by link
 }
 
 // engine finds the rates at which every flow has the least of what its links offer it and of its
@@ -87,14 +87,14 @@ const (
 	// next one goes straight to still. Otherwise rest is refined tenfold from phase to phase, from settled on a hundredfold:
 	// moving finely while others still move coarsely can keep large circles from coming to rest.
 	roughest, settled = 1e-2, 1e-4
-	// soon is how often each link may be visited on average in a first phase that is over soon.
-	soon = 3
+	// easyVisits is how often each link may be visited on average in a first phase that is over soon.
+	easyVisits = 3
 	// exactWork and exactRounds bound the work that is done to bring all links to rest: that many members
 	// of visited links, or, if that is more, as many times all of them.
 	exactWork, exactRounds = 2_400_000, 5
-	// toTheEnd is how many times the work that it took to settle may be done in all. From there to rest it takes two to three
+	// restFactor is how many times the work that it took to settle may be done in all. From there to rest it takes two to three
 	// times as much, and to break off would have been for nothing.
-	toTheEnd = 4
+	restFactor = 4
 )
 
 func damping(visits int32) float64 {
@@ -109,8 +109,8 @@ func damping(visits int32) float64 {
 	return 0.25
 }
 
-// finer is the movement that counts as rest in the phase after one; easy says whether the first phase was.
-func (e *engine) finer(rest float64, easy bool) float64 {
+// nextRest is the movement that counts as rest in the phase after one; easy says whether the first phase was.
+func (e *engine) nextRest(rest float64, easy bool) float64 {
 	switch {
 	case easy:
 		return e.still
@@ -121,14 +121,14 @@ func (e *engine) finer(rest float64, easy bool) float64 {
 }
 
 // easy tells whether a first phase of so much work was over soon.
-func (e *engine) easy(work int) bool { return work <= soon*len(e.members) }
+func (e *engine) easy(work int) bool { return work <= easyVisits*len(e.members) }
 
 // run visits links until all are at rest, first roughly, then ever more finely, a phase each.
 // budget bounds the members of visited links.
 func (e *engine) run(budget int) {
 	e.start()
 	easy := false
-	for e.rest = roughest; ; e.rest = e.finer(e.rest, easy) {
+	for e.rest = roughest; ; e.rest = e.nextRest(e.rest, easy) {
 		for e.schedule.n > 0 && e.work < budget {
 			l := e.schedule.take()
 			e.visit(l)
@@ -157,13 +157,13 @@ func (e *engine) run(budget int) {
 func (e *engine) budget() int { return max(exactWork, exactRounds*len(e.members)) }
 
 // extended is the work that is done in all to bring links to rest that took so much of a budget to settle.
-func extended(budget, settling int) int { return max(budget, toTheEnd*settling) }
+func extended(budget, settling int) int { return max(budget, restFactor*settling) }
 
 // release begins a phase, with the links that were held.
 func (e *engine) release() {
 	e.schedule.phase()
 	for _, l := range e.held {
-		e.states[l].held = false
+		e.linkStates[l].held = false
 		e.enqueue(l)
 	}
 	e.held = e.held[:0]
@@ -172,15 +172,15 @@ func (e *engine) release() {
 // start schedules all links and lets them offer all there is.
 func (e *engine) start() {
 	e.schedule = newSchedule(len(e.links))
-	for i := range e.states {
+	for i := range e.linkStates {
 		e.schedule.add(int32(i))
-		e.states[i] = state{}
+		e.linkStates[i] = linkState{}
 	}
 	for i := range e.limits {
 		e.limits[i] = math.Inf(1)
 	}
-	for i := range e.ways {
-		e.ways[i].best = best{e.ways[i].most, math.Inf(1), -1, asleep}
+	for i := range e.flowStates {
+		e.flowStates[i].best = best{e.flowStates[i].most, math.Inf(1), -1, asleep}
 	}
 }
 
@@ -190,31 +190,31 @@ func (e *engine) enqueue(l int32) {
 	}
 	e.schedule.add(l)
 	if e.recorder != nil {
-		e.recorder.queued(e.schedule.now, l, e.states[l].spare)
+		e.recorder.queued(e.schedule.now, l, e.linkStates[l].spare)
 	}
 }
 
 // visit divides a scheduled link's capacity anew and makes its offers known.
 func (e *engine) visit(l int32) {
-	ms, out := e.weigh(l)
+	ms, out := e.computeOffers(l)
 	e.work += len(ms)
 	e.publish(ms, out)
 	if e.recorder != nil {
-		e.recorder.visited(e.schedule.now, l, &e.states[l], out)
-		if e.recorder.kept > mostKept {
+		e.recorder.visited(e.schedule.now, l, &e.linkStates[l], out)
+		if e.recorder.kept > maxKeptOffers {
 			e.recorder = nil // too long to be of use
 		}
 	}
 }
 
-// weigh finds what a link offers its members from this visit on.
-func (e *engine) weigh(l int32) ([]member, []float64) {
-	lk, st := &e.links[l], &e.states[l]
+// computeOffers finds what a link offers its members from this visit on.
+func (e *engine) computeOffers(l int32) ([]member, []float64) {
+	lk, st := &e.links[l], &e.linkStates[l]
 	st.visits++
 	ms := e.members[lk.first:lk.last]
-	u, out := e.look(ms, lk.capacity), e.out[:len(ms)]
+	u, out := e.gather(ms, lk.capacity), e.out[:len(ms)]
 	e.divide(lk, st, u, out)
-	again, held := e.moderate(out, damping(st.visits))
+	again, held := e.dampOffers(out, damping(st.visits))
 	if again {
 		e.enqueue(l)
 	}
@@ -225,14 +225,14 @@ func (e *engine) weigh(l int32) ([]member, []float64) {
 	return ms, out
 }
 
-// look finds what members of a link can use of its capacity, and what it offered them last. These are spread all over: they are
+// gather finds what members of a link can use of its capacity, and what it offered them last. These are spread all over: they are
 // fetched in one go, so that the processor waits for many of them at once.
-func (e *engine) look(ms []member, capacity float64) []float64 {
+func (e *engine) gather(ms []member, capacity float64) []float64 {
 	u, was := e.u[:len(ms)], e.was[:len(ms)]
-	ways, limits := e.ways, e.limits
+	flows, limits := e.flowStates, e.limits
 	for i := range ms {
 		m := &ms[i]
-		x := ways[m.flow].elsewhere(m.hop)
+		x := flows[m.flow].elsewhere(m.hop)
 		if x > capacity {
 			x = capacity
 		}
@@ -247,7 +247,7 @@ func (e *engine) fit() {
 		l, load := &e.links[i], 0.0
 		ms := e.members[l.first:l.last]
 		for k := range ms {
-			load += e.ways[ms[k].flow].rate
+			load += e.flowStates[ms[k].flow].rate
 		}
 		if load <= l.capacity {
 			continue
@@ -256,14 +256,14 @@ func (e *engine) fit() {
 		for k := range ms {
 			m := &ms[k]
 			limit := &e.limits[m.hop]
-			*limit = min(*limit, float64(e.ways[m.flow].rate*(l.capacity/load)))
+			*limit = min(*limit, float64(e.flowStates[m.flow].rate*(l.capacity/load)))
 		}
 	}
 }
 
-// moderate has a link go but a part of the way from what it offered its members to out, and leaves as it is what hardly
+// dampOffers has a link go but a part of the way from what it offered its members to out, and leaves as it is what hardly
 // moves. again tells that there is way left to go, held that something moves too little in this phase.
-func (e *engine) moderate(out []float64, part float64) (again, held bool) {
+func (e *engine) dampOffers(out []float64, part float64) (unfinished, held bool) {
 	all, rest, still := e.was[:len(out)], e.rest, e.still
 	for i := range out {
 		was, now := all[i], out[i]
@@ -272,15 +272,15 @@ func (e *engine) moderate(out []float64, part float64) (again, held bool) {
 			out[i] = was
 		} else if part < 1 && !math.IsInf(was, 1) {
 			out[i] = was + float64(part*(now-was))
-			again = true
+			unfinished = true
 		}
 	}
-	return again, held
+	return unfinished, held
 }
 
 // publish writes what a link offers its members and schedules the links for which that changes something.
 func (e *engine) publish(ms []member, out []float64) {
-	ways, limits := e.ways, e.limits
+	flows, limits := e.flowStates, e.limits
 	out = out[:len(ms)]
 	for i := range ms {
 		m := &ms[i]
@@ -288,7 +288,7 @@ func (e *engine) publish(ms []member, out []float64) {
 		if was == now {
 			continue
 		}
-		w := &ways[m.flow]
+		w := &flows[m.flow]
 		rest := w.elsewhere(m.hop)
 		limits[m.hop] = now
 		if !w.offer(m.hop, was, now) {
@@ -302,7 +302,7 @@ func (e *engine) publish(ms []member, out []float64) {
 			after = rest
 		}
 		if before != after {
-			e.tell(w, m.hop, before, after)
+			e.scheduleLinks(w, m.hop, before, after)
 		}
 	}
 }
@@ -336,8 +336,8 @@ func (b *best) offer(hop int32, was, now float64) bool {
 }
 
 // compare finds the least that a flow is offered, and the least but for that.
-func (e *engine) compare(w *way) {
-	b := best{w.most, math.Inf(1), -1, w.heard}
+func (e *engine) compare(w *flowState) {
+	b := best{w.most, math.Inf(1), -1, w.watched}
 	for i, y := range e.limits[w.first:w.last] {
 		switch {
 		case y < b.rate:
@@ -349,9 +349,9 @@ func (e *engine) compare(w *way) {
 	w.best = b
 }
 
-// tell schedules the links of a flow, but for that at a hop, when the flow's rate changes or what limits it.
-func (e *engine) tell(w *way, but int32, before, after float64) {
-	states := e.states
+// scheduleLinks schedules the links of a flow, but for that at a hop, when the flow's rate changes or what limits it.
+func (e *engine) scheduleLinks(w *flowState, but int32, before, after float64) {
+	states := e.linkStates
 	for i, k := range e.on[w.first:w.last] {
 		if w.first+int32(i) == but {
 			continue

@@ -13,9 +13,9 @@ import (
 	"fairlane/policy/fill"
 )
 
-// certain is how exact rates are at least: in circles in which a little more here is a little less there, and hardly
+// tolerance is how exact rates are at least: in circles in which a little more here is a little less there, and hardly
 // anything decides between, they come to rest up to so much off.
-const certain = 1e-7
+const tolerance = 1e-7
 
 // off is the relative difference of two rates; below a bit per second nothing differs.
 func off(a, b float64) float64 {
@@ -75,7 +75,7 @@ func TestEveryFlowHasExactlyWhatItsLinksOfferIt(t *testing.T) {
 	t.Cleanup(func() { drifts.judge(t) })
 	both(t, func(rt *rapid.T, p *fill.Problem) {
 		s := solve(t, p)
-		near := certain
+		near := tolerance
 		if drifts.note(p, s); s.Rough > 0 {
 			near = 1e-2 // what counts as rest in the first phase
 		}

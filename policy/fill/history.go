@@ -32,7 +32,7 @@ const blockSize = 1 << 16
 
 func newRecorder(members int) *recorder { return &recorder{events: make([]event, 0, members)} }
 
-func (r *recorder) visited(now moment, l int32, st *state, offers []float64) {
+func (r *recorder) visited(now moment, l int32, st *linkState, offers []float64) {
 	last := r.used - 1
 	if last < 0 || cap(r.blocks[last])-len(r.blocks[last]) < len(offers) {
 		last = r.block(len(offers))
@@ -151,8 +151,8 @@ func (h *history) add(ev *event, offers []float64) {
 	rec.offers = append(rec.offers, offers...)
 }
 
-// cut drops what happened to a link with so many members from one of its visits and one of its changes on.
-func (h *history) cut(l int32, members int, visits, changes int32) {
+// truncate drops what happened to a link with so many members from one of its visits and one of its changes on.
+func (h *history) truncate(l int32, members int, visits, changes int32) {
 	rec := &h.of[l]
 	h.kept -= len(rec.offers) - int(visits)*members
 	rec.visits, rec.changes, rec.offers = rec.visits[:visits], rec.changes[:changes], rec.offers[:int(visits)*members]
@@ -170,9 +170,9 @@ func (h *history) visits(l int32, now moment) int32 {
 }
 
 // before finds the state of a link just before a moment, and whether it waits, by the number of its visits until then, and the number of its changes.
-func (h *history) before(l, visits int32, now moment) (st state, queued bool, changes int32) {
+func (h *history) before(l, visits int32, now moment) (st linkState, queued bool, changes int32) {
 	rec := &h.of[l]
-	st, queued = state{visits: visits}, true
+	st, queued = linkState{visits: visits}, true
 	last := moment(0)
 	if visits > 0 {
 		v := &rec.visits[visits-1]

@@ -148,7 +148,7 @@ func floorLevel(ms []member, floors, u []float64, total, guess float64) float64 
 		if math.Abs(used-total) <= total*exact || a == closed && b == floored {
 			return level
 		}
-		next := middle(&low, &high, level, used, total, open)
+		next := narrow(&low, &high, level, used, total, open)
 		if closed, floored = a, b; next != level+(total-used)/open {
 			closed = -1 // it was no step of Newton's method
 		}

@@ -12,26 +12,26 @@ type memory struct {
 	r *replay
 }
 
-// mostKept bounds the offers that a history keeps. To follow it again is given up after patience hundredths of the work of a way from
+// maxKeptOffers bounds the offers that a history keeps. To follow it again is given up after patience hundredths of the work of a way from
 // nothing, and not begun when more than hopeless hundredths of the flows have other values.
-const mostKept, patience, hopeless = 8_000_000, 45, 60
+const maxKeptOffers, patience, hopeless = 8_000_000, 45, 60
 
 // remember keeps the way an engine has gone; nil when it kept no history, or a history too long or without an end.
 func remember(e *engine) *memory {
 	r := e.recorder
 	e.recorder = nil
-	if r == nil || e.rough || r.kept > mostKept {
+	if r == nil || e.rough || r.kept > maxKeptOffers {
 		return nil
 	}
 	return &memory{e: e, h: r.history(e.links)}
 }
 
-// again solves the part for a problem with other values than the last, whose solution sol holds so far. The way that
+// update solves the part for a problem with other values than the last, whose solution sol holds so far. The way that
 // it finds is what the memory then remembers, when the solver has settled. It returns how many flows were computed, and whether
 // that was worth the while; if not the memory is of no more use.
-func (m *memory) again(p *Problem, sol *Solution, pt *part, s *Solver) (computed int, ok bool) {
+func (m *memory) update(p *Problem, sol *Solution, pt *part, s *Solver) (computed int, ok bool) {
 	e := m.e
-	if m.h.kept > mostKept {
+	if m.h.kept > maxKeptOffers {
 		return 0, false
 	}
 	flows, links := e.differences(p)
@@ -53,7 +53,7 @@ func (m *memory) again(p *Problem, sol *Solution, pt *part, s *Solver) (computed
 	if !m.r.run(flows, links, most, s.budget(e)) {
 		return 0, false
 	}
-	computed = len(m.r.lives)
+	computed = len(m.r.liveFlows)
 	m.r.write(sol)
 	e.note(pt)
 	s.unsettled.Go(m.r.commit)
@@ -87,7 +87,7 @@ func (e *engine) differences(p *Problem) (flows, links []int32) {
 			continue
 		}
 		flows = append(flows, int32(i))
-		for _, l := range e.on[e.ways[i].first:e.ways[i].last] {
+		for _, l := range e.on[e.flowStates[i].first:e.flowStates[i].last] {
 			// Where a tenant is alone its weight is of no account.
 			if lk := &e.links[l]; !seen[l] && (other || lk.glast-lk.gfirst > 1) {
 				seen[l] = true
@@ -124,7 +124,7 @@ func either(a, b []bool) []bool {
 func (e *engine) assume(p *Problem, flows, links []int32) {
 	e.p = p
 	for _, i := range flows {
-		e.ways[i].most = p.most(e.flows[i])
+		e.flowStates[i].most = p.most(e.flows[i])
 	}
 	for _, l := range links {
 		e.refresh(&e.links[l])
@@ -176,7 +176,7 @@ func equal[T comparable](a, b []T) bool {
 // write puts what a replay found in a solution that holds what the history led to.
 func (r *replay) write(s *Solution) {
 	e := r.e
-	for _, f := range r.lives {
+	for _, f := range r.liveFlows {
 		e.writeFlow(f, s)
 	}
 	if !e.explains() {
@@ -185,8 +185,8 @@ func (r *replay) write(s *Solution) {
 	for _, l := range r.touched {
 		lk := &e.links[l]
 		for k := lk.first; k < lk.last; k++ {
-			if f := e.members[k].flow; e.ways[f].heard == asleep {
-				e.ways[f] = r.end.ways[f]
+			if f := e.members[k].flow; e.flowStates[f].watched == asleep {
+				e.flowStates[f] = r.end.flowStates[f]
 			}
 		}
 		e.explain(lk, s)

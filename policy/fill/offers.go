@@ -3,7 +3,7 @@ package fill
 import "math"
 
 // divide finds in out what a link that was looked at offers its members, each of which can use u, and notes what is to spare.
-func (e *engine) divide(lk *link, st *state, u, out []float64) {
+func (e *engine) divide(lk *link, st *linkState, u, out []float64) {
 	ms := e.members[lk.first:lk.last]
 	if lk.gfirst < lk.glast {
 		st.spare = e.divideTree(lk, u, out)
@@ -47,13 +47,13 @@ func (e *engine) divideTree(lk *link, u, out []float64) (spare float64) {
 	for i := range gs {
 		g := &gs[i]
 		if g.leaf {
-			e.hand(lk, g, u, out)
+			e.divideNode(lk, g, u, out)
 			continue
 		}
 		cs := e.classes[g.first:g.last]
 		divide(cs, g.offer)
 		for j := range cs {
-			e.hand(lk, &cs[j], u, out)
+			e.divideNode(lk, &cs[j], u, out)
 		}
 	}
 	return spare
@@ -68,8 +68,8 @@ func needed(lk *link, n *node, u []float64) float64 {
 	return need
 }
 
-// hand divides what a node on a link is offered among its members.
-func (e *engine) hand(lk *link, n *node, u, out []float64) {
+// divideNode divides what a node on a link is offered among its members.
+func (e *engine) divideNode(lk *link, n *node, u, out []float64) {
 	a, b := n.first-lk.first, n.last-lk.first
 	divideMembers(e.members[n.first:n.last], u[a:b], out[a:b], n.offer, n.need, e.guess(a, &e.members[n.first]))
 }
@@ -88,7 +88,7 @@ func (e *engine) explain(lk *link, s *Solution) {
 		}
 	}
 	ms := e.members[lk.first:lk.last]
-	u, out := e.look(ms, lk.capacity), e.out[:len(ms)]
+	u, out := e.gather(ms, lk.capacity), e.out[:len(ms)]
 	if e.floors != nil {
 		bounds := make([]Limit, len(ms))
 		divideFloors(ms, e.floors[lk.first:lk.last], u, out, lk.capacity, e.guess(0, &ms[0]), bounds)

@@ -9,9 +9,9 @@ import (
 type role uint8
 
 const (
-	followed role = iota // it is visited: so are all links on a way from nothing
-	watched              // in a replay: as in the history, which a followed link hears of
-	away                 // in a replay: as in the history, and nobody asks
+	followed  role = iota // it is visited: so are all links on a way from nothing
+	watched               // in a replay: as in the history, which a followed link hears of
+	unwatched             // in a replay: as in the history, and nobody asks
 )
 
 // asleep is best.heard of a flow that has the values that it had in the history, and crosses no followed link; others are
@@ -32,66 +32,66 @@ type track struct {
 // rate. All others do what they did. So the result is that of the way from nothing, bit for bit, also where
 // there are several fair sharings or links are as good as alike.
 type replay struct {
-	e       *engine
-	h       *history
-	end     motion    // of the history
-	tracks  []track   // by link
-	alarms  alarms    // the next visits of links in the history
-	touched []int32   // links that are watched or followed
-	lives   []int32   // live flows
-	then    []float64 // by hop of followed links, of flows that are heard: what the link offered in the history at this moment
-	waking  []int32   // scratch: links to follow
-	all     []float64 // infinite: what a link that was not visited offers its members
-	work    int       // members of visits of followed links, less those they had in the history
-	spent   int       // members of visits of followed links
+	e         *engine
+	h         *history
+	end       motion    // of the history
+	tracks    []track   // by link
+	alarms    alarms    // the next visits of links in the history
+	touched   []int32   // links that are watched or followed
+	liveFlows []int32   // live flows
+	recorded  []float64 // by hop of followed links, of flows that are heard: what the link offered in the history at this moment
+	waking    []int32   // scratch: links to follow
+	boundless []float64 // infinite: what a link that was not visited offers its members
+	work      int       // members of visits of followed links, less those they had in the history
+	spent     int       // members of visits of followed links
 	// first and settling are those of the way that is found.
 	first, settling int
-	news            recorder // what happens to followed links
+	newEvents       recorder // what happens to followed links
 }
 
 func newReplay(e *engine, h *history) *replay {
-	end := motion{slices.Clone(e.ways), slices.Clone(e.limits), slices.Repeat([]state{{role: away}}, len(e.links))}
-	for f := range end.ways {
-		end.ways[f].heard = asleep
+	end := motion{slices.Clone(e.flowStates), slices.Clone(e.limits), slices.Repeat([]linkState{{role: unwatched}}, len(e.links))}
+	for f := range end.flowStates {
+		end.flowStates[f].watched = asleep
 	}
 	return &replay{
-		e: e, h: h, end: end, then: make([]float64, len(e.on)), tracks: make([]track, len(e.links)), alarms: alarms{due: newLinkSet(len(e.links))}, all: slices.Repeat([]float64{math.Inf(1)}, len(e.u)),
+		e: e, h: h, end: end, recorded: make([]float64, len(e.on)), tracks: make([]track, len(e.links)), alarms: alarms{due: newLinkSet(len(e.links))}, boundless: slices.Repeat([]float64{math.Inf(1)}, len(e.u)),
 	}
 }
 
 // begin has the engine follow the replay. It keeps where the history ended.
 func (r *replay) begin() {
 	r.e.motion, r.end = r.end, r.e.motion
-	r.e.recorder = &r.news
-	r.news.clear()
+	r.e.recorder = &r.newEvents
+	r.newEvents.clear()
 }
 
 // commit makes the way that was found the history, and undoes begin.
 func (r *replay) commit() {
 	e := r.e
 	for _, l := range r.touched {
-		if e.states[l].role == followed {
+		if e.linkStates[l].role == followed {
 			t := &r.tracks[l]
-			r.h.cut(l, int(e.links[l].last-e.links[l].first), t.visits, t.changes)
+			r.h.truncate(l, int(e.links[l].last-e.links[l].first), t.visits, t.changes)
 		}
 	}
-	r.news.each(e.links, r.h.add)
-	r.h.kept += r.news.kept
-	for _, f := range r.lives {
-		r.end.ways[f] = e.ways[f]
-		r.end.ways[f].heard = asleep
+	r.newEvents.each(e.links, r.h.add)
+	r.h.kept += r.newEvents.kept
+	for _, f := range r.liveFlows {
+		r.end.flowStates[f] = e.flowStates[f]
+		r.end.flowStates[f].watched = asleep
 	}
 	e.work, e.first, e.settling = e.work+r.work, r.first, r.settling
 	for _, l := range r.touched {
-		e.states[l].role = away
+		e.linkStates[l].role = unwatched
 	}
-	for _, f := range r.lives {
-		e.ways[f].heard = asleep
+	for _, f := range r.liveFlows {
+		e.flowStates[f].watched = asleep
 	}
 	e.motion, r.end = r.end, e.motion
 	e.recorder = nil
 	e.held = e.held[:0]
-	r.touched, r.lives, r.work, r.spent = r.touched[:0], r.lives[:0], 0, 0
+	r.touched, r.liveFlows, r.work, r.spent = r.touched[:0], r.liveFlows[:0], 0, 0
 }
 
 // run follows the links and flows whose values differ, and the links that come to differ. It reports whether it got to
@@ -102,12 +102,12 @@ func (r *replay) run(flows, links []int32, most, budget int) bool {
 	e.schedule.now = between(0, len(e.links))
 	hasSettled, easy := false, false
 	for _, f := range flows {
-		r.enliven(f)
+		r.makeLive(f)
 	}
 	for _, l := range links {
 		r.follow(l)
 	}
-	for e.rest = roughest; ; e.rest = e.finer(e.rest, easy) {
+	for e.rest = roughest; ; e.rest = e.nextRest(e.rest, easy) {
 		for {
 			now, visit, recall := r.moment()
 			if !visit && !recall {
@@ -171,8 +171,8 @@ func (r *replay) step(now moment, visit, recall bool) {
 		then = r.offers(l, t.next, len(ms))
 		r.watch(l)
 	}
-	if e.states[l].role == watched {
-		r.wake(ms, then, then, before)
+	if e.linkStates[l].role == watched {
+		r.followAffected(ms, then, then, before)
 		r.recall(ms, then)
 		return
 	}
@@ -180,22 +180,22 @@ func (r *replay) step(now moment, visit, recall bool) {
 		r.work -= len(ms)
 	}
 	if !visit {
-		r.wake(ms, nil, then, before)
+		r.followAffected(ms, nil, then, before)
 		return
 	}
 	e.schedule.drop(l)
-	_, out := e.weigh(l)
+	_, out := e.computeOffers(l)
 	r.work += len(ms)
 	r.spent += len(ms)
-	r.wake(ms, out, then, before)
+	r.followAffected(ms, out, then, before)
 	e.publish(ms, out)
-	r.news.visited(now, l, &e.states[l], out)
+	r.newEvents.visited(now, l, &e.linkStates[l], out)
 }
 
 // offers are those of a link to its members, so many, after a number of visits in the history.
 func (r *replay) offers(l, visits int32, members int) []float64 {
 	if visits == 0 {
-		return r.all[:members]
+		return r.boundless[:members]
 	}
 	return r.h.of[l].offers[int(visits-1)*members : int(visits)*members]
 }
@@ -204,7 +204,7 @@ func (r *replay) offers(l, visits int32, members int) []float64 {
 // for them.
 func (r *replay) recall(ms []member, out []float64) {
 	for i := range ms {
-		if r.e.ways[ms[i].flow].heard != asleep {
+		if r.e.flowStates[ms[i].flow].watched != asleep {
 			r.e.publish(ms[i:i+1], out[i:i+1])
 		} else {
 			r.e.limits[ms[i].hop] = out[i]
@@ -212,15 +212,15 @@ func (r *replay) recall(ms []member, out []float64) {
 	}
 }
 
-// wake follows the watched links that see another rate than in the history once a link offers its members out, where
+// followAffected follows the watched links that see another rate than in the history once a link offers its members out, where
 // in the history it offered them before so far, and then from now on. out is nil when the link offers what it did.
-func (r *replay) wake(ms []member, out, then, before []float64) {
+func (r *replay) followAffected(ms []member, out, then, before []float64) {
 	e := r.e
 	r.waking = r.waking[:0]
-	ways, limits := e.ways, e.limits
+	flows, limits := e.flowStates, e.limits
 	for i := range ms {
 		m := &ms[i]
-		if ways[m.flow].heard <= 0 {
+		if flows[m.flow].watched <= 0 {
 			continue
 		}
 		was := limits[m.hop]
@@ -229,38 +229,38 @@ func (r *replay) wake(ms []member, out, then, before []float64) {
 			x = out[i]
 		}
 		if x != was || then[i] != before[i] {
-			r.differ(m, x, then[i])
-			r.then[m.hop] = then[i]
+			r.affected(m, x, then[i])
+			r.recorded[m.hop] = then[i]
 		}
 	}
 	for _, l := range r.waking {
-		if e.states[l].role == watched {
+		if e.linkStates[l].role == watched {
 			r.follow(l)
 		}
 	}
 }
 
-// was is what a link offers in the history.
-func (r *replay) was(hop int32) float64 {
-	if r.e.states[r.e.on[hop]].role == followed {
-		return r.then[hop]
+// recordedOffer is what a link offers in the history.
+func (r *replay) recordedOffer(hop int32) float64 {
+	if r.e.linkStates[r.e.on[hop]].role == followed {
+		return r.recorded[hop]
 	}
 	return r.e.limits[hop]
 }
 
-// differ finds the watched links of a member's flow that see another rate than in the history when the member is
+// affected finds the watched links of a member's flow that see another rate than in the history when the member is
 // offered x instead of y.
-func (r *replay) differ(m *member, x, y float64) {
+func (r *replay) affected(m *member, x, y float64) {
 	e := r.e
-	w := &e.ways[m.flow]
+	w := &e.flowStates[m.flow]
 	for k := w.first; k < w.last; k++ {
-		if k == m.hop || e.states[e.on[k]].role != watched {
+		if k == m.hop || e.linkStates[e.on[k]].role != watched {
 			continue
 		}
 		now, then := x, y
 		for h := w.first; h < w.last; h++ {
 			if h != k && h != m.hop {
-				now, then = min(now, e.limits[h]), min(then, r.was(h))
+				now, then = min(now, e.limits[h]), min(then, r.recordedOffer(h))
 			}
 		}
 		if min(now, w.most) != min(then, w.most) {
@@ -275,7 +275,7 @@ func (r *replay) follow(l int32) {
 	r.sync(l)
 	t := &r.tracks[l]
 	st, queued, changes := r.h.before(l, t.next, e.schedule.now)
-	e.states[l], t.visits, t.changes = st, t.next, changes
+	e.linkStates[l], t.visits, t.changes = st, t.next, changes
 	if queued {
 		e.schedule.add(l)
 	}
@@ -285,27 +285,27 @@ func (r *replay) follow(l int32) {
 	lk := &e.links[l]
 	for k := lk.first; k < lk.last; k++ {
 		m := &e.members[k]
-		r.then[m.hop] = e.limits[m.hop]
-		if b := &e.ways[m.flow]; b.heard != asleep {
-			b.heard--
+		r.recorded[m.hop] = e.limits[m.hop]
+		if b := &e.flowStates[m.flow]; b.watched != asleep {
+			b.watched--
 		} else {
-			r.enliven(m.flow)
+			r.makeLive(m.flow)
 		}
 	}
 }
 
-// enliven watches the links of a flow from this moment on.
-func (r *replay) enliven(f int32) {
+// makeLive watches the links of a flow from this moment on.
+func (r *replay) makeLive(f int32) {
 	e := r.e
-	b := &e.ways[f]
-	if b.heard != asleep {
+	b := &e.flowStates[f]
+	if b.watched != asleep {
 		return
 	}
-	b.heard = 0
-	r.lives = append(r.lives, f)
+	b.watched = 0
+	r.liveFlows = append(r.liveFlows, f)
 	for _, l := range e.on[b.first:b.last] {
-		if r.sync(l); e.states[l].role == watched {
-			b.heard++
+		if r.sync(l); e.linkStates[l].role == watched {
+			b.watched++
 		}
 	}
 	e.compare(b)
@@ -314,10 +314,10 @@ func (r *replay) enliven(f int32) {
 // sync watches a link from this moment on.
 func (r *replay) sync(l int32) {
 	e := r.e
-	if e.states[l].role != away {
+	if e.linkStates[l].role != unwatched {
 		return
 	}
-	e.states[l].role = watched
+	e.linkStates[l].role = watched
 	r.touched = append(r.touched, l)
 	visits := r.h.visits(l, e.schedule.now)
 	r.tracks[l].next = visits

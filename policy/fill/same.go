@@ -10,7 +10,7 @@ func (s *Solver) same(p *Problem, use []bool, pt, old *part) bool {
 	q := s.problem
 	for i, f := range pt.flows {
 		g := old.flows[i]
-		if !s.sameWay(p, use, f, g) || !sameFlow(p, q, f, g) {
+		if !s.sameHops(p, use, f, g) || !sameFlow(p, q, f, g) {
 			return false
 		}
 		if p.flat() {
@@ -26,8 +26,8 @@ func (s *Solver) same(p *Problem, use []bool, pt, old *part) bool {
 	return true
 }
 
-// sameWay compares the links that two flows cross, and what counts of them.
-func (s *Solver) sameWay(p *Problem, use []bool, f, g int32) bool {
+// sameHops compares the links that two flows cross, and what counts of them.
+func (s *Solver) sameHops(p *Problem, use []bool, f, g int32) bool {
 	q := s.problem
 	a, b := p.Hops[p.First[f]:p.First[f+1]], q.Hops[q.First[g]:q.First[g+1]]
 	if !slices.Equal(a, b) {

@@ -38,7 +38,7 @@ func (e *engine) write(s *Solution) {
 }
 
 func (e *engine) writeFlow(i int32, s *Solution) {
-	f, w := e.flows[i], &e.ways[i]
+	f, w := e.flows[i], &e.flowStates[i]
 	r := w.most
 	for h := w.first; h < w.last; h++ {
 		r = min(r, e.limits[h])

@@ -51,8 +51,8 @@ func (s *Solver) Settle() { s.unsettled.Wait() }
 // of its work to goroutines of its own, see Settle.
 func (s *Solver) Solve(p *Problem) (*Solution, error) {
 	s.Settle()
-	again := s.problem != nil && p.laidOutLike(s.problem)
-	if err := p.check(again); err != nil {
+	sameLayout := s.problem != nil && p.laidOutLike(s.problem)
+	if err := p.check(sameLayout); err != nil {
 		return nil, err
 	}
 	s.Computed, s.Followed = 0, 0
@@ -60,7 +60,7 @@ func (s *Solver) Solve(p *Problem) (*Solution, error) {
 	var parts []part
 	var at scratch
 	use, of := s.use, s.of
-	if again {
+	if sameLayout {
 		sol, parts = s.found.copy(), slices.Clone(s.parts)
 	} else {
 		sol, use = newSolution(p.flows()), p.binding()
@@ -68,8 +68,8 @@ func (s *Solver) Solve(p *Problem) (*Solution, error) {
 	}
 	for i := range parts {
 		pt := &parts[i]
-		if again && pt.memory != nil {
-			if n, ok := pt.memory.again(p, sol, pt, s); ok {
+		if sameLayout && pt.memory != nil {
+			if n, ok := pt.memory.update(p, sol, pt, s); ok {
 				s.Computed += n
 				s.Followed++
 				pt.misses = 0
