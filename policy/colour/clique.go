@@ -43,9 +43,9 @@ const maxCliqueNodes = 16_384
 
 // cliques searches the largest set of nodes that are all neighbours of each other.
 type cliques struct {
-	near   []set
-	best   []int32
-	budget int
+	neighbours []set
+	best       []int32
+	budget     int
 }
 
 // Clique returns the largest set of pairwise neighbours that it finds, ascending: the number of colours that are
@@ -96,13 +96,13 @@ func (x *cliques) search(c *Colouring, nodes []int32) {
 	words := (n + 63) / 64
 	bitsOf := make([]uint64, n*words)
 	all := make(set, words)
-	x.near = make([]set, n)
+	x.neighbours = make([]set, n)
 	for i, v := range nodes {
-		x.near[i] = bitsOf[i*words : (i+1)*words]
+		x.neighbours[i] = bitsOf[i*words : (i+1)*words]
 		all.add(int32(i))
 		for _, e := range c.Meet[v] {
 			if j, ok := slices.BinarySearch(nodes, e.To); ok {
-				x.near[i].add(int32(j))
+				x.neighbours[i].add(int32(j))
 			}
 		}
 	}
@@ -143,7 +143,7 @@ func (x *cliques) grow(have []int32, candidates set) {
 		v := order[i]
 		rest := slices.Clone(candidates)
 		for w := range rest {
-			rest[w] &= x.near[v][w]
+			rest[w] &= x.neighbours[v][w]
 		}
 		x.grow(append(have, v), rest)
 		candidates.remove(v)
@@ -159,7 +159,7 @@ func (x *cliques) ranked(candidates set) (order []int32, bound []int) {
 			open.remove(v)
 			class.remove(v)
 			for w := range class {
-				class[w] &^= x.near[v][w]
+				class[w] &^= x.neighbours[v][w]
 			}
 			order, bound = append(order, v), append(bound, colour)
 		}

@@ -30,7 +30,7 @@ type Colouring struct {
 
 	uses   [][Colours]uint16 // neighbours by colour
 	taken  []uint16          // colours that a neighbour has or a pin bars
-	of     [Colours]int32    // nodes by colour
+	count  [Colours]int32    // nodes by colour
 	left   []int32           // nodes without a colour, ascending
 	budget int               // nodes that may yet be looked at
 }
@@ -46,7 +46,7 @@ func New(n int) *Colouring {
 // Start colours the nodes as kept says, -1 leaving a node without; nil leaves all without. It sets the budget.
 func (c *Colouring) Start(kept []int8) {
 	n := len(c.Colour)
-	c.uses, c.taken, c.of, c.left = make([][Colours]uint16, n), make([]uint16, n), [Colours]int32{}, c.left[:0]
+	c.uses, c.taken, c.count, c.left = make([][Colours]uint16, n), make([]uint16, n), [Colours]int32{}, c.left[:0]
 	for v := range c.Barred {
 		for k, ports := range c.Barred[v] {
 			if ports > 0 {
@@ -68,7 +68,7 @@ func (c *Colouring) Start(kept []int8) {
 // Paint gives a node without a colour one.
 func (c *Colouring) Paint(v int32, k int8) {
 	c.Colour[v] = k
-	c.of[k]++
+	c.count[k]++
 	for _, e := range c.Meet[v] {
 		c.uses[e.To][k]++
 		c.taken[e.To] |= 1 << k
@@ -78,7 +78,7 @@ func (c *Colouring) Paint(v int32, k int8) {
 // Unpaint takes the colour of a node away.
 func (c *Colouring) Unpaint(v int32) {
 	k := c.Colour[v]
-	c.of[k]--
+	c.count[k]--
 	for _, e := range c.Meet[v] {
 		if c.uses[e.To][k]--; c.uses[e.To][k] == 0 && c.Barred[e.To][k] == 0 {
 			c.taken[e.To] &^= 1 << k
@@ -177,7 +177,7 @@ func (c *Colouring) before(v int32, a, b int8) bool {
 
 // unused says that no node has a colour yet. Colour 0 never counts as that: it is the one of traffic that nobody
 // manages, and is left to it as long as others will do.
-func (c *Colouring) unused(k int8) bool { return k != 0 && c.of[k] == 0 }
+func (c *Colouring) unused(k int8) bool { return k != 0 && c.count[k] == 0 }
 
 func lowest(set uint16) int8 { return int8(bits.TrailingZeros16(set | 1<<(Colours-1))) }
 

@@ -116,7 +116,7 @@ func TestTheCliqueIsTheLargest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := drawProblem(t, false)
 		n := len(c.Colour)
-		near := func(v, u int) bool {
+		neighbours := func(v, u int) bool {
 			return slices.ContainsFunc(c.Meet[v], func(e Edge) bool { return int(e.To) == u })
 		}
 		want := 0
@@ -128,7 +128,7 @@ func TestTheCliqueIsTheLargest(t *testing.T) {
 				}
 				size++
 				for u := range v {
-					ok = ok && (set&(1<<u) == 0 || near(v, u))
+					ok = ok && (set&(1<<u) == 0 || neighbours(v, u))
 				}
 			}
 			if ok {
@@ -141,7 +141,7 @@ func TestTheCliqueIsTheLargest(t *testing.T) {
 		}
 		for i, v := range got {
 			for _, u := range got[:i] {
-				if !near(int(v), int(u)) {
+				if !neighbours(int(v), int(u)) {
 					t.Fatalf("%d and %d of %v do not meet", v, u, got)
 				}
 			}

@@ -43,7 +43,7 @@ func (c *Colouring) Adapt(order []int8) bool {
 	if solved {
 		best = slices.Clone(c.Colour)
 	}
-	if t := c.tabued(kept); t != nil && (best == nil || c.movesOf(t) < c.movesOf(best)) {
+	if t := c.tabuFrom(kept); t != nil && (best == nil || c.movesOf(t) < c.movesOf(best)) {
 		best = t
 	}
 	if len(c.Colour) <= leastMove {
@@ -85,19 +85,19 @@ func (c *Colouring) movesOf(colour []int8) int {
 	return sum
 }
 
-// tabued runs the tabu search from the kept colours and returns a valid result, or nil.
-func (c *Colouring) tabued(kept []int8) []int8 {
+// tabuFrom runs the tabu search from the kept colours and returns a valid result, or nil.
+func (c *Colouring) tabuFrom(kept []int8) []int8 {
 	c.Start(kept)
 	c.complete()
 	if c.tabu() > 0 {
 		return nil
 	}
-	c.settleBack()
+	c.takeCheaper()
 	return slices.Clone(c.Colour)
 }
 
-// settleBack gives nodes their cheaper colours again where those came free.
-func (c *Colouring) settleBack() {
+// takeCheaper gives nodes their cheaper colours again where those came free.
+func (c *Colouring) takeCheaper() {
 	for v := range c.Colour {
 		for _, k := range c.choices(int32(v)) {
 			if c.Move[v][k] < c.Move[v][c.Colour[v]] && c.Free(int32(v))&(1<<k) != 0 {

@@ -24,7 +24,7 @@ type Placements [][]ident.SL
 // fails too, tenants share an SL on as few ports as the search finds, and a finding says where.
 func Place(m *model.Model) (Placements, []plan.Finding) {
 	ports, senders := m.TenantsByPort(), m.SendersByPort()
-	x, solved := apart(m, ports, senders)
+	x, solved := placeWhole(m, ports, senders)
 	if solved {
 		return x.placements(), sharedSLs(m, x, senders, x.placements())
 	}
@@ -32,7 +32,7 @@ func Place(m *model.Model) (Placements, []plan.Finding) {
 	x.c.Greedy(x.order)
 	if parts := flowParts(m); parts != nil {
 		y := newProblem(m, senders, parts)
-		y.stayAt(x.placements())
+		y.preferPlacements(x.placements())
 		y.restrict(true)
 		if y.c.Crowded() || !y.c.Adapt(y.order) {
 			y.c.Greedy(y.order)
@@ -48,9 +48,9 @@ func Place(m *model.Model) (Placements, []plan.Finding) {
 	return x.placements(), sharedSLs(m, x, senders, x.placements())
 }
 
-// apart gives each tenant one SL. Tenants that meet on a port get different SLs; where that does not fit, or changes more of the plan in
+// placeWhole gives each tenant one SL. Tenants that meet on a port get different SLs; where that does not fit, or changes more of the plan in
 // force, only tenants that may send from one port do. False when neither fits: then the problem returned is that of the senders.
-func apart(m *model.Model, ports, senders []model.PortTenants) (x *problem, solved bool) {
+func placeWhole(m *model.Model, ports, senders []model.PortTenants) (x *problem, solved bool) {
 	same := slices.EqualFunc(ports, senders, func(a, b model.PortTenants) bool { return len(a.Tenants) == len(b.Tenants) })
 	moved := math.MaxInt
 	if same || !slices.ContainsFunc(ports, func(p model.PortTenants) bool { return len(p.Tenants) > ident.NumSLs }) {
@@ -75,9 +75,9 @@ func apart(m *model.Model, ports, senders []model.PortTenants) (x *problem, solv
 	return y, false
 }
 
-// onePin is the SL a tenant has pinned wherever it pinned one, which it then keeps everywhere,
+// solePin is the SL a tenant has pinned wherever it pinned one, which it then keeps everywhere,
 // even if it is reserved: the operator said so. -1 when there is none, or several.
-func onePin(m *model.Model, t int32) int8 {
+func solePin(m *model.Model, t int32) int8 {
 	own := int8(-1)
 	for _, a := range m.Tenants[t].Attachments {
 		if a.SL != nil {
@@ -189,7 +189,7 @@ func (x *problem) restrict(zero bool) {
 	}
 	pins := make([]int8, len(x.m.Tenants))
 	for t := range pins {
-		pins[t] = onePin(x.m, int32(t))
+		pins[t] = solePin(x.m, int32(t))
 	}
 	for v := range x.nodes {
 		d := all
@@ -256,7 +256,7 @@ func (x *problem) solveDistinct() bool {
 	for v := range n {
 		d.Barred[v] = x.c.Barred[v]
 		d.Domain[v] = x.c.Domain[v]
-		if onePin(x.m, x.nodes[v].tenant) < 0 {
+		if solePin(x.m, x.nodes[v].tenant) < 0 {
 			d.Domain[v] &^= pinned
 		}
 		for u := range n {
