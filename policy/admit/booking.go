@@ -84,7 +84,7 @@ func newBooking(m *model.Model) *booking {
 			b.pairs[t] = idlePairs(m, &m.Tenants[t])
 			plan.AddName(&b.idle, m.Tenants[t].Name)
 		}
-		b.loads[t] = w.of(int32(t)+1, b.pairs[t], given[t])
+		b.loads[t] = w.linksOf(int32(t)+1, b.pairs[t], given[t])
 		for _, d := range b.loads[t] {
 			b.booked[d] += guaranteed(&m.Tenants[t])
 		}
@@ -136,22 +136,22 @@ func idlePairs(m *model.Model, t *tenants.Tenant) (out [][2]subnet.PortRef) {
 
 // crossing finds the links that traffic may cross.
 type crossing struct {
-	m      *model.Model
-	routes *model.RouteFinder
-	on     []int32 // by link: the last tenant that crossed it, from 1 on
-	node   []int32 // by node: the last search that came by
-	n      int32   // searches
+	m         *model.Model
+	routes    *model.RouteFinder
+	crossedBy []int32 // by link: the last tenant that crossed it, from 1 on
+	visitedBy []int32 // by node: the last search that came by
+	searches  int32   // searches
 }
 
 func newCrossing(m *model.Model) *crossing {
-	return &crossing{m: m, routes: &model.RouteFinder{Model: m, Switches: m.SwitchLinks()}, on: make([]int32, len(m.Caps))}
+	return &crossing{m: m, routes: &model.RouteFinder{Model: m, Switches: m.SwitchLinks()}, crossedBy: make([]int32, len(m.Caps))}
 }
 
-// of lists the links of one tenant's traffic, ascending; no is the tenant's number, from 1 on, each used once.
-func (x *crossing) of(no int32, pairs [][2]subnet.PortRef, given map[int32]bool) (out []int32) {
+// linksOf lists the links of one tenant's traffic, ascending; no is the tenant's number, from 1 on, each used once.
+func (x *crossing) linksOf(no int32, pairs [][2]subnet.PortRef, given map[int32]bool) (out []int32) {
 	add := func(d int32) {
-		if x.on[d] != no {
-			x.on[d] = no
+		if x.crossedBy[d] != no {
+			x.crossedBy[d] = no
 			out = append(out, d)
 		}
 	}
@@ -203,19 +203,19 @@ func (x *crossing) shortest(from int32, dst subnet.PortRef, add func(int32)) {
 	if x.routes.Dist[from] < 0 {
 		return
 	}
-	if x.node == nil {
-		x.node = make([]int32, len(x.m.Fabric.Nodes))
+	if x.visitedBy == nil {
+		x.visitedBy = make([]int32, len(x.m.Fabric.Nodes))
 	}
-	x.n++
-	x.node[from] = x.n
+	x.searches++
+	x.visitedBy[from] = x.searches
 	for queue := []int32{from}; len(queue) > 0; queue = queue[1:] {
 		if queue[0] == edge.Node {
 			continue
 		}
 		for _, p := range x.routes.Nearer(queue[0]) {
 			add(model.Direction(x.m.Fabric, p))
-			if peer, _ := x.m.Fabric.Peer(p); x.node[peer.Node] != x.n {
-				x.node[peer.Node] = x.n
+			if peer, _ := x.m.Fabric.Peer(p); x.visitedBy[peer.Node] != x.searches {
+				x.visitedBy[peer.Node] = x.searches
 				queue = append(queue, peer.Node)
 			}
 		}
@@ -379,7 +379,7 @@ func (b *booking) without(name string) []string {
 	if len(full) == 0 || len(rest) == 0 {
 		return nil
 	}
-	if slices.ContainsFunc(newCrossing(b.m).of(1, rest, nil), over) {
+	if slices.ContainsFunc(newCrossing(b.m).linksOf(1, rest, nil), over) {
 		return nil
 	}
 	var out []string

@@ -113,7 +113,7 @@ func Between(before, after *plan.Plan) Difference {
 	x.classes(before.Classes, after.Classes)
 	x.links(before.Links, after.Links)
 	x.settings(before, after)
-	x.rest(plan.KindPlan, plan.KindPlan, "", partOf(before), partOf(after))
+	x.compareFields(plan.KindPlan, plan.KindPlan, "", uncompared(before), uncompared(after))
 	x.findings(before.Findings, after.Findings)
 	return x.finish(before, after)
 }
@@ -133,9 +133,9 @@ func (x *differ) touch(kind, place string) {
 	}
 }
 
-// partOf is what no other comparison of a plan looks at: fields added to Plan are caught here. Settle is an estimate that follows from what the
+// uncompared is what no other comparison of a plan looks at: fields added to Plan are caught here. Settle is an estimate that follows from what the
 // others compare, and plans of one name may have it or not.
-func partOf(p *plan.Plan) plan.Plan {
+func uncompared(p *plan.Plan) plan.Plan {
 	q := *p
 	q.Name, q.Placements, q.CAs, q.Switches, q.Tenants, q.Links, q.Findings, q.Classes, q.Lanes, q.RoCE, q.WRCC = "", nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
 	q.Settle, q.Format = 0, 0
@@ -189,7 +189,7 @@ func match[T any, K comparable](before, after []T, key func(*T) K, changed func(
 func (x *differ) shares(before, after []plan.TenantShare) {
 	match(before, after, func(t *plan.TenantShare) string { return t.Tenant }, func(a, b *plan.TenantShare) {
 		switch {
-		case a == nil || b == nil || settled(*a, *b) != *a:
+		case a == nil || b == nil || withoutMinor(*a, *b) != *a:
 			x.tenant(first(a, b).Tenant)
 		case *a != *b:
 			x.out.Minor++
@@ -200,8 +200,8 @@ func (x *differ) shares(before, after []plan.TenantShare) {
 // minorChange is the relative change of a rate below which nobody is told.
 const minorChange = 1e-6
 
-// closeTo is the rate after, or the one before when nobody needs to tell them apart.
-func closeTo(before, after quantity.BitRate) quantity.BitRate {
+// unlessMinor is the rate after, or the one before when nobody needs to tell them apart.
+func unlessMinor(before, after quantity.BitRate) quantity.BitRate {
 	d, most := after-before, max(before, after)
 	if float64(max(d, -d)) <= float64(minorChange*float64(most)) || before.String() == after.String() {
 		return before
@@ -209,9 +209,9 @@ func closeTo(before, after quantity.BitRate) quantity.BitRate {
 	return after
 }
 
-// settled is a tenant's figures after, with those before where they are near.
-func settled(a, b plan.TenantShare) plan.TenantShare {
-	b.Entitled, b.Predicted = closeTo(a.Entitled, b.Entitled), closeTo(a.Predicted, b.Predicted)
+// withoutMinor is a tenant's figures after, with those before where they are near.
+func withoutMinor(a, b plan.TenantShare) plan.TenantShare {
+	b.Entitled, b.Predicted = unlessMinor(a.Entitled, b.Entitled), unlessMinor(a.Predicted, b.Predicted)
 	if d := b.PredictedError - a.PredictedError; d < minorChange && d > -minorChange {
 		b.PredictedError = a.PredictedError
 	}
@@ -231,7 +231,7 @@ func (x *differ) classes(before, after []plan.ClassShare) {
 		told := a == nil || b == nil
 		if !told {
 			c := *b
-			c.Entitled, c.Predicted = closeTo(a.Entitled, b.Entitled), closeTo(a.Predicted, b.Predicted)
+			c.Entitled, c.Predicted = unlessMinor(a.Entitled, b.Entitled), unlessMinor(a.Predicted, b.Predicted)
 			told = c != *a
 		}
 		switch {
@@ -257,11 +257,11 @@ func (x *differ) links(before, after []plan.LinkShare) {
 		default:
 			u, v := *a, *b
 			u.Tenants, v.Tenants = nil, nil
-			x.rest(plan.KindLink, b.Name, "", u, v)
+			x.compareFields(plan.KindLink, b.Name, "", u, v)
 			match(a.Tenants, b.Tenants, func(t *plan.LinkTenant) string { return t.Tenant }, func(s, t *plan.LinkTenant) {
 				before, after := orEmpty(s), orEmpty(t)
 				c := *after
-				c.Entitled, c.Predicted = closeTo(before.Entitled, after.Entitled), closeTo(before.Predicted, after.Predicted)
+				c.Entitled, c.Predicted = unlessMinor(before.Entitled, after.Entitled), unlessMinor(before.Predicted, after.Predicted)
 				switch {
 				case s == nil || t == nil || c != *before:
 					x.linkRate(b.Name, before, after, first(s, t).Tenant)
@@ -280,7 +280,7 @@ func (x *differ) linkRate(link string, before, after *plan.LinkTenant, tenant st
 	}
 	l := t.Links
 	l.Count++
-	switch d := closeTo(before.Predicted, after.Predicted) - before.Predicted; {
+	switch d := unlessMinor(before.Predicted, after.Predicted) - before.Predicted; {
 	case d > 0:
 		l.Gains, l.Gained = l.Gains+1, l.Gained+d
 	case d < 0:
@@ -288,12 +288,12 @@ func (x *differ) linkRate(link string, before, after *plan.LinkTenant, tenant st
 	}
 	l.Largest = append(l.Largest, LinkRate{Link: link, Before: *before, After: *after})
 	if len(l.Largest) >= 4*maxDiffLinks {
-		l.cut()
+		l.keepLargest()
 	}
 }
 
-// cut keeps the largest changes.
-func (l *LinkChange) cut() {
+// keepLargest keeps the largest changes.
+func (l *LinkChange) keepLargest() {
 	slices.SortStableFunc(l.Largest, func(a, b LinkRate) int {
 		if c := cmp.Compare(b.size(), a.size()); c != 0 {
 			return c
@@ -304,7 +304,7 @@ func (l *LinkChange) cut() {
 }
 
 func (r LinkRate) size() quantity.BitRate {
-	d := closeTo(r.Before.Predicted, r.After.Predicted) - r.Before.Predicted
+	d := unlessMinor(r.Before.Predicted, r.After.Predicted) - r.Before.Predicted
 	return max(d, -d)
 }
 
@@ -339,7 +339,7 @@ func (x *differ) finish(before, after *plan.Plan) Difference {
 		slices.SortFunc(t.Settings, compareSettings)
 		slices.SortFunc(t.Classes, func(a, b ClassChange) int { return strings.Compare(a.Class, b.Class) })
 		if t.Links != nil {
-			t.Links.cut()
+			t.Links.keepLargest()
 		}
 		x.out.Tenants = append(x.out.Tenants, *t)
 	}

@@ -14,7 +14,7 @@ func (x *differ) findings(before, after []plan.Finding) {
 	gone, fresh := unequal(before, after)
 	var pairs [][2]int // of before and after
 	gone, fresh = pairUp(gone, fresh, &pairs, before, after)
-	gone, fresh = pairKin(gone, fresh, &pairs, before, after)
+	gone, fresh = pairSimilar(gone, fresh, &pairs, before, after)
 	slices.SortFunc(pairs, func(a, b [2]int) int { return cmp.Compare(a[1], b[1]) })
 	for _, p := range pairs {
 		x.out.Reworded = append(x.out.Reworded, FindingChange{before[p[0]], after[p[1]]})
@@ -69,11 +69,11 @@ func pairUp(gone, fresh []int, pairs *[][2]int, before, after []plan.Finding) (g
 	return slices.DeleteFunc(gone, func(i int) bool { return paired[i] }), freshStill
 }
 
-// maxKin bounds the findings of a code that are compared with each other: of more nobody reads which is which.
-const maxKin = 100
+// maxSimilar bounds the findings of a code that are compared with each other: of more nobody reads which is which.
+const maxSimilar = 100
 
-// pairKin pairs findings that are akin to one of the other plan and no more, and returns those that are left.
-func pairKin(gone, fresh []int, pairs *[][2]int, before, after []plan.Finding) (goneStill, freshStill []int) {
+// pairSimilar pairs findings that are akin to one of the other plan and no more, and returns those that are left.
+func pairSimilar(gone, fresh []int, pairs *[][2]int, before, after []plan.Finding) (goneStill, freshStill []int) {
 	byCode := make(map[string][2][]int)
 	for _, i := range gone {
 		e := byCode[before[i].Code]
@@ -87,15 +87,15 @@ func pairKin(gone, fresh []int, pairs *[][2]int, before, after []plan.Finding) (
 	}
 	wasPaired, isPaired := make(map[int]bool), make(map[int]bool)
 	for _, e := range byCode {
-		if len(e[0]) > maxKin || len(e[1]) > maxKin {
+		if len(e[0]) > maxSimilar || len(e[1]) > maxSimilar {
 			continue
 		}
 		for _, i := range e[0] {
-			k, ok := onlyOne(e[1], func(k int) bool { return akin(&before[i], &after[k]) })
+			k, ok := single(e[1], func(k int) bool { return similar(&before[i], &after[k]) })
 			if !ok {
 				continue
 			}
-			if _, mutual := onlyOne(e[0], func(j int) bool { return akin(&before[j], &after[k]) }); mutual {
+			if _, mutual := single(e[0], func(j int) bool { return similar(&before[j], &after[k]) }); mutual {
 				*pairs = append(*pairs, [2]int{i, k})
 				wasPaired[i], isPaired[k] = true, true
 			}
@@ -104,8 +104,8 @@ func pairKin(gone, fresh []int, pairs *[][2]int, before, after []plan.Finding) (
 	return slices.DeleteFunc(gone, func(i int) bool { return wasPaired[i] }), slices.DeleteFunc(fresh, func(k int) bool { return isPaired[k] })
 }
 
-// onlyOne is the only one of a list that is right.
-func onlyOne(list []int, right func(int) bool) (one int, ok bool) {
+// single is the only one of a list that is right.
+func single(list []int, right func(int) bool) (one int, ok bool) {
 	i := slices.IndexFunc(list, right)
 	if i < 0 || slices.ContainsFunc(list[i+1:], right) {
 		return 0, false
@@ -113,8 +113,8 @@ func onlyOne(list []int, right func(int) bool) (one int, ok bool) {
 	return list[i], true
 }
 
-// akin reports whether two findings of a code are about tenants in common and links in common; about none is in common, too.
-func akin(a, b *plan.Finding) bool { return share(a.Tenants, b.Tenants) && share(a.Links, b.Links) }
+// similar reports whether two findings of a code are about tenants in common and links in common; about none is in common, too.
+func similar(a, b *plan.Finding) bool { return share(a.Tenants, b.Tenants) && share(a.Links, b.Links) }
 
 func share(a, b []string) bool {
 	return len(a) == 0 && len(b) == 0 || slices.ContainsFunc(a, func(x string) bool { return slices.Contains(b, x) })

@@ -47,7 +47,7 @@ func (x *differ) infiniBand(before, after *plan.Plan) {
 			x.device(plan.KindSwitch, first(a, b).Name, a == nil)
 			return
 		}
-		x.rest(plan.KindSwitch, b.Name, "", a.Defaults, b.Defaults)
+		x.compareFields(plan.KindSwitch, b.Name, "", a.Defaults, b.Defaults)
 		for i := range max(len(a.Ports), len(b.Ports)) {
 			before, after := markingParts(a, b, i)
 			x.parts(plan.KindSwitchPort, fmt.Sprintf("%s/P%d", b.Name, i), "", before, after)
@@ -56,7 +56,7 @@ func (x *differ) infiniBand(before, after *plan.Plan) {
 		for _, s := range []*plan.SwitchPlan{&u, &v} {
 			s.Defaults, s.Ports, s.Reasons, s.Profile = ibcc.SwitchSettings{}, nil, nil, ""
 		}
-		x.rest(plan.KindSwitch, b.Name, "", u, v)
+		x.compareFields(plan.KindSwitch, b.Name, "", u, v)
 	})
 }
 
@@ -156,7 +156,7 @@ func (x *differ) ca(a, b *plan.CAPlan, was, is []plan.Placement) {
 	for _, c := range []*plan.CAPlan{&u, &v} {
 		c.Settings.SLs, c.Reasons, c.Profile, c.TimerUnit = [ident.NumSLs]ibcc.SLParams{}, nil, "", 0
 	}
-	x.rest(plan.KindPort, b.Name, "", u, v)
+	x.compareFields(plan.KindPort, b.Name, "", u, v)
 }
 
 // lanes compares how ports divide what they send among virtual lanes.
@@ -221,7 +221,7 @@ func (x *differ) roce(before, after *plan.RoCEPlan) {
 		units := unitsOf(a.Reasons, b.Reasons)
 		u, v := *a, *b
 		u.Reasons, v.Reasons = nil, nil
-		x.measured(units).rest(plan.KindPort, b.Name, strings.Join(ts, ", "), u, v)
+		x.withUnits(units).compareFields(plan.KindPort, b.Name, strings.Join(ts, ", "), u, v)
 	})
 	match(before.Switches, after.Switches, func(s *plan.ECNPlan) ident.GUID { return s.Node }, func(a, b *plan.ECNPlan) {
 		if a == nil || b == nil {
@@ -243,7 +243,7 @@ func (x *differ) queues(a, b *plan.ECNPlan) {
 	})
 	u, v := *a, *b
 	u.Queues, v.Queues, u.Reasons, v.Reasons = nil, nil, nil, nil
-	x.rest(plan.KindSwitch, b.Name, "", u, v)
+	x.compareFields(plan.KindSwitch, b.Name, "", u, v)
 }
 
 // wrcc compares the WRCC plane.
@@ -253,7 +253,7 @@ func (x *differ) wrcc(before, after *plan.WRCCPlan) {
 			x.device(plan.KindSwitchPort, first(a, b).name, a == nil)
 			return
 		}
-		x.rest(plan.KindSwitchPort, b.name, "", a.settings, b.settings)
+		x.compareFields(plan.KindSwitchPort, b.name, "", a.settings, b.settings)
 	})
 	match(before.Domains, after.Domains, func(d *plan.WRCCDomainPlan) string { return d.Domain }, func(a, b *plan.WRCCDomainPlan) {
 		if a == nil || b == nil {
@@ -262,7 +262,7 @@ func (x *differ) wrcc(before, after *plan.WRCCPlan) {
 		}
 		u, v := *a, *b
 		u.Reasons, v.Reasons = nil, nil
-		x.rest(plan.KindDomain, plan.DomainName(b.Domain), "", u, v)
+		x.compareFields(plan.KindDomain, plan.DomainName(b.Domain), "", u, v)
 	})
 	type key struct {
 		port, peer    ident.PortID
@@ -288,7 +288,7 @@ func (x *differ) wrcc(before, after *plan.WRCCPlan) {
 	u, v := *before, *after
 	u.Ports, u.Domains, u.Senders = nil, nil, nil
 	v.Ports, v.Domains, v.Senders = nil, nil, nil
-	x.rest(plan.KindFabric, "all", "", u, v)
+	x.compareFields(plan.KindFabric, "all", "", u, v)
 }
 
 // wrccPort is the settings of one egress port, whichever group it is in.

@@ -266,15 +266,15 @@ func tableSteps(before, after *spread) (from, to string, ok bool) {
 	return "", "", false
 }
 
-// rest compares two values of one type field by field.
-func (x *differ) rest(kind, place, tenant string, before, after any) {
+// compareFields compares two values of one type field by field.
+func (x *differ) compareFields(kind, place, tenant string, before, after any) {
 	if !reflect.DeepEqual(before, after) {
 		x.parts(kind, place, tenant, partsOf(before), partsOf(after))
 	}
 }
 
-// measured makes the next comparisons take the units of fields without one from a table.
-func (x *differ) measured(units map[string]string) *differ {
+// withUnits makes the next comparisons take the units of fields without one from a table.
+func (x *differ) withUnits(units map[string]string) *differ {
 	y := *x
 	y.units = units
 	return &y

@@ -120,7 +120,7 @@ func (t *TenantChange) head() phrase.Text {
 		return phrase.Of("diff.tenant-gone", "weight", a.Weight, "predicted", a.Predicted)
 	}
 	parts := figures(a.Weight, b.Weight, a.QPs, b.QPs, a.Entitled, b.Entitled)
-	if closeTo(a.Predicted, b.Predicted) != a.Predicted {
+	if unlessMinor(a.Predicted, b.Predicted) != a.Predicted {
 		parts = append(parts, phrase.Of("diff.predicted", "rates", rates(a.Predicted, b.Predicted), "change", signed(b.Predicted-a.Predicted)))
 	}
 	if quantity.Percent(a.Bound) != quantity.Percent(b.Bound) {
@@ -141,7 +141,7 @@ func figures(weightA, weightB quantity.Weight, qpsA, qpsB int, entitledA, entitl
 	if qpsA != qpsB {
 		parts = append(parts, phrase.Of("diff.queue-pairs", "before", qpsA, "after", qpsB))
 	}
-	if closeTo(entitledA, entitledB) != entitledA {
+	if unlessMinor(entitledA, entitledB) != entitledA {
 		parts = append(parts, phrase.Of("diff.entitled", "rates", rates(entitledA, entitledB)))
 	}
 	return parts
@@ -180,7 +180,7 @@ func (c ClassChange) said() phrase.Text {
 // classFigures tells what differs between a class before and after.
 func classFigures(a, b *plan.ClassShare) phrase.Text {
 	parts := figures(a.Weight, b.Weight, a.QPs, b.QPs, a.Entitled, b.Entitled)
-	if closeTo(a.Predicted, b.Predicted) != a.Predicted {
+	if unlessMinor(a.Predicted, b.Predicted) != a.Predicted {
 		parts = append(parts, phrase.Of("diff.predicted-only", "rates", rates(a.Predicted, b.Predicted)))
 	}
 	if quantity.Percent(a.Bound) != quantity.Percent(b.Bound) && len(parts) == 0 {

@@ -27,8 +27,8 @@ func AddName(l **NameList, name string) {
 	(*l).Add(name)
 }
 
-// maxNamesTold bounds the names told to people; the structure has all that are kept.
-const maxNamesTold = 3
+// maxNamesShown bounds the names told to people; the structure has all that are kept.
+const maxNamesShown = 3
 
 // Of tells "3 ports (a, b, c)".
 func (l *NameList) Of(kind string) phrase.Text {
@@ -36,4 +36,4 @@ func (l *NameList) Of(kind string) phrase.Text {
 }
 
 // List tells the first names and how many more there are.
-func (l *NameList) List() phrase.Text { return phrase.Names(l.Names, l.Count, maxNamesTold) }
+func (l *NameList) List() phrase.Text { return phrase.Names(l.Names, l.Count, maxNamesShown) }
