@@ -56,7 +56,7 @@ func (c *Compiler) compile(in model.Input) (*plan.Plan, error) {
 		defer m.Targets.Settle()
 		defer m.Forecasts.Settle()
 	}
-	target := entitleBesideParts(m)
+	target := entitleConcurrently(m)
 	if target.Err != nil {
 		return nil, target.Err
 	}
@@ -81,13 +81,13 @@ func (c *Compiler) compile(in model.Input) (*plan.Plan, error) {
 		return nil, o.Predicted.Err
 	}
 	p := &plan.Plan{Format: plan.PlanFormat, Plane: m.Plane, Placements: []plan.Placement{}, CAs: []plan.CAPlan{}, Switches: []plan.SwitchPlan{}}
-	chance := writeShares(m, p, target, o.Predicted)
+	hashErrors := writeShares(m, p, target, o.Predicted)
 	o.Write(p)
-	p.Settle = model.About(o.Settle)
+	p.Settle = model.RoundTime(o.Settle)
 	for t := range o.Bounds {
-		o.Bounds[t] += chance[t]
+		o.Bounds[t] += hashErrors[t]
 	}
-	o.Findings = slices.Concat(o.Findings, chanceFinding(m, chance), roughFinding(target, o.Predicted))
+	o.Findings = slices.Concat(o.Findings, hashErrorFinding(m, hashErrors), roughFinding(target, o.Predicted))
 	m.SetBounds(p.Tenants, p.Classes, p.Links, o.Bounds)
 	advised := advise(m, slices.Concat(o.Findings, guaranteeFindings(m, target), shareFindings(m, p)), p, target)
 	p.Findings = plan.SortFindings(append(advised, uncertainFinding(m, p)...))
@@ -113,8 +113,8 @@ func emptyPlan(plane subnet.Plane) *plan.Plan {
 	return p
 }
 
-// entitleBesideParts finds the target. Beside that it has parts made, for which stages on several goroutines ask afterwards.
-func entitleBesideParts(m *model.Model) *model.Allocation {
+// entitleConcurrently finds the target. Beside that it has parts made, for which stages on several goroutines ask afterwards.
+func entitleConcurrently(m *model.Model) *model.Allocation {
 	m.Layout()
 	var work sync.WaitGroup
 	work.Go(func() { m.Parts() })
@@ -124,13 +124,13 @@ func entitleBesideParts(m *model.Model) *model.Allocation {
 }
 
 // writeShares writes who gets what, on two goroutines. It returns by tenant the part of the bound that unknown path hashing adds, see ByChance.
-func writeShares(m *model.Model, p *plan.Plan, target, predicted *model.Allocation) (chance []float64) {
+func writeShares(m *model.Model, p *plan.Plan, target, predicted *model.Allocation) (hashErrors []float64) {
 	var work sync.WaitGroup
 	work.Go(func() { p.Links = m.LinkShares(target, predicted) })
 	p.Tenants, p.Classes = m.TenantShares(target, predicted), m.ClassShares(target, predicted)
-	chance = m.ByChance(target)
+	hashErrors = m.HashErrors(target)
 	work.Wait()
-	return chance
+	return hashErrors
 }
 
 // model checks the input. Where nothing but weights and limits of tenants differs from the input before, the

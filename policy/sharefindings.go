@@ -26,7 +26,7 @@ func shareFindings(m *model.Model, p *plan.Plan) []plan.Finding {
 		case t.PredictedError > unreachedFrom:
 			said = phrase.Of("plan.weight-unreachable", "tenant", t.Tenant, "entitled", t.Entitled, "predicted", t.Predicted)
 		case x != nil && len(x.parts) > 0:
-			said = phrase.Of("plan.parts-unreachable", "tenant", t.Tenant, "parts", x.told())
+			said = phrase.Of("plan.parts-unreachable", "tenant", t.Tenant, "parts", x.texts())
 		default:
 			continue
 		}
@@ -75,8 +75,8 @@ func (x *missed) part(words func() phrase.Text) {
 	x.parts = append(x.parts, words())
 }
 
-// told are the parts, with how many there are beyond.
-func (x *missed) told() []phrase.Text {
+// texts are the parts, with how many there are beyond.
+func (x *missed) texts() []phrase.Text {
 	if x.more == 0 {
 		return x.parts
 	}

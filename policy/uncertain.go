@@ -61,15 +61,15 @@ func expectedRates(t *plan.TenantShare) phrase.Text {
 	return phrase.Of("plan.range", "tenant", t.Tenant, "low", model.Rate(low), "high", model.Rate(high), "entitled", t.Entitled)
 }
 
-// sureEnough is the uncertainty from which on a finding names it.
-const sureEnough = 0.05
+// hashErrorFrom is the uncertainty from which on a finding names it.
+const hashErrorFrom = 0.05
 
-// chanceFinding names the tenants whose shares depend on the paths that a hash chooses.
-func chanceFinding(m *model.Model, chance []float64) []plan.Finding {
+// hashErrorFinding names the tenants whose shares depend on the paths that a hash chooses.
+func hashErrorFinding(m *model.Model, hashErrors []float64) []plan.Finding {
 	var names []string
 	worst := 0.0
-	for t, c := range chance {
-		if c > sureEnough {
+	for t, c := range hashErrors {
+		if c > hashErrorFrom {
 			names = append(names, m.Tenants[t].Name)
 			worst = max(worst, c)
 		}

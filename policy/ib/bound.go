@@ -34,11 +34,11 @@ const BoundTime = 4
 // bounds is the relative error that each tenant's prediction may have on InfiniBand.
 func (s *Settings) bounds(predicted model.Forecast) []float64 {
 	full := s.m.FullLinks(s.target)
-	near, links := s.m.BesideTurns(s.target, full), mostFullLinks(s.m, full)
-	linked := s.m.Beside(s.target, func(i int) bool { return s.marks[i] > 1 })
-	spare := s.m.Beside(s.target, s.m.Over(s.m.SpareLinks(s.target, full, nil)))
-	steered, victims, far := s.steered(), victims(s.m, s.target), far(s.m, s.target)
-	chance, rest := s.chance(), s.m.MeanByTenant(s.target, s.rest())
+	meetsTurns, links := s.m.TenantsMeetingTurns(s.target, full), mostFullLinks(s.m, full)
+	linked := s.m.TenantsMeeting(s.target, func(i int) bool { return s.marks[i] > 1 })
+	spare := s.m.TenantsMeeting(s.target, s.m.Crosses(s.m.SpareLinks(s.target, full, nil)))
+	steered, victims, far := s.steered(), victims(s.m, s.target), farBelowFastest(s.m, s.target)
+	markErrors, rest := s.markErrors(), s.m.MeanByTenant(s.target, s.passedOnErrors())
 	out := make([]float64, len(s.m.Tenants))
 	for t := range out {
 		out[t] = boundBase + float64(boundFull*float64(max(0, links[t]-1)))
@@ -56,15 +56,15 @@ func (s *Settings) bounds(predicted model.Forecast) []float64 {
 			out[t] += boundSingle
 		}
 		sending := 0.0
-		if near[t] {
+		if meetsTurns[t] {
 			sending = boundSending
 		}
 		if predicted.Circles != nil {
 			sending = max(sending, predicted.Circles[t])
 		}
 		out[t] += sending
-		sure := out[t] - boundBase // independent of who is marked
-		out[t] = max(out[t], math.Sqrt(float64(sure*sure)+float64(chance[t]*chance[t])))
+		independent := out[t] - boundBase // independent of who is marked
+		out[t] = max(out[t], math.Sqrt(float64(independent*independent)+float64(markErrors[t]*markErrors[t])))
 		if far[t] {
 			out[t] += boundFar
 		}
@@ -72,9 +72,9 @@ func (s *Settings) bounds(predicted model.Forecast) []float64 {
 	return out
 }
 
-// chance is the part of each tenant's bound that is due to who happens to be marked, 0 without marks. A mean of m marks is known to 1/sqrt(m),
+// markErrors is the part of each tenant's bound that is due to who happens to be marked, 0 without marks. A mean of m marks is known to 1/sqrt(m),
 // the bound has three times that. At rest a CCTI has Increase steps up for each mark, and one down for each tick of its timer.
-func (s *Settings) chance() []float64 {
+func (s *Settings) markErrors() []float64 {
 	marks := make([]float64, len(s.m.Tenants))
 	last := make([]int32, len(s.all)) // as in steered
 	l := s.m.Layout()
@@ -146,9 +146,9 @@ func mostFullLinks(m *model.Model, full []bool) []int {
 	return out
 }
 
-// rest is by flow the relative error that flows which several links mark pass on to it.
-func (s *Settings) rest() []float64 {
-	return s.m.PassedOn(s.target, func(f int32) (alike, apart float64) {
+// passedOnErrors is by flow the relative error that flows which several links mark pass on to it.
+func (s *Settings) passedOnErrors() []float64 {
+	return s.m.PassedOnErrors(s.target, func(f int32) (alike, apart float64) {
 		if s.marks[f] > 1 {
 			return boundRest, 0
 		}
@@ -156,8 +156,8 @@ func (s *Settings) rest() []float64 {
 	}, func(f int32) bool { return s.target.Bottleneck[f] >= 0 })
 }
 
-// far are the tenants with queue pairs that are entitled to less than a farBelow-th of the fastest at the link that limits them.
-func far(m *model.Model, target *model.Allocation) []bool {
+// farBelowFastest are the tenants with queue pairs that are entitled to less than a farBelow-th of the fastest at the link that limits them.
+func farBelowFastest(m *model.Model, target *model.Allocation) []bool {
 	l, fastest, out := m.Layout(), make([]float64, len(m.Caps)), make([]bool, len(m.Tenants))
 	for i, r := range target.Rates {
 		for _, d := range l.Hops[l.First[i]:l.First[i+1]] {
@@ -216,12 +216,12 @@ func (s *Settings) ackRange(a *model.Allocation, w model.ShareWeights) []float64
 	}
 	w.Caps = s.m.DataCaps(s.target, ibcc.AckShare)
 	data, both, full := s.m.Feedable(nil), s.m.Feedable(w.Caps), s.m.Filled(a, w.Caps)
-	if !slices.ContainsFunc(model.Numbered(len(full)), func(d int32) bool { return full[d] && data[d] >= fill.Boundless && both[d] < fill.Boundless }) {
+	if !slices.ContainsFunc(model.Indices(len(full)), func(d int32) bool { return full[d] && data[d] >= fill.Boundless && both[d] < fill.Boundless }) {
 		return nil
 	}
 	b := s.m.ShareByWeightOn(nil, w)
 	if b.Err != nil {
 		return nil
 	}
-	return s.m.Different(a, b)
+	return s.m.SignificantDistances(a, b)
 }

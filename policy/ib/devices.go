@@ -56,14 +56,14 @@ func profileName(p *ibprofile.Profile) string {
 	return p.Name
 }
 
-// holdMode gives a port the mode that was chosen for it or, where its model lacks it, the other.
-func (p *port) holdMode() {
+// enforceMode gives a port the mode that was chosen for it or, where its model lacks it, the other.
+func (p *port) enforceMode() {
 	a := &p.profile.Adapter
 	switch {
 	case p.perSL && !a.PerSL:
-		p.perSL, p.why = false, "per queue pair: adapters of the profile "+p.profile.Name+" have no SL mode"
+		p.perSL, p.modeReason = false, "per queue pair: adapters of the profile "+p.profile.Name+" have no SL mode"
 	case !p.perSL && !a.PerQP:
-		p.perSL, p.why = true, "per SL: adapters of the profile "+p.profile.Name+" have no QP mode"
+		p.perSL, p.modeReason = true, "per SL: adapters of the profile "+p.profile.Name+" have no QP mode"
 	}
 }
 

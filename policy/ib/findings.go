@@ -98,11 +98,11 @@ func (s *Settings) groupFindings(g *group) []plan.Finding {
 			phrase.Of("plan.timer-quantised.fix"))
 	}
 	if g.marking > sparseMarking {
-		add(plan.CodeMarkingSparse, phrase.Of("plan.marking-too-sparse", "packets", g.marking, "settle", model.About(g.settle)),
+		add(plan.CodeMarkingSparse, phrase.Of("plan.marking-too-sparse", "packets", g.marking, "settle", model.RoundTime(g.settle)),
 			phrase.Of("plan.marking-too-sparse.fix"))
 	}
 	if g.settle > model.MaxConvergence {
-		add(plan.CodeSlowConvergence, phrase.Of("plan.slow-convergence", "settle", model.About(g.settle), "packets", g.marking),
+		add(plan.CodeSlowConvergence, phrase.Of("plan.slow-convergence", "settle", model.RoundTime(g.settle), "packets", g.marking),
 			phrase.Of("plan.slow-convergence.fix"))
 	}
 	return out

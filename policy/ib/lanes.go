@@ -166,7 +166,7 @@ func (s *Settings) mapLanes(of []*lanes, vls int, alike bool) {
 		for sl := range l.sl2vl {
 			l.sl2vl[sl] = ident.VL(c.Colour[rep[sl]])
 		}
-		s.fold(l)
+		s.assignLanes(l)
 		l.weigh()
 	}
 }
@@ -233,8 +233,8 @@ func (s *Settings) entitledOf(st *setting) float64 {
 // blocks is a full packet of the port in units of arbitration weights.
 func (p *port) blocks() int { return (int(p.packet)/8 + arbUnit - 1) / arbUnit }
 
-// fold puts the settings on their lanes.
-func (s *Settings) fold(l *lanes) {
+// assignLanes puts the settings on their lanes.
+func (s *Settings) assignLanes(l *lanes) {
 	var byVL [ident.NumVLs]lane
 	for _, k := range l.busy {
 		st := &s.all[k]

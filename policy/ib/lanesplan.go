@@ -134,7 +134,7 @@ func (s *Settings) lanesOfPlan(plans []plan.LanePlan) error {
 				return fmt.Errorf("%w: the plan puts SL %d of port %s on lane %d: want 0 to %d", model.ErrInput, sl, p.id, vl, ident.MaxDataVL)
 			}
 		}
-		s.fold(&l)
+		s.assignLanes(&l)
 		for j := range l.parts {
 			for _, e := range l.low {
 				if e.VL == l.parts[j].vl {

@@ -157,9 +157,9 @@ func (s *Settings) chooseMarking(g *group) {
 	*g = best
 }
 
-// steady is the rounding error below which the load of a group may stay at its target. It is larger where moving the load for the sake of
+// steadyMiss is the rounding error below which the load of a group may stay at its target. It is larger where moving the load for the sake of
 // one tenant gives very many settings other timers.
-func (g *group) steady() float64 {
+func (g *group) steadyMiss() float64 {
 	if len(g.settings) >= manySettings {
 		return calmQuantisation
 	}
@@ -177,7 +177,7 @@ func (s *Settings) chooseLoad(g *group, marking int) (load int, miss float64) {
 			if l > loadHigh || off == 0 && l != loadTarget {
 				continue
 			}
-			if m := max(g.steady(), worstMiss(needs, marking, l, best)); m < best {
+			if m := max(g.steadyMiss(), worstMiss(needs, marking, l, best)); m < best {
 				load, best = l, m
 			}
 		}
@@ -204,7 +204,7 @@ func (s *Settings) coarseNeeds(g *group, marking int) []float64 {
 	for _, k := range g.settings {
 		st := &s.all[k]
 		n := float64(st.need * response(1, s.ports[st.port].restart))
-		if n*float64(marking)*1000/loadHigh < 0.5/g.steady() {
+		if n*float64(marking)*1000/loadHigh < 0.5/g.steadyMiss() {
 			needs = append(needs, n)
 		}
 	}

@@ -62,7 +62,7 @@ func (s *Settings) caPlan(p *port) plan.CAPlan {
 	}
 	const eachPort, eachSetting = 4, 4 // at most
 	c.Reasons = make([]plan.Reason, 0, eachPort+eachSetting*len(p.settings))
-	c.Reasons = append(c.Reasons, plan.Reason{Field: "per_sl", Value: strconv.FormatBool(p.perSL), Range: "false, true", Rule: plan.RulePortControl, Formula: p.why})
+	c.Reasons = append(c.Reasons, plan.Reason{Field: "per_sl", Value: strconv.FormatBool(p.perSL), Range: "false, true", Rule: plan.RulePortControl, Formula: p.modeReason})
 	for _, k := range p.settings {
 		st := &s.all[k]
 		c.Settings.SLs[st.sl] = ibcc.SLParams{Timer: st.timer, Increase: st.incr, Trigger: s.trigger(p, st), Min: st.min}
@@ -180,8 +180,8 @@ func (s *Settings) formula(p *port, st *setting) string {
 		mean = ", geometric mean of unequal ones"
 	}
 	lost := ""
-	if st.took < 1 {
-		lost = fmt.Sprintf(" · %.3f (ticks that find CCTI above 0)", st.took)
+	if st.taken < 1 {
+		lost = fmt.Sprintf(" · %.3f (ticks that find CCTI above 0)", st.taken)
 	}
 	return fmt.Sprintf("%d packets per mark · %.0f bit / (0.%03d mark load · %s%s (%s rate%s) · %s · %s)%s = %.3f",
 		marking, p.packet, load, links, model.Rate(st.rate), of, mean, response, p.unitText(), lost, st.exact)

@@ -58,9 +58,9 @@ func (s *Settings) predict() (f model.Forecast) {
 	if f.Allocation = s.predictLanes(&w); f.Err != nil {
 		return f
 	}
-	f.Circles = model.Larger(s.m.CircleRange(f.Allocation, w), s.ackRange(f.Allocation, w))
+	f.Circles = model.Maxima(s.m.CircleRange(f.Allocation, w), s.ackRange(f.Allocation, w))
 	if len(s.m.Flows) <= model.PricedFlows {
-		if flows := s.m.Joined(s.m.Feedable(nil), func(i int) bool { return s.marks[i] > 1 }); flows != nil {
+		if flows := s.m.ConnectedFlows(s.m.Feedable(nil), func(i int) bool { return s.marks[i] > 1 }); flows != nil {
 			s.prices(w, flows).Run(f.Rates)
 		}
 		f.Spare = s.m.SpareRange(f.Allocation, s.target, w, s.marks, s.prices)
@@ -100,7 +100,7 @@ func (s *Settings) flowWeights() []float64 {
 		if p.perSL {
 			n, one = n/st.qps, through[k]
 		}
-		w[i] = n * s.aggressiveness(st) * s.tookOf(st, p.table, one, &last) / float64(max(1, s.marks[i]))
+		w[i] = n * s.aggressiveness(st) * s.takenPartOf(st, p.table, one, &last) / float64(max(1, s.marks[i]))
 	}
 	return w
 }

@@ -30,8 +30,8 @@ type setting struct {
 	need float64
 	// marked is the number of marking links that limit the setting's flows, on the flow that has most.
 	marked int
-	// took is the part of its timer's ticks that a CCTI takes at rate, which need has.
-	took float64
+	// taken is the part of its timer's ticks that a CCTI takes at rate, which need has.
+	taken float64
 	// spread is the largest relative miss of need by a flow that shares the setting.
 	spread float64
 	kind   model.Kind
@@ -45,31 +45,31 @@ type setting struct {
 
 // port is a channel-adapter port that tenants are attached to.
 type port struct {
-	ref      subnet.PortRef
-	id       ident.PortID
-	line     float64 // bit/s
-	packet   float64 // bits of a full packet
-	profile  *ibprofile.Profile
-	entries  int     // of its table, at most
-	unit     float64 // of its timer, seconds
-	restart  bool    // every BECN restarts its timer
-	settings []int32 // by SL
-	perSL    bool
-	why      string // of perSL
-	table    []ibcc.Entry
-	shape    int     // of the table: its growth or scale in thousandths
-	smallest float64 // bit/s that the table is to reach below with reachMargin
-	tableWhy plan.Reason
-	clamps   *plan.Finding  // when no table reaches low enough
-	coarse   []plan.Finding // caps that the table cannot hold well
+	ref        subnet.PortRef
+	id         ident.PortID
+	line       float64 // bit/s
+	packet     float64 // bits of a full packet
+	profile    *ibprofile.Profile
+	entries    int     // of its table, at most
+	unit       float64 // of its timer, seconds
+	restart    bool    // every BECN restarts its timer
+	settings   []int32 // by SL
+	perSL      bool
+	modeReason string // of perSL
+	table      []ibcc.Entry
+	shape      int     // of the table: its growth or scale in thousandths
+	smallest   float64 // bit/s that the table is to reach below with reachMargin
+	tableWhy   plan.Reason
+	clamps     *plan.Finding  // when no table reaches low enough
+	coarse     []plan.Finding // caps that the table cannot hold well
 }
 
 // Settings is the whole fabric's in the making.
 type Settings struct {
-	m      *model.Model
-	target *model.Allocation
-	place  sl.Placements
-	placed []plan.Finding // about place
+	m                 *model.Model
+	target            *model.Allocation
+	place             sl.Placements
+	placementFindings []plan.Finding // about place
 	// receivers are the tenants that only receive on a port, on an SL that another tenant has there too.
 	receivers map[model.TenantPort]bool
 	ports     []port
@@ -141,8 +141,8 @@ func newSettings(m *model.Model, target *model.Allocation, place sl.Placements) 
 // settingsLike is newSettings for the flows and service levels of prev, which it changes nothing of: ports all of
 // whose flows are entitled to what they were, by the same links, keep what was computed for them.
 func settingsLike(m *model.Model, prev *Settings, target *model.Allocation) *Settings {
-	a := m.Since(target, prev.target)
-	s := &Settings{m: m, target: target, place: prev.place, placed: prev.placed, ports: slices.Clone(prev.ports), all: slices.Clone(prev.all),
+	a := m.ChangesSince(target, prev.target)
+	s := &Settings{m: m, target: target, place: prev.place, placementFindings: prev.placementFindings, ports: slices.Clone(prev.ports), all: slices.Clone(prev.all),
 		ofFlow: prev.ofFlow, marks: m.MarksSince(target, a, prev.marks), prev: prev, fresh: make([]bool, len(prev.ports)), tops: prev.tops,
 		receivers: prev.receivers}
 	for i, anew := range a.Flows {
@@ -201,13 +201,13 @@ func (s *Settings) choosePortModes() error {
 		p := &s.ports[i]
 		switch s.m.Input.Options.PerQP {
 		case model.PerQPOn:
-			p.why = "asked for: one CCTI per queue pair"
+			p.modeReason = "asked for: one CCTI per queue pair"
 		case model.PerQPOff:
-			p.perSL, p.why = true, "asked for: one CCTI per SL"
+			p.perSL, p.modeReason = true, "asked for: one CCTI per SL"
 		default:
-			p.perSL, p.why = s.autoMode(p)
+			p.perSL, p.modeReason = s.autoMode(p)
 		}
-		p.holdMode()
+		p.enforceMode()
 		finest, err := tables.finest(p)
 		if err != nil {
 			return err
@@ -246,7 +246,7 @@ func (s *Settings) autoMode(p *port) (perSL bool, why string) {
 	case !together:
 		return false, "per queue pair: queue pairs of the SL cross different bottlenecks, so one CCTI for all would let one hold up the others"
 	}
-	return true, fmt.Sprintf("per SL: the %d queue pairs here cross the same bottlenecks, and one CCTI for all settles that many times sooner", model.Whole(crowd))
+	return true, fmt.Sprintf("per SL: the %d queue pairs here cross the same bottlenecks, and one CCTI for all settles that many times sooner", model.RoundQPs(crowd))
 }
 
 func (s *Settings) sameBottlenecks(st *setting) bool {

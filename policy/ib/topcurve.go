@@ -14,7 +14,7 @@ import (
 // beside those that are far from theirs. A topCurve says how much less: CCTI as a Markov chain, with marks at random at a rate in proportion
 // to what the table's entry lets through, and steps of the timer.
 type topCurve struct {
-	took  [topPoints]float64 // part of the ticks that take a step, by naive
+	taken [topPoints]float64 // part of the ticks that take a step, by naive
 	share [topPoints]float64 // part of the line rate, ascending: naive · took
 }
 
@@ -22,10 +22,10 @@ const (
 	topPoints = 37
 	topLowest = 1.0 / 8 // of the line rate, by the product rule: below it no tick is lost
 	topStep   = 1.0 / 8 // octaves
-	// leastTook bounds by how much a setting is made stronger: what is to have the whole line rate could never be strong enough.
-	leastTook = 0.5
-	// fewLost is the part from which on the rest is not worth a word.
-	fewLost = 0.999
+	// leastTaken bounds by how much a setting is made stronger: what is to have the whole line rate could never be strong enough.
+	leastTaken = 0.5
+	// negligibleLoss is the part from which on the rest is not worth a word.
+	negligibleLoss = 0.999
 	// nearLine is the part of the line rate from which on ticks may be lost.
 	nearLine = 1.0 / 8
 	// manyMarks is the number of marks in one period beyond which there are hardly ever more, and rarely the chance from which on there are none.
@@ -35,16 +35,16 @@ const (
 // newTopCurve is that of a table with an Increase of one.
 func newTopCurve(table []ibcc.Entry, restart bool) *topCurve {
 	c := &topCurve{}
-	for i := range c.took {
+	for i := range c.taken {
 		naive := float64(topLowest * num.Exp(float64(float64(float64(i)*topStep)*num.Ln2)))
-		c.took[i] = tookPart(table, naive, restart)
-		c.share[i] = float64(naive * c.took[i])
+		c.taken[i] = takenPart(table, naive, restart)
+		c.share[i] = float64(naive * c.taken[i])
 	}
 	return c
 }
 
-// tookPart is the mean rate of a CCTI beside the naive one, both as part of the line rate.
-func tookPart(table []ibcc.Entry, naive float64, restart bool) float64 {
+// takenPart is the mean rate of a CCTI beside the naive one, both as part of the line rate.
+func takenPart(table []ibcc.Entry, naive float64, restart bool) float64 {
 	if restart {
 		return restartedMean(table, num.Ln2/naive) / naive
 	}
@@ -111,15 +111,15 @@ func (c *topCurve) at(share float64) float64 {
 	case 0:
 		return 1
 	case topPoints:
-		return leastTook
+		return leastTaken
 	}
 	low, high := c.share[i-1], c.share[i]
 	part := (share - low) / (high - low)
-	took := c.took[i-1] + float64(part*(c.took[i]-c.took[i-1]))
-	if took > fewLost {
+	took := c.taken[i-1] + float64(part*(c.taken[i]-c.taken[i-1]))
+	if took > negligibleLoss {
 		return 1
 	}
-	return max(leastTook, took)
+	return max(leastTaken, took)
 }
 
 // tops are the curves of tables, each made once.
@@ -161,9 +161,9 @@ type lastTop struct {
 	curve   *topCurve
 }
 
-// tookOf is the part of its timer's ticks that a CCTI of a setting takes, with a table, when it lets a rate (bit/s) through. Caps hold CCTI away
+// takenPartOf is the part of its timer's ticks that a CCTI of a setting takes, with a table, when it lets a rate (bit/s) through. Caps hold CCTI away
 // from 0, and Increases of more than one are for rates that are far from the line's.
-func (s *Settings) tookOf(st *setting, table []ibcc.Entry, rate float64, last *lastTop) float64 {
+func (s *Settings) takenPartOf(st *setting, table []ibcc.Entry, rate float64, last *lastTop) float64 {
 	p := &s.ports[st.port]
 	if rate < float64(nearLine*p.line) || st.min > 0 || st.incr > 1 || len(table) == 0 {
 		return 1
@@ -174,9 +174,9 @@ func (s *Settings) tookOf(st *setting, table []ibcc.Entry, rate float64, last *l
 // makeUpForLostTicks makes a setting as much stronger as it loses ticks.
 func (s *Settings) makeUpForLostTicks(k int32, finest []ibcc.Entry, last *lastTop) {
 	st := &s.all[k]
-	st.took = 1
+	st.taken = 1
 	if s.m.Input.Options.Mode != model.ModeTheorem1 && s.capOf(k) == 0 {
-		st.took = s.tookOf(st, finest, st.rate, last)
+		st.taken = s.takenPartOf(st, finest, st.rate, last)
 	}
-	st.need = float64(st.need * st.took)
+	st.need = float64(st.need * st.taken)
 }

@@ -8,9 +8,9 @@ import (
 	"fairlane/tenants"
 )
 
-// Unenforced reports the tenants that are predicted to get more on a link than their cap, with why that is and what
+// UnenforcedCaps reports the tenants that are predicted to get more on a link than their cap, with why that is and what
 // helps, on planes whose settings bound no rate.
-func (m *Model) Unenforced(predicted *Allocation, why, fix phrase.Text) []plan.Finding {
+func (m *Model) UnenforcedCaps(predicted *Allocation, why, fix phrase.Text) []plan.Finding {
 	if !slices.ContainsFunc(m.Tenants, func(t tenants.Tenant) bool { return t.Cap > 0 }) {
 		return nil
 	}

@@ -34,7 +34,7 @@ func (m *Model) ClassShares(target, predicted *Allocation) []plan.ClassShare {
 		qps[k] += f.QPs
 	}
 	for k := range out {
-		out[k].QPs, out[k].Entitled, out[k].Predicted = Whole(qps[k]), Rate(entitled[k]), Rate(expected[k])
+		out[k].QPs, out[k].Entitled, out[k].Predicted = RoundQPs(qps[k]), Rate(entitled[k]), Rate(expected[k])
 	}
 	return out
 }

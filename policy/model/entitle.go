@@ -88,10 +88,10 @@ func (m *Model) Entitle() *Allocation {
 	}
 	a := m.share(m.Targets, p)
 	for i := range a.Rates {
-		a.Rates[i] = steady(a.Rates[i])
+		a.Rates[i] = roundRate(a.Rates[i])
 	}
 	if m.Plane == subnet.PlaneIB {
-		m.limitAlso(a)
+		m.markTied(a)
 	}
 	return a
 }
@@ -99,10 +99,10 @@ func (m *Model) Entitle() *Allocation {
 // tied is the part of a link that may be free where it counts as full: the rounding of rates.
 const tied = 1e-9
 
-// limitAlso marks the links as limiting that queue and mark and are exactly full, although the flows on them are limited elsewhere first. Such ties are common:
+// markTied marks the links as limiting that queue and mark and are exactly full, although the flows on them are limited elsewhere first. Such ties are common:
 // where three of the four links between two leaf switches and two spines are full, the fourth is. A full link queues, so it marks
 // whether or not a sharing needs it, and the flows on it get its marks beside those of others.
-func (m *Model) limitAlso(a *Allocation) {
+func (m *Model) markTied(a *Allocation) {
 	l := m.Layout()
 	load, held := make([]float64, len(m.Caps)), make([]bool, len(m.Caps))
 	for i, r := range a.Rates {
@@ -118,9 +118,9 @@ func (m *Model) limitAlso(a *Allocation) {
 	}
 }
 
-// steady rounds a rate to 39 bits. What is finer is rounding, which differs when all weights are three times as
+// roundRate rounds a rate to 39 bits. What is finer is rounding, which differs when all weights are three times as
 // large: levers are chosen by comparing, and must not be tipped by it.
-func steady(rate float64) float64 {
+func roundRate(rate float64) float64 {
 	const spare = 14
 	return math.Float64frombits((math.Float64bits(rate) + 1<<(spare-1)) &^ (1<<spare - 1))
 }
@@ -200,7 +200,7 @@ func (m *Model) LinkShares(target, predicted *Allocation) []plan.LinkShare {
 			Tenants: make([]plan.LinkTenant, b-a)}
 		for k := a; k < b; k++ {
 			p := &l.carries[k]
-			s.Tenants[k-a] = plan.LinkTenant{Tenant: m.Tenants[p.tenant].Name, QPs: Whole(p.qps), Entitled: Rate(entitled[k]), Predicted: Rate(expected[k])}
+			s.Tenants[k-a] = plan.LinkTenant{Tenant: m.Tenants[p.tenant].Name, QPs: RoundQPs(p.qps), Entitled: Rate(entitled[k]), Predicted: Rate(expected[k])}
 		}
 		out = append(out, s)
 	}

@@ -101,7 +101,7 @@ func (m *Model) TenantShares(target, predicted *Allocation) []plan.TenantShare {
 		qps[t] += l.QPs[i]
 	}
 	for t := range out {
-		out[t].QPs, out[t].Entitled, out[t].Predicted = Whole(qps[t]), Rate(entitled[t]), Rate(expected[t])
+		out[t].QPs, out[t].Entitled, out[t].Predicted = RoundQPs(qps[t]), Rate(entitled[t]), Rate(expected[t])
 		if entitled[t] > 0 {
 			out[t].PredictedError = sixDecimals(math.Abs(expected[t]-entitled[t]) / entitled[t])
 		}

@@ -9,8 +9,8 @@ const (
 	fullLoad = 0.95
 )
 
-// Beside are the tenants with a flow of some kind, and those that meet one on a link that limits flows and marks.
-func (m *Model) Beside(target *Allocation, kind func(i int) bool) []bool {
+// TenantsMeeting are the tenants with a flow of some kind, and those that meet one on a link that limits flows and marks.
+func (m *Model) TenantsMeeting(target *Allocation, kind func(i int) bool) []bool {
 	l, out, met := m.Layout(), make([]bool, len(m.Tenants)), make([]bool, len(m.Caps))
 	for i, t := range l.Tenant {
 		if !kind(i) {
@@ -27,12 +27,12 @@ func (m *Model) Beside(target *Allocation, kind func(i int) bool) []bool {
 	return out
 }
 
-// BesideTurns are the tenants that take turns at a sending port, and those that meet one of these on a full link.
-func (m *Model) BesideTurns(target *Allocation, full []bool) []bool {
+// TenantsMeetingTurns are the tenants that take turns at a sending port, and those that meet one of these on a full link.
+func (m *Model) TenantsMeetingTurns(target *Allocation, full []bool) []bool {
 	turns := m.tenantsTakingTurns(target)
-	near := slices.Clone(turns)
+	out := slices.Clone(turns)
 	if !slices.Contains(turns, true) {
-		return near
+		return out
 	}
 	l := m.Parts()
 	for d, on := range full {
@@ -41,10 +41,10 @@ func (m *Model) BesideTurns(target *Allocation, full []bool) []bool {
 			continue
 		}
 		for _, c := range met {
-			near[c.tenant] = true
+			out[c.tenant] = true
 		}
 	}
-	return near
+	return out
 }
 
 // FullLinks are the link directions that an allocation nearly fills.

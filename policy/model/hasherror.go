@@ -10,10 +10,10 @@ import (
 // predicted once the paths are told (TestBoundsCoverHashes of sim/lab/evaluate).
 const boundHash = 0.7
 
-// ByChance is, by tenant, how much of a prediction is chance because a hash that nobody told chooses the paths of
+// HashErrors is, by tenant, how much of a prediction is chance because a hash that nobody told chooses the paths of
 // queue pairs, its own and those of the tenants that it meets. Of n queue pairs that spread over w paths, a path has
 // n/w ± sqrt(n/w·(1-1/w)), relative sqrt((w-1)/n). Aggregates are independent, and count by their rates.
-func (m *Model) ByChance(target *Allocation) []float64 {
+func (m *Model) HashErrors(target *Allocation) []float64 {
 	out := make([]float64, len(m.Tenants))
 	if !slices.ContainsFunc(m.Flows, func(f Flow) bool { return f.choices > 1 }) {
 		return out
@@ -22,7 +22,7 @@ func (m *Model) ByChance(target *Allocation) []float64 {
 	rates, byInput := make([]float64, len(m.Tenants)), make([]float64, len(m.Input.Flows))
 	has, variance := make([]float64, len(l.carries)), make([]float64, len(l.carries)) // of what a tenant has on a link
 	for first := 0; first < len(m.Flows); {
-		last := m.between(first)
+		last := m.aggregateEnd(first)
 		t := m.Flows[first].Tenant
 		scale, own := m.varianceOf(first, last, target, byInput)
 		out[t] += own
@@ -63,10 +63,10 @@ func addMet(variances []float64, on []Carried, has, variance []float64, capacity
 	}
 }
 
-// between is the end of the flows that have tenant, class and ports in common with flow i.
-func (m *Model) between(i int) int {
+// aggregateEnd is the end of the flows that have tenant, class and ports in common with flow i.
+func (m *Model) aggregateEnd(i int) int {
 	last := i + 1
-	for last < len(m.Flows) && m.Flows[i].alongside(&m.Flows[last]) {
+	for last < len(m.Flows) && m.Flows[i].sameAggregate(&m.Flows[last]) {
 		last++
 	}
 	return last

@@ -136,9 +136,9 @@ func (m *Model) Squeeze(flows []int32, caps, load, rates []float64) {
 	}
 }
 
-// Joined lists, in order, the flows of a kind and all that share links which can fill, by their capacities, with these, directly or through others: their
+// ConnectedFlows lists, in order, the flows of a kind and all that share links which can fill, by their capacities, with these, directly or through others: their
 // rates depend on no other flow.
-func (m *Model) Joined(caps []float64, kind func(i int) bool) []int32 {
+func (m *Model) ConnectedFlows(caps []float64, kind func(i int) bool) []int32 {
 	l := m.Layout()
 	var ports []int32 // of flows of the kind
 	for i := range m.Flows {
@@ -260,7 +260,7 @@ func (m *Model) SendersOf() (first, senders []int32) {
 func (m *Model) BySender() []int32 {
 	l := m.Layout()
 	if l.ofSender == nil {
-		l.ofSender = sortedBy(Numbered(len(m.Flows)), len(m.Caps), func(i int32) int32 { return m.Flows[i].Links[0] })
+		l.ofSender = sortedBy(Indices(len(m.Flows)), len(m.Caps), func(i int32) int32 { return m.Flows[i].Links[0] })
 	}
 	return l.ofSender
 }

@@ -308,8 +308,8 @@ func (o Options) usableSLs() []ident.SL {
 	return out
 }
 
-// Whole rounds a sum of queue pairs.
-func Whole(qps float64) int { return int(qps + 0.5) }
+// RoundQPs rounds a sum of queue pairs.
+func RoundQPs(qps float64) int { return int(qps + 0.5) }
 
 // Rate rounds a computed rate to whole bits per second.
 func Rate(x float64) quantity.BitRate { return quantity.BitRate(x + 0.5) }

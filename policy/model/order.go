@@ -7,8 +7,8 @@ import (
 	"fairlane/subnet"
 )
 
-// Numbered lists the numbers below n.
-func Numbered(n int) []int32 {
+// Indices lists the numbers below n.
+func Indices(n int) []int32 {
 	out := make([]int32, n)
 	for i := range out {
 		out[i] = int32(i)
@@ -58,12 +58,12 @@ func (m *Model) flowOrder() []int32 {
 	flows := m.Flows
 	ports, number := m.adapterPorts()
 	firstClass, classes := m.firstClasses()
-	order := sortedBy(Numbered(len(flows)), ports, func(i int32) int32 { return number(flows[i].Dst) })
+	order := sortedBy(Indices(len(flows)), ports, func(i int32) int32 { return number(flows[i].Dst) })
 	order = sortedBy(order, ports, func(i int32) int32 { return number(flows[i].Src) })
 	order = sortedBy(order, classes, func(i int32) int32 { return firstClass[flows[i].Tenant] + flows[i].Class })
 	for rest := order; len(rest) > 0; {
 		n := 1
-		for n < len(rest) && flows[rest[0]].alongside(&flows[rest[n]]) {
+		for n < len(rest) && flows[rest[0]].sameAggregate(&flows[rest[n]]) {
 			n++
 		}
 		slices.SortFunc(rest[:n], func(i, k int32) int {
@@ -75,8 +75,8 @@ func (m *Model) flowOrder() []int32 {
 	return order
 }
 
-// alongside reports whether a flow is of the tenant and class of another, between its ports: both may be ways of one aggregate.
-func (f *Flow) alongside(g *Flow) bool {
+// sameAggregate reports whether a flow is of the tenant and class of another, between its ports: both may be ways of one aggregate.
+func (f *Flow) sameAggregate(g *Flow) bool {
 	return f.Tenant == g.Tenant && f.Class == g.Class && f.Src == g.Src && f.Dst == g.Dst
 }
 

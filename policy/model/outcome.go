@@ -26,8 +26,8 @@ type Outcome struct {
 	Settle    float64          // see Plan.Settle, in seconds
 }
 
-// About is a time in seconds in whole microseconds and by its first two digits, since an estimate has no more; at most 1e6 s.
-func About(s float64) quantity.Picoseconds {
+// RoundTime is a time in seconds in whole microseconds and by its first two digits, since an estimate has no more; at most 1e6 s.
+func RoundTime(s float64) quantity.Picoseconds {
 	us, unit := float64(min(s, 1e6)*1e6), quantity.Microsecond
 	for us >= 99.5 {
 		us /= 10

@@ -2,10 +2,10 @@ package model
 
 import "math"
 
-// PassedOn is by flow the error, relative, that others pass on to it: a flow that one link alone limits gets the rest of that link. off is what a flow is
+// PassedOnErrors is by flow the error, relative, that others pass on to it: a flow that one link alone limits gets the rest of that link. off is what a flow is
 // off by itself: alike, as all such flows get less than predicted, so that errors add up, and apart, independent of other flows'. limited reports
 // whether a flow has a bottleneck that counts; a flow that is not off itself, and has one, gets its rest.
-func (m *Model) PassedOn(target *Allocation, off func(f int32) (alike, apart float64), limited func(f int32) bool) []float64 {
+func (m *Model) PassedOnErrors(target *Allocation, off func(f int32) (alike, apart float64), limited func(f int32) bool) []float64 {
 	links := len(m.Caps)
 	sum, squares, rest := make([]float64, links), make([]float64, links), make([]float64, links)
 	l, takes := m.Layout(), make([]bool, len(target.Rates))

@@ -104,7 +104,7 @@ func (s *Switches) Of(node int32) []SwitchLink { return s.links[s.first[node]:s.
 // order lists the flows so that those that end behind one switch follow each other, which spares searches.
 func (m *Model) order() []int32 {
 	flows := m.Input.Flows
-	out := Numbered(len(flows))
+	out := Indices(len(flows))
 	if m.Plane == subnet.PlaneIB {
 		return out
 	}

@@ -69,13 +69,13 @@ func (m *Model) CircleRange(a *Allocation, w ShareWeights) []float64 {
 		if b.Err != nil {
 			return nil
 		}
-		out = Larger(out, m.Different(a, b))
+		out = Maxima(out, m.SignificantDistances(a, b))
 	}
 	return out
 }
 
-// Different is distances, 0 for tenants that have the same in both.
-func (m *Model) Different(a, b *Allocation) []float64 {
+// SignificantDistances is distances, 0 for tenants that have the same in both.
+func (m *Model) SignificantDistances(a, b *Allocation) []float64 {
 	out := m.distances(a, b)
 	for t, off := range out {
 		if off <= circleApart {
@@ -85,8 +85,8 @@ func (m *Model) Different(a, b *Allocation) []float64 {
 	return out
 }
 
-// Larger is by index the larger of two values; nil stands for zeros.
-func Larger(a, b []float64) []float64 {
+// Maxima is by index the larger of two values; nil stands for zeros.
+func Maxima(a, b []float64) []float64 {
 	if a == nil {
 		return b
 	}

@@ -35,7 +35,7 @@ func (m *Model) SpareRange(a, target *Allocation, w ShareWeights, marks []int32,
 	if !slices.Contains(spare, true) || !slices.ContainsFunc(marks, func(k int32) bool { return k > 0 }) {
 		return nil
 	}
-	x := prices(w, m.Joined(m.Feedable(w.Caps), m.Over(spare)))
+	x := prices(w, m.ConnectedFlows(m.Feedable(w.Caps), m.Crosses(spare)))
 	for d, on := range spare {
 		if on && x.priced[d] {
 			x.price[d] = leastPrice
@@ -62,8 +62,8 @@ func (m *Model) SpareLinks(a *Allocation, full []bool, caps []float64) []bool {
 	return out
 }
 
-// Over reports whether a flow crosses one of the links.
-func (m *Model) Over(links []bool) func(i int) bool {
+// Crosses reports whether a flow crosses one of the links.
+func (m *Model) Crosses(links []bool) func(i int) bool {
 	l := m.Layout()
 	return func(i int) bool {
 		return slices.ContainsFunc(l.Hops[l.First[i]:l.First[i+1]], func(d int32) bool { return links[d] })

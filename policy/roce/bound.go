@@ -31,7 +31,7 @@ const (
 // nearly full links.
 func (s *Settings) bounds(predicted model.Forecast) []float64 {
 	out := s.m.MeanByTenant(s.target, s.flowBounds())
-	spare := s.m.Beside(s.target, s.m.Over(s.m.SpareLinks(s.target, s.m.FullLinks(s.target), nil)))
+	spare := s.m.TenantsMeeting(s.target, s.m.Crosses(s.m.SpareLinks(s.target, s.m.FullLinks(s.target), nil)))
 	for t := range out {
 		if spare[t] {
 			out[t] += model.BoundSpare
@@ -80,16 +80,16 @@ func (s *Settings) flowBounds() []float64 {
 			out[f] += float64(boundTurns * max(0, (all-own[t])/max(own[t], 1)-1))
 		}
 	}
-	for i, more := range s.rest() {
+	for i, more := range s.passedOnErrors() {
 		out[i] += more
 	}
 	return out
 }
 
-// rest is by flow the error that others pass on, relative.
-func (s *Settings) rest() []float64 {
-	return s.m.PassedOn(s.target, func(f int32) (alike, apart float64) {
-		links, turns := s.elsewhere(f)
+// passedOnErrors is by flow the error that others pass on, relative.
+func (s *Settings) passedOnErrors() []float64 {
+	return s.m.PassedOnErrors(s.target, func(f int32) (alike, apart float64) {
+		links, turns := s.extraErrors(f)
 		if turns > 0 {
 			turns = boundTurnsPassed
 		}
@@ -97,8 +97,8 @@ func (s *Settings) rest() []float64 {
 	}, s.contended)
 }
 
-// elsewhere is what a flow may be off by because several links mark it, and because its sending port is full.
-func (s *Settings) elsewhere(f int32) (links, turns float64) {
+// extraErrors is what a flow may be off by because several links mark it, and because its sending port is full.
+func (s *Settings) extraErrors(f int32) (links, turns float64) {
 	if s.target.Limiting[s.m.Flows[f].Links[0]] {
 		turns = boundTurns
 	}
@@ -129,7 +129,7 @@ func (s *Settings) reached(p *nicPort) float64 {
 // the flow counts, and not that of the slowest it meets.
 func (s *Settings) flowBound(f int32, fastest []float64) float64 {
 	d := s.responseLink(f)
-	links, turns := s.elsewhere(f)
+	links, turns := s.extraErrors(f)
 	b := boundPaths + links + turns
 	if d < 0 {
 		return b + boundFree

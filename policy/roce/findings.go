@@ -19,7 +19,7 @@ const sharedSpread = 0.05
 // findings lists what the plane cannot honour.
 func (s *Settings) findings(predicted *model.Allocation) []plan.Finding {
 	var out []plan.Finding
-	far, unreached := make(map[string]*offPorts), make(map[string]*offPorts)
+	far, unreached := make(map[string]*missedPorts), make(map[string]*missedPorts)
 	for i := range s.ports {
 		p := &s.ports[i]
 		switch {
@@ -42,8 +42,8 @@ func (s *Settings) findings(predicted *model.Allocation) []plan.Finding {
 	return append(out, s.caps(predicted)...)
 }
 
-// offPorts are ports that miss what is wanted of them, with the worst.
-type offPorts struct {
+// missedPorts are ports that miss what is wanted of them, with the worst.
+type missedPorts struct {
 	ports int
 	names []string // of the first ports, as many as a finding names
 	worst *nicPort
@@ -51,16 +51,16 @@ type offPorts struct {
 }
 
 // note files a port under its tenants.
-func (s *Settings) note(off map[string]*offPorts, p *nicPort, by float64) {
+func (s *Settings) note(off map[string]*missedPorts, p *nicPort, by float64) {
 	key := strings.Join(s.names(s.senders(p)), "\x00")
 	if off[key] == nil {
-		off[key] = &offPorts{}
+		off[key] = &missedPorts{}
 	}
 	s.add(off[key], p, by)
 }
 
 // add files a port.
-func (s *Settings) add(o *offPorts, p *nicPort, by float64) {
+func (s *Settings) add(o *missedPorts, p *nicPort, by float64) {
 	if o.worst == nil || by > o.by {
 		o.worst, o.by = p, by
 	}
@@ -70,7 +70,7 @@ func (s *Settings) add(o *offPorts, p *nicPort, by float64) {
 }
 
 // links names the ports, the worst among them.
-func (s *Settings) links(o *offPorts) []string {
+func (s *Settings) links(o *missedPorts) []string {
 	worst := s.portName(o.worst)
 	if slices.Contains(o.names, worst) {
 		return o.names
@@ -128,32 +128,32 @@ func (s *Settings) sharedPort(p *nicPort, predicted *model.Allocation) plan.Find
 		phrase.Of("plan.dcqcn-shared-port.fix"))
 }
 
-func (s *Settings) sharedFlows(o *offPorts) plan.Finding {
+func (s *Settings) sharedFlows(o *missedPorts) plan.Finding {
 	p := o.worst
 	return plan.NewFinding(plan.CodeSharedSetting, plan.Bounded(s.names(s.senders(p))), s.links(o),
 		phrase.Of("plan.dcqcn-spread",
-			"port", s.portName(p), "others", others(o.ports), "times", fmt.Sprintf("%.3g", num.Exp(p.spread)), "each", model.Rate(p.wanted)), s.apart(p))
+			"port", s.portName(p), "others", others(o.ports), "times", fmt.Sprintf("%.3g", num.Exp(p.spread)), "each", model.Rate(p.wanted)), s.separationAdvice(p))
 }
 
-// apart says what of a port's traffic to send from other ports so that the rest wants one rate.
-func (s *Settings) apart(p *nicPort) phrase.Text {
+// separationAdvice says what of a port's traffic to send from other ports so that the rest wants one rate.
+func (s *Settings) separationAdvice(p *nicPort) phrase.Text {
 	switch {
-	case s.agree(p, func(f int32) int32 { return s.target.Bottleneck[f] }):
+	case s.wantOneRate(p, func(f int32) int32 { return s.target.Bottleneck[f] }):
 		return phrase.Of("plan.dcqcn-spread.links.fix")
-	case s.agree(p, func(f int32) int32 { return s.m.Flows[f].Class }):
+	case s.wantOneRate(p, func(f int32) int32 { return s.m.Flows[f].Class }):
 		return phrase.Of("plan.dcqcn-spread.classes.fix")
 	}
 	return phrase.Of("plan.dcqcn-spread.fix")
 }
 
-// agree reports whether the flows of a port that the settings are for want one rate among those that are of one kind.
-func (s *Settings) agree(p *nicPort, kind func(f int32) int32) bool {
+// wantOneRate reports whether the flows of a port that the settings are for want one rate among those that are of one kind.
+func (s *Settings) wantOneRate(p *nicPort, kind func(f int32) int32) bool {
 	least, most := make(map[int32]float64), make(map[int32]float64)
 	for _, f := range p.flows {
 		if p.kind == model.Contended && !s.contended(f) {
 			continue
 		}
-		k, w := kind(f), s.want(f)
+		k, w := kind(f), s.wantedRate(f)
 		if _, ok := least[k]; !ok || w < least[k] {
 			least[k] = w
 		}
@@ -164,7 +164,7 @@ func (s *Settings) agree(p *nicPort, kind func(f int32) int32) bool {
 	return true
 }
 
-func (s *Settings) unreachable(o *offPorts) plan.Finding {
+func (s *Settings) unreachable(o *missedPorts) plan.Finding {
 	p := o.worst
 	g := &s.groups[p.group]
 	return plan.NewFinding(plan.CodeWeightUnreachable, plan.Bounded(s.names(s.senders(p))), s.links(o),
@@ -194,7 +194,7 @@ func (s *Settings) speeds() []plan.Finding {
 
 // caps reports tenants that nothing holds below their cap: RPG_MAX_RATE releases a limiter, it bounds nothing.
 func (s *Settings) caps(predicted *model.Allocation) []plan.Finding {
-	return s.m.Unenforced(predicted, phrase.Of("plan.dcqcn-cap"),
+	return s.m.UnenforcedCaps(predicted, phrase.Of("plan.dcqcn-cap"),
 		phrase.Of("plan.dcqcn-cap.fix"))
 }
 

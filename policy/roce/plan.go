@@ -27,7 +27,7 @@ const (
 func (s *Settings) nicPlans(before []plan.NICPlan, was []plan.Digest) ([]plan.NICPlan, []plan.Digest) {
 	fresh := make([]bool, len(s.ports))
 	for i := range fresh {
-		fresh[i] = !s.alike(i)
+		fresh[i] = !s.planUnchanged(i)
 	}
 	base, registers := s.baseReasons(), s.registers()
 	return plan.Renew(before, was, fresh, func(i int) plan.NICPlan {
@@ -57,8 +57,8 @@ func (s *Settings) registers() map[string]dcqcn.Register {
 	return out
 }
 
-// moved are the registers that the lever sets.
-func moved(name string) bool {
+// leverSets are the registers that the lever sets.
+func leverSets(name string) bool {
 	return name == "rpg_time_reset" || name == "rpg_ai_rate" || name == "rpg_hai_rate" || name == "rate_to_set_on_first_cnp"
 }
 
@@ -80,7 +80,7 @@ func (s *Settings) baseReasons() []plan.Reason {
 	defaults := dcqcn.Default()
 	var out []plan.Reason
 	for _, r := range s.profile.Limits().Registers() {
-		if moved(r.Name) {
+		if leverSets(r.Name) {
 			continue
 		}
 		v := r.Value(&s.profile.Base)
@@ -103,7 +103,7 @@ func (s *Settings) leverReasons(p *nicPort, registers map[string]dcqcn.Register)
 	g, l := &s.groups[p.group], &s.profile.Lever
 	tenant := strings.Join(plan.Bounded(s.names(p.tenants)), ",")
 	scale := num.Exp(p.position)
-	meant, increase := s.meant(p), float64(l.Step*g.rate)/scale/1e6
+	meant, increase := s.targetText(p), float64(l.Step*g.rate)/scale/1e6
 	first := fmt.Sprintf("%.3g x the rate meant: a new flow starts near its share", l.First)
 	if p.set.RateOnFirstCNP == 0 {
 		first += "; that is above 85 % of line rate, and 0 is line rate"
@@ -127,8 +127,8 @@ func (s *Settings) leverReasons(p *nicPort, registers map[string]dcqcn.Register)
 	}
 }
 
-// meant says in words what rate a port is set for.
-func (s *Settings) meant(p *nicPort) string {
+// targetText says in words what rate a port is set for.
+func (s *Settings) targetText(p *nicPort) string {
 	switch {
 	case p.kind == model.Idle:
 		return fmt.Sprintf("no flows of the plan leave here: line rate %s", model.Rate(p.wanted))

@@ -228,17 +228,17 @@ func (s *Settings) contended(f int32) bool {
 // marks meant for others do not.
 const spare = 2
 
-// want is the rate that one queue pair of a flow is meant to have where it meets the marks of one link.
-func (s *Settings) want(f int32) float64 {
+// wantedRate is the rate that one queue pair of a flow is meant to have where it meets the marks of one link.
+func (s *Settings) wantedRate(f int32) float64 {
 	r := s.target.Rates[f] / s.m.Flows[f].QPs
 	if !s.contended(f) {
 		r = float64(spare * r)
 	}
-	return max(float64(r*s.crowd(f)), 1)
+	return max(float64(r*s.markCompensation(f)), 1)
 }
 
-// crowd is how much a flow's settings must make up for the marks of several links.
-func (s *Settings) crowd(f int32) float64 {
+// markCompensation is how much a flow's settings must make up for the marks of several links.
+func (s *Settings) markCompensation(f int32) float64 {
 	if s.marks[f] <= 1 {
 		return 1
 	}
@@ -267,7 +267,7 @@ func (s *Settings) measure(p *nicPort) {
 			continue
 		}
 		q := s.m.Flows[f].QPs
-		sum += float64(q * num.Ln(s.want(f)))
+		sum += float64(q * num.Ln(s.wantedRate(f)))
 		n += q
 		if q > most {
 			most, p.link = q, s.responseLink(f)
@@ -276,7 +276,7 @@ func (s *Settings) measure(p *nicPort) {
 	p.wanted = num.Exp(sum / n)
 	for _, f := range p.flows {
 		if pick(f) {
-			p.spread = max(p.spread, math.Abs(num.Ln(s.want(f)/p.wanted)))
+			p.spread = max(p.spread, math.Abs(num.Ln(s.wantedRate(f)/p.wanted)))
 		}
 	}
 }
@@ -427,7 +427,7 @@ func (s *Settings) hold(p *nicPort) {
 func (s *Settings) chooseAll() error {
 	limits := s.profile.Limits()
 	for i := range s.ports {
-		if s.keeps(i) {
+		if s.keepsSettings(i) {
 			continue
 		}
 		s.choose(&s.ports[i])
@@ -446,13 +446,13 @@ func (s *Settings) weigh() {
 		copy(w, s.prev.weights)
 	}
 	for k := range s.ports {
-		if s.keeps(k) {
+		if s.keepsSettings(k) {
 			continue
 		}
 		p := &s.ports[k]
 		for _, f := range p.flows {
 			gain := s.curve(s.responseLink(f)).Gain(p.held)
-			w[f] = float64(float64(s.m.Flows[f].QPs*s.groups[p.group].rate) * (num.Exp(gain) / s.crowd(f)))
+			w[f] = float64(float64(s.m.Flows[f].QPs*s.groups[p.group].rate) * (num.Exp(gain) / s.markCompensation(f)))
 		}
 	}
 	s.weights = w

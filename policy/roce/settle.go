@@ -11,10 +11,10 @@ import (
 
 // settleTime is how long queue pairs need until marks hold them at what is predicted.
 type settleTime struct {
-	time    float64  // seconds, of the slowest; 0 where nothing is marked
-	slow    offPorts // ports that need more than MaxConvergence, by their times
-	rate    float64  // bit/s that a queue pair of the slowest is predicted to have
-	tenants []int32  // of slow
+	time    float64     // seconds, of the slowest; 0 where nothing is marked
+	slow    missedPorts // ports that need more than MaxConvergence, by their times
+	rate    float64     // bit/s that a queue pair of the slowest is predicted to have
+	tenants []int32     // of slow
 }
 
 // settle looks at the queue pairs that marks limit; others start at their rates.
@@ -57,6 +57,6 @@ func (s *Settings) slowFindings(x *settleTime) []plan.Finding {
 	}
 	return []plan.Finding{plan.NewFinding(plan.CodeSlowConvergence, tenants, s.links(&x.slow),
 		phrase.Of("plan.dcqcn-slow",
-			"port", s.portName(p), "others", others(x.slow.ports), "step", p.set.AIRate, "period", p.set.TimeReset, "settle", model.About(x.time), "held", model.Rate(x.rate)),
+			"port", s.portName(p), "others", others(x.slow.ports), "step", p.set.AIRate, "period", p.set.TimeReset, "settle", model.RoundTime(x.time), "held", model.Rate(x.rate)),
 		phrase.Of("plan.fewer-qps.fix"))}
 }

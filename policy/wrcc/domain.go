@@ -303,7 +303,7 @@ func (d *domain) choosePeriod() {
 	}
 	if settle := d.settle(); d.used && settle > model.MaxConvergence {
 		d.findings = append(d.findings, plan.NewFinding(plan.CodeSlowConvergence, nil, nil,
-			phrase.Of("plan.wrcc-slow", "domain", d.title(), "period", d.period, "settle", model.About(settle)), nameDomains))
+			phrase.Of("plan.wrcc-slow", "domain", d.title(), "period", d.period, "settle", model.RoundTime(settle)), nameDomains))
 	}
 }
 
@@ -419,7 +419,7 @@ func (x *span) edges(nodes []int32) []int32 {
 		}
 		var two [2]quantity.Picoseconds
 		for i := range f.Nodes[n].Ports {
-			d, peer, ok := x.leads(n, i)
+			d, peer, ok := x.neighbour(n, i)
 			if !ok || f.Nodes[peer].Kind == subnet.KindSwitch || f.Nodes[peer].Domain != f.Nodes[n].Domain {
 				continue
 			}
@@ -437,8 +437,8 @@ func (x *span) edges(nodes []int32) []int32 {
 	return out
 }
 
-// leads follows a port to the node at its other end.
-func (x *span) leads(node int32, port int) (d, peer int32, ok bool) {
+// neighbour follows a port to the node at its other end.
+func (x *span) neighbour(node int32, port int) (d, peer int32, ok bool) {
 	f := x.m.Fabric
 	ref := subnet.PortRef{Node: node, Port: ident.PortNum(port)}
 	to, ok := f.Peer(ref)
@@ -456,7 +456,7 @@ func (x *span) from(start int32) (rtt quantity.Picoseconds, farthest int32) {
 	for i := 0; i < len(x.queue); i++ {
 		at := x.queue[i]
 		for p := range f.Nodes[at].Ports {
-			d, peer, ok := x.leads(at, p)
+			d, peer, ok := x.neighbour(at, p)
 			if !ok || f.Nodes[peer].Kind != subnet.KindSwitch || f.Nodes[peer].Domain != f.Nodes[at].Domain {
 				continue
 			}

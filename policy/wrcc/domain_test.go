@@ -53,7 +53,7 @@ func TestTheLargestRoundTripOfAFatTree(t *testing.T) {
 	}
 	s := &Settings{m: &model.Model{Fabric: f}}
 	x := s.newSpan(s.linkTimes())
-	nodes := model.Numbered(len(f.Nodes))
+	nodes := model.Indices(len(f.Nodes))
 	packet := 6 * quantity.Picoseconds(float64((4096+overhead)*8)/100e9*1e12)
 	want := 12*quantity.Microsecond + packet
 	if got := x.largest(nodes); got < want-10 || got > want+10 {
@@ -104,7 +104,7 @@ func TestSweepsFindTheLargestRoundTripOfATree(t *testing.T) {
 		}
 		s := &Settings{m: &model.Model{Fabric: f}}
 		x := s.newSpan(s.linkTimes())
-		e := x.edges(model.Numbered(len(f.Nodes)))
+		e := x.edges(model.Indices(len(f.Nodes)))
 		if len(e) == 0 {
 			return
 		}

@@ -23,8 +23,8 @@ const (
 	boundPacket = float64((1024 + overhead) * 8)
 )
 
-// off is where the weights of a tenant had to miss what its queue pairs are entitled to.
-type off struct {
+// weightMiss is where the weights of a tenant had to miss what its queue pairs are entitled to.
+type weightMiss struct {
 	shared  int     // (port, class, peer) whose queue pairs want different weights
 	spread  float64 // the largest of these
 	worst   string  // and where
@@ -34,16 +34,16 @@ type off struct {
 	by      float64 // and by how much, as |ln|
 }
 
-// note keeps what the weight towards a peer misses.
-func (s *Settings) note(e *entry, p *toPeer) {
+// noteMiss keeps what the weight towards a peer misses.
+func (s *Settings) noteMiss(e *entry, p *toPeer) {
 	clamped := s.outOfRange(p)
-	if s.off == nil {
-		s.off = make(map[int32]*off)
+	if s.misses == nil {
+		s.misses = make(map[int32]*weightMiss)
 	}
-	o := s.off[e.tenant]
+	o := s.misses[e.tenant]
 	if o == nil {
-		o = &off{}
-		s.off[e.tenant] = o
+		o = &weightMiss{}
+		s.misses[e.tenant] = o
 	}
 	if p.spread > model.MaxQuantisation {
 		o.shared++
@@ -65,7 +65,7 @@ func (s *Settings) outOfRange(p *toPeer) bool { return p.weight != p.rate/s.unit
 // compromises reports the weights that miss what they are for, and a unit too small.
 func (s *Settings) compromises() {
 	for t := range s.m.Tenants {
-		o := s.off[int32(t)]
+		o := s.misses[int32(t)]
 		if o == nil {
 			continue
 		}
@@ -98,15 +98,15 @@ func (s *Settings) resolution() float64 { return float64(wrcc.MinFairRate) / 2 /
 
 // bounds is the relative error bound of each tenant's prediction. Where fair rates may swing it is not known.
 func (s *Settings) bounds(predicted model.Forecast, followed bool) []float64 {
-	near := s.m.BesideTurns(s.target, s.m.FullLinks(s.target))
+	meetsTurns := s.m.TenantsMeetingTurns(s.target, s.m.FullLinks(s.target))
 	out := make([]float64, len(s.m.Tenants))
 	for t := range out {
 		switch out[t] = boundFair + s.resolution(); {
 		case slices.Contains(s.swinging, int32(t)):
 			out[t] = 1
-		case near[t] && followed:
+		case meetsTurns[t] && followed:
 			out[t] += boundTurnsFair
-		case near[t]:
+		case meetsTurns[t]:
 			out[t] += boundTurnsLate
 		}
 		if predicted.Circles != nil {
@@ -118,6 +118,6 @@ func (s *Settings) bounds(predicted model.Forecast, followed bool) []float64 {
 
 // uncapped reports the tenants that no link and no setting keeps below their cap.
 func (s *Settings) uncapped(predicted *model.Allocation) []plan.Finding {
-	return s.m.Unenforced(predicted, phrase.Of("plan.cap-no-demand"),
+	return s.m.UnenforcedCaps(predicted, phrase.Of("plan.cap-no-demand"),
 		phrase.Of("plan.cap-no-demand.fix"))
 }

@@ -14,8 +14,8 @@ import (
 // keeps it above RateRatioMax, and it divides again.
 const lateLoad = wrcc.DefaultRateRatioPct/100. - 1
 
-// late is queue pairs that a port waits for in vain: they learn of a fair rate once a packet, so late that the loop is not stable with them.
-type late struct {
+// latePairs is queue pairs that a port waits for in vain: they learn of a fair rate once a packet, so late that the loop is not stable with them.
+type latePairs struct {
 	load    float64 // bit/s
 	qps     float64
 	gap     quantity.Picoseconds // the longest time between two packets of one
@@ -25,8 +25,8 @@ type late struct {
 // lateFinding reports the ports that much of their load answers too late: longestGap bounds what WRCCT waits for.
 func (s *Settings) lateFinding() {
 	l := s.m.Layout()
-	patience := make(map[int32]quantity.Picoseconds) // by domain
-	at := make(map[int32]*late)                      // by link direction
+	stableGap := make(map[int32]quantity.Picoseconds) // by domain
+	at := make(map[int32]*latePairs)                  // by link direction
 	for i, by := range s.limits {
 		d := s.target.Bottleneck[i]
 		if by != byLink || d < 0 || !s.m.Marks(d) {
@@ -37,19 +37,19 @@ func (s *Settings) lateFinding() {
 		if gap+s.domains[k].rtt <= s.domains[k].period/2 {
 			continue // most are fast, and need no patience
 		}
-		if _, ok := patience[k]; !ok {
-			patience[k] = s.domains[k].patience()
+		if _, ok := stableGap[k]; !ok {
+			stableGap[k] = s.domains[k].longestStableGap()
 		}
-		if gap <= patience[k] {
+		if gap <= stableGap[k] {
 			continue
 		}
 		if at[d] == nil {
-			at[d] = &late{}
+			at[d] = &latePairs{}
 		}
 		at[d].add(l.Tenant[i], s.target.Rates[i], l.QPs[i], gap)
 	}
 	var links []string
-	worst, tenants := late{}, []int32{}
+	worst, tenants := latePairs{}, []int32{}
 	for d := range int32(len(s.m.Caps)) {
 		x := at[d]
 		if x == nil || x.load < float64(lateLoad*s.m.Caps[d]) {
@@ -70,11 +70,11 @@ func (s *Settings) lateFinding() {
 	}
 	s.findings = append(s.findings, plan.NewFinding(plan.CodeWRCCUnstable, names, plan.Bounded(links),
 		phrase.Of("plan.wrcc-late",
-			"qps", plan.Counted(model.Whole(worst.qps), plan.KindQueuePair), "links", plan.Counted(len(links), plan.KindLink), "gap", model.About(worst.gap.Seconds())),
+			"qps", plan.Counted(model.RoundQPs(worst.qps), plan.KindQueuePair), "links", plan.Counted(len(links), plan.KindLink), "gap", model.RoundTime(worst.gap.Seconds())),
 		phrase.Of("plan.wrcc-late.fix")))
 }
 
-func (x *late) add(tenant int32, load, qps float64, gap quantity.Picoseconds) {
+func (x *latePairs) add(tenant int32, load, qps float64, gap quantity.Picoseconds) {
 	x.load += load
 	x.qps += qps
 	x.gap = max(x.gap, gap)
@@ -88,9 +88,9 @@ func packetGap(rate float64) quantity.Picoseconds {
 	return quantity.Picoseconds(boundPacket / max(rate, 1) * float64(quantity.Second))
 }
 
-// patience is the longest time between two packets of queue pairs with which the loop of the domain's ports is stable, to a microsecond;
+// longestStableGap is the longest time between two packets of queue pairs with which the loop of the domain's ports is stable, to a microsecond;
 // for ever where it is not stable anyhow, of which choosePeriod tells.
-func (d *domain) patience() quantity.Picoseconds {
+func (d *domain) longestStableGap() quantity.Picoseconds {
 	p := wrcc.DefaultParams(usualUnit, d.period)
 	stable := func(gap quantity.Picoseconds) bool { return p.CheckLate(d.rtt.Seconds(), gap.Seconds()) == nil }
 	if !stable(0) {

@@ -103,7 +103,7 @@ func (l *layout) sortEntries(m *model.Model) {
 	for _, x := range l.idle {
 		all = append(all, entry{x.port, x.tenant, className(m, x.tenant, x.class)})
 	}
-	l.order = model.Numbered(len(all))
+	l.order = model.Indices(len(all))
 	slices.SortFunc(l.order, func(a, b int32) int {
 		x, y := &all[a], &all[b]
 		return cmp.Or(x.port.Compare(y.port), cmp.Compare(x.tenant, y.tenant), strings.Compare(x.class, y.class))

@@ -54,7 +54,7 @@ func (s *Settings) weigh() {
 	}
 	halves.Do(n, func(from, to int) {
 		for k := from; k < to; k++ {
-			if s.fresh[k] = s.anew(int(groups[k]), int(groups[k+1])); s.fresh[k] {
+			if s.fresh[k] = s.changed(int(groups[k]), int(groups[k+1])); s.fresh[k] {
 				s.entries[k] = s.entry(int(groups[k]), int(groups[k+1]))
 			} else {
 				s.entries[k] = s.prev.entries[k]
@@ -63,15 +63,15 @@ func (s *Settings) weigh() {
 	})
 	for k := range s.entries {
 		for i := range s.entries[k].misses {
-			s.note(&s.entries[k], &s.entries[k].misses[i])
+			s.noteMiss(&s.entries[k], &s.entries[k].misses[i])
 		}
 	}
 	s.addIdle()
 	s.compromises()
 }
 
-// anew reports whether the model flows first to end, which are one entry, have not what they had before.
-func (s *Settings) anew(first, end int) bool {
+// changed reports whether the model flows first to end, which are one entry, have not what they had before.
+func (s *Settings) changed(first, end int) bool {
 	return s.prev == nil || !slices.Equal(s.target.Rates[first:end], s.prev.target.Rates[first:end]) || !slices.Equal(s.limits[first:end], s.prev.limits[first:end])
 }
 
@@ -88,8 +88,8 @@ func (s *Settings) entry(first, end int) entry {
 		peers = append(peers, s.toPeer(i, n))
 		i = n
 	}
-	common := s.common(peers)
-	e.weight, e.clamped = s.legal(common.rate)
+	common := s.commonPeer(peers)
+	e.weight, e.clamped = s.legalWeight(common.rate)
 	e.rule = plan.RuleEntitledRate
 	if common.demand {
 		e.rule = plan.RuleDemand
@@ -98,7 +98,7 @@ func (s *Settings) entry(first, end int) entry {
 	for i := range peers {
 		p := &peers[i]
 		if p.rate != common.rate {
-			p.weight, _ = s.legal(p.rate)
+			p.weight, _ = s.legalWeight(p.rate)
 			if p.weight != e.weight {
 				e.peers = append(e.peers, plan.WRCCPeer{Port: p.peer, Weight: p.weight})
 			}
@@ -148,9 +148,9 @@ func (s *Settings) toPeer(first, end int) toPeer {
 	return p
 }
 
-// common is the peer whose rate most queue pairs of an entry have, of several the one with the least
+// commonPeer is the peer whose rate most queue pairs of an entry have, of several the one with the least
 // rate: its weight is the entry's, so that queue pairs towards ports that are not declared get it too.
-func (s *Settings) common(peers []toPeer) *toPeer {
+func (s *Settings) commonPeer(peers []toPeer) *toPeer {
 	byRate := make([]int, len(peers))
 	for i := range byRate {
 		byRate[i] = i
@@ -171,8 +171,8 @@ func (s *Settings) common(peers []toPeer) *toPeer {
 	return &peers[best]
 }
 
-// legal turns a rate into a weight within the range of senders, and says so when it had to be changed.
-func (s *Settings) legal(rate float64) (weight float64, clamped string) {
+// legalWeight turns a rate into a weight within the range of senders, and says so when it had to be changed.
+func (s *Settings) legalWeight(rate float64) (weight float64, clamped string) {
 	w := rate / s.unit
 	weight = min(max(w, wrcc.MinSenderWeight), wrcc.MaxSenderWeight)
 	if weight != w {
@@ -221,7 +221,7 @@ func (s *Settings) addIdle() {
 		}
 		share := float64(model.Rate(float64(x.line * part)))
 		e := entry{port: x.port, ref: x.ref, tenant: x.tenant, class: x.class, rule: plan.RuleIdle}
-		e.weight, e.clamped = s.legal(share)
+		e.weight, e.clamped = s.legalWeight(share)
 		e.formula = model.Rate(share).String() + ", the share of the port's tenants by weight, for one queue pair / " + quantity.BitRate(s.unit).String()
 		k := len(s.entries)
 		s.entries = append(s.entries, e)

@@ -103,6 +103,6 @@ func (s *Settings) slowFinding(x settleTime) []plan.Finding {
 	}
 	name := s.m.LinkName(x.port)
 	return []plan.Finding{plan.NewFinding(plan.CodeSlowConvergence, nil, []string{name},
-		phrase.Of("plan.wrcc-settle", "port", name, "part", phrase.PercentOf(math.Ceil(float64(x.part*100))/100, 0), "settle", model.About(x.time)),
-		phrase.Of("plan.judge-by-means", "settle", model.About(x.time)))}
+		phrase.Of("plan.wrcc-settle", "port", name, "part", phrase.PercentOf(math.Ceil(float64(x.part*100))/100, 0), "settle", model.RoundTime(x.time)),
+		phrase.Of("plan.judge-by-means", "settle", model.RoundTime(x.time)))}
 }

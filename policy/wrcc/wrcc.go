@@ -56,8 +56,8 @@ type Settings struct {
 	prev  *Settings
 	fresh []bool
 
-	off      map[int32]*off // by tenant
-	swinging []int32        // tenants whose queue pairs learn of fair rates too late
+	misses   map[int32]*weightMiss // by tenant
+	swinging []int32               // tenants whose queue pairs learn of fair rates too late
 	findings []plan.Finding
 }
 

@@ -1,14 +1,14 @@
 package model
 
-// Again is what two compilations of the same flows, one after the other, tell of what must be computed anew.
-type Again struct {
+// Changes is what two compilations of the same flows, one after the other, tell of what must be computed anew.
+type Changes struct {
 	Moved []bool // by link direction: it limits somebody now and did not before, or the other way about; nil when none did
 	Flows []bool // by flow: it is entitled to something else, another link limits it, or a moved link is on its way
 }
 
-// Since compares a target with one before, of the same flows.
-func (m *Model) Since(target, before *Allocation) Again {
-	a := Again{Flows: make([]bool, len(m.Flows))}
+// ChangesSince compares a target with one before, of the same flows.
+func (m *Model) ChangesSince(target, before *Allocation) Changes {
+	a := Changes{Flows: make([]bool, len(m.Flows))}
 	for d, on := range target.Limiting {
 		if on != before.Limiting[d] {
 			if a.Moved == nil {
@@ -34,7 +34,7 @@ func (m *Model) Since(target, before *Allocation) Again {
 }
 
 // MarksSince is MarksOf the target when those before are known.
-func (m *Model) MarksSince(target *Allocation, a Again, before []int32) []int32 {
+func (m *Model) MarksSince(target *Allocation, a Changes, before []int32) []int32 {
 	if a.Moved == nil {
 		return before
 	}

@@ -11,7 +11,7 @@ import (
 // settingsLike is newSettings for the flows of prev, which it changes nothing of: ports all of whose flows are entitled to what they were,
 // by the same links, keep what they want.
 func settingsLike(m *model.Model, prev *Settings, target *model.Allocation) *Settings {
-	a := m.Since(target, prev.target)
+	a := m.ChangesSince(target, prev.target)
 	s := &Settings{
 		m: m, target: target, profile: prev.profile, law: prev.law, rtt: prev.rtt, ports: slices.Clone(prev.ports), ofFlow: prev.ofFlow,
 		marks: m.MarksSince(target, a, prev.marks), curves: slices.Clone(prev.curves), unmarked: prev.unmarked, functions: prev.functions, prev: prev, moved: a.Moved != nil,
@@ -48,8 +48,8 @@ func (s *Settings) dropCurves() {
 	}
 }
 
-// keeps reports whether a port wants what it did, in a group whose lever begins where it did: its settings are as before.
-func (s *Settings) keeps(i int) bool {
+// keepsSettings reports whether a port wants what it did, in a group whose lever begins where it did: its settings are as before.
+func (s *Settings) keepsSettings(i int) bool {
 	if s.prev == nil || s.fresh[i] {
 		return false
 	}
@@ -57,9 +57,9 @@ func (s *Settings) keeps(i int) bool {
 	return s.groups[p.group].zero == s.prev.groups[was.group].zero
 }
 
-// alike reports whether a port's part of the plan is as before: it names nothing but the port's tenants, settings and what they
+// planUnchanged reports whether a port's part of the plan is as before: it names nothing but the port's tenants, settings and what they
 // were made from.
-func (s *Settings) alike(i int) bool {
+func (s *Settings) planUnchanged(i int) bool {
 	if s.prev == nil {
 		return false
 	}
