@@ -1,12 +1,12 @@
 package model
 
-// Changes is what two compilations of the same flows, one after the other, tell of what must be computed anew.
+// Changes lists what a second compilation of the same flows must compute anew.
 type Changes struct {
-	Moved []bool // by link direction: it limits somebody now and did not before, or the other way about; nil when none did
-	Flows []bool // by flow: it is entitled to something else, another link limits it, or a moved link is on its way
+	Moved []bool // by link direction: it limits a flow in only one of the two compilations; nil when that holds for none
+	Flows []bool // by flow: its entitlement or its bottleneck differs, or its path crosses a moved link
 }
 
-// ChangesSince compares a target with one before, of the same flows.
+// ChangesSince compares a target with an earlier one of the same flows.
 func (m *Model) ChangesSince(target, before *Allocation) Changes {
 	a := Changes{Flows: make([]bool, len(m.Flows))}
 	for d, on := range target.Limiting {
@@ -33,7 +33,7 @@ func (m *Model) ChangesSince(target, before *Allocation) Changes {
 	return a
 }
 
-// MarksSince is MarksOf the target when those before are known.
+// MarksSince returns MarksOf(target), reusing the result of the earlier compilation.
 func (m *Model) MarksSince(target *Allocation, a Changes, before []int32) []int32 {
 	if a.Moved == nil {
 		return before
@@ -41,17 +41,16 @@ func (m *Model) MarksSince(target *Allocation, a Changes, before []int32) []int3
 	return m.MarksOf(target)
 }
 
-// Kind says what a setting's rate was taken from.
+// Kind states which flows a setting's rate was derived from.
 type Kind uint8
 
-// What a rate was taken from.
 const (
-	Contended   Kind = iota // flows that a marking link limits
-	Uncontended             // flows that nothing marks
-	Idle                    // no flows: the tenants' share of the port by weight
+	Contended   Kind = iota // flows limited by a link that marks
+	Uncontended             // flows that no link marks
+	Idle                    // no flows: the rate is the tenants' share of the port by weight
 )
 
-// MarksOf counts the links that limit somebody and mark, on each flow's way.
+// MarksOf counts, for each flow, the links on its path that limit some flow and mark.
 func (m *Model) MarksOf(target *Allocation) []int32 {
 	marking := make([]bool, len(m.Caps))
 	for d, on := range target.Limiting {

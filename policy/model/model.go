@@ -1,6 +1,6 @@
-// Package model has the checked input in the form that compiling works on: numbered tenants, flows on the links of their routes, and how
-// links are shared, by the entitlements of tenants (Entitle) and by what settings make flows count for (ShareByWeight). It is the same on
-// every plane and knows no lever.
+// Package model holds the checked input in the form that the compiler works on: numbered tenants, and flows on the links of their routes. It
+// computes how links are shared: by the entitlements of tenants (Entitle) and by the weights that settings give to flows (ShareByWeight). It
+// is the same on every plane and contains no lever.
 package model
 
 import (
@@ -23,34 +23,32 @@ import (
 // ErrInput marks input that cannot be compiled, for errors.Is.
 var ErrInput = errors.New("input cannot be compiled")
 
-// Model is the checked input in the form the stages work on: tenants sorted by name with
-// complete attachments, flows sorted so that the order given does not matter, link directions
-// numbered. Link direction 2i is Fabric.Links[i] from A to B, 2i+1 from B to A.
+// Model is the checked input: tenants sorted by name with complete attachments, flows sorted so that their order in the input has no effect,
+// and numbered link directions. Link direction 2i is Fabric.Links[i] from A to B, 2i+1 from B to A.
 type Model struct {
 	Input    Input
 	Plane    subnet.Plane
 	Fabric   *subnet.Fabric // with LIDs and forwarding tables
 	Tenants  []tenants.Tenant
 	Flows    []Flow
-	Caps     []float64 // bit/s of each link direction
+	Caps     []float64 // bit/s, by link direction
 	Usable   []ident.SL
 	Profiles []*ibprofile.Profile // by node, on InfiniBand
-	// Targets and forecasts solve what is to be shared, and remember: models of the same flows have them together. nil
-	// where there is nothing to remember for.
+	// Targets and Forecasts solve the model's sharing problems with memory. Models of the same flows share them. nil disables the memory.
 	Targets, Forecasts *fill.Solver
 	layout             *Layout // see Layout
 }
 
-// Flow is one way of an aggregate.
+// Flow is one route of an aggregate.
 type Flow struct {
 	Index    int   // into Input.Flows
-	choices  int32 // ways that a hash chooses from; 1 when this one is certain
+	choices  int32 // number of routes that the unknown hash chooses from; 1 when the route is known
 	Tenant   int32
 	Class    int32   // into the tenant's classes, or 0
-	QPs      float64 // a fraction where a hash that is not known spreads queue pairs
+	QPs      float64 // a fraction where an unknown hash spreads queue pairs
 	demand   float64 // bit/s; 0 is greedy
 	Src, Dst subnet.PortRef
-	Links    []int32 // link directions in order
+	Links    []int32 // link directions in path order
 }
 
 // New checks the input and completes it: attachments, LIDs, routes.
@@ -92,7 +90,7 @@ func New(in Input) (*Model, error) {
 	return m, m.addFlows()
 }
 
-// Routed returns the fabric with LIDs and forwarding tables, computing what is not given.
+// Routed returns the fabric with LIDs and forwarding tables; it computes those that are missing.
 func Routed(f *subnet.Fabric) (*subnet.Fabric, error) {
 	out, err := subnet.AssignLIDs(f, 0)
 	if err != nil {
@@ -132,7 +130,7 @@ func (m *Model) checkAttachments() error {
 	return nil
 }
 
-// CAPort finds a channel-adapter port with a link.
+// CAPort returns a channel-adapter port that has a link.
 func CAPort(f *subnet.Fabric, id ident.PortID) (subnet.PortRef, error) {
 	ref, ok := f.PortByID(id)
 	if !ok {
@@ -175,7 +173,7 @@ func (m *Model) addFlows() error {
 	return nil
 }
 
-// flows makes those of the input that order lists, a flow for each way. byName finds tenants.
+// flows builds the model flows of the input flows in order, one for each route. byName maps tenant names to numbers.
 func (w *RouteFinder) flows(order []int32, byName map[string]int32) ([]Flow, error) {
 	m, out := w.Model, make([]Flow, 0, len(order))
 	var routes []route
@@ -206,7 +204,7 @@ func (w *RouteFinder) flows(order []int32, byName map[string]int32) ([]Flow, err
 	return out, nil
 }
 
-// Direction numbers the link direction that a transmitting port drives.
+// Direction returns the link direction that a transmitting port drives.
 func Direction(f *subnet.Fabric, p subnet.PortRef) int32 {
 	l, i := f.Link(p)
 	if l.A == p {
@@ -215,10 +213,10 @@ func Direction(f *subnet.Fabric, p subnet.PortRef) int32 {
 	return 2*i + 1
 }
 
-// Transmitter is the port that drives a link direction.
+// Transmitter returns the port that drives a link direction.
 func (m *Model) Transmitter(d int32) subnet.PortRef { return Transmitter(m.Fabric, d) }
 
-// Transmitter is the port of a fabric that drives a link direction.
+// Transmitter returns the port of a fabric that drives a link direction.
 func Transmitter(f *subnet.Fabric, d int32) subnet.PortRef {
 	if l := &f.Links[d/2]; d%2 == 0 {
 		return l.A
@@ -227,17 +225,16 @@ func Transmitter(f *subnet.Fabric, d int32) subnet.PortRef {
 	}
 }
 
-// Receiver is the far end of a link direction.
+// Receiver returns the far end of a link direction.
 func (m *Model) Receiver(d int32) subnet.PortRef { return m.Transmitter(d ^ 1) }
 
-// Marks reports whether the transmitter of a link direction is a switch: channel adapters do
-// not set FECN on what they send.
+// Marks reports whether the transmitter of a link direction is a switch: channel adapters do not set FECN on what they send.
 func (m *Model) Marks(d int32) bool {
 	return !m.Layout().Sends[d]
 }
 
-// PacketBits is the size on the wire of a full packet over a port: its MTU and the 26 bytes of LRH,
-// BTH, ICRC and VCRC (IBTA vol. 1, 7.7, 9.2, 7.8).
+// PacketBits returns the size on the wire of a full packet of a port: its MTU and the 26 bytes of LRH, BTH, ICRC and VCRC (IBTA vol. 1, 7.7,
+// 9.2, 7.8).
 func (m *Model) PacketBits(p subnet.PortRef) float64 {
 	mtu := int(m.Fabric.Port(p).MTU)
 	if mtu == 0 {
@@ -246,13 +243,13 @@ func (m *Model) PacketBits(p subnet.PortRef) float64 {
 	return float64((mtu + PacketHeader) * 8)
 }
 
-// Sizes in bytes: the MTU of a port that does not give it, and the headers of a full packet.
+// Sizes in bytes: the MTU of a port whose MTU is unknown, and the headers of a full packet.
 const (
 	DefaultMTU   = 4096
 	PacketHeader = 26
 )
 
-// WantedPlane is the plane asked for.
+// WantedPlane returns the requested plane.
 func (o Options) WantedPlane() subnet.Plane {
 	if o.Plane == "" {
 		return subnet.PlaneIB
@@ -260,7 +257,7 @@ func (o Options) WantedPlane() subnet.Plane {
 	return o.Plane
 }
 
-// validate checks the options' ranges.
+// validate checks the ranges of the options.
 func (o Options) validate() error {
 	if p := o.WantedPlane(); p != subnet.PlaneIB && p != subnet.PlaneRoCE && p != subnet.PlaneWRCC {
 		return fmt.Errorf("plane %q: want %q, %q or %q", p, subnet.PlaneIB, subnet.PlaneRoCE, subnet.PlaneWRCC)
@@ -291,9 +288,8 @@ func (o Options) validate() error {
 // dropped is the service level that a fabric with all data VLs maps to VL 15.
 const dropped ident.SL = 15
 
-// usableSLs lists the service levels that tenants may get, in the order of preference: 1 to
-// 15, then 0, which unmanaged traffic uses. Without a list of its own SL 15 is reserved, since VL 15
-// drops it.
+// usableSLs lists the service levels available to tenants, in order of preference: 1 to 15, then 0, which unmanaged traffic uses. By default
+// SL 15 is reserved, since VL 15 drops it.
 func (o Options) usableSLs() []ident.SL {
 	reserved := o.ReservedSLs
 	if reserved == nil {
@@ -314,10 +310,10 @@ func RoundQPs(qps float64) int { return int(qps + 0.5) }
 // Rate rounds a computed rate to whole bits per second.
 func Rate(x float64) quantity.BitRate { return quantity.BitRate(x + 0.5) }
 
-// UnknownDelay counts for a link of which the fabric says nothing: some metres and a switch. S0's links have 1 us.
+// UnknownDelay is assumed for a link whose delay the fabric does not give: some metres and a switch. S0's links have 1 us.
 const UnknownDelay = quantity.Microsecond
 
-// Delay is that of a link direction on the planes of Ethernet.
+// Delay returns the delay of a link direction on the Ethernet planes.
 func (m *Model) Delay(d int32) quantity.Picoseconds {
 	return cmp.Or(m.Fabric.Links[d/2].Delay, UnknownDelay)
 }

@@ -10,15 +10,14 @@ import (
 )
 
 const (
-	// maxRoutes bounds how many equal-cost paths of a flow are told apart, and allWays how many of all flows
-	// together (at least minWays each). Of more, as many are taken, which others being others for other ends.
+	// maxRoutes bounds how many equal-cost paths of a flow are modelled separately, and maxTotalRoutes how many of all flows together (at least
+	// minRoutes each). Above these, a subset that differs between pairs of ports is used.
 	maxRoutes, minRoutes = 64, 2
 	maxTotalRoutes       = 200_000
 )
 
-// Paths returns, for each flow, the ports that transmit it, source port first, by the
-// fabric's forwarding tables; tables and LIDs that the fabric lacks are computed as the compiler
-// does. It fails when a flow's ports are not in the fabric or have no route between them.
+// Paths returns, for each flow, the ports that transmit it, source port first, by the fabric's forwarding tables. It computes missing tables
+// and LIDs as the compiler does. It fails when a flow's ports are not in the fabric or have no route between them.
 func Paths(f *subnet.Fabric, flows []tenants.Flow) ([]FlowPath, error) {
 	r, err := Routed(f)
 	if err != nil {
@@ -51,33 +50,33 @@ func ends(f *subnet.Fabric, i int, fl *tenants.Flow) (src, dst subnet.PortRef, e
 	return src, dst, nil
 }
 
-// RouteFinder makes the link directions of flows. Its slices are cut from one arena.
+// RouteFinder finds the link directions of flows. Its slices are cut from one arena.
 type RouteFinder struct {
 	Model *Model
 	arena []int32
 	Ports []subnet.PortRef // scratch
 	Switches
-	// towards is the switch that dist and next are about: the number of links from each node to it, and the
-	// ports of a switch that lead nearer, found when a way first comes by.
+	// towards is the switch that Dist and next refer to. Dist is the number of links from each node to it, next the ports of a switch that lead
+	// nearer, found on first use.
 	towards int32
 	Dist    []int32
 	next    [][]subnet.PortRef
 	queue   []int32
 }
 
-// Switches are the links between switches: those of node i are links[first[i]:first[i+1]], by its ports.
+// Switches are the links between switches: those of node i are links[first[i]:first[i+1]], by port.
 type Switches struct {
 	first []int32
 	links []SwitchLink
 }
 
-// SwitchLink is a link as a switch sees it.
+// SwitchLink is a link as one of its switches sees it.
 type SwitchLink struct {
 	port ident.PortNum
 	Peer int32 // node
 }
 
-// SwitchLinks lists the links between switches for the search of ways; none on InfiniBand, where forwarding tables give the ways.
+// SwitchLinks lists the links between switches for the route search; none on InfiniBand, where forwarding tables define the routes.
 func (m *Model) SwitchLinks() Switches {
 	f := m.Fabric
 	s := Switches{first: make([]int32, 1, len(f.Nodes)+1)}
@@ -98,10 +97,10 @@ func (m *Model) SwitchLinks() Switches {
 	return s
 }
 
-// Of lists the links of a node to switches.
+// Of lists the links from a node to switches.
 func (s *Switches) Of(node int32) []SwitchLink { return s.links[s.first[node]:s.first[node+1]] }
 
-// order lists the flows so that those that end behind one switch follow each other, which spares searches.
+// order groups the flows by the switch of their destination, which saves searches.
 func (m *Model) order() []int32 {
 	flows := m.Input.Flows
 	out := Indices(len(flows))
@@ -122,12 +121,11 @@ func (m *Model) order() []int32 {
 type route struct {
 	links []int32
 	qps   float64
-	// choices is how many ways a hash that is not known chooses from; 1 when the way is certain.
+	// choices is the number of routes that an unknown hash chooses from; 1 when the route is known.
 	choices int
 }
 
-// routesOf appends the ways of a flow to out: those given, else by forwarding tables on
-// InfiniBand, else every shortest path.
+// routesOf appends the routes of a flow to out: those of the input, else by forwarding tables on InfiniBand, else every shortest path.
 func (w *RouteFinder) routesOf(out []route, i int, fl *tenants.Flow, src, dst subnet.PortRef) ([]route, error) {
 	if r := w.Model.Input.Routes; i < len(r) && len(r[i]) > 0 {
 		return w.givenRoutes(out, r[i], i, fl, src, dst)
@@ -143,7 +141,7 @@ func (w *RouteFinder) routesOf(out []route, i int, fl *tenants.Flow, src, dst su
 	return append(out, route{w.directions(w.Ports), float64(fl.QPs), 1}), nil
 }
 
-// directions turns transmitting ports into link directions.
+// directions converts transmitting ports to link directions.
 func (w *RouteFinder) directions(ports []subnet.PortRef) []int32 {
 	start := len(w.arena)
 	for _, p := range ports {
@@ -152,8 +150,7 @@ func (w *RouteFinder) directions(ports []subnet.PortRef) []int32 {
 	return w.arena[start:len(w.arena):len(w.arena)]
 }
 
-// givenRoutes checks routes that came with the input: linked ports that lead from source to destination, and
-// queue pairs that sum to the flow's.
+// givenRoutes checks the routes of the input: linked ports that lead from source to destination, and queue pairs that sum to the flow's.
 func (w *RouteFinder) givenRoutes(out []route, routes []Route, i int, fl *tenants.Flow, src, dst subnet.PortRef) ([]route, error) {
 	sum := 0.0
 	for k := range routes {
@@ -213,9 +210,8 @@ func scatter(a, b uint64) uint64 {
 	return z ^ z>>31
 }
 
-// walk follows the k-th way to a host behind a port of a switch, and returns how many there are, as far as the widths of
-// this one tell. The choice at each switch is a digit of k, least significant first, so that ways with successive
-// numbers part at the first switch.
+// walk follows the k-th path to a host behind a port of a switch. It returns the number of paths, estimated by the number of choices along
+// this one. The choice at each switch is a digit of k, least significant first, so that successive paths part at the first switch.
 func (w *RouteFinder) walk(path []subnet.PortRef, src, edge subnet.PortRef, k int) (_ []subnet.PortRef, paths int) {
 	path = append(path, src)
 	at, _ := w.Model.Fabric.Peer(src)
@@ -242,7 +238,7 @@ func (w *RouteFinder) Nearer(node int32) []subnet.PortRef {
 	return w.next[node]
 }
 
-// Search finds the number of links from each switch to one; hosts do not forward and have none.
+// Search finds the number of links from each switch to one; hosts do not forward and are not searched.
 func (w *RouteFinder) Search(edge int32) {
 	f := w.Model.Fabric
 	if w.Dist != nil && w.towards == edge {
