@@ -5,32 +5,30 @@ import (
 	"slices"
 )
 
-// role is what is done with a link.
+// role is the treatment of a link in a replay.
 type role uint8
 
 const (
-	followed  role = iota // it is visited: so are all links on a way from nothing
-	watched               // in a replay: as in the history, which a followed link hears of
-	unwatched             // in a replay: as in the history, and nobody asks
+	followed  role = iota // it is visited: all links are, without a replay
+	watched               // in a replay: behaves as in the history, and a followed link shares a flow with it
+	unwatched             // in a replay: behaves as in the history, and no followed link depends on it
 )
 
-// asleep is best.heard of a flow that has the values that it had in the history, and crosses no followed link; others are
-// live.
+// asleep is best.watched of a flow whose values are those of the history and that crosses no followed link. Other flows are live.
 const asleep = -1
 
-// track is how far a replay has come in the history of a link that is watched or followed.
+// track is the position of a replay in the history of a watched or followed link.
 type track struct {
 	next int32 // its next visit
-	// Of a followed link: the first of its visits and changes that it does not have in common with the history.
+	// Of a followed link: the first of its visits and changes that differ from the history.
 	visits, changes int32
 }
 
-// replay solves a problem that differs from one whose history is known in some values: as that problem would be solved
-// from nothing, visit by visit, but only those links are visited again that come to see something else than in
-// the history. At first these are the links whose own values differ. When one of them offers a flow another rate
-// than it did at the same moment, those of the flow's other links are followed from then on that now let it have another
-// rate. All others do what they did. So the result is that of the way from nothing, bit for bit, also where
-// there are several fair sharings or links are as good as alike.
+// replay solves a problem that differs in some values from one with a known history. The result is that of a solution from scratch, visit by
+// visit, but only links whose inputs differ from the history are visited again. At first these are the links whose own values differ. When one
+// of them offers a flow another rate than it did at the same moment, the flow's other links that now allow it another rate are followed from
+// then on. All other links behave as in the history. The result is therefore bit for bit that of a solution from scratch, even where several
+// allocations are fair or links are nearly alike.
 type replay struct {
 	e         *engine
 	h         *history
@@ -39,14 +37,14 @@ type replay struct {
 	alarms    alarms    // the next visits of links in the history
 	touched   []int32   // links that are watched or followed
 	liveFlows []int32   // live flows
-	recorded  []float64 // by hop of followed links, of flows that are heard: what the link offered in the history at this moment
+	recorded  []float64 // by hop of followed links, for flows with watched links: the link's offer in the history at this moment
 	waking    []int32   // scratch: links to follow
-	boundless []float64 // infinite: what a link that was not visited offers its members
-	work      int       // members of visits of followed links, less those they had in the history
+	boundless []float64 // infinite: the offers of a link before its first visit
+	work      int       // members of visits of followed links, less those that they had in the history
 	spent     int       // members of visits of followed links
-	// first and settling are those of the way that is found.
+	// first and settling are those of the new solution.
 	first, settling int
-	newEvents       recorder // what happens to followed links
+	newEvents       recorder // events of followed links
 }
 
 func newReplay(e *engine, h *history) *replay {
@@ -59,14 +57,14 @@ func newReplay(e *engine, h *history) *replay {
 	}
 }
 
-// begin has the engine follow the replay. It keeps where the history ended.
+// begin switches the engine to the state of the replay. It keeps the state at the end of the history.
 func (r *replay) begin() {
 	r.e.motion, r.end = r.end, r.e.motion
 	r.e.recorder = &r.newEvents
 	r.newEvents.clear()
 }
 
-// commit makes the way that was found the history, and undoes begin.
+// commit makes the new solution the history, and undoes begin.
 func (r *replay) commit() {
 	e := r.e
 	for _, l := range r.touched {
@@ -94,9 +92,9 @@ func (r *replay) commit() {
 	r.touched, r.liveFlows, r.work, r.spent = r.touched[:0], r.liveFlows[:0], 0, 0
 }
 
-// run follows the links and flows whose values differ, and the links that come to differ. It reports whether it got to
-// the end with at most most members visited and inside the budget of the way from nothing, whose visits include all that are made
-// here: without that bound it could go round in a circle for ever.
+// run follows the links and flows whose values differ, and the links that come to differ. It reports whether it reached the end with at most
+// most members visited and inside the budget of a solution from scratch. Visits of that solution include all visits made here; without that
+// bound the replay could run in a circle for ever.
 func (r *replay) run(flows, links []int32, most, budget int) bool {
 	e := r.e
 	e.schedule.now = between(0, len(e.links))
@@ -137,8 +135,8 @@ func (r *replay) run(flows, links []int32, most, budget int) bool {
 	}
 }
 
-// moment finds what happens next in this phase: a followed link is visited, or a link that is watched or followed was visited in
-// the history, or both.
+// moment returns the next event of this phase: a visit of a followed link (visit), a visit of a watched or followed link in the history
+// (recall), or both.
 func (r *replay) moment() (now moment, visit, recall bool) {
 	s := &r.e.schedule
 	phase, wave, from := s.now.phase(), s.now.wave(), int32(s.now.link())+1
@@ -156,7 +154,7 @@ func (r *replay) moment() (now moment, visit, recall bool) {
 	}
 }
 
-// step makes one visit, of a followed link, in the history, or in both.
+// step performs one visit: of a followed link, in the history, or both.
 func (r *replay) step(now moment, visit, recall bool) {
 	e := r.e
 	l := int32(now.link())
@@ -192,7 +190,7 @@ func (r *replay) step(now moment, visit, recall bool) {
 	r.newEvents.visited(now, l, &e.linkStates[l], out)
 }
 
-// offers are those of a link to its members, so many, after a number of visits in the history.
+// offers returns a link's offers to its members after a number of visits in the history.
 func (r *replay) offers(l, visits int32, members int) []float64 {
 	if visits == 0 {
 		return r.boundless[:members]
@@ -200,8 +198,7 @@ func (r *replay) offers(l, visits int32, members int) []float64 {
 	return r.h.of[l].offers[int(visits-1)*members : int(visits)*members]
 }
 
-// recall is publish for a watched link. Flows that are asleep cross no link that is visited anew: nobody asks what follows
-// for them.
+// recall is publish for a watched link. Flows that are asleep cross no followed link, so their state is not needed.
 func (r *replay) recall(ms []member, out []float64) {
 	for i := range ms {
 		if r.e.flowStates[ms[i].flow].watched != asleep {
@@ -212,8 +209,8 @@ func (r *replay) recall(ms []member, out []float64) {
 	}
 }
 
-// followAffected follows the watched links that see another rate than in the history once a link offers its members out, where
-// in the history it offered them before so far, and then from now on. out is nil when the link offers what it did.
+// followAffected follows the watched links that see another rate than in the history after a link offers its members out. The history's offers
+// are before until this moment, and then from it on. out is nil when the link's offers did not change.
 func (r *replay) followAffected(ms []member, out, then, before []float64) {
 	e := r.e
 	r.waking = r.waking[:0]
@@ -240,7 +237,7 @@ func (r *replay) followAffected(ms []member, out, then, before []float64) {
 	}
 }
 
-// recordedOffer is what a link offers in the history.
+// recordedOffer returns the link's offer in the history.
 func (r *replay) recordedOffer(hop int32) float64 {
 	if r.e.linkStates[r.e.on[hop]].role == followed {
 		return r.recorded[hop]
@@ -248,8 +245,7 @@ func (r *replay) recordedOffer(hop int32) float64 {
 	return r.e.limits[hop]
 }
 
-// affected finds the watched links of a member's flow that see another rate than in the history when the member is
-// offered x instead of y.
+// affected collects the watched links of a member's flow that see another rate than in the history when the member is offered x instead of y.
 func (r *replay) affected(m *member, x, y float64) {
 	e := r.e
 	w := &e.flowStates[m.flow]
@@ -269,7 +265,7 @@ func (r *replay) affected(m *member, x, y float64) {
 	}
 }
 
-// follow has a link visited anew from this moment on.
+// follow makes the replay visit a link from this moment on.
 func (r *replay) follow(l int32) {
 	e := r.e
 	r.sync(l)
@@ -328,7 +324,7 @@ func (r *replay) sync(l int32) {
 	r.watch(l)
 }
 
-// watch waits for a link's next visit in the history.
+// watch sets an alarm for a link's next visit in the history.
 func (r *replay) watch(l int32) {
 	if visits, next := r.h.of[l].visits, r.tracks[l].next; int(next) < len(visits) {
 		r.alarms.set(visits[next].at, r.e.schedule.now)
