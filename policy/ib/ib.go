@@ -1,5 +1,5 @@
-// Package ib has the levers of InfiniBand: the settings of each (port, SL), congestion control tables, the marking of switches, virtual lanes,
-// and what they are predicted to give.
+// Package ib holds the levers of InfiniBand and their prediction: the settings of each (port, SL), congestion control tables, the marking of
+// switches, and virtual lanes.
 package ib
 
 import (
