@@ -13,7 +13,7 @@ import (
 	"fairlane/policy/plan"
 )
 
-// sharedSpread is the |ln| of rates on one set of registers from which a finding says so: 5 %.
+// sharedSpread is the |ln| of rates on one set of registers from which a finding reports them: 5 %.
 const sharedSpread = 0.05
 
 // findings lists what the plane cannot honour.
@@ -42,15 +42,15 @@ func (s *Settings) findings(predicted *model.Allocation) []plan.Finding {
 	return append(out, s.caps(predicted)...)
 }
 
-// missedPorts are ports that miss what is wanted of them, with the worst.
+// missedPorts are ports that miss their wanted rates, with the worst.
 type missedPorts struct {
 	ports int
-	names []string // of the first ports, as many as a finding names
+	names []string // of the first ports, up to the number that a finding names
 	worst *nicPort
 	by    float64
 }
 
-// note files a port under its tenants.
+// note records a port under its tenants.
 func (s *Settings) note(off map[string]*missedPorts, p *nicPort, by float64) {
 	key := strings.Join(s.names(s.senders(p)), "\x00")
 	if off[key] == nil {
@@ -59,7 +59,7 @@ func (s *Settings) note(off map[string]*missedPorts, p *nicPort, by float64) {
 	s.add(off[key], p, by)
 }
 
-// add files a port.
+// add records a port.
 func (s *Settings) add(o *missedPorts, p *nicPort, by float64) {
 	if o.worst == nil || by > o.by {
 		o.worst, o.by = p, by
@@ -69,7 +69,7 @@ func (s *Settings) add(o *missedPorts, p *nicPort, by float64) {
 	}
 }
 
-// links names the ports, the worst among them.
+// links names the ports, including the worst.
 func (s *Settings) links(o *missedPorts) []string {
 	worst := s.portName(o.worst)
 	if slices.Contains(o.names, worst) {
@@ -80,7 +80,7 @@ func (s *Settings) links(o *missedPorts) []string {
 
 func (s *Settings) portName(p *nicPort) string { return s.m.Fabric.PortName(p.ref) }
 
-// others says how many ports beside the worst a finding is about.
+// others states how many ports a finding concerns besides the worst.
 func others(ports int) phrase.Text {
 	if ports > 1 {
 		return phrase.Of("plan.worst-of", "ports", ports)
@@ -88,10 +88,10 @@ func others(ports int) phrase.Text {
 	return phrase.Text{}
 }
 
-// senders are the tenants with flows from a port, each once; others on it only receive.
+// senders lists the tenants with flows from a port, each once; others on it only receive.
 func (s *Settings) senders(p *nicPort) []int32 {
 	var out []int32
-	for _, f := range p.flows { // by tenant
+	for _, f := range p.flows { // ordered by tenant
 		if t := s.m.Flows[f].Tenant; len(out) == 0 || out[len(out)-1] != t {
 			out = append(out, t)
 		}
@@ -99,7 +99,7 @@ func (s *Settings) senders(p *nicPort) []int32 {
 	return out
 }
 
-// names of tenants.
+// names returns the names of tenants.
 func (s *Settings) names(tenants []int32) []string {
 	out := make([]string, len(tenants))
 	for i, t := range tenants {
@@ -135,7 +135,7 @@ func (s *Settings) sharedFlows(o *missedPorts) plan.Finding {
 			"port", s.portName(p), "others", others(o.ports), "times", fmt.Sprintf("%.3g", num.Exp(p.spread)), "each", model.Rate(p.wanted)), s.separationAdvice(p))
 }
 
-// separationAdvice says what of a port's traffic to send from other ports so that the rest wants one rate.
+// separationAdvice names the traffic of a port to send from other ports, so that the rest wants one rate.
 func (s *Settings) separationAdvice(p *nicPort) phrase.Text {
 	switch {
 	case s.wantOneRate(p, func(f int32) int32 { return s.target.Bottleneck[f] }):
@@ -146,7 +146,7 @@ func (s *Settings) separationAdvice(p *nicPort) phrase.Text {
 	return phrase.Of("plan.dcqcn-spread.fix")
 }
 
-// wantOneRate reports whether the flows of a port that the settings are for want one rate among those that are of one kind.
+// wantOneRate reports whether those flows of a port that its settings serve want one rate within each kind.
 func (s *Settings) wantOneRate(p *nicPort, kind func(f int32) int32) bool {
 	least, most := make(map[int32]float64), make(map[int32]float64)
 	for _, f := range p.flows {
@@ -198,7 +198,7 @@ func (s *Settings) caps(predicted *model.Allocation) []plan.Finding {
 		phrase.Of("plan.dcqcn-cap.fix"))
 }
 
-// times prints a ratio with four digits, or with all before the point when there are more.
+// times prints a ratio with four digits, or with all digits before the point if there are more.
 func times(ratio float64) string {
 	if ratio >= 1000 {
 		return strconv.FormatFloat(ratio, 'f', 0, 64)

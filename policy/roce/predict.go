@@ -7,7 +7,7 @@ import (
 	"fairlane/policy/model"
 )
 
-// predict is what the settings are expected to give.
+// predict returns the predicted effect of the settings.
 func (s *Settings) predict() (f model.Forecast) {
 	w := model.ShareWeights{Marked: s.weights, Sending: s.turns, Caps: s.m.DataCaps(s.target, dcqcn.AckShare)}
 	if f.Allocation = s.m.ShareByWeight(w); f.Err != nil {
@@ -35,7 +35,8 @@ func (s *Settings) prices(w model.ShareWeights, flows []int32) *model.Prices {
 	return x
 }
 
-// needsPrices reports whether marks must be found like prices: a flow meets those of several links, or a port's flows, with one set of registers, want different rates.
+// needsPrices reports whether marks must be found like prices: a flow meets those of several links, or flows of a port, which has one set of
+// registers, want different rates.
 func (s *Settings) needsPrices() bool {
 	if slices.ContainsFunc(s.marks, func(k int32) bool { return k > 1 }) {
 		return true
