@@ -10,11 +10,12 @@ import (
 	"fairlane/wrcc"
 )
 
-// lateLoad is the part of a port's capacity from which on late queue pairs upset it: when it has halved the rates of the others, as much
-// keeps it above RateRatioMax, and it divides again.
+// lateLoad is the part of a port's capacity from which late queue pairs disturb it: after the port has halved the rates of the others, their
+// load keeps it above RateRatioMax, and it divides again.
 const lateLoad = wrcc.DefaultRateRatioPct/100. - 1
 
-// latePairs is queue pairs that a port waits for in vain: they learn of a fair rate once a packet, so late that the loop is not stable with them.
+// latePairs are queue pairs whose reaction a port cannot wait for: they learn a fair rate once a packet, so late that the loop is unstable
+// with them.
 type latePairs struct {
 	load    float64 // bit/s
 	qps     float64
@@ -22,7 +23,7 @@ type latePairs struct {
 	tenants []int32
 }
 
-// lateFinding reports the ports that much of their load answers too late: longestGap bounds what WRCCT waits for.
+// lateFinding reports the ports with much load that reacts too late: longestGap bounds the gaps that WRCCT accounts for.
 func (s *Settings) lateFinding() {
 	l := s.m.Layout()
 	stableGap := make(map[int32]quantity.Picoseconds) // by domain
@@ -35,7 +36,7 @@ func (s *Settings) lateFinding() {
 		gap := packetGap(s.target.Rates[i] / l.QPs[i])
 		k := s.home[s.m.Transmitter(d).Node]
 		if gap+s.domains[k].rtt <= s.domains[k].period/2 {
-			continue // most are fast, and need no patience
+			continue // most queue pairs are fast; their domain's gap is not needed
 		}
 		if _, ok := stableGap[k]; !ok {
 			stableGap[k] = s.domains[k].longestStableGap()
@@ -78,18 +79,18 @@ func (x *latePairs) add(tenant int32, load, qps float64, gap quantity.Picosecond
 	x.load += load
 	x.qps += qps
 	x.gap = max(x.gap, gap)
-	if len(x.tenants) == 0 || x.tenants[len(x.tenants)-1] != tenant { // flows are by tenant
+	if len(x.tenants) == 0 || x.tenants[len(x.tenants)-1] != tenant { // flows are ordered by tenant
 		x.tenants = append(x.tenants, tenant)
 	}
 }
 
-// packetGap is the time between two packets of a queue pair with a rate in bit/s.
+// packetGap returns the time between two packets of a queue pair with a rate in bit/s.
 func packetGap(rate float64) quantity.Picoseconds {
 	return quantity.Picoseconds(boundPacket / max(rate, 1) * float64(quantity.Second))
 }
 
-// longestStableGap is the longest time between two packets of queue pairs with which the loop of the domain's ports is stable, to a microsecond;
-// for ever where it is not stable anyhow, of which choosePeriod tells.
+// longestStableGap returns the longest time between two packets of queue pairs with which the loop of the domain's ports is stable, to a
+// microsecond. It is unlimited where the loop is unstable in any case, which choosePeriod reports.
 func (d *domain) longestStableGap() quantity.Picoseconds {
 	p := wrcc.DefaultParams(usualUnit, d.period)
 	stable := func(gap quantity.Picoseconds) bool { return p.CheckLate(d.rtt.Seconds(), gap.Seconds()) == nil }
