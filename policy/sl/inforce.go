@@ -5,9 +5,8 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// preferInForce makes the problem prefer the placements of the plan in force. A tenant is known by its name or,
-// when it was renamed, by its partition, since it is the partition that has an SL in the subnet
-// manager. Pinned attachments have no choice and count for nothing.
+// preferInForce makes the problem prefer the placements of the plan in force. It identifies a tenant by name or, after a rename, by partition,
+// since the subnet manager maps partitions to SLs. Pinned attachments have no choice and do not count.
 func (x *problem) preferInForce() {
 	old := x.m.Input.InForce
 	if old == nil || len(old.Placements) == 0 {
@@ -38,7 +37,7 @@ func (x *problem) preferInForce() {
 	x.inForce = true
 }
 
-// addMoveCost makes every SL but one cost a node so many moves more.
+// addMoveCost raises the cost of every SL but one, for a node, by a number of ports.
 func (x *problem) addMoveCost(v int, sl int8, ports int32) {
 	for k := range colour.Colours {
 		if int8(k) != sl {
@@ -47,8 +46,8 @@ func (x *problem) addMoveCost(v int, sl int8, ports int32) {
 	}
 }
 
-// preferPlacements makes the problem of parts prefer the SL that the whole tenant would have, so that few tenants are
-// split, and twice as much the one in force.
+// preferPlacements makes the problem of parts prefer the SL of the whole tenant, so that few tenants are split, and the SL in force twice as
+// much.
 func (x *problem) preferPlacements(p Placements) {
 	x.preferInForce()
 	if x.c.Move == nil {
