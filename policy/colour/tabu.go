@@ -5,13 +5,13 @@ import "slices"
 // moveScale makes one port in conflict weigh more than all moves that avoid it.
 const moveScale = 1 << 20
 
-// tabuSearch is the state of a search for fewer conflicts: always the best single change of a node that
-// is in conflict, even if it makes matters worse, and not back again for some steps (Hertz and de Werra,
-// Using tabu search techniques for graph coloring, 1987, with conflicts weighted by ports).
+// tabuSearch is the state of a search for fewer conflicts. Each step makes the best single change of a node in conflict, even if it increases
+// the cost, and may not be reversed for some steps (Hertz and de Werra, Using tabu search techniques for graph coloring, 1987, with conflicts
+// weighted by ports).
 type tabuSearch struct {
 	c          *Colouring
 	cost       [][Colours]int64 // by node and colour: conflicts scaled, and moves
-	barred     [][Colours]int32 // step until which a colour is not to come back
+	barred     [][Colours]int32 // step until which a colour may not return
 	conflicted []int32          // nodes in conflict
 	place      []int32          // of a node in conflicted, or -1
 	current    int64
@@ -63,11 +63,11 @@ func (c *Colouring) tabu() int {
 	return c.Conflicts()
 }
 
-// sweeps bounds the descent.
+// sweeps bounds the passes of the descent.
 const sweeps = 200
 
-// descend lets every node in conflict in turn take its cheapest colour, as long as that helps; one of equal cost only
-// in every second round, so that nodes do not swap for ever.
+// descend lets every node in conflict in turn take its cheapest colour, as long as that helps. A colour of equal cost is taken only in every
+// second round, so that nodes do not swap for ever.
 func (t *tabuSearch) descend() {
 	for i := range sweeps {
 		moved := false
@@ -84,8 +84,7 @@ func (t *tabuSearch) descend() {
 	}
 }
 
-// cheapest is the colour of least cost; of equal ones the next after the node's own, in a circle, so that a node
-// moves on among them.
+// cheapest returns the colour of least cost; of equal ones the next after the node's own, cyclically, so that a node moves on among them.
 func (t *tabuSearch) cheapest(v int32) int8 {
 	was := t.c.Colour[v]
 	best := was
@@ -101,8 +100,8 @@ func (t *tabuSearch) cheapest(v int32) int8 {
 	return best
 }
 
-// best finds the cheapest change that is allowed now; of equal ones the first by node, then by order. A change to
-// something better than ever is always allowed.
+// best finds the cheapest permitted change; of equal ones the first by node, then by order. A change that improves on the best cost so far is
+// always permitted.
 func (t *tabuSearch) best(step int32, bestCost int64) (node int32, colour int8) {
 	node, colour = -1, -1
 	least := int64(0)
@@ -138,7 +137,7 @@ func (t *tabuSearch) change(v int32, k int8) {
 	t.updateConflict(v)
 }
 
-// updateConflict keeps the list of nodes in conflict.
+// updateConflict updates the list of nodes in conflict.
 func (t *tabuSearch) updateConflict(v int32) {
 	in, at := t.cost[v][t.c.Colour[v]] >= moveScale, t.place[v]
 	switch {
