@@ -10,7 +10,7 @@ import (
 // spreadRounds bounds the passes over all nodes.
 const spreadRounds = 4
 
-// spread minimises the nodes that share an SL on ports where sharing is allowed: tenants that only receive there share the SL's counter, and
+// spread reduces the number of nodes that share an SL on ports where sharing is allowed: tenants that only receive there share the SL's counter, and
 // its setting should they begin to send. Nodes with an SL in force or pinned keep theirs, and SL 0 stays free.
 func (x *problem) spread(ports []model.PortTenants) {
 	on := make([][]int32, len(x.nodes))              // ports
