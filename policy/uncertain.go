@@ -8,8 +8,8 @@ import (
 	"fairlane/subnet"
 )
 
-// uncertainFrom is the bound above which a finding names the tenant. On RoCE it is a tenth below MissLimit, since up to 5 of 100 tenants are further
-// off than their bound.
+// uncertainFrom is the bound above which a finding names the tenant. On RoCE it is a tenth below MissLimit, since up to 5 of 100 tenants
+// exceed their bound.
 func uncertainFrom(m *model.Model) float64 {
 	if m.Plane == subnet.PlaneRoCE {
 		return 0.09
@@ -61,7 +61,7 @@ func expectedRates(t *plan.TenantShare) phrase.Text {
 	return phrase.Of("plan.range", "tenant", t.Tenant, "low", model.Rate(low), "high", model.Rate(high), "entitled", t.Entitled)
 }
 
-// hashErrorFrom is the uncertainty from which on a finding names it.
+// hashErrorFrom is the uncertainty from which a finding names it.
 const hashErrorFrom = 0.05
 
 // hashErrorFinding names the tenants whose shares depend on the paths that a hash chooses.
@@ -82,7 +82,7 @@ func hashErrorFinding(m *model.Model, hashErrors []float64) []plan.Finding {
 		phrase.Of("plan.paths-by-chance.fix"))}
 }
 
-// roughFinding says that flows are too entangled to be shared out exactly.
+// roughFinding reports that flows depend on each other too much to be shared out exactly.
 func roughFinding(target, predicted *model.Allocation) []plan.Finding {
 	n := max(target.Rough, predicted.Rough)
 	if n == 0 {
