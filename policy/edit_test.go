@@ -251,7 +251,7 @@ func TestEditedInputsCompileWhateverFails(t *testing.T) {
 			rt.Fatalf("%d of %d flows are left, findings %v", len(out.Flows), len(in.Flows), findings)
 		}
 		compile(rt, out)
-		if in.Options.Plane != policy.PlaneIB && len(findings) > 0 { // only what has no way was left out
+		if in.Options.Plane != policy.PlaneIB && len(findings) > 0 { // only flows without a path were removed
 			all := out
 			for i := range in.Flows {
 				if all.Flows = in.Flows[i : i+1]; slices.Contains(out.Flows, in.Flows[i]) {

@@ -9,16 +9,15 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// bareTrees are the fat trees of the benchmarks of RoCE and WRCC. InfiniBand cannot have the largest: a subnet has 49,151
-// LIDs.
+// bareTrees are the fat trees of the RoCE and WRCC benchmarks. InfiniBand cannot have the largest: a subnet has 49,151 LIDs.
 func bareTrees() []tree {
 	return []tree{
 		{"hosts=1024", 16, 1024, false}, {"hosts=10000", 36, 10_000, false}, {"hosts=100000", 74, 100_000, false},
 	}
 }
 
-// BenchmarkCompileEthernet compiles three-level fat trees with 64 tenants and ten flows a host for RoCE and WRCC, with
-// the way of each flow given, and without, when every flow is spread over a few of its equal-cost paths.
+// BenchmarkCompileEthernet compiles three-level fat trees with 64 tenants and ten flows a host for RoCE and WRCC: with the route of each flow
+// given, and with every flow spread over a few of its equal-cost paths.
 func BenchmarkCompileEthernet(b *testing.B) {
 	for _, plane := range []policy.Plane{policy.PlaneRoCE, policy.PlaneWRCC} {
 		for _, c := range bareTrees() {
@@ -37,7 +36,7 @@ func BenchmarkCompileEthernet(b *testing.B) {
 	}
 }
 
-// BenchmarkCompileEthernetAfterOneWeightChanged does so with a memory, while one tenant's weight goes up and down.
+// BenchmarkCompileEthernetAfterOneWeightChanged does so with memory, while one tenant's weight goes up and down.
 func BenchmarkCompileEthernetAfterOneWeightChanged(b *testing.B) {
 	for _, plane := range []policy.Plane{policy.PlaneRoCE, policy.PlaneWRCC} {
 		b.Run(string(plane), func(b *testing.B) {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// hard is a random problem near the number of colours that it takes. InForce adds a plan in force, in which a third of the nodes have
-// a colour by chance.
+// hard is a random problem near the number of colours that it needs. inForce adds a plan in force, in which a third of the nodes have a random
+// colour.
 func hard(seed uint64, n, k int, density float64, inForce bool) *Colouring {
 	r := rand.New(rand.NewPCG(seed, 1))
 	c := New(n)

@@ -8,7 +8,7 @@ import (
 	"fairlane/sim"
 )
 
-// TestTicksAreLostNearTheLineRate holds the curve against the chain itself, stepped at random.
+// TestTicksAreLostNearTheLineRate compares the curve with the chain itself, stepped at random.
 func TestTicksAreLostNearTheLineRate(t *testing.T) {
 	t.Parallel()
 	table, err := ibcc.Geometric(128, 1040)

@@ -57,7 +57,7 @@ func TestFewQueuePairsOnManyPathsAreUncertain(t *testing.T) {
 	}
 }
 
-// Flows between the same ports differ in what is known of their paths, and in their rates: neither hides what a hash does to another.
+// Flows between the same ports differ in whether their paths are known, and in their rates: neither hides the hash error of another.
 func TestKnownPathsAndSmallDemandsHideNoHashError(t *testing.T) {
 	t.Parallel()
 	m := model.TreeModel(t, 4, [][2]int{{0, 15}})

@@ -85,7 +85,7 @@ func TestOfManyPathsAsManyAreTakenAsAreAffordable(t *testing.T) {
 			used[d]++
 		}
 	}
-	if len(used) < 3*len(m.Caps)/8 { // flows go one way only, and from half of the pods to the other half
+	if len(used) < 3*len(m.Caps)/8 { // flows go in one direction, from half of the pods to the other half
 		t.Errorf("%d of %d link directions used, want the choices spread over all", len(used), len(m.Caps))
 	}
 }
