@@ -258,7 +258,7 @@ func TestEditedInputsCompileWhateverFails(t *testing.T) {
 					continue
 				}
 				if _, err := policy.Compile(all); err == nil {
-					rt.Fatalf("flow %+v is left out, and has a way", in.Flows[i])
+					rt.Fatalf("flow %+v is left out, and has a path", in.Flows[i])
 				}
 			}
 		}

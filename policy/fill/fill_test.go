@@ -210,14 +210,14 @@ func TestMoreWeightNeverMeansLessOnOneLink(t *testing.T) {
 // tree builds a problem of tenants with one class each from flows given as tenant and links.
 func tree(capacity, weights []float64, flows []struct {
 	tenant int32
-	way    []int32
+	links  []int32
 }) *fill.Problem {
 	p := &fill.Problem{Capacity: capacity, First: []int32{0}, TenantWeight: weights, ClassWeight: make([]float64, len(weights))}
 	for i := range p.ClassWeight {
 		p.ClassWeight[i] = 1
 	}
 	for _, f := range flows {
-		p.Hops = append(p.Hops, f.way...)
+		p.Hops = append(p.Hops, f.links...)
 		p.First = append(p.First, int32(len(p.Hops)))
 		p.Units = append(p.Units, 1)
 		p.Tenant, p.Class = append(p.Tenant, f.tenant), append(p.Class, f.tenant)
@@ -235,7 +235,7 @@ func TestMoreWeightCanMeanLessAcrossANetwork(t *testing.T) {
 	} {
 		p := tree([]float64{100e9, 200e9, 200e9, 400e9, 400e9}, []float64{c.weight, 1, 3}, []struct {
 			tenant int32
-			way    []int32
+			links  []int32
 		}{
 			{0, []int32{0}}, {0, []int32{3}}, {0, []int32{4}}, // a
 			{1, []int32{0, 1, 2}},                  // b
@@ -421,7 +421,7 @@ func TestASolverComputesOnlyThePartsThatChanged(t *testing.T) {
 	t.Parallel()
 	flows := []struct {
 		tenant int32
-		way    []int32
+		links  []int32
 	}{{0, []int32{0}}, {0, []int32{1}}, {1, []int32{0}}, {2, []int32{1}}}
 	capacity := []float64{100e9, 100e9}
 	var s fill.Solver

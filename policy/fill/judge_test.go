@@ -186,8 +186,8 @@ func problem(t *rapid.T, flat bool) *fill.Problem {
 		classes := rapid.IntRange(1, 2).Draw(t, "classes")
 		for range classes {
 			for range rapid.SampledFrom([]int{0, 1, 2, 3, 5, 8}).Draw(t, "flows") {
-				way := rapid.Permutation(numbers(links)).Draw(t, "way")
-				p.Hops = append(p.Hops, way[:rapid.IntRange(1, min(links, 5)).Draw(t, "length")]...)
+				path := rapid.Permutation(numbers(links)).Draw(t, "path")
+				p.Hops = append(p.Hops, path[:rapid.IntRange(1, min(links, 5)).Draw(t, "length")]...)
 				p.First = append(p.First, int32(len(p.Hops)))
 				p.Units = append(p.Units, float64(rapid.IntRange(1, 16).Draw(t, "units"))/float64(rapid.IntRange(1, 2).Draw(t, "half")))
 				p.Demand = append(p.Demand, gbps*float64(rapid.SampledFrom([]int{0, 0, 0, 1, 5, 20, 60}).Draw(t, "demand")))

@@ -278,7 +278,7 @@ func TestAHistoryDoesNotGrow(t *testing.T) {
 			}
 			again := fresh.recorder.history(fresh.links)
 			if !cmp.Equal(again.of, m.h.of, cmp.AllowUnexported(record{}, visit{}, change{})) {
-				t.Fatalf("step %d, part %d: the history is not that of the way from nothing", step, i)
+				t.Fatalf("step %d, part %d: the history is not that of a solution from scratch", step, i)
 			}
 		}
 		p = d.edit(p)

@@ -26,7 +26,7 @@ type wrccRun struct {
 	of   []int // flow ID to index of Input.Tenants
 }
 
-// simulated compiles a case for the ways that the fabric's hash takes, and installs the plan.
+// simulated compiles a case for the paths that the fabric's hash chooses, and installs the plan.
 func simulated(t testing.TB, in policy.Input) *wrccRun {
 	t.Helper()
 	in.Options.Plane = policy.PlaneWRCC
@@ -115,7 +115,7 @@ func (r *wrccRun) each(t testing.TB, yield func(ether.FlowSpec, int)) {
 	}
 }
 
-// route finds the ways of all queue pairs.
+// route finds the paths of all queue pairs.
 func (r *wrccRun) route(t testing.TB) {
 	t.Helper()
 	n := r.network(t)

@@ -68,7 +68,7 @@ func Routes(in *policy.Input, seed uint64) ([][]policy.Route, error) {
 	}
 	out := make([][]policy.Route, len(in.Flows))
 	for i, f := range n.Pairs {
-		out[f] = addRoute(out[f], n.Ways[i])
+		out[f] = addRoute(out[f], n.Paths[i])
 	}
 	return out, nil
 }
@@ -87,7 +87,7 @@ func addRoute(routes []policy.Route, path []subnet.PortRef) []policy.Route {
 func (n *etherNetwork) streams() []stream {
 	out := make([]stream, len(n.Pairs))
 	for i, f := range n.Pairs {
-		out[i] = stream{flow: f, path: n.Ways[i]}
+		out[i] = stream{flow: f, path: n.Paths[i]}
 	}
 	return out
 }
