@@ -159,20 +159,20 @@ func (w *RouteFinder) givenRoutes(out []route, routes []Route, i int, fl *tenant
 		for j, p := range r.Path {
 			peer, ok := w.Model.Fabric.Peer(p)
 			if !ok || j == 0 && p != src || j > 0 && p.Node != at.Node || slices.Contains(r.Path[:j], p) {
-				return nil, fmt.Errorf("flow %d of tenant %s: way %d: hop %d is %s: want linked ports from %s on, each once and on the node that the last one leads to",
+				return nil, fmt.Errorf("flow %d of tenant %s: route %d: hop %d is %s: want linked ports from %s on, each once and on the node that the last one leads to",
 					i, fl.Tenant, k, j, w.Model.Fabric.PortName(p), w.Model.Fabric.PortName(src))
 			}
 			at = peer
 		}
 		if at != dst || !(r.QPs > 0) {
-			return nil, fmt.Errorf("flow %d of tenant %s: way %d ends at %s with %g queue pairs: want it to end at %s with more than 0",
+			return nil, fmt.Errorf("flow %d of tenant %s: route %d ends at %s with %g queue pairs: want it to end at %s with more than 0",
 				i, fl.Tenant, k, w.Model.Fabric.PortName(at), r.QPs, w.Model.Fabric.PortName(dst))
 		}
 		sum += r.QPs
 		out = append(out, route{w.directions(r.Path), r.QPs, 1})
 	}
 	if d := sum - float64(fl.QPs); d > 1e-6 || d < -1e-6 {
-		return nil, fmt.Errorf("flow %d of tenant %s: its ways have %g queue pairs: want %d", i, fl.Tenant, sum, fl.QPs)
+		return nil, fmt.Errorf("flow %d of tenant %s: its routes have %g queue pairs: want %d", i, fl.Tenant, sum, fl.QPs)
 	}
 	return out, nil
 }
