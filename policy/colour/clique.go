@@ -10,7 +10,7 @@ import (
 // Bounds of the search for the largest clique, in steps: for a finding, and for the early check that colours are too few.
 const (
 	CliqueSearch = 100_000
-	cliqueGlance = 1_000
+	cliqueCheck  = 1_000
 )
 
 // set is a set of nodes, one bit each.
@@ -119,7 +119,7 @@ func (x *cliques) search(c *Colouring, nodes []int32) {
 
 // Crowded reports whether some clique has more nodes than colours in their domains together.
 func (c *Colouring) Crowded() bool {
-	members, _ := c.Clique(nil, cliqueGlance)
+	members, _ := c.Clique(nil, cliqueCheck)
 	all := uint16(0)
 	for _, v := range members {
 		all |= c.Domain[v]
