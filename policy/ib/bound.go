@@ -15,7 +15,7 @@ const (
 	boundBase    = 0.02  // random choice of the marked packets, for 10,000 marks and more
 	boundSingle  = 0.005 // for tenants that marks control through a single CCTI, so that random errors do not average out
 	boundFull    = 0.03  // for each full link beyond the first on the longest path that meets the tenant's: links that wait for each other do not fill
-	boundLinked  = 0.02  // for flows that meet one marked by several limiting links: one link divides anew what the other is off by
+	boundLinked  = 0.02  // for tenants that meet a flow marked by several limiting links: one link redistributes the error of the other
 	boundRest    = 0.03  // part of the rate of such flows on a link, passed on to the flows that only this link limits
 	boundVictim  = 0.06  // for a flow that shares a link with flows to a limiting link further on (head-of-line blocking)
 	boundBlocked = 0.15  // instead, where the shared link and the flow's own next one are limiting as well: the links wait for each other
