@@ -44,6 +44,7 @@ func (m *Model) MarksSince(target *Allocation, a Changes, before []int32) []int3
 // Kind states which flows a setting's rate was derived from.
 type Kind uint8
 
+// Kinds of rates.
 const (
 	Contended   Kind = iota // flows limited by a link that marks
 	Uncontended             // flows that no link marks

@@ -83,6 +83,7 @@ func (o Options) Misplaced() iter.Seq2[string, subnet.Plane] {
 // Mode selects the lever.
 type Mode string
 
+// Modes.
 const (
 	ModeProduct  Mode = "product"  // Increase and Timer by the product rule
 	ModeTheorem1 Mode = "theorem1" // S1: only CCTI_Increase differs
@@ -91,6 +92,7 @@ const (
 // CCTLaw is the shape of the congestion control table.
 type CCTLaw string
 
+// CCT laws.
 const (
 	CCTGeometric CCTLaw = "geometric"
 	CCTQuadratic CCTLaw = "quadratic" // S1's 14·i²/1062 us, scaled to the speed

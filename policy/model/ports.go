@@ -66,6 +66,7 @@ func (m *Model) onPorts(keep func(tenant, attachment int) bool) []PortTenants {
 // Role states whether a tenant's flows begin or end on one of its ports.
 type Role uint8
 
+// Roles of tenants on ports.
 const (
 	RoleUnknown  Role = iota // no flow begins or ends there: the tenant may send
 	RoleReceives             // flows end there, and none begins
