@@ -116,9 +116,9 @@ func TestApplyDoesWhatIsAskedToACopy(t *testing.T) {
 	t.Parallel()
 	in := incast(t)
 	in.Tenants = tenants.Attach(in.Tenants, in.Flows)
-	in.Routes = [][]policy.Way{{{QPs: 1}}, {{QPs: 3}, {QPs: 1}}, nil}
+	in.Routes = [][]policy.Route{{{QPs: 1}}, {{QPs: 3}, {QPs: 1}}, nil}
 	was := incast(t)
-	was.Tenants, was.Routes = tenants.Attach(was.Tenants, was.Flows), [][]policy.Way{{{QPs: 1}}, {{QPs: 3}, {QPs: 1}}, nil}
+	was.Tenants, was.Routes = tenants.Attach(was.Tenants, was.Flows), [][]policy.Route{{{QPs: 1}}, {{QPs: 3}, {QPs: 1}}, nil}
 	out, findings, err := policy.Apply(in, edits(t, "weight:red=8", "guarantee:green=5Gbit/s", "cap:green=50Gbit/s", "flows:green*2.5", "remove:blue",
 		"add:new=3@host-001,host-002,host-003", "flow:red=host-002>host-010*7@2Gbit/s")...)
 	if err != nil || len(findings) != 0 {
@@ -256,14 +256,14 @@ func TestEditedInputsCompileWhateverFails(t *testing.T) {
 			rt.Fatalf("%d of %d flows are left, findings %v", len(out.Flows), len(in.Flows), findings)
 		}
 		compile(rt, out)
-		if in.Options.Plane != policy.PlaneIB && len(findings) > 0 { // only what has no way was left out
+		if in.Options.Plane != policy.PlaneIB && len(findings) > 0 { // only flows without a path were removed
 			all := out
 			for i := range in.Flows {
 				if all.Flows = in.Flows[i : i+1]; slices.Contains(out.Flows, in.Flows[i]) {
 					continue
 				}
 				if _, err := policy.Compile(all); err == nil {
-					rt.Fatalf("flow %+v is left out, and has a way", in.Flows[i])
+					rt.Fatalf("flow %+v is left out, and has a path", in.Flows[i])
 				}
 			}
 		}

@@ -1,6 +1,6 @@
-// Package model has the checked input in the form that compiling works on: numbered tenants, flows on the links of their routes, and how
-// links are shared, by the entitlements of tenants (Entitle) and by what settings make flows count for (ShareByWeight). It is the same on
-// every plane and knows no lever.
+// Package model holds the checked input in the form that the compiler works on: numbered tenants, and flows on the links of their routes. It
+// computes how links are shared: by the entitlements of tenants (Entitle) and by the weights that settings give to flows (ShareByWeight). It
+// is the same on every plane and contains no lever.
 package model
 
 import (
@@ -24,34 +24,32 @@ import (
 // ErrInput marks input that cannot be compiled, for errors.Is.
 var ErrInput error = &phrase.Error{Text: phrase.Of("plan.input")}
 
-// Model is the checked input in the form the stages work on: tenants sorted by name with
-// complete attachments, flows sorted so that the order given does not matter, link directions
-// numbered. Link direction 2i is Fabric.Links[i] from A to B, 2i+1 from B to A.
+// Model is the checked input: tenants sorted by name with complete attachments, flows sorted so that their order in the input has no effect,
+// and numbered link directions. Link direction 2i is Fabric.Links[i] from A to B, 2i+1 from B to A.
 type Model struct {
 	Input    Input
 	Plane    subnet.Plane
 	Fabric   *subnet.Fabric // with LIDs and forwarding tables
 	Tenants  []tenants.Tenant
 	Flows    []Flow
-	Caps     []float64 // bit/s of each link direction
+	Caps     []float64 // bit/s, by link direction
 	Usable   []ident.SL
 	Profiles []*ibprofile.Profile // by node, on InfiniBand
-	// Targets and forecasts solve what is to be shared, and remember: models of the same flows have them together. nil
-	// where there is nothing to remember for.
+	// Targets and Forecasts solve the model's sharing problems with memory. Models of the same flows share them. nil disables the memory.
 	Targets, Forecasts *fill.Solver
 	layout             *Layout // see Layout
 }
 
-// Flow is one way of an aggregate.
+// Flow is one route of an aggregate.
 type Flow struct {
 	Index    int   // into Input.Flows
-	of       int32 // ways that a hash chooses from; 1 when this one is certain
+	choices  int32 // number of routes that the unknown hash chooses from; 1 when the route is known
 	Tenant   int32
 	Class    int32   // into the tenant's classes, or 0
-	QPs      float64 // a fraction where a hash that is not known spreads queue pairs
+	QPs      float64 // a fraction where an unknown hash spreads queue pairs
 	demand   float64 // bit/s; 0 is greedy
 	Src, Dst subnet.PortRef
-	Links    []int32 // link directions in order
+	Links    []int32 // link directions in path order
 }
 
 // New checks the input and completes it: attachments, LIDs, routes.
@@ -92,7 +90,7 @@ func New(in Input) (*Model, error) {
 	return m, m.addFlows()
 }
 
-// Routed returns the fabric with LIDs and forwarding tables, computing what is not given.
+// Routed returns the fabric with LIDs and forwarding tables; it computes those that are missing.
 func Routed(f *subnet.Fabric) (*subnet.Fabric, error) {
 	out, err := subnet.AssignLIDs(f, 0)
 	if err != nil {
@@ -131,7 +129,7 @@ func (m *Model) checkAttachments() error {
 	return nil
 }
 
-// CAPort finds a channel-adapter port with a link.
+// CAPort returns a channel-adapter port that has a link.
 func CAPort(f *subnet.Fabric, id ident.PortID) (subnet.PortRef, error) {
 	ref, ok := f.PortByID(id)
 	if !ok {
@@ -161,7 +159,7 @@ func (m *Model) addFlows() error {
 		if to == len(order) {
 			half = &both[1]
 		}
-		w := &WayFinder{Model: m, Switches: switches, arena: make([]int32, 0, 6*(to-from))}
+		w := &RouteFinder{Model: m, Switches: switches, arena: make([]int32, 0, 6*(to-from))}
 		half.flows, half.err = w.flows(order[from:to], byName)
 	})
 	for i := range both {
@@ -174,10 +172,10 @@ func (m *Model) addFlows() error {
 	return nil
 }
 
-// flows makes those of the input that order lists, a flow for each way. byName finds tenants.
-func (w *WayFinder) flows(order []int32, byName map[string]int32) ([]Flow, error) {
+// flows builds the model flows of the input flows in order, one for each route. byName maps tenant names to numbers.
+func (w *RouteFinder) flows(order []int32, byName map[string]int32) ([]Flow, error) {
 	m, out := w.Model, make([]Flow, 0, len(order))
-	var ways []way
+	var routes []route
 	for _, k := range order {
 		i := int(k)
 		fl := &m.Input.Flows[i]
@@ -185,7 +183,7 @@ func (w *WayFinder) flows(order []int32, byName map[string]int32) ([]Flow, error
 		if err != nil {
 			return nil, err
 		}
-		if ways, err = w.find(ways[:0], i, fl, src, dst); err != nil {
+		if routes, err = w.routesOf(routes[:0], i, fl, src, dst); err != nil {
 			return nil, err
 		}
 		ti := byName[fl.Tenant]
@@ -193,9 +191,9 @@ func (w *WayFinder) flows(order []int32, byName map[string]int32) ([]Flow, error
 		class, _ := t.ClassNamed(fl.Class)
 		x := Flow{Index: i, Tenant: ti, Src: src, Dst: dst}
 		x.Class = int32(max(0, slices.IndexFunc(t.Classes, func(c tenants.Class) bool { return c.Name == class.Name })))
-		for k := range ways {
-			x.of, x.Links, x.QPs = int32(ways[k].of), ways[k].links, ways[k].qps
-			x.demand = float64(float64(fl.Demand) * (ways[k].qps / float64(fl.QPs)))
+		for k := range routes {
+			x.choices, x.Links, x.QPs = int32(routes[k].choices), routes[k].links, routes[k].qps
+			x.demand = float64(float64(fl.Demand) * (routes[k].qps / float64(fl.QPs)))
 			if len(x.Links) == 0 {
 				return nil, fault(phrase.Of("input.flow", "flow", i, "tenant", fl.Tenant, "reason", phrase.Of("input.same-lid")))
 			}
@@ -205,7 +203,7 @@ func (w *WayFinder) flows(order []int32, byName map[string]int32) ([]Flow, error
 	return out, nil
 }
 
-// Direction numbers the link direction that a transmitting port drives.
+// Direction returns the link direction that a transmitting port drives.
 func Direction(f *subnet.Fabric, p subnet.PortRef) int32 {
 	l, i := f.Link(p)
 	if l.A == p {
@@ -214,10 +212,10 @@ func Direction(f *subnet.Fabric, p subnet.PortRef) int32 {
 	return 2*i + 1
 }
 
-// Transmitter is the port that drives a link direction.
+// Transmitter returns the port that drives a link direction.
 func (m *Model) Transmitter(d int32) subnet.PortRef { return Transmitter(m.Fabric, d) }
 
-// Transmitter is the port of a fabric that drives a link direction.
+// Transmitter returns the port of a fabric that drives a link direction.
 func Transmitter(f *subnet.Fabric, d int32) subnet.PortRef {
 	if l := &f.Links[d/2]; d%2 == 0 {
 		return l.A
@@ -226,17 +224,16 @@ func Transmitter(f *subnet.Fabric, d int32) subnet.PortRef {
 	}
 }
 
-// Receiver is the far end of a link direction.
+// Receiver returns the far end of a link direction.
 func (m *Model) Receiver(d int32) subnet.PortRef { return m.Transmitter(d ^ 1) }
 
-// Marks reports whether the transmitter of a link direction is a switch: channel adapters do
-// not set FECN on what they send.
+// Marks reports whether the transmitter of a link direction is a switch: channel adapters do not set FECN on what they send.
 func (m *Model) Marks(d int32) bool {
 	return !m.Layout().Sends[d]
 }
 
-// PacketBits is the size on the wire of a full packet over a port: its MTU and the 26 bytes of LRH,
-// BTH, ICRC and VCRC (IBTA vol. 1, 7.7, 9.2, 7.8).
+// PacketBits returns the size on the wire of a full packet of a port: its MTU and the 26 bytes of LRH, BTH, ICRC and VCRC (IBTA vol. 1, 7.7,
+// 9.2, 7.8).
 func (m *Model) PacketBits(p subnet.PortRef) float64 {
 	mtu := int(m.Fabric.Port(p).MTU)
 	if mtu == 0 {
@@ -245,13 +242,13 @@ func (m *Model) PacketBits(p subnet.PortRef) float64 {
 	return float64((mtu + PacketHeader) * 8)
 }
 
-// Sizes in bytes: the MTU of a port that does not give it, and the headers of a full packet.
+// Sizes in bytes: the MTU of a port whose MTU is unknown, and the headers of a full packet.
 const (
 	DefaultMTU   = 4096
 	PacketHeader = 26
 )
 
-// WantedPlane is the plane asked for.
+// WantedPlane returns the requested plane.
 func (o Options) WantedPlane() subnet.Plane {
 	if o.Plane == "" {
 		return subnet.PlaneIB
@@ -259,7 +256,7 @@ func (o Options) WantedPlane() subnet.Plane {
 	return o.Plane
 }
 
-// validate checks the options' ranges.
+// validate checks the ranges of the options.
 func (o Options) validate() error {
 	if p := o.WantedPlane(); p != subnet.PlaneIB && p != subnet.PlaneRoCE && p != subnet.PlaneWRCC {
 		return fault(phrase.Of("input.plane", "found", strconv.Quote(string(p)), "want", oneOf(subnet.PlaneIB, subnet.PlaneRoCE, subnet.PlaneWRCC)))
@@ -290,9 +287,8 @@ func (o Options) validate() error {
 // dropped is the service level that a fabric with all data VLs maps to VL 15.
 const dropped ident.SL = 15
 
-// usableSLs lists the service levels that tenants may get, in the order of preference: 1 to
-// 15, then 0, which unmanaged traffic uses. Without a list of its own SL 15 is reserved, since VL 15
-// drops it.
+// usableSLs lists the service levels available to tenants, in order of preference: 1 to 15, then 0, which unmanaged traffic uses. By default
+// SL 15 is reserved, since VL 15 drops it.
 func (o Options) usableSLs() []ident.SL {
 	reserved := o.ReservedSLs
 	if reserved == nil {
@@ -307,16 +303,16 @@ func (o Options) usableSLs() []ident.SL {
 	return out
 }
 
-// Whole rounds a sum of queue pairs.
-func Whole(qps float64) int { return int(qps + 0.5) }
+// RoundQPs rounds a sum of queue pairs.
+func RoundQPs(qps float64) int { return int(qps + 0.5) }
 
 // Rate rounds a computed rate to whole bits per second.
 func Rate(x float64) quantity.BitRate { return quantity.BitRate(x + 0.5) }
 
-// UnknownDelay counts for a link of which the fabric says nothing: some metres and a switch. S0's links have 1 us.
+// UnknownDelay is assumed for a link whose delay the fabric does not give: some metres and a switch. S0's links have 1 us.
 const UnknownDelay = quantity.Microsecond
 
-// Delay is that of a link direction on the planes of Ethernet.
+// Delay returns the delay of a link direction on the Ethernet planes.
 func (m *Model) Delay(d int32) quantity.Picoseconds {
 	return cmp.Or(m.Fabric.Links[d/2].Delay, UnknownDelay)
 }

@@ -1,4 +1,4 @@
-// Package whatif changes a copy of an input by edits, to ask what they would do.
+// Package whatif applies edits to a copy of an input, to predict their effect.
 package whatif
 
 import (
@@ -18,19 +18,19 @@ import (
 	"fairlane/tenants"
 )
 
-// Edit is one change of an input, to ask what it would do. ParseEdit reads one, Apply does it.
+// Edit is one change of an input. ParseEdit reads one, Apply applies it.
 type Edit struct {
 	Kind   EditKind
 	Tenant string
 	Class  string           // EditFlow: of the flow; "" is the default class
 	Weight quantity.Weight  // EditWeight, EditAdd
-	Rate   quantity.BitRate // EditGuarantee, EditCap: 0 takes it away; EditFlow: demand, 0 is greedy
-	Factor float64          // EditFlows: of each flow's queue pairs, MinFactor to MaxFactor
+	Rate   quantity.BitRate // EditGuarantee, EditCap: 0 removes it; EditFlow: demand, 0 is greedy
+	Factor float64          // EditFlows: factor on each flow's queue pairs, MinFactor to MaxFactor
 	QPs    int              // EditFlow: queue pairs, 1 to tenants.MaxQPs
-	Ports  []string         // EditFail: one; EditAdd: any; EditFlow: source and destination; as subnet.Fabric.ResolvePort takes them
+	Ports  []string         // EditFail: one; EditAdd: any number; EditFlow: source and destination; in the forms of subnet.Fabric.ResolvePort
 }
 
-// EditKind is what an edit changes; its text is the word before the colon.
+// EditKind is the kind of an edit; its text is the word before the colon.
 type EditKind string
 
 // Kinds of edits.
@@ -54,14 +54,14 @@ const (
 	MaxEditLength = 64 << 10
 )
 
-// Apply makes a copy of an input with the edits done in their order. The input itself is not changed; the copy shares
-// with it what the edits leave alone.
+// Apply returns a copy of an input with the edits applied in order. It does not change the input; the copy shares with it what no edit
+// changes.
 //
-// A failed link is taken out of the fabric. Forwarding tables and given routes were made with it, so all of them are
-// dropped and the compiler finds new ones, as a subnet manager does after a failure. LIDs of InfiniBand stay. Flows that
-// no way is left for are left out, and attachments of ports that have no link any more; the findings say so.
+// A failed link is removed from the fabric. Forwarding tables and given routes depend on it, so Apply drops all of them and the compiler
+// computes new ones, as a subnet manager does after a failure. LIDs of InfiniBand stay. Flows without a path and attachments of ports without
+// a link are removed, and the findings report them.
 //
-// Errors wrap ErrInput, name what is not there and what comes near it.
+// Errors wrap ErrInput and name what was not found, with near matches.
 func Apply(in model.Input, edits ...Edit) (model.Input, []plan.Finding, error) {
 	if len(edits) > MaxEdits {
 		return model.Input{}, nil, input(phrase.Of("edit.too-many", "n", len(edits), "max", MaxEdits), nil)
@@ -89,10 +89,10 @@ func Apply(in model.Input, edits ...Edit) (model.Input, []plan.Finding, error) {
 type Editor struct {
 	Input    model.Input
 	ownFlows bool     // Flows and Routes are the copy's own
-	failed   []string // names of links taken out
+	failed   []string // names of removed links
 }
 
-// NewEditor copies what edits change of tenants; flows and routes are shared until an edit changes them.
+// NewEditor copies the parts of tenants that edits change; flows and routes are shared until an edit changes them.
 func NewEditor(in model.Input) *Editor {
 	in.Tenants = slices.Clone(in.Tenants)
 	for i := range in.Tenants {
@@ -101,8 +101,7 @@ func NewEditor(in model.Input) *Editor {
 	return &Editor{Input: in}
 }
 
-// TakeFlows makes flows and routes the copy's own. Edits of weights alone leave them shared, from which a Compiler
-// sees that they are as before.
+// TakeFlows makes flows and routes the copy's own. Edits of weights only leave them shared, by which a Compiler recognises them as unchanged.
 func (e *Editor) TakeFlows() {
 	if e.ownFlows {
 		return
@@ -110,7 +109,7 @@ func (e *Editor) TakeFlows() {
 	e.ownFlows = true
 	e.Input.Flows = slices.Clone(e.Input.Flows)
 	if e.Input.Routes != nil {
-		e.Input.Routes = append(slices.Clone(e.Input.Routes), make([][]model.Way, max(0, len(e.Input.Flows)-len(e.Input.Routes)))...)
+		e.Input.Routes = append(slices.Clone(e.Input.Routes), make([][]model.Route, max(0, len(e.Input.Flows)-len(e.Input.Routes)))...)
 	}
 }
 
@@ -146,7 +145,7 @@ func (e *Editor) do(x Edit) error {
 	return nil
 }
 
-// Tenant finds a tenant of the copy.
+// Tenant returns a tenant of the copy.
 func (e *Editor) Tenant(name string) (*tenants.Tenant, error) {
 	names := make([]string, len(e.Input.Tenants))
 	for i := range e.Input.Tenants {
@@ -164,7 +163,7 @@ func (e *Editor) Tenant(name string) (*tenants.Tenant, error) {
 	return nil, fault(phrase.Of("edit.no-tenant", "tenant", strconv.Quote(name), "tenants", phrase.Names(names, len(names), plan.MaxNames)))
 }
 
-// Port finds a channel-adapter port that has a link.
+// Port returns a channel-adapter port that has a link.
 func (e *Editor) Port(name string) (ident.PortID, error) {
 	ref, err := e.Input.Fabric.ResolvePort(name)
 	if err != nil {
@@ -219,7 +218,7 @@ func (e *Editor) addFlow(t *tenants.Tenant, x Edit) error {
 	return nil
 }
 
-// Append adds a flow, and attaches a tenant that lists its ports to the flow's.
+// Append adds a flow. If the tenant lists its ports, it is attached to the flow's.
 func (e *Editor) Append(t *tenants.Tenant, f tenants.Flow) {
 	e.TakeFlows()
 	e.Input.Flows = append(e.Input.Flows, f)
@@ -275,7 +274,7 @@ func (e *Editor) remove(tenant string) {
 	e.keep(func(f *tenants.Flow) bool { return f.Tenant != tenant })
 }
 
-// keep leaves out flows with their routes.
+// keep removes the flows that ok rejects, with their routes.
 func (e *Editor) keep(ok func(*tenants.Flow) bool) {
 	e.TakeFlows()
 	n := 0
@@ -294,7 +293,7 @@ func (e *Editor) keep(ok func(*tenants.Flow) bool) {
 	}
 }
 
-// fail takes a port's link out of the fabric.
+// fail removes a port's link from the fabric.
 func (e *Editor) fail(x Edit) error {
 	if len(x.Ports) != 1 {
 		return fault(phrase.Of("edit.one-port", "n", len(x.Ports)))
@@ -309,7 +308,7 @@ func (e *Editor) fail(x Edit) error {
 	}
 	f := e.Input.Fabric
 	if e.Input.Options.WantedPlane() == subnet.PlaneIB {
-		// LIDs first: those that are handed out must not shift because a port is unplugged.
+		// LIDs first: a removed link must not change assigned LIDs.
 		if f, err = subnet.AssignLIDs(f, 0); err != nil {
 			return err
 		}
@@ -322,7 +321,7 @@ func (e *Editor) fail(x Edit) error {
 	return err
 }
 
-// dropUnreachable leaves out what failed links cut off.
+// dropUnreachable removes what failed links disconnect.
 func (e *Editor) dropUnreachable() ([]plan.Finding, error) {
 	if len(e.failed) == 0 {
 		return nil, nil
@@ -367,8 +366,7 @@ func (e *Editor) dropUnreachable() ([]plan.Finding, error) {
 	return plan.SortFindings(out), nil
 }
 
-// linked reports whether both ends are plugged in and reachable finds a way from one to the other. What is wrong with a flow
-// beyond that is for Compile to say.
+// linked reports whether both ends have links and reachable finds a path between them. Compile reports other errors of a flow.
 func linked(f *subnet.Fabric, fl *tenants.Flow, reachable func(src, dst subnet.PortRef) bool) bool {
 	src, ok := f.PortByID(fl.Src)
 	if !ok {
@@ -386,8 +384,8 @@ func linked(f *subnet.Fabric, fl *tenants.Flow, reachable func(src, dst subnet.P
 	return reachable(src, dst)
 }
 
-// reachable tells of two ports with links whether the compiler will find a way between them: on InfiniBand by forwarding tables; on Ethernet
-// there is one between neighbours, and between hosts of switches that links between switches join.
+// reachable returns a function that reports whether the compiler will find a path between two ports with links: on InfiniBand by forwarding
+// tables; on Ethernet between neighbours, and between hosts whose switches are connected by links between switches.
 func (e *Editor) reachable() (func(src, dst subnet.PortRef) bool, error) {
 	if e.Input.Options.WantedPlane() == subnet.PlaneIB {
 		f, err := model.Routed(e.Input.Fabric)

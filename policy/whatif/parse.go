@@ -11,7 +11,7 @@ import (
 	"fairlane/tenants"
 )
 
-// EditForms lists the texts that ParseEdit takes, one for each kind, with capitals where a value stands.
+// EditForms lists the texts that ParseEdit accepts, one for each kind, with capitals for values.
 func EditForms() []string {
 	return []string{
 		"weight:TENANT=WEIGHT", "guarantee:TENANT=RATE", "cap:TENANT=RATE", "flows:TENANT*FACTOR",
@@ -31,16 +31,16 @@ func editKinds() []string {
 // ParseEdit reads one edit in one of these forms:
 //
 //	weight:gold=8                  the tenant's weight
-//	guarantee:gold=10Gbit/s        its guarantee; 0 takes it away
-//	cap:bronze=25Gbit/s            its cap; 0 takes it away
+//	guarantee:gold=10Gbit/s        its guarantee; 0 removes it
+//	cap:bronze=25Gbit/s            its cap; 0 removes it
 //	flows:bronze*4                 four times as many queue pairs in each of its flows
 //	flow:gold/bulk=h1>h2*8@5Gbit/s a flow of class bulk from h1 to h2: 8 queue pairs (1), demand 5 Gbit/s (greedy)
 //	add:new=3@h1,h2,h3             a tenant of weight 3 with a queue pair from each of the ports to each other
-//	remove:silver                  the tenant and its flows are gone
-//	fail:leaf1/P5                  the link of a port is unplugged
+//	remove:silver                  the tenant and its flows are removed
+//	fail:leaf1/P5                  the link of a port is removed
 //
-// Ports are written as subnet.Fabric.ResolvePort takes them; whether they and the tenant exist is for Apply to find.
-// The error names the form that is wanted, or all of them when the kind is not known.
+// Ports have the forms of subnet.Fabric.ResolvePort. Apply checks whether they and the tenant exist. The error names the required form, or all
+// forms when the kind is unknown.
 func ParseEdit(text string) (Edit, error) {
 	if len(text) > MaxEditLength {
 		return Edit{}, input(phrase.Of("edit.too-long", "n", len(text), "max", MaxEditLength), nil)
@@ -67,7 +67,7 @@ func input(said phrase.Text, cause error) error {
 	return fmt.Errorf("%w: %w", model.ErrInput, phrase.Because(cause, said))
 }
 
-// Quoted quotes a text for a message, cut to 80 bytes.
+// Quoted quotes a text for a message, truncated to 80 bytes.
 func Quoted(s string) string {
 	if len(s) > 80 {
 		s = s[:80] + "..."
@@ -75,7 +75,7 @@ func Quoted(s string) string {
 	return strconv.Quote(s)
 }
 
-// parse reads what stands behind the colon.
+// parse reads the text after the colon.
 func (x *Edit) parse(s string) (err error) {
 	if x.Kind == EditFail {
 		x.Ports = []string{s}
@@ -137,7 +137,7 @@ func (x *Edit) parseAdd(s string) (err error) {
 	return portNames(x.Ports)
 }
 
-// parseFlow reads SOURCE>DESTINATION[*QPS][@RATE] from its end, because names of hosts may hold any character.
+// parseFlow reads SOURCE>DESTINATION[*QPS][@RATE] from its end, because names of hosts may contain any character.
 func (x *Edit) parseFlow(s string) (err error) {
 	x.QPs = 1
 	if head, tail, ok := cutLast(s, "@"); ok {
@@ -168,7 +168,7 @@ func cutLast(s, sep string) (head, tail string, ok bool) {
 	return s[:i], s[i+len(sep):], true
 }
 
-// portNames trims names and refuses empty ones.
+// portNames trims names and rejects empty ones.
 func portNames(names []string) error {
 	for i := range names {
 		if names[i] = strings.TrimSpace(names[i]); names[i] == "" {
@@ -214,7 +214,7 @@ func (x Edit) flowText() string {
 	return s
 }
 
-// rateText has a unit where that loses nothing.
+// rateText prints a rate with a unit if that loses no digits.
 func rateText(r quantity.BitRate) string {
 	if s := strings.ReplaceAll(r.String(), " ", ""); r != 0 {
 		if back, err := quantity.ParseBitRate(s); err == nil && back == r {
