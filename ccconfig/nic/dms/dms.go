@@ -42,7 +42,7 @@ type Way struct {
 	table  *nicparam.Table
 }
 
-var _ nicfiles.Way = (*Way)(nil)
+var _ nicfiles.Accessor = (*Way)(nil)
 
 // New returns the access to a port of the card with a PCI address, which is the service's target.
 func New(client Client, table *nicparam.Table, pci string, port nicfiles.Port) (*Way, error) {
@@ -80,7 +80,7 @@ func (w *Way) path(k nicparam.Key) (*gnmi.Path, error) {
 	return out, nil
 }
 
-// Read implements nicfiles.Way: one request for each leaf that the keys are part of, since a leaf which a card lacks must not
+// Read implements nicfiles.Accessor: one request for each leaf that the keys are part of, since a leaf which a card lacks must not
 // hide the others.
 func (w *Way) Read(ctx context.Context, keys []nicparam.Key) []nicfiles.Reading {
 	out := make([]nicfiles.Reading, len(keys))
@@ -223,7 +223,7 @@ func pause(leaf any) (mask uint8, err error) {
 	return mask, nil
 }
 
-// Write implements nicfiles.Way with one request, which the service executes completely or not at all, as gNMI requires.
+// Write implements nicfiles.Accessor with one request, which the service executes completely or not at all, as gNMI requires.
 func (w *Way) Write(ctx context.Context, set []nicparam.Setting) []error {
 	errs := make([]error, len(set))
 	if err := w.write(ctx, set); err != nil {
