@@ -16,7 +16,7 @@ import (
 	"fairlane/internal/testkit/zhtest"
 )
 
-// entry draws what happened, before it is chained.
+// entry draws an entry's content, before it is chained.
 func entry(t *rapid.T, name string) Entry {
 	text := rapid.StringN(0, 12, 40)
 	e := Entry{
@@ -89,7 +89,7 @@ func TestAChainVerifiesAlsoAfterBeingWrittenAndRead(t *testing.T) {
 	})
 }
 
-// tamper changes a chain in one of the ways in which somebody with the database could.
+// tamper changes a chain in one of the ways open to an attacker with write access to the database.
 func tamper(t *rapid.T, list []Entry) (changed []Entry, how string) {
 	list = slices.Clone(list)
 	i := rapid.IntRange(0, len(list)-1).Draw(t, "which")
@@ -100,7 +100,7 @@ func tamper(t *rapid.T, list []Entry) (changed []Entry, how string) {
 	case "swap":
 		j := rapid.IntRange(0, len(list)-1).Filter(func(j int) bool { return j != i }).Draw(t, "with")
 		list[i], list[j] = list[j], list[i]
-		if rapid.Bool().Draw(t, "keep numbers") { // contents change places, numbers stay in order
+		if rapid.Bool().Draw(t, "keep numbers") { // contents are exchanged, numbers stay in order
 			list[i].Seq, list[j].Seq = list[j].Seq, list[i].Seq
 		}
 		return list, how
@@ -135,7 +135,7 @@ func tamper(t *rapid.T, list []Entry) (changed []Entry, how string) {
 	case 12:
 		e.Token += "x"
 	}
-	if how == "resum" { // the forger knows how hashes are made, and stops there
+	if how == "resum" { // the forger recomputes the hash of this entry, but no later one
 		e.Hash = e.Sum()
 	}
 	return list, how
@@ -155,9 +155,9 @@ func TestWhatWasChangedRemovedOrMovedIsFound(t *testing.T) {
 		for first < len(bad) && first < len(list) && cmp.Equal(bad[first], list[first]) {
 			first++
 		}
-		// A forged hash shows at the entry itself only through the one after it, or the tail.
+		// A recomputed hash is detected only at the next entry, or at the tail.
 		want := int64(first + 1)
-		// A beginning that is not number 1 may have been pruned: it is judged last, after all later faults.
+		// A chain that begins after number 1 may have been pruned: this is checked last, after all later faults.
 		if bad[0].Seq == list[0].Seq && named.Seq != want && !(how == "resum" && named.Seq == min(want+1, int64(len(list)))) {
 			t.Errorf("%s: entry %d is named (%v), the first bad one is %d", how, named.Seq, err, want)
 		}
@@ -192,7 +192,7 @@ func TestAChainWrittenAnewIsFoundByWhatWasRemembered(t *testing.T) {
 	})
 }
 
-// prune takes out the first n entries and chains the entry that says so.
+// prune removes the first n entries and appends the entry that records it.
 func prune(t *testing.T, list []Entry, n int) ([]Entry, Tail) {
 	t.Helper()
 	last := list[len(list)-1]
@@ -227,7 +227,7 @@ func TestPruning(t *testing.T) {
 	ten, end := plain(t, 10)
 	once, onceEnd := prune(t, ten, 4)       // 5..11
 	twice, twiceEnd := prune(t, once, 3)    // 8..12, the entry of the first pruning is 11
-	thrice, thriceEnd := prune(t, twice, 5) // 13 alone, which speaks of 12
+	thrice, thriceEnd := prune(t, twice, 5) // 13 alone, which records 12
 	remembered := Tail{ten[2].Seq, ten[2].Hash}
 	for name, c := range map[string]struct {
 		list   []Entry
@@ -277,7 +277,7 @@ func TestTheCanonicalFormStaysAsItIs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A stored chain must verify with every later release: a change here is a change of every log.
+	// Later releases must verify stored chains: a change of this value invalidates every stored log.
 	const want = "ba896d8d"
 	if got := e.Hash.String(); !strings.HasPrefix(got, want) {
 		t.Errorf("hash is %s, want one that begins with %s", got, want)
