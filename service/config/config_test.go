@@ -115,7 +115,7 @@ func TestAWrongFileIsRefusedWithLineAndAllowed(t *testing.T) {
 	}
 }
 
-// keys are what a Chinese message has as the file has it.
+// keys are the words that a Chinese message takes from the file unchanged.
 var keys = strings.Fields("listen database log level format json text debug info warn error optional require trace retention shutdown tls oidc operations pprof discovery rollouts nothing")
 
 func TestEveryFaultIsNamedAtOnce(t *testing.T) {
@@ -186,8 +186,8 @@ func TestAPasswordComesFromTheEnvironmentOnlyAndIsNeverShown(t *testing.T) {
 	}
 }
 
-// TestTheTableIsComplete compares the table with the struct: every field has one key, every key a field of its own,
-// a default that passes its own check, and a text form that reads back.
+// TestTheTableIsComplete compares the table with the struct. Every field has one key; every key has a field of its own,
+// a default that passes its own check, and a text form that parses to the same value.
 func TestTheTableIsComplete(t *testing.T) {
 	t.Parallel()
 	fields := 0
@@ -248,7 +248,7 @@ func TestTheExampleIsAFileOfDefaults(t *testing.T) {
 	}
 }
 
-// uncomment takes the mark from the lines that hold keys: "#key" and "#  key".
+// uncomment removes the comment mark from lines with keys: "#key" and "# key".
 func uncomment(text string) string {
 	var out []string
 	for line := range strings.Lines(text) {
