@@ -9,13 +9,13 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// CCKey reads a CC_Key from a file; an empty path is no key.
+// CCKey reads a CC_Key from a file; an empty path means no key.
 func CCKey(path string) (mad.Key, error) { return hexKey(path, "a CC_Key") }
 
-// MKey reads an M_Key from a file; an empty path is no key.
+// MKey reads an M_Key from a file; an empty path means no key.
 func MKey(path string) (mad.Key, error) { return hexKey(path, "an M_Key") }
 
-// hexKey reads a key from a file; an empty path is no key.
+// hexKey reads a key from a file; an empty path means no key.
 func hexKey(path, what string) (mad.Key, error) {
 	text, err := config.Secret(path)
 	if err != nil || text == "" {
@@ -23,7 +23,7 @@ func hexKey(path, what string) (mad.Key, error) {
 	}
 	v, err := strconv.ParseUint(strings.TrimPrefix(strings.ToLower(text), "0x"), 16, 64)
 	if err != nil {
-		return 0, usage.Errorf("%s: want %s of 1 to 16 hexadecimal digits", path, what) // never the content
+		return 0, usage.Errorf("%s: want %s of 1 to 16 hexadecimal digits", path, what) // never with the content
 	}
 	return mad.Key(v), nil
 }

@@ -66,7 +66,7 @@ func TestCCKeyIsReadAndNeverEchoed(t *testing.T) {
 	}
 }
 
-// TestNoFileOfTheServerIsToldToItsClients names files that are no fabrics as the source of one.
+// TestNoFileOfTheServerIsToldToItsClients uses files that are not fabrics as the source of one.
 func TestNoFileOfTheServerIsToldToItsClients(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -98,7 +98,7 @@ func TestNoFileOfTheServerIsToldToItsClients(t *testing.T) {
 	}
 }
 
-// heard remembers the M_Keys of requests.
+// heard records the M_Keys of requests.
 type heard struct{ keys []mad.Key }
 
 func (*heard) Close() error { return nil }
