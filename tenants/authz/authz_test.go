@@ -41,7 +41,7 @@ func can(t testing.TB, r *Rights, d tenants.Domain, o Object, a Action) bool {
 	return ok
 }
 
-// inTable is the naive second opinion: no casbin, no domains but by comparison.
+// inTable is a naive second implementation: no casbin, and domains are only compared.
 func inTable(grants []tenants.Grant, d tenants.Domain, o Object, a Action) bool {
 	return slices.ContainsFunc(grants, func(g tenants.Grant) bool {
 		in := g.Domain.All() || !OfService(o) && (g.Domain == d || g.Domain.Tenant == "" && g.Domain.Fabric == d.Fabric)
@@ -133,7 +133,7 @@ func TestAFabricRoleEndsAtItsFabric(t *testing.T) {
 	}
 }
 
-// TestTextThatIsNoNameIsNoDomain: the names of a request come from its path. None may print like the domain of a grant.
+// The names of a request come from its path. None may print like the domain of a grant.
 func TestTextThatIsNoNameIsNoDomain(t *testing.T) {
 	t.Parallel()
 	r := rights(t, "fabric-admin@lab", "tenant-admin@lab/red")

@@ -77,7 +77,7 @@ tenants:
 	}
 }
 
-// names are what a Chinese message has as the file has it.
+// names are the words that a Chinese message takes from the file unchanged.
 var names = strings.Fields("version groups tenants flows name weight guarantee cap pkey classes attachments port sl class from to qps demand tenant red Red")
 
 func TestHostSetsAndGroupsStandForTheirHosts(t *testing.T) {
@@ -234,7 +234,7 @@ func TestEveryFaultNamesItsLineFieldAndWhatIsAllowed(t *testing.T) {
 	}
 }
 
-// limit draws a guarantee or a cap; 0 is none.
+// limit draws a guarantee or a cap; 0 means none.
 func limit(t *rapid.T, name string) quantity.BitRate {
 	return quantity.BitRate(rapid.OneOf(rapid.Just(int64(0)), rapid.Int64Range(int64(tenants.MinLimit), 1e12)).Draw(t, name))
 }
