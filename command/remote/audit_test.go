@@ -12,7 +12,7 @@ import (
 	"fairlane/command/cmdline"
 )
 
-// Half a log looks like a whole one: an export that fails leaves no file.
+// A failed export leaves no file, because a partial one would look complete.
 func TestAnExportThatFailsLeavesNoFile(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -20,7 +20,7 @@ const (
 	commandsEnd   = "<!-- commands: end -->\n"
 )
 
-// commandsTable is the table of commands as the page shows it.
+// commandsTable returns the page's table of commands.
 func commandsTable() string {
 	table := reach()
 	var b strings.Builder
@@ -65,7 +65,7 @@ func TestThePageOfTheCommandLineHasEveryCommand(t *testing.T) {
 	}
 }
 
-// TestTheExampleOfThePageIsRead reads the files of resources that the page shows.
+// TestTheExampleOfThePageIsRead reads the manifests in the page.
 func TestTheExampleOfThePageIsRead(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile(pagePath)

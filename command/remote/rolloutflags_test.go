@@ -10,7 +10,7 @@ import (
 	"fairlane/internal/usage"
 )
 
-// A safeguard that would be rounded away is refused, and so is one that lacks its other half.
+// A safeguard that would be rounded to zero is rejected, and so is one that lacks its counterpart.
 func TestRolloutFlagsThatWouldDoNothingAreRefused(t *testing.T) {
 	t.Parallel()
 	texts, err := i18n.Load("en")

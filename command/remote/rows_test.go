@@ -137,7 +137,7 @@ func TestDriftOfManyDevicesHasARowForEach(t *testing.T) {
 	}
 }
 
-// A watch of many devices names those that fail, a few of many, and leaves out what the others go through.
+// A watch of many devices names those that fail, up to a limit, and omits the state changes of the others.
 func TestAWatchNamesFailuresOnly(t *testing.T) {
 	t.Parallel()
 	texts, err := i18n.Load("en")
@@ -195,7 +195,7 @@ func TestSharesOfOneTenantAndOfThoseFarOff(t *testing.T) {
 	if onlyWrong(s); len(s.Tenants) != 2 || s.Tenants[0].Tenant != "far" || s.Tenants[1].Tenant != "unread" || len(s.Links) != 1 {
 		t.Errorf("what is wrong: %+v", s)
 	}
-	for limit, want := range map[float64]int{0.1: 2, 0.31: 1, 0.005: 3} { // the plane's, which the service reports
+	for limit, want := range map[float64]int{0.1: 2, 0.31: 1, 0.005: 3} { // the limit of the plane, as the service reports it
 		s = measured()
 		s.ShareErrorLimit = &limit
 		if onlyWrong(s); len(s.Tenants) != want {
@@ -218,7 +218,7 @@ func TestTablesAreShortenedAtATerminalOnly(t *testing.T) {
 		columns string
 		rows    rowFlags
 		whole   bool
-		want    bool // the long text is there in full
+		want    bool // the long text is printed in full
 	}{
 		"no terminal":     {"", rowFlags{}, false, true},
 		"80 columns":      {"80", rowFlags{}, false, false},
