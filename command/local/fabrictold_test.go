@@ -13,7 +13,8 @@ import (
 	"fairlane/subnet"
 )
 
-// TestFabricsAreToldInChinese has faults of a live fabric, what a sweep could not read, and an event, in Chinese.
+// TestFabricsAreToldInChinese prints faults of a live fabric, parts that a sweep could not read, and an event in
+// Chinese.
 func TestFabricsAreToldInChinese(t *testing.T) {
 	t.Parallel()
 	f := newFaulty(t, simdev.Options{})
@@ -39,7 +40,7 @@ func TestFabricsAreToldInChinese(t *testing.T) {
 	}
 }
 
-// TestJSONOfAFabricIsInOneLanguage asks for the same findings in two.
+// TestJSONOfAFabricIsInOneLanguage requests the same findings in two languages.
 func TestJSONOfAFabricIsInOneLanguage(t *testing.T) {
 	t.Parallel()
 	f := newFaulty(t, simdev.Options{})
@@ -48,7 +49,7 @@ func TestJSONOfAFabricIsInOneLanguage(t *testing.T) {
 	for _, lang := range i18n.Languages() {
 		var out, words bytes.Buffer
 		runLocal(t.Context(), []string{"fabric", "check", "--json", "--from", "ibsim:" + f.addr, "--lang", lang}, &out, &words)
-		_, text, _ := strings.Cut(out.String(), `"mads_sent"`) // behind the time that it took
+		_, text, _ := strings.Cut(out.String(), `"mads_sent"`) // after the duration, which differs
 		said[lang] = text
 	}
 	if said["en"] != said["zh"] || !strings.Contains(said["en"], "no NodeInfo") {

@@ -26,7 +26,7 @@ import (
 	"fairlane/subnet/umad/umadtest"
 )
 
-// watched is a watch over a simulated fabric behind a socket, that looks when its test says so.
+// watched is a watch over a simulated fabric behind a socket, which scans when its test requests it.
 type watched struct {
 	*faulty
 	w          *fabricWatch
@@ -53,7 +53,7 @@ func (x *watched) look() {
 	}
 }
 
-// end returns the lines that were printed, and the error of the end.
+// end returns the printed lines and the error at the end.
 func (x *watched) end() ([]string, error) {
 	err := x.w.end()
 	return strings.Split(strings.TrimSuffix(x.out.String(), "\n"), "\n"), err
@@ -82,14 +82,14 @@ func TestAWatchTellsWhatHappenedOnce(t *testing.T) {
 	for range 2 {
 		x.dev.SetLink(up[0], false)
 		x.look()
-		x.look() // nothing happened
+		x.look() // nothing has changed
 		x.dev.SetLink(up[0], true)
 		x.look()
 	}
 	x.dev.SetLink(up[0], false)
-	x.dev.SetLink(up[0], true) // between two looks
+	x.dev.SetLink(up[0], true) // between two scans
 	x.look()
-	for _, ref := range up { // and all behind it
+	for _, ref := range up { // and everything behind it
 		x.dev.SetLink(ref, false)
 	}
 	x.look()
@@ -125,7 +125,7 @@ func TestAWatchTellsWhatHappenedOnce(t *testing.T) {
 		"sm-handover  host-002/P1 manages the subnet, before host-001/P1",
 	}
 	far, _ := x.topo.Peer(up[0])
-	for _, ends := range [][2]subnet.PortRef{{up[0], far}, {far, up[0]}} { // the order is of no interest
+	for _, ends := range [][2]subnet.PortRef{{up[0], far}, {far, up[0]}} { // in either order
 		for i := range got {
 			got[i] = strings.ReplaceAll(got[i], x.topo.PortName(ends[0])+" - "+x.topo.PortName(ends[1]), "LINK")
 		}
@@ -185,7 +185,7 @@ func TestAWatchTellsWarningsWhenTheyBeginAndEnd(t *testing.T) {
 // fragile is a transport that its test can break.
 type fragile struct {
 	mad.Transport
-	mu     sync.Mutex // a sweep has many workers
+	mu     sync.Mutex // a sweep has concurrent workers
 	broken error
 	closed int
 }
@@ -248,7 +248,7 @@ func TestAWatchOutlivesAFabricThatDoesNotAnswer(t *testing.T) {
 	}
 }
 
-// A trap is followed by a look at once, and many traps by one look a second.
+// A trap triggers a scan at once; many traps trigger one scan each second.
 func TestTrapsAreLookedAfterWithoutWaitingForTheInterval(t *testing.T) {
 	t.Parallel()
 	sys, dev := umadtest.Machine(t, umadtest.Port{CA: "mlx5_0", Port: 1, LID: 2, SMLID: 1})
@@ -283,7 +283,7 @@ func TestTrapsAreLookedAfterWithoutWaitingForTheInterval(t *testing.T) {
 		}
 		begun := time.Now()
 		for range 20 {
-			for _, number := range []uint16{mad.TrapLinkStateChange, 257} { // the other is of no interest
+			for _, number := range []uint16{mad.TrapLinkStateChange, 257} { // the second number is irrelevant
 				trap := mad.NewSMP(mad.MethodTrap, mad.AttrNotice, 0)
 				n := mad.Notice{Generic: true, Type: mad.NoticeUrgent, TrapNumber: number, IssuerLID: 1}
 				if err := errors.Join((&mad.LinkStateChange{LID: 1}).Encode(n.Details[:]), n.Encode(trap.Data())); err != nil {

@@ -18,8 +18,8 @@ func (c *byteCount) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestWhatCompilePrintsOfTheLargestFabricsCanBeReadAgain scales what the plan of 1,024 hosts takes as JSON to the sizes
-// that docs/compiler.md names, and wants as much again free: plans grow with tenants and findings, too.
+// TestWhatCompilePrintsOfTheLargestFabricsCanBeReadAgain scales the JSON size of a plan for 1,024 hosts to the sizes in
+// docs/compiler.md, and requires twice that, because plans also grow with tenants and findings.
 func TestWhatCompilePrintsOfTheLargestFabricsCanBeReadAgain(t *testing.T) {
 	t.Parallel()
 	const hosts = 1024
