@@ -45,7 +45,7 @@ func TestFinishedPlanesArePrintedWhenOneFails(t *testing.T) {
 	}
 }
 
-// A run reports each missed bound in the user's language, also those of several planes.
+// A run reports each missed bound in the user's language, also for several planes.
 func TestMissedBoundsAreToldInTheUsersLanguage(t *testing.T) {
 	t.Parallel()
 	large, half, full := 0.25, 0.5, 1.0
@@ -79,7 +79,7 @@ func TestStepsAreToldInTheUsersLanguage(t *testing.T) {
 	}
 }
 
-// An address that another process listens on is reported before the demo, not after it.
+// An address in use is reported before the demo, not after it.
 func TestADemoWhoseAddressIsTakenDoesNotBegin(t *testing.T) {
 	t.Parallel()
 	var lc net.ListenConfig

@@ -112,7 +112,7 @@ func onlyWrong(s *gen.Shares) {
 	s.Links = slices.DeleteFunc(s.Links, func(l gen.LinkUse) bool { return l.DeliveredBps != nil })
 }
 
-// sayShares summarizes a measurement of so many tenants.
+// sayShares summarizes a measurement; tenants is the number of those that were not measured.
 func (c *cli) sayShares(cmd *cobra.Command, s *gen.Shares, tenants int) {
 	window := time.Duration(s.WindowMs) * time.Millisecond
 	switch {
