@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A set is known by its least member, whatever was joined in which order.
+// A set is identified by its smallest member, whatever the order of the joins.
 func TestSetsAreThoseOfRepaintingAll(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

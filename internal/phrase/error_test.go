@@ -9,7 +9,8 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// TestQuantitiesAreRefusedInTheWordsOfTheCatalogue is about a package whose errors print English of their own.
+// TestQuantitiesAreRefusedInTheWordsOfTheCatalogue compares the catalogue with a package whose errors have English
+// texts of their own.
 func TestQuantitiesAreRefusedInTheWordsOfTheCatalogue(t *testing.T) {
 	t.Parallel()
 	parse := func(_ any, err error) error { return err }
@@ -28,7 +29,7 @@ func TestQuantitiesAreRefusedInTheWordsOfTheCatalogue(t *testing.T) {
 	}
 }
 
-// inner has the text of another error before it, as errors of some libraries do.
+// inner puts its text before that of another error, as some libraries do.
 type inner struct{ error }
 
 func (e inner) Error() string { return "it: " + e.error.Error() + "!" }

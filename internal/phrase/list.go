@@ -1,12 +1,12 @@
 package phrase
 
-// Names lists the first names of n, most at the most, and counts the rest. names may leave out what is not listed.
+// Names lists the first names of n, at most most, and counts the rest. names may omit those that are not listed.
 func Names(names []string, n, most int) Text {
 	names = names[:min(len(names), most)]
 	return withRest(names, n-len(names))
 }
 
-// First is Names of what has to be written in the reader's language.
+// First is Names for items whose text depends on the language.
 func First(things Commas, n, most int) Text {
 	things = things[:min(len(things), most)]
 	return withRest(things, n-len(things))
@@ -19,7 +19,7 @@ func withRest(list any, more int) Text {
 	return Of("list.whole", "list", list)
 }
 
-// English has each sentence in English.
+// English returns each sentence in English.
 func English(texts []Text) []string {
 	var out []string
 	for _, t := range texts {

@@ -10,7 +10,7 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// dutch is a language with another order of words.
+// dutch is a language with a different word order.
 func dutch(id string) (string, bool) {
 	template, ok := map[string]string{
 		"plan.sl-exhausted": "op {ports} delen {tenants} SL {sl}: {reason}",
@@ -145,7 +145,7 @@ func TestPercentagesHaveTheDecimalsThatWereAsked(t *testing.T) {
 	}
 }
 
-// FuzzText is about sentences from elsewhere: a service of another version makes them.
+// FuzzText checks sentences from elsewhere, such as a service of another version.
 func FuzzText(f *testing.F) {
 	b, _ := json.Marshal(everyKind())
 	f.Add(string(b))

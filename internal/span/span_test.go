@@ -45,7 +45,7 @@ func TestASpanIsAChildOfTheContextsSpan(t *testing.T) {
 }
 
 func TestWithoutATraceNothingIsMade(t *testing.T) {
-	// Not parallel: it counts allocations.
+	// Not parallel, because it counts allocations.
 	ctx, sp := Start(t.Context(), "compile", "fabric", "lab")
 	sp.Set("a", 1)
 	sp.Name("b")

@@ -45,7 +45,7 @@ func TestTemplatesAreFilledIn(t *testing.T) {
 	}
 }
 
-// FuzzFill is about templates that nobody wrote: filling them in ends, and loses nothing outside of slots.
+// FuzzFill checks for arbitrary templates that Fill terminates and keeps everything outside of slots.
 func FuzzFill(f *testing.F) {
 	f.Add("a {b} {c:one|other} {", "{b}")
 	f.Fuzz(func(t *testing.T, template, value string) {

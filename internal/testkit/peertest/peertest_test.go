@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// judged is a test that notes how it is ended.
+// judged is a test that records how it is ended.
 type judged struct {
 	testing.TB
 	skipped, failed bool
@@ -24,7 +24,7 @@ func (j *judged) Fatal(...any) {
 	runtime.Goexit()
 }
 
-// judge runs f as a test of its own.
+// judge runs f as a separate test.
 func judge(f func(testing.TB)) *judged {
 	j := &judged{}
 	done := make(chan struct{})
