@@ -109,8 +109,8 @@ func sequence(parts []Text) Text {
 	return Of("sequence", "first", first, "rest", rest)
 }
 
-// ofQuantity returns the sentence for an error of quantity, which this package imports and which therefore cannot build
-// sentences itself.
+// ofQuantity returns the sentence for an error of package quantity, which this package imports and which therefore
+// cannot build sentences itself.
 func ofQuantity(e *quantity.Error) Text {
 	switch e.Want {
 	case quantity.WantRate:
