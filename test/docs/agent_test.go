@@ -22,7 +22,7 @@ func TestThePageOfTheAgentHasEverySetting(t *testing.T) {
 	}
 }
 
-// TestThePageOfTheAgentNamesLeavesThatThereAre looks at the paths that the page names.
+// TestThePageOfTheAgentNamesLeavesThatThereAre checks the paths in the page.
 func TestThePageOfTheAgentNamesLeavesThatThereAre(t *testing.T) {
 	t.Parallel()
 	text := section(page(t, "docs/agent.md"), "Tree")
@@ -48,7 +48,7 @@ func TestThePageOfTheAgentNamesLeavesThatThereAre(t *testing.T) {
 	}
 }
 
-// TestTheUnitOfTheAgentIsSound lets systemd judge the unit, with a program in it that exists here.
+// TestTheUnitOfTheAgentIsSound has systemd verify the unit, with an existing program in it.
 func TestTheUnitOfTheAgentIsSound(t *testing.T) {
 	t.Parallel()
 	analyze := peertest.Program(t, "systemd-analyze")

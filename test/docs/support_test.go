@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestTheSupportMatrixNamesWhatThereIs compares the versions of the table that a go.mod states with it, and looks for the paths that the
-// table names.
+// TestTheSupportMatrixNamesWhatThereIs compares the versions in the table with go.mod, and checks that the named paths
+// exist.
 func TestTheSupportMatrixNamesWhatThereIs(t *testing.T) {
 	t.Parallel()
 	text := page(t, "docs/support.md")
