@@ -61,7 +61,7 @@ func verify(v Verifier, list []Entry, tail Tail) (Report, error) {
 	return v.Finish(tail)
 }
 
-func TestAChainVerifiesAlsoAfterBeingWrittenAndRead(t *testing.T) {
+func TestStoredChainsVerify(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		list, tail := chain(t, 0, 8)
@@ -141,7 +141,7 @@ func tamper(t *rapid.T, list []Entry) (changed []Entry, how string) {
 	return list, how
 }
 
-func TestWhatWasChangedRemovedOrMovedIsFound(t *testing.T) {
+func TestChangedRemovedAndMovedEntriesAreFound(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		list, tail := chain(t, 2, 8)
@@ -164,7 +164,7 @@ func TestWhatWasChangedRemovedOrMovedIsFound(t *testing.T) {
 	})
 }
 
-func TestAChainWrittenAnewIsFoundByWhatWasRemembered(t *testing.T) {
+func TestARecordedTailDetectsARewrittenChain(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		list, _ := chain(t, 1, 6)
@@ -268,7 +268,7 @@ func TestPruning(t *testing.T) {
 	}
 }
 
-func TestTheCanonicalFormStaysAsItIs(t *testing.T) {
+func TestTheCanonicalEncodingIsStable(t *testing.T) {
 	t.Parallel()
 	e, err := Tail{Seq: 6, Hash: Hash{1, 2}}.Append(Entry{
 		At: time.Date(2026, 11, 21, 10, 0, 0, 1999, time.UTC), Actor: "ada", ActorKind: "user", Addr: "127.0.0.1", RequestID: "r1", Fabric: "lab",
@@ -307,7 +307,7 @@ func TestDifferentEntriesHaveDifferentEncodings(t *testing.T) {
 	}
 }
 
-func TestTailsAndHashesRead(t *testing.T) {
+func TestParseTailAndHash(t *testing.T) {
 	t.Parallel()
 	want := Tail{42, Hash{0xab, 31: 1}}
 	if got, err := ParseTail(want.String()); err != nil || got != want {
@@ -320,7 +320,7 @@ func TestTailsAndHashesRead(t *testing.T) {
 	}
 }
 
-func TestBadJSONIsRefused(t *testing.T) {
+func TestInvalidJSONIsRejected(t *testing.T) {
 	t.Parallel()
 	if _, err := (Tail{}).Append(Entry{After: json.RawMessage("{")}); err == nil {
 		t.Error("an entry with broken JSON was chained")

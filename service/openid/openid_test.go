@@ -202,7 +202,7 @@ func TestBearerTokensOfAProvider(t *testing.T) {
 	}
 }
 
-func TestAProviderThatIsDownIsAskedAgain(t *testing.T) {
+func TestDiscoveryIsRetriedAfterAnOutage(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	up := false

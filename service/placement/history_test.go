@@ -13,7 +13,7 @@ import (
 
 // Drift is reported with what happened to the subnet manager since the device was last in sync, and with nothing that
 // does not explain it.
-func TestDriftIsToldWithWhatTheSubnetManagerDid(t *testing.T) {
+func TestDriftOfDevicesIsReportedWithItsCause(t *testing.T) {
 	t.Parallel()
 	base := osmfile.Observation{GUID: 0x11, LID: 1, Activity: 100, Process: "7@1", Options: "a", Partitions: "p"}
 	with := func(o osmfile.Observation, f func(*osmfile.Observation)) osmfile.Observation { f(&o); return o }

@@ -22,7 +22,7 @@ import (
 )
 
 // Partitions in UFM are compared completely. A service level that another writer set is reported and not changed.
-func TestPlacementsInUFMAreLookedAt(t *testing.T) {
+func TestPlacementsInUFMAreObserved(t *testing.T) {
 	t.Parallel()
 	s := newUFMSite(t)
 	target := control.Target{Fabric: control.Fabric{Name: "lab"}, Topology: s.topo, Plan: s.plan(0x8010, 3, 0, 1)}
@@ -77,7 +77,7 @@ func TestPlacementsInUFMAreLookedAt(t *testing.T) {
 
 // One observation queries a bounded number of partitions, however many a plan has; several observations cover all of
 // them.
-func TestLooksTakeTurnsOverPartitions(t *testing.T) {
+func TestObservationsSampleAllPartitions(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		p := &policy.Plan{}
@@ -103,7 +103,7 @@ func TestLooksTakeTurnsOverPartitions(t *testing.T) {
 
 // The service reports drift of placements with everything that happened to the subnet manager or its files since they
 // were last in sync.
-func TestDriftOfPlacementsIsToldWithItsCause(t *testing.T) {
+func TestDriftOfPlacementsIsReportedWithItsCause(t *testing.T) {
 	t.Parallel()
 	base := osmfile.Observation{GUID: 0x11, LID: 1, Activity: 100, Process: "7@1", Options: "a", Partitions: "p", Policy: "q"}
 	with := func(f func(*osmfile.Observation)) osmfile.Observation { o := base; f(&o); return o }
@@ -159,7 +159,7 @@ func (c counting) Exchange(ctx context.Context, to mad.Target, req *mad.Packet) 
 
 // One observation costs a bounded number of queries, however many partitions and ports there are, and a deviation is
 // found within the number of observations that covers all of them.
-func TestALookAtPlacementsCostsLittle(t *testing.T) {
+func TestObservationsOfPlacementsAreBounded(t *testing.T) {
 	t.Parallel()
 	topo, err := topogen.Star(40, topogen.Wire{})
 	if err != nil {
@@ -213,7 +213,7 @@ func TestALookAtPlacementsCostsLittle(t *testing.T) {
 }
 
 // A tenant without a P_Key is in the default partition and is queried there.
-func TestTheDefaultPartitionIsAskedAbout(t *testing.T) {
+func TestTheDefaultPartitionIsQueried(t *testing.T) {
 	t.Parallel()
 	p := &policy.Plan{Placements: []policy.Placement{{Tenant: "a", PKey: 2}, {Tenant: "b"}, {Tenant: "c", PKey: ident.DefaultPKey}}}
 	if got, want := partitionsOf(p), []ident.PKey{2, ident.DefaultPKey.Base()}; !slices.Equal(got, want) {

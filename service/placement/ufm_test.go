@@ -126,7 +126,7 @@ func TestPlacementsGoThroughUFM(t *testing.T) {
 	}
 }
 
-func TestSubnetManagerFilesThatAreRefused(t *testing.T) {
+func TestInvalidSubnetManagerFilesAreRejected(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for name, c := range map[string]struct{ text, say string }{

@@ -114,7 +114,7 @@ func (f bySource) Exchange(ctx context.Context, to mad.Target, req *mad.Packet) 
 }
 
 // A subnet manager that Fairlane does not configure is queried for the service level of each part of a tenant.
-func TestEachPartOfATenantIsAskedAbout(t *testing.T) {
+func TestEachPartOfATenantIsQueried(t *testing.T) {
 	t.Parallel()
 	topo, err := topogen.Star(4, topogen.Wire{})
 	if err == nil {

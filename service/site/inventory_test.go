@@ -20,7 +20,7 @@ import (
 )
 
 // Two leaves differ only in their names. If the inventory has them swapped, neither gets the settings of the other.
-func TestSwitchesThatAreSwappedInTheInventoryAreNotWrittenTo(t *testing.T) {
+func TestSwappedSwitchesInTheInventoryAreNotWritten(t *testing.T) {
 	t.Parallel()
 	l := livetest.Ethernet(t, livetest.SlowCase(t, policy.PlaneRoCE), live.EthernetOptions{TimeScale: 1e-6, Dir: filepath.Join(t.TempDir(), "lab")})
 	leaf := func(k *Inventory, name string) driver.Device {
@@ -64,7 +64,7 @@ devices:
 }
 
 // Nodes may have names that are invalid as host names: the inventory of a live fabric maps switches to them.
-func TestALiveFabricOfOddNamesFindsItsSwitches(t *testing.T) {
+func TestSwitchesWithInvalidHostNamesAreFound(t *testing.T) {
 	t.Parallel()
 	c := livetest.SlowCase(t, policy.PlaneRoCE)
 	for i := range c.Fabric.Nodes {
@@ -82,7 +82,7 @@ func TestALiveFabricOfOddNamesFindsItsSwitches(t *testing.T) {
 	}
 }
 
-func TestSharedDeviceIDsAreTold(t *testing.T) {
+func TestSharedDeviceIDsAreReported(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	nodes := "version: 1\nnodes:\n"
@@ -111,7 +111,7 @@ func TestSharedDeviceIDsAreTold(t *testing.T) {
 	}
 }
 
-func TestSwitchesOfOneTargetAreTold(t *testing.T) {
+func TestSwitchesWithOneTargetAreReported(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for name, text := range map[string]string{

@@ -26,7 +26,7 @@ import (
 )
 
 // The census checks those settings of switches that the classes of service of plans need.
-func TestASwitchOnWhichPauseIsOffIsNamed(t *testing.T) {
+func TestASwitchWithoutPauseIsReported(t *testing.T) {
 	t.Parallel()
 	l := livetest.Ethernet(t, livetest.SlowCase(t, policy.PlaneRoCE), live.EthernetOptions{TimeScale: 1e-6})
 	livetest.PauseOff(t, l.Addr)
@@ -39,7 +39,7 @@ func TestASwitchOnWhichPauseIsOffIsNamed(t *testing.T) {
 	}
 }
 
-func TestDevicesOfAnInventoryAreAskedWhoTheyAre(t *testing.T) {
+func TestIdentitiesOfInventoryDevicesAreQueried(t *testing.T) {
 	t.Parallel()
 	l := livetest.Ethernet(t, livetest.SlowCase(t, policy.PlaneRoCE), live.EthernetOptions{TimeScale: 1e-6, Dir: filepath.Join(t.TempDir(), "lab")})
 	find := func() *Found {

@@ -20,7 +20,7 @@ func modelsOf(file string, layouts []string) (deviceModels, error) {
 	return s.models, err
 }
 
-func TestTheFirstLayoutThatFitsANodeCounts(t *testing.T) {
+func TestTheFirstMatchingLayoutApplies(t *testing.T) {
 	t.Parallel()
 	f, err := topogen.Star(3, topogen.Wire{})
 	if err != nil {
