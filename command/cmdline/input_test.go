@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestLineOfWhatAJSONDecoderRefuses(t *testing.T) {
+func TestLineOfJSONErrors(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ text, want string }{
 		{"{\n\"a\": 1,\n\"a\" 2}", ":3"},

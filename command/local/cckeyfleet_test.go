@@ -11,7 +11,7 @@ import (
 )
 
 // A sweep that misses devices reports them. They keep their keys, so a script must not take the change for complete.
-func TestCommandsOfKeysTellOfDevicesThatTheyDoNotReach(t *testing.T) {
+func TestKeyCommandsReportUnreachableDevices(t *testing.T) {
 	t.Parallel()
 	for what, tt := range map[string]struct {
 		make   func(*faulty)

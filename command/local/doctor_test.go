@@ -66,7 +66,7 @@ func TestTheDoctorOfANewMachine(t *testing.T) {
 	}
 }
 
-func TestClocksAreJudged(t *testing.T) {
+func TestClockDifferencesAreRated(t *testing.T) {
 	t.Parallel()
 	for by, want := range map[time.Duration]string{
 		0: "clock-right", 900 * time.Millisecond: "clock-right", -2 * time.Second: "clock-skew", 3 * time.Second: "clock-skew", -time.Hour: "clock-wrong",
@@ -98,7 +98,7 @@ func TestOpenSMsOptionIsRead(t *testing.T) {
 	}
 }
 
-func TestConfigCommandsSayWhatWouldRun(t *testing.T) {
+func TestConfigCommandsShowTheEffectiveConfiguration(t *testing.T) {
 	t.Parallel()
 	path := filetest.Write(t, "c.yaml", "log: {level: debug}\n")
 	var out bytes.Buffer

@@ -272,8 +272,8 @@ func TestFaultsOfALiveFabricAreFound(t *testing.T) {
 	}
 }
 
-// TestALossyFabricIsReadWhole drops one answer in twenty, and every answer of two nodes once.
-func TestALossyFabricIsReadWhole(t *testing.T) {
+// TestALossyFabricIsReadCompletely drops one answer in twenty, and every answer of two nodes once.
+func TestALossyFabricIsReadCompletely(t *testing.T) {
 	t.Parallel()
 	f := newFaulty(t, simdev.Options{})
 	f.dev.SetFaults(simdev.Faults{Seed: 3, DropReply: 0.05, LoseReplies: 2})

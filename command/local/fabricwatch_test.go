@@ -59,7 +59,7 @@ func (x *watched) end() ([]string, error) {
 	return strings.Split(strings.TrimSuffix(x.out.String(), "\n"), "\n"), err
 }
 
-func TestAWatchTellsWhatHappenedOnce(t *testing.T) {
+func TestAWatchReportsEachChangeOnce(t *testing.T) {
 	t.Parallel()
 	x := newWatched(t, false, i18n.Default)
 	host := subnet.PortRef{Node: x.node("host-004"), Port: 1}
@@ -142,7 +142,7 @@ func TestAWatchTellsWhatHappenedOnce(t *testing.T) {
 	}
 }
 
-func TestAWatchTellsWarningsWhenTheyBeginAndEnd(t *testing.T) {
+func TestAWatchReportsWhenWarningsBeginAndEnd(t *testing.T) {
 	t.Parallel()
 	x := newWatched(t, true, i18n.Default)
 	x.look()
@@ -213,7 +213,7 @@ func (s *fragile) breakWith(err error) {
 	s.broken = err
 }
 
-func TestAWatchOutlivesAFabricThatDoesNotAnswer(t *testing.T) {
+func TestAWatchSurvivesAnUnreachableFabric(t *testing.T) {
 	t.Parallel()
 	x := newWatched(t, false, i18n.Default)
 	local, err := x.dev.Local(subnet.PortRef{Node: x.node("host-001"), Port: 1})
@@ -249,7 +249,7 @@ func TestAWatchOutlivesAFabricThatDoesNotAnswer(t *testing.T) {
 }
 
 // A trap triggers a scan at once; many traps trigger one scan each second.
-func TestTrapsAreLookedAfterWithoutWaitingForTheInterval(t *testing.T) {
+func TestTrapsTriggerAScan(t *testing.T) {
 	t.Parallel()
 	sys, dev := umadtest.Machine(t, umadtest.Port{CA: "mlx5_0", Port: 1, LID: 2, SMLID: 1})
 	o := umadMachine(t, twoHostFabric(t), umadtest.Port{CA: "mlx5_0", Port: 1, LID: 2, SMLID: 1})
@@ -317,7 +317,7 @@ func TestTrapsAreLookedAfterWithoutWaitingForTheInterval(t *testing.T) {
 	})
 }
 
-func TestTheInputOfAWatchIsJudged(t *testing.T) {
+func TestWatchFlagsAreValidated(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		args []string
@@ -339,7 +339,7 @@ func TestTheInputOfAWatchIsJudged(t *testing.T) {
 	}
 }
 
-func TestAWatchOfOneLookAndOneThatIsEndedAtOnce(t *testing.T) {
+func TestAWatchOfOneScanAndAnInterruptedOne(t *testing.T) {
 	t.Parallel()
 	f := newFaulty(t, simdev.Options{})
 	var out, words bytes.Buffer

@@ -111,7 +111,7 @@ func TestDriftFromAPlan(t *testing.T) {
 	}
 }
 
-func TestStartPolicyGathersWhatIsAlike(t *testing.T) {
+func TestStartPolicyGroupsEqualSettings(t *testing.T) {
 	t.Parallel()
 	other := dcqcn.Default()
 	other.AIRate = 80

@@ -26,7 +26,7 @@ func hidden(t *testing.T) (*faulty, mad.Key) {
 	return f, key
 }
 
-func TestTheServiceReachesWhatAnMKeyHides(t *testing.T) {
+func TestTheServiceReachesDevicesBehindAnMKey(t *testing.T) {
 	t.Parallel()
 	f, key := hidden(t)
 	lab := control.Fabric{Name: "lab", Source: "ibsim:" + f.addr}

@@ -18,9 +18,9 @@ func (c *byteCount) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestWhatCompilePrintsOfTheLargestFabricsCanBeReadAgain scales the JSON size of a plan for 1,024 hosts to the sizes in
+// TestPlansOfTheLargestFabricsFitTheReadLimit scales the JSON size of a plan for 1,024 hosts to the sizes in
 // docs/compiler.md, and requires twice that, because plans also grow with tenants and findings.
-func TestWhatCompilePrintsOfTheLargestFabricsCanBeReadAgain(t *testing.T) {
+func TestPlansOfTheLargestFabricsFitTheReadLimit(t *testing.T) {
 	t.Parallel()
 	const hosts = 1024
 	for plane, most := range map[policy.Plane]int64{policy.PlaneIB: 27_648, policy.PlaneRoCE: 100_000, policy.PlaneWRCC: 100_000} {

@@ -96,7 +96,7 @@ func TestEveryKindIsRead(t *testing.T) {
 	}
 }
 
-func TestAnEmptyListIsNotTheSameAsNone(t *testing.T) {
+func TestEmptyListsDifferFromMissingOnes(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]bool{"spec: {reserved_sls: []}": true, "spec: {}": false} {
 		list, err := Read("f", strings.NewReader("kind: options\nfabric: lab\n"+text+"\n"))
@@ -166,7 +166,7 @@ func TestFilesAndFaultsAreBounded(t *testing.T) {
 	}
 }
 
-func TestFabricsAreGivenWhereNoneIsNamed(t *testing.T) {
+func TestResourcesGetTheDefaultFabric(t *testing.T) {
 	t.Parallel()
 	const two = "kind: fabric\nname: a\nspec: {source: s}\n---\nkind: fabric\nname: b\nspec: {source: s}\n---\nkind: tenant\nname: x\nspec: {weight: 1}\n"
 	read := func(text string) []Resource {

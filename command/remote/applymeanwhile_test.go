@@ -16,7 +16,7 @@ import (
 
 // Only what was shown is done: a tenant that another user creates or changes between the difference and the
 // confirmation is neither deleted nor overwritten.
-func TestApplyLeavesAloneWhatChangedSinceItWasShown(t *testing.T) {
+func TestApplyRejectsChangesMadeSinceTheDifference(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name       string

@@ -13,7 +13,7 @@ import (
 )
 
 // A failed export leaves no file, because a partial one would look complete.
-func TestAnExportThatFailsLeavesNoFile(t *testing.T) {
+func TestAFailedExportLeavesNoFile(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Query().Get("cursor") == "" {

@@ -154,8 +154,8 @@ func TestEveryCommandExplainsItselfInBothLanguages(t *testing.T) {
 	}
 }
 
-// TestEveryExampleIsACommandThatExists parses each line of the examples as the program does, without running it.
-func TestEveryExampleIsACommandThatExists(t *testing.T) {
+// TestExamplesAreValidCommands parses each line of the examples as the program does, without running it.
+func TestExamplesAreValidCommands(t *testing.T) {
 	t.Parallel()
 	after := regexp.MustCompile(` (>|<|&&|\|) .*`)
 	quoted := regexp.MustCompile(`'[^']*'|\S+`)
@@ -202,7 +202,7 @@ func sources(t *testing.T, folders ...string) (files []string) {
 	return files
 }
 
-func TestEveryTextUsedIsInTheCatalogueAndUsed(t *testing.T) {
+func TestTheCatalogueHasExactlyTheUsedTexts(t *testing.T) {
 	t.Parallel()
 	c, err := i18n.Load(i18n.Default)
 	if err != nil {

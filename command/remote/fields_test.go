@@ -9,7 +9,7 @@ import (
 	"fairlane/internal/i18n"
 )
 
-func TestLongListsOfFieldsAreCutShort(t *testing.T) {
+func TestLongListsOfFieldsAreShortened(t *testing.T) {
 	t.Parallel()
 	text, err := i18n.Load(i18n.Default)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 )
 
 // Every command whose answer grows with the size of a fabric has a limit for the rows of its table.
-func TestEveryLongAnswerCanBeCut(t *testing.T) {
+func TestEveryLongTableHasALimit(t *testing.T) {
 	t.Parallel()
 	also := []string{
 		"baseline diff", "fabric events", "fabric release", "fabric snapshots", "flow set", "plan explain", "policy diff", "policy show",
@@ -33,7 +33,7 @@ func TestEveryLongAnswerCanBeCut(t *testing.T) {
 }
 
 // A list longer than a screen is cut as lists of devices are; with --all, --top or another output format it is not.
-func TestLongListsAreCut(t *testing.T) {
+func TestLongListsAreLimited(t *testing.T) {
 	t.Parallel()
 	const rows = 45
 	answers := map[string]string{"/tenants": `{"name": "t%d", "weight": 1, "version": 1, "flows": 0}`, "/events": `{"id": %d, "at": "2026-11-21T10:00:00Z", "actor": "a", "kind": "x", "message": "m%[1]d"}`}

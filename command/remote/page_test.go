@@ -65,8 +65,8 @@ func TestThePageOfTheCommandLineHasEveryCommand(t *testing.T) {
 	}
 }
 
-// TestTheExampleOfThePageIsRead reads the manifests in the page.
-func TestTheExampleOfThePageIsRead(t *testing.T) {
+// TestTheManifestsOfThePageAreValid reads the manifests in the page.
+func TestTheManifestsOfThePageAreValid(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile(pagePath)
 	if err != nil {

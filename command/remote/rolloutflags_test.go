@@ -11,7 +11,7 @@ import (
 )
 
 // A safeguard that would be rounded to zero is rejected, and so is one that lacks its counterpart.
-func TestRolloutFlagsThatWouldDoNothingAreRefused(t *testing.T) {
+func TestIneffectiveRolloutFlagsAreRejected(t *testing.T) {
 	t.Parallel()
 	texts, err := i18n.Load("en")
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"fairlane/internal/phrase"
 )
 
-func TestFindingsAreSummedUpByCode(t *testing.T) {
+func TestFindingsAreSummarizedByCode(t *testing.T) {
 	t.Parallel()
 	texts, err := i18n.Load("en")
 	if err != nil {
@@ -138,7 +138,7 @@ func TestDriftOfManyDevicesHasARowForEach(t *testing.T) {
 }
 
 // A watch of many devices names those that fail, up to a limit, and omits the state changes of the others.
-func TestAWatchNamesFailuresOnly(t *testing.T) {
+func TestAWatchReportsOnlyFailures(t *testing.T) {
 	t.Parallel()
 	texts, err := i18n.Load("en")
 	if err != nil {
@@ -171,7 +171,7 @@ func TestAWatchNamesFailuresOnly(t *testing.T) {
 	}
 }
 
-func TestSharesOfOneTenantAndOfThoseFarOff(t *testing.T) {
+func TestSharesAreFilteredByTenantAndShareError(t *testing.T) {
 	t.Parallel()
 	texts, err := i18n.Load("en")
 	if err != nil {
@@ -207,7 +207,7 @@ func TestSharesOfOneTenantAndOfThoseFarOff(t *testing.T) {
 	}
 }
 
-func TestTablesAreShortenedAtATerminalOnly(t *testing.T) {
+func TestTablesAreShortenedOnlyOnATerminal(t *testing.T) {
 	t.Parallel()
 	texts, err := i18n.Load("en")
 	if err != nil {

@@ -80,7 +80,7 @@ func echoes(t *testing.T, tty *os.File) bool {
 	return s.Lflag&unix.ECHO != 0
 }
 
-func TestASecretIsAskedForAtATerminal(t *testing.T) {
+func TestASecretIsPromptedForOnATerminal(t *testing.T) {
 	t.Parallel()
 	c, cmd, out, tty := atTerminal(t, "correct horse\n")
 	got, err := c.secretFrom(cmd, "-", "msg.password")
@@ -106,7 +106,7 @@ func TestANewSecretIsTypedTwice(t *testing.T) {
 	}
 }
 
-func TestAnInterruptedQuestionLeavesTheTerminalAsItWas(t *testing.T) {
+func TestAnInterruptedPromptRestoresTheTerminal(t *testing.T) {
 	t.Parallel()
 	for _, secret := range []bool{true, false} {
 		_, cmd, _, tty := atTerminal(t)

@@ -13,7 +13,7 @@ import (
 	"fairlane/service/control/rollouts"
 )
 
-func TestAWatchOutlivesAServiceThatRestarts(t *testing.T) {
+func TestAWatchSurvivesAServiceRestart(t *testing.T) {
 	t.Parallel()
 	r := controltest.New(t, openStore)
 	r.Lab(t)

@@ -13,9 +13,9 @@ import (
 	"fairlane/subnet"
 )
 
-// TestFabricsAreToldInChinese prints faults of a live fabric, parts that a sweep could not read, and an event in
+// TestFabricFindingsAreInChinese prints faults of a live fabric, parts that a sweep could not read, and an event in
 // Chinese.
-func TestFabricsAreToldInChinese(t *testing.T) {
+func TestFabricFindingsAreInChinese(t *testing.T) {
 	t.Parallel()
 	f := newFaulty(t, simdev.Options{})
 	cmdline.Must(f.dev.GuardSM(f.node("leaf2"), 0x77, 2, 0))
@@ -57,7 +57,7 @@ func TestJSONOfAFabricIsInOneLanguage(t *testing.T) {
 	}
 }
 
-func TestAWatchIsToldInChinese(t *testing.T) {
+func TestWatchEventsAreInChinese(t *testing.T) {
 	t.Parallel()
 	x := newWatched(t, false, "zh")
 	host := subnet.PortRef{Node: x.node("host-004"), Port: 1}
