@@ -51,7 +51,7 @@ func inTable(grants []tenants.Grant, d tenants.Domain, o Object, a Action) bool 
 	})
 }
 
-func TestRightsAreWhatTheTableSaysInTheDomainOfTheGrant(t *testing.T) {
+func TestRightsFollowTheTableInTheDomainOfTheGrant(t *testing.T) {
 	t.Parallel()
 	e, err := New()
 	if err != nil {
@@ -134,7 +134,7 @@ func TestAFabricRoleEndsAtItsFabric(t *testing.T) {
 }
 
 // The names of a request come from its path. None may print like the domain of a grant.
-func TestTextThatIsNoNameIsNoDomain(t *testing.T) {
+func TestInvalidNamesAreNoDomain(t *testing.T) {
 	t.Parallel()
 	r := rights(t, "fabric-admin@lab", "tenant-admin@lab/red")
 	for _, d := range []tenants.Domain{{Fabric: "lab/red"}, {Fabric: "lab/red", Tenant: "x"}, {Fabric: "*"}, {Fabric: "lab", Tenant: "red/x"}, {Fabric: "lab/", Tenant: ""}, {Tenant: "lab"}} {
@@ -181,7 +181,7 @@ func TestTheTableKeepsTheOrderOfPower(t *testing.T) {
 	}
 }
 
-func TestNobodyAndInvalidGrants(t *testing.T) {
+func TestEmptyAndInvalidGrants(t *testing.T) {
 	t.Parallel()
 	if can(t, rights(t), tenants.Domain{}, Fabric, Read) {
 		t.Error("without a grant something is allowed")
@@ -207,7 +207,7 @@ func TestNothingCanBeWrittenThroughCasbin(t *testing.T) {
 	}
 }
 
-func TestKeptRightsAreBoundedAndShared(t *testing.T) {
+func TestCachedRightsAreBoundedAndShared(t *testing.T) {
 	t.Parallel()
 	e, err := New()
 	if err != nil {
