@@ -8,7 +8,7 @@ import (
 )
 
 // A set is identified by its smallest member, whatever the order of the joins.
-func TestSetsAreThoseOfRepaintingAll(t *testing.T) {
+func TestSetsAgreeWithANaiveImplementation(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 40).Draw(t, "n")

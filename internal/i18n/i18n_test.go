@@ -56,7 +56,7 @@ func TestCataloguesHaveTheSameKeysAndValues(t *testing.T) {
 	}
 }
 
-func TestOneIsToldInTheSingular(t *testing.T) {
+func TestOneIsSingular(t *testing.T) {
 	t.Parallel()
 	c := load(t, Default)
 	for _, x := range []struct{ got, want string }{
@@ -129,7 +129,7 @@ func TestValuesAreFilledIn(t *testing.T) {
 	}
 }
 
-func TestErrorsAreInTheLanguageAsFarAsItHasSentences(t *testing.T) {
+func TestErrorsAreTranslatedWhereSentencesExist(t *testing.T) {
 	t.Parallel()
 	weight := &quantity.Error{Want: quantity.WantDecimals, Found: "1.0005"}
 	for _, c := range []struct {
@@ -336,7 +336,7 @@ func TestEverySentenceHasATemplateAndEveryTemplateASentence(t *testing.T) {
 	}
 }
 
-func TestSayPutsSentencesIntoTheLanguage(t *testing.T) {
+func TestSayTranslatesSentences(t *testing.T) {
 	t.Parallel()
 	said := phrase.Of("labelled", "label", 1, "text", phrase.Of("plan.whole-fabric"))
 	if got := load(t, "zh").Say(said); got != "1：整个网络" {

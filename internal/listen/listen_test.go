@@ -98,7 +98,7 @@ func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	}
 }
 
-func TestTheEndLetsRequestsFinishWithinTheDrain(t *testing.T) {
+func TestShutdownLetsRequestsFinishWithinTheDrain(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name         string

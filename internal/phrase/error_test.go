@@ -9,9 +9,9 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// TestQuantitiesAreRefusedInTheWordsOfTheCatalogue compares the catalogue with a package whose errors have English
+// TestQuantityErrorsAgreeWithTheCatalogue compares the catalogue with a package whose errors have English
 // texts of their own.
-func TestQuantitiesAreRefusedInTheWordsOfTheCatalogue(t *testing.T) {
+func TestQuantityErrorsAgreeWithTheCatalogue(t *testing.T) {
 	t.Parallel()
 	parse := func(_ any, err error) error { return err }
 	for name, err := range map[string]error{

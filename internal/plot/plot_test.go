@@ -193,7 +193,7 @@ func TestNumbersOnBarsKeepApart(t *testing.T) {
 	}
 }
 
-func TestTheSameChartGivesTheSameBytesAlsoAtOnce(t *testing.T) {
+func TestChartsAreReproducibleConcurrently(t *testing.T) {
 	t.Parallel()
 	c := samples(t)["slowdown"]
 	for _, f := range []Format{PNG, SVG} {
@@ -211,7 +211,7 @@ func TestTheSameChartGivesTheSameBytesAlsoAtOnce(t *testing.T) {
 	}
 }
 
-func TestChartsThatCannotBe(t *testing.T) {
+func TestInvalidChartsAreRejected(t *testing.T) {
 	t.Parallel()
 	line := func(points ...Point) Chart { return Chart{Title: "x", Series: []Series{{Name: "s", Points: points}}} }
 	log := line(Point{1, 0})

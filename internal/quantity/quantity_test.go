@@ -61,7 +61,7 @@ func TestParseBitRate(t *testing.T) {
 	}
 }
 
-func TestARateOfHardlyAnythingHasLostItsUnit(t *testing.T) {
+func TestATinyRateWithoutUnitIsRejected(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"40", "1", "0.5", " 999999 "} {
 		if _, err := quantity.ParseBitRate(text); !errors.Is(err, quantity.ErrNoUnit) {

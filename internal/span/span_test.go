@@ -44,7 +44,7 @@ func TestASpanIsAChildOfTheContextsSpan(t *testing.T) {
 	}
 }
 
-func TestWithoutATraceNothingIsMade(t *testing.T) {
+func TestWithoutATraceNoSpansAreCreated(t *testing.T) {
 	// Not parallel, because it counts allocations.
 	ctx, sp := Start(t.Context(), "compile", "fabric", "lab")
 	sp.Set("a", 1)
@@ -62,7 +62,7 @@ func TestWithoutATraceNothingIsMade(t *testing.T) {
 	}
 }
 
-func TestAJobGoesOnWithTheTraceOfItsRequest(t *testing.T) {
+func TestAJobContinuesTheTraceOfItsRequest(t *testing.T) {
 	t.Parallel()
 	p, e := provider(t)
 	ctx, root := Root(t.Context(), p, "request")

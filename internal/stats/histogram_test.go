@@ -166,7 +166,7 @@ func TestSummaryIsInTheUnitAskedFor(t *testing.T) {
 	}
 }
 
-func TestHistogramsThatCannotBe(t *testing.T) {
+func TestInvalidHistogramsAreRejected(t *testing.T) {
 	t.Parallel()
 	for _, e := range []float64{0, -1, 0.0001, 0.3, math.NaN(), math.Inf(1)} {
 		if _, err := stats.NewHistogram(e); err == nil || !strings.Contains(err.Error(), "want 0.0005 to 0.25") {

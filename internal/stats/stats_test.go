@@ -214,7 +214,7 @@ func TestSlowdownsByFlowSize(t *testing.T) {
 	}
 }
 
-func TestSlowdownsThatCannotBe(t *testing.T) {
+func TestInvalidSlowdownsAreRejected(t *testing.T) {
 	t.Parallel()
 	for _, upper := range [][]int64{{0}, {-1}, {5, 5}, {5, 4}, make([]int64, stats.MaxSizeBins+1)} {
 		if _, err := stats.NewSlowdowns(upper); err == nil {

@@ -36,7 +36,7 @@ func judge(f func(testing.TB)) *judged {
 	return j
 }
 
-func TestWhatIsMissingSkipsOrFailsAsTheEnvironmentSays(t *testing.T) {
+func TestAMissingPeerSkipsOrFails(t *testing.T) {
 	for value, fails := range map[string]bool{"": false, "1": true, "yes": true} {
 		t.Setenv("FAIRLANE_REQUIRE_INTEROP", value)
 		got := judge(func(t testing.TB) { Program(t, "fairlane-no-such-program") })
