@@ -95,8 +95,8 @@ func TestTheCommandsOfThePageOfTheAPIRun(t *testing.T) {
 	rig.Wait()
 }
 
-// TestThePageOfTheAPINamesOnlyWhatThereIs compares the paths in the page with the contract.
-func TestThePageOfTheAPINamesOnlyWhatThereIs(t *testing.T) {
+// TestThePageOfTheAPINamesExistingPaths compares the paths in the page with the contract.
+func TestThePageOfTheAPINamesExistingPaths(t *testing.T) {
 	t.Parallel()
 	doc, err := openapi3.NewLoader().LoadFromData(api.Contract())
 	if err != nil {
@@ -118,7 +118,7 @@ func TestThePageOfTheAPINamesOnlyWhatThereIs(t *testing.T) {
 	}
 }
 
-func TestAnswersAreComparedInEarnest(t *testing.T) {
+func TestWrongAnswersAreDetected(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		shown, got string

@@ -121,8 +121,8 @@ func anchors(text string) map[string]bool {
 	return out
 }
 
-// TestLinksLead checks that every relative link leads to an existing file, and to an existing heading in it.
-func TestLinksLead(t *testing.T) {
+// TestLinksHaveTargets checks that every relative link leads to an existing file, and to an existing heading in it.
+func TestLinksHaveTargets(t *testing.T) {
 	t.Parallel()
 	link := regexp.MustCompile(`\]\(([^)#:]*)(?:#([^)]*))?\)`)
 	named := 0

@@ -97,8 +97,8 @@ func TestAlertsUseMetricsThatExistAndSayWhatToDo(t *testing.T) {
 	}
 }
 
-// TestTheUnitIsSound has systemd verify the unit, with an existing program in it.
-func TestTheUnitIsSound(t *testing.T) {
+// TestTheUnitIsValid has systemd verify the unit, with an existing program in it.
+func TestTheUnitIsValid(t *testing.T) {
 	t.Parallel()
 	analyze := peertest.Program(t, "systemd-analyze")
 	text := page(t, "deploy/systemd/fairlane.service")

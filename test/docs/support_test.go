@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// TestTheSupportMatrixNamesWhatThereIs compares the versions in the table with go.mod, and checks that the named paths
+// TestTheSupportMatrixNamesExistingPaths compares the versions in the table with go.mod, and checks that the named paths
 // exist.
-func TestTheSupportMatrixNamesWhatThereIs(t *testing.T) {
+func TestTheSupportMatrixNamesExistingPaths(t *testing.T) {
 	t.Parallel()
 	text := page(t, "docs/support.md")
 	for _, c := range []struct{ words, mod, module string }{

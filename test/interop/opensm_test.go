@@ -115,7 +115,7 @@ func TestOpenSMProgramsPartitionsAndLanes(t *testing.T) {
 
 // Fairlane's client queries OpenSM's subnet administration for the service level of a partition, as a rollout does to
 // verify its placements. OpenSM's answer is shorter than a MAD.
-func TestOpenSMTellsOurClientThePartitionsServiceLevel(t *testing.T) {
+func TestOpenSMReturnsThePartitionsServiceLevel(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, twoSwitches(t), fabric.Config{}, simdev.Options{SMMode: simdev.Cold, TimeScale: 1})
 	partitions := filepath.Join(l.dir, "partitions.conf")

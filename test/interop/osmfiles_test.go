@@ -399,7 +399,7 @@ func TestAHandEditIsRefusedWithTheDifference(t *testing.T) {
 
 // With qos TRUE, OpenSM maps each service level to its own lane and serves lane 0 before all others, on every port;
 // both are reported.
-func TestOpenSMsOwnTablesOfLanesAreTold(t *testing.T) {
+func TestOpenSMsLaneTablesAreReported(t *testing.T) {
 	t.Parallel()
 	l := coldLab(t)
 	o := l.manage(1, "qos TRUE\n", nil, sm.Config{}).start("SUBNET UP")
@@ -472,7 +472,7 @@ func TestLanesOfAPlanReachTheAdapters(t *testing.T) {
 }
 
 // Whatever happens to OpenSM, the files are in force afterwards, and Fairlane reports what happened.
-func TestARestartKeepsServiceLevelsAndIsTold(t *testing.T) {
+func TestARestartKeepsServiceLevelsAndIsReported(t *testing.T) {
 	t.Parallel()
 	l := coldLab(t)
 	o := l.manage(1, "", nil, sm.Config{}).start("SUBNET UP")
@@ -510,7 +510,7 @@ func TestARestartKeepsServiceLevelsAndIsTold(t *testing.T) {
 
 // OpenSM dies while its files are written: nothing can be verified, so they are restored; once it runs again, it uses
 // them.
-func TestAnOpenSMThatDiedIsToldAndNothingIsLost(t *testing.T) {
+func TestADeadOpenSMIsReportedAndTheFilesAreRestored(t *testing.T) {
 	t.Parallel()
 	l := coldLab(t)
 	o := l.manage(1, "", nil, sm.Config{ProofTimeout: 2 * time.Second}).start("SUBNET UP")

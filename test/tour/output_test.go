@@ -42,7 +42,7 @@ func shows(sample, got string, exact bool) bool {
 	return regexp.MustCompile("^" + strings.Join(parts, " ?.*? ?") + "$").MatchString(words(got, exact))
 }
 
-func TestSamplesAreComparedInEarnest(t *testing.T) {
+func TestWrongSamplesAreDetected(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		sample, got string
