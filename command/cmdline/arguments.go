@@ -11,7 +11,7 @@ import (
 	"fairlane/internal/usage"
 )
 
-// OneArgument accepts exactly one argument, and names it when it is missing.
+// OneArgument accepts exactly one argument; its error for a missing one names it.
 func OneArgument(name string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch len(args) {
@@ -25,8 +25,8 @@ func OneArgument(name string) cobra.PositionalArgs {
 	}
 }
 
-// judgeArguments makes a command, and those below it, say what is wrong with arguments. Cobra takes any word behind a group of
-// commands for a question for help.
+// judgeArguments makes a command and its subcommands report faulty arguments. Cobra treats any word after a group of
+// commands as a request for help.
 func judgeArguments(cmd *cobra.Command) {
 	if cmd.HasSubCommands() && !cmd.Runnable() {
 		cmd.Args, cmd.DisableFlagsInUseLine = nil, true
@@ -51,7 +51,7 @@ func judgeArguments(cmd *cobra.Command) {
 	}
 }
 
-// missingFlags says what the required flags are for that were not given.
+// missingFlags explains the required flags that were not given.
 func missingFlags(cmd *cobra.Command) error {
 	err := cmd.ValidateRequiredFlags()
 	if err == nil {
@@ -64,7 +64,7 @@ func missingFlags(cmd *cobra.Command) error {
 	return usage.Of(phrase.Of("usage.see-help", "text", texts))
 }
 
-// wrongFlag is the error of a flag whose value cannot be read, in words instead of those of package strconv.
+// wrongFlag returns the error for an invalid value of a flag, without the text of package strconv.
 func wrongFlag(cmd *cobra.Command, err error) error {
 	return usage.Wrap(cobraerror.Flag(cmd, err))
 }

@@ -73,15 +73,15 @@ func (f *evaluateFlags) check(one, cases bool) error {
 	return nil
 }
 
-// Evaluation is what `evaluate --json` prints.
+// Evaluation is the output of `evaluate --json`.
 type Evaluation struct {
 	Cases       int                                  `json:"cases"`
 	Seed        uint64                               `json:"seed"`
-	Interrupted bool                                 `json:"interrupted,omitempty"` // planes have the cases that were done
+	Interrupted bool                                 `json:"interrupted,omitempty"` // planes contain only the finished cases
 	Planes      map[policy.Plane]evaluate.PlaneScore `json:"planes"`
 }
 
-// runEvaluate evaluates random cases and reports, even when it is interrupted.
+// runEvaluate evaluates random cases and prints a report, even if it is interrupted.
 func (a *app) runEvaluate(ctx context.Context, f evaluateFlags, planes []policy.Plane) (err error) {
 	req := evaluate.Request{Cases: f.cases, Seed: f.seed, Planes: planes, Jobs: f.jobs}
 	if f.out != "" {
@@ -122,7 +122,7 @@ func (a *app) runEvaluate(ctx context.Context, f evaluateFlags, planes []policy.
 	return errors.Join(a.printEvaluation(&out, planes), err)
 }
 
-// printEvaluation prints one row a plane, and the tenants that were furthest off.
+// printEvaluation prints one row for each plane, and the tenants with the largest deviations.
 func (a *app) printEvaluation(e *Evaluation, planes []policy.Plane) error {
 	tw := cmdline.NewTable(a.Stdout, 0)
 	_, _ = fmt.Fprintln(tw, a.T("evaluate.head"))
@@ -147,7 +147,7 @@ func (a *app) printEvaluation(e *Evaluation, planes []policy.Plane) error {
 	return nil
 }
 
-// printCauses prints which findings name the tenants that are far off their entitlements.
+// printCauses prints the findings that name the tenants far from their entitlements.
 func (a *app) printCauses(e *Evaluation, planes []policy.Plane) error {
 	tw := cmdline.NewTable(a.Stdout, 0)
 	head := true
@@ -176,10 +176,10 @@ func printScore(w io.Writer, name string, s *evaluate.Score) {
 		cmdline.Percent(s.Utilisation), cmdline.Percent(s.UtilisationLeast))
 }
 
-// fine is percent with one more digit.
+// fine is percent with two decimals.
 func fine(v float64) string { return fmt.Sprintf("%.2f %%", 100*v) }
 
-// runEvaluateOne evaluates one case and prints all that it gave.
+// runEvaluateOne evaluates one case and prints all of its results.
 func (a *app) runEvaluateOne(ctx context.Context, f evaluateFlags, planes []policy.Plane) error {
 	p := progress.On(a.Stderr)
 	var results []*evaluate.Result

@@ -16,7 +16,7 @@ func TestServedText(t *testing.T) {
 	}
 }
 
-func TestAStoppedCalibrationSaysWhatIsLeft(t *testing.T) {
+func TestAnInterruptedCalibrationReportsTheRest(t *testing.T) {
 	t.Parallel()
 	a := &app{cmdlinetest.App(t, "en")}
 	if got, want := a.stoppedCalibration(calibrateFlags{resume: "runs.jsonl"}, 7), "7 runs are done and kept in runs.jsonl: the same command goes on from there"; got != want {

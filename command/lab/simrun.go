@@ -78,7 +78,7 @@ func (a *app) simRunCommand() *cobra.Command {
 	return cmd
 }
 
-// times puts the times of the flags in place of the scenario's.
+// times replaces times of the scenario by those of the flags.
 func (f *simRunFlags) times(s *scenario.Scenario) error {
 	duration, interval := s.Duration, s.Interval
 	for _, v := range []struct {
@@ -97,7 +97,7 @@ func (f *simRunFlags) times(s *scenario.Scenario) error {
 	return s.SetTimes(duration, interval)
 }
 
-// runSim runs a scenario of either plane and reports.
+// runSim runs a scenario of either plane and prints a report.
 func (a *app) runSim(ctx context.Context, s *scenario.Scenario, f simRunFlags) error {
 	p := progress.On(a.Stderr)
 	begun := time.Now()
@@ -121,8 +121,8 @@ func (a *app) runSim(ctx context.Context, s *scenario.Scenario, f simRunFlags) e
 	return errors.Join(err, a.printRun(a.Stdout, r))
 }
 
-// runEthernet runs an Ethernet scenario. What was measured is kept and printed even when the run is
-// interrupted or ends in a deadlock.
+// runEthernet runs an Ethernet scenario. It keeps and prints the measurements even if the run is interrupted or ends in
+// a deadlock.
 func (a *app) runEthernet(ctx context.Context, s *scenario.Scenario, f simRunFlags, p *progress.Line, show func(quantity.Picoseconds, float64)) error {
 	o := scenario.EtherOptions{Progress: show}
 	var files *simFiles
@@ -140,7 +140,7 @@ func (a *app) runEthernet(ctx context.Context, s *scenario.Scenario, f simRunFla
 	p.Clear()
 	var input *scenario.InputError
 	if errors.As(err, &input) {
-		r, err = nil, usage.Wrap(err) // what came before the fault is no result
+		r, err = nil, usage.Wrap(err) // the results before an input error do not count
 	}
 	if files != nil {
 		err = errors.Join(err, files.finish(r, err))

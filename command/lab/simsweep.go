@@ -48,8 +48,7 @@ func (a *app) simSweepCommand() *cobra.Command {
 	return cmd
 }
 
-// newSweep reads what the command line asks for. Unless the number of jobs is given, runs of several threads
-// leave room for each other.
+// newSweep parses the command line. Unless the number of jobs is given, runs with several threads get fewer jobs.
 func newSweep(name string, f *simSweepFlags, jobsGiven bool) (*scenario.Sweep, error) {
 	if f.jobs < 1 || f.jobs > scenario.MaxJobs {
 		return nil, &phrase.Error{Text: phrase.Of("usage.flag-range", "flag", "jobs", "value", f.jobs, "min", 1, "max", scenario.MaxJobs)}
@@ -82,8 +81,8 @@ func newSweep(name string, f *simSweepFlags, jobsGiven bool) (*scenario.Sweep, e
 	return scenario.NewSweep(file, axes, seeds)
 }
 
-// runSweep makes the runs and reports. What has finished is kept and printed even when the sweep is interrupted
-// or runs fail.
+// runSweep executes the runs and prints a report. It keeps and prints finished runs even if the sweep is interrupted or
+// runs fail.
 func (a *app) runSweep(ctx context.Context, name string, sweep *scenario.Sweep, f simSweepFlags) error {
 	p := progress.On(a.Stderr)
 	p.Show(a.T("sim.sweep.checking"))
@@ -120,7 +119,7 @@ func (a *app) runSweep(ctx context.Context, name string, sweep *scenario.Sweep, 
 	return errors.Join(err, a.printSweep(a.Stdout, sweep, points))
 }
 
-// countRuns counts runs, and says what became of those that failed.
+// countRuns counts the runs, and returns messages about those that failed.
 func countRuns(points []scenario.SweepPoint) (finished int, failed error) {
 	bad, first := 0, ""
 	for i := range points {

@@ -13,7 +13,7 @@ import (
 	"fairlane/tenants"
 )
 
-// AdmitByFiles judges an admission request without the service.
+// AdmitByFiles decides an admission request without the service.
 func AdmitByFiles(files remote.AdmitFiles, body gen.AdmissionRequest) (*gen.Admission, error) {
 	ask, err := api.AdmitRequestIn(&body)
 	if err != nil {
@@ -31,7 +31,7 @@ func AdmitByFiles(files remote.AdmitFiles, body gen.AdmissionRequest) (*gen.Admi
 	if err != nil {
 		return nil, err
 	}
-	options.Profile = in.Options.Profile // of a file, its name
+	options.Profile = in.Options.Profile // in a file: its name
 	in.Options = options
 	if !ask.Change {
 		declared := func(fl tenants.Flow) bool { return fl.Tenant == ask.Tenant }

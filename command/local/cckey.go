@@ -20,7 +20,7 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// ccKeyFlags are the flags of the commands that look after CC_Keys.
+// ccKeyFlags are the flags of the commands that manage CC_Keys.
 type ccKeyFlags struct {
 	from            string
 	mKey            string   // file
@@ -29,7 +29,7 @@ type ccKeyFlags struct {
 	oldFiles        []string
 	generate        bool
 	protect         bool
-	keep            bool // protection was not spoken of
+	keep            bool // no flag about protection was given
 	lease           uint16
 	forever         bool
 	takeOver        bool
@@ -39,7 +39,7 @@ type ccKeyFlags struct {
 	dryRun, asJSON  bool
 }
 
-// ccKeyCommand is `device cc-key`, which works on a fabric without the service.
+// ccKeyCommand is `device cc-key`, which accesses a fabric without the service.
 func (a *app) ccKeyCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "cc-key", Short: a.T("cckey.short"), Long: a.T("cckey.long"), Args: cobra.NoArgs}
 	cmd.AddCommand(a.ccKeyShow(), a.ccKeySet(), a.ccKeyRotate(), a.ccKeyClear())
@@ -127,14 +127,14 @@ func (a *app) changeFlags(cmd *cobra.Command, f *ccKeyFlags) {
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, a.T("cckey.flag.dry-run"))
 }
 
-// keyFleet is the devices of a fabric, and the driver that looks after their keys.
+// keyFleet is the devices of a fabric, and the driver that manages their keys.
 type keyFleet struct {
 	devices []driver.Device
 	driver  *ibmad.Driver
-	unmet   int // warnings of the sweep: devices that it could not read, or tell apart, are not among devices
+	unmet   int // number of sweep warnings: devices that it could not read or distinguish are missing in devices
 }
 
-// keyFleet sweeps the fabric that a transport is attached to, and lets a driver reach its devices by the same way.
+// keyFleet sweeps the fabric of a transport and returns its devices, with a driver over the same transport.
 func (a *app) keyFleet(ctx context.Context, from string, t mad.Transport) (*keyFleet, error) {
 	r, err := a.sweep(ctx, from, t, discover.Options{})
 	if err != nil {
@@ -163,7 +163,7 @@ func (a *app) showKeys(ctx context.Context, f *ccKeyFlags) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = t.Close() }() // the slot is gone either way
+	defer func() { _ = t.Close() }() // the slot is released in any case
 	fleet, err := a.keyFleet(ctx, f.from, t)
 	if err != nil {
 		return err
@@ -193,7 +193,7 @@ func (a *app) showKeys(ctx context.Context, f *ccKeyFlags) error {
 	return nil
 }
 
-// wrongUsage makes an error that says that nothing was sent for what was asked one of usage.
+// wrongUsage converts an error that reports an invalid request, for which nothing was sent, to a usage error.
 func wrongUsage(err error) error {
 	if errors.Is(err, driver.ErrInvalid) {
 		return usage.Wrap(err)
@@ -201,7 +201,7 @@ func wrongUsage(err error) error {
 	return err
 }
 
-// check refuses flags that contradict each other, before any file is read.
+// check rejects contradictory flags before any file is read.
 func (f *ccKeyFlags) check() error {
 	switch {
 	case f.protect && f.lease == 0 && !f.forever:
@@ -220,7 +220,7 @@ func (f *ccKeyFlags) check() error {
 	return nil
 }
 
-// keyChange reads the files and puts the change together.
+// keyChange reads the files and builds the change.
 func (f *ccKeyFlags) keyChange() (c ibmad.KeyChange, files []keyFile, err error) {
 	c = ibmad.KeyChange{
 		Protect: f.protect, LeaseSeconds: f.lease, Forever: f.forever, Keep: f.keep, TakeOver: f.takeOver,
@@ -276,7 +276,7 @@ func (a *app) changeKeys(ctx context.Context, f *ccKeyFlags) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = t.Close() }() // the slot is gone either way
+	defer func() { _ = t.Close() }() // the slot is released in any case
 	fleet, err := a.keyFleet(ctx, f.from, t)
 	if err != nil {
 		return err
@@ -310,7 +310,7 @@ func (a *app) changeKeys(ctx context.Context, f *ccKeyFlags) error {
 	}
 	if f.keep {
 		with, without := report.kept()
-		_, _ = fmt.Fprintln(a.Stderr, a.T("cckey.kept", "with", with, "without", without)) // a broken terminal changes nothing
+		_, _ = fmt.Fprintln(a.Stderr, a.T("cckey.kept", "with", with, "without", without)) // a broken terminal does not affect the result
 	}
 	if run.Stopped != nil {
 		return fmt.Errorf("%s: %w", a.T("cckey.stopped"), run.Stopped)

@@ -15,13 +15,13 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// keyFile is a CC_Key in a file.
+// keyFile is a CC_Key with its file.
 type keyFile struct {
 	path string
 	key  mad.Key
 }
 
-// readKeyFiles reads keys; 0 is none.
+// readKeyFiles reads keys; key 0 means no key.
 func readKeyFiles(paths []string) ([]keyFile, error) {
 	var out []keyFile
 	for _, path := range paths {
@@ -37,7 +37,7 @@ func readKeyFiles(paths []string) ([]keyFile, error) {
 	return out, nil
 }
 
-// keysOf are the keys alone.
+// keysOf returns the keys without their files.
 func keysOf(files []keyFile) []mad.Key {
 	out := make([]mad.Key, len(files))
 	for i := range files {
@@ -46,7 +46,7 @@ func keysOf(files []keyFile) []mad.Key {
 	return out
 }
 
-// newKey makes a random key that is not 0, for a file that does not exist yet: see create.
+// newKey returns a random key other than 0, for a file that does not exist yet: see create.
 func newKey(path string) (keyFile, error) {
 	if _, err := os.Lstat(path); err == nil {
 		return keyFile{}, usage.Of(phrase.Of("cckey.exists", "file", path))
@@ -60,7 +60,7 @@ func newKey(path string) (keyFile, error) {
 	return keyFile{path, mad.Key(binary.BigEndian.Uint64(b[:]))}, nil
 }
 
-// create writes the key to its file, which no other account may read and which must not exist.
+// create writes the key to a new file that only the current user can read.
 func (k keyFile) create() (err error) {
 	f, err := os.OpenFile(k.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -71,8 +71,8 @@ func (k keyFile) create() (err error) {
 	return err
 }
 
-// keep proves that the key is in its file, that no other account can read it, and that both the file and its name outlive a
-// loss of power.
+// keep verifies that the file contains the key and that only the current user can read it, and that file and name
+// survive a loss of power.
 func (k keyFile) keep(context.Context) error {
 	st, err := os.Stat(k.path)
 	if err != nil {
@@ -99,7 +99,7 @@ func (k keyFile) keep(context.Context) error {
 	return nil
 }
 
-// syncPath brings a file or a directory to the disk.
+// syncPath flushes a file or a directory to disk.
 func syncPath(path string) (err error) {
 	f, err := os.Open(path)
 	if err != nil {

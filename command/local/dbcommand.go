@@ -18,7 +18,7 @@ import (
 	"fairlane/service/store"
 )
 
-// dbCommand is `fairlane db`: what is done to the database itself, on the machine of the service.
+// dbCommand is `fairlane db`: operations on the database itself, on the service's machine.
 func (a *app) dbCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "db", Short: a.T("db.short"), Long: a.T("db.long")}
 	cmd.AddCommand(a.dbBackupCommand(), a.dbRestoreCommand(), a.dbCheckCommand(), a.dbMigrateCommand(), a.dbPruneCommand())
@@ -73,7 +73,7 @@ func (a *app) dbRestoreCommand() *cobra.Command {
 				return usage.Errorf("%s", a.T("db.need", "flag", "from"))
 			}
 			if !store.IsPostgres(database) {
-				lock, err := store.Lock(database) // no manager may start meanwhile
+				lock, err := store.Lock(database) // no manager may start during the restore
 				if err != nil {
 					return err
 				}

@@ -13,7 +13,7 @@ import (
 	"fairlane/service/store/pgtest"
 )
 
-// db runs `fairlane db` and returns its exit code and what it printed.
+// db runs `fairlane db` and returns its exit code and output.
 func db(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, words bytes.Buffer
@@ -21,7 +21,7 @@ func db(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	return code, out.String(), words.String()
 }
 
-// withFabric makes a database that holds one fabric.
+// withFabric creates a database with one fabric.
 func withFabric(t *testing.T, database string) {
 	t.Helper()
 	s, err := store.Open(t.Context(), database, store.Options{})
@@ -74,7 +74,7 @@ func checkDatabaseCommands(t *testing.T, database string) {
 	step(2, "want --from", "restore")
 	step(1, "say --force", "restore", "--from", file)
 	if store.IsPostgres(database) {
-		return // the test's database goes away by its name; the store's own tests restore over one
+		return // the test removes its database by name; the store's own tests restore over one
 	}
 	held, err := store.Lock(database)
 	if err != nil {

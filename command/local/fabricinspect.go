@@ -16,7 +16,7 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// lookFlags say which fabric to look at, and how closely.
+// lookFlags select the fabric and the depth of the check.
 type lookFlags struct {
 	from        string
 	mKey, ccKey string // files
@@ -24,11 +24,11 @@ type lookFlags struct {
 	tenants     string
 }
 
-// look is a fabric with all that can be known of it without the service.
+// look is everything that can be read of a fabric without the service.
 type look struct {
 	fabric *subnet.Fabric
 	extra  check.Extra
-	notes  []phrase.Text // what was left out of the check
+	notes  []phrase.Text // parts that were not checked
 	mads   int
 	wall   time.Duration
 }
@@ -64,7 +64,7 @@ func (a *app) look(ctx context.Context, f lookFlags) (*look, error) {
 	return l, err
 }
 
-// forFile refuses flags that do nothing with a fabric file.
+// forFile rejects flags that have no effect on a fabric file.
 func (f *lookFlags) forFile() error {
 	for _, x := range []struct {
 		flag  string
@@ -91,7 +91,7 @@ func (a *app) sweepAll(ctx context.Context, src site.Source, f lookFlags, l *loo
 	if err != nil {
 		return err
 	}
-	defer func() { _ = c.Close() }() // the slot is gone either way
+	defer func() { _ = c.Close() }() // the slot is released in any case
 	r, err := a.sweep(ctx, f.from, c, o)
 	if err != nil {
 		return err
@@ -103,7 +103,7 @@ func (a *app) sweepAll(ctx context.Context, src site.Source, f lookFlags, l *loo
 	return nil
 }
 
-// sweep finds the fabric that a transport is attached to, and shows how far it is.
+// sweep discovers the fabric of a transport, and shows the progress.
 func (a *app) sweep(ctx context.Context, from string, t mad.Transport, o discover.Options) (*discover.Result, error) {
 	line := progress.On(a.Stderr)
 	defer line.Clear()
@@ -116,7 +116,7 @@ func (a *app) sweep(ctx context.Context, from string, t mad.Transport, o discove
 	return r, nil
 }
 
-// addTenants reads a tenant file and finds the SLs that its tenants would have.
+// addTenants reads a tenant file and computes the SLs that its tenants would have.
 func (l *look) addTenants(path string) error {
 	ts, flows, err := cmdline.ReadTenants(path, l.fabric)
 	if err != nil {

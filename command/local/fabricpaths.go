@@ -15,11 +15,11 @@ type shownPath struct {
 	From  string    `json:"from"`
 	To    string    `json:"to"`
 	LID   ident.LID `json:"lid"`
-	Ports []string  `json:"ports"` // that send, in order
+	Ports []string  `json:"ports"` // sending ports, in order
 	Error string    `json:"error,omitempty"`
 }
 
-// pathsBetween follows the forwarding tables between two ports that a person named, in both directions, to every LID.
+// pathsBetween follows the forwarding tables between two named ports, in both directions, to every LID.
 func pathsBetween(f *subnet.Fabric, names []string) ([]shownPath, error) {
 	if len(names) == 0 {
 		return nil, nil
@@ -61,7 +61,7 @@ func pathsBetween(f *subnet.Fabric, names []string) ([]shownPath, error) {
 	return out, nil
 }
 
-// printPaths prints one path a line.
+// printPaths prints one path on each line.
 func (a *app) printPaths(paths []shownPath) error {
 	for _, w := range paths {
 		text := strings.Join(w.Ports, " > ")

@@ -83,7 +83,7 @@ func (a *app) ibProfileShowCommand() *cobra.Command {
 	return cmd
 }
 
-// profileMap is a profile for JSON, with the keys of a file.
+// profileMap returns a profile for JSON, with the keys of a profile file.
 func profileMap(p *ibprofile.Profile) map[string]any {
 	out := map[string]any{}
 	for _, f := range profilefile.Fields(p) {

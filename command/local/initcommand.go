@@ -25,21 +25,21 @@ import (
 //go:embed lab
 var labTemplates embed.FS
 
-// Secrets of a new lab, made when it is.
+// Secrets of a new lab, generated with it.
 const (
 	labToken    = "admin.token"
 	labPassword = "ada.password"
 )
 
-// labValues are what the templates of a lab fill in.
+// labValues are the values for the templates of a lab.
 type labValues struct {
 	Plane      policy.Plane
 	InfiniBand bool
 	Hosts      []string
 	Rate       string // of every link
-	PlaneFlag  string // of commands; "" on the default plane
-	Serve      string // flags of `sim serve` that say where the fabric answers
-	Source     string // where the service finds it
+	PlaneFlag  string // for commands; "" on the default plane
+	Serve      string // flags of `sim serve` for the fabric's addresses
+	Source     string // where the service reaches the fabric
 	TimeScale  string // simulated seconds per second
 }
 
@@ -87,7 +87,7 @@ func (a *app) runInit(dir string, plane policy.Plane) error {
 	return err
 }
 
-// labOf makes the files of a lab for a plane, with the README of that name.
+// labOf builds the files of a lab for a plane, with the README of the given name.
 func labOf(plane policy.Plane, readme string) ([]labFile, error) {
 	v := labValues{Plane: plane, InfiniBand: plane == policy.PlaneIB, Rate: "25Gbit/s", TimeScale: "0.05", Serve: "--dir devices", Source: "ethernet:devices/inventory.yaml"}
 	if v.InfiniBand {
@@ -115,7 +115,7 @@ func labOf(plane policy.Plane, readme string) ([]labFile, error) {
 	return append(out, labFile{labToken, []byte(rand.Text() + rand.Text() + "\n"), 0o600}, labFile{labPassword, []byte(rand.Text() + "\n"), 0o600}), nil
 }
 
-// emptyDir makes a directory unless it is there and empty.
+// emptyDir creates a directory; an existing one must be empty.
 func emptyDir(dir string) error {
 	entries, err := os.ReadDir(dir)
 	switch {

@@ -51,7 +51,7 @@ func (c *cli) baselineTable(list []gen.BaselineDevice) *table {
 	return t
 }
 
-// baselineDiffTable has a row for each field that is not as in the baseline.
+// baselineDiffTable has a row for each field that differs from the baseline.
 func (c *cli) baselineDiffTable(list []gen.BaselineDevice) *table {
 	t := c.newTable("device", "field", "baseline>", "against>", "fault")
 	for i := range list {

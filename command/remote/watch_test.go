@@ -13,7 +13,7 @@ import (
 	"fairlane/service/control/rollouts"
 )
 
-func TestAWatchOutlivesAServiceThatRestarts(t *testing.T) {
+func TestAWatchSurvivesAServiceRestart(t *testing.T) {
 	t.Parallel()
 	r := controltest.New(t, openStore)
 	r.Lab(t)
@@ -22,7 +22,7 @@ func TestAWatchOutlivesAServiceThatRestarts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The second to the fourth request are lost: two connections break, and a balancer has nobody to ask.
+	// The second to the fourth request fail: two connections break, and a load balancer has no backend.
 	var n atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		switch n.Add(1) {

@@ -1,7 +1,7 @@
 package archtest
 
-// rule says what one package, or a tree of packages when its path ends in "/...", may import
-// of this module, and why. quantity, stats, fieldwise and ident are words that every package may use.
+// rule lists the packages of this module that a package, or a tree of packages if its path ends in "/...", may import,
+// and why. Every package may import quantity, stats, fieldwise and ident.
 type rule struct {
 	pkg    string
 	may    []string
@@ -10,7 +10,7 @@ type rule struct {
 
 const pureReason = "the pure model sits at the bottom: it must be usable, testable and hashable with no I/O and no wiring"
 
-// rules says what each package may import. The first match wins.
+// rules lists the allowed imports of each package. The first match applies.
 var rules = []rule{
 	{"internal/quantity", nil, pureReason},
 	{"internal/stats", nil, pureReason},

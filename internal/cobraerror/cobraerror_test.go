@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func TestFlagErrorsAreInWords(t *testing.T) {
+func TestFlagErrorsAreSentences(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ flag, value, want string }{
 		{"short", "99999", "want a smaller number"},

@@ -9,8 +9,9 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// TestQuantitiesAreRefusedInTheWordsOfTheCatalogue is about a package whose errors print English of their own.
-func TestQuantitiesAreRefusedInTheWordsOfTheCatalogue(t *testing.T) {
+// TestQuantityErrorsAgreeWithTheCatalogue compares the catalogue with a package whose errors have English
+// texts of their own.
+func TestQuantityErrorsAgreeWithTheCatalogue(t *testing.T) {
 	t.Parallel()
 	parse := func(_ any, err error) error { return err }
 	for name, err := range map[string]error{
@@ -28,7 +29,7 @@ func TestQuantitiesAreRefusedInTheWordsOfTheCatalogue(t *testing.T) {
 	}
 }
 
-// inner has the text of another error before it, as errors of some libraries do.
+// inner puts its text before that of another error, as some libraries do.
 type inner struct{ error }
 
 func (e inner) Error() string { return "it: " + e.error.Error() + "!" }

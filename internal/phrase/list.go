@@ -8,7 +8,7 @@ func Names(names []string, n, most int) Text {
 	return withRest(names, n-len(names))
 }
 
-// First is Names of what has to be written in the reader's language.
+// First is Names for items whose text depends on the language.
 func First(things Commas, n, most int) Text {
 	things = things[:min(len(things), most)]
 	return withRest(things, n-len(things))
@@ -21,7 +21,7 @@ func withRest(list any, more int) Text {
 	return Of("list.whole", "list", list)
 }
 
-// English has each sentence in English.
+// English returns each sentence in English.
 func English(texts []Text) []string {
 	var out []string
 	for _, t := range texts {

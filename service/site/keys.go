@@ -10,13 +10,13 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// CCKey reads a CC_Key from a file; an empty path is no key.
+// CCKey reads a CC_Key from a file; an empty path means no key.
 func CCKey(path string) (mad.Key, error) { return hexKey(path, phrase.Of("file.cc-key")) }
 
-// MKey reads an M_Key from a file; an empty path is no key.
+// MKey reads an M_Key from a file; an empty path means no key.
 func MKey(path string) (mad.Key, error) { return hexKey(path, phrase.Of("file.m-key")) }
 
-// hexKey reads a key from a file; an empty path is no key.
+// hexKey reads a key from a file; an empty path means no key.
 func hexKey(path string, key phrase.Text) (mad.Key, error) {
 	text, err := config.Secret(path)
 	if err != nil || text == "" {

@@ -50,7 +50,8 @@ func (l *rescans) of(f control.Fabric, now time.Time, keep time.Duration) *swept
 	return l.fabrics[f.Name]
 }
 
-// Rescan scans a fabric again and compares it with what is known of it. The transport lives for one sweep, so traps are not received.
+// Rescan scans a fabric again and compares the result with its known state. The transport lives for one sweep, so traps
+// are not received.
 func (p *Access) Rescan(ctx context.Context, f control.Fabric, known *subnet.Fabric, manager ident.PortID) (out control.Rescan, err error) {
 	begun := time.Now()
 	s := p.rescans.of(f, begun, max(keepScans, 2*p.RescanInterval))
@@ -81,7 +82,7 @@ func (p *Access) Rescan(ctx context.Context, f control.Fabric, known *subnet.Fab
 	return out, nil
 }
 
-// sweep finds the whole fabric the first time, and later what is other than before.
+// sweep discovers the whole fabric the first time, and later only changes.
 func (s *swept) sweep(ctx context.Context, parse func(string) (Source, error)) (*discover.Result, error) {
 	from, err := parse(s.source)
 	if err != nil {
@@ -91,7 +92,7 @@ func (s *swept) sweep(ctx context.Context, parse func(string) (Source, error)) (
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = c.Close() }() // the slot is gone either way
+	defer func() { _ = c.Close() }() // the slot is released in any case
 	o := discover.AgainOptions{Options: discover.Options{Parallel: SweepParallel}, Routes: s.scans%routesEvery == routesEvery-1}
 	var r *discover.Result
 	if s.last == nil {
@@ -107,7 +108,7 @@ func (s *swept) sweep(ctx context.Context, parse func(string) (Source, error)) (
 	return r, nil
 }
 
-// nodeLabel is a node's name in the first of some fabrics that has it.
+// nodeLabel returns a node's name in the first of the fabrics that contains it.
 func nodeLabel(g ident.GUID, fabrics ...*subnet.Fabric) string {
 	for _, f := range fabrics {
 		if n, ok := f.NodeByGUID(g); ok {

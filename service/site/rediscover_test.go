@@ -15,7 +15,7 @@ import (
 	"fairlane/subnet/topogen"
 )
 
-func TestSweepsOfDeletedFabricsAreForgotten(t *testing.T) {
+func TestSweepsOfDeletedFabricsAreRemoved(t *testing.T) {
 	t.Parallel()
 	var l rescans
 	at := func(name, source string, after time.Duration) *swept {
@@ -34,7 +34,7 @@ func TestSweepsOfDeletedFabricsAreForgotten(t *testing.T) {
 }
 
 // A rescan requests less than a discovery, routes only sometimes, and reports when another port manages the subnet.
-func TestLooksAreCheapAndKnowTheSubnetManager(t *testing.T) {
+func TestRescansAreCheapAndReportANewSubnetManager(t *testing.T) {
 	t.Parallel()
 	topo, err := topogen.Star(4, topogen.Wire{})
 	if err != nil {
