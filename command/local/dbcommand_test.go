@@ -67,7 +67,7 @@ func checkDatabaseCommands(t *testing.T, database string) {
 	if err := json.Unmarshal([]byte(step(0, "", "check", "--json")), &seen); err != nil || seen.Empty() {
 		t.Errorf("check --json gave %+v, %v", seen, err)
 	}
-	step(0, "taken out: 0 events", "prune", "--yes")
+	step(0, "deleted: 0 events", "prune", "--yes")
 	step(2, "want --to", "backup")
 	step(0, "holds 1 fabrics", "backup", "--to", file)
 	step(1, "file exists", "backup", "--to", file)

@@ -135,7 +135,7 @@ func TestAWatchReportsEachChangeOnce(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("told\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	for _, part := range []string{"7 nodes: 3 switches, 4 hosts, 8 links", "looks in", "node-gone 4, node-new 4"} {
+	for _, part := range []string{"7 nodes: 3 switches, 4 hosts, 8 links", "sweeps in", "node-gone 4, node-new 4"} {
 		if !strings.Contains(x.words.String(), part) {
 			t.Errorf("words %q: want %q in them", x.words.String(), part)
 		}
@@ -343,13 +343,13 @@ func TestAWatchOfOneScanAndAnInterruptedOne(t *testing.T) {
 	t.Parallel()
 	f := newFaulty(t, simdev.Options{})
 	var out, words bytes.Buffer
-	if code := runLocal(t.Context(), []string{"fabric", "watch", "--from", "ibsim:" + f.addr, "--count", "1"}, &out, &words); code != cmdline.ExitDone || out.Len() > 0 || !strings.Contains(words.String(), "1 look in") {
+	if code := runLocal(t.Context(), []string{"fabric", "watch", "--from", "ibsim:" + f.addr, "--count", "1"}, &out, &words); code != cmdline.ExitDone || out.Len() > 0 || !strings.Contains(words.String(), "1 sweep in") {
 		t.Errorf("exit code %d, %q, %q", code, out.String(), words.String())
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
 	words.Reset()
-	if code := runLocal(ctx, []string{"fabric", "watch", "--from", "ibsim:" + f.addr}, &out, &words); code != cmdline.ExitDone || !strings.Contains(words.String(), "0 looks in") {
+	if code := runLocal(ctx, []string{"fabric", "watch", "--from", "ibsim:" + f.addr}, &out, &words); code != cmdline.ExitDone || !strings.Contains(words.String(), "0 sweeps in") {
 		t.Errorf("exit code %d, %q", code, words.String())
 	}
 }

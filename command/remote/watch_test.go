@@ -53,7 +53,7 @@ func TestAWatchSurvivesAServiceRestart(t *testing.T) {
 	if err := cmd.ExecuteContext(t.Context()); err != nil {
 		t.Fatalf("the watch ended with %v\n%s", err, words)
 	}
-	if strings.Count(words.String(), "trying again") != 1 || !strings.Contains(words.String(), "ended as succeeded") {
+	if strings.Count(words.String(), "retrying") != 1 || !strings.Contains(words.String(), "rollout 1 succeeded") {
 		t.Errorf("the watch said\n%s", words)
 	}
 	if strings.Count(words.String(), "was started") != 1 {

@@ -331,7 +331,7 @@ func (a *applying) write() (done []int, err error) {
 // proven queries until the desired state holds. A standby's cannot be proven.
 func (a *applying) proven(ctx context.Context, want []expectation) error {
 	if a.standby {
-		a.r.step(StepStandby, "nothing can be proven until this OpenSM is master; apply without standby after a handover")
+		a.r.step(StepStandby, "nothing can be verified until this OpenSM is master; apply without standby after a handover")
 		return nil
 	}
 	proof, err := a.within(ctx, a.ask, want)
