@@ -96,37 +96,37 @@ type ClientInterface interface {
 
 	// ListAudit Who changed what, from where, before and after
 	//
-	// Every change with who, from where, before and after, and every refused sign-in. Entries are chained by their hashes.
+	// Every change with the account, the address, the values before and after, and every refused sign-in. Entries are chained by their hashes.
 	//
 	// Corresponds with GET /api/v1/audit (the `ListAudit` operationId).
 	ListAudit(ctx context.Context, params *ListAuditParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// VerifyAudit Check the hash chain of the whole audit log
 	//
-	// Computes every hash anew. With `expect`, a chain that was written anew from some point on is noticed too.
+	// Recomputes every hash. With `expect`, it also detects a chain that was rewritten from some point on.
 	//
 	// Corresponds with GET /api/v1/audit/verify (the `VerifyAudit` operationId).
 	VerifyAudit(ctx context.Context, params *VerifyAuditParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListCalibrations List calibrations, newest first
 	//
-	// Profiles are left out; ask for one calibration to see what it made.
+	// Profiles are left out; get one calibration to see its profile.
 	//
 	// Corresponds with GET /api/v1/calibrations (the `ListCalibrations` operationId).
 	ListCalibrations(ctx context.Context, params *ListCalibrationsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// StartCalibrationWithBody Find out by simulation how a kind of NIC divides a link
+	// StartCalibrationWithBody Measure by simulation how a kind of NIC divides a link
 	//
-	// Runs a grid of simulations, fits how the kind of NIC responds to its settings and checks the fit on runs that it was not made of.
+	// Runs a grid of simulations, fits the response of the NIC to its settings and checks the fit on other runs.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /api/v1/calibrations (the `StartCalibration` operationId).
 	StartCalibrationWithBody(ctx context.Context, params *StartCalibrationParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// StartCalibration Find out by simulation how a kind of NIC divides a link
+	// StartCalibration Measure by simulation how a kind of NIC divides a link
 	//
-	// Runs a grid of simulations, fits how the kind of NIC responds to its settings and checks the fit on runs that it was not made of.
+	// Runs a grid of simulations, fits the response of the NIC to its settings and checks the fit on other runs.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -135,28 +135,28 @@ type ClientInterface interface {
 
 	// GetCalibration Show a calibration, its progress and the profile that it made
 	//
-	// `result` holds the profile and how well it predicts.
+	// `result` holds the profile and its prediction errors.
 	//
 	// Corresponds with GET /api/v1/calibrations/{calibration} (the `GetCalibration` operationId).
 	GetCalibration(ctx context.Context, calibration CalibrationPath, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CancelCalibration Stop a calibration that waits or runs
+	// CancelCalibration Stop a queued or running calibration
 	//
-	// One that has ended stays as it is, and is answered so.
+	// A simulation that has ended is returned unchanged.
 	//
 	// Corresponds with POST /api/v1/calibrations/{calibration}/cancel (the `CancelCalibration` operationId).
 	CancelCalibration(ctx context.Context, calibration CalibrationPath, params *CancelCalibrationParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListFabrics List fabrics by name
 	//
-	// A caller without a role on everything gets the fabrics that it has a role on, and those of its tenants. The latter come without source, snapshot and versions.
+	// A caller without a role on all fabrics gets the fabrics that it has a role on, and those of its tenants. The latter come without source, snapshot and versions.
 	//
 	// Corresponds with GET /api/v1/fabrics (the `ListFabrics` operationId).
 	ListFabrics(ctx context.Context, params *ListFabricsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// CreateFabricWithBody Put a fabric under management
 	//
-	// Says where a fabric is found; nothing is sent there yet. Discover it next.
+	// Declares the source of a fabric; nothing is sent there yet. Discover it next.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -165,7 +165,7 @@ type ClientInterface interface {
 
 	// CreateFabric Put a fabric under management
 	//
-	// Says where a fabric is found; nothing is sent there yet. Discover it next.
+	// Declares the source of a fabric; nothing is sent there yet. Discover it next.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -181,14 +181,14 @@ type ClientInterface interface {
 
 	// GetFabric Show a fabric and its latest snapshot
 	//
-	// Holds what was declared of the fabric and, once it was discovered, the size of what was found last.
+	// The declared properties of the fabric and, once discovered, the size of its latest snapshot.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric} (the `GetFabric` operationId).
 	GetFabric(ctx context.Context, fabric FabricPath, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// UpdateFabricWithBody Change the source of a fabric and how it is measured
 	//
-	// For a fabric that moved to another address, or whose counters another tool needs. Tenants, flows, plans and the discovered topology stay. While a rollout runs the source cannot change. Only a role on everything can change it: at another source there may be the devices of another fabric.
+	// For a fabric that moved to another address, or whose counters another tool needs. Tenants, flows, plans and the discovered topology stay. While a rollout runs the source cannot change. Only a role on all fabrics can change it: another source may lead to the devices of another fabric.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -197,7 +197,7 @@ type ClientInterface interface {
 
 	// UpdateFabric Change the source of a fabric and how it is measured
 	//
-	// For a fabric that moved to another address, or whose counters another tool needs. Tenants, flows, plans and the discovered topology stay. While a rollout runs the source cannot change. Only a role on everything can change it: at another source there may be the devices of another fabric.
+	// For a fabric that moved to another address, or whose counters another tool needs. Tenants, flows, plans and the discovered topology stay. While a rollout runs the source cannot change. Only a role on all fabrics can change it: another source may lead to the devices of another fabric.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -211,7 +211,7 @@ type ClientInterface interface {
 	// Corresponds with GET /api/v1/fabrics/{fabric}/baseline (the `ListBaseline` operationId).
 	ListBaseline(ctx context.Context, fabric FabricPath, params *ListBaselineParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ListDevices Read every device of a plan back and compare, or list what is known of them
+	// ListDevices Read every device of a plan and compare, or list the latest readings
 	//
 	// Reads the devices themselves, now, and compares field by field with the plan. With `read=false` nothing is read: the answer is what the latest reading of each device of the plan in force found, when, and by whom, in pages. Devices that have left the plan in force (`leaving`) are listed with its devices until a read verifies that no settings of Fairlane are on them.
 	//
@@ -220,12 +220,12 @@ type ClientInterface interface {
 
 	// GetDevice Show a device of the plan in force
 	//
-	// What it should be, what the latest reading found, when and by whom, and what is done about drift.
+	// Its desired settings, the result, time and reader of the latest reading, and its drift policy.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/devices/{device} (the `GetDevice` operationId).
 	GetDevice(ctx context.Context, fabric FabricPath, device DevicePath, params *GetDeviceParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// UpdateDeviceWithBody Say what is done about a device that drifts
+	// UpdateDeviceWithBody Set the drift policy of a device
 	//
 	// `report` reports drift, `repair` also restores the desired settings, `freeze` refuses all writes to the device, rollouts included; `inherit` follows the fabric's drift policy.
 	//
@@ -234,7 +234,7 @@ type ClientInterface interface {
 	// Corresponds with PUT /api/v1/fabrics/{fabric}/devices/{device} (the `UpdateDevice` operationId).
 	UpdateDeviceWithBody(ctx context.Context, fabric FabricPath, device DevicePath, params *UpdateDeviceParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// UpdateDevice Say what is done about a device that drifts
+	// UpdateDevice Set the drift policy of a device
 	//
 	// `report` reports drift, `repair` also restores the desired settings, `freeze` refuses all writes to the device, rollouts included; `inherit` follows the fabric's drift policy.
 	//
@@ -250,39 +250,39 @@ type ClientInterface interface {
 	// Corresponds with POST /api/v1/fabrics/{fabric}/devices/{device}/release (the `ReleaseDevice` operationId).
 	ReleaseDevice(ctx context.Context, fabric FabricPath, device DevicePath, params *ReleaseDeviceParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// RepairDevice Bring a device back to the plan in force, now
+	// RepairDevice Restore a device to the plan in force now
 	//
-	// A rollout of the plan in force to this one device, whatever its policy and quarantine, unless it is frozen. An adapter that has left the plan in force loses the settings of earlier plans. Like every rollout it never runs beside another on the fabric.
+	// A rollout of the plan in force to this one device, whatever its policy and quarantine, unless it is frozen. An adapter that has left the plan in force loses the settings of earlier plans. Like every rollout it never runs concurrently with another on the fabric.
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/devices/{device}/repair (the `RepairDevice` operationId).
 	RepairDevice(ctx context.Context, fabric FabricPath, device DevicePath, params *RepairDeviceParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// DiscoverFabric Sweep the fabric's source and keep what was found as a snapshot
+	// DiscoverFabric Discover the fabric and store a snapshot
 	//
-	// Reads nodes, ports and links from the fabric itself. The snapshot is named by what was found, so that finding the same again adds none. A dry run sweeps too, and keeps nothing.
+	// Reads nodes, ports and links from the fabric itself. The snapshot is named by its contents, so that finding the same topology again adds none. A dry run sweeps too, and stores nothing.
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/discover (the `DiscoverFabric` operationId).
 	DiscoverFabric(ctx context.Context, fabric FabricPath, params *DiscoverFabricParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetDriftPolicy Show how drift is looked for on a fabric and what is done about it
+	// GetDriftPolicy Show how drift on a fabric is detected and handled
 	//
-	// One of all managers reads every device of the plan in force about once an interval, never while a rollout runs.
+	// One of the managers reads every device of the plan in force about once per interval, never while a rollout runs.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/drift-policy (the `GetDriftPolicy` operationId).
 	GetDriftPolicy(ctx context.Context, fabric FabricPath, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// PutDriftPolicyWithBody Replace a fabric's drift policy; what is left out has its default
+	// PutDriftPolicyWithBody Replace a fabric's drift policy; omitted fields take their defaults
 	//
-	// Holds for every device without a policy of its own, from the next sweep on.
+	// Applies to every device without a policy of its own, from the next sweep on.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with PUT /api/v1/fabrics/{fabric}/drift-policy (the `PutDriftPolicy` operationId).
 	PutDriftPolicyWithBody(ctx context.Context, fabric FabricPath, params *PutDriftPolicyParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// PutDriftPolicy Replace a fabric's drift policy; what is left out has its default
+	// PutDriftPolicy Replace a fabric's drift policy; omitted fields take their defaults
 	//
-	// Holds for every device without a policy of its own, from the next sweep on.
+	// Applies to every device without a policy of its own, from the next sweep on.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -291,7 +291,7 @@ type ClientInterface interface {
 
 	// ListEvents What happened on a fabric, oldest first
 	//
-	// Changes of declarations, discoveries, and every step of rollouts. A tenant's people see events about their tenant only.
+	// Changes of declarations, discoveries, and every step of rollouts. Members of a tenant see events about their tenant only.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/events (the `ListEvents` operationId).
 	ListEvents(ctx context.Context, fabric FabricPath, params *ListEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -299,21 +299,21 @@ type ClientInterface interface {
 	// StreamEvents Follow what happens on a fabric, as server-sent events
 	//
 	// Each event has the `id` of the event, the `event` of its kind, and as `data` an `Event` as JSON. A comment every 15 seconds
-	// keeps the line open. After a break send the last `id` as `Last-Event-ID`, as browsers do, and nothing is missed.
+	// keeps the line open. After an interruption send the last `id` as `Last-Event-ID`, as browsers do, to miss no event.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/events/stream (the `StreamEvents` operationId).
 	StreamEvents(ctx context.Context, fabric FabricPath, params *StreamEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetFlows The declared flows
 	//
-	// A tenant's people see the flows of their tenant only, with version 0.
+	// Members of a tenant see the flows of their tenant only, with version 0.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/flows (the `GetFlows` operationId).
 	GetFlows(ctx context.Context, fabric FabricPath, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// PutFlowsWithBody Replace all declared flows
 	//
-	// The flows that plans are compiled for. All at once, since shares follow from all flows together.
+	// The flows that plans are compiled for. They are replaced as a whole, because shares follow from all flows together.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -322,7 +322,7 @@ type ClientInterface interface {
 
 	// PutFlows Replace all declared flows
 	//
-	// The flows that plans are compiled for. All at once, since shares follow from all flows together.
+	// The flows that plans are compiled for. They are replaced as a whole, because shares follow from all flows together.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -331,26 +331,26 @@ type ClientInterface interface {
 
 	// ListLinks List links with their planned and measured use
 	//
-	// Each link with what the plan predicts and what the latest kept measurement found, each direction by itself.
+	// Each link with the predicted use and that of the latest stored measurement, separately for each direction.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/links (the `ListLinks` operationId).
 	ListLinks(ctx context.Context, fabric FabricPath, params *ListLinksParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ManageFabric Take a released fabric under management again
 	//
-	// Nothing is written to devices. After a release the baselines begin anew: the settings of a device before its next first write become its baseline. A fabric whose release is incomplete keeps its baselines. A managed fabric stays unchanged.
+	// Nothing is written to devices. After a release new baselines are recorded: the settings of a device before the next first write to it become its baseline. A fabric whose release is incomplete keeps its baselines. A managed fabric stays unchanged.
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/manage (the `ManageFabric` operationId).
 	ManageFabric(ctx context.Context, fabric FabricPath, params *ManageFabricParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListFabricMembers List the users that have a role on a fabric
 	//
-	// Users with a role on this fabric as a whole. Roles on everything and in its tenants are listed elsewhere.
+	// Users with a role on this fabric as a whole. Roles on all fabrics and in its tenants are listed elsewhere.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/members (the `ListFabricMembers` operationId).
 	ListFabricMembers(ctx context.Context, fabric FabricPath, params *ListFabricMembersParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// DeleteFabricMember Take a user's role on a fabric away
+	// DeleteFabricMember Remove a user's role on a fabric
 	//
 	// The user keeps its other roles.
 	//
@@ -377,7 +377,7 @@ type ClientInterface interface {
 
 	// GetOptions The options that plans are compiled with when none are given
 	//
-	// What was never set is absent and takes the compiler's default.
+	// Options that were never set are absent and take the compiler's default.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/options (the `GetOptions` operationId).
 	GetOptions(ctx context.Context, fabric FabricPath, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -402,14 +402,14 @@ type ClientInterface interface {
 
 	// ListPlans List stored plans, newest first
 	//
-	// Those that no rollout refers to may be pruned after a time, as the retention of the service says.
+	// Plans that no rollout refers to are deleted after the service's retention period.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/plans (the `ListPlans` operationId).
 	ListPlans(ctx context.Context, fabric FabricPath, params *ListPlansParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// CreatePlanWithBody Compile the fabric's tenants and flows into a plan
 	//
-	// A pure function: the same declarations, snapshot and options give the same plan under the same name, the SHA-256 of its contents. What cannot be honoured is in its findings, before anything is sent anywhere. With `dry_run` it is computed and not kept.
+	// A pure function: the same declarations, snapshot and options give the same plan under the same name, the SHA-256 of its contents. Its findings name what the fabric cannot honour, before anything is written to a device. With `dry_run` the plan is computed and not stored.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -418,25 +418,25 @@ type ClientInterface interface {
 
 	// CreatePlan Compile the fabric's tenants and flows into a plan
 	//
-	// A pure function: the same declarations, snapshot and options give the same plan under the same name, the SHA-256 of its contents. What cannot be honoured is in its findings, before anything is sent anywhere. With `dry_run` it is computed and not kept.
+	// A pure function: the same declarations, snapshot and options give the same plan under the same name, the SHA-256 of its contents. Its findings name what the fabric cannot honour, before anything is written to a device. With `dry_run` the plan is computed and not stored.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/plans (the `CreatePlan` operationId).
 	CreatePlan(ctx context.Context, fabric FabricPath, params *CreatePlanParams, body CreatePlanJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// AdmitTenantWithBody Judge whether a tenant can be admitted; keeps nothing
+	// AdmitTenantWithBody Judge whether a tenant can be admitted; stores nothing
 	//
-	// Compiles what is declared, and the same with the tenant. The answer says what every tenant gets before and after, which guarantees break, and what would fit.
+	// Compiles the declarations with and without the tenant. The answer gives what every tenant gets before and after, which guarantees break, and what would fit.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/plans/admit (the `AdmitTenant` operationId).
 	AdmitTenantWithBody(ctx context.Context, fabric FabricPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// AdmitTenant Judge whether a tenant can be admitted; keeps nothing
+	// AdmitTenant Judge whether a tenant can be admitted; stores nothing
 	//
-	// Compiles what is declared, and the same with the tenant. The answer says what every tenant gets before and after, which guarantees break, and what would fit.
+	// Compiles the declarations with and without the tenant. The answer gives what every tenant gets before and after, which guarantees break, and what would fit.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -445,7 +445,7 @@ type ClientInterface interface {
 
 	// WhatIfWithBody Compile with edits and report what they would change; stores nothing
 	//
-	// Applies edits to what is declared, in memory, and compares both plans: who gains, who loses, which devices change.
+	// Applies edits to the declarations in memory, and compares both plans: which tenants gain or lose, and which devices change.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -454,7 +454,7 @@ type ClientInterface interface {
 
 	// WhatIf Compile with edits and report what they would change; stores nothing
 	//
-	// Applies edits to what is declared, in memory, and compares both plans: who gains, who loses, which devices change.
+	// Applies edits to the declarations in memory, and compares both plans: which tenants gain or lose, and which devices change.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -463,21 +463,21 @@ type ClientInterface interface {
 
 	// GetPlan Show a stored plan with every setting and its reason
 	//
-	// Whole: placements, the settings of every device with the reason of each value, predicted shares and findings.
+	// The complete plan: placements, the settings of every device with the reason of each value, predicted shares and findings.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/plans/{plan} (the `GetPlan` operationId).
 	GetPlan(ctx context.Context, fabric FabricPath, plan PlanPath, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// DiffPlans Compare this plan with another
 	//
-	// By tenant, device and setting, with what does not matter left out.
+	// By tenant, device and setting; insignificant differences are left out.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/plans/{plan}/diff (the `DiffPlans` operationId).
 	DiffPlans(ctx context.Context, fabric FabricPath, plan PlanPath, params *DiffPlansParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ExplainPlan Explain the settings of devices
 	//
-	// Field, value, rule, formula with its numbers, and where a device's range cut the value.
+	// Field, value, rule, formula with its numbers, and where a device's range limited the value.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/plans/{plan}/explain (the `ExplainPlan` operationId).
 	ExplainPlan(ctx context.Context, fabric FabricPath, plan PlanPath, params *ExplainPlanParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -491,7 +491,7 @@ type ClientInterface interface {
 
 	// GetPolicy Show the tenants, flows and options of a revision
 	//
-	// All that was declared at that time, whole.
+	// All declarations at that time.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/policies/{revision} (the `GetPolicy` operationId).
 	GetPolicy(ctx context.Context, fabric FabricPath, revision RevisionPath, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -503,25 +503,25 @@ type ClientInterface interface {
 	// Corresponds with GET /api/v1/fabrics/{fabric}/policies/{revision}/diff (the `DiffPolicies` operationId).
 	DiffPolicies(ctx context.Context, fabric FabricPath, revision RevisionPath, params *DiffPoliciesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// LabelPolicyWithBody Give a revision a name for people
+	// LabelPolicyWithBody Label a revision
 	//
-	// The label is the one thing of a revision that can change; an empty one takes it away.
+	// The label is the only property of a revision that can change; an empty one removes it.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with PUT /api/v1/fabrics/{fabric}/policies/{revision}/label (the `LabelPolicy` operationId).
 	LabelPolicyWithBody(ctx context.Context, fabric FabricPath, revision RevisionPath, params *LabelPolicyParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// LabelPolicy Give a revision a name for people
+	// LabelPolicy Label a revision
 	//
-	// The label is the one thing of a revision that can change; an empty one takes it away.
+	// The label is the only property of a revision that can change; an empty one removes it.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with PUT /api/v1/fabrics/{fabric}/policies/{revision}/label (the `LabelPolicy` operationId).
 	LabelPolicy(ctx context.Context, fabric FabricPath, revision RevisionPath, params *LabelPolicyParams, body LabelPolicyJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// RestorePolicy Bring tenants, flows and options back to what they were, as the next revision
+	// RestorePolicy Restore the tenants, flows and options of a revision, as a new revision
 	//
 	// If-Match, when given, is the number of the latest revision that the caller has seen.
 	//
@@ -554,23 +554,23 @@ type ClientInterface interface {
 
 	// ListRollouts List rollouts, newest first
 	//
-	// Each with its state and phase; ask for one to see its devices.
+	// Each with its state and phase; get one to see its devices.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/rollouts (the `ListRollouts` operationId).
 	ListRollouts(ctx context.Context, fabric FabricPath, params *ListRolloutsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// StartRolloutWithBody Start bringing a stored plan to the devices
+	// StartRolloutWithBody Start a rollout of a stored plan
 	//
-	// Placement first, then devices in waves: a canary of each kind, then failure domain by failure domain. Every device is read, written where it differs, and read back. With `dry_run` the answer is the waves. Two rollouts never run on one fabric at the same time.
+	// Placement first, then devices in waves: a canary of each kind, then failure domain by failure domain. Every device is read, written where it differs, and read back. With `dry_run` the answer lists the waves. Two rollouts never run on one fabric at the same time.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/rollouts (the `StartRollout` operationId).
 	StartRolloutWithBody(ctx context.Context, fabric FabricPath, params *StartRolloutParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// StartRollout Start bringing a stored plan to the devices
+	// StartRollout Start a rollout of a stored plan
 	//
-	// Placement first, then devices in waves: a canary of each kind, then failure domain by failure domain. Every device is read, written where it differs, and read back. With `dry_run` the answer is the waves. Two rollouts never run on one fabric at the same time.
+	// Placement first, then devices in waves: a canary of each kind, then failure domain by failure domain. Every device is read, written where it differs, and read back. With `dry_run` the answer lists the waves. Two rollouts never run on one fabric at the same time.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -579,28 +579,28 @@ type ClientInterface interface {
 
 	// GetRollout Show a rollout and the state of each device
 	//
-	// Each device with its state, what is happening to it now, and what it held before.
+	// Each device with its state, its current step, and its previous settings.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/rollouts/{rollout} (the `GetRollout` operationId).
 	GetRollout(ctx context.Context, fabric FabricPath, rollout RolloutPath, params *GetRolloutParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// CancelRollout Ask a running rollout to stop at the next safe point
 	//
-	// Devices that are done stay as they are, no other is begun. To return them too, roll back instead.
+	// Devices that are done keep the new settings, and no other device is started. To restore them too, roll back instead.
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/rollouts/{rollout}/cancel (the `CancelRollout` operationId).
 	CancelRollout(ctx context.Context, fabric FabricPath, rollout RolloutPath, params *CancelRolloutParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ConfirmRollout Say that a rollout which waits for confirmation may stay
+	// ConfirmRollout Confirm a rollout that is awaiting confirmation
 	//
-	// Without confirmation the rollout is rolled back when its window ends (`confirm_by`), unless measured shares may stand for it.
+	// Without confirmation the rollout is rolled back when its window ends (`confirm_by`), unless measured shares may confirm it (`verify_shares`).
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/rollouts/{rollout}/confirm (the `ConfirmRollout` operationId).
 	ConfirmRollout(ctx context.Context, fabric FabricPath, rollout RolloutPath, params *ConfirmRolloutParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListRolloutEvents What happened in a rollout, oldest first
 	//
-	// The record of the rollout: waves, devices, refusals and who asked for what.
+	// The record of the rollout: waves, devices, refusals and who requested what.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/rollouts/{rollout}/events (the `ListRolloutEvents` operationId).
 	ListRolloutEvents(ctx context.Context, fabric FabricPath, rollout RolloutPath, params *ListRolloutEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -612,16 +612,16 @@ type ClientInterface interface {
 	// Corresponds with POST /api/v1/fabrics/{fabric}/rollouts/{rollout}/pause (the `PauseRollout` operationId).
 	PauseRollout(ctx context.Context, fabric FabricPath, rollout RolloutPath, params *PauseRolloutParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ResumeRollout Let a paused rollout go on
+	// ResumeRollout Resume a paused rollout
 	//
-	// It goes on where it stopped, on whichever manager is free.
+	// It continues where it stopped, on any free manager.
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/rollouts/{rollout}/resume (the `ResumeRollout` operationId).
 	ResumeRollout(ctx context.Context, fabric FabricPath, rollout RolloutPath, params *ResumeRolloutParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// RollBackRolloutWithBody Roll back a rollout
 	//
-	// A running rollout returns every device it touched to what the device held before. For one that ended, a new rollout brings the plan that was in force before it, or the plan that the body names. With `dry_run` the answer is the waves.
+	// A running rollout returns every device it touched to what the device held before. For a rollout that ended, a new rollout restores the plan that was in force before it, or applies the plan that the body names. With `dry_run` the answer lists the waves.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -630,7 +630,7 @@ type ClientInterface interface {
 
 	// RollBackRollout Roll back a rollout
 	//
-	// A running rollout returns every device it touched to what the device held before. For one that ended, a new rollout brings the plan that was in force before it, or the plan that the body names. With `dry_run` the answer is the waves.
+	// A running rollout returns every device it touched to what the device held before. For a rollout that ended, a new rollout restores the plan that was in force before it, or applies the plan that the body names. With `dry_run` the answer lists the waves.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -644,23 +644,23 @@ type ClientInterface interface {
 	// Corresponds with GET /api/v1/fabrics/{fabric}/shares (the `GetShares` operationId).
 	GetShares(ctx context.Context, fabric FabricPath, params *GetSharesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ListShares List measurements that were kept, newest first
+	// ListShares List stored measurements, newest first
 	//
-	// What `POST` here and the service itself (settings, `shares.interval_s`) measured and kept.
+	// Measurements made by `POST` here and by the service itself (settings, `shares.interval_s`).
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/shares/history (the `ListShares` operationId).
 	ListShares(ctx context.Context, fabric FabricPath, params *ListSharesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// MeasureShares Measure what each tenant gets now, and keep it
+	// MeasureShares Measure what each tenant gets now, and store it
 	//
-	// As `GET /shares`, and the measurement joins the history.
+	// As `GET /shares`, and the measurement is added to the history.
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/shares/history (the `MeasureShares` operationId).
 	MeasureShares(ctx context.Context, fabric FabricPath, params *MeasureSharesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListSnapshots List snapshots, the one seen last first
 	//
-	// Every topology that was ever found, each once, with when it was found first and last.
+	// Every topology that was ever found, each once, with the times when it was first and last found.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/snapshots (the `ListSnapshots` operationId).
 	ListSnapshots(ctx context.Context, fabric FabricPath, params *ListSnapshotsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -690,18 +690,18 @@ type ClientInterface interface {
 	// Corresponds with POST /api/v1/fabrics/{fabric}/tenants (the `CreateTenant` operationId).
 	CreateTenant(ctx context.Context, fabric FabricPath, params *CreateTenantParams, body CreateTenantJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ApplyTenantsWithBody Bring tenants, and flows when given, to a declared state in one transaction
+	// ApplyTenantsWithBody Make tenants, and flows when given, match a declaration in one transaction
 	//
-	// For declarations kept in files: creates what is missing, changes what differs and leaves the rest alone, all or nothing. With `prune` tenants that are not listed are deleted. The same body again changes nothing. To change nothing but what a dry run answered, send its ETag in `If-Match`.
+	// For declarations kept in files: creates what is missing, changes what differs and leaves the rest alone, all or nothing. With `prune` tenants that are not listed are deleted. The same body again changes nothing. To make exactly the changes that a dry run returned, send its ETag in `If-Match`.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with PUT /api/v1/fabrics/{fabric}/tenants (the `ApplyTenants` operationId).
 	ApplyTenantsWithBody(ctx context.Context, fabric FabricPath, params *ApplyTenantsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ApplyTenants Bring tenants, and flows when given, to a declared state in one transaction
+	// ApplyTenants Make tenants, and flows when given, match a declaration in one transaction
 	//
-	// For declarations kept in files: creates what is missing, changes what differs and leaves the rest alone, all or nothing. With `prune` tenants that are not listed are deleted. The same body again changes nothing. To change nothing but what a dry run answered, send its ETag in `If-Match`.
+	// For declarations kept in files: creates what is missing, changes what differs and leaves the rest alone, all or nothing. With `prune` tenants that are not listed are deleted. The same body again changes nothing. To make exactly the changes that a dry run returned, send its ETag in `If-Match`.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -724,7 +724,7 @@ type ClientInterface interface {
 
 	// UpdateTenantWithBody Replace a tenant's weight, guarantee, cap, P_Key, classes and attachments
 	//
-	// What is left out of the body is taken away, as a replacement does. A port or class that declared flows use stays, or the change is refused.
+	// Properties omitted from the body are removed. A change that would remove a port or class that declared flows use is refused.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -733,7 +733,7 @@ type ClientInterface interface {
 
 	// UpdateTenant Replace a tenant's weight, guarantee, cap, P_Key, classes and attachments
 	//
-	// What is left out of the body is taken away, as a replacement does. A port or class that declared flows use stays, or the change is refused.
+	// Properties omitted from the body are removed. A change that would remove a port or class that declared flows use is refused.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -774,7 +774,7 @@ type ClientInterface interface {
 
 	// GetAttachment Show one attachment
 	//
-	// Its ETag changes with this attachment alone, so that two people can change two of them at once.
+	// Its ETag changes with this attachment alone, so that two callers can change two attachments concurrently.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant}/attachments/{port} (the `GetAttachment` operationId).
 	GetAttachment(ctx context.Context, fabric FabricPath, tenant TenantPath, port PortPath, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -799,7 +799,7 @@ type ClientInterface interface {
 
 	// ListClasses List the classes of a tenant, in the order declared
 	//
-	// A tenant's classes share what the tenant gets, by their weights. Without any the tenant is one class.
+	// A tenant's classes share what the tenant gets, by their weights. Without classes the tenant is one class.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant}/classes (the `ListClasses` operationId).
 	ListClasses(ctx context.Context, fabric FabricPath, tenant TenantPath, params *ListClassesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -838,7 +838,7 @@ type ClientInterface interface {
 
 	// PutClassWithBody Change the weight of a class
 	//
-	// What other tenants get does not change by it.
+	// The shares of other tenants do not change.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -847,7 +847,7 @@ type ClientInterface interface {
 
 	// PutClass Change the weight of a class
 	//
-	// What other tenants get does not change by it.
+	// The shares of other tenants do not change.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -861,7 +861,7 @@ type ClientInterface interface {
 	// Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant}/members (the `ListMembers` operationId).
 	ListMembers(ctx context.Context, fabric FabricPath, tenant TenantPath, params *ListMembersParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// DeleteMember Take a user's role in a tenant away
+	// DeleteMember Remove a user's role in a tenant
 	//
 	// The user keeps its other roles.
 	//
@@ -925,7 +925,7 @@ type ClientInterface interface {
 	// Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant}/service-accounts/{account}/tokens (the `ListTenantServiceAccountTokens` operationId).
 	ListTenantServiceAccountTokens(ctx context.Context, fabric FabricPath, tenant TenantPath, account AccountPath, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateTenantServiceAccountTokenWithBody Make a token for a service account
+	// CreateTenantServiceAccountTokenWithBody Create a token for a service account
 	//
 	// The secret is in this answer and nowhere else.
 	//
@@ -934,7 +934,7 @@ type ClientInterface interface {
 	// Corresponds with POST /api/v1/fabrics/{fabric}/tenants/{tenant}/service-accounts/{account}/tokens (the `CreateTenantServiceAccountToken` operationId).
 	CreateTenantServiceAccountTokenWithBody(ctx context.Context, fabric FabricPath, tenant TenantPath, account AccountPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateTenantServiceAccountToken Make a token for a service account
+	// CreateTenantServiceAccountToken Create a token for a service account
 	//
 	// The secret is in this answer and nowhere else.
 	//
@@ -950,9 +950,9 @@ type ClientInterface interface {
 	// Corresponds with DELETE /api/v1/fabrics/{fabric}/tenants/{tenant}/service-accounts/{account}/tokens/{token} (the `DeleteTenantServiceAccountToken` operationId).
 	DeleteTenantServiceAccountToken(ctx context.Context, fabric FabricPath, tenant TenantPath, account AccountPath, token TokenPath, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetTiers The fabric from far - its tiers, and the links between them
+	// GetTiers Summarise the fabric by its tiers and the links between them
 	//
-	// Counts instead of nodes: small at any size of the fabric, and what a first picture is drawn from.
+	// Counts instead of nodes: the answer is small at any size of the fabric, and suits an overview picture.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/tiers (the `GetTiers` operationId).
 	GetTiers(ctx context.Context, fabric FabricPath, params *GetTiersParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -973,21 +973,21 @@ type ClientInterface interface {
 
 	// GetHealth Whether the process is alive
 	//
-	// For a watchdog: it says nothing of the store or of the fabrics. An answer at all is the answer.
+	// For a watchdog: it says nothing about the store or the fabrics. Any answer means that the process is alive.
 	//
 	// Corresponds with GET /api/v1/health (the `GetHealth` operationId).
 	GetHealth(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetMe Return the caller's account and rights
 	//
-	// Roles, permissions by domain and, for a token, the scopes that narrow them. Nothing that it answers depends on others.
+	// Roles, permissions by domain and, for a token, the scopes that narrow them. The answer does not depend on other accounts.
 	//
 	// Corresponds with GET /api/v1/me (the `GetMe` operationId).
 	GetMe(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ChangePasswordWithBody Change the caller's password; all other sessions of the account end
 	//
-	// Only in a session that was begun with a password; wants the present one too.
+	// Only in a session that was started with a password; the current password is required too.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -996,7 +996,7 @@ type ClientInterface interface {
 
 	// ChangePassword Change the caller's password; all other sessions of the account end
 	//
-	// Only in a session that was begun with a password; wants the present one too.
+	// Only in a session that was started with a password; the current password is required too.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -1012,7 +1012,7 @@ type ClientInterface interface {
 
 	// CreateMyTokenWithBody Create a token for the caller
 	//
-	// It may do what its account may, or less when scopes are given. A caller that came with a token makes none that outlives it, and none at all when its own is narrowed to scopes.
+	// The token has the rights of its account, or fewer when scopes are given. A caller that uses a token cannot create one that outlives it, and cannot create any when its own has scopes.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -1021,7 +1021,7 @@ type ClientInterface interface {
 
 	// CreateMyToken Create a token for the caller
 	//
-	// It may do what its account may, or less when scopes are given. A caller that came with a token makes none that outlives it, and none at all when its own is narrowed to scopes.
+	// The token has the rights of its account, or fewer when scopes are given. A caller that uses a token cannot create one that outlives it, and cannot create any when its own has scopes.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -1035,7 +1035,7 @@ type ClientInterface interface {
 	// Corresponds with DELETE /api/v1/me/tokens/{token} (the `DeleteMyToken` operationId).
 	DeleteMyToken(ctx context.Context, token TokenPath, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetReady Whether the service can work, its store included
+	// GetReady Whether the service is ready, its store included
 	//
 	// For a load balancer: false while the service starts, while its store does not answer or takes no writes, and from the moment it begins to stop.
 	//
@@ -1044,19 +1044,19 @@ type ClientInterface interface {
 
 	// ListRoles List the roles and what each may do
 	//
-	// The same table that decides every request.
+	// The table by which every request is authorised.
 	//
 	// Corresponds with GET /api/v1/roles (the `ListRoles` operationId).
 	ListRoles(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListServiceAccounts List the service accounts that belong to no tenant
 	//
-	// Accounts of programs with a role on everything or on one fabric. Those of a tenant are listed with the tenant.
+	// Accounts of programs with a role on all fabrics or on one. Those of a tenant are listed with the tenant.
 	//
 	// Corresponds with GET /api/v1/service-accounts (the `ListServiceAccounts` operationId).
 	ListServiceAccounts(ctx context.Context, params *ListServiceAccountsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateServiceAccountWithBody Add a service account with a role on everything or on one fabric
+	// CreateServiceAccountWithBody Add a service account with a role on all fabrics or on one
 	//
 	// It has one role and no password: give it a token next. With `fabric` the role holds on that fabric only, and the account is deleted with the fabric. There are at most 100 of them.
 	//
@@ -1065,7 +1065,7 @@ type ClientInterface interface {
 	// Corresponds with POST /api/v1/service-accounts (the `CreateServiceAccount` operationId).
 	CreateServiceAccountWithBody(ctx context.Context, params *CreateServiceAccountParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateServiceAccount Add a service account with a role on everything or on one fabric
+	// CreateServiceAccount Add a service account with a role on all fabrics or on one
 	//
 	// It has one role and no password: give it a token next. With `fabric` the role holds on that fabric only, and the account is deleted with the fabric. There are at most 100 of them.
 	//
@@ -1088,7 +1088,7 @@ type ClientInterface interface {
 	// Corresponds with GET /api/v1/service-accounts/{account}/tokens (the `ListServiceAccountTokens` operationId).
 	ListServiceAccountTokens(ctx context.Context, account AccountPath, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateServiceAccountTokenWithBody Make a token for a service account
+	// CreateServiceAccountTokenWithBody Create a token for a service account
 	//
 	// The secret is in this answer and nowhere else.
 	//
@@ -1097,7 +1097,7 @@ type ClientInterface interface {
 	// Corresponds with POST /api/v1/service-accounts/{account}/tokens (the `CreateServiceAccountToken` operationId).
 	CreateServiceAccountTokenWithBody(ctx context.Context, account AccountPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateServiceAccountToken Make a token for a service account
+	// CreateServiceAccountToken Create a token for a service account
 	//
 	// The secret is in this answer and nowhere else.
 	//
@@ -1115,14 +1115,14 @@ type ClientInterface interface {
 
 	// GetSettings The settings of the service that can change while it runs
 	//
-	// Those that can change while the service runs. What it is started with is in its configuration file.
+	// Those that can change while the service runs. All others are in its configuration file.
 	//
 	// Corresponds with GET /api/v1/settings (the `GetSettings` operationId).
 	GetSettings(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// PutSettingsWithBody Replace the settings; those that are left out have their defaults
 	//
-	// They are in the store, so that they hold for all managers on it.
+	// They are kept in the store and apply to all managers that share it.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -1131,7 +1131,7 @@ type ClientInterface interface {
 
 	// PutSettings Replace the settings; those that are left out have their defaults
 	//
-	// They are in the store, so that they hold for all managers on it.
+	// They are kept in the store and apply to all managers that share it.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -1147,7 +1147,7 @@ type ClientInterface interface {
 
 	// SignInWithBody Sign in with a name and a password
 	//
-	// Begins a session for a browser; programs use tokens. Wrong names and wrong passwords get the same answer in the same time, and repeated ones have to wait.
+	// Starts a session for a browser; programs use tokens. Wrong names and wrong passwords get the same answer in the same time, and repeated failures are delayed.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -1156,7 +1156,7 @@ type ClientInterface interface {
 
 	// SignIn Sign in with a name and a password
 	//
-	// Begins a session for a browser; programs use tokens. Wrong names and wrong passwords get the same answer in the same time, and repeated ones have to wait.
+	// Starts a session for a browser; programs use tokens. Wrong names and wrong passwords get the same answer in the same time, and repeated failures are delayed.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -1172,7 +1172,7 @@ type ClientInterface interface {
 
 	// FinishOidc Come back from the OpenID provider
 	//
-	// The provider sends browsers here. Roles that the provider's claims carry are taken over.
+	// The provider sends browsers here. The roles in the provider's claims are applied.
 	//
 	// Corresponds with GET /api/v1/sign-in/oidc/callback (the `FinishOidc` operationId).
 	FinishOidc(ctx context.Context, params *FinishOidcParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -1186,7 +1186,7 @@ type ClientInterface interface {
 
 	// ListSimulations List simulations, newest first
 	//
-	// Results are left out; ask for one simulation to see its result.
+	// Results are left out; get one simulation to see its result.
 	//
 	// Corresponds with GET /api/v1/simulations (the `ListSimulations` operationId).
 	ListSimulations(ctx context.Context, params *ListSimulationsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -1216,9 +1216,9 @@ type ClientInterface interface {
 	// Corresponds with GET /api/v1/simulations/{simulation} (the `GetSimulation` operationId).
 	GetSimulation(ctx context.Context, simulation SimulationPath, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CancelSimulation Stop a simulation that waits or runs
+	// CancelSimulation Stop a queued or running simulation
 	//
-	// One that has ended stays as it is, and is answered so.
+	// A simulation that has ended is returned unchanged.
 	//
 	// Corresponds with POST /api/v1/simulations/{simulation}/cancel (the `CancelSimulation` operationId).
 	CancelSimulation(ctx context.Context, simulation SimulationPath, params *CancelSimulationParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -1250,7 +1250,7 @@ type ClientInterface interface {
 
 	// DeleteUser Remove a user with its tokens and sessions
 	//
-	// What it did stays in the audit log under its name.
+	// Its actions stay in the audit log under its name.
 	//
 	// Corresponds with DELETE /api/v1/users/{user} (the `DeleteUser` operationId).
 	DeleteUser(ctx context.Context, user UserPath, params *DeleteUserParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -1264,7 +1264,7 @@ type ClientInterface interface {
 
 	// UpdateUserWithBody Replace a user's display name, roles and state
 	//
-	// Sessions and tokens of a user that is disabled end at once. Roles that the OpenID provider gives stay beside those given here.
+	// Sessions and tokens of a user that is disabled end at once. Roles from the OpenID provider are kept in addition to those given here.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -1273,7 +1273,7 @@ type ClientInterface interface {
 
 	// UpdateUser Replace a user's display name, roles and state
 	//
-	// Sessions and tokens of a user that is disabled end at once. Roles that the OpenID provider gives stay beside those given here.
+	// Sessions and tokens of a user that is disabled end at once. Roles from the OpenID provider are kept in addition to those given here.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -1290,7 +1290,7 @@ type ClientInterface interface {
 
 // ListAudit Who changed what, from where, before and after
 //
-// Every change with who, from where, before and after, and every refused sign-in. Entries are chained by their hashes.
+// Every change with the account, the address, the values before and after, and every refused sign-in. Entries are chained by their hashes.
 //
 // Corresponds with GET /api/v1/audit (the `ListAudit` operationId).
 func (c *Client) ListAudit(ctx context.Context, params *ListAuditParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -1307,7 +1307,7 @@ func (c *Client) ListAudit(ctx context.Context, params *ListAuditParams, reqEdit
 
 // VerifyAudit Check the hash chain of the whole audit log
 //
-// Computes every hash anew. With `expect`, a chain that was written anew from some point on is noticed too.
+// Recomputes every hash. With `expect`, it also detects a chain that was rewritten from some point on.
 //
 // Corresponds with GET /api/v1/audit/verify (the `VerifyAudit` operationId).
 func (c *Client) VerifyAudit(ctx context.Context, params *VerifyAuditParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -1324,7 +1324,7 @@ func (c *Client) VerifyAudit(ctx context.Context, params *VerifyAuditParams, req
 
 // ListCalibrations List calibrations, newest first
 //
-// Profiles are left out; ask for one calibration to see what it made.
+// Profiles are left out; get one calibration to see its profile.
 //
 // Corresponds with GET /api/v1/calibrations (the `ListCalibrations` operationId).
 func (c *Client) ListCalibrations(ctx context.Context, params *ListCalibrationsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -1339,9 +1339,9 @@ func (c *Client) ListCalibrations(ctx context.Context, params *ListCalibrationsP
 	return c.Client.Do(req)
 }
 
-// StartCalibrationWithBody Find out by simulation how a kind of NIC divides a link
+// StartCalibrationWithBody Measure by simulation how a kind of NIC divides a link
 //
-// Runs a grid of simulations, fits how the kind of NIC responds to its settings and checks the fit on runs that it was not made of.
+// Runs a grid of simulations, fits the response of the NIC to its settings and checks the fit on other runs.
 //
 // Takes any type of body and a specified content type.
 //
@@ -1358,9 +1358,9 @@ func (c *Client) StartCalibrationWithBody(ctx context.Context, params *StartCali
 	return c.Client.Do(req)
 }
 
-// StartCalibration Find out by simulation how a kind of NIC divides a link
+// StartCalibration Measure by simulation how a kind of NIC divides a link
 //
-// Runs a grid of simulations, fits how the kind of NIC responds to its settings and checks the fit on runs that it was not made of.
+// Runs a grid of simulations, fits the response of the NIC to its settings and checks the fit on other runs.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -1379,7 +1379,7 @@ func (c *Client) StartCalibration(ctx context.Context, params *StartCalibrationP
 
 // GetCalibration Show a calibration, its progress and the profile that it made
 //
-// `result` holds the profile and how well it predicts.
+// `result` holds the profile and its prediction errors.
 //
 // Corresponds with GET /api/v1/calibrations/{calibration} (the `GetCalibration` operationId).
 func (c *Client) GetCalibration(ctx context.Context, calibration CalibrationPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -1394,9 +1394,9 @@ func (c *Client) GetCalibration(ctx context.Context, calibration CalibrationPath
 	return c.Client.Do(req)
 }
 
-// CancelCalibration Stop a calibration that waits or runs
+// CancelCalibration Stop a queued or running calibration
 //
-// One that has ended stays as it is, and is answered so.
+// A simulation that has ended is returned unchanged.
 //
 // Corresponds with POST /api/v1/calibrations/{calibration}/cancel (the `CancelCalibration` operationId).
 func (c *Client) CancelCalibration(ctx context.Context, calibration CalibrationPath, params *CancelCalibrationParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -1413,7 +1413,7 @@ func (c *Client) CancelCalibration(ctx context.Context, calibration CalibrationP
 
 // ListFabrics List fabrics by name
 //
-// A caller without a role on everything gets the fabrics that it has a role on, and those of its tenants. The latter come without source, snapshot and versions.
+// A caller without a role on all fabrics gets the fabrics that it has a role on, and those of its tenants. The latter come without source, snapshot and versions.
 //
 // Corresponds with GET /api/v1/fabrics (the `ListFabrics` operationId).
 func (c *Client) ListFabrics(ctx context.Context, params *ListFabricsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -1430,7 +1430,7 @@ func (c *Client) ListFabrics(ctx context.Context, params *ListFabricsParams, req
 
 // CreateFabricWithBody Put a fabric under management
 //
-// Says where a fabric is found; nothing is sent there yet. Discover it next.
+// Declares the source of a fabric; nothing is sent there yet. Discover it next.
 //
 // Takes any type of body and a specified content type.
 //
@@ -1449,7 +1449,7 @@ func (c *Client) CreateFabricWithBody(ctx context.Context, params *CreateFabricP
 
 // CreateFabric Put a fabric under management
 //
-// Says where a fabric is found; nothing is sent there yet. Discover it next.
+// Declares the source of a fabric; nothing is sent there yet. Discover it next.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -1485,7 +1485,7 @@ func (c *Client) DeleteFabric(ctx context.Context, fabric FabricPath, params *De
 
 // GetFabric Show a fabric and its latest snapshot
 //
-// Holds what was declared of the fabric and, once it was discovered, the size of what was found last.
+// The declared properties of the fabric and, once discovered, the size of its latest snapshot.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric} (the `GetFabric` operationId).
 func (c *Client) GetFabric(ctx context.Context, fabric FabricPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -1502,7 +1502,7 @@ func (c *Client) GetFabric(ctx context.Context, fabric FabricPath, reqEditors ..
 
 // UpdateFabricWithBody Change the source of a fabric and how it is measured
 //
-// For a fabric that moved to another address, or whose counters another tool needs. Tenants, flows, plans and the discovered topology stay. While a rollout runs the source cannot change. Only a role on everything can change it: at another source there may be the devices of another fabric.
+// For a fabric that moved to another address, or whose counters another tool needs. Tenants, flows, plans and the discovered topology stay. While a rollout runs the source cannot change. Only a role on all fabrics can change it: another source may lead to the devices of another fabric.
 //
 // Takes any type of body and a specified content type.
 //
@@ -1521,7 +1521,7 @@ func (c *Client) UpdateFabricWithBody(ctx context.Context, fabric FabricPath, pa
 
 // UpdateFabric Change the source of a fabric and how it is measured
 //
-// For a fabric that moved to another address, or whose counters another tool needs. Tenants, flows, plans and the discovered topology stay. While a rollout runs the source cannot change. Only a role on everything can change it: at another source there may be the devices of another fabric.
+// For a fabric that moved to another address, or whose counters another tool needs. Tenants, flows, plans and the discovered topology stay. While a rollout runs the source cannot change. Only a role on all fabrics can change it: another source may lead to the devices of another fabric.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -1555,7 +1555,7 @@ func (c *Client) ListBaseline(ctx context.Context, fabric FabricPath, params *Li
 	return c.Client.Do(req)
 }
 
-// ListDevices Read every device of a plan back and compare, or list what is known of them
+// ListDevices Read every device of a plan and compare, or list the latest readings
 //
 // Reads the devices themselves, now, and compares field by field with the plan. With `read=false` nothing is read: the answer is what the latest reading of each device of the plan in force found, when, and by whom, in pages. Devices that have left the plan in force (`leaving`) are listed with its devices until a read verifies that no settings of Fairlane are on them.
 //
@@ -1574,7 +1574,7 @@ func (c *Client) ListDevices(ctx context.Context, fabric FabricPath, params *Lis
 
 // GetDevice Show a device of the plan in force
 //
-// What it should be, what the latest reading found, when and by whom, and what is done about drift.
+// Its desired settings, the result, time and reader of the latest reading, and its drift policy.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/devices/{device} (the `GetDevice` operationId).
 func (c *Client) GetDevice(ctx context.Context, fabric FabricPath, device DevicePath, params *GetDeviceParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -1589,7 +1589,7 @@ func (c *Client) GetDevice(ctx context.Context, fabric FabricPath, device Device
 	return c.Client.Do(req)
 }
 
-// UpdateDeviceWithBody Say what is done about a device that drifts
+// UpdateDeviceWithBody Set the drift policy of a device
 //
 // `report` reports drift, `repair` also restores the desired settings, `freeze` refuses all writes to the device, rollouts included; `inherit` follows the fabric's drift policy.
 //
@@ -1608,7 +1608,7 @@ func (c *Client) UpdateDeviceWithBody(ctx context.Context, fabric FabricPath, de
 	return c.Client.Do(req)
 }
 
-// UpdateDevice Say what is done about a device that drifts
+// UpdateDevice Set the drift policy of a device
 //
 // `report` reports drift, `repair` also restores the desired settings, `freeze` refuses all writes to the device, rollouts included; `inherit` follows the fabric's drift policy.
 //
@@ -1644,9 +1644,9 @@ func (c *Client) ReleaseDevice(ctx context.Context, fabric FabricPath, device De
 	return c.Client.Do(req)
 }
 
-// RepairDevice Bring a device back to the plan in force, now
+// RepairDevice Restore a device to the plan in force now
 //
-// A rollout of the plan in force to this one device, whatever its policy and quarantine, unless it is frozen. An adapter that has left the plan in force loses the settings of earlier plans. Like every rollout it never runs beside another on the fabric.
+// A rollout of the plan in force to this one device, whatever its policy and quarantine, unless it is frozen. An adapter that has left the plan in force loses the settings of earlier plans. Like every rollout it never runs concurrently with another on the fabric.
 //
 // Corresponds with POST /api/v1/fabrics/{fabric}/devices/{device}/repair (the `RepairDevice` operationId).
 func (c *Client) RepairDevice(ctx context.Context, fabric FabricPath, device DevicePath, params *RepairDeviceParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -1661,9 +1661,9 @@ func (c *Client) RepairDevice(ctx context.Context, fabric FabricPath, device Dev
 	return c.Client.Do(req)
 }
 
-// DiscoverFabric Sweep the fabric's source and keep what was found as a snapshot
+// DiscoverFabric Discover the fabric and store a snapshot
 //
-// Reads nodes, ports and links from the fabric itself. The snapshot is named by what was found, so that finding the same again adds none. A dry run sweeps too, and keeps nothing.
+// Reads nodes, ports and links from the fabric itself. The snapshot is named by its contents, so that finding the same topology again adds none. A dry run sweeps too, and stores nothing.
 //
 // Corresponds with POST /api/v1/fabrics/{fabric}/discover (the `DiscoverFabric` operationId).
 func (c *Client) DiscoverFabric(ctx context.Context, fabric FabricPath, params *DiscoverFabricParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -1678,9 +1678,9 @@ func (c *Client) DiscoverFabric(ctx context.Context, fabric FabricPath, params *
 	return c.Client.Do(req)
 }
 
-// GetDriftPolicy Show how drift is looked for on a fabric and what is done about it
+// GetDriftPolicy Show how drift on a fabric is detected and handled
 //
-// One of all managers reads every device of the plan in force about once an interval, never while a rollout runs.
+// One of the managers reads every device of the plan in force about once per interval, never while a rollout runs.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/drift-policy (the `GetDriftPolicy` operationId).
 func (c *Client) GetDriftPolicy(ctx context.Context, fabric FabricPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -1695,9 +1695,9 @@ func (c *Client) GetDriftPolicy(ctx context.Context, fabric FabricPath, reqEdito
 	return c.Client.Do(req)
 }
 
-// PutDriftPolicyWithBody Replace a fabric's drift policy; what is left out has its default
+// PutDriftPolicyWithBody Replace a fabric's drift policy; omitted fields take their defaults
 //
-// Holds for every device without a policy of its own, from the next sweep on.
+// Applies to every device without a policy of its own, from the next sweep on.
 //
 // Takes any type of body and a specified content type.
 //
@@ -1714,9 +1714,9 @@ func (c *Client) PutDriftPolicyWithBody(ctx context.Context, fabric FabricPath, 
 	return c.Client.Do(req)
 }
 
-// PutDriftPolicy Replace a fabric's drift policy; what is left out has its default
+// PutDriftPolicy Replace a fabric's drift policy; omitted fields take their defaults
 //
-// Holds for every device without a policy of its own, from the next sweep on.
+// Applies to every device without a policy of its own, from the next sweep on.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -1735,7 +1735,7 @@ func (c *Client) PutDriftPolicy(ctx context.Context, fabric FabricPath, params *
 
 // ListEvents What happened on a fabric, oldest first
 //
-// Changes of declarations, discoveries, and every step of rollouts. A tenant's people see events about their tenant only.
+// Changes of declarations, discoveries, and every step of rollouts. Members of a tenant see events about their tenant only.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/events (the `ListEvents` operationId).
 func (c *Client) ListEvents(ctx context.Context, fabric FabricPath, params *ListEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -1753,7 +1753,7 @@ func (c *Client) ListEvents(ctx context.Context, fabric FabricPath, params *List
 // StreamEvents Follow what happens on a fabric, as server-sent events
 //
 // Each event has the `id` of the event, the `event` of its kind, and as `data` an `Event` as JSON. A comment every 15 seconds
-// keeps the line open. After a break send the last `id` as `Last-Event-ID`, as browsers do, and nothing is missed.
+// keeps the line open. After an interruption send the last `id` as `Last-Event-ID`, as browsers do, to miss no event.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/events/stream (the `StreamEvents` operationId).
 func (c *Client) StreamEvents(ctx context.Context, fabric FabricPath, params *StreamEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -1770,7 +1770,7 @@ func (c *Client) StreamEvents(ctx context.Context, fabric FabricPath, params *St
 
 // GetFlows The declared flows
 //
-// A tenant's people see the flows of their tenant only, with version 0.
+// Members of a tenant see the flows of their tenant only, with version 0.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/flows (the `GetFlows` operationId).
 func (c *Client) GetFlows(ctx context.Context, fabric FabricPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -1787,7 +1787,7 @@ func (c *Client) GetFlows(ctx context.Context, fabric FabricPath, reqEditors ...
 
 // PutFlowsWithBody Replace all declared flows
 //
-// The flows that plans are compiled for. All at once, since shares follow from all flows together.
+// The flows that plans are compiled for. They are replaced as a whole, because shares follow from all flows together.
 //
 // Takes any type of body and a specified content type.
 //
@@ -1806,7 +1806,7 @@ func (c *Client) PutFlowsWithBody(ctx context.Context, fabric FabricPath, params
 
 // PutFlows Replace all declared flows
 //
-// The flows that plans are compiled for. All at once, since shares follow from all flows together.
+// The flows that plans are compiled for. They are replaced as a whole, because shares follow from all flows together.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -1825,7 +1825,7 @@ func (c *Client) PutFlows(ctx context.Context, fabric FabricPath, params *PutFlo
 
 // ListLinks List links with their planned and measured use
 //
-// Each link with what the plan predicts and what the latest kept measurement found, each direction by itself.
+// Each link with the predicted use and that of the latest stored measurement, separately for each direction.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/links (the `ListLinks` operationId).
 func (c *Client) ListLinks(ctx context.Context, fabric FabricPath, params *ListLinksParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -1842,7 +1842,7 @@ func (c *Client) ListLinks(ctx context.Context, fabric FabricPath, params *ListL
 
 // ManageFabric Take a released fabric under management again
 //
-// Nothing is written to devices. After a release the baselines begin anew: the settings of a device before its next first write become its baseline. A fabric whose release is incomplete keeps its baselines. A managed fabric stays unchanged.
+// Nothing is written to devices. After a release new baselines are recorded: the settings of a device before the next first write to it become its baseline. A fabric whose release is incomplete keeps its baselines. A managed fabric stays unchanged.
 //
 // Corresponds with POST /api/v1/fabrics/{fabric}/manage (the `ManageFabric` operationId).
 func (c *Client) ManageFabric(ctx context.Context, fabric FabricPath, params *ManageFabricParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -1859,7 +1859,7 @@ func (c *Client) ManageFabric(ctx context.Context, fabric FabricPath, params *Ma
 
 // ListFabricMembers List the users that have a role on a fabric
 //
-// Users with a role on this fabric as a whole. Roles on everything and in its tenants are listed elsewhere.
+// Users with a role on this fabric as a whole. Roles on all fabrics and in its tenants are listed elsewhere.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/members (the `ListFabricMembers` operationId).
 func (c *Client) ListFabricMembers(ctx context.Context, fabric FabricPath, params *ListFabricMembersParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -1874,7 +1874,7 @@ func (c *Client) ListFabricMembers(ctx context.Context, fabric FabricPath, param
 	return c.Client.Do(req)
 }
 
-// DeleteFabricMember Take a user's role on a fabric away
+// DeleteFabricMember Remove a user's role on a fabric
 //
 // The user keeps its other roles.
 //
@@ -1931,7 +1931,7 @@ func (c *Client) PutFabricMember(ctx context.Context, fabric FabricPath, user Us
 
 // GetOptions The options that plans are compiled with when none are given
 //
-// What was never set is absent and takes the compiler's default.
+// Options that were never set are absent and take the compiler's default.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/options (the `GetOptions` operationId).
 func (c *Client) GetOptions(ctx context.Context, fabric FabricPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -1986,7 +1986,7 @@ func (c *Client) PutOptions(ctx context.Context, fabric FabricPath, params *PutO
 
 // ListPlans List stored plans, newest first
 //
-// Those that no rollout refers to may be pruned after a time, as the retention of the service says.
+// Plans that no rollout refers to are deleted after the service's retention period.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/plans (the `ListPlans` operationId).
 func (c *Client) ListPlans(ctx context.Context, fabric FabricPath, params *ListPlansParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2003,7 +2003,7 @@ func (c *Client) ListPlans(ctx context.Context, fabric FabricPath, params *ListP
 
 // CreatePlanWithBody Compile the fabric's tenants and flows into a plan
 //
-// A pure function: the same declarations, snapshot and options give the same plan under the same name, the SHA-256 of its contents. What cannot be honoured is in its findings, before anything is sent anywhere. With `dry_run` it is computed and not kept.
+// A pure function: the same declarations, snapshot and options give the same plan under the same name, the SHA-256 of its contents. Its findings name what the fabric cannot honour, before anything is written to a device. With `dry_run` the plan is computed and not stored.
 //
 // Takes any type of body and a specified content type.
 //
@@ -2022,7 +2022,7 @@ func (c *Client) CreatePlanWithBody(ctx context.Context, fabric FabricPath, para
 
 // CreatePlan Compile the fabric's tenants and flows into a plan
 //
-// A pure function: the same declarations, snapshot and options give the same plan under the same name, the SHA-256 of its contents. What cannot be honoured is in its findings, before anything is sent anywhere. With `dry_run` it is computed and not kept.
+// A pure function: the same declarations, snapshot and options give the same plan under the same name, the SHA-256 of its contents. Its findings name what the fabric cannot honour, before anything is written to a device. With `dry_run` the plan is computed and not stored.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -2039,9 +2039,9 @@ func (c *Client) CreatePlan(ctx context.Context, fabric FabricPath, params *Crea
 	return c.Client.Do(req)
 }
 
-// AdmitTenantWithBody Judge whether a tenant can be admitted; keeps nothing
+// AdmitTenantWithBody Judge whether a tenant can be admitted; stores nothing
 //
-// Compiles what is declared, and the same with the tenant. The answer says what every tenant gets before and after, which guarantees break, and what would fit.
+// Compiles the declarations with and without the tenant. The answer gives what every tenant gets before and after, which guarantees break, and what would fit.
 //
 // Takes any type of body and a specified content type.
 //
@@ -2058,9 +2058,9 @@ func (c *Client) AdmitTenantWithBody(ctx context.Context, fabric FabricPath, con
 	return c.Client.Do(req)
 }
 
-// AdmitTenant Judge whether a tenant can be admitted; keeps nothing
+// AdmitTenant Judge whether a tenant can be admitted; stores nothing
 //
-// Compiles what is declared, and the same with the tenant. The answer says what every tenant gets before and after, which guarantees break, and what would fit.
+// Compiles the declarations with and without the tenant. The answer gives what every tenant gets before and after, which guarantees break, and what would fit.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -2079,7 +2079,7 @@ func (c *Client) AdmitTenant(ctx context.Context, fabric FabricPath, body AdmitT
 
 // WhatIfWithBody Compile with edits and report what they would change; stores nothing
 //
-// Applies edits to what is declared, in memory, and compares both plans: who gains, who loses, which devices change.
+// Applies edits to the declarations in memory, and compares both plans: which tenants gain or lose, and which devices change.
 //
 // Takes any type of body and a specified content type.
 //
@@ -2098,7 +2098,7 @@ func (c *Client) WhatIfWithBody(ctx context.Context, fabric FabricPath, contentT
 
 // WhatIf Compile with edits and report what they would change; stores nothing
 //
-// Applies edits to what is declared, in memory, and compares both plans: who gains, who loses, which devices change.
+// Applies edits to the declarations in memory, and compares both plans: which tenants gain or lose, and which devices change.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -2117,7 +2117,7 @@ func (c *Client) WhatIf(ctx context.Context, fabric FabricPath, body WhatIfJSONR
 
 // GetPlan Show a stored plan with every setting and its reason
 //
-// Whole: placements, the settings of every device with the reason of each value, predicted shares and findings.
+// The complete plan: placements, the settings of every device with the reason of each value, predicted shares and findings.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/plans/{plan} (the `GetPlan` operationId).
 func (c *Client) GetPlan(ctx context.Context, fabric FabricPath, plan PlanPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2134,7 +2134,7 @@ func (c *Client) GetPlan(ctx context.Context, fabric FabricPath, plan PlanPath, 
 
 // DiffPlans Compare this plan with another
 //
-// By tenant, device and setting, with what does not matter left out.
+// By tenant, device and setting; insignificant differences are left out.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/plans/{plan}/diff (the `DiffPlans` operationId).
 func (c *Client) DiffPlans(ctx context.Context, fabric FabricPath, plan PlanPath, params *DiffPlansParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2151,7 +2151,7 @@ func (c *Client) DiffPlans(ctx context.Context, fabric FabricPath, plan PlanPath
 
 // ExplainPlan Explain the settings of devices
 //
-// Field, value, rule, formula with its numbers, and where a device's range cut the value.
+// Field, value, rule, formula with its numbers, and where a device's range limited the value.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/plans/{plan}/explain (the `ExplainPlan` operationId).
 func (c *Client) ExplainPlan(ctx context.Context, fabric FabricPath, plan PlanPath, params *ExplainPlanParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2185,7 +2185,7 @@ func (c *Client) ListPolicies(ctx context.Context, fabric FabricPath, params *Li
 
 // GetPolicy Show the tenants, flows and options of a revision
 //
-// All that was declared at that time, whole.
+// All declarations at that time.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/policies/{revision} (the `GetPolicy` operationId).
 func (c *Client) GetPolicy(ctx context.Context, fabric FabricPath, revision RevisionPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2217,9 +2217,9 @@ func (c *Client) DiffPolicies(ctx context.Context, fabric FabricPath, revision R
 	return c.Client.Do(req)
 }
 
-// LabelPolicyWithBody Give a revision a name for people
+// LabelPolicyWithBody Label a revision
 //
-// The label is the one thing of a revision that can change; an empty one takes it away.
+// The label is the only property of a revision that can change; an empty one removes it.
 //
 // Takes any type of body and a specified content type.
 //
@@ -2236,9 +2236,9 @@ func (c *Client) LabelPolicyWithBody(ctx context.Context, fabric FabricPath, rev
 	return c.Client.Do(req)
 }
 
-// LabelPolicy Give a revision a name for people
+// LabelPolicy Label a revision
 //
-// The label is the one thing of a revision that can change; an empty one takes it away.
+// The label is the only property of a revision that can change; an empty one removes it.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -2255,7 +2255,7 @@ func (c *Client) LabelPolicy(ctx context.Context, fabric FabricPath, revision Re
 	return c.Client.Do(req)
 }
 
-// RestorePolicy Bring tenants, flows and options back to what they were, as the next revision
+// RestorePolicy Restore the tenants, flows and options of a revision, as a new revision
 //
 // If-Match, when given, is the number of the latest revision that the caller has seen.
 //
@@ -2318,7 +2318,7 @@ func (c *Client) ReleaseFabric(ctx context.Context, fabric FabricPath, params *R
 
 // ListRollouts List rollouts, newest first
 //
-// Each with its state and phase; ask for one to see its devices.
+// Each with its state and phase; get one to see its devices.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/rollouts (the `ListRollouts` operationId).
 func (c *Client) ListRollouts(ctx context.Context, fabric FabricPath, params *ListRolloutsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2333,9 +2333,9 @@ func (c *Client) ListRollouts(ctx context.Context, fabric FabricPath, params *Li
 	return c.Client.Do(req)
 }
 
-// StartRolloutWithBody Start bringing a stored plan to the devices
+// StartRolloutWithBody Start a rollout of a stored plan
 //
-// Placement first, then devices in waves: a canary of each kind, then failure domain by failure domain. Every device is read, written where it differs, and read back. With `dry_run` the answer is the waves. Two rollouts never run on one fabric at the same time.
+// Placement first, then devices in waves: a canary of each kind, then failure domain by failure domain. Every device is read, written where it differs, and read back. With `dry_run` the answer lists the waves. Two rollouts never run on one fabric at the same time.
 //
 // Takes any type of body and a specified content type.
 //
@@ -2352,9 +2352,9 @@ func (c *Client) StartRolloutWithBody(ctx context.Context, fabric FabricPath, pa
 	return c.Client.Do(req)
 }
 
-// StartRollout Start bringing a stored plan to the devices
+// StartRollout Start a rollout of a stored plan
 //
-// Placement first, then devices in waves: a canary of each kind, then failure domain by failure domain. Every device is read, written where it differs, and read back. With `dry_run` the answer is the waves. Two rollouts never run on one fabric at the same time.
+// Placement first, then devices in waves: a canary of each kind, then failure domain by failure domain. Every device is read, written where it differs, and read back. With `dry_run` the answer lists the waves. Two rollouts never run on one fabric at the same time.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -2373,7 +2373,7 @@ func (c *Client) StartRollout(ctx context.Context, fabric FabricPath, params *St
 
 // GetRollout Show a rollout and the state of each device
 //
-// Each device with its state, what is happening to it now, and what it held before.
+// Each device with its state, its current step, and its previous settings.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/rollouts/{rollout} (the `GetRollout` operationId).
 func (c *Client) GetRollout(ctx context.Context, fabric FabricPath, rollout RolloutPath, params *GetRolloutParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2390,7 +2390,7 @@ func (c *Client) GetRollout(ctx context.Context, fabric FabricPath, rollout Roll
 
 // CancelRollout Ask a running rollout to stop at the next safe point
 //
-// Devices that are done stay as they are, no other is begun. To return them too, roll back instead.
+// Devices that are done keep the new settings, and no other device is started. To restore them too, roll back instead.
 //
 // Corresponds with POST /api/v1/fabrics/{fabric}/rollouts/{rollout}/cancel (the `CancelRollout` operationId).
 func (c *Client) CancelRollout(ctx context.Context, fabric FabricPath, rollout RolloutPath, params *CancelRolloutParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2405,9 +2405,9 @@ func (c *Client) CancelRollout(ctx context.Context, fabric FabricPath, rollout R
 	return c.Client.Do(req)
 }
 
-// ConfirmRollout Say that a rollout which waits for confirmation may stay
+// ConfirmRollout Confirm a rollout that is awaiting confirmation
 //
-// Without confirmation the rollout is rolled back when its window ends (`confirm_by`), unless measured shares may stand for it.
+// Without confirmation the rollout is rolled back when its window ends (`confirm_by`), unless measured shares may confirm it (`verify_shares`).
 //
 // Corresponds with POST /api/v1/fabrics/{fabric}/rollouts/{rollout}/confirm (the `ConfirmRollout` operationId).
 func (c *Client) ConfirmRollout(ctx context.Context, fabric FabricPath, rollout RolloutPath, params *ConfirmRolloutParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2424,7 +2424,7 @@ func (c *Client) ConfirmRollout(ctx context.Context, fabric FabricPath, rollout 
 
 // ListRolloutEvents What happened in a rollout, oldest first
 //
-// The record of the rollout: waves, devices, refusals and who asked for what.
+// The record of the rollout: waves, devices, refusals and who requested what.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/rollouts/{rollout}/events (the `ListRolloutEvents` operationId).
 func (c *Client) ListRolloutEvents(ctx context.Context, fabric FabricPath, rollout RolloutPath, params *ListRolloutEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2456,9 +2456,9 @@ func (c *Client) PauseRollout(ctx context.Context, fabric FabricPath, rollout Ro
 	return c.Client.Do(req)
 }
 
-// ResumeRollout Let a paused rollout go on
+// ResumeRollout Resume a paused rollout
 //
-// It goes on where it stopped, on whichever manager is free.
+// It continues where it stopped, on any free manager.
 //
 // Corresponds with POST /api/v1/fabrics/{fabric}/rollouts/{rollout}/resume (the `ResumeRollout` operationId).
 func (c *Client) ResumeRollout(ctx context.Context, fabric FabricPath, rollout RolloutPath, params *ResumeRolloutParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2475,7 +2475,7 @@ func (c *Client) ResumeRollout(ctx context.Context, fabric FabricPath, rollout R
 
 // RollBackRolloutWithBody Roll back a rollout
 //
-// A running rollout returns every device it touched to what the device held before. For one that ended, a new rollout brings the plan that was in force before it, or the plan that the body names. With `dry_run` the answer is the waves.
+// A running rollout returns every device it touched to what the device held before. For a rollout that ended, a new rollout restores the plan that was in force before it, or applies the plan that the body names. With `dry_run` the answer lists the waves.
 //
 // Takes any type of body and a specified content type.
 //
@@ -2494,7 +2494,7 @@ func (c *Client) RollBackRolloutWithBody(ctx context.Context, fabric FabricPath,
 
 // RollBackRollout Roll back a rollout
 //
-// A running rollout returns every device it touched to what the device held before. For one that ended, a new rollout brings the plan that was in force before it, or the plan that the body names. With `dry_run` the answer is the waves.
+// A running rollout returns every device it touched to what the device held before. For a rollout that ended, a new rollout restores the plan that was in force before it, or applies the plan that the body names. With `dry_run` the answer lists the waves.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -2528,9 +2528,9 @@ func (c *Client) GetShares(ctx context.Context, fabric FabricPath, params *GetSh
 	return c.Client.Do(req)
 }
 
-// ListShares List measurements that were kept, newest first
+// ListShares List stored measurements, newest first
 //
-// What `POST` here and the service itself (settings, `shares.interval_s`) measured and kept.
+// Measurements made by `POST` here and by the service itself (settings, `shares.interval_s`).
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/shares/history (the `ListShares` operationId).
 func (c *Client) ListShares(ctx context.Context, fabric FabricPath, params *ListSharesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2545,9 +2545,9 @@ func (c *Client) ListShares(ctx context.Context, fabric FabricPath, params *List
 	return c.Client.Do(req)
 }
 
-// MeasureShares Measure what each tenant gets now, and keep it
+// MeasureShares Measure what each tenant gets now, and store it
 //
-// As `GET /shares`, and the measurement joins the history.
+// As `GET /shares`, and the measurement is added to the history.
 //
 // Corresponds with POST /api/v1/fabrics/{fabric}/shares/history (the `MeasureShares` operationId).
 func (c *Client) MeasureShares(ctx context.Context, fabric FabricPath, params *MeasureSharesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2564,7 +2564,7 @@ func (c *Client) MeasureShares(ctx context.Context, fabric FabricPath, params *M
 
 // ListSnapshots List snapshots, the one seen last first
 //
-// Every topology that was ever found, each once, with when it was found first and last.
+// Every topology that was ever found, each once, with the times when it was first and last found.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/snapshots (the `ListSnapshots` operationId).
 func (c *Client) ListSnapshots(ctx context.Context, fabric FabricPath, params *ListSnapshotsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2634,9 +2634,9 @@ func (c *Client) CreateTenant(ctx context.Context, fabric FabricPath, params *Cr
 	return c.Client.Do(req)
 }
 
-// ApplyTenantsWithBody Bring tenants, and flows when given, to a declared state in one transaction
+// ApplyTenantsWithBody Make tenants, and flows when given, match a declaration in one transaction
 //
-// For declarations kept in files: creates what is missing, changes what differs and leaves the rest alone, all or nothing. With `prune` tenants that are not listed are deleted. The same body again changes nothing. To change nothing but what a dry run answered, send its ETag in `If-Match`.
+// For declarations kept in files: creates what is missing, changes what differs and leaves the rest alone, all or nothing. With `prune` tenants that are not listed are deleted. The same body again changes nothing. To make exactly the changes that a dry run returned, send its ETag in `If-Match`.
 //
 // Takes any type of body and a specified content type.
 //
@@ -2653,9 +2653,9 @@ func (c *Client) ApplyTenantsWithBody(ctx context.Context, fabric FabricPath, pa
 	return c.Client.Do(req)
 }
 
-// ApplyTenants Bring tenants, and flows when given, to a declared state in one transaction
+// ApplyTenants Make tenants, and flows when given, match a declaration in one transaction
 //
-// For declarations kept in files: creates what is missing, changes what differs and leaves the rest alone, all or nothing. With `prune` tenants that are not listed are deleted. The same body again changes nothing. To change nothing but what a dry run answered, send its ETag in `If-Match`.
+// For declarations kept in files: creates what is missing, changes what differs and leaves the rest alone, all or nothing. With `prune` tenants that are not listed are deleted. The same body again changes nothing. To make exactly the changes that a dry run returned, send its ETag in `If-Match`.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -2708,7 +2708,7 @@ func (c *Client) GetTenant(ctx context.Context, fabric FabricPath, tenant Tenant
 
 // UpdateTenantWithBody Replace a tenant's weight, guarantee, cap, P_Key, classes and attachments
 //
-// What is left out of the body is taken away, as a replacement does. A port or class that declared flows use stays, or the change is refused.
+// Properties omitted from the body are removed. A change that would remove a port or class that declared flows use is refused.
 //
 // Takes any type of body and a specified content type.
 //
@@ -2727,7 +2727,7 @@ func (c *Client) UpdateTenantWithBody(ctx context.Context, fabric FabricPath, te
 
 // UpdateTenant Replace a tenant's weight, guarantee, cap, P_Key, classes and attachments
 //
-// What is left out of the body is taken away, as a replacement does. A port or class that declared flows use stays, or the change is refused.
+// Properties omitted from the body are removed. A change that would remove a port or class that declared flows use is refused.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -2818,7 +2818,7 @@ func (c *Client) DeleteAttachment(ctx context.Context, fabric FabricPath, tenant
 
 // GetAttachment Show one attachment
 //
-// Its ETag changes with this attachment alone, so that two people can change two of them at once.
+// Its ETag changes with this attachment alone, so that two callers can change two attachments concurrently.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant}/attachments/{port} (the `GetAttachment` operationId).
 func (c *Client) GetAttachment(ctx context.Context, fabric FabricPath, tenant TenantPath, port PortPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2873,7 +2873,7 @@ func (c *Client) PutAttachment(ctx context.Context, fabric FabricPath, tenant Te
 
 // ListClasses List the classes of a tenant, in the order declared
 //
-// A tenant's classes share what the tenant gets, by their weights. Without any the tenant is one class.
+// A tenant's classes share what the tenant gets, by their weights. Without classes the tenant is one class.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant}/classes (the `ListClasses` operationId).
 func (c *Client) ListClasses(ctx context.Context, fabric FabricPath, tenant TenantPath, params *ListClassesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2962,7 +2962,7 @@ func (c *Client) GetClass(ctx context.Context, fabric FabricPath, tenant TenantP
 
 // PutClassWithBody Change the weight of a class
 //
-// What other tenants get does not change by it.
+// The shares of other tenants do not change.
 //
 // Takes any type of body and a specified content type.
 //
@@ -2981,7 +2981,7 @@ func (c *Client) PutClassWithBody(ctx context.Context, fabric FabricPath, tenant
 
 // PutClass Change the weight of a class
 //
-// What other tenants get does not change by it.
+// The shares of other tenants do not change.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -3015,7 +3015,7 @@ func (c *Client) ListMembers(ctx context.Context, fabric FabricPath, tenant Tena
 	return c.Client.Do(req)
 }
 
-// DeleteMember Take a user's role in a tenant away
+// DeleteMember Remove a user's role in a tenant
 //
 // The user keeps its other roles.
 //
@@ -3159,7 +3159,7 @@ func (c *Client) ListTenantServiceAccountTokens(ctx context.Context, fabric Fabr
 	return c.Client.Do(req)
 }
 
-// CreateTenantServiceAccountTokenWithBody Make a token for a service account
+// CreateTenantServiceAccountTokenWithBody Create a token for a service account
 //
 // The secret is in this answer and nowhere else.
 //
@@ -3178,7 +3178,7 @@ func (c *Client) CreateTenantServiceAccountTokenWithBody(ctx context.Context, fa
 	return c.Client.Do(req)
 }
 
-// CreateTenantServiceAccountToken Make a token for a service account
+// CreateTenantServiceAccountToken Create a token for a service account
 //
 // The secret is in this answer and nowhere else.
 //
@@ -3214,9 +3214,9 @@ func (c *Client) DeleteTenantServiceAccountToken(ctx context.Context, fabric Fab
 	return c.Client.Do(req)
 }
 
-// GetTiers The fabric from far - its tiers, and the links between them
+// GetTiers Summarise the fabric by its tiers and the links between them
 //
-// Counts instead of nodes: small at any size of the fabric, and what a first picture is drawn from.
+// Counts instead of nodes: the answer is small at any size of the fabric, and suits an overview picture.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/tiers (the `GetTiers` operationId).
 func (c *Client) GetTiers(ctx context.Context, fabric FabricPath, params *GetTiersParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3267,7 +3267,7 @@ func (c *Client) GetTopologyFile(ctx context.Context, fabric FabricPath, params 
 
 // GetHealth Whether the process is alive
 //
-// For a watchdog: it says nothing of the store or of the fabrics. An answer at all is the answer.
+// For a watchdog: it says nothing about the store or the fabrics. Any answer means that the process is alive.
 //
 // Corresponds with GET /api/v1/health (the `GetHealth` operationId).
 func (c *Client) GetHealth(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3284,7 +3284,7 @@ func (c *Client) GetHealth(ctx context.Context, reqEditors ...RequestEditorFn) (
 
 // GetMe Return the caller's account and rights
 //
-// Roles, permissions by domain and, for a token, the scopes that narrow them. Nothing that it answers depends on others.
+// Roles, permissions by domain and, for a token, the scopes that narrow them. The answer does not depend on other accounts.
 //
 // Corresponds with GET /api/v1/me (the `GetMe` operationId).
 func (c *Client) GetMe(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3301,7 +3301,7 @@ func (c *Client) GetMe(ctx context.Context, reqEditors ...RequestEditorFn) (*htt
 
 // ChangePasswordWithBody Change the caller's password; all other sessions of the account end
 //
-// Only in a session that was begun with a password; wants the present one too.
+// Only in a session that was started with a password; the current password is required too.
 //
 // Takes any type of body and a specified content type.
 //
@@ -3320,7 +3320,7 @@ func (c *Client) ChangePasswordWithBody(ctx context.Context, contentType string,
 
 // ChangePassword Change the caller's password; all other sessions of the account end
 //
-// Only in a session that was begun with a password; wants the present one too.
+// Only in a session that was started with a password; the current password is required too.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -3356,7 +3356,7 @@ func (c *Client) ListMyTokens(ctx context.Context, reqEditors ...RequestEditorFn
 
 // CreateMyTokenWithBody Create a token for the caller
 //
-// It may do what its account may, or less when scopes are given. A caller that came with a token makes none that outlives it, and none at all when its own is narrowed to scopes.
+// The token has the rights of its account, or fewer when scopes are given. A caller that uses a token cannot create one that outlives it, and cannot create any when its own has scopes.
 //
 // Takes any type of body and a specified content type.
 //
@@ -3375,7 +3375,7 @@ func (c *Client) CreateMyTokenWithBody(ctx context.Context, contentType string, 
 
 // CreateMyToken Create a token for the caller
 //
-// It may do what its account may, or less when scopes are given. A caller that came with a token makes none that outlives it, and none at all when its own is narrowed to scopes.
+// The token has the rights of its account, or fewer when scopes are given. A caller that uses a token cannot create one that outlives it, and cannot create any when its own has scopes.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -3409,7 +3409,7 @@ func (c *Client) DeleteMyToken(ctx context.Context, token TokenPath, reqEditors 
 	return c.Client.Do(req)
 }
 
-// GetReady Whether the service can work, its store included
+// GetReady Whether the service is ready, its store included
 //
 // For a load balancer: false while the service starts, while its store does not answer or takes no writes, and from the moment it begins to stop.
 //
@@ -3428,7 +3428,7 @@ func (c *Client) GetReady(ctx context.Context, reqEditors ...RequestEditorFn) (*
 
 // ListRoles List the roles and what each may do
 //
-// The same table that decides every request.
+// The table by which every request is authorised.
 //
 // Corresponds with GET /api/v1/roles (the `ListRoles` operationId).
 func (c *Client) ListRoles(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3445,7 +3445,7 @@ func (c *Client) ListRoles(ctx context.Context, reqEditors ...RequestEditorFn) (
 
 // ListServiceAccounts List the service accounts that belong to no tenant
 //
-// Accounts of programs with a role on everything or on one fabric. Those of a tenant are listed with the tenant.
+// Accounts of programs with a role on all fabrics or on one. Those of a tenant are listed with the tenant.
 //
 // Corresponds with GET /api/v1/service-accounts (the `ListServiceAccounts` operationId).
 func (c *Client) ListServiceAccounts(ctx context.Context, params *ListServiceAccountsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3460,7 +3460,7 @@ func (c *Client) ListServiceAccounts(ctx context.Context, params *ListServiceAcc
 	return c.Client.Do(req)
 }
 
-// CreateServiceAccountWithBody Add a service account with a role on everything or on one fabric
+// CreateServiceAccountWithBody Add a service account with a role on all fabrics or on one
 //
 // It has one role and no password: give it a token next. With `fabric` the role holds on that fabric only, and the account is deleted with the fabric. There are at most 100 of them.
 //
@@ -3479,7 +3479,7 @@ func (c *Client) CreateServiceAccountWithBody(ctx context.Context, params *Creat
 	return c.Client.Do(req)
 }
 
-// CreateServiceAccount Add a service account with a role on everything or on one fabric
+// CreateServiceAccount Add a service account with a role on all fabrics or on one
 //
 // It has one role and no password: give it a token next. With `fabric` the role holds on that fabric only, and the account is deleted with the fabric. There are at most 100 of them.
 //
@@ -3532,7 +3532,7 @@ func (c *Client) ListServiceAccountTokens(ctx context.Context, account AccountPa
 	return c.Client.Do(req)
 }
 
-// CreateServiceAccountTokenWithBody Make a token for a service account
+// CreateServiceAccountTokenWithBody Create a token for a service account
 //
 // The secret is in this answer and nowhere else.
 //
@@ -3551,7 +3551,7 @@ func (c *Client) CreateServiceAccountTokenWithBody(ctx context.Context, account 
 	return c.Client.Do(req)
 }
 
-// CreateServiceAccountToken Make a token for a service account
+// CreateServiceAccountToken Create a token for a service account
 //
 // The secret is in this answer and nowhere else.
 //
@@ -3589,7 +3589,7 @@ func (c *Client) DeleteServiceAccountToken(ctx context.Context, account AccountP
 
 // GetSettings The settings of the service that can change while it runs
 //
-// Those that can change while the service runs. What it is started with is in its configuration file.
+// Those that can change while the service runs. All others are in its configuration file.
 //
 // Corresponds with GET /api/v1/settings (the `GetSettings` operationId).
 func (c *Client) GetSettings(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3606,7 +3606,7 @@ func (c *Client) GetSettings(ctx context.Context, reqEditors ...RequestEditorFn)
 
 // PutSettingsWithBody Replace the settings; those that are left out have their defaults
 //
-// They are in the store, so that they hold for all managers on it.
+// They are kept in the store and apply to all managers that share it.
 //
 // Takes any type of body and a specified content type.
 //
@@ -3625,7 +3625,7 @@ func (c *Client) PutSettingsWithBody(ctx context.Context, params *PutSettingsPar
 
 // PutSettings Replace the settings; those that are left out have their defaults
 //
-// They are in the store, so that they hold for all managers on it.
+// They are kept in the store and apply to all managers that share it.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -3661,7 +3661,7 @@ func (c *Client) ListSignInMethods(ctx context.Context, reqEditors ...RequestEdi
 
 // SignInWithBody Sign in with a name and a password
 //
-// Begins a session for a browser; programs use tokens. Wrong names and wrong passwords get the same answer in the same time, and repeated ones have to wait.
+// Starts a session for a browser; programs use tokens. Wrong names and wrong passwords get the same answer in the same time, and repeated failures are delayed.
 //
 // Takes any type of body and a specified content type.
 //
@@ -3680,7 +3680,7 @@ func (c *Client) SignInWithBody(ctx context.Context, contentType string, body io
 
 // SignIn Sign in with a name and a password
 //
-// Begins a session for a browser; programs use tokens. Wrong names and wrong passwords get the same answer in the same time, and repeated ones have to wait.
+// Starts a session for a browser; programs use tokens. Wrong names and wrong passwords get the same answer in the same time, and repeated failures are delayed.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -3716,7 +3716,7 @@ func (c *Client) StartOidc(ctx context.Context, params *StartOidcParams, reqEdit
 
 // FinishOidc Come back from the OpenID provider
 //
-// The provider sends browsers here. Roles that the provider's claims carry are taken over.
+// The provider sends browsers here. The roles in the provider's claims are applied.
 //
 // Corresponds with GET /api/v1/sign-in/oidc/callback (the `FinishOidc` operationId).
 func (c *Client) FinishOidc(ctx context.Context, params *FinishOidcParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3750,7 +3750,7 @@ func (c *Client) SignOut(ctx context.Context, reqEditors ...RequestEditorFn) (*h
 
 // ListSimulations List simulations, newest first
 //
-// Results are left out; ask for one simulation to see its result.
+// Results are left out; get one simulation to see its result.
 //
 // Corresponds with GET /api/v1/simulations (the `ListSimulations` operationId).
 func (c *Client) ListSimulations(ctx context.Context, params *ListSimulationsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3820,9 +3820,9 @@ func (c *Client) GetSimulation(ctx context.Context, simulation SimulationPath, r
 	return c.Client.Do(req)
 }
 
-// CancelSimulation Stop a simulation that waits or runs
+// CancelSimulation Stop a queued or running simulation
 //
-// One that has ended stays as it is, and is answered so.
+// A simulation that has ended is returned unchanged.
 //
 // Corresponds with POST /api/v1/simulations/{simulation}/cancel (the `CancelSimulation` operationId).
 func (c *Client) CancelSimulation(ctx context.Context, simulation SimulationPath, params *CancelSimulationParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3894,7 +3894,7 @@ func (c *Client) CreateUser(ctx context.Context, params *CreateUserParams, body 
 
 // DeleteUser Remove a user with its tokens and sessions
 //
-// What it did stays in the audit log under its name.
+// Its actions stay in the audit log under its name.
 //
 // Corresponds with DELETE /api/v1/users/{user} (the `DeleteUser` operationId).
 func (c *Client) DeleteUser(ctx context.Context, user UserPath, params *DeleteUserParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3928,7 +3928,7 @@ func (c *Client) GetUser(ctx context.Context, user UserPath, reqEditors ...Reque
 
 // UpdateUserWithBody Replace a user's display name, roles and state
 //
-// Sessions and tokens of a user that is disabled end at once. Roles that the OpenID provider gives stay beside those given here.
+// Sessions and tokens of a user that is disabled end at once. Roles from the OpenID provider are kept in addition to those given here.
 //
 // Takes any type of body and a specified content type.
 //
@@ -3947,7 +3947,7 @@ func (c *Client) UpdateUserWithBody(ctx context.Context, user UserPath, params *
 
 // UpdateUser Replace a user's display name, roles and state
 //
-// Sessions and tokens of a user that is disabled end at once. Roles that the OpenID provider gives stay beside those given here.
+// Sessions and tokens of a user that is disabled end at once. Roles from the OpenID provider are kept in addition to those given here.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -12071,7 +12071,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListAuditWithResponse Who changed what, from where, before and after
 	//
-	// Every change with who, from where, before and after, and every refused sign-in. Entries are chained by their hashes.
+	// Every change with the account, the address, the values before and after, and every refused sign-in. Entries are chained by their hashes.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -12080,7 +12080,7 @@ type ClientWithResponsesInterface interface {
 
 	// VerifyAuditWithResponse Check the hash chain of the whole audit log
 	//
-	// Computes every hash anew. With `expect`, a chain that was written anew from some point on is noticed too.
+	// Recomputes every hash. With `expect`, it also detects a chain that was rewritten from some point on.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -12089,25 +12089,25 @@ type ClientWithResponsesInterface interface {
 
 	// ListCalibrationsWithResponse List calibrations, newest first
 	//
-	// Profiles are left out; ask for one calibration to see what it made.
+	// Profiles are left out; get one calibration to see its profile.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/calibrations (the `ListCalibrations` operationId).
 	ListCalibrationsWithResponse(ctx context.Context, params *ListCalibrationsParams, reqEditors ...RequestEditorFn) (*ListCalibrationsResponse, error)
 
-	// StartCalibrationWithBodyWithResponse Find out by simulation how a kind of NIC divides a link
+	// StartCalibrationWithBodyWithResponse Measure by simulation how a kind of NIC divides a link
 	//
-	// Runs a grid of simulations, fits how the kind of NIC responds to its settings and checks the fit on runs that it was not made of.
+	// Runs a grid of simulations, fits the response of the NIC to its settings and checks the fit on other runs.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/calibrations (the `StartCalibration` operationId).
 	StartCalibrationWithBodyWithResponse(ctx context.Context, params *StartCalibrationParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*StartCalibrationResponse, error)
 
-	// StartCalibrationWithResponse Find out by simulation how a kind of NIC divides a link
+	// StartCalibrationWithResponse Measure by simulation how a kind of NIC divides a link
 	//
-	// Runs a grid of simulations, fits how the kind of NIC responds to its settings and checks the fit on runs that it was not made of.
+	// Runs a grid of simulations, fits the response of the NIC to its settings and checks the fit on other runs.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -12116,16 +12116,16 @@ type ClientWithResponsesInterface interface {
 
 	// GetCalibrationWithResponse Show a calibration, its progress and the profile that it made
 	//
-	// `result` holds the profile and how well it predicts.
+	// `result` holds the profile and its prediction errors.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/calibrations/{calibration} (the `GetCalibration` operationId).
 	GetCalibrationWithResponse(ctx context.Context, calibration CalibrationPath, reqEditors ...RequestEditorFn) (*GetCalibrationResponse, error)
 
-	// CancelCalibrationWithResponse Stop a calibration that waits or runs
+	// CancelCalibrationWithResponse Stop a queued or running calibration
 	//
-	// One that has ended stays as it is, and is answered so.
+	// A simulation that has ended is returned unchanged.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -12134,7 +12134,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListFabricsWithResponse List fabrics by name
 	//
-	// A caller without a role on everything gets the fabrics that it has a role on, and those of its tenants. The latter come without source, snapshot and versions.
+	// A caller without a role on all fabrics gets the fabrics that it has a role on, and those of its tenants. The latter come without source, snapshot and versions.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -12143,7 +12143,7 @@ type ClientWithResponsesInterface interface {
 
 	// CreateFabricWithBodyWithResponse Put a fabric under management
 	//
-	// Says where a fabric is found; nothing is sent there yet. Discover it next.
+	// Declares the source of a fabric; nothing is sent there yet. Discover it next.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -12152,7 +12152,7 @@ type ClientWithResponsesInterface interface {
 
 	// CreateFabricWithResponse Put a fabric under management
 	//
-	// Says where a fabric is found; nothing is sent there yet. Discover it next.
+	// Declares the source of a fabric; nothing is sent there yet. Discover it next.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -12170,7 +12170,7 @@ type ClientWithResponsesInterface interface {
 
 	// GetFabricWithResponse Show a fabric and its latest snapshot
 	//
-	// Holds what was declared of the fabric and, once it was discovered, the size of what was found last.
+	// The declared properties of the fabric and, once discovered, the size of its latest snapshot.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -12179,7 +12179,7 @@ type ClientWithResponsesInterface interface {
 
 	// UpdateFabricWithBodyWithResponse Change the source of a fabric and how it is measured
 	//
-	// For a fabric that moved to another address, or whose counters another tool needs. Tenants, flows, plans and the discovered topology stay. While a rollout runs the source cannot change. Only a role on everything can change it: at another source there may be the devices of another fabric.
+	// For a fabric that moved to another address, or whose counters another tool needs. Tenants, flows, plans and the discovered topology stay. While a rollout runs the source cannot change. Only a role on all fabrics can change it: another source may lead to the devices of another fabric.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -12188,7 +12188,7 @@ type ClientWithResponsesInterface interface {
 
 	// UpdateFabricWithResponse Change the source of a fabric and how it is measured
 	//
-	// For a fabric that moved to another address, or whose counters another tool needs. Tenants, flows, plans and the discovered topology stay. While a rollout runs the source cannot change. Only a role on everything can change it: at another source there may be the devices of another fabric.
+	// For a fabric that moved to another address, or whose counters another tool needs. Tenants, flows, plans and the discovered topology stay. While a rollout runs the source cannot change. Only a role on all fabrics can change it: another source may lead to the devices of another fabric.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -12204,7 +12204,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /api/v1/fabrics/{fabric}/baseline (the `ListBaseline` operationId).
 	ListBaselineWithResponse(ctx context.Context, fabric FabricPath, params *ListBaselineParams, reqEditors ...RequestEditorFn) (*ListBaselineResponse, error)
 
-	// ListDevicesWithResponse Read every device of a plan back and compare, or list what is known of them
+	// ListDevicesWithResponse Read every device of a plan and compare, or list the latest readings
 	//
 	// Reads the devices themselves, now, and compares field by field with the plan. With `read=false` nothing is read: the answer is what the latest reading of each device of the plan in force found, when, and by whom, in pages. Devices that have left the plan in force (`leaving`) are listed with its devices until a read verifies that no settings of Fairlane are on them.
 	//
@@ -12215,14 +12215,14 @@ type ClientWithResponsesInterface interface {
 
 	// GetDeviceWithResponse Show a device of the plan in force
 	//
-	// What it should be, what the latest reading found, when and by whom, and what is done about drift.
+	// Its desired settings, the result, time and reader of the latest reading, and its drift policy.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/devices/{device} (the `GetDevice` operationId).
 	GetDeviceWithResponse(ctx context.Context, fabric FabricPath, device DevicePath, params *GetDeviceParams, reqEditors ...RequestEditorFn) (*GetDeviceResponse, error)
 
-	// UpdateDeviceWithBodyWithResponse Say what is done about a device that drifts
+	// UpdateDeviceWithBodyWithResponse Set the drift policy of a device
 	//
 	// `report` reports drift, `repair` also restores the desired settings, `freeze` refuses all writes to the device, rollouts included; `inherit` follows the fabric's drift policy.
 	//
@@ -12231,7 +12231,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with PUT /api/v1/fabrics/{fabric}/devices/{device} (the `UpdateDevice` operationId).
 	UpdateDeviceWithBodyWithResponse(ctx context.Context, fabric FabricPath, device DevicePath, params *UpdateDeviceParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateDeviceResponse, error)
 
-	// UpdateDeviceWithResponse Say what is done about a device that drifts
+	// UpdateDeviceWithResponse Set the drift policy of a device
 	//
 	// `report` reports drift, `repair` also restores the desired settings, `freeze` refuses all writes to the device, rollouts included; `inherit` follows the fabric's drift policy.
 	//
@@ -12249,45 +12249,45 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /api/v1/fabrics/{fabric}/devices/{device}/release (the `ReleaseDevice` operationId).
 	ReleaseDeviceWithResponse(ctx context.Context, fabric FabricPath, device DevicePath, params *ReleaseDeviceParams, reqEditors ...RequestEditorFn) (*ReleaseDeviceResponse, error)
 
-	// RepairDeviceWithResponse Bring a device back to the plan in force, now
+	// RepairDeviceWithResponse Restore a device to the plan in force now
 	//
-	// A rollout of the plan in force to this one device, whatever its policy and quarantine, unless it is frozen. An adapter that has left the plan in force loses the settings of earlier plans. Like every rollout it never runs beside another on the fabric.
+	// A rollout of the plan in force to this one device, whatever its policy and quarantine, unless it is frozen. An adapter that has left the plan in force loses the settings of earlier plans. Like every rollout it never runs concurrently with another on the fabric.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/devices/{device}/repair (the `RepairDevice` operationId).
 	RepairDeviceWithResponse(ctx context.Context, fabric FabricPath, device DevicePath, params *RepairDeviceParams, reqEditors ...RequestEditorFn) (*RepairDeviceResponse, error)
 
-	// DiscoverFabricWithResponse Sweep the fabric's source and keep what was found as a snapshot
+	// DiscoverFabricWithResponse Discover the fabric and store a snapshot
 	//
-	// Reads nodes, ports and links from the fabric itself. The snapshot is named by what was found, so that finding the same again adds none. A dry run sweeps too, and keeps nothing.
+	// Reads nodes, ports and links from the fabric itself. The snapshot is named by its contents, so that finding the same topology again adds none. A dry run sweeps too, and stores nothing.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/discover (the `DiscoverFabric` operationId).
 	DiscoverFabricWithResponse(ctx context.Context, fabric FabricPath, params *DiscoverFabricParams, reqEditors ...RequestEditorFn) (*DiscoverFabricResponse, error)
 
-	// GetDriftPolicyWithResponse Show how drift is looked for on a fabric and what is done about it
+	// GetDriftPolicyWithResponse Show how drift on a fabric is detected and handled
 	//
-	// One of all managers reads every device of the plan in force about once an interval, never while a rollout runs.
+	// One of the managers reads every device of the plan in force about once per interval, never while a rollout runs.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/drift-policy (the `GetDriftPolicy` operationId).
 	GetDriftPolicyWithResponse(ctx context.Context, fabric FabricPath, reqEditors ...RequestEditorFn) (*GetDriftPolicyResponse, error)
 
-	// PutDriftPolicyWithBodyWithResponse Replace a fabric's drift policy; what is left out has its default
+	// PutDriftPolicyWithBodyWithResponse Replace a fabric's drift policy; omitted fields take their defaults
 	//
-	// Holds for every device without a policy of its own, from the next sweep on.
+	// Applies to every device without a policy of its own, from the next sweep on.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /api/v1/fabrics/{fabric}/drift-policy (the `PutDriftPolicy` operationId).
 	PutDriftPolicyWithBodyWithResponse(ctx context.Context, fabric FabricPath, params *PutDriftPolicyParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutDriftPolicyResponse, error)
 
-	// PutDriftPolicyWithResponse Replace a fabric's drift policy; what is left out has its default
+	// PutDriftPolicyWithResponse Replace a fabric's drift policy; omitted fields take their defaults
 	//
-	// Holds for every device without a policy of its own, from the next sweep on.
+	// Applies to every device without a policy of its own, from the next sweep on.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -12296,7 +12296,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListEventsWithResponse What happened on a fabric, oldest first
 	//
-	// Changes of declarations, discoveries, and every step of rollouts. A tenant's people see events about their tenant only.
+	// Changes of declarations, discoveries, and every step of rollouts. Members of a tenant see events about their tenant only.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -12306,7 +12306,7 @@ type ClientWithResponsesInterface interface {
 	// StreamEventsWithResponse Follow what happens on a fabric, as server-sent events
 	//
 	// Each event has the `id` of the event, the `event` of its kind, and as `data` an `Event` as JSON. A comment every 15 seconds
-	// keeps the line open. After a break send the last `id` as `Last-Event-ID`, as browsers do, and nothing is missed.
+	// keeps the line open. After an interruption send the last `id` as `Last-Event-ID`, as browsers do, to miss no event.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -12315,7 +12315,7 @@ type ClientWithResponsesInterface interface {
 
 	// GetFlowsWithResponse The declared flows
 	//
-	// A tenant's people see the flows of their tenant only, with version 0.
+	// Members of a tenant see the flows of their tenant only, with version 0.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -12324,7 +12324,7 @@ type ClientWithResponsesInterface interface {
 
 	// PutFlowsWithBodyWithResponse Replace all declared flows
 	//
-	// The flows that plans are compiled for. All at once, since shares follow from all flows together.
+	// The flows that plans are compiled for. They are replaced as a whole, because shares follow from all flows together.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -12333,7 +12333,7 @@ type ClientWithResponsesInterface interface {
 
 	// PutFlowsWithResponse Replace all declared flows
 	//
-	// The flows that plans are compiled for. All at once, since shares follow from all flows together.
+	// The flows that plans are compiled for. They are replaced as a whole, because shares follow from all flows together.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -12342,7 +12342,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListLinksWithResponse List links with their planned and measured use
 	//
-	// Each link with what the plan predicts and what the latest kept measurement found, each direction by itself.
+	// Each link with the predicted use and that of the latest stored measurement, separately for each direction.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -12351,7 +12351,7 @@ type ClientWithResponsesInterface interface {
 
 	// ManageFabricWithResponse Take a released fabric under management again
 	//
-	// Nothing is written to devices. After a release the baselines begin anew: the settings of a device before its next first write become its baseline. A fabric whose release is incomplete keeps its baselines. A managed fabric stays unchanged.
+	// Nothing is written to devices. After a release new baselines are recorded: the settings of a device before the next first write to it become its baseline. A fabric whose release is incomplete keeps its baselines. A managed fabric stays unchanged.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -12360,14 +12360,14 @@ type ClientWithResponsesInterface interface {
 
 	// ListFabricMembersWithResponse List the users that have a role on a fabric
 	//
-	// Users with a role on this fabric as a whole. Roles on everything and in its tenants are listed elsewhere.
+	// Users with a role on this fabric as a whole. Roles on all fabrics and in its tenants are listed elsewhere.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/members (the `ListFabricMembers` operationId).
 	ListFabricMembersWithResponse(ctx context.Context, fabric FabricPath, params *ListFabricMembersParams, reqEditors ...RequestEditorFn) (*ListFabricMembersResponse, error)
 
-	// DeleteFabricMemberWithResponse Take a user's role on a fabric away
+	// DeleteFabricMemberWithResponse Remove a user's role on a fabric
 	//
 	// The user keeps its other roles.
 	//
@@ -12396,7 +12396,7 @@ type ClientWithResponsesInterface interface {
 
 	// GetOptionsWithResponse The options that plans are compiled with when none are given
 	//
-	// What was never set is absent and takes the compiler's default.
+	// Options that were never set are absent and take the compiler's default.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -12423,7 +12423,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListPlansWithResponse List stored plans, newest first
 	//
-	// Those that no rollout refers to may be pruned after a time, as the retention of the service says.
+	// Plans that no rollout refers to are deleted after the service's retention period.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -12432,7 +12432,7 @@ type ClientWithResponsesInterface interface {
 
 	// CreatePlanWithBodyWithResponse Compile the fabric's tenants and flows into a plan
 	//
-	// A pure function: the same declarations, snapshot and options give the same plan under the same name, the SHA-256 of its contents. What cannot be honoured is in its findings, before anything is sent anywhere. With `dry_run` it is computed and not kept.
+	// A pure function: the same declarations, snapshot and options give the same plan under the same name, the SHA-256 of its contents. Its findings name what the fabric cannot honour, before anything is written to a device. With `dry_run` the plan is computed and not stored.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -12441,25 +12441,25 @@ type ClientWithResponsesInterface interface {
 
 	// CreatePlanWithResponse Compile the fabric's tenants and flows into a plan
 	//
-	// A pure function: the same declarations, snapshot and options give the same plan under the same name, the SHA-256 of its contents. What cannot be honoured is in its findings, before anything is sent anywhere. With `dry_run` it is computed and not kept.
+	// A pure function: the same declarations, snapshot and options give the same plan under the same name, the SHA-256 of its contents. Its findings name what the fabric cannot honour, before anything is written to a device. With `dry_run` the plan is computed and not stored.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/plans (the `CreatePlan` operationId).
 	CreatePlanWithResponse(ctx context.Context, fabric FabricPath, params *CreatePlanParams, body CreatePlanJSONRequestBody, reqEditors ...RequestEditorFn) (*CreatePlanResponse, error)
 
-	// AdmitTenantWithBodyWithResponse Judge whether a tenant can be admitted; keeps nothing
+	// AdmitTenantWithBodyWithResponse Judge whether a tenant can be admitted; stores nothing
 	//
-	// Compiles what is declared, and the same with the tenant. The answer says what every tenant gets before and after, which guarantees break, and what would fit.
+	// Compiles the declarations with and without the tenant. The answer gives what every tenant gets before and after, which guarantees break, and what would fit.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/plans/admit (the `AdmitTenant` operationId).
 	AdmitTenantWithBodyWithResponse(ctx context.Context, fabric FabricPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AdmitTenantResponse, error)
 
-	// AdmitTenantWithResponse Judge whether a tenant can be admitted; keeps nothing
+	// AdmitTenantWithResponse Judge whether a tenant can be admitted; stores nothing
 	//
-	// Compiles what is declared, and the same with the tenant. The answer says what every tenant gets before and after, which guarantees break, and what would fit.
+	// Compiles the declarations with and without the tenant. The answer gives what every tenant gets before and after, which guarantees break, and what would fit.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -12468,7 +12468,7 @@ type ClientWithResponsesInterface interface {
 
 	// WhatIfWithBodyWithResponse Compile with edits and report what they would change; stores nothing
 	//
-	// Applies edits to what is declared, in memory, and compares both plans: who gains, who loses, which devices change.
+	// Applies edits to the declarations in memory, and compares both plans: which tenants gain or lose, and which devices change.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -12477,7 +12477,7 @@ type ClientWithResponsesInterface interface {
 
 	// WhatIfWithResponse Compile with edits and report what they would change; stores nothing
 	//
-	// Applies edits to what is declared, in memory, and compares both plans: who gains, who loses, which devices change.
+	// Applies edits to the declarations in memory, and compares both plans: which tenants gain or lose, and which devices change.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -12486,7 +12486,7 @@ type ClientWithResponsesInterface interface {
 
 	// GetPlanWithResponse Show a stored plan with every setting and its reason
 	//
-	// Whole: placements, the settings of every device with the reason of each value, predicted shares and findings.
+	// The complete plan: placements, the settings of every device with the reason of each value, predicted shares and findings.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -12495,7 +12495,7 @@ type ClientWithResponsesInterface interface {
 
 	// DiffPlansWithResponse Compare this plan with another
 	//
-	// By tenant, device and setting, with what does not matter left out.
+	// By tenant, device and setting; insignificant differences are left out.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -12504,7 +12504,7 @@ type ClientWithResponsesInterface interface {
 
 	// ExplainPlanWithResponse Explain the settings of devices
 	//
-	// Field, value, rule, formula with its numbers, and where a device's range cut the value.
+	// Field, value, rule, formula with its numbers, and where a device's range limited the value.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -12522,7 +12522,7 @@ type ClientWithResponsesInterface interface {
 
 	// GetPolicyWithResponse Show the tenants, flows and options of a revision
 	//
-	// All that was declared at that time, whole.
+	// All declarations at that time.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -12538,25 +12538,25 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /api/v1/fabrics/{fabric}/policies/{revision}/diff (the `DiffPolicies` operationId).
 	DiffPoliciesWithResponse(ctx context.Context, fabric FabricPath, revision RevisionPath, params *DiffPoliciesParams, reqEditors ...RequestEditorFn) (*DiffPoliciesResponse, error)
 
-	// LabelPolicyWithBodyWithResponse Give a revision a name for people
+	// LabelPolicyWithBodyWithResponse Label a revision
 	//
-	// The label is the one thing of a revision that can change; an empty one takes it away.
+	// The label is the only property of a revision that can change; an empty one removes it.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /api/v1/fabrics/{fabric}/policies/{revision}/label (the `LabelPolicy` operationId).
 	LabelPolicyWithBodyWithResponse(ctx context.Context, fabric FabricPath, revision RevisionPath, params *LabelPolicyParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*LabelPolicyResponse, error)
 
-	// LabelPolicyWithResponse Give a revision a name for people
+	// LabelPolicyWithResponse Label a revision
 	//
-	// The label is the one thing of a revision that can change; an empty one takes it away.
+	// The label is the only property of a revision that can change; an empty one removes it.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /api/v1/fabrics/{fabric}/policies/{revision}/label (the `LabelPolicy` operationId).
 	LabelPolicyWithResponse(ctx context.Context, fabric FabricPath, revision RevisionPath, params *LabelPolicyParams, body LabelPolicyJSONRequestBody, reqEditors ...RequestEditorFn) (*LabelPolicyResponse, error)
 
-	// RestorePolicyWithResponse Bring tenants, flows and options back to what they were, as the next revision
+	// RestorePolicyWithResponse Restore the tenants, flows and options of a revision, as a new revision
 	//
 	// If-Match, when given, is the number of the latest revision that the caller has seen.
 	//
@@ -12591,25 +12591,25 @@ type ClientWithResponsesInterface interface {
 
 	// ListRolloutsWithResponse List rollouts, newest first
 	//
-	// Each with its state and phase; ask for one to see its devices.
+	// Each with its state and phase; get one to see its devices.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/rollouts (the `ListRollouts` operationId).
 	ListRolloutsWithResponse(ctx context.Context, fabric FabricPath, params *ListRolloutsParams, reqEditors ...RequestEditorFn) (*ListRolloutsResponse, error)
 
-	// StartRolloutWithBodyWithResponse Start bringing a stored plan to the devices
+	// StartRolloutWithBodyWithResponse Start a rollout of a stored plan
 	//
-	// Placement first, then devices in waves: a canary of each kind, then failure domain by failure domain. Every device is read, written where it differs, and read back. With `dry_run` the answer is the waves. Two rollouts never run on one fabric at the same time.
+	// Placement first, then devices in waves: a canary of each kind, then failure domain by failure domain. Every device is read, written where it differs, and read back. With `dry_run` the answer lists the waves. Two rollouts never run on one fabric at the same time.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/rollouts (the `StartRollout` operationId).
 	StartRolloutWithBodyWithResponse(ctx context.Context, fabric FabricPath, params *StartRolloutParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*StartRolloutResponse, error)
 
-	// StartRolloutWithResponse Start bringing a stored plan to the devices
+	// StartRolloutWithResponse Start a rollout of a stored plan
 	//
-	// Placement first, then devices in waves: a canary of each kind, then failure domain by failure domain. Every device is read, written where it differs, and read back. With `dry_run` the answer is the waves. Two rollouts never run on one fabric at the same time.
+	// Placement first, then devices in waves: a canary of each kind, then failure domain by failure domain. Every device is read, written where it differs, and read back. With `dry_run` the answer lists the waves. Two rollouts never run on one fabric at the same time.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -12618,7 +12618,7 @@ type ClientWithResponsesInterface interface {
 
 	// GetRolloutWithResponse Show a rollout and the state of each device
 	//
-	// Each device with its state, what is happening to it now, and what it held before.
+	// Each device with its state, its current step, and its previous settings.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -12627,16 +12627,16 @@ type ClientWithResponsesInterface interface {
 
 	// CancelRolloutWithResponse Ask a running rollout to stop at the next safe point
 	//
-	// Devices that are done stay as they are, no other is begun. To return them too, roll back instead.
+	// Devices that are done keep the new settings, and no other device is started. To restore them too, roll back instead.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/rollouts/{rollout}/cancel (the `CancelRollout` operationId).
 	CancelRolloutWithResponse(ctx context.Context, fabric FabricPath, rollout RolloutPath, params *CancelRolloutParams, reqEditors ...RequestEditorFn) (*CancelRolloutResponse, error)
 
-	// ConfirmRolloutWithResponse Say that a rollout which waits for confirmation may stay
+	// ConfirmRolloutWithResponse Confirm a rollout that is awaiting confirmation
 	//
-	// Without confirmation the rollout is rolled back when its window ends (`confirm_by`), unless measured shares may stand for it.
+	// Without confirmation the rollout is rolled back when its window ends (`confirm_by`), unless measured shares may confirm it (`verify_shares`).
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -12645,7 +12645,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListRolloutEventsWithResponse What happened in a rollout, oldest first
 	//
-	// The record of the rollout: waves, devices, refusals and who asked for what.
+	// The record of the rollout: waves, devices, refusals and who requested what.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -12661,9 +12661,9 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /api/v1/fabrics/{fabric}/rollouts/{rollout}/pause (the `PauseRollout` operationId).
 	PauseRolloutWithResponse(ctx context.Context, fabric FabricPath, rollout RolloutPath, params *PauseRolloutParams, reqEditors ...RequestEditorFn) (*PauseRolloutResponse, error)
 
-	// ResumeRolloutWithResponse Let a paused rollout go on
+	// ResumeRolloutWithResponse Resume a paused rollout
 	//
-	// It goes on where it stopped, on whichever manager is free.
+	// It continues where it stopped, on any free manager.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -12672,7 +12672,7 @@ type ClientWithResponsesInterface interface {
 
 	// RollBackRolloutWithBodyWithResponse Roll back a rollout
 	//
-	// A running rollout returns every device it touched to what the device held before. For one that ended, a new rollout brings the plan that was in force before it, or the plan that the body names. With `dry_run` the answer is the waves.
+	// A running rollout returns every device it touched to what the device held before. For a rollout that ended, a new rollout restores the plan that was in force before it, or applies the plan that the body names. With `dry_run` the answer lists the waves.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -12681,7 +12681,7 @@ type ClientWithResponsesInterface interface {
 
 	// RollBackRolloutWithResponse Roll back a rollout
 	//
-	// A running rollout returns every device it touched to what the device held before. For one that ended, a new rollout brings the plan that was in force before it, or the plan that the body names. With `dry_run` the answer is the waves.
+	// A running rollout returns every device it touched to what the device held before. For a rollout that ended, a new rollout restores the plan that was in force before it, or applies the plan that the body names. With `dry_run` the answer lists the waves.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -12697,18 +12697,18 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /api/v1/fabrics/{fabric}/shares (the `GetShares` operationId).
 	GetSharesWithResponse(ctx context.Context, fabric FabricPath, params *GetSharesParams, reqEditors ...RequestEditorFn) (*GetSharesResponse, error)
 
-	// ListSharesWithResponse List measurements that were kept, newest first
+	// ListSharesWithResponse List stored measurements, newest first
 	//
-	// What `POST` here and the service itself (settings, `shares.interval_s`) measured and kept.
+	// Measurements made by `POST` here and by the service itself (settings, `shares.interval_s`).
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/shares/history (the `ListShares` operationId).
 	ListSharesWithResponse(ctx context.Context, fabric FabricPath, params *ListSharesParams, reqEditors ...RequestEditorFn) (*ListSharesResponse, error)
 
-	// MeasureSharesWithResponse Measure what each tenant gets now, and keep it
+	// MeasureSharesWithResponse Measure what each tenant gets now, and store it
 	//
-	// As `GET /shares`, and the measurement joins the history.
+	// As `GET /shares`, and the measurement is added to the history.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -12717,7 +12717,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListSnapshotsWithResponse List snapshots, the one seen last first
 	//
-	// Every topology that was ever found, each once, with when it was found first and last.
+	// Every topology that was ever found, each once, with the times when it was first and last found.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -12751,18 +12751,18 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /api/v1/fabrics/{fabric}/tenants (the `CreateTenant` operationId).
 	CreateTenantWithResponse(ctx context.Context, fabric FabricPath, params *CreateTenantParams, body CreateTenantJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateTenantResponse, error)
 
-	// ApplyTenantsWithBodyWithResponse Bring tenants, and flows when given, to a declared state in one transaction
+	// ApplyTenantsWithBodyWithResponse Make tenants, and flows when given, match a declaration in one transaction
 	//
-	// For declarations kept in files: creates what is missing, changes what differs and leaves the rest alone, all or nothing. With `prune` tenants that are not listed are deleted. The same body again changes nothing. To change nothing but what a dry run answered, send its ETag in `If-Match`.
+	// For declarations kept in files: creates what is missing, changes what differs and leaves the rest alone, all or nothing. With `prune` tenants that are not listed are deleted. The same body again changes nothing. To make exactly the changes that a dry run returned, send its ETag in `If-Match`.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /api/v1/fabrics/{fabric}/tenants (the `ApplyTenants` operationId).
 	ApplyTenantsWithBodyWithResponse(ctx context.Context, fabric FabricPath, params *ApplyTenantsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ApplyTenantsResponse, error)
 
-	// ApplyTenantsWithResponse Bring tenants, and flows when given, to a declared state in one transaction
+	// ApplyTenantsWithResponse Make tenants, and flows when given, match a declaration in one transaction
 	//
-	// For declarations kept in files: creates what is missing, changes what differs and leaves the rest alone, all or nothing. With `prune` tenants that are not listed are deleted. The same body again changes nothing. To change nothing but what a dry run answered, send its ETag in `If-Match`.
+	// For declarations kept in files: creates what is missing, changes what differs and leaves the rest alone, all or nothing. With `prune` tenants that are not listed are deleted. The same body again changes nothing. To make exactly the changes that a dry run returned, send its ETag in `If-Match`.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -12789,7 +12789,7 @@ type ClientWithResponsesInterface interface {
 
 	// UpdateTenantWithBodyWithResponse Replace a tenant's weight, guarantee, cap, P_Key, classes and attachments
 	//
-	// What is left out of the body is taken away, as a replacement does. A port or class that declared flows use stays, or the change is refused.
+	// Properties omitted from the body are removed. A change that would remove a port or class that declared flows use is refused.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -12798,7 +12798,7 @@ type ClientWithResponsesInterface interface {
 
 	// UpdateTenantWithResponse Replace a tenant's weight, guarantee, cap, P_Key, classes and attachments
 	//
-	// What is left out of the body is taken away, as a replacement does. A port or class that declared flows use stays, or the change is refused.
+	// Properties omitted from the body are removed. A change that would remove a port or class that declared flows use is refused.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -12843,7 +12843,7 @@ type ClientWithResponsesInterface interface {
 
 	// GetAttachmentWithResponse Show one attachment
 	//
-	// Its ETag changes with this attachment alone, so that two people can change two of them at once.
+	// Its ETag changes with this attachment alone, so that two callers can change two attachments concurrently.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -12870,7 +12870,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListClassesWithResponse List the classes of a tenant, in the order declared
 	//
-	// A tenant's classes share what the tenant gets, by their weights. Without any the tenant is one class.
+	// A tenant's classes share what the tenant gets, by their weights. Without classes the tenant is one class.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -12915,7 +12915,7 @@ type ClientWithResponsesInterface interface {
 
 	// PutClassWithBodyWithResponse Change the weight of a class
 	//
-	// What other tenants get does not change by it.
+	// The shares of other tenants do not change.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -12924,7 +12924,7 @@ type ClientWithResponsesInterface interface {
 
 	// PutClassWithResponse Change the weight of a class
 	//
-	// What other tenants get does not change by it.
+	// The shares of other tenants do not change.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -12940,7 +12940,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant}/members (the `ListMembers` operationId).
 	ListMembersWithResponse(ctx context.Context, fabric FabricPath, tenant TenantPath, params *ListMembersParams, reqEditors ...RequestEditorFn) (*ListMembersResponse, error)
 
-	// DeleteMemberWithResponse Take a user's role in a tenant away
+	// DeleteMemberWithResponse Remove a user's role in a tenant
 	//
 	// The user keeps its other roles.
 	//
@@ -13012,7 +13012,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant}/service-accounts/{account}/tokens (the `ListTenantServiceAccountTokens` operationId).
 	ListTenantServiceAccountTokensWithResponse(ctx context.Context, fabric FabricPath, tenant TenantPath, account AccountPath, reqEditors ...RequestEditorFn) (*ListTenantServiceAccountTokensResponse, error)
 
-	// CreateTenantServiceAccountTokenWithBodyWithResponse Make a token for a service account
+	// CreateTenantServiceAccountTokenWithBodyWithResponse Create a token for a service account
 	//
 	// The secret is in this answer and nowhere else.
 	//
@@ -13021,7 +13021,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /api/v1/fabrics/{fabric}/tenants/{tenant}/service-accounts/{account}/tokens (the `CreateTenantServiceAccountToken` operationId).
 	CreateTenantServiceAccountTokenWithBodyWithResponse(ctx context.Context, fabric FabricPath, tenant TenantPath, account AccountPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateTenantServiceAccountTokenResponse, error)
 
-	// CreateTenantServiceAccountTokenWithResponse Make a token for a service account
+	// CreateTenantServiceAccountTokenWithResponse Create a token for a service account
 	//
 	// The secret is in this answer and nowhere else.
 	//
@@ -13039,9 +13039,9 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with DELETE /api/v1/fabrics/{fabric}/tenants/{tenant}/service-accounts/{account}/tokens/{token} (the `DeleteTenantServiceAccountToken` operationId).
 	DeleteTenantServiceAccountTokenWithResponse(ctx context.Context, fabric FabricPath, tenant TenantPath, account AccountPath, token TokenPath, reqEditors ...RequestEditorFn) (*DeleteTenantServiceAccountTokenResponse, error)
 
-	// GetTiersWithResponse The fabric from far - its tiers, and the links between them
+	// GetTiersWithResponse Summarise the fabric by its tiers and the links between them
 	//
-	// Counts instead of nodes: small at any size of the fabric, and what a first picture is drawn from.
+	// Counts instead of nodes: the answer is small at any size of the fabric, and suits an overview picture.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13068,7 +13068,7 @@ type ClientWithResponsesInterface interface {
 
 	// GetHealthWithResponse Whether the process is alive
 	//
-	// For a watchdog: it says nothing of the store or of the fabrics. An answer at all is the answer.
+	// For a watchdog: it says nothing about the store or the fabrics. Any answer means that the process is alive.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13077,7 +13077,7 @@ type ClientWithResponsesInterface interface {
 
 	// GetMeWithResponse Return the caller's account and rights
 	//
-	// Roles, permissions by domain and, for a token, the scopes that narrow them. Nothing that it answers depends on others.
+	// Roles, permissions by domain and, for a token, the scopes that narrow them. The answer does not depend on other accounts.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13086,7 +13086,7 @@ type ClientWithResponsesInterface interface {
 
 	// ChangePasswordWithBodyWithResponse Change the caller's password; all other sessions of the account end
 	//
-	// Only in a session that was begun with a password; wants the present one too.
+	// Only in a session that was started with a password; the current password is required too.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13095,7 +13095,7 @@ type ClientWithResponsesInterface interface {
 
 	// ChangePasswordWithResponse Change the caller's password; all other sessions of the account end
 	//
-	// Only in a session that was begun with a password; wants the present one too.
+	// Only in a session that was started with a password; the current password is required too.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13113,7 +13113,7 @@ type ClientWithResponsesInterface interface {
 
 	// CreateMyTokenWithBodyWithResponse Create a token for the caller
 	//
-	// It may do what its account may, or less when scopes are given. A caller that came with a token makes none that outlives it, and none at all when its own is narrowed to scopes.
+	// The token has the rights of its account, or fewer when scopes are given. A caller that uses a token cannot create one that outlives it, and cannot create any when its own has scopes.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13122,7 +13122,7 @@ type ClientWithResponsesInterface interface {
 
 	// CreateMyTokenWithResponse Create a token for the caller
 	//
-	// It may do what its account may, or less when scopes are given. A caller that came with a token makes none that outlives it, and none at all when its own is narrowed to scopes.
+	// The token has the rights of its account, or fewer when scopes are given. A caller that uses a token cannot create one that outlives it, and cannot create any when its own has scopes.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13138,7 +13138,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with DELETE /api/v1/me/tokens/{token} (the `DeleteMyToken` operationId).
 	DeleteMyTokenWithResponse(ctx context.Context, token TokenPath, reqEditors ...RequestEditorFn) (*DeleteMyTokenResponse, error)
 
-	// GetReadyWithResponse Whether the service can work, its store included
+	// GetReadyWithResponse Whether the service is ready, its store included
 	//
 	// For a load balancer: false while the service starts, while its store does not answer or takes no writes, and from the moment it begins to stop.
 	//
@@ -13149,7 +13149,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListRolesWithResponse List the roles and what each may do
 	//
-	// The same table that decides every request.
+	// The table by which every request is authorised.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13158,14 +13158,14 @@ type ClientWithResponsesInterface interface {
 
 	// ListServiceAccountsWithResponse List the service accounts that belong to no tenant
 	//
-	// Accounts of programs with a role on everything or on one fabric. Those of a tenant are listed with the tenant.
+	// Accounts of programs with a role on all fabrics or on one. Those of a tenant are listed with the tenant.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/service-accounts (the `ListServiceAccounts` operationId).
 	ListServiceAccountsWithResponse(ctx context.Context, params *ListServiceAccountsParams, reqEditors ...RequestEditorFn) (*ListServiceAccountsResponse, error)
 
-	// CreateServiceAccountWithBodyWithResponse Add a service account with a role on everything or on one fabric
+	// CreateServiceAccountWithBodyWithResponse Add a service account with a role on all fabrics or on one
 	//
 	// It has one role and no password: give it a token next. With `fabric` the role holds on that fabric only, and the account is deleted with the fabric. There are at most 100 of them.
 	//
@@ -13174,7 +13174,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /api/v1/service-accounts (the `CreateServiceAccount` operationId).
 	CreateServiceAccountWithBodyWithResponse(ctx context.Context, params *CreateServiceAccountParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateServiceAccountResponse, error)
 
-	// CreateServiceAccountWithResponse Add a service account with a role on everything or on one fabric
+	// CreateServiceAccountWithResponse Add a service account with a role on all fabrics or on one
 	//
 	// It has one role and no password: give it a token next. With `fabric` the role holds on that fabric only, and the account is deleted with the fabric. There are at most 100 of them.
 	//
@@ -13201,7 +13201,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /api/v1/service-accounts/{account}/tokens (the `ListServiceAccountTokens` operationId).
 	ListServiceAccountTokensWithResponse(ctx context.Context, account AccountPath, reqEditors ...RequestEditorFn) (*ListServiceAccountTokensResponse, error)
 
-	// CreateServiceAccountTokenWithBodyWithResponse Make a token for a service account
+	// CreateServiceAccountTokenWithBodyWithResponse Create a token for a service account
 	//
 	// The secret is in this answer and nowhere else.
 	//
@@ -13210,7 +13210,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /api/v1/service-accounts/{account}/tokens (the `CreateServiceAccountToken` operationId).
 	CreateServiceAccountTokenWithBodyWithResponse(ctx context.Context, account AccountPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateServiceAccountTokenResponse, error)
 
-	// CreateServiceAccountTokenWithResponse Make a token for a service account
+	// CreateServiceAccountTokenWithResponse Create a token for a service account
 	//
 	// The secret is in this answer and nowhere else.
 	//
@@ -13230,7 +13230,7 @@ type ClientWithResponsesInterface interface {
 
 	// GetSettingsWithResponse The settings of the service that can change while it runs
 	//
-	// Those that can change while the service runs. What it is started with is in its configuration file.
+	// Those that can change while the service runs. All others are in its configuration file.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13239,7 +13239,7 @@ type ClientWithResponsesInterface interface {
 
 	// PutSettingsWithBodyWithResponse Replace the settings; those that are left out have their defaults
 	//
-	// They are in the store, so that they hold for all managers on it.
+	// They are kept in the store and apply to all managers that share it.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13248,7 +13248,7 @@ type ClientWithResponsesInterface interface {
 
 	// PutSettingsWithResponse Replace the settings; those that are left out have their defaults
 	//
-	// They are in the store, so that they hold for all managers on it.
+	// They are kept in the store and apply to all managers that share it.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13266,7 +13266,7 @@ type ClientWithResponsesInterface interface {
 
 	// SignInWithBodyWithResponse Sign in with a name and a password
 	//
-	// Begins a session for a browser; programs use tokens. Wrong names and wrong passwords get the same answer in the same time, and repeated ones have to wait.
+	// Starts a session for a browser; programs use tokens. Wrong names and wrong passwords get the same answer in the same time, and repeated failures are delayed.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13275,7 +13275,7 @@ type ClientWithResponsesInterface interface {
 
 	// SignInWithResponse Sign in with a name and a password
 	//
-	// Begins a session for a browser; programs use tokens. Wrong names and wrong passwords get the same answer in the same time, and repeated ones have to wait.
+	// Starts a session for a browser; programs use tokens. Wrong names and wrong passwords get the same answer in the same time, and repeated failures are delayed.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13293,7 +13293,7 @@ type ClientWithResponsesInterface interface {
 
 	// FinishOidcWithResponse Come back from the OpenID provider
 	//
-	// The provider sends browsers here. Roles that the provider's claims carry are taken over.
+	// The provider sends browsers here. The roles in the provider's claims are applied.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13311,7 +13311,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListSimulationsWithResponse List simulations, newest first
 	//
-	// Results are left out; ask for one simulation to see its result.
+	// Results are left out; get one simulation to see its result.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13345,9 +13345,9 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /api/v1/simulations/{simulation} (the `GetSimulation` operationId).
 	GetSimulationWithResponse(ctx context.Context, simulation SimulationPath, reqEditors ...RequestEditorFn) (*GetSimulationResponse, error)
 
-	// CancelSimulationWithResponse Stop a simulation that waits or runs
+	// CancelSimulationWithResponse Stop a queued or running simulation
 	//
-	// One that has ended stays as it is, and is answered so.
+	// A simulation that has ended is returned unchanged.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13383,7 +13383,7 @@ type ClientWithResponsesInterface interface {
 
 	// DeleteUserWithResponse Remove a user with its tokens and sessions
 	//
-	// What it did stays in the audit log under its name.
+	// Its actions stay in the audit log under its name.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13401,7 +13401,7 @@ type ClientWithResponsesInterface interface {
 
 	// UpdateUserWithBodyWithResponse Replace a user's display name, roles and state
 	//
-	// Sessions and tokens of a user that is disabled end at once. Roles that the OpenID provider gives stay beside those given here.
+	// Sessions and tokens of a user that is disabled end at once. Roles from the OpenID provider are kept in addition to those given here.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13410,7 +13410,7 @@ type ClientWithResponsesInterface interface {
 
 	// UpdateUserWithResponse Replace a user's display name, roles and state
 	//
-	// Sessions and tokens of a user that is disabled end at once. Roles that the OpenID provider gives stay beside those given here.
+	// Sessions and tokens of a user that is disabled end at once. Roles from the OpenID provider are kept in addition to those given here.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -19139,7 +19139,7 @@ func (r GetVersionResponse) ContentType() string {
 
 // ListAuditWithResponse Who changed what, from where, before and after
 //
-// Every change with who, from where, before and after, and every refused sign-in. Entries are chained by their hashes.
+// Every change with the account, the address, the values before and after, and every refused sign-in. Entries are chained by their hashes.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -19154,7 +19154,7 @@ func (c *ClientWithResponses) ListAuditWithResponse(ctx context.Context, params 
 
 // VerifyAuditWithResponse Check the hash chain of the whole audit log
 //
-// Computes every hash anew. With `expect`, a chain that was written anew from some point on is noticed too.
+// Recomputes every hash. With `expect`, it also detects a chain that was rewritten from some point on.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -19169,7 +19169,7 @@ func (c *ClientWithResponses) VerifyAuditWithResponse(ctx context.Context, param
 
 // ListCalibrationsWithResponse List calibrations, newest first
 //
-// Profiles are left out; ask for one calibration to see what it made.
+// Profiles are left out; get one calibration to see its profile.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -19182,9 +19182,9 @@ func (c *ClientWithResponses) ListCalibrationsWithResponse(ctx context.Context, 
 	return ParseListCalibrationsResponse(rsp)
 }
 
-// StartCalibrationWithBodyWithResponse Find out by simulation how a kind of NIC divides a link
+// StartCalibrationWithBodyWithResponse Measure by simulation how a kind of NIC divides a link
 //
-// Runs a grid of simulations, fits how the kind of NIC responds to its settings and checks the fit on runs that it was not made of.
+// Runs a grid of simulations, fits the response of the NIC to its settings and checks the fit on other runs.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19197,9 +19197,9 @@ func (c *ClientWithResponses) StartCalibrationWithBodyWithResponse(ctx context.C
 	return ParseStartCalibrationResponse(rsp)
 }
 
-// StartCalibrationWithResponse Find out by simulation how a kind of NIC divides a link
+// StartCalibrationWithResponse Measure by simulation how a kind of NIC divides a link
 //
-// Runs a grid of simulations, fits how the kind of NIC responds to its settings and checks the fit on runs that it was not made of.
+// Runs a grid of simulations, fits the response of the NIC to its settings and checks the fit on other runs.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19214,7 +19214,7 @@ func (c *ClientWithResponses) StartCalibrationWithResponse(ctx context.Context, 
 
 // GetCalibrationWithResponse Show a calibration, its progress and the profile that it made
 //
-// `result` holds the profile and how well it predicts.
+// `result` holds the profile and its prediction errors.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -19227,9 +19227,9 @@ func (c *ClientWithResponses) GetCalibrationWithResponse(ctx context.Context, ca
 	return ParseGetCalibrationResponse(rsp)
 }
 
-// CancelCalibrationWithResponse Stop a calibration that waits or runs
+// CancelCalibrationWithResponse Stop a queued or running calibration
 //
-// One that has ended stays as it is, and is answered so.
+// A simulation that has ended is returned unchanged.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -19244,7 +19244,7 @@ func (c *ClientWithResponses) CancelCalibrationWithResponse(ctx context.Context,
 
 // ListFabricsWithResponse List fabrics by name
 //
-// A caller without a role on everything gets the fabrics that it has a role on, and those of its tenants. The latter come without source, snapshot and versions.
+// A caller without a role on all fabrics gets the fabrics that it has a role on, and those of its tenants. The latter come without source, snapshot and versions.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -19259,7 +19259,7 @@ func (c *ClientWithResponses) ListFabricsWithResponse(ctx context.Context, param
 
 // CreateFabricWithBodyWithResponse Put a fabric under management
 //
-// Says where a fabric is found; nothing is sent there yet. Discover it next.
+// Declares the source of a fabric; nothing is sent there yet. Discover it next.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19274,7 +19274,7 @@ func (c *ClientWithResponses) CreateFabricWithBodyWithResponse(ctx context.Conte
 
 // CreateFabricWithResponse Put a fabric under management
 //
-// Says where a fabric is found; nothing is sent there yet. Discover it next.
+// Declares the source of a fabric; nothing is sent there yet. Discover it next.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19304,7 +19304,7 @@ func (c *ClientWithResponses) DeleteFabricWithResponse(ctx context.Context, fabr
 
 // GetFabricWithResponse Show a fabric and its latest snapshot
 //
-// Holds what was declared of the fabric and, once it was discovered, the size of what was found last.
+// The declared properties of the fabric and, once discovered, the size of its latest snapshot.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -19319,7 +19319,7 @@ func (c *ClientWithResponses) GetFabricWithResponse(ctx context.Context, fabric 
 
 // UpdateFabricWithBodyWithResponse Change the source of a fabric and how it is measured
 //
-// For a fabric that moved to another address, or whose counters another tool needs. Tenants, flows, plans and the discovered topology stay. While a rollout runs the source cannot change. Only a role on everything can change it: at another source there may be the devices of another fabric.
+// For a fabric that moved to another address, or whose counters another tool needs. Tenants, flows, plans and the discovered topology stay. While a rollout runs the source cannot change. Only a role on all fabrics can change it: another source may lead to the devices of another fabric.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19334,7 +19334,7 @@ func (c *ClientWithResponses) UpdateFabricWithBodyWithResponse(ctx context.Conte
 
 // UpdateFabricWithResponse Change the source of a fabric and how it is measured
 //
-// For a fabric that moved to another address, or whose counters another tool needs. Tenants, flows, plans and the discovered topology stay. While a rollout runs the source cannot change. Only a role on everything can change it: at another source there may be the devices of another fabric.
+// For a fabric that moved to another address, or whose counters another tool needs. Tenants, flows, plans and the discovered topology stay. While a rollout runs the source cannot change. Only a role on all fabrics can change it: another source may lead to the devices of another fabric.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19362,7 +19362,7 @@ func (c *ClientWithResponses) ListBaselineWithResponse(ctx context.Context, fabr
 	return ParseListBaselineResponse(rsp)
 }
 
-// ListDevicesWithResponse Read every device of a plan back and compare, or list what is known of them
+// ListDevicesWithResponse Read every device of a plan and compare, or list the latest readings
 //
 // Reads the devices themselves, now, and compares field by field with the plan. With `read=false` nothing is read: the answer is what the latest reading of each device of the plan in force found, when, and by whom, in pages. Devices that have left the plan in force (`leaving`) are listed with its devices until a read verifies that no settings of Fairlane are on them.
 //
@@ -19379,7 +19379,7 @@ func (c *ClientWithResponses) ListDevicesWithResponse(ctx context.Context, fabri
 
 // GetDeviceWithResponse Show a device of the plan in force
 //
-// What it should be, what the latest reading found, when and by whom, and what is done about drift.
+// Its desired settings, the result, time and reader of the latest reading, and its drift policy.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -19392,7 +19392,7 @@ func (c *ClientWithResponses) GetDeviceWithResponse(ctx context.Context, fabric 
 	return ParseGetDeviceResponse(rsp)
 }
 
-// UpdateDeviceWithBodyWithResponse Say what is done about a device that drifts
+// UpdateDeviceWithBodyWithResponse Set the drift policy of a device
 //
 // `report` reports drift, `repair` also restores the desired settings, `freeze` refuses all writes to the device, rollouts included; `inherit` follows the fabric's drift policy.
 //
@@ -19407,7 +19407,7 @@ func (c *ClientWithResponses) UpdateDeviceWithBodyWithResponse(ctx context.Conte
 	return ParseUpdateDeviceResponse(rsp)
 }
 
-// UpdateDeviceWithResponse Say what is done about a device that drifts
+// UpdateDeviceWithResponse Set the drift policy of a device
 //
 // `report` reports drift, `repair` also restores the desired settings, `freeze` refuses all writes to the device, rollouts included; `inherit` follows the fabric's drift policy.
 //
@@ -19437,9 +19437,9 @@ func (c *ClientWithResponses) ReleaseDeviceWithResponse(ctx context.Context, fab
 	return ParseReleaseDeviceResponse(rsp)
 }
 
-// RepairDeviceWithResponse Bring a device back to the plan in force, now
+// RepairDeviceWithResponse Restore a device to the plan in force now
 //
-// A rollout of the plan in force to this one device, whatever its policy and quarantine, unless it is frozen. An adapter that has left the plan in force loses the settings of earlier plans. Like every rollout it never runs beside another on the fabric.
+// A rollout of the plan in force to this one device, whatever its policy and quarantine, unless it is frozen. An adapter that has left the plan in force loses the settings of earlier plans. Like every rollout it never runs concurrently with another on the fabric.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -19452,9 +19452,9 @@ func (c *ClientWithResponses) RepairDeviceWithResponse(ctx context.Context, fabr
 	return ParseRepairDeviceResponse(rsp)
 }
 
-// DiscoverFabricWithResponse Sweep the fabric's source and keep what was found as a snapshot
+// DiscoverFabricWithResponse Discover the fabric and store a snapshot
 //
-// Reads nodes, ports and links from the fabric itself. The snapshot is named by what was found, so that finding the same again adds none. A dry run sweeps too, and keeps nothing.
+// Reads nodes, ports and links from the fabric itself. The snapshot is named by its contents, so that finding the same topology again adds none. A dry run sweeps too, and stores nothing.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -19467,9 +19467,9 @@ func (c *ClientWithResponses) DiscoverFabricWithResponse(ctx context.Context, fa
 	return ParseDiscoverFabricResponse(rsp)
 }
 
-// GetDriftPolicyWithResponse Show how drift is looked for on a fabric and what is done about it
+// GetDriftPolicyWithResponse Show how drift on a fabric is detected and handled
 //
-// One of all managers reads every device of the plan in force about once an interval, never while a rollout runs.
+// One of the managers reads every device of the plan in force about once per interval, never while a rollout runs.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -19482,9 +19482,9 @@ func (c *ClientWithResponses) GetDriftPolicyWithResponse(ctx context.Context, fa
 	return ParseGetDriftPolicyResponse(rsp)
 }
 
-// PutDriftPolicyWithBodyWithResponse Replace a fabric's drift policy; what is left out has its default
+// PutDriftPolicyWithBodyWithResponse Replace a fabric's drift policy; omitted fields take their defaults
 //
-// Holds for every device without a policy of its own, from the next sweep on.
+// Applies to every device without a policy of its own, from the next sweep on.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19497,9 +19497,9 @@ func (c *ClientWithResponses) PutDriftPolicyWithBodyWithResponse(ctx context.Con
 	return ParsePutDriftPolicyResponse(rsp)
 }
 
-// PutDriftPolicyWithResponse Replace a fabric's drift policy; what is left out has its default
+// PutDriftPolicyWithResponse Replace a fabric's drift policy; omitted fields take their defaults
 //
-// Holds for every device without a policy of its own, from the next sweep on.
+// Applies to every device without a policy of its own, from the next sweep on.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19514,7 +19514,7 @@ func (c *ClientWithResponses) PutDriftPolicyWithResponse(ctx context.Context, fa
 
 // ListEventsWithResponse What happened on a fabric, oldest first
 //
-// Changes of declarations, discoveries, and every step of rollouts. A tenant's people see events about their tenant only.
+// Changes of declarations, discoveries, and every step of rollouts. Members of a tenant see events about their tenant only.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -19530,7 +19530,7 @@ func (c *ClientWithResponses) ListEventsWithResponse(ctx context.Context, fabric
 // StreamEventsWithResponse Follow what happens on a fabric, as server-sent events
 //
 // Each event has the `id` of the event, the `event` of its kind, and as `data` an `Event` as JSON. A comment every 15 seconds
-// keeps the line open. After a break send the last `id` as `Last-Event-ID`, as browsers do, and nothing is missed.
+// keeps the line open. After an interruption send the last `id` as `Last-Event-ID`, as browsers do, to miss no event.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -19545,7 +19545,7 @@ func (c *ClientWithResponses) StreamEventsWithResponse(ctx context.Context, fabr
 
 // GetFlowsWithResponse The declared flows
 //
-// A tenant's people see the flows of their tenant only, with version 0.
+// Members of a tenant see the flows of their tenant only, with version 0.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -19560,7 +19560,7 @@ func (c *ClientWithResponses) GetFlowsWithResponse(ctx context.Context, fabric F
 
 // PutFlowsWithBodyWithResponse Replace all declared flows
 //
-// The flows that plans are compiled for. All at once, since shares follow from all flows together.
+// The flows that plans are compiled for. They are replaced as a whole, because shares follow from all flows together.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19575,7 +19575,7 @@ func (c *ClientWithResponses) PutFlowsWithBodyWithResponse(ctx context.Context, 
 
 // PutFlowsWithResponse Replace all declared flows
 //
-// The flows that plans are compiled for. All at once, since shares follow from all flows together.
+// The flows that plans are compiled for. They are replaced as a whole, because shares follow from all flows together.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19590,7 +19590,7 @@ func (c *ClientWithResponses) PutFlowsWithResponse(ctx context.Context, fabric F
 
 // ListLinksWithResponse List links with their planned and measured use
 //
-// Each link with what the plan predicts and what the latest kept measurement found, each direction by itself.
+// Each link with the predicted use and that of the latest stored measurement, separately for each direction.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -19605,7 +19605,7 @@ func (c *ClientWithResponses) ListLinksWithResponse(ctx context.Context, fabric 
 
 // ManageFabricWithResponse Take a released fabric under management again
 //
-// Nothing is written to devices. After a release the baselines begin anew: the settings of a device before its next first write become its baseline. A fabric whose release is incomplete keeps its baselines. A managed fabric stays unchanged.
+// Nothing is written to devices. After a release new baselines are recorded: the settings of a device before the next first write to it become its baseline. A fabric whose release is incomplete keeps its baselines. A managed fabric stays unchanged.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -19620,7 +19620,7 @@ func (c *ClientWithResponses) ManageFabricWithResponse(ctx context.Context, fabr
 
 // ListFabricMembersWithResponse List the users that have a role on a fabric
 //
-// Users with a role on this fabric as a whole. Roles on everything and in its tenants are listed elsewhere.
+// Users with a role on this fabric as a whole. Roles on all fabrics and in its tenants are listed elsewhere.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -19633,7 +19633,7 @@ func (c *ClientWithResponses) ListFabricMembersWithResponse(ctx context.Context,
 	return ParseListFabricMembersResponse(rsp)
 }
 
-// DeleteFabricMemberWithResponse Take a user's role on a fabric away
+// DeleteFabricMemberWithResponse Remove a user's role on a fabric
 //
 // The user keeps its other roles.
 //
@@ -19680,7 +19680,7 @@ func (c *ClientWithResponses) PutFabricMemberWithResponse(ctx context.Context, f
 
 // GetOptionsWithResponse The options that plans are compiled with when none are given
 //
-// What was never set is absent and takes the compiler's default.
+// Options that were never set are absent and take the compiler's default.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -19725,7 +19725,7 @@ func (c *ClientWithResponses) PutOptionsWithResponse(ctx context.Context, fabric
 
 // ListPlansWithResponse List stored plans, newest first
 //
-// Those that no rollout refers to may be pruned after a time, as the retention of the service says.
+// Plans that no rollout refers to are deleted after the service's retention period.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -19740,7 +19740,7 @@ func (c *ClientWithResponses) ListPlansWithResponse(ctx context.Context, fabric 
 
 // CreatePlanWithBodyWithResponse Compile the fabric's tenants and flows into a plan
 //
-// A pure function: the same declarations, snapshot and options give the same plan under the same name, the SHA-256 of its contents. What cannot be honoured is in its findings, before anything is sent anywhere. With `dry_run` it is computed and not kept.
+// A pure function: the same declarations, snapshot and options give the same plan under the same name, the SHA-256 of its contents. Its findings name what the fabric cannot honour, before anything is written to a device. With `dry_run` the plan is computed and not stored.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19755,7 +19755,7 @@ func (c *ClientWithResponses) CreatePlanWithBodyWithResponse(ctx context.Context
 
 // CreatePlanWithResponse Compile the fabric's tenants and flows into a plan
 //
-// A pure function: the same declarations, snapshot and options give the same plan under the same name, the SHA-256 of its contents. What cannot be honoured is in its findings, before anything is sent anywhere. With `dry_run` it is computed and not kept.
+// A pure function: the same declarations, snapshot and options give the same plan under the same name, the SHA-256 of its contents. Its findings name what the fabric cannot honour, before anything is written to a device. With `dry_run` the plan is computed and not stored.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19768,9 +19768,9 @@ func (c *ClientWithResponses) CreatePlanWithResponse(ctx context.Context, fabric
 	return ParseCreatePlanResponse(rsp)
 }
 
-// AdmitTenantWithBodyWithResponse Judge whether a tenant can be admitted; keeps nothing
+// AdmitTenantWithBodyWithResponse Judge whether a tenant can be admitted; stores nothing
 //
-// Compiles what is declared, and the same with the tenant. The answer says what every tenant gets before and after, which guarantees break, and what would fit.
+// Compiles the declarations with and without the tenant. The answer gives what every tenant gets before and after, which guarantees break, and what would fit.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19783,9 +19783,9 @@ func (c *ClientWithResponses) AdmitTenantWithBodyWithResponse(ctx context.Contex
 	return ParseAdmitTenantResponse(rsp)
 }
 
-// AdmitTenantWithResponse Judge whether a tenant can be admitted; keeps nothing
+// AdmitTenantWithResponse Judge whether a tenant can be admitted; stores nothing
 //
-// Compiles what is declared, and the same with the tenant. The answer says what every tenant gets before and after, which guarantees break, and what would fit.
+// Compiles the declarations with and without the tenant. The answer gives what every tenant gets before and after, which guarantees break, and what would fit.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19800,7 +19800,7 @@ func (c *ClientWithResponses) AdmitTenantWithResponse(ctx context.Context, fabri
 
 // WhatIfWithBodyWithResponse Compile with edits and report what they would change; stores nothing
 //
-// Applies edits to what is declared, in memory, and compares both plans: who gains, who loses, which devices change.
+// Applies edits to the declarations in memory, and compares both plans: which tenants gain or lose, and which devices change.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19815,7 +19815,7 @@ func (c *ClientWithResponses) WhatIfWithBodyWithResponse(ctx context.Context, fa
 
 // WhatIfWithResponse Compile with edits and report what they would change; stores nothing
 //
-// Applies edits to what is declared, in memory, and compares both plans: who gains, who loses, which devices change.
+// Applies edits to the declarations in memory, and compares both plans: which tenants gain or lose, and which devices change.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19830,7 +19830,7 @@ func (c *ClientWithResponses) WhatIfWithResponse(ctx context.Context, fabric Fab
 
 // GetPlanWithResponse Show a stored plan with every setting and its reason
 //
-// Whole: placements, the settings of every device with the reason of each value, predicted shares and findings.
+// The complete plan: placements, the settings of every device with the reason of each value, predicted shares and findings.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -19845,7 +19845,7 @@ func (c *ClientWithResponses) GetPlanWithResponse(ctx context.Context, fabric Fa
 
 // DiffPlansWithResponse Compare this plan with another
 //
-// By tenant, device and setting, with what does not matter left out.
+// By tenant, device and setting; insignificant differences are left out.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -19860,7 +19860,7 @@ func (c *ClientWithResponses) DiffPlansWithResponse(ctx context.Context, fabric 
 
 // ExplainPlanWithResponse Explain the settings of devices
 //
-// Field, value, rule, formula with its numbers, and where a device's range cut the value.
+// Field, value, rule, formula with its numbers, and where a device's range limited the value.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -19890,7 +19890,7 @@ func (c *ClientWithResponses) ListPoliciesWithResponse(ctx context.Context, fabr
 
 // GetPolicyWithResponse Show the tenants, flows and options of a revision
 //
-// All that was declared at that time, whole.
+// All declarations at that time.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -19918,9 +19918,9 @@ func (c *ClientWithResponses) DiffPoliciesWithResponse(ctx context.Context, fabr
 	return ParseDiffPoliciesResponse(rsp)
 }
 
-// LabelPolicyWithBodyWithResponse Give a revision a name for people
+// LabelPolicyWithBodyWithResponse Label a revision
 //
-// The label is the one thing of a revision that can change; an empty one takes it away.
+// The label is the only property of a revision that can change; an empty one removes it.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19933,9 +19933,9 @@ func (c *ClientWithResponses) LabelPolicyWithBodyWithResponse(ctx context.Contex
 	return ParseLabelPolicyResponse(rsp)
 }
 
-// LabelPolicyWithResponse Give a revision a name for people
+// LabelPolicyWithResponse Label a revision
 //
-// The label is the one thing of a revision that can change; an empty one takes it away.
+// The label is the only property of a revision that can change; an empty one removes it.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19948,7 +19948,7 @@ func (c *ClientWithResponses) LabelPolicyWithResponse(ctx context.Context, fabri
 	return ParseLabelPolicyResponse(rsp)
 }
 
-// RestorePolicyWithResponse Bring tenants, flows and options back to what they were, as the next revision
+// RestorePolicyWithResponse Restore the tenants, flows and options of a revision, as a new revision
 //
 // If-Match, when given, is the number of the latest revision that the caller has seen.
 //
@@ -20001,7 +20001,7 @@ func (c *ClientWithResponses) ReleaseFabricWithResponse(ctx context.Context, fab
 
 // ListRolloutsWithResponse List rollouts, newest first
 //
-// Each with its state and phase; ask for one to see its devices.
+// Each with its state and phase; get one to see its devices.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -20014,9 +20014,9 @@ func (c *ClientWithResponses) ListRolloutsWithResponse(ctx context.Context, fabr
 	return ParseListRolloutsResponse(rsp)
 }
 
-// StartRolloutWithBodyWithResponse Start bringing a stored plan to the devices
+// StartRolloutWithBodyWithResponse Start a rollout of a stored plan
 //
-// Placement first, then devices in waves: a canary of each kind, then failure domain by failure domain. Every device is read, written where it differs, and read back. With `dry_run` the answer is the waves. Two rollouts never run on one fabric at the same time.
+// Placement first, then devices in waves: a canary of each kind, then failure domain by failure domain. Every device is read, written where it differs, and read back. With `dry_run` the answer lists the waves. Two rollouts never run on one fabric at the same time.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -20029,9 +20029,9 @@ func (c *ClientWithResponses) StartRolloutWithBodyWithResponse(ctx context.Conte
 	return ParseStartRolloutResponse(rsp)
 }
 
-// StartRolloutWithResponse Start bringing a stored plan to the devices
+// StartRolloutWithResponse Start a rollout of a stored plan
 //
-// Placement first, then devices in waves: a canary of each kind, then failure domain by failure domain. Every device is read, written where it differs, and read back. With `dry_run` the answer is the waves. Two rollouts never run on one fabric at the same time.
+// Placement first, then devices in waves: a canary of each kind, then failure domain by failure domain. Every device is read, written where it differs, and read back. With `dry_run` the answer lists the waves. Two rollouts never run on one fabric at the same time.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -20046,7 +20046,7 @@ func (c *ClientWithResponses) StartRolloutWithResponse(ctx context.Context, fabr
 
 // GetRolloutWithResponse Show a rollout and the state of each device
 //
-// Each device with its state, what is happening to it now, and what it held before.
+// Each device with its state, its current step, and its previous settings.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -20061,7 +20061,7 @@ func (c *ClientWithResponses) GetRolloutWithResponse(ctx context.Context, fabric
 
 // CancelRolloutWithResponse Ask a running rollout to stop at the next safe point
 //
-// Devices that are done stay as they are, no other is begun. To return them too, roll back instead.
+// Devices that are done keep the new settings, and no other device is started. To restore them too, roll back instead.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -20074,9 +20074,9 @@ func (c *ClientWithResponses) CancelRolloutWithResponse(ctx context.Context, fab
 	return ParseCancelRolloutResponse(rsp)
 }
 
-// ConfirmRolloutWithResponse Say that a rollout which waits for confirmation may stay
+// ConfirmRolloutWithResponse Confirm a rollout that is awaiting confirmation
 //
-// Without confirmation the rollout is rolled back when its window ends (`confirm_by`), unless measured shares may stand for it.
+// Without confirmation the rollout is rolled back when its window ends (`confirm_by`), unless measured shares may confirm it (`verify_shares`).
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -20091,7 +20091,7 @@ func (c *ClientWithResponses) ConfirmRolloutWithResponse(ctx context.Context, fa
 
 // ListRolloutEventsWithResponse What happened in a rollout, oldest first
 //
-// The record of the rollout: waves, devices, refusals and who asked for what.
+// The record of the rollout: waves, devices, refusals and who requested what.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -20119,9 +20119,9 @@ func (c *ClientWithResponses) PauseRolloutWithResponse(ctx context.Context, fabr
 	return ParsePauseRolloutResponse(rsp)
 }
 
-// ResumeRolloutWithResponse Let a paused rollout go on
+// ResumeRolloutWithResponse Resume a paused rollout
 //
-// It goes on where it stopped, on whichever manager is free.
+// It continues where it stopped, on any free manager.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -20136,7 +20136,7 @@ func (c *ClientWithResponses) ResumeRolloutWithResponse(ctx context.Context, fab
 
 // RollBackRolloutWithBodyWithResponse Roll back a rollout
 //
-// A running rollout returns every device it touched to what the device held before. For one that ended, a new rollout brings the plan that was in force before it, or the plan that the body names. With `dry_run` the answer is the waves.
+// A running rollout returns every device it touched to what the device held before. For a rollout that ended, a new rollout restores the plan that was in force before it, or applies the plan that the body names. With `dry_run` the answer lists the waves.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -20151,7 +20151,7 @@ func (c *ClientWithResponses) RollBackRolloutWithBodyWithResponse(ctx context.Co
 
 // RollBackRolloutWithResponse Roll back a rollout
 //
-// A running rollout returns every device it touched to what the device held before. For one that ended, a new rollout brings the plan that was in force before it, or the plan that the body names. With `dry_run` the answer is the waves.
+// A running rollout returns every device it touched to what the device held before. For a rollout that ended, a new rollout restores the plan that was in force before it, or applies the plan that the body names. With `dry_run` the answer lists the waves.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -20179,9 +20179,9 @@ func (c *ClientWithResponses) GetSharesWithResponse(ctx context.Context, fabric 
 	return ParseGetSharesResponse(rsp)
 }
 
-// ListSharesWithResponse List measurements that were kept, newest first
+// ListSharesWithResponse List stored measurements, newest first
 //
-// What `POST` here and the service itself (settings, `shares.interval_s`) measured and kept.
+// Measurements made by `POST` here and by the service itself (settings, `shares.interval_s`).
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -20194,9 +20194,9 @@ func (c *ClientWithResponses) ListSharesWithResponse(ctx context.Context, fabric
 	return ParseListSharesResponse(rsp)
 }
 
-// MeasureSharesWithResponse Measure what each tenant gets now, and keep it
+// MeasureSharesWithResponse Measure what each tenant gets now, and store it
 //
-// As `GET /shares`, and the measurement joins the history.
+// As `GET /shares`, and the measurement is added to the history.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -20211,7 +20211,7 @@ func (c *ClientWithResponses) MeasureSharesWithResponse(ctx context.Context, fab
 
 // ListSnapshotsWithResponse List snapshots, the one seen last first
 //
-// Every topology that was ever found, each once, with when it was found first and last.
+// Every topology that was ever found, each once, with the times when it was first and last found.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -20269,9 +20269,9 @@ func (c *ClientWithResponses) CreateTenantWithResponse(ctx context.Context, fabr
 	return ParseCreateTenantResponse(rsp)
 }
 
-// ApplyTenantsWithBodyWithResponse Bring tenants, and flows when given, to a declared state in one transaction
+// ApplyTenantsWithBodyWithResponse Make tenants, and flows when given, match a declaration in one transaction
 //
-// For declarations kept in files: creates what is missing, changes what differs and leaves the rest alone, all or nothing. With `prune` tenants that are not listed are deleted. The same body again changes nothing. To change nothing but what a dry run answered, send its ETag in `If-Match`.
+// For declarations kept in files: creates what is missing, changes what differs and leaves the rest alone, all or nothing. With `prune` tenants that are not listed are deleted. The same body again changes nothing. To make exactly the changes that a dry run returned, send its ETag in `If-Match`.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -20284,9 +20284,9 @@ func (c *ClientWithResponses) ApplyTenantsWithBodyWithResponse(ctx context.Conte
 	return ParseApplyTenantsResponse(rsp)
 }
 
-// ApplyTenantsWithResponse Bring tenants, and flows when given, to a declared state in one transaction
+// ApplyTenantsWithResponse Make tenants, and flows when given, match a declaration in one transaction
 //
-// For declarations kept in files: creates what is missing, changes what differs and leaves the rest alone, all or nothing. With `prune` tenants that are not listed are deleted. The same body again changes nothing. To change nothing but what a dry run answered, send its ETag in `If-Match`.
+// For declarations kept in files: creates what is missing, changes what differs and leaves the rest alone, all or nothing. With `prune` tenants that are not listed are deleted. The same body again changes nothing. To make exactly the changes that a dry run returned, send its ETag in `If-Match`.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -20331,7 +20331,7 @@ func (c *ClientWithResponses) GetTenantWithResponse(ctx context.Context, fabric 
 
 // UpdateTenantWithBodyWithResponse Replace a tenant's weight, guarantee, cap, P_Key, classes and attachments
 //
-// What is left out of the body is taken away, as a replacement does. A port or class that declared flows use stays, or the change is refused.
+// Properties omitted from the body are removed. A change that would remove a port or class that declared flows use is refused.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -20346,7 +20346,7 @@ func (c *ClientWithResponses) UpdateTenantWithBodyWithResponse(ctx context.Conte
 
 // UpdateTenantWithResponse Replace a tenant's weight, guarantee, cap, P_Key, classes and attachments
 //
-// What is left out of the body is taken away, as a replacement does. A port or class that declared flows use stays, or the change is refused.
+// Properties omitted from the body are removed. A change that would remove a port or class that declared flows use is refused.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -20421,7 +20421,7 @@ func (c *ClientWithResponses) DeleteAttachmentWithResponse(ctx context.Context, 
 
 // GetAttachmentWithResponse Show one attachment
 //
-// Its ETag changes with this attachment alone, so that two people can change two of them at once.
+// Its ETag changes with this attachment alone, so that two callers can change two attachments concurrently.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -20466,7 +20466,7 @@ func (c *ClientWithResponses) PutAttachmentWithResponse(ctx context.Context, fab
 
 // ListClassesWithResponse List the classes of a tenant, in the order declared
 //
-// A tenant's classes share what the tenant gets, by their weights. Without any the tenant is one class.
+// A tenant's classes share what the tenant gets, by their weights. Without classes the tenant is one class.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -20541,7 +20541,7 @@ func (c *ClientWithResponses) GetClassWithResponse(ctx context.Context, fabric F
 
 // PutClassWithBodyWithResponse Change the weight of a class
 //
-// What other tenants get does not change by it.
+// The shares of other tenants do not change.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -20556,7 +20556,7 @@ func (c *ClientWithResponses) PutClassWithBodyWithResponse(ctx context.Context, 
 
 // PutClassWithResponse Change the weight of a class
 //
-// What other tenants get does not change by it.
+// The shares of other tenants do not change.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -20584,7 +20584,7 @@ func (c *ClientWithResponses) ListMembersWithResponse(ctx context.Context, fabri
 	return ParseListMembersResponse(rsp)
 }
 
-// DeleteMemberWithResponse Take a user's role in a tenant away
+// DeleteMemberWithResponse Remove a user's role in a tenant
 //
 // The user keeps its other roles.
 //
@@ -20704,7 +20704,7 @@ func (c *ClientWithResponses) ListTenantServiceAccountTokensWithResponse(ctx con
 	return ParseListTenantServiceAccountTokensResponse(rsp)
 }
 
-// CreateTenantServiceAccountTokenWithBodyWithResponse Make a token for a service account
+// CreateTenantServiceAccountTokenWithBodyWithResponse Create a token for a service account
 //
 // The secret is in this answer and nowhere else.
 //
@@ -20719,7 +20719,7 @@ func (c *ClientWithResponses) CreateTenantServiceAccountTokenWithBodyWithRespons
 	return ParseCreateTenantServiceAccountTokenResponse(rsp)
 }
 
-// CreateTenantServiceAccountTokenWithResponse Make a token for a service account
+// CreateTenantServiceAccountTokenWithResponse Create a token for a service account
 //
 // The secret is in this answer and nowhere else.
 //
@@ -20749,9 +20749,9 @@ func (c *ClientWithResponses) DeleteTenantServiceAccountTokenWithResponse(ctx co
 	return ParseDeleteTenantServiceAccountTokenResponse(rsp)
 }
 
-// GetTiersWithResponse The fabric from far - its tiers, and the links between them
+// GetTiersWithResponse Summarise the fabric by its tiers and the links between them
 //
-// Counts instead of nodes: small at any size of the fabric, and what a first picture is drawn from.
+// Counts instead of nodes: the answer is small at any size of the fabric, and suits an overview picture.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -20796,7 +20796,7 @@ func (c *ClientWithResponses) GetTopologyFileWithResponse(ctx context.Context, f
 
 // GetHealthWithResponse Whether the process is alive
 //
-// For a watchdog: it says nothing of the store or of the fabrics. An answer at all is the answer.
+// For a watchdog: it says nothing about the store or the fabrics. Any answer means that the process is alive.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -20811,7 +20811,7 @@ func (c *ClientWithResponses) GetHealthWithResponse(ctx context.Context, reqEdit
 
 // GetMeWithResponse Return the caller's account and rights
 //
-// Roles, permissions by domain and, for a token, the scopes that narrow them. Nothing that it answers depends on others.
+// Roles, permissions by domain and, for a token, the scopes that narrow them. The answer does not depend on other accounts.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -20826,7 +20826,7 @@ func (c *ClientWithResponses) GetMeWithResponse(ctx context.Context, reqEditors 
 
 // ChangePasswordWithBodyWithResponse Change the caller's password; all other sessions of the account end
 //
-// Only in a session that was begun with a password; wants the present one too.
+// Only in a session that was started with a password; the current password is required too.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -20841,7 +20841,7 @@ func (c *ClientWithResponses) ChangePasswordWithBodyWithResponse(ctx context.Con
 
 // ChangePasswordWithResponse Change the caller's password; all other sessions of the account end
 //
-// Only in a session that was begun with a password; wants the present one too.
+// Only in a session that was started with a password; the current password is required too.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -20871,7 +20871,7 @@ func (c *ClientWithResponses) ListMyTokensWithResponse(ctx context.Context, reqE
 
 // CreateMyTokenWithBodyWithResponse Create a token for the caller
 //
-// It may do what its account may, or less when scopes are given. A caller that came with a token makes none that outlives it, and none at all when its own is narrowed to scopes.
+// The token has the rights of its account, or fewer when scopes are given. A caller that uses a token cannot create one that outlives it, and cannot create any when its own has scopes.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -20886,7 +20886,7 @@ func (c *ClientWithResponses) CreateMyTokenWithBodyWithResponse(ctx context.Cont
 
 // CreateMyTokenWithResponse Create a token for the caller
 //
-// It may do what its account may, or less when scopes are given. A caller that came with a token makes none that outlives it, and none at all when its own is narrowed to scopes.
+// The token has the rights of its account, or fewer when scopes are given. A caller that uses a token cannot create one that outlives it, and cannot create any when its own has scopes.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -20914,7 +20914,7 @@ func (c *ClientWithResponses) DeleteMyTokenWithResponse(ctx context.Context, tok
 	return ParseDeleteMyTokenResponse(rsp)
 }
 
-// GetReadyWithResponse Whether the service can work, its store included
+// GetReadyWithResponse Whether the service is ready, its store included
 //
 // For a load balancer: false while the service starts, while its store does not answer or takes no writes, and from the moment it begins to stop.
 //
@@ -20931,7 +20931,7 @@ func (c *ClientWithResponses) GetReadyWithResponse(ctx context.Context, reqEdito
 
 // ListRolesWithResponse List the roles and what each may do
 //
-// The same table that decides every request.
+// The table by which every request is authorised.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -20946,7 +20946,7 @@ func (c *ClientWithResponses) ListRolesWithResponse(ctx context.Context, reqEdit
 
 // ListServiceAccountsWithResponse List the service accounts that belong to no tenant
 //
-// Accounts of programs with a role on everything or on one fabric. Those of a tenant are listed with the tenant.
+// Accounts of programs with a role on all fabrics or on one. Those of a tenant are listed with the tenant.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -20959,7 +20959,7 @@ func (c *ClientWithResponses) ListServiceAccountsWithResponse(ctx context.Contex
 	return ParseListServiceAccountsResponse(rsp)
 }
 
-// CreateServiceAccountWithBodyWithResponse Add a service account with a role on everything or on one fabric
+// CreateServiceAccountWithBodyWithResponse Add a service account with a role on all fabrics or on one
 //
 // It has one role and no password: give it a token next. With `fabric` the role holds on that fabric only, and the account is deleted with the fabric. There are at most 100 of them.
 //
@@ -20974,7 +20974,7 @@ func (c *ClientWithResponses) CreateServiceAccountWithBodyWithResponse(ctx conte
 	return ParseCreateServiceAccountResponse(rsp)
 }
 
-// CreateServiceAccountWithResponse Add a service account with a role on everything or on one fabric
+// CreateServiceAccountWithResponse Add a service account with a role on all fabrics or on one
 //
 // It has one role and no password: give it a token next. With `fabric` the role holds on that fabric only, and the account is deleted with the fabric. There are at most 100 of them.
 //
@@ -21019,7 +21019,7 @@ func (c *ClientWithResponses) ListServiceAccountTokensWithResponse(ctx context.C
 	return ParseListServiceAccountTokensResponse(rsp)
 }
 
-// CreateServiceAccountTokenWithBodyWithResponse Make a token for a service account
+// CreateServiceAccountTokenWithBodyWithResponse Create a token for a service account
 //
 // The secret is in this answer and nowhere else.
 //
@@ -21034,7 +21034,7 @@ func (c *ClientWithResponses) CreateServiceAccountTokenWithBodyWithResponse(ctx 
 	return ParseCreateServiceAccountTokenResponse(rsp)
 }
 
-// CreateServiceAccountTokenWithResponse Make a token for a service account
+// CreateServiceAccountTokenWithResponse Create a token for a service account
 //
 // The secret is in this answer and nowhere else.
 //
@@ -21066,7 +21066,7 @@ func (c *ClientWithResponses) DeleteServiceAccountTokenWithResponse(ctx context.
 
 // GetSettingsWithResponse The settings of the service that can change while it runs
 //
-// Those that can change while the service runs. What it is started with is in its configuration file.
+// Those that can change while the service runs. All others are in its configuration file.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -21081,7 +21081,7 @@ func (c *ClientWithResponses) GetSettingsWithResponse(ctx context.Context, reqEd
 
 // PutSettingsWithBodyWithResponse Replace the settings; those that are left out have their defaults
 //
-// They are in the store, so that they hold for all managers on it.
+// They are kept in the store and apply to all managers that share it.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -21096,7 +21096,7 @@ func (c *ClientWithResponses) PutSettingsWithBodyWithResponse(ctx context.Contex
 
 // PutSettingsWithResponse Replace the settings; those that are left out have their defaults
 //
-// They are in the store, so that they hold for all managers on it.
+// They are kept in the store and apply to all managers that share it.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -21126,7 +21126,7 @@ func (c *ClientWithResponses) ListSignInMethodsWithResponse(ctx context.Context,
 
 // SignInWithBodyWithResponse Sign in with a name and a password
 //
-// Begins a session for a browser; programs use tokens. Wrong names and wrong passwords get the same answer in the same time, and repeated ones have to wait.
+// Starts a session for a browser; programs use tokens. Wrong names and wrong passwords get the same answer in the same time, and repeated failures are delayed.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -21141,7 +21141,7 @@ func (c *ClientWithResponses) SignInWithBodyWithResponse(ctx context.Context, co
 
 // SignInWithResponse Sign in with a name and a password
 //
-// Begins a session for a browser; programs use tokens. Wrong names and wrong passwords get the same answer in the same time, and repeated ones have to wait.
+// Starts a session for a browser; programs use tokens. Wrong names and wrong passwords get the same answer in the same time, and repeated failures are delayed.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -21171,7 +21171,7 @@ func (c *ClientWithResponses) StartOidcWithResponse(ctx context.Context, params 
 
 // FinishOidcWithResponse Come back from the OpenID provider
 //
-// The provider sends browsers here. Roles that the provider's claims carry are taken over.
+// The provider sends browsers here. The roles in the provider's claims are applied.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -21201,7 +21201,7 @@ func (c *ClientWithResponses) SignOutWithResponse(ctx context.Context, reqEditor
 
 // ListSimulationsWithResponse List simulations, newest first
 //
-// Results are left out; ask for one simulation to see its result.
+// Results are left out; get one simulation to see its result.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -21259,9 +21259,9 @@ func (c *ClientWithResponses) GetSimulationWithResponse(ctx context.Context, sim
 	return ParseGetSimulationResponse(rsp)
 }
 
-// CancelSimulationWithResponse Stop a simulation that waits or runs
+// CancelSimulationWithResponse Stop a queued or running simulation
 //
-// One that has ended stays as it is, and is answered so.
+// A simulation that has ended is returned unchanged.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -21321,7 +21321,7 @@ func (c *ClientWithResponses) CreateUserWithResponse(ctx context.Context, params
 
 // DeleteUserWithResponse Remove a user with its tokens and sessions
 //
-// What it did stays in the audit log under its name.
+// Its actions stay in the audit log under its name.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -21351,7 +21351,7 @@ func (c *ClientWithResponses) GetUserWithResponse(ctx context.Context, user User
 
 // UpdateUserWithBodyWithResponse Replace a user's display name, roles and state
 //
-// Sessions and tokens of a user that is disabled end at once. Roles that the OpenID provider gives stay beside those given here.
+// Sessions and tokens of a user that is disabled end at once. Roles from the OpenID provider are kept in addition to those given here.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -21366,7 +21366,7 @@ func (c *ClientWithResponses) UpdateUserWithBodyWithResponse(ctx context.Context
 
 // UpdateUserWithResponse Replace a user's display name, roles and state
 //
-// Sessions and tokens of a user that is disabled end at once. Roles that the OpenID provider gives stay beside those given here.
+// Sessions and tokens of a user that is disabled end at once. Roles from the OpenID provider are kept in addition to those given here.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
