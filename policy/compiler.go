@@ -96,7 +96,7 @@ func (c *Compiler) compile(in model.Input) (*plan.Plan, error) {
 	return p, nil
 }
 
-// emptyPlan is the plan for zero tenants. It lists no device, so a rollout of it removes every setting of earlier plans, on any fabric.
+// emptyPlan returns the plan for zero tenants. It lists no device, so a rollout of it removes every setting of earlier plans, on any fabric.
 func emptyPlan(plane subnet.Plane) *plan.Plan {
 	p := &plan.Plan{
 		Format: plan.PlanFormat, Plane: plane, Placements: []plan.Placement{}, CAs: []plan.CAPlan{}, Switches: []plan.SwitchPlan{},

@@ -129,7 +129,7 @@ func sorted(names []string) []string {
 	return slices.Compact(names)
 }
 
-// turnsFix is the advice for classes that take turns at sending ports.
+// turnsFix returns the advice for classes that take turns at sending ports.
 func turnsFix(m *model.Model, ports []string) phrase.Text {
 	var lanes phrase.Text
 	if m.Plane == subnet.PlaneIB {

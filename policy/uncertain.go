@@ -52,7 +52,7 @@ func uncertainFinding(m *model.Model, p *plan.Plan) []plan.Finding {
 		phrase.Of("plan.share-uncertain", "from", phrase.PercentOf(from, 0), "tenants", plan.Counted(len(names), plan.KindTenant), "parts", said), advice)}
 }
 
-// expectedRates is the range of rates within the bound of a tenant's prediction.
+// expectedRates returns the range of rates within the bound of a tenant's prediction.
 func expectedRates(t *plan.TenantShare) phrase.Text {
 	if t.Bound >= plan.UnknownBound {
 		return phrase.Of("plan.range-unknown", "tenant", t.Tenant, "entitled", t.Entitled)

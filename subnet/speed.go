@@ -73,7 +73,7 @@ func (s Speed) Codes() (base, ext uint8) {
 	return l.base, l.ext
 }
 
-// SpeedFromCodes is the inverse of Codes: a non-zero extended code takes precedence. For a field with several bits, as in
+// SpeedFromCodes returns the inverse of Codes: a non-zero extended code takes precedence. For a field with several bits, as in
 // the enabled and supported fields, it returns the fastest; for an unknown code, SpeedUnknown. QDR's code may also mean
 // FDR10.
 func SpeedFromCodes(base, ext uint8) Speed {
@@ -111,7 +111,7 @@ func (w Width) Code() uint8 {
 	}
 }
 
-// WidthFromCode is the inverse of Width.Code. For a field with several bits it returns the widest; for an unknown code,
+// WidthFromCode returns the inverse of Width.Code. For a field with several bits it returns the widest; for an unknown code,
 // 0.
 func WidthFromCode(c uint8) Width {
 	for _, w := range [...]Width{12, 8, 4, 2, 1} {

@@ -63,7 +63,7 @@ type Key struct {
 	get func(*Config) string
 }
 
-// Keys is the table of all keys, in the order in which they are listed.
+// Keys returns the table of all keys, in the order in which they are listed.
 func Keys() []Key { return slices.Concat(connectionKeys(), hostKeys(), paceKeys()) }
 
 // connectionKeys configure who may connect, and how.

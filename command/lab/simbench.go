@@ -47,7 +47,7 @@ type simBench struct {
 	PeakFlows   int     `json:"peak_flows"`
 }
 
-// threadedBenchmarks are those of simBenchmarks that several threads can share.
+// threadedBenchmarks returns those of simBenchmarks that several threads can share.
 func threadedBenchmarks() []string {
 	return []string{"fattree128", "fattree128-hpcc", "fattree320", "dualdc"}
 }

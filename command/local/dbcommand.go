@@ -25,7 +25,7 @@ func (a *app) dbCommand() *cobra.Command {
 	return cmd
 }
 
-// dbVerb is a command on the configured database.
+// dbVerb returns a command on the configured database.
 func (a *app) dbVerb(name, example string, run func(ctx context.Context, l *config.Loaded, database string) error) *cobra.Command {
 	return a.Configured(&cobra.Command{
 		Use: name, Short: a.T("db." + name + ".short"), Long: a.T("db." + name + ".long"), Example: example,

@@ -26,7 +26,7 @@ type checkReport struct {
 	said  []phrase.Text
 }
 
-// fabricCheckCommand is `fabric check`, which needs no service.
+// fabricCheckCommand returns `fabric check`, which needs no service.
 func (a *app) fabricCheckCommand() *cobra.Command {
 	var f lookFlags
 	var asJSON bool

@@ -55,7 +55,7 @@ type watchFlags struct {
 	traps, routes, asJSON bool
 }
 
-// fabricWatchCommand is `fabric watch`, which needs no service.
+// fabricWatchCommand returns `fabric watch`, which needs no service.
 func (a *app) fabricWatchCommand() *cobra.Command {
 	var f watchFlags
 	cmd := &cobra.Command{

@@ -49,7 +49,7 @@ type rule struct {
 	spec     func() any // an empty spec
 }
 
-// rules are in the order in which kinds are applied.
+// rules returns the rules of all kinds, in the order in which kinds are applied.
 func rules() []rule {
 	return []rule{
 		{KindSettings, false, false, func() any { return new(SettingsSpec) }},

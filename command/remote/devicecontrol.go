@@ -11,7 +11,7 @@ import (
 	"fairlane/command/cmdline"
 )
 
-// deviceVerbs are the commands on one device of the plan in force.
+// deviceVerbs returns the commands on one device of the plan in force.
 func (c *cli) deviceVerbs() []*cobra.Command {
 	one := cobra.ExactArgs(1)
 	var live, wait bool

@@ -54,7 +54,7 @@ func (s *Slowdowns) histogram(bin int) (*Histogram, error) {
 	return s.bins[bin], nil
 }
 
-// S3SizeBounds are the flow sizes, in bytes, of the slowdown table of the paper on LSTM prediction and
+// S3SizeBounds returns the flow sizes, in bytes, of the slowdown table of the paper on LSTM prediction and
 // PID neural control (S3, fat tree under Facebook Hadoop sizes).
 func S3SizeBounds() []int64 { return []int64{300, 1e3, 7e3, 36e3, 124e3, 336e3, 10e6} }
 
@@ -66,7 +66,7 @@ func HadoopSizeBounds() []int64 {
 	return []int64{300, 325, 350, 400, 450, 500, 550, 600, 650, 700, 850, 1000, 1714, 7000, 36000, 46000, 68000, 120000, 300000, 10e6}
 }
 
-// DecadeSizeBounds are the powers of ten from 100 bytes to 10 GB.
+// DecadeSizeBounds returns the powers of ten from 100 bytes to 10 GB.
 func DecadeSizeBounds() []int64 { return []int64{1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10} }
 
 // Record counts one completed flow. A size below one byte, or a slowdown that is negative, infinite or NaN, is an

@@ -120,7 +120,7 @@ func (m *manager) work(ctx context.Context, p *site.Access, meter control.Meter)
 	return nil
 }
 
-// periodic is what one of all managers does every so often.
+// periodic returns what one of all managers does every so often.
 func (m *manager) periodic(name string) []riverwork.Periodic {
 	if m.options.still {
 		return nil
@@ -169,7 +169,7 @@ var _ slog.Handler = leveled{}
 
 func (leveled) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelError }
 
-// Handler is the API over the service. The version is filled in.
+// Handler returns the API over the service. The version is filled in.
 func (m *manager) Handler(o api.Options) (*api.Server, error) {
 	o.Version = buildinfo.Version()
 	return api.New(m.service, o)
@@ -178,7 +178,7 @@ func (m *manager) Handler(o api.Options) (*api.Server, error) {
 // closeGrace bounds how long the end waits for devices that are being written.
 const closeGrace = 20 * time.Second
 
-// Service is the use cases that the manager offers.
+// Service returns the use cases that the manager offers.
 func (m *manager) Service() *usecases.Services { return m.service }
 
 // Close lets running jobs end at their next safe point, hands the rest on, and closes the store.

@@ -131,7 +131,7 @@ func readings(list []control.DeviceReport) map[string]int {
 	return out
 }
 
-// watch is what api.Options.Watch calls.
+// watch returns what api.Options.Watch calls.
 func watch(m *obs.Metrics) func() func(api.Answered) {
 	return func() func(api.Answered) {
 		end := m.Begin()

@@ -17,7 +17,7 @@ var _ phrase.Sentence = (*BadError)(nil)
 // Error returns the number and the fault.
 func (e *BadError) Error() string { return e.Sentence().String() }
 
-// Sentence is the error for readers of any language.
+// Sentence returns the error for readers of any language.
 func (e *BadError) Sentence() phrase.Text {
 	return phrase.Of("audit.bad", "seq", e.Seq, "reason", e.Said)
 }

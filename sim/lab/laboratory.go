@@ -40,13 +40,13 @@ func parseScenario(text string) (*scenario.Scenario, error) {
 	return s, s.SetThreads(1)
 }
 
-// CheckScenario is an error when a scenario cannot be simulated in the service.
+// CheckScenario returns an error when a scenario cannot be simulated in the service.
 func (Laboratory) CheckScenario(text string) error {
 	_, err := parseScenario(text)
 	return err
 }
 
-// CheckProfile is an error when there is no such device profile.
+// CheckProfile returns an error when there is no such device profile.
 func (Laboratory) CheckProfile(name string) error {
 	if !slices.Contains(profile.Names(), name) {
 		return profile.Unknown(name)

@@ -68,7 +68,7 @@ func parseRun(word string) (first, last, port int, ok bool) {
 	return fields[0], fields[1], fields[2], true
 }
 
-// routeLines is the inverse of routes, in lines of moderate length.
+// routeLines returns the inverse of routes, in lines of moderate length.
 func routeLines(row []ident.PortNum) []string {
 	const width = 100
 	var lines []string

@@ -136,7 +136,7 @@ func (f *faults) fault(line int, field thing, found, allowed phrase.Text) error 
 
 func (f *faults) err() error { return errors.Join(f.errs...) }
 
-// quoted is a text of the file in quotes.
+// quoted returns a text of the file in quotes.
 func quoted(s string) phrase.Text { return phrase.Verbatim(quote(s)) }
 
 // quote limits how much of the file a message repeats.
