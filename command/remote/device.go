@@ -17,7 +17,7 @@ func (c *cli) device() *cobra.Command {
 	list := c.verb("device", "list", "  fairlane device list\n  fairlane device list --state failed --name 'host-1*' --all", cobra.NoArgs,
 		func(cmd *cobra.Command, _ []string) error { return c.deviceList(cmd, plan) })
 	list.Flags().StringVar(&plan, "plan", "", c.t("flag.plan-default"))
-	drift := c.verb("device", "drift", "  fairlane device drift && echo all as desired", cobra.NoArgs,
+	drift := c.verb("device", "drift", "  fairlane device drift && echo all in sync", cobra.NoArgs,
 		func(cmd *cobra.Command, _ []string) error { return c.deviceDrift(cmd, driftPlan) })
 	drift.Flags().StringVar(&driftPlan, "plan", "", c.t("flag.plan-default"))
 	c.ofDevices(list, drift)

@@ -120,7 +120,7 @@ func (m *manager) work(ctx context.Context, p *site.Access, meter control.Meter)
 	return nil
 }
 
-// periodic returns what one of all managers does every so often.
+// periodic returns the periodic tasks, which one of all managers runs.
 func (m *manager) periodic(name string) []riverwork.Periodic {
 	if m.options.still {
 		return nil

@@ -265,7 +265,7 @@ func (a *applying) run(ctx context.Context) error {
 
 // prove proves files that need no change.
 func (a *applying) prove(ctx context.Context, want []expectation) error {
-	why := "the files are as wanted already, and whether it has read them is not known"
+	why := "the files are already up to date, but whether OpenSM has read them is unknown"
 	if !a.standby {
 		proof, err := a.ask.round(ctx, want)
 		proof.Rounds = 1
@@ -274,7 +274,7 @@ func (a *applying) prove(ctx context.Context, want []expectation) error {
 			a.r.step(StepProve, "%s", held(proof))
 			return nil
 		}
-		why = "the files are as wanted and do not hold"
+		why = "the files are up to date, but their contents are not in force"
 	}
 	if err := a.m.reload.Reload(ctx); err != nil {
 		return &FailedError{Step: StepReload, Err: err}
