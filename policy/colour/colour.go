@@ -178,7 +178,7 @@ func (c *Colouring) unused(k int8) bool { return k != 0 && c.count[k] == 0 }
 
 func lowest(set uint16) int8 { return int8(bits.TrailingZeros16(set | 1<<(Colours-1))) }
 
-// Solve colours all nodes anew, with the colours in the given order.
+// Solve recolours all nodes, with the colours in the given order.
 func (c *Colouring) Solve(order []int8) bool {
 	c.order = order
 	c.Start(nil)

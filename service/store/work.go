@@ -276,7 +276,7 @@ func (r *repos) FaultyDevices(ctx context.Context, rollout int64, limit int) ([]
 	return rolloutDevices(r.in(ctx).Where("rollout_id = ? AND error <> ''", rollout).Order("node_guid, port_num").Limit(limit), nameOf(rollout))
 }
 
-// Queries at the start of a rollout. History grows for ever, so both start with an index of the few rows that matter and
+// Queries at the start of a rollout. History grows forever, so both start with an index of the few rows that matter and
 // repeat its condition literally; a CROSS JOIN keeps its order.
 const (
 	dirtyDevices = `SELECT d.* FROM rollout_devices d CROSS JOIN rollouts o
