@@ -193,10 +193,10 @@ func TestApplyNamesWhatIsNotThere(t *testing.T) {
 	for text, want := range map[string]string{
 		"weight:gren=2":                `no tenant "gren"; did you mean green?`,
 		"weight:rde=2":                 `no tenant "rde"; did you mean red?`,
-		"remove:violet":                `no tenant "violet": there are blue, green, red`,
+		"remove:violet":                `no tenant "violet": want one of blue, green, red`,
 		"fail:host-01":                 "did you mean host-001",
 		"fail:leaf1":                   "say which",
-		"add:red=3":                    "is there already",
+		"add:red=3":                    "already exists",
 		"add:new=1@host-001,host-99":   `no such port`,
 		"add:new=1@host-001,host-001":  "want each port once",
 		"flow:red=host-001>leaf1/P1":   "want a channel-adapter port",
@@ -219,7 +219,7 @@ func TestApplyNamesWhatIsNotThere(t *testing.T) {
 		t.Errorf("a cap below the guarantee: error %v", err)
 	}
 	twice := edits(t, "fail:host-005", "fail:host-005")
-	if _, _, err := policy.Apply(incast(t), twice...); err == nil || !strings.Contains(err.Error(), "nothing is plugged in") {
+	if _, _, err := policy.Apply(incast(t), twice...); err == nil || !strings.Contains(err.Error(), "has no link") {
 		t.Errorf("a link that failed already: error %v", err)
 	}
 	if _, _, err := policy.Apply(incast(t), make([]policy.Edit, policy.MaxEdits+1)...); err == nil {

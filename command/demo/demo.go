@@ -135,7 +135,7 @@ func (d *Demo) wait(ctx context.Context, span quantity.Picoseconds) error {
 	defer cancel()
 	err := d.fabric.Wait(within, span)
 	if err != nil && errors.Is(context.Cause(within), errStandsStill) {
-		return fmt.Errorf("%w: %s in %s, want %s: this machine is too busy, or the fabric stands still", errStandsStill, d.fabric.Now()-from, time.Since(begun).Round(time.Second), span)
+		return fmt.Errorf("%w: %s in %s, want %s: this machine is too busy, or the fabric has stopped", errStandsStill, d.fabric.Now()-from, time.Since(begun).Round(time.Second), span)
 	}
 	return err
 }

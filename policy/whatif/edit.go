@@ -85,7 +85,7 @@ func Apply(in model.Input, edits ...Edit) (model.Input, []plan.Finding, error) {
 	return e.Input, findings, nil
 }
 
-// Editor holds the copy.
+// Editor holds the copy that edits change.
 type Editor struct {
 	Input    model.Input
 	ownFlows bool     // Flows and Routes are the copy's own
@@ -235,7 +235,7 @@ func (e *Editor) Append(t *tenants.Tenant, f tenants.Flow) {
 	}
 }
 
-// addTenant adds a tenant with a queue pair from each of its ports to each other.
+// addTenant adds a tenant with a queue pair from each of its ports to every other.
 func (e *Editor) addTenant(x Edit) error {
 	if slices.ContainsFunc(e.Input.Tenants, func(t tenants.Tenant) bool { return t.Name == x.Tenant }) {
 		return fault(phrase.Of("edit.tenant-exists", "tenant", x.Tenant, "weight", x.Weight.String()))
