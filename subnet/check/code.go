@@ -99,7 +99,7 @@ var kinds = map[Code]kind{
 	CodeLinkLimited:   {Warning, "Enable the width and speed that both ends support, unless they were limited on purpose."},
 	CodeLinkDiffers:   {Error, "Reset the link; if the ends still disagree, replace the cable or update the firmware."},
 	CodeLinkUnlike:    {Warning, "Check whether a cable, a transceiver or a port of an older kind is in the wrong place; a live sweep reports what the ends support."},
-	CodeLinkInactive:  {Error, "Start the subnet manager, or read in its log why it leaves the port alone."},
+	CodeLinkInactive:  {Error, "Start the subnet manager, or check its log for the reason why it skips the port."},
 	CodeLinkHalfUp:    {Error, "Reset the link; if it stays in this state, check the subnet manager's log and the device's firmware."},
 	CodeLinkDown:      {Error, "Check that the cable is plugged in at both ends and both ports are enabled."},
 	CodeMTUDiffers:    {Error, "Let the subnet manager set both ends to one MTU: one end drops packets that the other may send."},
@@ -111,7 +111,7 @@ var kinds = map[Code]kind{
 	CodeNoSM:        {Error, "Start a subnet manager; without LIDs only directed-route packets are delivered."},
 	CodeSMGone:      {Error, "Start the subnet manager again, or let a standby take over."},
 	CodeSMsDiffer:   {Error, "Two subnet managers both believe to be master: stop one, and let the other sweep."},
-	CodeNoLID:       {Error, "Read in the subnet manager's log why it gave the port no LID."},
+	CodeNoLID:       {Error, "Check the subnet manager's log for the reason why the port has no LID."},
 	CodeFabricSplit: {Error, "Plug in the cables between the parts, or treat the parts as separate fabrics."},
 
 	CodeLFTMissing:        {Error, "Let the subnet manager write the switch's table; when it could not be read, give the M_Key."},
