@@ -107,7 +107,7 @@ func (s *Scenario) readGenerator(d *document, n *yaml.Node, r *hostReader) Gener
 	if f.has("rounds") {
 		g.Count = int64(f.number("rounds", 1, 1, 1_000_000))
 	}
-	g.needs(f)
+	g.requireKeys(f)
 	if f.has("sizes") {
 		g.Sizes = d.sizes(f)
 	}
@@ -130,8 +130,8 @@ func (s *Scenario) readGenerator(d *document, n *yaml.Node, r *hostReader) Gener
 	return g
 }
 
-// needs records an error unless the required keys of the kind are present.
-func (g *Generator) needs(f fields) {
+// requireKeys records an error unless the required keys of the kind are present.
+func (g *Generator) requireKeys(f fields) {
 	switch g.Kind {
 	case KindPoisson:
 		f.need("sizes", "load")
@@ -211,7 +211,7 @@ func (s *Scenario) expect(g *Generator) expectation {
 		hosts = workload.HostRange(0, len(Hosts(s.Fabric)))
 	}
 	n := float64(len(g.members(hosts)))
-	times := func(flows, mean, atOnce float64) expectation { return expectation{flows, flows * mean, atOnce} }
+	ofMeanSize := func(flows, mean, atOnce float64) expectation { return expectation{flows, flows * mean, atOnce} }
 	switch g.Kind {
 	case KindPoisson, KindIncast:
 		mean, burst := float64(g.Bytes), float64(g.FanIn)
@@ -223,11 +223,11 @@ func (s *Scenario) expect(g *Generator) expectation {
 			starts = min(starts, float64(g.Count))
 		}
 		// Little's law, for flows at the rate that the load leaves free on a host's link.
-		return times(starts*burst, mean, burst+min(starts*burst, s.littles(g, mean, starts*burst)))
+		return ofMeanSize(starts*burst, mean, burst+min(starts*burst, s.activeFlows(g, mean, starts*burst)))
 	case KindPermutation:
-		return times(n, float64(g.Bytes), n)
+		return ofMeanSize(n, float64(g.Bytes), n)
 	case KindBatch:
-		return times(float64(g.Count), g.Sizes.Mean(), float64(g.Count))
+		return ofMeanSize(float64(g.Count), g.Sizes.Mean(), float64(g.Count))
 	case KindTrace:
 		return g.traced.expectation(s.slowestHost())
 	default:
@@ -241,8 +241,8 @@ func (s *Scenario) expect(g *Generator) expectation {
 	}
 }
 
-// littles estimates the number of active flows of a generator.
-func (s *Scenario) littles(g *Generator, mean, flows float64) float64 {
+// activeFlows estimates the number of active flows of a generator, by Little's law.
+func (s *Scenario) activeFlows(g *Generator, mean, flows float64) float64 {
 	span := s.spanOf(g).Seconds()
 	if span <= 0 {
 		return flows
