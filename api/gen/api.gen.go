@@ -2770,7 +2770,7 @@ type RolloutOptions struct {
 	// MinUtilisation Health gate after every wave: the smallest use of the contended links allowed; 0 disables the gate.
 	MinUtilisation *float64 `json:"min_utilisation,omitempty"`
 
-	// Parallel Devices of a shard that are written concurrently; default 32.
+	// Parallel Devices of a shard that are written concurrently; default 128.
 	Parallel *int `json:"parallel,omitempty"`
 
 	// Shard Largest number of devices that one worker writes together; default 128.
