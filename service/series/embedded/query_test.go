@@ -1,4 +1,4 @@
-package series_test
+package embedded_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"fairlane/service/series"
+	"fairlane/service/series/embedded"
 )
 
 func TestAnswersHaveTheFormOfPrometheus(t *testing.T) {
@@ -125,7 +126,7 @@ func TestAQueryEndsWithItsCaller(t *testing.T) {
 
 // Whatever a caller sends, the answer is JSON or an error.
 func FuzzQuery(f *testing.F) {
-	d, err := series.Open(f.TempDir(), series.Options{})
+	d, err := embedded.Open(f.TempDir(), embedded.Options{})
 	if err != nil {
 		f.Fatal(err)
 	}

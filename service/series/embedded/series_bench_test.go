@@ -1,4 +1,4 @@
-package series_test
+package embedded_test
 
 import (
 	"fmt"
@@ -7,11 +7,12 @@ import (
 	"time"
 
 	"fairlane/service/series"
+	"fairlane/service/series/embedded"
 )
 
 // BenchmarkAppend adds a sample to each of 60,000 series: the default selection at 10,000 ports.
 func BenchmarkAppend(b *testing.B) {
-	d, err := series.Open(b.TempDir(), series.Options{})
+	d, err := embedded.Open(b.TempDir(), embedded.Options{})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -40,7 +41,7 @@ func BenchmarkAppend(b *testing.B) {
 
 // BenchmarkDayOfTenants asks for delivered over entitled of 64 tenants for 24 hours, as a page shows it.
 func BenchmarkDayOfTenants(b *testing.B) {
-	d, err := series.Open(b.TempDir(), series.Options{})
+	d, err := embedded.Open(b.TempDir(), embedded.Options{})
 	if err != nil {
 		b.Fatal(err)
 	}

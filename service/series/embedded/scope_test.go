@@ -1,4 +1,4 @@
-package series_test
+package embedded_test
 
 import (
 	"flag"
@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"fairlane/service/series"
+	"fairlane/service/series/embedded"
 )
 
 var (
@@ -60,12 +61,12 @@ func TestAScopeAnswersAsIfNothingElseExisted(t *testing.T) {
 		want, err2 = own.Range(t.Context(), scope, q, start, at.Add(time.Minute), 30*time.Second)
 		compareAnswers(t, q, got, err, want, err2)
 		l := series.Lookup{Selectors: []string{g.selector()}}
-		for _, find := range []func(*series.DB, series.Scope) (any, error){
-			func(d *series.DB, s series.Scope) (any, error) { return d.LabelNames(t.Context(), s, l) },
-			func(d *series.DB, s series.Scope) (any, error) {
+		for _, find := range []func(*embedded.DB, series.Scope) (any, error){
+			func(d *embedded.DB, s series.Scope) (any, error) { return d.LabelNames(t.Context(), s, l) },
+			func(d *embedded.DB, s series.Scope) (any, error) {
 				return d.LabelValues(t.Context(), s, g.label(), series.Lookup{})
 			},
-			func(d *series.DB, s series.Scope) (any, error) { return d.Series(t.Context(), s, l) },
+			func(d *embedded.DB, s series.Scope) (any, error) { return d.Series(t.Context(), s, l) },
 		} {
 			g.fix = r.Uint64()
 			a, err := find(full, scope)
@@ -220,9 +221,9 @@ func sample(family, fabric, tenant string, v float64) series.Sample {
 
 var start = time.Unix(1_700_000_000, 0)
 
-func open(t *testing.T) *series.DB {
+func open(t *testing.T) *embedded.DB {
 	t.Helper()
-	d, err := series.Open(t.TempDir(), series.Options{Interval: time.Minute})
+	d, err := embedded.Open(t.TempDir(), embedded.Options{Interval: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -234,7 +235,7 @@ func open(t *testing.T) *series.DB {
 	return d
 }
 
-func add(t *testing.T, d *series.DB, at time.Time, batch []series.Sample) {
+func add(t *testing.T, d *embedded.DB, at time.Time, batch []series.Sample) {
 	t.Helper()
 	if err := d.Append(t.Context(), at, batch); err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-package series
+package embedded
 
 import (
 	"cmp"
@@ -8,26 +8,14 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/util/annotations"
+
+	"fairlane/service/series"
 )
-
-// Scope limits a query to the series of some tenants. The zero value sees nothing.
-type Scope struct {
-	// All sees every series; Tenants is then ignored.
-	All bool
-	// Tenants are the tenants whose series are visible, in any order, without repetition.
-	Tenants []TenantRef
-}
-
-// Everything is the scope of callers without a limit.
-var Everything = Scope{All: true}
-
-// TenantRef names a tenant on a fabric.
-type TenantRef struct{ Fabric, Tenant string }
 
 // tenantFamilies matches the names of the families that tenants may read.
 var tenantFamilies = func() *labels.Matcher {
 	names := ""
-	for _, f := range Families() {
+	for _, f := range series.Families() {
 		if f.Tenant {
 			names += "|" + f.Name // names are letters and underscores, so no quoting
 		}
@@ -35,21 +23,26 @@ var tenantFamilies = func() *labels.Matcher {
 	return labels.MustNewMatcher(labels.MatchRegexp, labels.MetricName, names[1:])
 }()
 
-// matchers returns one list of matchers for each tenant of the scope: a series is visible when all of one list match.
-func (s Scope) matchers() [][]*labels.Matcher {
-	out := make([][]*labels.Matcher, len(s.Tenants))
-	for i, t := range s.Tenants {
-		out[i] = []*labels.Matcher{
-			labels.MustNewMatcher(labels.MatchEqual, LabelFabric, t.Fabric),
-			labels.MustNewMatcher(labels.MatchEqual, LabelTenant, t.Tenant),
-			tenantFamilies,
-		}
+// visible returns lists of matchers: a series is visible when all matchers of one list match it.
+func visible(s series.Scope) (lists [][]*labels.Matcher) {
+	for _, f := range s.Fabrics {
+		lists = append(lists, []*labels.Matcher{labels.MustNewMatcher(labels.MatchEqual, series.LabelFabric, f)})
 	}
-	return out
+	for _, t := range s.Tenants {
+		if slices.Contains(s.Fabrics, t.Fabric) {
+			continue
+		}
+		lists = append(lists, []*labels.Matcher{
+			labels.MustNewMatcher(labels.MatchEqual, series.LabelFabric, t.Fabric),
+			labels.MustNewMatcher(labels.MatchEqual, series.LabelTenant, t.Tenant),
+			tenantFamilies,
+		})
+	}
+	return lists
 }
 
 // within limits a queryable to a scope.
-func (s Scope) within(q storage.Queryable) storage.Queryable {
+func within(s series.Scope, q storage.Queryable) storage.Queryable {
 	if s.All {
 		return q
 	}
@@ -58,7 +51,7 @@ func (s Scope) within(q storage.Queryable) storage.Queryable {
 		if err != nil {
 			return nil, err
 		}
-		return &scoped{Querier: inner, visible: s.matchers()}, nil
+		return &scoped{Querier: inner, visible: visible(s)}, nil
 	})
 }
 
@@ -74,7 +67,7 @@ var _ storage.Querier = (*scoped)(nil)
 func (q *scoped) Select(ctx context.Context, _ bool, hints *storage.SelectHints, ms ...*labels.Matcher) storage.SeriesSet {
 	sets := make([]storage.SeriesSet, len(q.visible))
 	for i, v := range q.visible {
-		// Sorted always, so that no order of internal references shows. Tenants have no series in common: the merge only interleaves.
+		// Sorted always, so that no order of internal references shows. No series is in two of the sets: the merge only interleaves.
 		sets[i] = q.Querier.Select(ctx, true, hints, slices.Concat(ms, v)...)
 	}
 	if len(sets) == 1 {

@@ -1,4 +1,4 @@
-package series_test
+package embedded_test
 
 import (
 	"errors"
@@ -7,9 +7,10 @@ import (
 	"time"
 
 	"fairlane/service/series"
+	"fairlane/service/series/embedded"
 )
 
-func instant(t *testing.T, d *series.DB, q string, at time.Time) string {
+func instant(t *testing.T, d *embedded.DB, q string, at time.Time) string {
 	t.Helper()
 	a, err := d.Instant(t.Context(), series.Everything, q, at)
 	if err != nil {
@@ -21,7 +22,7 @@ func instant(t *testing.T, d *series.DB, q string, at time.Time) string {
 func TestSeriesSurviveARestartAndASnapshot(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	d, err := series.Open(dir, series.Options{})
+	d, err := embedded.Open(dir, embedded.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +37,7 @@ func TestSeriesSurviveARestartAndASnapshot(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, from := range []string{dir, copied} {
-		again, err := series.Open(from, series.Options{})
+		again, err := embedded.Open(from, embedded.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,12 +53,12 @@ func TestSeriesSurviveARestartAndASnapshot(t *testing.T) {
 func TestAFolderBelongsToOneProcess(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	d, err := series.Open(dir, series.Options{})
+	d, err := embedded.Open(dir, embedded.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = d.Close() }()
-	if _, err := series.Open(dir, series.Options{}); err == nil {
+	if _, err := embedded.Open(dir, embedded.Options{}); err == nil {
 		t.Error("the folder was opened twice")
 	}
 }
@@ -65,7 +66,7 @@ func TestAFolderBelongsToOneProcess(t *testing.T) {
 // A gap is not bridged by the value before it, and a series that only stops is stale after three intervals.
 func TestAGapShowsNoValue(t *testing.T) {
 	t.Parallel()
-	d, err := series.Open(t.TempDir(), series.Options{Interval: 15 * time.Second})
+	d, err := embedded.Open(t.TempDir(), embedded.Options{Interval: 15 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +89,7 @@ func TestAGapShowsNoValue(t *testing.T) {
 
 func TestNewSeriesBeyondTheLimitAreLeftOutAndCounted(t *testing.T) {
 	t.Parallel()
-	d, err := series.Open(t.TempDir(), series.Options{MaxSeries: 3})
+	d, err := embedded.Open(t.TempDir(), embedded.Options{MaxSeries: 3})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,13 +135,13 @@ func TestABatchIsAddedWholeOrNotAtAll(t *testing.T) {
 
 func TestOptionsOutOfRangeAreNamed(t *testing.T) {
 	t.Parallel()
-	for want, o := range map[string]series.Options{
+	for want, o := range map[string]embedded.Options{
 		"series: retention 1h0m0s: want at least 2h0m0s":        {Retention: time.Hour},
 		"series: size limit of -1 bytes: want 0 (none) or more": {MaxBytes: -1},
 		"series: interval 1ms: want at least 1 s":               {Interval: time.Millisecond},
 		"series: limit of -3 series: want at least 1":           {MaxSeries: -3},
 	} {
-		if _, err := series.Open(t.TempDir(), o); err == nil || err.Error() != want {
+		if _, err := embedded.Open(t.TempDir(), o); err == nil || err.Error() != want {
 			t.Errorf("%+v: %v, want %s", o, err, want)
 		}
 	}

@@ -1,4 +1,4 @@
-package series
+package embedded
 
 import (
 	"context"
@@ -17,6 +17,8 @@ import (
 	"github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/tsdb"
 	"github.com/prometheus/prometheus/util/compression"
+
+	"fairlane/service/series"
 )
 
 // Options configure a DB. The zero value is the default of each.
@@ -27,7 +29,7 @@ type Options struct {
 	MaxBytes int64
 	// Interval is the time between two samples of a series, 1 s or more; 0 is 15 s. A value is stale after three intervals.
 	Interval time.Duration
-	// MaxSeries bounds the series in memory; 0 is 200,000. New series beyond it are rejected with ErrTooManySeries.
+	// MaxSeries bounds the series in memory; 0 is 200,000. New series beyond it are rejected with series.ErrTooManySeries.
 	MaxSeries int
 	Log       *slog.Logger // nil discards
 }
@@ -42,9 +44,6 @@ const (
 
 // outOfOrder is how late a sample may arrive: agents may report late.
 const outOfOrder = 10 * time.Minute
-
-// ErrTooManySeries rejects a new series beyond Options.MaxSeries.
-var ErrTooManySeries = errors.New("too many series")
 
 // DB keeps series in a folder and answers queries about them. It is safe for concurrent use.
 type DB struct {
@@ -75,7 +74,7 @@ func Open(dir string, o Options) (*DB, error) {
 	}
 	p := parser.NewParser(parser.Options{})
 	return &DB{db: db, parser: p, o: o, refs: map[string]storage.SeriesRef{}, engine: promql.NewEngine(promql.EngineOpts{
-		Logger: o.Log, MaxSamples: maxSamples, Timeout: queryTimeout, LookbackDelta: 3 * o.Interval, EnableAtModifier: true, EnableNegativeOffset: true,
+		Logger: o.Log, MaxSamples: maxSamples, Timeout: series.QueryTimeout, LookbackDelta: 3 * o.Interval, EnableAtModifier: true, EnableNegativeOffset: true,
 		NoStepSubqueryIntervalFn: func(int64) int64 { return o.Interval.Milliseconds() }, Parser: p,
 	})}, nil
 }
@@ -106,26 +105,13 @@ func (o *Options) complete() error {
 	return nil
 }
 
-// Label is a label of a series.
-type Label struct{ Name, Value string }
-
-// Sample is a value of a series. A series is identified by its family and its labels.
-type Sample struct {
-	Family string
-	Labels []Label // those of the family, in any order
-	Value  float64
-	// Gap ends the series: queries find no value from this sample on until the next one. Value is ignored.
-	Gap bool
-}
-
-// Append adds samples of one instant. Either all are added or none; a sample that is too old or a second value for the same
-// instant fails the batch. New series beyond the limit are left out, and the error is ErrTooManySeries with their number.
-func (d *DB) Append(ctx context.Context, at time.Time, batch []Sample) (err error) {
+// Append implements series.Store. The error of series left out has their number.
+func (d *DB) Append(ctx context.Context, at time.Time, batch []series.Sample) (err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	app := d.db.Appender(ctx)
 	defer func() {
-		if err != nil && !errors.Is(err, ErrTooManySeries) {
+		if err != nil && !errors.Is(err, series.ErrTooManySeries) {
 			err = errors.Join(err, app.Rollback())
 		}
 	}()
@@ -136,13 +122,13 @@ func (d *DB) Append(ctx context.Context, at time.Time, batch []Sample) (err erro
 	var key []byte
 	for i := range batch {
 		s := &batch[i]
-		key = s.key(key[:0])
+		key = appendKey(key[:0], s)
 		ref, known := d.refs[string(key)]
 		if !known && room <= 0 {
 			left++
 			continue
 		}
-		got, err := app.Append(ref, s.labels(), at.UnixMilli(), s.value())
+		got, err := app.Append(ref, labelsOf(s), at.UnixMilli(), valueOf(s))
 		if err != nil {
 			return fmt.Errorf("append %s: %w", s.Family, err)
 		}
@@ -157,13 +143,13 @@ func (d *DB) Append(ctx context.Context, at time.Time, batch []Sample) (err erro
 		return fmt.Errorf("append series: %w", err)
 	}
 	if left > 0 {
-		return fmt.Errorf("%w: %d new ones left out, %d kept", ErrTooManySeries, left, d.o.MaxSeries)
+		return fmt.Errorf("%w: %d new ones left out, %d kept", series.ErrTooManySeries, left, d.o.MaxSeries)
 	}
 	return nil
 }
 
-// key appends what identifies the series.
-func (s *Sample) key(b []byte) []byte {
+// appendKey appends what identifies the series.
+func appendKey(b []byte, s *series.Sample) []byte {
 	b = append(b, s.Family...)
 	for _, l := range s.Labels {
 		b = append(b, 0)
@@ -174,14 +160,14 @@ func (s *Sample) key(b []byte) []byte {
 	return b
 }
 
-func (s *Sample) value() float64 {
+func valueOf(s *series.Sample) float64 {
 	if s.Gap {
 		return math.Float64frombits(value.StaleNaN)
 	}
 	return s.Value
 }
 
-func (s *Sample) labels() labels.Labels {
+func labelsOf(s *series.Sample) labels.Labels {
 	b := labels.NewScratchBuilder(1 + len(s.Labels))
 	b.Add(labels.MetricName, s.Family)
 	for _, l := range s.Labels {

@@ -1,4 +1,4 @@
-package series
+package embedded
 
 import (
 	"context"
@@ -13,63 +13,49 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/util/annotations"
+
+	"fairlane/service/series"
 )
 
-// Bounds of a query.
+// Bounds of a query beside those of package series.
 const (
-	MaxQueryBytes = 16 << 10 // of the text
-	MaxPoints     = 11_000   // steps of a range query, as Prometheus has it
-	MaxSelectors  = 32       // selectors of a lookup of series or labels
-	MaxResults    = 100_000  // series or values of a lookup
-	maxSamples    = 5_000_000
-	maxNodes      = 1_000 // of the parsed query
-	maxNotes      = 10    // warnings of an answer, and as many infos
-	queryTimeout  = 30 * time.Second
+	maxSamples = 5_000_000
+	maxNodes   = 1_000 // of the parsed query
+	maxNotes   = 10    // warnings of an answer, and as many infos
 )
 
-// Errors of queries, for errors.Is.
-var (
-	ErrBadQuery = errors.New("bad query")   // the text or a parameter
-	ErrCost     = errors.New("query limit") // the query reads or returns too much, or takes too long
-)
-
-// Answer is the result of a query: Data is JSON in the form of Prometheus's HTTP API, without its envelope.
-type Answer struct {
-	Data     []byte
-	Warnings []string // nil for none
-	Infos    []string // nil for none
-}
+var _ series.Store = (*DB)(nil)
 
 // Instant evaluates a query at one time.
-func (d *DB) Instant(ctx context.Context, s Scope, query string, at time.Time) (Answer, error) {
+func (d *DB) Instant(ctx context.Context, s series.Scope, query string, at time.Time) (series.Answer, error) {
 	if _, err := d.parse(query); err != nil {
-		return Answer{}, err
+		return series.Answer{}, err
 	}
-	q, err := d.engine.NewInstantQuery(ctx, s.within(d.db), nil, query, at)
+	q, err := d.engine.NewInstantQuery(ctx, within(s, d.db), nil, query, at)
 	if err != nil {
-		return Answer{}, badQuery(err)
+		return series.Answer{}, badQuery(err)
 	}
 	return run(ctx, q, query)
 }
 
 // Range evaluates a query at every step from start to end, both included.
-func (d *DB) Range(ctx context.Context, s Scope, query string, start, end time.Time, step time.Duration) (Answer, error) {
+func (d *DB) Range(ctx context.Context, s series.Scope, query string, start, end time.Time, step time.Duration) (series.Answer, error) {
 	e, err := d.parse(query)
 	switch {
 	case err != nil:
-		return Answer{}, err
+		return series.Answer{}, err
 	case e.Type() != parser.ValueTypeVector && e.Type() != parser.ValueTypeScalar:
-		return Answer{}, fmt.Errorf("%w: found a query of type %q, want an instant vector or a scalar for a range", ErrBadQuery, parser.DocumentedType(e.Type()))
+		return series.Answer{}, fmt.Errorf("%w: found a query of type %q, want an instant vector or a scalar for a range", series.ErrBadQuery, parser.DocumentedType(e.Type()))
 	case end.Before(start):
-		return Answer{}, fmt.Errorf("%w: end %s is before start %s", ErrBadQuery, stamp(end), stamp(start))
+		return series.Answer{}, fmt.Errorf("%w: end %s is before start %s", series.ErrBadQuery, stamp(end), stamp(start))
 	case step < time.Millisecond:
-		return Answer{}, fmt.Errorf("%w: step %v: want at least 1 ms", ErrBadQuery, step)
-	case end.Sub(start)/step >= MaxPoints:
-		return Answer{}, fmt.Errorf("%w: %d steps for each series: want at most %d; increase step or shorten the range", ErrCost, end.Sub(start)/step+1, MaxPoints)
+		return series.Answer{}, fmt.Errorf("%w: step %v: want at least 1 ms", series.ErrBadQuery, step)
+	case end.Sub(start)/step >= series.MaxPoints:
+		return series.Answer{}, fmt.Errorf("%w: %d steps for each series: want at most %d; increase step or shorten the range", series.ErrCost, end.Sub(start)/step+1, series.MaxPoints)
 	}
-	q, err := d.engine.NewRangeQuery(ctx, s.within(d.db), nil, query, start, end, step)
+	q, err := d.engine.NewRangeQuery(ctx, within(s, d.db), nil, query, start, end, step)
 	if err != nil {
-		return Answer{}, badQuery(err)
+		return series.Answer{}, badQuery(err)
 	}
 	return run(ctx, q, query)
 }
@@ -78,8 +64,8 @@ func (d *DB) Range(ctx context.Context, s Scope, query string, start, end time.T
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 
 func (d *DB) parse(query string) (parser.Expr, error) {
-	if len(query) > MaxQueryBytes {
-		return nil, fmt.Errorf("%w: %d bytes, want at most %d", ErrBadQuery, len(query), MaxQueryBytes)
+	if len(query) > series.MaxQueryBytes {
+		return nil, fmt.Errorf("%w: %d bytes, want at most %d", series.ErrBadQuery, len(query), series.MaxQueryBytes)
 	}
 	e, err := d.parser.ParseExpr(query)
 	if err != nil {
@@ -93,22 +79,22 @@ func (d *DB) parse(query string) (parser.Expr, error) {
 		return nil
 	})
 	if nodes > maxNodes {
-		return nil, fmt.Errorf("%w: %d parts, want at most %d", ErrCost, nodes, maxNodes)
+		return nil, fmt.Errorf("%w: %d parts, want at most %d", series.ErrCost, nodes, maxNodes)
 	}
 	return e, nil
 }
 
-func badQuery(err error) error { return fmt.Errorf("%w: %w", ErrBadQuery, err) }
+func badQuery(err error) error { return fmt.Errorf("%w: %w", series.ErrBadQuery, err) }
 
 // run evaluates a query and closes it.
-func run(ctx context.Context, q promql.Query, text string) (a Answer, err error) {
+func run(ctx context.Context, q promql.Query, text string) (a series.Answer, err error) {
 	defer q.Close()
 	r := q.Exec(ctx)
 	if r.Err != nil {
-		return Answer{}, failed(ctx, r.Err)
+		return series.Answer{}, failed(ctx, r.Err)
 	}
 	if a.Data, err = appendResult(nil, r.Value); err != nil {
-		return Answer{}, err
+		return series.Answer{}, err
 	}
 	warnings, infos := r.Warnings.AsStrings(text, 0, 0)
 	a.Warnings, a.Infos = firstNotes(warnings), firstNotes(infos)
@@ -130,40 +116,33 @@ func failed(ctx context.Context, err error) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.As(err, &timeout):
-		return fmt.Errorf("%w: it took longer than %v", ErrCost, queryTimeout)
+		return fmt.Errorf("%w: it took longer than %v", series.ErrCost, series.QueryTimeout)
 	case errors.As(err, &samples):
-		return fmt.Errorf("%w: it needs more than %d samples; shorten the range or select fewer series", ErrCost, maxSamples)
+		return fmt.Errorf("%w: it needs more than %d samples; shorten the range or select fewer series", series.ErrCost, maxSamples)
 	case errors.As(err, &stored):
 		return fmt.Errorf("read the series: %w", err)
 	}
 	return badQuery(err) // such as vectors that match many to many
 }
 
-// Lookup selects series by selectors and time for label and series lookups.
-type Lookup struct {
-	Selectors  []string  // such as `{tenant="red"}`; a series matches one of them; none matches all series
-	Start, End time.Time // zero is no bound
-	Limit      int       // most results, 0 is MaxResults
-}
-
 // LabelNames returns the names of labels, sorted.
-func (d *DB) LabelNames(ctx context.Context, s Scope, l Lookup) ([]string, error) {
+func (d *DB) LabelNames(ctx context.Context, s series.Scope, l series.Lookup) ([]string, error) {
 	return d.lookup(ctx, s, l, func(q storage.Querier, ms []*labels.Matcher) ([]string, annotations.Annotations, error) {
 		return q.LabelNames(ctx, nil, ms...)
 	})
 }
 
 // LabelValues returns the values of a label, sorted.
-func (d *DB) LabelValues(ctx context.Context, s Scope, name string, l Lookup) ([]string, error) {
+func (d *DB) LabelValues(ctx context.Context, s series.Scope, name string, l series.Lookup) ([]string, error) {
 	if name == "" {
-		return nil, fmt.Errorf("%w: empty label name", ErrBadQuery)
+		return nil, fmt.Errorf("%w: empty label name", series.ErrBadQuery)
 	}
 	return d.lookup(ctx, s, l, func(q storage.Querier, ms []*labels.Matcher) ([]string, annotations.Annotations, error) {
 		return q.LabelValues(ctx, name, nil, ms...)
 	})
 }
 
-func (d *DB) lookup(ctx context.Context, s Scope, l Lookup, find func(storage.Querier, []*labels.Matcher) ([]string, annotations.Annotations, error)) (out []string, err error) {
+func (d *DB) lookup(ctx context.Context, s series.Scope, l series.Lookup, find func(storage.Querier, []*labels.Matcher) ([]string, annotations.Annotations, error)) (out []string, err error) {
 	err = d.querier(s, &l, func(q storage.Querier, sets [][]*labels.Matcher) error {
 		if len(sets) == 0 {
 			sets = [][]*labels.Matcher{nil}
@@ -188,9 +167,9 @@ func (d *DB) lookup(ctx context.Context, s Scope, l Lookup, find func(storage.Qu
 }
 
 // Series returns the labels of series, the metric name as __name__, sorted. At least one selector is required.
-func (d *DB) Series(ctx context.Context, s Scope, l Lookup) (out []map[string]string, err error) {
+func (d *DB) Series(ctx context.Context, s series.Scope, l series.Lookup) (out []map[string]string, err error) {
 	if len(l.Selectors) == 0 {
-		return nil, fmt.Errorf("%w: no match[] parameter provided", ErrBadQuery)
+		return nil, fmt.Errorf("%w: no match[] parameter provided", series.ErrBadQuery)
 	}
 	err = d.querier(s, &l, func(q storage.Querier, selectors [][]*labels.Matcher) error {
 		hints := &storage.SelectHints{Start: millis(l.Start, math.MinInt64), End: millis(l.End, math.MaxInt64), Func: "series"}
@@ -211,17 +190,17 @@ func (d *DB) Series(ctx context.Context, s Scope, l Lookup) (out []map[string]st
 }
 
 // querier opens a querier within the scope for a lookup, which it completes.
-func (d *DB) querier(s Scope, l *Lookup, use func(storage.Querier, [][]*labels.Matcher) error) (err error) {
-	if l.Limit <= 0 || l.Limit > MaxResults {
-		l.Limit = MaxResults
+func (d *DB) querier(s series.Scope, l *series.Lookup, use func(storage.Querier, [][]*labels.Matcher) error) (err error) {
+	if l.Limit <= 0 || l.Limit > series.MaxResults {
+		l.Limit = series.MaxResults
 	}
-	if len(l.Selectors) > MaxSelectors {
-		return fmt.Errorf("%w: %d selectors, want at most %d", ErrCost, len(l.Selectors), MaxSelectors)
+	if len(l.Selectors) > series.MaxSelectors {
+		return fmt.Errorf("%w: %d selectors, want at most %d", series.ErrCost, len(l.Selectors), series.MaxSelectors)
 	}
 	var sets [][]*labels.Matcher
 	for _, sel := range l.Selectors {
-		if len(sel) > MaxQueryBytes {
-			return fmt.Errorf("%w: selector of %d bytes, want at most %d", ErrBadQuery, len(sel), MaxQueryBytes)
+		if len(sel) > series.MaxQueryBytes {
+			return fmt.Errorf("%w: selector of %d bytes, want at most %d", series.ErrBadQuery, len(sel), series.MaxQueryBytes)
 		}
 		ms, err := d.parser.ParseMetricSelector(sel)
 		if err != nil {
@@ -229,7 +208,7 @@ func (d *DB) querier(s Scope, l *Lookup, use func(storage.Querier, [][]*labels.M
 		}
 		sets = append(sets, ms)
 	}
-	q, err := s.within(d.db).Querier(millis(l.Start, math.MinInt64), millis(l.End, math.MaxInt64))
+	q, err := within(s, d.db).Querier(millis(l.Start, math.MinInt64), millis(l.End, math.MaxInt64))
 	if err != nil {
 		return fmt.Errorf("read the series: %w", err)
 	}

@@ -1,4 +1,4 @@
-package series
+package embedded
 
 import (
 	"encoding/json"
