@@ -35,6 +35,8 @@ var (
 	ErrTooManySeries = errors.New("too many series") // new ones beyond the store's limit
 	ErrBadQuery      = errors.New("bad query")       // the text or a parameter
 	ErrCost          = errors.New("query limit")     // the query reads or returns too much, or takes too long
+	// ErrOff means that the service keeps no series.
+	ErrOff = errors.New("this service keeps no time series: set series.path in its configuration")
 )
 
 // Bounds of a query.
